@@ -1,0 +1,20 @@
+# The capture engine (src/torch) and the Python module (src/python), against the installed torch.
+add_library(opscope_torch INTERFACE)
+target_include_directories(opscope_torch SYSTEM INTERFACE ${OPSCOPE_TORCH_INCLUDE} ${Python3_INCLUDE_DIRS})
+target_link_directories(opscope_torch INTERFACE ${OPSCOPE_TORCH_ROOT}/lib)
+target_link_libraries(opscope_torch INTERFACE c10 torch_cpu torch)
+
+opscope_library(opscope_engine torch)
+target_link_libraries(opscope_engine PUBLIC opscope_core opscope_torch)
+target_precompile_headers(opscope_engine PRIVATE src/torch/torch_headers.h)
+
+Python3_add_library(_native MODULE src/python/module.cc)
+target_link_libraries(_native PRIVATE opscope_engine torch_python opscope_warnings)
+target_compile_definitions(_native PRIVATE TORCH_EXTENSION_NAME=_native
+                           OPSCOPE_TORCH_VERSION="${OPSCOPE_TORCH_VERSION}")
+set_target_properties(_native PROPERTIES BUILD_WITH_INSTALL_RPATH ON
+                      INSTALL_RPATH "$ORIGIN/../torch/lib")
+install(TARGETS _native LIBRARY DESTINATION opscope)
+file(WRITE ${CMAKE_BINARY_DIR}/_build.py
+     "TORCH_VERSION = \"${OPSCOPE_TORCH_VERSION}\"\nVERSION = \"${PROJECT_VERSION}\"\n")
+install(FILES ${CMAKE_BINARY_DIR}/_build.py DESTINATION opscope)

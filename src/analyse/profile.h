@@ -1,0 +1,106 @@
+// A graph's costs rolled up: every view (modules, layers, op types, ops) is a grouping of the same ops, so
+// every view has the same total.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cost/cost.h"
+#include "graph/graph.h"
+
+namespace opscope {
+
+struct Metrics {
+  Work work;
+  Traffic traffic;
+  Count flops;
+  std::uint64_t ops = 0;
+  Confidence confidence = Confidence::kExact;  // the worst of its ops
+
+  Count memory_bytes() const { return traffic.total(); }
+  double arithmetic_intensity() const;  // flops / memory_bytes, 0 where no byte moves
+  Metrics& operator+=(const Metrics& other);
+  Metrics& operator+=(const OpCost& cost);
+};
+
+enum class Bottleneck : std::uint8_t { kComputeBound, kMemoryBound };
+std::string_view name(Bottleneck bottleneck);  // "compute-bound", "memory-bound"
+
+struct Parameters {
+  Count total, trainable, bytes;         // parameters, each once
+  Count buffers, buffer_bytes;           // buffer elements, each once
+};
+
+// One module of the tree: its own ops and those of all modules below it.
+struct ModuleRow {
+  ModuleId module = 0;
+  std::uint32_t depth = 0;
+  std::uint32_t calls = 0;
+  Parameters parameters;
+  Metrics metrics;
+  ValueId output = kNone;  // of its first call: the last value its ops made; kNone where it ran none
+};
+
+// A leaf-module call, or an op that a non-leaf module ran itself.
+struct LayerRow {
+  std::string name;  // "layer1.0.conv1", "layer1.0.relu#2" for the second call, "layer1.0.add"
+  std::string type;  // "conv2d", "add"
+  ModuleId module = 0;
+  ScopeId scope = 0;
+  bool is_module = false;
+  Parameters parameters;
+  Metrics metrics;
+  ValueId output = kNone;
+  Bottleneck bottleneck = Bottleneck::kMemoryBound;
+};
+
+struct TypeRow {
+  std::string type;  // "conv2d"
+  Category category = Category::kCustom;
+  Metrics metrics;  // metrics.ops is the count
+};
+
+struct Coverage {
+  std::uint64_t ops = 0, exact = 0, estimated = 0, upper_bound = 0, unknown = 0;
+  std::vector<SlowOp> unknown_ops;  // name and count
+};
+
+struct Band {  // share of ops, FLOPs and bytes
+  std::uint64_t ops = 0;
+  Count flops, memory_bytes;
+};
+
+struct BottleneckSummary {
+  double ridge = 10;
+  Band compute_bound, memory_bound;             // at the ridge
+  Band over_100, from_50_to_100, from_10_to_50, under_10;  // by arithmetic intensity
+};
+
+struct ProfileOptions {
+  Convention convention = Convention::kOpscope;
+  double ridge = 10;  // FLOPs per byte
+};
+
+struct Profile {
+  const Graph* graph = nullptr;  // not owned; outlives the profile
+  ProfileOptions options;
+  Metrics totals;
+  Parameters parameters;
+  std::vector<OpCost> costs;          // by op
+  std::vector<std::uint32_t> layer_of;  // by op: index in layers
+  std::vector<ModuleRow> modules;     // in tree order, the root first, children after their parent
+  std::vector<LayerRow> layers;       // in execution order
+  std::vector<TypeRow> types;         // by FLOPs, then bytes, then name
+  Coverage coverage;
+  BottleneckSummary bottlenecks;      // over ops that do work or move bytes
+  std::vector<Diagnostic> diagnostics;  // the capture's, and one per unknown op
+};
+
+Profile make_profile(const Graph& graph, const ProfileOptions& options = {});
+
+// The op called `node`: an index ("12"), a layer's name, or an op's name within its module; throws Error with
+// the nearest names.
+std::vector<OpId> find_node(const Profile& profile, std::string_view node);
+
+}  // namespace opscope

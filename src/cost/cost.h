@@ -1,0 +1,33 @@
+// Graph + cost table -> the cost of each op. Conventions are applied here and nowhere else.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+#include "ops/op_rule.h"
+
+namespace opscope {
+
+// opscope: 2 per MAC, 1 per other flop, 1 per special. macs: MACs alone. torch: what FlopCounterMode counts.
+// fvcore: what fvcore counts (a MAC is one flop there).
+enum class Convention : std::uint8_t { kOpscope, kMacs, kTorch, kFvcore };
+std::string_view name(Convention convention);
+Convention convention_from_name(std::string_view text);  // throws Error naming the choices
+
+struct OpCost {
+  Work work;
+  Traffic traffic;
+  Count flops;  // under the convention asked for
+  Confidence confidence = Confidence::kUnknown;
+  const OpRule* rule = nullptr;  // nullptr: unknown, or declared by the user
+};
+
+// One per op, in op order.
+std::vector<OpCost> estimate(const Graph& graph, Convention convention);
+
+// "aten::conv2d  N*K*P*Q * C/g*R*S MACs = 1*64*112*112 * 3*7*7 = 118.01M" and its bytes, as lines of text.
+std::string explain(const Graph& graph, OpId op);
+
+}  // namespace opscope

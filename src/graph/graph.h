@@ -1,0 +1,231 @@
+// A captured model as plain data: ops in execution order, the values between them, the module calls they
+// ran in. Ids are indices. Variable-length parts live in shared pools, so that a graph of a million ops is
+// a handful of allocations. Knows no costs.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/count.h"
+#include "base/error.h"
+#include "graph/dtype.h"
+
+namespace opscope {
+
+using Id = std::uint32_t;
+using StringId = Id;  // 0 is the empty string
+using ValueId = Id;
+using OpId = Id;
+using ModuleId = Id;
+using ScopeId = Id;
+using TargetId = Id;
+inline constexpr Id kNone = std::numeric_limits<Id>::max();
+
+inline constexpr int kSchemaVersion = 1;
+
+// A slice of one of the graph's pools.
+struct Range {
+  std::uint32_t begin = 0;
+  std::uint32_t size = 0;
+  friend bool operator==(const Range&, const Range&) = default;
+};
+
+enum class ValueKind : std::uint8_t { kInput, kParameter, kBuffer, kConstant, kActivation, kOutput };
+
+struct Value {
+  Range shape;    // in dims
+  Range strides;  // in dims, in elements; empty for a value that is not strided
+  std::int64_t offset = 0;  // of its first element in its storage, in elements
+  Id storage = kNone;
+  StringId name = 0;    // of inputs, parameters, buffers and outputs
+  StringId device = 0;  // "cpu", "cuda:0"
+  DType dtype = DType::kUndefined;
+  ValueKind kind = ValueKind::kActivation;
+  bool trainable = false;  // parameters: requires_grad
+};
+
+// Memory that values share: views of one tensor, and a tensor before and after an in-place op.
+struct Storage {
+  std::uint64_t bytes = 0;
+};
+
+enum class ArgumentKind : std::uint8_t {
+  kNone,
+  kTensor,      // value
+  kTensorList,  // range in value_refs; kNone entries are absent tensors
+  kInt,
+  kFloat,
+  kBool,
+  kString,  // also device, layout and memory format, and what has no kind of its own
+  kDType,
+  kIntList,    // range in dims
+  kFloatList,  // range in reals
+  kBoolList,   // range in dims, 0 or 1
+};
+
+struct Argument {
+  StringId name = 0;
+  ArgumentKind kind = ArgumentKind::kNone;
+  std::int64_t integer = 0;  // kInt, kBool, kDType (as DType), kString (as StringId), kTensor (as ValueId)
+  double real = 0;           // kFloat
+  Range range;               // lists
+};
+
+// Which operator: "aten::conv2d" and its overload, "" for the default one.
+struct Target {
+  StringId name = 0;
+  StringId overload = 0;
+};
+
+struct Op {
+  TargetId target = 0;
+  ScopeId scope = 0;
+  Range arguments;      // in arguments, in schema order
+  Range outputs;        // in value_refs: what it returned, then what it wrote in place and did not return
+  StringId source = 0;  // "model.py:42" where asked for
+};
+
+struct Module {
+  ModuleId parent = kNone;  // of the root only
+  StringId name = 0;        // last part of the path
+  StringId path = 0;        // "" for the root
+  StringId type = 0;        // class name
+};
+
+// One call of a module. Scope 0 is the root module's call.
+struct Scope {
+  ScopeId parent = kNone;
+  ModuleId module = 0;
+  std::uint32_t call = 0;  // 0 for the module's first call
+};
+
+// A parameter or buffer under one of its names; a tied weight has several, all with one value.
+struct Owned {
+  ModuleId module = 0;
+  ValueId value = 0;
+  StringId name = 0;  // within the module: "weight"
+};
+
+// A cost the user declared for a custom op; what is absent is unknown.
+struct DeclaredCost {
+  OpId op = 0;
+  std::optional<std::uint64_t> macs, flops, bytes;
+};
+
+struct Diagnostic {
+  std::string kind;  // "assumption", "fallback", "slow_path", "stray", "upper_bound", "unknown_op"
+  std::string op;    // "aten::nonzero", may be empty
+  std::string module;
+  std::string message;
+};
+
+// A file that a cached capture depends on, as it was.
+struct Dependency {
+  std::string path;
+  std::uint64_t bytes = 0;
+  std::int64_t modified_ns = 0;
+};
+
+struct SlowOp {
+  std::string op;
+  std::uint64_t count = 0;
+};
+
+struct CaptureInfo {
+  std::string model;    // "resnet18"
+  std::string source;   // "torchvision 0.28.0"
+  std::string tracer;   // "static", "eager"
+  std::string torch;    // version
+  double seconds = 0;   // of the capture itself, imports and model building excluded
+  std::vector<SlowOp> slow_path;  // ops that ran a Python meta kernel or decomposition
+  std::vector<Dependency> dependencies;
+};
+
+class Graph {
+ public:
+  std::vector<Op> ops;
+  std::vector<Value> values;
+  std::vector<Storage> storages;
+  std::vector<Module> modules;  // every module of the model, parents first; 0 is the root
+  std::vector<Scope> scopes;    // parents first
+  std::vector<Target> targets;
+  std::vector<Owned> owned;
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+  std::vector<DeclaredCost> declared;  // by op
+  std::vector<Diagnostic> diagnostics;
+  CaptureInfo capture;
+
+  std::vector<std::int64_t> dims;
+  std::vector<double> reals;
+  std::vector<ValueId> value_refs;
+  std::vector<Argument> arguments;
+
+  StringId intern(std::string_view text);
+  std::string_view text(StringId id) const { return strings_[id]; }
+  std::size_t string_count() const { return strings_.size(); }
+
+  std::span<const std::int64_t> shape(const Value& value) const { return slice(dims, value.shape); }
+  std::span<const std::int64_t> strides(const Value& value) const { return slice(dims, value.strides); }
+  std::span<const Argument> arguments_of(const Op& op) const { return slice(arguments, op.arguments); }
+  std::span<const ValueId> outputs_of(const Op& op) const { return slice(value_refs, op.outputs); }
+  std::span<const ValueId> values_in(const Argument& list) const { return slice(value_refs, list.range); }
+  std::span<const std::int64_t> ints_in(const Argument& list) const { return slice(dims, list.range); }
+  std::span<const double> reals_in(const Argument& list) const { return slice(reals, list.range); }
+
+  std::string_view op_name(const Op& op) const { return text(targets[op.target].name); }
+  std::string_view path(const Module& module) const { return text(module.path); }
+
+  // Appends to a pool and returns the slice.
+  Range add_dims(std::span<const std::int64_t> items) { return append(dims, items); }
+  Range add_reals(std::span<const double> items) { return append(reals, items); }
+  Range add_refs(std::span<const ValueId> items) { return append(value_refs, items); }
+  TargetId add_target(std::string_view name, std::string_view overload);
+
+  // Throws Error if an id, range or order is broken; every reader and builder ends with it.
+  void verify() const;
+
+ private:
+  template <class T>
+  static std::span<const T> slice(const std::vector<T>& pool, Range range) {
+    return {pool.data() + range.begin, range.size};
+  }
+  template <class T>
+  static Range append(std::vector<T>& pool, std::span<const T> items) {
+    OPSCOPE_CHECK(pool.size() + items.size() < kNone);
+    const Range range{static_cast<std::uint32_t>(pool.size()), static_cast<std::uint32_t>(items.size())};
+    pool.insert(pool.end(), items.begin(), items.end());
+    return range;
+  }
+
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  std::vector<std::string> strings_{""};
+  std::unordered_map<std::string, StringId, Hash, std::equal_to<>> string_ids_{{"", 0}};
+  std::unordered_map<std::uint64_t, TargetId> target_ids_;
+};
+
+// Elements and bytes of a shape, saturating.
+Count numel(std::span<const std::int64_t> shape);
+inline Count bytes_of(const Graph& graph, const Value& value) {
+  return numel(graph.shape(value)) * Count{element_bytes(value.dtype)};
+}
+
+std::string_view name(ValueKind kind);
+std::string_view name(ArgumentKind kind);
+
+// Reads "aten::conv2d" as "conv2d".
+constexpr std::string_view short_op_name(std::string_view name) {
+  const auto colon = name.rfind("::");
+  return colon == std::string_view::npos ? name : name.substr(colon + 2);
+}
+
+}  // namespace opscope

@@ -1,0 +1,61 @@
+// One op with its tensors' shapes, as the cost table's functions see it. A view over a Graph: cheap to make,
+// valid while the graph is.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/count.h"
+#include "graph/graph.h"
+
+namespace opscope {
+
+struct TensorView {
+  std::span<const std::int64_t> shape;
+  std::span<const std::int64_t> strides;
+  Count numel;
+  Id storage = kNone;
+  ValueId value = kNone;
+  DType dtype = DType::kUndefined;
+  ValueKind kind = ValueKind::kActivation;
+
+  std::size_t rank() const { return shape.size(); }
+  // Dimension i, counted from the end when negative; 1 where there is none.
+  std::int64_t dim(std::int64_t i) const;
+  Count bytes() const { return numel * Count{element_bytes(dtype)}; }
+  bool is_weight() const { return kind == ValueKind::kParameter || kind == ValueKind::kBuffer; }
+};
+
+// Reused from op to op so that costing a graph allocates nothing per op.
+class OpCall {
+ public:
+  explicit OpCall(const Graph& graph) : graph_(&graph) {}
+  void reset(const Op& op);
+
+  std::string_view name() const;      // "aten::conv2d"
+  std::string_view overload() const;  // "", "Tensor", "dim_IntList"
+  std::span<const TensorView> inputs;   // every tensor argument in order, lists flattened, absent ones left out
+  std::span<const TensorView> outputs;
+
+  // Arguments by schema name; nullptr / nullopt / empty where absent, None or of another kind.
+  const TensorView* tensor(std::string_view argument) const;
+  std::optional<std::int64_t> integer(std::string_view argument) const;  // ints, bools and whole floats
+  std::optional<double> real(std::string_view argument) const;
+  std::optional<bool> boolean(std::string_view argument) const;
+  std::span<const std::int64_t> ints(std::string_view argument) const;  // int and bool lists
+  std::string_view string(std::string_view argument) const;
+  bool has(std::string_view argument) const;  // present and not None
+  std::span<const Argument> arguments() const;
+  const Graph& graph() const { return *graph_; }
+
+ private:
+  const Argument* find(std::string_view argument) const;
+
+  const Graph* graph_;
+  const Op* op_ = nullptr;
+  std::vector<TensorView> input_buffer_, output_buffer_;
+};
+
+}  // namespace opscope

@@ -1,0 +1,32 @@
+// Profile -> bytes. One file per format; none of them does arithmetic beyond picking units.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyse/profile.h"
+
+namespace opscope {
+
+enum class Sort : std::uint8_t { kFlops, kMacs, kMemoryBytes, kParams, kArithmeticIntensity };
+
+struct TextOptions {
+  int width = 100;
+  bool color = false;
+  bool show_shapes = false;
+  bool fold = true;      // equal repeated blocks in one row
+  bool verbose = false;  // all layers
+  int depth = -1;        // -1: what fits a screen, see text.cc; otherwise the tree's levels below the root
+  int top = 10;
+  Sort sort = Sort::kFlops;
+  bool sections_000 = false;  // seed 000's profile_model: hierarchical profile, summary, bottlenecks only
+};
+
+std::string to_text(const Profile& profile, const TextOptions& options = {});
+std::string to_json(const Profile& profile);
+std::string to_csv(const Profile& profile);       // one row per layer
+std::string to_markdown(const Profile& profile, const TextOptions& options = {});
+std::string to_html(const Profile& profile, const TextOptions& options = {});
+
+}  // namespace opscope
