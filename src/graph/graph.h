@@ -18,6 +18,21 @@
 
 namespace opscope {
 
+// Declared ahead of the constant kNone, which its own kNone would otherwise shadow.
+enum class ArgumentKind : std::uint8_t {
+  kNone,
+  kTensor,      // value
+  kTensorList,  // range in value_refs; kNone entries are absent tensors
+  kInt,
+  kFloat,
+  kBool,
+  kString,  // also device, layout and memory format, and what has no kind of its own
+  kDType,
+  kIntList,    // range in dims
+  kFloatList,  // range in reals
+  kBoolList,   // range in dims, 0 or 1
+};
+
 using Id = std::uint32_t;
 using StringId = Id;  // 0 is the empty string
 using ValueId = Id;
@@ -53,20 +68,6 @@ struct Value {
 // Memory that values share: views of one tensor, and a tensor before and after an in-place op.
 struct Storage {
   std::uint64_t bytes = 0;
-};
-
-enum class ArgumentKind : std::uint8_t {
-  kNone,
-  kTensor,      // value
-  kTensorList,  // range in value_refs; kNone entries are absent tensors
-  kInt,
-  kFloat,
-  kBool,
-  kString,  // also device, layout and memory format, and what has no kind of its own
-  kDType,
-  kIntList,    // range in dims
-  kFloatList,  // range in reals
-  kBoolList,   // range in dims, 0 or 1
 };
 
 struct Argument {

@@ -1,0 +1,85 @@
+// Writes JSON into a string as it goes: no tree, no allocation per item, the same bytes for the same calls.
+// Strings that are not UTF-8 are written with U+FFFD in place of the bad bytes; NaN and infinities as null.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/count.h"
+
+namespace opscope {
+
+// kLines: one item per line, indented. kInline: all on one line, and so is everything inside.
+enum class JsonLayout : std::uint8_t { kLines, kInline };
+
+// Appends text as a JSON string, quotes included.
+void append_json_string(std::string& out, std::string_view text);
+// Shortest digits that read back as the same double, always with a '.' or an exponent; null if not finite.
+void append_json_double(std::string& out, double value);
+
+class JsonWriter {
+ public:
+  explicit JsonWriter(std::string& out) : out_(out) {}
+
+  void begin_object(JsonLayout layout = JsonLayout::kLines) { begin('{', layout); }
+  void end_object() { end('}'); }
+  void begin_array(JsonLayout layout = JsonLayout::kLines) { begin('[', layout); }
+  void end_array() { end(']'); }
+
+  void key(std::string_view name);
+
+  void null();
+  void value(std::string_view text);
+  void value(const char* text) { value(std::string_view(text)); }
+  void value(const std::string& text) { value(std::string_view(text)); }
+  void value(double number);
+  void value(std::same_as<bool> auto truth) { boolean(truth); }
+  void value(std::signed_integral auto number) { integer(static_cast<std::int64_t>(number)); }
+  template <std::unsigned_integral T>
+  requires(!std::same_as<T, bool>) void value(T number) { natural(static_cast<std::uint64_t>(number)); }
+  void value(Count number) { natural(number.value()); }
+
+  // key and value in one.
+  template <class T>
+  void field(std::string_view name, const T& item) {
+    key(name);
+    value(item);
+  }
+  // An array of scalars on one line.
+  template <class Items>
+  void list(std::string_view name, const Items& items) {
+    key(name);
+    list(items);
+  }
+  template <class Items>
+  void list(const Items& items) {
+    begin_array(JsonLayout::kInline);
+    for (const auto& item : items) value(item);
+    end_array();
+  }
+
+  // Every container that was begun has ended.
+  bool complete() const { return levels_.empty() && !out_.empty(); }
+
+ private:
+  struct Level {
+    JsonLayout layout;
+    bool empty = true;
+  };
+  void begin(char open, JsonLayout layout);
+  void end(char close);
+  void separate();  // what goes before an item: comma, line break, indent
+  void new_line();
+  void boolean(bool truth);
+  void integer(std::int64_t number);
+  void natural(std::uint64_t number);
+
+  std::string& out_;
+  std::vector<Level> levels_;
+  bool after_key_ = false;
+};
+
+}  // namespace opscope

@@ -1,0 +1,56 @@
+// Numbers and words as people read them: the same units and the same padding in every report and error.
+// No locale: a foreign one changes nothing.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/count.h"
+
+namespace opscope {
+
+// How a zero is shown.
+enum class Zero : std::uint8_t { kDigit, kDash };
+
+// Three significant digits and a decimal unit: "0", "128", "803K", "1.61M", "3.64G". ">18.4E" when saturated.
+std::string format_count(Count count, Zero zero = Zero::kDigit);
+// Two decimals: "128", "9.41K", "147.97K", "11.69M". For parameters.
+std::string format_params(Count count, Zero zero = Zero::kDigit);
+// Decimal bytes: "512B", "3.85MB", "19.9MB", "107.9MB", "1.20TB".
+std::string format_bytes(Count bytes, Zero zero = Zero::kDigit);
+// Every digit, in groups: "1,814,073,344".
+std::string format_exact(Count count);
+// One decimal, "0.2", "33.7", "1234.5"; "<0.1" for what is positive and would round to 0.0.
+std::string format_ratio(double ratio, Zero zero = Zero::kDigit);
+// "99.8%", "<0.1%", "0%", "100%" for exactly all; "99.9%" for anything less.
+std::string format_percent(double part, double whole, Zero zero = Zero::kDigit);
+std::string format_percent(Count part, Count whole, Zero zero = Zero::kDigit);
+// "850 us", "1.4 ms", "2.31 s".
+std::string format_seconds(double seconds);
+// "1x3x224x224", "scalar" for no dimensions.
+std::string format_shape(std::span<const std::int64_t> shape);
+
+// Columns that a terminal uses for UTF-8 text: 2 for wide characters, 0 for combining ones.
+int display_width(std::string_view text);
+std::string pad_right(std::string_view text, int width);  // text, then spaces
+std::string pad_left(std::string_view text, int width);   // spaces, then text
+// At most `width` columns, the cut marked with an ellipsis; the middle form keeps both ends, for paths.
+std::string truncate(std::string_view text, int width);
+std::string truncate_middle(std::string_view text, int width);
+// True if every byte belongs to a well-formed character.
+bool is_utf8(std::string_view text);
+
+// Candidates closest to what was typed, best first: few edits (swapped neighbours are one), case aside, then
+// those that begin with it or contain it. Empty where nothing is near.
+std::vector<std::string> nearest_names(std::string_view typed, std::span<const std::string_view> candidates,
+                                       std::size_t limit = 3);
+std::vector<std::string> nearest_names(std::string_view typed, std::span<const std::string> candidates,
+                                       std::size_t limit = 3);
+// "did you mean resnet18, resnet34, resnet101?", or "" where nothing is near: an Error's hint.
+std::string did_you_mean(std::string_view typed, std::span<const std::string_view> candidates);
+std::string did_you_mean(std::string_view typed, std::span<const std::string> candidates);
+
+}  // namespace opscope

@@ -1,0 +1,13 @@
+// Graph -> the capture's JSON form (schema/capture.schema.json): lossless, deterministic, one op, value or
+// module per line. readers/capture_reader.h is its inverse.
+#pragma once
+
+#include <string>
+
+#include "graph/graph.h"
+
+namespace opscope {
+
+std::string write_json(const Graph& graph);
+
+}  // namespace opscope
