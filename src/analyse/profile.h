@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cost/cost.h"
@@ -19,7 +20,8 @@ struct Metrics {
   Confidence confidence = Confidence::kExact;  // the worst of its ops
 
   Count memory_bytes() const { return traffic.total(); }
-  double arithmetic_intensity() const;  // flops / memory_bytes, 0 where no byte moves
+  double arithmetic_intensity() const;                     // flops / memory_bytes, 0 where no byte moves
+  bool counts() const { return flops || memory_bytes(); }  // does work or moves bytes
   Metrics& operator+=(const Metrics& other);
   Metrics& operator+=(const OpCost& cost);
 };
@@ -28,8 +30,8 @@ enum class Bottleneck : std::uint8_t { kComputeBound, kMemoryBound };
 std::string_view name(Bottleneck bottleneck);  // "compute-bound", "memory-bound"
 
 struct Parameters {
-  Count total, trainable, bytes;         // parameters, each once
-  Count buffers, buffer_bytes;           // buffer elements, each once
+  Count total{}, trainable{}, bytes{};  // parameters, each once
+  Count buffers{}, buffer_bytes{};      // buffer elements, each once
 };
 
 // One module of the tree: its own ops and those of all modules below it.
@@ -37,8 +39,8 @@ struct ModuleRow {
   ModuleId module = 0;
   std::uint32_t depth = 0;
   std::uint32_t calls = 0;
-  Parameters parameters;
-  Metrics metrics;
+  Parameters parameters{};
+  Metrics metrics{};
   ValueId output = kNone;  // of its first call: the last value its ops made; kNone where it ran none
 };
 
@@ -66,6 +68,12 @@ struct Coverage {
   std::vector<SlowOp> unknown_ops;  // name and count
 };
 
+// What a model's mix of work suggests: "convolution is 99.5% of FLOPs", and what follows from it.
+struct Advice {
+  std::string finding;
+  std::vector<std::string_view> suggestions;
+};
+
 struct Band {  // share of ops, FLOPs and bytes
   std::uint64_t ops = 0;
   Count flops, memory_bytes;
@@ -73,7 +81,7 @@ struct Band {  // share of ops, FLOPs and bytes
 
 struct BottleneckSummary {
   double ridge = 10;
-  Band compute_bound, memory_bound;             // at the ridge
+  Band compute_bound, memory_bound;                        // at the ridge
   Band over_100, from_50_to_100, from_10_to_50, under_10;  // by arithmetic intensity
 };
 
@@ -87,14 +95,15 @@ struct Profile {
   ProfileOptions options;
   Metrics totals;
   Parameters parameters;
-  std::vector<OpCost> costs;          // by op
+  std::vector<OpCost> costs;            // by op
   std::vector<std::uint32_t> layer_of;  // by op: index in layers
-  std::vector<ModuleRow> modules;     // in tree order, the root first, children after their parent
-  std::vector<LayerRow> layers;       // in execution order
-  std::vector<TypeRow> types;         // by FLOPs, then bytes, then name
+  std::vector<ModuleRow> modules;       // in tree order, the root first, children after their parent
+  std::vector<LayerRow> layers;         // in execution order
+  std::vector<TypeRow> types;           // by FLOPs, then bytes, then name
   Coverage coverage;
-  BottleneckSummary bottlenecks;      // over ops that do work or move bytes
+  BottleneckSummary bottlenecks;        // over ops that do work or move bytes
   std::vector<Diagnostic> diagnostics;  // the capture's, and one per unknown op
+  std::vector<Advice> advice;
 };
 
 Profile make_profile(const Graph& graph, const ProfileOptions& options = {});

@@ -1,0 +1,36 @@
+// Which ops would be limited by arithmetic and which by memory, at the ridge and in the usual bands of
+// arithmetic intensity. Ops that do no work and move no bytes are in neither.
+#include "analyse/rollup.h"
+
+namespace opscope {
+namespace {
+
+Band& operator+=(Band& band, const OpCost& cost) {
+  ++band.ops;
+  band.flops += cost.flops;
+  band.memory_bytes += cost.traffic.total();
+  return band;
+}
+
+Band& band_of(BottleneckSummary& summary, double intensity) {
+  if (intensity > 100) return summary.over_100;
+  if (intensity >= 50) return summary.from_50_to_100;
+  return intensity >= 10 ? summary.from_10_to_50 : summary.under_10;
+}
+
+}  // namespace
+
+void assess_bottlenecks(Profile& profile) {
+  BottleneckSummary& summary = profile.bottlenecks;
+  summary.ridge = profile.options.ridge;
+  for (const OpCost& cost : profile.costs) {
+    Metrics metrics;
+    metrics += cost;
+    if (!metrics.counts()) continue;
+    const bool compute = bottleneck_of(metrics, summary.ridge) == Bottleneck::kComputeBound;
+    (compute ? summary.compute_bound : summary.memory_bound) += cost;
+    band_of(summary, metrics.arithmetic_intensity()) += cost;
+  }
+}
+
+}  // namespace opscope

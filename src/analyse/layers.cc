@@ -1,0 +1,225 @@
+// The layer graph: one layer per call of a leaf module, and one per op that a non-leaf module ran itself;
+// what torch.fx.symbolic_trace would have drawn. Every op is in exactly one layer, every layer has its own
+// name.
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+#include "analyse/rollup.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::uint32_t kUnset = kNone;
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), lower);
+  return result;
+}
+
+void append_number(std::string& text, char mark, std::uint32_t number) {
+  char digits[12];
+  const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+  text += mark;
+  text.append(digits, end);
+}
+
+// "add_12" -> {"add", 12}; "add" -> {"add", 0}. A leading zero is part of the name.
+std::pair<std::string_view, std::uint32_t> split_number(std::string_view name) {
+  const auto mark = name.rfind('_');
+  if (mark == std::string_view::npos || mark + 1 == name.size() || name[mark + 1] == '0') return {name, 0};
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(name.data() + mark + 1, name.data() + name.size(), number);
+  if (error != std::errc{} || end != name.data() + name.size()) return {name, 0};
+  return {name.substr(0, mark), number};
+}
+
+// Names for ops that are layers of their own: the op's type, numbered where a module call repeats it. A
+// number that would give the name of a child module is passed over, and an op that is itself called "foo_2"
+// always gets a number, so that no two layers share a name.
+class OpNumbers {
+ public:
+  OpNumbers(const Graph& graph, const OpTypes& types) : graph_(graph), types_(types) {
+    std::unordered_map<std::string_view, std::uint32_t> type_ids;
+    for (std::uint32_t t = 0; t < types.names.size(); ++t) type_ids.emplace(types.names[t], t);
+    for (std::size_t m = 1; m < graph.modules.size(); ++m) {
+      const auto [base, number] = split_number(graph.text(graph.modules[m].name));
+      if (const auto found = type_ids.find(base); found != type_ids.end())
+        taken_.emplace(graph.modules[m].parent, found->second, number);
+    }
+    for (const auto type : types.names) always_.push_back(split_number(type).second != 0);
+    next_.resize(types.names.size());
+    scope_of_.resize(types.names.size(), kNone);
+  }
+
+  // Called scope by scope, in op order within each.
+  std::uint32_t next(const Op& op) {
+    const std::uint32_t type = types_.of_target[op.target];
+    if (scope_of_[type] != op.scope) {
+      scope_of_[type] = op.scope;
+      next_[type] = always_[type] ? 1 : 0;
+    }
+    if (!taken_.empty()) {
+      const ModuleId module = graph_.scopes[op.scope].module;
+      while (taken_.contains({module, type, next_[type]})) ++next_[type];
+    }
+    return next_[type]++;
+  }
+
+ private:
+  const Graph& graph_;
+  const OpTypes& types_;
+  std::set<std::tuple<ModuleId, std::uint32_t, std::uint32_t>> taken_;
+  std::vector<bool> always_;
+  std::vector<std::uint32_t> next_;
+  std::vector<ScopeId> scope_of_;
+};
+
+std::vector<bool> scopes_with_children(const Graph& graph) {
+  std::vector<bool> result(graph.scopes.size(), false);
+  for (std::size_t s = 1; s < graph.scopes.size(); ++s) result[graph.scopes[s].parent] = true;
+  return result;
+}
+
+// Each layer's first op and the number its name needs, before the rows are made.
+struct Seed {
+  OpId op;
+  std::uint32_t number;
+};
+
+std::vector<Seed> find_layers(const Graph& graph, const std::vector<bool>& has_children,
+                              std::vector<std::uint32_t>& layer_of) {
+  std::vector<std::uint32_t> layer_of_scope(graph.scopes.size(), kUnset);
+  std::vector<Seed> seeds;
+  layer_of.resize(graph.ops.size());
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    const ScopeId scope = graph.ops[i].scope;
+    std::uint32_t layer = has_children[scope] ? kUnset : layer_of_scope[scope];
+    if (layer == kUnset) {
+      layer = static_cast<std::uint32_t>(seeds.size());
+      seeds.push_back({static_cast<OpId>(i), 0});
+      layer_of_scope[scope] = layer;
+    }
+    layer_of[i] = layer;
+  }
+  return seeds;
+}
+
+// Bucket by scope with a counting sort, so that numbering stays linear in a graph of many calls.
+void number_free_ops(const Graph& graph, const OpTypes& types, const std::vector<bool>& has_children,
+                     std::vector<Seed>& seeds) {
+  std::vector<std::uint32_t> begin(graph.scopes.size() + 1, 0);
+  for (const Seed& seed : seeds) ++begin[graph.ops[seed.op].scope + 1];
+  for (std::size_t s = 1; s < begin.size(); ++s) begin[s] += begin[s - 1];
+  std::vector<std::uint32_t> order(seeds.size());
+  for (std::uint32_t i = 0; i < seeds.size(); ++i) order[begin[graph.ops[seeds[i].op].scope]++] = i;
+  OpNumbers numbers(graph, types);
+  for (const std::uint32_t i : order) {
+    const Op& op = graph.ops[seeds[i].op];
+    if (has_children[op.scope]) seeds[i].number = numbers.next(op);
+  }
+}
+
+// "layer1.0", "layer1.0#2" for the second call. A path with a '#' of its own is always numbered.
+std::string scope_name(const Graph& graph, const Scope& scope) {
+  const std::string_view path = graph.path(graph.modules[scope.module]);
+  std::string result;
+  result.reserve(path.size() + 16);
+  result = path;
+  if (scope.call > 0 || path.find('#') != std::string_view::npos) append_number(result, '#', scope.call + 1);
+  return result;
+}
+
+std::string root_name(const Graph& graph) {
+  const std::string type = lower_case(graph.text(graph.modules[0].type));
+  return type.empty() ? graph.capture.model : type;
+}
+
+// The names of scopes are shared by all free-standing ops in them, so they are made once.
+class LayerNames {
+ public:
+  LayerNames(const Graph& graph, const OpTypes& types) : graph_(graph), types_(types) {}
+
+  std::string of_scope(ScopeId id) const {
+    std::string result = scope_name(graph_, graph_.scopes[id]);
+    return result.empty() ? root_name(graph_) : result;
+  }
+  std::string of_op(const Op& op, std::uint32_t number) {
+    if (op.scope != scope_) prefix_ = scope_name(graph_, graph_.scopes[op.scope]), scope_ = op.scope;
+    const std::string_view type = types_.names[types_.of_target[op.target]];
+    std::string result;
+    result.reserve(prefix_.size() + type.size() + 8);
+    result = prefix_;
+    if (!result.empty()) result += '.';
+    result += type;
+    if (number) append_number(result, '_', number);
+    return result;
+  }
+
+ private:
+  const Graph& graph_;
+  const OpTypes& types_;
+  std::string prefix_;
+  ScopeId scope_ = kNone;
+};
+
+// Parameters and buffers that an op takes directly, each once.
+Parameters parameters_read(const Graph& graph, const Op& op) {
+  Parameters sum;
+  std::vector<ValueId> seen;
+  const auto add = [&](ValueId id) {
+    if (id == kNone || std::ranges::find(seen, id) != seen.end()) return;
+    const Value& value = graph.values[id];
+    if (value.kind != ValueKind::kParameter && value.kind != ValueKind::kBuffer) return;
+    seen.push_back(id);
+    sum += parameters_of(graph, value);
+  };
+  for (const Argument& argument : graph.arguments_of(op)) {
+    if (argument.kind == ArgumentKind::kTensor) add(static_cast<ValueId>(argument.integer));
+    if (argument.kind == ArgumentKind::kTensorList) std::ranges::for_each(graph.values_in(argument), add);
+  }
+  return sum;
+}
+
+}  // namespace
+
+Bottleneck bottleneck_of(const Metrics& metrics, double ridge) {
+  return metrics.arithmetic_intensity() > ridge ? Bottleneck::kComputeBound : Bottleneck::kMemoryBound;
+}
+
+void roll_up_layers(const Graph& graph, const OpTypes& types, Profile& profile) {
+  const std::vector<bool> has_children = scopes_with_children(graph);
+  std::vector<Seed> seeds = find_layers(graph, has_children, profile.layer_of);
+  number_free_ops(graph, types, has_children, seeds);
+  std::vector<std::uint32_t> row_of_module(graph.modules.size());
+  for (std::uint32_t r = 0; r < profile.modules.size(); ++r) row_of_module[profile.modules[r].module] = r;
+
+  LayerNames names(graph, types);
+  profile.layers.resize(seeds.size());
+  for (std::size_t l = 0; l < seeds.size(); ++l) {
+    const Op& op = graph.ops[seeds[l].op];
+    LayerRow& layer = profile.layers[l];
+    layer.scope = op.scope;
+    layer.module = graph.scopes[op.scope].module;
+    layer.is_module = !has_children[op.scope];
+    layer.name = layer.is_module ? names.of_scope(op.scope) : names.of_op(op, seeds[l].number);
+    layer.type = layer.is_module ? lower_case(graph.text(graph.modules[layer.module].type))
+                                 : std::string(types.names[types.of_target[op.target]]);
+    layer.parameters = layer.is_module ? profile.modules[row_of_module[layer.module]].parameters
+                                       : parameters_read(graph, op);
+  }
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    LayerRow& layer = profile.layers[profile.layer_of[i]];
+    layer.metrics += profile.costs[i];
+    if (graph.ops[i].outputs.size) layer.output = graph.outputs_of(graph.ops[i]).front();
+  }
+  for (LayerRow& layer : profile.layers)
+    layer.bottleneck = bottleneck_of(layer.metrics, profile.options.ridge);
+}
+
+}  // namespace opscope

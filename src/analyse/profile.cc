@@ -1,0 +1,26 @@
+// Graph -> Profile: cost every op once, then group the same costs in every view.
+#include "analyse/profile.h"
+
+#include "analyse/rollup.h"
+
+namespace opscope {
+
+Profile make_profile(const Graph& graph, const ProfileOptions& options) {
+  Profile profile;
+  profile.graph = &graph;
+  profile.options = options;
+  profile.costs = estimate(graph, options.convention);
+  const OpTypes types(graph);
+  roll_up_modules(graph, profile);
+  profile.totals = profile.modules.front().metrics;
+  profile.parameters = profile.modules.front().parameters;
+  roll_up_layers(graph, types, profile);
+  roll_up_types(graph, types, profile);
+  profile.diagnostics = graph.diagnostics;
+  assess_coverage(graph, profile);
+  assess_bottlenecks(profile);
+  advise(profile);
+  return profile;
+}
+
+}  // namespace opscope
