@@ -1,0 +1,48 @@
+// Interning, and the names of the enums as files spell them.
+#include "graph/graph.h"
+
+#include <array>
+
+namespace opscope {
+
+StringId Graph::intern(std::string_view text) {
+  if (const auto found = string_ids_.find(text); found != string_ids_.end()) return found->second;
+  OPSCOPE_CHECK(strings_.size() < kNone);
+  const auto id = static_cast<StringId>(strings_.size());
+  strings_.emplace_back(text);
+  string_ids_.emplace(strings_.back(), id);
+  return id;
+}
+
+TargetId Graph::add_target(std::string_view name, std::string_view overload) {
+  const Target target{intern(name), intern(overload)};
+  const auto key = (static_cast<std::uint64_t>(target.name) << 32) | target.overload;
+  const auto [entry, is_new] = target_ids_.try_emplace(key, static_cast<TargetId>(targets.size()));
+  if (is_new) targets.push_back(target);
+  return entry->second;
+}
+
+Count numel(std::span<const std::int64_t> shape) {
+  Count product{1};
+  bool empty = false;
+  for (const auto dim : shape) {
+    product *= Count{dim};
+    empty = empty || dim == 0;
+  }
+  // A zero wins over saturation: [2^40, 2^40, 0] holds nothing.
+  return empty ? Count{} : product;
+}
+
+std::string_view name(ValueKind kind) {
+  static constexpr std::array<std::string_view, 6> kNames{"input",    "parameter",  "buffer",
+                                                          "constant", "activation", "output"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string_view name(ArgumentKind kind) {
+  static constexpr std::array<std::string_view, 11> kNames{
+      "none", "tensor", "tensors", "int", "float", "bool", "string", "dtype", "ints", "floats", "bools"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+}  // namespace opscope

@@ -1,0 +1,218 @@
+// Graph::verify: what every later stage takes for granted, checked once. It throws at the first thing that
+// does not hold and says which op, value or module that was.
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace opscope {
+namespace {
+
+class Verifier {
+ public:
+  explicit Verifier(const Graph& graph) : graph_(graph) {}
+
+  void run() {
+    sizes();
+    targets();
+    modules();
+    scopes();
+    values();
+    owned();
+    boundary(graph_.inputs, "inputs");
+    ops();
+    boundary(graph_.outputs, "outputs");
+    made_outputs();
+    declared();
+  }
+
+ private:
+  template <class... Parts>
+  [[noreturn]] static void fail(fmt::format_string<Parts...> text, Parts&&... parts) {
+    throw Error("the graph is inconsistent: " + fmt::format(text, std::forward<Parts>(parts)...), {},
+                "the capture is damaged; capture the model again");
+  }
+
+  template <class T>
+  static bool inside(const std::vector<T>& pool, Range range) {
+    return std::uint64_t{range.begin} + range.size <= pool.size();
+  }
+  bool is_string(std::uint64_t id) const { return id < graph_.string_count(); }
+  bool is_value(std::uint64_t id) const { return id < graph_.values.size(); }
+
+  // Ids are 32 bits wide and kNone is none of them.
+  void sizes() const {
+    const auto fits = [](const auto& items) { return items.size() < kNone; };
+    if (!fits(graph_.ops) || !fits(graph_.values) || !fits(graph_.storages) || !fits(graph_.modules) ||
+        !fits(graph_.scopes) || !fits(graph_.targets) || !fits(graph_.arguments) ||
+        !fits(graph_.value_refs) || !fits(graph_.dims) || !fits(graph_.reals))
+      fail("more than 2^32 - 2 items of one kind");
+  }
+
+  void targets() const {
+    for (std::size_t i = 0; i < graph_.targets.size(); ++i) {
+      const auto& target = graph_.targets[i];
+      if (!is_string(target.name) || !is_string(target.overload)) fail("target {} has an unknown string", i);
+      if (graph_.text(target.name).empty()) fail("target {} has no name", i);
+    }
+  }
+
+  void modules() const {
+    if (graph_.modules.empty()) fail("there is no root module");
+    for (std::size_t i = 0; i < graph_.modules.size(); ++i) {
+      const auto& module = graph_.modules[i];
+      if (!is_string(module.name) || !is_string(module.path) || !is_string(module.type))
+        fail("module {} has an unknown string", i);
+      const bool is_root = i == 0;
+      if (is_root ? module.parent != kNone : module.parent >= i)
+        fail("module {} does not come after its parent", i);
+    }
+  }
+
+  void scopes() const {
+    if (graph_.scopes.empty()) fail("there is no root scope");
+    for (std::size_t i = 0; i < graph_.scopes.size(); ++i) {
+      const auto& scope = graph_.scopes[i];
+      if (scope.module >= graph_.modules.size()) fail("scope {} has no module {}", i, scope.module);
+      const bool is_root = i == 0;
+      if (is_root ? scope.parent != kNone : scope.parent >= i)
+        fail("scope {} does not come after its parent", i);
+    }
+    if (graph_.scopes[0].module != 0) fail("scope 0 is not the root module's");
+  }
+
+  void values() const {
+    for (std::size_t i = 0; i < graph_.values.size(); ++i) {
+      const auto& value = graph_.values[i];
+      if (!inside(graph_.dims, value.shape) || !inside(graph_.dims, value.strides))
+        fail("value {} has dimensions outside the pool", i);
+      if (value.strides.size != 0 && value.strides.size != value.shape.size)
+        fail("value {} has {} dimensions and {} strides", i, value.shape.size, value.strides.size);
+      for (const auto dim : graph_.shape(value))
+        if (dim < 0) fail("value {} has a dimension of {}", i, dim);
+      if (value.offset < 0) fail("value {} begins at {}", i, value.offset);
+      if (value.storage != kNone && value.storage >= graph_.storages.size())
+        fail("value {} has no storage {}", i, value.storage);
+      if (!is_string(value.name) || !is_string(value.device)) fail("value {} has an unknown string", i);
+      if (static_cast<std::size_t>(value.dtype) >= kDTypes.size()) fail("value {} has an unknown dtype", i);
+      if (value.kind > ValueKind::kOutput) fail("value {} has an unknown kind", i);
+    }
+  }
+
+  void owned() const {
+    for (std::size_t i = 0; i < graph_.owned.size(); ++i) {
+      const auto& entry = graph_.owned[i];
+      if (entry.module >= graph_.modules.size() || !is_value(entry.value) || !is_string(entry.name))
+        fail("owned {} names a module, value or string that is not there", i);
+      const auto kind = graph_.values[entry.value].kind;
+      if (kind != ValueKind::kParameter && kind != ValueKind::kBuffer)
+        fail("owned {} is value {}, which is neither parameter nor buffer", i, entry.value);
+    }
+  }
+
+  static void boundary_fail(const char* which, std::size_t i) { fail("{}[{}] is not a value", which, i); }
+  void boundary(const std::vector<ValueId>& ids, const char* which) const {
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      if (!is_value(ids[i])) boundary_fail(which, i);
+  }
+
+  // An op may read what was there from the start and what an earlier op made: the graph has no cycle.
+  void ops() {
+    is_made_.resize(graph_.values.size());
+    for (std::size_t i = 0; i < graph_.values.size(); ++i)
+      is_made_[i] = graph_.values[i].kind < ValueKind::kActivation;
+    for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
+      const auto& op = graph_.ops[i];
+      if (op.target >= graph_.targets.size()) fail("op {} has no target {}", i, op.target);
+      if (op.scope >= graph_.scopes.size()) fail("op {} has no scope {}", i, op.scope);
+      if (!inside(graph_.arguments, op.arguments)) fail("op {} has arguments outside the pool", i);
+      if (!inside(graph_.value_refs, op.outputs)) fail("op {} has outputs outside the pool", i);
+      if (!is_string(op.source)) fail("op {} has an unknown string", i);
+      for (const auto& argument : graph_.arguments_of(op)) check(argument, i);
+      for (const auto id : graph_.outputs_of(op)) {
+        if (!is_value(id)) fail("op {} makes value {}, which is not there", i, id);
+        is_made_[id] = 1;
+      }
+    }
+  }
+
+  void check(const Argument& argument, std::size_t op) const {
+    if (!is_string(argument.name)) fail("op {} has an argument with an unknown name", op);
+    const auto integer = static_cast<std::uint64_t>(argument.integer);
+    bool good = true;
+    switch (argument.kind) {
+      case ArgumentKind::kTensor:
+        return read(integer, op);
+      case ArgumentKind::kTensorList:
+        return read_list(argument, op);
+      case ArgumentKind::kString:
+        good = is_string(integer);
+        break;
+      case ArgumentKind::kDType:
+        good = integer < kDTypes.size();
+        break;
+      case ArgumentKind::kBool:
+        good = integer <= 1;
+        break;
+      case ArgumentKind::kIntList:
+        good = inside(graph_.dims, argument.range);
+        break;
+      case ArgumentKind::kBoolList:
+        good = inside(graph_.dims, argument.range) && all_bools(argument);
+        break;
+      case ArgumentKind::kFloatList:
+        good = inside(graph_.reals, argument.range);
+        break;
+      case ArgumentKind::kNone:
+      case ArgumentKind::kInt:
+      case ArgumentKind::kFloat:
+        break;
+      default:
+        good = false;
+    }
+    if (!good) fail("op {} has a bad argument '{}'", op, graph_.text(argument.name));
+  }
+
+  bool all_bools(const Argument& argument) const {
+    for (const auto item : graph_.ints_in(argument))
+      if (item != 0 && item != 1) return false;
+    return true;
+  }
+
+  void read_list(const Argument& argument, std::size_t op) const {
+    if (!inside(graph_.value_refs, argument.range))
+      fail("op {} has a bad argument '{}'", op, graph_.text(argument.name));
+    for (const auto id : graph_.values_in(argument))
+      if (id != kNone) read(id, op);
+  }
+
+  void read(std::uint64_t id, std::size_t op) const {
+    if (!is_value(id)) fail("op {} reads value {}, which is not there", op, id);
+    if (is_made_[id] == 0) fail("op {} reads value {} before anything makes it", op, id);
+  }
+
+  void made_outputs() const {
+    for (const auto id : graph_.outputs)
+      if (is_made_[id] == 0) fail("output value {} is never made", id);
+  }
+
+  void declared() const {
+    std::size_t next = 0;
+    for (const auto& cost : graph_.declared) {
+      if (cost.op >= graph_.ops.size()) fail("a cost is declared for op {}, which is not there", cost.op);
+      if (cost.op < next) fail("the cost declared for op {} is out of order", cost.op);
+      next = std::size_t{cost.op} + 1;
+    }
+  }
+
+  const Graph& graph_;
+  std::vector<char> is_made_;  // by value
+};
+
+}  // namespace
+
+void Graph::verify() const { Verifier(*this).run(); }
+
+}  // namespace opscope
