@@ -1,0 +1,158 @@
+// One capture in progress: the graph being built and everything the engine must remember until it ends. Found
+// through c10::ThreadLocalDebugInfo, so that two threads have two, and helper threads of PyTorch share one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "graph/graph.h"
+#include "ops/op_rule.h"
+#include "torch/abstract_tensor.h"
+#include "torch/shape_rule.h"
+
+namespace opscope::engine {
+
+using Stack = torch::jit::Stack;
+
+enum class ArgumentForm : std::uint8_t { kPlain, kDType, kLayout, kMemoryFormat };
+
+// What the engine needs to know of an operator, looked up once per capture.
+struct OpInfo {
+  TargetId target = 0;
+  const OpRule* cost = nullptr;
+  ShapeRule shape = nullptr;
+  bool composite = false;     // has a CompositeImplicitAutograd kernel
+  bool ignored = false;       // bookkeeping that is no part of the model: profiler::*
+  bool needs_values = false;  // its result, or its size, depends on its inputs' data
+  bool custom = false;        // not one of PyTorch's own
+  bool random_choice = false;  // picks an index from data: argmax, multinomial
+  bool declared = false;       // the user gave its cost
+  std::optional<bool> autocast;       // has a kernel on the autocast key
+  std::optional<bool> python_kernel;  // its meta kernel is written in Python
+  std::uint32_t slow_runs = 0;
+  std::size_t arguments = 0;
+  std::vector<StringId> names;
+  std::vector<ArgumentForm> forms;
+  std::vector<bool> written;  // by argument
+  bool writes = false;        // any of them
+};
+
+// The tensors among an op's arguments, sorted by what the engine may do with them.
+struct Inputs {
+  bool any_abstract = false;
+  bool any_unknown = false;   // data not available: abstract without a value, parameters, meta tensors
+  bool any_subclass = false;  // a __torch_dispatch__ subclass
+  bool any_functorch = false;
+  bool any_grad = false;
+  bool any_off_cpu = false;  // a known value that has to be fetched from its abstract or device tensor
+  bool any_tensor = false;
+  std::int64_t elements = 0;
+};
+
+// A real storage that existed before the capture, as it was before the first write to it.
+struct JournalEntry {
+  c10::Storage storage;
+  std::vector<std::uint8_t> bytes;
+};
+
+class Recording final : public c10::DebugInfoBase {
+ public:
+  Recording(c10::Device device, bool eager);
+
+  static Recording* current() {
+    return static_cast<Recording*>(c10::ThreadLocalDebugInfo::get(c10::DebugInfoKind::TEST_INFO));
+  }
+
+  Graph graph;
+  const c10::Device device;  // what abstract tensors show
+  const bool eager;
+  const std::uint64_t id;
+  int depth = 0;  // > 0: inside an op that is already recorded
+  ScopeId scope = 0;
+  std::recursive_mutex mutex;  // jit.fork and autograd threads share the recording
+
+  // --- modules and their tensors
+  ModuleId add_module(ModuleId parent, std::string_view name, std::string_view path, std::string_view type);
+  void add_owned(ModuleId module, std::string_view name, std::string_view path, const at::Tensor& tensor,
+                 bool parameter);
+  ScopeId enter(ModuleId module);
+  void leave(ScopeId scope) { this->scope = graph.scopes[scope].parent == kNone ? 0 : graph.scopes[scope].parent; }
+  std::string scope_path() const;
+  // What the model is called with instead of `tensor`: unknown data becomes abstract, ids and masks stay.
+  at::Tensor add_input(const at::Tensor& tensor, std::string_view name);
+  void add_output(const at::Tensor& tensor, std::string_view name);
+
+  // --- ops
+  OpInfo& info(const c10::OperatorHandle& op);
+  void begin(const OpInfo& info, at::ArrayRef<c10::IValue> arguments);
+  void finish(const OpInfo& info, at::ArrayRef<c10::IValue> results);
+  void note(std::string kind, const OpInfo* info, std::string message);
+
+  // --- what is known of a tensor
+  void classify(const at::Tensor& tensor, Inputs& inputs);
+  bool is_unknown(const at::Tensor& tensor);
+  at::Tensor known_value(const at::Tensor& tensor);  // on the CPU; only where !is_unknown
+  at::Tensor wrap_known(const at::Tensor& value);    // an abstract tensor of the recording's device
+  void taint(const at::Tensor& tensor);              // unknown data was written into it
+  void journal(const at::Tensor& tensor);            // it is about to be written for real
+
+  // --- storages
+  Id new_storage(std::size_t bytes);
+  void own(const at::Tensor& abstract, Id storage, ValueKind kind = ValueKind::kActivation);
+  // The guarded storage that stands for a real one in abstract views and meta kernels, and its id.
+  struct StorageEntry {
+    c10::weak_intrusive_ptr<c10::StorageImpl> real;
+    c10::Storage standin;
+    Id id = kNone;
+    ValueKind kind = ValueKind::kConstant;
+    bool preexisting = true;
+    bool unknown = false;
+    bool journalled = false;
+  };
+  StorageEntry& entry(const at::Tensor& real);
+  c10::Storage standin(const at::Tensor& tensor);
+  Id storage_id(const at::Tensor& tensor);
+  ValueKind kind_of(const at::Tensor& tensor);
+
+  // Undoes every journalled write. Called once, when the capture ends, however it ends.
+  void restore_journal();
+  Graph take();
+
+ private:
+  struct RealEntry {
+    c10::weak_intrusive_ptr<c10::TensorImpl> impl;
+    ValueId value = kNone;
+  };
+
+  ValueId value_of(const at::Tensor& tensor);
+  ValueId new_value(const at::Tensor& tensor, Id storage, ValueKind kind, std::string_view name = {});
+  ValueId output_value(const at::Tensor& tensor);
+  Argument argument(const c10::IValue& value, ArgumentForm form);
+  Argument tensor_argument(const at::Tensor& tensor);
+  std::unique_ptr<OpInfo> make_info(const c10::OperatorHandle& op);
+  bool is_parameter_sized_buffer(const at::Tensor& tensor) const;
+
+  std::unordered_map<const void*, std::unique_ptr<OpInfo>> infos_;
+  std::unordered_map<const c10::TensorImpl*, RealEntry> real_values_;
+  std::unordered_map<const c10::StorageImpl*, StorageEntry> storages_;
+  std::unordered_set<const c10::StorageImpl*> tainted_;  // abstract storages whose values are no longer known
+  std::vector<std::uint32_t> calls_;                     // by module
+  std::vector<JournalEntry> journal_;
+  std::unordered_set<std::string> noted_;
+  StringId device_name_ = 0;
+  std::string_view last_device_text_;
+  c10::Device last_device_;
+  std::vector<Argument> pending_;
+  std::vector<at::Tensor> pending_written_;
+};
+
+// Elements up to which values are computed for real; above, a tensor is only a shape.
+inline constexpr std::int64_t kKnownElements = std::int64_t{1} << 18;
+
+}  // namespace opscope::engine
