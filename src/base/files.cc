@@ -1,0 +1,207 @@
+// POSIX files: what the standard streams hide (why it failed, whether it reached the disk) is what matters
+// here.
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+
+namespace opscope {
+namespace {
+
+class File {
+ public:
+  explicit File(int descriptor) : descriptor_(descriptor) {}
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  int get() const { return descriptor_; }
+  bool is_open() const { return descriptor_ >= 0; }
+  // Closing may be what reports that the disk is full.
+  bool close() { return ::close(std::exchange(descriptor_, -1)) == 0; }
+
+ private:
+  int descriptor_;
+};
+
+std::string reason(int code) {
+  auto text = std::generic_category().message(code);
+  if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] - 'A' + 'a');
+  return text;
+}
+
+std::string folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string write_hint(const std::string& path, int code) {
+  switch (code) {
+    case ENOENT:
+      return fmt::format("the folder {} does not exist; make it first, or choose another", folder_of(path));
+    case ENOSPC:
+    case EDQUOT:
+      return "make room on the disk, or write elsewhere";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return "choose a path that you may write to";
+    case EISDIR:
+      return "give the name of a file in it";
+    default:
+      return {};
+  }
+}
+
+[[noreturn]] void fail_read(const std::string& path, int code) {
+  throw Error("cannot read the file: " + reason(code), path,
+              code == ENOENT   ? "check the path"
+              : code == EISDIR ? "give the name of a file in it"
+                               : "");
+}
+
+[[noreturn]] void fail_write(const std::string& path, int code) {
+  throw Error("cannot write the file: " + reason(code), path, write_hint(path, code));
+}
+
+// Zero, or the errno of what went wrong.
+int write_all(int descriptor, std::string_view bytes) {
+  // Larger single writes are cut short by Linux.
+  constexpr std::size_t kLargestWrite = std::size_t{1} << 30;
+  while (!bytes.empty()) {
+    const auto written = ::write(descriptor, bytes.data(), std::min(bytes.size(), kLargestWrite));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+struct Destination {
+  std::string path;        // with symbolic links followed
+  mode_t mode = 0;         // of the file that is there; 0: none is
+  bool is_direct = false;  // a device or pipe: nothing to rename over
+};
+
+Destination destination_of(const std::string& path) {
+  Destination found{.path = path};
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    if (errno != ENOENT) fail_write(path, errno);
+    if (path.empty() || path.back() == '/') fail_write(path, path.empty() ? ENOENT : EISDIR);
+    return found;
+  }
+  if (S_ISDIR(status.st_mode)) fail_write(path, EISDIR);
+  found.is_direct = !S_ISREG(status.st_mode);
+  found.mode = status.st_mode & 07777;
+  if (char* real = ::realpath(path.c_str(), nullptr); real != nullptr) {
+    found.path = real;
+    std::free(real);
+  }
+  // Renaming over it would need no permission on the file itself; its owner may have meant it to stay.
+  if (::access(found.path.c_str(), W_OK) != 0) fail_write(path, errno);
+  return found;
+}
+
+// A new file beside the destination, removed again unless it is renamed.
+class TemporaryFile {
+ public:
+  TemporaryFile(const Destination& destination, const std::string& shown_path)
+      : name_(destination.path + ".XXXXXX"), file_(::mkostemp(name_.data(), O_CLOEXEC)) {
+    if (!file_.is_open()) fail_write(shown_path, errno);
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    if (!renamed_) ::unlink(name_.c_str());
+  }
+
+  int write(std::string_view bytes, mode_t mode) {
+    if (const int code = write_all(file_.get(), bytes)) return code;
+    if (::fchmod(file_.get(), mode) != 0) return errno;
+    if (::fsync(file_.get()) != 0) return errno;
+    return file_.close() ? 0 : errno;
+  }
+  int rename_to(const std::string& path) {
+    renamed_ = ::rename(name_.c_str(), path.c_str()) == 0;
+    return renamed_ ? 0 : errno;
+  }
+
+ private:
+  std::string name_;
+  File file_;
+  bool renamed_ = false;
+};
+
+// The permissions open() would give a new file. Asking for the mask means setting it for a moment, so it is
+// asked once, on first use.
+mode_t default_mode() {
+  static const mode_t mask = [] {
+    const auto current = ::umask(022);
+    ::umask(current);
+    return current;
+  }();
+  return 0666 & ~mask;
+}
+
+int write_direct(const std::string& path, std::string_view bytes) {
+  File file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file.is_open()) return errno;
+  if (const int code = write_all(file.get(), bytes)) return code;
+  return file.close() ? 0 : errno;
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path) {
+  File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  if (!file.is_open() || ::fstat(file.get(), &status) != 0) fail_read(path, errno);
+  if (S_ISDIR(status.st_mode)) fail_read(path, EISDIR);
+  // The size is a first guess only: pipes have none, and a file may be growing.
+  constexpr std::size_t kLeast = 4096;
+  std::string bytes(std::max(static_cast<std::size_t>(status.st_size) + 1, kLeast), '\0');
+  for (std::size_t used = 0;;) {
+    if (used == bytes.size()) bytes.resize(bytes.size() * 2);
+    const auto got = ::read(file.get(), bytes.data() + used, bytes.size() - used);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_read(path, errno);
+    used += static_cast<std::size_t>(got);
+    if (got != 0) continue;
+    bytes.resize(used);
+    return bytes;
+  }
+}
+
+void write_file(const std::string& path, std::string_view bytes) {
+  const auto destination = destination_of(path);
+  if (destination.is_direct) {
+    if (const int code = write_direct(path, bytes)) fail_write(path, code);
+    return;
+  }
+  TemporaryFile file(destination, path);
+  const auto mode = destination.mode != 0 ? destination.mode : default_mode();
+  if (const int code = file.write(bytes, mode)) fail_write(path, code);
+  if (const int code = file.rename_to(destination.path)) fail_write(path, code);
+}
+
+void check_writable(const std::string& path) {
+  const auto destination = destination_of(path);
+  if (!destination.is_direct) TemporaryFile probe(destination, path);
+}
+
+}  // namespace opscope
