@@ -56,11 +56,14 @@ std::vector<Parameters> parameters_by_module(const Graph& graph) {
   return sums;
 }
 
-std::vector<Metrics> metrics_by_module(const Graph& graph, const std::vector<OpCost>& costs) {
+std::vector<Metrics> own_metrics(const Graph& graph, const std::vector<OpCost>& costs) {
   std::vector<Metrics> sums(graph.modules.size());
   for (std::size_t i = 0; i < costs.size(); ++i) sums[graph.scopes[graph.ops[i].scope].module] += costs[i];
-  for (std::size_t m = sums.size(); m-- > 1;) sums[graph.modules[m].parent] += sums[m];
   return sums;
+}
+
+void add_to_parents(const Graph& graph, std::vector<Metrics>& sums) {
+  for (std::size_t m = sums.size(); m-- > 1;) sums[graph.modules[m].parent] += sums[m];
 }
 
 // The last value made during each scope, its child scopes included.
@@ -99,7 +102,9 @@ Parameters& operator+=(Parameters& sum, const Parameters& other) {
 
 void roll_up_modules(const Graph& graph, Profile& profile) {
   const auto parameters = parameters_by_module(graph);
-  const auto metrics = metrics_by_module(graph, profile.costs);
+  const auto own = own_metrics(graph, profile.costs);
+  auto metrics = own;
+  add_to_parents(graph, metrics);
   const auto outputs = outputs_by_scope(graph);
   std::vector<std::uint32_t> calls(graph.modules.size(), 0);
   std::vector<ValueId> first_output(graph.modules.size(), kNone);
@@ -112,6 +117,7 @@ void roll_up_modules(const Graph& graph, Profile& profile) {
     row.calls = calls[row.module];
     row.parameters = parameters[row.module];
     row.metrics = metrics[row.module];
+    row.own = own[row.module];
     row.output = first_output[row.module];
   }
 }

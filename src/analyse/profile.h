@@ -41,6 +41,7 @@ struct ModuleRow {
   std::uint32_t calls = 0;
   Parameters parameters{};
   Metrics metrics{};
+  Metrics own{};           // of the ops it ran itself, outside the modules below it
   ValueId output = kNone;  // of its first call: the last value its ops made; kNone where it ran none
 };
 

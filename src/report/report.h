@@ -10,6 +10,8 @@
 namespace opscope {
 
 enum class Sort : std::uint8_t { kFlops, kMacs, kMemoryBytes, kParams, kArithmeticIntensity };
+std::string_view name(Sort sort);            // "flops", "memory-bytes"
+Sort sort_from_name(std::string_view text);  // short forms too ("mem", "ai"); throws Error naming the choices
 
 struct TextOptions {
   int width = 100;
@@ -21,11 +23,12 @@ struct TextOptions {
   int top = 10;
   Sort sort = Sort::kFlops;
   bool sections_000 = false;  // seed 000's profile_model: hierarchical profile, summary, bottlenecks only
+  std::vector<std::string> notes;  // said under the header, before the capture's own
 };
 
 std::string to_text(const Profile& profile, const TextOptions& options = {});
 std::string to_json(const Profile& profile);
-std::string to_csv(const Profile& profile);       // one row per layer
+std::string to_csv(const Profile& profile);  // one row per layer
 std::string to_markdown(const Profile& profile, const TextOptions& options = {});
 std::string to_html(const Profile& profile, const TextOptions& options = {});
 

@@ -1,0 +1,94 @@
+// Puts the sections together, and words what several of them share.
+#include "report/document.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace opscope {
+namespace {
+
+struct SortName {
+  std::string_view name;
+  Sort sort;
+};
+
+// The first of each kind is its full name.
+constexpr std::array kSortNames{
+    SortName{"flops", Sort::kFlops},
+    SortName{"macs", Sort::kMacs},
+    SortName{"memory-bytes", Sort::kMemoryBytes},
+    SortName{"params", Sort::kParams},
+    SortName{"arithmetic-intensity", Sort::kArithmeticIntensity},
+    SortName{"memory", Sort::kMemoryBytes},
+    SortName{"mem", Sort::kMemoryBytes},
+    SortName{"bytes", Sort::kMemoryBytes},
+    SortName{"memory_bytes", Sort::kMemoryBytes},
+    SortName{"parameters", Sort::kParams},
+    SortName{"arithmetic_intensity", Sort::kArithmeticIntensity},
+    SortName{"intensity", Sort::kArithmeticIntensity},
+    SortName{"ai", Sort::kArithmeticIntensity},
+};
+
+}  // namespace
+
+std::string_view name(Sort sort) { return std::ranges::find(kSortNames, sort, &SortName::sort)->name; }
+
+Sort sort_from_name(std::string_view text) {
+  const auto found = std::ranges::find(kSortNames, text, &SortName::name);
+  if (found != kSortNames.end()) return found->sort;
+  throw Error("cannot sort by '" + std::string(text) + "'", "",
+              "choose flops, macs, memory-bytes (mem), params or arithmetic-intensity (ai)");
+}
+
+std::string flops_text(const Metrics& metrics) {
+  std::string text = format_count(metrics.flops, Zero::kDash);
+  switch (metrics.confidence) {
+    case Confidence::kExact:
+      return text;
+    case Confidence::kEstimated:
+      return metrics.flops ? "~" + text : text;
+    case Confidence::kUpperBound:
+      return "≤" + text;
+    case Confidence::kUnknown:
+      return metrics.flops ? "≥" + text : "?";
+  }
+  return text;
+}
+
+std::string flops_legend(Confidence worst) {
+  switch (worst) {
+    case Confidence::kExact:
+      return "";
+    case Confidence::kEstimated:
+      return "~ has estimated ops";
+    case Confidence::kUpperBound:
+      return "~ has estimated ops   ≤ has upper bounds";
+    case Confidence::kUnknown:
+      break;
+  }
+  return "~ has estimated ops   ≤ has upper bounds   ≥ and ? have ops of unknown cost, not counted";
+}
+
+std::string model_name(const Profile& profile) {
+  const Graph& graph = *profile.graph;
+  if (!graph.capture.model.empty()) return graph.capture.model;
+  return std::string(graph.text(graph.modules[0].type));
+}
+
+std::string shape_text(const Graph& graph, ValueId value) {
+  return value == kNone ? std::string() : format_shape(graph.shape(graph.values[value]));
+}
+
+Document make_document(const Profile& profile, const TextOptions& options) {
+  Document document{header_cells(profile), note_lines(profile, options), {}};
+  document.sections.push_back(tree_section(profile, options));
+  document.sections.push_back(summary_section(profile));
+  if (!options.sections_000) document.sections.push_back(breakdown_section(profile, options));
+  document.sections.push_back(bottleneck_section(profile));
+  if (!options.sections_000) document.sections.push_back(top_layers_section(profile, options));
+  return document;
+}
+
+}  // namespace opscope

@@ -1,0 +1,68 @@
+// A report before it has a format: sections of tables with cells already worded. The text, Markdown and HTML
+// reports draw the same document, so they cannot disagree.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyse/profile.h"
+#include "report/report.h"
+
+namespace opscope {
+
+enum class Align : std::uint8_t { kLeft, kRight };
+enum class Style : std::uint8_t { kPlain, kStrong, kQuiet, kGood, kWarning };
+
+struct Cell {
+  std::string text{};
+  Style style = Style::kPlain;
+  std::string guides{};  // tree lines before the text; never cut
+  double bar = -1;       // a share of 0..1 drawn as a bar instead of text
+};
+
+struct Column {
+  std::string title{};
+  Align align = Align::kRight;
+  int min_width = 0;  // where positive, the column may be cut down to it
+};
+
+struct Table {
+  std::vector<Column> columns;
+  std::vector<std::vector<Cell>> rows;
+};
+
+struct Section {
+  std::string title;
+  Table table;
+  std::vector<std::string> remarks;  // after the table
+};
+
+struct Document {
+  std::vector<Cell> header;        // model, source, inputs, capture, coverage
+  std::vector<std::string> notes;  // what was assumed, and what is unknown
+  std::vector<Section> sections;
+};
+
+Document make_document(const Profile& profile, const TextOptions& options);
+
+// The sections, one file each.
+std::vector<Cell> header_cells(const Profile& profile);
+std::vector<std::string> note_lines(const Profile& profile, const TextOptions& options);
+Section tree_section(const Profile& profile, const TextOptions& options);
+Section summary_section(const Profile& profile);
+Section breakdown_section(const Profile& profile, const TextOptions& options);
+Section bottleneck_section(const Profile& profile);
+Section top_layers_section(const Profile& profile, const TextOptions& options);
+
+// FLOPs with a mark for what is not exact: "~" estimated, "≤" upper bound, "≥" has ops that are not counted.
+std::string flops_text(const Metrics& metrics);
+std::string flops_legend(Confidence worst);
+std::string model_name(const Profile& profile);
+std::string shape_text(const Graph& graph, ValueId value);  // "" where there is none
+
+// A table as aligned lines of at most `width` columns.
+std::string render_table(const Table& table, int width, bool color);
+std::string paint(std::string_view text, Style style, bool color);
+
+}  // namespace opscope

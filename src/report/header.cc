@@ -1,0 +1,96 @@
+// The header: which model, where from, on what inputs, how it was captured, how much of it is known; and the
+// notes below it.
+#include "base/text.h"
+#include "report/document.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::size_t kNotesShown = 4;
+constexpr std::size_t kInputsShown = 4;
+
+std::string input_text(const Graph& graph, ValueId id) {
+  const Value& value = graph.values[id];
+  const std::string_view label = graph.text(value.name);
+  std::string text = label.empty() ? std::string() : std::string(label) + ": ";
+  return text + format_shape(graph.shape(value)) + " " + std::string(name(value.dtype));
+}
+
+std::string capture_text(const CaptureInfo& capture) {
+  if (capture.tracer.empty()) return "";
+  std::string text = capture.tracer + " capture";
+  if (capture.seconds > 0) text += " " + format_seconds(capture.seconds);
+  return text;
+}
+
+// "mylib::foo x3, mylib::bar"
+std::string counted(const std::vector<SlowOp>& ops) {
+  std::string text;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (i == 3) return text + " and " + std::to_string(ops.size() - 3) + " more";
+    if (i > 0) text += ", ";
+    text += ops[i].op;
+    if (ops[i].count > 1) text += " x" + std::to_string(ops[i].count);
+  }
+  return text;
+}
+
+Cell coverage_cell(const Coverage& coverage) {
+  const std::string all = std::to_string(coverage.ops) + (coverage.ops == 1 ? " op" : " ops");
+  if (coverage.ops == 0) return {"no ops", Style::kWarning};
+  if (coverage.unknown > 0)
+    return {std::to_string(coverage.unknown) + " of " + all + " unknown: " + counted(coverage.unknown_ops),
+            Style::kWarning};
+  if (coverage.exact == coverage.ops) return {all + ", all exact", Style::kGood};
+  std::string text = all + ": " + std::to_string(coverage.exact) + " exact";
+  if (coverage.estimated) text += ", " + std::to_string(coverage.estimated) + " estimated";
+  if (coverage.upper_bound) text += ", " + std::to_string(coverage.upper_bound) + " upper bounds";
+  return {text, Style::kWarning};
+}
+
+std::string note_text(const Diagnostic& diagnostic) {
+  std::string text = diagnostic.op;
+  if (!diagnostic.module.empty()) text += (text.empty() ? "in " : " in ") + diagnostic.module;
+  if (!text.empty()) text += ": ";
+  return text + diagnostic.message;
+}
+
+void add_slow_path(const CaptureInfo& capture, std::vector<std::string>& notes) {
+  std::uint64_t count = 0;
+  for (const SlowOp& op : capture.slow_path) count += op.count;
+  if (count == 0) return;
+  notes.push_back(std::to_string(count) + (count == 1 ? " op" : " ops") +
+                  " ran PyTorch's Python meta kernels, which are slow: " + counted(capture.slow_path));
+}
+
+}  // namespace
+
+std::vector<Cell> header_cells(const Profile& profile) {
+  const Graph& graph = *profile.graph;
+  std::vector<Cell> cells{{model_name(profile), Style::kStrong}};
+  const auto add = [&](std::string text) {
+    if (!text.empty()) cells.push_back({std::move(text)});
+  };
+  add(graph.capture.source);
+  for (std::size_t i = 0; i < graph.inputs.size() && i < kInputsShown; ++i)
+    add(input_text(graph, graph.inputs[i]));
+  if (graph.inputs.size() > kInputsShown)
+    add(std::to_string(graph.inputs.size() - kInputsShown) + " more inputs");
+  add(capture_text(graph.capture));
+  cells.push_back(coverage_cell(profile.coverage));
+  return cells;
+}
+
+std::vector<std::string> note_lines(const Profile& profile, const TextOptions& options) {
+  std::vector<std::string> notes = options.notes;
+  add_slow_path(profile.graph->capture, notes);
+  const auto& diagnostics = profile.diagnostics;
+  const std::size_t shown =
+      options.verbose || diagnostics.size() <= kNotesShown ? diagnostics.size() : kNotesShown - 1;
+  for (std::size_t i = 0; i < shown; ++i) notes.push_back(note_text(diagnostics[i]));
+  if (shown < diagnostics.size())
+    notes.push_back(std::to_string(diagnostics.size() - shown) + " more notes: --verbose shows them");
+  return notes;
+}
+
+}  // namespace opscope

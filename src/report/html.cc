@@ -1,0 +1,115 @@
+// The document as one HTML fragment for notebooks: no script, no outside file, styles that touch nothing else
+// on the page and follow its colours.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "report/document.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::string_view kStyle =
+    "<style>"
+    ".opscope{font-variant-numeric:tabular-nums;line-height:1.35}"
+    ".opscope table{border-collapse:collapse;margin:.4em 0 1em;font-size:13px}"
+    ".opscope th,.opscope td{padding:1px 10px;text-align:right;border:0;white-space:pre}"
+    ".opscope th{border-bottom:1px solid currentColor}"
+    ".opscope .l{text-align:left}.opscope .q{opacity:.6}.opscope .s{font-weight:600}"
+    ".opscope .w{color:#b36b00}.opscope .g{color:#2a8a4a}"
+    ".opscope .bar{display:inline-block;height:.7em;background:#2a8a4a;opacity:.7}"
+    ".opscope summary{cursor:pointer;font-weight:600}"
+    "</style>";
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      case '\'':
+        result += "&#39;";
+        break;
+      default:
+        result += c;
+    }
+  }
+  return result;
+}
+
+std::string_view style_class(Style style) {
+  switch (style) {
+    case Style::kPlain:
+      return "";
+    case Style::kStrong:
+      return "s";
+    case Style::kQuiet:
+      return "q";
+    case Style::kGood:
+      return "g";
+    case Style::kWarning:
+      return "w";
+  }
+  return "";
+}
+
+std::string attribute(Align align, Style style) {
+  std::string classes = align == Align::kLeft ? "l" : "";
+  if (const auto extra = style_class(style); !extra.empty())
+    classes += (classes.empty() ? "" : " ") + std::string(extra);
+  return classes.empty() ? "" : " class=\"" + classes + "\"";
+}
+
+std::string cell_text(const Cell& cell) {
+  if (cell.bar >= 0)
+    return fmt::format("<span class=\"bar\" style=\"width:{:.1f}px\"></span>", cell.bar * 120);
+  const std::string guides =
+      cell.guides.empty() ? "" : "<span class=\"q\">" + escaped(cell.guides) + "</span>";
+  return guides + escaped(cell.text);
+}
+
+std::string table_text(const Table& table) {
+  std::string out = "<table><thead><tr>";
+  for (const Column& column : table.columns)
+    out += "<th" + attribute(column.align, Style::kPlain) + ">" + escaped(column.title) + "</th>";
+  out += "</tr></thead><tbody>\n";
+  for (const auto& row : table.rows) {
+    out += "<tr>";
+    for (std::size_t c = 0; c < row.size(); ++c)
+      out += "<td" + attribute(table.columns[c].align, row[c].style) + ">" + cell_text(row[c]) + "</td>";
+    out += "</tr>\n";
+  }
+  return out + "</tbody></table>\n";
+}
+
+}  // namespace
+
+std::string to_html(const Profile& profile, const TextOptions& options) {
+  const Document document = make_document(profile, options);
+  std::string out = "<div class=\"opscope\">" + std::string(kStyle) + "\n<p>";
+  for (std::size_t i = 0; i < document.header.size(); ++i) {
+    const Cell& cell = document.header[i];
+    out += (i > 0 ? " &middot; " : "") + ("<span" + attribute(Align::kRight, cell.style)) + ">" +
+           escaped(cell.text) + "</span>";
+  }
+  out += "</p>\n";
+  for (const std::string& note : document.notes) out += "<p class=\"w\">" + escaped(note) + "</p>\n";
+  for (const Section& section : document.sections) {
+    out += "<details open><summary>" + escaped(section.title) + "</summary>\n" + table_text(section.table);
+    for (const std::string& remark : section.remarks)
+      out += "<div class=\"q\">" + escaped(remark) + "</div>\n";
+    out += "</details>\n";
+  }
+  return out + "</div>\n";
+}
+
+}  // namespace opscope

@@ -1,0 +1,65 @@
+// The document as GitHub-flavoured Markdown tables.
+#include "base/text.h"
+#include "report/document.h"
+
+namespace opscope {
+namespace {
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '\n' || c == '\r') {
+      result += ' ';
+      continue;
+    }
+    if (std::string_view("\\`*_{}[]<>#|").find(c) != std::string_view::npos) result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+// Tree lines are three columns a level; an em space each keeps the indent where spaces would be dropped.
+std::string indent(std::string_view guides) {
+  std::string result;
+  for (int level = display_width(guides) / 3; level > 0; --level) result += "&emsp;";
+  return result;
+}
+
+bool is_bar(const Table& table, std::size_t column) {
+  return !table.rows.empty() && table.rows.front()[column].bar >= 0;
+}
+
+std::string table_text(const Table& table) {
+  std::string titles = "|", rule = "|";
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    if (is_bar(table, c)) continue;
+    titles += " " + escaped(table.columns[c].title) + " |";
+    rule += table.columns[c].align == Align::kLeft ? " --- |" : " ---: |";
+  }
+  std::string out = titles + "\n" + rule + "\n";
+  for (const auto& row : table.rows) {
+    out += "|";
+    for (std::size_t c = 0; c < row.size(); ++c)
+      if (!is_bar(table, c)) out += " " + indent(row[c].guides) + escaped(row[c].text) + " |";
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string to_markdown(const Profile& profile, const TextOptions& options) {
+  const Document document = make_document(profile, options);
+  std::string out = "# " + escaped(document.header.front().text) + "\n\n";
+  for (std::size_t i = 1; i < document.header.size(); ++i)
+    out += (i > 1 ? " · " : "") + escaped(document.header[i].text);
+  out += "\n";
+  for (const std::string& note : document.notes) out += "\n> " + escaped(note) + "\n";
+  for (const Section& section : document.sections) {
+    out += "\n## " + escaped(section.title) + "\n\n" + table_text(section.table);
+    for (const std::string& remark : section.remarks) out += "\n" + escaped(remark) + "\n";
+  }
+  return out;
+}
+
+}  // namespace opscope

@@ -1,0 +1,67 @@
+// The model summary: the totals, each with what it is made of.
+#include "base/text.h"
+#include "report/document.h"
+
+namespace opscope {
+namespace {
+
+std::string parameter_detail(const Parameters& parameters) {
+  if (!parameters.total) return "";
+  const Count frozen = parameters.total - parameters.trainable;
+  std::string text = format_bytes(parameters.bytes) + ", ";
+  if (!frozen) return text + "all trainable, shared ones once";
+  if (!parameters.trainable) return text + "none trainable, shared ones once";
+  return text + format_params(parameters.trainable) + " trainable, " + format_params(frozen) +
+         " not, shared ones once";
+}
+
+std::string flops_detail(const Profile& profile) {
+  const Work& work = profile.totals.work;
+  switch (profile.options.convention) {
+    case Convention::kOpscope:
+      break;
+    case Convention::kMacs:
+      return "one per MAC and nothing else (--convention macs)";
+    case Convention::kTorch:
+      return "what torch's FlopCounterMode counts (--convention torch)";
+    case Convention::kFvcore:
+      return "what fvcore counts, one per MAC (--convention fvcore)";
+  }
+  std::string text =
+      "2 x " + format_count(work.macs) + " MACs + " + format_count(work.other_flops) + " other";
+  if (work.specials) text += " + " + format_count(work.specials) + " special (exp, tanh, ...)";
+  return text;
+}
+
+std::string memory_detail(const Traffic& traffic) {
+  return format_bytes(traffic.input_bytes) + " inputs + " + format_bytes(traffic.output_bytes) +
+         " outputs + " + format_bytes(traffic.weight_bytes) + " weights";
+}
+
+std::string plural(std::size_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+Section summary_section(const Profile& profile) {
+  Section section{"Summary", {{{"Summary", Align::kLeft}, {""}, {"", Align::kLeft, 20}}, {}}, {}};
+  const auto add = [&](std::string label, std::string value, std::string detail) {
+    section.table.rows.push_back(
+        {{std::move(label)}, {std::move(value), Style::kStrong}, {std::move(detail), Style::kQuiet}});
+  };
+  const Metrics& totals = profile.totals;
+  const Parameters& parameters = profile.parameters;
+  add("Parameters", format_params(parameters.total), parameter_detail(parameters));
+  add("Buffers", format_params(parameters.buffers),
+      parameters.buffers ? format_bytes(parameters.buffer_bytes) : "");
+  add("MACs", format_count(totals.work.macs), "");
+  add("FLOPs", flops_text(totals), flops_detail(profile));
+  add("Memory", format_bytes(totals.memory_bytes()), memory_detail(totals.traffic));
+  add("Intensity", format_ratio(totals.arithmetic_intensity()), "FLOPs per byte, on average");
+  add("Ops", std::to_string(totals.ops),
+      "in " + plural(profile.layers.size(), "layer") + " of " + plural(profile.modules.size(), "module"));
+  return section;
+}
+
+}  // namespace opscope
