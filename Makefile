@@ -1,0 +1,51 @@
+# make demo, make test: from a fresh clone to the answer, with nothing else done first.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON_BIN := .venv/bin/python
+CMAKE := cmake -G Ninja -S . -DOPSCOPE_ENGINE=OFF
+PEERS := build/peers
+
+.PHONY: help setup demo test test-cpp test-python test-all test-asan bench format clean
+
+help:  ## what there is to make
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup:  ## system packages, .venv, the pinned Python packages, opscope itself
+	@tools/setup.sh
+
+demo: setup  ## what resnet18 costs
+	@.venv/bin/opscope profile resnet18
+
+test: test-cpp test-python  ## all tests but the slow ones
+
+test-cpp: setup
+	@$(CMAKE) -B build/tests -DOPSCOPE_TESTS=ON >/dev/null
+	@cmake --build build/tests
+	@ctest --test-dir build/tests --output-on-failure -j2
+
+test-python: setup
+	@$(PYTHON_BIN) -m pytest tests/python -q
+
+test-all: test test-asan  ## the slow tests too, and the core under ASan and UBSan with its fuzz corpus
+	@$(PYTHON_BIN) -m pytest tests/python -q -m slow
+
+test-asan: setup
+	@$(CMAKE) -B build/asan -DOPSCOPE_TESTS=ON -DOPSCOPE_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
+	@cmake --build build/asan
+	@ctest --test-dir build/asan --output-on-failure -j2
+
+bench: setup  ## opscope beside other counters, the core alone, and the command line
+	@[ -d $(PEERS)/torchinfo ] || $(PYTHON_BIN) -m pip install -q --no-deps --target $(PEERS) -r requirements-bench.txt
+	@$(CMAKE) -B build/bench -DOPSCOPE_BENCH=ON >/dev/null
+	@cmake --build build/bench
+	@PYTHONPATH=$(PEERS) $(PYTHON_BIN) bench/peers.py --write docs/benchmarks.md --core build/bench/bench/core_bench
+
+format:  ## clang-format over all C++
+	@command -v clang-format >/dev/null || { echo "clang-format is missing: apt-get install clang-format" >&2; exit 1; }
+	@git ls-files -z '*.cc' '*.h' | xargs -0 clang-format -i
+
+clean:  ## what was built; .venv stays
+	@rm -rf build dist
+	@rm -f .venv/.opscope

@@ -1,0 +1,61 @@
+"""opscope: what a PyTorch model costs, op by op.
+
+Importing this package loads neither torch nor the native module: both come with the first name that needs
+them, so that `import opscope` costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from opscope.api import (
+        Capture,
+        capture,
+        explain,
+        list_models,
+        load,
+        profile,
+        profile_model,
+        show_table,
+    )
+    from opscope.custom_ops import register_op
+    from opscope.errors import Error
+    from opscope.inputs import Inputs
+    from opscope.registry import MODEL_REGISTRY, register_model
+    from opscope.result import Profile, Row
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Capture": "api",
+    "Error": "errors",
+    "Inputs": "inputs",
+    "MODEL_REGISTRY": "registry",
+    "Profile": "result",
+    "Row": "result",
+    "capture": "api",
+    "explain": "api",
+    "list_models": "api",
+    "load": "api",
+    "profile": "api",
+    "profile_model": "api",
+    "register_model": "registry",
+    "register_op": "custom_ops",
+    "show_table": "api",
+}
+
+__all__ = [*sorted(_HOME), "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'opscope' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"opscope.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

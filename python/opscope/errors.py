@@ -1,0 +1,22 @@
+"""The error that a wrong input raises: one line that says what, where it is, and what to do instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opscope._load import native
+
+Error = native.Error
+
+
+def error(what: str, where: str = "", hint: str = "", candidates: Sequence[str] = ()) -> Exception:
+    made = Error(what)
+    made.where, made.hint, made.candidates = where, hint, list(candidates)
+    return made
+
+
+def first_line(problem: BaseException) -> str:
+    """'ValueError: expected 4D input', for the one-line errors; a SyntaxError's text has no file in it."""
+    text = problem.msg if isinstance(problem, SyntaxError) else str(problem)
+    lines = text.strip().splitlines()
+    return f"{type(problem).__name__}: {lines[0]}" if lines else type(problem).__name__

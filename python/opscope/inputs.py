@@ -1,0 +1,146 @@
+"""What a model is called with: the ways a user may say it, and inputs made from shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from opscope.errors import error
+
+Shape = Sequence[int]
+
+# Above this a zero-filled tensor costs real time and memory. Larger ones are left as the system maps them:
+# fresh pages, which read as zero and take no memory until they are touched.
+_FILL_LIMIT_BYTES = 64 << 20
+
+
+class Inputs:
+    """The arguments of one forward call: Inputs(ids, attention_mask=mask)."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.args = args
+        self.kwargs = kwargs
+
+    def __repr__(self) -> str:
+        parts = [_describe(value) for value in self.args]
+        parts += [f"{key}={_describe(value)}" for key, value in self.kwargs.items()]
+        return f"Inputs({', '.join(parts)})"
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.args, self.kwargs))
+
+
+def _describe(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"{'x'.join(map(str, value.shape)) or 'scalar'} {str(value.dtype).removeprefix('torch.')}"
+    return type(value).__name__
+
+
+def as_inputs(inputs: Any) -> Inputs:
+    """A tuple is positional arguments, a mapping keyword arguments; anything else is the one argument."""
+    if isinstance(inputs, Inputs):
+        return inputs
+    if isinstance(inputs, Mapping) or _is_user_mapping(inputs):
+        return Inputs(**{str(key): value for key, value in inputs.items()})
+    if isinstance(inputs, tuple) and not hasattr(inputs, "_fields"):  # a PackedSequence is one argument
+        return Inputs(*inputs)
+    return Inputs(inputs)
+
+
+def _is_user_mapping(value: Any) -> bool:
+    return hasattr(value, "keys") and hasattr(value, "items")  # transformers' BatchEncoding
+
+
+def as_shapes(input_shape: Any) -> list[tuple[int, ...]]:
+    """One shape, (1, 3, 224, 224), or several, [(1, 128), (1, 128)]."""
+    try:
+        items = list(input_shape)
+        several = bool(items) and not isinstance(items[0], int)
+        shapes = [tuple(int(size) for size in shape) for shape in (items if several else [items])]
+    except (TypeError, ValueError):
+        raise error(
+            f"{input_shape!r} is not a shape", "input_shape", "a shape is whole numbers: (1, 3, 224, 224)"
+        ) from None
+    for shape in shapes:
+        if any(size < 0 for size in shape):
+            raise error(
+                f"a shape has no negative sizes: {' '.join(map(str, shape))}",
+                "input_shape",
+                "a shape is whole numbers: 1 3 224 224",
+            )
+    return shapes
+
+
+def as_dtype(dtype: Any) -> torch.dtype | None:
+    if dtype is None or isinstance(dtype, torch.dtype):
+        return dtype
+    found = getattr(torch, _DTYPE_NICKNAMES.get(str(dtype), str(dtype).removeprefix("torch.")), None)
+    if not isinstance(found, torch.dtype):
+        raise error(
+            f"no dtype called '{dtype}'", "dtype", "float32, float16, bfloat16, float64, int64, int32, int8, bool, ..."
+        )
+    return found
+
+
+_DTYPE_NICKNAMES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "fp64": "float64"}
+
+
+@dataclass(frozen=True)
+class InputSpec:
+    """Inputs that a kind of model takes, until batch, dtype and device are known."""
+
+    shapes: tuple[tuple[int, ...], ...]
+    arrange: Callable[[list[torch.Tensor], int], Inputs] | None = None  # default: one argument a shape
+
+
+def make_inputs(spec: InputSpec, batch: int | None, dtype: torch.dtype, device: torch.device) -> Inputs:
+    if batch is not None and batch < 1:
+        raise error(f"a batch of {batch} is no batch", "batch", "a batch is 1 or more")
+    if spec.arrange is not None:
+        tensors = [make_tensor(shape, dtype, device) for shape in spec.shapes]
+        return spec.arrange(tensors, batch or 1)
+    return Inputs(*(make_tensor(with_batch(shape, batch), dtype, device) for shape in spec.shapes))
+
+
+def with_batch(shape: tuple[int, ...], batch: int | None) -> tuple[int, ...]:
+    return shape if batch is None or not shape else (batch, *shape[1:])
+
+
+def make_tensor(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    try:
+        tensor = torch.empty(shape, dtype=dtype, device=device)
+    except RuntimeError as problem:
+        raise error(
+            f"an input of {'x'.join(map(str, shape))} cannot be made: {problem}".splitlines()[0], "input_shape"
+        ) from problem
+    small = tensor.numel() * tensor.element_size() <= _FILL_LIMIT_BYTES
+    return tensor.zero_() if small or not dtype.is_floating_point else tensor
+
+
+def input_dtype(model: Any, dtype: torch.dtype | None) -> torch.dtype:
+    """The asked one; int64 for token models; the weights' own, so that float16 models get float16 inputs."""
+    if dtype is not None and not (dtype.is_floating_point and takes_tokens(model)):
+        return dtype
+    if takes_tokens(model):
+        return torch.int64
+    if isinstance(model, torch.nn.Module):
+        for weight in model.parameters():
+            if weight.dtype.is_floating_point:
+                return weight.dtype
+    return torch.get_default_dtype()
+
+
+def takes_tokens(model: Any) -> bool:
+    return getattr(model, "main_input_name", None) in ("input_ids", "decoder_input_ids")
+
+
+def input_device(model: Any) -> torch.device:
+    """Where the model's weights are; a model without data gets its inputs on the CPU, so values stay known."""
+    if isinstance(model, torch.nn.Module):
+        for weight in model.parameters():
+            if weight.device.type != "meta":
+                return weight.device
+    return torch.device("cpu")
