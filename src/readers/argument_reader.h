@@ -1,0 +1,48 @@
+// The parts of a capture that end in the graph's pools: lists, names, and the arguments of an op.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "graph/graph.h"
+#include "readers/json_access.h"
+
+namespace opscope {
+
+class ArgumentReader {
+ public:
+  ArgumentReader(Graph& graph, json::Place& place) : graph_(graph), place_(place) {}
+
+  StringId string(json::value item) { return graph_.intern(json::text(place_, item)); }
+  DType dtype(json::value item);
+  StringId device(json::value item);
+
+  Range integers(json::value list);
+  Range references(json::value list);
+  // {"input":{"tensor":0},"stride":{"ints":[2,2]},"bias":null}
+  Range arguments(json::value object);
+
+ private:
+  Range reals(json::value list);
+  Range booleans(json::value list);
+  Range optional_references(json::value list);
+  StringId argument_name(std::string_view word);
+  void read(Argument& argument, json::value item);
+  void read_number(Argument& argument, json::value item);
+  void read_tagged(Argument& argument, json::value item);
+  void read_kind(Argument& argument, std::size_t kind, json::value item);
+
+  template <class T>
+  Range since(std::size_t begin, const std::vector<T>& pool) const {
+    if (pool.size() >= kNone) json::fail(place_, "more than 2^32 - 2 items of one kind");
+    return {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(pool.size() - begin)};
+  }
+
+  Graph& graph_;
+  json::Place& place_;
+  DType last_dtype_ = DType::kUndefined;
+  StringId last_device_ = 0;
+  std::array<StringId, 256> recent_names_{};
+};
+
+}  // namespace opscope
