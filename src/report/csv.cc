@@ -15,7 +15,9 @@ constexpr std::string_view kHeader =
     "bytes,"
     "weight_bytes,memory_bytes,ops,arithmetic_intensity,bottleneck,confidence,output_shape\n";
 
-std::string quoted(std::string_view text) {
+}  // namespace
+
+std::string csv_field(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string result = "\"";
   for (const char c : text) {
@@ -24,8 +26,6 @@ std::string quoted(std::string_view text) {
   }
   return result + "\"";
 }
-
-}  // namespace
 
 std::string to_csv(const Profile& profile) {
   const Graph& graph = *profile.graph;
@@ -44,8 +44,8 @@ std::string to_csv(const Profile& profile) {
                              m.traffic.weight_bytes,
                              m.memory_bytes(),
                              Count{m.ops}};
-    out +=
-        quoted(layer.name) + "," + quoted(layer.type) + "," + quoted(graph.path(graph.modules[layer.module]));
+    out += csv_field(layer.name) + "," + csv_field(layer.type) + "," +
+           csv_field(graph.path(graph.modules[layer.module]));
     for (const Count number : numbers) fmt::format_to(std::back_inserter(out), ",{}", number.value());
     fmt::format_to(std::back_inserter(out), ",{},{},{},{}\n", m.arithmetic_intensity(),
                    name(layer.bottleneck), name(m.confidence), shape_text(graph, layer.output));

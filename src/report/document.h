@@ -65,4 +65,9 @@ std::string shape_text(const Graph& graph, ValueId value);  // "" where there is
 std::string render_table(const Table& table, int width, bool color);
 std::string paint(std::string_view text, Style style, bool color);
 
+// The pieces that lists of other things than profiles are written with.
+std::string csv_field(std::string_view text);
+std::string markdown_table(const Table& table);
+std::string html_escaped(std::string_view text);
+
 }  // namespace opscope

@@ -20,32 +20,6 @@ constexpr std::string_view kStyle =
     ".opscope summary{cursor:pointer;font-weight:600}"
     "</style>";
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      case '\'':
-        result += "&#39;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
-
 std::string_view style_class(Style style) {
   switch (style) {
     case Style::kPlain:
@@ -73,14 +47,14 @@ std::string cell_text(const Cell& cell) {
   if (cell.bar >= 0)
     return fmt::format("<span class=\"bar\" style=\"width:{:.1f}px\"></span>", cell.bar * 120);
   const std::string guides =
-      cell.guides.empty() ? "" : "<span class=\"q\">" + escaped(cell.guides) + "</span>";
-  return guides + escaped(cell.text);
+      cell.guides.empty() ? "" : "<span class=\"q\">" + html_escaped(cell.guides) + "</span>";
+  return guides + html_escaped(cell.text);
 }
 
 std::string table_text(const Table& table) {
   std::string out = "<table><thead><tr>";
   for (const Column& column : table.columns)
-    out += "<th" + attribute(column.align, Style::kPlain) + ">" + escaped(column.title) + "</th>";
+    out += "<th" + attribute(column.align, Style::kPlain) + ">" + html_escaped(column.title) + "</th>";
   out += "</tr></thead><tbody>\n";
   for (const auto& row : table.rows) {
     out += "<tr>";
@@ -93,20 +67,47 @@ std::string table_text(const Table& table) {
 
 }  // namespace
 
+std::string html_escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      case '\'':
+        result += "&#39;";
+        break;
+      default:
+        result += c;
+    }
+  }
+  return result;
+}
+
 std::string to_html(const Profile& profile, const TextOptions& options) {
   const Document document = make_document(profile, options);
   std::string out = "<div class=\"opscope\">" + std::string(kStyle) + "\n<p>";
   for (std::size_t i = 0; i < document.header.size(); ++i) {
     const Cell& cell = document.header[i];
     out += (i > 0 ? " &middot; " : "") + ("<span" + attribute(Align::kRight, cell.style)) + ">" +
-           escaped(cell.text) + "</span>";
+           html_escaped(cell.text) + "</span>";
   }
   out += "</p>\n";
-  for (const std::string& note : document.notes) out += "<p class=\"w\">" + escaped(note) + "</p>\n";
+  for (const std::string& note : document.notes) out += "<p class=\"w\">" + html_escaped(note) + "</p>\n";
   for (const Section& section : document.sections) {
-    out += "<details open><summary>" + escaped(section.title) + "</summary>\n" + table_text(section.table);
+    out +=
+        "<details open><summary>" + html_escaped(section.title) + "</summary>\n" + table_text(section.table);
     for (const std::string& remark : section.remarks)
-      out += "<div class=\"q\">" + escaped(remark) + "</div>\n";
+      out += "<div class=\"q\">" + html_escaped(remark) + "</div>\n";
     out += "</details>\n";
   }
   return out + "</div>\n";

@@ -29,7 +29,9 @@ bool is_bar(const Table& table, std::size_t column) {
   return !table.rows.empty() && table.rows.front()[column].bar >= 0;
 }
 
-std::string table_text(const Table& table) {
+}  // namespace
+
+std::string markdown_table(const Table& table) {
   std::string titles = "|", rule = "|";
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     if (is_bar(table, c)) continue;
@@ -46,8 +48,6 @@ std::string table_text(const Table& table) {
   return out;
 }
 
-}  // namespace
-
 std::string to_markdown(const Profile& profile, const TextOptions& options) {
   const Document document = make_document(profile, options);
   std::string out = "# " + escaped(document.header.front().text) + "\n\n";
@@ -56,7 +56,7 @@ std::string to_markdown(const Profile& profile, const TextOptions& options) {
   out += "\n";
   for (const std::string& note : document.notes) out += "\n> " + escaped(note) + "\n";
   for (const Section& section : document.sections) {
-    out += "\n## " + escaped(section.title) + "\n\n" + table_text(section.table);
+    out += "\n## " + escaped(section.title) + "\n\n" + markdown_table(section.table);
     for (const std::string& remark : section.remarks) out += "\n" + escaped(remark) + "\n";
   }
   return out;

@@ -26,6 +26,12 @@ struct TextOptions {
   std::vector<std::string> notes;  // said under the header, before the capture's own
 };
 
+enum class Format : std::uint8_t { kText, kJson, kCsv, kMarkdown, kHtml };
+std::string_view name(Format format);                   // "txt", "json", "csv", "md", "html"
+Format format_from_name(std::string_view text);         // throws Error naming the choices
+Format format_from_extension(const std::string& path);  // of "out.json"; throws Error likewise
+std::string to_format(const Profile& profile, Format format, const TextOptions& options = {});
+
 std::string to_text(const Profile& profile, const TextOptions& options = {});
 std::string to_json(const Profile& profile);
 std::string to_csv(const Profile& profile);  // one row per layer

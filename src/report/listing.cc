@@ -1,0 +1,99 @@
+// A list's rows as JSON objects, CSV lines or one of the document's tables.
+#include "report/listing.h"
+
+#include "base/json_writer.h"
+#include "base/text.h"
+#include "report/document.h"
+
+namespace opscope {
+namespace {
+
+std::string text_of(const Listing::Item& item) {
+  if (const auto* count = std::get_if<Count>(&item)) return std::to_string(count->value());
+  return std::get<std::string>(item);
+}
+
+std::string json_text(const Listing& listing) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object();
+  json.field("schema_version", kSchemaVersion);
+  json.key(listing.name);
+  json.begin_array();
+  for (const auto& row : listing.rows) {
+    json.begin_object(JsonLayout::kInline);
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      json.key(listing.keys[c]);
+      std::visit([&](const auto& item) { json.value(item); }, row[c]);
+    }
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+  return out + "\n";
+}
+
+std::string csv_text(const Listing& listing) {
+  std::string out;
+  for (std::size_t c = 0; c < listing.keys.size(); ++c) out += (c ? "," : "") + listing.keys[c];
+  out += "\n";
+  for (const auto& row : listing.rows) {
+    for (std::size_t c = 0; c < row.size(); ++c) out += (c ? "," : "") + csv_field(text_of(row[c]));
+    out += "\n";
+  }
+  return out;
+}
+
+// "input_bytes" -> "Input bytes"
+std::string title_of(std::string key) {
+  for (char& c : key)
+    if (c == '_') c = ' ';
+  if (!key.empty() && key[0] >= 'a' && key[0] <= 'z') key[0] = static_cast<char>(key[0] - 'a' + 'A');
+  return key;
+}
+
+Table table_of(const Listing& listing) {
+  Table table;
+  for (std::size_t c = 0; c < listing.keys.size(); ++c) {
+    const bool number = !listing.rows.empty() && std::holds_alternative<Count>(listing.rows.front()[c]);
+    table.columns.push_back(
+        {title_of(listing.keys[c]), number ? Align::kRight : Align::kLeft, number ? 0 : 12});
+  }
+  for (const auto& row : listing.rows) {
+    auto& cells = table.rows.emplace_back();
+    for (const auto& item : row) cells.push_back({text_of(item)});
+  }
+  return table;
+}
+
+std::string html_text(const Table& table) {
+  std::string out = "<table>\n<tr>";
+  for (const Column& column : table.columns) out += "<th>" + html_escaped(column.title) + "</th>";
+  out += "</tr>\n";
+  for (const auto& row : table.rows) {
+    out += "<tr>";
+    for (const Cell& cell : row) out += "<td>" + html_escaped(cell.text) + "</td>";
+    out += "</tr>\n";
+  }
+  return out + "</table>\n";
+}
+
+}  // namespace
+
+std::string to_format(const Listing& listing, Format format, const TextOptions& options) {
+  switch (format) {
+    case Format::kText:
+      return render_table(table_of(listing), options.width, options.color);
+    case Format::kJson:
+      return json_text(listing);
+    case Format::kCsv:
+      return csv_text(listing);
+    case Format::kMarkdown:
+      return markdown_table(table_of(listing));
+    case Format::kHtml:
+      return html_text(table_of(listing));
+  }
+  return {};
+}
+
+}  // namespace opscope
