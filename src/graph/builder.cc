@@ -121,8 +121,8 @@ Tensor GraphBuilder::constant(TensorSpec spec) { return add_value(spec, ValueKin
 
 void GraphBuilder::tie(std::string_view name, Tensor owned) {
   const Owned entry{.module = running_module(), .value = owned.id, .name = graph_.intern(name)};
-  graph_.owned.push_back(entry);
-  owned_.insert_or_assign(pair_key(entry.module, entry.name), entry.value);
+  if (owned_.try_emplace(pair_key(entry.module, entry.name), entry.value).second)
+    graph_.owned.push_back(entry);
 }
 
 namespace {

@@ -91,8 +91,9 @@ class CaptureReader {
 
   template <class Visit>
   void items(json::value list, Visit visit) {
+    const auto all = json::take(place_, list.get_array(), "an array");
     place_.item = 0;
-    json::each(place_, list, [&](json::value item) {
+    json::each(place_, all, [&](json::value item) {
       visit(item);
       ++place_.item;
     });

@@ -64,9 +64,12 @@ inline std::string_view text(const Place& place, value item) {
 double real(const Place& place, value item);
 
 template <class Visit>
+void each(const Place& place, array list, Visit visit) {
+  for (auto item : list) visit(take(place, std::move(item), "an array that is closed"));
+}
+template <class Visit>
 void each(const Place& place, value list, Visit visit) {
-  for (auto item : take(place, list.get_array(), "an array"))
-    visit(take(place, std::move(item), "an array that is closed"));
+  each(place, take(place, list.get_array(), "an array"), visit);
 }
 
 // The keys of one kind of object, in the order in which they are written.

@@ -1,0 +1,144 @@
+// Random graphs for property tests: every kind of value, argument and scope, from a seed, the same on every
+// machine (no std distributions, whose results the standard leaves open).
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+
+#include "graph/builder.h"
+
+namespace opscope::test {
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  std::uint64_t below(std::uint64_t limit) { return engine_() % limit; }
+  bool chance(std::uint64_t one_in) { return below(one_in) == 0; }
+  template <class Items>
+  const auto& pick(const Items& items) {
+    return items[below(std::size(items))];
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+class RandomGraph {
+ public:
+  explicit RandomGraph(std::uint64_t seed) : random_(seed), builder_("random \"model\" \xc3\xa9", "Root") {}
+
+  Graph make(std::size_t op_count) {
+    for (std::size_t i = 0; i < 1 + random_.below(3); ++i) live_.push_back(builder_.input(spec()));
+    while (builder_.graph().ops.size() < op_count) module(0, op_count);
+    describe();
+    tensors outputs;
+    for (std::size_t i = 0; i < 1 + random_.below(2); ++i) outputs.push_back(random_.pick(live_));
+    return builder_.finish(outputs);
+  }
+
+ private:
+  void module(int depth, std::size_t op_count) {
+    const auto call = builder_.call(random_.pick(kModuleNames), random_.pick(kTypes));
+    if (random_.chance(2)) live_.push_back(builder_.parameter("weight", spec(), random_.chance(2)));
+    if (random_.chance(4)) live_.push_back(builder_.buffer("running", spec()));
+    if (random_.chance(8)) live_.push_back(builder_.constant(spec()));
+    for (auto i = random_.below(4); i-- > 0 && builder_.graph().ops.size() < op_count;) {
+      if (depth < 4 && random_.chance(3))
+        module(depth + 1, op_count);
+      else
+        op();
+    }
+  }
+
+  void op() {
+    std::vector<NamedArgument> arguments;
+    for (auto i = random_.below(6); i-- > 0;) arguments.push_back(argument());
+    std::vector<TensorSpec> outputs;
+    for (auto i = random_.below(3); i-- > 0;) outputs.push_back(spec());
+    for (const auto made : builder_.op_outputs(random_.pick(kTargets), arguments, outputs))
+      live_.push_back(made);
+    if (random_.chance(5)) builder_.source("model.py:42");
+    if (random_.chance(9)) builder_.declare_cost(random_.below(1000), std::nullopt, Count::kMax);
+  }
+
+  NamedArgument argument() {
+    const std::string_view name = random_.pick(kArgumentNames);
+    switch (random_.below(11)) {
+      case 0:
+        return {name, nullptr};
+      case 1:
+        return {name, tensors{random_.pick(live_), Tensor{}, random_.pick(live_)}};
+      case 2:
+        return {name, static_cast<std::int64_t>(random_.pick(kInts))};
+      case 3:
+        return {name, double{random_.pick(kReals)}};
+      case 4:
+        return {name, random_.chance(2)};
+      case 5:
+        return {name, std::string(random_.pick(kStrings))};
+      case 6:
+        return {name, kDTypes[random_.below(kDTypes.size())].dtype};
+      case 7:
+        return {name, ints(std::begin(kInts), std::begin(kInts) + random_.below(std::size(kInts)))};
+      case 8:
+        return {name, floats(std::begin(kReals), std::begin(kReals) + random_.below(std::size(kReals)))};
+      case 9:
+        return {name, bools{true, false, true}};
+      default:
+        return {name, random_.pick(live_)};
+    }
+  }
+
+  TensorSpec spec() {
+    ints shape;
+    for (auto i = random_.below(5); i-- > 0;) shape.push_back(random_.pick(kDims));
+    TensorSpec made(shape, kDTypes[random_.below(kDTypes.size())].dtype);
+    if (random_.chance(6)) made.strides = ints{};
+    if (!live_.empty() && random_.chance(4)) {
+      made.alias = random_.pick(live_);
+      made.offset = static_cast<std::int64_t>(random_.below(10));
+    }
+    return made;
+  }
+
+  void describe() {
+    auto& graph = builder_.graph();
+    graph.capture.source = "a test";
+    graph.capture.torch = "2.13.0";
+    graph.capture.seconds = random_.chance(4) ? 0 : 1.25e-3;
+    graph.capture.slow_path = {{"aten::nonzero", random_.below(9)}};
+    graph.capture.dependencies = {{"dir/\xe6\xa8\xa1.py", 120, -5}};
+    graph.diagnostics = {{"assumption", "aten::nonzero", "head", "tab\there, line\nbreak, quote\", nul "}};
+  }
+
+  static constexpr std::string_view kModuleNames[] = {"a", "b", "layer.0", "layer.1", "e\xcc\x81\\\"x"};
+  static constexpr std::string_view kTypes[] = {"Linear", "Block", ""};
+  static constexpr std::string_view kTargets[] = {
+      "aten::add.Tensor", "aten::conv2d", "aten::linear", "aten::relu_",
+      "mylib::odd",       "aten::view",   "bare",         "ai.onnx::Conv"};
+  static constexpr std::string_view kArgumentNames[] = {"input", "weight", "bias", "stride",
+                                                        "self",  "other",  "",     "\"q"};
+  static constexpr std::string_view kStrings[] = {"", "cpu", "a \"b\" \\ c", "\x01\x1f", "\xf0\x9f\x98\x80"};
+  static constexpr std::int64_t kInts[] = {
+      0, -1, 1, 7, std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
+  static constexpr std::int64_t kDims[] = {0, 1,   2,         3,
+                                           8, 224, 1LL << 40, std::numeric_limits<std::int64_t>::max()};
+  static constexpr double kReals[] = {0.0,
+                                      -0.0,
+                                      1.0,
+                                      0.1,
+                                      -1e300,
+                                      5e-324,
+                                      std::numeric_limits<double>::infinity(),
+                                      -std::numeric_limits<double>::infinity(),
+                                      std::numeric_limits<double>::quiet_NaN()};
+
+  Random random_;
+  GraphBuilder builder_;
+  tensors live_;
+};
+
+}  // namespace opscope::test

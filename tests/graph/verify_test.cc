@@ -1,0 +1,156 @@
+// verify accepts what the builder makes, and names what is broken in everything else.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "graph/random_graph.h"
+
+namespace opscope {
+namespace {
+
+Graph small() {
+  GraphBuilder b("net");
+  auto x = b.input({1, 3, 8, 8});
+  {
+    const auto conv = b.call("conv", "Conv2d");
+    const auto weight = b.parameter("weight", {4, 3, 3, 3});
+    x = b.op("aten::conv2d",
+             {{"input", x}, {"weight", weight}, {"stride", ints{1, 1}}, {"flags", bools{true}}},
+             {{1, 4, 6, 6}});
+  }
+  x = b.op("aten::cat", {{"tensors", tensors{x, x}}, {"dtype", DType::kFloat32}, {"mode", "same"}},
+           {{2, 4, 6, 6}});
+  b.declare_cost(1, 2, 3);
+  return b.finish({x});
+}
+
+struct Breakage {
+  const char* message;
+  std::function<void(Graph&)> apply;
+};
+
+const Breakage kBreakages[] = {
+    {"there is no root module", [](Graph& g) { g.modules.clear(); }},
+    {"module 0 does not come after its parent", [](Graph& g) { g.modules[0].parent = 0; }},
+    {"module 1 does not come after its parent", [](Graph& g) { g.modules[1].parent = 1; }},
+    {"module 1 does not come after its parent", [](Graph& g) { g.modules[1].parent = kNone; }},
+    {"module 1 has an unknown string", [](Graph& g) { g.modules[1].path = 9999; }},
+    {"there is no root scope", [](Graph& g) { g.scopes.clear(); }},
+    {"scope 1 has no module 7", [](Graph& g) { g.scopes[1].module = 7; }},
+    {"scope 1 does not come after its parent", [](Graph& g) { g.scopes[1].parent = 1; }},
+    {"scope 0 is not the root module's", [](Graph& g) { g.scopes[0].module = 1; }},
+    {"value 0 has dimensions outside the pool",
+     [](Graph& g) {
+       g.values[0].shape = {0, 0xfffffff0u};
+     }},
+    {"value 0 has dimensions outside the pool", [](Graph& g) { g.values[0].strides.begin = 0xffffffffu; }},
+    {"value 0 has 4 dimensions and 2 strides", [](Graph& g) { g.values[0].strides.size = 2; }},
+    {"value 0 has a dimension of -3", [](Graph& g) { g.dims[g.values[0].shape.begin] = -3; }},
+    {"value 1 begins at -1", [](Graph& g) { g.values[1].offset = -1; }},
+    {"value 1 has no storage 99", [](Graph& g) { g.values[1].storage = 99; }},
+    {"value 1 has an unknown dtype", [](Graph& g) { g.values[1].dtype = static_cast<DType>(200); }},
+    {"value 1 has an unknown kind", [](Graph& g) { g.values[1].kind = static_cast<ValueKind>(77); }},
+    {"owned 0 is value 0, which is neither parameter nor buffer", [](Graph& g) { g.owned[0].value = 0; }},
+    {"owned 0 names a module", [](Graph& g) { g.owned[0].module = 5; }},
+    {"inputs[0] is not a value", [](Graph& g) { g.inputs[0] = kNone; }},
+    {"outputs[0] is not a value", [](Graph& g) { g.outputs[0] = 50; }},
+    {"output value 3 is never made",
+     [](Graph& g) {
+       g.ops.pop_back();
+       g.declared.clear();
+     }},
+    {"op 0 has no target 40", [](Graph& g) { g.ops[0].target = 40; }},
+    {"op 0 has no scope 40", [](Graph& g) { g.ops[0].scope = 40; }},
+    {"op 1 has arguments outside the pool", [](Graph& g) { g.ops[1].arguments.size += 1; }},
+    {"op 1 has outputs outside the pool", [](Graph& g) { g.ops[1].outputs.begin = kNone; }},
+    {"op 1 makes value 50, which is not there", [](Graph& g) { g.value_refs[g.ops[1].outputs.begin] = 50; }},
+    {"op 0 reads value 3 before anything makes it", [](Graph& g) { g.arguments[0].integer = 3; }},
+    {"op 0 reads value 18446744073709551615, which is not there",
+     [](Graph& g) { g.arguments[0].integer = -1; }},
+    {"op 1 reads value 3 before anything makes it",
+     [](Graph& g) { g.value_refs[g.arguments[4].range.begin] = 3; }},
+    {"op 0 has a bad argument 'stride'", [](Graph& g) { g.arguments[2].range.size = 1u << 31; }},
+    {"op 0 has a bad argument 'flags'", [](Graph& g) { g.dims[g.arguments[3].range.begin] = 2; }},
+    {"op 1 has a bad argument 'dtype'", [](Graph& g) { g.arguments[5].integer = 1000; }},
+    {"op 1 has a bad argument 'mode'", [](Graph& g) { g.arguments[6].integer = -7; }},
+    {"op 1 has a bad argument 'mode'", [](Graph& g) { g.arguments[6].kind = static_cast<ArgumentKind>(99); }},
+    {"a cost is declared for op 9, which is not there", [](Graph& g) { g.declared[0].op = 9; }},
+    {"the cost declared for op 1 is out of order", [](Graph& g) { g.declared.push_back(g.declared[0]); }},
+};
+
+TEST(Verify, NamesWhatIsBroken) {
+  for (const auto& breakage : kBreakages) {
+    auto graph = small();
+    breakage.apply(graph);
+    try {
+      graph.verify();
+      ADD_FAILURE() << "accepted: " << breakage.message;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(breakage.message), std::string::npos) << error.what();
+      EXPECT_FALSE(error.hint().empty());
+    }
+  }
+}
+
+TEST(Verify, AbsentTensorsInListsAreFine) {
+  auto graph = small();
+  graph.value_refs[graph.arguments[4].range.begin] = kNone;
+  EXPECT_NO_THROW(graph.verify());
+}
+
+TEST(Verify, AcceptsWhatTheBuilderMakes) {
+  for (std::uint64_t seed = 1000; seed < 1200; ++seed)
+    EXPECT_NO_THROW(test::RandomGraph(seed).make(seed % 60));
+}
+
+// One random field made wrong: refused or harmless, never a crash.
+TEST(Verify, SurvivesAnyMutation) {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    test::Random random(seed);
+    auto graph = test::RandomGraph(seed % 50).make(10);
+    const auto junk = static_cast<Id>(random.chance(2) ? random.below(64) : random.below(kNone));
+    auto& value = graph.values[random.below(graph.values.size())];
+    auto& op = graph.ops[random.below(graph.ops.size())];
+    switch (random.below(10)) {
+      case 0:
+        value.shape.begin = junk;
+        break;
+      case 1:
+        value.strides.size = junk;
+        break;
+      case 2:
+        value.storage = junk;
+        break;
+      case 3:
+        op.arguments.begin = junk;
+        break;
+      case 4:
+        op.outputs.size = junk;
+        break;
+      case 5:
+        op.scope = junk;
+        break;
+      case 6:
+        op.target = junk;
+        break;
+      case 7:
+        graph.value_refs.push_back(junk);
+        op.outputs = {static_cast<Id>(graph.value_refs.size() - 1), 1};
+        break;
+      case 8:
+        graph.modules.back().parent = junk;
+        break;
+      default:
+        if (!graph.arguments.empty()) graph.arguments[0].kind = static_cast<ArgumentKind>(junk % 12);
+    }
+    try {
+      graph.verify();
+      for (const auto& it : graph.ops) graph.op_name(it);
+    } catch (const Error&) {
+    }
+  }
+}
+
+}  // namespace
+}  // namespace opscope

@@ -1,0 +1,155 @@
+// What the reader refuses, and the words it does it with. Each row changes one thing in a good capture.
+#include "readers/capture_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "graph/builder.h"
+#include "graph/writer.h"
+
+namespace opscope {
+namespace {
+
+std::string good() {
+  GraphBuilder b("net");
+  auto x = b.input({1, 8});
+  {
+    const auto fc = b.call("fc", "Linear");
+    const auto weight = b.parameter("weight", {4, 8});
+    x = b.op("aten::linear",
+             {{"input", x}, {"weight", weight}, {"bias", nullptr}, {"beta", 0.5}, {"flags", bools{true}}},
+             {{1, 4}});
+    b.source("net.py:3");
+  }
+  b.declare_cost(32, std::nullopt, std::nullopt);
+  b.graph().diagnostics.push_back({"assumption", "aten::linear", "fc", "m"});
+  b.graph().capture.slow_path.push_back({"aten::linear", 1});
+  b.graph().capture.dependencies.push_back({"net.py", 10, 20});
+  return write_json(b.finish({x}));
+}
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  const auto at = text.find(from);
+  if (at == std::string::npos)
+    ADD_FAILURE() << "no " << from << " in the capture";
+  else
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+struct Case {
+  const char* from;
+  const char* to;
+  const char* message;
+};
+
+const Case kCases[] = {
+    // Not this format.
+    {"\"schema_version\": 1", "\"schema_version\": 2", "written by a newer opscope (schema 2)"},
+    {"\"schema_version\": 1", "\"schema_version\": 0", "there is no schema 0"},
+    {"\"schema_version\": 1", "\"schema_version\": \"1\"", "schema_version: expected a whole number"},
+    {"\"schema_version\": 1,", "", "schema_version is not the first key"},
+    {"\"declared\": [", "\"extra\": [], \"declared\": [", "unknown key 'extra'"},
+    {"\"declared\": [", "\"declared\": [], \"declared\": [", "declared: the key is there twice"},
+    {"\"outputs\": [2],", "", "missing key 'outputs'"},
+    // Wrong types.
+    {"\"modules\": [", "\"modules\": 5, \"x\": [", "modules: expected an array"},
+    {"\"model\": \"net\"", "\"model\": 5", "capture.model: expected a string"},
+    {"\"seconds\": 0.0", "\"seconds\": \"long\"", "capture.seconds: expected a number"},
+    {"\"count\":1", "\"count\":-1", "capture.slow_path[0].count: expected a whole number, not negative"},
+    {"\"modified_ns\":20", "\"modified_ns\":2.5",
+     "capture.dependencies[0].modified_ns: expected a whole number"},
+    {"\"type\":\"Linear\"", "\"type\":null", "modules[1].type: expected a string"},
+    {"\"module\":1}", "\"module\":true}", "scopes[1].module: expected a whole number"},
+    {"\"trainable\":true", "\"trainable\":1", "values[1].trainable: expected true or false"},
+    {"\"shape\":[1,8]", "\"shape\":[1,8.5]", "values[0].shape: expected a whole number"},
+    {"\"shape\":[1,8]", "\"shape\":{}", "values[0].shape: expected an array"},
+    {"\"arguments\":{", "\"arguments\":[{", "ops[0].arguments: expected an object"},
+    {"{\"tensor\":0}", "{\"tensor\":null}", "ops[0].tensor: expected a whole number"},
+    {"{\"tensor\":0}", "{\"tensor\":0,\"ints\":[]}", "an argument has one kind only"},
+    {"{\"tensor\":0}", "{}", "an argument without a kind"},
+    {"{\"tensor\":0}", "[0]", "a list that does not say of what"},
+    {"{\"tensor\":0}", "{\"floats\":[\"x\"]}", "ops[0].floats: expected a number"},
+    {"{\"tensor\":0}", "{\"dtype\":\"float33\"}", "not a dtype that opscope knows"},
+    {"{\"bools\":[true]}", "{\"bools\":[1]}", "ops[0].bools: expected true or false"},
+    // Missing and unknown keys, wrong words, wrong ids.
+    {"\"dtype\":\"float32\",", "", "values[0]: missing key 'dtype'"},
+    {"\"kind\":\"input\"", "\"kind\":\"thing\"", "values[0].kind: expected input, parameter"},
+    {"\"id\":1,\"kind\"", "\"id\":7,\"kind\"", "values[1].id: expected 1"},
+    {"\"name\":\"weight\"}", "\"name\":\"weight\",\"more\\n\":1}", "owned[0]: unknown key 'more '"},
+    {"\"op\":0,\"macs\":32", "\"macs\":32", "declared[0]: missing key 'op'"},
+    {"\"message\":\"m\"", "\"note\":\"m\"", "diagnostics[0]: unknown key 'note'"},
+    // Numbers too large.
+    {"\"storages\": [32", "\"storages\": [18446744073709551616", "storages[0]: "},
+    {"\"storages\": [32", "\"storages\": [1e400", "storages[0]: "},
+    {"\"scope\":1", "\"scope\":4294967295", "ops[0].scope: number out of range"},
+    {"\"beta\":0.5", "\"beta\":9223372036854775808", "ops[0].arguments: number out of range"},
+    {"\"beta\":0.5", "\"beta\":1e999", "ops[0].arguments: "},
+    {"\"shape\":[1,8]", "\"shape\":[1,99999999999999999999]", "values[0].shape: "},
+    // Not JSON.
+    {"\"beta\":0.5", "\"beta\":0.5x", "ops[0].arguments: "},
+    {"\"beta\":0.5", "\"beta\":nul", "ops[0].arguments: "},
+    {"\"beta\":0.5", "\"beta\":\"\\u12\"", "a string with a bad escape"},
+    {"\"shape\":[1,8]", "\"shape\":[1,,8]", "values[0].shape: "},
+    {"\"net\"", "\"n\xff\"", "not UTF-8"},
+    // Inconsistent graphs.
+    {"\"shape\":[1,8]", "\"shape\":[-1,8]", "value 0 has a dimension of -1"},
+    {"{\"tensor\":0}", "{\"tensor\":2}", "op 0 reads value 2 before anything makes it"},
+    {"\"op\":\"aten::linear\",\"scope\"", "\"op\":\"\",\"scope\"", "target 0 has no name"},
+};
+
+TEST(CaptureReader, RefusesWithWhatAndWhere) {
+  const auto text = good();
+  ASSERT_NO_THROW(read_capture(text, "net.json"));
+  for (const auto& [from, to, message] : kCases) {
+    try {
+      read_capture(replaced(text, from, to), "net.json");
+      ADD_FAILURE() << "accepted " << to;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(message), std::string::npos)
+          << error.what() << "\n  for " << to;
+      EXPECT_EQ(error.where(), "net.json");
+      EXPECT_FALSE(error.hint().empty());
+      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+    }
+  }
+}
+
+TEST(CaptureReader, RefusesWhatIsNotACapture) {
+  for (const char* text : {"", " ", "null", "[]", "5", "\"x\"", "{", "}", "{}", "{\"a\"}", "PK\x03\x04"})
+    EXPECT_THROW(read_capture(text, "x"), Error) << text;
+  EXPECT_THROW(read_capture(good() + "{}", "x"), Error);
+  EXPECT_THROW(read_capture(good() + "x", "x"), Error);
+  EXPECT_THROW(read_capture(std::string(100000, '['), "x"), Error);
+  EXPECT_THROW(read_capture("{\"schema_version\":" + std::string(100000, '['), "x"), Error);
+}
+
+TEST(CaptureReader, NewerSchemaSaysToUpgrade) {
+  try {
+    read_capture("{\"schema_version\": 2, \"unheard_of\": {}}", "new.json");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "written by a newer opscope (schema 2)");
+    EXPECT_EQ(error.hint(), "upgrade opscope");
+  }
+}
+
+TEST(CaptureReader, KeysMayComeInAnyOrderAndEscaped) {
+  auto text =
+      replaced(good(), "\"id\":0,\"name\":\"\",\"path\":\"\"", "\"path\":\"\",\"n\\u0061me\":\"\",\"id\":0");
+  EXPECT_EQ(write_json(read_capture(text, "x")), good());
+}
+
+TEST(LooksLikeCapture, LooksAtTheBeginningOnly) {
+  EXPECT_TRUE(looks_like_capture(good()));
+  EXPECT_TRUE(looks_like_capture(" \n{\t\"schema_version\""));
+  EXPECT_FALSE(looks_like_capture(""));
+  EXPECT_FALSE(looks_like_capture("{"));
+  EXPECT_FALSE(looks_like_capture("resnet18"));
+  EXPECT_FALSE(looks_like_capture("{\"model\": 1, \"schema_version\": 1}"));
+}
+
+}  // namespace
+}  // namespace opscope

@@ -1,0 +1,115 @@
+"""Fails when a folder of src/ includes one that comes later in the pipeline.
+
+    python3 tools/check_layers.py src
+    python3 tools/check_layers.py --self-test
+
+The rules are the table below: which folders each folder may include, and which folders may see the
+headers of torch and of Python.
+"""
+
+import pathlib
+import re
+import sys
+import tempfile
+
+PIPELINE = ["base", "graph", "ops", "cost", "partition", "hardware", "analyse", "report"]
+ALLOWED = {folder: set(PIPELINE[: i + 1]) for i, folder in enumerate(PIPELINE)}
+ALLOWED["readers"] = {"base", "graph", "ops", "readers"}
+ALLOWED["torch"] = {"base", "graph", "ops", "torch"}
+ALLOWED["cli"] = set(PIPELINE) | {"readers", "cli"}
+ALLOWED["python"] = set(PIPELINE) | {"readers", "torch", "python"}
+
+# Headers from outside that only some folders may see: pattern, folders, name in the message. torch's own
+# headers carry pybind11, which is a Python header.
+OUTSIDE = [
+    (re.compile(r"(torch|ATen|c10|caffe2)/"), {"torch", "python"}, "torch"),
+    (re.compile(r"(Python\.h$|pybind11/|torch/(extension\.h$|csrc/.*python))"), {"python"}, "Python"),
+    (re.compile(r"simdjson(\.h$|/)"), {"readers"}, "simdjson"),
+    (re.compile(r"CLI/"), {"cli"}, "CLI11"),
+]
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+SUFFIXES = {".h", ".cc"}
+
+
+def check_include(folder, bracket, path, folders):
+    """What is wrong with one #include, or None."""
+    first = path.split("/", 1)[0]
+    if bracket == '"' and first in folders and "/" in path:
+        if first not in ALLOWED[folder]:
+            return f"{folder}/ may not include {first}/"
+        return None
+    for pattern, allowed, name in OUTSIDE:
+        if pattern.match(path) and folder not in allowed:
+            return f"only {', '.join(sorted(allowed))} may include {name}'s headers"
+    return None
+
+
+def check(root):
+    root = pathlib.Path(root)
+    problems = []
+    for file in sorted(root.rglob("*")):
+        if file.suffix not in SUFFIXES:
+            continue
+        relative = file.relative_to(root)
+        folder = relative.parts[0]
+        if folder not in ALLOWED:
+            problems.append(f"{relative}: {folder}/ is not a folder of the pipeline")
+            continue
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            found = INCLUDE.match(line)
+            problem = found and check_include(folder, found[1], found[2], ALLOWED)
+            if problem:
+                problems.append(f"{relative}:{number}: {problem} ({found[2]})")
+    return problems
+
+
+SELF_TEST = [
+    ("graph/a.h", '#include "base/error.h"', True),
+    ("graph/a.h", '#include "cost/cost.h"', False),
+    ("base/a.cc", '#include "graph/graph.h"', False),
+    ("report/a.cc", '#include "analyse/profile.h"', True),
+    ("readers/a.cc", "#include <simdjson.h>", True),
+    ("report/a.cc", "#include <simdjson.h>", False),
+    ("readers/a.cc", '#include "report/report.h"', False),
+    ("torch/a.cc", "#include <torch/library.h>", True),
+    ("torch/a.cc", '#include "torch/recording.h"', True),
+    ("torch/a.cc", "#include <Python.h>", False),
+    ("torch/a.cc", '#include "analyse/profile.h"', False),
+    ("cost/a.cc", "#include <ATen/ATen.h>", False),
+    ("cost/a.cc", '  #  include  "c10/core/Device.h"', False),
+    ("python/a.cc", "#include <torch/extension.h>", True),
+    ("cli/a.cc", "#include <CLI/CLI.hpp>", True),
+    ("cli/a.cc", '#include "torch/recording.h"', False),
+    ("cli/a.cc", '// #include "torch/recording.h"', True),
+    ("elsewhere/a.cc", "", False),
+]
+
+
+def self_test():
+    failures = 0
+    for path, line, good in SELF_TEST:
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, path)
+            file.parent.mkdir(parents=True)
+            file.write_text(line + "\n", encoding="utf-8")
+            if (not check(folder)) != good:
+                failures += 1
+                print(f"{path}: {line!r} should be {'fine' if good else 'refused'}", file=sys.stderr)
+    return failures
+
+
+def main(arguments):
+    if arguments == ["--self-test"]:
+        return 1 if self_test() else 0
+    if len(arguments) != 1:
+        print(__doc__, file=sys.stderr)
+        return 2
+    problems = check(arguments[0])
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
