@@ -1,0 +1,188 @@
+"""From a name to a model: torchvision, files, modules, the registry; and what is said when it fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import opscope
+import pytest
+import torch
+from opscope import registry, torchvision_models
+from opscope.sources import find_source
+
+FILE = """
+import torch
+from torch import nn
+import helper_beside_it
+
+class Net(nn.Module):
+    def __init__(self, width=4):
+        super().__init__()
+        self.fc = nn.Linear(helper_beside_it.SIZE, width)
+    def forward(self, x):
+        return self.fc(x)
+
+class NeedsArguments(Net):
+    def __init__(self, width):
+        super().__init__(width)
+
+def make():
+    return Net(7)
+
+def with_inputs():
+    return Net(), torch.zeros(2, 3)
+
+def with_keywords():
+    import opscope
+    return Net(), opscope.Inputs(x=torch.zeros(5, 3))
+
+class Nested:
+    make = staticmethod(make)
+
+instance = Net(9)
+number = 3
+
+def not_a_model():
+    return "text"
+
+def raises():
+    raise KeyError("checkpoint")
+"""
+
+
+@pytest.fixture()
+def user_file(tmp_path: Path) -> Path:
+    (tmp_path / "helper_beside_it.py").write_text("SIZE = 3\n")
+    path = tmp_path / "my_models.py"
+    path.write_text(FILE)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("attribute", "shape", "macs"),
+    [
+        ("Net", (1, 3), 3 * 4),
+        ("make", (1, 3), 3 * 7),
+        ("Nested.make", (1, 3), 3 * 7),
+        ("instance", (1, 3), 3 * 9),
+        ("with_inputs", None, 2 * 3 * 4),
+        ("with_keywords", None, 5 * 3 * 4),
+        ("with_inputs", (6, 3), 6 * 3 * 4),  # a shape given goes before the file's own inputs
+    ],
+)
+def test_files(user_file: Path, attribute: str, shape: tuple[int, ...] | None, macs: int) -> None:
+    result = opscope.profile(f"{user_file}:{attribute}", input_shape=shape)
+    assert result.totals.macs == macs and result.model == attribute
+
+
+@pytest.mark.parametrize(
+    ("attribute", "says", "hint"),
+    [
+        ("Nett", "has no 'Nett'", "Net"),
+        ("number", "is an int, not a model", "name an nn.Module"),
+        ("not_a_model", "gave a str, not a model", "return an nn.Module"),
+        ("NeedsArguments", "needs arguments: width", "without arguments"),
+        ("raises", "raised KeyError: 'checkpoint'", ""),
+        ("", "which model of", "Net"),
+    ],
+)
+def test_wrong_attributes(user_file: Path, attribute: str, says: str, hint: str) -> None:
+    with pytest.raises(opscope.Error) as caught:
+        opscope.profile(f"{user_file}:{attribute}" if attribute else str(user_file), input_shape=(1, 3))
+    assert says in str(caught.value) and hint in caught.value.hint and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "line"),
+    [
+        ("import torch\nx = = 1\n", "SyntaxError: invalid syntax", 2),
+        ("import torch\n\nimport no_such_package\n", "ModuleNotFoundError: No module named 'no_such_package'", 3),
+        ("\n\n\nraise ValueError('bad weights')\n", "ValueError: bad weights", 4),
+    ],
+)
+def test_a_file_that_does_not_import(tmp_path: Path, text: str, says: str, line: int) -> None:
+    path = tmp_path / "broken_model.py"
+    path.write_text(text)
+    with pytest.raises(opscope.Error) as caught:
+        opscope.profile(f"{path}:Net", input_shape=(1, 3))
+    assert says in str(caught.value) and caught.value.where == f"{path}:{line}"
+    assert ("pip install no_such_package" in caught.value.hint) == ("no_such_package" in text)
+
+
+def test_missing_files_and_modules(tmp_path: Path) -> None:
+    with pytest.raises(opscope.Error, match="no file"):
+        opscope.profile(f"{tmp_path}/nothing.py:Net")
+    with pytest.raises(opscope.Error, match="no Python module called 'no_such_module'"):
+        opscope.profile("no_such_module:Net")
+
+
+def test_modules() -> None:
+    source = find_source("torch.nn:Identity")
+    assert isinstance(source.model, torch.nn.Identity) and source.text == "torch.nn"
+    assert opscope.profile("torch.nn:Identity", input_shape=(1, 3)).totals.macs == 0
+
+
+def test_unknown_names_say_the_nearest() -> None:
+    with pytest.raises(opscope.Error) as caught:
+        opscope.profile("resnet81")
+    assert str(caught.value) == "no model called 'resnet81'"
+    assert "resnet18" in caught.value.candidates and "did you mean" in caught.value.hint
+
+
+def test_registered_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(registry, "MODEL_REGISTRY", registry.MODEL_REGISTRY)
+    path = tmp_path / "my_registry.py"
+    path.write_text(
+        "import opscope, torch\n"
+        "opscope.register_model('mine', lambda: torch.nn.Linear(3, 5))\n"
+        "opscope.MODEL_REGISTRY['direct'] = lambda: (torch.nn.Linear(3, 6), torch.zeros(2, 3))\n"
+        "@opscope.register_model('decorated')\ndef make(): return torch.nn.Linear(3, 7)\n"
+    )
+    monkeypatch.setenv("OPSCOPE_REGISTRY", str(path))
+    try:
+        assert opscope.profile("mine", input_shape=(1, 3)).totals.macs == 15
+        assert opscope.profile("direct").totals.macs == 36
+        assert {"mine", "direct", "decorated"} <= set(opscope.list_models())
+        assert opscope.list_models("deco*") == ["decorated"]
+        with pytest.raises(opscope.Error) as caught:
+            opscope.profile("minne")
+        assert "mine" in caught.value.candidates
+    finally:
+        for name in ("mine", "direct", "decorated"):
+            opscope.MODEL_REGISTRY.pop(name, None)
+        registry._loaded.clear()
+
+
+def test_a_registry_that_is_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("OPSCOPE_REGISTRY", str(tmp_path / "nothing.py"))
+    with pytest.raises(opscope.Error, match="no file"):
+        opscope.list_models()
+    with pytest.raises(TypeError, match="callable"):
+        opscope.register_model("x", 3)
+
+
+def test_the_zoo_is_listed() -> None:
+    names = opscope.list_models()
+    assert len(names) >= 120 and names == sorted(names)
+    assert opscope.list_models("resnet18") == ["quantized_resnet18", "resnet18"]
+    assert opscope.list_models("vit_?_16") == ["vit_b_16", "vit_l_16"]
+
+
+def test_named_models_are_built_without_data() -> None:
+    model = torchvision_models.build("regnet_y_128gf")  # 2.6 GB with data
+    assert {weight.device.type for weight in model.parameters()} == {"meta"} and not model.training
+    assert {buffer.device.type for buffer in model.buffers()} == {"cpu"}
+    assert torch.nn.Linear(1, 1).weight.device.type == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("name", "batch", "shapes"),
+    [
+        ("r3d_18", 2, [[2, 3, 16, 224, 224]]),
+        ("raft_small", None, [[1, 3, 520, 960]] * 2),
+        ("fcn_resnet50", 2, [[2, 3, 224, 224]]),
+        ("quantized_resnet18", None, [[1, 3, 224, 224]]),
+    ],
+)
+def test_each_kind_has_its_inputs(name: str, batch: int | None, shapes: list[list[int]]) -> None:
+    assert [row.shape for row in opscope.profile(name, batch=batch).inputs] == shapes
