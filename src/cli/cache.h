@@ -1,0 +1,37 @@
+// Captures and lists of models, kept between runs. An entry is used only while every file that it depends on
+// is as it was; a cache that is damaged or cannot be written is as good as none.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace opscope {
+
+class Cache {
+ public:
+  // $OPSCOPE_CACHE_DIR, $XDG_CACHE_HOME/opscope or ~/.cache/opscope.
+  Cache(bool enabled, bool talkative);
+
+  // What a request's result depends on besides the files that Python names.
+  static std::string key(const std::string& python, const std::string& request_json,
+                         const std::string& registry);
+
+  std::optional<std::string> read(const std::string& key) const;
+  void write(const std::string& key, std::string_view bytes) const;
+  void complain(const std::string& about) const;
+
+ private:
+  std::string path(const std::string& key) const { return folder_ + "/" + key + ".json"; }
+
+  std::string folder_;  // "" is no cache
+  bool talkative_;
+};
+
+// True while the files have their sizes and times.
+bool unchanged(const std::vector<Dependency>& files);
+
+}  // namespace opscope

@@ -1,0 +1,43 @@
+// `opscope capture`: a model's graph as a file that can be profiled anywhere, without Python.
+#include <memory>
+
+#include "base/error.h"
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "cli/models.h"
+#include "cli/output.h"
+#include "graph/writer.h"
+
+namespace opscope {
+namespace {
+
+struct Flags {
+  ModelFlags model;
+  OutputFlags output;
+  TalkFlags talk;
+};
+
+int run_capture(const Flags& flags) {
+  const CaptureRequest request = request_from(flags.model);
+  const Output output(flags.output, Format::kJson);
+  output.allow_only(Format::kJson, "captures are written as JSON only");
+  Graph graph = load_model(request, flags.talk);
+  // They are this machine's files: of use to the cache, not to whoever gets the capture.
+  graph.capture.dependencies.clear();
+  output.write(write_json(graph));
+  return kDone;
+}
+
+}  // namespace
+
+Action define_capture(CLI::App& app) {
+  const auto flags = std::make_shared<Flags>();
+  add_model_flags(app, flags->model);
+  add_output_flags(app, flags->output);
+  add_talk_flags(app, flags->talk);
+  app.add_flag("-v,--verbose", flags->talk.verbose, "Say when the cache cannot be used");
+  return [flags] { return run_capture(*flags); };
+}
+
+}  // namespace opscope

@@ -1,0 +1,30 @@
+// The commands: one row each, from which parsing, help, suggestions and shell completion come.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <span>
+#include <string_view>
+
+namespace opscope {
+
+using Action = std::function<int()>;  // runs the command once its flags are parsed; returns the exit code
+
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view examples;
+  Action (*define)(CLI::App& app);  // adds the command's flags
+};
+
+std::span<const Command> commands();
+const Command* find_command(std::string_view name);
+
+Action define_profile(CLI::App& app);
+Action define_capture(CLI::App& app);
+Action define_explain(CLI::App& app);
+Action define_ops(CLI::App& app);
+Action define_list(CLI::App& app);
+Action define_completion(CLI::App& app);
+
+}  // namespace opscope

@@ -1,0 +1,52 @@
+// The table of commands.
+#include <algorithm>
+#include <array>
+
+#include "cli/command.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::array kCommands{
+    Command{"profile", "What a model costs: its modules, totals, op types, bottlenecks and costliest layers",
+            "  opscope profile resnet18\n"
+            "  opscope profile vit_b_16 --depth 2 --showshape\n"
+            "  opscope profile efficientnet_b0 --input-shape 1 3 384 384 --sort mem --top 5\n"
+            "  opscope profile my_model.py:build --input-shape 8,3,32,32 --output profile.json\n"
+            "  opscope profile resnet50 --convention torch --format csv\n",
+            define_profile},
+    Command{"capture", "Save a model's graph to a file that profiles anywhere, without Python",
+            "  opscope capture resnet18 -o resnet18.json\n"
+            "  opscope profile resnet18.json\n",
+            define_capture},
+    Command{"explain", "How an op's, layer's or module's numbers come about",
+            "  opscope explain resnet18 layer1.0.conv1\n"
+            "  opscope explain resnet18 12\n"
+            "  opscope explain vit_b_16 scaled_dot_product_attention --format json\n",
+            define_explain},
+    Command{"ops", "The cost table: every op that is known, with its formula",
+            "  opscope ops\n"
+            "  opscope ops conv\n"
+            "  opscope ops 'aten::*norm*' --format md\n",
+            define_ops},
+    Command{"list", "The models that can be profiled by name",
+            "  opscope list\n"
+            "  opscope list resnet\n"
+            "  opscope list 'vit_*' --registry my_models.py\n",
+            define_list},
+    Command{"completion", "A completion script for bash, zsh or fish",
+            "  source <(opscope completion bash)\n"
+            "  opscope completion fish | source\n",
+            define_completion},
+};
+
+}  // namespace
+
+std::span<const Command> commands() { return kCommands; }
+
+const Command* find_command(std::string_view name) {
+  const auto found = std::ranges::find(kCommands, name, &Command::name);
+  return found == kCommands.end() ? nullptr : &*found;
+}
+
+}  // namespace opscope

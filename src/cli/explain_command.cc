@@ -1,0 +1,90 @@
+// `opscope explain`: an op's numbers as a formula with its values put in.
+#include <memory>
+
+#include "analyse/profile.h"
+#include "base/error.h"
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "cli/models.h"
+#include "cli/output.h"
+#include "report/listing.h"
+
+namespace opscope {
+namespace {
+
+struct Flags {
+  ModelFlags model;
+  OutputFlags output;
+  TalkFlags talk;
+  std::string node, convention = "opscope";
+};
+
+std::string with_line_end(std::string text) {
+  if (!text.ends_with('\n')) text += '\n';
+  return text;
+}
+
+std::string as_text(const Profile& profile, const std::vector<OpId>& ops) {
+  std::string out;
+  for (const OpId op : ops) {
+    if (!out.empty()) out += "\n";
+    out += "op " + std::to_string(op) + "  " + profile.layers[profile.layer_of[op]].name + "\n";
+    out += with_line_end(explain(*profile.graph, op));
+  }
+  return out;
+}
+
+Listing as_listing(const Profile& profile, const std::vector<OpId>& ops) {
+  Listing listing{"ops",
+                  {"index", "op", "layer", "macs", "other_flops", "specials", "flops", "memory_bytes",
+                   "confidence", "explanation"},
+                  {}};
+  const Graph& graph = *profile.graph;
+  for (const OpId op : ops) {
+    const OpCost& cost = profile.costs[op];
+    listing.rows.push_back({Count{op}, std::string(graph.op_name(graph.ops[op])),
+                            profile.layers[profile.layer_of[op]].name, cost.work.macs, cost.work.other_flops,
+                            cost.work.specials, cost.flops, cost.traffic.total(),
+                            std::string(name(cost.confidence)), explain(graph, op)});
+  }
+  return listing;
+}
+
+// With --model, the only positional is the node.
+void settle_positionals(Flags& flags) {
+  if (flags.node.empty() && !flags.model.model.empty()) std::swap(flags.node, flags.model.positional);
+  if (flags.node.empty())
+    throw Error("which op?", "",
+                "opscope explain MODEL NODE, where NODE is an op's index, a layer, a module or an op type");
+}
+
+int run_explain(Flags flags) {
+  settle_positionals(flags);
+  const CaptureRequest request = request_from(flags.model);
+  const Convention convention = convention_from_name(flags.convention);
+  const Output output(flags.output);
+  const Graph graph = load_model(request, flags.talk);
+  const Profile profile = make_profile(graph, {convention, 10});
+  const auto ops = find_node(profile, flags.node);
+  TextOptions text;
+  output.set_style(text);
+  output.write(output.format() == Format::kText ? as_text(profile, ops)
+                                                : to_format(as_listing(profile, ops), output.format(), text));
+  return kDone;
+}
+
+}  // namespace
+
+Action define_explain(CLI::App& app) {
+  const auto flags = std::make_shared<Flags>();
+  add_model_flags(app, flags->model);
+  app.add_option("NODE", flags->node, "An op's index, a layer's name, a module's path or an op type");
+  app.add_option("--convention", flags->convention, "How FLOPs are counted: opscope, macs, torch or fvcore")
+      ->type_name("NAME");
+  add_output_flags(app, flags->output);
+  add_talk_flags(app, flags->talk);
+  return [flags] { return run_explain(*flags); };
+}
+
+}  // namespace opscope

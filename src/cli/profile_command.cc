@@ -1,0 +1,90 @@
+// `opscope profile`: what a model costs.
+#include <memory>
+
+#include "analyse/profile.h"
+#include "base/error.h"
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/flags.h"
+#include "cli/models.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+
+namespace opscope {
+namespace {
+
+struct Flags {
+  ModelFlags model;
+  OutputFlags output;
+  TalkFlags talk;
+  std::string depth, top, ridge, sort = "flops", convention = "opscope";
+  bool show_shapes = false, no_fold = false, strict = false;
+  std::string list;  // rewritten to the list command before parsing; here for the help
+};
+
+TextOptions text_options(const Flags& flags) {
+  TextOptions options;
+  options.show_shapes = flags.show_shapes;
+  options.fold = !flags.no_fold;
+  options.verbose = flags.talk.verbose;
+  options.sort = sort_from_name(flags.sort);
+  if (!flags.depth.empty()) options.depth = static_cast<int>(parse_integer("--depth", flags.depth, 0));
+  if (!flags.top.empty()) options.top = static_cast<int>(parse_integer("--top", flags.top, 0));
+  return options;
+}
+
+ProfileOptions profile_options(const Flags& flags) {
+  ProfileOptions options;
+  options.convention = convention_from_name(flags.convention);
+  if (!flags.ridge.empty()) options.ridge = parse_number("--ridge", flags.ridge);
+  return options;
+}
+
+int strict_answer(const Profile& profile, const Flags& flags) {
+  const Coverage& coverage = profile.coverage;
+  if (!flags.strict || coverage.exact == coverage.ops) return kDone;
+  if (!flags.talk.quiet)
+    remark(std::to_string(coverage.ops - coverage.exact) + " of " + std::to_string(coverage.ops) +
+           " ops are not exact (--strict)");
+  return kAnswerIsNo;
+}
+
+int run_profile(const Flags& flags) {
+  TextOptions text = text_options(flags);
+  const ProfileOptions options = profile_options(flags);
+  const CaptureRequest request = request_from(flags.model, &text.notes);
+  const Output output(flags.output);
+  output.set_style(text);
+  const Graph graph = load_model(request, flags.talk);
+  const Profile profile = make_profile(graph, options);
+  output.write(to_format(profile, output.format(), text));
+  return strict_answer(profile, flags);
+}
+
+}  // namespace
+
+Action define_profile(CLI::App& app) {
+  const auto flags = std::make_shared<Flags>();
+  add_model_flags(app, flags->model);
+  app.add_flag("--showshape", flags->show_shapes, "Show output shapes");
+  app.add_option("--depth", flags->depth, "Levels of the module tree; as many as fit a screen")
+      ->type_name("N");
+  app.add_flag("--no-fold", flags->no_fold, "Show equal repeated blocks one by one");
+  app.add_option("--top", flags->top, "How many of the costliest layers; 10")->type_name("N");
+  app.add_option("--sort", flags->sort,
+                 "flops, macs, memory-bytes (mem), params or arithmetic-intensity (ai)")
+      ->type_name("KEY");
+  app.add_option("--convention", flags->convention, "How FLOPs are counted: opscope, macs, torch or fvcore")
+      ->type_name("NAME");
+  app.add_option("--ridge", flags->ridge, "FLOPs per byte above which an op is compute-bound; 10")
+      ->type_name("X");
+  app.add_flag("-v,--verbose", flags->talk.verbose, "All layers, op types and notes");
+  app.add_flag("--strict", flags->strict, "Exit with 1 unless every op's cost is exact");
+  app.add_option("--list", flags->list, "List the models there are, as `opscope list` does")
+      ->type_name("[PATTERN]");
+  add_output_flags(app, flags->output);
+  add_talk_flags(app, flags->talk);
+  return [flags] { return run_profile(*flags); };
+}
+
+}  // namespace opscope

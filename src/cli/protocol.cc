@@ -1,0 +1,75 @@
+// Reads the protocol's lines and the list of models. Lenient where a line is only progress; strict on
+// results.
+#include "cli/protocol.h"
+
+#include <simdjson.h>
+
+#include "base/error.h"
+
+namespace opscope {
+namespace {
+
+using simdjson::dom::element;
+
+std::string text_at(const element& object, const char* key) {
+  std::string_view text;
+  return object[key].get(text) ? std::string() : std::string(text);
+}
+
+ChildError parse_error(const element& object) {
+  ChildError error{text_at(object, "what"),
+                   text_at(object, "where"),
+                   text_at(object, "hint"),
+                   text_at(object, "traceback"),
+                   {}};
+  simdjson::dom::array names;
+  if (object["candidates"].get(names)) return error;
+  for (const element name : names)
+    if (std::string_view text; !name.get(text)) error.candidates.emplace_back(text);
+  return error;
+}
+
+Dependency parse_dependency(const element& object) {
+  Dependency dependency;
+  dependency.path = std::string(std::string_view(object["path"]));
+  dependency.bytes = object["bytes"];
+  dependency.modified_ns = object["modified_ns"];
+  return dependency;
+}
+
+}  // namespace
+
+Answer parse_answer(std::string_view line) {
+  simdjson::dom::parser parser;
+  Answer answer;
+  element object, part;
+  if (parser.parse(line.data(), line.size()).get(object)) return answer;
+  if (std::string_view status; !object["status"].get(status)) {
+    answer.kind = Answer::Kind::kStatus;
+    answer.status = status;
+  } else if (!object["error"].get(part)) {
+    answer.kind = Answer::Kind::kError;
+    answer.error = parse_error(part);
+  } else if (!object["done"].get(part)) {
+    answer.kind = Answer::Kind::kDone;
+    if (part["cacheable"].get(answer.cacheable)) answer.cacheable = false;
+  }
+  return answer;
+}
+
+ModelList parse_model_list(std::string_view json, const std::string& where) {
+  simdjson::dom::parser parser;
+  ModelList list;
+  try {
+    const element document = parser.parse(json.data(), json.size());
+    for (const element model : document["models"].get_array())
+      list.models.push_back({std::string(std::string_view(model["name"])), text_at(model, "source")});
+    for (const element file : document["dependencies"].get_array())
+      list.dependencies.push_back(parse_dependency(file));
+  } catch (const simdjson::simdjson_error& error) {
+    throw Error(std::string("not a list of models: ") + error.what(), where);
+  }
+  return list;
+}
+
+}  // namespace opscope

@@ -1,0 +1,20 @@
+// The Python of the active environment, run when a Python model has to be captured or listed. Its stdout
+// carries the protocol; its stderr is kept and shown only when something went wrong.
+#pragma once
+
+#include <string>
+
+#include "cli/flags.h"
+
+namespace opscope {
+
+// $OPSCOPE_PYTHON, the Python beside this program, the active virtual environment's, or python3 on the PATH.
+// Throws Error where there is none.
+std::string find_python();
+
+// Runs one request to its end. Returns whether the result may be cached; throws Error for what the child
+// reports or for its death, and Interrupted after Ctrl-C, with the child gone.
+bool run_python(const std::string& python, const std::string& request_json, const std::string& model,
+                const TalkFlags& talk);
+
+}  // namespace opscope

@@ -1,0 +1,37 @@
+// What the terminal is like, and the spinner that says what opscope waits for.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace opscope {
+
+// Columns of the terminal on stdout; 100 where there is none.
+int terminal_width();
+// "auto", "always" or "never"; throws Error for other words.
+bool wants_color(const std::string& when, bool to_stdout);
+
+// One line on stderr, redrawn in place; nothing at all unless stderr is a terminal.
+class Spinner {
+ public:
+  explicit Spinner(bool enabled);
+  ~Spinner();
+  Spinner(const Spinner&) = delete;
+  Spinner& operator=(const Spinner&) = delete;
+
+  void say(std::string text) { text_ = std::move(text); }
+  void turn();
+  void clear();
+
+ private:
+  bool enabled_;
+  bool drawn_ = false;
+  std::size_t frame_ = 0;
+  std::string text_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// A remark on stderr.
+void remark(const std::string& text);
+
+}  // namespace opscope
