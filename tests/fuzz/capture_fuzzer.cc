@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <string>
+#include <optional>
 #include <string_view>
 
 #include "analyse/profile.h"
@@ -22,13 +22,25 @@ void require(bool condition) {
 // graphs only.
 constexpr std::size_t kMostOpsForText = 200;
 
-void report(const opscope::Graph& graph) {
+void use(const opscope::Graph& graph) {
+  const auto written = opscope::write_json(graph);
+  require(written == opscope::write_json(opscope::read_capture(written, "rewritten")));
   const auto profile = opscope::make_profile(graph);
   require(!opscope::to_json(profile).empty());
   if (graph.ops.size() > kMostOpsForText) return;
   require(!opscope::to_text(profile).empty());
-  opscope::to_csv(profile);
-  opscope::to_markdown(profile);
+  require(!opscope::to_csv(profile).empty());
+  require(!opscope::to_markdown(profile).empty());
+}
+
+// An Error is the answer for bad input. Anything else, InternalError among it, is a finding; and so is an
+// Error from a stage behind the reader, which has verified the graph.
+std::optional<opscope::Graph> read(std::string_view bytes) {
+  try {
+    return opscope::read_capture(bytes, "fuzz");
+  } catch (const opscope::Error&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -36,13 +48,6 @@ void report(const opscope::Graph& graph) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   opscope::looks_like_capture(bytes);
-  try {
-    const auto graph = opscope::read_capture(bytes, "fuzz");
-    const auto written = opscope::write_json(graph);
-    require(written == opscope::write_json(opscope::read_capture(written, "rewritten")));
-    report(graph);
-  } catch (const opscope::Error&) {
-    // The answer for bad input. Anything else, InternalError among it, is a finding.
-  }
+  if (const auto graph = read(bytes)) use(*graph);
   return 0;
 }
