@@ -111,7 +111,6 @@ void JsonWriter::end(char close) {
   levels_.pop_back();
   if (level.layout == JsonLayout::kLines && !level.empty) new_line();
   out_ += close;
-  if (levels_.empty() && level.layout == JsonLayout::kLines) out_ += '\n';
 }
 
 void JsonWriter::key(std::string_view name) {

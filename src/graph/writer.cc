@@ -208,6 +208,7 @@ std::string write_json(const Graph& graph) {
   constexpr std::size_t kBytesPerOp = 160, kBytesPerValue = 120;
   out.reserve(1024 + graph.ops.size() * kBytesPerOp + graph.values.size() * kBytesPerValue);
   Writer(graph, out).run();
+  out += '\n';
   return out;
 }
 

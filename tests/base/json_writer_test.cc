@@ -55,8 +55,7 @@ TEST(JsonWriter, LinesAndInline) {
     []
   ],
   "on": true
-}
-)");
+})");
 }
 
 TEST(JsonWriter, MisuseIsAnInternalError) {
