@@ -119,13 +119,10 @@ def capture_source(
     try:
         return run("static")
     except Error as problem:
-        if not getattr(problem, "needs_values", True):
+        if not getattr(problem, "needs_values", False):
             raise
         source.model = source.with_data()
-        try:
-            return run("eager")
-        except Exception:
-            raise problem from None  # the static capture's error says more about the model
+        return run("auto")
 
 
 def _capture_once(

@@ -10,8 +10,13 @@ Error = native.Error
 
 
 def error(what: str, where: str = "", hint: str = "", candidates: Sequence[str] = ()) -> Exception:
+    """`candidates` are the nearest of the names that would have done; the hint is shown under the error too."""
     made = Error(what)
     made.where, made.hint, made.candidates = where, hint, list(candidates)
+    guess = f"did you mean {', '.join(candidates)}?" if candidates else ""
+    note = "   ".join(part for part in (guess, hint) if part)
+    if note and hasattr(made, "add_note"):  # Python 3.11
+        made.add_note(note)
     return made
 
 

@@ -59,7 +59,7 @@ def _user_code(spec: str) -> Source:
     if not attribute:
         names = model_like_names(module)
         hint = f"it defines {', '.join(names[:8])}: try {place}:{names[0]}" if names else "it defines nothing to call"
-        raise error(f"which model of {place}?", place, hint, names)
+        raise error(f"which model of {place}?", place, hint)
     model, inputs, owned = _instantiate(find_attribute(module, attribute, place), spec)
     text = os.path.basename(place) if is_file else place
     return Source(model, attribute, text, inputs=inputs, owned=owned)
@@ -140,8 +140,7 @@ def _unknown(name: str, names: list[str]) -> Exception:
     look = "opscope list " + (near[0].rstrip("0123456789") if near else "")
     if os.path.exists(name):
         return error(f"'{name}' is a file, not a model", name, f"name what to profile in it: {name}:MyModel")
-    hint = f"did you mean {', '.join(near)}?   {look}" if near else look.strip()
-    return error(f"no model called '{name}'", "", hint, near)
+    return error(f"no model called '{name}'", "", look.strip(), near)
 
 
 def known_models(registry: str | None = None) -> tuple[list[tuple[str, str]], list[str]]:

@@ -54,7 +54,7 @@ def find_attribute(module: ModuleType, attribute: str, where: str) -> Any:
             names = model_like_names(module)
             near = native.nearest(attribute, names) or names[:5]
             hint = f"did you mean {', '.join(near)}?" if near else "it defines no class and no function"
-            raise error(f"{where} has no '{attribute}'", where, hint, near)
+            raise error(f"{where} has no '{attribute}'", where, hint)
         found = getattr(found, part)
     return found
 

@@ -126,7 +126,8 @@ def test_unknown_names_say_the_nearest() -> None:
     with pytest.raises(opscope.Error) as caught:
         opscope.profile("resnet81")
     assert str(caught.value) == "no model called 'resnet81'"
-    assert "resnet18" in caught.value.candidates and "did you mean" in caught.value.hint
+    assert "resnet18" in caught.value.candidates and caught.value.hint == "opscope list resnet"
+    assert "did you mean" in caught.value.__notes__[0]
 
 
 def test_registered_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
