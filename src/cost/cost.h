@@ -17,15 +17,16 @@ std::string_view name(Convention convention);
 Convention convention_from_name(std::string_view text);  // throws Error naming the choices
 
 struct OpCost {
-  Work work;
-  Traffic traffic;
-  Count flops;  // under the convention asked for
+  Work work = {};
+  Traffic traffic = {};
+  Count flops = {};  // under the convention asked for
   Confidence confidence = Confidence::kUnknown;
   const OpRule* rule = nullptr;  // nullptr: unknown, or declared by the user
 };
 
 // One per op, in op order.
 std::vector<OpCost> estimate(const Graph& graph, Convention convention);
+OpCost estimate_one(const Graph& graph, OpId op, Convention convention);
 
 // "aten::conv2d  N*K*P*Q * C/g*R*S MACs = 1*64*112*112 * 3*7*7 = 118.01M" and its bytes, as lines of text.
 std::string explain(const Graph& graph, OpId op);

@@ -20,11 +20,16 @@ struct TensorView {
   ValueId value = kNone;
   DType dtype = DType::kUndefined;
   ValueKind kind = ValueKind::kActivation;
+  bool repeated = false;  // an earlier argument of the same op is the same value
 
   std::size_t rank() const { return shape.size(); }
   // Dimension i, counted from the end when negative; 1 where there is none.
   std::int64_t dim(std::int64_t i) const;
   Count bytes() const { return numel * Count{element_bytes(dtype)}; }
+  // Of memory that reading the whole tensor touches: an expanded tensor has fewer elements than its shape
+  // says.
+  Count distinct_bytes() const;
+  bool is_complex() const { return info(dtype).is_complex; }
   bool is_weight() const { return kind == ValueKind::kParameter || kind == ValueKind::kBuffer; }
 };
 
@@ -36,11 +41,13 @@ class OpCall {
 
   std::string_view name() const;      // "aten::conv2d"
   std::string_view overload() const;  // "", "Tensor", "dim_IntList"
-  std::span<const TensorView> inputs;   // every tensor argument in order, lists flattened, absent ones left out
+  // Every tensor argument in order, lists flattened; absent ones and those of an out= overload left out.
+  std::span<const TensorView> inputs;
   std::span<const TensorView> outputs;
 
   // Arguments by schema name; nullptr / nullopt / empty where absent, None or of another kind.
   const TensorView* tensor(std::string_view argument) const;
+  std::span<const TensorView> tensors(std::string_view argument) const;  // also a single tensor
   std::optional<std::int64_t> integer(std::string_view argument) const;  // ints, bools and whole floats
   std::optional<double> real(std::string_view argument) const;
   std::optional<bool> boolean(std::string_view argument) const;
@@ -53,9 +60,14 @@ class OpCall {
  private:
   const Argument* find(std::string_view argument) const;
 
+  void add_input(ValueId id);
+
   const Graph* graph_;
   const Op* op_ = nullptr;
   std::vector<TensorView> input_buffer_, output_buffer_;
+  std::vector<Range> inputs_of_argument_;  // in input_buffer_
+  std::vector<std::uint32_t> seen_;        // by value: the last op that reads it
+  std::uint32_t serial_ = 0;
 };
 
 }  // namespace opscope

@@ -18,7 +18,7 @@ namespace opscope {
 // Kept apart until a convention is applied: multiply-accumulates, other arithmetic (one per add, multiply,
 // compare, ...), and specials (exp, tanh, rsqrt, division excluded: one each).
 struct Work {
-  Count macs, other_flops, specials;
+  Count macs = {}, other_flops = {}, specials = {};
   Work& operator+=(const Work& o) {
     macs += o.macs, other_flops += o.other_flops, specials += o.specials;
     return *this;
@@ -28,7 +28,7 @@ struct Work {
 
 // Activation bytes read and written, parameter and buffer bytes read.
 struct Traffic {
-  Count input_bytes, output_bytes, weight_bytes;
+  Count input_bytes = {}, output_bytes = {}, weight_bytes = {};
   Count total() const { return input_bytes + output_bytes + weight_bytes; }
   Traffic& operator+=(const Traffic& o) {
     input_bytes += o.input_bytes, output_bytes += o.output_bytes, weight_bytes += o.weight_bytes;
@@ -38,8 +38,29 @@ struct Traffic {
 };
 
 enum class Category : std::uint8_t {
-  kConv, kMatmul, kAttention, kNorm, kActivation, kPointwise, kSoftmax, kReduction, kPool, kEmbedding,
-  kRecurrent, kResize, kIndex, kSort, kCopy, kCreate, kRandom, kView, kMetadata, kFft, kQuantised, kLoss, kCustom,
+  kConv,
+  kMatmul,
+  kAttention,
+  kNorm,
+  kActivation,
+  kPointwise,
+  kSoftmax,
+  kReduction,
+  kPool,
+  kEmbedding,
+  kRecurrent,
+  kResize,
+  kIndex,
+  kSort,
+  kCopy,
+  kCreate,
+  kRandom,
+  kView,
+  kMetadata,
+  kFft,
+  kQuantised,
+  kLoss,
+  kCustom,
 };
 std::string_view name(Category category);
 
@@ -63,14 +84,19 @@ struct OpRule {
   Count (*fvcore)(const OpCall&) = nullptr;
   // FlopCounterMode counts 2 per MAC of this op; false: it does not see it.
   bool in_torch_counter = false;
+  // Where what it counts is not 2 per MAC (a matmul that runs as mv, a complex product): its own count.
+  Count (*torch)(const OpCall&) = nullptr;
   Confidence confidence = Confidence::kExact;
-  // "m*k*n MACs + m*n adds", and the letters' values for one call.
+  // "m*k*n MACs + m*n adds", and the letters' values for one call; without a function of its own, n is the
+  // elements of the first output and m those of the first input.
   std::string_view formula;
   std::vector<std::pair<std::string_view, Count>> (*letters)(const OpCall&) = nullptr;
 };
 
 // The row for an op's name, or nullptr.
 const OpRule* find_rule(std::string_view op_name);
+// Every input read once, every output written once: what a row without a traffic function moves.
+Traffic default_traffic(const OpCall& call);
 // Every row, sorted by name.
 std::span<const OpRule* const> all_rules();
 

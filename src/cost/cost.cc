@@ -1,0 +1,96 @@
+// One pass over the graph: the row of each distinct op is looked up once, and one OpCall is filled and priced
+// after the other, without allocating.
+#include "cost/cost.h"
+
+#include <algorithm>
+
+namespace opscope {
+namespace {
+
+std::vector<const OpRule*> rules_of_targets(const Graph& graph) {
+  std::vector<const OpRule*> rules;
+  rules.reserve(graph.targets.size());
+  for (const Target& target : graph.targets) rules.push_back(find_rule(graph.text(target.name)));
+  return rules;
+}
+
+Count by_convention(const Work& work, const OpRule* rule, const OpCall& call, Convention convention) {
+  switch (convention) {
+    case Convention::kOpscope:
+      return work.macs * 2 + work.other_flops + work.specials;
+    case Convention::kMacs:
+      return work.macs;
+    case Convention::kTorch:
+      if (rule == nullptr || !rule->in_torch_counter) return 0;
+      return rule->torch != nullptr ? rule->torch(call) : work.macs * 2;
+    case Convention::kFvcore:
+      return rule != nullptr && rule->fvcore != nullptr ? rule->fvcore(call) : Count{};
+  }
+  return 0;
+}
+
+Traffic traffic_of(const OpCall& call, const OpRule* rule) {
+  if (rule == nullptr || rule->traffic == nullptr) return default_traffic(call);
+  const auto traffic = rule->traffic(call);
+  return traffic ? *traffic : default_traffic(call);
+}
+
+OpCost price(const OpCall& call, const OpRule* rule, Convention convention) {
+  const auto work = rule != nullptr ? rule->work(call) : std::nullopt;
+  if (!work) return {.traffic = default_traffic(call)};
+  return {.work = *work,
+          .traffic = traffic_of(call, rule),
+          .flops = by_convention(*work, rule, call, convention),
+          .confidence = rule->confidence,
+          .rule = rule};
+}
+
+// `bytes` in all: weights and outputs as they are, as far as it goes, and the rest read.
+Traffic split(const Traffic& usual, Count bytes) {
+  Traffic traffic;
+  traffic.weight_bytes = std::min(usual.weight_bytes, bytes);
+  traffic.output_bytes = std::min(usual.output_bytes, bytes - traffic.weight_bytes);
+  traffic.input_bytes = bytes - traffic.weight_bytes - traffic.output_bytes;
+  return traffic;
+}
+
+// The user's word wins. Declared flops include the declared MACs, two each; what is not declared stays as the
+// table has it.
+void apply_declared(OpCost& cost, const DeclaredCost& declared, const OpCall& call, Convention convention) {
+  if (declared.bytes) cost.traffic = split(cost.traffic, Count{*declared.bytes});
+  if (!declared.macs && !declared.flops) return;
+  cost.work = {.macs = Count{declared.macs.value_or(0)}};
+  if (declared.flops) cost.work.other_flops = Count{*declared.flops} - cost.work.macs * 2;
+  cost.rule = nullptr;
+  cost.confidence = Confidence::kExact;
+  cost.flops = by_convention(cost.work, nullptr, call, convention);
+}
+
+}  // namespace
+
+std::vector<OpCost> estimate(const Graph& graph, Convention convention) {
+  const auto rules = rules_of_targets(graph);
+  std::vector<OpCost> costs;
+  costs.reserve(graph.ops.size());
+  OpCall call(graph);
+  for (const Op& op : graph.ops) {
+    call.reset(op);
+    costs.push_back(price(call, rules[op.target], convention));
+  }
+  for (const DeclaredCost& declared : graph.declared) {
+    call.reset(graph.ops[declared.op]);
+    apply_declared(costs[declared.op], declared, call, convention);
+  }
+  return costs;
+}
+
+OpCost estimate_one(const Graph& graph, OpId op, Convention convention) {
+  OpCall call(graph);
+  call.reset(graph.ops[op]);
+  OpCost cost = price(call, find_rule(call.name()), convention);
+  for (const DeclaredCost& declared : graph.declared)
+    if (declared.op == op) apply_declared(cost, declared, call, convention);
+  return cost;
+}
+
+}  // namespace opscope

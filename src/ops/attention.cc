@@ -1,0 +1,197 @@
+// Scaled dot-product attention in all its forms: B heads of all batches, L queries, S keys, E wide, values V
+// wide; u is 1 with a mask. Grouped heads are sized by the queries'. A causal mask is counted in full: the
+// scores above the diagonal are masked, not skipped. Scores stay on the chip, so they are no traffic.
+#include "ops/families.h"
+#include "ops/rules.h"
+
+namespace opscope {
+namespace {
+
+struct Attention {
+  Count heads = 1, queries = 1, keys = 1, width = 1, value_width = 1;
+  bool masked = false, dropped = false;
+  Count scores() const { return heads * queries * keys; }
+  Count macs() const { return scores() * (width + value_width); }
+  // Scale, maximum, subtract, sum and divide; then the mask's add and dropout's compare and multiply.
+  Count flops() const {
+    return scores() * (Count{5} + Count{masked} + Count{dropped ? 2 : 0}) - heads * queries * 2;
+  }
+  Work work() const { return {.macs = macs(), .other_flops = flops(), .specials = scores()}; }
+};
+
+// [..., L, E], [..., S, E], [..., S, V] -> [..., L, V].
+std::optional<Attention> attention_of(const OpCall& call) {
+  const TensorView *q = call.tensor("query"), *k = call.tensor("key"), *v = call.tensor("value");
+  if (q == nullptr || k == nullptr || v == nullptr || call.outputs.empty()) return std::nullopt;
+  const TensorView& out = call.outputs[0];
+  if (q->rank() < 2 || k->rank() < 2 || v->rank() < 2 || out.rank() < 2) return std::nullopt;
+  if (q->dim(-1) != k->dim(-1) || k->dim(-2) != v->dim(-2)) return std::nullopt;
+  Attention a{.queries = q->dim(-2), .keys = k->dim(-2), .width = q->dim(-1), .value_width = v->dim(-1)};
+  for (std::size_t i = 0; i + 2 < out.rank(); ++i) a.heads *= Count{out.shape[i]};
+  a.masked = call.has("attn_mask") || call.has("attn_bias") || call.boolean("is_causal").value_or(false);
+  a.dropped = call.real("dropout_p").value_or(0) > 0;
+  return a;
+}
+
+// [batch, L, heads, E]: the inner kernels keep heads beside the width. Packed batches are refused.
+std::optional<Attention> inner_attention(const OpCall& call) {
+  const TensorView *q = call.tensor("query"), *k = call.tensor("key"), *v = call.tensor("value");
+  if (q == nullptr || k == nullptr || v == nullptr) return std::nullopt;
+  if (q->rank() != 4 || k->rank() != 4 || v->rank() != 4 || q->dim(3) != k->dim(3)) return std::nullopt;
+  if (call.has("cum_seq_q") || call.has("cu_seqlens_q")) return std::nullopt;
+  Attention a{.heads = Count{q->dim(0)} * Count{q->dim(2)},
+              .queries = q->dim(1),
+              .keys = k->dim(1),
+              .width = q->dim(3),
+              .value_width = v->dim(3)};
+  a.masked = call.has("bias") ||
+             call.boolean("is_causal").value_or(call.integer("custom_mask_type").value_or(0) != 0);
+  a.dropped = call.real("dropout_p").value_or(0) > 0;
+  return a;
+}
+
+using ReadAttention = std::optional<Attention>(const OpCall&);
+
+template <ReadAttention kRead>
+MaybeWork attention(const OpCall& call) {
+  const auto a = kRead(call);
+  return a ? std::optional(a->work()) : std::nullopt;
+}
+
+template <ReadAttention kRead>
+Letters attention_letters(const OpCall& call) {
+  const auto a = kRead(call);
+  if (!a) return {};
+  return {{"B", a->heads},       {"L", a->queries},        {"S", a->keys},           {"E", a->width},
+          {"V", a->value_width}, {"u", a->masked ? 1 : 0}, {"d", a->dropped ? 1 : 0}};
+}
+
+// Five products where forward has two: the scores again, then the gradients of p, v, q and k. Three flops for
+// each score's gradient (subtract, multiply, scale), and the row sums of grad * out.
+MaybeWork attention_backward(const OpCall& call) {
+  const TensorView *q = call.tensor("query"), *k = call.tensor("key"), *v = call.tensor("value");
+  if (q == nullptr || k == nullptr || v == nullptr) return std::nullopt;
+  if (q->rank() != 4 || k->rank() != 4 || v->rank() != 4 || q->dim(3) != k->dim(3)) return std::nullopt;
+  const Count scores = Count{q->dim(0)} * Count{q->dim(1)} * Count{q->dim(2)} * Count{k->dim(2)};
+  const Count rows = Count{q->dim(0)} * Count{q->dim(1)} * Count{q->dim(2)};
+  const Count e = q->dim(3), width = v->dim(3);
+  return Work{
+      .macs = scores * (e * 3 + width * 2), .other_flops = scores * 5 + rows * width * 2, .specials = scores};
+}
+
+Letters backward_letters(const OpCall& call) {
+  const TensorView *q = call.tensor("query"), *k = call.tensor("key"), *v = call.tensor("value");
+  if (q == nullptr || k == nullptr || v == nullptr) return {};
+  return {{"B", Count{q->dim(0)} * Count{q->dim(1)}},
+          {"L", q->dim(2)},
+          {"S", k->dim(2)},
+          {"E", q->dim(3)},
+          {"V", v->dim(3)}};
+}
+
+// --- nn.MultiheadAttention and nn.TransformerEncoderLayer as single ops ---
+
+std::optional<Attention> fused_heads(const TensorView* q, const TensorView* k,
+                                     std::optional<std::int64_t> heads) {
+  if (q == nullptr || k == nullptr || q->rank() != 3 || k->rank() != 3 || !heads || *heads <= 0)
+    return std::nullopt;
+  const Count width = Count{q->dim(2)} / Count{*heads};
+  return Attention{.heads = Count{q->dim(0)} * Count{*heads},
+                   .queries = q->dim(1),
+                   .keys = k->dim(1),
+                   .width = width,
+                   .value_width = width};
+}
+
+// Four projections of width D with their biases around the attention.
+MaybeWork multi_head(const TensorView* q, const TensorView* k, const TensorView* v,
+                     std::optional<std::int64_t> heads, bool masked) {
+  auto a = fused_heads(q, k, heads);
+  if (!a || v == nullptr) return std::nullopt;
+  a->masked = masked;
+  Work work = a->work();
+  const Count projected = q->numel * 2 + k->numel + v->numel;
+  work.macs += projected * Count{q->dim(2)};
+  work.other_flops += projected;
+  return work;
+}
+
+MaybeWork native_multi_head(const OpCall& call) {
+  return multi_head(call.tensor("query"), call.tensor("key"), call.tensor("value"), call.integer("num_head"),
+                    call.has("mask"));
+}
+
+// Attention, two layer norms (8 per element), two residual adds, and a feed-forward of width F.
+MaybeWork encoder_layer(const OpCall& call) {
+  const TensorView *x = call.tensor("src"), *ffn = call.tensor("ffn_weight_1");
+  auto work = multi_head(x, x, x, call.integer("num_heads"), call.has("mask"));
+  if (!work || ffn == nullptr || ffn->rank() != 2) return std::nullopt;
+  const Count rows = Count{x->dim(0)} * Count{x->dim(1)}, hidden = rows * Count{ffn->dim(0)};
+  work->macs += x->numel * Count{ffn->dim(0)} * 2;
+  work->other_flops += hidden + x->numel + x->numel * (8 * 2 + 2);
+  const bool gelu = call.boolean("use_gelu").value_or(false);
+  work->other_flops += hidden * (gelu ? 4 : 1);
+  work->specials += rows * 2 + (gelu ? hidden : Count{});
+  return work;
+}
+
+constexpr std::string_view kFormula =
+    "B*L*S*(E+V) MACs + B*L*S*(5+u+2*d) - 2*B*L flops (scale, mask, softmax) + B*L*S exps";
+constexpr std::string_view kBackward = "B*L*S*(3*E+2*V) MACs + 5*B*L*S + 2*B*L*V flops + B*L*S exps";
+
+template <ReadAttention kRead = attention_of>
+constexpr OpRule row(std::string_view name) {
+  return {.name = name,
+          .category = Category::kAttention,
+          .fusion = Fusion::kAnchor,
+          .work = attention<kRead>,
+          .in_torch_counter = true,
+          .formula = kFormula,
+          .letters = attention_letters<kRead>};
+}
+
+constexpr OpRule backward_row(std::string_view name) {
+  return {.name = name,
+          .category = Category::kAttention,
+          .fusion = Fusion::kAnchor,
+          .work = attention_backward,
+          .in_torch_counter = true,
+          .formula = kBackward,
+          .letters = backward_letters};
+}
+
+constexpr OpRule fused_row(std::string_view name, WorkFunction work, std::string_view formula) {
+  return {.name = name,
+          .category = Category::kAttention,
+          .fusion = Fusion::kAnchor,
+          .work = work,
+          .in_torch_counter = true,
+          .formula = formula};
+}
+
+constexpr OpRule kRules[] = {
+    row<inner_attention>("aten::_efficient_attention_forward"),
+    row<inner_attention>("aten::_flash_attention_forward"),
+    fused_row("aten::_native_multi_head_attention", native_multi_head, "attention + 4 projections with bias"),
+    row("aten::_scaled_dot_product_attention_math"),
+    row("aten::_scaled_dot_product_cudnn_attention"),
+    backward_row("aten::_scaled_dot_product_cudnn_attention_backward"),
+    row("aten::_scaled_dot_product_efficient_attention"),
+    backward_row("aten::_scaled_dot_product_efficient_attention_backward"),
+    row("aten::_scaled_dot_product_flash_attention"),
+    backward_row("aten::_scaled_dot_product_flash_attention_backward"),
+    row("aten::_scaled_dot_product_flash_attention_for_cpu"),
+    backward_row("aten::_scaled_dot_product_flash_attention_for_cpu_backward"),
+    row("aten::_scaled_dot_product_fused_attention_overrideable"),
+    backward_row("aten::_scaled_dot_product_fused_attention_overrideable_backward"),
+    fused_row("aten::_transformer_encoder_layer_fwd", encoder_layer,
+              "attention + 4 projections + 2 layer norms + 2 residual adds + feed-forward"),
+    row("aten::scaled_dot_product_attention"),
+};
+static_assert(sorted_and_unique(kRules));
+
+}  // namespace
+
+std::span<const OpRule> attention_rules() { return kRules; }
+
+}  // namespace opscope

@@ -1,0 +1,104 @@
+// Gradients of common ops, as autograd runs them. n elements of the gradient returned first, m of the
+// gradient given. Convolution's is with the convolutions, attention's with attention.
+#include "ops/families.h"
+#include "ops/rules.h"
+
+namespace opscope {
+namespace {
+
+// Sums over each row of two products, then the input's gradient from them: by the usual derivation, some
+// 11 flops an element, and two more for the affine gradients.
+MaybeWork norm_backward(const OpCall& call) { return per_input<13>(call); }
+
+MaybeWork gelu_backward(const OpCall& call) {
+  return call.string("approximate") == "tanh" ? pointwise<16, 1>(call) : pointwise<8, 2>(call);
+}
+
+// Only the picked scores have a gradient.
+MaybeWork target_flops(const OpCall& call) {
+  const TensorView* target = call.tensor("target");
+  return target != nullptr ? std::optional(Work{.other_flops = target->numel * 2}) : std::nullopt;
+}
+
+constexpr OpRule row(std::string_view name, Category category, WorkFunction work, std::string_view formula,
+                     Confidence confidence = Confidence::kExact) {
+  return {.name = name,
+          .category = category,
+          .fusion = category == Category::kActivation ? Fusion::kPointwise : Fusion::kBarrier,
+          .work = work,
+          .confidence = confidence,
+          .formula = formula};
+}
+
+constexpr auto kActivation = Category::kActivation;
+constexpr auto kNorm = Category::kNorm;
+constexpr auto kPool = Category::kPool;
+constexpr auto kLoss = Category::kLoss;
+constexpr auto kIndex = Category::kIndex;
+constexpr auto kEstimated = Confidence::kEstimated;
+
+constexpr OpRule kRules[] = {
+    row("aten::_adaptive_avg_pool2d_backward", kPool, pointwise<2>, "2*n flops (divide, add)"),
+    row("aten::_adaptive_avg_pool3d_backward", kPool, pointwise<2>, "2*n flops (divide, add)"),
+    row("aten::_fused_rms_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
+    row("aten::_log_softmax_backward_data", Category::kSoftmax, pointwise<3, 1>,
+        "3*n flops (sum, multiply, subtract) + n exps"),
+    row("aten::_prelu_kernel_backward", kActivation, pointwise<3>, "3*n flops"),
+    row("aten::_softmax_backward_data", Category::kSoftmax, pointwise<4>,
+        "4*n flops (multiply, sum, subtract, multiply)"),
+    row("aten::adaptive_max_pool2d_backward", kPool, per_input<1>, "m adds"),
+    row("aten::adaptive_max_pool3d_backward", kPool, per_input<1>, "m adds"),
+    row("aten::avg_pool2d_backward", kPool, pointwise<2>, "2*n flops", kEstimated),
+    row("aten::avg_pool3d_backward", kPool, pointwise<2>, "2*n flops", kEstimated),
+    row("aten::batch_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
+    row("aten::binary_cross_entropy_backward", kLoss, pointwise<5>, "5*n flops"),
+    row("aten::cudnn_batch_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
+    row("aten::diagonal_backward", kIndex, no_work, "none"),
+    row("aten::elu_backward", kActivation, pointwise<3, 1>, "3*n flops + n exps"),
+    row("aten::embedding_backward", Category::kEmbedding, per_input<1>, "m adds"),
+    row("aten::embedding_dense_backward", Category::kEmbedding, per_input<1>, "m adds"),
+    row("aten::gelu_backward", kActivation, gelu_backward,
+        "8*n flops + n erfs + n exps, or 16*n flops + n tanhs"),
+    row("aten::glu_backward", kActivation, pointwise<4, 1>, "4*n flops + n exps"),
+    row("aten::hardsigmoid_backward", kActivation, pointwise<3>, "3*n flops"),
+    row("aten::hardswish_backward", kActivation, pointwise<5>, "5*n flops"),
+    row("aten::hardtanh_backward", kActivation, pointwise<2>, "2*n compares"),
+    row("aten::index_select_backward", kIndex, per_input<1>, "m adds"),
+    row("aten::leaky_relu_backward", kActivation, pointwise<2>, "2*n flops"),
+    row("aten::log_sigmoid_backward", kActivation, pointwise<4, 1>, "4*n flops + n exps"),
+    row("aten::masked_select_backward", kIndex, per_input<1>, "m adds"),
+    row("aten::max_pool2d_with_indices_backward", kPool, per_input<1>, "m adds"),
+    row("aten::max_pool3d_with_indices_backward", kPool, per_input<1>, "m adds"),
+    row("aten::mish_backward", kActivation, pointwise<9, 3>, "9*n flops + 3*n specials"),
+    row("aten::mse_loss_backward", kLoss, pointwise<3>, "3*n flops"),
+    row("aten::native_batch_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
+    row("aten::native_dropout_backward", kActivation, pointwise<2>, "2*n multiplies"),
+    row("aten::native_group_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
+    row("aten::native_layer_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
+    row("aten::nll_loss2d_backward", kLoss, target_flops, "2 flops for each target"),
+    row("aten::nll_loss_backward", kLoss, target_flops, "2 flops for each target"),
+    row("aten::select_backward", kIndex, no_work, "none"),
+    row("aten::sigmoid_backward", kActivation, pointwise<3>, "3*n flops"),
+    row("aten::silu_backward", kActivation, pointwise<8, 1>, "8*n flops + n exps"),
+    row("aten::slice_backward", kIndex, no_work, "none"),
+    row("aten::smooth_l1_loss_backward", kLoss, pointwise<4>, "4*n flops"),
+    row("aten::softplus_backward", kActivation, pointwise<4, 1>, "4*n flops + n exps"),
+    row("aten::softshrink_backward", kActivation, pointwise<2>, "2*n compares"),
+    row("aten::tanh_backward", kActivation, pointwise<3>, "3*n flops"),
+    row("aten::threshold_backward", kActivation, pointwise<1>, "n selects"),
+    row("aten::unfold_backward", kIndex, per_input<1>, "m adds"),
+    row("aten::upsample_bicubic2d_backward", Category::kResize, per_input<32>, "32*m flops"),
+    row("aten::upsample_bilinear2d_backward", Category::kResize, per_input<8>, "8*m flops"),
+    row("aten::upsample_linear1d_backward", Category::kResize, per_input<4>, "4*m flops"),
+    row("aten::upsample_nearest1d_backward", Category::kResize, per_input<1>, "m adds"),
+    row("aten::upsample_nearest2d_backward", Category::kResize, per_input<1>, "m adds"),
+    row("aten::upsample_nearest3d_backward", Category::kResize, per_input<1>, "m adds"),
+    row("aten::upsample_trilinear3d_backward", Category::kResize, per_input<16>, "16*m flops"),
+};
+static_assert(sorted_and_unique(kRules));
+
+}  // namespace
+
+std::span<const OpRule> backward_rules() { return kRules; }
+
+}  // namespace opscope

@@ -1,0 +1,321 @@
+// Matrix products: z batches of [m,k] by [k,n]. A complex MAC is four real ones.
+#include "ops/einsum.h"
+#include "ops/families.h"
+#include "ops/rules.h"
+
+namespace opscope {
+namespace {
+
+struct Product {
+  Count z = 1, m = 1, k = 1, n = 1;
+  Count per_output = 0;          // flops besides the MACs, for each of the z*m*n results
+  bool in_torch_counter = true;  // false: runs as mv or dot, which FlopCounterMode does not count
+  Count macs() const { return z * m * k * n; }
+  Count results() const { return z * m * n; }
+};
+using MaybeProduct = std::optional<Product>;
+using ReadProduct = MaybeProduct(const OpCall&);
+
+Count leading(const TensorView& tensor, std::size_t trailing) {
+  Count product = 1;
+  for (std::size_t i = 0; i + trailing < tensor.rank(); ++i) product *= Count{tensor.shape[i]};
+  return product;
+}
+
+// beta * self + alpha * (a @ b): the add, and each scale that is not one.
+Count scaling(const OpCall& call) {
+  const double beta = call.real("beta").value_or(1), alpha = call.real("alpha").value_or(1);
+  return Count{beta != 0} + Count{beta != 0 && beta != 1} + Count{alpha != 1};
+}
+
+MaybeProduct two_matrices(const TensorView* a, const TensorView* b, Count per_output = 0) {
+  if (a == nullptr || b == nullptr || a->rank() != 2 || b->rank() != 2 || a->dim(1) != b->dim(0))
+    return std::nullopt;
+  return Product{.m = a->dim(0), .k = a->dim(1), .n = b->dim(1), .per_output = per_output};
+}
+
+MaybeProduct two_batches(const TensorView* a, const TensorView* b, Count per_output = 0) {
+  if (a == nullptr || b == nullptr || a->rank() != 3 || b->rank() != 3) return std::nullopt;
+  if (a->dim(0) != b->dim(0) || a->dim(2) != b->dim(1)) return std::nullopt;
+  return Product{.z = a->dim(0), .m = a->dim(1), .k = a->dim(2), .n = b->dim(2), .per_output = per_output};
+}
+
+MaybeProduct by_vector(const TensorView* a, const TensorView* v, Count per_output = 0) {
+  if (a == nullptr || v == nullptr || a->rank() < 1 || v->rank() != 1 || a->dim(-1) != v->dim(0))
+    return std::nullopt;
+  return Product{.m = leading(*a, 1), .k = v->dim(0), .per_output = per_output, .in_torch_counter = false};
+}
+
+MaybeProduct mm(const OpCall& call) { return two_matrices(call.tensor("self"), call.tensor("mat2")); }
+MaybeProduct bmm(const OpCall& call) { return two_batches(call.tensor("self"), call.tensor("mat2")); }
+MaybeProduct mv(const OpCall& call) { return by_vector(call.tensor("self"), call.tensor("vec")); }
+MaybeProduct dot(const OpCall& call) { return by_vector(call.tensor("self"), call.tensor("tensor")); }
+MaybeProduct vdot(const OpCall& call) { return by_vector(call.tensor("self"), call.tensor("other")); }
+MaybeProduct addmm(const OpCall& call) {
+  return two_matrices(call.tensor("mat1"), call.tensor("mat2"), scaling(call));
+}
+MaybeProduct addmv(const OpCall& call) {
+  return by_vector(call.tensor("mat"), call.tensor("vec"), scaling(call));
+}
+MaybeProduct baddbmm(const OpCall& call) {
+  return two_batches(call.tensor("batch1"), call.tensor("batch2"), scaling(call));
+}
+
+// The batches are summed into one matrix: that is a contraction over z*k.
+MaybeProduct addbmm(const OpCall& call) {
+  auto p = two_batches(call.tensor("batch1"), call.tensor("batch2"), scaling(call));
+  if (!p) return p;
+  return Product{
+      .m = p->m, .k = p->z * p->k, .n = p->n, .per_output = p->per_output, .in_torch_counter = false};
+}
+
+// A bias for each result, and for _scaled_mm the two scales.
+template <unsigned kExtra>
+MaybeProduct mm_bias(const OpCall& call) {
+  const Count bias = call.tensor("bias") != nullptr ? 1 : 0;
+  return two_matrices(call.tensor("self"), call.tensor("mat2"), bias + kExtra);
+}
+
+MaybeProduct linear(const OpCall& call) {
+  const TensorView* x = call.tensor("input") != nullptr ? call.tensor("input") : call.tensor("self");
+  const TensorView* weight = call.tensor("weight");
+  if (x == nullptr || weight == nullptr || weight->rank() < 1 || weight->rank() > 2) return std::nullopt;
+  if (x->rank() < 1 || x->dim(-1) != weight->dim(-1)) return std::nullopt;
+  const bool vector = weight->rank() == 1;
+  return Product{.m = leading(*x, 1),
+                 .k = x->dim(-1),
+                 .n = vector ? 1 : weight->dim(0),
+                 .per_output = call.tensor("bias") != nullptr ? 1 : 0,
+                 .in_torch_counter = !vector};
+}
+
+// Leading dimensions broadcast; a vector is a row on the left and a column on the right.
+MaybeProduct matmul(const OpCall& call) {
+  const TensorView *a = call.tensor("self"), *b = call.tensor("other");
+  if (a == nullptr || b == nullptr || a->rank() == 0 || b->rank() == 0) return std::nullopt;
+  if (b->rank() == 1) return by_vector(a, b);
+  if (a->dim(-1) != b->dim(-2)) return std::nullopt;
+  Product p{.m = a->rank() == 1 ? 1 : a->dim(-2), .k = a->dim(-1), .n = b->dim(-1)};
+  const auto batch_rank = static_cast<std::int64_t>(std::max(a->rank(), b->rank()));
+  for (std::int64_t i = -3; i >= -batch_rank; --i) {
+    const auto da = static_cast<std::int64_t>(a->rank()) + i >= 0 ? a->dim(i) : 1;
+    const auto db = static_cast<std::int64_t>(b->rank()) + i >= 0 ? b->dim(i) : 1;
+    if (da != db && da != 1 && db != 1) return std::nullopt;
+    p.z *= Count{da == 1 ? db : da};
+  }
+  return p;
+}
+
+// Contracts the last dimensions of both.
+MaybeProduct inner(const OpCall& call) {
+  const TensorView *a = call.tensor("self"), *b = call.tensor("other");
+  if (a == nullptr || b == nullptr) return std::nullopt;
+  if (a->rank() == 0 || b->rank() == 0)  // a scalar times a tensor
+    return Product{.m = a->numel, .n = b->numel, .in_torch_counter = false};
+  if (a->dim(-1) != b->dim(-1)) return std::nullopt;
+  return Product{
+      .m = leading(*a, 1), .k = a->dim(-1), .n = leading(*b, 1), .in_torch_counter = b->rank() > 1};
+}
+
+MaybeProduct tensordot(const OpCall& call) {
+  const TensorView *a = call.tensor("self"), *b = call.tensor("other");
+  const auto dims = call.ints("dims_self");
+  if (a == nullptr || b == nullptr || dims.size() != call.ints("dims_other").size()) return std::nullopt;
+  Product p;
+  for (const std::int64_t d : dims) {
+    const auto rank = static_cast<std::int64_t>(a->rank());
+    if (d < -rank || d >= rank) return std::nullopt;
+    p.k *= Count{a->dim(d)};
+  }
+  if (!p.k) return Product{.k = 0};
+  p.m = a->numel / p.k;
+  p.n = b->numel / p.k;
+  return p;
+}
+
+// Rows, columns or the contracted side are split into groups by `offs`; all groups together are one product.
+MaybeProduct grouped_mm(const OpCall& call) {
+  const TensorView *a = call.tensor("self"), *b = call.tensor("mat2");
+  if (a == nullptr || b == nullptr) return std::nullopt;
+  const Count bias = call.tensor("bias") != nullptr ? 1 : 0;
+  if (a->rank() < 2 || a->rank() > 3 || b->rank() < 2 || b->rank() > 3 || a->dim(-1) != b->dim(-2))
+    return std::nullopt;
+  return Product{.z = a->rank() == 3 && b->rank() == 3 ? a->dim(0) : 1,
+                 .m = a->dim(-2),
+                 .k = a->dim(-1),
+                 .n = b->dim(-1),
+                 .per_output = bias,
+                 .in_torch_counter = false};
+}
+
+// The weight is packed: how wide it is shows in the output only. One scale for each result.
+MaybeProduct packed_mm(const OpCall& call) {
+  const TensorView* a = call.tensor("self");
+  if (a == nullptr || a->rank() != 2 || call.outputs.empty()) return std::nullopt;
+  const std::int64_t n = call.outputs[0].dim(-1);
+  return Product{.m = a->dim(0), .k = a->dim(1), .n = n, .per_output = 1, .in_torch_counter = false};
+}
+
+MaybeProduct vecdot(const OpCall& call) {
+  const TensorView* x = call.tensor("x");
+  if (x == nullptr || x->rank() == 0 || call.outputs.empty()) return std::nullopt;
+  const std::int64_t k = x->dim(call.integer("dim").value_or(-1));
+  return Product{.z = call.outputs[0].numel, .k = k, .in_torch_counter = false};
+}
+
+// out[o] = sum_ij x1[i] W[o,i,j] x2[j]: first over i, then over j.
+MaybeWork bilinear(const OpCall& call) {
+  const TensorView *x1 = call.tensor("input1"), *x2 = call.tensor("input2"), *w = call.tensor("weight");
+  if (x1 == nullptr || x2 == nullptr || w == nullptr || w->rank() != 3) return std::nullopt;
+  if (x1->rank() == 0 || x2->rank() == 0 || x1->dim(-1) != w->dim(1) || x2->dim(-1) != w->dim(2))
+    return std::nullopt;
+  const Count rows = leading(*x1, 1), o = w->dim(0);
+  return Work{.macs = rows * w->numel + rows * o * Count{w->dim(2)},
+              .other_flops = call.tensor("bias") != nullptr ? rows * o : Count{}};
+}
+
+Letters bilinear_letters(const OpCall& call) {
+  const TensorView *x1 = call.tensor("input1"), *w = call.tensor("weight");
+  if (x1 == nullptr || w == nullptr) return {};
+  return {{"N", leading(*x1, 1)},
+          {"o", w->dim(0)},
+          {"i", w->dim(1)},
+          {"j", w->dim(2)},
+          {"b", call.tensor("bias") != nullptr ? 1 : 0}};
+}
+
+// self + vec1 x vec2: a multiply and an add each, and the scales that are not one.
+MaybeWork addr(const OpCall& call) {
+  if (call.outputs.empty()) return std::nullopt;
+  const TensorView& out = call.outputs[0];
+  return Work{.other_flops = out.numel * (scaling(call) + 1) * lanes(out)};
+}
+
+MaybeWork outer(const OpCall& call) {
+  if (call.outputs.empty()) return std::nullopt;
+  const TensorView& out = call.outputs[0];
+  return Work{.other_flops = out.numel * (out.is_complex() ? 6 : 1)};
+}
+
+template <ReadProduct kRead>
+MaybeWork product(const OpCall& call) {
+  const auto p = kRead(call);
+  if (!p || call.inputs.empty()) return std::nullopt;
+  const bool is_complex = any_complex(call);
+  return Work{.macs = p->macs() * (is_complex ? 4 : 1),
+              .other_flops = p->results() * p->per_output * (is_complex ? 2 : 1)};
+}
+
+// The counter multiplies sizes and does not look at the dtype.
+template <ReadProduct kRead>
+Count torch_product(const OpCall& call) {
+  const auto p = kRead(call);
+  return p && p->in_torch_counter ? p->macs() * 2 : Count{};
+}
+
+template <ReadProduct kRead>
+Letters product_letters(const OpCall& call) {
+  const auto p = kRead(call);
+  if (!p) return {};
+  return {{"z", p->z}, {"m", p->m}, {"k", p->k}, {"n", p->n}, {"c", p->per_output}};
+}
+
+template <ReadProduct kRead>
+Count fvcore_product(const OpCall& call) {
+  const auto p = kRead(call);
+  return p ? p->macs() : Count{};
+}
+
+Count fvcore_linear(const OpCall& call) {
+  const TensorView *x = call.tensor("input"), *weight = call.tensor("weight");
+  return x != nullptr && weight != nullptr ? x->numel * Count{weight->dim(0)} : Count{};
+}
+
+// It does not broadcast, and fails on a vector to the right.
+Count fvcore_matmul(const OpCall& call) {
+  const TensorView *a = call.tensor("self"), *b = call.tensor("other");
+  if (a == nullptr || b == nullptr || b->rank() < 2 || a->rank() == 0) return 0;
+  return a->dim(-1) == b->dim(-2) ? a->numel * Count{b->dim(-1)} : Count{};
+}
+
+template <ReadProduct kRead>
+constexpr OpRule row(std::string_view name, std::string_view formula, FvcoreFunction fvcore = nullptr) {
+  return {.name = name,
+          .category = Category::kMatmul,
+          .fusion = Fusion::kAnchor,
+          .work = product<kRead>,
+          .fvcore = fvcore,
+          .in_torch_counter = true,
+          .torch = torch_product<kRead>,
+          .formula = formula,
+          .letters = product_letters<kRead>};
+}
+
+constexpr OpRule outer_row(std::string_view name) {
+  return {.name = name,
+          .category = Category::kMatmul,
+          .fusion = Fusion::kPointwise,
+          .work = outer,
+          .formula = "n multiplies"};
+}
+
+constexpr std::string_view kMm = "m*k*n MACs";
+constexpr std::string_view kMmAnd = "m*k*n MACs + c*m*n flops (bias, scales)";
+constexpr std::string_view kBmm = "z*m*k*n MACs";
+constexpr std::string_view kBmmAnd = "z*m*k*n MACs + c*z*m*n flops (bias, scales)";
+constexpr std::string_view kMv = "m*k MACs";
+
+constexpr OpRule kRules[] = {
+    row<addmm>("aten::_addmm_activation", kMmAnd),
+    row<grouped_mm>("aten::_grouped_mm", kBmmAnd),
+    row<mm>("aten::_int_mm", kMm),
+    row<grouped_mm>("aten::_scaled_grouped_mm", kBmmAnd),
+    row<mm_bias<1>>("aten::_scaled_mm", kMmAnd),
+    row<packed_mm>("aten::_weight_int4pack_mm", kMmAnd),
+    row<packed_mm>("aten::_weight_int8pack_mm", kMmAnd),
+    row<addbmm>("aten::addbmm", kMmAnd),
+    row<addmm>("aten::addmm", kMmAnd, fvcore_product<addmm>),
+    row<addmv>("aten::addmv", "m*k MACs + c*m flops (add, scales)"),
+    {.name = "aten::addr",
+     .category = Category::kMatmul,
+     .fusion = Fusion::kPointwise,
+     .work = addr,
+     .formula = "n multiplies + n adds"},
+    row<baddbmm>("aten::baddbmm", kBmmAnd),
+    {.name = "aten::bilinear",
+     .category = Category::kMatmul,
+     .fusion = Fusion::kAnchor,
+     .work = bilinear,
+     .formula = "N*o*i*j MACs + N*o*j MACs + b*N*o adds (bias)",
+     .letters = bilinear_letters},
+    row<bmm>("aten::bmm", kBmm, fvcore_product<bmm>),
+    row<dot>("aten::dot", "k MACs"),
+    {.name = "aten::einsum",
+     .category = Category::kMatmul,
+     .fusion = Fusion::kAnchor,
+     .work = einsum_work,
+     .fvcore = einsum_fvcore,
+     .in_torch_counter = true,
+     .torch = einsum_torch,
+     .formula = "z*m*k*n MACs for each pair of operands",
+     .letters = einsum_letters},
+    outer_row("aten::ger"),
+    row<inner>("aten::inner", kMm),
+    row<matmul>("aten::linalg_matmul", kBmm),
+    row<vecdot>("aten::linalg_vecdot", "z*k MACs"),
+    row<linear>("aten::linear", kMmAnd, fvcore_linear),
+    row<matmul>("aten::matmul", kBmm, fvcore_matmul),
+    row<linear>("aten::mkldnn_linear", kMmAnd),
+    row<mm>("aten::mm", kMm, fvcore_product<mm>),
+    row<mv>("aten::mv", kMv),
+    outer_row("aten::outer"),
+    row<tensordot>("aten::tensordot", kMm),
+    row<vdot>("aten::vdot", "k MACs"),
+};
+static_assert(sorted_and_unique(kRules));
+
+}  // namespace
+
+std::span<const OpRule> matmul_rules() { return kRules; }
+
+}  // namespace opscope

@@ -1,0 +1,84 @@
+// Fused optimiser steps and the list-wise arithmetic that the others are made of: n elements over all tensors
+// of the list.
+#include "ops/families.h"
+#include "ops/rules.h"
+
+namespace opscope {
+namespace {
+
+Count elements(std::span<const TensorView> tensors) {
+  Count n = 0;
+  for (const TensorView& tensor : tensors) n += tensor.numel;
+  return n;
+}
+
+template <unsigned kFlops, unsigned kSpecials = 0>
+MaybeWork each(const OpCall& call) {
+  const Count n = elements(call.tensors("self"));
+  return Work{.other_flops = n * kFlops, .specials = n * kSpecials};
+}
+
+// First moment 3, second moment 4, denominator 2 and a root, step 3; weight decay, on the gradient, 2 more,
+// or on the parameter, 1; amsgrad a compare.
+template <unsigned kDecay>
+MaybeWork adam(const OpCall& call) {
+  const Count decay = call.real("weight_decay").value_or(0) != 0 ? kDecay : 0;
+  const Count amsgrad = call.boolean("amsgrad").value_or(false) ? 1 : 0;
+  const Count n = elements(call.tensors("self"));
+  return Work{.other_flops = n * (decay + amsgrad + 12), .specials = n};
+}
+
+// Step 2, weight decay 2, momentum 3 and with Nesterov 2 more.
+MaybeWork sgd(const OpCall& call) {
+  Count per_element = 2;
+  if (call.real("weight_decay").value_or(0) != 0) per_element += 2;
+  if (call.real("momentum").value_or(0) != 0) per_element += call.boolean("nesterov").value_or(false) ? 5 : 3;
+  return Work{.other_flops = elements(call.tensors("self")) * per_element};
+}
+
+Letters list_letters(const OpCall& call) { return {{"n", elements(call.tensors("self"))}}; }
+
+constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula) {
+  return {.name = name,
+          .category = Category::kPointwise,
+          .fusion = Fusion::kPointwise,
+          .work = work,
+          .formula = formula,
+          .letters = list_letters};
+}
+
+constexpr OpRule kRules[] = {
+    row("aten::_foreach_abs", each<1>, "n flops"),
+    row("aten::_foreach_add", each<1>, "n adds"),
+    row("aten::_foreach_addcdiv", each<3>, "3*n flops"),
+    row("aten::_foreach_addcmul", each<3>, "3*n flops"),
+    row("aten::_foreach_clamp_max", each<1>, "n compares"),
+    row("aten::_foreach_clamp_min", each<1>, "n compares"),
+    row("aten::_foreach_copy", no_work, "none"),
+    row("aten::_foreach_div", each<1>, "n divides"),
+    row("aten::_foreach_exp", each<0, 1>, "n exps"),
+    row("aten::_foreach_lerp", each<3>, "3*n flops"),
+    row("aten::_foreach_max", each<1>, "n compares"),
+    row("aten::_foreach_maximum", each<1>, "n compares"),
+    row("aten::_foreach_minimum", each<1>, "n compares"),
+    row("aten::_foreach_mul", each<1>, "n multiplies"),
+    row("aten::_foreach_neg", each<1>, "n negations"),
+    row("aten::_foreach_norm", each<2>, "2*n flops"),
+    row("aten::_foreach_pow", each<0, 1>, "n specials"),
+    row("aten::_foreach_reciprocal", each<1>, "n divides"),
+    row("aten::_foreach_sign", each<1>, "n flops"),
+    row("aten::_foreach_sqrt", each<0, 1>, "n sqrts"),
+    row("aten::_foreach_sub", each<1>, "n subtracts"),
+    row("aten::_foreach_zero", no_work, "none"),
+    row("aten::_fused_adagrad", each<6, 1>, "6*n flops + n sqrts"),
+    row("aten::_fused_adam", adam<2>, "12*n flops + n sqrts; weight decay 2*n, amsgrad n"),
+    row("aten::_fused_adamw", adam<1>, "12*n flops + n sqrts; weight decay n, amsgrad n"),
+    row("aten::_fused_sgd", sgd, "2*n flops; weight decay 2*n, momentum 3*n, nesterov 2*n"),
+};
+static_assert(sorted_and_unique(kRules));
+
+}  // namespace
+
+std::span<const OpRule> optimiser_rules() { return kRules; }
+
+}  // namespace opscope

@@ -1,0 +1,236 @@
+// Element-wise arithmetic: n elements of the output, broadcasting included. One flop per add, multiply,
+// divide, compare, select or bit operation; one special per transcendental. Complex numbers cost what their
+// real parts do.
+#include "ops/families.h"
+#include "ops/rules.h"
+
+namespace opscope {
+namespace {
+
+// Inputs decide, not the output: the absolute value of a complex tensor is real.
+Count elements(const OpCall& call) { return call.outputs.empty() ? Count{} : call.outputs[0].numel; }
+
+// alpha multiplies one side first.
+MaybeWork add(const OpCall& call) {
+  return call.real("alpha").value_or(1) == 1 ? pointwise<1>(call) : pointwise<2>(call);
+}
+
+// (a+bi)(c+di): four multiplies and two adds.
+MaybeWork multiply(const OpCall& call) {
+  if (call.outputs.empty()) return std::nullopt;
+  return Work{.other_flops = elements(call) * (any_complex(call) ? 6 : 1)};
+}
+
+// By a complex number: the product with its conjugate (6), its squared size (3), two divides.
+MaybeWork divide(const OpCall& call) {
+  if (call.outputs.empty()) return std::nullopt;
+  const Count rounding = call.string("rounding_mode").empty() ? 0 : 1;
+  return Work{.other_flops = elements(call) * (rounding + (any_complex(call) ? 11 : 1))};
+}
+
+// conj(a) / |a|^2: a negation, the squared size (3), two divides.
+MaybeWork reciprocal(const OpCall& call) {
+  if (call.outputs.empty()) return std::nullopt;
+  return Work{.other_flops = elements(call) * (any_complex(call) ? 6 : 1)};
+}
+
+MaybeWork absolute(const OpCall& call) {
+  if (call.outputs.empty()) return std::nullopt;
+  const Count n = elements(call);
+  return any_complex(call) ? Work{.other_flops = n * 3, .specials = n} : Work{.other_flops = n};
+}
+
+// PyTorch multiplies for 2 and 3, divides for -1 and -2, and takes roots for halves.
+MaybeWork power(const OpCall& call) {
+  const auto exponent = call.tensor("exponent") == nullptr ? call.real("exponent") : std::nullopt;
+  if (!exponent || any_complex(call)) return pointwise_special(call);
+  if (*exponent == 0 || *exponent == 1) return no_work(call);
+  if (*exponent == 2 || *exponent == -1) return pointwise<1>(call);
+  if (*exponent == 3 || *exponent == -2) return pointwise<2>(call);
+  return pointwise_special(call);
+}
+
+MaybeWork clamp(const OpCall& call) {
+  return call.has("min") && call.has("max") ? pointwise<2>(call) : pointwise<1>(call);
+}
+
+// self + value * a * b, or a / b.
+MaybeWork scaled_product(const OpCall& call) {
+  return call.real("value").value_or(1) == 1 ? pointwise<2>(call) : pointwise<3>(call);
+}
+
+MaybeWork polar(const OpCall& call) { return pointwise<2, 2>(call); }
+
+constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula) {
+  return {.name = name,
+          .category = Category::kPointwise,
+          .fusion = Fusion::kPointwise,
+          .work = work,
+          .formula = formula};
+}
+
+constexpr OpRule kRules[] = {
+    row("aten::__and__", pointwise<1>, "n flops"),
+    row("aten::__iand__", pointwise<1>, "n flops"),
+    row("aten::__ilshift__", pointwise<1>, "n flops"),
+    row("aten::__ior__", pointwise<1>, "n flops"),
+    row("aten::__irshift__", pointwise<1>, "n flops"),
+    row("aten::__ixor__", pointwise<1>, "n flops"),
+    row("aten::__lshift__", pointwise<1>, "n flops"),
+    row("aten::__or__", pointwise<1>, "n flops"),
+    row("aten::__rshift__", pointwise<1>, "n flops"),
+    row("aten::__xor__", pointwise<1>, "n flops"),
+    row("aten::_conj_physical", pointwise<1>, "n negations"),
+    row("aten::abs", absolute, "n flops; of a complex number 3*n flops + n sqrts"),
+    row("aten::absolute", absolute, "n flops; of a complex number 3*n flops + n sqrts"),
+    row("aten::acos", pointwise_special, "n specials"),
+    row("aten::acosh", pointwise_special, "n specials"),
+    row("aten::add", add, "n adds; 2*n where alpha is not 1"),
+    row("aten::addcdiv", scaled_product, "2*n flops (divide, add); 3*n where value is not 1"),
+    row("aten::addcmul", scaled_product, "2*n flops (multiply, add); 3*n where value is not 1"),
+    row("aten::angle", pointwise_special, "n arctangents"),
+    row("aten::arccos", pointwise_special, "n specials"),
+    row("aten::arcsin", pointwise_special, "n specials"),
+    row("aten::arctan", pointwise_special, "n specials"),
+    row("aten::arctan2", pointwise_special, "n specials"),
+    row("aten::asin", pointwise_special, "n specials"),
+    row("aten::asinh", pointwise_special, "n specials"),
+    row("aten::atan", pointwise_special, "n specials"),
+    row("aten::atan2", pointwise_special, "n specials"),
+    row("aten::atanh", pointwise_special, "n specials"),
+    row("aten::bitwise_and", pointwise<1>, "n flops"),
+    row("aten::bitwise_left_shift", pointwise<1>, "n flops"),
+    row("aten::bitwise_not", pointwise<1>, "n flops"),
+    row("aten::bitwise_or", pointwise<1>, "n flops"),
+    row("aten::bitwise_right_shift", pointwise<1>, "n flops"),
+    row("aten::bitwise_xor", pointwise<1>, "n flops"),
+    row("aten::ceil", pointwise<1>, "n flops"),
+    row("aten::clamp", clamp, "n compares for each bound"),
+    row("aten::clamp_max", pointwise<1>, "n compares"),
+    row("aten::clamp_min", pointwise<1>, "n compares"),
+    row("aten::clip", clamp, "n compares for each bound"),
+    row("aten::complex", no_work, "none"),
+    row("aten::conj_physical", pointwise<1>, "n negations"),
+    row("aten::copysign", pointwise<1>, "n flops"),
+    row("aten::cos", pointwise_special, "n cosines"),
+    row("aten::cosh", pointwise_special, "n specials"),
+    row("aten::cross", pointwise<3>, "3*n flops (two multiplies, subtract)"),
+    row("aten::cumprod", per_input<1>, "n multiplies"),
+    row("aten::cumsum", per_input<1>, "n adds"),
+    row("aten::deg2rad", pointwise<1>, "n multiplies"),
+    row("aten::digamma", pointwise_special, "n specials"),
+    row("aten::div", divide, "n divides; 2*n where rounded"),
+    row("aten::divide", divide, "n divides; 2*n where rounded"),
+    row("aten::eq", pointwise<1>, "n compares"),
+    row("aten::erf", pointwise_special, "n erfs"),
+    row("aten::erfc", pointwise_special, "n erfs"),
+    row("aten::erfinv", pointwise_special, "n specials"),
+    row("aten::exp", pointwise_special, "n exps"),
+    row("aten::exp2", pointwise_special, "n exps"),
+    row("aten::expm1", pointwise_special, "n exps"),
+    row("aten::fix", pointwise<1>, "n flops"),
+    row("aten::float_power", power, "n specials; multiplies for small whole exponents"),
+    row("aten::floor", pointwise<1>, "n flops"),
+    row("aten::floor_divide", pointwise<2>, "2*n flops (divide, floor)"),
+    row("aten::fmax", pointwise<1>, "n compares"),
+    row("aten::fmin", pointwise<1>, "n compares"),
+    row("aten::fmod", pointwise<4>, "4*n flops (divide, round, multiply, subtract)"),
+    row("aten::frac", pointwise<2>, "2*n flops"),
+    row("aten::frexp", pointwise<1>, "n flops"),
+    row("aten::gcd", pointwise<1>, "n flops"),
+    row("aten::ge", pointwise<1>, "n compares"),
+    row("aten::greater", pointwise<1>, "n compares"),
+    row("aten::greater_equal", pointwise<1>, "n compares"),
+    row("aten::gt", pointwise<1>, "n compares"),
+    row("aten::heaviside", pointwise<1>, "n flops"),
+    row("aten::hypot", pointwise<3, 1>, "3*n flops (two squares, add) + n sqrts"),
+    row("aten::i0", pointwise_special, "n specials"),
+    row("aten::igamma", pointwise_special, "n specials"),
+    row("aten::igammac", pointwise_special, "n specials"),
+    row("aten::isclose", pointwise<5>, "5*n flops (subtract, abs, multiply, add, compare)"),
+    row("aten::isfinite", pointwise<1>, "n compares"),
+    row("aten::isinf", pointwise<1>, "n compares"),
+    row("aten::isnan", pointwise<1>, "n compares"),
+    row("aten::isneginf", pointwise<1>, "n compares"),
+    row("aten::isposinf", pointwise<1>, "n compares"),
+    row("aten::isreal", pointwise<1>, "n compares"),
+    row("aten::lcm", pointwise<1>, "n flops"),
+    row("aten::ldexp", pointwise<1, 1>, "n multiplies + n exps"),
+    row("aten::le", pointwise<1>, "n compares"),
+    row("aten::lerp", pointwise<3>, "3*n flops (subtract, multiply, add)"),
+    row("aten::less", pointwise<1>, "n compares"),
+    row("aten::less_equal", pointwise<1>, "n compares"),
+    row("aten::lgamma", pointwise_special, "n specials"),
+    row("aten::linalg_cross", pointwise<3>, "3*n flops (two multiplies, subtract)"),
+    row("aten::log", pointwise_special, "n logs"),
+    row("aten::log10", pointwise_special, "n logs"),
+    row("aten::log1p", pointwise_special, "n logs"),
+    row("aten::log2", pointwise_special, "n logs"),
+    row("aten::logaddexp", pointwise<4, 2>, "4*n flops (max, abs, subtract, add) + n exps + n logs"),
+    row("aten::logaddexp2", pointwise<4, 2>, "4*n flops (max, abs, subtract, add) + n exps + n logs"),
+    row("aten::logical_and", pointwise<1>, "n flops"),
+    row("aten::logical_not", pointwise<1>, "n flops"),
+    row("aten::logical_or", pointwise<1>, "n flops"),
+    row("aten::logical_xor", pointwise<1>, "n flops"),
+    row("aten::logit", pointwise<2, 1>, "2*n flops (subtract, divide) + n logs"),
+    row("aten::lt", pointwise<1>, "n compares"),
+    row("aten::masked_fill", pointwise<1>, "n selects"),
+    row("aten::maximum", pointwise<1>, "n compares"),
+    row("aten::minimum", pointwise<1>, "n compares"),
+    row("aten::mul", multiply, "n multiplies"),
+    row("aten::multiply", multiply, "n multiplies"),
+    row("aten::nan_to_num", pointwise<3>, "3*n compares"),
+    row("aten::ne", pointwise<1>, "n compares"),
+    row("aten::neg", pointwise<1>, "n negations"),
+    row("aten::negative", pointwise<1>, "n negations"),
+    row("aten::nextafter", pointwise<1>, "n flops"),
+    row("aten::not_equal", pointwise<1>, "n compares"),
+    row("aten::polar", polar, "2*n multiplies + n sines + n cosines"),
+    row("aten::polygamma", pointwise_special, "n specials"),
+    row("aten::positive", no_work, "none"),
+    row("aten::pow", power, "n specials; multiplies for small whole exponents"),
+    row("aten::rad2deg", pointwise<1>, "n multiplies"),
+    row("aten::reciprocal", reciprocal, "n divides"),
+    row("aten::remainder", pointwise<4>, "4*n flops (divide, round, multiply, subtract)"),
+    row("aten::round", pointwise<1>, "n flops"),
+    row("aten::rsqrt", pointwise_special, "n rsqrts"),
+    row("aten::rsub", add, "n adds; 2*n where alpha is not 1"),
+    row("aten::sgn", pointwise<1>, "n flops"),
+    row("aten::sign", pointwise<1>, "n flops"),
+    row("aten::signbit", pointwise<1>, "n flops"),
+    row("aten::sin", pointwise_special, "n sines"),
+    row("aten::sinc", pointwise<2, 1>, "2*n flops (multiply, divide) + n sines"),
+    row("aten::sinh", pointwise_special, "n specials"),
+    row("aten::special_digamma", pointwise_special, "n specials"),
+    row("aten::special_entr", pointwise<2, 1>, "2*n flops (negate, multiply) + n logs"),
+    row("aten::special_erf", pointwise_special, "n erfs"),
+    row("aten::special_erfc", pointwise_special, "n erfs"),
+    row("aten::special_exp2", pointwise_special, "n exps"),
+    row("aten::special_expm1", pointwise_special, "n exps"),
+    row("aten::special_gammaln", pointwise_special, "n specials"),
+    row("aten::special_i0e", pointwise_special, "n specials"),
+    row("aten::special_i1", pointwise_special, "n specials"),
+    row("aten::special_i1e", pointwise_special, "n specials"),
+    row("aten::special_log1p", pointwise_special, "n logs"),
+    row("aten::special_logit", pointwise<2, 1>, "2*n flops (subtract, divide) + n logs"),
+    row("aten::special_ndtr", pointwise<3, 1>, "3*n flops + n erfs"),
+    row("aten::special_ndtri", pointwise_special, "n specials"),
+    row("aten::special_xlog1py", pointwise<1, 1>, "n multiplies + n logs"),
+    row("aten::special_xlogy", pointwise<1, 1>, "n multiplies + n logs"),
+    row("aten::sqrt", pointwise_special, "n sqrts"),
+    row("aten::square", multiply, "n multiplies"),
+    row("aten::sub", add, "n adds; 2*n where alpha is not 1"),
+    row("aten::subtract", add, "n adds; 2*n where alpha is not 1"),
+    row("aten::tan", pointwise_special, "n tangents"),
+    row("aten::true_divide", divide, "n divides; 2*n where rounded"),
+    row("aten::trunc", pointwise<1>, "n flops"),
+    row("aten::where", pointwise<1>, "n selects"),
+    row("aten::xlogy", pointwise<1, 1>, "n multiplies + n logs"),
+};
+static_assert(sorted_and_unique(kRules));
+
+}  // namespace
+
+std::span<const OpRule> pointwise_rules() { return kRules; }
+
+}  // namespace opscope

@@ -1,0 +1,127 @@
+// Pooling. n outputs, each over a window of k elements; adaptive windows have w elements in all. A window
+// that hangs over the edge is counted whole.
+#include <numeric>
+
+#include "ops/families.h"
+#include "ops/rules.h"
+
+namespace opscope {
+namespace {
+
+// The window's elements; one number stands for all of kDims sides.
+template <std::size_t kDims>
+std::optional<Count> window(const OpCall& call) {
+  const auto sizes = call.ints("kernel_size");
+  Count k = 1;
+  for (std::size_t i = 0; i < kDims && !sizes.empty(); ++i) k *= Count{sizes[i < sizes.size() ? i : 0]};
+  const bool fits = (sizes.size() == 1 || sizes.size() == kDims) && k && !call.outputs.empty();
+  return fits ? std::optional(k) : std::nullopt;
+}
+
+template <std::size_t kDims>
+MaybeWork max_pool(const OpCall& call) {
+  const auto k = window<kDims>(call);
+  return k ? std::optional(Work{.other_flops = call.outputs[0].numel * (*k - 1)}) : std::nullopt;
+}
+
+template <std::size_t kDims>
+MaybeWork average_pool(const OpCall& call) {
+  const auto k = window<kDims>(call);
+  return k ? std::optional(Work{.other_flops = call.outputs[0].numel * *k}) : std::nullopt;
+}
+
+// O windows over I places run from floor(i*I/O) to ceil((i+1)*I/O): I + O - gcd(I, O) elements in all.
+template <std::size_t kDims>
+std::optional<Count> adaptive_elements(const OpCall& call) {
+  if (call.inputs.empty() || call.outputs.empty()) return std::nullopt;
+  const TensorView &x = call.inputs[0], &out = call.outputs[0];
+  if (x.rank() != out.rank() || x.rank() < kDims + 1) return std::nullopt;
+  Count total = 1;
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    const std::int64_t in_size = x.shape[i], out_size = out.shape[i];
+    if (in_size < 0 || out_size < 0) return std::nullopt;
+    total *= i + kDims < x.rank() ? Count{in_size}
+                                  : Count{in_size} + Count{out_size} - Count{std::gcd(in_size, out_size)};
+  }
+  return out.numel ? total : Count{};
+}
+
+template <std::size_t kDims>
+MaybeWork adaptive_average(const OpCall& call) {
+  const auto w = adaptive_elements<kDims>(call);
+  return w ? std::optional(Work{.other_flops = *w}) : std::nullopt;
+}
+
+template <std::size_t kDims>
+MaybeWork adaptive_max(const OpCall& call) {
+  const auto w = adaptive_elements<kDims>(call);
+  return w ? std::optional(Work{.other_flops = *w - call.outputs[0].numel}) : std::nullopt;
+}
+
+template <std::size_t kDims>
+Letters pool_letters(const OpCall& call) {
+  const auto k = window<kDims>(call);
+  if (!k) return {};
+  return {{"n", call.outputs[0].numel}, {"k", *k}};
+}
+
+template <std::size_t kDims>
+Letters adaptive_letters(const OpCall& call) {
+  const auto w = adaptive_elements<kDims>(call);
+  if (!w) return {};
+  return {{"n", call.outputs[0].numel}, {"w", *w}};
+}
+
+using LettersFunction = Letters (*)(const OpCall&);
+
+constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula,
+                     LettersFunction letters = nullptr, FvcoreFunction fvcore = nullptr) {
+  return {.name = name,
+          .category = Category::kPool,
+          .fusion = Fusion::kReduction,
+          .work = work,
+          .fvcore = fvcore,
+          .formula = formula,
+          .letters = letters};
+}
+
+constexpr std::string_view kMax = "n*(k-1) compares";
+constexpr std::string_view kAverage = "n*(k-1) adds + n divides";
+constexpr std::string_view kAdaptiveMax = "w - n compares";
+constexpr std::string_view kAdaptiveAverage = "w - n adds + n divides";
+
+constexpr OpRule kRules[] = {
+    row("aten::_adaptive_avg_pool2d", adaptive_average<2>, kAdaptiveAverage, adaptive_letters<2>),
+    row("aten::_adaptive_avg_pool3d", adaptive_average<3>, kAdaptiveAverage, adaptive_letters<3>),
+    row("aten::adaptive_avg_pool1d", adaptive_average<1>, kAdaptiveAverage, adaptive_letters<1>),
+    row("aten::adaptive_avg_pool2d", adaptive_average<2>, kAdaptiveAverage, adaptive_letters<2>,
+        fvcore_elements<1, 0>),
+    row("aten::adaptive_avg_pool3d", adaptive_average<3>, kAdaptiveAverage, adaptive_letters<3>),
+    row("aten::adaptive_max_pool1d", adaptive_max<1>, kAdaptiveMax, adaptive_letters<1>),
+    row("aten::adaptive_max_pool2d", adaptive_max<2>, kAdaptiveMax, adaptive_letters<2>),
+    row("aten::adaptive_max_pool3d", adaptive_max<3>, kAdaptiveMax, adaptive_letters<3>),
+    row("aten::avg_pool1d", average_pool<1>, kAverage, pool_letters<1>),
+    row("aten::avg_pool2d", average_pool<2>, kAverage, pool_letters<2>),
+    row("aten::avg_pool3d", average_pool<3>, kAverage, pool_letters<3>),
+    row("aten::fractional_max_pool2d", max_pool<2>, kMax, pool_letters<2>),
+    row("aten::fractional_max_pool3d", max_pool<3>, kMax, pool_letters<3>),
+    row("aten::max_pool1d", max_pool<1>, kMax, pool_letters<1>),
+    row("aten::max_pool1d_with_indices", max_pool<1>, kMax, pool_letters<1>),
+    row("aten::max_pool2d", max_pool<2>, kMax, pool_letters<2>),
+    row("aten::max_pool2d_with_indices", max_pool<2>, kMax, pool_letters<2>),
+    row("aten::max_pool3d", max_pool<3>, kMax, pool_letters<3>),
+    row("aten::max_pool3d_with_indices", max_pool<3>, kMax, pool_letters<3>),
+    row("aten::max_unpool2d", no_work, "none"),
+    row("aten::max_unpool3d", no_work, "none"),
+    row("aten::mkldnn_adaptive_avg_pool2d", adaptive_average<2>, kAdaptiveAverage, adaptive_letters<2>),
+    row("aten::mkldnn_max_pool2d", max_pool<2>, kMax, pool_letters<2>),
+    row("aten::mkldnn_max_pool3d", max_pool<3>, kMax, pool_letters<3>),
+    row("aten::quantized_max_pool2d", max_pool<2>, kMax, pool_letters<2>),
+};
+static_assert(sorted_and_unique(kRules));
+
+}  // namespace
+
+std::span<const OpRule> pool_rules() { return kRules; }
+
+}  // namespace opscope

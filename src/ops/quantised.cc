@@ -1,0 +1,80 @@
+// Quantised ops. Packed weights are no tensors, so their bytes are not seen, and a packed convolution's
+// window is unknown: those ops have no row.
+#include "ops/families.h"
+#include "ops/rules.h"
+
+namespace opscope {
+namespace {
+
+// [.., k] by a packed [n, k]; each result gets a bias and a scale, and kExtra more.
+template <unsigned kExtra>
+MaybeWork packed_linear(const OpCall& call) {
+  const TensorView* x = call.tensor("X");
+  if (x == nullptr || x->rank() == 0 || call.outputs.empty() || call.outputs[0].rank() == 0)
+    return std::nullopt;
+  const TensorView& out = call.outputs[0];
+  return Work{.macs = x->numel * Count{out.dim(-1)}, .other_flops = out.numel * (2 + kExtra)};
+}
+
+Letters linear_letters(const OpCall& call) {
+  const TensorView* x = call.tensor("X");
+  if (x == nullptr || call.outputs.empty()) return {};
+  const TensorView& out = call.outputs[0];
+  return {{"m", out.numel / Count{out.dim(-1)}}, {"k", x->dim(-1)}, {"n", out.dim(-1)}};
+}
+
+constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula) {
+  return {.name = name,
+          .category = Category::kQuantised,
+          .fusion = Fusion::kPointwise,
+          .work = work,
+          .formula = formula};
+}
+
+constexpr OpRule linear_row(std::string_view name, WorkFunction work, std::string_view formula) {
+  OpRule rule = row(name, work, formula);
+  rule.fusion = Fusion::kAnchor;
+  rule.letters = linear_letters;
+  rule.confidence = Confidence::kEstimated;
+  return rule;
+}
+
+constexpr OpRule kRules[] = {
+    row("aten::_choose_qparams_per_tensor", per_input<2>, "2*m compares"),
+    row("aten::_fused_moving_avg_obs_fq_helper", pointwise<9>,
+        "9*n flops (minimum, maximum, quantise and back)"),
+    row("aten::dequantize", pointwise<2>, "2*n flops (subtract, multiply)"),
+    row("aten::fake_quantize_per_channel_affine", pointwise<7>, "7*n flops (quantise and back)"),
+    row("aten::fake_quantize_per_channel_affine_cachemask", pointwise<7>, "7*n flops (quantise and back)"),
+    row("aten::fake_quantize_per_tensor_affine", pointwise<7>, "7*n flops (quantise and back)"),
+    row("aten::fake_quantize_per_tensor_affine_cachemask", pointwise<7>, "7*n flops (quantise and back)"),
+    row("aten::fused_moving_avg_obs_fake_quant", pointwise<9>,
+        "9*n flops (minimum, maximum, quantise and back)"),
+    row("aten::int_repr", no_work, "none"),
+    row("aten::quantize_per_channel", pointwise<5>, "5*n flops (scale, round, shift, two compares)"),
+    row("aten::quantize_per_tensor", pointwise<5>, "5*n flops (scale, round, shift, two compares)"),
+    row("aten::quantize_per_tensor_dynamic", pointwise<5>, "5*n flops (scale, round, shift, two compares)"),
+    row("quantized::add", pointwise<7>, "2*n dequantise, add, 4*n requantise"),
+    row("quantized::add_relu", pointwise<8>, "as add, and a compare"),
+    row("quantized::batch_norm2d", pointwise<2>, "2*n flops (scale, shift)"),
+    row("quantized::cat", no_work, "none"),
+    row("quantized::hardswish", pointwise<11>, "11*n flops"),
+    row("quantized::leaky_relu", pointwise<8>, "8*n flops"),
+    linear_row("quantized::linear", packed_linear<3>, "m*k*n MACs + 5*m*n flops (bias, scale, round, clamp)"),
+    linear_row("quantized::linear_dynamic", packed_linear<0>, "m*k*n MACs + 2*m*n flops (bias, scale)"),
+    linear_row("quantized::linear_dynamic_fp16", packed_linear<0>, "m*k*n MACs + 2*m*n flops (bias, scale)"),
+    linear_row("quantized::linear_relu", packed_linear<4>,
+               "m*k*n MACs + 6*m*n flops (bias, scale, round, clamp, compare)"),
+    linear_row("quantized::linear_relu_dynamic", packed_linear<1>,
+               "m*k*n MACs + 3*m*n flops (bias, scale, compare)"),
+    row("quantized::mul", pointwise<7>, "2*n dequantise, multiply, 4*n requantise"),
+    row("quantized::mul_relu", pointwise<8>, "as mul, and a compare"),
+    row("quantized::sigmoid", pointwise<9, 1>, "9*n flops + n exps"),
+};
+static_assert(sorted_and_unique(kRules));
+
+}  // namespace
+
+std::span<const OpRule> quantised_rules() { return kRules; }
+
+}  // namespace opscope

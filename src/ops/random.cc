@@ -1,0 +1,59 @@
+// Random numbers. How a generator makes them is not counted; what is done with them is.
+#include "ops/families.h"
+#include "ops/rules.h"
+
+namespace opscope {
+namespace {
+
+// Cumulative probabilities once, then a binary search for each sample; estimated.
+MaybeWork multinomial(const OpCall& call) { return per_input<2>(call); }
+
+constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula,
+                     TrafficFunction traffic = write_only) {
+  return {.name = name,
+          .category = Category::kRandom,
+          .fusion = Fusion::kPointwise,
+          .work = work,
+          .traffic = traffic,
+          .formula = formula};
+}
+
+constexpr OpRule reading_row(std::string_view name, WorkFunction work, std::string_view formula) {
+  OpRule rule = row(name, work, formula);
+  rule.traffic = nullptr;
+  return rule;
+}
+
+constexpr OpRule kRules[] = {
+    reading_row("aten::bernoulli", pointwise<1>, "n compares"),
+    reading_row("aten::binomial", pointwise_special, "n specials"),
+    row("aten::cauchy", no_work, "none"),
+    row("aten::exponential", no_work, "none"),
+    row("aten::geometric", no_work, "none"),
+    row("aten::log_normal", no_work, "none"),
+    [] {
+      OpRule rule = reading_row("aten::multinomial", multinomial, "2*m flops");
+      rule.confidence = Confidence::kEstimated;
+      return rule;
+    }(),
+    reading_row("aten::normal", pointwise<2>, "2*n flops (scale, shift)"),
+    row("aten::normal_", no_work, "none"),
+    row("aten::normal_functional", no_work, "none"),
+    reading_row("aten::poisson", pointwise_special, "n specials"),
+    row("aten::rand", no_work, "none"),
+    row("aten::rand_like", no_work, "none"),
+    row("aten::randint", no_work, "none"),
+    row("aten::randint_like", no_work, "none"),
+    row("aten::randn", no_work, "none"),
+    row("aten::randn_like", no_work, "none"),
+    row("aten::random", no_work, "none"),
+    row("aten::randperm", no_work, "none"),
+    row("aten::uniform", no_work, "none"),
+};
+static_assert(sorted_and_unique(kRules));
+
+}  // namespace
+
+std::span<const OpRule> random_rules() { return kRules; }
+
+}  // namespace opscope

@@ -1,0 +1,107 @@
+// Resampling. Nearest copies; linear interpolation is one (multiply, multiply, add) per axis folded in: 1, 3
+// and 7 of them for 1, 2 and 3 axes. Antialiased kernels grow with the shrink factor, and run axis by axis.
+#include "ops/families.h"
+#include "ops/rules.h"
+
+namespace opscope {
+namespace {
+
+// kWidth: taps at no shrink, 2 for linear and 4 for cubic.
+template <unsigned kWidth>
+MaybeWork antialiased(const OpCall& call) {
+  if (call.inputs.empty() || call.outputs.empty()) return std::nullopt;
+  const TensorView &x = call.inputs[0], &out = call.outputs[0];
+  if (x.rank() != 4 || out.rank() != 4) return std::nullopt;
+  const auto taps = [](std::int64_t from, std::int64_t to) {
+    return from > to && to > 0 ? Count{kWidth} * Count{from} / Count{to} + 1 : Count{kWidth};
+  };
+  const Count planes = Count{x.dim(0)} * Count{x.dim(1)};
+  const Count across = planes * Count{x.dim(2)} * Count{out.dim(3)} * taps(x.dim(3), out.dim(3));
+  const Count down = out.numel * taps(x.dim(2), out.dim(2));
+  return Work{.other_flops = (across + down) * 2};
+}
+
+struct Sampling {
+  Count n, places, axes, taps;
+};
+
+// grid: [N, places..., axes]. Modes: 0 linear, 1 nearest, 2 cubic.
+std::optional<Sampling> sampling_of(const OpCall& call) {
+  const TensorView* grid = call.tensor("grid");
+  const auto mode = call.integer("interpolation_mode").value_or(0);
+  if (grid == nullptr || grid->rank() < 4 || grid->rank() > 5 || call.outputs.empty()) return std::nullopt;
+  const std::int64_t axes = grid->dim(-1);
+  if (axes < 2 || axes > 3 || mode < 0 || mode > 2) return std::nullopt;
+  const Count taps = mode == 1 ? 1 : mode == 2 ? 16 : Count{1 << axes};
+  return Sampling{call.outputs[0].numel, grid->numel / Count{axes}, axes, taps};
+}
+
+// Each output weighs its taps; each place's coordinates are scaled (4 flops) and split into whole and part
+// (2), and each tap's weight is a product over the axes.
+MaybeWork grid_sampler(const OpCall& call) {
+  const auto s = sampling_of(call);
+  if (!s) return std::nullopt;
+  return Work{.other_flops = s->n * (s->taps * 2 - 1) + s->places * (s->axes * 6 + s->taps * (s->axes - 1))};
+}
+
+Letters grid_letters(const OpCall& call) {
+  const auto s = sampling_of(call);
+  if (!s) return {};
+  return {{"n", s->n}, {"t", s->taps}, {"p", s->places}, {"d", s->axes}};
+}
+
+// theta [N, d, d+1] times a base grid of `places`.
+MaybeWork affine_grid(const OpCall& call) {
+  const TensorView* theta = call.tensor("theta");
+  if (theta == nullptr || theta->rank() != 3 || call.outputs.empty()) return std::nullopt;
+  return Work{.macs = call.outputs[0].numel * Count{theta->dim(2)}};
+}
+
+constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula,
+                     FvcoreFunction fvcore = nullptr) {
+  return {.name = name,
+          .category = Category::kResize,
+          .fusion = Fusion::kBarrier,
+          .work = work,
+          .fvcore = fvcore,
+          .formula = formula};
+}
+
+constexpr OpRule antialiased_row(std::string_view name, WorkFunction work) {
+  OpRule rule = row(name, work, "2 flops for each tap of each pass");
+  rule.confidence = Confidence::kEstimated;
+  return rule;
+}
+
+constexpr OpRule grid_row(std::string_view name, FvcoreFunction fvcore = nullptr) {
+  OpRule rule = row(name, grid_sampler, "n*(2*t-1) + p*(6*d + t*(d-1)) flops", fvcore);
+  rule.letters = grid_letters;
+  return rule;
+}
+
+constexpr OpRule kRules[] = {
+    grid_row("aten::_grid_sampler_2d_cpu_fallback"),
+    antialiased_row("aten::_upsample_bicubic2d_aa", antialiased<4>),
+    antialiased_row("aten::_upsample_bilinear2d_aa", antialiased<2>),
+    row("aten::_upsample_nearest_exact1d", no_work, "none"),
+    row("aten::_upsample_nearest_exact2d", no_work, "none"),
+    row("aten::_upsample_nearest_exact3d", no_work, "none"),
+    row("aten::affine_grid_generator", affine_grid, "n MACs for each of the d+1 columns of theta"),
+    grid_row("aten::grid_sampler", fvcore_elements<0, 4>),
+    grid_row("aten::grid_sampler_2d"),
+    grid_row("aten::grid_sampler_3d"),
+    row("aten::upsample_bicubic2d", pointwise<35>, "35*n flops (five cubics of four taps)"),
+    row("aten::upsample_bilinear2d", pointwise<9>, "9*n flops", fvcore_elements<0, 4>),
+    row("aten::upsample_linear1d", pointwise<3>, "3*n flops"),
+    row("aten::upsample_nearest1d", no_work, "none"),
+    row("aten::upsample_nearest2d", no_work, "none", fvcore_elements<0, 1>),
+    row("aten::upsample_nearest3d", no_work, "none"),
+    row("aten::upsample_trilinear3d", pointwise<21>, "21*n flops"),
+};
+static_assert(sorted_and_unique(kRules));
+
+}  // namespace
+
+std::span<const OpRule> resize_rules() { return kRules; }
+
+}  // namespace opscope

@@ -1,0 +1,99 @@
+// What the families' tables share: the work of common shapes of op, the traffic that differs from "read all,
+// write all", and the check of a table's order. Inside src/ops only.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "ops/op_rule.h"
+
+namespace opscope {
+
+using MaybeWork = std::optional<Work>;
+using MaybeTraffic = std::optional<Traffic>;
+using Letters = std::vector<std::pair<std::string_view, Count>>;
+using WorkFunction = MaybeWork (*)(const OpCall&);
+using TrafficFunction = MaybeTraffic (*)(const OpCall&);
+using FvcoreFunction = Count (*)(const OpCall&);
+
+template <std::size_t N>
+constexpr bool sorted_and_unique(const OpRule (&rules)[N]) {
+  for (std::size_t i = 1; i < N; ++i)
+    if (!(rules[i - 1].name < rules[i].name)) return false;
+  return true;
+}
+
+// A complex number is two reals: what works on parts alone does twice the arithmetic.
+inline Count lanes(const TensorView& tensor) { return tensor.is_complex() ? 2 : 1; }
+// (a+bi)(c+di) takes four products, each added to one of two sums.
+inline Count mac_lanes(const TensorView& tensor) { return tensor.is_complex() ? 4 : 1; }
+
+inline bool any_complex(const OpCall& call) {
+  return std::any_of(call.inputs.begin(), call.inputs.end(),
+                     [](const TensorView& t) { return t.is_complex(); });
+}
+
+// --- Work ---
+
+// Views, metadata, copies, creation: no arithmetic, and we know it.
+inline MaybeWork no_work(const OpCall&) { return Work{}; }
+
+// A fixed number of flops and specials for each element of the output.
+template <unsigned kFlops, unsigned kSpecials = 0>
+MaybeWork pointwise(const OpCall& call) {
+  if (call.outputs.empty()) return std::nullopt;
+  const TensorView& out = call.outputs[0];
+  const Count n = out.numel * (any_complex(call) ? 2 : 1);
+  return Work{.other_flops = n * kFlops, .specials = n * kSpecials};
+}
+
+// One special for each element of the output: exp, log, sin, ...
+inline MaybeWork pointwise_special(const OpCall& call) { return pointwise<0, 1>(call); }
+
+// A fixed number of flops and specials for each element of the first input, whatever comes out.
+template <unsigned kFlops, unsigned kSpecials = 0>
+MaybeWork per_input(const OpCall& call) {
+  if (call.inputs.empty()) return std::nullopt;
+  const Count m = call.inputs[0].numel * lanes(call.inputs[0]);
+  return Work{.other_flops = m * kFlops, .specials = m * kSpecials};
+}
+
+// m inputs folded into n outputs: kEach flops per input, m - n to fold, kFlops and kSpecials per output.
+template <unsigned kEach = 0, unsigned kFlops = 0, unsigned kSpecials = 0, unsigned kEachSpecials = 0>
+MaybeWork reduce(const OpCall& call) {
+  if (call.inputs.empty() || call.outputs.empty()) return std::nullopt;
+  const Count scale = lanes(call.inputs[0]);
+  const Count m = call.inputs[0].numel * scale, n = call.outputs[0].numel * scale;
+  return Work{.other_flops = m * kEach + (m - n) + n * kFlops, .specials = n * kSpecials + m * kEachSpecials};
+}
+
+// --- Traffic ---
+
+void add_read(Traffic& traffic, const TensorView& tensor, Count bytes);  // to weight_bytes if it is a weight
+void add_read(Traffic& traffic, const TensorView& tensor);
+void add_writes(Traffic& traffic, const OpCall& call);
+
+// The first output lies in the first input's memory.
+bool returns_its_input(const OpCall& call);
+// The first output is the argument itself, changed.
+bool writes_in_place(const OpCall& call, const TensorView* argument);
+
+MaybeTraffic no_traffic(const OpCall& call);    // views, metadata
+MaybeTraffic write_only(const OpCall& call);    // creation
+MaybeTraffic copy_or_view(const OpCall& call);  // nothing where the input itself is returned
+// Reads as much of the first input as comes out, and the other inputs whole: gather, index, slices that copy.
+MaybeTraffic read_selected(const OpCall& call);
+// Scatter, index_put: in place, only what it touches; else a copy of `self` with it.
+template <bool kAccumulates>
+MaybeTraffic write_selected(const OpCall& call);
+
+// --- fvcore's counts ---
+
+template <unsigned kInput, unsigned kOutput>
+Count fvcore_elements(const OpCall& call) {
+  const Count in = call.inputs.empty() ? Count{} : call.inputs[0].numel;
+  const Count out = call.outputs.empty() ? Count{} : call.outputs[0].numel;
+  return in * kInput + out * kOutput;
+}
+
+}  // namespace opscope

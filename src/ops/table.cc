@@ -1,0 +1,73 @@
+// The families merged into one index, and the names of the table's enums.
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "ops/families.h"
+#include "ops/op_rule.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::array kFamilies{
+    activation_rules, attention_rules, backward_rules,  conv_rules,      copy_rules,    create_rules,
+    embedding_rules,  fft_rules,       index_rules,     linalg_rules,    loss_rules,    matmul_rules,
+    metadata_rules,   norm_rules,      optimiser_rules, pointwise_rules, pool_rules,    quantised_rules,
+    random_rules,     recurrent_rules, reduction_rules, resize_rules,    softmax_rules, sort_rules,
+    view_rules,       vision_rules,
+};
+
+bool by_name(const OpRule* a, const OpRule* b) { return a->name < b->name; }
+
+std::vector<const OpRule*> merge_families() {
+  std::vector<const OpRule*> rules;
+  for (const auto family : kFamilies)
+    for (const OpRule& rule : family()) rules.push_back(&rule);
+  std::sort(rules.begin(), rules.end(), by_name);
+  // An op in two families would have two costs; each family is sorted and unique by itself.
+  const auto same = [](const OpRule* a, const OpRule* b) { return a->name == b->name; };
+  OPSCOPE_CHECK(std::adjacent_find(rules.begin(), rules.end(), same) == rules.end());
+  return rules;
+}
+
+const OpRule* find_exact(std::string_view op_name) {
+  const auto rules = all_rules();
+  const auto found = std::lower_bound(rules.begin(), rules.end(), op_name,
+                                      [](const OpRule* rule, std::string_view n) { return rule->name < n; });
+  return found != rules.end() && (*found)->name == op_name ? *found : nullptr;
+}
+
+constexpr std::array<std::string_view, 23> kCategoryNames{
+    "conv",   "matmul",    "attention", "norm",   "activation", "pointwise", "softmax", "reduction",
+    "pool",   "embedding", "recurrent", "resize", "index",      "sort",      "copy",    "create",
+    "random", "view",      "metadata",  "fft",    "quantised",  "loss",      "custom",
+};
+static_assert(kCategoryNames.size() == static_cast<std::size_t>(Category::kCustom) + 1);
+
+constexpr std::array<std::string_view, 5> kFusionNames{"anchor", "pointwise", "reduction", "view", "barrier"};
+static_assert(kFusionNames.size() == static_cast<std::size_t>(Fusion::kBarrier) + 1);
+
+constexpr std::array<std::string_view, 4> kConfidenceNames{"exact", "estimated", "upper_bound", "unknown"};
+static_assert(kConfidenceNames.size() == static_cast<std::size_t>(Confidence::kUnknown) + 1);
+
+}  // namespace
+
+std::span<const OpRule* const> all_rules() {
+  static const std::vector<const OpRule*> kRules = merge_families();
+  return kRules;
+}
+
+// "aten::relu_" has relu's row. Names in double underscores ("aten::__and__") are not in-place.
+const OpRule* find_rule(std::string_view op_name) {
+  if (const OpRule* rule = find_exact(op_name)) return rule;
+  if (!op_name.ends_with('_') || op_name.ends_with("__")) return nullptr;
+  return find_exact(op_name.substr(0, op_name.size() - 1));
+}
+
+std::string_view name(Category category) { return kCategoryNames[static_cast<std::size_t>(category)]; }
+std::string_view name(Fusion fusion) { return kFusionNames[static_cast<std::size_t>(fusion)]; }
+std::string_view name(Confidence confidence) {
+  return kConfidenceNames[static_cast<std::size_t>(confidence)];
+}
+
+}  // namespace opscope

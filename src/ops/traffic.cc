@@ -1,0 +1,81 @@
+// The bytes that ops move: the default, and the few ways in which common ops differ from it.
+#include "ops/rules.h"
+
+namespace opscope {
+
+void add_read(Traffic& traffic, const TensorView& tensor, Count bytes) {
+  (tensor.is_weight() ? traffic.weight_bytes : traffic.input_bytes) += bytes;
+}
+
+void add_read(Traffic& traffic, const TensorView& tensor) {
+  if (!tensor.repeated) add_read(traffic, tensor, tensor.distinct_bytes());
+}
+
+void add_writes(Traffic& traffic, const OpCall& call) {
+  for (const TensorView& out : call.outputs) traffic.output_bytes += out.bytes();
+}
+
+Traffic default_traffic(const OpCall& call) {
+  Traffic traffic;
+  for (const TensorView& in : call.inputs) add_read(traffic, in);
+  add_writes(traffic, call);
+  return traffic;
+}
+
+bool returns_its_input(const OpCall& call) {
+  return !call.inputs.empty() && !call.outputs.empty() && call.inputs[0].storage != kNone &&
+         call.inputs[0].storage == call.outputs[0].storage;
+}
+
+bool writes_in_place(const OpCall& call, const TensorView* argument) {
+  return argument != nullptr && !call.outputs.empty() && argument->storage != kNone &&
+         argument->storage == call.outputs[0].storage;
+}
+
+MaybeTraffic no_traffic(const OpCall&) { return Traffic{}; }
+
+MaybeTraffic write_only(const OpCall& call) {
+  Traffic traffic;
+  add_writes(traffic, call);
+  return traffic;
+}
+
+MaybeTraffic copy_or_view(const OpCall& call) {
+  if (returns_its_input(call)) return Traffic{};
+  Traffic traffic;
+  if (!call.inputs.empty()) add_read(traffic, call.inputs[0]);
+  add_writes(traffic, call);
+  return traffic;
+}
+
+MaybeTraffic read_selected(const OpCall& call) {
+  if (call.inputs.empty() || call.outputs.empty()) return std::nullopt;
+  Traffic traffic;
+  const TensorView& from = call.inputs[0];
+  add_read(traffic, from, call.outputs[0].numel * Count{element_bytes(from.dtype)});
+  for (const TensorView& in : call.inputs.subspan(1)) add_read(traffic, in);
+  add_writes(traffic, call);
+  return traffic;
+}
+
+// The elements written are those of the values given, or, where one scalar is written, of the index.
+template <bool kAccumulates>
+MaybeTraffic write_selected(const OpCall& call) {
+  const TensorView* self = call.tensor("self");
+  if (self == nullptr || !writes_in_place(call, self)) return default_traffic(call);
+  Traffic traffic;
+  const TensorView* values = nullptr;
+  for (const std::string_view name : {"src", "values", "source", "index"})
+    if (values == nullptr) values = call.tensor(name);
+  if (values == nullptr) return default_traffic(call);
+  for (const TensorView& in : call.inputs)
+    if (in.value != self->value) add_read(traffic, in);
+  const Count touched = std::min(values->numel, self->numel) * Count{element_bytes(self->dtype)};
+  if (kAccumulates) add_read(traffic, *self, touched);
+  traffic.output_bytes = touched;
+  return traffic;
+}
+template MaybeTraffic write_selected<false>(const OpCall&);
+template MaybeTraffic write_selected<true>(const OpCall&);
+
+}  // namespace opscope
