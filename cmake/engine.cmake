@@ -8,7 +8,12 @@ opscope_library(opscope_engine torch)
 target_link_libraries(opscope_engine PUBLIC opscope_core opscope_torch)
 target_precompile_headers(opscope_engine PRIVATE src/torch/torch_headers.h)
 
-Python3_add_library(_native MODULE src/python/module.cc)
+file(GLOB bindings CONFIGURE_DEPENDS src/python/*.cc)
+Python3_add_library(_native MODULE ${bindings})
+if(OPSCOPE_CLI)
+  target_link_libraries(_native PRIVATE opscope_readers)
+  target_compile_definitions(_native PRIVATE OPSCOPE_READERS)
+endif()
 target_link_libraries(_native PRIVATE opscope_engine torch_python opscope_warnings)
 target_compile_definitions(_native PRIVATE TORCH_EXTENSION_NAME=_native
                            OPSCOPE_TORCH_VERSION="${OPSCOPE_TORCH_VERSION}")

@@ -83,7 +83,7 @@ at::Tensor make_abstract_view(const c10::Storage& storage, c10::IntArrayRef size
 }
 
 at::Tensor meta_twin(const at::Tensor& tensor, const c10::Storage& storage) {
-  auto impl = c10::make_intrusive<c10::TensorImpl>(storage, c10::DispatchKeySet(c10::DispatchKey::Meta),
+  auto impl = c10::make_intrusive<c10::TensorImpl>(c10::Storage(storage), c10::DispatchKeySet(c10::DispatchKey::Meta),
                                                    tensor.dtype());
   if (tensor.layout() == c10::kStrided)
     impl->set_sizes_and_strides(tensor.sizes(), tensor.strides(), tensor.storage_offset());

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -36,11 +38,27 @@ struct OpInfo {
   std::optional<bool> autocast;       // has a kernel on the autocast key
   std::optional<bool> python_kernel;  // its meta kernel is written in Python
   std::uint32_t slow_runs = 0;
+  std::uint32_t rule_hits = 0;
   std::size_t arguments = 0;
+  std::size_t returns = 0;
+  std::optional<std::size_t> device_argument;
+  bool value_free = false;  // zeros_like and friends: the result's data does not depend on the input's
   std::vector<StringId> names;
   std::vector<ArgumentForm> forms;
   std::vector<bool> written;  // by argument
   bool writes = false;        // any of them
+};
+
+// An op's arguments as they were before it ran; a row of the graph once it has returned.
+struct Pending {
+  c10::SmallVector<Argument, 10> arguments;
+  c10::SmallVector<at::Tensor, 1> written;
+};
+
+// Why a static capture could not go on.
+struct Failure {
+  std::string op;      // "aten::nonzero"
+  std::string module;  // path
 };
 
 // The tensors among an op's arguments, sorted by what the engine may do with them.
@@ -57,8 +75,8 @@ struct Inputs {
 
 // A real storage that existed before the capture, as it was before the first write to it.
 struct JournalEntry {
-  c10::Storage storage;
-  std::vector<std::uint8_t> bytes;
+  at::Tensor original;  // all its bytes, in place
+  at::Tensor copy;
 };
 
 class Recording final : public c10::DebugInfoBase {
@@ -73,16 +91,18 @@ class Recording final : public c10::DebugInfoBase {
   const c10::Device device;  // what abstract tensors show
   const bool eager;
   const std::uint64_t id;
-  int depth = 0;  // > 0: inside an op that is already recorded
   ScopeId scope = 0;
   std::recursive_mutex mutex;  // jit.fork and autograd threads share the recording
+  std::optional<Failure> failure;
+  std::function<std::string()> source_line;  // where the running Python code is, if asked for
+  std::unordered_set<std::string> declared_ops;  // custom ops whose cost the user gives: recorded whole
 
   // --- modules and their tensors
   ModuleId add_module(ModuleId parent, std::string_view name, std::string_view path, std::string_view type);
   void add_owned(ModuleId module, std::string_view name, std::string_view path, const at::Tensor& tensor,
                  bool parameter);
   ScopeId enter(ModuleId module);
-  void leave(ScopeId scope) { this->scope = graph.scopes[scope].parent == kNone ? 0 : graph.scopes[scope].parent; }
+  void leave(ScopeId left) { scope = graph.scopes[left].parent == kNone ? 0 : graph.scopes[left].parent; }
   std::string scope_path() const;
   // What the model is called with instead of `tensor`: unknown data becomes abstract, ids and masks stay.
   at::Tensor add_input(const at::Tensor& tensor, std::string_view name);
@@ -90,8 +110,8 @@ class Recording final : public c10::DebugInfoBase {
 
   // --- ops
   OpInfo& info(const c10::OperatorHandle& op);
-  void begin(const OpInfo& info, at::ArrayRef<c10::IValue> arguments);
-  void finish(const OpInfo& info, at::ArrayRef<c10::IValue> results);
+  Pending begin(const OpInfo& info, at::ArrayRef<c10::IValue> arguments);
+  void finish(const OpInfo& info, const Pending& pending, at::ArrayRef<c10::IValue> results);
   void note(std::string kind, const OpInfo* info, std::string message);
 
   // --- what is known of a tensor
@@ -99,6 +119,7 @@ class Recording final : public c10::DebugInfoBase {
   bool is_unknown(const at::Tensor& tensor);
   at::Tensor known_value(const at::Tensor& tensor);  // on the CPU; only where !is_unknown
   at::Tensor wrap_known(const at::Tensor& value);    // an abstract tensor of the recording's device
+  at::Tensor abstract_of(const at::Tensor& tensor);  // a stand-in of the recording's device, sharing its storage
   void taint(const at::Tensor& tensor);              // unknown data was written into it
   void journal(const at::Tensor& tensor);            // it is about to be written for real
 
@@ -107,7 +128,7 @@ class Recording final : public c10::DebugInfoBase {
   void own(const at::Tensor& abstract, Id storage, ValueKind kind = ValueKind::kActivation);
   // The guarded storage that stands for a real one in abstract views and meta kernels, and its id.
   struct StorageEntry {
-    c10::weak_intrusive_ptr<c10::StorageImpl> real;
+    std::optional<c10::weak_intrusive_ptr<c10::StorageImpl>> real;  // held so that its address is not reused
     c10::Storage standin;
     Id id = kNone;
     ValueKind kind = ValueKind::kConstant;
@@ -120,23 +141,28 @@ class Recording final : public c10::DebugInfoBase {
   Id storage_id(const at::Tensor& tensor);
   ValueKind kind_of(const at::Tensor& tensor);
 
+  // How often each op ran a Python meta kernel, and how often a shape rule answered.
+  std::map<std::string, std::uint32_t> slow_runs() const { return runs(&OpInfo::slow_runs); }
+  std::map<std::string, std::uint32_t> rule_hits() const { return runs(&OpInfo::rule_hits); }
+
   // Undoes every journalled write. Called once, when the capture ends, however it ends.
   void restore_journal();
   Graph take();
 
  private:
   struct RealEntry {
-    c10::weak_intrusive_ptr<c10::TensorImpl> impl;
-    ValueId value = kNone;
+    explicit RealEntry(const at::Tensor& tensor, ValueId id = kNone) : impl(tensor.getIntrusivePtr()), value(id) {}
+    c10::weak_intrusive_ptr<c10::TensorImpl> impl;  // held so that its address is not reused
+    ValueId value;
   };
 
+  std::map<std::string, std::uint32_t> runs(std::uint32_t OpInfo::* count) const;
   ValueId value_of(const at::Tensor& tensor);
   ValueId new_value(const at::Tensor& tensor, Id storage, ValueKind kind, std::string_view name = {});
   ValueId output_value(const at::Tensor& tensor);
   Argument argument(const c10::IValue& value, ArgumentForm form);
   Argument tensor_argument(const at::Tensor& tensor);
   std::unique_ptr<OpInfo> make_info(const c10::OperatorHandle& op);
-  bool is_parameter_sized_buffer(const at::Tensor& tensor) const;
 
   std::unordered_map<const void*, std::unique_ptr<OpInfo>> infos_;
   std::unordered_map<const c10::TensorImpl*, RealEntry> real_values_;
@@ -146,10 +172,16 @@ class Recording final : public c10::DebugInfoBase {
   std::vector<JournalEntry> journal_;
   std::unordered_set<std::string> noted_;
   StringId device_name_ = 0;
-  std::string_view last_device_text_;
-  c10::Device last_device_;
-  std::vector<Argument> pending_;
-  std::vector<at::Tensor> pending_written_;
+};
+
+// Per thread: above 0 while inside an op that is already recorded, so that its parts are not.
+inline thread_local int depth = 0;
+
+struct DepthGuard {
+  DepthGuard() { ++depth; }
+  ~DepthGuard() { --depth; }
+  DepthGuard(const DepthGuard&) = delete;
+  DepthGuard& operator=(const DepthGuard&) = delete;
 };
 
 // Elements up to which values are computed for real; above, a tensor is only a shape.

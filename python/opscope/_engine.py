@@ -1,0 +1,407 @@
+"""Runs a model under the capture engine: hands it its inputs, follows its outputs, and puts everything back.
+
+What is set for the time of a capture is set in one place, `_Surroundings`, and undone however the model ends.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+import itertools
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from opscope import custom_ops
+from opscope._load import native
+from opscope.errors import error, first_line
+
+_TORCH_FOLDER = str(Path(torch.__file__).parent)
+_OWN_FOLDER = str(Path(__file__).parent)
+
+
+def capture(
+    model: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    tracer: str = "auto",
+    name: str = "",
+    source: str = "",
+    device: Any = None,
+    source_lines: bool = False,
+) -> Any:
+    """The model's graph. `auto` is a static capture and, where that cannot go on and data is there, a real run."""
+    has_data = not any(t.is_meta for t in itertools.chain(_model_tensors(model), tensors_in((args, kwargs))))
+    if tracer == "eager" and not has_data:
+        raise error(
+            "a real run needs weights and inputs with data, and some are on the meta device",
+            name,
+            'build the model on a real device, or use tracer="static"',
+        )
+    run = _Run(model, args, kwargs, name, source, device, source_lines)
+    if tracer == "eager":
+        return run.capture(eager=True)
+    try:
+        return run.capture(eager=False)
+    except native.Error as problem:
+        if tracer == "static" or not has_data or problem.is_final:
+            raise
+        stopped = problem
+    graph = run.capture(eager=True)
+    graph.add_diagnostic(
+        "fallback", stopped.op, stopped.module, f"the static capture stopped ({stopped}), so the model was run for real"
+    )
+    return graph
+
+
+class _Run:
+    """One model with its inputs, ready to be captured one way or the other."""
+
+    def __init__(
+        self,
+        model: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        name: str,
+        source: str,
+        device: Any,
+        source_lines: bool,
+    ) -> None:
+        self.model, self.args, self.kwargs, self.name, self.source = model, args, kwargs, name, source
+        self.source_lines = source_lines
+        self.device = str(_shown_device(model, (args, kwargs), device))
+
+    def capture(self, eager: bool) -> Any:
+        began = time.perf_counter()
+        session = native.Session(self.device, eager, list(custom_ops.DECLARED))
+        if self.source_lines:
+            session.note_source_lines(_TORCH_FOLDER, _OWN_FOLDER)
+        session.add_model(self.model)
+        args, kwargs = self._inputs(session)
+        with _Surroundings(self.device), _running(session):
+            try:
+                outputs = self.model(*args, **kwargs)
+                for path, tensor in named_tensors(outputs):
+                    session.add_output(tensor, path)
+            except native.Error:  # from a capture inside this one
+                raise
+            except Exception as problem:
+                raise self._explained(problem, session) from problem
+        graph = session.take()
+        _declare_costs(graph)
+        graph.set_info(
+            model=self.name, source=self.source, torch=torch.__version__, seconds=time.perf_counter() - began
+        )
+        return graph
+
+    def _inputs(self, session: Any) -> tuple[Any, dict[str, Any]]:
+        """The model's inputs with unknown data taken away; the caller's own objects are left as they are."""
+        memo: dict[int, Any] = {}
+
+        def replaced(tensor: torch.Tensor, path: str) -> torch.Tensor:
+            if id(tensor) not in memo:
+                memo[id(tensor)] = session.add_input(tensor, path)
+            return memo[id(tensor)]
+
+        names = _argument_names(self.model, len(self.args))
+        args = tuple(_replace(value, name, replaced) for name, value in zip(names, self.args, strict=True))
+        return args, {name: _replace(value, name, replaced) for name, value in self.kwargs.items()}
+
+    def _explained(self, problem: Exception, session: Any) -> Exception:
+        """The model's own error with the module and the line of its code; or why a static capture stops here."""
+        op, module = session.failure or ("", session.failed_module or "")
+        line = _user_line(problem)
+        where = ", ".join(part for part in (module or self.name, line) if part)
+        if session.failure:
+            made = error(
+                f"{op} needs values that a static capture does not have",
+                where,
+                'give weights and inputs with data and use tracer="eager" (--tracer eager)',
+            )
+        elif native.NO_DATA in str(problem):
+            made = error(
+                "the model's code reads a tensor's data, and a static capture has only shapes",
+                where,
+                'give weights and inputs with data and use tracer="eager" (--tracer eager)',
+            )
+        else:
+            made = error(first_line(problem), where, "the model itself refused this call: check its inputs' shapes and dtypes")
+        made.op, made.module = op, module
+        made.needs_values = bool(session.failure) or native.NO_DATA in str(problem) or isinstance(problem, NotImplementedError)
+        made.is_final = False
+        return made
+
+
+@contextmanager
+def _running(session: Any) -> Iterator[None]:
+    try:
+        session.start()
+    except native.Error as problem:
+        problem.is_final, problem.needs_values = True, False
+        raise
+    try:
+        yield
+    finally:
+        session.stop()
+
+
+def _declare_costs(graph: Any) -> None:
+    for name in custom_ops.DECLARED:
+        for index, arguments, outputs in graph.calls_of(name):
+            args = [_shape_only(value) for value in arguments.values()]
+            cost = custom_ops.declared_cost(name, args, [_shape_only(value) for value in outputs])
+            if cost is not None:
+                graph.declare_cost(index, *cost)
+
+
+def _shape_only(value: Any) -> Any:
+    """(shape, dtype) pairs become meta tensors: what a formula may ask of a tensor, and no data."""
+    if isinstance(value, tuple):
+        return torch.empty(value[0], dtype=getattr(torch, value[1]), device="meta")
+    if isinstance(value, list):
+        return [_shape_only(item) for item in value]
+    return value
+
+
+# --- nested inputs and outputs -------------------------------------------------------------------------------
+
+_PLAIN = (str, bytes, int, float, complex, bool, type(None), torch.dtype, torch.device, torch.nn.Module, type)
+
+
+def _parts(value: Any) -> list[tuple[str, Any, Any]]:
+    """(path suffix, key, part) of a container, or of an object by its attributes; nothing for the rest."""
+    if isinstance(value, _PLAIN) or callable(value):
+        return []
+    if isinstance(value, dict):
+        return [(f".{key}" if isinstance(key, str) else f"[{key!r}]", key, part) for key, part in value.items()]
+    if isinstance(value, (list, tuple)):
+        return [(f"[{index}]", index, part) for index, part in enumerate(value)]
+    if dataclasses.is_dataclass(value):
+        fields = dataclasses.fields(value)
+        return [(f".{field.name}", field.name, getattr(value, field.name, None)) for field in fields]
+    attributes = getattr(value, "__dict__", None)
+    return [(f".{key}", key, part) for key, part in attributes.items()] if isinstance(attributes, dict) else []
+
+
+def named_tensors(value: Any, path: str = "", seen: set[int] | None = None) -> Iterator[tuple[str, torch.Tensor]]:
+    """Every tensor in a nested structure with the way to it; each object is entered once."""
+    seen = set() if seen is None else seen
+    if isinstance(value, torch.Tensor):
+        yield path.removeprefix("."), value
+        return
+    parts = _parts(value)
+    if not parts or id(value) in seen:
+        return
+    seen.add(id(value))
+    for suffix, _, part in parts:
+        yield from named_tensors(part, path + suffix, seen)
+
+
+def tensors_in(value: Any) -> Iterator[torch.Tensor]:
+    return (tensor for _, tensor in named_tensors(value))
+
+
+def _replace(value: Any, path: str, replaced: Callable[[torch.Tensor, str], torch.Tensor]) -> Any:
+    """A copy of a nested structure with its tensors replaced; what holds no tensor is passed as it is."""
+    if isinstance(value, torch.Tensor):
+        return replaced(value, path)
+    if next(tensors_in(value), None) is None:
+        return value
+    parts = [(key, _replace(part, path + suffix, replaced)) for suffix, key, part in _parts(value)]
+    if isinstance(value, tuple):
+        items = [part for _, part in parts]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    made = copy.copy(value)
+    for key, part in parts:
+        if isinstance(value, (dict, list)):
+            made[key] = part
+        elif part is not getattr(value, key, None):
+            object.__setattr__(made, key, part)
+    return made
+
+
+def _argument_names(model: Any, count: int) -> list[str]:
+    """The names of forward's positional parameters: 'x', or 'args[1]' where they are a *args."""
+    try:
+        parameters = inspect.signature(getattr(model, "forward", model)).parameters.values()
+    except (TypeError, ValueError):
+        return [f"args[{index}]" for index in range(count)]
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][:count]
+    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
+    return names + [f"{rest}[{index}]" for index in range(count - len(names))]
+
+
+def _model_tensors(model: Any) -> Iterator[torch.Tensor]:
+    if isinstance(model, torch.nn.Module):
+        yield from model.parameters()
+        yield from model.buffers()
+
+
+def _shown_device(model: Any, inputs: Any, device: Any) -> torch.device:
+    """The device that the capture's tensors show: the caller's choice, else the weights', else the inputs'."""
+    if device is not None:
+        asked = torch.device(device)
+        return torch.device(asked.type, 0) if asked.type == "cuda" and asked.index is None else asked
+    for tensor in itertools.chain(_model_tensors(model), tensors_in(inputs)):
+        if not tensor.is_meta:
+            return tensor.device
+    return torch.device("cpu")
+
+
+def _user_line(problem: BaseException) -> str:
+    """'model.py:42', the innermost line that is neither PyTorch's nor opscope's."""
+    for frame in reversed(traceback.extract_tb(problem.__traceback__)):
+        if not frame.filename.startswith((_TORCH_FOLDER, _OWN_FOLDER, "<")):
+            return f"{frame.filename}:{frame.lineno}"
+    return ""
+
+
+# --- what a capture sets around the model -------------------------------------------------------------------
+
+
+class _Surroundings:
+    """Switches that make PyTorch show every op, set while any thread captures and then put back."""
+
+    _lock = threading.Lock()
+    _users = 0
+    _undo: list[Callable[[], None]] = []
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+        self._cuda_rng: list[torch.Tensor] | None = None
+        self._cuda_patched: Callable[[], None] | None = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if _Surroundings._users == 0:
+                _Surroundings._undo = list(_set_all())
+            _Surroundings._users += 1
+        if torch.cuda.is_initialized():
+            self._cuda_rng = torch.cuda.get_rng_state_all()
+        if self._device.startswith("cuda") and not torch.cuda.is_available():
+            self._cuda_patched = _set(torch.cuda, "_lazy_init", lambda: None)
+
+    def __exit__(self, *_: object) -> None:
+        if self._cuda_patched is not None:
+            self._cuda_patched()
+        if self._cuda_rng is not None:
+            torch.cuda.set_rng_state_all(self._cuda_rng)
+        with self._lock:
+            _Surroundings._users -= 1
+            if _Surroundings._users == 0:
+                for undo in reversed(_Surroundings._undo):
+                    undo()
+
+
+def _set(owner: Any, attribute: str, value: Any) -> Callable[[], None]:
+    before = getattr(owner, attribute)
+    setattr(owner, attribute, value)
+    return lambda: setattr(owner, attribute, before)
+
+
+def _set_all() -> Iterator[Callable[[], None]]:
+    """Sets each switch and yields what undoes it."""
+    fast_path = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    yield lambda: torch.backends.mha.set_fastpath_enabled(fast_path)
+
+    optimise = torch._C._get_graph_executor_optimize()
+    torch._C._set_graph_executor_optimize(False)
+    yield lambda: torch._C._set_graph_executor_optimize(optimise)
+
+    if "torch._dynamo" in sys.modules:
+        stance = torch.compiler.set_stance("force_eager")
+        stance.__enter__()
+        yield lambda: stance.__exit__(None, None, None)
+    yield _set(torch, "compile", _uncompiled(torch.compile))
+
+    yield _set(torch._tensor_str, "_str", _printed(torch._tensor_str._str))
+    yield _set(torch.Tensor, "__deepcopy__", _copied(torch.Tensor.__deepcopy__))
+    yield _set(torch.Tensor, "new", _made_new(torch.Tensor.new))
+    _show_higher_order_ops()
+
+
+def _uncompiled(compile: Callable[..., Any]) -> Callable[..., Any]:
+    def uncompiled(model: Any = None, **options: Any) -> Any:
+        if not native.capturing():
+            return compile(model, **options)
+        return model if model is not None else lambda function: function
+
+    return uncompiled
+
+
+def _printed(text_of: Callable[..., str]) -> Callable[..., str]:
+    def printed(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> str:
+        if native.is_abstract(tensor):
+            return f"tensor(..., size={tuple(tensor.shape)}, dtype={tensor.dtype}, device='{tensor.device}')"
+        return text_of(tensor, *args, **kwargs)
+
+    return printed
+
+
+def _copied(deepcopy: Callable[..., Any]) -> Callable[..., Any]:
+    def copied(tensor: torch.Tensor, memo: dict[int, Any]) -> Any:
+        if native.is_abstract(tensor) and native.capturing():
+            return memo.setdefault(id(tensor), tensor.clone())
+        return deepcopy(tensor, memo)
+
+    return copied
+
+
+def _made_new(new: Callable[..., Any]) -> Callable[..., Any]:
+    def made_new(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        if not native.is_abstract(tensor):
+            return new(tensor, *args, **kwargs)
+        if len(args) == 1 and isinstance(args[0], (list, torch.Tensor)) and not isinstance(args[0], torch.Size):
+            return torch.as_tensor(args[0], dtype=tensor.dtype)
+        return tensor.new_empty(args[0] if len(args) == 1 and isinstance(args[0], tuple) else args)
+
+    return made_new
+
+
+_shown_higher_order_ops: set[str] = set()
+
+
+def _show_higher_order_ops() -> None:
+    """Control-flow operators take Python functions; under a capture they are run as plain Python."""
+    operators = torch._ops._higher_order_ops
+    if len(operators) == len(_shown_higher_order_ops):
+        return
+    mode = torch._C._dispatch_key_parse("TESTING_ONLY_GenericMode")
+    dense = torch._C.DispatchKey.CompositeExplicitAutograd
+    for name, operator in list(operators.items()):
+        _shown_higher_order_ops.add(name)
+        if mode in operator.py_kernels:
+            continue
+        if name == "cond":
+            operator.py_impl(mode)(_cond)
+        elif dense in operator.py_kernels:
+            operator.py_impl(mode)(operator.py_kernels[dense])
+
+
+def _cond(predicate: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any) -> Any:
+    if isinstance(predicate, torch.Tensor) and native.is_unknown(predicate):
+        native.note("assumption", "higher_order::cond", "depends on data; the true branch is assumed")
+        return true_fn(*operands)
+    return true_fn(*operands) if predicate else false_fn(*operands)
+
+
+# --- for tests of the shape rules -----------------------------------------------------------------------------
+
+
+@contextmanager
+def abstract_calls(device: str = "cpu") -> Iterator[Any]:
+    """Abstract tensors to call single ops on: the session's `abstract`, `storage_id`, `slow_path`, `rule_hits`."""
+    session = native.Session(device, False, [])
+    session.add_model(lambda: None)
+    with _Surroundings(device), _running(session):
+        yield session

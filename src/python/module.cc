@@ -1,0 +1,231 @@
+// opscope._native: the capture engine, the profile and its reports, for Python.
+#include <sys/stat.h>
+
+#include "analyse/profile.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "graph/writer.h"
+#include "python/session.h"
+#include "report/report.h"
+#ifdef OPSCOPE_READERS
+#include "readers/capture_reader.h"
+#endif
+
+namespace opscope::python {
+
+namespace {
+
+// A profile and the graph it speaks about.
+struct OwnedProfile {
+  std::shared_ptr<Graph> graph;
+  Profile profile;
+};
+
+Dependency stamp(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) throw Error("cannot look at a file that the capture depends on", path);
+  return {path, static_cast<std::uint64_t>(status.st_size),
+          std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
+
+TextOptions text_options(int width, bool color, bool show_shapes, bool fold, bool verbose, int depth, int top,
+                         const std::string& sort, bool sections_000) {
+  TextOptions options;
+  options.width = width;
+  options.color = color;
+  options.show_shapes = show_shapes;
+  options.fold = fold;
+  options.verbose = verbose;
+  options.depth = depth;
+  options.top = top;
+  options.sort = sort_from_name(sort);
+  options.sections_000 = sections_000;
+  return options;
+}
+
+void bind_errors(py::module_& m) {
+  static PyObject* error_type =
+      PyErr_NewExceptionWithDoc("opscope.Error", "Something the caller can mend: says what, where and what to do.",
+                                PyExc_RuntimeError, nullptr);
+  m.attr("Error") = py::reinterpret_borrow<py::object>(error_type);
+  py::register_local_exception_translator([](std::exception_ptr pointer) {
+    try {
+      if (pointer) std::rethrow_exception(pointer);
+    } catch (const Error& error) {
+      const auto value = py::reinterpret_borrow<py::object>(error_type)(error.what());
+      value.attr("where") = error.where();
+      value.attr("hint") = error.hint();
+      PyErr_SetObject(error_type, value.ptr());
+    }
+  });
+}
+
+void bind_graph(py::module_& m) {
+  py::class_<Graph, std::shared_ptr<Graph>>(m, "Graph")
+      .def("__len__", [](const Graph& graph) { return graph.ops.size(); })
+      .def("to_json", [](const Graph& graph) { return write_json(graph); })
+      .def("save", [](const Graph& graph, const std::string& path) { write_file(path, write_json(graph)); })
+      .def("set_info",
+           [](Graph& graph, const std::string& model, const std::string& source, const std::string& torch,
+              double seconds) {
+             graph.capture.model = model;
+             graph.capture.source = source;
+             graph.capture.torch = torch;
+             graph.capture.seconds = seconds;
+           },
+           py::arg("model"), py::arg("source"), py::arg("torch"), py::arg("seconds"))
+      .def("add_dependency", [](Graph& graph, const std::string& path) { graph.capture.dependencies.push_back(stamp(path)); })
+      .def("add_diagnostic",
+           [](Graph& graph, const std::string& kind, const std::string& op, const std::string& module,
+              const std::string& message) { graph.diagnostics.push_back({kind, op, module, message}); })
+      // (op index, input shapes, output shapes) of every call of `name`, for declared costs.
+      .def("calls_of",
+           [](const Graph& graph, const std::string& name) {
+             py::list calls;
+             for (OpId id = 0; id < graph.ops.size(); ++id) {
+               const auto& op = graph.ops[id];
+               if (graph.op_name(op) != name) continue;
+               const auto view = [&](ValueId value) {
+                 const auto shape = graph.shape(graph.values[value]);
+                 return py::make_tuple(py::tuple(py::cast(std::vector<std::int64_t>(shape.begin(), shape.end()))),
+                                       std::string(opscope::name(graph.values[value].dtype)));
+               };
+               py::dict inputs;
+               for (const auto& argument : graph.arguments_of(op)) {
+                 const auto key = std::string(graph.text(argument.name));
+                 switch (argument.kind) {
+                   case ArgumentKind::kTensor: inputs[key.c_str()] = view(static_cast<ValueId>(argument.integer)); break;
+                   case ArgumentKind::kTensorList: {
+                     py::list items;
+                     for (auto value : graph.values_in(argument))
+                       items.append(value == kNone ? py::object(py::none()) : py::object(view(value)));
+                     inputs[key.c_str()] = items;
+                     break;
+                   }
+                   case ArgumentKind::kInt: inputs[key.c_str()] = argument.integer; break;
+                   case ArgumentKind::kBool: inputs[key.c_str()] = argument.integer != 0; break;
+                   case ArgumentKind::kFloat: inputs[key.c_str()] = argument.real; break;
+                   case ArgumentKind::kString:
+                     inputs[key.c_str()] = std::string(graph.text(static_cast<StringId>(argument.integer)));
+                     break;
+                   case ArgumentKind::kDType:
+                     inputs[key.c_str()] = std::string(opscope::name(static_cast<DType>(argument.integer)));
+                     break;
+                   case ArgumentKind::kIntList:
+                   case ArgumentKind::kBoolList: {
+                     const auto items = graph.ints_in(argument);
+                     inputs[key.c_str()] = std::vector<std::int64_t>(items.begin(), items.end());
+                     break;
+                   }
+                   case ArgumentKind::kFloatList: {
+                     const auto items = graph.reals_in(argument);
+                     inputs[key.c_str()] = std::vector<double>(items.begin(), items.end());
+                     break;
+                   }
+                   case ArgumentKind::kNone: inputs[key.c_str()] = py::none(); break;
+                 }
+               }
+               py::list outputs;
+               for (auto value : graph.outputs_of(op)) outputs.append(view(value));
+               calls.append(py::make_tuple(id, inputs, outputs));
+             }
+             return calls;
+           })
+      .def("declare_cost",
+           [](Graph& graph, OpId op, std::optional<std::uint64_t> macs, std::optional<std::uint64_t> flops,
+              std::optional<std::uint64_t> bytes) { graph.declared.push_back({op, macs, flops, bytes}); })
+      .def("profile",
+           [](const std::shared_ptr<Graph>& graph, const std::string& convention, double ridge) {
+             auto owned = std::make_shared<OwnedProfile>();
+             owned->graph = graph;
+             owned->profile = make_profile(*graph, {.convention = convention_from_name(convention), .ridge = ridge});
+             return owned;
+           },
+           py::arg("convention") = "opscope", py::arg("ridge") = 10.0);
+}
+
+void bind_profile(py::module_& m) {
+  py::class_<OwnedProfile, std::shared_ptr<OwnedProfile>>(m, "Profile")
+      .def("to_json", [](const OwnedProfile& self) { return to_json(self.profile); })
+      .def("to_csv", [](const OwnedProfile& self) { return to_csv(self.profile); })
+      .def("to_markdown", [](const OwnedProfile& self) { return to_markdown(self.profile); })
+      .def("to_html", [](const OwnedProfile& self) { return to_html(self.profile); })
+      .def("to_text",
+           [](const OwnedProfile& self, int width, bool color, bool show_shapes, bool fold, bool verbose, int depth,
+              int top, const std::string& sort, bool sections_000) {
+             return to_text(self.profile, text_options(width, color, show_shapes, fold, verbose, depth, top, sort,
+                                                       sections_000));
+           },
+           py::kw_only(), py::arg("width") = 100, py::arg("color") = false, py::arg("show_shapes") = false,
+           py::arg("fold") = true, py::arg("verbose") = false, py::arg("depth") = -1, py::arg("top") = 10,
+           py::arg("sort") = "flops", py::arg("sections_000") = false)
+      .def("explain", [](const OwnedProfile& self, const std::string& node) {
+        std::string text;
+        for (const auto op : find_node(self.profile, node)) text += explain(*self.graph, op);
+        return text;
+      });
+}
+
+void bind_session(py::module_& m) {
+  py::class_<Session>(m, "Session")
+      .def(py::init<const std::string&, bool, const std::vector<std::string>&>(), py::arg("device"),
+           py::arg("eager"), py::arg("declared_ops"))
+      .def("add_model", &Session::add_model)
+      .def("add_input", &Session::add_input)
+      .def("add_output", &Session::add_output)
+      .def("start", &Session::start)
+      .def("stop", &Session::stop)
+      .def("take", &Session::take)
+      .def("note_source_lines", &Session::note_source_lines)
+      .def_property_readonly("failure", &Session::failure)
+      .def_property_readonly("slow_path", [](Session& self) { return self.recording().slow_runs(); })
+      .def_property_readonly("rule_hits", [](Session& self) { return self.recording().rule_hits(); })
+      .def_property_readonly("failed_module", &Session::failed_module)
+      // For tests of the shape rules: a twin without data, and which storage a tensor is on.
+      .def("abstract",
+           [](Session& self, const at::Tensor& tensor) {
+             auto& recording = self.recording();
+             auto twin = engine::make_abstract(tensor.sizes(), tensor.strides(), tensor.scalar_type(), recording.device);
+             recording.own(twin, recording.new_storage(twin.storage().nbytes()), ValueKind::kInput);
+             return twin;
+           })
+      .def("storage_id", [](Session& self, const at::Tensor& tensor) { return self.recording().storage_id(tensor); });
+  m.def("is_abstract", [](const at::Tensor& tensor) { return engine::as_abstract(tensor) != nullptr; });
+  m.def("is_unknown", [](const at::Tensor& tensor) {
+    auto* recording = engine::Recording::current();
+    return recording && recording->is_unknown(tensor);
+  });
+  m.def("capturing", [] { return engine::Recording::current() != nullptr; });
+  m.def("note", [](const std::string& kind, const std::string& op, const std::string& message) {
+    if (auto* recording = engine::Recording::current())
+      recording->graph.diagnostics.push_back({kind, op, recording->scope_path(), message});
+  });
+  m.def("shape_rules", [] {
+    std::vector<std::pair<std::string, std::string>> names;
+    for (const auto& row : engine::all_shape_rules()) names.emplace_back(row.name, row.overload);
+    return names;
+  });
+  m.attr("NO_DATA") = engine::kNoDataMessage;
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_native, m) {
+  m.doc() = "opscope's C++ core and capture engine";
+  m.attr("VERSION") = OPSCOPE_VERSION;
+  m.attr("TORCH_VERSION") = OPSCOPE_TORCH_VERSION;
+  bind_errors(m);
+  bind_graph(m);
+  bind_profile(m);
+  bind_session(m);
+  m.def("nearest", [](const std::string& typed, const std::vector<std::string>& names) {
+    return nearest_names(typed, std::span<const std::string>(names));
+  });
+#ifdef OPSCOPE_READERS
+  m.def("read_capture",
+        [](const std::string& path) { return std::make_shared<Graph>(read_capture(read_file(path), path)); });
+#endif
+}
+
+}  // namespace opscope::python

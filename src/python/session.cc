@@ -1,0 +1,182 @@
+#include "python/session.h"
+
+#include "base/error.h"
+
+namespace opscope::python {
+
+namespace {
+
+thread_local Session* active = nullptr;  // this thread's capture
+
+// --- torch.nn.Module.__call__ while a capture runs. Guarded by the GIL.
+PyObject* original_call = nullptr;
+PyObject* module_class = nullptr;
+int captures = 0;
+
+PyObject* followed_call(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const auto count = static_cast<std::size_t>(nargs);
+  if (!active || nargs < 1) return PyObject_Vectorcall(original_call, args, count, kwnames);
+  return active->call_module(original_call, args, count, kwnames);
+}
+
+PyMethodDef followed_call_def = {"__call__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(followed_call)),
+                                 METH_FASTCALL | METH_KEYWORDS, nullptr};
+
+py::dict dict_of(py::handle object) { return py::reinterpret_borrow<py::dict>(object.attr("__dict__")); }
+
+bool same_items(const py::dict& a, const py::dict& b) {
+  if (PyDict_Size(a.ptr()) != PyDict_Size(b.ptr())) return false;
+  Py_ssize_t at_a = 0, at_b = 0;
+  PyObject *key_a = nullptr, *key_b = nullptr, *value_a = nullptr, *value_b = nullptr;
+  while (PyDict_Next(a.ptr(), &at_a, &key_a, &value_a) && PyDict_Next(b.ptr(), &at_b, &key_b, &value_b))
+    if (key_a != key_b || value_a != value_b) return false;
+  return true;
+}
+
+void put_back(const py::dict& live, const py::dict& saved) {
+  if (same_items(live, saved)) return;
+  PyDict_Clear(live.ptr());
+  if (PyDict_Update(live.ptr(), saved.ptr()) != 0) PyErr_Clear();
+}
+
+}  // namespace
+
+void follow_module_calls(bool on) {
+  if (on && captures++ == 0) {
+    if (!module_class) module_class = py::object(py::module_::import("torch.nn").attr("Module")).release().ptr();
+    original_call = PyObject_GetAttrString(module_class, "__call__");
+    const auto function = py::reinterpret_steal<py::object>(PyCFunction_New(&followed_call_def, nullptr));
+    const auto method = py::reinterpret_steal<py::object>(PyInstanceMethod_New(function.ptr()));
+    if (PyObject_SetAttrString(module_class, "__call__", method.ptr()) != 0) throw py::error_already_set();
+  }
+  if (!on && --captures == 0) {
+    PyObject_SetAttrString(module_class, "__call__", original_call);
+    Py_CLEAR(original_call);
+  }
+}
+
+Session::Session(const std::string& device, bool eager, const std::vector<std::string>& declared_ops)
+    : recording_(std::make_shared<engine::Recording>(c10::Device(device), eager)) {
+  recording_->declared_ops.insert(declared_ops.begin(), declared_ops.end());
+}
+
+Session::~Session() { stop(); }
+
+void Session::start() {
+  guard_ = std::make_unique<engine::CaptureGuard>(recording_);
+  follow_module_calls(true);
+  active = this;
+}
+
+void Session::note_source_lines(const std::string& torch_folder, const std::string& own_folder) {
+  recording_->source_line = [torch_folder, own_folder] {
+    py::gil_scoped_acquire gil;
+    auto frame = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+    for (; frame && !frame.is_none(); frame = frame.attr("f_back")) {
+      const auto file = py::cast<std::string>(frame.attr("f_code").attr("co_filename"));
+      if (file.starts_with(torch_folder) || file.starts_with(own_folder) || file.starts_with("<")) continue;
+      return file + ":" + std::to_string(py::cast<int>(frame.attr("f_lineno")));
+    }
+    return std::string();
+  };
+}
+
+void Session::stop() {
+  if (!guard_) return;
+  active = nullptr;
+  guard_.reset();
+  follow_module_calls(false);
+  restore_modules();
+}
+
+std::shared_ptr<Graph> Session::take() { return std::make_shared<Graph>(recording_->take()); }
+
+std::optional<std::pair<std::string, std::string>> Session::failure() const {
+  if (!recording_->failure) return std::nullopt;
+  return std::pair{recording_->failure->op, recording_->failure->module};
+}
+
+void Session::add_model(py::object model) {
+  const auto name = std::string(py::str(py::type::handle_of(model).attr("__name__")));
+  if (py::hasattr(model, "_modules") && py::hasattr(model, "_parameters"))
+    walk(model, kNone, "", "");
+  else
+    recording_->add_module(kNone, "", "", py::hasattr(model, "__name__") ? std::string(py::str(model.attr("__name__"))) : name);
+}
+
+void Session::walk(py::handle module, ModuleId parent, const std::string& name, const std::string& path) {
+  const auto* type = Py_TYPE(module.ptr());
+  const char* dot = std::strrchr(type->tp_name, '.');
+  const auto id = recording_->add_module(parent, name, path, dot ? dot + 1 : type->tp_name);
+  modules_.emplace(module.ptr(), id);
+  snapshot(module);
+  add_tensors(module.attr("_parameters"), id, path, true);
+  add_tensors(module.attr("_buffers"), id, path, false);
+  for (auto item : module.attr("_modules").attr("items")()) {
+    const auto pair = py::reinterpret_borrow<py::tuple>(item);
+    const py::handle child = pair[1];
+    if (child.is_none() || modules_.contains(child.ptr())) continue;
+    const auto child_name = py::cast<std::string>(pair[0]);
+    walk(child, id, child_name, path.empty() ? child_name : path + "." + child_name);
+  }
+}
+
+void Session::add_tensors(py::handle table, ModuleId module, const std::string& path, bool parameters) {
+  if (PyDict_Check(table.ptr()) && PyDict_Size(table.ptr()) == 0) return;
+  for (auto item : table.attr("items")()) {
+    const auto pair = py::reinterpret_borrow<py::tuple>(item);
+    const auto name = py::cast<std::string>(pair[0]);
+    const py::handle value = pair[1];
+    if (!THPVariable_Check(value.ptr())) continue;
+    if (std::strstr(Py_TYPE(value.ptr())->tp_name, "Uninitialized"))
+      throw Error("the parameter has no shape yet", path.empty() ? name : path + "." + name,
+                  "run a lazy model once on a real input before profiling it");
+    recording_->add_owned(module, name, path.empty() ? name : path + "." + name, THPVariable_Unpack(value.ptr()),
+                          parameters);
+  }
+}
+
+void Session::snapshot(py::handle module) {
+  Snapshot shot{py::reinterpret_borrow<py::object>(module), dict_of(module), {}, {}};
+  shot.saved = py::reinterpret_steal<py::dict>(PyDict_Copy(shot.live.ptr()));
+  Py_ssize_t position = 0;
+  PyObject *key = nullptr, *value = nullptr;
+  while (PyDict_Next(shot.saved.ptr(), &position, &key, &value)) {
+    // Only what forward can fill in behind our back: the tables of tensors, modules and hooks.
+    if (!PyDict_Check(value)) continue;
+    shot.tables.emplace_back(py::reinterpret_borrow<py::dict>(value),
+                             py::reinterpret_steal<py::dict>(PyDict_Copy(value)));
+  }
+  snapshots_.push_back(std::move(shot));
+}
+
+void Session::restore_modules() {
+  for (const auto& shot : snapshots_) {
+    put_back(shot.live, shot.saved);
+    for (const auto& [live, saved] : shot.tables) put_back(live, saved);
+  }
+  snapshots_.clear();
+}
+
+ModuleId Session::module_of(PyObject* module) {
+  const auto found = modules_.find(module);
+  if (found != modules_.end()) return found->second;
+  // Made inside forward, or reached by a way that the model does not list.
+  kept_.push_back(py::reinterpret_borrow<py::object>(module));
+  const auto parent = recording_->graph.scopes[recording_->scope].module;
+  const auto name = std::string("<") + Py_TYPE(module)->tp_name + ">";
+  const auto base = std::string(recording_->graph.path(recording_->graph.modules[parent]));
+  const auto id = recording_->add_module(parent, name, base.empty() ? name : base + "." + name, Py_TYPE(module)->tp_name);
+  modules_.emplace(module, id);
+  return id;
+}
+
+PyObject* Session::call_module(PyObject* original, PyObject* const* args, std::size_t nargsf, PyObject* kwnames) {
+  const auto scope = recording_->enter(module_of(args[0]));
+  PyObject* result = PyObject_Vectorcall(original, args, nargsf, kwnames);
+  if (!result && !failed_module_) failed_module_ = recording_->scope_path();
+  recording_->leave(scope);
+  return result;
+}
+
+}  // namespace opscope::python

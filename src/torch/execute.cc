@@ -1,0 +1,223 @@
+// The tiers for one op: really computed where its inputs are known, a shape rule, its parts, PyTorch's meta
+// kernel, the real kernel on zeros; an error that names what is missing when none of them can answer.
+#include "torch/execute.h"
+
+namespace opscope::engine {
+
+namespace {
+
+bool autograd_wants(const Inputs& inputs, c10::DispatchKeySet below) {
+  return inputs.any_grad && at::GradMode::is_enabled() && below.has_any(c10::autograd_dispatch_keyset) &&
+         !c10::impl::tls_is_dispatch_key_excluded(c10::DispatchKey::AutogradFunctionality);
+}
+
+[[noreturn]] void refuse(const Call& call) {
+  auto& recording = call.recording;
+  recording.failure = Failure{call.name(), recording.scope_path()};
+  TORCH_CHECK(false, call.name(),
+              " needs the values of a tensor, and a static capture has only its shape. Use tracer=\"eager\" to run the "
+              "model for real");
+}
+
+void replace_arguments(const Call& call, at::ArrayRef<c10::IValue> results) {
+  torch::jit::drop(call.stack, call.info.arguments);
+  call.stack.insert(call.stack.end(), results.begin(), results.end());
+}
+
+// After unknown data was written into a tensor whose value was known, it no longer is.
+void taint_written(const Call& call, at::ArrayRef<c10::IValue> arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (call.info.written[i])
+      for_each_tensor(arguments.slice(i, 1), [&](const at::Tensor& tensor) {
+        if (tensor.defined() && !call.recording.is_unknown(tensor)) call.recording.taint(tensor);
+      });
+}
+
+// Elements a factory is about to make, from its size argument; 0 where it cannot be told.
+std::int64_t factory_elements(const Call& call) {
+  const auto arguments = call.arguments();
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i].isIntList() && call.recording.graph.text(call.info.names[i]) == "size") {
+      std::int64_t elements = 1;
+      for (std::int64_t size : arguments[i].toIntList())
+        if (__builtin_mul_overflow(elements, size, &elements)) return std::numeric_limits<std::int64_t>::max();
+      return elements;
+    }
+  return 0;
+}
+
+void set_device(const Call& call, c10::Device device) {
+  if (call.info.device_argument)
+    call.stack[call.stack.size() - call.info.arguments + *call.info.device_argument] = device;
+}
+
+// The device an op was asked to put its result on; the recording's where it was not, or where it was meta, as
+// weights without data are.
+c10::Device asked_device(const Call& call) {
+  if (!call.info.device_argument) return call.recording.device;
+  const auto& argument = call.arguments()[*call.info.device_argument];
+  if (!argument.isDevice() || argument.toDevice().is_meta()) return call.recording.device;
+  return argument.toDevice();
+}
+
+// zeros_like(x) and friends on unknown x: really computed on memory of x's layout.
+bool run_value_free(const Call& call, const Inputs& inputs) {
+  auto& recording = call.recording;
+  const auto& self = call.arguments()[0];
+  if (!call.info.value_free || !self.isTensor() || inputs.elements > kKnownElements) return false;
+  if (factory_elements(call) > kKnownElements) return false;
+  const auto& like = self.toTensor();
+  if (like.layout() != c10::kStrided || !like.is_non_overlapping_and_dense()) return false;
+  Inputs known{.any_off_cpu = !recording.device.is_cpu()};
+  {
+    c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
+    call.stack[call.stack.size() - call.info.arguments] =
+        at::empty_strided(like.sizes(), like.strides(), like.scalar_type());
+  }
+  run_known(call, known, c10::DispatchKeySet(c10::DispatchKey::CPU));
+  return true;
+}
+
+// Which element is picked changes no shape and no cost: the first is assumed.
+void choose_first(const Call& call) {
+  run_on_twins(call);
+  const at::Tensor shape = call.stack.back().toTensor();
+  if (shape.numel() > kKnownElements) return;
+  c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
+  const auto zeros = at::zeros(shape.sizes(), shape.scalar_type());
+  call.stack.back() = call.recording.device.is_cpu() ? zeros : call.recording.wrap_known(zeros);
+  call.recording.note("assumption", &call.info, "picks an element by its value; index 0 is assumed");
+}
+
+bool has_known_input(const Call& call) {
+  bool found = false;
+  for_each_tensor(call.arguments(), [&](const at::Tensor& tensor) {
+    found |= tensor.defined() && !call.recording.is_unknown(tensor);
+  });
+  return found;
+}
+
+// The meta kernel; where there is none, or it needs values that are known, the real one on zeros.
+void run_on_twins_or_zeros(const Call& call) {
+  const std::vector<c10::IValue> arguments(call.arguments().begin(), call.arguments().end());
+  const auto base = call.stack.size() - call.info.arguments;
+  const bool may_use_zeros = call.info.custom || has_known_input(call);
+  try {
+    run_on_twins(call);
+    if (call.info.writes) taint_written(call, arguments);
+    return;
+  } catch (const c10::NotImplementedError&) {
+    if (!may_use_zeros) {
+      call.recording.failure = Failure{call.name(), call.recording.scope_path()};
+      throw;
+    }
+  } catch (const c10::Error&) {
+    if (!call.info.custom) throw;
+  } catch (const std::exception&) {
+    if (!may_use_zeros) {
+      call.recording.failure = Failure{call.name(), call.recording.scope_path()};
+      throw;
+    }
+  }
+  call.stack.resize(base);
+  call.stack.insert(call.stack.end(), arguments.begin(), arguments.end());
+  run_on_zeros(call);
+}
+
+// PyTorch's CPU attention keeps a layout that its meta kernel does not know, and a view that works for real
+// fails on it: the copy that reshape would make is assumed.
+bool view_as_reshape(const Call& call) {
+  static const auto reshape = c10::Dispatcher::singleton().findSchemaOrThrow("aten::reshape", "");
+  auto& recording = call.recording;
+  recording.note("assumption", &call.info, "a view across strides was taken as a reshape");
+  reshape.callBoxed(&call.stack);
+  return true;
+}
+
+bool is_view_across_strides(const Call& call) {
+  if (call.name() != "aten::view" || !call.op.schema().overload_name().empty()) return false;
+  const auto& tensor = call.arguments()[0].toTensor();
+  std::int64_t elements = 1, wildcards = 0;
+  for (std::int64_t size : call.arguments()[1].toIntList()) size == -1 ? ++wildcards : elements *= size;
+  const bool fits = wildcards == 0 ? elements == tensor.numel()
+                                   : wildcards == 1 && elements > 0 && tensor.numel() % elements == 0;
+  return fits && !tensor.is_contiguous();
+}
+
+}  // namespace
+
+void run_known(const Call& call, const Inputs& inputs, c10::DispatchKeySet below) {
+  auto& recording = call.recording;
+  if (!inputs.any_tensor && factory_elements(call) > kKnownElements) return run_on_twins(call);
+  if (call.info.writes)
+    for (std::size_t i = 0; i < call.info.arguments; ++i)
+      if (call.info.written[i])
+        for_each_tensor(call.arguments().slice(i, 1), [&](const at::Tensor& tensor) {
+          if (tensor.defined()) recording.journal(recording.known_value(tensor));
+        });
+
+  const auto device = asked_device(call);
+  const bool explicit_device = call.info.device_argument && call.arguments()[*call.info.device_argument].isDevice();
+  const bool wrap = inputs.any_off_cpu || (explicit_device && !device.is_cpu());
+  if (explicit_device) set_device(call, c10::kCPU);
+  c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
+  if (!wrap && inputs.any_tensor) return call.op.redispatchBoxed(below, &call.stack);
+  if (!wrap) return call.op.callBoxed(&call.stack);
+
+  // Values live on the CPU inside abstract tensors of another device.
+  std::vector<std::pair<at::Tensor, at::Tensor>> originals;  // value, abstract
+  for (std::size_t i = call.stack.size() - call.info.arguments; i < call.stack.size(); ++i)
+    call.stack[i] = map_tensors(call.stack[i], [&](const at::Tensor& tensor) {
+      const auto value = recording.known_value(tensor);
+      if (as_abstract(tensor)) originals.emplace_back(value, tensor);
+      return value;
+    });
+  call.op.callBoxed(&call.stack);
+  for (std::size_t i = call.stack.size() - call.info.returns; i < call.stack.size(); ++i)
+    call.stack[i] = map_tensors(call.stack[i], [&](const at::Tensor& value) -> at::Tensor {
+      for (const auto& [from, abstract] : originals)
+        if (from.is_same(value)) return abstract;
+      return device.is_cpu() ? value : recording.wrap_known(value);
+    });
+}
+
+void run_abstract(const Call& call, const Inputs& inputs, c10::DispatchKeySet below) {
+  if (call.info.random_choice) return choose_first(call);
+  if (call.info.value_free && run_value_free(call, inputs)) return;
+  if (call.info.needs_values) {
+    const bool mask_known = call.name() == "aten::masked_select" &&
+                            !call.recording.is_unknown(call.arguments()[1].toTensor());
+    if (mask_known) return run_on_zeros(call);
+    refuse(call);
+  }
+  if (autograd_wants(inputs, below)) {
+    DepthGuard inside;
+    const auto keys = below.remove_backend(c10::BackendComponent::MetaBit) | c10::DispatchKeySet(kBackendKey);
+    return call.op.redispatchBoxed(keys, &call.stack);
+  }
+  if (call.info.shape) {
+    RuleCall rule(call.recording, call.arguments());
+    bool done = false;
+    {
+      std::lock_guard lock(call.recording.mutex);
+      done = call.info.shape(rule);
+    }
+    if (done) {
+      ++call.info.rule_hits;
+      if (call.info.writes) taint_written(call, call.arguments());
+      return replace_arguments(call, rule.results());
+    }
+  }
+  if (is_view_across_strides(call)) {
+    DepthGuard inside;
+    view_as_reshape(call);
+    return;
+  }
+  if (call.info.composite) {
+    DepthGuard inside;
+    return call.op.redispatchBoxed(below, &call.stack);
+  }
+  run_on_twins_or_zeros(call);
+}
+
+}  // namespace opscope::engine

@@ -1,0 +1,63 @@
+#include "torch/guard.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+
+#include "base/error.h"
+#include "torch/execute.h"
+
+namespace opscope::engine {
+
+namespace {
+
+at::Tensor random_state() {
+  auto generator = at::detail::getDefaultCPUGenerator();
+  std::lock_guard lock(generator.mutex());
+  return generator.get_state();
+}
+
+void set_random_state(const at::Tensor& state) {
+  auto generator = at::detail::getDefaultCPUGenerator();
+  std::lock_guard lock(generator.mutex());
+  generator.set_state(state);
+}
+
+// A device that this build of PyTorch has no code for, shown as a pretended device: PyTorch asks for a guard
+// when it indexes a tensor, and there is nothing to guard.
+void ensure_device_guard(c10::DeviceType type) {
+  if (type != c10::DeviceType::CUDA || c10::impl::hasDeviceGuardImpl(type)) return;
+  static const c10::impl::NoOpDeviceGuardImpl<c10::DeviceType::CUDA> nothing;
+  c10::impl::device_guard_impl_registry[static_cast<std::size_t>(type)].store(&nothing);
+}
+
+}  // namespace
+
+CaptureGuard::CaptureGuard(std::shared_ptr<Recording> recording)
+    : recording_(std::move(recording)),
+      grad_mode_(at::GradMode::is_enabled()),
+      depth_(depth),
+      default_dtype_(c10::get_default_dtype()) {
+  if (Recording::current())
+    throw Error("a capture is already running in this thread", recording_->graph.capture.model,
+                "profile the inner model on its own, outside the outer model's forward");
+  register_backend_kernels();
+  ensure_device_guard(recording_->device.type());
+  rng_state_ = random_state();
+  at::autocast::clear_cache();
+  at::GradMode::set_enabled(false);
+  depth = 0;
+  c10::ThreadLocalDebugInfo::_push(c10::DebugInfoKind::TEST_INFO, recording_);
+  c10::impl::tls_set_dispatch_key_included(kModeKey, true);
+}
+
+CaptureGuard::~CaptureGuard() {
+  c10::impl::tls_set_dispatch_key_included(kModeKey, false);
+  c10::ThreadLocalDebugInfo::_pop(c10::DebugInfoKind::TEST_INFO);
+  depth = depth_;
+  recording_->restore_journal();
+  at::autocast::clear_cache();
+  at::GradMode::set_enabled(grad_mode_);
+  c10::set_default_dtype(default_dtype_);
+  set_random_state(rng_state_);
+}
+
+}  // namespace opscope::engine

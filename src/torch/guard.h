@@ -1,0 +1,27 @@
+// A capture in this thread, from construction to destruction: switches the mode on, and puts back everything
+// that running a model under it can change.
+#pragma once
+
+#include <memory>
+
+#include "torch/recording.h"
+
+namespace opscope::engine {
+
+class CaptureGuard {
+ public:
+  // Throws Error when this thread is capturing already.
+  explicit CaptureGuard(std::shared_ptr<Recording> recording);
+  ~CaptureGuard();
+  CaptureGuard(const CaptureGuard&) = delete;
+  CaptureGuard& operator=(const CaptureGuard&) = delete;
+
+ private:
+  std::shared_ptr<Recording> recording_;
+  bool grad_mode_;
+  int depth_;
+  caffe2::TypeMeta default_dtype_;
+  at::Tensor rng_state_;
+};
+
+}  // namespace opscope::engine

@@ -1,0 +1,146 @@
+// Running PyTorch's own kernels in place of a shape rule: its meta kernels on twins of the abstract tensors,
+// or, for ops that have none, the real kernel on zeros.
+#include "torch/execute.h"
+
+namespace opscope::engine {
+
+namespace {
+
+struct Twin {
+  at::Tensor original;
+  at::Tensor twin;
+};
+using Twins = c10::SmallVector<Twin, 6>;
+
+at::Tensor twin_of(Recording& recording, const at::Tensor& tensor, Twins& twins) {
+  for (const auto& pair : twins)
+    if (pair.original.is_same(tensor)) return pair.twin;
+  auto twin = meta_twin(tensor, recording.standin(tensor));
+  twins.push_back({tensor, twin});
+  return twin;
+}
+
+// An in-place op may have changed its argument's sizes, strides or storage: the original follows its twin.
+void follow(Recording& recording, const Twin& pair) {
+  auto* impl = as_abstract(pair.original);
+  if (!impl) return;
+  if (pair.twin.storage().unsafeGetStorageImpl() != impl->unsafe_storage().unsafeGetStorageImpl()) {
+    guard_storage(pair.twin.storage());
+    impl->set_storage_keep_dtype(pair.twin.storage());
+    recording.own(pair.original, recording.new_storage(pair.twin.storage().nbytes()));
+  }
+  if (pair.twin.sizes() != pair.original.sizes() || pair.twin.strides() != pair.original.strides() ||
+      pair.twin.storage_offset() != pair.original.storage_offset())
+    impl->set_sizes_and_strides(pair.twin.sizes(), pair.twin.strides(), pair.twin.storage_offset());
+}
+
+at::Tensor wrap(Recording& recording, const at::Tensor& result, const Twins& twins, c10::Device device) {
+  for (const auto& pair : twins)
+    if (pair.twin.is_same(result)) return pair.original;
+  if (result.layout() != c10::kStrided || !result.has_storage()) {
+    auto dense = make_abstract(result.sizes(), engine::contiguous_strides(result.sizes()), result.scalar_type(), device);
+    recording.own(dense, recording.new_storage(dense.storage().nbytes()));
+    return dense;
+  }
+  auto abstract = make_abstract_view(result.storage(), result.sizes(), result.strides(), result.storage_offset(),
+                                     result.scalar_type(), device);
+  if (result.is_conj()) abstract._set_conj(true);
+  if (result.is_neg()) abstract._set_neg(true);
+  for (const auto& pair : twins)
+    if (pair.twin.storage().is_alias_of(result.storage())) {
+      recording.own(abstract, recording.storage_id(pair.original), recording.kind_of(pair.original));
+      return abstract;
+    }
+  guard_storage(result.storage());
+  recording.own(abstract, recording.new_storage(result.storage().nbytes()));
+  return abstract;
+}
+
+// PyTorch registers its Python meta kernels with no source location of their own.
+bool has_python_meta_kernel(const c10::OperatorHandle& op) {
+  const auto state = op.dumpState();
+  const auto row = state.find("\nMeta: ");
+  if (row == std::string::npos) return false;
+  return state.substr(row, state.find('\n', row + 1) - row).find("/dev/null") != std::string::npos;
+}
+
+c10::Device result_device(const Call& call) {
+  if (call.info.device_argument) {
+    const auto& asked = call.arguments()[*call.info.device_argument];
+    if (asked.isDevice() && !asked.toDevice().is_meta()) return asked.toDevice();
+  }
+  for (const auto& argument : call.arguments())
+    if (argument.isTensor() && argument.toTensor().defined() && as_abstract(argument.toTensor()))
+      return argument.toTensor().device();
+  return call.recording.device;
+}
+
+}  // namespace
+
+void run_on_twins(const Call& call) {
+  auto& recording = call.recording;
+  if (!call.info.python_kernel) call.info.python_kernel = has_python_meta_kernel(call.op);
+  if (*call.info.python_kernel) ++call.info.slow_runs;
+  const auto device = result_device(call);
+  Twins twins;
+  {
+    std::lock_guard lock(recording.mutex);
+    for (std::size_t i = call.stack.size() - call.info.arguments; i < call.stack.size(); ++i)
+      call.stack[i] =
+          map_tensors(call.stack[i], [&](const at::Tensor& tensor) { return twin_of(recording, tensor, twins); });
+  }
+  auto& asked = call.info.device_argument
+                    ? call.stack[call.stack.size() - call.info.arguments + *call.info.device_argument]
+                    : call.stack.back();
+  const bool factory = twins.empty();
+  if (call.info.device_argument && (asked.isDevice() || factory)) asked = c10::Device(c10::kMeta);
+  {
+    c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
+    at::AutoDispatchBelowADInplaceOrView below_autograd;
+    call.op.callBoxed(&call.stack);
+  }
+  std::lock_guard lock(recording.mutex);
+  for (std::size_t i = call.stack.size() - call.info.returns; i < call.stack.size(); ++i)
+    call.stack[i] = map_tensors(call.stack[i],
+                                [&](const at::Tensor& result) { return wrap(recording, result, twins, device); });
+  if (call.info.writes)
+    for (const auto& pair : twins) follow(recording, pair);
+}
+
+void run_on_zeros(const Call& call) {
+  auto& recording = call.recording;
+  const auto device = result_device(call);
+  Twins stand;
+  c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
+  at::NoGradGuard no_grad;
+  const auto first = call.stack.size() - call.info.arguments;
+  for (std::size_t i = first; i < call.stack.size(); ++i) {
+    const bool written = call.info.written[i - first];
+    call.stack[i] = map_tensors(call.stack[i], [&](const at::Tensor& tensor) {
+      for (const auto& pair : stand)
+        if (pair.original.is_same(tensor)) return pair.twin;
+      at::Tensor real;
+      if (!recording.is_unknown(tensor))
+        real = written ? recording.known_value(tensor).clone() : recording.known_value(tensor);
+      else
+        real = written ? at::zeros(tensor.sizes(), tensor.scalar_type())
+                       : at::zeros({}, tensor.scalar_type()).expand(tensor.sizes());
+      if (written) recording.taint(tensor);
+      stand.push_back({tensor, real});
+      return real;
+    });
+    if (call.stack[i].isDevice()) call.stack[i] = c10::Device(c10::kCPU);
+  }
+  call.op.callBoxed(&call.stack);
+  recording.note("assumption", &call.info, "has no shape function; its shape was learnt by running it on zeros");
+  for (std::size_t i = call.stack.size() - call.info.returns; i < call.stack.size(); ++i)
+    call.stack[i] = map_tensors(call.stack[i], [&](const at::Tensor& result) -> at::Tensor {
+      for (const auto& pair : stand)
+        if (pair.twin.is_same(result)) return pair.original;
+      auto made = make_abstract(result.sizes(), result.strides(), result.scalar_type(), device);
+      recording.own(made, recording.new_storage(made.storage().nbytes()));
+      return made;
+    });
+}
+
+}  // namespace opscope::engine
