@@ -31,6 +31,9 @@ class RuleCall {
     return arguments_[i].isInt() ? arguments_[i].toInt() : otherwise;
   }
   bool flag(std::size_t i) const { return arguments_[i].isBool() && arguments_[i].toBool(); }
+  at::ScalarType dtype(std::size_t i, at::ScalarType otherwise) const {
+    return arguments_[i].isInt() ? static_cast<at::ScalarType>(arguments_[i].toInt()) : otherwise;
+  }
   Sizes ints(std::size_t i) const;  // an int list, or a single int as a list of one; empty for None
 
   Recording& recording() { return recording_; }
@@ -40,11 +43,11 @@ class RuleCall {
   void output(c10::IntArrayRef sizes, c10::IntArrayRef strides, at::ScalarType dtype);
   void output(c10::IntArrayRef sizes, at::ScalarType dtype, at::MemoryFormat format);
   void view(const at::Tensor& base, c10::IntArrayRef sizes, c10::IntArrayRef strides, std::int64_t offset);
-  void view_list_item(const at::Tensor& base, c10::IntArrayRef sizes, c10::IntArrayRef strides, std::int64_t offset);
   void same(std::size_t i) { results_.emplace_back(arguments_[i]); }  // the argument itself
   void undefined() { results_.emplace_back(at::Tensor()); }
   at::Tensor make(c10::IntArrayRef sizes, c10::IntArrayRef strides, at::ScalarType dtype);
-  at::Tensor make_view(const at::Tensor& base, c10::IntArrayRef sizes, c10::IntArrayRef strides, std::int64_t offset);
+  at::Tensor make_view(const at::Tensor& base, c10::IntArrayRef sizes, c10::IntArrayRef strides,
+                       std::int64_t offset);
   void push(c10::IValue value) { results_.push_back(std::move(value)); }
 
   c10::SmallVector<c10::IValue, 3>& results() { return results_; }
@@ -66,14 +69,19 @@ struct ShapeRuleRow {
 inline constexpr std::string_view kAnyOverload = "*";
 
 ShapeRule find_shape_rule(std::string_view name, std::string_view overload);
+std::span<const ShapeRuleRow> all_shape_rules();  // sorted by name and overload
 std::span<const ShapeRuleRow> pointwise_shape_rules();
+std::span<const ShapeRuleRow> activation_shape_rules();
 std::span<const ShapeRuleRow> matmul_shape_rules();
 std::span<const ShapeRuleRow> conv_shape_rules();
 std::span<const ShapeRuleRow> norm_shape_rules();
 std::span<const ShapeRuleRow> pool_shape_rules();
+std::span<const ShapeRuleRow> resize_shape_rules();
 std::span<const ShapeRuleRow> reduction_shape_rules();
 std::span<const ShapeRuleRow> view_shape_rules();
+std::span<const ShapeRuleRow> split_shape_rules();
 std::span<const ShapeRuleRow> copy_shape_rules();
+std::span<const ShapeRuleRow> cat_shape_rules();
 std::span<const ShapeRuleRow> index_shape_rules();
 std::span<const ShapeRuleRow> recurrent_shape_rules();
 
