@@ -26,7 +26,7 @@ int run_capture(const Flags& flags) {
   // They are this machine's files: of use to the cache, not to whoever gets the capture.
   graph.capture.dependencies.clear();
   output.write(write_json(graph));
-  return kDone;
+  return kExitDone;
 }
 
 }  // namespace

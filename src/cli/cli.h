@@ -4,9 +4,9 @@
 namespace opscope {
 
 // 0: done. 1: the answer is no. 2: an error. 130: interrupted.
-inline constexpr int kDone = 0;
-inline constexpr int kAnswerIsNo = 1;
-inline constexpr int kFailed = 2;
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitNo = 1;
+inline constexpr int kExitFailed = 2;
 
 int run(int argc, char** argv);
 

@@ -152,7 +152,7 @@ Action define_completion(CLI::App& app) {
     const std::string script = script_for(flags->shell);
     flags->output.format = "txt";  // whatever the file is called
     Output(flags->output).write(script);
-    return kDone;
+    return kExitDone;
   };
 }
 

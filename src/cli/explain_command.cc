@@ -71,7 +71,7 @@ int run_explain(Flags flags) {
   output.set_style(text);
   output.write(output.format() == Format::kText ? as_text(profile, ops)
                                                 : to_format(as_listing(profile, ops), output.format(), text));
-  return kDone;
+  return kExitDone;
 }
 
 }  // namespace

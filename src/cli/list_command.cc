@@ -51,10 +51,10 @@ int run_list(const Flags& flags) {
     names.push_back(model.name);
     if (matches(flags.pattern, model.name)) listing.rows.push_back({model.name, model.source});
   }
-  if (flags.only_cached && models.empty()) return kDone;
+  if (flags.only_cached && models.empty()) return kExitDone;
   if (listing.rows.empty()) none_match("model", flags.pattern, names, "opscope list shows them all");
   write(output, listing);
-  return kDone;
+  return kExitDone;
 }
 
 int run_ops(const Flags& flags) {
@@ -72,7 +72,7 @@ int run_ops(const Flags& flags) {
     none_match("op", flags.pattern, names,
                "an op that is not in the table can be declared with opscope.register_op");
   write(output, listing);
-  return kDone;
+  return kExitDone;
 }
 
 }  // namespace

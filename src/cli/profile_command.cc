@@ -42,11 +42,11 @@ ProfileOptions profile_options(const Flags& flags) {
 
 int strict_answer(const Profile& profile, const Flags& flags) {
   const Coverage& coverage = profile.coverage;
-  if (!flags.strict || coverage.exact == coverage.ops) return kDone;
+  if (!flags.strict || coverage.exact == coverage.ops) return kExitDone;
   if (!flags.talk.quiet)
     remark(std::to_string(coverage.ops - coverage.exact) + " of " + std::to_string(coverage.ops) +
            " ops are not exact (--strict)");
-  return kAnswerIsNo;
+  return kExitNo;
 }
 
 int run_profile(const Flags& flags) {

@@ -86,7 +86,7 @@ int run_command(const Command& command, Arguments arguments) {
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
     print(app.help());
-    return kDone;
+    return kExitDone;
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string text = error.what();
     throw Error("a value is missing", text.substr(0, text.find(':')),
@@ -100,7 +100,7 @@ int run_command(const Command& command, Arguments arguments) {
 
 int help(const Arguments& arguments) {
   print(arguments.size() > 1 ? command_help(command_called(arguments[1])) : general_help());
-  return kDone;
+  return kExitDone;
 }
 
 int dispatch(Arguments arguments) {
@@ -109,7 +109,7 @@ int dispatch(Arguments arguments) {
   if (first == "help" || first == "-h" || first == "--help") return help(arguments);
   if (first == "version" || first == "--version" || first == "-V") {
     print("opscope " OPSCOPE_VERSION "\n");
-    return kDone;
+    return kExitDone;
   }
   // Flags without a command belong to the one that is wanted nearly always.
   if (first.starts_with('-')) arguments.insert(arguments.begin(), "profile");
@@ -127,7 +127,7 @@ int fail(const std::string& what, const std::string& where = {}, const std::stri
     at = end + 1;
   }
   std::fwrite(text.data(), 1, text.size(), stderr);
-  return kFailed;
+  return kExitFailed;
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ std::string input_text(const Graph& graph, ValueId id) {
 std::string capture_text(const CaptureInfo& capture) {
   if (capture.tracer.empty()) return "";
   std::string text = capture.tracer + " capture";
-  if (capture.seconds > 0) text += " " + format_seconds(capture.seconds);
+  if (capture.seconds > 0) text.append(" ").append(format_seconds(capture.seconds));
   return text;
 }
 

@@ -35,11 +35,11 @@ std::string json_text(const Listing& listing) {
 
 std::string csv_text(const Listing& listing) {
   std::string out;
-  for (std::size_t c = 0; c < listing.keys.size(); ++c) out += (c ? "," : "") + listing.keys[c];
-  out += "\n";
+  for (const std::string& key : listing.keys) out.append(key).append(",");
+  out.back() = '\n';
   for (const auto& row : listing.rows) {
-    for (std::size_t c = 0; c < row.size(); ++c) out += (c ? "," : "") + csv_field(text_of(row[c]));
-    out += "\n";
+    for (const auto& item : row) out.append(csv_field(text_of(item))).append(",");
+    out.back() = '\n';
   }
   return out;
 }

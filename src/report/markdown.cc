@@ -1,4 +1,6 @@
 // The document as GitHub-flavoured Markdown tables.
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "report/document.h"
 
@@ -35,14 +37,14 @@ std::string markdown_table(const Table& table) {
   std::string titles = "|", rule = "|";
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     if (is_bar(table, c)) continue;
-    titles += " " + escaped(table.columns[c].title) + " |";
+    titles += fmt::format(" {} |", escaped(table.columns[c].title));
     rule += table.columns[c].align == Align::kLeft ? " --- |" : " ---: |";
   }
   std::string out = titles + "\n" + rule + "\n";
   for (const auto& row : table.rows) {
     out += "|";
     for (std::size_t c = 0; c < row.size(); ++c)
-      if (!is_bar(table, c)) out += " " + indent(row[c].guides) + escaped(row[c].text) + " |";
+      if (!is_bar(table, c)) out += fmt::format(" {}{} |", indent(row[c].guides), escaped(row[c].text));
     out += "\n";
   }
   return out;
@@ -50,14 +52,14 @@ std::string markdown_table(const Table& table) {
 
 std::string to_markdown(const Profile& profile, const TextOptions& options) {
   const Document document = make_document(profile, options);
-  std::string out = "# " + escaped(document.header.front().text) + "\n\n";
+  std::string out = fmt::format("# {}\n\n", escaped(document.header.front().text));
   for (std::size_t i = 1; i < document.header.size(); ++i)
-    out += (i > 1 ? " · " : "") + escaped(document.header[i].text);
+    out.append(i > 1 ? " · " : "").append(escaped(document.header[i].text));
   out += "\n";
-  for (const std::string& note : document.notes) out += "\n> " + escaped(note) + "\n";
+  for (const std::string& note : document.notes) out += fmt::format("\n> {}\n", escaped(note));
   for (const Section& section : document.sections) {
-    out += "\n## " + escaped(section.title) + "\n\n" + markdown_table(section.table);
-    for (const std::string& remark : section.remarks) out += "\n" + escaped(remark) + "\n";
+    out += fmt::format("\n## {}\n\n{}", escaped(section.title), markdown_table(section.table));
+    for (const std::string& remark : section.remarks) out += fmt::format("\n{}\n", escaped(remark));
   }
   return out;
 }

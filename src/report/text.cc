@@ -36,7 +36,7 @@ std::string wrapped(std::string_view text, int width, int indent) {
     const std::string_view word = text.substr(0, space);
     const int needed = display_width(word);
     if (column > indent && column + 1 + needed > width) {
-      out += "\n" + std::string(static_cast<std::size_t>(indent), ' ');
+      out.append("\n").append(static_cast<std::size_t>(indent), ' ');
       column = indent;
     } else if (!out.empty()) {
       out += ' ', ++column;
@@ -68,7 +68,7 @@ std::string to_text(const Profile& profile, const TextOptions& options) {
   std::string out = header_lines(document.header, fitted.width, fitted.color);
   for (const std::string& text : document.notes) out += note(text, fitted.width, fitted.color);
   for (const Section& section : document.sections) {
-    out += "\n" + render_table(section.table, fitted.width, fitted.color);
+    out.append("\n").append(render_table(section.table, fitted.width, fitted.color));
     for (const std::string& text : section.remarks) out += remark(text, fitted.width, fitted.color);
   }
   return out;
