@@ -24,7 +24,7 @@ ALLOWED["python"] = set(PIPELINE) | {"readers", "torch", "python"}
 OUTSIDE = [
     (re.compile(r"(torch|ATen|c10|caffe2)/"), {"torch", "python"}, "torch"),
     (re.compile(r"(Python\.h$|pybind11/|torch/(extension\.h$|csrc/.*python))"), {"python"}, "Python"),
-    (re.compile(r"simdjson(\.h$|/)"), {"readers"}, "simdjson"),
+    (re.compile(r"simdjson(\.h$|/)"), {"readers", "cli"}, "simdjson"),
     (re.compile(r"CLI/"), {"cli"}, "CLI11"),
 ]
 
