@@ -167,7 +167,9 @@ def _arguments(source: Source, inputs: Any, input_shape: Any, batch: int | None,
         spec = source.default_inputs
     else:
         raise error(
-            f"{source.name} needs inputs", source.name, "give a shape: input_shape=(1, 3, 224, 224), --input-shape 1 3 224 224"
+            f"{source.name} needs inputs",
+            source.name,
+            "give a shape: input_shape=(1, 3, 224, 224), --input-shape 1 3 224 224",
         )
     return make_inputs(spec, batch, input_dtype(source.model, dtype), input_device(source.model))
 

@@ -62,7 +62,12 @@ def declared_cost(
 
 
 def _evaluate(
-    op_name: str, label: str, formula: Formula | None, args: Sequence[Any], outputs: Sequence[Any], kwargs: Mapping[str, Any]
+    op_name: str,
+    label: str,
+    formula: Formula | None,
+    args: Sequence[Any],
+    outputs: Sequence[Any],
+    kwargs: Mapping[str, Any],
 ) -> int | None:
     if formula is None or isinstance(formula, int):
         return formula

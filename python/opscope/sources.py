@@ -104,8 +104,8 @@ def _required_arguments(factory: Callable[..., Any]) -> list[str]:
         parameters = inspect.signature(factory).parameters.values()
     except (TypeError, ValueError):
         return []
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    return [p.name for p in parameters if p.default is inspect.Parameter.empty and p.kind in positional]
+    catch_all = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [p.name for p in parameters if p.default is inspect.Parameter.empty and p.kind not in catch_all]
 
 
 def _a(value: Any) -> str:
