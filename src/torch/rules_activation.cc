@@ -6,6 +6,7 @@ namespace {
 
 constexpr Pointwise kFloatingOnly{.domain = Domain::kFloating};
 constexpr Pointwise kFloatingOrComplex{.domain = Domain::kFloatingOrComplex};
+constexpr Pointwise kLikeSelf{.domain = Domain::kFloating, .like_self = true};
 constexpr Pointwise kRealNumber{.domain = Domain::kRealNoBool};
 
 // Without training, or with nothing to drop, PyTorch returns its argument.
@@ -30,11 +31,13 @@ bool dropout_(RuleCall& call) {
 }
 
 bool native_dropout(RuleCall& call) {
+  if (!call.at(1).isDouble() || !(call.at(1).toDouble() >= 0 && call.at(1).toDouble() <= 1)) return false;
   const at::Tensor* input = call.tensor(0);
-  if (!input || input->numel() == 0 || !c10::isFloatingType(input->scalar_type()) || !call.at(1).isDouble())
-    return false;
+  if (!input || input->numel() == 0 || !c10::isFloatingType(input->scalar_type())) return false;
   const Sizes strides = preserved_strides(operand(*input));
-  call.output(input->sizes(), strides, input->scalar_type());
+  Layout layout;
+  if (!iterator_layout({operand(*input), {input->sizes(), strides}}, layout)) return false;
+  call.output(layout.sizes, layout.strides, input->scalar_type());
   call.output(input->sizes(), strides, at::kBool);
   return true;
 }
@@ -85,14 +88,14 @@ constexpr ShapeRuleRow kRules[] = {
     OPSCOPE_POINTWISE("hardsigmoid", kFloatingOnly),
     {"aten::hardshrink", "", pointwise<kFloatingOnly>},
     OPSCOPE_POINTWISE("hardswish", kFloatingOnly),
-    OPSCOPE_POINTWISE("hardtanh", kFloatingOnly),
+    OPSCOPE_POINTWISE("hardtanh", kLikeSelf),
     OPSCOPE_POINTWISE("leaky_relu", kFloatingOnly),
     {"aten::log_sigmoid", "", log_sigmoid},
     OPSCOPE_POINTWISE("mish", kFloatingOnly),
     {"aten::native_dropout", "", native_dropout},
     {"aten::prelu", "", prelu},
     OPSCOPE_POINTWISE("relu", kRealNumber),
-    OPSCOPE_POINTWISE("relu6", kFloatingOnly),
+    OPSCOPE_POINTWISE("relu6", kLikeSelf),
     OPSCOPE_POINTWISE("selu", kFloatingOnly),
     OPSCOPE_POINTWISE("silu", kFloatingOrComplex),
     {"aten::softplus", "", pointwise<kFloatingOnly>},

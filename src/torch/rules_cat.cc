@@ -153,20 +153,16 @@ bool repeat_interleave(RuleCall& call) {  // self, repeats, dim, output_size
 bool roll(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
   const Sizes shifts = call.ints(1), dims = call.ints(2);
-  if (!self || shifts.empty() || (dims.empty() ? shifts.size() != 1 : dims.size() != shifts.size()))
-    return false;
-  for (std::int64_t dim : dims)
-    if (!wrap_dim(dim, self->dim())) return false;
-  if (self->is_contiguous() || dims.empty()) {
-    call.output(self->sizes(), self->scalar_type());
-    return true;
-  }
+  if (!self || shifts.empty() || self->dim() == 0 || self->numel() == 0) return false;
+  if (dims.empty() ? shifts.size() != 1 : dims.size() != shifts.size()) return false;
+  const auto format = dims.empty() ? at::MemoryFormat::Contiguous : self->suggest_memory_format();
   for (std::size_t i = 0; i < dims.size(); ++i) {
     std::int64_t dim = dims[i];
-    wrap_dim(dim, self->dim());
-    if (shifts[i] % self->size(dim) == 0) return false;
+    if (!wrap_dim(dim, self->dim())) return false;
+    // A slice of size 0 has a format of its own.
+    if (format != at::MemoryFormat::Contiguous && shifts[i] % self->size(dim) == 0) return false;
   }
-  call.output(self->sizes(), self->scalar_type(), self->suggest_memory_format());
+  call.output(self->sizes(), self->scalar_type(), format);
   return true;
 }
 

@@ -51,16 +51,13 @@ bool clone(RuleCall& call) {
   return true;
 }
 
-// A copy in another type keeps dense strides; others fall back to the nearest memory format.
 bool emit_cast(RuleCall& call, const at::Tensor& self, at::ScalarType dtype, at::MemoryFormat format) {
   if (!valid_format(self, format)) return false;
   if (c10::isComplexType(self.scalar_type()) && !c10::isComplexType(dtype)) return false;
-  if (format != kPreserve)
-    call.output(self.sizes(), dtype, format);
-  else if (is_dense(operand(self)))
-    call.output(self.sizes(), self.strides(), dtype);
+  if (format == kPreserve)
+    call.output(self.sizes(), preserved_strides(operand(self)), dtype);
   else
-    call.output(self.sizes(), dtype, self.suggest_memory_format());
+    call.output(self.sizes(), dtype, format);
   return true;
 }
 
@@ -175,7 +172,7 @@ bool itself(RuleCall& call) {
 bool bernoulli(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
   if (!self || !c10::isFloatingType(self->scalar_type())) return false;
-  call.output(self->sizes(), preserved_strides(operand(*self)), self->scalar_type());
+  call.output(self->sizes(), self->scalar_type());
   return true;
 }
 

@@ -103,6 +103,11 @@ bool run_pointwise(RuleCall& call, const Pointwise& op, bool in_place) {
     call.same(0);
     return true;
   }
+  if (op.reversed) std::reverse(found.operands.begin(), found.operands.end());
+  if (op.like_self) {
+    call.output(found.operands[0].sizes, preserved_strides(found.operands[0]), dtype);
+    return true;
+  }
   if (!iterator_layout(found.operands, layout)) return false;
   call.output(layout.sizes, layout.strides, dtype);
   return true;
@@ -111,6 +116,8 @@ bool run_pointwise(RuleCall& call, const Pointwise& op, bool in_place) {
 namespace {
 
 constexpr Pointwise kUnaryReal{.domain = Domain::kReal};
+constexpr Pointwise kLikeSelf{.domain = Domain::kReal, .like_self = true};
+constexpr Pointwise kUnaryRealNoBool{.domain = Domain::kRealNoBool};
 constexpr Pointwise kUnaryNoBool{.domain = Domain::kNoBool};
 constexpr Pointwise kUnaryFloat{.result = Result::kFloat};
 constexpr Pointwise kUnaryFloatReal{.result = Result::kFloat, .domain = Domain::kReal};
@@ -120,6 +127,7 @@ constexpr Pointwise kUnaryBoolReal{.result = Result::kBool, .domain = Domain::kR
 constexpr Pointwise kUnaryIntegral{.domain = Domain::kIntegral};
 constexpr Pointwise kBinary{.operands = 2};
 constexpr Pointwise kBinaryNoBool{.operands = 2, .domain = Domain::kNoBool};
+constexpr Pointwise kReversed{.operands = 2, .domain = Domain::kNoBool, .reversed = true};
 constexpr Pointwise kBinaryReal{.operands = 2, .domain = Domain::kReal};
 constexpr Pointwise kBinaryRealNoBool{.operands = 2, .domain = Domain::kRealNoBool};
 constexpr Pointwise kBinaryFloat{.operands = 2, .result = Result::kFloat};
@@ -142,14 +150,32 @@ bool div_mode(RuleCall& call) {
   return run_pointwise(call, call.none(2) ? kBinaryFloat : kBinaryRealNoBool, kInPlace);
 }
 
-// Alpha is checked by PyTorch against integer results: only plain cases are taken.
+bool is_bool(const c10::IValue& value) {
+  return value.isBool() ||
+         (value.isTensor() && value.toTensor().defined() && value.toTensor().scalar_type() == at::kBool);
+}
+
+// Alpha is checked by PyTorch against integer results: only plain cases are taken. Subtraction refuses bools.
 template <Pointwise kOp, bool kInPlace>
 bool with_alpha(RuleCall& call) {
   if (!call.at(2).isInt() && !call.at(2).isDouble()) return false;
   if (call.at(2).isDouble() && call.at(0).isTensor() &&
       c10::isIntegralType(call.at(0).toTensor().scalar_type(), true))
     return false;
+  if (kOp.domain == Domain::kNoBool && (is_bool(call.at(0)) || is_bool(call.at(1)))) return false;
   return run_pointwise(call, kOp, kInPlace);
+}
+
+// A number to the power of a tensor fills contiguous memory.
+bool pow_scalar(RuleCall& call) {
+  const at::Tensor* exponent = call.tensor(1);
+  if (!exponent || !is_number(call.at(0))) return false;
+  Promotion promotion;
+  promotion.add(call.at(0));
+  promotion.add(*exponent);
+  if (!accepts(Domain::kNoBool, promotion.result())) return false;
+  call.output(exponent->sizes(), promotion.result());
+  return true;
 }
 
 bool where(RuleCall& call) {
@@ -207,7 +233,7 @@ constexpr ShapeRuleRow kRules[] = {
     {"aten::__and__", kAnyOverload, pointwise<kBinaryIntegral>},
     {"aten::__or__", kAnyOverload, pointwise<kBinaryIntegral>},
     {"aten::__xor__", kAnyOverload, pointwise<kBinaryIntegral>},
-    OPSCOPE_POINTWISE("abs", kUnaryReal),
+    OPSCOPE_POINTWISE("abs", kUnaryRealNoBool),
     OPSCOPE_POINTWISE("acos", kUnaryFloat),
     {"aten::add", "Tensor", with_alpha<kBinary, false>},
     {"aten::add", "Scalar", with_alpha<kBinary, false>},
@@ -222,7 +248,7 @@ constexpr ShapeRuleRow kRules[] = {
     OPSCOPE_POINTWISE("bitwise_not", kUnaryIntegral),
     OPSCOPE_POINTWISE("bitwise_or", kBinaryIntegral),
     OPSCOPE_POINTWISE("bitwise_xor", kBinaryIntegral),
-    OPSCOPE_POINTWISE("ceil", kUnaryReal),
+    OPSCOPE_POINTWISE("ceil", kUnaryRealNoBool),
     {"aten::clamp", "", pointwise<kTwoBounds>},
     {"aten::clamp", "Tensor", pointwise<kThreeRealNoBool>},
     {"aten::clamp_", "", pointwise<kTwoBounds, true>},
@@ -250,7 +276,7 @@ constexpr ShapeRuleRow kRules[] = {
     OPSCOPE_POINTWISE("exp", kUnaryFloat),
     OPSCOPE_POINTWISE("exp2", kUnaryFloat),
     OPSCOPE_POINTWISE("expm1", kUnaryFloat),
-    OPSCOPE_POINTWISE("floor", kUnaryReal),
+    OPSCOPE_POINTWISE("floor", kUnaryRealNoBool),
     OPSCOPE_POINTWISE("floor_divide", kBinaryRealNoBool),
     {"aten::fmax", "", pointwise<kBinaryReal>},
     {"aten::fmin", "", pointwise<kBinaryReal>},
@@ -284,10 +310,10 @@ constexpr ShapeRuleRow kRules[] = {
     {"aten::min", "other", pointwise<kBinaryReal>},
     {"aten::minimum", "", pointwise<kBinaryReal>},
     OPSCOPE_POINTWISE("mul", kBinary),
-    OPSCOPE_POINTWISE("nan_to_num", kUnaryReal),
+    OPSCOPE_POINTWISE("nan_to_num", kLikeSelf),
     OPSCOPE_POINTWISE("ne", kBinaryBool),
     OPSCOPE_POINTWISE("neg", kUnaryNoBool),
-    {"aten::pow", "Scalar", pointwise<kBinaryNoBool>},
+    {"aten::pow", "Scalar", pow_scalar},
     {"aten::pow", "Tensor_Scalar", pointwise<kPowScalar>},
     {"aten::pow", "Tensor_Tensor", pointwise<kBinaryNoBool>},
     {"aten::pow_", "Scalar", pointwise<kPowScalar, true>},
@@ -296,9 +322,10 @@ constexpr ShapeRuleRow kRules[] = {
     {"aten::remainder", "Scalar", pointwise<kBinaryRealNoBool>},
     {"aten::remainder", "Tensor", pointwise<kBinaryRealNoBool>},
     {"aten::remainder_", kAnyOverload, pointwise<kBinaryRealNoBool, true>},
-    OPSCOPE_POINTWISE("round", kUnaryReal),
+    {"aten::round", "", pointwise<kUnaryRealNoBool>},
+    {"aten::round_", "", pointwise<kUnaryRealNoBool, true>},
     OPSCOPE_POINTWISE("rsqrt", kUnaryFloat),
-    {"aten::rsub", kAnyOverload, with_alpha<kBinaryNoBool, false>},
+    {"aten::rsub", kAnyOverload, with_alpha<kReversed, false>},
     OPSCOPE_POINTWISE("sigmoid", kUnaryFloat),
     OPSCOPE_POINTWISE("sign", kUnaryReal),
     OPSCOPE_POINTWISE("sin", kUnaryFloat),
@@ -312,7 +339,7 @@ constexpr ShapeRuleRow kRules[] = {
     OPSCOPE_POINTWISE("tan", kUnaryFloat),
     OPSCOPE_POINTWISE("tanh", kUnaryFloat),
     OPSCOPE_POINTWISE("true_divide", kBinaryFloat),
-    OPSCOPE_POINTWISE("trunc", kUnaryReal),
+    OPSCOPE_POINTWISE("trunc", kUnaryRealNoBool),
     {"aten::where", "Scalar", where},
     {"aten::where", "ScalarOther", where},
     {"aten::where", "ScalarSelf", where},

@@ -16,6 +16,8 @@ struct Pointwise {
   Result result = Result::kPromoted;
   Domain domain = Domain::kAny;
   bool one_dtype = false;  // no promotion: tensors must agree
+  bool reversed = false;   // the kernel takes its operands in the other order: rsub
+  bool like_self = false;  // written into empty_like(self), not into what TensorIterator allocates
 };
 
 bool accepts(Domain domain, at::ScalarType dtype);

@@ -114,6 +114,7 @@ bool avg_pool(RuleCall& call) {
   return true;
 }
 
+// Down to one element the average is a plain mean, which keeps its input's format in three dimensions too.
 template <std::size_t kRank, Format kFormat, bool kIndices>
 bool adaptive_pool(RuleCall& call) {
   Pool pool;
@@ -121,7 +122,10 @@ bool adaptive_pool(RuleCall& call) {
   if (!read_input(call, kRank, pool) || !fill(wanted, kRank, 1)) return false;
   Sizes sizes(pool.input->sizes().begin(), pool.input->sizes().end());
   for (std::size_t d = 0; d < kRank; ++d) sizes[pool.first + d] = wanted[d];
-  const Sizes strides = strides_for(kFormat, *pool.input, sizes);
+  const bool is_mean =
+      !kIndices && std::all_of(wanted.begin(), wanted.end(), [](std::int64_t n) { return n == 1; });
+  const Format format = is_mean && kRank == 3 ? Format::kSuggested : kFormat;
+  const Sizes strides = strides_for(format, *pool.input, sizes);
   call.output(sizes, strides, pool.input->scalar_type());
   if (kIndices) call.output(sizes, strides, at::kLong);
   return true;

@@ -36,7 +36,8 @@ std::vector<ShapeRuleRow> merged_rules() {
 
 // Rows for all overloads do not speak for those that write into a given tensor or name dimensions.
 bool is_ordinary(std::string_view overload) {
-  return overload.find("out") == overload.npos && overload.find("ame") == overload.npos;
+  return overload.find("out") == overload.npos && overload.find("Out") == overload.npos &&
+         overload.find("ame") == overload.npos;
 }
 
 }  // namespace
