@@ -95,6 +95,7 @@ std::vector<std::string> nearest(std::string_view typed, std::span<const Text> c
   std::sort(matches.begin(), matches.end());
   if (matches.size() > limit) matches.resize(limit);
   std::vector<std::string> names;
+  names.reserve(matches.size());
   for (const auto& match : matches) names.emplace_back(candidates[match.index]);
   return names;
 }

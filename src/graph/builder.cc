@@ -90,7 +90,7 @@ Tensor GraphBuilder::add_value(const TensorSpec& spec, ValueKind kind) {
   return {static_cast<ValueId>(graph_.values.size() - 1)};
 }
 
-Tensor GraphBuilder::input(TensorSpec spec, std::string_view name) {
+Tensor GraphBuilder::input(const TensorSpec& spec, std::string_view name) {
   const auto tensor = add_value(spec, ValueKind::kInput);
   graph_.values[tensor.id].name = graph_.intern(name);
   graph_.inputs.push_back(tensor.id);
@@ -107,17 +107,17 @@ Tensor GraphBuilder::own(std::string_view name, const TensorSpec& spec, ValueKin
   return tensor;
 }
 
-Tensor GraphBuilder::parameter(std::string_view name, TensorSpec spec, bool trainable) {
+Tensor GraphBuilder::parameter(std::string_view name, const TensorSpec& spec, bool trainable) {
   const auto tensor = own(name, spec, ValueKind::kParameter);
   graph_.values[tensor.id].trainable = trainable;
   return tensor;
 }
 
-Tensor GraphBuilder::buffer(std::string_view name, TensorSpec spec) {
+Tensor GraphBuilder::buffer(std::string_view name, const TensorSpec& spec) {
   return own(name, spec, ValueKind::kBuffer);
 }
 
-Tensor GraphBuilder::constant(TensorSpec spec) { return add_value(spec, ValueKind::kConstant); }
+Tensor GraphBuilder::constant(const TensorSpec& spec) { return add_value(spec, ValueKind::kConstant); }
 
 void GraphBuilder::tie(std::string_view name, Tensor owned) {
   const Owned entry{.module = running_module(), .value = owned.id, .name = graph_.intern(name)};

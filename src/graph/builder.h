@@ -106,11 +106,11 @@ class GraphBuilder {
   // The module of that path below the one running, made where missing, not called.
   ModuleId module(std::string_view path, std::string_view type);
 
-  Tensor input(TensorSpec spec, std::string_view name = "input");
+  Tensor input(const TensorSpec& spec, std::string_view name = "input");
   // Owned by the module that is running; asked for again by the same name, the same value.
-  Tensor parameter(std::string_view name, TensorSpec spec, bool trainable = true);
-  Tensor buffer(std::string_view name, TensorSpec spec);
-  Tensor constant(TensorSpec spec);
+  Tensor parameter(std::string_view name, const TensorSpec& spec, bool trainable = true);
+  Tensor buffer(std::string_view name, const TensorSpec& spec);
+  Tensor constant(const TensorSpec& spec);
   // Another name of a parameter or buffer: a tied weight.
   void tie(std::string_view name, Tensor owned);
 

@@ -54,8 +54,8 @@ struct Range {
 enum class ValueKind : std::uint8_t { kInput, kParameter, kBuffer, kConstant, kActivation, kOutput };
 
 struct Value {
-  Range shape{};    // in dims
-  Range strides{};  // in dims, in elements; empty for a value that is not strided
+  Range shape{};            // in dims
+  Range strides{};          // in dims, in elements; empty for a value that is not strided
   std::int64_t offset = 0;  // of its first element in its storage, in elements
   Id storage = kNone;
   StringId name = 0;    // of inputs, parameters, buffers and outputs
@@ -75,7 +75,7 @@ struct Argument {
   ArgumentKind kind = ArgumentKind::kNone;
   std::int64_t integer = 0;  // kInt, kBool, kDType (as DType), kString (as StringId), kTensor (as ValueId)
   double real = 0;           // kFloat
-  Range range{};               // lists
+  Range range{};             // lists
 };
 
 // Which operator: "aten::conv2d" and its overload, "" for the default one.
@@ -87,8 +87,8 @@ struct Target {
 struct Op {
   TargetId target = 0;
   ScopeId scope = 0;
-  Range arguments{};      // in arguments, in schema order
-  Range outputs{};        // in value_refs: what it returned, then what it wrote in place and did not return
+  Range arguments{};    // in arguments, in schema order
+  Range outputs{};      // in value_refs: what it returned, then what it wrote in place and did not return
   StringId source = 0;  // "model.py:42" where asked for
 };
 
@@ -139,11 +139,11 @@ struct SlowOp {
 };
 
 struct CaptureInfo {
-  std::string model;    // "resnet18"
-  std::string source;   // "torchvision 0.28.0"
-  std::string tracer;   // "static", "eager"
-  std::string torch;    // version
-  double seconds = 0;   // of the capture itself, imports and model building excluded
+  std::string model;              // "resnet18"
+  std::string source;             // "torchvision 0.28.0"
+  std::string tracer;             // "static", "eager"
+  std::string torch;              // version
+  double seconds = 0;             // of the capture itself, imports and model building excluded
   std::vector<SlowOp> slow_path;  // ops that ran a Python meta kernel or decomposition
   std::vector<Dependency> dependencies;
 };

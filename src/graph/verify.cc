@@ -122,7 +122,7 @@ class Verifier {
   void ops() {
     is_made_.resize(graph_.values.size());
     for (std::size_t i = 0; i < graph_.values.size(); ++i)
-      is_made_[i] = graph_.values[i].kind < ValueKind::kActivation;
+      is_made_[i] = graph_.values[i].kind < ValueKind::kActivation ? 1 : 0;
     for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
       const auto& op = graph_.ops[i];
       if (op.target >= graph_.targets.size()) fail("op {} has no target {}", i, op.target);

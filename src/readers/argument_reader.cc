@@ -75,7 +75,7 @@ Range ArgumentReader::optional_references(json::value list) {
 Range ArgumentReader::arguments(json::value object) {
   const auto begin = graph_.arguments.size();
   for (auto result : json::take(place_, object.get_object(), "an object")) {
-    auto field = json::take(place_, std::move(result), "an object that is closed");
+    auto field = json::take(place_, result, "an object that is closed");
     Argument argument;
     argument.name = argument_name(json::take(place_, field.unescaped_key(), "a key"));
     read(argument, field.value());

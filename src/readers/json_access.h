@@ -36,7 +36,7 @@ struct Place {
 
 // Each passes a parsing error on and says what it wanted.
 template <class T>
-T take(const Place& place, simdjson::simdjson_result<T>&& result, std::string_view expected) {
+T take(const Place& place, simdjson::simdjson_result<T> result, std::string_view expected) {
   T taken;
   if (const auto code = std::move(result).get(taken)) [[unlikely]]
     fail(place, code, expected);
@@ -65,7 +65,7 @@ double real(const Place& place, value item);
 
 template <class Visit>
 void each(const Place& place, array list, Visit visit) {
-  for (auto item : list) visit(take(place, std::move(item), "an array that is closed"));
+  for (auto item : list) visit(take(place, item, "an array that is closed"));
 }
 template <class Visit>
 void each(const Place& place, value list, Visit visit) {
@@ -106,7 +106,7 @@ void each_field(Place& place, object fields, const Keys<N>& keys, Visit visit) {
   std::size_t next = 0;
   for (auto result : fields) {
     place.key = {};
-    auto field = take(place, std::move(result), "an object that is closed");
+    auto field = take(place, result, "an object that is closed");
     const auto index = find_key(place, keys, field, next);
     place.key = keys.names[index];
     if ((seen >> index & 1) != 0) fail_repeated_key(place);
