@@ -4,7 +4,10 @@ target_include_directories(opscope_torch SYSTEM INTERFACE ${OPSCOPE_TORCH_INCLUD
 target_link_directories(opscope_torch INTERFACE ${OPSCOPE_TORCH_ROOT}/lib)
 target_link_libraries(opscope_torch INTERFACE c10 torch_cpu torch)
 
-opscope_library(opscope_engine torch)
+# Objects, not an archive: the linker would leave out files that only register kernels.
+file(GLOB engine_sources CONFIGURE_DEPENDS src/torch/*.cc)
+add_library(opscope_engine OBJECT ${engine_sources})
+target_link_libraries(opscope_engine PRIVATE opscope_warnings)
 target_link_libraries(opscope_engine PUBLIC opscope_core opscope_torch)
 target_precompile_headers(opscope_engine PRIVATE src/torch/torch_headers.h)
 

@@ -47,7 +47,7 @@ void AbstractTensorImpl::shallow_copy_from(const c10::intrusive_ptr<TensorImpl>&
 c10::Storage guarded_storage(std::size_t bytes) {
   auto impl = c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), bytes,
                                                     c10::DataPtr(nullptr, c10::Device(c10::kMeta)),
-                                                    /*allocator=*/nullptr, /*resizable=*/true);
+                                                    c10::GetAllocator(c10::kMeta), /*resizable=*/true);
   impl->release_data_and_set_meta_custom_data_ptr_error_msg_(kNoDataMessage);
   return c10::Storage(std::move(impl));
 }
