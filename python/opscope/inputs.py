@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -58,9 +59,9 @@ def as_shapes(input_shape: Any) -> list[tuple[int, ...]]:
     """One shape, (1, 3, 224, 224), or several, [(1, 128), (1, 128)]."""
     try:
         items = list(input_shape)
-        several = bool(items) and not isinstance(items[0], int)
-        shapes = [tuple(int(size) for size in shape) for shape in (items if several else [items])]
-    except (TypeError, ValueError):
+        several = bool(items) and not hasattr(items[0], "__index__")
+        shapes = [tuple(operator.index(size) for size in shape) for shape in (items if several else [items])]
+    except TypeError:
         raise error(
             f"{input_shape!r} is not a shape", "input_shape", "a shape is whole numbers: (1, 3, 224, 224)"
         ) from None
