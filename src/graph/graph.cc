@@ -5,15 +5,6 @@
 
 namespace opscope {
 
-StringId Graph::intern(std::string_view text) {
-  if (const auto found = string_ids_.find(text); found != string_ids_.end()) return found->second;
-  OPSCOPE_CHECK(strings_.size() < kNone);
-  const auto id = static_cast<StringId>(strings_.size());
-  strings_.emplace_back(text);
-  string_ids_.emplace(strings_.back(), id);
-  return id;
-}
-
 TargetId Graph::add_target(std::string_view name, std::string_view overload) {
   const Target target{intern(name), intern(overload)};
   const auto key = (static_cast<std::uint64_t>(target.name) << 32) | target.overload;

@@ -15,6 +15,7 @@
 #include "base/count.h"
 #include "base/error.h"
 #include "graph/dtype.h"
+#include "graph/string_pool.h"
 
 namespace opscope {
 
@@ -168,7 +169,7 @@ class Graph {
   std::vector<ValueId> value_refs;
   std::vector<Argument> arguments;
 
-  StringId intern(std::string_view text);
+  StringId intern(std::string_view text) { return strings_.intern(text); }
   std::string_view text(StringId id) const { return strings_[id]; }
   std::size_t string_count() const { return strings_.size(); }
 
@@ -205,12 +206,7 @@ class Graph {
     return range;
   }
 
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-  };
-  std::vector<std::string> strings_{""};
-  std::unordered_map<std::string, StringId, Hash, std::equal_to<>> string_ids_{{"", 0}};
+  StringPool strings_;
   std::unordered_map<std::uint64_t, TargetId> target_ids_;
 };
 

@@ -37,6 +37,7 @@ class CaptureReader {
     const simdjson::padded_string padded(text_);
     simdjson::ondemand::document document;
     if (const auto code = parser_.iterate(padded).get(document)) json::fail(place_, code, "a JSON object");
+    reserve();
     read_document(document);
     if (!at_end(document)) json::fail(place_, "there is more behind the end of the JSON");
     verify();
@@ -46,6 +47,14 @@ class CaptureReader {
  private:
   static bool at_end(simdjson::ondemand::document& document) {
     return document.current_location().error() == simdjson::OUT_OF_BOUNDS;
+  }
+
+  // About what a file of this size holds. Memory that is not used is never touched; more grows as ever.
+  void reserve() {
+    graph_.ops.reserve(text_.size() / 512);
+    graph_.values.reserve(text_.size() / 256);
+    graph_.arguments.reserve(text_.size() / 128);
+    graph_.dims.reserve(text_.size() / 64);
   }
 
   void read_document(simdjson::ondemand::document& document) {
