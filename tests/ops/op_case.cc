@@ -19,10 +19,10 @@ Graph graph_of(const OpCase& op_case) {
   };
   for (const CaseArgument& argument : op_case.arguments) {
     const auto add = [&](const auto& value) {
-      using Value = std::decay_t<decltype(value)>;
-      if constexpr (std::is_same_v<Value, T>) {
+      using Item = std::decay_t<decltype(value)>;
+      if constexpr (std::is_same_v<Item, T>) {
         arguments.emplace_back(argument.name, tensor(argument, value));
-      } else if constexpr (std::is_same_v<Value, Shapes>) {
+      } else if constexpr (std::is_same_v<Item, Shapes>) {
         tensors list;
         for (const TensorSpec& spec : value) list.push_back(builder.input(spec));
         arguments.emplace_back(argument.name, list);

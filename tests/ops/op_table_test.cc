@@ -138,7 +138,7 @@ class Nonsense {
   }
 
  private:
-  std::uint32_t below(std::uint32_t n) { return random_() % n; }
+  std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random_() % n); }
   // Empty, tiny and past what a count can hold.
   std::int64_t size() {
     static constexpr std::array<std::int64_t, 7> kSizes{0, 1, 2, 3, 4, 8, std::int64_t{1} << 40};
