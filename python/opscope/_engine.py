@@ -24,8 +24,8 @@ from opscope import custom_ops
 from opscope._load import native
 from opscope.errors import error, first_line
 
-_TORCH_FOLDER = str(Path(torch.__file__).parent)
-_OWN_FOLDER = str(Path(__file__).parent)
+_TORCH_FOLDER = str(Path(torch.__file__).parent) + "/"
+_OWN_FOLDER = str(Path(__file__).parent) + "/"
 
 
 def capture(

@@ -27,8 +27,8 @@ def register_op(
 ) -> None:
     """Says what a custom op costs: opscope.register_op("mylib::foo", macs=lambda x, w: x.numel() * w.shape[0]).
 
-    `flops` is arithmetic beside the MACs. What is left out is unknown, except bytes: by default every input
-    is read once and every output written once.
+    `flops` is all arithmetic, the MACs at two each included; left out, it is the MACs'. Bytes left out: every
+    input is read once and every output written once.
     """
     if "::" not in name:
         raise ValueError(f"register_op({name!r}): an op's name has its namespace in it, as in 'mylib::foo'")

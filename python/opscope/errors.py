@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from opscope._load import native
 
 Error = native.Error
+# What an error has unless it says otherwise, those raised in C++ included: no real run would get further.
+Error.where, Error.hint, Error.candidates = "", "", []
+Error.is_final, Error.needs_values = True, False
 
 
 def error(what: str, where: str = "", hint: str = "", candidates: Sequence[str] = ()) -> Exception:

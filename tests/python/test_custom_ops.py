@@ -38,14 +38,14 @@ def test_unknown_until_declared() -> None:
     result = opscope.profile(Mixer(), input_shape=(3, 8))
     assert result.coverage.unknown == 1
     assert result.coverage.unknown_ops == [{"op": "opscope_test::mix", "count": 1}]
-    assert [row.kind for row in result.diagnostics] == ["unknown_op"]
+    assert "unknown_op" in [row.kind for row in result.diagnostics]
 
 
 def test_declared_by_formula() -> None:
     opscope.register_op(
         "opscope_test::mix",
         macs=lambda x, w, gain: x.shape[0] * x.shape[1] * w.shape[1],
-        flops=lambda x, w, gain, outputs: outputs[0].numel(),
+        flops=lambda x, w, gain, outputs: 2 * x.shape[1] * outputs[0].numel() + outputs[0].numel(),
         bytes=1000,
     )
     result = opscope.profile(Mixer(), input_shape=(3, 8))
