@@ -31,8 +31,8 @@ struct Finding {
 };
 
 constexpr std::array kFindings{
-    Finding{"convolution", kConvolution, 0.7, kConvolutionAdvice},
-    Finding{"matmul, linear and attention", kMatrices, 0.5, kMatrixAdvice},
+    Finding{"convolution is", kConvolution, 0.7, kConvolutionAdvice},
+    Finding{"matmul, linear and attention are", kMatrices, 0.5, kMatrixAdvice},
 };
 
 Count flops_in(const Profile& profile, std::span<const Category> categories) {
@@ -50,7 +50,7 @@ void advise(Profile& profile) {
   for (const Finding& finding : kFindings) {
     const Count flops = flops_in(profile, finding.categories);
     if (!all || static_cast<double>(flops) <= finding.above * static_cast<double>(all)) continue;
-    std::string text = std::string(finding.label) + " is " + format_percent(flops, all) + " of FLOPs";
+    std::string text = std::string(finding.label) + " " + format_percent(flops, all) + " of FLOPs";
     profile.advice.push_back({std::move(text), {finding.suggestions.begin(), finding.suggestions.end()}});
   }
 }

@@ -86,6 +86,7 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
   app.add_option("--input-shape", flags.input_shape, "1 3 224 224 or 1,3,224,224; repeat it for each input")
       ->type_name("SIZES")
       ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--batch", flags.batch, "Batch size of the model's own input shape")->type_name("N");
   app.add_option("--dtype", flags.dtype, "Weights and inputs in this type: float16, bfloat16, ...")

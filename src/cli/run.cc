@@ -45,10 +45,18 @@ void set_up(CLI::App& app, const Command& command) {
   app.allow_extras();
 }
 
+// A positional is named by what it is; CLI11 would add "TEXT".
+Action define(const Command& command, CLI::App& app) {
+  Action action = command.define(app);
+  for (CLI::Option* option : app.get_options([](const CLI::Option* o) { return o->get_positional(); }))
+    option->type_name("");
+  return action;
+}
+
 std::string command_help(const Command& command) {
   CLI::App app;
   set_up(app, command);
-  command.define(app);
+  define(command, app);
   return app.help();
 }
 
@@ -79,7 +87,7 @@ const Command& command_called(const std::string& name) {
 int run_command(const Command& command, Arguments arguments) {
   CLI::App app;
   set_up(app, command);
-  const Action action = command.define(app);
+  const Action action = define(command, app);
   // CLI11 takes the arguments from the back.
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {

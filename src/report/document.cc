@@ -87,7 +87,8 @@ Document make_document(const Profile& profile, const TextOptions& options) {
   document.sections.push_back(summary_section(profile));
   if (!options.sections_000) document.sections.push_back(breakdown_section(profile, options));
   document.sections.push_back(bottleneck_section(profile));
-  if (!options.sections_000) document.sections.push_back(top_layers_section(profile, options));
+  if (!options.sections_000 && (options.top > 0 || options.verbose))
+    document.sections.push_back(top_layers_section(profile, options));
   return document;
 }
 

@@ -24,7 +24,8 @@ struct Cell {
 struct Column {
   std::string title{};
   Align align = Align::kRight;
-  int min_width = 0;  // where positive, the column may be cut down to it
+  int min_width = 0;      // where positive, the column may be cut down to it
+  bool optional = false;  // left out where cutting is not enough
 };
 
 struct Table {

@@ -56,8 +56,7 @@ Table table_of(const Listing& listing) {
   Table table;
   for (std::size_t c = 0; c < listing.keys.size(); ++c) {
     const bool number = !listing.rows.empty() && std::holds_alternative<Count>(listing.rows.front()[c]);
-    table.columns.push_back(
-        {title_of(listing.keys[c]), number ? Align::kRight : Align::kLeft, number ? 0 : 12});
+    table.columns.push_back({title_of(listing.keys[c]), number ? Align::kRight : Align::kLeft});
   }
   for (const auto& row : listing.rows) {
     auto& cells = table.rows.emplace_back();

@@ -10,7 +10,7 @@
 namespace opscope {
 namespace {
 
-constexpr int kGap = 2;
+constexpr int kWideGap = 3, kGap = 2;
 constexpr int kBarWidth = 20;
 
 int width_of(const Cell& cell) {
@@ -25,9 +25,11 @@ std::vector<int> natural_widths(const Table& table) {
   return widths;
 }
 
-int total_width(const std::vector<int>& widths) {
-  int total = -kGap;
-  for (const int width : widths) total += width + kGap;
+// Of the columns that are shown.
+int total_width(const std::vector<int>& widths, int gap = kGap) {
+  int total = -gap;
+  for (const int width : widths)
+    if (width > 0) total += width + gap;
   return total;
 }
 
@@ -35,12 +37,23 @@ bool is_bar(const Table& table, std::size_t column) {
   return !table.rows.empty() && table.rows.front()[column].bar >= 0;
 }
 
-// Bars go first, then the widest of the columns that may shrink gives a column at a time.
+// How far the columns can be cut.
+int least_width(const Table& table, const std::vector<int>& widths) {
+  std::vector<int> least = widths;
+  for (std::size_t c = 0; c < least.size(); ++c)
+    if (table.columns[c].min_width > 0) least[c] = std::min(least[c], table.columns[c].min_width);
+  return total_width(least);
+}
+
+// Bars give way first, then the columns that a reader can do without, the last of them first; then the widest
+// of those that may be cut gives a column at a time.
 std::vector<int> fit(const Table& table, int width) {
   std::vector<int> widths = natural_widths(table);
   for (std::size_t c = 0; c < widths.size(); ++c)
     if (is_bar(table, c))
       widths[c] = std::clamp(widths[c] - std::max(0, total_width(widths) - width), 0, kBarWidth);
+  for (std::size_t c = widths.size(); c-- > 0 && least_width(table, widths) > width;)
+    if (table.columns[c].optional) widths[c] = 0;
   while (total_width(widths) > width) {
     std::size_t widest = widths.size();
     for (std::size_t c = 0; c < widths.size(); ++c) {
@@ -91,9 +104,10 @@ std::string paint(std::string_view text, Style style, bool color) {
 }
 
 std::string render_table(const Table& table, int width, bool color) {
+  const bool roomy = total_width(natural_widths(table), kWideGap) <= width;
   const std::vector<int> widths = fit(table, width);
   std::string out;
-  const std::string gap(kGap, ' ');
+  const std::string gap(static_cast<std::size_t>(roomy ? kWideGap : kGap), ' ');
   const auto add = [&](const auto& row, auto&& to_cell) {
     for (std::size_t c = 0; c < widths.size(); ++c) {
       if (widths[c] == 0) continue;

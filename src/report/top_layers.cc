@@ -76,10 +76,18 @@ Section top_layers_section(const Profile& profile, const TextOptions& options) {
       (shown == all ? "All " + std::to_string(all) + " layers by "
                     : "Top " + std::to_string(shown) + " of " + std::to_string(all) + " layers by ") +
       std::string(title(options.sort));
-  Section section{heading, {{{heading, Align::kLeft, 24}, {"Type", Align::kLeft, 10}, {"Params"}}, {}}, {}};
+  Section section{heading,
+                  {{{heading, Align::kLeft, std::max(24, display_width(heading))},
+                    {"Type", Align::kLeft, 10},
+                    {"Params"}},
+                   {}},
+                  {}};
   auto& columns = section.table.columns;
   if (options.show_shapes) columns.push_back({"Output", Align::kLeft, 10});
-  for (const char* name : {"MACs", "FLOPs", "% FLOPs", "Memory", "AI"}) columns.push_back({name});
+  columns.push_back({.title = "MACs", .optional = true});
+  columns.push_back({"FLOPs"});
+  columns.push_back({.title = "% FLOPs", .optional = true});
+  for (const char* name : {"Memory", "AI"}) columns.push_back({name});
   columns.push_back({"Bound", Align::kLeft});
   const auto order = ranking(profile, options.sort);
   for (std::size_t i = 0; i < shown; ++i)

@@ -253,6 +253,8 @@ Section tree_section(const Profile& profile, const TextOptions& options) {
   for (const Line& line : tree.lines())
     if (line.depth <= depth)
       section.table.rows.push_back(cells(profile, options, line, guides.next(line), own_types));
+  // However deep the tree lines go, some of the name stays.
+  section.table.columns[0].min_width = std::max(24, 3 * static_cast<int>(depth) + 12);
   if (depth < deepest)
     section.remarks.push_back(std::to_string(tree.lines().size() - section.table.rows.size()) +
                               " rows below are not shown: --depth " + std::to_string(deepest) + " shows all");

@@ -1,0 +1,311 @@
+"""The program as a user runs it: `cli_test.py OPSCOPE MAKE_CAPTURES [--refresh] [unittest arguments]`.
+
+Goldens (cases.txt, golden/) need neither torch nor a Python package; fake_python.py stands in for the capture.
+"""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+OPSCOPE, MAKE_CAPTURES = (str(Path(path).resolve()) for path in sys.argv[1:3])
+REFRESH = "--refresh" in sys.argv
+FAKE_PYTHON = str(HERE / "fake_python.py")
+
+
+class Program(unittest.TestCase):
+    """A temporary folder with captures, and an environment that leads nowhere else."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls._folder = tempfile.TemporaryDirectory()
+        cls.folder = Path(cls._folder.name)
+        cls.captures = cls.folder / "captures"
+        cls.captures.mkdir()
+        subprocess.run([MAKE_CAPTURES, str(cls.captures)], check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls._folder.cleanup()
+
+    def setUp(self):
+        self.work = Path(tempfile.mkdtemp(dir=self.folder))
+        self.temp = self.work / "tmp"
+        self.temp.mkdir()
+        self.log = self.work / "requests"
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.work),
+            "TMPDIR": str(self.temp),
+            "OPSCOPE_PYTHON": FAKE_PYTHON,
+            "OPSCOPE_CACHE_DIR": str(self.work / "cache"),
+            "FAKE_LOG": str(self.log),
+            "FAKE_CAPTURE": str(self.captures / "resnet18.json"),
+        }
+
+    def start(self, *arguments, **environment):
+        return subprocess.Popen(
+            [OPSCOPE, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.work,
+            env={**self.environment, **environment},
+        )
+
+    def run_program(self, *arguments, **environment):
+        process = self.start(*arguments, **environment)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(list(self.temp.iterdir()), [], "temporary files left behind")
+        return process.returncode, out, err
+
+    def requests(self):
+        return [json.loads(line) for line in self.log.read_text().splitlines()] if self.log.exists() else []
+
+    def assert_failed(self, result, *parts):
+        code, out, err = result
+        self.assertEqual((code, out), (2, ""), err)
+        self.assertTrue(err.startswith("opscope: "), err)
+        self.assertNotIn("Traceback", err)
+        for part in parts:
+            self.assertIn(part, err)
+
+
+class Goldens(Program):
+    def test_cases(self):
+        for line in (HERE / "cases.txt").read_text().splitlines():
+            if not line or line.startswith("#"):
+                continue
+            name, code, *arguments = shlex.split(line)
+            with self.subTest(name):
+                self.check(name, int(code), [text.replace("$C", str(self.captures)) for text in arguments])
+
+    def check(self, name, expected_code, arguments):
+        code, out, err = self.run_program(*arguments)
+        text = f"{out}--- stderr, exit code {code}\n{err}".replace(str(self.captures), "$C")
+        golden = HERE / "golden" / f"{name}.txt"
+        if REFRESH:
+            golden.write_text(text)
+        self.assertEqual(code, expected_code, text)
+        if code == 2:
+            self.assertEqual(out, "")
+        self.maxDiff = None
+        self.assertEqual(text, golden.read_text())
+
+    def test_every_golden_has_a_case(self):
+        lines = (HERE / "cases.txt").read_text().splitlines()
+        names = {line.split()[0] for line in lines if line and not line.startswith("#")}
+        self.assertEqual(names, {path.stem for path in (HERE / "golden").iterdir()})
+
+
+class Formats(Program):
+    def profile(self, extension, *arguments):
+        path = self.work / f"out.{extension}"
+        code, out, err = self.run_program(
+            "profile", str(self.captures / "resnet18.json"), "--output", str(path), *arguments
+        )
+        self.assertEqual((code, out, err), (0, "", ""))
+        return path.read_text()
+
+    def test_all_views_have_the_same_total(self):
+        profile = json.loads(self.profile("json"))
+        for key in ("macs", "flops", "input_bytes", "output_bytes", "weight_bytes", "memory_bytes"):
+            total = profile["totals"][key]
+            for view in ("layers", "ops", "types"):
+                self.assertEqual(sum(row[key] for row in profile[view]), total, (key, view))
+            self.assertEqual(profile["modules"][0][key], total)
+            rows = [line.split(",") for line in self.profile("csv").splitlines()]
+            column = rows[0].index(key)
+            self.assertEqual(sum(int(row[column]) for row in rows[1:]), total)
+        self.assertEqual(profile["total_flops"], profile["totals"]["flops"])
+        self.assertEqual(profile["total_memory"], profile["totals"]["memory_bytes"])
+        self.assertEqual(profile["layers"][0]["memory"], profile["layers"][0]["memory_bytes"])
+
+    def test_two_runs_give_the_same_bytes(self):
+        for extension in ("json", "csv", "md", "txt", "html"):
+            self.assertEqual(self.profile(extension), self.profile(extension))
+
+    def test_foreign_locale(self):
+        self.assertEqual(self.profile("json"), self.run_program(
+            "profile", str(self.captures / "resnet18.json"), "--format", "json", LC_ALL="de_DE.UTF-8")[1])
+
+    def test_full_disk(self):
+        path = str(self.captures / "resnet18.json")
+        self.assert_failed(self.run_program("profile", path, "--output", "/dev/full", "--format", "json"), "/dev/full")
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([OPSCOPE, "profile", path], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("stdout", done.stderr)
+
+    def test_capture_round_trip(self):
+        saved = self.work / "saved.json"
+        source = str(self.captures / "resnet18.json")
+        self.assertEqual(self.run_program("capture", source, "-o", str(saved))[0], 0)
+        self.assertEqual(saved.read_text(), Path(source).read_text())
+
+    def test_ops_lists_the_table(self):
+        code, out, _ = self.run_program("ops", "aten::conv*d", "--format", "csv")
+        self.assertEqual(code, 0)
+        self.assertIn("aten::conv2d,", out)
+
+    def test_completions_parse(self):
+        for shell in ("bash", "zsh", "fish"):
+            code, out, _ = self.run_program("completion", shell)
+            self.assertEqual(code, 0)
+            self.assertIn("input-shape", out)
+        bash = self.run_program("completion", "bash")[1]
+        self.assertEqual(subprocess.run(["bash", "-n"], input=bash, text=True).returncode, 0)
+
+
+class Python(Program):
+    def test_request(self):
+        code, out, err = self.run_program(
+            "profile", "--input-shape", "2", "3", "64", "64", "resnet18", "--dtype", "half", "--batch", "2"
+        )
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("69 ops, all exact", out)
+        (request,) = self.requests()
+        self.assertTrue(request.pop("output"))
+        self.assertEqual(
+            request,
+            {"command": "capture", "model": "resnet18", "input_shape": [[2, 3, 64, 64]], "batch": 2,
+             "dtype": "float16", "device": None, "tracer": "auto", "registry": None, "source_lines": False},
+        )
+
+    def test_shape_spellings(self):
+        for spelling in (["1,3,8,8"], ["1x3x8x8"], ["1", "3", "8", "8"]):
+            self.run_program("profile", "resnet18", "--no-cache", "--input-shape", *spelling)
+        self.assertEqual([request["input_shape"] for request in self.requests()], [[[1, 3, 8, 8]]] * 3)
+        self.run_program("profile", "m", "--input-shape", "1", "2", "--input-shape", "3", "4")
+        self.assertEqual(self.requests()[-1]["input_shape"], [[1, 2], [3, 4]])
+
+    def test_default_model_is_said(self):
+        code, out, _ = self.run_program("profile")
+        self.assertEqual(code, 0)
+        self.assertIn("no model given, so this is resnet18 at 1 3 224 224", out)
+        self.assertEqual(self.requests()[0]["input_shape"], [[1, 3, 224, 224]])
+
+    def test_cached_until_a_dependency_changes(self):
+        watched = self.work / "watched.py"
+        watched.write_text("one")
+        for text, runs in (("one", 1), ("one", 1), ("two, longer", 2), ("two, longer", 2)):
+            if watched.read_text() != text:
+                watched.write_text(text)
+            self.assertEqual(self.run_program("profile", "resnet18", FAKE_DEPENDENCY=str(watched))[0], 0)
+            self.assertEqual(len(self.requests()), runs)
+        watched.unlink()
+        self.run_program("profile", "resnet18", "--no-cache")
+        self.assertEqual(len(self.requests()), 3)
+
+    def test_key_has_the_inputs(self):
+        for arguments in ([], ["--batch", "2"], ["--dtype", "bf16"], ["--tracer", "static"], ["--input-shape", "1,2"]):
+            self.run_program("profile", "resnet18", *arguments)
+        self.assertEqual(len(self.requests()), 5)
+        self.run_program("profile", "resnet18", "--convention", "torch", "--ridge", "3")
+        self.assertEqual(len(self.requests()), 5)
+
+    def test_what_is_not_cacheable_is_not_cached(self):
+        for _ in range(2):
+            self.assertEqual(self.run_program("profile", "file.py:build", FAKE_MODE="uncacheable")[0], 0)
+        self.assertEqual(len(self.requests()), 2)
+        self.assertFalse((self.work / "cache").exists() and list((self.work / "cache").iterdir()))
+
+    def test_corrupt_cache_is_none(self):
+        self.run_program("profile", "resnet18")
+        (entry,) = (self.work / "cache").iterdir()
+        entry.write_text(entry.read_text()[:5000])
+        code, _, err = self.run_program("profile", "resnet18")
+        self.assertEqual((code, err, len(self.requests())), (0, "", 2))
+        self.assertEqual(self.run_program("profile", "resnet18")[0], 0)
+        self.assertEqual(len(self.requests()), 2)
+
+    def test_unwritable_cache_is_none(self):
+        (self.work / "file").write_text("")
+        nowhere = str(self.work / "file" / "cache")
+        self.assertEqual(self.run_program("profile", "resnet18", OPSCOPE_CACHE_DIR=nowhere)[::2], (0, ""))
+        code, _, err = self.run_program("profile", "resnet18", "--verbose", OPSCOPE_CACHE_DIR=nowhere)
+        self.assertEqual(code, 0)
+        self.assertIn("going on without the cache", err)
+
+    def test_capture_has_no_dependencies(self):
+        watched = self.work / "watched.py"
+        watched.write_text("one")
+        _, out, _ = self.run_program("capture", "resnet18", FAKE_DEPENDENCY=str(watched))
+        self.assertEqual(json.loads(out)["capture"]["dependencies"], [])
+
+    def test_unknown_model(self):
+        result = self.run_program("profile", "resnet81", FAKE_MODE="error")
+        self.assert_failed(result, "no model called 'resnet81'", "did you mean resnet18", "opscope list")
+        code, _, err = self.run_program("profile", "resnet81", "--debug", FAKE_MODE="error")
+        self.assertEqual(code, 2)
+        self.assertIn("Traceback: deep inside", err)
+        self.assertIn("a library's chatter", err)
+
+    def test_crash(self):
+        result = self.run_program("profile", "resnet18", FAKE_MODE="crash")
+        self.assert_failed(result, "signal 11", "while importing torch", "fourth")
+        self.assertNotIn("first", result[2])
+
+    def test_silence(self):
+        self.assert_failed(self.run_program("profile", "resnet18", FAKE_MODE="silent"), "exit code 0")
+
+    def test_half_a_capture(self):
+        self.assert_failed(self.run_program("profile", "resnet18", FAKE_MODE="half"), "capture of resnet18")
+
+    def test_no_package(self):
+        result = self.run_program("profile", "resnet18", FAKE_MODE="no_package")
+        self.assert_failed(result, "not installed", "OPSCOPE_PYTHON")
+
+    def test_no_python(self):
+        result = self.run_program("profile", "resnet18", OPSCOPE_PYTHON="/no/such/python")
+        self.assert_failed(result, "/no/such/python", "OPSCOPE_PYTHON")
+        self.assert_failed(self.run_program("profile", "resnet18", OPSCOPE_PYTHON="", PATH="/nowhere"), "no Python")
+
+    def test_output_is_checked_first(self):
+        self.assert_failed(self.run_program("profile", "resnet18", "-o", "no/such/folder/a.json"))
+        self.assert_failed(self.run_program("profile", "resnet18", "-o", "a.xlsx"))
+        self.assertEqual(self.requests(), [])
+
+    def test_interrupt(self):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            self.log.unlink(missing_ok=True)
+            process = self.start("profile", "resnet18", FAKE_MODE="sleep")
+            deadline = time.monotonic() + 30
+            while not self.log.exists() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            process.send_signal(number)
+            out, _ = process.communicate(timeout=30)
+            self.assertEqual((process.returncode, out), (code, ""))
+            self.assertEqual(list(self.temp.iterdir()), [])
+
+    def test_list(self):
+        code, out, _ = self.run_program("list", "resnet", "--format", "csv")
+        self.assertEqual((code, out), (0, "name,source\nresnet18,torchvision\nresnet34,torchvision\n"))
+        self.assertEqual(self.run_program("profile", "--list", "vgg*", "--format", "csv")[1].count("\n"), 2)
+        self.assertEqual(len(self.requests()), 1)
+        self.assert_failed(self.run_program("list", "resent18"), "did you mean resnet18")
+
+    def test_list_only_cached_asks_nobody(self):
+        self.assertEqual(self.run_program("list", "--only-cached")[:2], (0, ""))
+        self.assertEqual(self.requests(), [])
+
+    def test_registry(self):
+        registry = self.work / "models.py"
+        registry.write_text("")
+        self.run_program("profile", "mine", "--registry", "models.py")
+        self.assertEqual(self.requests()[0]["registry"], str(registry))
+        self.run_program("profile", "mine2", OPSCOPE_REGISTRY=str(registry))
+        self.assertEqual(self.requests()[1]["registry"], str(registry))
+        self.assert_failed(self.run_program("profile", "mine", "--registry", "none.py"), "none.py")
+
+
+if __name__ == "__main__":
+    os.chmod(FAKE_PYTHON, 0o755)
+    unittest.main(argv=[sys.argv[0], *(text for text in sys.argv[3:] if text != "--refresh")])

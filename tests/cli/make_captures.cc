@@ -1,0 +1,21 @@
+// Writes the captures that the tests of the program read into the folder given.
+#include <string>
+
+#include "analyse/small_models.h"
+#include "base/files.h"
+#include "graph/writer.h"
+
+int main(int argc, char** argv) {
+  using namespace opscope;
+  if (argc != 2) return 2;
+  const std::string folder = std::string(argv[1]) + "/";
+  write_file(folder + "resnet18.json", write_json(test::ResNet18::make()));
+  write_file(folder + "unknown.json", write_json(test::shared_and_unknown()));
+  Graph newer = test::shared_and_unknown();
+  std::string text = write_json(newer);
+  const std::string key = "\"schema_version\": ";
+  text.replace(text.find(key) + key.size(), 1, "99");
+  write_file(folder + "newer.json", text);
+  write_file(folder + "broken.json", write_json(newer).substr(0, 2000));
+  write_file(folder + "text.json", "these are not the captures you are looking for\n");
+}

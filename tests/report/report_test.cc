@@ -1,0 +1,169 @@
+// Reports: every format carries the same totals, fits its width, and survives hostile names.
+#include "report/report.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "analyse/small_models.h"
+#include "base/text.h"
+#include "graph/random_graph.h"
+
+namespace opscope {
+namespace {
+
+using test::RandomGraph;
+using test::ResNet18;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+TEST(Text, FitsEveryWidth) {
+  const Graph graph = ResNet18::make();
+  const Profile profile = make_profile(graph);
+  for (const int width : {80, 100, 120, 160}) {
+    for (const bool shapes : {false, true}) {
+      TextOptions options;
+      options.width = width;
+      options.show_shapes = shapes;
+      for (const auto& line : lines_of(to_text(profile, options)))
+        EXPECT_LE(display_width(line), width) << line;
+    }
+  }
+}
+
+TEST(Text, SaysWhatMatters) {
+  const Graph graph = ResNet18::make();
+  const std::string text = to_text(make_profile(graph));
+  for (const char* part : {"resnet18", "torchvision 0.28.0", "x: 1x3x224x224 float32",
+                           "static capture 1.4 ms", "69 ops, all exact", "11.69M", "1.81G", "0..1 x2",
+                           "Top 10 of 69 layers by FLOPs", "compute-bound", "convolution is 99"})
+    EXPECT_TRUE(has(text, part)) << part << "\n" << text;
+  EXPECT_FALSE(has(text, "\x1b["));
+}
+
+TEST(Text, UnknownOpsAreInTheFirstLines) {
+  const Graph graph = test::shared_and_unknown();
+  const auto lines = lines_of(to_text(make_profile(graph)));
+  EXPECT_TRUE(has(lines[0] + lines[1], "3 of 7 ops unknown: mylib::foo x3")) << lines[0] << lines[1];
+  EXPECT_TRUE(has(to_text(make_profile(graph)), "opscope.register_op(\"mylib::foo\""));
+}
+
+TEST(Text, DepthAndFold) {
+  const Graph graph = ResNet18::make();
+  const Profile profile = make_profile(graph);
+  TextOptions options;
+  options.depth = 1;
+  EXPECT_FALSE(has(to_text(profile, options), "0..1 x2"));
+  options.depth = 9;
+  EXPECT_TRUE(has(to_text(profile, options), "│  └─ 0..1 x2"));
+  EXPECT_TRUE(has(to_text(profile, options), "(own ops)"));
+  options.fold = false;
+  EXPECT_FALSE(has(to_text(profile, options), "0..1 x2"));
+}
+
+TEST(Text, ColourOnlyWhenAsked) {
+  const Graph graph = ResNet18::make();
+  TextOptions options;
+  options.color = true;
+  std::string text = to_text(make_profile(graph), options);
+  EXPECT_TRUE(has(text, "\x1b[1m"));
+  for (auto at = text.find("\x1b["); at != std::string::npos; at = text.find("\x1b["))
+    text.erase(at, text.find('m', at) - at + 1);
+  EXPECT_EQ(text, to_text(make_profile(graph)));
+}
+
+TEST(Text, ThreeSections) {
+  const Graph graph = ResNet18::make();
+  TextOptions options;
+  options.sections_000 = true;
+  const std::string text = to_text(make_profile(graph), options);
+  EXPECT_TRUE(has(text, "Summary"));
+  EXPECT_FALSE(has(text, "Operations"));
+  EXPECT_FALSE(has(text, "Top 10"));
+}
+
+TEST(Csv, OneRowPerLayerAndTheTotals) {
+  const Graph graph = ResNet18::make();
+  const Profile profile = make_profile(graph);
+  const auto lines = lines_of(to_csv(profile));
+  ASSERT_EQ(lines.size(), 1 + profile.layers.size());
+  std::uint64_t flops = 0;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    std::istringstream row(lines[i]);
+    std::string field;
+    for (int c = 0; c < 10; ++c) std::getline(row, field, ',');  // flops is the tenth
+    flops += std::stoull(field);
+  }
+  EXPECT_EQ(Count{flops}, profile.totals.flops);
+}
+
+TEST(Csv, Quotes) {
+  GraphBuilder b("net", "Net");
+  auto x = b.input({4});
+  {
+    const auto call = b.call("a,\"b\"", "ReLU");
+    x = b.op("aten::relu", {{"self", x}}, {{4}});
+  }
+  const Graph graph = b.finish({x});
+  EXPECT_TRUE(has(to_csv(make_profile(graph)), "\n\"a,\"\"b\"\"\",relu,"));
+}
+
+TEST(Json, HasTheOldKeysAndTheTotals) {
+  const Graph graph = ResNet18::make();
+  const Profile profile = make_profile(graph);
+  const std::string json = to_json(profile);
+  const std::string flops = std::to_string(profile.totals.flops.value());
+  EXPECT_TRUE(has(json, "\"total_flops\": " + flops)) << json.substr(0, 600);
+  for (const char* key : {"schema_version", "model", "total_memory", "totals", "inputs", "capture",
+                          "coverage", "unknown_ops", "slow_path_ops", "modules", "layers", "ops",
+                          "diagnostics", "bottleneck", "arithmetic_intensity", "memory"})
+    EXPECT_TRUE(has(json, "\"" + std::string(key) + "\":")) << key;
+}
+
+TEST(Html, EscapesNames) {
+  GraphBuilder b("<script>alert(1)</script>", "Net");
+  auto x = b.input({4}, "a&b");
+  x = b.op("aten::relu", {{"self", x}}, {{4}});
+  const Graph graph = b.finish({x});
+  const std::string html = to_html(make_profile(graph));
+  EXPECT_FALSE(has(html, "<script>"));
+  EXPECT_TRUE(has(html, "&lt;script&gt;"));
+  EXPECT_TRUE(has(html, "a&amp;b"));
+}
+
+TEST(Markdown, EscapesBars) {
+  GraphBuilder b("a|b", "Net");
+  auto x = b.input({4});
+  x = b.op("aten::relu", {{"self", x}}, {{4}});
+  const Graph graph = b.finish({x});
+  EXPECT_TRUE(has(to_markdown(make_profile(graph)), "# a\\|b\n"));
+}
+
+TEST(Formats, AreDeterministicOnAnyGraph) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    const Graph graph = RandomGraph(seed).make(80);
+    const Profile profile = make_profile(graph), again = make_profile(graph);
+    for (const Format format : {Format::kText, Format::kJson, Format::kCsv, Format::kMarkdown, Format::kHtml})
+      EXPECT_EQ(to_format(profile, format), to_format(again, format));
+  }
+}
+
+TEST(Formats, ByNameAndExtension) {
+  EXPECT_EQ(format_from_extension("out/a.JSON"), Format::kJson);
+  EXPECT_EQ(format_from_name("md"), Format::kMarkdown);
+  EXPECT_THROW(format_from_extension("out.d/a"), Error);
+  EXPECT_THROW(format_from_extension("a.xlsx"), Error);
+  EXPECT_THROW(format_from_name("xml"), Error);
+  EXPECT_EQ(sort_from_name("mem"), Sort::kMemoryBytes);
+  EXPECT_THROW(sort_from_name("speed"), Error);
+}
+
+}  // namespace
+}  // namespace opscope
