@@ -1,7 +1,7 @@
 // The families merged into one index, and the names of the table's enums.
 #include <algorithm>
 #include <array>
-#include <iterator>
+#include <unordered_map>
 
 #include "ops/families.h"
 #include "ops/op_rule.h"
@@ -30,11 +30,15 @@ std::vector<const OpRule*> merge_families() {
   return rules;
 }
 
+// By hash: names share long prefixes, so that a binary search compares too many characters.
 const OpRule* find_exact(std::string_view op_name) {
-  const auto rules = all_rules();
-  const auto found = std::lower_bound(rules.begin(), rules.end(), op_name,
-                                      [](const OpRule* rule, std::string_view n) { return rule->name < n; });
-  return found != rules.end() && (*found)->name == op_name ? *found : nullptr;
+  static const std::unordered_map<std::string_view, const OpRule*> kByName = [] {
+    std::unordered_map<std::string_view, const OpRule*> index;
+    for (const OpRule* rule : all_rules()) index.emplace(rule->name, rule);
+    return index;
+  }();
+  const auto found = kByName.find(op_name);
+  return found != kByName.end() ? found->second : nullptr;
 }
 
 constexpr std::array<std::string_view, 23> kCategoryNames{
