@@ -31,18 +31,9 @@ std::vector<ModuleRow> tree_order(const Graph& graph) {
 
 // Each value is counted once in a row, however many of the row's modules own it. A value with one owner is
 // added there and summed up the tree with the rest; a tied one climbs from each owner until it meets itself.
-std::vector<Parameters> parameters_by_module(const Graph& graph) {
-  std::vector<std::uint32_t> owners(graph.values.size(), 0);
-  for (const Owned& owned : graph.owned) ++owners[owned.value];
-
-  std::vector<Parameters> sums(graph.modules.size());
-  for (const Owned& owned : graph.owned)
-    if (owners[owned.value] == 1) sums[owned.module] += parameters_of(graph, graph.values[owned.value]);
-  for (std::size_t m = sums.size(); m-- > 1;) sums[graph.modules[m].parent] += sums[m];
-
-  std::vector<Owned> tied;
-  for (const Owned& owned : graph.owned)
-    if (owners[owned.value] > 1) tied.push_back(owned);
+void add_tied_parameters(const Graph& graph, std::vector<Owned> tied,
+                         const std::vector<std::uint32_t>& row_of, std::vector<ModuleRow>& rows) {
+  if (tied.empty()) return;
   std::ranges::stable_sort(tied, {}, &Owned::value);
   std::vector<ValueId> last_counted(graph.modules.size(), kNone);
   for (const Owned& owned : tied) {
@@ -50,20 +41,34 @@ std::vector<Parameters> parameters_by_module(const Graph& graph) {
     for (ModuleId m = owned.module; m != kNone && last_counted[m] != owned.value;
          m = graph.modules[m].parent) {
       last_counted[m] = owned.value;
-      sums[m] += own;
+      rows[row_of[m]].parameters += own;
     }
   }
-  return sums;
 }
 
-std::vector<Metrics> own_metrics(const Graph& graph, const std::vector<OpCost>& costs) {
-  std::vector<Metrics> sums(graph.modules.size());
-  for (std::size_t i = 0; i < costs.size(); ++i) sums[graph.scopes[graph.ops[i].scope].module] += costs[i];
-  return sums;
+std::vector<Owned> add_untied_parameters(const Graph& graph, const std::vector<std::uint32_t>& row_of,
+                                         std::vector<ModuleRow>& rows) {
+  std::vector<std::uint8_t> owners(graph.values.size(), 0);  // 2 is "several"
+  for (const Owned& owned : graph.owned)
+    if (owners[owned.value] < 2) ++owners[owned.value];
+  std::vector<Owned> tied;
+  for (const Owned& owned : graph.owned) {
+    if (owners[owned.value] == 1)
+      rows[row_of[owned.module]].parameters += parameters_of(graph, graph.values[owned.value]);
+    else
+      tied.push_back(owned);
+  }
+  return tied;
 }
 
-void add_to_parents(const Graph& graph, std::vector<Metrics>& sums) {
-  for (std::size_t m = sums.size(); m-- > 1;) sums[graph.modules[m].parent] += sums[m];
+// Children come after their parent, so one pass from the back carries everything to the root.
+void add_to_parents(const Graph& graph, const std::vector<std::uint32_t>& row_of,
+                    std::vector<ModuleRow>& rows) {
+  for (std::size_t r = rows.size(); r-- > 1;) {
+    ModuleRow& parent = rows[row_of[graph.modules[rows[r].module].parent]];
+    parent.metrics += rows[r].metrics;
+    parent.parameters += rows[r].parameters;
+  }
 }
 
 // The last value made during each scope, its child scopes included.
@@ -100,26 +105,29 @@ Parameters& operator+=(Parameters& sum, const Parameters& other) {
   return sum;
 }
 
+std::vector<Metrics> own_metrics(const Profile& profile) {
+  const Graph& graph = *profile.graph;
+  std::vector<Metrics> sums(graph.modules.size());
+  for (std::size_t i = 0; i < graph.ops.size(); ++i)
+    sums[graph.scopes[graph.ops[i].scope].module] += profile.costs[i];
+  return sums;
+}
+
 void roll_up_modules(const Graph& graph, Profile& profile) {
-  const auto parameters = parameters_by_module(graph);
-  const auto own = own_metrics(graph, profile.costs);
-  auto metrics = own;
-  add_to_parents(graph, metrics);
+  std::vector<ModuleRow> rows = tree_order(graph);
+  std::vector<std::uint32_t> row_of(rows.size());
+  for (std::uint32_t r = 0; r < rows.size(); ++r) row_of[rows[r].module] = r;
+  for (std::size_t i = 0; i < graph.ops.size(); ++i)
+    rows[row_of[graph.scopes[graph.ops[i].scope].module]].metrics += profile.costs[i];
+  auto tied = add_untied_parameters(graph, row_of, rows);
+  add_to_parents(graph, row_of, rows);
+  add_tied_parameters(graph, std::move(tied), row_of, rows);
   const auto outputs = outputs_by_scope(graph);
-  std::vector<std::uint32_t> calls(graph.modules.size(), 0);
-  std::vector<ValueId> first_output(graph.modules.size(), kNone);
   for (std::size_t s = 0; s < graph.scopes.size(); ++s) {
-    const ModuleId module = graph.scopes[s].module;
-    if (calls[module]++ == 0) first_output[module] = outputs[s];
+    ModuleRow& row = rows[row_of[graph.scopes[s].module]];
+    if (row.calls++ == 0) row.output = outputs[s];
   }
-  profile.modules = tree_order(graph);
-  for (ModuleRow& row : profile.modules) {
-    row.calls = calls[row.module];
-    row.parameters = parameters[row.module];
-    row.metrics = metrics[row.module];
-    row.own = own[row.module];
-    row.output = first_output[row.module];
-  }
+  profile.modules = std::move(rows);
 }
 
 }  // namespace opscope

@@ -41,7 +41,6 @@ struct ModuleRow {
   std::uint32_t calls = 0;
   Parameters parameters{};
   Metrics metrics{};
-  Metrics own{};           // of the ops it ran itself, outside the modules below it
   ValueId output = kNone;  // of its first call: the last value its ops made; kNone where it ran none
 };
 
@@ -108,6 +107,9 @@ struct Profile {
 };
 
 Profile make_profile(const Graph& graph, const ProfileOptions& options = {});
+
+// By module: the ops it ran itself, outside the modules below it.
+std::vector<Metrics> own_metrics(const Profile& profile);
 
 // The op called `node`: an index ("12"), a layer's name, or an op's name within its module; throws Error with
 // the nearest names.

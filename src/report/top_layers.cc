@@ -79,7 +79,7 @@ Section top_layers_section(const Profile& profile, const TextOptions& options) {
   Section section{heading,
                   {{{heading, Align::kLeft, std::max(24, display_width(heading))},
                     {"Type", Align::kLeft, 10},
-                    {"Params"}},
+                    {.title = "Params", .optional = options.sort != Sort::kParams}},
                    {}},
                   {}};
   auto& columns = section.table.columns;

@@ -40,8 +40,8 @@ bool follows(std::string_view name, std::string_view previous) {
 
 class Tree {
  public:
-  Tree(const Profile& profile, bool fold)
-      : profile_(profile), graph_(*profile.graph), rows_(profile.modules) {
+  Tree(const Profile& profile, const std::vector<Metrics>& own, bool fold)
+      : graph_(*profile.graph), rows_(profile.modules), own_(own) {
     find_ends();
     repeat_.assign(rows_.size(), 1);
     if (fold) fold_siblings();
@@ -124,7 +124,7 @@ class Tree {
     }
   }
 
-  bool shows_own_ops(std::size_t row) const { return has_children(row) && rows_[row].own.counts(); }
+  bool shows_own_ops(std::size_t row) const { return has_children(row) && own_[rows_[row].module].counts(); }
 
   void make_lines() {
     std::vector<std::uint32_t> open;
@@ -152,9 +152,9 @@ class Tree {
     return next >= end_[open.back()] && !shows_own_ops(open.back());
   }
 
-  const Profile& profile_;
   const Graph& graph_;
   const std::vector<ModuleRow>& rows_;
+  const std::vector<Metrics>& own_;    // by module
   std::vector<std::uint32_t> end_;     // by row: one past its subtree
   std::vector<std::uint32_t> repeat_;  // by row: 0 is folded into an earlier sibling
   std::vector<Line> lines_;
@@ -193,6 +193,12 @@ std::vector<std::string> own_op_types(const Profile& profile) {
   return types;
 }
 
+// What each module ran itself.
+struct OwnOps {
+  std::vector<Metrics> metrics;
+  std::vector<std::string> types;
+};
+
 std::string label(const Profile& profile, const Line& line) {
   const Graph& graph = *profile.graph;
   if (line.own_ops) return "(own ops)";
@@ -218,16 +224,16 @@ std::vector<Column> columns(const TextOptions& options) {
 }
 
 std::vector<Cell> cells(const Profile& profile, const TextOptions& options, const Line& line,
-                        std::string guides, const std::vector<std::string>& own_types) {
+                        std::string guides, const OwnOps& own) {
   const ModuleRow& row = profile.modules[line.row];
   const Graph& graph = *profile.graph;
-  const Metrics& metrics = line.own_ops ? row.own : row.metrics;
+  const Metrics& metrics = line.own_ops ? own.metrics[row.module] : row.metrics;
   const Style style = line.own_ops || row.metrics.ops == 0 ? Style::kQuiet
                       : row.depth == 0                     ? Style::kStrong
                                                            : Style::kPlain;
   std::vector<Cell> result{{label(profile, line), style, std::move(guides)}};
   const auto add = [&](std::string text) { result.push_back({std::move(text), style}); };
-  add(line.own_ops ? own_types[row.module] : std::string(graph.text(graph.modules[row.module].type)));
+  add(line.own_ops ? own.types[row.module] : std::string(graph.text(graph.modules[row.module].type)));
   add(line.own_ops ? "-" : format_params(row.parameters.total, Zero::kDash));
   if (options.show_shapes) add(line.own_ops ? "" : shape_text(graph, row.output));
   add(format_count(metrics.work.macs, Zero::kDash));
@@ -243,16 +249,16 @@ std::vector<Cell> cells(const Profile& profile, const TextOptions& options, cons
 }  // namespace
 
 Section tree_section(const Profile& profile, const TextOptions& options) {
-  const Tree tree(profile, options.fold);
+  const OwnOps own{own_metrics(profile), own_op_types(profile)};
+  const Tree tree(profile, own.metrics, options.fold);
   const std::uint32_t deepest = tree.max_depth();
   const std::uint32_t depth =
       options.depth < 0 ? tree.screen_depth() : std::min(static_cast<std::uint32_t>(options.depth), deepest);
-  const auto own_types = own_op_types(profile);
   Section section{"Modules", {columns(options), {}}, {}};
   Guides guides;
   for (const Line& line : tree.lines())
     if (line.depth <= depth)
-      section.table.rows.push_back(cells(profile, options, line, guides.next(line), own_types));
+      section.table.rows.push_back(cells(profile, options, line, guides.next(line), own));
   // However deep the tree lines go, some of the name stays.
   section.table.columns[0].min_width = std::max(24, 3 * static_cast<int>(depth) + 12);
   if (depth < deepest)

@@ -153,8 +153,7 @@ Metrics sum(const Rows& rows) {
 // Children and own ops add up to their parent.
 void expect_tree_adds_up(const Profile& profile) {
   const Graph& graph = *profile.graph;
-  std::vector<Metrics> below(graph.modules.size());
-  for (const ModuleRow& row : profile.modules) below[row.module] += row.own;
+  std::vector<Metrics> below = own_metrics(profile);
   for (const ModuleRow& row : profile.modules)
     if (graph.modules[row.module].parent != kNone) below[graph.modules[row.module].parent] += row.metrics;
   for (const ModuleRow& row : profile.modules) EXPECT_TRUE(same(row.metrics, below[row.module]));
