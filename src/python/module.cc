@@ -24,7 +24,8 @@ struct OwnedProfile {
 
 Dependency stamp(const std::string& path) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) throw Error("cannot look at a file that the capture depends on", path);
+  if (::stat(path.c_str(), &status) != 0)
+    throw Error("cannot look at a file that the capture depends on", path);
   return {path, static_cast<std::uint64_t>(status.st_size),
           std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
 }
@@ -45,9 +46,9 @@ TextOptions text_options(int width, bool color, bool show_shapes, bool fold, boo
 }
 
 void bind_errors(py::module_& m) {
-  static PyObject* error_type =
-      PyErr_NewExceptionWithDoc("opscope.Error", "Something the caller can mend: says what, where and what to do.",
-                                PyExc_RuntimeError, nullptr);
+  static PyObject* error_type = PyErr_NewExceptionWithDoc(
+      "opscope.Error", "Something the caller can mend: says what, where and what to do.", PyExc_RuntimeError,
+      nullptr);
   m.attr("Error") = py::reinterpret_borrow<py::object>(error_type);
   py::register_local_exception_translator([](std::exception_ptr pointer) {
     try {
@@ -66,19 +67,23 @@ void bind_graph(py::module_& m) {
       .def("__len__", [](const Graph& graph) { return graph.ops.size(); })
       .def("to_json", [](const Graph& graph) { return write_json(graph); })
       .def("save", [](const Graph& graph, const std::string& path) { write_file(path, write_json(graph)); })
-      .def("set_info",
-           [](Graph& graph, const std::string& model, const std::string& source, const std::string& torch,
-              double seconds) {
-             graph.capture.model = model;
-             graph.capture.source = source;
-             graph.capture.torch = torch;
-             graph.capture.seconds = seconds;
-           },
-           py::arg("model"), py::arg("source"), py::arg("torch"), py::arg("seconds"))
-      .def("add_dependency", [](Graph& graph, const std::string& path) { graph.capture.dependencies.push_back(stamp(path)); })
+      .def(
+          "set_info",
+          [](Graph& graph, const std::string& model, const std::string& source, const std::string& torch,
+             double seconds) {
+            graph.capture.model = model;
+            graph.capture.source = source;
+            graph.capture.torch = torch;
+            graph.capture.seconds = seconds;
+          },
+          py::arg("model"), py::arg("source"), py::arg("torch"), py::arg("seconds"))
+      .def("add_dependency",
+           [](Graph& graph, const std::string& path) { graph.capture.dependencies.push_back(stamp(path)); })
       .def("add_diagnostic",
            [](Graph& graph, const std::string& kind, const std::string& op, const std::string& module,
-              const std::string& message) { graph.diagnostics.push_back({kind, op, module, message}); })
+              const std::string& message) {
+             graph.diagnostics.push_back({kind, op, module, message});
+           })
       // (op index, input shapes, output shapes) of every call of `name`, for declared costs.
       .def("calls_of",
            [](const Graph& graph, const std::string& name) {
@@ -88,14 +93,17 @@ void bind_graph(py::module_& m) {
                if (graph.op_name(op) != name) continue;
                const auto view = [&](ValueId value) {
                  const auto shape = graph.shape(graph.values[value]);
-                 return py::make_tuple(py::tuple(py::cast(std::vector<std::int64_t>(shape.begin(), shape.end()))),
-                                       std::string(opscope::name(graph.values[value].dtype)));
+                 return py::make_tuple(
+                     py::tuple(py::cast(std::vector<std::int64_t>(shape.begin(), shape.end()))),
+                     std::string(opscope::name(graph.values[value].dtype)));
                };
                py::dict inputs;
                for (const auto& argument : graph.arguments_of(op)) {
                  const auto key = std::string(graph.text(argument.name));
                  switch (argument.kind) {
-                   case ArgumentKind::kTensor: inputs[key.c_str()] = view(static_cast<ValueId>(argument.integer)); break;
+                   case ArgumentKind::kTensor:
+                     inputs[key.c_str()] = view(static_cast<ValueId>(argument.integer));
+                     break;
                    case ArgumentKind::kTensorList: {
                      py::list items;
                      for (auto value : graph.values_in(argument))
@@ -103,9 +111,15 @@ void bind_graph(py::module_& m) {
                      inputs[key.c_str()] = items;
                      break;
                    }
-                   case ArgumentKind::kInt: inputs[key.c_str()] = argument.integer; break;
-                   case ArgumentKind::kBool: inputs[key.c_str()] = argument.integer != 0; break;
-                   case ArgumentKind::kFloat: inputs[key.c_str()] = argument.real; break;
+                   case ArgumentKind::kInt:
+                     inputs[key.c_str()] = argument.integer;
+                     break;
+                   case ArgumentKind::kBool:
+                     inputs[key.c_str()] = argument.integer != 0;
+                     break;
+                   case ArgumentKind::kFloat:
+                     inputs[key.c_str()] = argument.real;
+                     break;
                    case ArgumentKind::kString:
                      inputs[key.c_str()] = std::string(graph.text(static_cast<StringId>(argument.integer)));
                      break;
@@ -123,7 +137,9 @@ void bind_graph(py::module_& m) {
                      inputs[key.c_str()] = std::vector<double>(items.begin(), items.end());
                      break;
                    }
-                   case ArgumentKind::kNone: inputs[key.c_str()] = py::none(); break;
+                   case ArgumentKind::kNone:
+                     inputs[key.c_str()] = py::none();
+                     break;
                  }
                }
                py::list outputs;
@@ -134,15 +150,19 @@ void bind_graph(py::module_& m) {
            })
       .def("declare_cost",
            [](Graph& graph, OpId op, std::optional<std::uint64_t> macs, std::optional<std::uint64_t> flops,
-              std::optional<std::uint64_t> bytes) { graph.declared.push_back({op, macs, flops, bytes}); })
-      .def("profile",
-           [](const std::shared_ptr<Graph>& graph, const std::string& convention, double ridge) {
-             auto owned = std::make_shared<OwnedProfile>();
-             owned->graph = graph;
-             owned->profile = make_profile(*graph, {.convention = convention_from_name(convention), .ridge = ridge});
-             return owned;
-           },
-           py::arg("convention") = "opscope", py::arg("ridge") = 10.0);
+              std::optional<std::uint64_t> bytes) {
+             graph.declared.push_back({op, macs, flops, bytes});
+           })
+      .def(
+          "profile",
+          [](const std::shared_ptr<Graph>& graph, const std::string& convention, double ridge) {
+            auto owned = std::make_shared<OwnedProfile>();
+            owned->graph = graph;
+            owned->profile =
+                make_profile(*graph, {.convention = convention_from_name(convention), .ridge = ridge});
+            return owned;
+          },
+          py::arg("convention") = "opscope", py::arg("ridge") = 10.0);
 }
 
 void bind_profile(py::module_& m) {
@@ -151,15 +171,16 @@ void bind_profile(py::module_& m) {
       .def("to_csv", [](const OwnedProfile& self) { return to_csv(self.profile); })
       .def("to_markdown", [](const OwnedProfile& self) { return to_markdown(self.profile); })
       .def("to_html", [](const OwnedProfile& self) { return to_html(self.profile); })
-      .def("to_text",
-           [](const OwnedProfile& self, int width, bool color, bool show_shapes, bool fold, bool verbose, int depth,
-              int top, const std::string& sort, bool sections_000) {
-             return to_text(self.profile, text_options(width, color, show_shapes, fold, verbose, depth, top, sort,
-                                                       sections_000));
-           },
-           py::kw_only(), py::arg("width") = 100, py::arg("color") = false, py::arg("show_shapes") = false,
-           py::arg("fold") = true, py::arg("verbose") = false, py::arg("depth") = -1, py::arg("top") = 10,
-           py::arg("sort") = "flops", py::arg("sections_000") = false)
+      .def(
+          "to_text",
+          [](const OwnedProfile& self, int width, bool color, bool show_shapes, bool fold, bool verbose,
+             int depth, int top, const std::string& sort, bool sections_000) {
+            return to_text(self.profile, text_options(width, color, show_shapes, fold, verbose, depth, top,
+                                                      sort, sections_000));
+          },
+          py::kw_only(), py::arg("width") = 100, py::arg("color") = false, py::arg("show_shapes") = false,
+          py::arg("fold") = true, py::arg("verbose") = false, py::arg("depth") = -1, py::arg("top") = 10,
+          py::arg("sort") = "flops", py::arg("sections_000") = false)
       .def("explain", [](const OwnedProfile& self, const std::string& node) {
         std::string text;
         for (const auto op : find_node(self.profile, node)) text += explain(*self.graph, op);
@@ -186,11 +207,13 @@ void bind_session(py::module_& m) {
       .def("abstract",
            [](Session& self, const at::Tensor& tensor) {
              auto& recording = self.recording();
-             auto twin = engine::make_abstract(tensor.sizes(), tensor.strides(), tensor.scalar_type(), recording.device);
+             auto twin = engine::make_abstract(tensor.sizes(), tensor.strides(), tensor.scalar_type(),
+                                               recording.device);
              recording.own(twin, recording.new_storage(twin.storage().nbytes()), ValueKind::kInput);
              return twin;
            })
-      .def("storage_id", [](Session& self, const at::Tensor& tensor) { return self.recording().storage_id(tensor); });
+      .def("storage_id",
+           [](Session& self, const at::Tensor& tensor) { return self.recording().storage_id(tensor); });
   m.def("is_abstract", [](const at::Tensor& tensor) { return engine::as_abstract(tensor) != nullptr; });
   m.def("is_unknown", [](const at::Tensor& tensor) {
     auto* recording = engine::Recording::current();

@@ -19,7 +19,8 @@ PyObject* followed_call(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyOb
   return active->call_module(original_call, args, count, kwnames);
 }
 
-PyMethodDef followed_call_def = {"__call__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(followed_call)),
+PyMethodDef followed_call_def = {"__call__",
+                                 reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(followed_call)),
                                  METH_FASTCALL | METH_KEYWORDS, nullptr};
 
 py::dict dict_of(py::handle object) { return py::reinterpret_borrow<py::dict>(object.attr("__dict__")); }
@@ -43,7 +44,8 @@ void put_back(const py::dict& live, const py::dict& saved) {
 
 void follow_module_calls(bool on) {
   if (on && captures++ == 0) {
-    if (!module_class) module_class = py::object(py::module_::import("torch.nn").attr("Module")).release().ptr();
+    if (!module_class)
+      module_class = py::object(py::module_::import("torch.nn").attr("Module")).release().ptr();
     original_call = PyObject_GetAttrString(module_class, "__call__");
     const auto function = py::reinterpret_steal<py::object>(PyCFunction_New(&followed_call_def, nullptr));
     const auto method = py::reinterpret_steal<py::object>(PyInstanceMethod_New(function.ptr()));
@@ -101,7 +103,8 @@ void Session::add_model(py::object model) {
   if (py::hasattr(model, "_modules") && py::hasattr(model, "_parameters"))
     walk(model, kNone, "", "");
   else
-    recording_->add_module(kNone, "", "", py::hasattr(model, "__name__") ? std::string(py::str(model.attr("__name__"))) : name);
+    recording_->add_module(
+        kNone, "", "", py::hasattr(model, "__name__") ? std::string(py::str(model.attr("__name__"))) : name);
 }
 
 void Session::walk(py::handle module, ModuleId parent, const std::string& name, const std::string& path) {
@@ -131,8 +134,8 @@ void Session::add_tensors(py::handle table, ModuleId module, const std::string& 
     if (std::strstr(Py_TYPE(value.ptr())->tp_name, "Uninitialized"))
       throw Error("the parameter has no shape yet", path.empty() ? name : path + "." + name,
                   "run a lazy model once on a real input before profiling it");
-    recording_->add_owned(module, name, path.empty() ? name : path + "." + name, THPVariable_Unpack(value.ptr()),
-                          parameters);
+    recording_->add_owned(module, name, path.empty() ? name : path + "." + name,
+                          THPVariable_Unpack(value.ptr()), parameters);
   }
 }
 
@@ -166,12 +169,14 @@ ModuleId Session::module_of(PyObject* module) {
   const auto parent = recording_->graph.scopes[recording_->scope].module;
   const auto name = std::string("<") + Py_TYPE(module)->tp_name + ">";
   const auto base = std::string(recording_->graph.path(recording_->graph.modules[parent]));
-  const auto id = recording_->add_module(parent, name, base.empty() ? name : base + "." + name, Py_TYPE(module)->tp_name);
+  const auto id =
+      recording_->add_module(parent, name, base.empty() ? name : base + "." + name, Py_TYPE(module)->tp_name);
   modules_.emplace(module, id);
   return id;
 }
 
-PyObject* Session::call_module(PyObject* original, PyObject* const* args, std::size_t nargsf, PyObject* kwnames) {
+PyObject* Session::call_module(PyObject* original, PyObject* const* args, std::size_t nargsf,
+                               PyObject* kwnames) {
   const auto scope = recording_->enter(module_of(args[0]));
   PyObject* result = PyObject_Vectorcall(original, args, nargsf, kwnames);
   if (!result && !failed_module_) failed_module_ = recording_->scope_path();

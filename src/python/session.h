@@ -2,14 +2,14 @@
 // forward changed on them.
 #pragma once
 
+#include <torch/csrc/autograd/python_variable.h>
+#include <torch/csrc/utils/pybind.h>
+
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
-
-#include <torch/csrc/autograd/python_variable.h>
-#include <torch/csrc/utils/pybind.h>
 
 #include "torch/guard.h"
 
@@ -23,7 +23,9 @@ class Session {
   ~Session();
 
   void add_model(py::object model);
-  at::Tensor add_input(const at::Tensor& tensor, const std::string& name) { return recording_->add_input(tensor, name); }
+  at::Tensor add_input(const at::Tensor& tensor, const std::string& name) {
+    return recording_->add_input(tensor, name);
+  }
   void add_output(const at::Tensor& tensor, const std::string& name) { recording_->add_output(tensor, name); }
   // Notes for each op the innermost line of Python that is in neither folder.
   void note_source_lines(const std::string& torch_folder, const std::string& own_folder);
@@ -41,7 +43,7 @@ class Session {
  private:
   struct Snapshot {
     py::object module;
-    py::dict live, saved;               // its __dict__
+    py::dict live, saved;                               // its __dict__
     std::vector<std::pair<py::dict, py::dict>> tables;  // _parameters, _buffers, _modules and the hooks
   };
   void walk(py::handle module, ModuleId parent, const std::string& name, const std::string& path);

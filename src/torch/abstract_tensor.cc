@@ -83,8 +83,8 @@ at::Tensor make_abstract_view(const c10::Storage& storage, c10::IntArrayRef size
 }
 
 at::Tensor meta_twin(const at::Tensor& tensor, const c10::Storage& storage) {
-  auto impl = c10::make_intrusive<c10::TensorImpl>(c10::Storage(storage), c10::DispatchKeySet(c10::DispatchKey::Meta),
-                                                   tensor.dtype());
+  auto impl = c10::make_intrusive<c10::TensorImpl>(
+      c10::Storage(storage), c10::DispatchKeySet(c10::DispatchKey::Meta), tensor.dtype());
   if (tensor.layout() == c10::kStrided)
     impl->set_sizes_and_strides(tensor.sizes(), tensor.strides(), tensor.storage_offset());
   else
@@ -98,35 +98,64 @@ at::Tensor meta_twin(const at::Tensor& tensor, const c10::Storage& storage) {
 
 DType dtype_of(at::ScalarType type) {
   switch (type) {
-    case at::kBool: return DType::kBool;
-    case at::kByte: return DType::kUInt8;
-    case at::kUInt16: return DType::kUInt16;
-    case at::kUInt32: return DType::kUInt32;
-    case at::kUInt64: return DType::kUInt64;
-    case at::kChar: return DType::kInt8;
-    case at::kShort: return DType::kInt16;
-    case at::kInt: return DType::kInt32;
-    case at::kLong: return DType::kInt64;
-    case at::kHalf: return DType::kFloat16;
-    case at::kBFloat16: return DType::kBFloat16;
-    case at::kFloat: return DType::kFloat32;
-    case at::kDouble: return DType::kFloat64;
-    case at::kComplexHalf: return DType::kComplex32;
-    case at::kComplexFloat: return DType::kComplex64;
-    case at::kComplexDouble: return DType::kComplex128;
-    case at::kFloat8_e4m3fn: return DType::kFloat8E4M3FN;
-    case at::kFloat8_e4m3fnuz: return DType::kFloat8E4M3FNUZ;
-    case at::kFloat8_e5m2: return DType::kFloat8E5M2;
-    case at::kFloat8_e5m2fnuz: return DType::kFloat8E5M2FNUZ;
-    case at::kFloat8_e8m0fnu: return DType::kFloat8E8M0FNU;
-    case at::kFloat4_e2m1fn_x2: return DType::kFloat4E2M1FNX2;
-    case at::kQInt8: return DType::kQInt8;
-    case at::kQUInt8: return DType::kQUInt8;
-    case at::kQInt32: return DType::kQInt32;
-    case at::ScalarType::QUInt4x2: return DType::kQUInt4X2;
-    case at::ScalarType::QUInt2x4: return DType::kQUInt2X4;
-    case at::ScalarType::Bits8: return DType::kBits8;
-    default: return DType::kUndefined;
+    case at::kBool:
+      return DType::kBool;
+    case at::kByte:
+      return DType::kUInt8;
+    case at::kUInt16:
+      return DType::kUInt16;
+    case at::kUInt32:
+      return DType::kUInt32;
+    case at::kUInt64:
+      return DType::kUInt64;
+    case at::kChar:
+      return DType::kInt8;
+    case at::kShort:
+      return DType::kInt16;
+    case at::kInt:
+      return DType::kInt32;
+    case at::kLong:
+      return DType::kInt64;
+    case at::kHalf:
+      return DType::kFloat16;
+    case at::kBFloat16:
+      return DType::kBFloat16;
+    case at::kFloat:
+      return DType::kFloat32;
+    case at::kDouble:
+      return DType::kFloat64;
+    case at::kComplexHalf:
+      return DType::kComplex32;
+    case at::kComplexFloat:
+      return DType::kComplex64;
+    case at::kComplexDouble:
+      return DType::kComplex128;
+    case at::kFloat8_e4m3fn:
+      return DType::kFloat8E4M3FN;
+    case at::kFloat8_e4m3fnuz:
+      return DType::kFloat8E4M3FNUZ;
+    case at::kFloat8_e5m2:
+      return DType::kFloat8E5M2;
+    case at::kFloat8_e5m2fnuz:
+      return DType::kFloat8E5M2FNUZ;
+    case at::kFloat8_e8m0fnu:
+      return DType::kFloat8E8M0FNU;
+    case at::kFloat4_e2m1fn_x2:
+      return DType::kFloat4E2M1FNX2;
+    case at::kQInt8:
+      return DType::kQInt8;
+    case at::kQUInt8:
+      return DType::kQUInt8;
+    case at::kQInt32:
+      return DType::kQInt32;
+    case at::ScalarType::QUInt4x2:
+      return DType::kQUInt4X2;
+    case at::ScalarType::QUInt2x4:
+      return DType::kQUInt2X4;
+    case at::ScalarType::Bits8:
+      return DType::kBits8;
+    default:
+      return DType::kUndefined;
   }
 }
 

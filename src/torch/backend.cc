@@ -84,15 +84,13 @@ void register_backend_kernels() {
   for (const auto& op : ops) {
     if (!op.hasSchema() || !has_explicit_composite(op)) continue;
     kernels.handles.push_back(c10::Dispatcher::singleton().registerImpl(
-        op.operator_name(), kBackendKey, c10::KernelFunction::makeFromBoxedFunction<&on_backend>(), std::nullopt,
-        nullptr, "opscope"));
+        op.operator_name(), kBackendKey, c10::KernelFunction::makeFromBoxedFunction<&on_backend>(),
+        std::nullopt, nullptr, "opscope"));
   }
 }
 
-#define OPSCOPE_BACKEND_FALLBACK(key)                                    \
-  TORCH_LIBRARY_IMPL(_, key, m) {                                        \
-    m.fallback(torch::CppFunction::makeFromBoxedFunction<&on_backend>()); \
-  }
+#define OPSCOPE_BACKEND_FALLBACK(key) \
+  TORCH_LIBRARY_IMPL(_, key, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&on_backend>()); }
 OPSCOPE_BACKEND_FALLBACK(PrivateUse3)
 OPSCOPE_BACKEND_FALLBACK(QuantizedPrivateUse3)
 OPSCOPE_BACKEND_FALLBACK(SparsePrivateUse3)

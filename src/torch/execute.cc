@@ -15,7 +15,8 @@ bool autograd_wants(const Inputs& inputs, c10::DispatchKeySet below) {
   auto& recording = call.recording;
   recording.failure = Failure{call.name(), recording.scope_path()};
   TORCH_CHECK(false, call.name(),
-              " needs the values of a tensor, and a static capture has only its shape. Use tracer=\"eager\" to run the "
+              " needs the values of a tensor, and a static capture has only its shape. Use tracer=\"eager\" "
+              "to run the "
               "model for real");
 }
 
@@ -40,7 +41,8 @@ std::int64_t factory_elements(const Call& call) {
     if (arguments[i].isIntList() && call.recording.graph.text(call.info.names[i]) == "size") {
       std::int64_t elements = 1;
       for (std::int64_t size : arguments[i].toIntList())
-        if (__builtin_mul_overflow(elements, size, &elements)) return std::numeric_limits<std::int64_t>::max();
+        if (__builtin_mul_overflow(elements, size, &elements))
+          return std::numeric_limits<std::int64_t>::max();
       return elements;
     }
   return 0;
@@ -97,8 +99,21 @@ bool has_known_input(const Call& call) {
   return found;
 }
 
-// The meta kernel; where there is none, or it needs values that are known, the real one on zeros.
-void run_on_twins_or_zeros(const Call& call) {
+// Whether a meta kernel gave up for want of data rather than refused the call. Python's exceptions arrive by
+// their text alone.
+bool wants_data(const std::exception& problem) {
+  if (dynamic_cast<const c10::NotImplementedError*>(&problem)) return true;
+  const std::string_view text = problem.what();
+  return text.find("NotImplementedError") != text.npos || text.find("DynamicOutputShape") != text.npos ||
+         text.find("DataDependent") != text.npos || text.find("data-dependent") != text.npos;
+}
+
+// Zeros up to this many elements are run through a real kernel to hear its own error.
+constexpr std::int64_t kZeroElements = std::int64_t{1} << 24;
+
+// The meta kernel. Where there is none, or it is stricter than the real one, the real one on zeros, whose own
+// error is also the one the user should see.
+void run_on_twins_or_zeros(const Call& call, const Inputs& inputs) {
   const std::vector<c10::IValue> arguments(call.arguments().begin(), call.arguments().end());
   const auto base = call.stack.size() - call.info.arguments;
   const bool may_use_zeros = call.info.custom || has_known_input(call);
@@ -106,18 +121,12 @@ void run_on_twins_or_zeros(const Call& call) {
     run_on_twins(call);
     if (call.info.writes) taint_written(call, arguments);
     return;
-  } catch (const c10::NotImplementedError&) {
-    if (!may_use_zeros) {
+  } catch (const std::exception& problem) {
+    if (wants_data(problem) && !may_use_zeros) {
       call.recording.failure = Failure{call.name(), call.recording.scope_path()};
       throw;
     }
-  } catch (const c10::Error&) {
-    if (!call.info.custom) throw;
-  } catch (const std::exception&) {
-    if (!may_use_zeros) {
-      call.recording.failure = Failure{call.name(), call.recording.scope_path()};
-      throw;
-    }
+    if (!call.info.custom && inputs.elements > kZeroElements) throw;
   }
   call.stack.resize(base);
   call.stack.insert(call.stack.end(), arguments.begin(), arguments.end());
@@ -157,7 +166,8 @@ void run_known(const Call& call, const Inputs& inputs, c10::DispatchKeySet below
         });
 
   const auto device = asked_device(call);
-  const bool explicit_device = call.info.device_argument && call.arguments()[*call.info.device_argument].isDevice();
+  const bool explicit_device =
+      call.info.device_argument && call.arguments()[*call.info.device_argument].isDevice();
   const bool wrap = inputs.any_off_cpu || (explicit_device && !device.is_cpu());
   if (explicit_device) set_device(call, c10::kCPU);
   c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
@@ -175,9 +185,10 @@ void run_known(const Call& call, const Inputs& inputs, c10::DispatchKeySet below
   call.op.callBoxed(&call.stack);
   for (std::size_t i = call.stack.size() - call.info.returns; i < call.stack.size(); ++i)
     call.stack[i] = map_tensors(call.stack[i], [&](const at::Tensor& value) -> at::Tensor {
+      if (device.is_cpu()) return value;  // fetched from the pretended device
       for (const auto& [from, abstract] : originals)
         if (from.is_same(value)) return abstract;
-      return device.is_cpu() ? value : recording.wrap_known(value);
+      return recording.wrap_known(value);
     });
 }
 
@@ -185,11 +196,12 @@ void run_abstract(const Call& call, const Inputs& inputs, c10::DispatchKeySet be
   if (call.info.random_choice) return choose_first(call);
   if (call.info.value_free && run_value_free(call, inputs)) return;
   if (call.info.needs_values) {
-    const bool mask_known = call.name() == "aten::masked_select" &&
-                            !call.recording.is_unknown(call.arguments()[1].toTensor());
+    const bool mask_known =
+        call.name() == "aten::masked_select" && !call.recording.is_unknown(call.arguments()[1].toTensor());
     if (mask_known) return run_on_zeros(call);
     refuse(call);
   }
+  if (call.info.known_sizes && has_known_input(call)) return run_on_zeros(call);
   if (autograd_wants(inputs, below)) {
     DepthGuard inside;
     const auto keys = below.remove_backend(c10::BackendComponent::MetaBit) | c10::DispatchKeySet(kBackendKey);
@@ -217,7 +229,7 @@ void run_abstract(const Call& call, const Inputs& inputs, c10::DispatchKeySet be
     DepthGuard inside;
     return call.op.redispatchBoxed(below, &call.stack);
   }
-  run_on_twins_or_zeros(call);
+  run_on_twins_or_zeros(call, inputs);
 }
 
 }  // namespace opscope::engine

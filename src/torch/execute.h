@@ -23,7 +23,8 @@ struct Call {
   std::string name() const { return op.schema().name(); }
 };
 
-// Every input's data is known: really compute it, on small tensors, with writes to the model's own journalled.
+// Every input's data is known: really compute it, on small tensors, with writes to the model's own
+// journalled.
 void run_known(const Call& call, const Inputs& inputs, c10::DispatchKeySet below);
 // Some input's data is unknown: a shape rule; else, for composites, their parts; else PyTorch's meta kernel.
 void run_abstract(const Call& call, const Inputs& inputs, c10::DispatchKeySet below);
@@ -54,13 +55,15 @@ c10::IValue map_tensors(const c10::IValue& value, Replace&& replace) {
   if (value.isTensor()) return value.toTensor().defined() ? c10::IValue(replace(value.toTensor())) : value;
   if (value.isTensorList()) {
     c10::List<at::Tensor> list;
-    for (const at::Tensor& tensor : value.toTensorList()) list.push_back(tensor.defined() ? replace(tensor) : tensor);
+    for (const at::Tensor& tensor : value.toTensorList())
+      list.push_back(tensor.defined() ? replace(tensor) : tensor);
     return list;
   }
   if (value.isOptionalTensorList()) {
     c10::List<std::optional<at::Tensor>> list;
     for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorList())
-      list.push_back(tensor && tensor->defined() ? std::optional<at::Tensor>(replace(*tensor)) : std::nullopt);
+      list.push_back(tensor && tensor->defined() ? std::optional<at::Tensor>(replace(*tensor))
+                                                 : std::nullopt);
     return list;
   }
   return value;

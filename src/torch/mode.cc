@@ -19,8 +19,10 @@ bool is_cast_free(const OpInfo& info) {
     case Category::kRecurrent:
     case Category::kLoss:
     case Category::kFft:
-    case Category::kCustom: return false;
-    default: return true;
+    case Category::kCustom:
+      return false;
+    default:
+      return true;
   }
 }
 
@@ -60,7 +62,8 @@ void carry_out(const Call& call, const Inputs& inputs, c10::DispatchKeySet below
     if (call.info.writes)
       for (std::size_t i = 0; i < call.info.arguments; ++i)
         if (call.info.written[i])
-          for_each_tensor(call.arguments().slice(i, 1), [&](const at::Tensor& t) { call.recording.journal(t); });
+          for_each_tensor(call.arguments().slice(i, 1),
+                          [&](const at::Tensor& t) { call.recording.journal(t); });
     c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
     call.op.redispatchBoxed(below, &call.stack);
   } else if (!inputs.any_unknown && inputs.elements <= kKnownElements) {

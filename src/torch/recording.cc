@@ -16,17 +16,34 @@ std::uint64_t next_recording_id() {
 
 // Ops whose result, or its size, is a function of data that a shape does not have.
 constexpr std::array kNeedsValues = std::to_array<std::string_view>({
-    "aten::_local_scalar_dense", "aten::_unique",           "aten::_unique2",          "aten::allclose",
-    "aten::argwhere",            "aten::bincount",          "aten::equal",             "aten::histc",
-    "aten::is_nonzero",          "aten::item",              "aten::masked_select",     "aten::nonzero",
-    "aten::nonzero_numpy",       "aten::unique_consecutive", "aten::unique_dim",       "torchvision::nms",
+    "aten::_local_scalar_dense",
+    "aten::_unique",
+    "aten::_unique2",
+    "aten::allclose",
+    "aten::argwhere",
+    "aten::bincount",
+    "aten::equal",
+    "aten::is_nonzero",
+    "aten::item",
+    "aten::masked_select",
+    "aten::nonzero",
+    "aten::nonzero_numpy",
+    "aten::unique_consecutive",
+    "aten::unique_dim",
+    "torchvision::nms",
 });
 static_assert(std::ranges::is_sorted(kNeedsValues));
 
 // Ops that take only shape, dtype and layout from their input: their results are known.
 constexpr std::array kValueFree = std::to_array<std::string_view>({
-    "aten::empty_like", "aten::full_like", "aten::new_empty", "aten::new_full", "aten::new_ones", "aten::new_zeros",
-    "aten::ones_like", "aten::zeros_like",
+    "aten::empty_like",
+    "aten::full_like",
+    "aten::new_empty",
+    "aten::new_full",
+    "aten::new_ones",
+    "aten::new_zeros",
+    "aten::ones_like",
+    "aten::zeros_like",
 });
 static_assert(std::ranges::is_sorted(kValueFree));
 
@@ -34,12 +51,17 @@ constexpr std::array kRandomChoice = std::to_array<std::string_view>({"aten::arg
 
 ArgumentForm form_of(const c10::Argument& argument) {
   auto type = argument.real_type();
-  if (type->kind() == c10::TypeKind::OptionalType) type = type->castRaw<c10::OptionalType>()->getElementType();
+  if (type->kind() == c10::TypeKind::OptionalType)
+    type = type->castRaw<c10::OptionalType>()->getElementType();
   switch (type->kind()) {
-    case c10::TypeKind::ScalarTypeType: return ArgumentForm::kDType;
-    case c10::TypeKind::LayoutType: return ArgumentForm::kLayout;
-    case c10::TypeKind::MemoryFormatType: return ArgumentForm::kMemoryFormat;
-    default: return ArgumentForm::kPlain;
+    case c10::TypeKind::ScalarTypeType:
+      return ArgumentForm::kDType;
+    case c10::TypeKind::LayoutType:
+      return ArgumentForm::kLayout;
+    case c10::TypeKind::MemoryFormatType:
+      return ArgumentForm::kMemoryFormat;
+    default:
+      return ArgumentForm::kPlain;
   }
 }
 
@@ -76,6 +98,9 @@ std::unique_ptr<OpInfo> Recording::make_info(const c10::OperatorHandle& op) {
   info->declared = declared_ops.contains(name);
   info->needs_values = std::ranges::binary_search(kNeedsValues, std::string_view(name));
   info->random_choice = std::ranges::binary_search(kRandomChoice, std::string_view(name));
+  info->known_sizes =
+      name == "aten::_pack_padded_sequence" || name == "aten::_pad_packed_sequence" ||
+      (schema.overload_name() == "data" && info->cost && info->cost->category == Category::kRecurrent);
   info->value_free = std::ranges::binary_search(kValueFree, std::string_view(name));
   info->arguments = schema.arguments().size();
   info->returns = schema.returns().size();
@@ -141,13 +166,15 @@ void Recording::finish(const OpInfo& info, const Pending& pending, at::ArrayRef<
 
 Argument Recording::tensor_argument(const at::Tensor& tensor) {
   if (!tensor.defined()) return {};
-  const bool number = tensor.unsafeGetTensorImpl()->is_wrapped_number() && tensor.is_cpu() && !as_abstract(tensor);
+  const bool number =
+      tensor.unsafeGetTensorImpl()->is_wrapped_number() && tensor.is_cpu() && !as_abstract(tensor);
   if (!number) return {.kind = ArgumentKind::kTensor, .integer = value_of(tensor)};
   // A Python number that the binding wrapped: it is a constant of the call, not a tensor of the model.
   if (tensor.scalar_type() == at::kDouble)
     return {.kind = ArgumentKind::kFloat, .real = *static_cast<const double*>(tensor.const_data_ptr())};
   if (tensor.scalar_type() == at::kLong)
-    return {.kind = ArgumentKind::kInt, .integer = *static_cast<const std::int64_t*>(tensor.const_data_ptr())};
+    return {.kind = ArgumentKind::kInt,
+            .integer = *static_cast<const std::int64_t*>(tensor.const_data_ptr())};
   if (tensor.scalar_type() == at::kBool)
     return {.kind = ArgumentKind::kBool, .integer = *static_cast<const bool*>(tensor.const_data_ptr())};
   return {.kind = ArgumentKind::kTensor, .integer = value_of(tensor)};
@@ -165,9 +192,12 @@ Argument Recording::argument(const c10::IValue& value, ArgumentForm form) {
       case ArgumentForm::kDType:
         return {.kind = ArgumentKind::kDType,
                 .integer = static_cast<std::int64_t>(dtype_of(static_cast<at::ScalarType>(number)))};
-      case ArgumentForm::kLayout: return text(to_string(static_cast<c10::Layout>(number)));
-      case ArgumentForm::kMemoryFormat: return text(memory_format_name(number));
-      case ArgumentForm::kPlain: return {.kind = ArgumentKind::kInt, .integer = number};
+      case ArgumentForm::kLayout:
+        return text(to_string(static_cast<c10::Layout>(number)));
+      case ArgumentForm::kMemoryFormat:
+        return text(memory_format_name(number));
+      case ArgumentForm::kPlain:
+        return {.kind = ArgumentKind::kInt, .integer = number};
     }
   }
   if (value.isBool()) return {.kind = ArgumentKind::kBool, .integer = value.toBool()};
@@ -189,7 +219,8 @@ Argument Recording::argument(const c10::IValue& value, ArgumentForm form) {
     if (value.isTensorList())
       for (const at::Tensor& tensor : value.toTensorList()) add(tensor);
     else
-      for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorList()) add(tensor.value_or(at::Tensor()));
+      for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorList())
+        add(tensor.value_or(at::Tensor()));
     return {.kind = ArgumentKind::kTensorList, .range = graph.add_refs({ids.data(), ids.size()})};
   }
   if (value.isBoolList()) {
@@ -265,10 +296,11 @@ void Recording::note(std::string kind, const OpInfo* info, std::string message) 
     graph.diagnostics.push_back(std::move(diagnostic));
 }
 
-std::map<std::string, std::uint32_t> Recording::runs(std::uint32_t OpInfo::* count) const {
+std::map<std::string, std::uint32_t> Recording::runs(std::uint32_t OpInfo::*count) const {
   std::map<std::string, std::uint32_t> result;
   for (const auto& [key, info] : infos_)
-    if (info.get()->*count) result[std::string(graph.text(graph.targets[info->target].name))] += info.get()->*count;
+    if (info.get()->*count)
+      result[std::string(graph.text(graph.targets[info->target].name))] += info.get()->*count;
   return result;
 }
 

@@ -29,12 +29,13 @@ struct OpInfo {
   TargetId target = 0;
   const OpRule* cost = nullptr;
   ShapeRule shape = nullptr;
-  bool composite = false;     // has a CompositeImplicitAutograd kernel
-  bool ignored = false;       // bookkeeping that is no part of the model: profiler::*
-  bool needs_values = false;  // its result, or its size, depends on its inputs' data
-  bool custom = false;        // not one of PyTorch's own
-  bool random_choice = false;  // picks an index from data: argmax, multinomial
-  bool declared = false;       // the user gave its cost
+  bool composite = false;             // has a CompositeImplicitAutograd kernel
+  bool ignored = false;               // bookkeeping that is no part of the model: profiler::*
+  bool needs_values = false;          // its result, or its size, depends on its inputs' data
+  bool custom = false;                // not one of PyTorch's own
+  bool known_sizes = false;           // takes its sizes from a tensor of known numbers: packed sequences
+  bool random_choice = false;         // picks an index from data: argmax, multinomial
+  bool declared = false;              // the user gave its cost
   std::optional<bool> autocast;       // has a kernel on the autocast key
   std::optional<bool> python_kernel;  // its meta kernel is written in Python
   std::uint32_t slow_runs = 0;
@@ -94,7 +95,7 @@ class Recording final : public c10::DebugInfoBase {
   ScopeId scope = 0;
   std::recursive_mutex mutex;  // jit.fork and autograd threads share the recording
   std::optional<Failure> failure;
-  std::function<std::string()> source_line;  // where the running Python code is, if asked for
+  std::function<std::string()> source_line;      // where the running Python code is, if asked for
   std::unordered_set<std::string> declared_ops;  // custom ops whose cost the user gives: recorded whole
 
   // --- modules and their tensors
@@ -119,9 +120,10 @@ class Recording final : public c10::DebugInfoBase {
   bool is_unknown(const at::Tensor& tensor);
   at::Tensor known_value(const at::Tensor& tensor);  // on the CPU; only where !is_unknown
   at::Tensor wrap_known(const at::Tensor& value);    // an abstract tensor of the recording's device
-  at::Tensor abstract_of(const at::Tensor& tensor);  // a stand-in of the recording's device, sharing its storage
-  void taint(const at::Tensor& tensor);              // unknown data was written into it
-  void journal(const at::Tensor& tensor);            // it is about to be written for real
+  at::Tensor abstract_of(
+      const at::Tensor& tensor);           // a stand-in of the recording's device, sharing its storage
+  void taint(const at::Tensor& tensor);    // unknown data was written into it
+  void journal(const at::Tensor& tensor);  // it is about to be written for real
 
   // --- storages
   Id new_storage(std::size_t bytes);
@@ -151,12 +153,13 @@ class Recording final : public c10::DebugInfoBase {
 
  private:
   struct RealEntry {
-    explicit RealEntry(const at::Tensor& tensor, ValueId id = kNone) : impl(tensor.getIntrusivePtr()), value(id) {}
+    explicit RealEntry(const at::Tensor& tensor, ValueId id = kNone)
+        : impl(tensor.getIntrusivePtr()), value(id) {}
     c10::weak_intrusive_ptr<c10::TensorImpl> impl;  // held so that its address is not reused
     ValueId value;
   };
 
-  std::map<std::string, std::uint32_t> runs(std::uint32_t OpInfo::* count) const;
+  std::map<std::string, std::uint32_t> runs(std::uint32_t OpInfo::*count) const;
   ValueId value_of(const at::Tensor& tensor);
   ValueId new_value(const at::Tensor& tensor, Id storage, ValueKind kind, std::string_view name = {});
   ValueId output_value(const at::Tensor& tensor);

@@ -12,18 +12,17 @@ bool holds_numbers(at::ScalarType type) { return c10::isIntegralType(type, /*inc
 
 }  // namespace
 
-ModuleId Recording::add_module(ModuleId parent, std::string_view name, std::string_view path, std::string_view type) {
-  graph.modules.push_back({.parent = parent,
-                           .name = graph.intern(name),
-                           .path = graph.intern(path),
-                           .type = graph.intern(type)});
+ModuleId Recording::add_module(ModuleId parent, std::string_view name, std::string_view path,
+                               std::string_view type) {
+  graph.modules.push_back(
+      {.parent = parent, .name = graph.intern(name), .path = graph.intern(path), .type = graph.intern(type)});
   calls_.push_back(0);
   if (graph.scopes.empty()) graph.scopes.push_back({});
   return static_cast<ModuleId>(graph.modules.size() - 1);
 }
 
-void Recording::add_owned(ModuleId module, std::string_view name, std::string_view path, const at::Tensor& tensor,
-                          bool parameter) {
+void Recording::add_owned(ModuleId module, std::string_view name, std::string_view path,
+                          const at::Tensor& tensor, bool parameter) {
   if (!tensor.defined()) return;
   const auto kind = parameter ? ValueKind::kParameter : ValueKind::kBuffer;
   auto [slot, fresh] = real_values_.try_emplace(tensor.unsafeGetTensorImpl(), RealEntry(tensor));
@@ -112,9 +111,9 @@ void Recording::classify(const at::Tensor& tensor, Inputs& inputs) {
     inputs.any_off_cpu = true;
   } else {
     inputs.any_subclass |= keys.has(c10::DispatchKey::Python);
-    inputs.any_functorch |=
-        keys.has_any(c10::DispatchKeySet({c10::DispatchKey::FuncTorchBatched, c10::DispatchKey::FuncTorchGradWrapper,
-                                          c10::DispatchKey::Functionalize}));
+    inputs.any_functorch |= keys.has_any(
+        c10::DispatchKeySet({c10::DispatchKey::FuncTorchBatched, c10::DispatchKey::FuncTorchGradWrapper,
+                             c10::DispatchKey::Functionalize}));
     if (inputs.any_subclass || inputs.any_functorch) return;
     inputs.any_off_cpu |= !tensor.is_cpu();
     if (!inputs.any_unknown) inputs.any_unknown = is_unknown(tensor);
@@ -201,7 +200,8 @@ c10::Storage Recording::standin(const at::Tensor& tensor) {
 
 Id Recording::storage_id(const at::Tensor& tensor) {
   if (auto* impl = as_abstract(tensor)) {
-    if (impl->identity.recording != id) own(tensor, new_storage(tensor.storage().nbytes()), ValueKind::kConstant);
+    if (impl->identity.recording != id)
+      own(tensor, new_storage(tensor.storage().nbytes()), ValueKind::kConstant);
     return impl->identity.storage;
   }
   if (tensor.has_storage()) return entry(tensor).id;

@@ -1,5 +1,7 @@
 // Running PyTorch's own kernels in place of a shape rule: its meta kernels on twins of the abstract tensors,
 // or, for ops that have none, the real kernel on zeros.
+#include <algorithm>
+
 #include "torch/execute.h"
 
 namespace opscope::engine {
@@ -9,25 +11,60 @@ namespace {
 struct Twin {
   at::Tensor original;
   at::Tensor twin;
+  c10::Storage standing_for;  // the guarded storage that the twin's own, unguarded one stands for
+  c10::Storage storage;
 };
 using Twins = c10::SmallVector<Twin, 6>;
 
+// Storage::is_alias_of would ask a guarded storage for its data.
+bool same_storage(const c10::Storage& a, const c10::Storage& b) {
+  return a.unsafeGetStorageImpl() == b.unsafeGetStorageImpl();
+}
+
+// An empty storage that may be asked for its data, as some meta kernels do.
+c10::Storage bare_storage(std::size_t bytes) {
+  return c10::Storage(c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), bytes, c10::DataPtr(nullptr, c10::Device(c10::kMeta)),
+      c10::GetAllocator(c10::kMeta), /*resizable=*/true));
+}
+
 at::Tensor twin_of(Recording& recording, const at::Tensor& tensor, Twins& twins) {
-  for (const auto& pair : twins)
+  const auto guarded = recording.standin(tensor);
+  c10::Storage storage;
+  for (const auto& pair : twins) {
     if (pair.original.is_same(tensor)) return pair.twin;
-  auto twin = meta_twin(tensor, recording.standin(tensor));
-  twins.push_back({tensor, twin});
+    if (same_storage(pair.standing_for, guarded)) storage = pair.storage;
+  }
+  if (!storage) storage = bare_storage(guarded.nbytes());
+  auto twin = meta_twin(tensor, storage);
+  twins.push_back({tensor, twin, guarded, storage});
   return twin;
 }
 
 // An in-place op may have changed its argument's sizes, strides or storage: the original follows its twin.
-void follow(Recording& recording, const Twin& pair) {
+void follow(Recording& recording, const Twin& pair, const Twins& twins) {
   auto* impl = as_abstract(pair.original);
-  if (!impl) return;
-  if (pair.twin.storage().unsafeGetStorageImpl() != impl->unsafe_storage().unsafeGetStorageImpl()) {
-    guard_storage(pair.twin.storage());
-    impl->set_storage_keep_dtype(pair.twin.storage());
-    recording.own(pair.original, recording.new_storage(pair.twin.storage().nbytes()));
+  if (!impl) {
+    const bool same = pair.twin.sizes() == pair.original.sizes() && same_storage(pair.twin.storage(), pair.storage);
+    if (!same) recording.failure = Failure{"a write that resizes", recording.scope_path()};
+    TORCH_CHECK(same, "opscope: a tensor with data cannot take over the shape or memory of one without");
+    return;
+  }
+  const auto& now = pair.twin.storage();
+  if (!same_storage(now, pair.storage)) {  // set_
+    const auto* source =
+        std::ranges::find_if(twins, [&](const Twin& other) { return same_storage(now, other.storage); });
+    if (source != twins.end()) {
+      impl->set_storage_keep_dtype(source->standing_for);
+      recording.own(pair.original, recording.storage_id(source->original),
+                    recording.kind_of(source->original));
+    } else {
+      guard_storage(now);
+      impl->set_storage_keep_dtype(now);
+      recording.own(pair.original, recording.new_storage(now.nbytes()));
+    }
+  } else if (now.nbytes() != pair.standing_for.nbytes()) {  // resize_
+    pair.standing_for.set_nbytes(now.nbytes());
   }
   if (pair.twin.sizes() != pair.original.sizes() || pair.twin.strides() != pair.original.strides() ||
       pair.twin.storage_offset() != pair.original.storage_offset())
@@ -38,21 +75,23 @@ at::Tensor wrap(Recording& recording, const at::Tensor& result, const Twins& twi
   for (const auto& pair : twins)
     if (pair.twin.is_same(result)) return pair.original;
   if (result.layout() != c10::kStrided || !result.has_storage()) {
-    auto dense = make_abstract(result.sizes(), engine::contiguous_strides(result.sizes()), result.scalar_type(), device);
+    auto dense = make_abstract(result.sizes(), engine::contiguous_strides(result.sizes()),
+                               result.scalar_type(), device);
     recording.own(dense, recording.new_storage(dense.storage().nbytes()));
     return dense;
   }
-  auto abstract = make_abstract_view(result.storage(), result.sizes(), result.strides(), result.storage_offset(),
-                                     result.scalar_type(), device);
+  const auto* base = std::ranges::find_if(
+      twins, [&](const Twin& pair) { return same_storage(pair.storage, result.storage()); });
+  const bool is_view = base != twins.end();
+  if (!is_view) guard_storage(result.storage());
+  auto abstract = make_abstract_view(is_view ? base->standing_for : result.storage(), result.sizes(),
+                                     result.strides(), result.storage_offset(), result.scalar_type(), device);
   if (result.is_conj()) abstract._set_conj(true);
   if (result.is_neg()) abstract._set_neg(true);
-  for (const auto& pair : twins)
-    if (pair.twin.storage().is_alias_of(result.storage())) {
-      recording.own(abstract, recording.storage_id(pair.original), recording.kind_of(pair.original));
-      return abstract;
-    }
-  guard_storage(result.storage());
-  recording.own(abstract, recording.new_storage(result.storage().nbytes()));
+  if (is_view)
+    recording.own(abstract, recording.storage_id(base->original), recording.kind_of(base->original));
+  else
+    recording.own(abstract, recording.new_storage(result.storage().nbytes()));
   return abstract;
 }
 
@@ -86,8 +125,8 @@ void run_on_twins(const Call& call) {
   {
     std::lock_guard lock(recording.mutex);
     for (std::size_t i = call.stack.size() - call.info.arguments; i < call.stack.size(); ++i)
-      call.stack[i] =
-          map_tensors(call.stack[i], [&](const at::Tensor& tensor) { return twin_of(recording, tensor, twins); });
+      call.stack[i] = map_tensors(
+          call.stack[i], [&](const at::Tensor& tensor) { return twin_of(recording, tensor, twins); });
   }
   auto& asked = call.info.device_argument
                     ? call.stack[call.stack.size() - call.info.arguments + *call.info.device_argument]
@@ -101,10 +140,10 @@ void run_on_twins(const Call& call) {
   }
   std::lock_guard lock(recording.mutex);
   for (std::size_t i = call.stack.size() - call.info.returns; i < call.stack.size(); ++i)
-    call.stack[i] = map_tensors(call.stack[i],
-                                [&](const at::Tensor& result) { return wrap(recording, result, twins, device); });
+    call.stack[i] = map_tensors(
+        call.stack[i], [&](const at::Tensor& result) { return wrap(recording, result, twins, device); });
   if (call.info.writes)
-    for (const auto& pair : twins) follow(recording, pair);
+    for (const auto& pair : twins) follow(recording, pair, twins);
 }
 
 void run_on_zeros(const Call& call) {
@@ -126,17 +165,21 @@ void run_on_zeros(const Call& call) {
         real = written ? at::zeros(tensor.sizes(), tensor.scalar_type())
                        : at::zeros({}, tensor.scalar_type()).expand(tensor.sizes());
       if (written) recording.taint(tensor);
-      stand.push_back({tensor, real});
+      stand.push_back({tensor, real, {}, {}});
       return real;
     });
     if (call.stack[i].isDevice()) call.stack[i] = c10::Device(c10::kCPU);
   }
   call.op.callBoxed(&call.stack);
-  recording.note("assumption", &call.info, "has no shape function; its shape was learnt by running it on zeros");
+  if (!call.info.known_sizes)
+    recording.note("assumption", &call.info,
+                   "has no shape function; its shape was learnt by running it on zeros");
   for (std::size_t i = call.stack.size() - call.info.returns; i < call.stack.size(); ++i)
     call.stack[i] = map_tensors(call.stack[i], [&](const at::Tensor& result) -> at::Tensor {
       for (const auto& pair : stand)
         if (pair.twin.is_same(result)) return pair.original;
+      if (call.info.known_sizes && c10::isIntegralType(result.scalar_type(), true))
+        return device.is_cpu() ? result : recording.wrap_known(result);
       auto made = make_abstract(result.sizes(), result.strides(), result.scalar_type(), device);
       recording.own(made, recording.new_storage(made.storage().nbytes()));
       return made;
