@@ -210,13 +210,6 @@ bool infer_sizes(Sizes& sizes, std::int64_t elements) {
   return true;
 }
 
-bool wrap_dim(std::int64_t& dim, std::int64_t rank) {
-  const std::int64_t range = std::max<std::int64_t>(rank, 1);
-  if (dim < -range || dim >= range) return false;
-  if (dim < 0) dim += range;
-  return true;
-}
-
 std::int64_t element_count(c10::IntArrayRef sizes) {
   std::int64_t count = 1;
   for (const std::int64_t size : sizes) count *= size;

@@ -2,6 +2,8 @@
 // TensorIterator would choose, from sizes and strides alone.
 #pragma once
 
+#include <c10/core/WrapDimMinimal.h>
+
 #include "torch/shape_rule.h"
 
 namespace opscope::engine {
@@ -41,9 +43,12 @@ bool view_strides(const Operand& tensor, c10::IntArrayRef sizes, Sizes& strides)
 // Replaces the one -1 in `sizes`; false where the elements do not fit.
 bool infer_sizes(Sizes& sizes, std::int64_t elements);
 
-// `dim` counted from the front; false where it is out of range. A tensor without dimensions has one, as in
-// PyTorch.
-bool wrap_dim(std::int64_t& dim, std::int64_t rank);
+// Counts `dim` from the front. Out of range it raises PyTorch's own error; the result is always true, so that
+// it reads like the other checks. A tensor without dimensions has one, as in PyTorch.
+inline bool wrap_dim(std::int64_t& dim, std::int64_t rank) {
+  dim = c10::maybe_wrap_dim(dim, rank);
+  return true;
+}
 std::int64_t element_count(c10::IntArrayRef sizes);
 
 // The dtype of an operation on tensors and numbers, as PyTorch promotes it.

@@ -67,6 +67,14 @@ bool prelu(RuleCall& call) {
   return true;
 }
 
+// The one activation whose kernel does not mind overlapping elements.
+bool threshold_(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  if (!self || !accepts(kRealNumber.domain, self->scalar_type())) return false;
+  call.same(0);
+  return true;
+}
+
 // Its CPU kernel writes contiguous memory.
 bool log_sigmoid(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
@@ -100,7 +108,8 @@ constexpr ShapeRuleRow kRules[] = {
     OPSCOPE_POINTWISE("silu", kFloatingOrComplex),
     {"aten::softplus", "", pointwise<kFloatingOnly>},
     {"aten::softshrink", "", pointwise<kFloatingOnly>},
-    OPSCOPE_POINTWISE("threshold", kRealNumber),
+    {"aten::threshold", "", pointwise<kRealNumber>},
+    {"aten::threshold_", "", threshold_},
 };
 
 }  // namespace

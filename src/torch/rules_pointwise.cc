@@ -1,6 +1,8 @@
 // Shape rules of arithmetic, comparison and other pointwise ops.
 #include "torch/rules_pointwise.h"
 
+#include <ATen/MemoryOverlap.h>
+
 namespace opscope::engine {
 
 bool accepts(Domain domain, at::ScalarType dtype) {
@@ -24,10 +26,8 @@ bool accepts(Domain domain, at::ScalarType dtype) {
 }
 
 bool can_write(const at::Tensor& self, c10::IntArrayRef sizes, at::ScalarType dtype) {
-  if (self.sizes() != sizes || !c10::canCast(dtype, self.scalar_type())) return false;
-  for (std::int64_t i = 0; i < self.dim(); ++i)
-    if (self.stride(i) == 0 && self.size(i) > 1) return false;
-  return true;
+  at::assert_no_internal_overlap(self);
+  return self.sizes() == sizes && c10::canCast(dtype, self.scalar_type());
 }
 
 namespace {
@@ -89,6 +89,7 @@ bool gather(RuleCall& call, const Pointwise& op, Gathered& found) {
 }  // namespace
 
 bool run_pointwise(RuleCall& call, const Pointwise& op, bool in_place) {
+  if (in_place && call.tensor(0)) at::assert_no_internal_overlap(*call.tensor(0));
   Gathered found;
   if (!gather(call, op, found) || !accepts(op.domain, found.dtype)) return false;
   at::ScalarType dtype = found.dtype;
@@ -220,11 +221,10 @@ bool masked_fill(RuleCall& call) {
   return true;
 }
 
+// Writing through overlapping elements is still allowed here.
 bool masked_fill_(RuleCall& call) {
   if (!valid_fill(call)) return false;
-  const at::Tensor& self = call.at(0).toTensor();
-  if (!expands_to(call.at(1).toTensor().sizes(), self.sizes())) return false;
-  if (!can_write(self, self.sizes(), self.scalar_type())) return false;
+  if (!expands_to(call.at(1).toTensor().sizes(), call.at(0).toTensor().sizes())) return false;
   call.same(0);
   return true;
 }

@@ -22,7 +22,8 @@ struct Pointwise {
 
 bool accepts(Domain domain, at::ScalarType dtype);
 bool run_pointwise(RuleCall& call, const Pointwise& op, bool in_place);
-// True where an op may write into `self` a result of this shape and type.
+// True where an op may write into `self` a result of this shape and type. Raises PyTorch's own error where
+// elements of `self` share memory, because its meta kernels do not.
 bool can_write(const at::Tensor& self, c10::IntArrayRef sizes, at::ScalarType dtype);
 
 template <Pointwise kOp, bool kInPlace = false>

@@ -16,12 +16,12 @@ struct Pool {
 bool read_input(RuleCall& call, std::size_t rank, Pool& pool) {
   pool.input = call.tensor(0);
   pool.rank = rank;
-  if (!pool.input || pool.input->numel() == 0 || !c10::isFloatingType(pool.input->scalar_type()))
-    return false;
+  if (!pool.input || !c10::isFloatingType(pool.input->scalar_type())) return false;
   const auto dims = static_cast<std::size_t>(pool.input->dim());
   if (dims != rank + 1 && dims != rank + 2) return false;
   pool.first = dims - rank;
-  return true;
+  // Only the batch may be empty.
+  return element_count(pool.input->sizes().slice(pool.first - 1)) > 0;
 }
 
 bool fill(Sizes& values, std::size_t rank, std::int64_t least) {
@@ -132,6 +132,7 @@ bool adaptive_pool(RuleCall& call) {
 }
 
 constexpr ShapeRuleRow kRules[] = {
+    {"aten::_adaptive_avg_pool2d", "", adaptive_pool<2, Format::kSuggested, false>},
     {"aten::adaptive_avg_pool1d", "", adaptive_pool<1, Format::kFlat, false>},
     {"aten::adaptive_avg_pool2d", "", adaptive_pool<2, Format::kSuggested, false>},
     {"aten::adaptive_avg_pool3d", "", adaptive_pool<3, Format::kContiguous, false>},

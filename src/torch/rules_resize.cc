@@ -194,6 +194,7 @@ constexpr ShapeRuleRow kRules[] = {
     {"aten::channel_shuffle", "", channel_shuffle},
     {"aten::constant_pad_nd", "", constant_pad},
     {"aten::grid_sampler", "", grid_sampler},
+    {"aten::grid_sampler_2d", "", grid_sampler},
     {"aten::im2col", "", im2col},
     {"aten::pad", "", pad},
     {"aten::pixel_shuffle", "", pixel_shuffle},

@@ -13,10 +13,13 @@ import pytest
 import torch
 
 import engine_rule_cases as table
+from engine_rule_cases_layers import LAYER_CASES
+from engine_rule_cases_tensors import TENSOR_CASES
 
 native = pytest.importorskip("opscope._native")
 from opscope import _engine  # noqa: E402
 
+CASES = {**table.POINTWISE_CASES, **LAYER_CASES, **TENSOR_CASES}
 RULES = sorted(native.shape_rules())
 
 
@@ -104,14 +107,35 @@ def judge(op, case, real, abstract) -> bool:
     got, abstract_error, hit = abstract
     where = f"{op} {shown(case.args)} {case.kwargs}"
     if error is not None:
-        # A CPU kernel that lacks a dtype raises only when it runs, and another device's may have it.
-        lacks_kernel = any(text in str(error) for text in ("not implemented for", "not support", "expected scalar type"))
-        assert abstract_error is not None or lacks_kernel, f"{where}: the real run raises: {error}"
+        # A rule never answers for a call that fails, unless a CPU kernel merely lacks the dtype: another device's
+        # may have it. What the rule leaves to PyTorch must raise, where PyTorch's own meta kernel does.
+        lacks_kernel = any(text in str(error) for text in ("not implemented for", "not support", "scalar type"))
+        assert abstract_error is not None or lacks_kernel or (not hit and is_lenient(op, case)), (
+            f"{where}: the real run raises: {error}")
         return False
     if abstract_error is not None:
         raise AssertionError(f"{where}: {abstract_error}") from abstract_error
     assert not hit or got == expected, f"{where}: the rule says {got}, the real run {expected}"
     return hit
+
+
+def is_lenient(op, case) -> bool:
+    """True where PyTorch's meta kernel accepts the call, or the engine does by design."""
+    if op._schema.name in table.RELAXED:
+        return True
+    try:
+        op(*meta_twin(case.args), **case.kwargs)
+    except Exception:
+        return False
+    return True
+
+
+def meta_twin(value):
+    if isinstance(value, torch.Tensor):
+        return torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device="meta")
+    if isinstance(value, (list, tuple)):
+        return type(value)(meta_twin(item) for item in value)
+    return value
 
 
 def shown(value) -> str:
@@ -141,7 +165,7 @@ def cases_of(name: str, overload: str) -> list[tuple]:
     for own in overloads(name, overload):
         key = short + (f".{own}" if own else "")
         op = op_of(name, own)
-        cases = table.CASES.get(key, [])
+        cases = CASES.get(key, [])
         if short in table.POINTWISE and not cases:
             cases = generated(op)
         found += [(op, case) for case in cases]
@@ -162,15 +186,7 @@ def test_rule_agrees_with_a_real_run(name, overload):
 
 def test_every_case_belongs_to_a_rule():
     spoken_for = {name.removeprefix("aten::") + (f".{o}" if o else "") for name, own in RULES for o in overloads(name, own)}
-    assert sorted(set(table.CASES) - spoken_for) == []
-
-
-def meta_twin(value):
-    if isinstance(value, torch.Tensor):
-        return torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device="meta")
-    if isinstance(value, (list, tuple)):
-        return type(value)(meta_twin(item) for item in value)
-    return value
+    assert sorted(set(CASES) - spoken_for) == []
 
 
 @pytest.mark.parametrize(("name", "overload"), [r for r in RULES if r[0] not in table.META_DIFFERS],
@@ -181,7 +197,7 @@ def test_rule_agrees_with_pytorchs_meta_kernel(name, overload):
     for op, case in cases[:12]:
         try:
             expected = [(tuple(t.shape), t.dtype) for t in tensors(op(*meta_twin(case.args), **case.kwargs))]
-        except (*RAISED, AssertionError):
+        except Exception:  # some raise on what the CPU takes
             continue
         with torch.no_grad(), _engine.abstract_calls() as session:
             got, error, hit = abstract_run(session, op, case)
