@@ -40,20 +40,19 @@ def capture(
     source_lines: bool = False,
 ) -> Any:
     """The model's graph. `auto` is a static capture and, where that cannot go on and data is there, a real run."""
-    has_data = not any(t.is_meta for t in itertools.chain(_model_tensors(model), tensors_in((args, kwargs))))
-    if tracer == "eager" and not has_data:
-        raise error(
-            "a real run needs weights and inputs with data, and some are on the meta device",
-            name,
-            'build the model on a real device, or use tracer="static"',
-        )
     run = _Run(model, args, kwargs, name, source, device, source_lines)
     if tracer == "eager":
+        if not run.has_data():
+            raise error(
+                "a real run needs weights and inputs with data, and some are on the meta device",
+                name,
+                'build the model on a real device, or use tracer="static"',
+            )
         return run.capture(eager=True)
     try:
         return run.capture(eager=False)
     except native.Error as problem:
-        if tracer == "static" or not has_data or problem.is_final:
+        if tracer == "static" or getattr(problem, "is_final", True) or not run.has_data():
             raise
         stopped = problem
     graph = run.capture(eager=True)
@@ -79,6 +78,9 @@ class _Run:
         self.model, self.args, self.kwargs, self.name, self.source = model, args, kwargs, name, source
         self.source_lines = source_lines
         self.device = str(_shown_device(model, (args, kwargs), device))
+
+    def has_data(self) -> bool:
+        return not any(t.is_meta for t in itertools.chain(_model_tensors(self.model), tensors_in((self.args, self.kwargs))))
 
     def capture(self, eager: bool) -> Any:
         began = time.perf_counter()
@@ -251,7 +253,8 @@ def _shown_device(model: Any, inputs: Any, device: Any) -> torch.device:
     if device is not None:
         asked = torch.device(device)
         return torch.device(asked.type, 0) if asked.type == "cuda" and asked.index is None else asked
-    for tensor in itertools.chain(_model_tensors(model), tensors_in(inputs)):
+    first_weight = itertools.islice(_model_tensors(model), 1)
+    for tensor in itertools.chain(first_weight, tensors_in(inputs)):
         if not tensor.is_meta:
             return tensor.device
     return torch.device("cpu")

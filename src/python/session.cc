@@ -23,21 +23,56 @@ PyMethodDef followed_call_def = {"__call__",
                                  reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(followed_call)),
                                  METH_FASTCALL | METH_KEYWORDS, nullptr};
 
-py::dict dict_of(py::handle object) { return py::reinterpret_borrow<py::dict>(object.attr("__dict__")); }
+// One of the tables that every module keeps in its __dict__; looked up there first, since ScriptModules make
+// theirs up on demand.
+py::object table_of(py::handle module, PyObject* attributes, PyObject* name) {
+  if (auto* found = PyDict_GetItem(attributes, name)) return py::reinterpret_borrow<py::object>(found);
+  return py::object(module.attr(py::handle(name)));
+}
 
-bool same_items(const py::dict& a, const py::dict& b) {
-  if (PyDict_Size(a.ptr()) != PyDict_Size(b.ptr())) return false;
+struct Names {
+  PyObject* parameters = PyUnicode_InternFromString("_parameters");
+  PyObject* buffers = PyUnicode_InternFromString("_buffers");
+  PyObject* modules = PyUnicode_InternFromString("_modules");
+};
+
+const Names& names() {
+  static const Names interned;
+  return interned;
+}
+
+// Calls visit(name, value) for each item, fast for the dicts that modules have.
+template <class Visit>
+void for_each_item(py::handle table, Visit&& visit) {
+  if (PyDict_Check(table.ptr())) {
+    Py_ssize_t position = 0;
+    PyObject *key = nullptr, *value = nullptr;
+    while (PyDict_Next(table.ptr(), &position, &key, &value)) visit(PyUnicode_AsUTF8(key), py::handle(value));
+    return;
+  }
+  for (auto item : table.attr("items")()) {
+    const auto pair = py::reinterpret_borrow<py::tuple>(item);
+    visit(PyUnicode_AsUTF8(py::object(pair[0]).ptr()), py::object(pair[1]));
+  }
+}
+
+std::string joined(const std::string& path, const char* name) {
+  return path.empty() ? name : path + "." + name;
+}
+
+bool same_items(PyObject* a, PyObject* b) {
+  if (PyDict_Size(a) != PyDict_Size(b)) return false;
   Py_ssize_t at_a = 0, at_b = 0;
   PyObject *key_a = nullptr, *key_b = nullptr, *value_a = nullptr, *value_b = nullptr;
-  while (PyDict_Next(a.ptr(), &at_a, &key_a, &value_a) && PyDict_Next(b.ptr(), &at_b, &key_b, &value_b))
+  while (PyDict_Next(a, &at_a, &key_a, &value_a) && PyDict_Next(b, &at_b, &key_b, &value_b))
     if (key_a != key_b || value_a != value_b) return false;
   return true;
 }
 
-void put_back(const py::dict& live, const py::dict& saved) {
-  if (same_items(live, saved)) return;
-  PyDict_Clear(live.ptr());
-  if (PyDict_Update(live.ptr(), saved.ptr()) != 0) PyErr_Clear();
+// Through the object's own methods: the tables may be OrderedDicts.
+void put_back(const py::object& live, const py::object& saved) {
+  live.attr("clear")();
+  if (saved) live.attr("update")(saved);
 }
 
 }  // namespace
@@ -112,51 +147,45 @@ void Session::walk(py::handle module, ModuleId parent, const std::string& name, 
   const char* dot = std::strrchr(type->tp_name, '.');
   const auto id = recording_->add_module(parent, name, path, dot ? dot + 1 : type->tp_name);
   modules_.emplace(module.ptr(), id);
-  snapshot(module);
-  add_tensors(module.attr("_parameters"), id, path, true);
-  add_tensors(module.attr("_buffers"), id, path, false);
-  for (auto item : module.attr("_modules").attr("items")()) {
-    const auto pair = py::reinterpret_borrow<py::tuple>(item);
-    const py::handle child = pair[1];
-    if (child.is_none() || modules_.contains(child.ptr())) continue;
-    const auto child_name = py::cast<std::string>(pair[0]);
-    walk(child, id, child_name, path.empty() ? child_name : path + "." + child_name);
-  }
+  const auto attributes = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(module.ptr(), nullptr));
+  snapshot(attributes.ptr());
+  add_tensors(table_of(module, attributes.ptr(), names().parameters), id, path, true);
+  add_tensors(table_of(module, attributes.ptr(), names().buffers), id, path, false);
+  for_each_item(table_of(module, attributes.ptr(), names().modules),
+                [&](const char* child_name, py::handle child) {
+                  if (child.is_none() || modules_.contains(child.ptr())) return;
+                  walk(child, id, child_name, joined(path, child_name));
+                });
 }
 
 void Session::add_tensors(py::handle table, ModuleId module, const std::string& path, bool parameters) {
-  if (PyDict_Check(table.ptr()) && PyDict_Size(table.ptr()) == 0) return;
-  for (auto item : table.attr("items")()) {
-    const auto pair = py::reinterpret_borrow<py::tuple>(item);
-    const auto name = py::cast<std::string>(pair[0]);
-    const py::handle value = pair[1];
-    if (!THPVariable_Check(value.ptr())) continue;
+  for_each_item(table, [&](const char* name, py::handle value) {
+    if (!THPVariable_Check(value.ptr())) return;
     if (std::strstr(Py_TYPE(value.ptr())->tp_name, "Uninitialized"))
-      throw Error("the parameter has no shape yet", path.empty() ? name : path + "." + name,
+      throw Error("the parameter has no shape yet", joined(path, name),
                   "run a lazy model once on a real input before profiling it");
-    recording_->add_owned(module, name, path.empty() ? name : path + "." + name,
-                          THPVariable_Unpack(value.ptr()), parameters);
-  }
+    recording_->add_owned(module, name, joined(path, name), THPVariable_Unpack(value.ptr()), parameters);
+  });
 }
 
-void Session::snapshot(py::handle module) {
-  Snapshot shot{py::reinterpret_borrow<py::object>(module), dict_of(module), {}, {}};
-  shot.saved = py::reinterpret_steal<py::dict>(PyDict_Copy(shot.live.ptr()));
+// Forward may set attributes on a module (caches, anchors) and fill its tables; both are put back.
+void Session::snapshot(PyObject* attributes) {
+  const auto keep = [&](PyObject* live) {
+    const bool empty = PyDict_Size(live) == 0;
+    snapshots_.push_back({py::reinterpret_borrow<py::object>(live),
+                          empty ? py::object() : py::reinterpret_steal<py::object>(PyDict_Copy(live))});
+  };
+  keep(attributes);
   Py_ssize_t position = 0;
   PyObject *key = nullptr, *value = nullptr;
-  while (PyDict_Next(shot.saved.ptr(), &position, &key, &value)) {
-    // Only what forward can fill in behind our back: the tables of tensors, modules and hooks.
-    if (!PyDict_Check(value)) continue;
-    shot.tables.emplace_back(py::reinterpret_borrow<py::dict>(value),
-                             py::reinterpret_steal<py::dict>(PyDict_Copy(value)));
-  }
-  snapshots_.push_back(std::move(shot));
+  while (PyDict_Next(attributes, &position, &key, &value))
+    if (PyDict_Check(value)) keep(value);
 }
 
 void Session::restore_modules() {
-  for (const auto& shot : snapshots_) {
-    put_back(shot.live, shot.saved);
-    for (const auto& [live, saved] : shot.tables) put_back(live, saved);
+  for (const auto& [live, saved] : snapshots_) {
+    const bool same = saved ? same_items(live.ptr(), saved.ptr()) : PyDict_Size(live.ptr()) == 0;
+    if (!same) put_back(live, saved);
   }
   snapshots_.clear();
 }

@@ -41,15 +41,15 @@ class Session {
   PyObject* call_module(PyObject* original, PyObject* const* args, std::size_t nargsf, PyObject* kwnames);
 
  private:
+  // A module's attributes, or one of its tables (_parameters, _buffers, _modules, hooks), as they were.
   struct Snapshot {
-    py::object module;
-    py::dict live, saved;                               // its __dict__
-    std::vector<std::pair<py::dict, py::dict>> tables;  // _parameters, _buffers, _modules and the hooks
+    py::object live;
+    py::object saved;  // null: it was empty
   };
   void walk(py::handle module, ModuleId parent, const std::string& name, const std::string& path);
   void add_tensors(py::handle table, ModuleId module, const std::string& path, bool parameters);
   ModuleId module_of(PyObject* module);
-  void snapshot(py::handle module);
+  void snapshot(PyObject* attributes);
   void restore_modules();
 
   std::shared_ptr<engine::Recording> recording_;
