@@ -131,9 +131,34 @@ bool native_softmax(RuleCall& call) {
   return true;
 }
 
+// v [.., n, ..] and g, which is 1 in all dimensions but `dim`. The kernel takes the first and the last one
+// only.
+bool weight_norm(RuleCall& call) {
+  const at::Tensor* v = call.tensor(0);
+  const at::Tensor* g = call.tensor(1);
+  const std::int64_t dim = call.integer(2);
+  if (!v || !g || v->dim() < 2 || g->dim() != v->dim() || v->scalar_type() != g->scalar_type()) return false;
+  if ((dim != 0 && dim != v->dim() - 1) || !c10::isFloatingType(v->scalar_type()) || v->numel() == 0)
+    return false;
+  for (std::int64_t i = 0; i < v->dim(); ++i)
+    if (g->size(i) != (i == dim ? v->size(i) : 1)) return false;
+  call.output(v->sizes(), v->scalar_type());
+  return true;
+}
+
+// Its second result, the norms, is float for half inputs.
+bool weight_norm_interface(RuleCall& call) {
+  if (!weight_norm(call)) return false;
+  const at::Tensor& g = call.at(1).toTensor();
+  call.output(g.sizes(), g.scalar_type() == at::kBFloat16 ? at::kFloat : g.scalar_type());
+  return true;
+}
+
 constexpr ShapeRuleRow kRules[] = {
     {"aten::_log_softmax", "", native_softmax},
     {"aten::_softmax", "", native_softmax},
+    {"aten::_weight_norm", "", weight_norm},
+    {"aten::_weight_norm_interface", "", weight_norm_interface},
     {"aten::batch_norm", "", batch_norm},
     {"aten::group_norm", "", group_norm},
     {"aten::instance_norm", "", instance_norm},

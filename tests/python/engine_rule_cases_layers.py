@@ -240,6 +240,11 @@ LAYER_CASES: dict[str, list[Case]] = {
     "log_softmax.int": each(0) + typed(1) + [c(f(2, 3, dtype=torch.float16), 1, torch.float64),
         c(f(2, 3), -3)],
     "_softmax": each(0, False) + typed(1, False), "_log_softmax": each(0, False) + typed(1, False),
+    "_weight_norm": [c(f(6, 4, 3), f(6, 1, 1), 0), c(f(6, 4, 3), f(1, 1, 3), 2),
+        c(f(3, 4, 6).transpose(0, 2), f(6, 1, 1), 0),
+        c(f(6, 4, 3), f(1, 4, 1), 1), c(f(6, 4, dtype=torch.float64), f(6, 1, dtype=torch.float64), 0)],
+    "_weight_norm_interface": [c(f(6, 4, 3), f(6, 1, 1), 0), c(f(6, 4, 3), f(1, 1, 3), 2),
+        c(f(6, 4, dtype=torch.bfloat16), f(6, 1, dtype=torch.bfloat16), 0)],
     # pooling
     "max_pool1d": _pools(1, False), "max_pool2d": _pools(2, False), "max_pool3d": _pools(3, False),
     "max_pool2d_with_indices": _pools(2, False), "max_pool3d_with_indices": _pools(3, False),
