@@ -157,12 +157,12 @@ def _running(session: Any) -> Iterator[None]:
 
 
 def _declare_costs(graph: Any) -> None:
-    for name in custom_ops.DECLARED:
-        for index, arguments, outputs in graph.calls_of(name):
-            args = [_shape_only(value) for value in arguments.values()]
-            cost = custom_ops.declared_cost(name, args, [_shape_only(value) for value in outputs])
-            if cost is not None:
-                graph.declare_cost(index, *cost)
+    calls = [(call[0], name, *call[1:]) for name in custom_ops.DECLARED for call in graph.calls_of(name)]
+    for index, name, arguments, outputs in sorted(calls, key=lambda call: call[0]):
+        args = [_shape_only(value) for value in arguments.values()]
+        cost = custom_ops.declared_cost(name, args, [_shape_only(value) for value in outputs])
+        if cost is not None:
+            graph.declare_cost(index, *cost)
 
 
 def _shape_only(value: Any) -> Any:

@@ -8,6 +8,7 @@
 #include "graph/writer.h"
 #include "python/session.h"
 #include "report/report.h"
+#include "torch/execute.h"
 #ifdef OPSCOPE_READERS
 #include "readers/capture_reader.h"
 #endif
@@ -242,6 +243,7 @@ PYBIND11_MODULE(_native, m) {
   bind_graph(m);
   bind_profile(m);
   bind_session(m);
+  engine::register_backend_kernels();
   m.def("nearest", [](const std::string& typed, const std::vector<std::string>& names) {
     return nearest_names(typed, std::span<const std::string>(names));
   });

@@ -30,8 +30,8 @@ void run_known(const Call& call, const Inputs& inputs, c10::DispatchKeySet below
 void run_abstract(const Call& call, const Inputs& inputs, c10::DispatchKeySet below);
 // PyTorch's meta kernel on plain meta tensors that share the abstract ones' storages.
 void run_on_twins(const Call& call);
-// The real kernel on known arguments and, for the others, zeros that take no memory: for ops whose shape only
-// their own code knows.
+// The real kernel on known arguments and, for the others, zeros: for ops whose shape only their own code
+// knows.
 void run_on_zeros(const Call& call);
 
 // Calls `visit` for each tensor among the arguments, lists included.

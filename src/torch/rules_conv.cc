@@ -1,5 +1,7 @@
 // Shape rules of convolutions. The CPU kernels answer in channels-last when the input or the weight is, which
 // PyTorch's own meta kernels do not say.
+#include <algorithm>
+
 #include "torch/layout.h"
 
 namespace opscope::engine {
@@ -66,6 +68,24 @@ std::int64_t output_size(const Conv& conv, std::size_t d) {
   return room < 0 ? 0 : room / conv.stride[d] + 1;
 }
 
+// In three dimensions PyTorch's own CPU kernels know only the contiguous layout, and oneDNN's are chosen by
+// dtype, size and thread count.
+bool uses_onednn(const Conv& conv) {
+  const auto type = conv.input->scalar_type();
+  if (type == at::kBFloat16 || type == at::kHalf) return true;
+  if (type != at::kFloat) return false;
+  const auto plain = [](const Sizes& steps) {
+    return std::ranges::all_of(steps, [](auto step) { return step == 1; });
+  };
+  const auto& weight = *conv.weight;
+  const auto& input = *conv.input;
+  const bool pointwise = plain(conv.stride) && plain(conv.dilation) && input.size(0) < 16 &&
+                         weight.size(-1) == 1 && weight.size(-2) == 1 && at::get_num_threads() == 1;
+  const bool large = conv.groups > 1 || (weight.size(-1) > 3 && weight.size(-2) > 3) || input.size(0) > 1 ||
+                     input.size(0) * input.size(1) * input.size(2) * input.size(3) > 20480;
+  return !pointwise && large;
+}
+
 // A 1-d convolution runs as a 2-d one of height 1 on a contiguous input, so only its weight can ask for
 // channels-last.
 Sizes flat_strides(const Conv& conv, const Sizes& sizes) {
@@ -82,8 +102,7 @@ Sizes output_strides(const Conv& conv, const Sizes& sizes) {
   if (conv.rank == 1) return flat_strides(conv, sizes);
   at::MemoryFormat format = conv.input->suggest_memory_format();
   if (format == at::MemoryFormat::Contiguous) format = conv.weight->suggest_memory_format();
-  // The only kernel for double in three dimensions is a contiguous one.
-  if (conv.rank == 3 && conv.input->scalar_type() == at::kDouble) format = at::MemoryFormat::Contiguous;
+  if (conv.rank == 3 && !uses_onednn(conv)) format = at::MemoryFormat::Contiguous;
   return format_strides(sizes, format);
 }
 

@@ -1,6 +1,7 @@
 // Running PyTorch's own kernels in place of a shape rule: its meta kernels on twins of the abstract tensors,
 // or, for ops that have none, the real kernel on zeros.
 #include <algorithm>
+#include <cstdlib>
 
 #include "torch/execute.h"
 
@@ -45,7 +46,8 @@ at::Tensor twin_of(Recording& recording, const at::Tensor& tensor, Twins& twins)
 void follow(Recording& recording, const Twin& pair, const Twins& twins) {
   auto* impl = as_abstract(pair.original);
   if (!impl) {
-    const bool same = pair.twin.sizes() == pair.original.sizes() && same_storage(pair.twin.storage(), pair.storage);
+    const bool same =
+        pair.twin.sizes() == pair.original.sizes() && same_storage(pair.twin.storage(), pair.storage);
     if (!same) recording.failure = Failure{"a write that resizes", recording.scope_path()};
     TORCH_CHECK(same, "opscope: a tensor with data cannot take over the shape or memory of one without");
     return;
@@ -101,6 +103,20 @@ bool has_python_meta_kernel(const c10::OperatorHandle& op) {
   const auto row = state.find("\nMeta: ");
   if (row == std::string::npos) return false;
   return state.substr(row, state.find('\n', row + 1) - row).find("/dev/null") != std::string::npos;
+}
+
+// Zeros laid out as `tensor` is, on fresh pages that take no memory until they are written.
+at::Tensor zeros_of(const at::Tensor& tensor) {
+  const bool strided = tensor.layout() == c10::kStrided;
+  const auto strides = strided ? Sizes(tensor.strides().begin(), tensor.strides().end())
+                               : engine::contiguous_strides(tensor.sizes());
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < strides.size(); ++i)
+    last += static_cast<std::size_t>(
+        std::max<std::int64_t>(tensor.size(static_cast<std::int64_t>(i)) - 1, 0) * strides[i]);
+  void* bytes = std::calloc(last + 1, tensor.element_size());
+  TORCH_CHECK(bytes, "opscope: not enough memory to run ", tensor.sizes(), " zeros");
+  return at::from_blob(bytes, tensor.sizes(), strides, std::free, tensor.scalar_type());
 }
 
 c10::Device result_device(const Call& call) {
@@ -162,8 +178,7 @@ void run_on_zeros(const Call& call) {
       if (!recording.is_unknown(tensor))
         real = written ? recording.known_value(tensor).clone() : recording.known_value(tensor);
       else
-        real = written ? at::zeros(tensor.sizes(), tensor.scalar_type())
-                       : at::zeros({}, tensor.scalar_type()).expand(tensor.sizes());
+        real = zeros_of(tensor);
       if (written) recording.taint(tensor);
       stand.push_back({tensor, real, {}, {}});
       return real;
