@@ -24,12 +24,11 @@ void assess_bottlenecks(Profile& profile) {
   BottleneckSummary& summary = profile.bottlenecks;
   summary.ridge = profile.options.ridge;
   for (const OpCost& cost : profile.costs) {
-    Metrics metrics;
-    metrics += cost;
-    if (!metrics.counts()) continue;
-    const bool compute = bottleneck_of(metrics, summary.ridge) == Bottleneck::kComputeBound;
-    (compute ? summary.compute_bound : summary.memory_bound) += cost;
-    band_of(summary, metrics.arithmetic_intensity()) += cost;
+    const Count bytes = cost.traffic.total();
+    if (!cost.flops && !bytes) continue;
+    const double intensity = bytes ? static_cast<double>(cost.flops) / static_cast<double>(bytes) : 0.0;
+    (intensity > summary.ridge ? summary.compute_bound : summary.memory_bound) += cost;
+    band_of(summary, intensity) += cost;
   }
 }
 

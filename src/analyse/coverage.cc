@@ -1,13 +1,15 @@
 // How much of the model the cost table knows, and what the user can do about the rest.
 #include <algorithm>
 #include <tuple>
+#include <unordered_map>
 
 #include "analyse/rollup.h"
 
 namespace opscope {
 namespace {
 
-struct UnknownTarget {
+struct UnknownOp {
+  StringId name = 0;
   std::uint64_t count = 0;
   OpId first = kNone;
 };
@@ -33,27 +35,41 @@ std::string how_to_declare(std::string_view op, std::uint64_t count) {
   return text + "\", macs=..., flops=..., bytes=...)";
 }
 
-// Overloads of one op are one kind; targets of the same name share the string.
-std::vector<UnknownTarget> unknown_by_name(const Graph& graph, Profile& profile) {
-  std::vector<UnknownTarget> unknown(graph.string_count());
+// By target, in the order of first sight.
+std::vector<UnknownOp> unknown_targets(const Graph& graph, Profile& profile) {
+  std::vector<UnknownOp> unknown(graph.targets.size());
   for (std::size_t i = 0; i < profile.costs.size(); ++i) {
     const Confidence confidence = profile.costs[i].confidence;
     ++counter(profile.coverage, confidence);
     if (confidence != Confidence::kUnknown) continue;
-    UnknownTarget& entry = unknown[graph.targets[graph.ops[i].target].name];
+    UnknownOp& entry = unknown[graph.ops[i].target];
     if (entry.count++ == 0) entry.first = static_cast<OpId>(i);
   }
+  for (std::size_t t = 0; t < unknown.size(); ++t) unknown[t].name = graph.targets[t].name;
+  std::erase_if(unknown, [](const UnknownOp& entry) { return entry.count == 0; });
+  std::ranges::sort(unknown, {}, &UnknownOp::first);
   return unknown;
+}
+
+// Overloads of one op are one kind; targets of the same name share the string.
+std::vector<UnknownOp> unknown_ops(const Graph& graph, Profile& profile) {
+  std::vector<UnknownOp> merged;
+  std::unordered_map<StringId, std::size_t> index;
+  for (const UnknownOp& entry : unknown_targets(graph, profile)) {
+    const auto [found, is_new] = index.try_emplace(entry.name, merged.size());
+    if (is_new)
+      merged.push_back(entry);
+    else
+      merged[found->second].count += entry.count;
+  }
+  return merged;
 }
 
 }  // namespace
 
 void assess_coverage(const Graph& graph, Profile& profile) {
   profile.coverage.ops = profile.costs.size();
-  auto unknown = unknown_by_name(graph, profile);
-  std::erase_if(unknown, [](const UnknownTarget& entry) { return entry.count == 0; });
-  std::ranges::sort(unknown, {}, &UnknownTarget::first);
-  for (const UnknownTarget& entry : unknown) {
+  for (const UnknownOp& entry : unknown_ops(graph, profile)) {
     const Op& op = graph.ops[entry.first];
     const std::string name(graph.op_name(op));
     profile.coverage.unknown_ops.push_back({name, entry.count});

@@ -2,12 +2,14 @@
 // what torch.fx.symbolic_trace would have drawn. Every op is in exactly one layer, every layer has its own
 // name.
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <set>
 #include <tuple>
 #include <unordered_map>
 
 #include "analyse/rollup.h"
+#include "cost/reserve_rows.h"
 
 namespace opscope {
 namespace {
@@ -46,9 +48,15 @@ class OpNumbers {
  public:
   OpNumbers(const Graph& graph, const OpTypes& types) : graph_(graph), types_(types) {
     std::unordered_map<std::string_view, std::uint32_t> type_ids;
-    for (std::uint32_t t = 0; t < types.names.size(); ++t) type_ids.emplace(types.names[t], t);
+    std::array<bool, 256> is_initial{};  // spares most modules the look-up
+    for (std::uint32_t t = 0; t < types.names.size(); ++t) {
+      type_ids.emplace(types.names[t], t);
+      is_initial[initial(types.names[t])] = true;
+    }
     for (std::size_t m = 1; m < graph.modules.size(); ++m) {
-      const auto [base, number] = split_number(graph.text(graph.modules[m].name));
+      const std::string_view name = graph.text(graph.modules[m].name);
+      if (!is_initial[initial(name)]) continue;
+      const auto [base, number] = split_number(name);
       if (const auto found = type_ids.find(base); found != type_ids.end())
         taken_.emplace(graph.modules[m].parent, found->second, number);
     }
@@ -72,6 +80,10 @@ class OpNumbers {
   }
 
  private:
+  static unsigned char initial(std::string_view text) {
+    return text.empty() ? 0 : static_cast<unsigned char>(text.front());
+  }
+
   const Graph& graph_;
   const OpTypes& types_;
   std::set<std::tuple<ModuleId, std::uint32_t, std::uint32_t>> taken_;
@@ -125,46 +137,61 @@ void number_free_ops(const Graph& graph, const OpTypes& types, const std::vector
   }
 }
 
-// "layer1.0", "layer1.0#2" for the second call. A path with a '#' of its own is always numbered.
-std::string scope_name(const Graph& graph, const Scope& scope) {
-  const std::string_view path = graph.path(graph.modules[scope.module]);
-  std::string result;
-  result.reserve(path.size() + 16);
-  result = path;
-  if (scope.call > 0 || path.find('#') != std::string_view::npos) append_number(result, '#', scope.call + 1);
-  return result;
-}
-
-std::string root_name(const Graph& graph) {
-  const std::string type = lower_case(graph.text(graph.modules[0].type));
-  return type.empty() ? graph.capture.model : type;
-}
-
-// The names of scopes are shared by all free-standing ops in them, so they are made once.
+// The words of the layer graph. A module called once is named by its path, which the graph already holds;
+// what has to be put together is written to the profile's own text.
 class LayerNames {
  public:
   LayerNames(const Graph& graph, const OpTypes& types) : graph_(graph), types_(types) {}
 
-  std::string of_scope(ScopeId id) const {
-    std::string result = scope_name(graph_, graph_.scopes[id]);
-    return result.empty() ? root_name(graph_) : result;
+  std::string_view of_scope(ScopeId id) {
+    const Scope& scope = graph_.scopes[id];
+    const std::string_view path = graph_.path(graph_.modules[scope.module]);
+    if (path.empty() && scope.call == 0) return root_name();
+    return is_numbered(scope, path) ? texts_.add(scope_name(scope)) : path;
   }
-  std::string of_op(const Op& op, std::uint32_t number) {
-    if (op.scope != scope_) prefix_ = scope_name(graph_, graph_.scopes[op.scope]), scope_ = op.scope;
-    const std::string_view type = types_.names[types_.of_target[op.target]];
-    std::string result;
-    result.reserve(prefix_.size() + type.size() + 8);
-    result = prefix_;
-    if (!result.empty()) result += '.';
-    result += type;
-    if (number) append_number(result, '_', number);
-    return result;
+  // "layer1.0.add_2"; the scope's name is shared by all free-standing ops in it.
+  std::string_view of_op(const Op& op, std::uint32_t number) {
+    if (op.scope != scope_) {
+      scope_ = op.scope;
+      name_ = scope_name(graph_.scopes[op.scope]);
+      if (!name_.empty()) name_ += '.';
+      prefix_size_ = name_.size();
+    }
+    name_.resize(prefix_size_);
+    name_ += type_of_op(op);
+    if (number) append_number(name_, '_', number);
+    return texts_.add(name_);
   }
+  std::string_view type_of_op(const Op& op) const { return types_.names[types_.of_target[op.target]]; }
+  std::string_view type_of_module(ModuleId id) {
+    const StringId type = graph_.modules[id].type;
+    const auto [found, is_new] = lower_.try_emplace(type);
+    if (is_new) found->second = texts_.add(lower_case(graph_.text(type)));
+    return found->second;
+  }
+  std::vector<TextBlock> take_texts() && { return std::move(texts_).take(); }
 
  private:
+  // The second call is "layer1.0#2". A path with a '#' of its own is always numbered.
+  static bool is_numbered(const Scope& scope, std::string_view path) {
+    return scope.call > 0 || path.find('#') != std::string_view::npos;
+  }
+  std::string scope_name(const Scope& scope) const {
+    std::string result(graph_.path(graph_.modules[scope.module]));
+    if (is_numbered(scope, result)) append_number(result, '#', scope.call + 1);
+    return result;
+  }
+  std::string_view root_name() {
+    const std::string_view type = type_of_module(0);
+    return type.empty() ? texts_.add(graph_.capture.model) : type;
+  }
+
   const Graph& graph_;
   const OpTypes& types_;
-  std::string prefix_;
+  TextBlocks texts_;
+  std::unordered_map<StringId, std::string_view> lower_;
+  std::string name_;
+  std::size_t prefix_size_ = 0;
   ScopeId scope_ = kNone;
 };
 
@@ -200,26 +227,28 @@ void roll_up_layers(const Graph& graph, const OpTypes& types, Profile& profile) 
   for (std::uint32_t r = 0; r < profile.modules.size(); ++r) row_of_module[profile.modules[r].module] = r;
 
   LayerNames names(graph, types);
-  profile.layers.resize(seeds.size());
-  for (std::size_t l = 0; l < seeds.size(); ++l) {
-    const Op& op = graph.ops[seeds[l].op];
-    LayerRow& layer = profile.layers[l];
-    layer.scope = op.scope;
-    layer.module = graph.scopes[op.scope].module;
-    layer.is_module = !has_children[op.scope];
-    layer.name = layer.is_module ? names.of_scope(op.scope) : names.of_op(op, seeds[l].number);
-    layer.type = layer.is_module ? lower_case(graph.text(graph.modules[layer.module].type))
-                                 : std::string(types.names[types.of_target[op.target]]);
-    layer.parameters = layer.is_module ? profile.modules[row_of_module[layer.module]].parameters
-                                       : parameters_read(graph, op);
-  }
+  const auto add_row = [&](const Seed& seed) {
+    const Op& op = graph.ops[seed.op];
+    const ModuleId module = graph.scopes[op.scope].module;
+    const bool is_module = !has_children[op.scope];
+    profile.layers.push_back({.name = is_module ? names.of_scope(op.scope) : names.of_op(op, seed.number),
+                              .type = is_module ? names.type_of_module(module) : names.type_of_op(op),
+                              .module = module,
+                              .scope = op.scope,
+                              .is_module = is_module,
+                              .parameters = is_module ? profile.modules[row_of_module[module]].parameters
+                                                      : parameters_read(graph, op)});
+  };
+  reserve_rows(profile.layers, seeds.size());
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    LayerRow& layer = profile.layers[profile.layer_of[i]];
+    const std::uint32_t l = profile.layer_of[i];
+    if (l == profile.layers.size()) add_row(seeds[l]);  // layers are numbered by their first op
+    LayerRow& layer = profile.layers[l];
     layer.metrics += profile.costs[i];
+    layer.bottleneck = bottleneck_of(layer.metrics, profile.options.ridge);
     if (graph.ops[i].outputs.size) layer.output = graph.outputs_of(graph.ops[i]).front();
   }
-  for (LayerRow& layer : profile.layers)
-    layer.bottleneck = bottleneck_of(layer.metrics, profile.options.ridge);
+  profile.texts = std::move(names).take_texts();
 }
 
 }  // namespace opscope

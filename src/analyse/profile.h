@@ -2,11 +2,13 @@
 // every view has the same total.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "analyse/text_blocks.h"
 #include "cost/cost.h"
 #include "graph/graph.h"
 
@@ -22,8 +24,17 @@ struct Metrics {
   Count memory_bytes() const { return traffic.total(); }
   double arithmetic_intensity() const;                     // flops / memory_bytes, 0 where no byte moves
   bool counts() const { return flops || memory_bytes(); }  // does work or moves bytes
-  Metrics& operator+=(const Metrics& other);
-  Metrics& operator+=(const OpCost& cost);
+  // Inline: run several times for each op of every graph.
+  Metrics& operator+=(const Metrics& other) {
+    work += other.work, traffic += other.traffic, flops += other.flops, ops += other.ops;
+    confidence = std::max(confidence, other.confidence);
+    return *this;
+  }
+  Metrics& operator+=(const OpCost& cost) {
+    work += cost.work, traffic += cost.traffic, flops += cost.flops, ++ops;
+    confidence = std::max(confidence, cost.confidence);
+    return *this;
+  }
 };
 
 enum class Bottleneck : std::uint8_t { kComputeBound, kMemoryBound };
@@ -46,15 +57,16 @@ struct ModuleRow {
 
 // A leaf-module call, or an op that a non-leaf module ran itself.
 struct LayerRow {
-  std::string name;  // "layer1.0.conv1", "layer1.0.relu#2" for the second call, "layer1.0.add"
-  std::string type;  // "conv2d", "add"
+  // Text of the graph or of Profile::texts.
+  std::string_view name;  // "layer1.0.conv1", "layer1.0.relu#2" for the second call, "layer1.0.add"
+  std::string_view type;  // "conv2d", "add"
   ModuleId module = 0;
   ScopeId scope = 0;
-  bool is_module = false;
-  Parameters parameters;
-  Metrics metrics;
   ValueId output = kNone;
+  bool is_module = false;
   Bottleneck bottleneck = Bottleneck::kMemoryBound;
+  Parameters parameters{};
+  Metrics metrics{};
 };
 
 struct TypeRow {
@@ -104,6 +116,7 @@ struct Profile {
   BottleneckSummary bottlenecks;        // over ops that do work or move bytes
   std::vector<Diagnostic> diagnostics;  // the capture's, and one per unknown op
   std::vector<Advice> advice;
+  std::vector<TextBlock> texts;  // what the layers' names are written in
 };
 
 Profile make_profile(const Graph& graph, const ProfileOptions& options = {});

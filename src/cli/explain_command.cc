@@ -29,7 +29,9 @@ std::string as_text(const Profile& profile, const std::vector<OpId>& ops) {
   std::string out;
   for (const OpId op : ops) {
     if (!out.empty()) out += "\n";
-    out += "op " + std::to_string(op) + "  " + profile.layers[profile.layer_of[op]].name + "\n";
+    out += "op " + std::to_string(op) + "  ";
+    out += profile.layers[profile.layer_of[op]].name;
+    out += "\n";
     out += with_line_end(explain(*profile.graph, op));
   }
   return out;
@@ -44,8 +46,8 @@ Listing as_listing(const Profile& profile, const std::vector<OpId>& ops) {
   for (const OpId op : ops) {
     const OpCost& cost = profile.costs[op];
     listing.rows.push_back({Count{op}, std::string(graph.op_name(graph.ops[op])),
-                            profile.layers[profile.layer_of[op]].name, cost.work.macs, cost.work.other_flops,
-                            cost.work.specials, cost.flops, cost.traffic.total(),
+                            std::string(profile.layers[profile.layer_of[op]].name), cost.work.macs,
+                            cost.work.other_flops, cost.work.specials, cost.flops, cost.traffic.total(),
                             std::string(name(cost.confidence)), explain(graph, op)});
   }
   return listing;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "cost/reserve_rows.h"
+
 namespace opscope {
 namespace {
 
@@ -71,7 +73,7 @@ void apply_declared(OpCost& cost, const DeclaredCost& declared, const OpCall& ca
 std::vector<OpCost> estimate(const Graph& graph, Convention convention) {
   const auto rules = rules_of_targets(graph);
   std::vector<OpCost> costs;
-  costs.reserve(graph.ops.size());
+  reserve_rows(costs, graph.ops.size());
   OpCall call(graph);
   for (const Op& op : graph.ops) {
     call.reset(op);

@@ -51,8 +51,9 @@ std::vector<std::size_t> ranking(const Profile& profile, Sort sort) {
 
 std::vector<Cell> cells(const Profile& profile, const TextOptions& options, const LayerRow& layer) {
   const Metrics& metrics = layer.metrics;
-  std::vector<Cell> result{
-      {layer.name}, {layer.type, Style::kQuiet}, {format_params(layer.parameters.total, Zero::kDash)}};
+  std::vector<Cell> result{{std::string(layer.name)},
+                           {std::string(layer.type), Style::kQuiet},
+                           {format_params(layer.parameters.total, Zero::kDash)}};
   if (options.show_shapes) result.push_back({shape_text(*profile.graph, layer.output)});
   result.push_back({format_count(metrics.work.macs, Zero::kDash)});
   result.push_back({flops_text(metrics)});

@@ -188,7 +188,8 @@ std::vector<std::string> own_op_types(const Profile& profile) {
       continue;
     if (!profile.costs[i].flops && !profile.costs[i].traffic.total()) continue;
     seen[module].push_back(op.target);
-    types[module] += (types[module].empty() ? "" : ", ") + profile.layers[profile.layer_of[i]].type;
+    if (!types[module].empty()) types[module] += ", ";
+    types[module] += profile.layers[profile.layer_of[i]].type;
   }
   return types;
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <set>
 
 #include "analyse/small_models.h"
@@ -25,7 +26,7 @@ const ModuleRow& module_at(const Profile& profile, std::string_view path) {
 
 std::vector<std::string> layer_names(const Profile& profile) {
   std::vector<std::string> names;
-  for (const LayerRow& layer : profile.layers) names.push_back(layer.name);
+  for (const LayerRow& layer : profile.layers) names.emplace_back(layer.name);
   return names;
 }
 
@@ -60,6 +61,18 @@ TEST(Profile, LayerNames) {
   for (const char* name :
        {"relu", "layer1.0.relu", "layer1.0.relu#2", "layer1.0.add", "layer2.0.downsample.1", "flatten", "fc"})
     EXPECT_TRUE(std::ranges::count(names, name)) << name;
+}
+
+// Names are views of text that the profile keeps.
+TEST(Profile, NamesOutliveTheProfileTheyWereMadeFor) {
+  const Graph graph = ResNet18::make();
+  auto first = std::make_unique<Profile>(make_profile(graph));
+  const auto names = layer_names(*first);
+  const Profile copy = *first;
+  const Profile moved = std::move(*first);
+  first.reset();
+  EXPECT_EQ(layer_names(copy), names);
+  EXPECT_EQ(layer_names(moved), names);
 }
 
 TEST(Profile, SharedTiedUnknownUnused) {
