@@ -1,5 +1,7 @@
 // Shape rules of convolutions. The CPU kernels answer in channels-last when the input or the weight is, which
 // PyTorch's own meta kernels do not say.
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 
 #include "torch/layout.h"
