@@ -11,6 +11,7 @@ import traceback
 from types import ModuleType
 from typing import Any
 
+from opscope import torchvision_ops
 from opscope._load import native
 from opscope.errors import error, first_line
 
@@ -21,6 +22,7 @@ def run_file(path: str) -> ModuleType:
     if not os.path.isfile(path):
         raise error(f"no file {path}" if not os.path.isdir(path) else f"{path} is a folder", path)
     _add_to_path(os.path.dirname(path))
+    torchvision_ops.prepare()  # for what the file imports: timm, transformers and others import torchvision
     name = _module_name(path)
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -37,6 +39,7 @@ def run_file(path: str) -> ModuleType:
 
 def run_module(name: str) -> ModuleType:
     _add_to_path(os.getcwd())
+    torchvision_ops.prepare()
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as problem:
