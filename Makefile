@@ -7,7 +7,7 @@ PYTHON_BIN := .venv/bin/python
 CMAKE := cmake -G Ninja -S . -DOPSCOPE_ENGINE=OFF
 PEERS := build/peers
 
-.PHONY: help setup demo test test-cpp test-python test-all test-asan bench format clean
+.PHONY: help setup demo test test-cpp test-python test-all test-asan test-cuda bench format clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -35,6 +35,9 @@ test-asan: setup
 	@$(CMAKE) -B build/asan -DOPSCOPE_TESTS=ON -DOPSCOPE_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
 	@cmake --build build/asan
 	@ctest --test-dir build/asan --output-on-failure -j2
+
+test-cuda:  ## the engine's own tests on a machine with a GPU, against the torch that is there
+	@tools/test_cuda.sh
 
 bench: setup  ## opscope beside other counters, the core alone, and the command line
 	@[ -d $(PEERS)/torchinfo ] || $(PYTHON_BIN) -m pip install -q --no-deps --target $(PEERS) -r requirements-bench.txt

@@ -188,6 +188,6 @@ struct DepthGuard {
 };
 
 // Elements up to which values are computed for real; above, a tensor is only a shape.
-inline constexpr std::int64_t kKnownElements = std::int64_t{1} << 18;
+inline constexpr std::int64_t kKnownElements = std::int64_t{1} << 20;
 
 }  // namespace opscope::engine

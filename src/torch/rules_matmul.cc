@@ -179,7 +179,28 @@ bool attention(RuleCall& call) {
   return true;
 }
 
+// Products of groups of rows, as mixtures of experts use them. Groups are a leading dimension, or row ranges
+// of a matrix given by `offsets`. Rows start at multiples of 16 bytes, else the kernel refuses.
+bool grouped_product(RuleCall& call) {
+  const auto* a = call.tensor(0);
+  const auto* b = call.tensor(1);
+  if (!a || !b || a->dim() < 2 || a->dim() > 3 || b->dim() < 2 || b->dim() > 3 || !call.none(3)) return false;
+  if (a->scalar_type() != b->scalar_type() || a->size(-1) != b->size(-2)) return false;
+  const auto* offsets = call.tensor(2);
+  if ((a->dim() == 3 && b->dim() == 3) == (offsets != nullptr)) return false;
+  const auto type = call.dtype(4, a->scalar_type());
+  const auto row_bytes = static_cast<std::size_t>(b->size(-1)) * c10::elementSize(type);
+  if (row_bytes % 16 != 0) return false;
+  Sizes sizes{a->size(-2), b->size(-1)};
+  if (a->dim() == b->dim()) sizes.insert(sizes.begin(), a->dim() == 3 ? a->size(0) : offsets->size(0));
+  if (a->dim() == 3 && b->dim() == 3 && a->size(0) != b->size(0)) return false;
+  if (a->dim() != b->dim() && offsets->size(0) != (a->dim() == 3 ? a : b)->size(0)) return false;
+  call.output(sizes, type);
+  return true;
+}
+
 constexpr ShapeRuleRow kRules[] = {
+    {"aten::_grouped_mm", "", grouped_product},
     {"aten::addmm", "", added_product<2, false>},
     {"aten::addmm_", "", added_product<2, true>},
     {"aten::baddbmm", "", added_product<3, false>},

@@ -199,6 +199,13 @@ LAYER_CASES: dict[str, list[Case]] = {
             *(c(f(2, 3, dtype=d), f(3, 4, dtype=d)) for d in DTYPES), c(f(2, 3), f(3, 4, dtype=torch.float64))],
     "mm": [c(f(2, 3), f(3, 4)), c(f(3, 2).t(), f(4, 3).t()), c(f(0, 3), f(3, 4)), c(f(2, 3), f(2, 3)),
         c(f(2, 3), f(3))],
+    "_grouped_mm": [
+        c(f(10, 8), f(3, 8, 16), torch.tensor([3, 5, 10], dtype=torch.int32), known=(2,)), c(f(3, 10, 8), f(3, 8, 16)),
+        c(f(10, 8).t(), f(10, 16), torch.tensor([3, 5, 10], dtype=torch.int32), known=(2,)),
+        c(f(3, 10, 8), f(8, 12), torch.tensor([4, 8, 12], dtype=torch.int32), known=(2,)),
+        c(f(3, 10, 8), f(3, 9, 16)), c(f(10, 8, dtype=torch.bfloat16), f(3, 8, 16, dtype=torch.bfloat16),
+        torch.tensor([3, 5, 10], dtype=torch.int32), known=(2,)),
+    ],
     "bmm": [c(f(5, 2, 3), f(5, 3, 4)), c(f(2, 5, 3).transpose(0, 1), f(5, 4, 3).transpose(1, 2)),
         c(f(5, 2, 3), f(4, 3, 4)), c(f(0, 2, 3), f(0, 3, 4))],
     "mv": [c(f(2, 3), f(3)), c(f(3, 2).t(), f(3)), c(f(2, 3), f(2))],
