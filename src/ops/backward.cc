@@ -11,7 +11,14 @@ namespace {
 MaybeWork norm_backward(const OpCall& call) { return per_input<13>(call); }
 
 MaybeWork gelu_backward(const OpCall& call) {
-  return call.string("approximate") == "tanh" ? pointwise<16, 1>(call) : pointwise<8, 2>(call);
+  return call.string("approximate") == "tanh" ? pointwise<17, 1>(call) : pointwise<9, 2>(call);
+}
+
+// Of a*s with s = sigmoid(b): s, g*s, and g*s*a*(1 - s), for n/2 pairs of a and b.
+MaybeWork glu_backward(const OpCall& call) {
+  if (call.outputs.empty()) return std::nullopt;
+  const Count pairs = call.outputs[0].numel / 2;
+  return Work{.other_flops = pairs * 7, .specials = pairs};
 }
 
 // Only the picked scores have a gradient.
@@ -38,28 +45,20 @@ constexpr auto kIndex = Category::kIndex;
 constexpr auto kEstimated = Confidence::kEstimated;
 
 constexpr OpRule kRules[] = {
-    row("aten::_adaptive_avg_pool2d_backward", kPool, pointwise<2>, "2*n flops (divide, add)"),
-    row("aten::_adaptive_avg_pool3d_backward", kPool, pointwise<2>, "2*n flops (divide, add)"),
     row("aten::_fused_rms_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
-    row("aten::_log_softmax_backward_data", Category::kSoftmax, pointwise<3, 1>,
-        "3*n flops (sum, multiply, subtract) + n exps"),
     row("aten::_prelu_kernel_backward", kActivation, pointwise<3>, "3*n flops"),
-    row("aten::_softmax_backward_data", Category::kSoftmax, pointwise<4>,
-        "4*n flops (multiply, sum, subtract, multiply)"),
     row("aten::adaptive_max_pool2d_backward", kPool, per_input<1>, "m adds"),
     row("aten::adaptive_max_pool3d_backward", kPool, per_input<1>, "m adds"),
-    row("aten::avg_pool2d_backward", kPool, pointwise<2>, "2*n flops", kEstimated),
-    row("aten::avg_pool3d_backward", kPool, pointwise<2>, "2*n flops", kEstimated),
     row("aten::batch_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
-    row("aten::binary_cross_entropy_backward", kLoss, pointwise<5>, "5*n flops"),
+    row("aten::binary_cross_entropy_backward", kLoss, pointwise<6>, "6*n flops"),
     row("aten::cudnn_batch_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
     row("aten::diagonal_backward", kIndex, no_work, "none"),
     row("aten::elu_backward", kActivation, pointwise<3, 1>, "3*n flops + n exps"),
     row("aten::embedding_backward", Category::kEmbedding, per_input<1>, "m adds"),
     row("aten::embedding_dense_backward", Category::kEmbedding, per_input<1>, "m adds"),
     row("aten::gelu_backward", kActivation, gelu_backward,
-        "8*n flops + n erfs + n exps, or 16*n flops + n tanhs"),
-    row("aten::glu_backward", kActivation, pointwise<4, 1>, "4*n flops + n exps"),
+        "9*n flops + n erfs + n exps, or 17*n flops + n tanhs"),
+    row("aten::glu_backward", kActivation, glu_backward, "7 flops + an exp for each pair of halves"),
     row("aten::hardsigmoid_backward", kActivation, pointwise<3>, "3*n flops"),
     row("aten::hardswish_backward", kActivation, pointwise<5>, "5*n flops"),
     row("aten::hardtanh_backward", kActivation, pointwise<2>, "2*n compares"),
@@ -69,7 +68,7 @@ constexpr OpRule kRules[] = {
     row("aten::masked_select_backward", kIndex, per_input<1>, "m adds"),
     row("aten::max_pool2d_with_indices_backward", kPool, per_input<1>, "m adds"),
     row("aten::max_pool3d_with_indices_backward", kPool, per_input<1>, "m adds"),
-    row("aten::mish_backward", kActivation, pointwise<9, 3>, "9*n flops + 3*n specials"),
+    row("aten::mish_backward", kActivation, pointwise<9, 4>, "9*n flops + 4*n specials"),
     row("aten::mse_loss_backward", kLoss, pointwise<3>, "3*n flops"),
     row("aten::native_batch_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
     row("aten::native_dropout_backward", kActivation, pointwise<2>, "2*n multiplies"),
@@ -81,8 +80,8 @@ constexpr OpRule kRules[] = {
     row("aten::sigmoid_backward", kActivation, pointwise<3>, "3*n flops"),
     row("aten::silu_backward", kActivation, pointwise<8, 1>, "8*n flops + n exps"),
     row("aten::slice_backward", kIndex, no_work, "none"),
-    row("aten::smooth_l1_loss_backward", kLoss, pointwise<4>, "4*n flops"),
-    row("aten::softplus_backward", kActivation, pointwise<4, 1>, "4*n flops + n exps"),
+    row("aten::smooth_l1_loss_backward", kLoss, pointwise<5>, "5*n flops"),
+    row("aten::softplus_backward", kActivation, pointwise<5, 1>, "5*n flops + n exps"),
     row("aten::softshrink_backward", kActivation, pointwise<2>, "2*n compares"),
     row("aten::tanh_backward", kActivation, pointwise<3>, "3*n flops"),
     row("aten::threshold_backward", kActivation, pointwise<1>, "n selects"),

@@ -13,6 +13,7 @@ std::span<const OpRule> backward_rules();
 std::span<const OpRule> conv_rules();
 std::span<const OpRule> copy_rules();
 std::span<const OpRule> create_rules();
+std::span<const OpRule> distance_rules();
 std::span<const OpRule> embedding_rules();
 std::span<const OpRule> fft_rules();
 std::span<const OpRule> index_rules();

@@ -43,6 +43,19 @@ MaybeWork stft(const OpCall& call) {
   return Work{.other_flops = samples + samples * log2_of(Count{*size}) * 5 / 2};
 }
 
+// The other way: [..., frequencies, frames] transformed back, windowed and added up; each sample is divided
+// by the sum of the squared windows over it.
+MaybeWork istft(const OpCall& call) {
+  const auto size = call.integer("n_fft");
+  if (!size || *size <= 0 || call.inputs.empty() || call.outputs.empty()) return std::nullopt;
+  const TensorView& in = call.inputs[0];
+  const bool parts_apart = !in.is_complex();
+  const std::size_t rank = in.rank() - (parts_apart && in.rank() > 0 ? 1 : 0);
+  const Count batch = rank > 2 ? Count{in.dim(0)} : Count{1};
+  const Count samples = batch * Count{in.dim(parts_apart ? -2 : -1)} * Count{*size};
+  return Work{.other_flops = samples * 2 + samples * log2_of(Count{*size}) * 5 / 2 + call.outputs[0].numel};
+}
+
 constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula) {
   return {.name = name,
           .category = Category::kFft,
@@ -70,6 +83,7 @@ constexpr OpRule kRules[] = {
     row("aten::fft_rfft", fft<1>, "5*N*log2(k) flops for N points in transforms of k; half if real"),
     row("aten::fft_rfft2", fft<2>, "5*N*log2(k) flops for N points in transforms of k; half if real"),
     row("aten::fft_rfftn", fft<0>, "5*N*log2(k) flops for N points in transforms of k; half if real"),
+    row("aten::istft", istft, "2.5*f*k*log2(k) flops for f frames of k + 2*f*k (window, add) + n divides"),
     row("aten::stft", stft, "f*k multiplies (window) + 2.5*f*k*log2(k) flops for f frames of k"),
 };
 static_assert(sorted_and_unique(kRules));

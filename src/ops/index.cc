@@ -5,18 +5,109 @@
 namespace opscope {
 namespace {
 
-// Adds where values meet what is there; the plain kind only moves.
-Count values_of(const OpCall& call) {
-  for (const std::string_view name : {"src", "source", "values"})
-    if (const TensorView* values = call.tensor(name)) return values->numel;
-  return 0;
+// --- How many elements an op that writes by index touches; one written twice counts twice ---
+
+using Touched = std::optional<Count> (*)(const OpCall&);
+
+// scatter, put: one for each element of the index; what more `src` may have is not used.
+std::optional<Count> each_index(const OpCall& call) {
+  const TensorView* index = call.tensor("index");
+  return index != nullptr ? std::optional(index->numel) : std::nullopt;
 }
 
-MaybeWork accumulate(const OpCall& call) { return Work{.other_flops = values_of(call)}; }
+// index_add and its kin: a slice of self for each element of the index.
+std::optional<Count> each_slice(const OpCall& call) {
+  const TensorView *self = call.tensor("self"), *index = call.tensor("index");
+  const auto dim = call.integer("dim");
+  if (self == nullptr || index == nullptr || !dim) return std::nullopt;
+  return index->numel * (self->numel / Count{self->dim(*dim)});
+}
 
-MaybeWork maybe_accumulate(const OpCall& call) {
-  const bool adds = call.boolean("accumulate").value_or(false) || call.has("reduce");
-  return Work{.other_flops = adds ? values_of(call) : Count{}};
+// index_put: the indices broadcast together, times the dimensions of self that have none. How many a mask
+// picks is in the values, unless they are broadcast: then all it could.
+class Indexed {
+ public:
+  explicit Indexed(const TensorView& self) : self_(self) {}
+
+  void add(const Graph& graph, ValueId id) {
+    if (id == kNone) {
+      rest_ *= Count{self_.dim(dim_++)};
+      return;
+    }
+    const Value& index = graph.values[id];
+    const auto shape = graph.shape(index);
+    has_mask_ = has_mask_ || index.dtype == DType::kBool;
+    if (index.dtype == DType::kBool) {
+      for (const std::int64_t size : shape) masked_ *= Count{size};
+      dim_ += static_cast<std::int64_t>(shape.size());
+      return;
+    }
+    ++dim_;
+    if (shape.size() > broadcast_.size())
+      broadcast_.insert(broadcast_.begin(), shape.size() - broadcast_.size(), 1);
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      std::int64_t& size = broadcast_[broadcast_.size() - shape.size() + i];
+      if (size == 1) size = shape[i];
+    }
+  }
+  Count elements(const TensorView* values) const {
+    if (has_mask_ && values != nullptr && values->numel > Count{1}) return values->numel;
+    Count n = rest_ * masked_;
+    for (const std::int64_t size : broadcast_) n *= Count{size};
+    for (auto d = dim_; d < static_cast<std::int64_t>(self_.rank()); ++d) n *= Count{self_.dim(d)};
+    return n;
+  }
+
+ private:
+  const TensorView& self_;
+  std::vector<std::int64_t> broadcast_;
+  Count rest_ = 1, masked_ = 1;
+  std::int64_t dim_ = 0;
+  bool has_mask_ = false;
+};
+
+std::optional<Count> each_indexed(const OpCall& call) {
+  const TensorView* self = call.tensor("self");
+  if (self == nullptr) return std::nullopt;
+  for (const Argument& argument : call.arguments()) {
+    if (call.graph().text(argument.name) != "indices" || argument.kind != ArgumentKind::kTensorList) continue;
+    Indexed indexed(*self);
+    for (const ValueId id : call.graph().values_in(argument)) indexed.add(call.graph(), id);
+    return indexed.elements(call.tensor("values"));
+  }
+  return std::nullopt;
+}
+
+// --- What that costs ---
+
+enum class Meets { kReplaces, kFolds, kAsTold };  // what is there already
+
+bool folds(const OpCall& call, Meets meets) {
+  if (meets != Meets::kAsTold) return meets == Meets::kFolds;
+  return call.boolean("accumulate").value_or(false) || !call.string("reduce").empty();
+}
+
+// One flop for each element folded into what is there.
+template <Touched kTouched, Meets kMeets>
+MaybeWork write_work(const OpCall& call) {
+  if (!folds(call, kMeets)) return Work{};
+  const auto touched = kTouched(call);
+  return touched ? std::optional(Work{.other_flops = *touched}) : std::nullopt;
+}
+
+// In place, only what is touched is written, and read where it is folded; else self is copied with it.
+template <Touched kTouched, Meets kMeets>
+MaybeTraffic write_traffic(const OpCall& call) {
+  const TensorView* self = call.tensor("self");
+  const auto touched = kTouched(call);
+  if (!touched || !writes_in_place(call, self)) return default_traffic(call);
+  const Count bytes = *touched * Count{element_bytes(self->dtype)};
+  Traffic traffic;
+  for (const TensorView& in : call.inputs)
+    if (in.value != self->value) add_read(traffic, in);
+  if (folds(call, kMeets)) add_read(traffic, *self, bytes);
+  traffic.output_bytes = bytes;
+  return traffic;
 }
 
 // Every element against every one of the k sought.
@@ -36,12 +127,18 @@ constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view 
           .formula = formula};
 }
 
+template <Touched kTouched, Meets kMeets>
+constexpr OpRule write_row(std::string_view name) {
+  constexpr std::string_view kFormulas[] = {"none", "an add for each element written",
+                                            "an add for each element written where it accumulates"};
+  return row(name, write_work<kTouched, kMeets>, kFormulas[static_cast<std::size_t>(kMeets)],
+             write_traffic<kTouched, kMeets>);
+}
+
 constexpr OpRule kRules[] = {
-    row("aten::_index_put_impl", maybe_accumulate, "an add for each value where it accumulates",
-        write_selected<false>),
+    write_row<each_indexed, Meets::kAsTold>("aten::_index_put_impl"),
     row("aten::_unsafe_index", no_work, "none", read_selected),
-    row("aten::_unsafe_index_put", maybe_accumulate, "an add for each value where it accumulates",
-        write_selected<false>),
+    write_row<each_indexed, Meets::kAsTold>("aten::_unsafe_index_put"),
     row("aten::argwhere", per_input<1>, "m compares"),
     row("aten::as_strided_scatter", no_work, "none"),
     row("aten::bincount", per_input<1>, "m adds"),
@@ -49,12 +146,11 @@ constexpr OpRule kRules[] = {
     row("aten::gather", no_work, "none", read_selected),
     row("aten::histc", per_input<5>, "5*m flops (two compares, subtract, scale, add)"),
     row("aten::index", no_work, "none", read_selected),
-    row("aten::index_add", accumulate, "an add for each value", write_selected<true>),
-    row("aten::index_copy", no_work, "none", write_selected<false>),
-    row("aten::index_fill", no_work, "none", write_selected<false>),
-    row("aten::index_put", maybe_accumulate, "an add for each value where it accumulates",
-        write_selected<false>),
-    row("aten::index_reduce", accumulate, "an add for each value", write_selected<true>),
+    write_row<each_slice, Meets::kFolds>("aten::index_add"),
+    write_row<each_slice, Meets::kReplaces>("aten::index_copy"),
+    write_row<each_slice, Meets::kReplaces>("aten::index_fill"),
+    write_row<each_indexed, Meets::kAsTold>("aten::index_put"),
+    write_row<each_slice, Meets::kFolds>("aten::index_reduce"),
     row("aten::index_select", no_work, "none", read_selected),
     row("aten::isin", isin, "m*k compares"),
     row("aten::masked_scatter", no_work, "none"),
@@ -63,11 +159,10 @@ constexpr OpRule kRules[] = {
     row("aten::nonzero_numpy", per_input<1>, "m compares"),
     row("aten::nonzero_static", per_input<1>, "m compares"),
     row("aten::one_hot", no_work, "none"),
-    row("aten::put", maybe_accumulate, "an add for each value where it accumulates", write_selected<false>),
-    row("aten::scatter", maybe_accumulate, "an add for each value where it accumulates",
-        write_selected<false>),
-    row("aten::scatter_add", accumulate, "an add for each value", write_selected<true>),
-    row("aten::scatter_reduce", accumulate, "an add for each value", write_selected<true>),
+    write_row<each_index, Meets::kAsTold>("aten::put"),
+    write_row<each_index, Meets::kAsTold>("aten::scatter"),
+    write_row<each_index, Meets::kFolds>("aten::scatter_add"),
+    write_row<each_index, Meets::kFolds>("aten::scatter_reduce"),
     row("aten::select_scatter", no_work, "none"),
     row("aten::slice_scatter", no_work, "none"),
     row("aten::take", no_work, "none", read_selected),

@@ -45,6 +45,16 @@ MaybeWork solve(const OpCall& call) {
   return Work{.other_flops = factor + call.outputs[0].numel * x->n * kSolves};
 }
 
+// By QR with pivoting: the factors, then 4*m*n flops for each of r right sides, applied and solved.
+MaybeWork least_squares(const OpCall& call) {
+  auto work = rectangular<2>(call);
+  const TensorView* b = call.tensor("b");
+  if (!work || b == nullptr) return std::nullopt;
+  const auto x = matrices_of(call);
+  work->other_flops += b->numel * x->n * 4;
+  return work;
+}
+
 Letters matrix_letters(const OpCall& call) {
   const auto x = matrices_of(call);
   if (!x) return {};
@@ -80,10 +90,14 @@ constexpr OpRule kRules[] = {
     row("aten::linalg_eigvalsh", cubic<27>, "9*z*n*n*n flops"),
     row("aten::linalg_inv", cubic<6>, "2*z*n*n*n flops"),
     row("aten::linalg_inv_ex", cubic<6>, "2*z*n*n*n flops"),
+    row("aten::linalg_lstsq", least_squares,
+        "2*z*m*n*min(m,n) flops to factor + 4*n for each element of the right side"),
     row("aten::linalg_lu", cubic<2>, "2*z*n*n*n/3 flops"),
     row("aten::linalg_lu_factor", cubic<2>, "2*z*n*n*n/3 flops"),
     row("aten::linalg_lu_factor_ex", cubic<2>, "2*z*n*n*n/3 flops"),
     row("aten::linalg_matrix_exp", cubic<48>, "16*z*n*n*n flops"),
+    row("aten::linalg_pinv", rectangular<16>,
+        "14*z*m*n*min(m,n) flops (singular values) + 2*z*m*n*min(m,n) (the product back)"),
     row("aten::linalg_qr", rectangular<2>, "2*z*m*n*min(m,n) flops"),
     row("aten::linalg_slogdet", cubic<2>, "2*z*n*n*n/3 flops"),
     row("aten::linalg_solve", solve<true, 2>,
@@ -94,6 +108,9 @@ constexpr OpRule kRules[] = {
     row("aten::linalg_svd", rectangular<14>, "14*z*m*n*min(m,n) flops"),
     row("aten::linalg_svdvals", rectangular<14>, "14*z*m*n*min(m,n) flops"),
     row("aten::logdet", cubic<2>, "2*z*n*n*n/3 flops"),
+    row("aten::nuclear_norm", rectangular<14>, "14*z*m*n*min(m,n) flops"),
+    row("aten::pinverse", rectangular<16>,
+        "14*z*m*n*min(m,n) flops (singular values) + 2*z*m*n*min(m,n) (the product back)"),
     row("aten::qr", rectangular<2>, "2*z*m*n*min(m,n) flops"),
     row("aten::slogdet", cubic<2>, "2*z*n*n*n/3 flops"),
     row("aten::svd", rectangular<14>, "14*z*m*n*min(m,n) flops"),

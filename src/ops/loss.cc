@@ -6,12 +6,14 @@
 namespace opscope {
 namespace {
 
+// Class weights multiply each element; weights of the positive class are (w - 1)*t + 1, then a multiply.
 template <unsigned kFlops, unsigned kSpecials = 0>
 MaybeWork loss(const OpCall& call) {
   if (call.inputs.empty()) return std::nullopt;
   const Count m = call.inputs[0].numel;
   const Count folding = call.integer("reduction").value_or(1) != 0 ? 1 : 0;
-  const Count weighing = call.tensor("weight") != nullptr ? 1 : 0;
+  Count weighing = call.tensor("weight") != nullptr ? 1 : 0;
+  if (call.tensor("pos_weight") != nullptr) weighing += 4;
   return Work{.other_flops = m * (folding + weighing + kFlops), .specials = m * kSpecials};
 }
 
@@ -51,6 +53,33 @@ Letters cross_entropy_letters(const OpCall& call) {
   return {{"n", scores->numel}, {"r", scores->numel / Count{scores->dim(scores->rank() == 1 ? 0 : 1)}}};
 }
 
+// Steps of the forward recursion: a target of l labels has 2*l + 1 states at each time.
+std::optional<Count> ctc_cells(const OpCall& call) {
+  const TensorView *scores = call.tensor("log_probs"), *targets = call.tensor("targets");
+  if (scores == nullptr || targets == nullptr || scores->rank() < 2) return std::nullopt;
+  const auto times = call.ints("input_lengths"), labels = call.ints("target_lengths");
+  Count cells = 0;
+  for (std::size_t i = 0; i < times.size() && i < labels.size(); ++i)
+    cells += Count{times[i]} * (Count{labels[i]} * 2 + 1);
+  if (!times.empty()) return cells;
+  const Count batch = scores->rank() > 2 ? Count{scores->dim(1)} : Count{1};
+  return Count{scores->dim(0)} * (targets->numel * 2 + batch);
+}
+
+// Each adds up three states in logarithms (two compares, three subtracts, two adds, three exps and a log),
+// then the maximum and the score.
+MaybeWork ctc_loss(const OpCall& call) {
+  const auto cells = ctc_cells(call);
+  if (!cells) return std::nullopt;
+  return Work{.other_flops = *cells * 9, .specials = *cells * 4};
+}
+
+Letters ctc_letters(const OpCall& call) {
+  const auto cells = ctc_cells(call);
+  if (!cells) return {};
+  return {{"c", *cells}};
+}
+
 constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula,
                      TrafficFunction traffic = nullptr) {
   return {.name = name,
@@ -61,7 +90,16 @@ constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view 
           .formula = formula};
 }
 
+// Estimated: which transitions are allowed depends on the labels.
+constexpr OpRule ctc_row(std::string_view name) {
+  OpRule rule = row(name, ctc_loss, "9*c flops + 4*c specials for c cells of the recursion");
+  rule.confidence = Confidence::kEstimated;
+  rule.letters = ctc_letters;
+  return rule;
+}
+
 constexpr OpRule kRules[] = {
+    ctc_row("aten::_ctc_loss"),
     row("aten::binary_cross_entropy", loss<6, 2>, "6*m flops + 2*m logs + m to fold"),
     row("aten::binary_cross_entropy_with_logits", loss<6, 2>, "6*m flops + m exps + m logs + m to fold"),
     [] {
@@ -70,6 +108,7 @@ constexpr OpRule kRules[] = {
       rule.letters = cross_entropy_letters;
       return rule;
     }(),
+    ctc_row("aten::ctc_loss"),
     row("aten::huber_loss", loss<5>, "5*m flops (subtract, abs, compare, two multiplies) + m to fold"),
     row("aten::kl_div", loss<2, 1>, "2*m flops (subtract, multiply) + m logs + m to fold"),
     row("aten::l1_loss", loss<2>, "2*m flops (subtract, abs) + m to fold"),

@@ -18,6 +18,31 @@ MaybeWork each(const OpCall& call) {
   return Work{.other_flops = n * kFlops, .specials = n * kSpecials};
 }
 
+// alpha, or scalars of their own, multiply one side first.
+template <unsigned kFlops>
+MaybeWork each_scaled(const OpCall& call) {
+  const bool scaled = call.real("alpha").value_or(1) != 1 || call.real("value").value_or(1) != 1;
+  return scaled || call.has("scalars") ? each<kFlops + 1>(call) : each<kFlops>(call);
+}
+
+// m elements in t tensors, folded into one number each.
+MaybeWork each_max(const OpCall& call) {
+  const auto tensors = call.tensors("self");
+  return Work{.other_flops = elements(tensors) - tensors.size()};
+}
+
+MaybeWork each_norm(const OpCall& call) {
+  if (call.real("ord").value_or(2) != 2) return std::nullopt;
+  const auto tensors = call.tensors("self");
+  const Count n = elements(tensors), t = tensors.size();
+  return Work{.other_flops = n + (n - t), .specials = t};
+}
+
+// The sum of squares 2, a root and eps 1, step 3; weight decay 2.
+MaybeWork adagrad(const OpCall& call) {
+  return call.real("weight_decay").value_or(0) != 0 ? each<8, 1>(call) : each<6, 1>(call);
+}
+
 // First moment 3, second moment 4, denominator 2 and a root, step 3; weight decay, on the gradient, 2 more,
 // or on the parameter, 1; amsgrad a compare.
 template <unsigned kDecay>
@@ -49,28 +74,28 @@ constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view 
 
 constexpr OpRule kRules[] = {
     row("aten::_foreach_abs", each<1>, "n flops"),
-    row("aten::_foreach_add", each<1>, "n adds"),
-    row("aten::_foreach_addcdiv", each<3>, "3*n flops"),
-    row("aten::_foreach_addcmul", each<3>, "3*n flops"),
+    row("aten::_foreach_add", each_scaled<1>, "n adds; 2*n where alpha is not 1"),
+    row("aten::_foreach_addcdiv", each_scaled<2>, "2*n flops (divide, add); 3*n where value is not 1"),
+    row("aten::_foreach_addcmul", each_scaled<2>, "2*n flops (multiply, add); 3*n where value is not 1"),
     row("aten::_foreach_clamp_max", each<1>, "n compares"),
     row("aten::_foreach_clamp_min", each<1>, "n compares"),
     row("aten::_foreach_copy", no_work, "none"),
     row("aten::_foreach_div", each<1>, "n divides"),
     row("aten::_foreach_exp", each<0, 1>, "n exps"),
     row("aten::_foreach_lerp", each<3>, "3*n flops"),
-    row("aten::_foreach_max", each<1>, "n compares"),
+    row("aten::_foreach_max", each_max, "n - t compares for t tensors"),
     row("aten::_foreach_maximum", each<1>, "n compares"),
     row("aten::_foreach_minimum", each<1>, "n compares"),
     row("aten::_foreach_mul", each<1>, "n multiplies"),
     row("aten::_foreach_neg", each<1>, "n negations"),
-    row("aten::_foreach_norm", each<2>, "2*n flops"),
+    row("aten::_foreach_norm", each_norm, "2*n - t flops + t sqrts for t tensors"),
     row("aten::_foreach_pow", each<0, 1>, "n specials"),
     row("aten::_foreach_reciprocal", each<1>, "n divides"),
     row("aten::_foreach_sign", each<1>, "n flops"),
     row("aten::_foreach_sqrt", each<0, 1>, "n sqrts"),
-    row("aten::_foreach_sub", each<1>, "n subtracts"),
+    row("aten::_foreach_sub", each_scaled<1>, "n subtracts; 2*n where alpha is not 1"),
     row("aten::_foreach_zero", no_work, "none"),
-    row("aten::_fused_adagrad", each<6, 1>, "6*n flops + n sqrts"),
+    row("aten::_fused_adagrad", adagrad, "6*n flops + n sqrts; weight decay 2*n"),
     row("aten::_fused_adam", adam<2>, "12*n flops + n sqrts; weight decay 2*n, amsgrad n"),
     row("aten::_fused_adamw", adam<1>, "12*n flops + n sqrts; weight decay n, amsgrad n"),
     row("aten::_fused_sgd", sgd, "2*n flops; weight decay 2*n, momentum 3*n, nesterov 2*n"),

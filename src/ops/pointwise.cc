@@ -69,6 +69,12 @@ constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view 
           .formula = formula};
 }
 
+constexpr OpRule estimated_row(std::string_view name, WorkFunction work, std::string_view formula) {
+  OpRule rule = row(name, work, formula);
+  rule.confidence = Confidence::kEstimated;
+  return rule;
+}
+
 constexpr OpRule kRules[] = {
     row("aten::__and__", pointwise<1>, "n flops"),
     row("aten::__iand__", pointwise<1>, "n flops"),
@@ -137,7 +143,7 @@ constexpr OpRule kRules[] = {
     row("aten::fmod", pointwise<4>, "4*n flops (divide, round, multiply, subtract)"),
     row("aten::frac", pointwise<2>, "2*n flops"),
     row("aten::frexp", pointwise<1>, "n flops"),
-    row("aten::gcd", pointwise<1>, "n flops"),
+    estimated_row("aten::gcd", pointwise<1>, "n flops, whatever the number of steps"),
     row("aten::ge", pointwise<1>, "n compares"),
     row("aten::greater", pointwise<1>, "n compares"),
     row("aten::greater_equal", pointwise<1>, "n compares"),
@@ -147,14 +153,14 @@ constexpr OpRule kRules[] = {
     row("aten::i0", pointwise_special, "n specials"),
     row("aten::igamma", pointwise_special, "n specials"),
     row("aten::igammac", pointwise_special, "n specials"),
-    row("aten::isclose", pointwise<5>, "5*n flops (subtract, abs, multiply, add, compare)"),
+    row("aten::isclose", pointwise<6>, "6*n flops (subtract, two abs, multiply, add, compare)"),
     row("aten::isfinite", pointwise<1>, "n compares"),
     row("aten::isinf", pointwise<1>, "n compares"),
     row("aten::isnan", pointwise<1>, "n compares"),
     row("aten::isneginf", pointwise<1>, "n compares"),
     row("aten::isposinf", pointwise<1>, "n compares"),
     row("aten::isreal", pointwise<1>, "n compares"),
-    row("aten::lcm", pointwise<1>, "n flops"),
+    estimated_row("aten::lcm", pointwise<1>, "n flops, whatever the number of steps"),
     row("aten::ldexp", pointwise<1, 1>, "n multiplies + n exps"),
     row("aten::le", pointwise<1>, "n compares"),
     row("aten::lerp", pointwise<3>, "3*n flops (subtract, multiply, add)"),

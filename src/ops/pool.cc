@@ -58,6 +58,35 @@ MaybeWork adaptive_max(const OpCall& call) {
   return w ? std::optional(Work{.other_flops = *w - call.outputs[0].numel}) : std::nullopt;
 }
 
+// Each of m gradients is divided among the places of its window and added there; m is the first input.
+template <std::size_t kDims>
+MaybeWork average_pool_backward(const OpCall& call) {
+  const auto k = window<kDims>(call);
+  if (!k || call.inputs.empty()) return std::nullopt;
+  return Work{.other_flops = call.inputs[0].numel * (*k + 1)};
+}
+
+// The windows are the forward's: what goes in here came out there.
+template <std::size_t kDims>
+MaybeWork adaptive_average_backward(const OpCall& call) {
+  const auto w = adaptive_elements<kDims>(call);
+  return w ? std::optional(Work{.other_flops = *w + call.inputs[0].numel}) : std::nullopt;
+}
+
+template <std::size_t kDims>
+Letters pool_backward_letters(const OpCall& call) {
+  const auto k = window<kDims>(call);
+  if (!k || call.inputs.empty()) return {};
+  return {{"m", call.inputs[0].numel}, {"k", *k}};
+}
+
+template <std::size_t kDims>
+Letters adaptive_backward_letters(const OpCall& call) {
+  const auto w = adaptive_elements<kDims>(call);
+  if (!w) return {};
+  return {{"m", call.inputs[0].numel}, {"w", *w}};
+}
+
 template <std::size_t kDims>
 Letters pool_letters(const OpCall& call) {
   const auto k = window<kDims>(call);
@@ -90,9 +119,16 @@ constexpr std::string_view kAverage = "n*(k-1) adds + n divides";
 constexpr std::string_view kAdaptiveMax = "w - n compares";
 constexpr std::string_view kAdaptiveAverage = "w - n adds + n divides";
 
+constexpr std::string_view kAverageBackward = "m divides + m*k adds";
+constexpr std::string_view kAdaptiveBackward = "m divides + w adds";
+
 constexpr OpRule kRules[] = {
     row("aten::_adaptive_avg_pool2d", adaptive_average<2>, kAdaptiveAverage, adaptive_letters<2>),
+    row("aten::_adaptive_avg_pool2d_backward", adaptive_average_backward<2>, kAdaptiveBackward,
+        adaptive_backward_letters<2>),
     row("aten::_adaptive_avg_pool3d", adaptive_average<3>, kAdaptiveAverage, adaptive_letters<3>),
+    row("aten::_adaptive_avg_pool3d_backward", adaptive_average_backward<3>, kAdaptiveBackward,
+        adaptive_backward_letters<3>),
     row("aten::adaptive_avg_pool1d", adaptive_average<1>, kAdaptiveAverage, adaptive_letters<1>),
     row("aten::adaptive_avg_pool2d", adaptive_average<2>, kAdaptiveAverage, adaptive_letters<2>,
         fvcore_elements<1, 0>),
@@ -102,7 +138,9 @@ constexpr OpRule kRules[] = {
     row("aten::adaptive_max_pool3d", adaptive_max<3>, kAdaptiveMax, adaptive_letters<3>),
     row("aten::avg_pool1d", average_pool<1>, kAverage, pool_letters<1>),
     row("aten::avg_pool2d", average_pool<2>, kAverage, pool_letters<2>),
+    row("aten::avg_pool2d_backward", average_pool_backward<2>, kAverageBackward, pool_backward_letters<2>),
     row("aten::avg_pool3d", average_pool<3>, kAverage, pool_letters<3>),
+    row("aten::avg_pool3d_backward", average_pool_backward<3>, kAverageBackward, pool_backward_letters<3>),
     row("aten::fractional_max_pool2d", max_pool<2>, kMax, pool_letters<2>),
     row("aten::fractional_max_pool3d", max_pool<3>, kMax, pool_letters<3>),
     row("aten::max_pool1d", max_pool<1>, kMax, pool_letters<1>),

@@ -24,22 +24,24 @@ constexpr OpRule reading_row(std::string_view name, WorkFunction work, std::stri
   return rule;
 }
 
+constexpr OpRule estimated_row(std::string_view name, WorkFunction work, std::string_view formula) {
+  OpRule rule = reading_row(name, work, formula);
+  rule.confidence = Confidence::kEstimated;
+  return rule;
+}
+
 constexpr OpRule kRules[] = {
     reading_row("aten::bernoulli", pointwise<1>, "n compares"),
-    reading_row("aten::binomial", pointwise_special, "n specials"),
+    estimated_row("aten::binomial", pointwise_special, "n specials"),
     row("aten::cauchy", no_work, "none"),
     row("aten::exponential", no_work, "none"),
     row("aten::geometric", no_work, "none"),
     row("aten::log_normal", no_work, "none"),
-    [] {
-      OpRule rule = reading_row("aten::multinomial", multinomial, "2*m flops");
-      rule.confidence = Confidence::kEstimated;
-      return rule;
-    }(),
+    estimated_row("aten::multinomial", multinomial, "2*m flops"),
     reading_row("aten::normal", pointwise<2>, "2*n flops (scale, shift)"),
     row("aten::normal_", no_work, "none"),
     row("aten::normal_functional", no_work, "none"),
-    reading_row("aten::poisson", pointwise_special, "n specials"),
+    estimated_row("aten::poisson", pointwise_special, "n specials"),
     row("aten::rand", no_work, "none"),
     row("aten::rand_like", no_work, "none"),
     row("aten::randint", no_work, "none"),

@@ -17,37 +17,17 @@ MaybeWork trace(const OpCall& call) {
   return Work{.other_flops = Count{std::min(x.dim(0), x.dim(1))} - 1};
 }
 
-// The order is 2 unless given: squares and a root. 1 takes absolute values, 0 and the infinities compare, any
-// other takes a power of each element and a root.
-MaybeWork vector_norm(const OpCall& call) {
-  const std::string_view name = call.has("ord") ? "ord" : "p";
-  const auto order = call.string(name).empty() ? call.real(name).value_or(2) : 2.0;
-  if (order == 2) return reduce<1, 0, 1>(call);
-  const bool simple = order == 0 || order == 1 || order * 0 != 0;
-  return simple ? reduce<1>(call) : reduce<1, 0, 1, 1>(call);
+// The smallest and the largest.
+MaybeWork aminmax(const OpCall& call) {
+  if (call.inputs.empty() || call.outputs.empty()) return std::nullopt;
+  return Work{.other_flops = (call.inputs[0].numel - call.outputs[0].numel) * 2};
 }
 
-// Every row of x1 with every row of x2, k wide.
-MaybeWork pair_distances(const OpCall& call) {
-  const TensorView *a = call.tensor("x1"), *b = call.tensor("x2");
-  if (a == nullptr || b == nullptr || call.outputs.empty() || a->rank() < 2 || a->dim(-1) != b->dim(-1))
-    return std::nullopt;
-  const Count n = call.outputs[0].numel;
-  return Work{.other_flops = n * Count{a->dim(-1)} * 3, .specials = n};
-}
-
-Letters distance_letters(const OpCall& call) {
-  const TensorView* a = call.tensor("x1");
-  if (a == nullptr || call.outputs.empty()) return {};
-  return {{"n", call.outputs[0].numel}, {"k", a->dim(-1)}};
-}
-
-// a.b / (|a| |b|): three products and their sums, then two clamps, a multiply and a divide.
-MaybeWork cosine_similarity(const OpCall& call) {
-  const TensorView *a = call.tensor("x1"), *b = call.tensor("x2");
-  if (a == nullptr || b == nullptr || call.outputs.empty()) return std::nullopt;
-  const Count m = std::max(a->numel, b->numel), n = call.outputs[0].numel;
-  return Work{.other_flops = m * 6 + n * 4, .specials = n * 2};
+// isclose for each element, and one answer.
+MaybeWork allclose(const OpCall& call) {
+  if (call.inputs.empty()) return std::nullopt;
+  const Count m = call.inputs[0].numel;
+  return Work{.other_flops = m * 6 + (m - 1)};
 }
 
 constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula) {
@@ -58,12 +38,6 @@ constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view 
           .formula = formula};
 }
 
-constexpr OpRule distance_row(std::string_view name, WorkFunction work, std::string_view formula) {
-  OpRule rule = row(name, work, formula);
-  rule.letters = distance_letters;
-  return rule;
-}
-
 constexpr OpRule estimated_row(std::string_view name, WorkFunction work, std::string_view formula) {
   OpRule rule = row(name, work, formula);
   rule.confidence = Confidence::kEstimated;
@@ -71,28 +45,18 @@ constexpr OpRule estimated_row(std::string_view name, WorkFunction work, std::st
 }
 
 constexpr OpRule kRules[] = {
-    distance_row("aten::_cdist_forward", pair_distances, "3*n*k flops (subtract, square, add) + n sqrts"),
-    distance_row("aten::_euclidean_dist", pair_distances, "3*n*k flops (subtract, square, add) + n sqrts"),
     row("aten::all", reduce<>, "m - n compares"),
-    row("aten::allclose", per_input<5>, "5*m flops"),
+    row("aten::allclose", allclose, "6*m flops (as isclose) + m - 1 to fold"),
     row("aten::amax", reduce<>, "m - n compares"),
     row("aten::amin", reduce<>, "m - n compares"),
-    row("aten::aminmax", per_input<2>, "2*m compares"),
+    row("aten::aminmax", aminmax, "2*(m - n) compares"),
     row("aten::any", reduce<>, "m - n compares"),
     row("aten::argmax", reduce<>, "m - n compares"),
     row("aten::argmin", reduce<>, "m - n compares"),
-    distance_row("aten::cdist", pair_distances, "3*n*k flops (subtract, square, add) + n sqrts"),
-    row("aten::cosine_similarity", cosine_similarity,
-        "6*m flops (three products summed) + 4*n flops + 2*n sqrts"),
     row("aten::count_nonzero", reduce<1>, "m compares + m - n adds"),
     row("aten::cummax", per_input<1>, "m compares"),
     row("aten::cummin", per_input<1>, "m compares"),
-    row("aten::dist", reduce<2, 0, 1>, "m - n adds + 2*m flops (subtract, square) + n sqrts"),
     row("aten::equal", per_input<1>, "m compares"),
-    row("aten::frobenius_norm", vector_norm, "m - n adds + m multiplies + n sqrts, by its order"),
-    row("aten::linalg_matrix_norm", vector_norm, "m - n adds + m multiplies + n sqrts, by its order"),
-    row("aten::linalg_norm", vector_norm, "m - n adds + m multiplies + n sqrts, by its order"),
-    row("aten::linalg_vector_norm", vector_norm, "m - n adds + m multiplies + n sqrts, by its order"),
     row("aten::logcumsumexp", per_input<4, 2>, "4*m flops + m exps + m logs"),
     row("aten::logsumexp", reduce<2, 1, 1, 1>, "3*m flops (max, subtract, add) + m exps + n logs"),
     row("aten::max", extreme, "m - n compares; with another tensor, n"),
@@ -102,9 +66,6 @@ constexpr OpRule kRules[] = {
     row("aten::nanmean", reduce<0, 1>, "m - n adds + n divides"),
     estimated_row("aten::nanmedian", per_input<2>, "2*m compares (selection)"),
     row("aten::nansum", reduce<>, "m - n adds"),
-    row("aten::norm", vector_norm, "m - n adds + m multiplies + n sqrts, by its order"),
-    row("aten::pairwise_distance", reduce<3, 0, 1>,
-        "m - n adds + 3*m flops (subtract, add, square) + n sqrts"),
     row("aten::prod", reduce<>, "m - n multiplies"),
     row("aten::special_logsumexp", reduce<2, 1, 1, 1>, "3*m flops (max, subtract, add) + m exps + n logs"),
     row("aten::std", reduce<3, 2, 1>,

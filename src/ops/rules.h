@@ -83,9 +83,6 @@ MaybeTraffic write_only(const OpCall& call);    // creation
 MaybeTraffic copy_or_view(const OpCall& call);  // nothing where the input itself is returned
 // Reads as much of the first input as comes out, and the other inputs whole: gather, index, slices that copy.
 MaybeTraffic read_selected(const OpCall& call);
-// Scatter, index_put: in place, only what it touches; else a copy of `self` with it.
-template <bool kAccumulates>
-MaybeTraffic write_selected(const OpCall& call);
 
 // --- fvcore's counts ---
 

@@ -26,6 +26,15 @@ MaybeWork softmax(const OpCall& call) {
   return Work{.other_flops = rows->n * (4 + kMask) - rows->r * 2, .specials = rows->n + rows->r * kLog};
 }
 
+// With y the result: the row's sum of g*y is taken from g, times y. With y a logarithm: the row's sum of g,
+// times exp(y), is taken from g.
+template <unsigned kFlops, unsigned kSpecials>
+MaybeWork softmax_backward(const OpCall& call) {
+  const auto rows = rows_of(call);
+  if (!rows) return std::nullopt;
+  return Work{.other_flops = rows->n * kFlops - rows->r, .specials = rows->n * kSpecials};
+}
+
 Letters softmax_letters(const OpCall& call) {
   const auto rows = rows_of(call);
   if (!rows) return {};
@@ -47,9 +56,13 @@ constexpr std::string_view kMasked = "5*n - 2*r flops (mask, max, subtract, sum,
 
 constexpr OpRule kRules[] = {
     row("aten::_log_softmax", softmax<0, 1>, kLogSoftmax),
+    row("aten::_log_softmax_backward_data", softmax_backward<3, 1>,
+        "3*n - r flops (sum, multiply, subtract) + n exps"),
     row("aten::_masked_softmax", softmax<1, 0>, kMasked),
     row("aten::_safe_softmax", softmax<1, 0>, kMasked),
     row("aten::_softmax", softmax<0, 0>, kSoftmax),
+    row("aten::_softmax_backward_data", softmax_backward<4, 0>,
+        "4*n - r flops (multiply, sum, subtract, multiply)"),
     row("aten::log_softmax", softmax<0, 1>, kLogSoftmax),
     row("aten::softmax", softmax<0, 0>, kSoftmax),
     row("aten::special_log_softmax", softmax<0, 1>, kLogSoftmax),

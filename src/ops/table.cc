@@ -10,11 +10,11 @@ namespace opscope {
 namespace {
 
 constexpr std::array kFamilies{
-    activation_rules, attention_rules, backward_rules,  conv_rules,      copy_rules,    create_rules,
-    embedding_rules,  fft_rules,       index_rules,     linalg_rules,    loss_rules,    matmul_rules,
-    metadata_rules,   norm_rules,      optimiser_rules, pointwise_rules, pool_rules,    quantised_rules,
-    random_rules,     recurrent_rules, reduction_rules, resize_rules,    softmax_rules, sort_rules,
-    view_rules,       vision_rules,
+    activation_rules, attention_rules, backward_rules,  conv_rules,      copy_rules,      create_rules,
+    distance_rules,   embedding_rules, fft_rules,       index_rules,     linalg_rules,    loss_rules,
+    matmul_rules,     metadata_rules,  norm_rules,      optimiser_rules, pointwise_rules, pool_rules,
+    quantised_rules,  random_rules,    recurrent_rules, reduction_rules, resize_rules,    softmax_rules,
+    sort_rules,       view_rules,      vision_rules,
 };
 
 bool by_name(const OpRule* a, const OpRule* b) { return a->name < b->name; }

@@ -58,24 +58,4 @@ MaybeTraffic read_selected(const OpCall& call) {
   return traffic;
 }
 
-// The elements written are those of the values given, or, where one scalar is written, of the index.
-template <bool kAccumulates>
-MaybeTraffic write_selected(const OpCall& call) {
-  const TensorView* self = call.tensor("self");
-  if (self == nullptr || !writes_in_place(call, self)) return default_traffic(call);
-  Traffic traffic;
-  const TensorView* values = nullptr;
-  for (const std::string_view name : {"src", "values", "source", "index"})
-    if (values == nullptr) values = call.tensor(name);
-  if (values == nullptr) return default_traffic(call);
-  for (const TensorView& in : call.inputs)
-    if (in.value != self->value) add_read(traffic, in);
-  const Count touched = std::min(values->numel, self->numel) * Count{element_bytes(self->dtype)};
-  if (kAccumulates) add_read(traffic, *self, touched);
-  traffic.output_bytes = touched;
-  return traffic;
-}
-template MaybeTraffic write_selected<false>(const OpCall&);
-template MaybeTraffic write_selected<true>(const OpCall&);
-
 }  // namespace opscope

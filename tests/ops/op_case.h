@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -40,20 +41,41 @@ struct OpCase {
   std::optional<Work> work;  // nullopt: refused
 };
 
-// On `self`, [4, 3] to [4, 3]: flops and specials for each of the 12 elements.
-struct ElementwiseCase {
-  const char* op;
+// Ops with so many flops and specials for each element. Without a namespace, "aten::".
+struct ElementwiseGroup {
   unsigned flops, specials;
+  std::vector<std::string_view> ops;
+};
+
+enum class Moves {
+  kNothing,
+  kWrites,            // its output
+  kCopies,            // reads its input, writes its output
+  kCopiesUnlessView,  // or nothing, where it returns its input
+  kSelects,           // reads and writes as much as comes out
+};
+
+// Ops without arithmetic, by what they move.
+struct MovingGroup {
+  Moves moves;
+  std::vector<std::string_view> ops;
 };
 
 Graph graph_of(const OpCase& op_case);
 
 std::span<const OpCase> contraction_cases();
 std::span<const OpCase> attention_cases();
+std::span<const OpCase> distance_cases();
+std::span<const OpCase> selecting_cases();
 std::span<const OpCase> shaped_cases();
 std::span<const OpCase> training_cases();
 std::span<const OpCase> window_cases();
-std::span<const ElementwiseCase> elementwise_cases();
-std::span<const ElementwiseCase> moving_cases();
+std::span<const ElementwiseGroup> elementwise_groups();
+std::span<const MovingGroup> moving_groups();
+
+// "add" -> "aten::add"
+inline std::string full_name(std::string_view op) {
+  return op.find("::") == std::string_view::npos ? "aten::" + std::string(op) : std::string(op);
+}
 
 }  // namespace opscope

@@ -32,21 +32,11 @@ void check(const OpCase& op_case) {
   EXPECT_EQ(work, op_case.work) << op_case.op << ": " << show(work) << ", not " << show(op_case.work);
 }
 
-OpCase elementwise(const ElementwiseCase& row) {
-  const std::uint64_t n = 12;
-  return {row.op,
-          {{"self", T{4, 3}}},
-          {{4, 3}},
-          Work{.other_flops = row.flops * n, .specials = row.specials * n}};
-}
-
 std::vector<OpCase> all_cases() {
   std::vector<OpCase> cases;
-  for (const auto table :
-       {contraction_cases(), attention_cases(), shaped_cases(), training_cases(), window_cases()})
+  for (const auto table : {contraction_cases(), attention_cases(), shaped_cases(), training_cases(),
+                           window_cases(), distance_cases(), selecting_cases()})
     cases.insert(cases.end(), table.begin(), table.end());
-  for (const auto table : {elementwise_cases(), moving_cases()})
-    for (const ElementwiseCase& row : table) cases.push_back(elementwise(row));
   return cases;
 }
 
@@ -54,11 +44,67 @@ TEST(OpTable, CasesHaveTheExpectedWork) {
   for (const OpCase& op_case : all_cases()) check(op_case);
 }
 
+// One op on `self`, and its cost; where `is_view`, the output is the input.
+OpCost cost_of(std::string_view op, const TensorSpec& in, const TensorSpec& out, bool is_view = false) {
+  GraphBuilder builder;
+  const Tensor self = builder.input(in);
+  builder.op(full_name(op), {{"self", self}}, {is_view ? TensorSpec(out).view_of(self) : out});
+  const Graph graph = builder.finish({});
+  return estimate_one(graph, 0, Convention::kOpscope);
+}
+
+TEST(OpTable, ElementwiseOpsCostTheSameForEachElement) {
+  for (const ElementwiseGroup& group : elementwise_groups())
+    for (const auto op : group.ops)
+      for (const auto& [spec, n] : {std::pair{TensorSpec{4, 3}, 12U}, {TensorSpec{2, 5, 7}, 70U}}) {
+        const OpCost cost = cost_of(op, spec, spec);
+        EXPECT_EQ(cost.work, (Work{.other_flops = n * group.flops, .specials = n * group.specials}))
+            << op << ": " << show(cost.work);
+        EXPECT_EQ(cost.traffic, (Traffic{.input_bytes = n * 4, .output_bytes = n * 4})) << op;
+      }
+}
+
+Traffic expected_traffic(Moves moves, bool is_view, Count out_bytes) {
+  if (moves == Moves::kNothing || is_view) return {};
+  return {.input_bytes = moves == Moves::kWrites ? Count{} : out_bytes, .output_bytes = out_bytes};
+}
+
+TEST(OpTable, MovingOpsMoveAndNothingElse) {
+  const TensorSpec half({2, 5, 7}, DType::kFloat16), wide({4, 3}, DType::kFloat64), large{100, 3};
+  for (const MovingGroup& group : moving_groups())
+    for (const auto op : group.ops) {
+      const bool selects = group.moves == Moves::kSelects, may_view = group.moves == Moves::kCopiesUnlessView;
+      for (const bool is_view : {false, true}) {
+        if (is_view && !may_view) continue;
+        for (const auto& [spec, bytes] : {std::pair{half, 70 * 2}, {wide, 12 * 8}}) {
+          const OpCost cost = cost_of(op, spec, spec, is_view);
+          EXPECT_EQ(cost.work, Work{}) << op;
+          EXPECT_EQ(cost.confidence, Confidence::kExact) << op;
+          EXPECT_EQ(cost.traffic, expected_traffic(group.moves, is_view, bytes)) << op;
+        }
+      }
+      if (selects) {
+        EXPECT_EQ(cost_of(op, large, {4, 3}).traffic, expected_traffic(group.moves, false, 48)) << op;
+      }
+    }
+}
+
 TEST(OpTable, EveryRowHasACase) {
   std::set<std::string> tested;
   for (const OpCase& op_case : all_cases())
     if (op_case.work) tested.insert(op_case.op.substr(0, op_case.op.find('.')));
+  for (const ElementwiseGroup& group : elementwise_groups())
+    for (const auto op : group.ops) tested.insert(full_name(op));
+  for (const MovingGroup& group : moving_groups())
+    for (const auto op : group.ops) tested.insert(full_name(op));
   for (const OpRule* rule : all_rules()) EXPECT_TRUE(tested.contains(std::string(rule->name))) << rule->name;
+}
+
+// Weights that are packed are no tensors: their window and their bytes cannot be known from the call.
+TEST(OpTable, PackedConvolutionsAreUnknown) {
+  for (const char* op : {"quantized::conv1d", "quantized::conv2d", "quantized::conv2d_relu",
+                         "quantized::conv3d", "quantized::conv_transpose2d"})
+    EXPECT_EQ(cost_of(op, {1, 8, 6, 6}, {1, 4, 6, 6}).confidence, Confidence::kUnknown) << op;
 }
 
 TEST(OpTable, HasTheCommonOps) { EXPECT_GE(all_rules().size(), 800U); }

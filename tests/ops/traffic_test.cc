@@ -138,6 +138,36 @@ TEST(Traffic, ScatterInPlaceTouchesWhatItWrites) {
   EXPECT_EQ(traffic(b), bytes(5 * kLong + 40 * kFloat + 40 * kFloat, 40 * kFloat));
 }
 
+Traffic index_put_in_place(const TensorSpec& values, bool accumulate) {
+  GraphBuilder b;
+  const auto x = b.input({1000, 8, 2});
+  const auto index = b.input({{5}, DType::kInt64});
+  b.op("aten::index_put_",
+       {{"self", x},
+        {"indices", tensors{Tensor{}, index}},
+        {"values", b.input(values)},
+        {"accumulate", accumulate}},
+       {TensorSpec{1000, 8, 2}.view_of(x)});
+  return traffic(b);
+}
+
+// x[:, index] = values: 1000 * 5 * 2 elements, however few values there are.
+TEST(Traffic, IndexPutInPlaceWritesWhatIsIndexed) {
+  constexpr std::uint64_t kTouched = 1000 * 5 * 2 * kFloat;
+  EXPECT_EQ(index_put_in_place({1000, 5, 2}, false), bytes(5 * kLong + kTouched, kTouched));
+  EXPECT_EQ(index_put_in_place(TensorSpec(ints{}), false), bytes(5 * kLong + kFloat, kTouched));
+  EXPECT_EQ(index_put_in_place(TensorSpec(ints{}), true), bytes(5 * kLong + kFloat + kTouched, kTouched));
+}
+
+TEST(Traffic, IndexFillInPlaceWritesSlices) {
+  GraphBuilder b;
+  const auto x = b.input({1000, 8});
+  b.op("aten::index_fill_",
+       {{"self", x}, {"dim", 0}, {"index", b.input({{5}, DType::kInt64})}, {"value", 0.0}},
+       {TensorSpec{1000, 8}.view_of(x)});
+  EXPECT_EQ(traffic(b), bytes(5 * kLong, 40 * kFloat));
+}
+
 TEST(Traffic, AttentionDoesNotWriteItsScores) {
   GraphBuilder b;
   const auto q = b.input({1, 2, 64, 8});
