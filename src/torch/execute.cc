@@ -133,6 +133,24 @@ void run_on_twins_or_zeros(const Call& call, const Inputs& inputs) {
   run_on_zeros(call);
 }
 
+// A composite op as its parts, not recorded. False, with the arguments back on the stack, where its code
+// reads data itself, as some of those for the CPU do.
+bool run_parts(const Call& call, c10::DispatchKeySet below) {
+  const c10::SmallVector<c10::IValue, 8> arguments(call.arguments().begin(), call.arguments().end());
+  const auto base = call.stack.size() - call.info.arguments;
+  DepthGuard inside;
+  try {
+    call.op.redispatchBoxed(below, &call.stack);
+    return true;
+  } catch (const c10::Error& problem) {
+    if (std::string_view(problem.what_without_backtrace()).find(kNoDataMessage) == std::string_view::npos)
+      throw;
+  }
+  call.stack.resize(base);
+  call.stack.insert(call.stack.end(), arguments.begin(), arguments.end());
+  return false;
+}
+
 // PyTorch's CPU attention keeps a layout that its meta kernel does not know, and a view that works for real
 // fails on it: the copy that reshape would make is assumed.
 bool view_as_reshape(const Call& call) {
@@ -225,10 +243,7 @@ void run_abstract(const Call& call, const Inputs& inputs, c10::DispatchKeySet be
     view_as_reshape(call);
     return;
   }
-  if (call.info.composite) {
-    DepthGuard inside;
-    return call.op.redispatchBoxed(below, &call.stack);
-  }
+  if (call.info.composite && run_parts(call, below)) return;
   run_on_twins_or_zeros(call, inputs);
 }
 
