@@ -93,6 +93,7 @@ def _capture(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
         device=request.get("device"),
         tracer=tracer,
         source_lines=bool(request.get("source_lines")),
+        status=answers.status,
     )
     if source.cacheable:
         for path in [*own_files(), *source.dependencies]:

@@ -9,11 +9,22 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_map
 
 from opscope import _engine
 from opscope._load import native
 from opscope.errors import Error, error
-from opscope.inputs import Inputs, InputSpec, as_dtype, as_inputs, as_shapes, input_device, input_dtype, make_inputs
+from opscope.inputs import (
+    Inputs,
+    InputSpec,
+    as_device,
+    as_dtype,
+    as_inputs,
+    as_shapes,
+    input_device,
+    input_dtype,
+    make_inputs,
+)
 from opscope.result import Profile
 from opscope.sources import Source, find_source, known_models
 
@@ -77,11 +88,15 @@ def capture(
     """The model's ops as a Capture; takes what `profile` takes. `source_lines` notes each op's line of code."""
     if isinstance(model, (str, os.PathLike)):
         spec = os.fspath(model)
-        if spec.endswith(".json") and os.path.isfile(spec):
+        if spec.endswith(".json"):
+            if any(given is not None for given in (inputs, input_shape, batch, dtype, device)):
+                raise error("a saved capture has its inputs already", spec, "capture the model again with these")
             return load(spec)
         source = find_source(spec, with_data=tracer == "eager")
-    else:
+    elif callable(model):
         source = Source(model, name or _name_of(model), "")
+    else:
+        raise error(f"{model!r} is not a model", "", "give an nn.Module, a callable, or a name such as 'resnet18'")
     if name is not None:
         source.name = name
     graph = capture_source(
@@ -107,12 +122,13 @@ def capture_source(
     device: Any = None,
     tracer: str = "auto",
     source_lines: bool = False,
+    status: Callable[[str], None] = lambda _: None,
 ) -> Any:
     """The native graph of a source. A model built without data is built again where a real run is needed."""
     if tracer not in TRACERS:
         raise error(f"no tracer called '{tracer}'", "tracer", ", ".join(TRACERS))
     run = functools.partial(
-        _capture_once, source, inputs, input_shape, batch, as_dtype(dtype), device, source_lines=source_lines
+        _capture_once, source, inputs, input_shape, batch, as_dtype(dtype), as_device(device), source_lines=source_lines
     )
     if source.with_data is None or tracer != "auto":
         return run(tracer)
@@ -121,7 +137,9 @@ def capture_source(
     except Error as problem:
         if not getattr(problem, "needs_values", False):
             raise
+        status(f"building {source.name} with weights")
         source.model = source.with_data()
+        status(f"running {source.name} for real, because it looks at values")
         return run("auto")
 
 
@@ -156,22 +174,36 @@ def _arguments(source: Source, inputs: Any, input_shape: Any, batch: int | None,
     if inputs is not None:
         if input_shape is not None or batch is not None:
             raise error("inputs and input_shape or batch do not go together", "inputs", "give one of them")
-        return as_inputs(inputs)
+        return _in_dtype(as_inputs(inputs), source, dtype)
     if input_shape is not None:
         spec = _spec_from_shapes(source, as_shapes(input_shape))
     elif source.inputs is not None:
         if batch is not None:
             raise error(f"{source.name} brings its own inputs, so batch does not apply", "batch", "give input_shape")
-        return source.inputs
+        return _in_dtype(source.inputs, source, dtype)
     elif source.default_inputs is not None:
         spec = source.default_inputs
     else:
         raise error(
             f"{source.name} needs inputs",
-            source.name,
+            "",
             "give a shape: input_shape=(1, 3, 224, 224), --input-shape 1 3 224 224",
         )
     return make_inputs(spec, batch, input_dtype(source.model, dtype), input_device(source.model))
+
+
+def _in_dtype(given: Inputs, source: Source, dtype: torch.dtype | None) -> Inputs:
+    """Given inputs follow the weights that were cast; a model that is the caller's own is never cast."""
+    if dtype is None:
+        return given
+    if not source.owned:
+        raise error("dtype does not change a model or inputs that you made", "dtype", "cast them: model.to(dtype)")
+
+    def cast(value: Any) -> Any:
+        return value.to(dtype) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+    args, kwargs = tree_map(cast, tuple(given)) if dtype.is_floating_point else given
+    return Inputs(*args, **kwargs)
 
 
 def _spec_from_shapes(source: Source, shapes: list[tuple[int, ...]]) -> InputSpec:

@@ -13,13 +13,14 @@ Error.is_final, Error.needs_values = True, False
 
 
 def error(what: str, where: str = "", hint: str = "", candidates: Sequence[str] = ()) -> Exception:
-    """`candidates` are the nearest of the names that would have done; the hint is shown under the error too."""
+    """`candidates` are the nearest of the names that would have done; place and hint are shown under the error."""
     made = Error(what)
     made.where, made.hint, made.candidates = where, hint, list(candidates)
     guess = f"did you mean {', '.join(candidates)}?" if candidates else ""
-    note = "   ".join(part for part in (guess, hint) if part)
-    if note and hasattr(made, "add_note"):  # Python 3.11
-        made.add_note(note)
+    if hasattr(made, "add_note"):  # Python 3.11
+        for note in (f"at {where}" if where else "", "   ".join(part for part in (guess, hint) if part)):
+            if note:
+                made.add_note(note)
     return made
 
 

@@ -86,6 +86,13 @@ def as_dtype(dtype: Any) -> torch.dtype | None:
     return found
 
 
+def as_device(device: Any) -> torch.device | None:
+    try:
+        return None if device is None else torch.device(device)
+    except (RuntimeError, TypeError):
+        raise error(f"no device called '{device}'", "device", "cpu, cuda, cuda:1, mps, meta, ...") from None
+
+
 _DTYPE_NICKNAMES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "fp64": "float64"}
 
 
@@ -115,7 +122,9 @@ def make_tensor(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device
         tensor = torch.empty(shape, dtype=dtype, device=device)
     except RuntimeError as problem:
         raise error(
-            f"an input of {'x'.join(map(str, shape))} cannot be made: {problem}".splitlines()[0], "input_shape"
+            f"an input of {'x'.join(map(str, shape))} cannot be made: {problem}".splitlines()[0],
+            "input_shape",
+            "give smaller sizes, or a smaller batch",
         ) from problem
     small = tensor.numel() * tensor.element_size() <= _FILL_LIMIT_BYTES
     return tensor.zero_() if small or not dtype.is_floating_point else tensor

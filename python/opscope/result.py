@@ -195,7 +195,10 @@ def _written(text: str, path: str | os.PathLike[str] | None) -> str:
     if path is None:
         return text
     folder, name = os.path.split(os.path.abspath(os.fspath(path)))
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
+    try:
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
+    except OSError as problem:  # it would name the temporary file
+        raise type(problem)(problem.errno, problem.strerror, os.fspath(path)) from None
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
             file.write(text)

@@ -59,7 +59,7 @@ def _user_code(spec: str) -> Source:
     if not attribute:
         names = model_like_names(module)
         hint = f"it defines {', '.join(names[:8])}: try {place}:{names[0]}" if names else "it defines nothing to call"
-        raise error(f"which model of {place}?", place, hint)
+        raise error(f"which model of {place}?", "", hint)
     model, inputs, owned = _instantiate(find_attribute(module, attribute, place), spec)
     text = os.path.basename(place) if is_file else place
     return Source(model, attribute, text, inputs=inputs, owned=owned)
@@ -70,14 +70,14 @@ def _instantiate(found: Any, where: str) -> tuple[Any, Inputs | None, bool]:
     if isinstance(found, torch.nn.Module):
         return found, None, False
     if not callable(found):
-        raise error(f"{where} is {_a(found)}, not a model", where, "name an nn.Module, a class or a function")
+        raise error(f"{where} is {_a(found)}, not a model", "", "name an nn.Module, a class or a function")
     made = _call(found, where)
     inputs = None
     if isinstance(made, tuple) and len(made) == 2 and isinstance(made[0], torch.nn.Module):
         made, inputs = made[0], as_inputs(made[1])
     if not isinstance(made, torch.nn.Module):
         raise error(
-            f"{where} gave {_a(made)}, not a model", where, "return an nn.Module, or an nn.Module and its inputs"
+            f"{where} gave {_a(made)}, not a model", "", "return an nn.Module, or an nn.Module and its inputs"
         )
     return made.eval(), inputs, True
 
@@ -87,7 +87,7 @@ def _call(factory: Callable[[], Any], where: str) -> Any:
     if needed:
         raise error(
             f"{where} needs arguments: {', '.join(needed)}",
-            where,
+            "",
             "name a function without arguments that makes the model",
         )
     try:
@@ -116,7 +116,7 @@ def _a(value: Any) -> str:
 def _torchvision(name: str, with_data: bool, status: Callable[[str], None]) -> Source:
     if not torchvision_models.installed():
         raise error(
-            f"no model called '{name}': torchvision is not installed", name, torchvision_models.INSTALL_HINT
+            f"no model called '{name}': torchvision is not installed", "", torchvision_models.INSTALL_HINT
         )
     status("importing torchvision")
     known = torchvision_models.names()
@@ -138,8 +138,11 @@ def _torchvision(name: str, with_data: bool, status: Callable[[str], None]) -> S
 def _unknown(name: str, names: list[str]) -> Exception:
     near = list(native.nearest(name, names))
     look = "opscope list " + (near[0].rstrip("0123456789") if near else "")
+    if os.path.isdir(name):
+        file = os.path.join(name, "models.py")
+        return error(f"'{name}' is a folder, not a model", "", f"name what to profile in a file of it: {file}:MyModel")
     if os.path.exists(name):
-        return error(f"'{name}' is a file, not a model", name, f"name what to profile in it: {name}:MyModel")
+        return error(f"'{name}' is a file, not a model", "", f"name what to profile in it: {name}:MyModel")
     return error(f"no model called '{name}'", "", look.strip(), near)
 
 

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from opscope import torchvision_ops
+from opscope import torchvision_ops
 from opscope._load import native
 from opscope.errors import error, first_line
 
@@ -20,7 +21,9 @@ def run_file(path: str) -> ModuleType:
     """Imports a file by its path, with its folder on sys.path as if Python had been started on it."""
     path = os.path.abspath(path)
     if not os.path.isfile(path):
-        raise error(f"no file {path}" if not os.path.isdir(path) else f"{path} is a folder", path)
+        missing = not os.path.isdir(path)
+        raise error("no such file" if missing else "a folder, not a file", path, "name a Python file: models.py:build")
+    torchvision_ops.prepare()  # for `import torchvision` in it, or in what it imports
     _add_to_path(os.path.dirname(path))
     torchvision_ops.prepare()  # for what the file imports: timm, transformers and others import torchvision
     name = _module_name(path)
@@ -38,13 +41,14 @@ def run_file(path: str) -> ModuleType:
 
 
 def run_module(name: str) -> ModuleType:
+    torchvision_ops.prepare()
     _add_to_path(os.getcwd())
     torchvision_ops.prepare()
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as problem:
         if problem.name and (name == problem.name or name.startswith(problem.name + ".")):
-            raise error(f"no Python module called '{problem.name}'", name, install_hint(problem.name)) from problem
+            raise error(f"no Python module called '{problem.name}'", "", install_hint(problem.name)) from problem
         raise import_error(name, problem) from problem
     except Exception as problem:
         raise import_error(name, problem) from problem
@@ -57,7 +61,7 @@ def find_attribute(module: ModuleType, attribute: str, where: str) -> Any:
             names = model_like_names(module)
             near = native.nearest(attribute, names) or names[:5]
             hint = f"did you mean {', '.join(near)}?" if near else "it defines no class and no function"
-            raise error(f"{where} has no '{attribute}'", where, hint)
+            raise error(f"{where} has no '{attribute}'", "", hint)
         found = getattr(found, part)
     return found
 
@@ -74,7 +78,7 @@ def model_like_names(module: ModuleType) -> list[str]:
 
 
 def import_error(where: str, problem: Exception) -> Exception:
-    """One line with the file and line that failed, which for a user is the deepest one outside libraries."""
+    """One line with the file and line that failed: for a user, the deepest one that is not a library's."""
     place = _failing_place(where, problem)
     hint = install_hint(problem.name) if isinstance(problem, ModuleNotFoundError) and problem.name else ""
     return error(f"{os.path.basename(where)} does not import: {first_line(problem)}", place, hint)
@@ -88,11 +92,15 @@ def _failing_place(where: str, problem: Exception) -> str:
     if isinstance(problem, SyntaxError) and problem.filename:
         return f"{problem.filename}:{problem.lineno}"
     frames = traceback.extract_tb(problem.__traceback__)
-    own = [frame for frame in frames if frame.filename == where or "site-packages" not in frame.filename]
-    for frame in reversed(own):
-        if not frame.filename.startswith(("<", os.path.dirname(__file__))):
+    for frame in reversed(frames):
+        if frame.filename == where or not _is_library(frame.filename):
             return f"{frame.filename}:{frame.lineno}"
     return where
+
+
+def _is_library(filename: str) -> bool:
+    libraries = (os.path.dirname(os.__file__), os.path.dirname(__file__), "<")
+    return "site-packages" in filename or filename.startswith(libraries)
 
 
 def _module_name(path: str) -> str:

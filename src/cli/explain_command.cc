@@ -1,4 +1,5 @@
 // `opscope explain`: an op's numbers as a formula with its values put in.
+#include <algorithm>
 #include <memory>
 
 #include "analyse/profile.h"
@@ -19,6 +20,23 @@ struct Flags {
   TalkFlags talk;
   std::string node, convention = "opscope";
 };
+
+// "aten::relu n compares = 64 compares = 64 FLOPs, exact; bytes: ...": for formats whose cells are one line.
+std::string one_line(std::string_view text) {
+  std::string line;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const auto begin = std::min(text.find_first_not_of(' '), end);
+    if (begin < end) {
+      if (!line.empty()) line += text[begin] == '=' ? " " : "; ";
+      line += text.substr(begin, end - begin);
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  const auto both_spaces = [](char a, char b) { return a == ' ' && b == ' '; };
+  line.erase(std::unique(line.begin(), line.end(), both_spaces), line.end());
+  return line;
+}
 
 std::string with_line_end(std::string text) {
   if (!text.ends_with('\n')) text += '\n';
@@ -48,7 +66,7 @@ Listing as_listing(const Profile& profile, const std::vector<OpId>& ops) {
     listing.rows.push_back({Count{op}, std::string(graph.op_name(graph.ops[op])),
                             std::string(profile.layers[profile.layer_of[op]].name), cost.work.macs,
                             cost.work.other_flops, cost.work.specials, cost.flops, cost.traffic.total(),
-                            std::string(name(cost.confidence)), explain(graph, op)});
+                            std::string(name(cost.confidence)), one_line(explain(graph, op))});
   }
   return listing;
 }
@@ -82,8 +100,7 @@ Action define_explain(CLI::App& app) {
   const auto flags = std::make_shared<Flags>();
   add_model_flags(app, flags->model);
   app.add_option("NODE", flags->node, "An op's index, a layer's name, a module's path or an op type");
-  app.add_option("--convention", flags->convention, "How FLOPs are counted: opscope, macs, torch or fvcore")
-      ->type_name("NAME");
+  add_convention_flag(app, flags->convention);
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);
   return [flags] { return run_explain(*flags); };

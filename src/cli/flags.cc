@@ -78,6 +78,11 @@ void add_registry_flags(CLI::App& app, std::string& registry, bool& no_cache) {
   app.add_flag("--no-cache", no_cache, "Neither read nor write the cache");
 }
 
+void add_convention_flag(CLI::App& app, std::string& convention) {
+  app.add_option("--convention", convention, "How FLOPs are counted: opscope, macs, torch or fvcore")
+      ->type_name("NAME");
+}
+
 void add_model_flags(CLI::App& app, ModelFlags& flags) {
   app.add_option(
       "MODEL", flags.positional,
@@ -124,7 +129,8 @@ std::int64_t parse_integer(const char* flag, const std::string& text, std::int64
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc{} && stop == text.data() + text.size() && number >= least && number <= 1'000'000'000)
     return number;
-  throw Error("'" + text + "' is not a whole number of " + std::to_string(least) + " or more", flag);
+  throw Error("'" + text + "' is not a whole number of " + std::to_string(least) + " or more", flag,
+              std::string("for example ") + flag + (least > 1 ? " 120" : " 8"));
 }
 
 double parse_number(const char* flag, const std::string& text) {
@@ -132,7 +138,8 @@ double parse_number(const char* flag, const std::string& text) {
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc{} && stop == text.data() + text.size() && std::isfinite(number) && number >= 0)
     return number;
-  throw Error("'" + text + "' is not a number of 0 or more", flag);
+  throw Error("'" + text + "' is not a number of 0 or more", flag,
+              std::string("for example ") + flag + " 12.5");
 }
 
 std::string registry_path(const std::string& flag) {

@@ -30,6 +30,7 @@ void add_talk_flags(CLI::App& app, TalkFlags& flags);
 void add_output_flags(CLI::App& app, OutputFlags& flags);
 void add_model_flags(CLI::App& app, ModelFlags& flags);
 void add_registry_flags(CLI::App& app, std::string& registry, bool& no_cache);
+void add_convention_flag(CLI::App& app, std::string& convention);
 
 // The capture that the flags ask for; throws Error. `notes` gets what was chosen for the user.
 CaptureRequest request_from(const ModelFlags& flags, std::vector<std::string>* notes = nullptr);

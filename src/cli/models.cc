@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <optional>
 
 #include "base/error.h"
@@ -40,28 +41,49 @@ void refuse_capture_flags(const CaptureRequest& request) {
     throw Error("a saved capture has its inputs already", flag, "capture the model again with this flag");
 }
 
-std::optional<Graph> cached_graph(const Cache& cache, const std::string& key) {
+const std::vector<Dependency>& dependencies(const Graph& graph) { return graph.capture.dependencies; }
+const std::vector<Dependency>& dependencies(const ModelList& list) { return list.dependencies; }
+
+// How one kind of question is put to Python and its answer read.
+template <typename Answer>
+struct Question {
+  std::function<std::string(const std::string& output)> request_json;
+  Answer (*read)(std::string_view bytes, const std::string& where);
+  std::string model, registry, answer;  // `answer` names what comes back, for errors
+};
+
+template <typename Answer>
+std::optional<Answer> cached_answer(const Cache& cache, const std::string& key,
+                                    const Question<Answer>& question) {
   const auto bytes = cache.read(key);
   if (!bytes) return std::nullopt;
   try {
-    Graph graph = read_capture(*bytes, "cache");
-    if (unchanged(graph.capture.dependencies)) return graph;
+    Answer answer = question.read(*bytes, "cache");
+    if (unchanged(dependencies(answer))) return answer;
   } catch (const Error& error) {
     cache.complain(error.what());
   }
   return std::nullopt;
 }
 
-std::optional<ModelList> cached_list(const Cache& cache, const std::string& key) {
-  const auto bytes = cache.read(key);
-  if (!bytes) return std::nullopt;
-  try {
-    ModelList list = parse_model_list(*bytes, "cache");
-    if (unchanged(list.dependencies)) return list;
-  } catch (const Error& error) {
-    cache.complain(error.what());
-  }
-  return std::nullopt;
+// From the cache or from Python; nothing where it is not in the cache and Python is not to be asked.
+template <typename Answer>
+std::optional<Answer> ask(const Question<Answer>& question, bool use_cache, bool only_cached,
+                          const TalkFlags& talk) {
+  const std::string python = find_python();
+  const Cache cache(use_cache, talk.debug || talk.verbose);
+  const std::string key = Cache::key(python, question.request_json(""), question.registry);
+  if (auto answer = cached_answer(cache, key, question)) return answer;
+  if (only_cached) return std::nullopt;
+
+  const SignalsNoted signals;
+  const TemporaryFolder folder;
+  const std::string output = folder.file("answer.json");
+  const bool cacheable = run_python(python, question.request_json(output), question.model, talk);
+  const std::string bytes = read_file(output);
+  Answer answer = question.read(bytes, question.answer);
+  if (cacheable) cache.write(key, bytes);
+  return answer;
 }
 
 }  // namespace
@@ -71,37 +93,18 @@ Graph load_model(const CaptureRequest& request, const TalkFlags& talk) {
     refuse_capture_flags(request);
     return read_capture(*bytes, request.model);
   }
-  const std::string python = find_python();
-  const Cache cache(request.use_cache, talk.debug || talk.verbose);
-  const std::string key = Cache::key(python, request.to_json(""), request.registry);
-  if (auto graph = cached_graph(cache, key)) return *std::move(graph);
-
-  const SignalsNoted signals;
-  const TemporaryFolder folder;
-  const std::string output = folder.file("capture.json");
-  const bool cacheable = run_python(python, request.to_json(output), request.model, talk);
-  const std::string bytes = read_file(output);
-  Graph graph = read_capture(bytes, "capture of " + request.model);
-  if (cacheable) cache.write(key, bytes);
-  return graph;
+  const auto request_json = [&](const std::string& output) { return request.to_json(output); };
+  const Question<Graph> question{request_json, read_capture, request.model, request.registry,
+                                 "capture of " + request.model};
+  return *ask(question, request.use_cache, false, talk);
 }
 
 std::vector<ListedModel> list_models(const std::string& registry, bool use_cache, bool only_cached,
                                      const TalkFlags& talk) {
-  const std::string python = find_python();
-  const Cache cache(use_cache, talk.debug || talk.verbose);
-  const std::string key = Cache::key(python, list_request_json(registry, ""), registry);
-  if (auto list = cached_list(cache, key)) return std::move(list->models);
-  if (only_cached) return {};
-
-  const SignalsNoted signals;
-  const TemporaryFolder folder;
-  const std::string output = folder.file("models.json");
-  const bool cacheable = run_python(python, list_request_json(registry, output), "", talk);
-  const std::string bytes = read_file(output);
-  ModelList list = parse_model_list(bytes, "list of models");
-  if (cacheable) cache.write(key, bytes);
-  return std::move(list.models);
+  const auto request_json = [&](const std::string& output) { return list_request_json(registry, output); };
+  const Question<ModelList> question{request_json, parse_model_list, "", registry, "list of models"};
+  auto list = ask(question, use_cache, only_cached, talk);
+  return list ? std::move(list->models) : std::vector<ListedModel>{};
 }
 
 }  // namespace opscope

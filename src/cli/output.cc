@@ -46,7 +46,8 @@ void Output::set_style(TextOptions& options) const {
 }
 
 void Output::allow_only(Format format, const char* why) const {
-  if (format_ != format) throw Error(why, path_.empty() ? "--format" : path_);
+  if (format_ == format) return;
+  throw Error(why, path_.empty() ? "--format" : path_, "say --format " + std::string(name(format)));
 }
 
 void Output::write(std::string_view text) const {

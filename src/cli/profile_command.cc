@@ -74,8 +74,7 @@ Action define_profile(CLI::App& app) {
   app.add_option("--sort", flags->sort,
                  "flops, macs, memory-bytes (mem), params or arithmetic-intensity (ai)")
       ->type_name("KEY");
-  app.add_option("--convention", flags->convention, "How FLOPs are counted: opscope, macs, torch or fvcore")
-      ->type_name("NAME");
+  add_convention_flag(app, flags->convention);
   app.add_option("--ridge", flags->ridge, "FLOPs per byte above which an op is compute-bound; 10")
       ->type_name("X");
   app.add_flag("-v,--verbose", flags->talk.verbose, "All layers, op types and notes");

@@ -58,6 +58,7 @@ std::string how_it_ended(int status) {
   std::string hint = error.hint;
   if (const std::string near = did_you_mean(model, error.candidates); !near.empty())
     hint = hint.empty() ? near : near + "   " + hint;
+  if (hint.empty() && !error.traceback.empty()) hint = "--debug shows where, with Python's traceback";
   throw Error(error.what.empty() ? "the capture failed" : error.what, error.where, hint);
 }
 

@@ -34,6 +34,7 @@ class CaptureReader {
   CaptureReader(std::string_view text, const std::string& where) : text_(text) { place_.file = where; }
 
   Graph run() {
+    refuse_profile();
     const simdjson::padded_string padded(text_);
     simdjson::ondemand::document document;
     if (const auto code = parser_.iterate(padded).get(document)) json::fail(place_, code, "a JSON object");
@@ -45,6 +46,14 @@ class CaptureReader {
   }
 
  private:
+  // The commonest mix-up: both are JSON with a schema_version, and only one has the graph.
+  void refuse_profile() const {
+    if (looks_like_capture(text_) &&
+        text_.substr(0, 256).find("\"opscope_version\"") != std::string_view::npos)
+      throw Error("this is a profile, not a capture", place_.file,
+                  "profile what `opscope capture MODEL -o FILE` writes");
+  }
+
   static bool at_end(simdjson::ondemand::document& document) {
     return document.current_location().error() == simdjson::OUT_OF_BOUNDS;
   }

@@ -46,6 +46,9 @@ std::string csv_text(const Listing& listing) {
 
 // "input_bytes" -> "Input bytes"
 std::string title_of(std::string key) {
+  if (key == "macs") return "MACs";
+  if (key == "flops") return "FLOPs";
+  if (key == "other_flops") return "Other FLOPs";
   for (char& c : key)
     if (c == '_') c = ' ';
   if (!key.empty() && key[0] >= 'a' && key[0] <= 'z') key[0] = static_cast<char>(key[0] - 'a' + 'A');

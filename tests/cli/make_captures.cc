@@ -4,6 +4,7 @@
 #include "analyse/small_models.h"
 #include "base/files.h"
 #include "graph/writer.h"
+#include "report/report.h"
 
 int main(int argc, char** argv) {
   using namespace opscope;
@@ -17,5 +18,6 @@ int main(int argc, char** argv) {
   text.replace(text.find(key) + key.size(), 1, "99");
   write_file(folder + "newer.json", text);
   write_file(folder + "broken.json", write_json(newer).substr(0, 2000));
+  write_file(folder + "profile.json", to_json(make_profile(newer, {})));
   write_file(folder + "text.json", "these are not the captures you are looking for\n");
 }

@@ -110,7 +110,7 @@ def test_a_file_that_does_not_import(tmp_path: Path, text: str, says: str, line:
 
 
 def test_missing_files_and_modules(tmp_path: Path) -> None:
-    with pytest.raises(opscope.Error, match="no file"):
+    with pytest.raises(opscope.Error, match="no such file"):
         opscope.profile(f"{tmp_path}/nothing.py:Net")
     with pytest.raises(opscope.Error, match="no Python module called 'no_such_module'"):
         opscope.profile("no_such_module:Net")
@@ -156,7 +156,7 @@ def test_registered_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
 
 def test_a_registry_that_is_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPSCOPE_REGISTRY", str(tmp_path / "nothing.py"))
-    with pytest.raises(opscope.Error, match="no file"):
+    with pytest.raises(opscope.Error, match="no such file"):
         opscope.list_models()
     with pytest.raises(TypeError, match="callable"):
         opscope.register_model("x", 3)
@@ -187,3 +187,19 @@ def test_named_models_are_built_without_data() -> None:
 )
 def test_each_kind_has_its_inputs(name: str, batch: int | None, shapes: list[list[int]]) -> None:
     assert [row.shape for row in opscope.profile(name, batch=batch).inputs] == shapes
+
+
+def test_given_inputs_follow_the_dtype(user_file: Path) -> None:
+    result = opscope.profile(f"{user_file}:with_keywords", dtype="bfloat16")
+    assert [row.dtype for row in result.inputs] == ["bfloat16"]
+    with pytest.raises(opscope.Error, match="dtype does not change"):
+        opscope.profile(torch.nn.Linear(3, 4), torch.zeros(1, 3), dtype="bfloat16")
+
+
+def test_a_library_that_does_not_import_is_the_users_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "broken_library.py").write_text("import json\njson.loads('{')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(opscope.Error, match="does not import: JSONDecodeError") as caught:
+        opscope.profile("broken_library:Net", input_shape=(1, 3))
+    assert caught.value.where == f"{tmp_path / 'broken_library.py'}:2"
+    assert caught.value.__notes__[0] == f"at {caught.value.where}"
