@@ -52,6 +52,8 @@ __all__ = [*sorted(_HOME), "__version__"]
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'opscope' has no attribute {name!r}")
+    if _HOME[name] != "registry":
+        importlib.import_module("opscope._load")  # first: it says what is wrong where torch is missing or another
     value = getattr(importlib.import_module(f"opscope.{_HOME[name]}"), name)
     globals()[name] = value
     return value

@@ -6,9 +6,9 @@ file descriptor 1 is then pointed at stderr, so that nothing a model prints can 
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
-import sys
 import traceback
 import warnings
 from collections.abc import Callable
@@ -78,6 +78,7 @@ def _error(
 
 def _capture(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     answers.status("importing torch")
+    importlib.import_module("opscope._load")  # says what is wrong where torch is missing or another
     from opscope.api import capture_source
     from opscope.sources import DEFAULT_MODEL, find_source
 
@@ -104,6 +105,7 @@ def _capture(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
 
 def _list(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     answers.status("importing torchvision")
+    importlib.import_module("opscope._load")
     from opscope.api import matches
     from opscope.sources import known_models
 

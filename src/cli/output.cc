@@ -24,7 +24,8 @@ void write_stdout(std::string_view text) {
     const auto written = ::write(STDOUT_FILENO, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0)
-      throw Error("cannot write the result: " + std::generic_category().message(errno), "stdout");
+      throw Error("cannot write the result: " + std::generic_category().message(errno), "stdout",
+                  "--output FILE writes to a file instead");
     text.remove_prefix(static_cast<std::size_t>(written));
   }
 }

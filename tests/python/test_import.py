@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -50,14 +51,19 @@ def test_native_module_of_another_torch(built_for: str, says: str) -> None:
     assert says in text and "pip install --no-build-isolation" in text and "\n" not in text
 
 
-def test_no_torch() -> None:
-    code = (
-        "import importlib.util as u, opscope; find = u.find_spec\n"
-        "u.find_spec = lambda name, *a: None if name == 'torch' else find(name, *a)\n"
-        "try: opscope.profile\nexcept ImportError as e: print(e)"
-    )
-    text = run(code).stdout.strip()
+NO_TORCH = "import sys; sys.modules['torch'] = None\n"
+
+
+@pytest.mark.parametrize("name", ["profile", "Inputs", "Error", "register_op"])
+def test_no_torch(name: str) -> None:
+    text = run(f"{NO_TORCH}import opscope\ntry: opscope.{name}\nexcept ImportError as e: print(e)").stdout.strip()
     assert text.startswith("torch is not installed; run: ") and "pip install torch==" in text
+
+
+def test_no_torch_for_the_program() -> None:
+    code = "from opscope import _child; _child.main(['{\"command\": \"capture\", \"output\": \"\"}'])"
+    answer = json.loads(run(NO_TORCH + code).stdout.splitlines()[-1])["error"]
+    assert answer["what"] == "torch is not installed" and "pip install torch==" in answer["hint"]
 
 
 def test_local_versions_do_not_matter() -> None:
