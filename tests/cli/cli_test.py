@@ -6,6 +6,7 @@ Goldens (cases.txt, golden/) need neither torch nor a Python package; fake_pytho
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -160,8 +161,22 @@ class Formats(Program):
             code, out, _ = self.run_program("completion", shell)
             self.assertEqual(code, 0)
             self.assertIn("input-shape", out)
-        bash = self.run_program("completion", "bash")[1]
-        self.assertEqual(subprocess.run(["bash", "-n"], input=bash, text=True).returncode, 0)
+            if shutil.which(shell):
+                self.assertEqual(subprocess.run([shell, "-n"], input=out, text=True).returncode, 0, shell)
+
+    def test_bash_completes(self):
+        script = self.run_program("completion", "bash")[1]
+        for words, expected in (
+            ("pro", "profile"),
+            ("completion zs", "zsh"),
+            ("profile x --sort par", "params"),
+            ("profile x --showsh", "--showshape"),
+            ("help vers", "version"),
+        ):
+            line = ["opscope", *words.split()]
+            code = f"{script}\nCOMP_WORDS=({' '.join(line)}); COMP_CWORD={len(line) - 1}; _opscope; echo ${{COMPREPLY[*]}}"
+            done = subprocess.run(["bash", "-c", code], capture_output=True, text=True)
+            self.assertEqual(done.stdout.strip(), expected, done.stderr)
 
 
 class Python(Program):
