@@ -109,7 +109,7 @@ std::string bash_script() {
 }
 
 // Within single quotes of a zsh or fish word, and within the brackets of zsh's descriptions.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result;
   for (const char c : text) {
     if (c == '\'')
@@ -122,7 +122,7 @@ std::string quoted(std::string_view text) {
 
 std::string zsh_flag(const CompletedFlag& flag) {
   const std::string values = flag.words.empty() ? "_files" : "(" + std::string(flag.words) + ")";
-  return "'" + flag.name + "[" + quoted(flag.description) + "]" +
+  return "'" + flag.name + "[" + in_quotes(flag.description) + "]" +
          (flag.takes_value ? ":value:" + values : "") + "'";
 }
 
@@ -135,7 +135,7 @@ std::string zsh_argument(std::string_view command) {
 std::string zsh_script() {
   std::string names, cases;
   for (const Command& command : commands()) {
-    names += "    '" + std::string(command.name) + ":" + quoted(command.summary) + "'\n";
+    names += "    '" + std::string(command.name) + ":" + in_quotes(command.summary) + "'\n";
     cases += "    " + std::string(command.name) + ") _arguments";
     for (const CompletedFlag& flag : flags_of(command)) cases += " \\\n      " + zsh_flag(flag);
     cases += zsh_argument(command.name) + " ;;\n";
@@ -170,7 +170,7 @@ std::string zsh_script() {
 std::string fish_flag(const std::string& seen, const CompletedFlag& flag) {
   const std::string values = flag.words.empty() ? " -r" : " -x -a '" + std::string(flag.words) + "'";
   return seen + " -l " + flag.name.substr(2) + (flag.takes_value ? values : "") + " -d '" +
-         quoted(flag.description) + "'\n";
+         in_quotes(flag.description) + "'\n";
 }
 
 std::string fish_script() {
@@ -181,7 +181,7 @@ std::string fish_script() {
   std::string out = "# opscope completion for fish: opscope completion fish | source\n";
   for (const Command& command : commands()) {
     const std::string name(command.name);
-    out += first + name + " -d '" + quoted(command.summary) + "'\n";
+    out += first + name + " -d '" + in_quotes(command.summary) + "'\n";
     for (const CompletedFlag& flag : flags_of(command)) out += fish_flag(seen(name), flag);
   }
   out += first + "help -d 'Help on a command'\n" + first + "version -d 'The version of opscope'\n";
