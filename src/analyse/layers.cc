@@ -9,7 +9,6 @@
 #include <unordered_map>
 
 #include "analyse/rollup.h"
-#include "cost/reserve_rows.h"
 
 namespace opscope {
 namespace {
@@ -239,7 +238,7 @@ void roll_up_layers(const Graph& graph, const OpTypes& types, Profile& profile) 
                               .parameters = is_module ? profile.modules[row_of_module[module]].parameters
                                                       : parameters_read(graph, op)});
   };
-  reserve_rows(profile.layers, seeds.size());
+  profile.layers.reserve(seeds.size());
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const std::uint32_t l = profile.layer_of[i];
     if (l == profile.layers.size()) add_row(seeds[l]);  // layers are numbered by their first op

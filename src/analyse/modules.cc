@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "analyse/rollup.h"
-#include "cost/reserve_rows.h"
 
 namespace opscope {
 namespace {
@@ -18,7 +17,7 @@ std::vector<ModuleRow> tree_order(const Graph& graph) {
     first_child[parent] = static_cast<Id>(m);
   }
   std::vector<ModuleRow> rows;
-  reserve_rows(rows, count);
+  rows.reserve(count);
   std::vector<std::pair<ModuleId, std::uint32_t>> pending{{0, 0}};
   while (!pending.empty()) {
     const auto [module, depth] = pending.back();

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "cost/reserve_rows.h"
-
 namespace opscope {
 namespace {
 
@@ -73,7 +71,7 @@ void apply_declared(OpCost& cost, const DeclaredCost& declared, const OpCall& ca
 std::vector<OpCost> estimate(const Graph& graph, Convention convention) {
   const auto rules = rules_of_targets(graph);
   std::vector<OpCost> costs;
-  reserve_rows(costs, graph.ops.size());
+  costs.reserve(graph.ops.size());
   OpCall call(graph);
   for (const Op& op : graph.ops) {
     call.reset(op);
