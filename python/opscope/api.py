@@ -21,9 +21,11 @@ from opscope.inputs import (
     as_dtype,
     as_inputs,
     as_shapes,
+    describe,
     input_device,
     input_dtype,
     make_inputs,
+    takes_tokens,
 )
 from opscope.result import Profile
 from opscope.sources import Source, find_source, known_models
@@ -157,16 +159,34 @@ def _capture_once(
     if source.owned and dtype is not None and dtype.is_floating_point:
         source.model = source.model.to(dtype)
     arguments = _arguments(source, inputs, input_shape, batch, dtype)
-    return _engine.capture(
-        source.model,
-        arguments.args,
-        arguments.kwargs,
-        tracer=tracer,
-        name=source.name,
-        source=source.text,
-        device=device,
-        source_lines=source_lines,
-    )
+    guess = None
+    if inputs is None and input_shape is None and _usual_inputs(source) is not None:
+        guess = f"no inputs were given, so {describe(arguments.args[0])} was tried"
+    try:
+        graph = _engine.capture(
+            source.model,
+            arguments.args,
+            arguments.kwargs,
+            tracer=tracer,
+            name=source.name,
+            source=source.text,
+            device=device,
+            source_lines=source_lines,
+        )
+    except Error as problem:
+        if guess and not getattr(problem, "needs_values", False):
+            problem.hint = f"{guess}: give --input-shape, or return the inputs beside the model"
+        raise
+    if guess:
+        graph.add_diagnostic("assumed", "", "", guess)
+    return graph
+
+
+def _usual_inputs(source: Source) -> InputSpec | None:
+    """What to try for a model that was named and says nothing of its inputs: an image, or tokens."""
+    if not source.owned or source.inputs is not None or source.default_inputs is not None:
+        return None
+    return InputSpec(shapes=((1, 128),) if takes_tokens(source.model) else ((1, 3, 224, 224),))
 
 
 def _arguments(source: Source, inputs: Any, input_shape: Any, batch: int | None, dtype: torch.dtype | None) -> Inputs:
@@ -181,13 +201,13 @@ def _arguments(source: Source, inputs: Any, input_shape: Any, batch: int | None,
         if batch is not None:
             raise error(f"{source.name} brings its own inputs, so batch does not apply", "batch", "give input_shape")
         return _in_dtype(source.inputs, source, dtype)
-    elif source.default_inputs is not None:
-        spec = source.default_inputs
+    elif usual := source.default_inputs or _usual_inputs(source):
+        spec = usual
     else:
         raise error(
             f"{source.name} needs inputs",
             "",
-            "give a shape: input_shape=(1, 3, 224, 224), --input-shape 1 3 224 224",
+            "give a shape, input_shape=(1, 3, 224, 224), or the inputs themselves",
         )
     return make_inputs(spec, batch, input_dtype(source.model, dtype), input_device(source.model))
 

@@ -26,15 +26,15 @@ class Inputs:
         self.kwargs = kwargs
 
     def __repr__(self) -> str:
-        parts = [_describe(value) for value in self.args]
-        parts += [f"{key}={_describe(value)}" for key, value in self.kwargs.items()]
+        parts = [describe(value) for value in self.args]
+        parts += [f"{key}={describe(value)}" for key, value in self.kwargs.items()]
         return f"Inputs({', '.join(parts)})"
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.args, self.kwargs))
 
 
-def _describe(value: Any) -> str:
+def describe(value: Any) -> str:
     if isinstance(value, torch.Tensor):
         return f"{'x'.join(map(str, value.shape)) or 'scalar'} {str(value.dtype).removeprefix('torch.')}"
     return type(value).__name__

@@ -85,3 +85,15 @@ def test_large_inputs_cost_no_memory() -> None:
 def test_wrong_options(options: dict[str, object], says: str) -> None:
     with pytest.raises(opscope.Error, match=says):
         opscope.profile(ConvNet(), **options)
+
+
+def test_a_named_model_that_says_nothing_gets_an_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(opscope.MODEL_REGISTRY, "mine", ConvNet)
+    result = opscope.profile("mine")
+    assert [row.shape for row in result.inputs] == [[1, 3, 224, 224]]
+    assert [row.kind for row in result.diagnostics] == ["assumed"]
+    assert [row.shape for row in opscope.profile("mine", batch=2).inputs] == [[2, 3, 224, 224]]
+    monkeypatch.setitem(opscope.MODEL_REGISTRY, "other", lambda: torch.nn.Linear(3, 4))
+    with pytest.raises(opscope.Error, match="mat1 and mat2") as caught:
+        opscope.profile("other")
+    assert "no inputs were given, so 1x3x224x224 float32 was tried" in caught.value.hint
