@@ -12,13 +12,7 @@
 namespace opscope {
 namespace {
 
-struct Flags {
-  ModelFlags model;
-  OutputFlags output;
-  TalkFlags talk;
-};
-
-int run_capture(const Flags& flags) {
+int run_capture(const ModelCommandFlags& flags) {
   const CaptureRequest request = request_from(flags.model);
   const Output output(flags.output, Format::kJson);
   output.allow_only(Format::kJson, "captures are written as JSON only");
@@ -32,7 +26,7 @@ int run_capture(const Flags& flags) {
 }  // namespace
 
 Action define_capture(CLI::App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<ModelCommandFlags>();
   add_model_flags(app, flags->model);
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);

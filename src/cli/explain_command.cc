@@ -14,10 +14,7 @@
 namespace opscope {
 namespace {
 
-struct Flags {
-  ModelFlags model;
-  OutputFlags output;
-  TalkFlags talk;
+struct Flags : ModelCommandFlags {
   std::string node, convention = "opscope";
 };
 

@@ -26,6 +26,13 @@ struct ModelFlags {
   bool no_cache = false, source_lines = false;
 };
 
+// What every command that takes a model has.
+struct ModelCommandFlags {
+  ModelFlags model;
+  OutputFlags output;
+  TalkFlags talk;
+};
+
 void add_talk_flags(CLI::App& app, TalkFlags& flags);
 void add_output_flags(CLI::App& app, OutputFlags& flags);
 void add_model_flags(CLI::App& app, ModelFlags& flags);

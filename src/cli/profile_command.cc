@@ -13,10 +13,7 @@
 namespace opscope {
 namespace {
 
-struct Flags {
-  ModelFlags model;
-  OutputFlags output;
-  TalkFlags talk;
+struct Flags : ModelCommandFlags {
   std::string depth, top, ridge, sort = "flops", convention = "opscope";
   bool show_shapes = false, no_fold = false, strict = false;
   std::string list;  // rewritten to the list command before parsing; here for the help

@@ -39,37 +39,16 @@ StringId ArgumentReader::device(json::value item) {
   return last_device_;
 }
 
-Range ArgumentReader::integers(json::value list) {
-  const auto begin = graph_.dims.size();
-  json::each(place_, list, [&](json::value item) { graph_.dims.push_back(json::integer(place_, item)); });
-  return since(begin, graph_.dims);
-}
-
-Range ArgumentReader::reals(json::value list) {
-  const auto begin = graph_.reals.size();
-  json::each(place_, list, [&](json::value item) { graph_.reals.push_back(json::real(place_, item)); });
-  return since(begin, graph_.reals);
-}
-
-Range ArgumentReader::booleans(json::value list) {
-  const auto begin = graph_.dims.size();
-  json::each(place_, list, [&](json::value item) { graph_.dims.push_back(json::boolean(place_, item)); });
-  return since(begin, graph_.dims);
-}
-
-Range ArgumentReader::references(json::value list) {
-  const auto begin = graph_.value_refs.size();
-  json::each(place_, list, [&](json::value item) { graph_.value_refs.push_back(json::id(place_, item)); });
-  return since(begin, graph_.value_refs);
-}
+Range ArgumentReader::integers(json::value list) { return collect(list, graph_.dims, json::integer); }
+Range ArgumentReader::reals(json::value list) { return collect(list, graph_.reals, json::real); }
+Range ArgumentReader::booleans(json::value list) { return collect(list, graph_.dims, json::boolean); }
+Range ArgumentReader::references(json::value list) { return collect(list, graph_.value_refs, json::id); }
 
 Range ArgumentReader::optional_references(json::value list) {
-  const auto begin = graph_.value_refs.size();
-  json::each(place_, list, [&](json::value item) {
-    const bool is_absent = json::take(place_, item.is_null(), "a value's id or null");
-    graph_.value_refs.push_back(is_absent ? kNone : json::id(place_, item));
+  return collect(list, graph_.value_refs, [](const json::Place& place, json::value item) {
+    const bool is_absent = json::take(place, item.is_null(), "a value's id or null");
+    return is_absent ? kNone : json::id(place, item);
   });
-  return since(begin, graph_.value_refs);
 }
 
 Range ArgumentReader::arguments(json::value object) {

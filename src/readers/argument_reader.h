@@ -38,6 +38,14 @@ class ArgumentReader {
     return {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(pool.size() - begin)};
   }
 
+  // A list's items, each read by `one`, at the end of a pool.
+  template <class T, class Read>
+  Range collect(json::value list, std::vector<T>& pool, Read one) {
+    const auto begin = pool.size();
+    json::each(place_, list, [&](json::value item) { pool.push_back(one(place_, item)); });
+    return since(begin, pool);
+  }
+
   Graph& graph_;
   json::Place& place_;
   DType last_dtype_ = DType::kUndefined;
