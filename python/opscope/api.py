@@ -92,7 +92,7 @@ def capture(
         spec = os.fspath(model)
         if spec.endswith(".json"):
             if any(given is not None for given in (inputs, input_shape, batch, dtype, device)):
-                raise error("a saved capture has its inputs already", spec, "capture the model again with these")
+                raise error("a saved capture cannot be changed", spec, "capture the model again with these")
             return load(spec)
         source = find_source(spec, with_data=tracer == "eager")
     elif callable(model):

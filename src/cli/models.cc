@@ -36,9 +36,9 @@ void refuse_capture_flags(const CaptureRequest& request) {
                      : request.batch               ? "--batch"
                      : !request.dtype.empty()      ? "--dtype"
                      : !request.device.empty()     ? "--device"
+                     : request.tracer != "auto"    ? "--tracer"
                                                    : nullptr;
-  if (flag)
-    throw Error("a saved capture has its inputs already", flag, "capture the model again with this flag");
+  if (flag) throw Error("a saved capture cannot be changed", flag, "capture the model again with this flag");
 }
 
 const std::vector<Dependency>& dependencies(const Graph& graph) { return graph.capture.dependencies; }

@@ -43,6 +43,7 @@ void set_up(CLI::App& app, const Command& command) {
   app.set_help_flag("-h,--help", "This help");
   app.get_formatter()->column_width(26);
   app.allow_extras();
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // of a flag given twice
 }
 
 // A positional is named by what it is; CLI11 would add "TEXT".

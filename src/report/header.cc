@@ -44,7 +44,9 @@ Cell coverage_cell(const Coverage& coverage) {
   if (coverage.exact == coverage.ops) return {all + ", all exact", Style::kGood};
   std::string text = all + ": " + std::to_string(coverage.exact) + " exact";
   if (coverage.estimated) text += ", " + std::to_string(coverage.estimated) + " estimated";
-  if (coverage.upper_bound) text += ", " + std::to_string(coverage.upper_bound) + " upper bounds";
+  if (coverage.upper_bound)
+    text += ", " + std::to_string(coverage.upper_bound) +
+            (coverage.upper_bound == 1 ? " upper bound" : " upper bounds");
   return {text, Style::kWarning};
 }
 

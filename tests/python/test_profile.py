@@ -165,3 +165,28 @@ def test_two_captures_are_the_same_bytes() -> None:
 def test_a_callable_is_a_model_too() -> None:
     result = opscope.profile(lambda x: x @ x, torch.zeros(6, 6))
     assert result.totals.macs == 6 * 6 * 6 and result.totals.params == 0
+
+
+def test_a_saved_capture_takes_no_inputs(tmp_path: Path) -> None:
+    path = tmp_path / "saved.json"
+    opscope.capture(ConvNet(), input_shape=(2, 3, 5, 5)).save(path)
+    with pytest.raises(opscope.Error, match="cannot be changed"):
+        opscope.profile(path, batch=2)
+    with pytest.raises(opscope.Error, match="cannot read the file"):
+        opscope.profile(tmp_path / "missing.json")
+    profile = tmp_path / "profile.json"
+    opscope.profile(path).to_json(profile)
+    with pytest.raises(opscope.Error):
+        opscope.profile(profile)
+
+
+def test_what_is_not_a_model() -> None:
+    with pytest.raises(opscope.Error, match="3 is not a model"):
+        opscope.profile(3, torch.zeros(1))
+
+
+def test_a_path_that_cannot_be_written(convnet: opscope.Profile, tmp_path: Path) -> None:
+    path = tmp_path / "no" / "folder.csv"
+    with pytest.raises(FileNotFoundError) as caught:
+        convnet.to_csv(path)
+    assert caught.value.filename == str(path)
