@@ -85,6 +85,7 @@ def _capture(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     tracer = request.get("tracer") or "auto"
     spec = request.get("model") or DEFAULT_MODEL
     source = find_source(spec, request.get("registry"), with_data=tracer == "eager", status=answers.status)
+    source.owned = True  # by this process, which is for one capture: a module that a file holds may be cast too
     answers.status(f"capturing {source.name}")
     graph = capture_source(
         source,

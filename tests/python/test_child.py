@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +15,6 @@ import pytest
 
 def ask(request: Any, **environment: str) -> tuple[int, list[dict[str, Any]], str]:
     text = request if isinstance(request, str) else json.dumps(request)
-    import os
-
     done = subprocess.run(
         [sys.executable, "-m", "opscope.capture", text],
         capture_output=True,
@@ -115,3 +114,13 @@ def test_list(tmp_path: Path) -> None:
     assert code == 0 and names["my_resnet"] == "registered in names.py"
     assert names["resnet18"].startswith("torchvision ") and "vit_b_16" not in names
     assert set(listing["dependencies"][0]) == {"path", "bytes", "modified_ns"}
+
+
+def test_a_module_that_a_file_holds_is_cast_too(tmp_path: Path) -> None:
+    (tmp_path / "held.py").write_text("import torch\nmodel = torch.nn.Linear(3, 4)\n")
+    output = tmp_path / "capture.json"
+    request = {"command": "capture", "model": f"{tmp_path}/held.py:model", "input_shape": [[1, 3]], "dtype": "bfloat16"}
+    code, answers, _ = ask({**request, "output": str(output)})
+    assert code == 0, answers
+    ops = opscope.load(output).profile().ops
+    assert {value["dtype"] for value in ops[0]["inputs"]} == {"bfloat16"}
