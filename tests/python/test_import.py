@@ -40,7 +40,8 @@ def test_importing_the_capture_submodule_does_not_hide_the_function() -> None:
 
 
 @pytest.mark.parametrize(
-    ("built_for", "says"), [("1.9.1", "opscope was built for torch 1.9.1 and torch "), ("9.9.9+cu999", "torch 9.9.9+cu999")]
+    ("built_for", "says"),
+    [("1.9.1", "opscope was built for torch 1.9.1 and torch "), ("9.9.9+cu999", "torch 9.9.9+cu999")],
 )
 def test_native_module_of_another_torch(built_for: str, says: str) -> None:
     code = (
