@@ -14,7 +14,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from opscope import custom_ops
 from opscope._load import native
 from opscope.errors import error, first_line
 
+_FakeTensor = torch._subclasses.fake_tensor.FakeTensor
 _TORCH_FOLDER = str(Path(torch.__file__).parent) + "/"
 _OWN_FOLDER = str(Path(__file__).parent) + "/"
 
@@ -77,6 +78,8 @@ class _Run:
     ) -> None:
         self.model, self.args, self.kwargs, self.name, self.source = model, args, kwargs, name, source
         self.source_lines = source_lines
+        if any(isinstance(t, _FakeTensor) for t in itertools.chain(_first_weight(model), tensors_in((args, kwargs)))):
+            raise error("fake tensors hold neither data nor memory to follow", name, "build it on the meta device instead")
         self.device = str(_shown_device(model, (args, kwargs), device))
 
     def has_data(self) -> bool:
@@ -88,8 +91,13 @@ class _Run:
         if self.source_lines:
             session.note_source_lines(_TORCH_FOLDER, _OWN_FOLDER)
         session.add_model(self.model)
-        args, kwargs = self._inputs(session)
-        with _Surroundings(self.device), _running(session):
+        try:
+            args, kwargs = self._inputs(session)
+        except native.Error:
+            raise
+        except RuntimeError as problem:
+            raise self._explained(problem, session) from problem
+        with _without_dispatch_modes(), _Surroundings(self.device), _running(session):
             try:
                 outputs = self.model(*args, **kwargs)
                 for path, tensor in named_tensors(outputs):
@@ -141,6 +149,13 @@ class _Run:
         made.needs_values = bool(session.failure) or native.NO_DATA in str(problem) or isinstance(problem, NotImplementedError)
         made.is_final = False
         return made
+
+
+def _without_dispatch_modes() -> Any:
+    """A FlopCounterMode or FakeTensorMode around a capture would get between the model and the engine."""
+    if torch._C._len_torch_dispatch_stack() == 0:
+        return nullcontext()
+    return torch.utils._python_dispatch._disable_current_modes()
 
 
 @contextmanager
@@ -212,13 +227,18 @@ def tensors_in(value: Any) -> Iterator[torch.Tensor]:
     return (tensor for _, tensor in named_tensors(value))
 
 
-def _replace(value: Any, path: str, replaced: Callable[[torch.Tensor, str], torch.Tensor]) -> Any:
+def _replace(
+    value: Any, path: str, replaced: Callable[[torch.Tensor, str], torch.Tensor], inside: tuple[int, ...] = ()
+) -> Any:
     """A copy of a nested structure with its tensors replaced; what holds no tensor is passed as it is."""
     if isinstance(value, torch.Tensor):
         return replaced(value, path)
     if next(tensors_in(value), None) is None:
         return value
-    parts = [(key, _replace(part, path + suffix, replaced)) for suffix, key, part in _parts(value)]
+    if id(value) in inside:
+        raise error(f"the input {path} contains itself", path, "give inputs without cycles")
+    inside = (*inside, id(value))
+    parts = [(key, _replace(part, path + suffix, replaced, inside)) for suffix, key, part in _parts(value)]
     if isinstance(value, tuple):
         items = [part for _, part in parts]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
@@ -248,13 +268,16 @@ def _model_tensors(model: Any) -> Iterator[torch.Tensor]:
         yield from model.buffers()
 
 
+def _first_weight(model: Any) -> Iterator[torch.Tensor]:
+    return itertools.islice(_model_tensors(model), 1)
+
+
 def _shown_device(model: Any, inputs: Any, device: Any) -> torch.device:
     """The device that the capture's tensors show: the caller's choice, else the weights', else the inputs'."""
     if device is not None:
         asked = torch.device(device)
         return torch.device(asked.type, 0) if asked.type == "cuda" and asked.index is None else asked
-    first_weight = itertools.islice(_model_tensors(model), 1)
-    for tensor in itertools.chain(first_weight, tensors_in(inputs)):
+    for tensor in itertools.chain(_first_weight(model), tensors_in(inputs)):
         if not tensor.is_meta:
             return tensor.device
     return torch.device("cpu")
@@ -330,6 +353,7 @@ def _set_all() -> Iterator[Callable[[], None]]:
     yield _set(torch._tensor_str, "_str", _printed(torch._tensor_str._str))
     yield _set(torch.Tensor, "__deepcopy__", _copied(torch.Tensor.__deepcopy__))
     yield _set(torch.Tensor, "new", _made_new(torch.Tensor.new))
+    yield _set(torch.Tensor, "new_tensor", _made_new_tensor(torch.Tensor.new_tensor))
     _show_higher_order_ops()
 
 
@@ -369,6 +393,17 @@ def _made_new(new: Callable[..., Any]) -> Callable[..., Any]:
         return tensor.new_empty(args[0] if len(args) == 1 and isinstance(args[0], tuple) else args)
 
     return made_new
+
+
+def _made_new_tensor(new_tensor: Callable[..., Any]) -> Callable[..., Any]:
+    """The binding finds a device by the dispatch key, and an abstract tensor's names none."""
+
+    def made_new_tensor(tensor: torch.Tensor, data: Any, **options: Any) -> Any:
+        if not native.is_abstract(tensor):
+            return new_tensor(tensor, data, **options)
+        return torch.tensor(data, **{"dtype": tensor.dtype, "device": tensor.device} | options)
+
+    return made_new_tensor
 
 
 _shown_higher_order_ops: set[str] = set()

@@ -13,10 +13,14 @@ PyObject* original_call = nullptr;
 PyObject* module_class = nullptr;
 int captures = 0;
 
-PyObject* followed_call(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const auto count = static_cast<std::size_t>(nargs);
-  if (!active || nargs < 1) return PyObject_Vectorcall(original_call, args, count, kwnames);
-  return active->call_module(original_call, args, count, kwnames);
+PyObject* followed_call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  const auto total =
+      static_cast<std::size_t>(nargs) + (kwnames ? static_cast<std::size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
+  c10::SmallVector<PyObject*, 8> all{self};
+  all.append(args, args + total);
+  const auto count = static_cast<std::size_t>(nargs) + 1;
+  if (!active) return PyObject_Vectorcall(original_call, all.data(), count, kwnames);
+  return active->call_module(original_call, all.data(), count, kwnames);
 }
 
 PyMethodDef followed_call_def = {"__call__",
@@ -41,18 +45,26 @@ const Names& names() {
   return interned;
 }
 
+// A name as text; what is no string, or no UTF-8, as its repr.
+std::string text(PyObject* key) {
+  if (PyUnicode_Check(key))
+    if (const char* name = PyUnicode_AsUTF8(key)) return name;
+  PyErr_Clear();
+  return py::cast<std::string>(py::str(py::module_::import("builtins").attr("ascii")(py::handle(key))));
+}
+
 // Calls visit(name, value) for each item, fast for the dicts that modules have.
 template <class Visit>
 void for_each_item(py::handle table, Visit&& visit) {
   if (PyDict_Check(table.ptr())) {
     Py_ssize_t position = 0;
     PyObject *key = nullptr, *value = nullptr;
-    while (PyDict_Next(table.ptr(), &position, &key, &value)) visit(PyUnicode_AsUTF8(key), py::handle(value));
+    while (PyDict_Next(table.ptr(), &position, &key, &value)) visit(text(key).c_str(), py::handle(value));
     return;
   }
   for (auto item : table.attr("items")()) {
     const auto pair = py::reinterpret_borrow<py::tuple>(item);
-    visit(PyUnicode_AsUTF8(py::object(pair[0]).ptr()), py::object(pair[1]));
+    visit(text(py::object(pair[0]).ptr()).c_str(), py::object(pair[1]));
   }
 }
 
@@ -75,15 +87,22 @@ void put_back(const py::object& live, const py::object& saved) {
   if (saved) live.attr("update")(saved);
 }
 
+bool is_module(py::handle object) {
+  static PyObject* const type = py::object(py::module_::import("torch.nn").attr("Module")).release().ptr();
+  module_class = type;
+  return PyObject_TypeCheck(object.ptr(), reinterpret_cast<PyTypeObject*>(type));
+}
+
 }  // namespace
 
 void follow_module_calls(bool on) {
   if (on && captures++ == 0) {
-    if (!module_class)
-      module_class = py::object(py::module_::import("torch.nn").attr("Module")).release().ptr();
+    is_module(Py_None);
     original_call = PyObject_GetAttrString(module_class, "__call__");
-    const auto function = py::reinterpret_steal<py::object>(PyCFunction_New(&followed_call_def, nullptr));
-    const auto method = py::reinterpret_steal<py::object>(PyInstanceMethod_New(function.ptr()));
+    // A method descriptor: read from the class it is itself, so that code which replaces Module.__call__ for
+    // a while (torch.fx does) puts it back whole.
+    const auto method = py::reinterpret_steal<py::object>(
+        PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(module_class), &followed_call_def));
     if (PyObject_SetAttrString(module_class, "__call__", method.ptr()) != 0) throw py::error_already_set();
   }
   if (!on && --captures == 0) {
@@ -135,7 +154,7 @@ std::optional<std::pair<std::string, std::string>> Session::failure() const {
 
 void Session::add_model(py::object model) {
   const auto name = std::string(py::str(py::type::handle_of(model).attr("__name__")));
-  if (py::hasattr(model, "_modules") && py::hasattr(model, "_parameters"))
+  if (is_module(model))
     walk(model, kNone, "", "");
   else
     recording_->add_module(
@@ -153,7 +172,7 @@ void Session::walk(py::handle module, ModuleId parent, const std::string& name, 
   add_tensors(table_of(module, attributes.ptr(), names().buffers), id, path, false);
   for_each_item(table_of(module, attributes.ptr(), names().modules),
                 [&](const char* child_name, py::handle child) {
-                  if (child.is_none() || modules_.contains(child.ptr())) return;
+                  if (!is_module(child) || modules_.contains(child.ptr())) return;
                   walk(child, id, child_name, joined(path, child_name));
                 });
 }
@@ -164,7 +183,9 @@ void Session::add_tensors(py::handle table, ModuleId module, const std::string& 
     if (std::strstr(Py_TYPE(value.ptr())->tp_name, "Uninitialized"))
       throw Error("the parameter has no shape yet", joined(path, name),
                   "run a lazy model once on a real input before profiling it");
-    recording_->add_owned(module, name, joined(path, name), THPVariable_Unpack(value.ptr()), parameters);
+    const auto& tensor = THPVariable_Unpack(value.ptr());
+    recording_->add_owned(module, name, joined(path, name), tensor, parameters);
+    keep(tensor);
   });
 }
 
@@ -178,16 +199,49 @@ void Session::snapshot(PyObject* attributes) {
   keep(attributes);
   Py_ssize_t position = 0;
   PyObject *key = nullptr, *value = nullptr;
-  while (PyDict_Next(attributes, &position, &key, &value))
+  while (PyDict_Next(attributes, &position, &key, &value)) {
     if (PyDict_Check(value)) keep(value);
+    if (PyList_CheckExact(value))
+      lists_.push_back(
+          {py::reinterpret_borrow<py::object>(value),
+           py::reinterpret_steal<py::object>(PyList_GetSlice(value, 0, PyList_GET_SIZE(value)))});
+  }
+}
+
+// Forward may also give a tensor a gradient, other sizes or other data, none of which an op writes.
+void Session::keep(const at::Tensor& tensor) {
+  if (tensor.layout() != c10::kStrided || tensor.key_set().has(c10::DispatchKey::Python) ||
+      !tensor.has_storage())
+    return;
+  tensors_.push_back({tensor, tensor.grad(),
+                      tensor.getIntrusivePtr()->shallow_copy_and_detach(c10::VariableVersion(0), true),
+                      tensor.requires_grad()});
+}
+
+void Session::restore_tensors() {
+  for (auto& [tensor, grad, was, requires_grad] : tensors_) {
+    auto* now = tensor.unsafeGetTensorImpl();
+    const bool same =
+        now->unsafe_storage().unsafeGetStorageImpl() == was->unsafe_storage().unsafeGetStorageImpl() &&
+        now->sizes() == was->sizes() && now->strides() == was->strides() &&
+        now->storage_offset() == was->storage_offset() && now->dtype() == was->dtype();
+    if (!same) now->shallow_copy_from(was);
+    if (!tensor.grad().is_same(grad)) tensor.mutable_grad() = grad;
+    if (tensor.is_leaf() && tensor.requires_grad() != requires_grad) tensor.set_requires_grad(requires_grad);
+  }
+  tensors_.clear();
 }
 
 void Session::restore_modules() {
+  restore_tensors();
   for (const auto& [live, saved] : snapshots_) {
     const bool same = saved ? same_items(live.ptr(), saved.ptr()) : PyDict_Size(live.ptr()) == 0;
     if (!same) put_back(live, saved);
   }
   snapshots_.clear();
+  for (const auto& [live, saved] : lists_)
+    PyList_SetSlice(live.ptr(), 0, PyList_GET_SIZE(live.ptr()), saved.ptr());
+  lists_.clear();
 }
 
 ModuleId Session::module_of(PyObject* module) {
@@ -195,6 +249,8 @@ ModuleId Session::module_of(PyObject* module) {
   if (found != modules_.end()) return found->second;
   // Made inside forward, or reached by a way that the model does not list.
   kept_.push_back(py::reinterpret_borrow<py::object>(module));
+  const auto attributes = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(module, nullptr));
+  snapshot(attributes.ptr());
   const auto parent = recording_->graph.scopes[recording_->scope].module;
   const auto name = std::string("<") + Py_TYPE(module)->tp_name + ">";
   const auto base = std::string(recording_->graph.path(recording_->graph.modules[parent]));

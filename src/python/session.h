@@ -51,12 +51,22 @@ class Session {
   ModuleId module_of(PyObject* module);
   void snapshot(PyObject* attributes);
   void restore_modules();
+  void keep(const at::Tensor& tensor);
+  void restore_tensors();
 
   std::shared_ptr<engine::Recording> recording_;
   std::unique_ptr<engine::CaptureGuard> guard_;
   std::unordered_map<PyObject*, ModuleId> modules_;
   std::vector<py::object> kept_;  // modules met only in calls: held so that addresses are not reused
   std::vector<Snapshot> snapshots_;
+  std::vector<Snapshot> lists_;
+  struct TensorState {
+    at::Tensor tensor;
+    at::Tensor grad;
+    c10::intrusive_ptr<c10::TensorImpl> was;
+    bool requires_grad;
+  };
+  std::vector<TensorState> tensors_;
   std::optional<std::string> failed_module_;
 };
 

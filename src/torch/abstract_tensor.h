@@ -51,7 +51,8 @@ c10::Storage guarded_storage(std::size_t bytes);
 // Puts the same guard on a storage that one of PyTorch's meta kernels made.
 void guard_storage(const c10::Storage& storage);
 
-at::Tensor make_abstract(c10::IntArrayRef sizes, c10::IntArrayRef strides, at::ScalarType dtype, c10::Device device);
+at::Tensor make_abstract(c10::IntArrayRef sizes, c10::IntArrayRef strides, at::ScalarType dtype,
+                         c10::Device device);
 at::Tensor make_abstract_view(const c10::Storage& storage, c10::IntArrayRef sizes, c10::IntArrayRef strides,
                               std::int64_t offset, at::ScalarType dtype, c10::Device device);
 

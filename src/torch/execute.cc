@@ -126,6 +126,7 @@ void run_on_twins_or_zeros(const Call& call, const Inputs& inputs) {
       call.recording.failure = Failure{call.name(), call.recording.scope_path()};
       throw;
     }
+    if (call.recording.failure) throw;  // a write that would resize: zeros would hide it
     if (!call.info.custom && inputs.elements > kZeroElements) throw;
   }
   call.stack.resize(base);
@@ -171,14 +172,75 @@ bool is_view_across_strides(const Call& call) {
   return fits && !tensor.is_contiguous();
 }
 
+// Results of known values are computed up to this many elements.
+constexpr double kComputedElements = 1 << 24;
+
+// More elements than an op on known values can make: of its inputs broadcast together for pointwise ops; of
+// the product of their sizes, and of the ints among its arguments, for the rest.
+double result_bound(const Call& call, const Inputs& inputs) {
+  const auto& returns = call.op.schema().returns();
+  const bool is_view = !returns.empty() && returns[0].alias_info() && !returns[0].alias_info()->isWrite();
+  if (is_view) return 0;
+  const bool pointwise = call.info.cost && call.info.cost->category == Category::kPointwise;
+  double product = 1;
+  Sizes shape;  // broadcast, last dimension first
+  const auto arguments = call.arguments();
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const auto& value = arguments[i];
+    if (value.isTensor() && value.toTensor().defined()) {
+      const auto sizes = value.toTensor().sizes();
+      for (std::size_t d = 0; d < sizes.size(); ++d) {
+        const auto size = sizes[sizes.size() - 1 - d];
+        if (d == shape.size()) shape.push_back(size);
+        shape[d] = std::max(shape[d], size);
+        if (!pointwise) product *= static_cast<double>(std::max<std::int64_t>(size, 1));
+      }
+    }
+    if (pointwise || call.info.forms[i] != ArgumentForm::kPlain) continue;
+    const bool number = call.op.schema().arguments()[i].type()->kind() == c10::TypeKind::NumberType;
+    if (number && inputs.any_tensor) continue;  // a value such as masked_fill's, not a size
+    if (value.isInt()) product *= static_cast<double>(std::max<std::int64_t>(value.toInt(), 1));
+    if (value.isDouble()) product *= std::max(value.toDouble(), 1.0);
+    if (value.isIntList())
+      for (std::int64_t item : value.toIntList())
+        product *= static_cast<double>(std::max<std::int64_t>(item, 1));
+  }
+  if (pointwise)
+    for (const auto size : shape) product *= static_cast<double>(size);
+  return call.op.schema().name() == "aten::eye" ? product * product : product;
+}
+
+// Whether the results are small enough to be computed. If not, they are on the stack, as shapes.
+bool fits(const Call& call, const Inputs& inputs) {
+  if (call.info.writes || result_bound(call, inputs) <= kComputedElements) return true;
+  const std::vector<c10::IValue> arguments(call.arguments().begin(), call.arguments().end());
+  const auto base = call.stack.size() - call.info.arguments;
+  const auto slow_runs = call.info.slow_runs;
+  double elements = 0;
+  try {
+    run_on_twins(call);
+    for_each_tensor(call.results(), [&](const at::Tensor& t) {
+      elements += t.defined() ? static_cast<double>(t.numel()) : 0;
+    });
+  } catch (const std::exception&) {  // no meta kernel, or one that needs data: the real kernel will say
+  }
+  if (elements > kComputedElements) return false;
+  call.info.slow_runs = slow_runs;
+  call.stack.resize(base);
+  call.stack.insert(call.stack.end(), arguments.begin(), arguments.end());
+  return true;
+}
+
 }  // namespace
 
 void run_known(const Call& call, const Inputs& inputs, c10::DispatchKeySet below) {
   auto& recording = call.recording;
-  if (!inputs.any_tensor && factory_elements(call) > kKnownElements) return run_on_twins(call);
-  if (call.info.writes)
+  const auto made = inputs.any_tensor && !call.info.value_free ? 0 : factory_elements(call);
+  if (made > kKnownElements) return run_on_twins(call);
+  if (made == 0 && !call.info.value_free && !fits(call, inputs)) return;
+  if (call.info.journals)
     for (std::size_t i = 0; i < call.info.arguments; ++i)
-      if (call.info.written[i])
+      if (call.info.journalled[i])
         for_each_tensor(call.arguments().slice(i, 1), [&](const at::Tensor& tensor) {
           if (tensor.defined()) recording.journal(recording.known_value(tensor));
         });

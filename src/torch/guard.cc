@@ -35,6 +35,7 @@ CaptureGuard::CaptureGuard(std::shared_ptr<Recording> recording)
     : recording_(std::move(recording)),
       grad_mode_(at::GradMode::is_enabled()),
       depth_(depth),
+      before_(c10::ThreadLocalDebugInfo::current()),
       default_dtype_(c10::get_default_dtype()) {
   if (Recording::current())
     throw Error("a capture is already running in this thread", recording_->graph.capture.model,
@@ -42,6 +43,8 @@ CaptureGuard::CaptureGuard(std::shared_ptr<Recording> recording)
   register_backend_kernels();
   ensure_device_guard(recording_->device.type());
   rng_state_ = random_state();
+  autocast_ = at::autocast::is_autocast_enabled(recording_->device.type());
+  autocast_dtype_ = at::autocast::get_autocast_dtype(recording_->device.type());
   at::autocast::clear_cache();
   at::GradMode::set_enabled(false);
   depth = 0;
@@ -51,10 +54,13 @@ CaptureGuard::CaptureGuard(std::shared_ptr<Recording> recording)
 
 CaptureGuard::~CaptureGuard() {
   c10::impl::tls_set_dispatch_key_included(kModeKey, false);
-  c10::ThreadLocalDebugInfo::_pop(c10::DebugInfoKind::TEST_INFO);
+  // Not _pop: it throws where the model left something of its own on top, such as a running profiler.
+  c10::ThreadLocalDebugInfo::_forceCurrentDebugInfo(before_);
   depth = depth_;
   recording_->restore_journal();
   at::autocast::clear_cache();
+  at::autocast::set_autocast_enabled(recording_->device.type(), autocast_);
+  at::autocast::set_autocast_dtype(recording_->device.type(), autocast_dtype_);
   at::GradMode::set_enabled(grad_mode_);
   c10::set_default_dtype(default_dtype_);
   set_random_state(rng_state_);

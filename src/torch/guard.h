@@ -20,8 +20,11 @@ class CaptureGuard {
   std::shared_ptr<Recording> recording_;
   bool grad_mode_;
   int depth_;
+  std::shared_ptr<c10::ThreadLocalDebugInfo> before_;
   caffe2::TypeMeta default_dtype_;
   at::Tensor rng_state_;
+  bool autocast_;
+  at::ScalarType autocast_dtype_;
 };
 
 }  // namespace opscope::engine

@@ -59,9 +59,9 @@ bool through_autocast(const Call& call, c10::DispatchKeySet below) {
 
 void carry_out(const Call& call, const Inputs& inputs, c10::DispatchKeySet below) {
   if (call.recording.eager) {
-    if (call.info.writes)
+    if (call.info.journals)
       for (std::size_t i = 0; i < call.info.arguments; ++i)
-        if (call.info.written[i])
+        if (call.info.journalled[i])
           for_each_tensor(call.arguments().slice(i, 1),
                           [&](const at::Tensor& t) { call.recording.journal(t); });
     c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
@@ -82,8 +82,10 @@ void on_mode(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* sta
 
   Inputs inputs;
   for_each_tensor(call.arguments(), [&](const at::Tensor& tensor) { recording->classify(tensor, inputs); });
-  if (inputs.any_subclass || inputs.any_functorch || in_functorch()) return op.redispatchBoxed(below, stack);
-  if (!recording->eager && through_autocast(call, below)) return;
+  // In a real run a subclass's ops are its own business: the outer op is what the model called.
+  const bool subclass = inputs.any_subclass && !recording->eager;
+  if (subclass || inputs.any_functorch || in_functorch()) return op.redispatchBoxed(below, stack);
+  if (through_autocast(call, below)) return;
   const bool in_parts = call.info.composite && !call.info.cost && !call.info.shape && !call.info.declared;
   if (in_parts) return op.redispatchBoxed(below, stack);
   if (depth > 0) return carry_out(call, inputs, below);

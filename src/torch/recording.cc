@@ -110,6 +110,10 @@ std::unique_ptr<OpInfo> Recording::make_info(const c10::OperatorHandle& op) {
     info->forms.push_back(form_of(argument));
     info->written.push_back(argument.alias_info() != nullptr && argument.alias_info()->isWrite());
     info->writes |= info->written.back();
+    // Norms update their running statistics in training, and their schemas are silent about it.
+    const bool statistic = argument.name() == "running_mean" || argument.name() == "running_var";
+    info->journalled.push_back(info->written.back() || statistic);
+    info->journals |= info->journalled.back();
   }
   return info;
 }
@@ -263,17 +267,39 @@ ValueId Recording::value_of(const at::Tensor& tensor) {
     if (impl->identity.recording == id && impl->identity.value != kNone) return impl->identity.value;
     const bool foreign = impl->identity.recording != id;
     if (foreign) own(tensor, new_storage(tensor.storage().nbytes()), ValueKind::kConstant);
-    return impl->identity.value = new_value(tensor, impl->identity.storage, impl->identity.kind);
+    return impl->identity.value = unmade_value(tensor, impl->identity.storage, impl->identity.kind);
   }
   auto [slot, fresh] = real_values_.try_emplace(tensor.unsafeGetTensorImpl(), RealEntry(tensor));
-  if (fresh) slot->second.value = new_value(tensor, storage_id(tensor), kind_of(tensor));
+  if (fresh) slot->second.value = unmade_value(tensor, storage_id(tensor), kind_of(tensor));
   return slot->second.value;
+}
+
+// A tensor that no recorded op returned: another handle on a result (autograd saves results detached), or a
+// by-product of an op recorded whole (a norm's statistics), which is then a constant to whoever reads it.
+ValueId Recording::unmade_value(const at::Tensor& tensor, Id storage, ValueKind kind) {
+  if (kind != ValueKind::kActivation || tensor.layout() != c10::kStrided)
+    return new_value(tensor, storage, kind);
+  if (storage < made_.size() && made_[storage] != kNone) {
+    const auto& last = graph.values[made_[storage]];
+    const bool same = std::ranges::equal(graph.shape(last), tensor.sizes()) &&
+                      last.offset == tensor.storage_offset() &&
+                      std::ranges::equal(graph.strides(last), tensor.strides()) &&
+                      last.dtype == dtype_of(tensor.scalar_type());
+    if (same) return made_[storage];
+  }
+  return new_value(tensor, storage, ValueKind::kConstant);
+}
+
+ValueId Recording::made(Id storage, ValueId value) {
+  if (storage >= made_.size()) made_.resize(graph.storages.size(), kNone);
+  return made_[storage] = value;
 }
 
 ValueId Recording::output_value(const at::Tensor& tensor) {
   if (auto* impl = as_abstract(tensor)) {
     if (impl->identity.recording != id) own(tensor, new_storage(tensor.storage().nbytes()));
-    return impl->identity.value = new_value(tensor, impl->identity.storage, kind_of(tensor));
+    const auto storage = impl->identity.storage;
+    return impl->identity.value = made(storage, new_value(tensor, storage, kind_of(tensor)));
   }
   const bool has_storage = tensor.has_storage() && !tensor.is_meta();
   if (has_storage && !storages_.contains(tensor.storage().unsafeGetStorageImpl())) {
@@ -282,7 +308,8 @@ ValueId Recording::output_value(const at::Tensor& tensor) {
     created.kind = ValueKind::kActivation;
   }
   const auto kind = kind_of(tensor);
-  const auto value = new_value(tensor, storage_id(tensor), kind);
+  const auto storage = storage_id(tensor);
+  const auto value = made(storage, new_value(tensor, storage, kind));
   auto [slot, fresh] = real_values_.try_emplace(tensor.unsafeGetTensorImpl(), RealEntry(tensor));
   // The model's own tensors keep their named value.
   if (fresh || (kind != ValueKind::kParameter && kind != ValueKind::kBuffer)) slot->second.value = value;

@@ -46,8 +46,10 @@ struct OpInfo {
   bool value_free = false;  // zeros_like and friends: the result's data does not depend on the input's
   std::vector<StringId> names;
   std::vector<ArgumentForm> forms;
-  std::vector<bool> written;  // by argument
-  bool writes = false;        // any of them
+  std::vector<bool> written;     // by argument
+  bool writes = false;           // any of them
+  std::vector<bool> journalled;  // written, or by a kernel whose schema does not say so
+  bool journals = false;
 };
 
 // An op's arguments as they were before it ran; a row of the graph once it has returned.
@@ -76,8 +78,8 @@ struct Inputs {
 
 // A real storage that existed before the capture, as it was before the first write to it.
 struct JournalEntry {
-  at::Tensor original;  // all its bytes, in place
-  at::Tensor copy;
+  c10::Storage storage;
+  at::Tensor copy;  // all its bytes
 };
 
 class Recording final : public c10::DebugInfoBase {
@@ -161,8 +163,10 @@ class Recording final : public c10::DebugInfoBase {
 
   std::map<std::string, std::uint32_t> runs(std::uint32_t OpInfo::*count) const;
   ValueId value_of(const at::Tensor& tensor);
+  ValueId unmade_value(const at::Tensor& tensor, Id storage, ValueKind kind);
   ValueId new_value(const at::Tensor& tensor, Id storage, ValueKind kind, std::string_view name = {});
   ValueId output_value(const at::Tensor& tensor);
+  ValueId made(Id storage, ValueId value);
   Argument argument(const c10::IValue& value, ArgumentForm form);
   Argument tensor_argument(const at::Tensor& tensor);
   std::unique_ptr<OpInfo> make_info(const c10::OperatorHandle& op);
@@ -171,6 +175,7 @@ class Recording final : public c10::DebugInfoBase {
   std::unordered_map<const c10::TensorImpl*, RealEntry> real_values_;
   std::unordered_map<const c10::StorageImpl*, StorageEntry> storages_;
   std::unordered_set<const c10::StorageImpl*> tainted_;  // abstract storages whose values are no longer known
+  std::vector<ValueId> made_;                            // by storage: the last value an op put there
   std::vector<std::uint32_t> calls_;                     // by module
   std::vector<JournalEntry> journal_;
   std::unordered_set<std::string> noted_;

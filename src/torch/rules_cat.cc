@@ -48,7 +48,7 @@ bool joined_sizes(const Joined& joined, std::int64_t dim, Layout& layout) {
     if (part.sizes.size() != model->sizes.size()) return false;
     for (std::size_t i = 0; i < part.sizes.size(); ++i)
       if (i != static_cast<std::size_t>(dim) && part.sizes[i] != model->sizes[i]) return false;
-    total += part.sizes[static_cast<std::size_t>(dim)];
+    if (__builtin_add_overflow(total, part.sizes[static_cast<std::size_t>(dim)], &total)) return false;
   }
   if (!model) return false;
   layout.sizes.assign(model->sizes.begin(), model->sizes.end());

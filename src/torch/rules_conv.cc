@@ -52,6 +52,7 @@ bool valid(Conv& conv) {
   const std::int64_t channels = conv.input->size(1);
   const std::int64_t filters = conv.weight->size(0);
   if (conv.groups < 1 || conv.weight->numel() == 0) return false;
+  if (conv.input->scalar_type() != conv.weight->scalar_type()) return false;
   if (conv.transposed) {
     if (channels != filters || channels % conv.groups != 0) return false;
     return !conv.bias || conv.bias->size(0) == conv.weight->size(1) * conv.groups;

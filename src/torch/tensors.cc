@@ -71,6 +71,12 @@ at::Tensor Recording::add_input(const at::Tensor& tensor, std::string_view name)
     if (tensor.requires_grad()) result.set_requires_grad(true);
     own(result, new_storage(result.storage().nbytes()), ValueKind::kInput);
   }
+  if (plain && result.is_same(tensor)) {
+    // Another handle on the caller's data: `unsqueeze_` and `requires_grad_` then do not reach the caller's
+    // own.
+    result = at::Tensor(tensor.getIntrusivePtr()->shallow_copy_and_detach(c10::VariableVersion(0), true));
+    if (tensor.requires_grad()) result.set_requires_grad(true);
+  }
   const auto value = new_value(result, storage_id(result), ValueKind::kInput, name);
   if (auto* impl = as_abstract(result))
     impl->identity.value = value;
@@ -161,13 +167,25 @@ void Recording::journal(const at::Tensor& tensor) {
   at::NoGradGuard no_grad;
   auto bytes = at::empty({0}, at::TensorOptions().dtype(at::kByte).device(tensor.device()));
   bytes.set_(tensor.storage(), 0, {static_cast<std::int64_t>(tensor.storage().nbytes())}, {1});
-  journal_.push_back({bytes, bytes.clone()});
+  journal_.push_back({tensor.storage(), bytes.clone()});
 }
 
 void Recording::restore_journal() {
   c10::impl::ExcludeDispatchKeyGuard off(kModeOff);
   at::NoGradGuard no_grad;
-  for (auto& [original, copy] : journal_) original.copy_(copy);
+  for (auto& [storage, copy] : journal_) {
+    const auto bytes = static_cast<std::size_t>(copy.numel());
+    if (storage.nbytes() != bytes) {  // the model resized it: its own memory is gone
+      storage.set_data_ptr_noswap(
+          std::move(copy.storage().unsafeGetStorageImpl()->_mutable_data_ptr_no_checks()));
+      storage.set_nbytes(bytes);
+    } else if (storage.device_type() == c10::DeviceType::CPU) {
+      std::memcpy(storage.mutable_data(), copy.const_data_ptr(), bytes);
+    } else {
+      auto original = at::empty({0}, copy.options());
+      original.set_(storage, 0, {copy.numel()}, {1}).copy_(copy);
+    }
+  }
   journal_.clear();
 }
 

@@ -42,14 +42,17 @@ at::Tensor twin_of(Recording& recording, const at::Tensor& tensor, Twins& twins)
   return twin;
 }
 
+[[noreturn]] void refuse_resize(Recording& recording) {
+  recording.failure = Failure{"a write that resizes", recording.scope_path()};
+  TORCH_CHECK(false, "opscope: a tensor with data cannot take over the shape or memory of one without");
+}
+
 // An in-place op may have changed its argument's sizes, strides or storage: the original follows its twin.
 void follow(Recording& recording, const Twin& pair, const Twins& twins) {
   auto* impl = as_abstract(pair.original);
   if (!impl) {
-    const bool same =
-        pair.twin.sizes() == pair.original.sizes() && same_storage(pair.twin.storage(), pair.storage);
-    if (!same) recording.failure = Failure{"a write that resizes", recording.scope_path()};
-    TORCH_CHECK(same, "opscope: a tensor with data cannot take over the shape or memory of one without");
+    if (pair.twin.sizes() != pair.original.sizes() || !same_storage(pair.twin.storage(), pair.storage))
+      refuse_resize(recording);
     return;
   }
   const auto& now = pair.twin.storage();
@@ -97,12 +100,13 @@ at::Tensor wrap(Recording& recording, const at::Tensor& result, const Twins& twi
   return abstract;
 }
 
-// PyTorch registers its Python meta kernels with no source location of their own.
+// The dispatcher names the file that registered each kernel; Python's end in .py, or are not known to it.
 bool has_python_meta_kernel(const c10::OperatorHandle& op) {
   const auto state = op.dumpState();
   const auto row = state.find("\nMeta: ");
   if (row == std::string::npos) return false;
-  return state.substr(row, state.find('\n', row + 1) - row).find("/dev/null") != std::string::npos;
+  const auto line = std::string_view(state).substr(row + 1, state.find('\n', row + 1) - row - 1);
+  return line.find(".py:") != line.npos || line.find("/dev/null") != line.npos;
 }
 
 // Zeros laid out as `tensor` is, on fresh pages that take no memory until they are written.
@@ -186,6 +190,8 @@ void run_on_zeros(const Call& call) {
     if (call.stack[i].isDevice()) call.stack[i] = c10::Device(c10::kCPU);
   }
   call.op.callBoxed(&call.stack);
+  for (const auto& pair : stand)
+    if (pair.twin.sizes() != pair.original.sizes()) refuse_resize(recording);
   if (!call.info.known_sizes)
     recording.note("assumption", &call.info,
                    "has no shape function; its shape was learnt by running it on zeros");
