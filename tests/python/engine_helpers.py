@@ -1,0 +1,36 @@
+"""What the engine's tests share: captures as plain data, functions as models."""
+
+from __future__ import annotations
+
+import json
+
+import torch
+from torch import nn
+
+from opscope import _engine
+
+X = torch.randn(2, 8)
+IMAGE = torch.randn(1, 3, 8, 8)
+
+
+def graph_of(model, *args, tracer="static", device=None, **kwargs):
+    return json.loads(_engine.capture(model, args, kwargs, tracer=tracer, name="model", device=device).to_json())
+
+
+def ops_of(model, *args, **kwargs):
+    return [op["op"].removeprefix("aten::") for op in graph_of(model, *args, **kwargs)["ops"]]
+
+
+def outputs_of(graph):
+    values = {value["id"]: value for value in graph["values"]}
+    return [(tuple(values[i]["shape"]), values[i]["dtype"]) for i in graph["outputs"]]
+
+
+def called(function):
+    """A function as a model without modules."""
+
+    class Called(nn.Module):
+        def forward(self, *args, **kwargs):
+            return function(*args, **kwargs)
+
+    return Called().eval()
