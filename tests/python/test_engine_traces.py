@@ -16,7 +16,7 @@ from engine_helpers import X, called, graph_of, ops_of, outputs_of
 from torch import nn
 
 import opscope
-from opscope import _engine
+from opscope import _engine, sources
 
 
 # --- the slow path
@@ -41,7 +41,7 @@ def python_kernels_run(call):
 
 @pytest.mark.parametrize("name", ["resnet18", "efficientnet_b0", "vit_b_16", "swin_t", "convnext_tiny", "r3d_18", "fcn_resnet50"])
 def test_no_python_kernel_runs(name):
-    source = opscope.sources.find_source(name)
+    source = sources.find_source(name)
     shape = (1, 3, 8, 112, 112) if name == "r3d_18" else (1, 3, 224, 224)
     x = torch.randn(shape)
     assert python_kernels_run(lambda: _engine.capture(source.model, (x,), {}, tracer="static")) == set()
