@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import torch
 from torch import nn
@@ -34,3 +35,16 @@ def called(function):
             return function(*args, **kwargs)
 
     return Called().eval()
+
+
+def rows(graph: dict[str, Any]) -> list[Any]:
+    """Each op with its module, and its outputs' shape, dtype and strides where these mean anything."""
+
+    def seen(value: dict[str, Any]) -> Any:
+        strides = value.get("strides", [])
+        matter = [stride for size, stride in zip(value["shape"], strides) if size != 1]
+        return value["shape"], value["dtype"], None if 0 in value["shape"] else matter
+
+    paths = [graph["modules"][scope["module"]]["path"] for scope in graph["scopes"]]
+    values = graph["values"]
+    return [(op["op"], paths[op.get("scope", 0)], [seen(values[i]) for i in op["outputs"]]) for op in graph["ops"]]
