@@ -63,6 +63,63 @@ void bind_errors(py::module_& m) {
   });
 }
 
+// ((shape), dtype) of a value.
+py::object shape_and_dtype(const Graph& graph, ValueId id) {
+  if (id == kNone) return py::none();
+  const auto& value = graph.values[id];
+  const auto shape = graph.shape(value);
+  return py::make_tuple(py::tuple(py::cast(std::vector<std::int64_t>(shape.begin(), shape.end()))),
+                        std::string(name(value.dtype)));
+}
+
+py::list shapes_and_dtypes(const Graph& graph, std::span<const ValueId> ids) {
+  py::list items;
+  for (const auto id : ids) items.append(shape_and_dtype(graph, id));
+  return items;
+}
+
+py::object to_python(const Graph& graph, const Argument& argument) {
+  const auto listed = [](auto items) { return py::cast(std::vector(items.begin(), items.end())); };
+  switch (argument.kind) {
+    case ArgumentKind::kNone:
+      return py::none();
+    case ArgumentKind::kTensor:
+      return shape_and_dtype(graph, static_cast<ValueId>(argument.integer));
+    case ArgumentKind::kTensorList:
+      return shapes_and_dtypes(graph, graph.values_in(argument));
+    case ArgumentKind::kInt:
+      return py::int_(argument.integer);
+    case ArgumentKind::kBool:
+      return py::bool_(argument.integer != 0);
+    case ArgumentKind::kFloat:
+      return py::float_(argument.real);
+    case ArgumentKind::kString:
+      return py::str(std::string(graph.text(static_cast<StringId>(argument.integer))));
+    case ArgumentKind::kDType:
+      return py::str(std::string(name(static_cast<DType>(argument.integer))));
+    case ArgumentKind::kIntList:
+    case ArgumentKind::kBoolList:
+      return listed(graph.ints_in(argument));
+    case ArgumentKind::kFloatList:
+      return listed(graph.reals_in(argument));
+  }
+  return py::none();
+}
+
+// (op index, arguments by name, outputs) of every call of an op, for the formulas that users declare.
+py::list calls_of(const Graph& graph, const std::string& op_name) {
+  py::list calls;
+  for (OpId id = 0; id < graph.ops.size(); ++id) {
+    const auto& op = graph.ops[id];
+    if (graph.op_name(op) != op_name) continue;
+    py::dict arguments;
+    for (const auto& argument : graph.arguments_of(op))
+      arguments[py::str(std::string(graph.text(argument.name)))] = to_python(graph, argument);
+    calls.append(py::make_tuple(id, arguments, shapes_and_dtypes(graph, graph.outputs_of(op))));
+  }
+  return calls;
+}
+
 void bind_graph(py::module_& m) {
   py::class_<Graph, std::shared_ptr<Graph>>(m, "Graph")
       .def("__len__", [](const Graph& graph) { return graph.ops.size(); })
@@ -85,70 +142,7 @@ void bind_graph(py::module_& m) {
               const std::string& message) {
              graph.diagnostics.push_back({kind, op, module, message});
            })
-      // (op index, input shapes, output shapes) of every call of `name`, for declared costs.
-      .def("calls_of",
-           [](const Graph& graph, const std::string& name) {
-             py::list calls;
-             for (OpId id = 0; id < graph.ops.size(); ++id) {
-               const auto& op = graph.ops[id];
-               if (graph.op_name(op) != name) continue;
-               const auto view = [&](ValueId value) {
-                 const auto shape = graph.shape(graph.values[value]);
-                 return py::make_tuple(
-                     py::tuple(py::cast(std::vector<std::int64_t>(shape.begin(), shape.end()))),
-                     std::string(opscope::name(graph.values[value].dtype)));
-               };
-               py::dict inputs;
-               for (const auto& argument : graph.arguments_of(op)) {
-                 const auto key = std::string(graph.text(argument.name));
-                 switch (argument.kind) {
-                   case ArgumentKind::kTensor:
-                     inputs[key.c_str()] = view(static_cast<ValueId>(argument.integer));
-                     break;
-                   case ArgumentKind::kTensorList: {
-                     py::list items;
-                     for (auto value : graph.values_in(argument))
-                       items.append(value == kNone ? py::object(py::none()) : py::object(view(value)));
-                     inputs[key.c_str()] = items;
-                     break;
-                   }
-                   case ArgumentKind::kInt:
-                     inputs[key.c_str()] = argument.integer;
-                     break;
-                   case ArgumentKind::kBool:
-                     inputs[key.c_str()] = argument.integer != 0;
-                     break;
-                   case ArgumentKind::kFloat:
-                     inputs[key.c_str()] = argument.real;
-                     break;
-                   case ArgumentKind::kString:
-                     inputs[key.c_str()] = std::string(graph.text(static_cast<StringId>(argument.integer)));
-                     break;
-                   case ArgumentKind::kDType:
-                     inputs[key.c_str()] = std::string(opscope::name(static_cast<DType>(argument.integer)));
-                     break;
-                   case ArgumentKind::kIntList:
-                   case ArgumentKind::kBoolList: {
-                     const auto items = graph.ints_in(argument);
-                     inputs[key.c_str()] = std::vector<std::int64_t>(items.begin(), items.end());
-                     break;
-                   }
-                   case ArgumentKind::kFloatList: {
-                     const auto items = graph.reals_in(argument);
-                     inputs[key.c_str()] = std::vector<double>(items.begin(), items.end());
-                     break;
-                   }
-                   case ArgumentKind::kNone:
-                     inputs[key.c_str()] = py::none();
-                     break;
-                 }
-               }
-               py::list outputs;
-               for (auto value : graph.outputs_of(op)) outputs.append(view(value));
-               calls.append(py::make_tuple(id, inputs, outputs));
-             }
-             return calls;
-           })
+      .def("calls_of", calls_of)
       .def("declare_cost",
            [](Graph& graph, OpId op, std::optional<std::uint64_t> macs, std::optional<std::uint64_t> flops,
               std::optional<std::uint64_t> bytes) {
