@@ -4,7 +4,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 PYTHON_BIN := .venv/bin/python
-CMAKE := cmake -G Ninja -S . -DOPSCOPE_ENGINE=OFF
+# The compiler by the name that the wheel's build calls it, so that ccache serves the core the second time.
+CMAKE := cmake -G Ninja -S . -DOPSCOPE_ENGINE=OFF -DCMAKE_CXX_COMPILER=g++
 PEERS := build/peers
 
 .PHONY: help setup demo test test-cpp test-python test-all test-asan test-cuda bench format clean
