@@ -9,15 +9,6 @@
 namespace opscope::engine {
 namespace {
 
-std::size_t span_bytes(c10::IntArrayRef sizes, c10::IntArrayRef strides, at::ScalarType dtype) {
-  std::int64_t last = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0) return 0;
-    last += (sizes[i] - 1) * strides[i];
-  }
-  return static_cast<std::size_t>(last + 1) * c10::elementSize(dtype);
-}
-
 bool before(const ShapeRuleRow& a, const ShapeRuleRow& b) {
   return a.name != b.name ? a.name < b.name : a.overload < b.overload;
 }
@@ -64,7 +55,7 @@ Sizes RuleCall::ints(std::size_t i) const {
 
 at::Tensor RuleCall::make(c10::IntArrayRef sizes, c10::IntArrayRef strides, at::ScalarType dtype) {
   at::Tensor made = make_abstract(sizes, strides, dtype, recording_.device);
-  recording_.own(made, recording_.new_storage(span_bytes(sizes, strides, dtype)));
+  recording_.own(made, recording_.new_storage(made.storage().nbytes()));
   return made;
 }
 
