@@ -63,6 +63,36 @@ def capture(
     return graph
 
 
+def run_abstract(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call: Callable[..., Any] | None = None) -> Any:
+    """What a model, or a method of it, gives for these inputs by shapes alone; nothing is recorded for long.
+
+    Tensors whose values the run does not know come back on the meta device, the others with their values.
+    """
+    run = _Run(model, args, kwargs, type(model).__name__, "", None, False)
+    session = native.Session(run.device, False, list(custom_ops.DECLARED))
+    session.add_model(model)
+    given, named = run._inputs(session)
+    known: dict[int, Any] = {}
+    with _without_dispatch_modes(), _Surroundings(run.device), _running(session), torch.no_grad():
+        try:
+            outputs = (call or model)(*given, **named)
+            known = {id(t): t.tolist() for t in tensors_in(outputs) if native.is_abstract(t) and not native.is_unknown(t)}
+            unknown = {id(t) for t in tensors_in(outputs) if native.is_unknown(t)}
+        except native.Error:
+            raise
+        except Exception as problem:
+            raise run._explained(problem, session) from problem
+
+    def plain(tensor: torch.Tensor, _: str) -> torch.Tensor:
+        if id(tensor) in known:
+            return torch.tensor(known[id(tensor)], dtype=tensor.dtype)
+        if id(tensor) not in unknown:
+            return tensor
+        return torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device="meta")
+
+    return _replace(outputs, "", plain)
+
+
 class _Run:
     """One model with its inputs, ready to be captured one way or the other."""
 

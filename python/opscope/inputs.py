@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_map
 
 from opscope.errors import error
 
@@ -98,10 +99,15 @@ _DTYPE_NICKNAMES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "f
 
 @dataclass(frozen=True)
 class InputSpec:
-    """Inputs that a kind of model takes, until batch, dtype and device are known."""
+    """Inputs that a library says its model takes, until batch, sizes, dtype and device are known."""
 
     shapes: tuple[tuple[int, ...], ...]
     arrange: Callable[[list[torch.Tensor], int], Inputs] | None = None  # default: one argument a shape
+    why: str = ""  # "timm's pretrained_cfg: 3x224x224"; shown by --print-inputs
+    names: tuple[str, ...] = ()  # the arguments' names; default: those of forward, in order
+    dtypes: tuple[torch.dtype | None, ...] = ()  # default, and None: floats of the weights' dtype
+    images: bool | None = None  # the last two sizes are height and width; default: where there are three or more
+    fixed_size: str = ""  # why no other image size will do; empty where any will
 
 
 def make_inputs(spec: InputSpec, batch: int | None, dtype: torch.dtype, device: torch.device) -> Inputs:
@@ -130,17 +136,35 @@ def make_tensor(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device
     return tensor.zero_() if small or not dtype.is_floating_point else tensor
 
 
+def cast_inputs(given: Inputs, owned: bool, dtype: torch.dtype | None) -> Inputs:
+    """Given inputs follow the weights that were cast; a model that is the caller's own is never cast."""
+    if dtype is None:
+        return given
+    if not owned:
+        raise error("dtype does not change a model or inputs that you made", "dtype", "cast them: model.to(dtype)")
+
+    def cast(value: Any) -> Any:
+        return value.to(dtype) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+    args, kwargs = tree_map(cast, tuple(given)) if dtype.is_floating_point else given
+    return Inputs(*args, **kwargs)
+
+
 def input_dtype(model: Any, dtype: torch.dtype | None) -> torch.dtype:
     """The asked one; int64 for token models; the weights' own, so that float16 models get float16 inputs."""
     if dtype is not None and not (dtype.is_floating_point and takes_tokens(model)):
         return dtype
     if takes_tokens(model):
         return torch.int64
-    if isinstance(model, torch.nn.Module):
-        for weight in model.parameters():
-            if weight.dtype.is_floating_point:
-                return weight.dtype
-    return torch.get_default_dtype()
+    return float_dtype(model)
+
+
+def float_dtype(model: Any, dtype: torch.dtype | None = None) -> torch.dtype:
+    """What floating inputs are: the asked dtype, else the weights' own, else the default."""
+    if dtype is not None:
+        return dtype
+    weights = model.parameters() if isinstance(model, torch.nn.Module) else ()
+    return next((w.dtype for w in weights if w.dtype.is_floating_point), torch.get_default_dtype())
 
 
 def takes_tokens(model: Any) -> bool:

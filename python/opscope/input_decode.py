@@ -1,0 +1,117 @@
+"""The decode phase of a generating model: one token behind the cache that its own prefill leaves."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import Any
+
+import torch
+
+from opscope import _engine
+from opscope.errors import error
+from opscope.input_parts import PROMPT_TOKENS, Part, Sizes, ones
+from opscope.input_signature import Signature
+from opscope.input_transformers import is_transformers, transformers_parts
+from opscope.inputs import float_dtype, input_device, make_tensor
+
+#: The arguments that hold what was read before, and the outputs that give it.
+_CACHES = ("past_key_values", "cache_params", "state", "mems")
+
+
+def decode_parts(model: Any, signature: Signature, sizes: Sizes, name: str) -> tuple[list[Part], list[str]]:
+    cache_name = _cache_name(model, signature, name)
+    past = sizes.request.past_len or sizes.request.seq_len or PROMPT_TOKENS
+    parts, notes = _prefill(model, signature, sizes, past)
+    before = {part.name: part for part in parts}
+    outputs = _run(model, before, "use_cache" in signature.names)
+    cache = getattr(outputs, cache_name, None)
+    if cache is None:
+        raise error(f"{name} gave no {cache_name} for its prompt", "phase", "profile its prefill")
+    if not any(True for _ in _engine.tensors_in(cache)):
+        raise error(f"{name} keeps nothing of what it has read", "phase", "profile its prefill")
+    size = sum(t.numel() * t.element_size() for t in _engine.tensors_in(cache) if t.numel() > 1)  # no counters
+    why = f"what its own prefill of {past} tokens leaves: {size:,} bytes"
+    parts = _one_token(model, before, past, outputs)
+    parts.append(Part(cache_name, why, value=_Held(cache, model), words=f"cache of {past} tokens"))
+    if "use_cache" in signature.names:
+        parts.append(Part("use_cache", "the cache is passed on", value=True))
+    return parts, notes
+
+
+def _cache_name(model: Any, signature: Signature, name: str) -> str:
+    generates = is_transformers(model) and getattr(model, "can_generate", lambda: False)()
+    if not generates:
+        raise error(
+            f"{name} makes no tokens one after the other, so it has no decode phase",
+            "phase",
+            "leave --phase out, or name a class that generates, such as one ...ForCausalLM",
+        )
+    found = next((cache for cache in _CACHES if cache in signature.names), None)
+    if found is None:
+        raise error(f"{name} takes no cache, so a decode step is a prefill", "phase", "profile its prefill")
+    return found
+
+
+def _prefill(model: Any, signature: Signature, sizes: Sizes, past: int) -> tuple[list[Part], list[str]]:
+    """The parts of a prefill of that many tokens; for an encoder-decoder, the decoder's."""
+    if "decoder_input_ids" not in signature.names:
+        sizes.request = dataclasses.replace(sizes.request, seq_len=past)
+        return transformers_parts(model, signature, sizes)
+    parts, notes = transformers_parts(model, signature, sizes)
+    for part in parts:
+        if part.name == "decoder_input_ids" and part.shape is not None:
+            part.reshape((*part.shape[:-1], past), part.why)
+    return parts, notes
+
+
+def _run(model: Any, parts: dict[str, Part], use_cache: bool) -> Any:
+    floats, device = float_dtype(model), input_device(model)
+    values = {name: part.make(floats, device) for name, part in parts.items()}
+    if use_cache:
+        values["use_cache"] = True
+    return _engine.run_abstract(model, (), values)
+
+
+def _one_token(model: Any, before: dict[str, Part], past: int, outputs: Any) -> list[Part]:
+    """The prompt's parts cut to the next token: images and sound were read, their features are in the cache."""
+    tokens = "decoder_input_ids" if "decoder_input_ids" in before else "input_ids"
+    ids = before[tokens]
+    batch, length = (ids.shape or (1, past))[0], (ids.shape or (1, past))[-1]
+    ids.reshape((*(ids.shape or (1,))[:-1], 1), "the next token")
+    kept = [ids]
+    if tokens == "input_ids":
+        if "attention_mask" in before:
+            kept.append(ones("attention_mask", (batch, length + 1), f"the {length} tokens of the cache and the next"))
+        return kept
+    encoded = _encoded(model, outputs)
+    if "attention_mask" in before and encoded is not None:
+        kept.append(before["attention_mask"])
+    if encoded is not None:
+        kept.append(Part("encoder_outputs", "the encoder has run", value=_Held(encoded, model), words="the encoder's outputs"))
+    return kept
+
+
+def _encoded(model: Any, outputs: Any) -> Any:
+    hidden = getattr(outputs, "encoder_last_hidden_state", None)
+    if hidden is None or "encoder_outputs" not in inspect.signature(model.forward).parameters:
+        return None
+    from transformers.modeling_outputs import BaseModelOutput
+
+    return BaseModelOutput(last_hidden_state=hidden)
+
+
+class _Held:
+    """An object of tensors without data; where the model has data, each use gets tensors of zeros instead."""
+
+    def __init__(self, held: Any, model: Any) -> None:
+        self._held = held
+        self._has_data = not any(weight.is_meta for weight in model.parameters())
+
+    def __call__(self, _: torch.dtype, device: torch.device) -> Any:
+        def fresh(tensor: torch.Tensor, _: str) -> torch.Tensor:
+            if not tensor.is_meta:
+                return tensor.clone()
+            return make_tensor(tuple(tensor.shape), tensor.dtype, device) if self._has_data else tensor
+
+        return _engine._replace(self._held, "", fresh)

@@ -1,0 +1,241 @@
+"""Inputs of a model that says nothing of them: from the layers that its forward feeds, each guess tried out by shapes."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import re
+from typing import Any
+
+import torch
+from torch import nn
+
+from opscope import _engine
+from opscope.errors import Error, error
+from opscope.input_layers import SIDE, STEPS, Wanted, is_transparent, wanted_by
+from opscope.input_parts import Part, Sizes
+from opscope.input_reading import Consumer, consumers
+from opscope.input_signature import Argument, Signature
+from opscope.inputs import as_shapes, describe, float_dtype, input_device
+from opscope.options import InputRequest
+
+_TRIALS = 24
+_USUAL_SIDES = (28, 32, 64, 96, 128, 160, 192, 256, 299, 320, 384, 512)
+_PLAIN_VALUES = {"int", "float", "bool", "str"}
+_INTEGERS = ("LongTensor", "IntTensor", "Int64")
+
+
+def guessed_parts(source: Any, signature: Signature, sizes: Sizes, request: InputRequest) -> tuple[list[Part], list[str]]:
+    """One part for each required argument, and what was assumed."""
+    model = source.model
+    arguments = _needed(signature, request)
+    choices = _choices(model, arguments, sizes, source.name, request)
+    parts = [options[0] for options in choices]
+    if request.input_shape is not None:
+        return parts, []
+    tried = [parts, *([list(c) for c in itertools.islice(itertools.product(*choices), 1, _TRIALS)])]
+    chosen, note = _settled(model, tried, sizes)
+    if chosen and any(part.shape is not None for part in chosen):
+        text = ", ".join(f"{part.name} {_text(part, model)}" for part in chosen)
+        return chosen, [f"no inputs were given, so {text} was assumed{note}"]
+    return chosen, []
+
+
+def _text(part: Part, model: Any) -> str:
+    return describe(torch.empty(part.shape or (), dtype=part.dtype or float_dtype(model), device="meta"))
+
+
+def _needed(signature: Signature, request: InputRequest) -> list[Argument]:
+    """The arguments to make: those that are required and not given by name; as many as there are shapes."""
+    named = set(request.named)
+    needed = [argument for argument in signature.required if argument.name not in named]
+    if request.input_shape is None:
+        if not signature.arguments and signature.more_positional:
+            return [Argument("input", "", True)]
+        return needed
+    number = len(as_shapes(request.input_shape))
+    everything = [argument for argument in signature.arguments if argument.name not in named and not argument.keyword_only]
+    taken = everything[:number]
+    return taken + [Argument(f"args[{index}]", "", True) for index in range(len(taken), number)]
+
+
+def _choices(
+    model: Any, arguments: list[Argument], sizes: Sizes, name: str, request: InputRequest
+) -> list[list[Part]]:
+    shapes = as_shapes(request.input_shape) if request.input_shape is not None else None
+    reach = _reached(model, arguments)
+    made = []
+    for index, argument in enumerate(arguments):
+        wanted = _wanted(argument, reach.get(argument.name), arguments)
+        if shapes is not None:
+            made.append([_of_shape(argument, shapes[index], wanted, sizes)])
+            continue
+        if not wanted:
+            raise _unknown(argument, name, reach.get(argument.name))
+        made.append([_part(argument, choice, sizes) for choice in _ordered(wanted, model, arguments)])
+    return made
+
+
+def _reached(model: Any, arguments: list[Argument]) -> dict[str, Consumer]:
+    """The layer that each argument reaches: as the code says, else the layers in the order they were registered."""
+    inner = _module_of(model)
+    if not isinstance(inner, nn.Module):
+        return {}
+    read = consumers(inner) if not isinstance(inner, torch.jit.ScriptModule) else {}
+    if isinstance(inner, nn.Sequential) or (len(arguments) == 1 and set(read) == {"input"}):
+        read = {arguments[0].name: read["input"]} if "input" in read and arguments else {}
+    if wanted_by(inner, "") or isinstance(inner, nn.modules.lazy.LazyModuleMixin):  # a layer of PyTorch's itself
+        read = {argument.name: Consumer(inner, "", index) for index, argument in enumerate(arguments)}
+    left = [argument.name for argument in arguments if argument.name not in read and not _is_mask(argument)]
+    if left and not read:
+        layers = (Consumer(layer, path) for path, layer in inner.named_modules() if wanted_by(layer, path))
+        read |= dict(zip(left, layers, strict=False))
+    return read
+
+
+def _module_of(model: Any) -> Any:
+    """The module behind a partial or torch.compile."""
+    while isinstance(model, functools.partial) or isinstance(getattr(model, "_orig_mod", None), nn.Module):
+        model = model.func if isinstance(model, functools.partial) else model._orig_mod
+    return getattr(model, "__self__", model) if not isinstance(model, nn.Module) else model
+
+
+def _wanted(argument: Argument, consumer: Consumer | None, arguments: list[Argument]) -> list[Wanted]:
+    if consumer is None:
+        return _by_name(argument)
+    found = wanted_by(consumer.layer, consumer.path, consumer.position)
+    if not found and not is_transparent(consumer.layer):
+        inner = ((path, layer) for path, layer in consumer.layer.named_modules() if wanted_by(layer, path))
+        path, layer = next(inner, ("", None))
+        found = wanted_by(layer, f"{consumer.path}.{path}") if layer is not None else []
+    return [_share(wanted, consumer) for wanted in found]
+
+
+def _share(wanted: Wanted, consumer: Consumer) -> Wanted:
+    """Of a layer that takes several arguments joined, each has an equal part."""
+    number, axis = len(consumer.joined), 1 if "height" in wanted.roles else len(wanted.shape) - 1
+    if number < 2 or wanted.shape[axis] % number or wanted.dtype is not None:
+        return wanted
+    shape = list(wanted.shape)
+    shape[axis] //= number
+    return dataclasses.replace(wanted, shape=tuple(shape), why=f"{wanted.why}, shared by {', '.join(consumer.joined)}")
+
+
+def _is_mask(argument: Argument) -> bool:
+    return "mask" in argument.name
+
+
+def _by_name(argument: Argument) -> list[Wanted]:
+    if _is_mask(argument):
+        return [Wanted((1, STEPS), ("batch", "tokens"), "a mask of ones, by its name", torch.bool)]
+    if any(kind in argument.annotation for kind in _INTEGERS):
+        return [Wanted((1, STEPS), ("batch", "tokens"), f"forward's annotation: {argument.annotation}", torch.int64)]
+    return []
+
+
+def _ordered(wanted: list[Wanted], model: Any, arguments: list[Argument]) -> list[Wanted]:
+    """Ids come in sequences, except several beside each other in a model without anything that reads a sequence."""
+    sequences = any(isinstance(m, (nn.RNNBase, nn.MultiheadAttention, nn.Conv1d)) for m in model.modules()) if isinstance(model, nn.Module) else False
+    lookups = wanted[0].bound is not None
+    return wanted[::-1] if lookups and len(arguments) > 1 and not sequences and _only_lookups(model) else wanted
+
+
+def _only_lookups(model: Any) -> bool:
+    return not any("ttention" in type(module).__name__ or "osition" in type(module).__name__ for module in model.modules())
+
+
+def _part(argument: Argument, wanted: Wanted, sizes: Sizes) -> Part:
+    shape = list(wanted.shape)
+    for axis, role in enumerate(wanted.roles):
+        if role == "batch":
+            shape[axis] = sizes.batch
+        elif role == "tokens":
+            shape[axis] = sizes.tokens(STEPS)
+    if "height" in wanted.roles:
+        shape[-2:] = sizes.image(SIDE, SIDE)
+    part = Part(argument.name, wanted.why, tuple(shape), wanted.dtype, positional=not argument.keyword_only)
+    if _is_mask(argument):
+        part.value, part.words, part.fill = torch.ones(tuple(shape), dtype=torch.bool), "ones", 1
+    return part
+
+
+def _of_shape(argument: Argument, shape: tuple[int, ...], wanted: list[Wanted], sizes: Sizes) -> Part:
+    if sizes.request.batch is not None and shape:
+        shape = (sizes.batch, *shape[1:])
+    kind = wanted[0].dtype if wanted else None
+    return Part(argument.name, "input_shape as asked", shape, kind, positional=not argument.keyword_only)
+
+
+def _unknown(argument: Argument, name: str, consumer: Consumer | None) -> Exception:
+    example = "1x3x224x224"
+    if consumer is not None and isinstance(consumer.layer, nn.modules.lazy.LazyModuleMixin):
+        what = f"{consumer.path} ({type(consumer.layer).__name__}) takes any number of features"
+    elif argument.annotation in _PLAIN_VALUES:
+        return error(f"{name} needs inputs: '{argument.name}' is {argument.annotation}", argument.name, "give it in Python: inputs={...}")
+    else:
+        what = f"nothing tells the shape of '{argument.name}'"
+    hint = f"give --input {argument.name}={example}, --input-shape, or the inputs themselves in Python"
+    return error(f"{name} needs inputs: {what}", argument.name, hint)
+
+
+# --- trying out -----------------------------------------------------------------------------------------------
+
+
+def _settled(model: Any, candidates: list[list[Part]], sizes: Sizes) -> tuple[list[Part], str]:
+    """The first candidate that the model runs with, by shapes alone; else the first of all, for its own error."""
+    for parts in candidates:
+        problem = _refusal(model, parts)
+        if problem is None:
+            return parts, ""
+        if not sizes.asked_image:
+            fitting = _fitted_side(model, parts, problem)
+            if fitting is not None:
+                side = (fitting[0].shape or (0,))[-1]
+                return fitting, f": images of {SIDE}x{SIDE} did not fit, {side}x{side} do"
+    return candidates[0], ""
+
+
+def _refusal(model: Any, parts: list[Part]) -> str | None:
+    """Why the model does not take these; None where it does, or where shapes are not the reason."""
+    floats, device = float_dtype(model), input_device(model)
+    args = tuple(part.make(floats, device) for part in parts if part.positional)
+    kwargs = {part.name: part.make(floats, device) for part in parts if not part.positional}
+    try:
+        _engine.run_abstract(model, args, kwargs)
+    except Error as problem:
+        return None if getattr(problem, "needs_values", False) else str(problem)
+    return None
+
+
+_MISMATCH = re.compile(r"\((\d+)x(\d+) and (\d+)x(\d+)\)")
+
+
+def _fitted_side(model: Any, parts: list[Part], problem: str) -> list[Part] | None:
+    """An image's side where a linear layer after the convolutions fixes it: a usual one, else found by halving."""
+    if not any(len(part.shape or ()) >= 4 for part in parts):
+        return None
+    for side in _USUAL_SIDES:
+        if _refusal(model, [_with_side(part, side) for part in parts]) is None:
+            return [_with_side(part, side) for part in parts]
+    low, high = 1, 1024
+    while low <= high:
+        side = (low + high) // 2
+        trial = [_with_side(part, side) for part in parts]
+        refusal = _refusal(model, trial)
+        if refusal is None:
+            return trial
+        got = _MISMATCH.search(refusal)
+        if got is None and "size" not in refusal:
+            return None
+        if got is None or int(got[2]) < int(got[3]):
+            low = side + 1
+        else:
+            high = side - 1
+    return None
+
+
+def _with_side(part: Part, side: int) -> Part:
+    if part.shape is None or len(part.shape) < 4:
+        return part
+    return dataclasses.replace(part, shape=(*part.shape[:-2], side, side))

@@ -1,0 +1,93 @@
+"""What the user says about single arguments: --input NAME=SHAPE[:DTYPE], or values in Python."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from opscope._load import native
+from opscope.errors import error
+from opscope.input_parts import Part
+from opscope.input_signature import Signature
+from opscope.inputs import as_dtype, as_shapes
+from opscope.options import InputRequest
+
+_INTEGER_NAMES = ("ids", "_id", "position", "index", "labels", "lengths")
+
+
+def apply_named(parts: list[Part], request: InputRequest, signature: Signature, model: str) -> None:
+    """Replaces planned parts by what the user gave under their names, and adds optional arguments."""
+    for name, given in request.named.items():
+        part = next((part for part in parts if part.name == name), None)
+        if part is None:
+            _check_name(name, signature, model)
+            part = Part(name, "as asked")
+            parts.append(part)
+        _override(part, given)
+
+
+def _check_name(name: str, signature: Signature, model: str) -> None:
+    if name in signature.names:
+        return
+    near = list(native.nearest(name, signature.names))
+    if signature.more_keywords and not near:
+        return
+    takes = ", ".join(signature.names[:12]) + (", ..." if len(signature.names) > 12 else "")
+    raise error(f"{model} has no argument called '{name}'", "inputs", f"it takes {takes}", near)
+
+
+def _override(part: Part, given: Any) -> None:
+    shape, dtype = _shape_and_dtype(given)
+    if shape is None:
+        tensor = given if isinstance(given, torch.Tensor) else None
+        part.shape, part.dtype = (tuple(tensor.shape), tensor.dtype) if tensor is not None else (None, None)
+        part.value, part.given, part.why = given, True, "as asked"
+        part.words = "as given" if tensor is not None else None
+        return
+    if dtype is None and part.shape is None and any(mark in part.name for mark in _INTEGER_NAMES):
+        dtype = torch.int64
+    if dtype is None and part.shape is None and "mask" in part.name:
+        part.fill, dtype = 1, torch.int64
+    part.reshape(shape, "as asked", dtype)
+
+
+def _shape_and_dtype(given: Any) -> tuple[tuple[int, ...] | None, torch.dtype | None]:
+    """(1, 3), ((1, 3), "int64") and {"shape": [1, 3], "dtype": "int64"} are shapes; all else is a value."""
+    if isinstance(given, Mapping) and "shape" in given:
+        return as_shapes(given["shape"])[0], as_dtype(given.get("dtype"))
+    if isinstance(given, torch.Tensor) or not isinstance(given, (tuple, list)):
+        return None, None
+    if len(given) == 2 and _is_shape(given[0]) and (given[1] is None or isinstance(given[1], (str, torch.dtype))):
+        return as_shapes(given[0])[0], as_dtype(given[1])
+    return (as_shapes(given)[0], None) if _is_shape(given) else (None, None)
+
+
+def _is_shape(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str) and all(type(size) is int for size in value)
+
+
+def with_sizes_of(request: InputRequest, model: Any) -> InputRequest:
+    """Shapes given for the main input set the sizes that the other inputs follow: a mask has its ids' length."""
+    names = dict(request.named)
+    if request.input_shape is not None:
+        main = model.main_input_name
+        names.setdefault(main if isinstance(main, str) else main[0], as_shapes(request.input_shape)[0])
+    for name, sized in (("input_ids", ("batch", "seq_len")), ("pixel_values", ("batch", "channels", "height", "width"))):
+        shape, _ = _shape_and_dtype(names.get(name))
+        if shape is not None and len(shape) == len(sized):
+            request = _with(request, dict(zip(sized, shape, strict=True)))
+    return request
+
+
+def _with(request: InputRequest, found: dict[str, int]) -> InputRequest:
+    image = (found["height"], found["width"]) if "height" in found else None
+    batch = found["batch"] if request.batch is None else request.batch
+    return dataclasses.replace(
+        request,
+        batch=batch,
+        seq_len=request.seq_len or found.get("seq_len"),
+        image_size=request.image_size or image,
+    )

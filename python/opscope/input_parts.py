@@ -1,0 +1,132 @@
+"""The parts that a plan of inputs is made of, and the sizes that the user asked for, each to be used or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from opscope.errors import error
+from opscope.inputs import make_tensor
+from opscope.options import PHASES, InputRequest
+
+#: Tokens of a prompt where nobody says how many, and of the answer that a decoder is given beside it.
+PROMPT_TOKENS, ANSWER_TOKENS = 128, 32
+
+
+@dataclass
+class Part:
+    """One argument of the call: a tensor by its shape, or a value; and why it is so."""
+
+    name: str
+    why: str
+    shape: tuple[int, ...] | None = None  # None: a plain value
+    dtype: torch.dtype | None = None  # None: floats, in the weights' dtype
+    value: Any = None  # what to pass; None: zeros of that shape
+    words: str | None = None  # what the value is: "ones", "ids 5"
+    positional: bool = False
+    given: bool = False  # the user's own value: passed as it is
+    fill: int | None = None  # what a value of another shape would be filled with
+
+    def make(self, floats: torch.dtype, device: torch.device) -> Any:
+        if self.given or (self.shape is None and not callable(self.value)):
+            return self.value
+        if callable(self.value):
+            return self.value(floats, device)
+        if self.value is not None:
+            return self.value.to(device)
+        return make_tensor(self.shape or (), self.dtype or floats, device)
+
+    def reshape(self, shape: tuple[int, ...], why: str, dtype: torch.dtype | None = None) -> None:
+        """The same kind of value in another shape: ones stay ones, ids stay ids."""
+        if shape == self.shape and dtype in (None, self.dtype):
+            return
+        self.shape, self.dtype, self.why = shape, dtype or self.dtype, why
+        filled = self.fill is not None and self.dtype is not None
+        self.value = torch.full(shape, self.fill, dtype=self.dtype) if filled else None
+        self.words = None if not filled else "ones" if self.fill == 1 else f"ids {self.fill}"
+        self.given = False
+
+
+def ones(name: str, shape: Sequence[int], why: str, dtype: torch.dtype = torch.int64) -> Part:
+    return Part(name, why, tuple(shape), dtype, torch.ones(tuple(shape), dtype=dtype), "ones", fill=1)
+
+
+def numbers(name: str, values: Any, why: str, words: str | None = None) -> Part:
+    """Whole numbers with the values that a processor would give."""
+    tensor = values if isinstance(values, torch.Tensor) else torch.tensor(values)
+    return Part(name, why, tuple(tensor.shape), tensor.dtype, tensor, words or str(tensor.tolist()))
+
+
+class Sizes:
+    """The sizes of a request. Asking for one marks it as used; what the model never asks for does not apply."""
+
+    def __init__(self, request: InputRequest, name: str) -> None:
+        self.request, self.name = request, name
+        self._used: set[str] = set()
+        _check(request)
+
+    @property
+    def batch(self) -> int:
+        self._used.add("batch")
+        return self.request.batch or 1
+
+    def tokens(self, default: int = PROMPT_TOKENS, most: int | None = None, limit: str = "") -> int:
+        """How many tokens, frames or steps; at most what the model's positions allow (`limit` says where that is)."""
+        self._used.add("seq_len")
+        asked = self.request.seq_len
+        if asked is None:
+            return min(default, most) if most else default
+        if most and asked > most:
+            raise error(f"{self.name} takes at most {most} tokens, and seq_len is {asked}", limit, f"seq_len up to {most}")
+        return asked
+
+    def image(self, height: int, width: int, fixed: str = "") -> tuple[int, int]:
+        """The image's size; `fixed` says why the model takes no other."""
+        self._used.add("image_size")
+        asked = self.request.image_size
+        if asked is None:
+            return height, width
+        size = as_size(asked)
+        if fixed and size != (height, width):
+            raise error(f"{self.name} takes images of {height}x{width} only", "image_size", fixed)
+        return size
+
+    @property
+    def asked_image(self) -> bool:
+        return self.request.image_size is not None
+
+    def reject_unused(self, hint: str) -> None:
+        for option, why in (
+            ("seq_len", "reads no sequence of tokens or frames"),
+            ("image_size", "takes no image"),
+            ("batch", "has inputs without a batch"),
+        ):
+            if getattr(self.request, option) is not None and option not in self._used:
+                raise error(f"{self.name} {why}, so {option} does not apply", option, hint)
+
+
+def as_size(asked: Any) -> tuple[int, int]:
+    sides = [asked] if isinstance(asked, int) else list(asked)
+    if not 1 <= len(sides) <= 2 or not all(isinstance(side, int) and side > 0 for side in sides):
+        raise error(f"{asked!r} is not an image size", "image_size", "a side, 224, or height and width, (480, 640)")
+    return sides[0], sides[-1]
+
+
+def _check(request: InputRequest) -> None:
+    if request.batch is not None and request.batch < 1:
+        raise error(f"a batch of {request.batch} is no batch", "batch", "a batch is 1 or more")
+    for option in ("seq_len", "past_len"):
+        asked = getattr(request, option)
+        if asked is not None and asked < 1:
+            raise error(f"a {option} of {asked} is no length", option, f"{option} is 1 or more")
+    if request.phase is not None and request.phase not in PHASES:
+        raise error(f"no phase called '{request.phase}'", "phase", ", ".join(PHASES))
+    if request.past_len is not None and request.phase != "decode":
+        raise error("past_len is for the decode phase", "past_len", "add --phase decode")
+    if request.image_size is not None:
+        as_size(request.image_size)
+
+

@@ -1,0 +1,96 @@
+"""Tokens for transformers models: prompts, their masks, a decoder's side, the places of images and sound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from opscope.input_config import eos_id, inner_configs, most_tokens, plain_id, text_config
+from opscope.input_context import Asked
+from opscope.input_parts import ANSWER_TOKENS, PROMPT_TOKENS, Part, ones
+
+
+def add_text(asked: Asked) -> None:
+    """input_ids with their mask, and what the same tokenizer would give beside them."""
+    if "input_ids" not in asked.names or "input_ids" in asked.parts:
+        return
+    config = text_config(asked.config)
+    vocabulary = vocabulary_of(asked, config)
+    if vocabulary is None:
+        return
+    places = asked.places
+    count = prompt_tokens(asked, config, sum(number for _, number in places))
+    ids = prompt(asked, vocabulary, count)
+    row = torch.cat([torch.full((number,), token) for token, number in places] + [ids])
+    words = f"ids {int(ids[0])}" + "".join(f", {number} of id {token}" for token, number in places)
+    why = f"{'' if not places else 'places of images or sound, then '}{count} tokens; vocabulary of {vocabulary} in config"
+    shape = _rows(asked)
+    tokens = row.expand(*shape, len(row)).contiguous()
+    asked.add(Part("input_ids", why, tuple(tokens.shape), torch.int64, tokens, words, fill=int(ids[0])))
+    if "attention_mask" in asked.names:
+        asked.add(ones("attention_mask", tokens.shape, "a tokenizer gives it: no padding"))
+
+
+def vocabulary_of(asked: Asked, config: Any) -> int | None:
+    value = getattr(config, "vocab_size", None)
+    if isinstance(value, int):
+        return value
+    table = asked.embedding()
+    return table.num_embeddings if table is not None else None
+
+
+def prompt_tokens(asked: Asked, config: Any, taken: int = 0) -> int:
+    most, name = most_tokens(config)
+    most = most - asked.padding_offset() if most else None
+    room = max(1, most - taken) if most else None
+    return asked.sizes.tokens(PROMPT_TOKENS, room, name)
+
+
+def prompt(asked: Asked, vocabulary: int, count: int) -> torch.Tensor:
+    """Ids that mean nothing in particular; an encoder-decoder's tokenizer ends with the end mark."""
+    ids = torch.full((count,), plain_id(asked.config, vocabulary))
+    end = eos_id(asked.config)
+    if getattr(asked.config, "is_encoder_decoder", False) and end is not None and end < vocabulary:
+        ids[-1] = end
+    return ids
+
+
+def _rows(asked: Asked) -> tuple[int, ...]:
+    batch = asked.sizes.batch
+    return (batch, 2) if type(asked.model).__name__.endswith("ForMultipleChoice") else (batch,)
+
+
+def add_decoder(asked: Asked) -> None:
+    """The decoder's side of an encoder-decoder: the start mark and the answer so far."""
+    if "decoder_input_ids" not in asked.names or not _needs_decoder_ids(asked):
+        return
+    config = text_config(asked.config, decoder=True)
+    vocabulary = vocabulary_of(asked, config)
+    if vocabulary is None:
+        return
+    most, name = most_tokens(config, decoder=True)
+    count = ANSWER_TOKENS if most is None else min(ANSWER_TOKENS, most)
+    if "input_ids" not in asked.parts:  # the only tokens of a model that hears or sees
+        count = asked.sizes.tokens(ANSWER_TOKENS, most, name)
+    ids = torch.full((asked.sizes.batch, count), plain_id(asked.config, vocabulary))
+    start = start_id(asked.config)
+    if start is not None:
+        ids[:, 0] = start
+    words = f"ids {int(ids[0, -1])}" if start is None else f"start {start}, then ids {int(ids[0, -1])}"
+    why = f"the decoder's side: {count} tokens; vocabulary of {vocabulary} in config"
+    asked.add(Part("decoder_input_ids", why, tuple(ids.shape), torch.int64, ids, words, fill=int(ids[0, -1])))
+
+
+def _needs_decoder_ids(asked: Asked) -> bool:
+    flags = [getattr(inner, "is_encoder_decoder", False) for inner in inner_configs(asked.config)]
+    return any(flags) or "encoder_outputs" in asked.names
+
+
+def start_id(config: Any) -> int | None:
+    for name in ("decoder_start_token_id", "bos_token_id", "pad_token_id"):
+        for inner in inner_configs(config):
+            value = getattr(inner, name, None)
+            if isinstance(value, int) and value >= 0:
+                return value
+    return None
