@@ -10,6 +10,7 @@ import torch
 
 from opscope import _engine
 from opscope.errors import error
+from opscope.input_config import most_tokens, text_config
 from opscope.input_parts import PROMPT_TOKENS, Part, Sizes, ones
 from opscope.input_signature import Signature
 from opscope.input_transformers import is_transformers, transformers_parts
@@ -59,6 +60,9 @@ def _prefill(model: Any, signature: Signature, sizes: Sizes, past: int) -> tuple
         sizes.request = dataclasses.replace(sizes.request, seq_len=past)
         return transformers_parts(model, signature, sizes)
     parts, notes = transformers_parts(model, signature, sizes)
+    most, limit = most_tokens(text_config(model.config, decoder=True), decoder=True)
+    if most is not None and past >= most:
+        raise error(f"{sizes.name} takes at most {most} tokens, and past_len is {past}", limit, f"past_len up to {most - 1}")
     for part in parts:
         if part.name == "decoder_input_ids" and part.shape is not None:
             part.reshape((*part.shape[:-1], past), part.why)

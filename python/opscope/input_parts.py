@@ -80,7 +80,8 @@ class Sizes:
         if asked is None:
             return min(default, most) if most else default
         if most and asked > most:
-            raise error(f"{self.name} takes at most {most} tokens, and seq_len is {asked}", limit, f"seq_len up to {most}")
+            option = "past_len" if self.request.phase == "decode" else "seq_len"
+            raise error(f"{self.name} takes at most {most} tokens, and {option} is {asked}", limit, f"{option} up to {most}")
         return asked
 
     def image(self, height: int, width: int, fixed: str = "") -> tuple[int, int]:

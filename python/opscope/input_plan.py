@@ -16,6 +16,7 @@ import torch
 from opscope.errors import error
 from opscope.input_decode import decode_parts
 from opscope.input_guess import guessed_parts
+from opscope.input_library import library_spec, with_reasons
 from opscope.input_overrides import apply_named, with_sizes_of
 from opscope.input_parts import Part, Sizes
 from opscope.input_signature import Signature, signature_of
@@ -77,7 +78,7 @@ def plan_inputs(source: Any, request: InputRequest, dtype: torch.dtype | None = 
         _reject_sizes(source, request)
         plan.parts = _own_parts(cast_inputs(source.inputs, source.owned, dtype), signature)
     elif source.default_inputs is not None:
-        _from_spec(plan, source.default_inputs, signature, sizes)
+        _from_spec(plan, with_reasons(source.default_inputs, model, source.name), signature, sizes)
     else:
         plan.parts, plan.notes = _worked_out(source, signature, sizes, request, plan)
     apply_named(plan.parts, request, signature, source.name)
@@ -101,22 +102,11 @@ def _worked_out(
         if request.input_shape is not None:
             _shape_parts(parts, as_shapes(request.input_shape), signature, source.name)
         return parts, notes
-    spec = timm_spec(model)
+    spec = library_spec(model, source.name)
     if spec is not None:
         _from_spec(plan, spec, signature, sizes)
         return plan.parts, plan.notes
     return guessed_parts(source, signature, sizes, request)
-
-
-def timm_spec(model: Any) -> InputSpec | None:
-    """What a timm model says of itself, the user's own instances too."""
-    config = getattr(model, "pretrained_cfg", None) or getattr(model, "default_cfg", None)
-    size = (config or {}).get("input_size") if hasattr(config, "get") else None
-    if not isinstance(size, (tuple, list)) or len(size) != 3:
-        return None
-    text = "x".join(map(str, size))
-    fixed = f"timm's pretrained_cfg says that {text} is fixed" if config.get("fixed_input_size") else ""
-    return InputSpec(((1, *size),), why=f"timm's pretrained_cfg: {text}", fixed_size=fixed)
 
 
 def _own_parts(inputs: Inputs, signature: Signature) -> list[Part]:
@@ -153,7 +143,8 @@ def _from_spec(plan: InputPlan, spec: InputSpec, signature: Signature, sizes: Si
     for index, shape in enumerate(spec.shapes):
         made = _sized(shape, spec, sizes)
         kind = spec.dtypes[index] if index < len(spec.dtypes) else None
-        plan.parts.append(Part(names[index], spec.why or "what models of this kind take", made, kind, positional=True))
+        why = "image_size as asked" if sizes.asked_image else spec.why or "what models of this kind take"
+        plan.parts.append(Part(names[index], why, made, kind, positional=True))
 
 
 def _sized(shape: tuple[int, ...], spec: InputSpec, sizes: Sizes) -> tuple[int, ...]:
