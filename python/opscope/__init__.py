@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         Capture,
         capture,
         explain,
+        inputs_for,
         list_models,
         load,
         profile,
@@ -21,7 +22,15 @@ if TYPE_CHECKING:
         show_table,
     )
     from opscope.custom_ops import register_op
+    from opscope.discovery import (
+        discover_models,
+        discover_transformers,
+        load_and_trace_model,
+        load_yolo_model,
+        show_model_list,
+    )
     from opscope.errors import Error
+    from opscope.hf_models import load_transformer_model
     from opscope.inputs import Inputs
     from opscope.registry import MODEL_REGISTRY, register_model
     from opscope.result import Profile, Row
@@ -36,13 +45,20 @@ _HOME = {
     "Profile": "result",
     "Row": "result",
     "capture": "api",
+    "discover_models": "discovery",
+    "discover_transformers": "discovery",
     "explain": "api",
+    "inputs_for": "api",
     "list_models": "api",
     "load": "api",
+    "load_and_trace_model": "discovery",
+    "load_transformer_model": "hf_models",
+    "load_yolo_model": "discovery",
     "profile": "api",
     "profile_model": "api",
     "register_model": "registry",
     "register_op": "custom_ops",
+    "show_model_list": "discovery",
     "show_table": "api",
 }
 

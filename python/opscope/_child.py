@@ -6,6 +6,7 @@ file descriptor 1 is then pointed at stderr, so that nothing a model prints can 
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import json
 import os
@@ -76,27 +77,36 @@ def _error(
     return {"what": what, "where": where, "hint": hint, "candidates": list(candidates), "traceback": text}
 
 
-def _capture(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
-    answers.status("importing torch")
-    importlib.import_module("opscope._load")  # says what is wrong where torch is missing or another
-    from opscope.api import capture_source
+def _options(request: dict[str, Any]) -> Any:
+    """The request's fields under the names that Python has for them; what is null is as by default."""
+    from opscope.options import Options
+
+    named = {name: (given["shape"], given["dtype"]) for name, given in (request.get("inputs") or {}).items()}
+    fields = {field.name: request.get(field.name) for field in dataclasses.fields(Options)}
+    return Options(**{name: value for name, value in fields.items() if value is not None}, named_inputs=named)
+
+
+def _source(request: dict[str, Any], options: Any, answers: Answers) -> Any:
     from opscope.sources import DEFAULT_MODEL, find_source
 
-    tracer = request.get("tracer") or "auto"
-    spec = request.get("model") or DEFAULT_MODEL
-    source = find_source(spec, request.get("registry"), with_data=tracer == "eager", status=answers.status)
-    source.owned = True  # by this process, which is for one capture: a module that a file holds may be cast too
+    source = find_source(request.get("model") or DEFAULT_MODEL, options.source(), answers.status)
+    source.owned = True  # by this process, which is for this request: a module that a file holds may be cast too
+    return source
+
+
+def _load_package(answers: Answers) -> None:
+    answers.status("importing torch")
+    importlib.import_module("opscope._load")  # says what is wrong where torch is missing or another
+
+
+def _capture(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
+    _load_package(answers)
+    from opscope.api import capture_source
+
+    options = _options(request)
+    source = _source(request, options, answers)
     answers.status(f"capturing {source.name}")
-    graph = capture_source(
-        source,
-        input_shape=request.get("input_shape"),
-        batch=request.get("batch"),
-        dtype=request.get("dtype"),
-        device=request.get("device"),
-        tracer=tracer,
-        source_lines=bool(request.get("source_lines")),
-        status=answers.status,
-    )
+    graph = capture_source(source, None, options, answers.status)
     if source.cacheable:
         for path in [*own_files(), *source.dependencies]:
             graph.add_dependency(path)
@@ -104,32 +114,56 @@ def _capture(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     return {"cacheable": source.cacheable}
 
 
+def _capture_many(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
+    """Each model on its own: one that fails is told of and the next goes on."""
+    _load_package(answers)
+    for index, model in enumerate(request["models"]):
+        one = {"model": model, "registry": request.get("registry"), "output": os.path.join(request["folder"], f"{index}.json")}
+        try:
+            answers.send("finished", {"index": index, **_capture(one, answers)})
+        except (Exception, SystemExit) as problem:
+            answers.send("finished", {"index": index, "error": describe(problem)})
+    return {}
+
+
+def _inputs(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
+    _load_package(answers)
+    from opscope.api import plan_for
+
+    options = _options(request)
+    source = _source(request, options, answers)
+    plan = plan_for(source, options)
+    rows = [{"name": r.name, "shape": r.shape, "dtype": r.dtype, "value": r.value, "why": r.why} for r in plan.rows]
+    _write(request["output"], {"inputs": rows, "notes": [*source.notes, *plan.notes]})
+    return {"cacheable": False}
+
+
 def _list(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
-    answers.status("importing torchvision")
+    answers.status("importing torchvision and timm")
     importlib.import_module("opscope._load")
-    from opscope.api import matches
     from opscope.sources import known_models
 
     models, files = known_models(request.get("registry"))
-    found = [
-        {"name": name, "source": source} for name, source in sorted(models) if matches(name, request.get("pattern"))
-    ]
-    listing = {"models": found, "dependencies": [_stamp(path) for path in [*own_files(), *files]]}
-    with open(request["output"], "w", encoding="utf-8") as file:
-        json.dump(listing, file)
+    found = [{"name": known.name, "source": known.source, "family": known.family} for known in models]
+    _write(request["output"], {"models": found, "dependencies": [_stamp(path) for path in [*own_files(), *files]]})
     return {"cacheable": request.get("registry") is None and not os.environ.get("OPSCOPE_REGISTRY")}
 
 
-_COMMANDS = {"capture": _capture, "list": _list}
+def _write(path: str, answer: dict[str, Any]) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(answer, file)
+
+
+_COMMANDS = {"capture": _capture, "capture_many": _capture_many, "inputs": _inputs, "list": _list}
 
 
 def own_files() -> list[str]:
     """Files that any capture depends on: torch's version, the engine, the code that makes models and inputs."""
     import torch
-    from opscope import _engine, _native, inputs, sources, torchvision_models, torchvision_ops
 
-    modules = (torch.version, _native, _engine, inputs, sources, torchvision_models, torchvision_ops)
-    return [os.path.abspath(str(module.__file__)) for module in modules]
+    package = os.path.dirname(os.path.abspath(__file__))
+    own = [name for name in sorted(os.listdir(package)) if name.endswith((".py", ".so", ".json"))]
+    return [os.path.abspath(str(torch.version.__file__)), *(os.path.join(package, name) for name in own)]
 
 
 def _stamp(path: str) -> dict[str, Any]:

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import fnmatch
-import functools
 import os
 from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_map
 
 from opscope import _engine
 from opscope._load import native
 from opscope.errors import Error, error
-from opscope.inputs import (
-    Inputs,
-    InputSpec,
-    as_device,
-    as_dtype,
-    as_inputs,
-    as_shapes,
-    describe,
-    input_device,
-    input_dtype,
-    make_inputs,
-    takes_tokens,
-)
+from opscope.input_plan import InputPlan, plan_inputs
+from opscope.inputs import Inputs, as_device, as_dtype, as_inputs, cast_inputs
+from opscope.options import Options, takes_options
 from opscope.result import Profile
 from opscope.sources import Source, find_source, known_models
 
@@ -49,119 +37,96 @@ class Capture:
     def to_json(self) -> str:
         return str(self._graph.to_json())
 
+    @property
+    def tracer(self) -> str:
+        """How it was captured: 'static', without data, or 'eager', in a real run."""
+        return str(self._graph.tracer)
 
+
+@takes_options
 def profile(
-    model: Any,
-    inputs: Any = None,
-    *,
-    input_shape: Any = None,
-    batch: int | None = None,
-    dtype: torch.dtype | str | None = None,
-    device: torch.device | str | None = None,
-    tracer: str = "auto",
-    name: str | None = None,
-    convention: str = "opscope",
-    ridge: float = 10.0,
+    model: Any, inputs: Any = None, *, convention: str = "opscope", ridge: float = 10.0, **options: Any
 ) -> Profile:
     """What a model costs, without running it.
 
-    `model` is an nn.Module, any callable, or a name ('resnet18', 'models.py:make', 'package.module:Class').
-    `inputs` is a tensor, a tuple of positional arguments, a dict of keyword arguments or opscope.Inputs;
-    `input_shape` makes them instead, from one shape or several. The model is left as it was.
+    `model` is an nn.Module, any callable, or what `opscope profile` takes: a name ('resnet18', 'timm:vit_tiny_patch16_224',
+    'gpt2', 'yolov8n'), a file ('model.onnx', 'model.pt2'), 'models.py:make', 'package.module:Class'.
+    `inputs` is a tensor, a tuple of positional arguments, a dict of keyword arguments or opscope.Inputs; without it they are
+    worked out from the model, and `input_shape`, `batch`, `seq_len`, `image_size`, `named_inputs`, `phase` and `past_len`
+    change a part of them. The model is left as it was.
     """
-    captured = capture(
-        model, inputs, input_shape=input_shape, batch=batch, dtype=dtype, device=device, tracer=tracer, name=name
-    )
-    return captured.profile(convention=convention, ridge=ridge)
+    return capture(model, inputs, **options).profile(convention=convention, ridge=ridge)
 
 
-def capture(
-    model: Any,
-    inputs: Any = None,
-    *,
-    input_shape: Any = None,
-    batch: int | None = None,
-    dtype: torch.dtype | str | None = None,
-    device: torch.device | str | None = None,
-    tracer: str = "auto",
-    name: str | None = None,
-    source_lines: bool = False,
-) -> Capture:
+@takes_options
+def capture(model: Any, inputs: Any = None, **options: Any) -> Capture:
     """The model's ops as a Capture; takes what `profile` takes. `source_lines` notes each op's line of code."""
+    asked = Options(**options)
+    if isinstance(model, (str, os.PathLike)) and (read := _read_file(os.fspath(model), inputs, asked)):
+        return read
+    return Capture(capture_source(_source_of(model, asked), inputs, asked))
+
+
+def inputs_for(model: Any, **options: Any) -> InputPlan:
+    """What `profile` would call the model with: `.make()` makes it, `.rows` say what it is and why."""
+    asked = Options(**options)
+    source = _source_of(model, asked)
+    return plan_for(source, asked)
+
+
+def _read_file(path: str, inputs: Any, options: Options) -> Capture | None:
+    """Files that C++ reads: saved captures, .pt2 and ONNX; None for anything else."""
+    kind = native.file_kind(path) if hasattr(native, "file_kind") else "capture" if path.endswith(".json") else "other"
+    if path.endswith(".json") and os.path.basename(path) != "config.json":
+        kind = "capture"
+    if kind not in ("capture", "pt2", "onnx"):
+        return None
+    usable = {"name", "registry", "trust", "download", *(("dims",) if kind != "capture" else ())}
+    refused = [name for name in options.given() if name not in usable]
+    if inputs is not None or refused:
+        what = "a saved capture" if kind == "capture" else "a graph in a file"
+        raise error(f"{what} cannot be changed", ", ".join(refused) or "inputs", "capture the model again with this")
+    return load(path) if kind == "capture" else Capture(native.read_model_file(path, dict(options.dims)))
+
+
+def _source_of(model: Any, options: Options) -> Source:
     if isinstance(model, (str, os.PathLike)):
-        spec = os.fspath(model)
-        if spec.endswith(".json"):
-            if any(given is not None for given in (inputs, input_shape, batch, dtype, device)):
-                raise error("a saved capture cannot be changed", spec, "capture the model again with these")
-            return load(spec)
-        source = find_source(spec, with_data=tracer == "eager")
+        source = find_source(os.fspath(model), options.source())
     elif callable(model):
-        source = Source(model, name or _name_of(model), "")
+        source = Source(model, _name_of(model), "")
     else:
         raise error(f"{model!r} is not a model", "", "give an nn.Module, a callable, or a name such as 'resnet18'")
-    if name is not None:
-        source.name = name
-    graph = capture_source(
-        source,
-        inputs,
-        input_shape=input_shape,
-        batch=batch,
-        dtype=dtype,
-        device=device,
-        tracer=tracer,
-        source_lines=source_lines,
-    )
-    return Capture(graph)
+    if options.name is not None:
+        source.name = options.name
+    return source
 
 
 def capture_source(
-    source: Source,
-    inputs: Any = None,
-    *,
-    input_shape: Any = None,
-    batch: int | None = None,
-    dtype: Any = None,
-    device: Any = None,
-    tracer: str = "auto",
-    source_lines: bool = False,
-    status: Callable[[str], None] = lambda _: None,
+    source: Source, inputs: Any, options: Options, status: Callable[[str], None] = lambda _: None
 ) -> Any:
     """The native graph of a source. A model built without data is built again where a real run is needed."""
-    if tracer not in TRACERS:
-        raise error(f"no tracer called '{tracer}'", "tracer", ", ".join(TRACERS))
-    run = functools.partial(
-        _capture_once, source, inputs, input_shape, batch, as_dtype(dtype), as_device(device), source_lines=source_lines
-    )
-    if source.with_data is None or tracer != "auto":
-        return run(tracer)
+    if options.tracer not in TRACERS:
+        raise error(f"no tracer called '{options.tracer}'", "tracer", ", ".join(TRACERS))
+    if source.with_data is None or options.tracer != "auto":
+        return _capture_once(source, inputs, options, options.tracer)
     try:
-        return run("static")
+        return _capture_once(source, inputs, options, "static")
     except Error as problem:
         if not getattr(problem, "needs_values", False):
             raise
         status(f"building {source.name} with weights")
         source.model = source.with_data()
         status(f"running {source.name} for real, because it looks at values")
-        return run("auto")
+        return _capture_once(source, inputs, options, "auto")
 
 
-def _capture_once(
-    source: Source,
-    inputs: Any,
-    input_shape: Any,
-    batch: int | None,
-    dtype: torch.dtype | None,
-    device: Any,
-    tracer: str,
-    *,
-    source_lines: bool,
-) -> Any:
-    if source.owned and dtype is not None and dtype.is_floating_point:
-        source.model = source.model.to(dtype)
-    arguments = _arguments(source, inputs, input_shape, batch, dtype)
-    guess = None
-    if inputs is None and input_shape is None and _usual_inputs(source) is not None:
-        guess = f"no inputs were given, so {describe(arguments.args[0])} was tried"
+def _capture_once(source: Source, inputs: Any, options: Options, tracer: str) -> Any:
+    plan = None
+    if inputs is None:
+        plan = plan_for(source, options)
+        arguments = plan.make()
+    else:
+        arguments = _given(source, inputs, options)
     try:
         graph = _engine.capture(
             source.model,
@@ -170,71 +135,37 @@ def _capture_once(
             tracer=tracer,
             name=source.name,
             source=source.text,
-            device=device,
-            source_lines=source_lines,
+            device=as_device(options.device),
+            source_lines=options.source_lines,
+            **({"limits": dict(options.limits)} if options.limits else {}),
         )
     except Error as problem:
-        if guess and not getattr(problem, "needs_values", False):
-            problem.hint = f"{guess}: give --input-shape, or return the inputs beside the model"
+        if plan is not None and plan.notes and not getattr(problem, "needs_values", False):
+            problem.hint = f"{plan.notes[0]}: give --input-shape or --input, or return the inputs beside the model"
         raise
-    if guess:
-        graph.add_diagnostic("assumed", "", "", guess)
+    for note in [*source.notes, *(plan.notes if plan else [])]:
+        graph.add_diagnostic("assumed", "", "", note)
     return graph
 
 
-def _usual_inputs(source: Source) -> InputSpec | None:
-    """What to try for a model that was named and says nothing of its inputs: an image, or tokens."""
-    if not source.owned or source.inputs is not None or source.default_inputs is not None:
-        return None
-    return InputSpec(shapes=((1, 128),) if takes_tokens(source.model) else ((1, 3, 224, 224),))
+def plan_for(source: Source, options: Options) -> InputPlan:
+    """What a source's model is called with where the caller gave nothing; weights made here take the dtype asked for."""
+    dtype = as_dtype(options.dtype)
+    if dtype is not None and dtype.is_floating_point and source.owned:
+        source.model = source.model.to(dtype)
+    return plan_inputs(source, options.inputs(), dtype)
 
 
-def _arguments(source: Source, inputs: Any, input_shape: Any, batch: int | None, dtype: torch.dtype | None) -> Inputs:
-    """What the caller gave, else shapes the caller gave, else the factory's own, else the kind's default."""
-    if inputs is not None:
-        if input_shape is not None or batch is not None:
-            raise error("inputs and input_shape or batch do not go together", "inputs", "give one of them")
-        return _in_dtype(as_inputs(inputs), source, dtype)
-    if input_shape is not None:
-        spec = _spec_from_shapes(source, as_shapes(input_shape))
-    elif source.inputs is not None:
-        if batch is not None:
-            raise error(f"{source.name} brings its own inputs, so batch does not apply", "batch", "give input_shape")
-        return _in_dtype(source.inputs, source, dtype)
-    elif usual := source.default_inputs or _usual_inputs(source):
-        spec = usual
-    else:
-        raise error(
-            f"{source.name} needs inputs",
-            "",
-            "give a shape, input_shape=(1, 3, 224, 224), or the inputs themselves",
-        )
-    return make_inputs(spec, batch, input_dtype(source.model, dtype), input_device(source.model))
-
-
-def _in_dtype(given: Inputs, source: Source, dtype: torch.dtype | None) -> Inputs:
-    """Given inputs follow the weights that were cast; a model that is the caller's own is never cast."""
-    if dtype is None:
-        return given
-    if not source.owned:
-        raise error("dtype does not change a model or inputs that you made", "dtype", "cast them: model.to(dtype)")
-
-    def cast(value: Any) -> Any:
-        return value.to(dtype) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
-
-    args, kwargs = tree_map(cast, tuple(given)) if dtype.is_floating_point else given
-    return Inputs(*args, **kwargs)
-
-
-def _spec_from_shapes(source: Source, shapes: list[tuple[int, ...]]) -> InputSpec:
-    """Detectors take a list of images: a shape given for one is an image's, with or without a batch of one."""
-    kind = source.default_inputs
-    if kind is not None and kind.arrange is not None:
-        images = [image for shape in shapes for image in ([shape[1:]] * shape[0] if len(shape) == 4 else [shape])]
-        return InputSpec(tuple(images), kind.arrange)
-    if kind is not None and len(kind.shapes) > 1 and len(shapes) == 1:
-        return InputSpec(tuple(shapes) * len(kind.shapes))
-    return InputSpec(tuple(shapes))
+def _given(source: Source, inputs: Any, options: Options) -> Inputs:
+    """Inputs that the caller made: nothing else is said about them."""
+    clash = next((name for name in ("input_shape", "batch", "seq_len", "image_size", "named_inputs", "phase", "past_len")
+                  if name in options.given()), None)  # fmt: skip
+    if clash:
+        raise error(f"inputs and {clash} do not go together", "inputs", "give one of them")
+    dtype = as_dtype(options.dtype)
+    if dtype is not None and dtype.is_floating_point and source.owned:
+        source.model = source.model.to(dtype)
+    return cast_inputs(as_inputs(inputs), source.owned, dtype)
 
 
 def load(path: str | os.PathLike[str]) -> Capture:
@@ -251,9 +182,8 @@ def explain(model: Any, node: str, inputs: Any = None, **options: Any) -> str:
 
 
 def list_models(pattern: str | None = None, *, registry: str | None = None) -> list[str]:
-    """Names that `profile` knows: torchvision's and the registered ones. 'resnet' and 'resnet*' both match."""
-    names = sorted(name for name, _ in known_models(registry)[0])
-    return [name for name in names if matches(name, pattern)]
+    """Names that `profile` knows, of every library that is installed. 'resnet' and 'resnet*' both match."""
+    return [known.name for known in known_models(registry)[0] if matches(known.name, pattern)]
 
 
 def matches(name: str, pattern: str | None) -> bool:
@@ -272,8 +202,6 @@ def profile_model(
     **options: Any,
 ) -> Profile:
     """Prints the hierarchical profile, the model summary and the bottleneck analysis; returns the Profile."""
-    if input_shape is None and "inputs" not in options and not isinstance(model, str):
-        input_shape = (1, 3, 224, 224)
     result = profile(model, input_shape=input_shape, name=model_name, **options)
     print(result._native.to_text(show_shapes=show_shapes, sections_000=True), end="")
     return result

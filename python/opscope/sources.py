@@ -1,4 +1,4 @@
-"""From what a user names to a model: torchvision names, registered names, `file.py:name`, `module:name`."""
+"""From what a user names to a model: registered names, files, users' own code, and the libraries' names."""
 
 from __future__ import annotations
 
@@ -6,18 +6,23 @@ import inspect
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 import torch
 
-from opscope import torchvision_models
+from opscope import hf_models, model_files, timm_models, torchvision_models, yolo_models
 from opscope._load import native
 from opscope.errors import Error, error, first_line
 from opscope.inputs import Inputs, InputSpec, as_inputs
+from opscope.options import SourceRequest
 from opscope.registry import MODEL_REGISTRY, load_registry
 from opscope.user_code import find_attribute, import_error, model_like_names, run_file, run_module
 
 DEFAULT_MODEL = "resnet18"
+
+#: In the order in which a plain name is looked for: what needs no import to answer comes first.
+LIBRARIES: tuple[ModuleType, ...] = (yolo_models, hf_models, torchvision_models, timm_models)
 
 
 @dataclass
@@ -33,17 +38,45 @@ class Source:
     cacheable: bool = False
     dependencies: list[str] = field(default_factory=list)
     with_data: Callable[[], Any] | None = None  # builds it again with real weights, for an eager run
+    notes: list[str] = field(default_factory=list)  # what the user should know of how it was found
+
+
+def _silent(_: str) -> None:
+    pass
 
 
 def find_source(
-    spec: str, registry: str | None = None, *, with_data: bool = False, status: Callable[[str], None] = lambda _: None
+    spec: str, request: SourceRequest = SourceRequest(), status: Callable[[str], None] = _silent
 ) -> Source:
-    registry_file = load_registry(registry)
+    registry_file = load_registry(request.registry)
     if spec in MODEL_REGISTRY:
         return _registered(spec, registry_file)
+    library, name = _insisted(spec)
+    if library is not None:
+        return _from_library(library, name, request, status)
+    if found := model_files.find(spec, request, status):
+        return found
     if ":" in spec or spec.endswith(".py"):
         return _user_code(spec)
-    return _torchvision(spec, with_data, status)
+    for each in LIBRARIES:
+        if each.installed() and (found := each.find(spec, request, status)):
+            return found
+    raise _unknown(spec, LIBRARIES)
+
+
+def _insisted(spec: str) -> tuple[ModuleType | None, str]:
+    """'timm:resnet18' -> timm's module and 'resnet18'."""
+    prefix, _, name = spec.partition(":")
+    return next((each for each in LIBRARIES if each.PREFIX == prefix), None), name
+
+
+def _from_library(library: ModuleType, name: str, request: SourceRequest, status: Callable[[str], None]) -> Source:
+    if not library.installed():
+        raise error(f"no model called '{name}': {library.PACKAGE} is not installed", "", library.INSTALL_HINT)
+    found: Source | None = library.find(name, request, status)
+    if found is None:
+        raise _unknown(name, (library,))
+    return found
 
 
 def _registered(name: str, registry_file: str | None) -> Source:
@@ -113,47 +146,50 @@ def _a(value: Any) -> str:
     return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
 
 
-def _torchvision(name: str, with_data: bool, status: Callable[[str], None]) -> Source:
-    if not torchvision_models.installed():
-        raise error(
-            f"no model called '{name}': torchvision is not installed", "", torchvision_models.INSTALL_HINT
-        )
-    status("importing torchvision")
-    known = torchvision_models.names()
-    if name not in known:
-        raise _unknown(name, [*MODEL_REGISTRY, *known])
-    status(f"building {name}")
-    return Source(
-        torchvision_models.build(name, with_data=with_data),
-        name,
-        torchvision_models.version_text(),
-        default_inputs=torchvision_models.default_inputs(name),
-        owned=True,
-        cacheable=True,
-        dependencies=torchvision_models.dependencies(),
-        with_data=lambda: torchvision_models.build(name, with_data=True),
-    )
-
-
-def _unknown(name: str, names: list[str]) -> Exception:
-    near = list(native.nearest(name, names))
-    look = "opscope list " + (near[0].rstrip("0123456789") if near else "")
+def _unknown(name: str, libraries: tuple[ModuleType, ...]) -> Exception:
     if os.path.isdir(name):
         file = os.path.join(name, "models.py")
-        return error(f"'{name}' is a folder, not a model", "", f"name what to profile in a file of it: {file}:MyModel")
+        return error(
+            f"'{name}' is a folder without a config.json, so not a model",
+            "",
+            f"name what to profile in a file of it: {file}:MyModel",
+        )
     if os.path.exists(name):
         return error(f"'{name}' is a file, not a model", "", f"name what to profile in it: {name}:MyModel")
+    there = [each for each in libraries if each.installed()]
+    names = dict.fromkeys([*MODEL_REGISTRY, *(known for each in there for known, _ in each.listed())])
+    near = list(native.nearest(name, list(names)))
+    look = "opscope list " + (near[0].rstrip("0123456789") if near else "")
+    missing = [each for each in libraries if not each.installed()]
+    if missing and not near:
+        packages = ", ".join(each.PACKAGE for each in missing)
+        return error(f"no model called '{name}': {packages} not installed", "", missing[0].INSTALL_HINT)
     return error(f"no model called '{name}'", "", look.strip(), near)
 
 
-def known_models(registry: str | None = None) -> tuple[list[tuple[str, str]], list[str]]:
-    """(name, source) of every model that has a name, and the files that this list depends on."""
+@dataclass(frozen=True)
+class Known:
+    """A name that `profile` takes, for `opscope list`."""
+
+    name: str
+    source: str
+    family: str
+
+
+def known_models(registry: str | None = None, libraries: tuple[ModuleType, ...] = LIBRARIES) -> tuple[list[Known], list[str]]:
+    """Every model that has a name, and the files that this list depends on."""
     registry_file = load_registry(registry)
     label = f"registered in {os.path.basename(registry_file)}" if registry_file else "registered"
-    models = [(name, label) for name in sorted(MODEL_REGISTRY)]
+    models = [Known(name, label, "") for name in MODEL_REGISTRY]
     files = [registry_file] if registry_file else []
-    if torchvision_models.installed():
-        text = torchvision_models.version_text()
-        models += [(name, text) for name in torchvision_models.names() if name not in MODEL_REGISTRY]
-        files += torchvision_models.dependencies()
+    taken = set(MODEL_REGISTRY)
+    for library in libraries:
+        if not library.installed():
+            continue
+        text = library.version_text()
+        for name, family in library.listed():
+            spec = f"{library.PREFIX}:{name}" if name in taken else name
+            models.append(Known(spec, text, family))
+            taken.add(name)
+        files += library.dependencies()
     return models, files

@@ -6,25 +6,27 @@ regnet_y_128gf would take ten seconds and 2.6 GB.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib
-import importlib.metadata
 import importlib.util
 import inspect
-import os
 import sys
-import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opscope import torchvision_ops
+from opscope import building, torchvision_ops
 from opscope.inputs import Inputs, InputSpec
+from opscope.options import SourceRequest
 
+if TYPE_CHECKING:
+    from opscope.sources import Source
+
+PREFIX = "torchvision"
+PACKAGE = "torchvision"
 INSTALL_HINT = f"{sys.executable} -m pip install torchvision"
 
 IMAGE = InputSpec(shapes=((1, 3, 224, 224),))
@@ -41,13 +43,12 @@ def installed() -> bool:
 
 
 def version_text() -> str:
-    return f"torchvision {importlib.metadata.version('torchvision').split('+')[0]}"
+    return building.version_text("torchvision")
 
 
 def dependencies() -> list[str]:
     """The file that changes when torchvision does."""
-    spec = importlib.util.find_spec("torchvision")
-    return [os.path.join(os.path.dirname(spec.origin), "version.py")] if spec and spec.origin else []
+    return building.package_file("torchvision", "version.py")
 
 
 @functools.cache
@@ -76,37 +77,39 @@ def default_inputs(name: str) -> InputSpec:
 
 def build(name: str, *, with_data: bool = False) -> torch.nn.Module:
     builder = _models().get_model_builder(name)
-    options = _options(builder)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if not with_data:
-            try:
-                with parameters_without_data():
-                    return builder(**options).eval()
-            except (RuntimeError, NotImplementedError):
-                pass  # ssdlite runs its own backbone to learn its sizes: build it for real
-        return builder(**options).eval()
+    return building.build(functools.partial(builder, **_options(builder)), with_data=with_data)
 
 
-@contextlib.contextmanager
-def parameters_without_data() -> Iterator[None]:
-    """Parameters that this thread's new modules register move to the meta device at once.
+def listed() -> list[tuple[str, str]]:
+    """(name, family): the part of torchvision that has the model, then the file that defines it."""
+    return [(name, _family(name)) for name in names()]
 
-    Unlike `with torch.device("meta")` it leaves buffers and every other tensor alone: constructors may look
-    at those (regnet computes its widths with tensors), and so may forward (anchors, relative positions).
-    """
-    register, thread = torch.nn.Module.register_parameter, threading.get_ident()
 
-    def register_on_meta(module: torch.nn.Module, name: str, parameter: torch.nn.Parameter | None) -> None:
-        if parameter is not None and parameter.device.type != "meta" and threading.get_ident() == thread:
-            parameter = torch.nn.Parameter(parameter.detach().to("meta"), requires_grad=parameter.requires_grad)
-        register(module, name, parameter)
+def _family(name: str) -> str:
+    path = _models().get_model_builder(name).__module__.removeprefix("torchvision.models.")
+    return path.replace(".", "/")
 
-    torch.nn.Module.register_parameter = register_on_meta  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        torch.nn.Module.register_parameter = register  # type: ignore[method-assign]
+
+def find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> Source | None:
+    from opscope.sources import Source
+
+    status("importing torchvision")
+    if spec not in names():
+        return None
+    status(f"building {spec}")
+    source = Source(
+        build(spec, with_data=request.with_data),
+        spec,
+        version_text(),
+        default_inputs=default_inputs(spec),
+        owned=True,
+        cacheable=True,
+        dependencies=dependencies(),
+        with_data=lambda: build(spec, with_data=True),
+    )
+    if "quantize" in inspect.signature(_models().get_model_builder(spec)).parameters:
+        source.notes.append("float weights, as torchvision builds it by default: it is quantised with quantize=True")
+    return source
 
 
 def _options(builder: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "cli/cli.h"
 #include "cli/command.h"
-#include "cli/flags.h"
+#include "cli/model_flags.h"
 #include "cli/models.h"
 #include "cli/output.h"
 #include "graph/writer.h"

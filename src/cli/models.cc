@@ -4,16 +4,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <optional>
 
 #include "base/error.h"
 #include "base/files.h"
-#include "cli/cache.h"
-#include "cli/python_child.h"
-#include "cli/signals.h"
-#include "cli/temporary_folder.h"
+#include "cli/question.h"
 #include "readers/capture_reader.h"
+#include "readers/model_file.h"
 
 namespace opscope {
 namespace {
@@ -31,59 +28,51 @@ std::optional<std::string> capture_file(const std::string& model) {
   return std::nullopt;
 }
 
+const char* capture_flag(const CaptureRequest& request) {
+  return !request.input_shapes.empty() ? "--input-shape"
+         : request.batch               ? "--batch"
+         : request.seq_len             ? "--seq-len"
+         : !request.image_size.empty() ? "--image-size"
+         : !request.inputs.empty()     ? "--input"
+         : !request.phase.empty()      ? "--phase"
+         : request.past_len            ? "--past-len"
+         : !request.task.empty()       ? "--task"
+         : !request.limits.empty()     ? "--limit"
+         : !request.dtype.empty()      ? "--dtype"
+         : !request.device.empty()     ? "--device"
+         : request.tracer != "auto"    ? "--tracer"
+                                       : nullptr;
+}
+
 void refuse_capture_flags(const CaptureRequest& request) {
-  const char* flag = !request.input_shapes.empty() ? "--input-shape"
-                     : request.batch               ? "--batch"
-                     : !request.dtype.empty()      ? "--dtype"
-                     : !request.device.empty()     ? "--device"
-                     : request.tracer != "auto"    ? "--tracer"
-                                                   : nullptr;
+  const char* flag = !request.dims.empty() ? "--dim" : capture_flag(request);
   if (flag) throw Error("a saved capture cannot be changed", flag, "capture the model again with this flag");
 }
 
-const std::vector<Dependency>& dependencies(const Graph& graph) { return graph.capture.dependencies; }
-const std::vector<Dependency>& dependencies(const ModelList& list) { return list.dependencies; }
-
-// How one kind of question is put to Python and its answer read.
-template <typename Answer>
-struct Question {
-  std::function<std::string(const std::string& output)> request_json;
-  Answer (*read)(std::string_view bytes, const std::string& where);
-  std::string model, registry, answer;  // `answer` names what comes back, for errors
-};
-
-template <typename Answer>
-std::optional<Answer> cached_answer(const Cache& cache, const std::string& key,
-                                    const Question<Answer>& question) {
-  const auto bytes = cache.read(key);
-  if (!bytes) return std::nullopt;
-  try {
-    Answer answer = question.read(*bytes, "cache");
-    if (unchanged(dependencies(answer))) return answer;
-  } catch (const Error& error) {
-    cache.complain(error.what());
-  }
-  return std::nullopt;
+void refuse_model_file_flags(const CaptureRequest& request) {
+  if (const char* flag = capture_flag(request))
+    throw Error("an exported model has its shapes in the file", flag,
+                "give its dynamic dimensions with --dim NAME=N, or export it again");
 }
 
-// From the cache or from Python; nothing where it is not in the cache and Python is not to be asked.
-template <typename Answer>
-std::optional<Answer> ask(const Question<Answer>& question, bool use_cache, bool only_cached,
-                          const TalkFlags& talk) {
-  const std::string python = find_python();
-  const Cache cache(use_cache, talk.debug || talk.verbose);
-  const std::string key = Cache::key(python, question.request_json(""), question.registry);
-  if (auto answer = cached_answer(cache, key, question)) return answer;
-  if (only_cached) return std::nullopt;
+const std::vector<Dependency>& files_of(const Graph& graph) { return graph.capture.dependencies; }
+const std::vector<Dependency>& files_of(const PlannedInputs&) {
+  static const std::vector<Dependency> none;
+  return none;
+}
 
-  const SignalsNoted signals;
-  const TemporaryFolder folder;
-  const std::string output = folder.file("answer.json");
-  const bool cacheable = run_python(python, question.request_json(output), question.model, talk);
-  const std::string bytes = read_file(output);
-  Answer answer = question.read(bytes, question.answer);
-  if (cacheable) cache.write(key, bytes);
-  return answer;
+template <typename Answer>
+Question<Answer> question_about(const CaptureRequest& request, const char* command,
+                                Answer (*read)(std::string_view, const std::string&), const char* answer) {
+  return {.request_json = [&request, command](const std::string& out) { return request.to_json(command, out); },
+          .read = read,
+          .dependencies = files_of,
+          .registry = request.registry,
+          .answer = answer + request.model};
+}
+
+Question<Graph> capture_question(const CaptureRequest& request) {
+  return question_about<Graph>(request, "capture", read_capture, "capture of ");
 }
 
 }  // namespace
@@ -93,18 +82,21 @@ Graph load_model(const CaptureRequest& request, const TalkFlags& talk) {
     refuse_capture_flags(request);
     return read_capture(*bytes, request.model);
   }
-  const auto request_json = [&](const std::string& output) { return request.to_json(output); };
-  const Question<Graph> question{request_json, read_capture, request.model, request.registry,
-                                 "capture of " + request.model};
-  return *ask(question, request.use_cache, false, talk);
+  if (const auto kind = classify_file(request.model); kind == FileKind::kPt2 || kind == FileKind::kOnnx) {
+    refuse_model_file_flags(request);
+    return read_model_file(request.model, request.dims);
+  }
+  const Cache cache(request.use_cache, talk.debug || talk.verbose);
+  return ask(cache, capture_question(request), talk);
 }
 
-std::vector<ListedModel> list_models(const std::string& registry, bool use_cache, bool only_cached,
-                                     const TalkFlags& talk) {
-  const auto request_json = [&](const std::string& output) { return list_request_json(registry, output); };
-  const Question<ModelList> question{request_json, parse_model_list, "", registry, "list of models"};
-  auto list = ask(question, use_cache, only_cached, talk);
-  return list ? std::move(list->models) : std::vector<ListedModel>{};
+std::optional<Graph> cached_model(const CaptureRequest& request, const Cache& cache, const std::string& python) {
+  return cached_answer(cache, python, capture_question(request));
+}
+
+PlannedInputs plan_inputs(const CaptureRequest& request, const TalkFlags& talk) {
+  const Cache no_cache(false, false);
+  return ask(no_cache, question_about<PlannedInputs>(request, "inputs", parse_planned_inputs, "inputs of "), talk);
 }
 
 }  // namespace opscope

@@ -1,6 +1,10 @@
-// A model's name, path or capture file -> its graph; and the names there are.
+// A model's name, path or file -> its graph, or the inputs that it would be called with.
 #pragma once
 
+#include <optional>
+#include <string>
+
+#include "cli/cache.h"
 #include "cli/flags.h"
 #include "cli/protocol.h"
 #include "cli/request.h"
@@ -8,11 +12,13 @@
 
 namespace opscope {
 
-// From a saved capture, the cache or Python, in this order.
+// From a file that C++ reads, the cache or Python, in this order.
 Graph load_model(const CaptureRequest& request, const TalkFlags& talk);
 
-// Every model name, sorted. With only_cached, none where Python would have to be asked.
-std::vector<ListedModel> list_models(const std::string& registry, bool use_cache, bool only_cached,
-                                     const TalkFlags& talk);
+// From the cache alone.
+std::optional<Graph> cached_model(const CaptureRequest& request, const Cache& cache, const std::string& python);
+
+// What the model would be called with, and why.
+PlannedInputs plan_inputs(const CaptureRequest& request, const TalkFlags& talk);
 
 }  // namespace opscope

@@ -5,17 +5,18 @@
 #include "base/error.h"
 #include "cli/cli.h"
 #include "cli/command.h"
-#include "cli/flags.h"
+#include "cli/model_flags.h"
 #include "cli/models.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "report/listing.h"
 
 namespace opscope {
 namespace {
 
 struct Flags : ModelCommandFlags {
   std::string depth, top, ridge, sort = "flops", convention = "opscope";
-  bool show_shapes = false, no_fold = false, strict = false;
+  bool show_shapes = false, no_fold = false, strict = false, print_inputs = false;
   std::string list;  // rewritten to the list command before parsing; here for the help
 };
 
@@ -46,12 +47,26 @@ int strict_answer(const Profile& profile, const Flags& flags) {
   return kExitNo;
 }
 
+// What the model would be called with; nothing is captured.
+int print_inputs(const CaptureRequest& request, const Output& output, const TextOptions& text,
+                 const TalkFlags& talk) {
+  const PlannedInputs plan = plan_inputs(request, talk);
+  Listing listing{"inputs", {"name", "shape", "dtype", "value", "why"}, {}};
+  for (const PlannedInput& input : plan.inputs)
+    listing.rows.push_back({input.name, input.shape, input.dtype, input.value, input.why});
+  output.write(to_format(listing, output.format(), text));
+  if (!talk.quiet)
+    for (const std::string& note : plan.notes) remark(note);
+  return kExitDone;
+}
+
 int run_profile(const Flags& flags) {
   TextOptions text = text_options(flags);
   const ProfileOptions options = profile_options(flags);
   const CaptureRequest request = request_from(flags.model, &text.notes);
   const Output output(flags.output);
   output.set_style(text);
+  if (flags.print_inputs) return print_inputs(request, output, text, flags.talk);
   const Graph graph = load_model(request, flags.talk);
   const Profile profile = make_profile(graph, options);
   output.write(to_format(profile, output.format(), text));
@@ -63,6 +78,7 @@ int run_profile(const Flags& flags) {
 Action define_profile(CLI::App& app) {
   const auto flags = std::make_shared<Flags>();
   add_model_flags(app, flags->model);
+  app.add_flag("--print-inputs", flags->print_inputs, "Show what the model would be called with and why, no more");
   app.add_flag("--showshape", flags->show_shapes, "Show output shapes");
   app.add_option("--depth", flags->depth, "Levels of the module tree; as many as fit a screen")
       ->type_name("N");

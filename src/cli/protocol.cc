@@ -5,6 +5,7 @@
 #include <simdjson.h>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace opscope {
 namespace {
@@ -14,6 +15,15 @@ using simdjson::dom::element;
 std::string text_at(const element& object, const char* key) {
   std::string_view text;
   return object[key].get(text) ? std::string() : std::string(text);
+}
+
+// "1x128", or "" for an input that is no tensor.
+std::string shape_at(const element& object) {
+  simdjson::dom::array sizes;
+  if (object["shape"].get(sizes)) return "";
+  std::vector<std::int64_t> shape;
+  for (const element size : sizes) shape.push_back(size);
+  return format_shape(shape);
 }
 
 ChildError parse_error(const element& object) {
@@ -47,6 +57,11 @@ Answer parse_answer(std::string_view line) {
   if (std::string_view status; !object["status"].get(status)) {
     answer.kind = Answer::Kind::kStatus;
     answer.status = status;
+  } else if (!object["finished"].get(part)) {
+    answer.kind = Answer::Kind::kFinished;
+    if (std::uint64_t index = 0; !part["index"].get(index)) answer.index = index;
+    if (part["cacheable"].get(answer.cacheable)) answer.cacheable = false;
+    if (element error; !part["error"].get(error)) answer.error = parse_error(error);
   } else if (!object["error"].get(part)) {
     answer.kind = Answer::Kind::kError;
     answer.error = parse_error(part);
@@ -63,13 +78,30 @@ ModelList parse_model_list(std::string_view json, const std::string& where) {
   try {
     const element document = parser.parse(json.data(), json.size());
     for (const element model : document["models"].get_array())
-      list.models.push_back({std::string(std::string_view(model["name"])), text_at(model, "source")});
+      list.models.push_back({std::string(std::string_view(model["name"])), text_at(model, "source"),
+                             text_at(model, "family")});
     for (const element file : document["dependencies"].get_array())
       list.dependencies.push_back(parse_dependency(file));
   } catch (const simdjson::simdjson_error& error) {
     throw Error(std::string("not a list of models: ") + error.what(), where);
   }
   return list;
+}
+
+PlannedInputs parse_planned_inputs(std::string_view json, const std::string& where) {
+  simdjson::dom::parser parser;
+  PlannedInputs plan;
+  try {
+    const element document = parser.parse(json.data(), json.size());
+    for (const element input : document["inputs"].get_array())
+      plan.inputs.push_back({text_at(input, "name"), shape_at(input), text_at(input, "dtype"),
+                             text_at(input, "value"), text_at(input, "why")});
+    for (const element note : document["notes"].get_array())
+      plan.notes.emplace_back(std::string_view(note));
+  } catch (const simdjson::simdjson_error& error) {
+    throw Error(std::string("not a plan of inputs: ") + error.what(), where);
+  }
+  return plan;
 }
 
 }  // namespace opscope

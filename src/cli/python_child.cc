@@ -3,18 +3,16 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <optional>
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/text.h"
 #include "cli/child_process.h"
-#include "cli/protocol.h"
 #include "cli/signals.h"
 #include "cli/temporary_folder.h"
-#include "cli/terminal.h"
 
 namespace opscope {
 namespace {
@@ -41,22 +39,65 @@ std::string how_it_ended(int status) {
   return "exit code " + std::to_string(WEXITSTATUS(status));
 }
 
-// It ended without a word of the protocol: say how, and the last that it wrote.
-[[noreturn]] void fail_died(const std::string& python, int status, const std::string& doing,
-                            const std::string& words) {
-  if (words.find("No module named opscope") != std::string::npos ||
-      words.find("No module named 'opscope'") != std::string::npos)
-    throw Error("the opscope package is not installed for this Python", python,
-                "install it there, or set OPSCOPE_PYTHON to a Python that has it");
-  std::string what = "Python ended without an answer (" + how_it_ended(status) + ")";
-  if (!doing.empty()) what += " while " + doing;
-  const std::string last = last_lines(words, 3);
-  throw Error(what, python, last.empty() ? "--debug shows all that it wrote" : last);
+// A request's run in a child, and how it ended.
+struct Run {
+  std::optional<Answer> last;  // kError or kDone; none where it ended without a word of the protocol
+  std::string doing, words;    // its last status, and all that it wrote to stderr
+  int status = 0;
+};
+
+Run run_child(const std::string& python, const std::string& request_json, const TalkFlags& talk,
+              const std::function<void(Answer)>& on_answer, Spinner& spinner) {
+  const SignalsNoted signals;
+  const TemporaryFolder folder;
+  const std::string stderr_path = folder.file("stderr");
+  Run run;
+  ChildProcess child({python, "-m", "opscope.capture", request_json}, stderr_path);
+  const auto on_line = [&](std::string_view line) {
+    Answer answer = parse_answer(line);
+    if (answer.kind == Answer::Kind::kStatus) run.doing = answer.status;
+    if (answer.kind == Answer::Kind::kError || answer.kind == Answer::Kind::kDone)
+      run.last = std::move(answer);
+    else
+      on_answer(std::move(answer));
+  };
+  child.read_lines(on_line, [&] {
+    signals.check();
+    spinner.turn();
+  });
+  run.status = child.wait();
+  spinner.clear();
+  signals.check();
+  run.words = read_or_empty(stderr_path);
+  if (talk.debug) std::fwrite(run.words.data(), 1, run.words.size(), stderr);
+  return run;
 }
 
-[[noreturn]] void fail_reported(const ChildError& error, const std::string& model) {
+std::string how_it_died(const Run& run) {
+  std::string what = "Python ended without an answer (" + how_it_ended(run.status) + ")";
+  return run.doing.empty() ? what : what + " while " + run.doing;
+}
+
+// It ended without a word of the protocol: say how, and the last that it wrote.
+[[noreturn]] void fail_died(const std::string& python, const Run& run) {
+  if (run.words.find("No module named opscope") != std::string::npos ||
+      run.words.find("No module named 'opscope'") != std::string::npos)
+    throw Error("the opscope package is not installed for this Python", python,
+                "install it there, or set OPSCOPE_PYTHON to a Python that has it");
+  const std::string last = last_lines(run.words, 3);
+  throw Error(how_it_died(run), python, last.empty() ? "--debug shows all that it wrote" : last);
+}
+
+std::string near_names(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), 3); ++i)
+    text += (i == 0 ? "did you mean " : ", ") + names[i];
+  return text.empty() ? text : text + "?";
+}
+
+[[noreturn]] void fail_reported(const ChildError& error) {
   std::string hint = error.hint;
-  if (const std::string near = did_you_mean(model, error.candidates); !near.empty())
+  if (const std::string near = near_names(error.candidates); !near.empty())
     hint = hint.empty() ? near : near + "   " + hint;
   if (hint.empty() && !error.traceback.empty()) hint = "--debug shows where, with Python's traceback";
   throw Error(error.what.empty() ? "the capture failed" : error.what, error.where, hint);
@@ -64,38 +105,35 @@ std::string how_it_ended(int status) {
 
 }  // namespace
 
-bool run_python(const std::string& python, const std::string& request_json, const std::string& model,
-                const TalkFlags& talk) {
-  const SignalsNoted signals;
-  const TemporaryFolder folder;
-  const std::string stderr_path = folder.file("stderr");
+bool run_python(const std::string& python, const std::string& request_json, const TalkFlags& talk) {
   Spinner spinner(!talk.quiet);
   spinner.say("starting Python");
-  std::string doing;
-  std::optional<Answer> last;
-  ChildProcess child({python, "-m", "opscope.capture", request_json}, stderr_path);
-  child.read_lines(
-      [&](std::string_view line) {
-        Answer answer = parse_answer(line);
-        if (answer.kind == Answer::Kind::kStatus) spinner.say(doing = answer.status);
-        if (answer.kind == Answer::Kind::kError || answer.kind == Answer::Kind::kDone)
-          last = std::move(answer);
-      },
-      [&] {
-        signals.check();
-        spinner.turn();
-      });
-  const int status = child.wait();
-  spinner.clear();
-  signals.check();
-  const std::string words = read_or_empty(stderr_path);
-  if (talk.debug) std::fwrite(words.data(), 1, words.size(), stderr);
-  if (!last) fail_died(python, status, doing, words);
-  if (last->kind == Answer::Kind::kError) {
-    if (talk.debug) std::fputs(last->error.traceback.c_str(), stderr);
-    fail_reported(last->error, model);
+  const auto on_answer = [&](Answer answer) {
+    if (answer.kind == Answer::Kind::kStatus) spinner.say(std::move(answer.status));
+  };
+  const Run run = run_child(python, request_json, talk, on_answer, spinner);
+  if (!run.last) fail_died(python, run);
+  if (run.last->kind == Answer::Kind::kError) {
+    if (talk.debug) std::fputs(run.last->error.traceback.c_str(), stderr);
+    fail_reported(run.last->error);
   }
-  return last->cacheable;
+  return run.last->cacheable;
+}
+
+std::string run_python_for_many(const std::string& python, const std::string& request_json,
+                                const std::function<void(const Answer&)>& on_finished, Spinner& spinner,
+                                const TalkFlags& talk) {
+  bool any = false;
+  const auto on_answer = [&](Answer answer) {
+    if (answer.kind != Answer::Kind::kFinished) return;
+    any = true;
+    on_finished(answer);
+  };
+  const Run run = run_child(python, request_json, talk, on_answer, spinner);
+  if (run.last && run.last->kind == Answer::Kind::kError) fail_reported(run.last->error);
+  if (run.last) return "";
+  if (!any && run.doing.empty()) fail_died(python, run);
+  return how_it_died(run);
 }
 
 }  // namespace opscope

@@ -2,9 +2,12 @@
 // carries the protocol; its stderr is kept and shown only when something went wrong.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "cli/flags.h"
+#include "cli/protocol.h"
+#include "cli/terminal.h"
 
 namespace opscope {
 
@@ -14,7 +17,12 @@ std::string find_python();
 
 // Runs one request to its end. Returns whether the result may be cached; throws Error for what the child
 // reports or for its death, and Interrupted after Ctrl-C, with the child gone.
-bool run_python(const std::string& python, const std::string& request_json, const std::string& model,
-                const TalkFlags& talk);
+bool run_python(const std::string& python, const std::string& request_json, const TalkFlags& talk);
+
+// Runs a request for many models, telling of each as it is finished. Returns how the child ended where it
+// died on the way, "" where it came to the end.
+std::string run_python_for_many(const std::string& python, const std::string& request_json,
+                                const std::function<void(const Answer&)>& on_finished, Spinner& spinner,
+                                const TalkFlags& talk);
 
 }  // namespace opscope

@@ -12,28 +12,68 @@ void text_or_null(JsonWriter& json, std::string_view key, const std::string& tex
   json.null();
 }
 
+void number_or_null(JsonWriter& json, std::string_view key, const std::optional<std::int64_t>& number) {
+  json.key(key);
+  number ? json.value(*number) : json.null();
+}
+
+void write_shapes(JsonWriter& json, const CaptureRequest& request) {
+  json.key("input_shape");
+  if (request.input_shapes.empty()) return json.null();
+  json.begin_array(JsonLayout::kInline);
+  for (const auto& shape : request.input_shapes) json.list(shape);
+  json.end_array();
+}
+
+void write_image_size(JsonWriter& json, const CaptureRequest& request) {
+  json.key("image_size");
+  request.image_size.empty() ? json.null() : json.list(request.image_size);
+}
+
+void write_inputs(JsonWriter& json, const CaptureRequest& request) {
+  json.key("inputs");
+  json.begin_object(JsonLayout::kInline);
+  for (const NamedInput& input : request.inputs) {
+    json.key(input.name);
+    json.begin_object(JsonLayout::kInline);
+    json.key("shape");
+    json.list(input.shape);
+    text_or_null(json, "dtype", input.dtype);
+    json.end_object();
+  }
+  json.end_object();
+}
+
+void write_sizes(JsonWriter& json, std::string_view key, const CaptureRequest::Sizes& sizes) {
+  json.key(key);
+  json.begin_object(JsonLayout::kInline);
+  for (const auto& [name, size] : sizes) json.field(name, size);
+  json.end_object();
+}
+
 }  // namespace
 
-std::string CaptureRequest::to_json(const std::string& output) const {
+std::string CaptureRequest::to_json(std::string_view command, const std::string& output) const {
   std::string out;
   JsonWriter json(out);
   json.begin_object(JsonLayout::kInline);
-  json.field("command", "capture");
+  json.field("command", command);
   text_or_null(json, "model", model);
-  json.key("input_shape");
-  if (input_shapes.empty()) {
-    json.null();
-  } else {
-    json.begin_array(JsonLayout::kInline);
-    for (const auto& shape : input_shapes) json.list(shape);
-    json.end_array();
-  }
-  json.key("batch");
-  batch ? json.value(*batch) : json.null();
+  write_shapes(json, *this);
+  number_or_null(json, "batch", batch);
+  number_or_null(json, "seq_len", seq_len);
+  write_image_size(json, *this);
+  write_inputs(json, *this);
+  text_or_null(json, "phase", phase);
+  number_or_null(json, "past_len", past_len);
+  text_or_null(json, "task", task);
+  write_sizes(json, "limits", limits);
   text_or_null(json, "dtype", dtype);
   text_or_null(json, "device", device);
   json.field("tracer", tracer);
   text_or_null(json, "registry", registry);
+  json.field("trust", trust);
+  json.field("download", download);
   json.field("source_lines", source_lines);
   if (!output.empty()) json.field("output", output);
   json.end_object();
@@ -45,9 +85,21 @@ std::string list_request_json(const std::string& registry, const std::string& ou
   JsonWriter json(out);
   json.begin_object(JsonLayout::kInline);
   json.field("command", "list");
-  text_or_null(json, "pattern", "");
   text_or_null(json, "registry", registry);
   if (!output.empty()) json.field("output", output);
+  json.end_object();
+  return out;
+}
+
+std::string many_request_json(const std::vector<std::string>& models, const std::string& registry,
+                              const std::string& folder) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object(JsonLayout::kInline);
+  json.field("command", "capture_many");
+  json.list("models", models);
+  text_or_null(json, "registry", registry);
+  json.field("folder", folder);
   json.end_object();
   return out;
 }

@@ -2,27 +2,47 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace opscope {
 
+// `--input NAME=SHAPE[:DTYPE]`
+struct NamedInput {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::string dtype;  // "": as the model has it
+};
+
 struct CaptureRequest {
+  using Sizes = std::map<std::string, std::int64_t>;
+
   std::string model;
   std::vector<std::vector<std::int64_t>> input_shapes;  // empty: the model's own
-  std::optional<std::int64_t> batch;
+  std::optional<std::int64_t> batch, seq_len, past_len;
+  std::vector<std::int64_t> image_size;  // one side, or height and width
+  std::vector<NamedInput> inputs;
+  std::string phase, task;
+  Sizes limits;               // upper bounds for sizes that only data can tell: nms=100
+  Sizes dims;                 // dynamic dimensions of a .pt2 or ONNX file
   std::string dtype, device;  // "": the model's own
   std::string tracer = "auto";
   std::string registry;
+  bool trust = false, download = false;
   bool source_lines = false;
   bool use_cache = true;
 
   // The protocol's form (see python_child.h); `output` is left out when empty.
-  std::string to_json(const std::string& output) const;
+  std::string to_json(std::string_view command, const std::string& output) const;
 };
 
 // A request for the names of all models.
 std::string list_request_json(const std::string& registry, const std::string& output);
+// A request for captures of many models, each with its own inputs: the i-th goes to FOLDER/i.json.
+std::string many_request_json(const std::vector<std::string>& models, const std::string& registry,
+                              const std::string& folder);
 
 }  // namespace opscope

@@ -1,6 +1,8 @@
 // A list's rows as JSON objects, CSV lines or one of the document's tables.
 #include "report/listing.h"
 
+#include <algorithm>
+
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "report/document.h"
@@ -8,9 +10,17 @@
 namespace opscope {
 namespace {
 
-std::string text_of(const Listing::Item& item) {
-  if (const auto* count = std::get_if<Count>(&item)) return std::to_string(count->value());
-  return std::get<std::string>(item);
+std::string text_of(const Listing::Item& item, bool rounded = false) {
+  if (const auto* count = std::get_if<Count>(&item))
+    return rounded ? format_count(*count) : std::to_string(count->value());
+  const auto* text = std::get_if<std::string>(&item);
+  return text ? *text : "";
+}
+
+void write_item(JsonWriter& json, const Listing::Item& item) {
+  if (const auto* count = std::get_if<Count>(&item)) return json.value(*count);
+  if (const auto* text = std::get_if<std::string>(&item)) return json.value(*text);
+  json.null();
 }
 
 std::string json_text(const Listing& listing) {
@@ -24,7 +34,7 @@ std::string json_text(const Listing& listing) {
     json.begin_object(JsonLayout::kInline);
     for (std::size_t c = 0; c < row.size(); ++c) {
       json.key(listing.keys[c]);
-      std::visit([&](const auto& item) { json.value(item); }, row[c]);
+      write_item(json, row[c]);
     }
     json.end_object();
   }
@@ -58,12 +68,13 @@ std::string title_of(std::string key) {
 Table table_of(const Listing& listing) {
   Table table;
   for (std::size_t c = 0; c < listing.keys.size(); ++c) {
-    const bool number = !listing.rows.empty() && std::holds_alternative<Count>(listing.rows.front()[c]);
+    const bool number = std::ranges::any_of(
+        listing.rows, [c](const auto& row) { return std::holds_alternative<Count>(row[c]); });
     table.columns.push_back({title_of(listing.keys[c]), number ? Align::kRight : Align::kLeft});
   }
   for (const auto& row : listing.rows) {
     auto& cells = table.rows.emplace_back();
-    for (const auto& item : row) cells.push_back({text_of(item)});
+    for (const auto& item : row) cells.push_back({text_of(item, listing.rounded)});
   }
   return table;
 }

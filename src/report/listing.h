@@ -11,10 +11,11 @@
 namespace opscope {
 
 struct Listing {
-  using Item = std::variant<std::string, Count>;
+  using Item = std::variant<std::monostate, std::string, Count>;  // monostate: nobody knows
   std::string name;               // of the JSON array
   std::vector<std::string> keys;  // one per column, "input_bytes"
   std::vector<std::vector<Item>> rows;
+  bool rounded = false;  // in tables for people: 11.69M instead of every digit
 };
 
 std::string to_format(const Listing& listing, Format format, const TextOptions& options);

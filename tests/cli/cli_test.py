@@ -191,8 +191,36 @@ class Python(Program):
         self.assertEqual(
             request,
             {"command": "capture", "model": "resnet18", "input_shape": [[2, 3, 64, 64]], "batch": 2,
-             "dtype": "float16", "device": None, "tracer": "auto", "registry": None, "source_lines": False},
+             "seq_len": None, "image_size": None, "inputs": {}, "phase": None, "past_len": None, "task": None,
+             "limits": {}, "dtype": "float16", "device": None, "tracer": "auto", "registry": None,
+             "trust": False, "download": False, "source_lines": False},
         )
+
+    def test_request_for_a_language_model(self):
+        code, _, err = self.run_program(
+            "profile", "some/llm", "--seq-len", "64", "--phase", "decode", "--past-len", "4096", "--task", "text-generation",
+            "--input", "input_ids=1x1:int64", "--input", "scale=scalar", "--limit", "nms=100", "--image-size", "480x640",
+            "--trust", "--download",
+        )
+        self.assertEqual((code, err), (0, ""))
+        (request,) = self.requests()
+        wanted = {
+            "seq_len": 64, "phase": "decode", "past_len": 4096, "task": "text-generation", "limits": {"nms": 100},
+            "inputs": {"input_ids": {"shape": [1, 1], "dtype": "int64"}, "scale": {"shape": [], "dtype": None}},
+            "image_size": [480, 640], "trust": True, "download": True,
+        }
+        self.assertEqual({key: request[key] for key in wanted}, wanted)
+
+    def test_print_inputs(self):
+        code, out, err = self.run_program("profile", "some/llm", "--print-inputs", "--format", "csv")
+        self.assertEqual((code, out), (0, 'name,shape,dtype,value,why\ninput_ids,1x128,int64,ids 5,"vocabulary, of 30522"\n'))
+        self.assertEqual(err, "opscope: a guess\n")
+        self.assertEqual(self.requests()[0]["command"], "inputs")
+
+    def test_a_file_is_the_same_from_every_folder(self):
+        (self.work / "weights.pt").write_bytes(b"PK")
+        self.run_program("profile", "weights.pt")
+        self.assertEqual(self.requests()[0]["model"], str(self.work / "weights.pt"))
 
     def test_shape_spellings(self):
         for spelling in (["1,3,8,8"], ["1x3x8x8"], ["1", "3", "8", "8"]):
@@ -300,12 +328,46 @@ class Python(Program):
             self.assertEqual((process.returncode, out), (code, ""))
             self.assertEqual(list(self.temp.iterdir()), [])
 
+    HEAD = "name,family,source,params,macs,flops,captured\n"
+
     def test_list(self):
         code, out, _ = self.run_program("list", "resnet", "--format", "csv")
-        self.assertEqual((code, out), (0, "name,source\nresnet18,torchvision\nresnet34,torchvision\n"))
+        row = "{0},resnet,torchvision 1.0,,,,\n"
+        self.assertEqual((code, out), (0, self.HEAD + row.format("resnet18") + row.format("resnet34")))
         self.assertEqual(self.run_program("profile", "--list", "vgg*", "--format", "csv")[1].count("\n"), 2)
         self.assertEqual(len(self.requests()), 1)
         self.assert_failed(self.run_program("list", "resent18"), "did you mean resnet18")
+
+    def test_list_text_has_no_empty_columns(self):
+        out = self.run_program("list", "vgg")[1]
+        self.assertEqual(out.splitlines()[0].split(), ["Name", "Family", "Source"])
+
+    def test_list_by_source(self):
+        self.assertEqual(self.run_program("list", "--source", "torchvision", "--format", "csv")[1].count("\n"), 4)
+        self.assert_failed(self.run_program("list", "--source", "hf"), "no source called 'transformers'", "torchvision")
+
+    def test_list_profiles_what_it_lists(self):
+        code, out, err = self.run_program("list", "resnet", "--profile", "--format", "csv")
+        self.assertEqual((code, err), (0, ""))
+        works = "resnet18,resnet,torchvision 1.0,11689512,1814073344,3637806568,static\n"
+        self.assertEqual(out, self.HEAD + works + "resnet34,resnet,torchvision 1.0,,,,failed: too deep\n")
+        asked = len(self.requests())
+        self.assertEqual(self.run_program("list", "--works", "--format", "csv")[1], self.HEAD + works)
+        self.assertEqual(self.run_program("profile", "resnet18")[0], 0)
+        self.assertEqual(len(self.requests()), asked, "what was profiled is in the cache")
+        table = self.run_program("list", "resnet")[1]
+        self.assertIn("11.7M", table)
+        self.assertIn("failed: too deep", table)
+
+    def test_list_goes_on_after_a_crash(self):
+        code, out, _ = self.run_program("list", "--profile", "--format", "json", FAKE_MODE="crash_on_vgg")
+        rows = {row["name"]: row for row in json.loads(out)["models"]}
+        self.assertEqual(code, 0)
+        self.assertIn("signal 11", rows["vgg11"]["captured"])
+        self.assertEqual((rows["resnet18"]["captured"], rows["vgg11"]["flops"]), ("static", None))
+
+    def test_list_works_needs_a_profile(self):
+        self.assert_failed(self.run_program("list", "--works"), "--profile")
 
     def test_list_only_cached_asks_nobody(self):
         self.assertEqual(self.run_program("list", "--only-cached")[:2], (0, ""))

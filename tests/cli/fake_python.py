@@ -35,10 +35,27 @@ if mode == "error":
     say(error={**error, "candidates": candidates, "traceback": "Traceback: deep inside\n"})
     sys.exit(2)
 if request["command"] == "list":
-    models = [{"name": name, "source": "torchvision"} for name in ("resnet18", "resnet34", "vgg11")]
+    models = [{"name": name, "source": "torchvision 1.0", "family": name.rstrip("0123456789")} for name in ("resnet18", "resnet34", "vgg11")]
     with open(request["output"], "w", encoding="utf-8") as file:
         json.dump({"models": models, "dependencies": []}, file)
     say(done={"cacheable": True})
+    sys.exit(0)
+if request["command"] == "inputs":
+    row = {"name": "input_ids", "shape": [1, 128], "dtype": "int64", "value": "ids 5", "why": "vocabulary, of 30522"}
+    with open(request["output"], "w", encoding="utf-8") as file:
+        json.dump({"inputs": [row], "notes": ["a guess"]}, file)
+    say(done={"cacheable": False})
+    sys.exit(0)
+if request["command"] == "capture_many":
+    for index, name in enumerate(request["models"]):
+        if name == "resnet34":
+            say(finished={"index": index, "error": {"what": "too deep", "where": "", "hint": ""}})
+            continue
+        if name == "vgg11" and mode == "crash_on_vgg":
+            os.kill(os.getpid(), 11)
+        shutil.copyfile(os.environ["FAKE_CAPTURE"], os.path.join(request["folder"], f"{index}.json"))
+        say(finished={"index": index, "cacheable": True})
+    say(done={})
     sys.exit(0)
 with open(os.environ["FAKE_CAPTURE"], encoding="utf-8") as file:
     capture = json.load(file)

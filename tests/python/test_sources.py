@@ -163,10 +163,9 @@ def test_a_registry_that_is_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 
 def test_the_zoo_is_listed() -> None:
-    names = opscope.list_models()
-    assert len(names) >= 120 and names == sorted(names)
-    assert opscope.list_models("resnet18") == ["quantized_resnet18", "resnet18"]
-    assert opscope.list_models("vit_?_16") == ["vit_b_16", "vit_l_16"]
+    assert "resnet18" in opscope.list_models("resnet")
+    assert {"mobilenet_v2", "mobilenet_v3_large", "mobilenet_v3_small"} <= set(opscope.list_models("mobilenet_v*"))
+    assert len(opscope.list_models()) > 1500
 
 
 def test_named_models_are_built_without_data() -> None:

@@ -1,0 +1,91 @@
+"""What a user may ask of a capture beside the model: one record for the Python API and the command line alike."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+#: Whether a language model reads its prompt, or makes one token behind a cache of what it has read.
+PHASES = ("prefill", "decode")
+
+
+@dataclass(frozen=True)
+class InputRequest:
+    """Every part of the inputs that the user said; None is left to the model."""
+
+    input_shape: Any = None  # one shape, or several: the tensors in the order of the call
+    batch: int | None = None
+    seq_len: int | None = None  # tokens, frames of features: what the model reads one after the other
+    image_size: Any = None  # one side, or (height, width)
+    named: Mapping[str, Any] = field(default_factory=dict)  # name -> shape, (shape, dtype) or a value to pass as it is
+    phase: str | None = None  # one of PHASES
+    past_len: int | None = None  # tokens in the cache, for decode
+
+
+@dataclass(frozen=True)
+class SourceRequest:
+    """How a named model is to be found and built."""
+
+    registry: str | None = None
+    task: str | None = None  # the head of a transformers or ultralytics model
+    trust: bool = False  # open pickles, which may run code
+    download: bool = False  # fetch what is not here
+    with_data: bool = False  # build with real weights' memory, for an eager run
+
+
+@dataclass(frozen=True)
+class Options:
+    """The keyword arguments of `profile` and `capture`."""
+
+    name: str | None = None  # what the report calls the model
+    input_shape: Any = None
+    batch: int | None = None
+    seq_len: int | None = None
+    image_size: Any = None
+    named_inputs: Mapping[str, Any] = field(default_factory=dict)  # the command line's --input
+    phase: str | None = None
+    past_len: int | None = None
+    limits: Mapping[str, int] = field(default_factory=dict)  # upper bounds of sizes that only data tells: {"nms": 100}
+    dims: Mapping[str, int] = field(default_factory=dict)  # dynamic dimensions of a .pt2 or ONNX file
+    task: str | None = None
+    trust: bool = False
+    download: bool = False
+    registry: str | None = None
+    dtype: Any = None
+    device: Any = None
+    tracer: str = "auto"
+    source_lines: bool = False  # note each op's line of code
+
+    def inputs(self) -> InputRequest:
+        return InputRequest(
+            self.input_shape, self.batch, self.seq_len, self.image_size, self.named_inputs, self.phase, self.past_len
+        )
+
+    def source(self) -> SourceRequest:
+        return SourceRequest(self.registry, self.task, self.trust, self.download, self.tracer == "eager")
+
+    def given(self) -> list[str]:
+        """Names of the options that are not as they are by default."""
+        return [each.name for each in dataclasses.fields(self) if getattr(self, each.name) != _default(each)]
+
+
+def _default(option: Any) -> Any:
+    return {} if option.default is dataclasses.MISSING else option.default
+
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def takes_options(function: _Function) -> _Function:
+    """Shows Options' fields in the signature of a function that takes them as **options."""
+    signature = inspect.signature(function)
+    own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    options = [
+        inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=_default(each), annotation=each.type)
+        for each in dataclasses.fields(Options)
+    ]
+    function.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
+    return function

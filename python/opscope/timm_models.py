@@ -1,0 +1,76 @@
+"""timm's models: every name of timm.list_models(), at the input size of its own configuration."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import sys
+import warnings
+from collections.abc import Callable
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from opscope import building, torchvision_ops
+from opscope.inputs import InputSpec
+from opscope.options import SourceRequest
+
+if TYPE_CHECKING:
+    from opscope.sources import Source
+
+PREFIX = "timm"
+PACKAGE = "timm"
+INSTALL_HINT = f"{sys.executable} -m pip install timm"
+
+
+@functools.cache
+def installed() -> bool:
+    return importlib.util.find_spec("timm") is not None
+
+
+def version_text() -> str:
+    return building.version_text("timm")
+
+
+def dependencies() -> list[str]:
+    return building.package_file("timm", "version.py")
+
+
+@functools.cache
+def _timm() -> ModuleType:
+    torchvision_ops.prepare()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return importlib.import_module("timm")
+
+
+def listed() -> list[tuple[str, str]]:
+    """(name, family): the family is the file that defines the model, as timm itself sorts them."""
+    registry = importlib.import_module(f"{_timm().__name__}.models._registry")
+    return [(name, registry._model_to_module[name]) for name in _timm().list_models()]
+
+
+def find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> Source | None:
+    from opscope.sources import Source
+
+    status("importing timm")
+    architecture = spec.split(".")[0]  # 'resnet50.a1_in1k' names weights of resnet50
+    if not _timm().is_model(architecture):
+        return None
+    status(f"building {spec}")
+    make = functools.partial(_make, spec)
+    model = building.build(make, with_data=request.with_data)
+    return Source(
+        model,
+        spec,
+        version_text(),
+        default_inputs=InputSpec(shapes=((1, *model.pretrained_cfg["input_size"]),)),
+        owned=True,
+        cacheable=True,
+        dependencies=dependencies(),
+        with_data=lambda: building.build(make, with_data=True),
+    )
+
+
+def _make(spec: str) -> Any:
+    return _timm().create_model(spec, pretrained=False)

@@ -1,0 +1,32 @@
+// The flags of every command that takes a model: which model, how it is built, what it is called with.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/flags.h"
+#include "cli/request.h"
+
+namespace opscope {
+
+struct ModelFlags {
+  std::string positional, model, batch, seq_len, image_size, phase, past_len, task, dtype, device, registry;
+  std::string tracer = "auto";
+  std::vector<std::string> input_shape, input, limit, dim;
+  bool trust = false, download = false, no_cache = false, source_lines = false;
+};
+
+// What every command that takes a model has.
+struct ModelCommandFlags {
+  ModelFlags model;
+  OutputFlags output;
+  TalkFlags talk;
+};
+
+void add_model_flags(CLI::App& app, ModelFlags& flags);
+
+// The capture that the flags ask for; throws Error. `notes` gets what was chosen for the user.
+CaptureRequest request_from(const ModelFlags& flags, std::vector<std::string>* notes = nullptr);
+
+}  // namespace opscope

@@ -1,0 +1,50 @@
+// The models there are, what is known of their costs, and profiling all of them in one Python process.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/count.h"
+#include "cli/cache.h"
+#include "cli/flags.h"
+#include "cli/protocol.h"
+#include "cli/request.h"
+
+namespace opscope {
+
+// What an earlier profile with the model's own inputs said.
+struct KnownCost {
+  Count params, macs, flops;
+  std::string captured;  // "static" or "eager"
+};
+
+struct ModelStatus {
+  ListedModel model;
+  std::optional<KnownCost> cost;
+  std::string failed;  // why it could not be profiled; "" where it could or was not tried
+};
+
+class ModelCatalogue {
+ public:
+  ModelCatalogue(const std::string& registry, bool use_cache, const TalkFlags& talk);
+
+  // Every model's name. With only_cached, none where Python would have to be asked.
+  std::vector<ModelStatus> list(bool only_cached);
+
+  void add_known_costs(std::vector<ModelStatus>& models) const;
+  // Captures those without a cost. An interrupt keeps what is done and is thrown on.
+  void profile(std::vector<ModelStatus>& models) const;
+
+ private:
+  CaptureRequest request_for(const ListedModel& model) const;
+  std::string failure_key(const ListedModel& model) const;
+  void set_cost(ModelStatus& status, std::string_view bytes, bool cacheable) const;
+  void set_failed(ModelStatus& status, const std::string& why) const;
+
+  std::string registry_, python_, stamp_;
+  Cache cache_;
+  TalkFlags talk_;
+};
+
+}  // namespace opscope

@@ -1,0 +1,179 @@
+"""Names of the libraries' models, model files, and what is refused."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+import torch
+
+import opscope
+from opscope import sources, timm_models, yolo_models
+
+
+class Net(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = torch.nn.Conv2d(3, 8, 3)
+        self.fc = torch.nn.Linear(8, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.fc(self.conv(x).mean((2, 3)))
+
+
+def header(spec: str, **options: object) -> str:
+    return str(opscope.profile(spec, **options)).splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("spec", "parameters"),
+    [
+        ("yolov8n", 3_157_200),
+        ("yolo11n", 2_624_080),
+        ("yolov5nu", 2_654_816),
+        ("timm:resnet18", 11_689_512),
+        ("test_vit", None),
+        ("torchvision:squeezenet1_1", 1_235_496),
+    ],
+)
+def test_named_models(spec: str, parameters: int | None) -> None:
+    profile = opscope.profile(spec)
+    assert parameters is None or profile.totals.params == parameters
+    assert profile.totals.flops > 0
+
+
+def test_a_prefix_insists() -> None:
+    assert "torchvision 0." in header("resnet18")
+    assert "timm 1." in header("timm:resnet18")
+
+
+def test_timm_models_have_their_own_size() -> None:
+    assert "1x3x160x160" in header("timm:test_vit")
+    assert "2x3x128x128" in header("timm:test_resnet", batch=2, image_size=128)
+
+
+def test_yolo_reads_640_and_classifiers_224() -> None:
+    assert "1x3x640x640" in header("yolo11n")
+    assert "1x3x224x224" in header("yolo11n-cls")
+
+
+@pytest.mark.parametrize(
+    ("weights", "architecture"),
+    [("yolov5nu", "yolov5n"), ("yolov5n6u", "yolov5n-p6"), ("yolov8n6", "yolov8n-p6"), ("yolov3u", "yolov3"), ("yolo26x-seg", "yolo26x-seg")],
+)
+def test_every_weights_file_has_an_architecture(weights: str, architecture: str) -> None:
+    assert yolo_models._architecture_of(weights) == architecture
+    assert architecture in dict(yolo_models.listed())
+
+
+def test_yolo_tasks() -> None:
+    assert "yolo11n-seg " in header("yolo11n", task="segment")
+    with pytest.raises(opscope.Error, match="no YOLO task called 'segmentt'") as caught:
+        opscope.profile("yolo11n", task="segmentt")
+    assert caught.value.candidates[0] == "segment"
+    with pytest.raises(opscope.Error, match="yolov10n has no pose model") as caught:
+        opscope.profile("yolov10n", task="pose")
+    assert "it has detect" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("spec", "nearest"),
+    [
+        ("resnet81", "resnet18"),
+        ("timm:vit_tiny_patch16_242", "vit_tiny_patch16_224"),
+        ("yolov8nn", "yolov8n"),
+        ("yolo:yolo11nseg", "yolo11n-seg"),
+        ("hf:bert-base-uncasd", "bert-base-uncased"),
+        ("bert-base-uncasd", "bert-base-uncased"),
+        ("torchvision:resnet1818", "resnet18"),
+    ],
+)
+def test_misspelt_names(spec: str, nearest: str) -> None:
+    with pytest.raises(opscope.Error, match="no model called") as caught:
+        opscope.profile(spec)
+    assert nearest in caught.value.candidates
+    assert caught.value.hint.startswith("opscope list")
+
+
+def test_every_library_is_listed() -> None:
+    known = {model.name: model for model in sources.known_models()[0]}
+    assert known["resnet18"].source.startswith("torchvision ") and known["resnet18"].family == "resnet"
+    assert known["timm:resnet18"].source.startswith("timm ")
+    assert known["yolo11n-seg"].family == "YOLO11"
+    assert known["gpt2"].source.startswith("transformers ")
+    assert set(opscope.discover_models("yolov8n*")) >= {"yolov8n", "yolov8n-seg"}
+    assert len(known) > 1500 and "bert-base-uncased" in opscope.discover_transformers("bert")
+
+
+def test_the_list_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    opscope.show_model_list("yolo11n")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["Name", "Family", "Source"] and any(line.startswith("yolo11n-pose ") for line in lines)
+
+
+def test_weights_files_are_not_opened_unasked(tmp_path: Path) -> None:
+    class Bomb:
+        def __reduce__(self) -> tuple[object, ...]:
+            return (Path.touch, (tmp_path / "ran",))
+
+    path = tmp_path / "model.pt"
+    torch.save({"model": Bomb()}, path)
+    with pytest.raises(opscope.Error, match="it is a pickle, which can run any code") as caught:
+        opscope.profile(path)
+    assert "--trust" in caught.value.hint
+    legacy = tmp_path / "legacy.pth"
+    legacy.write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(opscope.Error, match="it is a pickle"):
+        opscope.profile(legacy)
+    known = tmp_path / "yolov8n.pt"
+    known.write_bytes(path.read_bytes())
+    assert "was not opened" in str(opscope.profile(known))
+    assert not (tmp_path / "ran").exists()
+
+
+def test_trusted_pickles(tmp_path: Path) -> None:
+    path = tmp_path / "net.pt"
+    torch.save({"epoch": 3, "model": Net().half()}, path)
+    assert opscope.profile(path, trust=True, input_shape=(1, 3, 8, 8)).totals.params == 242
+    torch.save(Net().state_dict(), path)
+    with pytest.raises(opscope.Error, match="weights of 4 entries, not a model"):
+        opscope.profile(path, trust=True)
+    path.write_bytes(b"\x80\x02 nonsense")
+    with pytest.raises(opscope.Error, match="cannot be loaded"):
+        opscope.profile(path, trust=True)
+
+
+def test_torchscript_archives(tmp_path: Path) -> None:
+    net, path = Net().eval(), tmp_path / "scripted.bin"
+    torch.jit.save(torch.jit.script(net), path)
+    scripted = opscope.profile(path, input_shape=(1, 3, 8, 8))
+    assert scripted.totals.macs == opscope.profile(net, input_shape=(1, 3, 8, 8)).totals.macs
+    assert "TorchScript" in str(scripted).splitlines()[0]
+    path.write_bytes(path.read_bytes()[:300])
+    with pytest.raises(opscope.Error):
+        opscope.profile(path)
+
+
+def test_load_and_trace() -> None:
+    captured, how = opscope.load_and_trace_model("yolo11n-cls")
+    assert how == "static" and captured.profile().totals.params == 2_812_104
+    assert isinstance(opscope.load_yolo_model("yolo11n-cls.pt"), torch.nn.Module)
+    with pytest.raises(opscope.Error, match="no YOLO model called 'yolo11q'"):
+        opscope.load_yolo_model("yolo11q")
+
+
+def test_timm_is_found_without_a_prefix() -> None:
+    assert timm_models.find("no_such_model", sources.SourceRequest(), lambda _: None) is None
+    assert "timm 1." in header("test_resnet")
+
+
+def test_unknown_options_are_refused() -> None:
+    with pytest.raises(TypeError, match="seqlen"):
+        opscope.profile("resnet18", seqlen=3)
+
+
+def test_the_signature_shows_every_option() -> None:
+    import inspect
+
+    assert {"seq_len", "limits", "trust", "phase", "convention"} <= set(inspect.signature(opscope.profile).parameters)
