@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import torch
 
 from opscope import _engine
 from opscope.errors import Error
-from opscope.input_config import AUDIO_CONFIGS, VISION_CONFIGS, towers
+from opscope.input_config import AUDIO_CONFIGS, VISION_CONFIGS, find, towers
 from opscope.input_parts import Part, Sizes
 from opscope.input_signature import Signature
 from opscope.inputs import float_dtype, input_device
@@ -20,9 +21,11 @@ class Asked:
     def __init__(self, model: Any, signature: Signature, sizes: Sizes) -> None:
         self.model, self.config, self.sizes = model, model.config, sizes
         self.names = set(signature.names)
+        self.arguments = {argument.name: argument for argument in signature.arguments}
         self.required = {argument.name for argument in signature.required}
         self.parts: dict[str, Part] = {}
         self.places: list[tuple[int, int]] = []  # (token id, how many) that stand for images and sound in a prompt
+        self.kinds: list[int] = []  # of each of those: 1 an image, 3 sound
         self.notes: list[str] = []
         modalities = getattr(model, "input_modalities", None) or ()
         self.modalities = {modalities} if isinstance(modalities, str) else set(modalities)
@@ -55,13 +58,39 @@ class Asked:
         floats, device = float_dtype(self.model), input_device(self.model)
         return {name: part.make(floats, device) for name, part in self.parts.items()}
 
-    def run(self, method: str, names: set[str]) -> Any:
-        """What a method of the model gives for the parts so far, by shapes alone; None where it cannot be run."""
-        function = getattr(self.model, method, None)
-        if function is None:
-            return None
+    def run(self, method: str) -> Any:
+        """What a method of the model gives for those of the parts that it takes, by shapes alone."""
+        function = getattr(self.model, method)
+        takes = inspect.signature(function).parameters
+        given = {name: value for name, value in self.values().items() if name in takes}
+        return _engine.run_abstract(self.model, (), given, call=function)
+
+    def add_place(self, token: int, method: str, kind: int, known: tuple[str, ...], parts: tuple[str, ...]) -> None:
+        """Where images or sound stand in the prompt: as many tokens as the model's own tower gives features.
+
+        Where that tower cannot be run by shapes alone, the config's number; where it has none, the text goes alone.
+        """
+        count, problem = None, ""
         try:
-            given = {name: value for name, value in self.values().items() if name in names}
-            return _engine.run_abstract(self.model, (), given, call=function)
-        except Error:
-            return None
+            count = feature_rows(self.run(method), self.sizes.batch)
+        except Error as stopped:
+            problem = str(stopped)
+        if count is None:
+            number, _ = find([*self.vision, *self.audio], *known)
+            count = number if isinstance(number, int) else None
+        if count:
+            self.places.append((token, count))
+            self.kinds.append(kind)
+            return
+        for name in parts:
+            self.parts.pop(name, None)
+        self.notes.append(f"{', '.join(parts[:1])} left out, the text goes alone: {method} gave no features ({problem})")
+
+
+def feature_rows(found: Any, batch: int) -> int | None:
+    """How many tokens of a prompt these features replace."""
+    found = getattr(found, "pooler_output", found)
+    tensors = [found] if isinstance(found, torch.Tensor) else list(found) if isinstance(found, (list, tuple)) else []
+    if not tensors or not all(isinstance(tensor, torch.Tensor) for tensor in tensors):
+        return None
+    return sum(tensor.numel() for tensor in tensors) // tensors[0].shape[-1] // batch

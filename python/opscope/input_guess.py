@@ -160,6 +160,16 @@ def _part(argument: Argument, wanted: Wanted, sizes: Sizes) -> Part:
     return part
 
 
+def layer_part(argument: Argument, consumer: Consumer | None, sizes: Sizes, name: str) -> Part:
+    """An argument of a model that otherwise says what it takes: by the layer that it reaches, passed by name."""
+    wanted = _wanted(argument, consumer, [argument])
+    if not wanted:
+        raise _unknown(argument, name, consumer)
+    part = _part(argument, wanted[0], sizes)
+    part.positional = False
+    return part
+
+
 def _of_shape(argument: Argument, shape: tuple[int, ...], wanted: list[Wanted], sizes: Sizes) -> Part:
     if sizes.request.batch is not None and shape:
         shape = (sizes.batch, *shape[1:])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+import inspect
 
 import torch
 
@@ -19,6 +20,8 @@ _GRID_SIDE = 448
 
 
 def add_images(asked: Asked) -> None:
+    if "pixel_values" in asked.parts:
+        return
     for planner in (_grid, _flattened, _nested, _clip, _plain):
         if planner(asked):
             break
@@ -62,9 +65,16 @@ def _plain(asked: Asked) -> bool:
         return False
     height, width, why = chosen_size(asked)
     number = channels(asked)
-    shape = (asked.sizes.batch, number, height, width)
-    asked.add(Part("pixel_values", f"{number} channels; {why}", shape))
+    pair = (2,) if _matches_pairs(asked) else ()
+    shape = (asked.sizes.batch, *pair, number, height, width)
+    asked.add(Part("pixel_values", f"{'two images of ' if pair else ''}{number} channels; {why}", shape))
     return True
+
+
+def _matches_pairs(asked: Asked) -> bool:
+    """Whether transformers lists the model among those that match keypoints of two images."""
+    auto = importlib.import_module("transformers.models.auto.modeling_auto")
+    return asked.config.model_type in getattr(auto, "MODEL_FOR_KEYPOINT_MATCHING_MAPPING_NAMES", {})
 
 
 def _clip(asked: Asked) -> bool:
@@ -72,7 +82,8 @@ def _clip(asked: Asked) -> bool:
     name = "pixel_values_videos" if "pixel_values_videos" in asked.required else "pixel_values"
     only_video = "video" in asked.modalities and "image" not in asked.modalities
     frames, source = find(asked.vision, "num_frames", "frames_per_clip", "video_length", "num_frms")
-    if name not in asked.names or not (only_video or (name == "pixel_values_videos")) or not frames:
+    alone = only_video or name in asked.required or "pixel_values_videos" not in asked.names
+    if name not in asked.names or not alone or not isinstance(frames, int):
         return False
     height, width, why = chosen_size(asked)
     shape = (asked.sizes.batch, int(frames), channels(asked), height, width)
@@ -151,24 +162,29 @@ _PLACE_NAMES = ("image_token_id", "image_token_index", "media_placeholder_token_
 
 
 def _add_places(asked: Asked) -> None:
-    """An image in a prompt stands where its tokens are: as many as the model's own image tower gives features."""
     token, _ = find(list(inner_configs(asked.config)), *_PLACE_NAMES)
+    queries, _ = find([asked.config], "num_query_tokens")
     if not isinstance(token, int) or "pixel_values" not in asked.parts or "input_ids" not in asked.names:
         return
-    count = _features(asked, "get_image_features")
-    if count:
-        asked.places.append((token, count))
+    if isinstance(queries, int):  # BLIP-2: what its query transformer gives, whatever the image
+        asked.places.append((token, queries))
+        asked.kinds.append(1)
+    elif hasattr(asked.model, "get_image_features"):
+        if "image_sizes" in asked.names and "image_sizes" not in asked.parts and _wants_sizes(asked):
+            _add_sizes(asked)
+        pixels = [name for name in asked.parts if name.startswith(("pixel", "image", "spatial"))]
+        asked.add_place(token, "get_image_features", 1, _COUNT_NAMES, ("pixel_values", *pixels))
 
 
-def _features(asked: Asked, method: str) -> int | None:
-    found = asked.run(method, set(asked.parts) - {"pixel_mask", "interpolate_pos_encoding"})
-    found = getattr(found, "pooler_output", found)
-    return feature_rows(asked, found) if found is not None else None
+_COUNT_NAMES = ("image_seq_length", "mm_tokens_per_image", "image_seq_len", "num_image_tokens", "image_token_len")
 
 
-def feature_rows(asked: Asked, features: Any) -> int | None:
-    """How many tokens a prompt needs for these features."""
-    tensors = [features] if isinstance(features, torch.Tensor) else list(features)
-    if not tensors or not all(isinstance(tensor, torch.Tensor) for tensor in tensors):
-        return None
-    return sum(tensor.numel() for tensor in tensors) // tensors[0].shape[-1] // asked.sizes.batch
+def _wants_sizes(asked: Asked) -> bool:
+    """Whether the image tower itself takes the sizes (Pixtral's does, and cuts its patches by them)."""
+    kinds = {type(module) for module in asked.model.modules() if "Vision" in type(module).__name__}
+    return any("image_sizes" in inspect.signature(kind.forward).parameters for kind in kinds)
+
+
+def _add_sizes(asked: Asked) -> None:
+    shape = asked.parts["pixel_values"].shape or ()
+    asked.add(numbers("image_sizes", torch.tensor([list(shape[-2:])] * asked.sizes.batch), "height and width of the image"))

@@ -19,7 +19,7 @@ from opscope.input_guess import guessed_parts
 from opscope.input_library import library_spec, with_reasons
 from opscope.input_overrides import apply_named, with_sizes_of
 from opscope.input_parts import Part, Sizes
-from opscope.input_signature import Signature, signature_of
+from opscope.input_signature import Signature, has_forward, signature_of
 from opscope.input_transformers import is_transformers, transformers_parts
 from opscope.inputs import Inputs, InputSpec, as_shapes, cast_inputs, float_dtype, input_device
 from opscope.options import InputRequest
@@ -66,7 +66,10 @@ class InputPlan:
 
 def plan_inputs(source: Any, request: InputRequest, dtype: torch.dtype | None = None) -> InputPlan:
     """The inputs that a source's model is called with; an error says which argument is unknown and how to give it."""
-    model, signature = source.model, signature_of(source.model)
+    model = source.model
+    if not has_forward(model):
+        raise error(f"{type(model).__name__} has no forward of its own", source.name, f"profile one of its parts: {_children(model)}")
+    signature = signature_of(model)
     floats = float_dtype(model, dtype)
     plan = InputPlan([], floats, input_device(model))
     if is_transformers(model):
@@ -86,6 +89,10 @@ def plan_inputs(source: Any, request: InputRequest, dtype: torch.dtype | None = 
         raise error(f"{source.name} takes no inputs", "phase")
     sizes.reject_unused(_override_hint(plan.parts))
     return plan
+
+
+def _children(model: torch.nn.Module) -> str:
+    return ", ".join(f"{name} ({type(child).__name__})" for name, child in model.named_children())
 
 
 def _override_hint(parts: list[Part]) -> str:

@@ -38,6 +38,10 @@ class Signature:
         return next((argument for argument in self.arguments if argument.name == name), None)
 
 
+def has_forward(model: Any) -> bool:
+    return not isinstance(model, torch.nn.Module) or getattr(model.forward, "__name__", "") != "_forward_unimplemented"
+
+
 def signature_of(model: Any) -> Signature:
     """Of the forward that a call reaches: behind partials, compiled wrappers, and wrappers with only *args."""
     if isinstance(model, functools.partial):

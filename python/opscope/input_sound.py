@@ -7,44 +7,66 @@ import torch
 from opscope.input_config import find, inner_configs, processor_class
 from opscope.input_context import Asked
 from opscope.input_parts import Part, ones
+from opscope.input_reading import consumers
 
 _SECONDS = 1  # of a wave, where the model takes any length
-_FRAMES = 1024  # of features, where nothing says how many
+_FRAMES = 1000  # of features, where nothing says how many
 
 
 def add_sound(asked: Asked) -> None:
     if "input_features" in asked.names:
         _features(asked)
-    elif "input_values" in asked.names and "input_ids" not in asked.required:
+    if "input_values" in asked.names and ("input_ids" not in asked.names or "input_values" in asked.required):
         _waves(asked)
+    _add_places(asked)
 
 
 def _features(asked: Asked) -> None:
-    bins, source = find([*asked.audio, *inner_configs(asked.config)], "num_mel_bins", "input_feat_per_channel", "input_dim", "feature_size")
+    consumer = consumers(asked.model).get("input_features")
+    layer = consumer.layer if consumer is not None else None
+    wide = layer.normalized_shape[-1] if isinstance(layer, torch.nn.LayerNorm) else getattr(layer, "in_features", None)
+    names = ("num_mel_bins", "input_feat_per_channel", "feature_size", "input_feat_size", "input_dim")
+    bins, source = find([*asked.audio[1:], *asked.audio, *inner_configs(asked.config)], *names)
     bins = bins if isinstance(bins, int) else 80
-    convolution = _takes_channels(asked, bins)
-    frames, why = _frames(asked, convolution)
+    channels_first = source == "num_mel_bins" and _takes_channels(asked, bins)
+    if isinstance(wide, int) and not channels_first:
+        bins, source = wide, f"first layer {consumer.path}" if consumer else ""
+    frames, why = _frames(asked, channels_first)
     batch = asked.sizes.batch
-    shape = (batch, bins, frames) if convolution else (batch, frames, bins)
-    asked.add(Part("input_features", f"{bins} bins ({source or 'usual'} in config), {why}", shape))
+    shape = (batch, bins, frames) if channels_first else (batch, frames, bins)
+    if "is_longer" in asked.names:  # CLAP: one channel of a picture of the sound
+        shape = (batch, 1, frames, bins)
+        asked.add(Part("is_longer", "the sound fits", (batch, 1), torch.bool))
+    asked.add(Part("input_features", f"{bins} bins ({source or 'usual'}), {why}", shape))
+    for mask in ("input_features_mask", "feature_attention_mask"):
+        if mask in asked.names:
+            asked.add(ones(mask, (batch, frames), "no padding"))
 
 
 def _takes_channels(asked: Asked, bins: int) -> bool:
     """Whether bins come before frames: the first layer is a convolution over that many channels."""
-    for module in asked.model.modules():
-        if isinstance(module, torch.nn.Conv1d):
-            return module.in_channels == bins
-        if isinstance(module, torch.nn.Linear):
-            return False
-    return False
+    first = next((module for module in asked.model.modules() if isinstance(module, torch.nn.Conv1d)), None)
+    return first is not None and first.in_channels == bins
 
 
-def _frames(asked: Asked, convolution: bool) -> tuple[int, str]:
-    positions, name = find([*asked.audio, *inner_configs(asked.config)], "max_source_positions")
-    if isinstance(positions, int) and convolution:
+def _frames(asked: Asked, channels_first: bool) -> tuple[int, str]:
+    positions, name = find([*asked.audio[1:], *asked.audio], "max_source_positions")
+    if isinstance(positions, int) and channels_first:
         return 2 * positions, f"{2 * positions} frames: twice {name} in config"
-    frames = asked.sizes.tokens(_FRAMES)
+    if "is_longer" in asked.names:
+        return 1001, "1001 frames: 10 s"
+    frames = asked.sizes.tokens(_FRAMES) if "input_ids" not in asked.names else _FRAMES
     return frames, f"{frames} frames"
+
+
+_PLACE_NAMES = ("audio_token_id", "audio_token_index")
+
+
+def _add_places(asked: Asked) -> None:
+    token, _ = find(list(inner_configs(asked.config)), *_PLACE_NAMES)
+    if isinstance(token, int) and "input_features" in asked.parts and "input_ids" in asked.names and hasattr(asked.model, "get_audio_features"):
+        parts = ("input_features", "input_features_mask", "feature_attention_mask")
+        asked.add_place(token, "get_audio_features", 3, ("audio_seq_length", "audio_soft_tokens_per_image"), parts)
 
 
 def _waves(asked: Asked) -> None:
@@ -52,6 +74,11 @@ def _waves(asked: Asked) -> None:
     length, _ = find([asked.config], "max_length")
     if isinstance(bins, int) and "max_length" in asked.config.to_dict():
         asked.add(Part("input_values", f"{length} frames of {bins} bins in config", (asked.sizes.batch, length, bins)))
+        return
+    consumer = consumers(asked.model).get("input_values")
+    if consumer is not None and isinstance(consumer.layer, torch.nn.LayerNorm):  # hidden states, no wave
+        width, steps = consumer.layer.normalized_shape[-1], asked.sizes.tokens()
+        asked.add(Part("input_values", f"first layer {consumer.path} is over {width}", (asked.sizes.batch, steps, width)))
         return
     rate = sampling_rate(asked)
     batch, samples = asked.sizes.batch, rate * _SECONDS

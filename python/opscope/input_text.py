@@ -10,6 +10,8 @@ from opscope.input_config import eos_id, inner_configs, most_tokens, plain_id, t
 from opscope.input_context import Asked
 from opscope.input_parts import ANSWER_TOKENS, PROMPT_TOKENS, Part, ones
 
+_CHARACTERS = 0x110000  # code points
+
 
 def add_text(asked: Asked) -> None:
     """input_ids with their mask, and what the same tokenizer would give beside them."""
@@ -17,14 +19,12 @@ def add_text(asked: Asked) -> None:
         return
     config = text_config(asked.config)
     vocabulary = vocabulary_of(asked, config)
-    if vocabulary is None:
-        return
     places = asked.places
     count = prompt_tokens(asked, config, sum(number for _, number in places))
     ids = prompt(asked, vocabulary, count)
     row = torch.cat([torch.full((number,), token) for token, number in places] + [ids])
     words = f"ids {int(ids[0])}" + "".join(f", {number} of id {token}" for token, number in places)
-    why = f"{'' if not places else 'places of images or sound, then '}{count} tokens; vocabulary of {vocabulary} in config"
+    why = f"{'' if not places else 'places of images or sound, then '}{count} tokens; {_of(vocabulary)}"
     shape = _rows(asked)
     tokens = row.expand(*shape, len(row)).contiguous()
     asked.add(Part("input_ids", why, tuple(tokens.shape), torch.int64, tokens, words, fill=int(ids[0])))
@@ -32,12 +32,17 @@ def add_text(asked: Asked) -> None:
         asked.add(ones("attention_mask", tokens.shape, "a tokenizer gives it: no padding"))
 
 
-def vocabulary_of(asked: Asked, config: Any) -> int | None:
+def vocabulary_of(asked: Asked, config: Any) -> int:
+    """As many ids as there are; a model of characters has no vocabulary, and takes every small one."""
     value = getattr(config, "vocab_size", None)
     if isinstance(value, int):
         return value
     table = asked.embedding()
-    return table.num_embeddings if table is not None else None
+    return table.num_embeddings if table is not None else _CHARACTERS
+
+
+def _of(vocabulary: int) -> str:
+    return f"vocabulary of {vocabulary} in config" if vocabulary != _CHARACTERS else "characters, by their code"
 
 
 def prompt_tokens(asked: Asked, config: Any, taken: int = 0) -> int:
@@ -67,19 +72,19 @@ def add_decoder(asked: Asked) -> None:
         return
     config = text_config(asked.config, decoder=True)
     vocabulary = vocabulary_of(asked, config)
-    if vocabulary is None:
-        return
     most, name = most_tokens(config, decoder=True)
     count = ANSWER_TOKENS if most is None else min(ANSWER_TOKENS, most)
     if "input_ids" not in asked.parts:  # the only tokens of a model that hears or sees
         count = asked.sizes.tokens(ANSWER_TOKENS, most, name)
-    ids = torch.full((asked.sizes.batch, count), plain_id(asked.config, vocabulary))
+    codes = getattr(getattr(asked.config, "decoder_config", None), "num_channels", None)
+    inner = (codes,) if isinstance(codes, int) else ()  # several codes a step of sound
+    ids = torch.full((asked.sizes.batch, count, *inner), plain_id(asked.config, vocabulary))
     start = start_id(asked.config)
     if start is not None:
         ids[:, 0] = start
-    words = f"ids {int(ids[0, -1])}" if start is None else f"start {start}, then ids {int(ids[0, -1])}"
+    words = f"ids {int(ids.flatten()[-1])}" if start is None else f"start {start}, then ids {int(ids.flatten()[-1])}"
     why = f"the decoder's side: {count} tokens; vocabulary of {vocabulary} in config"
-    asked.add(Part("decoder_input_ids", why, tuple(ids.shape), torch.int64, ids, words, fill=int(ids[0, -1])))
+    asked.add(Part("decoder_input_ids", why, tuple(ids.shape), torch.int64, ids, words, fill=int(ids.flatten()[-1])))
 
 
 def _needs_decoder_ids(asked: Asked) -> bool:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from opscope.input_context import Asked
+from opscope.input_guess import layer_part
 from opscope.input_images import add_images
 from opscope.input_parts import Part, Sizes
 from opscope.input_signature import Signature
+from opscope.input_reading import consumers
 from opscope.input_sound import add_sound
+from opscope.input_special import add_after_text, add_before_text
 from opscope.input_text import add_decoder, add_text
 
 
@@ -19,10 +22,17 @@ def is_transformers(model: Any) -> bool:
 def transformers_parts(model: Any, signature: Signature, sizes: Sizes) -> tuple[list[Part], list[str]]:
     """The parts in the order of the call, what the model calls its main input first; and what to note."""
     asked = Asked(model, signature, sizes)
-    add_images(asked)
-    add_sound(asked)
-    add_text(asked)
-    add_decoder(asked)
+    for planner in (add_before_text, add_images, add_sound, add_text, add_decoder, add_after_text, _add_required):
+        planner(asked)
     order = [*asked.main, *signature.names]
     parts = sorted(asked.parts.values(), key=lambda part: order.index(part.name) if part.name in order else len(order))
     return parts, asked.notes
+
+
+def _add_required(asked: Asked) -> None:
+    """What forward cannot do without and no planner knows: by the layer that takes it."""
+    left = [name for name in asked.arguments if name in asked.required and name not in asked.parts]
+    reached = consumers(asked.model) if left else {}
+    for name in left:
+        argument = asked.arguments[name]
+        asked.add(layer_part(argument, reached.get(name), asked.sizes, asked.sizes.name))
