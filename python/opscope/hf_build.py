@@ -1,0 +1,227 @@
+"""Builds transformers models from configs: parameters without data, buffers real, tied weights tied.
+
+Buffers (rotary frequencies, position ids, masks) stay real: they are small, and a capture knows their values.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from opscope import building, hf_heads, torchvision_ops
+from opscope.errors import error, first_line
+from opscope.options import SourceRequest
+
+if TYPE_CHECKING:
+    from opscope.hf_models import Found
+
+#: Tensors with more elements are made on the meta device at once: all experts of a layer may not fit the memory.
+LARGE = 1 << 24
+
+_MAKERS = frozenset((torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn))
+
+
+@dataclass
+class Builder:
+    """A class and its config, to be built once without data and, for an eager run, once with."""
+
+    name: str
+    model_class: Any
+    config: Any
+    own_head: bool = False  # the config says that the head's weight is not the embedding's
+    remote: bool = False  # the class is the model's own code, not transformers'
+    notes: list[str] = field(default_factory=list)
+
+    def build(self, *, with_data: bool = False) -> torch.nn.Module:
+        try:
+            with _quiet():
+                model = self._with_data() if with_data else self._without_data()
+        except Exception as problem:
+            raise error(f"{self.model_class.__name__} does not build: {first_line(problem)}", self.name) from problem
+        if self.own_head:
+            _untie_head(model)
+        return model.eval()
+
+    def _with_data(self) -> Any:
+        with _no_losses():
+            return self.model_class(self.config)
+
+    def _without_data(self) -> Any:
+        with _large_on_meta(), building.parameters_without_data(), _no_init_weights(), _no_losses():
+            model = self.model_class(self.config)
+        model.tie_weights()  # left out with the initialisation
+        return model
+
+
+def _untie_head(model: Any) -> None:
+    """T5's classes tie every head; the weights of v1.1, flan and mT5 have heads of their own, and say so."""
+    head, embedding = model.get_output_embeddings(), model.get_input_embeddings()
+    if head is not None and head.weight is embedding.weight:
+        head.weight = torch.nn.Parameter(head.weight.detach().clone())
+
+
+def builder(found: Found, class_name: str, request: SourceRequest) -> Builder:
+    """The class that the user, the task, the table or the config names, in this order, and its config."""
+    torchvision_ops.prepare()
+    if not found.model_type:
+        raise error("the config has no model_type", found.path or found.name, "is it a transformers config?")
+    remote = _needs_remote_code(found)
+    if remote and not request.trust:
+        raise error(
+            f"{found.name} is built by code of its own ({', '.join(sorted(found.config['auto_map'].values()))})",
+            found.path or "",
+            "transformers has no such model; --trust runs that code",
+        )
+    if remote:
+        return _remote_builder(found, class_name)
+    with _quiet():
+        config = _config(found)
+    name = class_name or _class_name(found, request)
+    model_class = hf_heads.class_named(name, found.model_type)
+    parts = [found.config, found.config.get("text_config") or {}]
+    own_head = any(part.get("tie_word_embeddings") is False for part in parts)
+    return Builder(found.name, model_class, config, own_head, notes=_notes(found))
+
+
+def _class_name(found: Found, request: SourceRequest) -> str:
+    if request.task is not None:
+        return hf_heads.class_for_task(found.model_type, request.task)
+    if found.row is not None:
+        return found.row.class_name
+    name = hf_heads.default_class(found.model_type, found.config.get("architectures") or [])
+    if name is None:
+        raise error(f"which class of {found.model_type}?", found.path or "", f"name one: {found.name}#ClassName")
+    return name
+
+
+def _config(found: Found) -> Any:
+    mapping = _auto_configs()
+    if found.model_type not in mapping:
+        from opscope._load import native
+
+        near = list(native.nearest(found.model_type, list(mapping)))[:3]
+        version = building.version_text("transformers")
+        raise error(f"{version} has no model type '{found.model_type}'", found.path or found.name, "", near)
+    return _without_pretrained_parts(mapping[found.model_type].from_dict(found.config))
+
+
+def _auto_configs() -> Any:
+    return importlib.import_module("transformers.models.auto.configuration_auto").CONFIG_MAPPING
+
+
+def _without_pretrained_parts(config: Any) -> Any:
+    """A backbone from timm would fetch its weights."""
+    for part in [config, *vars(config).values()]:
+        if getattr(part, "use_pretrained_backbone", False):
+            part.use_pretrained_backbone = False
+    return config
+
+
+def _needs_remote_code(found: Found) -> bool:
+    if not found.config.get("auto_map"):
+        return False
+    return found.model_type not in _auto_configs() or (
+        found.row is None and hf_heads.default_class(found.model_type, found.config.get("architectures") or []) is None
+    )
+
+
+def _remote_builder(found: Found, class_name: str) -> Builder:
+    """The user trusts the model's own code: transformers finds and runs it."""
+    import os
+
+    from transformers import AutoConfig
+    from transformers.dynamic_module_utils import get_class_from_dynamic_module
+
+    place = os.path.dirname(found.path) if found.path else found.name
+    config = AutoConfig.from_pretrained(place, trust_remote_code=True)
+    code = found.config["auto_map"]
+    wanted = next((each for each in code.values() if class_name and each.endswith(f".{class_name}")), None)
+    model = wanted or next((code[auto] for auto in ("AutoModelForCausalLM", "AutoModel") if auto in code), None)
+    if model is None:
+        raise error(f"which class of {found.name}?", found.path or "", f"its code names {', '.join(code.values())}")
+    note = f"built by the model's own code: {model}"
+    return Builder(found.name, get_class_from_dynamic_module(model, place), config, remote=True, notes=[note])
+
+
+def _notes(found: Found) -> list[str]:
+    notes = []
+    dtype = found.config.get("dtype") or found.config.get("torch_dtype")
+    if dtype and dtype != "float32":
+        notes.append(f"built in float32; its weights are published in {dtype}: --dtype {dtype}")
+    if quantised := found.config.get("quantization_config"):
+        method = quantised.get("quant_method", "an unnamed method")
+        notes.append(f"its weights are published quantised ({method}); the model is built without that")
+    return notes
+
+
+def input_type(model: Any) -> str:
+    """What goes in, by what forward takes and what the config says: the seeds' 'tokens' and 'detr', and the like."""
+    takes = set(inspect.signature(model.forward).parameters)
+    main = str(getattr(model, "main_input_name", "input_ids"))
+    images = {name for name in takes if name.startswith("pixel_values")}
+    if images and "input_ids" in takes:
+        return "image+tokens"
+    if images and ("pixel_mask" in takes or hf_heads.detects_objects(type(model).__name__)):
+        return "detr"
+    if images:
+        is_video = main == "pixel_values_videos" or getattr(model.config, "num_frames", None) is not None
+        return "video" if is_video else "image"
+    return "audio" if main in ("input_features", "input_values") else "tokens"
+
+
+class _large_on_meta(TorchFunctionMode):
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func in _MAKERS and kwargs.get("device") is None and _elements(args, kwargs) > LARGE:
+            kwargs["device"] = "meta"
+        return func(*args, **kwargs)
+
+
+def _elements(args: Any, kwargs: dict[str, Any]) -> int:
+    shape = kwargs.get("size", args[0] if args and isinstance(args[0], (tuple, list)) else args)
+    count = 1
+    for size in shape:
+        count *= size if isinstance(size, int) else 1
+    return count
+
+
+def _no_init_weights() -> Any:
+    """Filling weights that have no data costs time for nothing; versions that cannot leave it out do it."""
+    initialization = importlib.import_module("transformers.initialization")
+    return getattr(initialization, "no_init_weights", contextlib.nullcontext)()
+
+
+@contextlib.contextmanager
+def _no_losses() -> Iterator[None]:
+    """Mask2Former asks for scipy as it is made, for a loss that inference never computes."""
+    backends = importlib.import_module("transformers.utils.import_utils").BACKENDS_MAPPING
+    asked = backends.get("scipy")
+    if asked is not None:
+        backends["scipy"] = (lambda: True, asked[1])
+    try:
+        yield
+    finally:
+        if asked is not None:
+            backends["scipy"] = asked
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """transformers' own warnings about configs and missing kernels are not about this report."""
+    logging = importlib.import_module("transformers.utils.logging")
+    level = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(level)

@@ -1,0 +1,180 @@
+"""Transformers models, by hub id, folder or config.json: the architecture alone, without weights.
+
+A config comes from a file, from the local hub cache, from the table that ships with opscope, or, when the user
+asks for it, from the hub. Which ids are known is hf_known's, which class is built is hf_heads'.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from opscope import building, hf_known
+from opscope._load import native
+from opscope.errors import Error, error, first_line
+from opscope.options import SourceRequest
+
+if TYPE_CHECKING:
+    from opscope.sources import Source
+
+PREFIX = "hf"
+PACKAGE = "transformers"
+INSTALL_HINT = f"{sys.executable} -m pip install transformers"
+
+listed = hf_known.listed
+
+
+@functools.cache
+def installed() -> bool:
+    return importlib.util.find_spec("transformers") is not None
+
+
+def version_text() -> str:
+    return building.version_text("transformers")
+
+
+def dependencies() -> list[str]:
+    """transformers' version and our table."""
+    return [*building.package_file("transformers", "__init__.py"), hf_known.TABLE]
+
+
+@dataclass
+class Found:
+    """A config, and where it was found."""
+
+    name: str
+    config: dict[str, Any]
+    row: hf_known.Known | None = None
+    path: str | None = None  # of the config's file, where it has one
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def model_type(self) -> str:
+        return str(self.config.get("model_type", ""))
+
+
+def find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> Source | None:
+    from opscope.sources import Source
+
+    place, _, class_name = spec.partition("#")
+    found = _find_config(place, request, status)
+    if found is None:
+        return None
+    status("importing transformers")
+    builder = _builder(found, class_name, request)
+    status(f"building {found.name}")
+    model = builder.build(with_data=request.with_data)
+    files = [*dependencies(), str(sys.modules[type(model).__module__].__file__)]
+    return Source(
+        model,
+        found.name,
+        f"{version_text()}, {type(model).__name__}",
+        owned=True,
+        cacheable=not builder.remote,
+        dependencies=[*files, found.path] if found.path else files,
+        with_data=lambda: builder.build(with_data=True),
+        notes=[*found.notes, *builder.notes],
+    )
+
+
+def _find_config(place: str, request: SourceRequest, status: Callable[[str], None]) -> Found | None:
+    """From a path, the local hub cache, the table, the hub; None where the name is not for transformers."""
+    path = hf_known.config_file(place)
+    if path is not None:
+        return Found(_name_of(path), _read(path), path=path)
+    if os.path.exists(place):
+        return None
+    row = hf_known.table().get(place)
+    path = hf_known.cached_config(place) if row or hf_known.looks_like_hub_id(place) else None
+    if path is not None:
+        return Found(place, _read(path), row, path, [f"config from the local hub cache: {path}"])
+    if row is not None:
+        return Found(place, row.config | ({"dtype": row.dtype} if row.dtype else {}), row)
+    if not hf_known.looks_like_hub_id(place) or place.startswith("timm/"):
+        return None
+    if not request.download:
+        raise _not_here(place)
+    status(f"fetching the config of {place}")
+    path = _download(place)
+    return Found(place, _read(path), path=path)
+
+
+def _name_of(path: str) -> str:
+    """A folder's name for its config.json, else the file's."""
+    folder, file = os.path.split(os.path.abspath(path))
+    return os.path.basename(folder) if file == "config.json" else file.removesuffix(".json")
+
+
+def _read(path: str) -> dict[str, Any]:
+    try:
+        return hf_known.read_config(path)
+    except (OSError, ValueError) as problem:
+        raise error(f"not a transformers config: {first_line(problem)}", path) from problem
+
+
+def _not_here(hub_id: str) -> Exception:
+    names = [name for name, _ in listed()]
+    hint = f"opscope list hf:   {hub_id} itself: --download fetches its config, or give a local folder with config.json"
+    return error(
+        f"{hub_id} is not in the local hub cache, nor among the {len(names)} ids that opscope knows",
+        "",
+        hint,
+        list(native.nearest(hub_id, names))[:3],
+    )
+
+
+def _download(hub_id: str) -> str:
+    hub = importlib.import_module("huggingface_hub")
+    try:
+        return str(hub.hf_hub_download(hub_id, "config.json"))
+    except Exception as problem:
+        raise error(
+            f"the config of {hub_id} could not be fetched: {first_line(problem)}",
+            "",
+            "give a local folder or a config.json; HF_HOME names the cache, HF_TOKEN opens gated models",
+        ) from problem
+
+
+def _builder(found: Found, class_name: str, request: SourceRequest) -> Any:
+    """Imports transformers: what only needs names stays quick without it."""
+    from opscope import hf_build
+
+    try:
+        return hf_build.builder(found, class_name, request)
+    except Error:
+        raise
+    except Exception as problem:
+        raise error(f"{found.name}: {first_line(problem)}", found.path or "", hint_for(found)) from problem
+
+
+def hint_for(found: Found) -> str:
+    return f"read by {version_text()}: another version may know this config"
+
+
+def load_transformer_model(model_name: str) -> tuple[Any, str]:
+    """(model, input type): 'tokens', 'image', 'detr', 'audio', 'video' or 'image+tokens'.
+
+    The architecture only: parameters have shapes and no data. `opscope.profile` takes it as it is.
+    """
+    from opscope import hf_build
+
+    if not installed():
+        raise error("transformers is not installed", "", INSTALL_HINT)
+    source = find(model_name.removeprefix(f"{PREFIX}:"), SourceRequest(), lambda _: None)
+    if source is None:
+        near = list(native.nearest(model_name, [name for name, _ in listed()]))[:3]
+        raise error(f"no transformers model called '{model_name}'", "", "opscope list hf:", near)
+    return source.model, hf_build.input_type(source.model)
+
+
+def discover_transformers(pattern: str | None = None) -> list[str]:
+    """Ids that can be profiled here and now: the table's, and those in the local hub cache."""
+    from opscope.api import matches
+
+    return [name for name, _ in listed() if matches(name, pattern)]
