@@ -1,5 +1,7 @@
 // The header: which model, where from, on what inputs, how it was captured, how much of it is known; and the
 // notes below it.
+#include <span>
+
 #include "base/text.h"
 #include "report/document.h"
 
@@ -14,6 +16,39 @@ std::string input_text(const Graph& graph, ValueId id) {
   const std::string_view label = graph.text(value.name);
   std::string text = label.empty() ? std::string() : std::string(label) + ": ";
   return text + format_shape(graph.shape(value)) + " " + std::string(name(value.dtype));
+}
+
+// "past_key_values" of "past_key_values.layers[0].keys"
+std::string_view root_of(const Graph& graph, ValueId id) {
+  const std::string_view name = graph.text(graph.values[id].name);
+  return name.substr(0, name.find_first_of(".["));
+}
+
+// Tensors of one structure: "past_key_values: 64 tensors, 1.07GB".
+std::string group_text(const Graph& graph, std::span<const ValueId> group) {
+  Count bytes;
+  for (const ValueId id : group) bytes += bytes_of(graph, graph.values[id]);
+  return std::string(root_of(graph, group.front())) + ": " + std::to_string(group.size()) + " tensors, " +
+         format_bytes(bytes);
+}
+
+// One text an input; what is more than two tensors of one structure is told as one.
+std::vector<std::string> input_texts(const Graph& graph) {
+  std::vector<std::string> texts;
+  const std::span<const ValueId> inputs(graph.inputs);
+  for (std::size_t i = 0; i < inputs.size();) {
+    std::size_t end = i + 1;
+    while (end < inputs.size() && !root_of(graph, inputs[i]).empty() &&
+           root_of(graph, inputs[end]) == root_of(graph, inputs[i]))
+      ++end;
+    if (end - i > 2) {
+      texts.push_back(group_text(graph, inputs.subspan(i, end - i)));
+    } else {
+      for (std::size_t each = i; each < end; ++each) texts.push_back(input_text(graph, inputs[each]));
+    }
+    i = end;
+  }
+  return texts;
 }
 
 std::string capture_text(const CaptureInfo& capture) {
@@ -74,10 +109,9 @@ std::vector<Cell> header_cells(const Profile& profile) {
     if (!text.empty()) cells.push_back({std::move(text)});
   };
   add(graph.capture.source);
-  for (std::size_t i = 0; i < graph.inputs.size() && i < kInputsShown; ++i)
-    add(input_text(graph, graph.inputs[i]));
-  if (graph.inputs.size() > kInputsShown)
-    add(std::to_string(graph.inputs.size() - kInputsShown) + " more inputs");
+  const std::vector<std::string> inputs = input_texts(graph);
+  for (std::size_t i = 0; i < inputs.size() && i < kInputsShown; ++i) add(inputs[i]);
+  if (inputs.size() > kInputsShown) add(std::to_string(inputs.size() - kInputsShown) + " more inputs");
   add(capture_text(graph.capture));
   cells.push_back(coverage_cell(profile.coverage));
   return cells;
