@@ -58,9 +58,13 @@ class Asked:
         floats, device = float_dtype(self.model), input_device(self.model)
         return {name: part.make(floats, device) for name, part in self.parts.items()}
 
+    def owner(self, method: str) -> Any:
+        """The model, or the part of it, that has the method."""
+        return next((module for module in self.model.modules() if hasattr(module, method)), None)
+
     def run(self, method: str) -> Any:
         """What a method of the model gives for those of the parts that it takes, by shapes alone."""
-        function = getattr(self.model, method)
+        function = getattr(self.owner(method), method)
         takes = inspect.signature(function).parameters
         given = {name: value for name, value in self.values().items() if name in takes}
         return _engine.run_abstract(self.model, (), given, call=function)
@@ -77,7 +81,7 @@ class Asked:
             problem = str(stopped)
         if count is None:
             number, _ = find([*self.vision, *self.audio], *known)
-            count = number if isinstance(number, int) else None
+            count = number if isinstance(number, int) and number > 0 else None
         if count:
             self.places.append((token, count))
             self.kinds.append(kind)

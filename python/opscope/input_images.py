@@ -10,6 +10,7 @@ import torch
 from opscope.input_config import find, inner_configs, processor_size, size_pair
 from opscope.input_context import Asked
 from opscope.input_parts import Part, numbers, ones
+from opscope.input_reading import consumers
 
 _SIZE_NAMES = ("image_size", "img_size", "input_size", "crop_size")
 _CHANNEL_NAMES = ("num_channels", "in_channels", "in_chans", "num_input_channels", "image_num_channels")
@@ -17,6 +18,8 @@ _CHANNEL_NAMES = ("num_channels", "in_channels", "in_chans", "num_input_channels
 _USUAL_SIDE = 224
 #: A model that takes images of any size as a grid of patches is shown one of about this side.
 _GRID_SIDE = 448
+#: Frames of a clip where the config says nothing.
+_FRAMES = 8
 
 
 def add_images(asked: Asked) -> None:
@@ -36,8 +39,10 @@ def image_size(asked: Asked) -> tuple[tuple[int, int], str]:
     if size is not None:
         return size, f"{name} in config"
     made, why = processor_size(asked.config)
-    backbone = size_pair(getattr(getattr(asked.config, "backbone_config", None), "image_size", None))
-    if backbone is not None and "pixel_mask" not in asked.names:
+    inner = getattr(asked.config, "backbone_config", None)
+    backbone = size_pair(getattr(inner, "image_size", None))
+    has_positions = not hasattr(inner, "depths")  # a plain ViT's are for its size; a pyramid takes any
+    if backbone is not None and (has_positions or "pixel_mask" not in asked.names):
         return backbone, "image_size in the backbone's config"
     if made is not None and not why.startswith("ConvNext"):  # whose 384 is for the few models tuned at it
         return made, why
@@ -79,12 +84,14 @@ def _matches_pairs(asked: Asked) -> bool:
 
 def _clip(asked: Asked) -> bool:
     """Frames before channels, for models of video alone."""
-    name = "pixel_values_videos" if "pixel_values_videos" in asked.required else "pixel_values"
+    name = "pixel_values" if "pixel_values" in asked.names else "pixel_values_videos"
     only_video = "video" in asked.modalities and "image" not in asked.modalities
     frames, source = find(asked.vision, "num_frames", "frames_per_clip", "video_length", "num_frms")
-    alone = only_video or name in asked.required or "pixel_values_videos" not in asked.names
-    if name not in asked.names or not alone or not isinstance(frames, int):
+    alone = only_video or name == "pixel_values_videos" or "pixel_values_videos" not in asked.names
+    if name not in asked.names or not alone or not (isinstance(frames, int) or only_video):
         return False
+    if not isinstance(frames, int):
+        frames, source = _FRAMES, "no number"
     height, width, why = chosen_size(asked)
     shape = (asked.sizes.batch, int(frames), channels(asked), height, width)
     asked.add(Part(name, f"{frames} frames ({source} in config); {why}", shape))
@@ -127,10 +134,14 @@ def _grid(asked: Asked) -> bool:
     times = find(asked.vision[1:] + asked.vision[:1], "temporal_patch_size")[0] or 1
     height, width = asked.sizes.image(_GRID_SIDE, _GRID_SIDE)
     rows, columns = (max(merge, side // (patch * merge) * merge) for side in (height, width))
-    batch, width_of = asked.sizes.batch, channels(asked) * times * patch * patch
+    layer = getattr(consumers(asked.model).get(patches), "layer", None)
+    batch = asked.sizes.batch
+    width_of = getattr(layer, "in_features", None) or channels(asked) * times * patch * patch
     why = f"an image of {rows * patch}x{columns * patch} in patches of {patch} (patch_size in config)"
     asked.add(Part(patches, why, (batch * rows * columns, width_of)))
     asked.add(numbers(grid, torch.tensor([[1, rows, columns]] * batch), "frames, rows and columns of patches"))
+    for name in {"merge_sizes", "image_merge_sizes"} & asked.names:
+        asked.add(numbers(name, torch.full((batch,), merge), "patches that become one"))
     return True
 
 
@@ -169,7 +180,7 @@ def _add_places(asked: Asked) -> None:
     if isinstance(queries, int):  # BLIP-2: what its query transformer gives, whatever the image
         asked.places.append((token, queries))
         asked.kinds.append(1)
-    elif hasattr(asked.model, "get_image_features"):
+    elif asked.owner("get_image_features") is not None:
         if "image_sizes" in asked.names and "image_sizes" not in asked.parts and _wants_sizes(asked):
             _add_sizes(asked)
         pixels = [name for name in asked.parts if name.startswith(("pixel", "image", "spatial"))]

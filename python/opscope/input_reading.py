@@ -153,7 +153,7 @@ class _Reader(ast.NodeVisitor):
             for position, held in [*enumerate(arguments), *((names.index(k), v) for k, v in named.items() if k in names)]:
                 self._note(layer, position, held)
             return frozenset()
-        if layer is not None and callable(layer[0]):
+        if layer is not None and inspect.ismethod(layer[0]) and layer[0].__self__ is self.module:
             return self._method(layer[0], node, arguments)
         own = self._held(node.func.value) if isinstance(node.func, ast.Attribute) else frozenset()
         return own.union(*arguments, *named.values())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import torch
 
 from opscope.input_config import find, inner_configs, processor_class
@@ -14,11 +16,18 @@ _FRAMES = 1000  # of features, where nothing says how many
 
 
 def add_sound(asked: Asked) -> None:
-    if "input_features" in asked.names:
+    if "input_features" in asked.names and not _is_other_way(asked):
         _features(asked)
     if "input_values" in asked.names and ("input_ids" not in asked.names or "input_values" in asked.required):
         _waves(asked)
     _add_places(asked)
+
+
+def _is_other_way(asked: Asked) -> bool:
+    """Whether sound is given instead of text, not beside it: an encoder-decoder without a place for it in the prompt."""
+    place, _ = find(list(inner_configs(asked.config)), *_PLACE_NAMES)
+    both = "input_ids" in asked.names and "input_features" not in asked.required
+    return both and place is None and bool(getattr(asked.config, "is_encoder_decoder", False))
 
 
 def _features(asked: Asked) -> None:
@@ -27,7 +36,8 @@ def _features(asked: Asked) -> None:
     wide = layer.normalized_shape[-1] if isinstance(layer, torch.nn.LayerNorm) else getattr(layer, "in_features", None)
     names = ("num_mel_bins", "input_feat_per_channel", "feature_size", "input_feat_size", "input_dim")
     bins, source = find([*asked.audio[1:], *asked.audio, *inner_configs(asked.config)], *names)
-    bins = bins if isinstance(bins, int) else 80
+    if not isinstance(bins, int):
+        bins, source = _extractor_default(asked, "feature_size", 80), "its feature extractor's"
     channels_first = source == "num_mel_bins" and _takes_channels(asked, bins)
     if isinstance(wide, int) and not channels_first:
         bins, source = wide, f"first layer {consumer.path}" if consumer else ""
@@ -64,7 +74,12 @@ _PLACE_NAMES = ("audio_token_id", "audio_token_index")
 
 def _add_places(asked: Asked) -> None:
     token, _ = find(list(inner_configs(asked.config)), *_PLACE_NAMES)
-    if isinstance(token, int) and "input_features" in asked.parts and "input_ids" in asked.names and hasattr(asked.model, "get_audio_features"):
+    if not isinstance(token, int) or "input_features" not in asked.parts or "input_ids" not in asked.names:
+        return
+    if asked.owner("get_audio_features") is None:  # Qwen2-Audio widens one token itself
+        asked.places.append((token, 1))
+        asked.kinds.append(3)
+    else:
         parts = ("input_features", "input_features_mask", "feature_attention_mask")
         asked.add_place(token, "get_audio_features", 3, ("audio_seq_length", "audio_soft_tokens_per_image"), parts)
 
@@ -100,6 +115,12 @@ def sampling_rate(asked: Asked) -> int:
     rate, _ = find([*asked.audio, *inner_configs(asked.config)], "sampling_rate", "sample_rate")
     if isinstance(rate, int):
         return rate
+    return _extractor_default(asked, "sampling_rate", 16000)
+
+
+def _extractor_default(asked: Asked, name: str, otherwise: int) -> int:
+    """What the feature extractor that transformers pairs with the model is made with."""
     extractor = processor_class(asked.config, "FEATURE_EXTRACTOR_MAPPING_NAMES")
-    code = getattr(getattr(extractor, "__init__", None), "__kwdefaults__", None) or {}
-    return int(code.get("sampling_rate", 16000))
+    parameters = inspect.signature(extractor).parameters if extractor is not None else {}
+    default = parameters[name].default if name in parameters else None
+    return default if isinstance(default, int) else otherwise

@@ -13,7 +13,8 @@ import torch
 from opscope.input_config import find, inner_configs, plain_id
 from opscope.input_context import Asked
 from opscope.input_images import channels, chosen_size
-from opscope.input_parts import Part, numbers, ones
+from opscope.input_parts import ANSWER_TOKENS, Part, numbers, ones
+from opscope.input_reading import consumers
 
 
 def add_before_text(asked: Asked) -> None:
@@ -167,6 +168,54 @@ def _image_positions(asked: Asked) -> None:
         asked.add(Part("image_embeds_position_mask", f"the first {count} tokens are the image's", shape, torch.int64, mask, "ones, then zeros"))
 
 
+def _languages(asked: Asked) -> None:
+    if getattr(asked.config, "languages", None) and getattr(asked.config, "default_language", None) is None:
+        asked.add(Part("lang_ids", "the first of languages in config", (asked.sizes.batch,), torch.int64))
+
+
+def _queries(asked: Asked) -> None:
+    """BLIP-2's query transformer: its queries, and the image features that they look at."""
+    width, inner = _config(asked, "encoder_hidden_size", default=1408), _config(asked, "hidden_size", default=768)
+    asked.add(Part("query_embeds", "32 queries; hidden_size in config", (asked.sizes.batch, 32, inner)))
+    if "encoder_hidden_states" in asked.names:
+        asked.add(Part("encoder_hidden_states", "257 image features; encoder_hidden_size in config", (asked.sizes.batch, 257, width)))
+
+
+def _spoken(asked: Asked) -> None:
+    """SpeechT5's decoder side: frames of the sound so far, and whose voice it is."""
+    consumer = consumers(asked.model).get("decoder_input_values")
+    layer = consumer.layer if consumer is not None else None
+    width = layer.normalized_shape[-1] if isinstance(layer, torch.nn.LayerNorm) else _config(asked, "num_mel_bins", default=80)
+    asked.add(Part("decoder_input_values", "the decoder's side: 32 frames", (asked.sizes.batch, ANSWER_TOKENS, width)))
+    if "ForTextToSpeech" in type(asked.model).__name__:
+        asked.add(Part("speaker_embeddings", "speaker_embedding_dim in config", (asked.sizes.batch, _config(asked, "speaker_embedding_dim", default=512))))
+
+
+def _any_inputs(asked: Asked) -> None:
+    """Perceiver: whatever its preprocessor takes."""
+    kind = type(getattr(getattr(asked.model, "perceiver", asked.model), "input_preprocessor", None)).__name__
+    batch = asked.sizes.batch
+    if kind == "PerceiverTextPreprocessor":
+        asked.add(_ids(asked, "inputs", (batch, asked.sizes.tokens(2048, _config(asked, "max_position_embeddings", default=2048))), _config(asked, "vocab_size"), "vocab_size in config"))
+    elif kind == "PerceiverImagePreprocessor":
+        flow = "OpticalFlow" in type(asked.model).__name__
+        height, width = asked.sizes.image(*(asked.config.train_size if flow else (224, 224)))
+        asked.add(Part("inputs", "two frames of 27 values a place" if flow else "an image", (batch, *((2, 27) if flow else (3,)), height, width)))
+    elif kind == "NoneType":
+        asked.add(Part("inputs", "d_model in config", (batch, asked.sizes.tokens(2048), _config(asked, "d_model", default=768))))
+
+
+def _placed_patches(asked: Asked) -> None:
+    """Gemma 4: rows of patches with the place of each."""
+    name = "pixel_position_ids" if "pixel_position_ids" in asked.names else "image_position_ids"
+    patch, side, batch = _config(asked, "patch_size", default=16), 48, asked.sizes.batch
+    if "vision_config" in vars(asked.config) and asked.config.vision_config is None:
+        return
+    places = torch.stack(torch.meshgrid(torch.arange(side), torch.arange(side), indexing="xy"), -1).reshape(1, -1, 2)
+    asked.add(Part("pixel_values", f"{side}x{side} patches of {patch}", (batch, side * side, channels(asked) * patch * patch)))
+    asked.add(numbers(name, places.repeat(batch, 1, 1), "column and row of each patch", "0 0, 1 0, ..."))
+
+
 # --- series --------------------------------------------------------------------------------------------------
 
 
@@ -230,10 +279,16 @@ _BEFORE_TEXT: dict[str, Callable[[Asked], None]] = {
     "visual_feats": _regions,
     "visual_embeds": _visual_embeddings,
     "past_values": _series,
+    "query_embeds": _queries,
+    "inputs": _any_inputs,
+    "pixel_position_ids": _placed_patches,
+    "image_position_ids": _placed_patches,
     "states": _decisions,
 }
 _AFTER_TEXT: dict[str, Callable[[Asked], None]] = {
     "bbox": _boxes,
+    "lang_ids": _languages,
+    "decoder_input_values": _spoken,
     "qformer_input_ids": _questions,
     "image_attention_mask": _image_attention,
     "mm_token_type_ids": _kinds_of_tokens,
