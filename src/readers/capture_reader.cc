@@ -25,7 +25,8 @@ constexpr Keys<10> kValue{
     {"id", "kind", "dtype", "shape", "strides", "offset", "storage", "name", "device", "trainable"},
     0b0000001111};
 constexpr Keys<3> kOwned{{"module", "value", "name"}, kAll};
-constexpr Keys<7> kOp{{"id", "op", "overload", "scope", "arguments", "outputs", "source"}, 0b0111011};
+constexpr Keys<8> kOp{{"id", "op", "overload", "scope", "arguments", "outputs", "source", "bounded"},
+                      0b00111011};
 constexpr Keys<4> kDeclared{{"op", "macs", "flops", "bytes"}, 0b0001};
 constexpr Keys<4> kDiagnostic{{"kind", "op", "module", "message"}, kAll};
 
@@ -314,8 +315,11 @@ class CaptureReader {
         case 5:
           op.outputs = parts_.references(it);
           break;
-        default:
+        case 6:
           op.source = parts_.string(it);
+          break;
+        default:
+          op.bounded = json::boolean(place_, it);
       }
     });
     op.target = graph_.add_target(target, overload);

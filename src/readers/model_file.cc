@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "readers/capture_reader.h"
 #include "readers/mapped_file.h"
+#include "readers/onnx_model.h"
+#include "readers/onnx_reader.h"
 #include "readers/pt2_reader.h"
 #include "readers/zip_archive.h"
 
@@ -44,6 +46,7 @@ FileKind classify_bytes(std::string_view bytes) {
   if (looks_like_zip(bytes)) return classify_zip(bytes);
   if (looks_like_capture(bytes.substr(0, 256))) return FileKind::kCapture;
   if (looks_like_pickle(bytes)) return FileKind::kPickle;
+  if (looks_like_onnx(bytes)) return FileKind::kOnnx;
   return FileKind::kOther;
 }
 
@@ -62,6 +65,8 @@ Graph read_model_bytes(std::string_view bytes, const std::string& where, const D
   switch (classify_bytes(bytes)) {
     case FileKind::kPt2:
       return read_pt2(ZipArchive(bytes, where), where, model, dims);
+    case FileKind::kOnnx:
+      return read_onnx(bytes, where, model, dims);
     default:
       throw Error("neither an exported program nor an ONNX model", where);
   }

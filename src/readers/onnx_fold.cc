@@ -1,0 +1,383 @@
+// The arithmetic on shapes that exporters leave in the graph: Shape -> Gather -> Concat -> Reshape and the like, on
+// tensors of few numbers. What is folded costs nothing worth counting and becomes no op.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "readers/onnx_call.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::size_t kMostIntegers = 4096, kMostReals = 8;
+
+using MaybeInfo = std::optional<OnnxInfo>;
+
+MaybeInfo make(Shape shape, DType dtype, Numbers numbers) {
+  if (numbers.size() > kMostIntegers || numel(shape) != Count{numbers.size()}) return std::nullopt;
+  return OnnxInfo{.shape = std::move(shape), .dtype = dtype, .numbers = std::move(numbers)};
+}
+MaybeInfo integers(std::vector<std::int64_t> items, Shape shape, DType dtype = DType::kInt64) {
+  return make(std::move(shape), dtype, {.integers = std::move(items)});
+}
+
+MaybeInfo shape_of(const OnnxCall& call) {
+  const auto* info = call.info(0);
+  if (info == nullptr || !info->shape) return std::nullopt;
+  const auto rank = static_cast<std::int64_t>(info->shape->size());
+  const auto bound = [&](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank); };
+  const auto first = bound(call.integer("start", 0)), last = bound(call.integer("end", rank));
+  std::vector<std::int64_t> items;
+  for (auto i = first; i < last; ++i) items.push_back((*info->shape)[static_cast<std::size_t>(i)]);
+  const auto count = static_cast<std::int64_t>(items.size());
+  return integers(std::move(items), {count});
+}
+
+MaybeInfo size_of(const OnnxCall& call) {
+  const auto* info = call.info(0);
+  if (info == nullptr || !info->shape) return std::nullopt;
+  return integers({clamp_size(static_cast<__int128>(numel(*info->shape).value()))}, {});
+}
+
+// The same numbers in another shape.
+MaybeInfo reshaped(const OnnxCall& call, Shape shape) { return make(std::move(shape), call.dtype(0), *call.numbers(0)); }
+
+MaybeInfo identity(const OnnxCall& call) { return reshaped(call, call.shape(0)); }
+MaybeInfo squeeze(const OnnxCall& call) {
+  const auto axes = call.integers("axes", 1);
+  Shape shape;
+  for (std::size_t i = 0; i < call.shape(0).size(); ++i) {
+    const bool named = axes && std::ranges::any_of(*axes, [&](std::int64_t axis) {
+                         return axis_of(axis, call.shape(0).size()) == i;
+                       });
+    if (axes ? !named : call.shape(0)[i] != 1) shape.push_back(call.shape(0)[i]);
+  }
+  return reshaped(call, shape);
+}
+MaybeInfo unsqueeze(const OnnxCall& call) {
+  const auto axes = call.integers("axes", 1);
+  if (!axes || axes->size() > 8) return std::nullopt;
+  Shape shape = call.shape(0);
+  const auto rank = shape.size() + axes->size();
+  std::vector<bool> is_new(rank);
+  for (const auto axis : *axes) {
+    const auto at = axis_of(axis, rank);
+    if (!at || is_new[*at]) return std::nullopt;
+    is_new[*at] = true;
+  }
+  Shape out;
+  for (std::size_t i = 0, from = 0; i < rank; ++i) out.push_back(is_new[i] ? 1 : shape[from++]);
+  return reshaped(call, out);
+}
+MaybeInfo reshape(const OnnxCall& call) {
+  const auto* target = call.numbers(1);
+  if (target == nullptr || target->is_real || target->size() > 8) return std::nullopt;
+  const auto count = static_cast<std::int64_t>(call.numbers(0)->size());
+  if (target->integers.empty()) return reshaped(call, {});
+  return target->size() == 1 ? reshaped(call, {count}) : std::nullopt;
+}
+
+Numbers cast(const Numbers& from, bool to_real) {
+  Numbers out{.is_real = to_real};
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (to_real)
+      out.reals.push_back(from.real(i));
+    else
+      out.integers.push_back(from.integer(i));
+  }
+  return out;
+}
+MaybeInfo cast_to(const OnnxCall& call) {
+  const auto to = onnx_dtype(call.integer("to", 0));
+  if (to == DType::kUndefined || info(to).is_complex) return std::nullopt;
+  auto numbers = cast(*call.numbers(0), info(to).is_float);
+  if (to == DType::kBool)
+    for (auto& item : numbers.integers) item = item != 0;
+  return make(call.shape(0), to, std::move(numbers));
+}
+
+void append(Numbers& into, const Numbers& from, std::size_t i) {
+  into.is_real = from.is_real;
+  if (from.is_real)
+    into.reals.push_back(from.reals[i]);
+  else
+    into.integers.push_back(from.integers[i]);
+}
+
+MaybeInfo gather(const OnnxCall& call) {
+  const auto* from = call.numbers(0);
+  const auto* at = call.numbers(1);
+  if (call.shape(0).size() != 1 || at->is_real || call.integer("axis", 0) > 0) return std::nullopt;
+  Numbers out{.is_real = from->is_real};
+  for (const auto index : at->integers) {
+    const auto place = axis_of(index, from->size());
+    if (!place) return std::nullopt;
+    append(out, *from, *place);
+  }
+  return make(call.shape(1), call.dtype(0), std::move(out));
+}
+
+MaybeInfo concat(const OnnxCall& call) {
+  Numbers out{.is_real = call.numbers(0)->is_real};
+  for (std::size_t i = 0; i < call.input_count(); ++i) {
+    const auto* part = call.numbers(i);
+    if (part == nullptr || part->is_real != out.is_real || call.shape(i).size() != 1) return std::nullopt;
+    for (std::size_t k = 0; k < part->size() && out.size() <= kMostIntegers; ++k) append(out, *part, k);
+  }
+  const auto count = static_cast<std::int64_t>(out.size());
+  return make({count}, call.dtype(0), std::move(out));
+}
+
+MaybeInfo slice(const OnnxCall& call) {
+  const auto starts = call.integers("starts", 1), ends = call.integers("ends", 2);
+  if (!starts || !ends || starts->size() != 1 || ends->size() != 1 || call.shape(0).size() != 1)
+    return std::nullopt;
+  const auto* steps = call.has(4) ? call.numbers(4) : nullptr;
+  const auto step = steps != nullptr && steps->size() == 1 ? steps->integer(0) : 1;
+  const auto count = static_cast<std::int64_t>(call.numbers(0)->size());
+  if (step == 0 || (step != 1 && step != -1)) return std::nullopt;
+  const auto bound = [&](std::int64_t at, std::int64_t low, std::int64_t high) {
+    return std::clamp<std::int64_t>(at < 0 ? std::max<std::int64_t>(at, -count - 1) + count : at, low, high);
+  };
+  Numbers out{.is_real = call.numbers(0)->is_real};
+  if (step > 0)
+    for (auto i = bound((*starts)[0], 0, count); i < bound((*ends)[0], 0, count); ++i)
+      append(out, *call.numbers(0), static_cast<std::size_t>(i));
+  else
+    for (auto i = bound((*starts)[0], 0, count - 1); i > bound((*ends)[0], -1, count - 1); --i)
+      append(out, *call.numbers(0), static_cast<std::size_t>(i));
+  const auto made = static_cast<std::int64_t>(out.size());
+  return make({made}, call.dtype(0), std::move(out));
+}
+
+std::int64_t wrapping(__int128 value) { return static_cast<std::int64_t>(value); }
+
+// Elementwise, with the broadcasting that shape arithmetic needs: equal sizes, or one number on one side.
+template <class OnIntegers, class OnReals>
+MaybeInfo binary(const OnnxCall& call, OnIntegers on_integers, OnReals on_reals, bool to_bool = false) {
+  if (call.input_count() != 2) return std::nullopt;
+  const auto &a = *call.numbers(0), &b = *call.numbers(1);
+  const auto shape = broadcast(call.shape(0), call.shape(1));
+  if (!shape || a.is_real != b.is_real) return std::nullopt;
+  const auto count = std::max(a.size(), b.size());
+  if ((a.size() != count && a.size() != 1) || (b.size() != count && b.size() != 1)) return std::nullopt;
+  if (a.size() == 0 || b.size() == 0 || numel(*shape) != Count{count}) return std::nullopt;
+  Numbers out{.is_real = a.is_real && !to_bool};
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto x = a.size() == 1 ? 0 : i, y = b.size() == 1 ? 0 : i;
+    if (!a.is_real)
+      out.integers.push_back(on_integers(a.integers[x], b.integers[y]));
+    else if (to_bool)
+      out.integers.push_back(on_reals(a.reals[x], b.reals[y]) != 0);
+    else
+      out.reals.push_back(static_cast<double>(on_reals(a.reals[x], b.reals[y])));
+  }
+  return make(*shape, to_bool ? DType::kBool : call.dtype(0), std::move(out));
+}
+
+using I = std::int64_t;
+MaybeInfo add(const OnnxCall& call) {
+  return binary(call, [](I a, I b) { return wrapping(__int128{a} + b); }, [](double a, double b) { return a + b; });
+}
+MaybeInfo subtract(const OnnxCall& call) {
+  return binary(call, [](I a, I b) { return wrapping(__int128{a} - b); }, [](double a, double b) { return a - b; });
+}
+MaybeInfo multiply(const OnnxCall& call) {
+  return binary(call, [](I a, I b) { return wrapping(__int128{a} * b); }, [](double a, double b) { return a * b; });
+}
+MaybeInfo divide(const OnnxCall& call) {
+  return binary(
+      call, [](I a, I b) { return b == 0 ? I{0} : wrapping(__int128{a} / b); },
+      [](double a, double b) { return b == 0 ? 0.0 : a / b; });
+}
+MaybeInfo modulo(const OnnxCall& call) {
+  return binary(
+      call, [](I a, I b) { return b == 0 ? I{0} : wrapping((__int128{a} % b + b) % b); },
+      [](double a, double b) { return b == 0 ? 0.0 : std::fmod(a, b); });
+}
+MaybeInfo smaller(const OnnxCall& call) {
+  return binary(call, [](I a, I b) { return std::min(a, b); }, [](double a, double b) { return std::min(a, b); });
+}
+MaybeInfo larger(const OnnxCall& call) {
+  return binary(call, [](I a, I b) { return std::max(a, b); }, [](double a, double b) { return std::max(a, b); });
+}
+MaybeInfo equal(const OnnxCall& call) {
+  return binary(call, [](I a, I b) { return I{a == b}; }, [](double a, double b) { return a == b; }, true);
+}
+MaybeInfo less(const OnnxCall& call) {
+  return binary(call, [](I a, I b) { return I{a < b}; }, [](double a, double b) { return a < b; }, true);
+}
+MaybeInfo greater(const OnnxCall& call) {
+  return binary(call, [](I a, I b) { return I{a > b}; }, [](double a, double b) { return a > b; }, true);
+}
+MaybeInfo both(const OnnxCall& call) {
+  return binary(call, [](I a, I b) { return I{a != 0 && b != 0}; }, [](double, double) { return 0.0; }, true);
+}
+MaybeInfo either(const OnnxCall& call) {
+  return binary(call, [](I a, I b) { return I{a != 0 || b != 0}; }, [](double, double) { return 0.0; }, true);
+}
+
+template <class OnIntegers, class OnReals>
+MaybeInfo unary(const OnnxCall& call, OnIntegers on_integers, OnReals on_reals) {
+  Numbers out = *call.numbers(0);
+  for (auto& item : out.integers) item = on_integers(item);
+  for (auto& item : out.reals) item = on_reals(item);
+  return make(call.shape(0), call.dtype(0), std::move(out));
+}
+MaybeInfo negate(const OnnxCall& call) {
+  return unary(call, [](I a) { return wrapping(-__int128{a}); }, [](double a) { return -a; });
+}
+MaybeInfo absolute(const OnnxCall& call) {
+  return unary(call, [](I a) { return a < 0 ? wrapping(-__int128{a}) : a; }, [](double a) { return std::abs(a); });
+}
+MaybeInfo floor_of(const OnnxCall& call) {
+  return unary(call, [](I a) { return a; }, [](double a) { return std::floor(a); });
+}
+MaybeInfo ceil_of(const OnnxCall& call) {
+  return unary(call, [](I a) { return a; }, [](double a) { return std::ceil(a); });
+}
+MaybeInfo root(const OnnxCall& call) {
+  return unary(call, [](I a) { return a; }, [](double a) { return std::sqrt(a); });
+}
+MaybeInfo inverted(const OnnxCall& call) {
+  return unary(call, [](I a) { return I{a == 0}; }, [](double a) { return a; });
+}
+
+MaybeInfo where(const OnnxCall& call) {
+  const auto &test = *call.numbers(0), &a = *call.numbers(1), &b = *call.numbers(2);
+  const auto count = std::max({test.size(), a.size(), b.size()});
+  const auto fits = [&](const Numbers& n) { return n.size() == count || n.size() == 1; };
+  if (!fits(test) || !fits(a) || !fits(b) || test.is_real || a.is_real != b.is_real) return std::nullopt;
+  const auto pair = broadcast(call.shape(1), call.shape(2));
+  const auto shape = pair ? broadcast(*pair, call.shape(0)) : std::nullopt;
+  if (!shape) return std::nullopt;
+  Numbers out{.is_real = a.is_real};
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& from = test.integers[test.size() == 1 ? 0 : i] != 0 ? a : b;
+    append(out, from, from.size() == 1 ? 0 : i);
+  }
+  return make(*shape, call.dtype(1), std::move(out));
+}
+
+MaybeInfo range(const OnnxCall& call) {
+  const auto &from = *call.numbers(0), &to = *call.numbers(1), &step = *call.numbers(2);
+  if (from.is_real || from.size() != 1 || to.size() != 1 || step.size() != 1) return std::nullopt;
+  const __int128 by = step.integer(0), first = from.integer(0), last = to.integer(0);
+  if (by == 0) return std::nullopt;
+  const __int128 count = by > 0 ? (last - first + by - 1) / by : (first - last - by - 1) / -by;
+  if (count > 64) return std::nullopt;  // longer ones are data
+  std::vector<std::int64_t> items;
+  for (__int128 i = 0; i < count; ++i) items.push_back(wrapping(first + i * by));
+  const auto made = static_cast<std::int64_t>(items.size());
+  return integers(std::move(items), {made}, call.dtype(0));
+}
+
+MaybeInfo constant_of_shape(const OnnxCall& call) {
+  const auto* shape = call.numbers(0);
+  if (shape->is_real || numel(shape->integers) > Count{64} || shape->size() > 8) return std::nullopt;
+  for (const auto size : shape->integers)
+    if (size < 0) return std::nullopt;
+  const auto count = numel(shape->integers).value();
+  const auto* value = call.attribute("value");
+  if (value == nullptr || value->tensor.empty())
+    return make(shape->integers, DType::kFloat32, {.reals = std::vector<double>(count), .is_real = true});
+  const auto tensor = parse_onnx_tensor(value->tensor, call.state().where);
+  const auto filled = onnx_numbers(tensor, 1);
+  if (!filled || filled->integers.size() + filled->reals.size() != 1) return std::nullopt;
+  Numbers out{.is_real = filled->is_real};
+  if (out.is_real)
+    out.reals.assign(count, filled->reals[0]);
+  else
+    out.integers.assign(count, filled->integers[0]);
+  return make(shape->integers, tensor.dtype, std::move(out));
+}
+
+template <class Fold>
+MaybeInfo reduce(const OnnxCall& call, std::int64_t start, Fold fold) {
+  const auto& from = *call.numbers(0);
+  if (from.is_real || from.size() == 0 || call.shape(0).size() > 1) return std::nullopt;
+  auto total = start;
+  for (const auto item : from.integers) total = fold(total, item);
+  const bool keeps = call.integer("keepdims", 1) != 0 && call.shape(0).size() == 1;
+  return integers({total}, keeps ? Shape{1} : Shape{}, call.dtype(0));
+}
+MaybeInfo product(const OnnxCall& call) {
+  return reduce(call, 1, [](I a, I b) { return wrapping(__int128{a} * b); });
+}
+MaybeInfo sum(const OnnxCall& call) {
+  return reduce(call, 0, [](I a, I b) { return wrapping(__int128{a} + b); });
+}
+MaybeInfo highest(const OnnxCall& call) {
+  return reduce(call, INT64_MIN, [](I a, I b) { return std::max(a, b); });
+}
+MaybeInfo lowest(const OnnxCall& call) {
+  return reduce(call, INT64_MAX, [](I a, I b) { return std::min(a, b); });
+}
+
+struct Row {
+  std::string_view type;
+  MaybeInfo (*fold)(const OnnxCall&);
+};
+constexpr auto kRows = std::to_array<Row>({
+    {"Abs", absolute},
+    {"Add", add},
+    {"And", both},
+    {"Cast", cast_to},
+    {"Ceil", ceil_of},
+    {"Concat", concat},
+    {"ConstantOfShape", constant_of_shape},
+    {"Div", divide},
+    {"Equal", equal},
+    {"Floor", floor_of},
+    {"Gather", gather},
+    {"Greater", greater},
+    {"Identity", identity},
+    {"Less", less},
+    {"Max", larger},
+    {"Min", smaller},
+    {"Mod", modulo},
+    {"Mul", multiply},
+    {"Neg", negate},
+    {"Not", inverted},
+    {"Or", either},
+    {"Range", range},
+    {"ReduceMax", highest},
+    {"ReduceMin", lowest},
+    {"ReduceProd", product},
+    {"ReduceSum", sum},
+    {"Reshape", reshape},
+    {"Slice", slice},
+    {"Sqrt", root},
+    {"Squeeze", squeeze},
+    {"Sub", subtract},
+    {"Unsqueeze", unsqueeze},
+    {"Where", where},
+});
+static_assert(std::ranges::is_sorted(kRows, {}, &Row::type));
+
+bool is_small(const OnnxInfo* info) {
+  if (info == nullptr) return true;
+  return info->numbers && info->shape && info->numbers->size() <= (info->numbers->is_real ? kMostReals : kMostIntegers);
+}
+
+}  // namespace
+
+std::optional<OnnxInfo> fold_onnx(const OnnxCall& call) {
+  const auto& node = call.node();
+  if (!node.domain.empty() || node.outputs.size() != 1) return std::nullopt;
+  if (node.op_type == "Shape") return shape_of(call);
+  if (node.op_type == "Size") return size_of(call);
+  const auto found = std::ranges::lower_bound(kRows, node.op_type, {}, &Row::type);
+  if (found == kRows.end() || found->type != node.op_type || call.input_count() == 0) return std::nullopt;
+  for (std::size_t i = 0; i < call.input_count(); ++i)
+    if (!is_small(call.info(i)) || (i < 3 && node.op_type == "Where" && !call.has(i))) return std::nullopt;
+  if (!call.has(0) || (call.input_count() > 1 && !call.has(1))) return std::nullopt;
+  // A rule of three takes three.
+  if ((node.op_type == "Where" || node.op_type == "Range") && call.input_count() != 3) return std::nullopt;
+  if ((node.op_type == "Range" && !call.has(2)) || (node.op_type == "Gather" && call.input_count() < 2) ||
+      (node.op_type == "Reshape" && call.input_count() < 2))
+    return std::nullopt;
+  return found->fold(call);
+}
+
+}  // namespace opscope

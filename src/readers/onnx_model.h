@@ -1,0 +1,99 @@
+// An ONNX file's model as plain data, by the field numbers of onnx.proto. Views into the file: nothing that is
+// large is copied. Newer IR versions and opsets read the same; what is not known here is passed over.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/dtype.h"
+
+namespace opscope {
+
+// By TensorProto.DataType; kUndefined for strings and what is not known.
+DType onnx_dtype(std::int64_t data_type);
+
+struct OnnxTensor {
+  std::string_view name = {};
+  std::vector<std::int64_t> dims = {};
+  DType dtype = DType::kUndefined;
+  std::string_view bytes = {};  // the whole message, for those who want its numbers
+  bool external = false;
+};
+
+struct OnnxDim {
+  std::int64_t size = -1;  // -1: see `name`
+  std::string_view name;   // "": not known at all
+};
+struct OnnxType {
+  DType dtype = DType::kUndefined;
+  bool is_tensor = false, has_shape = false;
+  std::vector<OnnxDim> dims;
+};
+struct OnnxValueInfo {
+  std::string_view name;
+  OnnxType type;
+};
+
+struct OnnxAttribute {
+  std::string_view name, text, refers_to;
+  std::int64_t integer = 0;
+  float real = 0;
+  bool has_integer = false, has_real = false;
+  std::vector<std::int64_t> integers;
+  std::vector<float> reals;
+  std::string_view tensor, graph;  // messages
+};
+
+struct OnnxNode {
+  std::vector<std::string_view> inputs, outputs;
+  std::string_view name, op_type, domain;
+  std::vector<OnnxAttribute> attributes;
+  std::string_view name_scopes, class_hierarchy, rewritten_by;  // what PyTorch's exporter notes
+
+  const OnnxAttribute* attribute(std::string_view wanted) const;
+};
+
+struct OnnxGraph {
+  std::string_view name;
+  std::vector<OnnxNode> nodes;
+  std::vector<OnnxTensor> initializers;
+  std::vector<OnnxValueInfo> inputs, outputs, values;
+};
+
+struct OnnxFunction {
+  std::string_view name, domain;
+  std::vector<std::string_view> inputs, outputs;
+  std::vector<OnnxNode> nodes;
+  std::vector<OnnxValueInfo> values;
+  std::vector<OnnxAttribute> defaults;
+};
+
+struct OnnxModel {
+  std::int64_t ir_version = 0;
+  std::string_view producer, producer_version;
+  std::map<std::string, std::int64_t, std::less<>> opsets;  // by domain, "" for ONNX's own
+  OnnxGraph graph;
+  std::vector<OnnxFunction> functions;
+};
+
+// Throw Error where the bytes are no such message.
+OnnxModel parse_onnx_model(std::string_view bytes, const std::string& where);
+OnnxGraph parse_onnx_graph(std::string_view bytes, const std::string& where);
+OnnxTensor parse_onnx_tensor(std::string_view bytes, const std::string& where);
+
+// True for bytes whose first fields are an ONNX model's.
+bool looks_like_onnx(std::string_view bytes);
+
+// A tensor's numbers, where they are in the file and at most `limit` of them.
+struct OnnxNumbers {
+  std::vector<std::int64_t> integers = {};
+  std::vector<double> reals = {};
+  bool is_real = false;
+};
+std::optional<OnnxNumbers> onnx_numbers(const OnnxTensor& tensor, std::size_t limit);
+
+}  // namespace opscope

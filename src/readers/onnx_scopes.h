@@ -1,0 +1,27 @@
+// Where in the model a node ran: from what PyTorch's exporter notes beside it, else from its name.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "readers/graph_assembler.h"
+#include "readers/onnx_model.h"
+
+namespace opscope {
+
+class OnnxScopes {
+ public:
+  explicit OnnxScopes(GraphAssembler& out) : out_(out) {}
+  // Ops from here on run where this node does.
+  void enter(const OnnxNode& node);
+
+ private:
+  bool enter_noted(const OnnxNode& node);
+  void enter_named(std::string_view name);
+
+  GraphAssembler& out_;
+  std::vector<std::string> paths_;
+  std::vector<ModuleCall> stack_;
+};
+
+}  // namespace opscope
