@@ -1,0 +1,167 @@
+"""Captures every model of the zoo as a user would and holds it against the table.
+
+    run.py                 all rows; what an earlier run of the same opscope has finished is kept
+    run.py --fast          the part that `make test` runs
+    run.py --only PATTERN  rows that match ('timm:*', 'bert'); may be repeated
+    run.py --again         nothing is kept
+    run.py --refresh       counts the references anew with FlopCounterMode and writes them into the table
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.metadata
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import catalogue
+import pool
+import report
+import table
+from table import Row
+
+RESULTS = Path(__file__).parents[2] / "build" / "zoo_results"
+LIBRARIES = ("torch", "torchvision", "timm", "transformers", "ultralytics", "onnx")
+
+
+def main() -> int:
+    options = _parse()
+    began = time.perf_counter()
+    rows = table.read()
+    if options.refresh:
+        rows = catalogue.completed(rows)
+    chosen = table.select(rows, options.only, options.fast)
+    if not chosen:
+        print("no row of the zoo's table matches", file=sys.stderr)
+        return 1
+    if options.refresh:
+        _refresh(rows, chosen, options.workers)
+    results = _profiled(chosen, options.workers, options.again or options.refresh)
+    judged = [report.judge(row, results[row.key]) for row in chosen]
+    print(report.table_text(judged))
+    print(report.totals_text(judged, time.perf_counter() - began))
+    missing = [] if options.only or options.fast else catalogue.missing(rows)
+    for text in missing:
+        print(f"problem    the table lacks {text}: add a row and run with --refresh")
+    return 1 if report.problems(judged) or missing else 0
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", default=[], metavar="PATTERN")
+    parser.add_argument("--fast", action="store_true")
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--refresh", action="store_true")
+    parser.add_argument("--workers", type=int, default=min(os.cpu_count() or 1, 2))
+    return parser.parse_args()
+
+
+def _task(command: str, row: Row) -> pool.Task:
+    return {"command": command, "spec": row.spec, "options": row.options, "key": row.key}
+
+
+# --- profiles, kept between runs -------------------------------------------------------------------------------
+
+
+def _profiled(rows: list[Row], workers: int, again: bool) -> dict[str, dict[str, Any]]:
+    folder = RESULTS / _stamp()
+    folder.mkdir(parents=True, exist_ok=True)
+    results = {} if again else {row.key: kept for row in rows if (kept := _kept(folder, row.key)) is not None}
+    tasks = [_task("profile", row) for row in rows if row.key not in results]
+    show = _progress("profiled", len(rows), len(results))
+
+    def done(task: pool.Task, answer: dict[str, Any]) -> None:
+        results[task["key"]] = answer
+        _file(folder, task["key"]).write_text(json.dumps(answer))
+        show(task["key"])
+
+    pool.run(tasks, workers, done)
+    show("")
+    return results
+
+
+def _stamp() -> str:
+    """What the results depend on: opscope's own files and the libraries' versions."""
+    import importlib.util
+
+    spec = importlib.util.find_spec("opscope")
+    assert spec is not None and spec.origin is not None
+    digest = hashlib.sha256()
+    for path in sorted(Path(spec.origin).parent.glob("*")):
+        if path.suffix in (".py", ".so", ".json"):
+            digest.update(path.name.encode() + path.read_bytes())
+    digest.update(Path(__file__).with_name("worker.py").read_bytes())
+    digest.update(Path(__file__).with_name("transformers_configs.py").read_bytes())
+    for name in LIBRARIES:
+        digest.update(f"{name} {_version(name)}".encode())
+    return digest.hexdigest()[:16]
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _file(folder: Path, key: str) -> Path:
+    return folder / (hashlib.sha256(key.encode()).hexdigest()[:24] + ".json")
+
+
+def _kept(folder: Path, key: str) -> dict[str, Any] | None:
+    try:
+        kept: dict[str, Any] = json.loads(_file(folder, key).read_text())
+    except (OSError, ValueError):
+        return None
+    return None if "error" in kept else kept  # what failed is tried again
+
+
+def _progress(verb: str, total: int, before: int) -> Callable[[str], None]:
+    """One line that is written over; nothing where the output is not a terminal."""
+    count = before
+    live = sys.stderr.isatty()
+
+    def show(key: str) -> None:
+        nonlocal count
+        count += bool(key)
+        if live:
+            text = f"{verb} {count} of {total}  {key}"[:100] if key else ""
+            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+    return show
+
+
+# --- references ------------------------------------------------------------------------------------------------
+
+
+def _refresh(rows: list[Row], chosen: list[Row], workers: int) -> None:
+    """Profiles give the inputs, FlopCounterMode the rest; the table is written as it fills."""
+    profiles = _profiled(chosen, workers, again=False)
+    by_key = {row.key: row for row in chosen}
+    tasks = [_task("refer", row) for row in chosen if not row.error and "error" not in profiles[row.key]]
+    show = _progress("counted", len(tasks), 0)
+
+    def done(task: pool.Task, answer: dict[str, Any]) -> None:
+        row = by_key[task["key"]]
+        row.inputs = profiles[row.key]["inputs"]
+        if "error" not in answer:
+            row.params, row.flops, row.counted_on = answer["params"], answer["flops"], answer["counted_on"]
+        table.write(rows)
+        show(row.key)
+        if answer.get("flops") != profiles[row.key]["flops"] and row.expected != profiles[row.key]["flops"]:
+            why, own = answer.get("error") or answer.get("why"), profiles[row.key]["flops"]
+            print(f"{row.key}: opscope {own}, FlopCounterMode {answer.get('flops')} ({why})", file=sys.stderr)
+
+    pool.run(tasks, workers, done)
+    show("")
+    table.write(rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""One worker of the zoo: reads a request a line, answers a line. A model that ends the process ends this one only."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("YOLO_VERBOSE", "False")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import torch  # noqa: E402
+import reference  # noqa: E402
+import transformers_configs  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+WORK = ROOT / "build" / "zoo_results"
+
+Answer = dict[str, Any]
+
+
+def main() -> None:
+    # Libraries print at will: the answers keep the real stdout for themselves.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
+    torch.set_num_threads(1)
+    for line in sys.stdin:
+        request = json.loads(line)
+        answer = _COMMANDS[request["command"]](request["spec"], _options(request["options"]))
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+def _options(text: str) -> dict[str, Any]:
+    """'tracer=eager seq_len=64' -> {"tracer": "eager", "seq_len": 64}"""
+    pairs = (part.split("=", 1) for part in text.split())
+    return {name: int(value) if value.isdigit() else value for name, value in pairs}
+
+
+def public_spec(spec: str) -> str:
+    """What a user would type: small configs are folders with a config.json."""
+    group, _, name = spec.partition(":")
+    if group == "small":
+        return str(transformers_configs.write(name, WORK / "configs"))
+    return spec
+
+
+def profile(spec: str, options: dict[str, Any]) -> Answer:
+    """The model as a user profiles it, in torch's convention."""
+    import opscope
+
+    began = time.perf_counter()
+    try:
+        found = opscope.profile(public_spec(spec), convention="torch", **options)
+    except Exception as problem:
+        return {"error": f"{type(problem).__name__}: {problem}".strip(), "seconds": time.perf_counter() - began}
+    return {
+        "seconds": time.perf_counter() - began,
+        "inputs": ", ".join(_input_text(row) for row in found.inputs),
+        "ops": found.totals.ops,
+        "params": found.totals.params,
+        "flops": found.totals.flops,
+        "tracer": found.capture.tracer,
+        "ms": found.capture.seconds * 1e3,
+        "slow": {row["op"]: row["count"] for row in found.capture.slow_path},
+        "unknown": {row["op"]: row["count"] for row in found.coverage.unknown_ops},
+        "types": {row.type: row.ops for row in found.types},
+        "notes": [f"{note.kind}: {note.op} {note.message}" for note in found.diagnostics],
+    }
+
+
+def _input_text(row: Any) -> str:
+    return f"{row['name']} {'x'.join(map(str, row['shape'])) or 'scalar'} {row['dtype']}"
+
+
+def refer(spec: str, options: dict[str, Any]) -> Answer:
+    """FlopCounterMode's count and the parameters, on the model and inputs that opscope itself finds."""
+    opened = _opener(public_spec(spec), options)
+    params = reference.parameter_count(opened(False)[0])
+    flops, how, why = reference.count(opened)
+    return {"params": params, "flops": flops, "counted_on": how, "why": why}
+
+
+def _opener(spec: str, options: dict[str, Any]) -> Callable[[bool], reference.Call]:
+    from opscope.input_plan import plan_inputs
+    from opscope.options import InputRequest, SourceRequest
+    from opscope.sources import find_source
+
+    wanted = {name: value for name, value in options.items() if name in InputRequest.__dataclass_fields__}
+
+    def opened(with_data: bool) -> reference.Call:
+        source = find_source(spec, SourceRequest(task=options.get("task"), with_data=with_data))
+        made = plan_inputs(source, InputRequest(**wanted), None).make()
+        return source.model, made.args, made.kwargs
+
+    return opened
+
+
+_COMMANDS: dict[str, Callable[[str, dict[str, Any]], Answer]] = {"profile": profile, "refer": refer}
+
+if __name__ == "__main__":
+    main()
