@@ -72,9 +72,16 @@ MaybeInfo unsqueeze(const OnnxCall& call) {
 MaybeInfo reshape(const OnnxCall& call) {
   const auto* target = call.numbers(1);
   if (target == nullptr || target->is_real || target->size() > 8) return std::nullopt;
-  const auto count = static_cast<std::int64_t>(call.numbers(0)->size());
-  if (target->integers.empty()) return reshaped(call, {});
-  return target->size() == 1 ? reshaped(call, {count}) : std::nullopt;
+  Shape shape = target->integers;
+  Count known = 1;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0 && i < call.shape(0).size()) shape[i] = call.shape(0)[i];
+    if (shape[i] >= 0) known *= Count{shape[i]};
+  }
+  const auto count = Count{call.numbers(0)->size()};
+  for (auto& size : shape)
+    if (size < 0) size = static_cast<std::int64_t>((count / known).value());
+  return reshaped(call, shape);
 }
 
 Numbers cast(const Numbers& from, bool to_real) {
@@ -128,26 +135,82 @@ MaybeInfo concat(const OnnxCall& call) {
   return make({count}, call.dtype(0), std::move(out));
 }
 
+// Numbers in another order: output place (i, j, ..) takes the input's at first + i*steps[0] + j*steps[1] + ..
+MaybeInfo picked(const OnnxCall& call, Shape shape, std::int64_t first, const std::vector<std::int64_t>& steps) {
+  const auto& from = *call.numbers(0);
+  if (numel(shape) > Count{kMostIntegers}) return std::nullopt;
+  Numbers out{.is_real = from.is_real};
+  std::vector<std::int64_t> place(shape.size());
+  for (auto left = numel(shape).value(); left > 0; --left) {
+    auto at = first;
+    for (std::size_t i = 0; i < place.size(); ++i) at += place[i] * steps[i];
+    if (at < 0 || at >= static_cast<std::int64_t>(from.size())) return std::nullopt;
+    append(out, from, static_cast<std::size_t>(at));
+    for (auto i = place.size(); i-- > 0;) {
+      if (++place[i] < shape[i]) break;
+      place[i] = 0;
+    }
+  }
+  return make(std::move(shape), call.dtype(0), std::move(out));
+}
+
 MaybeInfo slice(const OnnxCall& call) {
-  const auto starts = call.integers("starts", 1), ends = call.integers("ends", 2);
-  if (!starts || !ends || starts->size() != 1 || ends->size() != 1 || call.shape(0).size() != 1)
-    return std::nullopt;
+  const auto starts = call.integers("starts", 1), ends = call.integers("ends", 2), axes = call.integers("axes", 3);
   const auto* steps = call.has(4) ? call.numbers(4) : nullptr;
-  const auto step = steps != nullptr && steps->size() == 1 ? steps->integer(0) : 1;
-  const auto count = static_cast<std::int64_t>(call.numbers(0)->size());
-  if (step == 0 || (step != 1 && step != -1)) return std::nullopt;
-  const auto bound = [&](std::int64_t at, std::int64_t low, std::int64_t high) {
-    return std::clamp<std::int64_t>(at < 0 ? std::max<std::int64_t>(at, -count - 1) + count : at, low, high);
-  };
-  Numbers out{.is_real = call.numbers(0)->is_real};
-  if (step > 0)
-    for (auto i = bound((*starts)[0], 0, count); i < bound((*ends)[0], 0, count); ++i)
-      append(out, *call.numbers(0), static_cast<std::size_t>(i));
-  else
-    for (auto i = bound((*starts)[0], 0, count - 1); i > bound((*ends)[0], -1, count - 1); --i)
-      append(out, *call.numbers(0), static_cast<std::size_t>(i));
-  const auto made = static_cast<std::int64_t>(out.size());
-  return make({made}, call.dtype(0), std::move(out));
+  if (!starts || !ends || starts->size() != ends->size() || (axes && axes->size() != starts->size()) ||
+      (steps != nullptr && steps->size() != starts->size()))
+    return std::nullopt;
+  Shape shape = call.shape(0);
+  auto strides = contiguous_strides(shape);
+  std::int64_t first = 0;
+  std::vector<bool> cut(shape.size());
+  for (std::size_t i = 0; i < starts->size(); ++i) {
+    const auto axis = axis_of(axes ? (*axes)[i] : static_cast<std::int64_t>(i), shape.size());
+    const auto step = steps != nullptr ? steps->integer(i) : 1;
+    if (!axis || cut[*axis] || step == 0 || step > 4096 || step < -4096) return std::nullopt;
+    cut[*axis] = true;
+    const auto size = shape[*axis];
+    const auto bound = [&](std::int64_t at, std::int64_t low, std::int64_t high) {
+      return std::clamp<std::int64_t>(at < 0 ? std::max<std::int64_t>(at, -size - 1) + size : at, low, high);
+    };
+    if (size == 0) return std::nullopt;
+    const auto from = step > 0 ? bound((*starts)[i], 0, size) : bound((*starts)[i], -1, size - 1);
+    const auto to = step > 0 ? bound((*ends)[i], 0, size) : bound((*ends)[i], -1, size - 1);
+    const auto room = step > 0 ? to - from : from - to, by = step > 0 ? step : -step;
+    shape[*axis] = room > 0 ? (room + by - 1) / by : 0;
+    first += from * strides[*axis];
+    strides[*axis] *= step;
+  }
+  return picked(call, shape, first, strides);
+}
+
+MaybeInfo transpose(const OnnxCall& call) {
+  auto order = call.integers("perm");
+  const auto& from = call.shape(0);
+  if (order.empty())
+    for (auto i = from.size(); i-- > 0;) order.push_back(static_cast<std::int64_t>(i));
+  const auto strides = contiguous_strides(from);
+  Shape shape, steps;
+  for (const auto axis : order) {
+    const auto at = axis_of(axis, from.size());
+    if (!at) return std::nullopt;
+    shape.push_back(from[*at]);
+    steps.push_back(strides[*at]);
+  }
+  return order.size() == from.size() ? picked(call, shape, 0, steps) : std::nullopt;
+}
+
+MaybeInfo expand(const OnnxCall& call) {
+  const auto* target = call.numbers(1);
+  if (target == nullptr || target->is_real || target->size() > 8) return std::nullopt;
+  const auto shape = broadcast(call.shape(0), target->integers);
+  if (!shape || std::ranges::any_of(*shape, [](std::int64_t size) { return size < 0; })) return std::nullopt;
+  if (numel(*shape) > Count{64}) return std::nullopt;  // longer ones are data
+  const auto strides = contiguous_strides(call.shape(0));
+  Shape steps(shape->size());
+  const auto lead = shape->size() - strides.size();
+  for (std::size_t i = 0; i < strides.size(); ++i) steps[lead + i] = call.shape(0)[i] == 1 ? 0 : strides[i];
+  return picked(call, *shape, 0, steps);
 }
 
 std::int64_t wrapping(__int128 value) { return static_cast<std::int64_t>(value); }
@@ -328,6 +391,7 @@ constexpr auto kRows = std::to_array<Row>({
     {"ConstantOfShape", constant_of_shape},
     {"Div", divide},
     {"Equal", equal},
+    {"Expand", expand},
     {"Floor", floor_of},
     {"Gather", gather},
     {"Greater", greater},
@@ -350,6 +414,7 @@ constexpr auto kRows = std::to_array<Row>({
     {"Sqrt", root},
     {"Squeeze", squeeze},
     {"Sub", subtract},
+    {"Transpose", transpose},
     {"Unsqueeze", unsqueeze},
     {"Where", where},
 });
@@ -374,9 +439,8 @@ std::optional<OnnxInfo> fold_onnx(const OnnxCall& call) {
   if (!call.has(0) || (call.input_count() > 1 && !call.has(1))) return std::nullopt;
   // A rule of three takes three.
   if ((node.op_type == "Where" || node.op_type == "Range") && call.input_count() != 3) return std::nullopt;
-  if ((node.op_type == "Range" && !call.has(2)) || (node.op_type == "Gather" && call.input_count() < 2) ||
-      (node.op_type == "Reshape" && call.input_count() < 2))
-    return std::nullopt;
+  if (node.op_type == "Range" && !call.has(2)) return std::nullopt;
+  if (node.op_type == "Gather" && call.input_count() < 2) return std::nullopt;
   return found->fold(call);
 }
 
