@@ -88,6 +88,9 @@ def add_decoder(asked: Asked) -> None:
 
 
 def _needs_decoder_ids(asked: Asked) -> bool:
+    """Heads that classify make the decoder's ids of the prompt's, and look for its end mark in both."""
+    if type(asked.model).__name__.endswith(("ForSequenceClassification", "ForQuestionAnswering", "ForTokenClassification")):
+        return False
     flags = [getattr(inner, "is_encoder_decoder", False) for inner in inner_configs(asked.config)]
     return any(flags) or "encoder_outputs" in asked.names
 
