@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import importlib
+import importlib.resources
+import json
 from types import ModuleType
+from typing import Any
 
+import file_models
 import transformers_configs
 from table import Row
 
-#: Detectors are captured with bounds on their boxes; a real run of them is held against the counter too.
-EAGER_TOO = "torchvision.models.detection"
+
+#: What the documentation promises by name.
+NAMED = [
+    "hf:meta-llama/Llama-3.1-8B",
+    "hf:meta-llama/Llama-3.1-8B phase=decode past_len=4096",
+    "hf:meta-llama/Llama-3.1-405B",
+    "hf:mistralai/Mixtral-8x7B-v0.1",
+    "hf:deepseek-ai/DeepSeek-V3",
+]
 
 
 def completed(rows: list[Row]) -> list[Row]:
     """The rows, and a bare one for each model without."""
     have = {row.key for row in rows}
-    return rows + [Row(*key.partition(" ")[::2]) for key in _named() if key not in have]
+    return rows + [Row(*key.partition(" ")[::2]) for key in dict.fromkeys(_named()) if key not in have]
 
 
 def missing(rows: list[Row]) -> list[str]:
@@ -28,13 +39,26 @@ def missing(rows: list[Row]) -> list[str]:
 
 
 def _named() -> list[str]:
+    """Detectors twice: with bounds on their boxes, and really run, where the counter sees the same boxes."""
     torchvision = _library("torchvision")
     names = [f"torchvision:{name}" for name, _ in torchvision.listed()]
     names += [f"torchvision:{name} tracer=eager" for name, family in torchvision.listed() if "detection" in family]
     names += [f"yolo:{name}" for name, _ in _library("yolo").listed()]
     names += [f"small:{name}" for name in transformers_configs.MODELS]
-    names += [f"hf:{name}" for name, _ in _library("hf").listed()]
+    names += [f"hf:{name}" for name in _known_architectures()] + NAMED
+    names += file_models.names()
     return names
+
+
+def _known_architectures() -> list[str]:
+    """Of the well-known ids, the smallest of each architecture and class."""
+    known = json.loads(importlib.resources.files("opscope").joinpath("hf_known.json").read_text(encoding="utf-8"))
+    smallest: dict[tuple[str, str], dict[str, Any]] = {}
+    for model in known["models"]:
+        key = (model["config"].get("model_type", ""), model["class"])
+        if key not in smallest or model["parameters"] < smallest[key]["parameters"]:
+            smallest[key] = model
+    return [model["id"] for model in smallest.values()]
 
 
 def _library(name: str) -> ModuleType:

@@ -41,8 +41,8 @@ def main() -> int:
         print("no row of the zoo's table matches", file=sys.stderr)
         return 1
     if options.refresh:
-        _refresh(rows, chosen, options.workers)
-    results = _profiled(chosen, options.workers, options.again or options.refresh)
+        _refresh(rows, chosen, options)
+    results = _profiled(chosen, options.workers, options.again and not options.refresh)
     judged = [report.judge(row, results[row.key]) for row in chosen]
     print(report.table_text(judged))
     print(report.totals_text(judged, time.perf_counter() - began))
@@ -140,9 +140,9 @@ def _progress(verb: str, total: int, before: int) -> Callable[[str], None]:
 # --- references ------------------------------------------------------------------------------------------------
 
 
-def _refresh(rows: list[Row], chosen: list[Row], workers: int) -> None:
+def _refresh(rows: list[Row], chosen: list[Row], options: argparse.Namespace) -> None:
     """Profiles give the inputs, FlopCounterMode the rest; the table is written as it fills."""
-    profiles = _profiled(chosen, workers, again=False)
+    profiles = _profiled(chosen, options.workers, options.again)
     by_key = {row.key: row for row in chosen}
     tasks = [_task("refer", row) for row in chosen if not row.error and "error" not in profiles[row.key]]
     show = _progress("counted", len(tasks), 0)
@@ -158,7 +158,7 @@ def _refresh(rows: list[Row], chosen: list[Row], workers: int) -> None:
             why, own = answer.get("error") or answer.get("why"), profiles[row.key]["flops"]
             print(f"{row.key}: opscope {own}, FlopCounterMode {answer.get('flops')} ({why})", file=sys.stderr)
 
-    pool.run(tasks, workers, done)
+    pool.run(tasks, options.workers, done)
     show("")
     table.write(rows)
 

@@ -17,6 +17,8 @@ os.environ.setdefault("YOLO_VERBOSE", "False")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import torch  # noqa: E402
+
+import file_models  # noqa: E402
 import reference  # noqa: E402
 import transformers_configs  # noqa: E402
 
@@ -47,11 +49,20 @@ def _options(text: str) -> dict[str, Any]:
 
 
 def public_spec(spec: str) -> str:
-    """What a user would type: small configs are folders with a config.json."""
+    """What a user would type: small configs are folders with a config.json, and files are files."""
     group, _, name = spec.partition(":")
     if group == "small":
         return str(transformers_configs.write(name, WORK / "configs"))
+    if group == "file":
+        return str(_file(name))
     return spec
+
+
+def _file(name: str) -> Path:
+    written = WORK / "files" / name
+    if written.exists():
+        return written
+    return file_models.write(name, WORK / "files", *_opener(public_spec(file_models.source_of(name)), {})(True))
 
 
 def profile(spec: str, options: dict[str, Any]) -> Answer:
@@ -59,6 +70,7 @@ def profile(spec: str, options: dict[str, Any]) -> Answer:
     import opscope
 
     began = time.perf_counter()
+    torch.manual_seed(0)
     try:
         found = opscope.profile(public_spec(spec), convention="torch", **options)
     except Exception as problem:
@@ -84,8 +96,11 @@ def _input_text(row: Any) -> str:
 
 def refer(spec: str, options: dict[str, Any]) -> Answer:
     """FlopCounterMode's count and the parameters, on the model and inputs that opscope itself finds."""
-    opened = _opener(public_spec(spec), options)
+    group, _, name = spec.partition(":")
+    opened = _opener(public_spec(file_models.source_of(name) if group == "file" else spec), options)
     params = reference.parameter_count(opened(False)[0])
+    if spec.endswith(".onnx"):
+        params = file_models.onnx_parameter_count(_file(name))
     flops, how, why = reference.count(opened)
     return {"params": params, "flops": flops, "counted_on": how, "why": why}
 
@@ -98,6 +113,7 @@ def _opener(spec: str, options: dict[str, Any]) -> Callable[[bool], reference.Ca
     wanted = {name: value for name, value in options.items() if name in InputRequest.__dataclass_fields__}
 
     def opened(with_data: bool) -> reference.Call:
+        torch.manual_seed(0)  # what a detector finds depends on its weights
         source = find_source(spec, SourceRequest(task=options.get("task"), with_data=with_data))
         made = plan_inputs(source, InputRequest(**wanted), None).make()
         return source.model, made.args, made.kwargs
