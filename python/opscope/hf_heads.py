@@ -25,7 +25,6 @@ TASKS: dict[str, tuple[str, ...]] = {
     "feature-extraction": ("MODEL",),
     "fill-mask": ("MODEL_FOR_MASKED_LM",),
     "image-classification": ("MODEL_FOR_IMAGE_CLASSIFICATION",),
-    "image-feature-extraction": ("MODEL",),
     "image-segmentation": (
         "MODEL_FOR_SEMANTIC_SEGMENTATION",
         "MODEL_FOR_UNIVERSAL_SEGMENTATION",
@@ -58,7 +57,13 @@ TASKS: dict[str, tuple[str, ...]] = {
     "zero-shot-object-detection": ("MODEL_FOR_ZERO_SHOT_OBJECT_DETECTION",),
 }
 
-_ALIASES = {"sentiment-analysis": "text-classification", "ner": "token-classification", "asr": "automatic-speech-recognition"}
+_ALIASES = {
+    "asr": "automatic-speech-recognition",
+    "image-feature-extraction": "feature-extraction",
+    "ner": "token-classification",
+    "sentiment-analysis": "text-classification",
+    "text-to-speech": "text-to-audio",
+}
 
 
 def class_for_task(model_type: str, task: str) -> str:
