@@ -45,6 +45,8 @@ constexpr OpRule estimated_row(std::string_view name, WorkFunction work, std::st
 }
 
 constexpr OpRule kRules[] = {
+    row("aten::_is_all_true", reduce<>, "m - n compares"),
+    row("aten::_is_any_true", reduce<>, "m - n compares"),
     row("aten::all", reduce<>, "m - n compares"),
     row("aten::allclose", allclose, "6*m flops (as isclose) + m - 1 to fold"),
     row("aten::amax", reduce<>, "m - n compares"),

@@ -4,7 +4,7 @@
 namespace opscope::engine {
 namespace {
 
-enum class Output { kSame, kSum, kMean, kBool, kFloating };
+enum class Output { kSame, kSum, kMean, kBool, kFloating, kIndex };
 
 // The dtype of a reduction's result; false where the CPU kernel does not take the input's.
 bool result_dtype(Output output, at::ScalarType input, at::ScalarType asked, at::ScalarType& dtype) {
@@ -26,6 +26,9 @@ bool result_dtype(Output output, at::ScalarType input, at::ScalarType asked, at:
     case Output::kFloating:
       dtype = type;
       return c10::isFloatingType(input) && c10::isFloatingType(type);
+    case Output::kIndex:
+      dtype = at::kLong;
+      return !c10::isComplexType(input) && input != at::kBool;
   }
   return false;
 }
@@ -98,6 +101,7 @@ constexpr Reduction kExtremeAll{.output = Output::kSame, .needs_elements = true}
 constexpr Reduction kExtremeDims{.output = Output::kSame, .dims = 1, .keepdim = 2, .needs_elements = true};
 constexpr Reduction kExtremeIndex{
     .output = Output::kSame, .dims = 1, .keepdim = 2, .needs_elements = true, .indices = true};
+constexpr Reduction kWhere{.output = Output::kIndex, .dims = 1, .keepdim = 2, .needs_elements = true};
 constexpr Reduction kLogic{.output = Output::kBool};
 constexpr Reduction kLogicDims{.output = Output::kBool, .dims = 1, .keepdim = 2, .list_only = true};
 constexpr Reduction kSpread{.output = Output::kFloating};
@@ -109,6 +113,11 @@ constexpr Reduction kNormAll{.output = Output::kFloating, .needs_elements = true
 constexpr Reduction kNormDims{.output = Output::kFloating, .dims = 2, .keepdim = 3, .needs_elements = true};
 constexpr Reduction kNormDtype{
     .output = Output::kFloating, .dims = 2, .keepdim = 3, .dtype = 4, .needs_elements = true};
+
+bool reduce_bools(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  return self && self->scalar_type() == at::kBool && reduce<kLogic>(call);
+}
 
 template <Output kOutput>
 bool scan(RuleCall& call) {
@@ -161,6 +170,8 @@ bool cosine_similarity(RuleCall& call) {
 }
 
 constexpr ShapeRuleRow kRules[] = {
+    {"aten::_is_all_true", "", reduce_bools},
+    {"aten::_is_any_true", "", reduce_bools},
     {"aten::all", "", reduce<kLogic>},
     {"aten::all", "dim", reduce<kLogicDims>},
     {"aten::all", "dims", reduce<kLogicDims>},
@@ -169,6 +180,8 @@ constexpr ShapeRuleRow kRules[] = {
     {"aten::any", "", reduce<kLogic>},
     {"aten::any", "dim", reduce<kLogicDims>},
     {"aten::any", "dims", reduce<kLogicDims>},
+    {"aten::argmax", "", reduce<kWhere>},
+    {"aten::argmin", "", reduce<kWhere>},
     {"aten::argsort", "", sort<1, false>},
     {"aten::argsort", "stable", sort<2, false>},
     {"aten::cosine_similarity", "", cosine_similarity},

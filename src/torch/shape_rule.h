@@ -84,6 +84,8 @@ std::span<const ShapeRuleRow> copy_shape_rules();
 std::span<const ShapeRuleRow> cat_shape_rules();
 std::span<const ShapeRuleRow> index_shape_rules();
 std::span<const ShapeRuleRow> recurrent_shape_rules();
+std::span<const ShapeRuleRow> fft_shape_rules();
+std::span<const ShapeRuleRow> fold_shape_rules();
 
 Sizes contiguous_strides(c10::IntArrayRef sizes);
 Sizes format_strides(c10::IntArrayRef sizes, at::MemoryFormat format);

@@ -170,6 +170,8 @@ const std::vector<OpCase>& cases() {
       {"aten::sum", {{"self", T{4, 3}}}, {{4}}, Work{.other_flops = 12 - 4}},
       {"aten::nansum", {{"self", T{4, 3}}}, {{4}}, Work{.other_flops = 12 - 4}},
       {"aten::prod", {{"self", T{4, 3}}}, {{4}}, Work{.other_flops = 12 - 4}},
+      {"aten::_is_all_true", {{"self", T{4, 3}}}, {{}}, Work{.other_flops = 12 - 1}},
+      {"aten::_is_any_true", {{"self", T{4, 3}}}, {{}}, Work{.other_flops = 12 - 1}},
       {"aten::all", {{"self", T{4, 3}}}, {{4}}, Work{.other_flops = 12 - 4}},
       {"aten::any", {{"self", T{4, 3}}}, {{4}}, Work{.other_flops = 12 - 4}},
       {"aten::amax", {{"self", T{4, 3}}}, {{4}}, Work{.other_flops = 12 - 4}},

@@ -85,6 +85,65 @@ def _scatter(source) -> list[Case]:
         2), source), c(f(2, 3), 0, i(2, 4), source)]
 
 
+def _index_folds() -> list[Case]:
+    """index_add and index_copy: a slice of the source for each element of the index."""
+    x = f(4, 5, 6)
+    return [c(x, 0, i(2), f(2, 5, 6)), c(x, -1, i(3), f(4, 5, 3)), c(f(6, 5, 4).permute(2, 1, 0), 1, i(2), f(4, 2, 6)),
+        c(f(4, 6)[:, ::2], 0, i(2), f(2, 3)), c(x, 0, i(2), f(3, 5, 6)), c(x, 0, i(2), f(2, 5, 5)), c(f(5), 0, i(3), f(3)),
+        c(x, 3, i(2), f(2, 5, 6)), c(x, 0, i(2), f(2, 5, 6, dtype=torch.float64)), c(x.bfloat16(), 0, i(2), f(2, 5, 6).bfloat16()),
+        c(x, 0, i(0), f(0, 5, 6)), c(x, 0, i(2, 2), f(4, 5, 6))]
+
+
+def _masked_scatters() -> list[Case]:
+    x = f(3, 4)
+    return [c(x, x > 0.5, f(12)), c(f(4, 3).t(), x > 0.5, f(3, 4)), c(x, f(4) > 0.5, f(12)), c(x, f(3, 1) > 0.5, f(20)),
+        c(cl(2, 3, 4, 5), cl(2, 3, 4, 5) > 0.5, f(120)), c(x, x > 0.5, f(12, dtype=torch.float64)), c(x, x, f(12)),
+        c(x, f(5) > 0.5, f(12)), c(x.double(), x > 0.5, f(12).double())]
+
+
+def _columns() -> list[Case]:
+    """col2im: windows of 2x2 at stride 2 of a 4x6 image, of 3x3 with padding of a 5x5 one."""
+    two, three = ([4, 6], [2, 2], [1, 1], [0, 0], [2, 2]), ([5, 5], [3, 3], [1, 1], [1, 1], [1, 1])
+    return [c(f(2, 12, 6), *two), c(f(12, 6), *two), c(f(2, 6, 12).transpose(1, 2), *two), c(f(2, 18, 25), *three),
+        c(f(2, 12, 7), *two), c(f(2, 11, 6), *two), c(f(2, 12, 6, dtype=torch.float64), *two),
+        c(f(2, 12, 6, dtype=torch.bfloat16), *two), c(f(1, 2, 12, 6), *two)]
+
+
+def _complex(*size) -> torch.Tensor:
+    return torch.complex(f(*size), f(*size))
+
+
+def _transforms() -> list[Case]:
+    x = _complex(2, 3, 4, 5)
+    inputs = [x, x.permute(0, 2, 1, 3), x.permute(3, 1, 0, 2), x[..., ::2], x.to(memory_format=CL), x[:, :1]]
+    cases = [c(a, dims, 0, True) for a in inputs for dims in ([3], [2], [0], [2, 3], [1, 2], [3, 1], [0, 1, 2, 3])]
+    return cases + [c(x, [-1], 1, False), c(x, [2, 2], 0, True), c(x, [], 0, True), c(x, [4], 0, True),
+        c(x.to(torch.complex128), [3], 0, True), c(_complex(4), [0], 2, True), c(_complex(0, 4), [1], 0, True),
+        c(f(2, 3), [1], 0, True), c(_complex(3, 1).expand(3, 4), [0], 0, True)]
+
+
+def _real_transforms() -> list[Case]:
+    x = f(2, 3, 4, 5)
+    inputs = [x, x.permute(0, 2, 1, 3), x.permute(3, 1, 0, 2), cl(2, 3, 4, 5), x.double()]
+    cases = [c(a, dims, 0, True) for a in inputs for dims in ([3], [2], [0], [2, 3], [3, 2], [1, 2], [0, 1, 3])]
+    return cases + [c(x, [3], 0, False), c(x, [], 0, True), c(f(7), [0], 0, True), c(_complex(3, 4), [1], 0, True)]
+
+
+def _inverse_real_transforms() -> list[Case]:
+    x = _complex(2, 3, 4, 5)
+    inputs = [x, x.permute(0, 2, 1, 3), x.permute(3, 1, 0, 2), x.to(torch.complex128)]
+    cases = [c(a, [d], 0, 2 * a.shape[d] - tail) for a in inputs for d in range(4) for tail in (1, 2)]
+    return cases + [c(x, [2, 3], 0, 8), c(x, [3], 0, 0), c(f(2, 3), [1], 0, 4)]
+
+
+def _triangular() -> list[Case]:
+    a, b = f(2, 3, 4, 4), f(2, 3, 4, 5)
+    sides = [c(m, n, upper=True) for m in (a, a[0], a.mT, a[:, :1]) for n in (b, b[0], b[:, :, :, :1], b.transpose(0, 1)[:, :1])]
+    return sides + [c(a, b.mT, upper=False, left=False), c(a, b, upper=True, unitriangular=True), c(a, b.mT, upper=True),
+        c(f(4, 4), f(4, 5), upper=True), c(f(4, 3), f(4, 5), upper=True), c(a.double(), b, upper=True),
+        c(f(4, 4), f(4), upper=True), c(a.bfloat16(), b.bfloat16(), upper=True), c(a, f(2, 3, 4, 0), upper=True)]
+
+
 TENSOR_CASES: dict[str, list[Case]] = {
     # reductions, scans, sorting
     "all": UNARY_LAYOUTS + typed(), "any": UNARY_LAYOUTS + typed(), "all.dim": _one_dim(),
@@ -116,6 +175,18 @@ TENSOR_CASES: dict[str, list[Case]] = {
     "topk": [c(x, 1, 0) for x in layouts()] + [c(f(2, 5), 3), c(f(2, 5), 6), c(cl(2, 5, 3, 3), 2, 1)],
     "sort": [c(x, 0) for x in layouts()] + [c(f(2, 3)), c(f(2, 3), 3)],
     "sort.stable": [c(x, stable=True, dim=0) for x in layouts()],
+    "index_add": _index_folds(), "index_add_": _index_folds(),
+    "index_copy": _index_folds(), "index_copy_": _index_folds(),
+    "masked_scatter": _masked_scatters(), "masked_scatter_": _masked_scatters(),
+    "histc": [c(f(20), 5, 0, 4), c(f(4, 5).t(), 100, 0, 0), c(f(20).double(), 3, 0.25, 0.5), c(f(20), 0, 0, 1), c(f(20), 3, 2, 1),
+        c(f(20, dtype=torch.int64), 3, 0, 2), c(f(0), 3, 0, 2)],
+    "col2im": _columns(),
+    "_fft_c2c": _transforms(), "_fft_r2c": _real_transforms(), "_fft_c2r": _inverse_real_transforms(),
+    "linalg_solve_triangular": _triangular(),
+    "argmax": _one_dim() + UNARY_LAYOUTS + [c(f(2, 3), None, True), c(f(3, 2).t(), None, False)],
+    "argmin": _one_dim() + UNARY_LAYOUTS + [c(f(2, 3), None, True), c(f(3, 2).t(), None, False)],
+    "_is_all_true": [c(x > 0.5) for x in layouts()] + [c(f(2, 3))],
+    "_is_any_true": [c(x > 0.5) for x in layouts()] + [c(f(2, 3))],
     "argsort": [c(x, 0) for x in layouts()], "argsort.stable": [c(x, stable=True, dim=0) for x in layouts()],
     "cosine_similarity": [c(f(2, 3), f(2, 3)), c(f(2, 3, 4), f(3, 1), -1), c(f(2, 3), f(2, 4)),
         c(f(4, 3, 2).permute(2, 1, 0), f(2, 3, 4), 0)],

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import importlib.resources
-import json
 from types import ModuleType
-from typing import Any
+
+from opscope import hf_known
+from opscope.hf_known import Known
 
 import file_models
 import transformers_configs
 from table import Row
-
 
 #: What the documentation promises by name.
 NAMED = [
@@ -23,10 +22,10 @@ NAMED = [
 ]
 
 
-def completed(rows: list[Row]) -> list[Row]:
-    """The rows, and a bare one for each model without."""
+def bare(rows: list[Row]) -> list[Row]:
+    """An empty row for each model that has none."""
     have = {row.key for row in rows}
-    return rows + [Row(*key.partition(" ")[::2]) for key in dict.fromkeys(_named()) if key not in have]
+    return [Row(spec, options) for spec, _, options in (key.partition(" ") for key in _named() if key not in have)]
 
 
 def missing(rows: list[Row]) -> list[str]:
@@ -47,18 +46,17 @@ def _named() -> list[str]:
     names += [f"small:{name}" for name in transformers_configs.MODELS]
     names += [f"hf:{name}" for name in _known_architectures()] + NAMED
     names += file_models.names()
-    return names
+    return list(dict.fromkeys(names))
 
 
 def _known_architectures() -> list[str]:
     """Of the well-known ids, the smallest of each architecture and class."""
-    known = json.loads(importlib.resources.files("opscope").joinpath("hf_known.json").read_text(encoding="utf-8"))
-    smallest: dict[tuple[str, str], dict[str, Any]] = {}
-    for model in known["models"]:
-        key = (model["config"].get("model_type", ""), model["class"])
-        if key not in smallest or model["parameters"] < smallest[key]["parameters"]:
+    smallest: dict[tuple[str, str], Known] = {}
+    for model in {row.id: row for row in hf_known.table().values()}.values():
+        key = (model.config.get("model_type", ""), model.class_name)
+        if key not in smallest or model.parameters.start < smallest[key].parameters.start:
             smallest[key] = model
-    return [model["id"] for model in smallest.values()]
+    return [model.id for model in smallest.values()]
 
 
 def _library(name: str) -> ModuleType:

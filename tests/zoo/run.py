@@ -35,7 +35,7 @@ def main() -> int:
     began = time.perf_counter()
     rows = table.read()
     if options.refresh:
-        rows = catalogue.completed(rows)
+        rows += table.select(catalogue.bare(rows), options.only, options.fast)
     chosen = table.select(rows, options.only, options.fast)
     if not chosen:
         print("no row of the zoo's table matches", file=sys.stderr)

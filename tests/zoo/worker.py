@@ -17,6 +17,7 @@ os.environ.setdefault("YOLO_VERBOSE", "False")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import torch  # noqa: E402
+from opscope import torchvision_ops  # noqa: E402
 
 import file_models  # noqa: E402
 import reference  # noqa: E402
@@ -35,6 +36,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     torch.set_num_threads(1)
+    torchvision_ops.prepare()
     for line in sys.stdin:
         request = json.loads(line)
         answer = _COMMANDS[request["command"]](request["spec"], _options(request["options"]))
@@ -74,7 +76,8 @@ def profile(spec: str, options: dict[str, Any]) -> Answer:
     try:
         found = opscope.profile(public_spec(spec), convention="torch", **options)
     except Exception as problem:
-        return {"error": f"{type(problem).__name__}: {problem}".strip(), "seconds": time.perf_counter() - began}
+        text = " ".join(f"{type(problem).__name__}: {problem}".split())
+        return {"error": text[:400], "seconds": time.perf_counter() - began}
     return {
         "seconds": time.perf_counter() - began,
         "inputs": ", ".join(_input_text(row) for row in found.inputs),
