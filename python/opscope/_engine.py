@@ -13,20 +13,22 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from opscope import custom_ops
+from opscope import custom_ops, torchvision_ops
 from opscope._load import native
 from opscope.errors import error, first_line
 
 _FakeTensor = torch._subclasses.fake_tensor.FakeTensor
 _TORCH_FOLDER = str(Path(torch.__file__).parent) + "/"
 _OWN_FOLDER = str(Path(__file__).parent) + "/"
+_USE_EAGER = 'give weights and inputs with data and use tracer="eager" (--tracer eager)'
+_FLIPS = 3  # conditions on data that are tried the other way before a static capture gives up
 
 
 def capture(
@@ -39,9 +41,13 @@ def capture(
     source: str = "",
     device: Any = None,
     source_lines: bool = False,
+    limits: dict[str, int] | None = None,
 ) -> Any:
-    """The model's graph. `auto` is a static capture and, where that cannot go on and data is there, a real run."""
-    run = _Run(model, args, kwargs, name, source, device, source_lines)
+    """The model's graph. `auto` is a static capture and, where that cannot go on and data is there, a real run.
+
+    `limits` are sizes to take where they depend on data, by name: {"nms": 100, "nonzero": 5000}.
+    """
+    run = _Run(model, args, kwargs, name, source, device, source_lines, dict(limits or {}))
     if tracer == "eager":
         if not run.has_data():
             raise error(
@@ -51,7 +57,7 @@ def capture(
             )
         return run.capture(eager=True)
     try:
-        return run.capture(eager=False)
+        return run.capture_statically()
     except native.Error as problem:
         if tracer == "static" or getattr(problem, "is_final", True) or not run.has_data():
             raise
@@ -105,9 +111,10 @@ class _Run:
         source: str,
         device: Any,
         source_lines: bool,
+        limits: dict[str, int],
     ) -> None:
         self.model, self.args, self.kwargs, self.name, self.source = model, args, kwargs, name, source
-        self.source_lines = source_lines
+        self.source_lines, self.limits = source_lines, limits
         if any(isinstance(t, _FakeTensor) for t in itertools.chain(_first_weight(model), tensors_in((args, kwargs)))):
             raise error("fake tensors hold neither data nor memory to follow", name, "build it on the meta device instead")
         self.device = str(_shown_device(model, (args, kwargs), device))
@@ -115,9 +122,21 @@ class _Run:
     def has_data(self) -> bool:
         return not any(t.is_meta for t in itertools.chain(_model_tensors(self.model), tensors_in((self.args, self.kwargs))))
 
-    def capture(self, eager: bool) -> Any:
+    def capture_statically(self) -> Any:
+        """Conditions on data are assumed. Where one makes the model raise, it is assumed the other way."""
+        flipped: list[int] = []
+        while True:
+            try:
+                return self.capture(eager=False, flipped=flipped)
+            except native.Error as problem:
+                last = getattr(problem, "decisions", 0) - 1
+                if last < 0 or last in flipped or len(flipped) == _FLIPS:
+                    raise
+                flipped.append(last)
+
+    def capture(self, eager: bool, flipped: Sequence[int] = ()) -> Any:
         began = time.perf_counter()
-        session = native.Session(self.device, eager, list(custom_ops.DECLARED))
+        session = native.Session(self.device, eager, list(custom_ops.DECLARED), self.limits, list(flipped))
         if self.source_lines:
             session.note_source_lines(_TORCH_FOLDER, _OWN_FOLDER)
         session.add_model(self.model)
@@ -158,25 +177,37 @@ class _Run:
 
     def _explained(self, problem: Exception, session: Any) -> Exception:
         """The model's own error with the module and the line of its code; or why a static capture stops here."""
-        op, module = session.failure or ("", session.failed_module or "")
+        op, module, limit = session.failure or ("", session.failed_module or "", "")
         line = _user_line(problem)
         where = ", ".join(part for part in (module or self.name, line) if part)
         if session.failure:
             made = error(
                 f"{op} needs values that a static capture does not have",
                 where,
-                'give weights and inputs with data and use tracer="eager" (--tracer eager)',
+                (f"set a size with --limit {limit}=N, or " if limit else "") + _USE_EAGER,
             )
         elif native.NO_DATA in str(problem):
             made = error(
                 "the model's code reads a tensor's data, and a static capture has only shapes",
                 where,
-                'give weights and inputs with data and use tracer="eager" (--tracer eager)',
+                _USE_EAGER,
+            )
+        elif session.any_bound:
+            made = error(
+                first_line(problem),
+                where,
+                f"sizes that depend on data were taken at their largest, and that may be why: {_USE_EAGER}",
             )
         else:
             made = error(first_line(problem), where, "the model itself refused this call: check its inputs' shapes and dtypes")
         made.op, made.module = op, module
-        made.needs_values = bool(session.failure) or native.NO_DATA in str(problem) or isinstance(problem, NotImplementedError)
+        made.decisions = 0 if session.failure else session.decisions
+        made.needs_values = (
+            bool(session.failure)
+            or session.any_bound
+            or native.NO_DATA in str(problem)
+            or isinstance(problem, NotImplementedError)
+        )
         made.is_final = False
         return made
 
@@ -384,6 +415,7 @@ def _set_all() -> Iterator[Callable[[], None]]:
     yield _set(torch.Tensor, "__deepcopy__", _copied(torch.Tensor.__deepcopy__))
     yield _set(torch.Tensor, "new", _made_new(torch.Tensor.new))
     yield _set(torch.Tensor, "new_tensor", _made_new_tensor(torch.Tensor.new_tensor))
+    yield from torchvision_ops.answers()
     _show_higher_order_ops()
 
 
@@ -469,7 +501,7 @@ def _cond(predicate: Any, true_fn: Callable[..., Any], false_fn: Callable[..., A
 @contextmanager
 def abstract_calls(device: str = "cpu") -> Iterator[Any]:
     """Abstract tensors to call single ops on: the session's `abstract`, `storage_id`, `slow_path`, `rule_hits`."""
-    session = native.Session(device, False, [])
+    session = native.Session(device, False)
     session.add_model(lambda: None)
     with _Surroundings(device), _running(session):
         yield session

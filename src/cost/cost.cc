@@ -66,6 +66,11 @@ void apply_declared(OpCost& cost, const DeclaredCost& declared, const OpCall& ca
   cost.flops = by_convention(cost.work, nullptr, call, convention);
 }
 
+// Sizes that are the largest possible make a number an upper bound, whoever gave its formula.
+void apply_bound(OpCost& cost, const Op& op) {
+  if (op.bounded) cost.confidence = std::max(cost.confidence, Confidence::kUpperBound);
+}
+
 }  // namespace
 
 std::vector<OpCost> estimate(const Graph& graph, Convention convention) {
@@ -81,6 +86,7 @@ std::vector<OpCost> estimate(const Graph& graph, Convention convention) {
     call.reset(graph.ops[declared.op]);
     apply_declared(costs[declared.op], declared, call, convention);
   }
+  for (std::size_t i = 0; i < costs.size(); ++i) apply_bound(costs[i], graph.ops[i]);
   return costs;
 }
 
@@ -90,6 +96,7 @@ OpCost estimate_one(const Graph& graph, OpId op, Convention convention) {
   OpCost cost = price(call, find_rule(call.name()), convention);
   for (const DeclaredCost& declared : graph.declared)
     if (declared.op == op) apply_declared(cost, declared, call, convention);
+  apply_bound(cost, graph.ops[op]);
   return cost;
 }
 

@@ -88,9 +88,10 @@ struct Target {
 struct Op {
   TargetId target = 0;
   ScopeId scope = 0;
-  Range arguments{};    // in arguments, in schema order
-  Range outputs{};      // in value_refs: what it returned, then what it wrote in place and did not return
-  StringId source = 0;  // "model.py:42" where asked for
+  Range arguments{};     // in arguments, in schema order
+  Range outputs{};       // in value_refs: what it returned, then what it wrote in place and did not return
+  StringId source = 0;   // "model.py:42" where asked for
+  bool bounded = false;  // its sizes depend on data: they are the largest possible, or a limit the user set
 };
 
 struct Module {
@@ -121,7 +122,7 @@ struct DeclaredCost {
 };
 
 struct Diagnostic {
-  std::string kind;  // "assumption", "fallback", "slow_path", "stray", "upper_bound", "unknown_op"
+  std::string kind;  // "assumption", "bound", "fallback", "slow_path", "stray", "unknown_op"
   std::string op;    // "aten::nonzero", may be empty
   std::string module;
   std::string message;

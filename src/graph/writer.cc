@@ -128,6 +128,7 @@ class Writer {
     json_.end_object();
     json_.list("outputs", graph_.outputs_of(op));
     text_unless_empty("source", op.source);
+    if (op.bounded) json_.field("bounded", true);
   }
 
   // Plain JSON where its type says enough; otherwise an object whose one key is the kind.

@@ -7,10 +7,12 @@
 #include "base/text.h"
 #include "graph/writer.h"
 #include "python/session.h"
+#include "report/listing.h"
 #include "report/report.h"
-#include "torch/execute.h"
+#include "torch/bounds.h"
 #ifdef OPSCOPE_READERS
 #include "readers/capture_reader.h"
+#include "readers/model_file.h"
 #endif
 
 namespace opscope::python {
@@ -148,6 +150,7 @@ void bind_graph(py::module_& m) {
               std::optional<std::uint64_t> bytes) {
              graph.declared.push_back({op, macs, flops, bytes});
            })
+      .def_property_readonly("tracer", [](const Graph& graph) { return graph.capture.tracer; })
       .def(
           "profile",
           [](const std::shared_ptr<Graph>& graph, const std::string& convention, double ridge) {
@@ -185,8 +188,11 @@ void bind_profile(py::module_& m) {
 
 void bind_session(py::module_& m) {
   py::class_<Session>(m, "Session")
-      .def(py::init<const std::string&, bool, const std::vector<std::string>&>(), py::arg("device"),
-           py::arg("eager"), py::arg("declared_ops"))
+      .def(py::init<const std::string&, bool, const std::vector<std::string>&,
+                    const std::map<std::string, std::int64_t>&, const std::vector<std::uint32_t>&>(),
+           py::arg("device"), py::arg("eager"), py::arg("declared_ops") = std::vector<std::string>(),
+           py::arg("limits") = std::map<std::string, std::int64_t>(),
+           py::arg("flipped") = std::vector<std::uint32_t>())
       .def("add_model", &Session::add_model)
       .def("add_input", &Session::add_input)
       .def("add_output", &Session::add_output)
@@ -198,6 +204,8 @@ void bind_session(py::module_& m) {
       .def_property_readonly("slow_path", [](Session& self) { return self.recording().slow_runs(); })
       .def_property_readonly("rule_hits", [](Session& self) { return self.recording().rule_hits(); })
       .def_property_readonly("failed_module", &Session::failed_module)
+      .def_property_readonly("decisions", [](Session& self) { return self.recording().decisions; })
+      .def_property_readonly("any_bound", [](Session& self) { return self.recording().any_bound(); })
       // For tests of the shape rules: a twin without data, and which storage a tensor is on.
       .def("abstract",
            [](Session& self, const at::Tensor& tensor) {
@@ -218,6 +226,14 @@ void bind_session(py::module_& m) {
   m.def("note", [](const std::string& kind, const std::string& op, const std::string& message) {
     if (auto* recording = engine::Recording::current())
       recording->graph.diagnostics.push_back({kind, op, recording->scope_path(), message});
+  });
+  m.def("bound", [](const std::string& op, const std::string& limit, std::int64_t largest) {
+    auto* recording = engine::Recording::current();
+    return recording ? recording->bound(op, limit, largest) : largest;
+  });
+  m.def("limit_names", [] {
+    const auto names = engine::limit_names();
+    return std::vector<std::string>(names.begin(), names.end());
   });
   m.def("shape_rules", [] {
     std::vector<std::pair<std::string, std::string>> names;
@@ -241,9 +257,23 @@ PYBIND11_MODULE(_native, m) {
   m.def("nearest", [](const std::string& typed, const std::vector<std::string>& names) {
     return nearest_names(typed, std::span<const std::string>(names));
   });
+  m.def("format_listing", [](const std::string& name, const std::vector<std::string>& keys,
+                             const std::vector<std::vector<std::string>>& rows) {
+    Listing listing{name, keys, {}};
+    for (const auto& row : rows) listing.rows.emplace_back(row.begin(), row.end());
+    return to_format(listing, Format::kText, {});
+  });
 #ifdef OPSCOPE_READERS
   m.def("read_capture",
         [](const std::string& path) { return std::make_shared<Graph>(read_capture(read_file(path), path)); });
+  // "capture", "pt2", "onnx", "torchscript", "pickle" or "other", by content.
+  m.def("classify_file", [](const std::string& path) { return std::string(name(classify_file(path))); });
+  m.def(
+      "read_model_file",
+      [](const std::string& path, const std::map<std::string, std::int64_t>& dims) {
+        return std::make_shared<Graph>(read_model_file(path, dims));
+      },
+      py::arg("path"), py::arg("dims") = std::map<std::string, std::int64_t>());
 #endif
 }
 

@@ -1,6 +1,10 @@
 #include "python/session.h"
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "base/text.h"
+#include "torch/bounds.h"
 
 namespace opscope::python {
 
@@ -111,9 +115,29 @@ void follow_module_calls(bool on) {
   }
 }
 
-Session::Session(const std::string& device, bool eager, const std::vector<std::string>& declared_ops)
+namespace {
+
+void check_limit(const std::string& name, std::int64_t size) {
+  const auto names = engine::limit_names();
+  std::string list;
+  for (const auto known : names) list.append(list.empty() ? "" : ", ").append(known);
+  if (std::ranges::find(names, name) == names.end()) {
+    const auto near = nearest_names(name, names);
+    throw Error("no limit called '" + name + "'", "limits",
+                (near.empty() ? "" : "did you mean " + near.front() + "? ") + "The limits are " + list);
+  }
+  if (size < 0) throw Error("a limit cannot be negative", "limits: " + name, "give a size: " + name + "=100");
+}
+
+}  // namespace
+
+Session::Session(const std::string& device, bool eager, const std::vector<std::string>& declared_ops,
+                 const std::map<std::string, std::int64_t>& limits, const std::vector<std::uint32_t>& flipped)
     : recording_(std::make_shared<engine::Recording>(c10::Device(device), eager)) {
+  for (const auto& [name, size] : limits) check_limit(name, size);
   recording_->declared_ops.insert(declared_ops.begin(), declared_ops.end());
+  recording_->limits.insert(limits.begin(), limits.end());
+  recording_->flipped.insert(flipped.begin(), flipped.end());
 }
 
 Session::~Session() { stop(); }
@@ -147,9 +171,10 @@ void Session::stop() {
 
 std::shared_ptr<Graph> Session::take() { return std::make_shared<Graph>(recording_->take()); }
 
-std::optional<std::pair<std::string, std::string>> Session::failure() const {
+std::optional<std::tuple<std::string, std::string, std::string>> Session::failure() const {
   if (!recording_->failure) return std::nullopt;
-  return std::pair{recording_->failure->op, recording_->failure->module};
+  const auto& [op, module, limit] = *recording_->failure;
+  return std::tuple{op, module, limit};
 }
 
 void Session::add_model(py::object model) {

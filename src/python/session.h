@@ -5,6 +5,7 @@
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +20,9 @@ namespace py = pybind11;
 
 class Session {
  public:
-  Session(const std::string& device, bool eager, const std::vector<std::string>& declared_ops);
+  // Throws Error for a limit whose name or number is none.
+  Session(const std::string& device, bool eager, const std::vector<std::string>& declared_ops,
+          const std::map<std::string, std::int64_t>& limits, const std::vector<std::uint32_t>& flipped);
   ~Session();
 
   void add_model(py::object model);
@@ -33,7 +36,8 @@ class Session {
   void stop();  // also puts the modules' attributes back; harmless when stopped
   std::shared_ptr<Graph> take();
 
-  std::optional<std::pair<std::string, std::string>> failure() const;  // op, module path
+  // Op, module path, and the name of a limit that would help, or "".
+  std::optional<std::tuple<std::string, std::string, std::string>> failure() const;
   const std::optional<std::string>& failed_module() const { return failed_module_; }
   engine::Recording& recording() { return *recording_; }
 

@@ -2,6 +2,12 @@
 // kernel, the real kernel on zeros; an error that names what is missing when none of them can answer.
 #include "torch/execute.h"
 
+#include <algorithm>
+#include <array>
+
+#include "torch/assumptions.h"
+#include "torch/bounds.h"
+
 namespace opscope::engine {
 
 namespace {
@@ -11,13 +17,11 @@ bool autograd_wants(const Inputs& inputs, c10::DispatchKeySet below) {
          !c10::impl::tls_is_dispatch_key_excluded(c10::DispatchKey::AutogradFunctionality);
 }
 
-[[noreturn]] void refuse(const Call& call) {
-  auto& recording = call.recording;
-  recording.failure = Failure{call.name(), recording.scope_path()};
-  TORCH_CHECK(false, call.name(),
-              " needs the values of a tensor, and a static capture has only its shape. Use tracer=\"eager\" "
-              "to run the "
-              "model for real");
+// The limit that would have let an op go on; reading a number counts as one.
+std::string limit_of(const Call& call) {
+  if (call.info.bound) return std::string(call.info.bound->limit);
+  const auto name = call.name();
+  return name == "aten::item" || name == "aten::_local_scalar_dense" ? "item" : "";
 }
 
 void replace_arguments(const Call& call, at::ArrayRef<c10::IValue> results) {
@@ -80,15 +84,26 @@ bool run_value_free(const Call& call, const Inputs& inputs) {
   return true;
 }
 
-// Which element is picked changes no shape and no cost: the first is assumed.
-void choose_first(const Call& call) {
-  run_on_twins(call);
-  const at::Tensor shape = call.stack.back().toTensor();
-  if (shape.numel() > kKnownElements) return;
-  c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
-  const auto zeros = at::zeros(shape.sizes(), shape.scalar_type());
-  call.stack.back() = call.recording.device.is_cpu() ? zeros : call.recording.wrap_known(zeros);
-  call.recording.note("assumption", &call.info, "picks an element by its value; index 0 is assumed");
+// Ops that take from their second argument only its shape, dtype and device.
+constexpr std::array kLikeOther = std::to_array<std::string_view>(
+    {"aten::expand_as", "aten::reshape_as", "aten::to", "aten::type_as", "aten::view_as"});
+static_assert(std::ranges::is_sorted(kLikeOther));
+
+// known.expand_as(unknown) is known.
+bool run_like_other(const Call& call, const Inputs& inputs) {
+  const auto arguments = call.arguments();
+  if (arguments.size() < 2 || !arguments[0].isTensor() || !arguments[1].isTensor()) return false;
+  if (!std::ranges::binary_search(kLikeOther, call.op.schema().name())) return false;
+  const at::Tensor self = arguments[0].toTensor(), other = arguments[1].toTensor();
+  if (call.recording.is_unknown(self) || self.numel() > kKnownElements) return false;
+  {
+    c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
+    call.stack[call.stack.size() - call.info.arguments + 1] =
+        at::empty({1}, other.scalar_type()).expand(other.sizes());
+  }
+  Inputs known{.any_off_cpu = inputs.any_off_cpu && !call.recording.device.is_cpu(), .any_tensor = true};
+  run_known(call, known, c10::DispatchKeySet(c10::DispatchKey::CPU));
+  return true;
 }
 
 bool has_known_input(const Call& call) {
@@ -123,7 +138,7 @@ void run_on_twins_or_zeros(const Call& call, const Inputs& inputs) {
     return;
   } catch (const std::exception& problem) {
     if (wants_data(problem) && !may_use_zeros) {
-      call.recording.failure = Failure{call.name(), call.recording.scope_path()};
+      call.recording.failure = Failure{call.name(), call.recording.scope_path(), limit_of(call)};
       throw;
     }
     if (call.recording.failure) throw;  // a write that would resize: zeros would hide it
@@ -172,9 +187,6 @@ bool is_view_across_strides(const Call& call) {
   return fits && !tensor.is_contiguous();
 }
 
-// Results of known values are computed up to this many elements.
-constexpr double kComputedElements = 1 << 24;
-
 // More elements than an op on known values can make: of its inputs broadcast together for pointwise ops; of
 // the product of their sizes, and of the ints among its arguments, for the rest.
 double result_bound(const Call& call, const Inputs& inputs) {
@@ -212,7 +224,7 @@ double result_bound(const Call& call, const Inputs& inputs) {
 
 // Whether the results are small enough to be computed. If not, they are on the stack, as shapes.
 bool fits(const Call& call, const Inputs& inputs) {
-  if (call.info.writes || result_bound(call, inputs) <= kComputedElements) return true;
+  if (call.info.writes || result_bound(call, inputs) <= static_cast<double>(kComputedElements)) return true;
   const std::vector<c10::IValue> arguments(call.arguments().begin(), call.arguments().end());
   const auto base = call.stack.size() - call.info.arguments;
   const auto slow_runs = call.info.slow_runs;
@@ -224,7 +236,7 @@ bool fits(const Call& call, const Inputs& inputs) {
     });
   } catch (const std::exception&) {  // no meta kernel, or one that needs data: the real kernel will say
   }
-  if (elements > kComputedElements) return false;
+  if (elements > static_cast<double>(kComputedElements)) return false;
   call.info.slow_runs = slow_runs;
   call.stack.resize(base);
   call.stack.insert(call.stack.end(), arguments.begin(), arguments.end());
@@ -232,6 +244,15 @@ bool fits(const Call& call, const Inputs& inputs) {
 }
 
 }  // namespace
+
+void refuse(const Call& call) {
+  auto& recording = call.recording;
+  recording.failure = Failure{call.name(), recording.scope_path(), limit_of(call)};
+  TORCH_CHECK(false, call.name(),
+              " needs the values of a tensor, and a static capture has only its shape. Use tracer=\"eager\" "
+              "to run the "
+              "model for real");
+}
 
 void run_known(const Call& call, const Inputs& inputs, c10::DispatchKeySet below) {
   auto& recording = call.recording;
@@ -272,34 +293,38 @@ void run_known(const Call& call, const Inputs& inputs, c10::DispatchKeySet below
     });
 }
 
-void run_abstract(const Call& call, const Inputs& inputs, c10::DispatchKeySet below) {
-  if (call.info.random_choice) return choose_first(call);
-  if (call.info.value_free && run_value_free(call, inputs)) return;
-  if (call.info.needs_values) {
-    const bool mask_known =
-        call.name() == "aten::masked_select" && !call.recording.is_unknown(call.arguments()[1].toTensor());
-    if (mask_known) return run_on_zeros(call);
-    refuse(call);
+namespace {
+
+// Ops that look at data. False: this call of it can be carried out on shapes.
+bool run_on_values(const Call& call) {
+  if (call.info.needs_values && call.name() == "aten::masked_select" &&
+      !call.recording.is_unknown(call.arguments()[1].toTensor())) {
+    run_on_zeros(call);
+    return true;
   }
-  if (call.info.known_sizes && has_known_input(call)) return run_on_zeros(call);
-  if (autograd_wants(inputs, below)) {
-    DepthGuard inside;
-    const auto keys = below.remove_backend(c10::BackendComponent::MetaBit) | c10::DispatchKeySet(kBackendKey);
-    return call.op.redispatchBoxed(keys, &call.stack);
+  {
+    c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
+    if (call.info.bound && call.info.bound->run(call, call.info.bound->limit)) return true;
   }
-  if (call.info.shape) {
-    RuleCall rule(call.recording, call.arguments());
-    bool done = false;
-    {
-      std::lock_guard lock(call.recording.mutex);
-      done = call.info.shape(rule);
-    }
-    if (done) {
-      ++call.info.rule_hits;
-      if (call.info.writes) taint_written(call, call.arguments());
-      return replace_arguments(call, rule.results());
-    }
+  if (!call.info.needs_values) return false;
+  if (assume_value(call)) return true;
+  refuse(call);
+}
+
+bool run_rule(const Call& call) {
+  RuleCall rule(call.recording, call.arguments(), call.info);
+  {
+    std::lock_guard lock(call.recording.mutex);
+    if (!call.info.shape(rule)) return false;
   }
+  ++call.info.rule_hits;
+  if (call.info.writes) taint_written(call, call.arguments());
+  replace_arguments(call, rule.results());
+  return true;
+}
+
+void run_on_shapes(const Call& call, const Inputs& inputs, c10::DispatchKeySet below) {
+  if (call.info.shape && run_rule(call)) return;
   if (is_view_across_strides(call)) {
     DepthGuard inside;
     view_as_reshape(call);
@@ -307,6 +332,24 @@ void run_abstract(const Call& call, const Inputs& inputs, c10::DispatchKeySet be
   }
   if (call.info.composite && run_parts(call, below)) return;
   run_on_twins_or_zeros(call, inputs);
+}
+
+}  // namespace
+
+void run_abstract(const Call& call, const Inputs& inputs, c10::DispatchKeySet below) {
+  if (call.info.value_free && run_value_free(call, inputs)) return;
+  if (run_like_other(call, inputs)) return;
+  if (call.info.known_sizes && has_known_input(call)) return run_on_zeros(call);
+  if (autograd_wants(inputs, below)) {
+    DepthGuard inside;
+    const auto keys = below.remove_backend(c10::BackendComponent::MetaBit) | c10::DispatchKeySet(kBackendKey);
+    return call.op.redispatchBoxed(keys, &call.stack);
+  }
+  if ((call.info.needs_values || call.info.bound) && run_on_values(call)) return;
+  if (call.info.choice == Choice::kNone) return run_on_shapes(call, inputs, below);
+  const Picked picked(call);
+  run_on_shapes(call, inputs, below);
+  picked.make_known(call);
 }
 
 }  // namespace opscope::engine

@@ -34,6 +34,9 @@ void run_on_twins(const Call& call);
 // knows.
 void run_on_zeros(const Call& call);
 
+// Ends a static capture: the op looks at data that is not there.
+[[noreturn]] void refuse(const Call& call);
+
 // Calls `visit` for each tensor among the arguments, lists included.
 template <class Visit>
 void for_each_tensor(at::ArrayRef<c10::IValue> arguments, Visit&& visit) {

@@ -1,6 +1,7 @@
 #include "torch/guard.h"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
 
 #include "base/error.h"
 #include "torch/execute.h"
@@ -36,7 +37,8 @@ CaptureGuard::CaptureGuard(std::shared_ptr<Recording> recording)
       grad_mode_(at::GradMode::is_enabled()),
       depth_(depth),
       before_(c10::ThreadLocalDebugInfo::current()),
-      default_dtype_(c10::get_default_dtype()) {
+      default_dtype_(c10::get_default_dtype()),
+      threads_(at::get_num_threads()) {
   if (Recording::current())
     throw Error("a capture is already running in this thread", recording_->graph.capture.model,
                 "profile the inner model on its own, outside the outer model's forward");
@@ -47,6 +49,8 @@ CaptureGuard::CaptureGuard(std::shared_ptr<Recording> recording)
   autocast_dtype_ = at::autocast::get_autocast_dtype(recording_->device.type());
   at::autocast::clear_cache();
   at::GradMode::set_enabled(false);
+  // What is computed in a static capture is small, and other threads would be waited for.
+  if (!recording_->eager) at::set_num_threads(1);
   depth = 0;
   c10::ThreadLocalDebugInfo::_push(c10::DebugInfoKind::TEST_INFO, recording_);
   c10::impl::tls_set_dispatch_key_included(kModeKey, true);
@@ -64,6 +68,7 @@ CaptureGuard::~CaptureGuard() {
   at::GradMode::set_enabled(grad_mode_);
   c10::set_default_dtype(default_dtype_);
   set_random_state(rng_state_);
+  if (!recording_->eager) at::set_num_threads(threads_);
 }
 
 }  // namespace opscope::engine

@@ -25,6 +25,7 @@ class CaptureGuard {
   at::Tensor rng_state_;
   bool autocast_;
   at::ScalarType autocast_dtype_;
+  int threads_;
 };
 
 }  // namespace opscope::engine

@@ -66,7 +66,8 @@ void carry_out(const Call& call, const Inputs& inputs, c10::DispatchKeySet below
                           [&](const at::Tensor& t) { call.recording.journal(t); });
     c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
     call.op.redispatchBoxed(below, &call.stack);
-  } else if (!inputs.any_unknown && inputs.elements <= kKnownElements) {
+  } else if (!inputs.any_unknown &&
+             inputs.elements <= (call.info.picks ? kComputedElements : kKnownElements)) {
     run_known(call, inputs, below);
   } else {
     run_abstract(call, inputs, below);

@@ -5,6 +5,9 @@
 #include <array>
 #include <atomic>
 
+#include "torch/assumptions.h"
+#include "torch/bounds.h"
+
 namespace opscope::engine {
 
 namespace {
@@ -47,7 +50,32 @@ constexpr std::array kValueFree = std::to_array<std::string_view>({
 });
 static_assert(std::ranges::is_sorted(kValueFree));
 
-constexpr std::array kRandomChoice = std::to_array<std::string_view>({"aten::argmax", "aten::multinomial"});
+// Ops that return their first argument's sizes whatever is put into it.
+constexpr std::array kKeepsSize = std::to_array<std::string_view>({
+    "aten::index_add",
+    "aten::index_copy",
+    "aten::index_fill",
+    "aten::index_put",
+    "aten::masked_fill",
+    "aten::masked_scatter",
+    "aten::scatter",
+    "aten::scatter_add",
+    "aten::scatter_reduce",
+    "aten::searchsorted",
+});
+static_assert(std::ranges::is_sorted(kKeepsSize));
+
+// Ops that take a few elements out of a large known tensor.
+constexpr std::array kPicks = std::to_array<std::string_view>({
+    "aten::gather",
+    "aten::index",
+    "aten::index_select",
+    "aten::select",
+    "aten::slice",
+    "aten::unbind",
+    "aten::view",
+});
+static_assert(std::ranges::is_sorted(kPicks));
 
 ArgumentForm form_of(const c10::Argument& argument) {
   auto type = argument.real_type();
@@ -97,7 +125,10 @@ std::unique_ptr<OpInfo> Recording::make_info(const c10::OperatorHandle& op) {
   info->custom = !name.starts_with("aten::") && !name.starts_with("prims::");
   info->declared = declared_ops.contains(name);
   info->needs_values = std::ranges::binary_search(kNeedsValues, std::string_view(name));
-  info->random_choice = std::ranges::binary_search(kRandomChoice, std::string_view(name));
+  info->keeps_size = std::ranges::binary_search(kKeepsSize, std::string_view(name));
+  info->picks = std::ranges::binary_search(kPicks, std::string_view(name));
+  info->choice = choice_of(name, schema.overload_name());
+  info->bound = find_bound(name);
   info->known_sizes =
       name == "aten::_pack_padded_sequence" || name == "aten::_pad_packed_sequence" ||
       (schema.overload_name() == "data" && info->cost && info->cost->category == Category::kRecurrent);
@@ -128,14 +159,25 @@ OpInfo& Recording::info(const c10::OperatorHandle& op) {
 Pending Recording::begin(const OpInfo& info, at::ArrayRef<c10::IValue> arguments) {
   std::lock_guard lock(mutex);
   Pending pending;
+  pending.bounds = bounds_made;
+  const bool may_be_bounded = any_bound();
+  const auto write = [&](const at::Tensor& tensor) {
+    pending.written.push_back({tensor, may_be_bounded && tensor.defined() && is_bounded(value_of(tensor))});
+  };
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     auto& item = pending.arguments.emplace_back(argument(arguments[i], info.forms[i]));
     item.name = info.names[i];
+    if (may_be_bounded && is_bounded(item)) {
+      pending.bounded = true;
+      pending.self_bounded |= i == 0;
+    }
     if (!info.written[i]) continue;
-    if (arguments[i].isTensor()) pending.written.push_back(arguments[i].toTensor());
+    if (arguments[i].isTensor()) write(arguments[i].toTensor());
     if (arguments[i].isTensorList())
-      for (const at::Tensor& tensor : arguments[i].toTensorList()) pending.written.push_back(tensor);
+      for (const at::Tensor& tensor : arguments[i].toTensorList()) write(tensor);
   }
+  const bool creates = info.cost && info.cost->category == Category::kCreate;
+  if (may_be_bounded && creates && has_bounded_size(pending)) pending.bounded = true;
   return pending;
 }
 
@@ -143,9 +185,20 @@ void Recording::finish(const OpInfo& info, const Pending& pending, at::ArrayRef<
   std::lock_guard lock(mutex);
   c10::SmallVector<ValueId, 4> outputs;
   c10::SmallVector<const c10::TensorImpl*, 4> returned;
+  const bool made_bound = bounds_made != pending.bounds;
+  const auto is_large = [&](const at::Tensor& tensor) {
+    for (const auto& [written, was_bounded] : pending.written)
+      if (written.is_same(tensor)) return was_bounded;
+    if (info.keeps_size) return pending.self_bounded;
+    return made_bound || (pending.bounded && tensor.numel() > 1);
+  };
+  const auto add_value = [&](const at::Tensor& tensor) {
+    outputs.push_back(output_value(tensor));
+    if ((made_bound || pending.bounded) && is_large(tensor)) set_bounded(outputs.back());
+  };
   const auto add = [&](const at::Tensor& tensor) {
     if (!tensor.defined()) return;
-    outputs.push_back(output_value(tensor));
+    add_value(tensor);
     returned.push_back(tensor.unsafeGetTensorImpl());
   };
   for (const auto& result : results) {
@@ -153,13 +206,14 @@ void Recording::finish(const OpInfo& info, const Pending& pending, at::ArrayRef<
     if (result.isTensorList())
       for (const at::Tensor& tensor : result.toTensorList()) add(tensor);
   }
-  for (const auto& tensor : pending.written)
+  for (const auto& [tensor, was_bounded] : pending.written)
     if (tensor.defined() && std::ranges::find(returned, tensor.unsafeGetTensorImpl()) == returned.end())
-      outputs.push_back(output_value(tensor));
+      add_value(tensor);
 
   Op op;
   op.target = info.target;
   op.scope = scope;
+  op.bounded = made_bound || pending.bounded;
   if (source_line) op.source = graph.intern(source_line());
   op.arguments = {static_cast<std::uint32_t>(graph.arguments.size()),
                   static_cast<std::uint32_t>(pending.arguments.size())};
@@ -286,6 +340,9 @@ ValueId Recording::unmade_value(const at::Tensor& tensor, Id storage, ValueKind 
                       std::ranges::equal(graph.strides(last), tensor.strides()) &&
                       last.dtype == dtype_of(tensor.scalar_type());
     if (same) return made_[storage];
+    const auto part = new_value(tensor, storage, ValueKind::kConstant);
+    if (is_bounded(made_[storage])) set_bounded(part);
+    return part;
   }
   return new_value(tensor, storage, ValueKind::kConstant);
 }
@@ -323,6 +380,70 @@ void Recording::note(std::string kind, const OpInfo* info, std::string message) 
     graph.diagnostics.push_back(std::move(diagnostic));
 }
 
+std::optional<std::int64_t> Recording::limit(std::string_view name) const {
+  const auto found = limits.find(name);
+  return found != limits.end() ? std::optional(found->second) : std::nullopt;
+}
+
+std::int64_t Recording::bound(const std::string& op, std::string_view name, std::int64_t largest) {
+  std::lock_guard lock(mutex);
+  const auto size = std::min(largest, limit(name).value_or(largest));
+  auto& use = bound_uses_[{op, std::string(name)}];
+  if (use.calls++ == 0) use.module = scope_path();
+  use.largest = std::max(use.largest, size);
+  ++bounds_made;
+  return size;
+}
+
+bool Recording::is_bounded(const Argument& argument) const {
+  const auto known = [&](std::int64_t number) { return number > 1 && bounded_numbers_.contains(number); };
+  switch (argument.kind) {
+    case ArgumentKind::kTensor:
+      return is_bounded(static_cast<ValueId>(argument.integer));
+    case ArgumentKind::kTensorList:
+      return std::ranges::any_of(graph.values_in(argument), [&](ValueId value) { return is_bounded(value); });
+    case ArgumentKind::kInt:
+      return known(argument.integer);
+    case ArgumentKind::kIntList:
+      return !bounded_numbers_.empty() && std::ranges::any_of(graph.ints_in(argument), known);
+    default:
+      return false;
+  }
+}
+
+// zeros(len(boxes), 4)
+bool Recording::has_bounded_size(const Pending& pending) const {
+  for (const auto& argument : pending.arguments) {
+    if (argument.kind == ArgumentKind::kInt && bounded_sizes_.contains(argument.integer)) return true;
+    if (argument.kind == ArgumentKind::kIntList && argument.range.size > 0 &&
+        bounded_sizes_.contains(graph.ints_in(argument)[0]))
+      return true;
+  }
+  return false;
+}
+
+void Recording::set_bounded(ValueId value) {
+  if (value >= bounded_.size()) bounded_.resize(graph.values.size());
+  bounded_[value] = true;
+  const auto shape = graph.shape(graph.values[value]);
+  if (!shape.empty() && shape[0] > 1) bounded_sizes_.insert(shape[0]);
+}
+
+// One line for each op and limit, before the other notes: how much of the report rests on them.
+void Recording::note_bounds() {
+  std::vector<Diagnostic> notes;
+  for (const auto& [key, use] : bound_uses_) {
+    const auto& [op, name] = key;
+    std::string text = use.calls == 1 ? "1 size depends" : std::to_string(use.calls) + " sizes depend";
+    text += " on data and was taken as ";
+    if (use.calls > 1) text.replace(text.find("was"), 3, "were");
+    text += limit(name) ? "at most the limit given, " : "the largest possible, up to ";
+    text += std::to_string(use.largest) + " (--limit " + name + "=N)";
+    notes.push_back({"bound", op, use.module, std::move(text)});
+  }
+  graph.diagnostics.insert(graph.diagnostics.begin(), notes.begin(), notes.end());
+}
+
 std::map<std::string, std::uint32_t> Recording::runs(std::uint32_t OpInfo::*count) const {
   std::map<std::string, std::uint32_t> result;
   for (const auto& [key, info] : infos_)
@@ -334,6 +455,7 @@ std::map<std::string, std::uint32_t> Recording::runs(std::uint32_t OpInfo::*coun
 Graph Recording::take() {
   for (const auto& [op, count] : slow_runs()) graph.capture.slow_path.push_back({op, count});
   graph.capture.tracer = eager ? "eager" : "static";
+  note_bounds();
   graph.verify();
   return std::move(graph);
 }

@@ -22,6 +22,9 @@ namespace opscope::engine {
 
 using Stack = torch::jit::Stack;
 
+struct BoundRow;
+enum class Choice : std::uint8_t;
+
 enum class ArgumentForm : std::uint8_t { kPlain, kDType, kLayout, kMemoryFormat };
 
 // What the engine needs to know of an operator, looked up once per capture.
@@ -34,7 +37,10 @@ struct OpInfo {
   bool needs_values = false;          // its result, or its size, depends on its inputs' data
   bool custom = false;                // not one of PyTorch's own
   bool known_sizes = false;           // takes its sizes from a tensor of known numbers: packed sequences
-  bool random_choice = false;         // picks an index from data: argmax, multinomial
+  bool keeps_size = false;            // its result is as large as its first argument: scatter, index_add
+  bool picks = false;                 // a few elements of many: cheap to compute for real
+  Choice choice{};                    // picks an index from data: argmax, topk
+  const BoundRow* bound = nullptr;    // the largest size of its results
   bool declared = false;              // the user gave its cost
   std::optional<bool> autocast;       // has a kernel on the autocast key
   std::optional<bool> python_kernel;  // its meta kernel is written in Python
@@ -54,14 +60,29 @@ struct OpInfo {
 
 // An op's arguments as they were before it ran; a row of the graph once it has returned.
 struct Pending {
+  struct Written {
+    at::Tensor tensor;
+    bool bounded;
+  };
   c10::SmallVector<Argument, 10> arguments;
-  c10::SmallVector<at::Tensor, 1> written;
+  c10::SmallVector<Written, 1> written;
+  bool bounded = false;       // an argument's size is the largest possible
+  bool self_bounded = false;  // that of the first
+  std::uint32_t bounds = 0;   // made in this thread before it ran
 };
 
 // Why a static capture could not go on.
 struct Failure {
   std::string op;      // "aten::nonzero"
   std::string module;  // path
+  std::string limit;   // the limit that would let it go on, if any
+};
+
+// Calls of one op whose sizes depend on data.
+struct BoundUse {
+  std::string module;  // of the first
+  std::uint32_t calls = 0;
+  std::int64_t largest = 0;
 };
 
 // The tensors among an op's arguments, sorted by what the engine may do with them.
@@ -99,6 +120,9 @@ class Recording final : public c10::DebugInfoBase {
   std::optional<Failure> failure;
   std::function<std::string()> source_line;      // where the running Python code is, if asked for
   std::unordered_set<std::string> declared_ops;  // custom ops whose cost the user gives: recorded whole
+  std::map<std::string, std::int64_t, std::less<>> limits;  // by name: sizes the user set
+  std::uint32_t decisions = 0;                              // conditions on data that were assumed
+  std::unordered_set<std::uint32_t> flipped;                // those of them to be answered the other way
 
   // --- modules and their tensors
   ModuleId add_module(ModuleId parent, std::string_view name, std::string_view path, std::string_view type);
@@ -116,6 +140,17 @@ class Recording final : public c10::DebugInfoBase {
   Pending begin(const OpInfo& info, at::ArrayRef<c10::IValue> arguments);
   void finish(const OpInfo& info, const Pending& pending, at::ArrayRef<c10::IValue> results);
   void note(std::string kind, const OpInfo* info, std::string message);
+
+  // --- sizes that depend on data
+  std::optional<std::int64_t> limit(std::string_view name) const;
+  // The size to take for one that is at most `largest`; what comes out is flagged.
+  std::int64_t bound(const std::string& op, std::string_view limit, std::int64_t largest);
+  std::int64_t bound(const OpInfo& info, std::string_view limit, std::int64_t largest) {
+    return bound(std::string(graph.text(graph.targets[info.target].name)), limit, largest);
+  }
+  void add_bounded_number(std::int64_t number) { bounded_numbers_.insert(number); }
+  bool any_bound() const { return !bound_uses_.empty(); }
+  ValueId value_id(const at::Tensor& tensor) { return value_of(tensor); }
 
   // --- what is known of a tensor
   void classify(const at::Tensor& tensor, Inputs& inputs);
@@ -168,6 +203,11 @@ class Recording final : public c10::DebugInfoBase {
   ValueId output_value(const at::Tensor& tensor);
   ValueId made(Id storage, ValueId value);
   Argument argument(const c10::IValue& value, ArgumentForm form);
+  bool is_bounded(ValueId value) const { return value < bounded_.size() && bounded_[value]; }
+  bool is_bounded(const Argument& argument) const;
+  bool has_bounded_size(const Pending& pending) const;
+  void set_bounded(ValueId value);
+  void note_bounds();
   Argument tensor_argument(const at::Tensor& tensor);
   std::unique_ptr<OpInfo> make_info(const c10::OperatorHandle& op);
 
@@ -179,11 +219,18 @@ class Recording final : public c10::DebugInfoBase {
   std::vector<std::uint32_t> calls_;                     // by module
   std::vector<JournalEntry> journal_;
   std::unordered_set<std::string> noted_;
+  std::vector<bool> bounded_;                         // by value: its size is the largest possible
+  std::unordered_set<std::int64_t> bounded_numbers_;  // read by Python code
+  std::unordered_set<std::int64_t> bounded_sizes_;    // first dimensions, of which Python makes new tensors
+  std::map<std::pair<std::string, std::string>, BoundUse> bound_uses_;  // by op and limit
   StringId device_name_ = 0;
 };
 
 // Per thread: above 0 while inside an op that is already recorded, so that its parts are not.
 inline thread_local int depth = 0;
+
+// Per thread: sizes taken at their largest so far.
+inline thread_local std::uint32_t bounds_made = 0;
 
 struct DepthGuard {
   DepthGuard() { ++depth; }
@@ -194,5 +241,7 @@ struct DepthGuard {
 
 // Elements up to which values are computed for real; above, a tensor is only a shape.
 inline constexpr std::int64_t kKnownElements = std::int64_t{1} << 20;
+// Results of known values are computed up to this many elements, and few picked out of so many.
+inline constexpr std::int64_t kComputedElements = std::int64_t{1} << 24;
 
 }  // namespace opscope::engine

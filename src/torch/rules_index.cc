@@ -17,9 +17,12 @@ struct Indexing {
   Sizes shape;                         // of the broadcast indices
 };
 
-// How many elements of a mask are true, where its values are known.
+// How many elements of a mask are true; where its values are not known, all of them may be.
 bool count_true(RuleCall& call, const at::Tensor& mask, std::int64_t& count) {
-  if (call.recording().is_unknown(mask)) return false;
+  if (call.recording().is_unknown(mask)) {
+    count = call.recording().bound(call.info(), "nonzero", mask.numel());
+    return true;
+  }
   const at::Tensor known = call.recording().known_value(mask);
   if (!known.defined() || !known.is_cpu() || !known.is_contiguous()) return false;
   const auto* data = static_cast<const std::uint8_t*>(known.const_data_ptr());

@@ -11,13 +11,14 @@
 namespace opscope::engine {
 
 class Recording;
+struct OpInfo;
 
 using Sizes = c10::SmallVector<std::int64_t, 6>;
 
 class RuleCall {
  public:
-  RuleCall(Recording& recording, at::ArrayRef<c10::IValue> arguments)
-      : recording_(recording), arguments_(arguments) {}
+  RuleCall(Recording& recording, at::ArrayRef<c10::IValue> arguments, const OpInfo& info)
+      : recording_(recording), arguments_(arguments), info_(info) {}
 
   std::size_t size() const { return arguments_.size(); }
   const c10::IValue& at(std::size_t i) const { return arguments_[i]; }
@@ -37,6 +38,7 @@ class RuleCall {
   Sizes ints(std::size_t i) const;  // an int list, or a single int as a list of one; empty for None
 
   Recording& recording() { return recording_; }
+  const OpInfo& info() const { return info_; }
 
   // Results, in order.
   void output(c10::IntArrayRef sizes, at::ScalarType dtype);  // new memory, contiguous
@@ -55,6 +57,7 @@ class RuleCall {
  private:
   Recording& recording_;
   at::ArrayRef<c10::IValue> arguments_;
+  const OpInfo& info_;
   c10::SmallVector<c10::IValue, 3> results_;
 };
 

@@ -43,7 +43,7 @@ at::Tensor twin_of(Recording& recording, const at::Tensor& tensor, Twins& twins)
 }
 
 [[noreturn]] void refuse_resize(Recording& recording) {
-  recording.failure = Failure{"a write that resizes", recording.scope_path()};
+  recording.failure = Failure{"a write that resizes", recording.scope_path(), {}};
   TORCH_CHECK(false, "opscope: a tensor with data cannot take over the shape or memory of one without");
 }
 

@@ -67,6 +67,26 @@ TEST(Estimate, ConfidenceIsTheRows) {
   EXPECT_EQ(costs[2].confidence, Confidence::kExact);
 }
 
+TEST(Estimate, SizesThatDependOnDataAreUpperBounds) {
+  GraphBuilder b;
+  const auto bounded_op = [&](std::string_view name) {
+    b.op(name, {{"self", b.input({10})}}, {{10}});
+    b.graph().ops.back().bounded = true;
+  };
+  bounded_op("aten::relu");
+  bounded_op("aten::sort");
+  bounded_op("mylib::foo");
+  bounded_op("mylib::foo");
+  b.declare_cost(1, std::nullopt, std::nullopt);
+  const Graph graph = b.finish({});
+  const auto costs = estimate(graph, Convention::kOpscope);
+  EXPECT_EQ(costs[0].confidence, Confidence::kUpperBound);
+  EXPECT_EQ(costs[1].confidence, Confidence::kUpperBound);
+  EXPECT_EQ(costs[2].confidence, Confidence::kUnknown);
+  EXPECT_EQ(costs[3].confidence, Confidence::kUpperBound);
+  EXPECT_EQ(estimate_one(graph, 0, Convention::kOpscope).confidence, Confidence::kUpperBound);
+}
+
 OpCost declared(std::optional<std::uint64_t> macs, std::optional<std::uint64_t> flops,
                 std::optional<std::uint64_t> total_bytes, Convention convention = Convention::kOpscope) {
   GraphBuilder b;

@@ -61,6 +61,7 @@ class RandomGraph {
     for (const auto made : builder_.op_outputs(random_.pick(kTargets), arguments, outputs))
       live_.push_back(made);
     if (random_.chance(5)) builder_.source("model.py:42");
+    builder_.graph().ops.back().bounded = random_.chance(7);
     if (random_.chance(9)) builder_.declare_cost(random_.below(1000), std::nullopt, Count::kMax);
   }
 

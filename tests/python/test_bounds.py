@@ -1,0 +1,232 @@
+"""Sizes that depend on data: captured at their largest, flagged, and adjustable."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import opscope
+import pytest
+import torch
+from engine_helpers import called, graph_of, ops_of, outputs_of
+from opscope import _engine, torchvision_models
+from torch import nn
+
+X = torch.randn(3, 8)
+
+
+def capture(model: Any, *args: Any, limits: dict[str, int] | None = None, device: Any = None) -> Any:
+    return _engine.capture(model, args, {}, tracer="static", name="model", limits=limits, device=device)
+
+
+def shapes_of(function: Callable[..., Any], *args: Any, limits: dict[str, int] | None = None, device: Any = None) -> Any:
+    graph = json.loads(capture(called(function), *args, limits=limits, device=device).to_json())
+    return [shape for shape, _ in outputs_of(graph)]
+
+
+def notes_of(graph: Any, kind: str) -> list[tuple[str, str]]:
+    return [(row["op"], row["message"]) for row in json.loads(graph.to_json())["diagnostics"] if row["kind"] == kind]
+
+
+# --- the largest size of each op, which is the size a real run gives when everything is kept
+
+ONES = torch.ones(3, 8)
+MASK = ONES > 0
+DISTINCT = torch.arange(24.0).view(3, 8)
+
+FUNCTIONS: dict[str, tuple[Callable[[torch.Tensor], Any], torch.Tensor]] = {
+    "nonzero": (torch.nonzero, ONES),
+    "nonzero tuple": (lambda x: torch.nonzero(x, as_tuple=True), ONES),
+    "argwhere": (torch.argwhere, ONES),
+    "where": (lambda x: torch.where(x > 0), ONES),
+    "mask": (lambda x: x[x > 0], ONES),
+    "mask of rows": (lambda x: x[x[:, 0] > 0], ONES),
+    "mask of columns": (lambda x: x[:, x[0] > 0], ONES),
+    "mask and index": (lambda x: x[x[:, 0] > 0, torch.tensor([0, 1, 2])], ONES),
+    "masked_select": (lambda x: x.masked_select(x > 0), ONES),
+    "masked_select, broadcast": (lambda x: x.masked_select(x[:1] > 0), ONES),
+    "assign one": (lambda x: x.clone().masked_fill_(x > 0, 2).index_put_((x > 0,), torch.tensor(0.0)), ONES),
+    "assign": (lambda x: _assigned(x), ONES),
+    "unique": (torch.unique, DISTINCT),
+    "unique, all": (lambda x: torch.unique(x, return_inverse=True, return_counts=True), DISTINCT),
+    "unique, dim": (lambda x: torch.unique(x, dim=1, return_inverse=True, return_counts=True), DISTINCT),
+    "unique_consecutive": (lambda x: torch.unique_consecutive(x, return_inverse=True), DISTINCT),
+    "unique_consecutive, dim": (lambda x: torch.unique_consecutive(x, dim=0, return_counts=True), DISTINCT),
+    "count": (lambda x: torch.zeros(int((x > 0).sum())), ONES),
+    "count by row": (lambda x: [torch.zeros(int(n)) for n in (x > 0).sum(1)], ONES),
+    "count_nonzero": (lambda x: torch.zeros(x.count_nonzero().item()), ONES),
+    "longest": (lambda x: torch.arange((x > 0).sum(1).max().item()), ONES),
+    "bincount": (lambda x: torch.bincount(x.long().flatten(), minlength=5), ONES),
+}
+
+
+def _assigned(x: torch.Tensor) -> torch.Tensor:
+    made = torch.zeros_like(x)
+    made[x > 0] = x[x > 0] * 2
+    return made
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_largest_size_is_that_of_keeping_all(name: str) -> None:
+    function, x = FUNCTIONS[name]
+    real = function(x)
+    expected = [tuple(part.shape) for part in ([real] if isinstance(real, torch.Tensor) else real)]
+    assert shapes_of(function, x) == expected
+    assert shapes_of(function, x, device="cuda:0") == expected
+
+
+def test_what_is_kept_has_values() -> None:
+    """Code that loops over the indices it found, or reads them, goes on."""
+
+    def run(x: torch.Tensor) -> list[torch.Tensor]:
+        rows = torch.nonzero(x[:, 0] > 0).flatten()
+        assert rows.tolist() == [0, 1, 2]
+        return [x[row] for row in rows] + [x[int(row)] for row in rows] + [x[rows[:2]]]
+
+    assert shapes_of(run, X) == [(8,)] * 6 + [(2, 8)]
+
+
+# --- limits
+
+
+@pytest.mark.parametrize(
+    ("limits", "function", "expected"),
+    [
+        ({"nonzero": 2}, torch.nonzero, (2, 2)),
+        ({"nonzero": 2}, lambda x: x[x > 0], (2,)),
+        ({"nonzero": 100}, lambda x: x[x > 0], (24,)),
+        ({"nonzero": 0}, lambda x: x[x > 0], (0,)),
+        ({"unique": 4}, torch.unique, (4,)),
+        ({"repeat_interleave": 10}, lambda x: x[0].repeat_interleave(x[1].long()), (10,)),
+        ({"bincount": 6}, lambda x: x.long().flatten().bincount(), (6,)),
+        ({"item": 5}, lambda x: torch.zeros(int(x[0, 0].item())), (5,)),
+        ({"item": 5}, lambda x: torch.zeros(x.long().max()), (5,)),
+    ],
+)
+def test_limits(limits: dict[str, int], function: Callable[..., Any], expected: tuple[int, ...]) -> None:
+    assert shapes_of(function, X, limits=limits) == [expected]
+
+
+def test_a_misspelt_limit() -> None:
+    with pytest.raises(opscope.Error, match="no limit called 'nmz'") as caught:
+        capture(nn.Linear(8, 4), X, limits={"nmz": 3})
+    assert "did you mean nms?" in caught.value.hint and "repeat_interleave" in caught.value.hint
+    with pytest.raises(opscope.Error, match="cannot be negative"):
+        capture(nn.Linear(8, 4), X, limits={"nms": -1})
+
+
+def test_without_a_natural_bound_the_error_names_the_limit() -> None:
+    with pytest.raises(opscope.Error, match="repeat_interleave needs values") as caught:
+        capture(called(lambda x: x[0].repeat_interleave(x[1].long())), X)
+    assert "--limit repeat_interleave=N" in caught.value.hint
+    with pytest.raises(opscope.Error, match="needs values") as caught:
+        capture(called(lambda x: x[: int(x[0, 0])]), X)
+    assert "--limit item=N" in caught.value.hint
+
+
+# --- what is flagged
+
+
+class Selects(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.before, self.after, self.beside = nn.Linear(8, 8), nn.Linear(8, 4), nn.Linear(8, 2)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        x = self.before(x)
+        kept = x[x[:, 0] > 0]
+        filled = torch.zeros(len(kept), 8)
+        filled[:] = kept
+        return self.after(filled), self.beside(x), kept.sum()
+
+
+def test_what_rests_on_a_bound_is_an_upper_bound() -> None:
+    graph = capture(Selects(), X)
+    profile = opscope.Profile(graph.profile())
+    confidence = {layer.name: layer.confidence for layer in profile.layers}
+    assert confidence["after"] == "upper_bound"
+    assert confidence["before"] == confidence["beside"] == "exact"
+    assert notes_of(graph, "bound") == [
+        ("aten::index", "1 size depends on data and was taken as the largest possible, up to 3 (--limit nonzero=N)")
+    ]
+    text = graph.profile().to_text()
+    assert "upper bounds" in text.splitlines()[1] + text.splitlines()[0]
+    assert "--limit nonzero=N" in " ".join(text.split())
+
+
+def test_a_write_into_a_tensor_of_fixed_size_does_not_spread() -> None:
+    def run(x: torch.Tensor) -> torch.Tensor:
+        made = torch.zeros(3, 8)
+        made.index_add_(0, torch.where(x[:, 0] > 0)[0], x[x[:, 0] > 0])
+        return made @ x.t()
+
+    ops = json.loads(capture(called(run), X).to_json())["ops"]
+    assert [op["op"] for op in ops if not op.get("bounded")][-2:] == ["aten::t", "aten::matmul"]
+    assert [op["op"] for op in ops if op.get("bounded")][-1] == "aten::index_add_"
+
+
+# --- conditions on data
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        (lambda x: (x > 0).any(), True),
+        (lambda x: not (x > 0).any(), False),
+        (lambda x: (x > 0).sum() > 0, True),
+        (lambda x: (x > 0).sum() == 0, False),
+        (lambda x: (x > 0).sum().item() > 23, True),
+        (lambda x: (x >= 0).all(), True),
+        (lambda x: torch.isnan(x).any(), False),
+        (lambda x: torch.isinf(x).any() | torch.isnan(x).any(), False),
+        (lambda x: torch.isfinite(x).all(), True),
+        (lambda x: not torch.isfinite(x).all(), False),
+        (lambda x: (x != x).any(), False),
+        (lambda x: len(x[x > 0]) > 0, True),
+        (lambda x: x.nonzero().numel() == 0, False),
+    ],
+)
+def test_conditions(condition: Callable[[torch.Tensor], Any], holds: bool) -> None:
+    ops = ops_of(called(lambda x: x.relu() if condition(x) else x.tanh()), X)
+    assert ops[-1] == ("relu" if holds else "tanh")
+
+
+def test_a_condition_that_raises_is_assumed_the_other_way() -> None:
+    def run(x: torch.Tensor) -> torch.Tensor:
+        if (x > 100).any():
+            raise ValueError("out of range")
+        return x.relu()
+
+    graph = capture(called(run), X)
+    assert ("aten::is_nonzero", "a condition on data is assumed not to hold") in notes_of(graph, "assumption")
+
+    def always(x: torch.Tensor) -> torch.Tensor:
+        if (x > 100).any():
+            raise ValueError("out of range")
+        raise ValueError("in any case")
+
+    with pytest.raises(opscope.Error, match="in any case"):
+        capture(called(always), X)
+
+
+def test_a_loop_that_only_data_ends_is_refused() -> None:
+    def run(x: torch.Tensor) -> torch.Tensor:
+        while (x > 0).any():
+            x = x - 1
+        return x
+
+    with pytest.raises(opscope.Error, match="is_nonzero needs values"):
+        capture(called(run), X)
+    assert outputs_of(graph_of(called(run), X, tracer="auto")) == [((3, 8), "float32")]
+
+
+def test_sizes_that_do_not_fit_together_end_in_a_real_run() -> None:
+    def run(x: torch.Tensor) -> torch.Tensor:
+        return torch.cat([x[x > 0], x[x <= 0]]).view(3, 8)
+
+    with pytest.raises(opscope.Error) as caught:
+        capture(called(run), X)
+    assert "taken at their largest" in caught.value.hint
+    graph = graph_of(called(run), X, tracer="auto")
+    assert graph["capture"]["tracer"] == "eager" and outputs_of(graph) == [((3, 8), "float32")]
