@@ -8,7 +8,7 @@ PYTHON_BIN := .venv/bin/python
 CMAKE := cmake -G Ninja -S . -DOPSCOPE_ENGINE=OFF -DCMAKE_CXX_COMPILER=g++
 PEERS := build/peers
 
-.PHONY: help setup demo test test-cpp test-python test-all test-asan test-cuda bench format clean
+.PHONY: help setup demo test test-cpp test-python test-zoo test-all test-asan test-cuda bench format clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -19,7 +19,7 @@ setup:  ## system packages, .venv, the pinned Python packages, opscope itself
 demo: setup  ## what resnet18 costs
 	@.venv/bin/opscope profile resnet18
 
-test: test-cpp test-python  ## all tests but the slow ones
+test: test-cpp test-python test-zoo  ## all tests but the slow ones
 
 test-cpp: setup
 	@$(CMAKE) -B build/tests -DOPSCOPE_TESTS=ON >/dev/null
@@ -29,8 +29,12 @@ test-cpp: setup
 test-python: setup
 	@$(PYTHON_BIN) -m pytest tests/python -q
 
-test-all: test test-asan  ## the slow tests too, and the core under ASan and UBSan with its fuzz corpus
+test-zoo: setup
+	@$(PYTHON_BIN) tests/zoo/run.py --fast
+
+test-all: test test-asan  ## the slow tests too, every model of the zoo, and the core under ASan and UBSan with its fuzz corpus
 	@$(PYTHON_BIN) -m pytest tests/python -q -m slow
+	@$(PYTHON_BIN) tests/zoo/run.py
 
 test-asan: setup
 	@$(CMAKE) -B build/asan -DOPSCOPE_TESTS=ON -DOPSCOPE_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
