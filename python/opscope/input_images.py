@@ -54,13 +54,23 @@ def channels(asked: Asked) -> int:
     return value if isinstance(value, int) else 3
 
 
-def chosen_size(asked: Asked, multiple: int = 1) -> tuple[int, int, str]:
+def _window_side(asked: Asked) -> int:
+    """A ViT that attends in windows takes whole ones: RF-DETR's 518 is made 504."""
+    configs = [*asked.vision, *inner_configs(asked.config)]
+    windows, patch = find(configs, "num_windows_side", "num_windows")[0], find(configs, "patch_size")[0]
+    return windows * patch if isinstance(windows, int) and isinstance(patch, int) else 1
+
+
+def chosen_size(asked: Asked) -> tuple[int, int, str]:
+    multiple = 1
     (height, width), why = image_size(asked)
     asked_size = asked.sizes.image(height, width)
     if asked.sizes.asked_image:
         why = "image_size as asked"
         if asked_size != (height, width) and "interpolate_pos_encoding" in asked.names:
             asked.add(Part("interpolate_pos_encoding", "positions stretched to the asked size", value=True))
+    if not asked.sizes.asked_image:
+        multiple = _window_side(asked)
     height, width = (max(multiple, side // multiple * multiple) for side in asked_size)
     return height, width, why
 

@@ -77,6 +77,7 @@ class Sizes:
         """How many tokens, frames or steps; at most what the model's positions allow (`limit` says where that is)."""
         self._used.add("seq_len")
         asked = self.request.seq_len
+        most = most - 1 if most and self.request.phase == "decode" else most  # the next token has a place too
         if asked is None:
             return min(default, most) if most else default
         if most and asked > most:

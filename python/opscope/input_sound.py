@@ -6,10 +6,13 @@ import inspect
 
 import torch
 
+from opscope import _engine
+from opscope.errors import Error
 from opscope.input_config import find, inner_configs, processor_class
 from opscope.input_context import Asked
 from opscope.input_parts import Part, ones
 from opscope.input_reading import consumers
+from opscope.inputs import float_dtype, input_device, make_tensor
 
 _SECONDS = 1  # of a wave, where the model takes any length
 _FRAMES = 1000  # of features, where nothing says how many
@@ -39,7 +42,7 @@ def _features(asked: Asked) -> None:
     if not isinstance(bins, int):
         bins, source = _extractor_default(asked, "feature_size", 80), "its feature extractor's"
     channels_first = source == "num_mel_bins" and _takes_channels(asked, bins)
-    if isinstance(wide, int) and not channels_first:
+    if isinstance(wide, int) and wide != bins and not channels_first and _fits(asked, wide):
         bins, source = wide, f"first layer {consumer.path}" if consumer else ""
     frames, why = _frames(asked, channels_first)
     batch = asked.sizes.batch
@@ -50,7 +53,22 @@ def _features(asked: Asked) -> None:
     asked.add(Part("input_features", f"{bins} bins ({source or 'usual'}), {why}", shape))
     for mask in ("input_features_mask", "feature_attention_mask"):
         if mask in asked.names:
-            asked.add(ones(mask, (batch, frames), "no padding"))
+            asked.add(ones(mask, (batch, frames), "no padding", torch.bool if mask == "input_features_mask" else torch.int64))
+
+
+def _fits(asked: Asked, width: int) -> bool:
+    """Whether a model of sound alone runs with features of this width (the reader may have missed a convolution)."""
+    if "input_ids" in asked.names:
+        return True
+    floats, device = float_dtype(asked.model), input_device(asked.model)
+    given: dict[str, torch.Tensor] = {"input_features": make_tensor((1, _FRAMES, width), floats, device)}
+    if "input_features_mask" in asked.names:
+        given["input_features_mask"] = torch.ones((1, _FRAMES), dtype=torch.bool)
+    try:
+        _engine.run_abstract(asked.model, (), given)
+    except Error as problem:
+        return bool(getattr(problem, "needs_values", False)) or "shape" not in str(problem)
+    return True
 
 
 def _takes_channels(asked: Asked, bins: int) -> bool:
@@ -79,9 +97,14 @@ def _add_places(asked: Asked) -> None:
     if asked.owner("get_audio_features") is None:  # Qwen2-Audio widens one token itself
         asked.places.append((token, 1))
         asked.kinds.append(3)
-    else:
-        parts = ("input_features", "input_features_mask", "feature_attention_mask")
-        asked.add_place(token, "get_audio_features", 3, ("audio_seq_length", "audio_soft_tokens_per_image"), parts)
+        return
+    fixed, _ = find([asked.config], "audio_soft_tokens_per_image")  # Gemma 3n fills up to as many
+    if isinstance(fixed, int):
+        asked.places.append((token, fixed))
+        asked.kinds.append(3)
+        return
+    parts = ("input_features", "input_features_mask", "feature_attention_mask")
+    asked.add_place(token, "get_audio_features", 3, ("audio_seq_length",), parts)
 
 
 def _waves(asked: Asked) -> None:

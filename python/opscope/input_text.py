@@ -58,6 +58,9 @@ def prompt(asked: Asked, vocabulary: int, count: int) -> torch.Tensor:
     end = eos_id(asked.config)
     if getattr(asked.config, "is_encoder_decoder", False) and end is not None and end < vocabulary:
         ids[-1] = end
+    sep = getattr(asked.config, "sep_token_id", None)
+    if isinstance(sep, int) and count > 8 and type(asked.model).__name__.endswith(("Answering", "MultipleChoice")):
+        ids[[count // 8, count // 8 + 1, -1]] = sep  # question, text: Longformer looks for the marks between them
     return ids
 
 

@@ -23,7 +23,8 @@ def transformers_parts(model: Any, signature: Signature, sizes: Sizes) -> tuple[
     """The parts in the order of the call, what the model calls its main input first; and what to note."""
     asked = Asked(model, signature, sizes)
     for planner in (add_before_text, add_images, add_sound, add_text, add_decoder, add_after_text, _add_required):
-        planner(asked)
+        if "inputs" not in asked.parts:  # Perceiver's one argument, instead of the others
+            planner(asked)
     order = [*asked.main, *signature.names]
     parts = sorted(asked.parts.values(), key=lambda part: order.index(part.name) if part.name in order else len(order))
     return parts, asked.notes

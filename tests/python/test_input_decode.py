@@ -126,8 +126,8 @@ def test_rows_say_what_is_passed() -> None:
 def test_past_len_defaults_to_seq_len_and_is_held_to_the_positions() -> None:
     model = MODELS["gpt2"]()
     assert [row.shape for row in decode(model, seq_len=9).rows if row.name == "attention_mask"] == [(1, 10)]
-    with pytest.raises(opscope.Error, match="at most 128 tokens, and past_len is 4096"):
-        decode(model, past_len=4096)
+    with pytest.raises(opscope.Error, match="at most 127 tokens, and past_len is 128"):
+        decode(model, past_len=128)
 
 
 def test_a_model_that_does_not_generate() -> None:
