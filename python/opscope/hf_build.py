@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import inspect
+import os
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from opscope import building, hf_heads, torchvision_ops
+from opscope._load import native
 from opscope.errors import error, first_line
 from opscope.options import SourceRequest
 
@@ -86,6 +88,7 @@ def builder(found: Found, class_name: str, request: SourceRequest) -> Builder:
         config = _config(found)
     name = class_name or _class_name(found, request)
     model_class = hf_heads.class_named(name, found.model_type)
+    config = _part_for(model_class, config)
     parts = [found.config, found.config.get("text_config") or {}]
     own_head = any(part.get("tie_word_embeddings") is False for part in parts)
     return Builder(found.name, model_class, config, own_head, notes=_notes(found))
@@ -105,12 +108,23 @@ def _class_name(found: Found, request: SourceRequest) -> str:
 def _config(found: Found) -> Any:
     mapping = _auto_configs()
     if found.model_type not in mapping:
-        from opscope._load import native
-
         near = list(native.nearest(found.model_type, list(mapping)))[:3]
         version = building.version_text("transformers")
         raise error(f"{version} has no model type '{found.model_type}'", found.path or found.name, "", near)
     return _without_pretrained_parts(mapping[found.model_type].from_dict(found.config))
+
+
+def _part_for(model_class: Any, config: Any) -> Any:
+    """The config itself, or the part of it that the class takes: CLIPTextModel is built from CLIP's text_config."""
+    wanted = model_class.config_class
+    fitting = [part for part in (config, *vars(config).values()) if wanted is None or isinstance(part, wanted)]
+    if not fitting:
+        raise error(
+            f"{model_class.__name__} is not built from a {config.model_type} config",
+            "",
+            f"{config.model_type} has {', '.join(hf_heads.classes_of(config.model_type))}",
+        )
+    return fitting[0]
 
 
 def _auto_configs() -> Any:
@@ -135,8 +149,6 @@ def _needs_remote_code(found: Found) -> bool:
 
 def _remote_builder(found: Found, class_name: str) -> Builder:
     """The user trusts the model's own code: transformers finds and runs it."""
-    import os
-
     from transformers import AutoConfig
     from transformers.dynamic_module_utils import get_class_from_dynamic_module
 

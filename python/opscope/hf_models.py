@@ -71,6 +71,8 @@ def find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> So
     status(f"building {found.name}")
     model = builder.build(with_data=request.with_data)
     files = [*dependencies(), str(sys.modules[type(model).__module__].__file__)]
+    if "timm" in sys.modules:  # DETR's backbone
+        files += building.package_file("timm", "version.py")
     return Source(
         model,
         found.name,

@@ -68,6 +68,7 @@ def test_class_by_name_and_by_task() -> None:
     assert type(find("gpt2", task="sentiment-analysis").model).__name__ == "GPT2ForSequenceClassification"
     assert type(find("openai/whisper-tiny", task="asr").model).__name__ == "WhisperForConditionalGeneration"
     assert find("gpt2", task="feature-extraction").text.endswith(", GPT2Model")
+    assert parameter_count(find("openai/clip-vit-base-patch32#CLIPTextModel").model) == 63_165_952
 
 
 @pytest.mark.parametrize(
@@ -76,6 +77,7 @@ def test_class_by_name_and_by_task() -> None:
         ("bert-base-uncased", "fill-masc", "no task called 'fill-masc'", "fill-mask"),
         ("bert-base-uncased", "object-detection", "transformers has no bert model for 'object-detection'", None),
         ("gpt2#GPT2LMHead", None, "transformers has no model class called 'GPT2LMHead'", "GPT2LMHeadModel"),
+        ("gpt2#BertModel", None, "BertModel is not built from a gpt2 config", None),
         ("gpt2#BertTokenizer", None, "transformers has no model class called 'BertTokenizer'", None),
         ("openai/whisper-tini", None, "openai/whisper-tini is not in the local hub cache", "openai/whisper-tiny"),
     ],
