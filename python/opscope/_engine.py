@@ -74,7 +74,7 @@ def run_abstract(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call
 
     Tensors whose values the run does not know come back on the meta device, the others with their values.
     """
-    run = _Run(model, args, kwargs, type(model).__name__, "", None, False)
+    run = _Run(model, args, kwargs, type(model).__name__, "", None, False, {})
     session = native.Session(run.device, False, list(custom_ops.DECLARED))
     session.add_model(model)
     given, named = run._inputs(session)

@@ -137,7 +137,7 @@ def _capture_once(source: Source, inputs: Any, options: Options, tracer: str) ->
             source=source.text,
             device=as_device(options.device),
             source_lines=options.source_lines,
-            **({"limits": dict(options.limits)} if options.limits else {}),
+            limits=dict(options.limits),
         )
     except Error as problem:
         if plan is not None and plan.notes and not getattr(problem, "needs_values", False):
