@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace opscope {
 namespace {
@@ -30,6 +31,23 @@ Count span_bytes(const ValueSpec& spec) {
 
 }  // namespace
 
+std::string valid_utf8(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const auto character = decode_utf8(text);
+    if (character.valid)
+      out += text.substr(0, character.bytes);
+    else
+      out += '?';
+    text.remove_prefix(character.bytes);
+  }
+  return out;
+}
+
+StringId GraphAssembler::keep(std::string_view text) {
+  return is_utf8(text) ? graph.intern(text) : graph.intern(valid_utf8(text));
+}
+
 std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> shape) {
   std::vector<std::int64_t> strides(shape.size());
   std::int64_t step = 1;
@@ -42,9 +60,9 @@ std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> shape
 }
 
 GraphAssembler::GraphAssembler(std::string_view model) {
-  graph.capture.model = model;
+  graph.capture.model = valid_utf8(model);
   graph.capture.tracer = "static";
-  graph.modules.push_back({.parent = kNone, .name = 0, .path = 0, .type = graph.intern(kUnnamedType)});
+  graph.modules.push_back({.parent = kNone, .name = 0, .path = 0, .type = keep(kUnnamedType)});
   graph.scopes.push_back({.parent = kNone, .module = 0, .call = 0});
   modules_.emplace("", 0);
   calls_.push_back(1);
@@ -61,22 +79,22 @@ ModuleId GraphAssembler::module(std::string_view path, std::string_view type) {
     if (is_new) {
       entry->second = static_cast<ModuleId>(graph.modules.size());
       graph.modules.push_back({.parent = at,
-                               .name = graph.intern(name),
-                               .path = graph.intern(path.substr(0, dot)),
-                               .type = graph.intern(kUnnamedType)});
+                               .name = keep(name),
+                               .path = keep(path.substr(0, dot)),
+                               .type = keep(kUnnamedType)});
       calls_.push_back(0);
     }
     at = entry->second;
     begin = dot + 1;
   }
-  if (!type.empty()) graph.modules[at].type = graph.intern(class_name(type));
+  if (!type.empty()) graph.modules[at].type = keep(class_name(type));
   return at;
 }
 
 void GraphAssembler::enter(std::span<const ModuleCall> stack) {
   ScopeId parent = 0;
   for (const auto& call : stack.first(std::min(stack.size(), kMostModuleDepth))) {
-    const auto [entry, is_new] = scopes_.try_emplace(pair_key(parent, graph.intern(call.key)), 0);
+    const auto [entry, is_new] = scopes_.try_emplace(pair_key(parent, keep(call.key)), 0);
     if (is_new) {
       const auto called = module(call.path, call.type);
       entry->second = static_cast<ScopeId>(graph.scopes.size());
@@ -94,7 +112,7 @@ ValueId GraphAssembler::value(const ValueSpec& spec, ValueKind kind, ValueId ali
                                        : spec.strided ? contiguous_strides(spec.shape)
                                                       : std::vector<std::int64_t>{}),
              .offset = std::max<std::int64_t>(spec.offset, 0),
-             .device = graph.intern(spec.device),
+             .device = keep(spec.device),
              .dtype = spec.dtype,
              .kind = kind};
   if (alias != kNone) {
@@ -112,14 +130,14 @@ void GraphAssembler::own(std::string_view path, ValueId id) {
   const bool in_root = dot == std::string_view::npos;
   const Owned entry{.module = module(in_root ? std::string_view{} : path.substr(0, dot)),
                     .value = id,
-                    .name = graph.intern(in_root ? path : path.substr(dot + 1))};
+                    .name = keep(in_root ? path : path.substr(dot + 1))};
   if (graph.values[id].name == 0) name(id, path);
   if (owned_.try_emplace(pair_key(entry.module, entry.name), id).second) graph.owned.push_back(entry);
 }
 
 void GraphAssembler::op(std::string_view name, std::string_view overload, std::span<const Argument> arguments,
                         std::span<const ValueId> outputs) {
-  Op op{.target = graph.add_target(name, overload), .scope = scope_};
+  Op op{.target = graph.add_target(graph.text(keep(name)), overload), .scope = scope_};
   OPSCOPE_CHECK(graph.arguments.size() + arguments.size() < kNone);
   op.arguments = {static_cast<std::uint32_t>(graph.arguments.size()),
                   static_cast<std::uint32_t>(arguments.size())};
@@ -133,34 +151,34 @@ void GraphAssembler::note(std::string_view kind, std::string_view op, std::strin
   if (!noted_.try_emplace(key, true).second) return;
   const auto& module = graph.modules[graph.scopes[scope_].module];
   graph.diagnostics.push_back(
-      {std::string(kind), std::string(op), std::string(graph.path(module)), std::move(message)});
+      {std::string(kind), valid_utf8(op), std::string(graph.path(module)), valid_utf8(message)});
 }
 
 Argument GraphAssembler::tensor(std::string_view name, ValueId id) {
-  return {.name = graph.intern(name), .kind = ArgumentKind::kTensor, .integer = id};
+  return {.name = keep(name), .kind = ArgumentKind::kTensor, .integer = id};
 }
 Argument GraphAssembler::tensors(std::string_view name, std::span<const ValueId> ids) {
-  return {.name = graph.intern(name), .kind = ArgumentKind::kTensorList, .range = graph.add_refs(ids)};
+  return {.name = keep(name), .kind = ArgumentKind::kTensorList, .range = graph.add_refs(ids)};
 }
 Argument GraphAssembler::integer(std::string_view name, std::int64_t value) {
-  return {.name = graph.intern(name), .kind = ArgumentKind::kInt, .integer = value};
+  return {.name = keep(name), .kind = ArgumentKind::kInt, .integer = value};
 }
 Argument GraphAssembler::boolean(std::string_view name, bool value) {
-  return {.name = graph.intern(name), .kind = ArgumentKind::kBool, .integer = value};
+  return {.name = keep(name), .kind = ArgumentKind::kBool, .integer = value};
 }
 Argument GraphAssembler::real(std::string_view name, double value) {
-  return {.name = graph.intern(name), .kind = ArgumentKind::kFloat, .real = value};
+  return {.name = keep(name), .kind = ArgumentKind::kFloat, .real = value};
 }
 Argument GraphAssembler::text(std::string_view name, std::string_view value) {
-  return {.name = graph.intern(name), .kind = ArgumentKind::kString, .integer = graph.intern(value)};
+  return {.name = keep(name), .kind = ArgumentKind::kString, .integer = keep(value)};
 }
 Argument GraphAssembler::dtype(std::string_view name, DType value) {
-  return {.name = graph.intern(name),
+  return {.name = keep(name),
           .kind = ArgumentKind::kDType,
           .integer = static_cast<std::int64_t>(value)};
 }
 Argument GraphAssembler::ints(std::string_view name, std::span<const std::int64_t> items) {
-  return {.name = graph.intern(name), .kind = ArgumentKind::kIntList, .range = graph.add_dims(items)};
+  return {.name = keep(name), .kind = ArgumentKind::kIntList, .range = graph.add_dims(items)};
 }
 
 Graph GraphAssembler::finish(std::span<const ValueId> outputs, const std::string& where) {

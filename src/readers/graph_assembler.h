@@ -41,7 +41,7 @@ class GraphAssembler {
 
   // alias: a value whose storage the new one shares; kNone: a storage of its own.
   ValueId value(const ValueSpec& spec, ValueKind kind, ValueId alias = kNone);
-  void name(ValueId id, std::string_view text) { graph.values[id].name = graph.intern(text); }
+  void name(ValueId id, std::string_view text) { graph.values[id].name = keep(text); }
   // A parameter or buffer under its dotted path; called again for another name of a tied weight.
   void own(std::string_view path, ValueId id);
 
@@ -59,12 +59,15 @@ class GraphAssembler {
   Argument text(std::string_view name, std::string_view value);
   Argument dtype(std::string_view name, DType value);
   Argument ints(std::string_view name, std::span<const std::int64_t> items);
-  Argument none(std::string_view name) { return {.name = graph.intern(name)}; }
+  Argument none(std::string_view name) { return {.name = keep(name)}; }
 
   // Marks outputs, verifies and gives the graph away. `where`: the file, for errors.
   Graph finish(std::span<const ValueId> outputs, const std::string& where);
 
   Graph graph;
+
+  // Interned, what is not UTF-8 in it replaced: files hold any bytes as names.
+  StringId keep(std::string_view text);
 
  private:
   std::unordered_map<std::uint64_t, ScopeId> scopes_;      // by parent scope and key
@@ -75,6 +78,7 @@ class GraphAssembler {
   ScopeId scope_ = 0;
 };
 
+std::string valid_utf8(std::string_view text);
 std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> shape);
 
 }  // namespace opscope

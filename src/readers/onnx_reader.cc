@@ -315,9 +315,11 @@ class OnnxReader {
     const auto folded = std::max(folded_norms_, renamed);
     if (folded == 0) return;
     state_.out.note("assumption", "",
-                    fmt::format("the exporter folded {} batch norms into convolutions: their parameters and their "
-                                "work are not in the file",
-                                folded));
+                    folded == 1 ? "the exporter folded 1 batch norm into a convolution: its parameters and its work "
+                                  "are not in the file"
+                                : fmt::format("the exporter folded {} batch norms into convolutions: their "
+                                              "parameters and their work are not in the file",
+                                              folded));
   }
 
   OnnxState state_;

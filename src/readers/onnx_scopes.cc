@@ -34,8 +34,22 @@ bool OnnxScopes::enter_noted(const OnnxNode& node) {
     else
       stack_.push_back({paths[i], paths[i], type});
   }
+  if (node.rewritten_by.find("FuseBatchNorm") != std::string_view::npos) move_to_weight(node);
   out_.enter(stack_);
   return true;
+}
+
+// The exporter notes a convolution that a batch norm was folded into as the norm's: its weight knows better.
+void OnnxScopes::move_to_weight(const OnnxNode& node) {
+  if (node.inputs.size() < 2 || stack_.empty()) return;
+  const auto weight = node.inputs[1];
+  const auto dot = weight.rfind('.');
+  if (dot == std::string_view::npos || dot == 0) return;
+  const auto path = weight.substr(0, dot);
+  const auto* kernel = node.attribute("kernel_shape");
+  const auto axes = kernel != nullptr ? kernel->integers.size() : 0;
+  constexpr std::string_view kTypes[] = {"", "Conv1d", "Conv2d", "Conv3d"};
+  stack_.back() = {path, path, node.op_type == "Conv" && axes < 4 ? kTypes[axes] : std::string_view{}};
 }
 
 // "/layer1/layer1.0/conv1/Conv": a container's children carry its name.

@@ -18,6 +18,7 @@ class OnnxScopes {
  private:
   bool enter_noted(const OnnxNode& node);
   void enter_named(std::string_view name);
+  void move_to_weight(const OnnxNode& node);
 
   GraphAssembler& out_;
   std::vector<std::string> paths_;

@@ -58,6 +58,7 @@ ZipArchive::Directory ZipArchive::find_directory() const {
   const auto found = bytes_.substr(first).rfind(kEnd);
   if (found == std::string_view::npos) fail("has no directory: it is cut off");
   const auto end = first + found;
+  if (bytes_.size() - end < kEndBytes) fail("is cut off");
   const auto wide = zip64_directory(end);
   const Directory directory =
       wide ? *wide : Directory{.offset = number(end + 16, 4), .count = number(end + 10, 2)};

@@ -1,0 +1,31 @@
+// What every fuzz target does with a graph that its reader accepted: all the stages behind, without a fault.
+#pragma once
+
+#include <cstdlib>
+
+#include "analyse/profile.h"
+#include "graph/writer.h"
+#include "readers/capture_reader.h"
+#include "report/report.h"
+
+namespace opscope {
+
+inline void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+// Reports repeat what the profile holds: their text grows with ops times paths, so the slow ones see small
+// graphs only.
+inline void use(const Graph& graph) {
+  constexpr std::size_t kMostOpsForText = 200;
+  const auto written = write_json(graph);
+  require(written == write_json(read_capture(written, "rewritten")));
+  const auto profile = make_profile(graph);
+  require(!to_json(profile).empty());
+  if (graph.ops.size() > kMostOpsForText) return;
+  require(!to_text(profile).empty());
+  require(!to_csv(profile).empty());
+  require(!to_markdown(profile).empty());
+}
+
+}  // namespace opscope
