@@ -148,7 +148,9 @@ def _grid(asked: Asked) -> bool:
     batch = asked.sizes.batch
     width_of = getattr(layer, "in_features", None) or channels(asked) * times * patch * patch
     why = f"an image of {rows * patch}x{columns * patch} in patches of {patch} (patch_size in config)"
-    asked.add(Part(patches, why, (batch * rows * columns, width_of)))
+    padded = type(asked.model).__name__.endswith("ForRetrieval")  # ColQwen2 keeps the images of a batch apart
+    shape = (batch, rows * columns, width_of) if padded else (batch * rows * columns, width_of)
+    asked.add(Part(patches, why, shape))
     asked.add(numbers(grid, torch.tensor([[1, rows, columns]] * batch), "frames, rows and columns of patches"))
     for name in {"merge_sizes", "image_merge_sizes"} & asked.names:
         asked.add(numbers(name, torch.full((batch,), merge), "patches that become one"))

@@ -19,9 +19,11 @@ _FRAMES = 1000  # of features, where nothing says how many
 
 
 def add_sound(asked: Asked) -> None:
-    if "input_features" in asked.names and not _is_other_way(asked):
+    only = getattr(getattr(asked.model, "encoder", None), "main_input_name", None) if "inputs" in asked.names else None
+    if "input_features" in asked.names and not _is_other_way(asked) and only in (None, "input_features"):
         _features(asked)
-    if "input_values" in asked.names and ("input_ids" not in asked.names or "input_values" in asked.required):
+    alone = "input_ids" not in asked.names or "input_values" in asked.required
+    if "input_values" in asked.names and alone and only in (None, "input_values"):
         _waves(asked)
     _add_places(asked)
 

@@ -144,13 +144,17 @@ def _queries(asked: Asked) -> None:
 
 def _any_inputs(asked: Asked) -> None:
     """Perceiver: whatever its preprocessor takes."""
-    kind = type(getattr(getattr(asked.model, "perceiver", asked.model), "input_preprocessor", None)).__name__
-    batch = asked.sizes.batch
+    perceiver = getattr(asked.model, "perceiver", asked.model)
+    if not hasattr(perceiver, "input_preprocessor"):
+        return
+    kind, batch = type(perceiver.input_preprocessor).__name__, asked.sizes.batch
     if kind == "PerceiverTextPreprocessor":
         asked.add(some_ids(asked, "inputs", (batch, asked.sizes.tokens(2048, config_number(asked, "max_position_embeddings", default=2048))), config_number(asked, "vocab_size"), "vocab_size in config"))
     elif kind == "PerceiverImagePreprocessor":
         flow = "OpticalFlow" in type(asked.model).__name__
-        height, width = asked.sizes.image(*(asked.config.train_size if flow else (224, 224)))
+        learned = type(asked.model).__name__.endswith("Learned")  # a position for each pixel of image_size
+        side = config_number(asked, "image_size", default=224) if learned else 224
+        height, width = asked.sizes.image(*(asked.config.train_size if flow else (side, side)))
         asked.add(Part("inputs", "two frames of 27 values a place" if flow else "an image", (batch, *((2, 27) if flow else (3,)), height, width)))
     elif kind == "NoneType":
         asked.add(Part("inputs", "d_model in config", (batch, asked.sizes.tokens(2048), config_number(asked, "d_model", default=768))))

@@ -25,11 +25,12 @@ def add_text(asked: Asked) -> None:
     row = torch.cat([torch.full((number,), token) for token, number in places] + [ids])
     words = f"ids {int(ids[0])}" + "".join(f", {number} of id {token}" for token, number in places)
     why = f"{'' if not places else 'places of images or sound, then '}{count} tokens; {_of(vocabulary)}"
-    shape = _rows(asked)
+    shape = _rows(asked) if "decoder_input_ids" not in asked.names else (asked.sizes.batch,)
     tokens = row.expand(*shape, len(row)).contiguous()
     asked.add(Part("input_ids", why, tuple(tokens.shape), torch.int64, tokens, words, fill=int(ids[0])))
     if "attention_mask" in asked.names:
-        asked.add(ones("attention_mask", tokens.shape, "a tokenizer gives it: no padding"))
+        rows = (asked.sizes.batch, *tokens.shape[1:])
+        asked.add(ones("attention_mask", rows, "a tokenizer gives it: no padding"))
 
 
 def vocabulary_of(asked: Asked, config: Any) -> int:
@@ -58,6 +59,9 @@ def prompt(asked: Asked, vocabulary: int, count: int) -> torch.Tensor:
     end = eos_id(asked.config)
     if getattr(asked.config, "is_encoder_decoder", False) and end is not None and end < vocabulary:
         ids[-1] = end
+    question = getattr(asked.config, "question_token_id", None)
+    if isinstance(question, int) and count > 8:  # Splinter answers where this stands
+        ids[count // 2] = question
     sep = getattr(asked.config, "sep_token_id", None)
     if isinstance(sep, int) and count > 8 and type(asked.model).__name__.endswith(("Answering", "MultipleChoice")):
         ids[[count // 8, count // 8 + 1, -1]] = sep  # question, text: Longformer looks for the marks between them
@@ -65,8 +69,17 @@ def prompt(asked: Asked, vocabulary: int, count: int) -> torch.Tensor:
 
 
 def _rows(asked: Asked) -> tuple[int, ...]:
-    batch = asked.sizes.batch
+    batch = asked.sizes.batch * _codebooks(asked)
     return (batch, 2) if type(asked.model).__name__.endswith("ForMultipleChoice") else (batch,)
+
+
+def _codebooks(asked: Asked) -> int:
+    """Rows of ids for each sample: MusicGen has a table of its own for each book of its codec's codes."""
+    for module in asked.model.modules():
+        tables = getattr(module, "embed_tokens", None)
+        if isinstance(tables, torch.nn.ModuleList):
+            return len(tables)
+    return 1
 
 
 def add_decoder(asked: Asked) -> None:
@@ -81,7 +94,7 @@ def add_decoder(asked: Asked) -> None:
         count = asked.sizes.tokens(ANSWER_TOKENS, most, name)
     codes = getattr(getattr(asked.config, "decoder_config", None), "num_channels", None)
     inner = (codes,) if isinstance(codes, int) else ()  # several codes a step of sound
-    ids = torch.full((asked.sizes.batch, count, *inner), plain_id(asked.config, vocabulary))
+    ids = torch.full((asked.sizes.batch * _codebooks(asked), count, *inner), plain_id(asked.config, vocabulary))
     start = start_id(asked.config)
     if start is not None:
         ids[:, 0] = start
@@ -92,10 +105,11 @@ def add_decoder(asked: Asked) -> None:
 
 def _needs_decoder_ids(asked: Asked) -> bool:
     """Heads that classify make the decoder's ids of the prompt's, and look for its end mark in both."""
-    if type(asked.model).__name__.endswith(("ForSequenceClassification", "ForQuestionAnswering", "ForTokenClassification")):
+    classifies = ("ForSequenceClassification", "ForQuestionAnswering", "ForTokenClassification")
+    if type(asked.model).__name__.endswith(classifies) and "pixel_values" not in asked.names:
         return False
     flags = [getattr(inner, "is_encoder_decoder", False) for inner in inner_configs(asked.config)]
-    return any(flags) or "encoder_outputs" in asked.names
+    return any(flags) or "encoder_outputs" in asked.names or "pixel_values" in asked.names
 
 
 def start_id(config: Any) -> int | None:
