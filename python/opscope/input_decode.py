@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 
 from opscope import _engine
-from opscope.errors import error
+from opscope.errors import Error, error
 from opscope.input_config import most_tokens, text_config
 from opscope.input_parts import PROMPT_TOKENS, Part, Sizes, ones
 from opscope.input_signature import Signature
@@ -18,6 +19,8 @@ from opscope.inputs import float_dtype, input_device, make_tensor
 
 #: The arguments that hold what was read before, and the outputs that give it.
 _CACHES = ("past_key_values", "cache_params", "state", "mems")
+#: What an encoder-decoder's decoder takes a step of; a model without one of these takes input_ids.
+_STEPS = ("decoder_input_ids", "decoder_input_values")
 
 
 def decode_parts(model: Any, signature: Signature, sizes: Sizes, name: str) -> tuple[list[Part], list[str]]:
@@ -56,7 +59,7 @@ def _cache_name(model: Any, signature: Signature, name: str) -> str:
 
 def _prefill(model: Any, signature: Signature, sizes: Sizes, past: int) -> tuple[list[Part], list[str]]:
     """The parts of a prefill of that many tokens; for an encoder-decoder, the decoder's."""
-    if "decoder_input_ids" not in signature.names:
+    if not _step_names(signature.names):
         sizes.request = dataclasses.replace(sizes.request, seq_len=past)
         return transformers_parts(model, signature, sizes)
     parts, notes = transformers_parts(model, signature, sizes)
@@ -64,9 +67,13 @@ def _prefill(model: Any, signature: Signature, sizes: Sizes, past: int) -> tuple
     if most is not None and past >= most:
         raise error(f"{sizes.name} takes at most {most} tokens, and past_len is {past}", limit, f"past_len up to {most - 1}")
     for part in parts:
-        if part.name == "decoder_input_ids" and part.shape is not None:
-            part.reshape((*part.shape[:-1], past), part.why)
+        if part.name in _STEPS and part.shape is not None:
+            part.reshape((part.shape[0], past, *part.shape[2:]), part.why)
     return parts, notes
+
+
+def _step_names(names: Iterable[str]) -> list[str]:
+    return [name for name in _STEPS if name in names]
 
 
 def _run(model: Any, parts: dict[str, Part], use_cache: bool) -> Any:
@@ -79,30 +86,38 @@ def _run(model: Any, parts: dict[str, Part], use_cache: bool) -> Any:
 
 def _one_token(model: Any, before: dict[str, Part], past: int, outputs: Any) -> list[Part]:
     """The prompt's parts cut to the next token: images and sound were read, their features are in the cache."""
-    tokens = "decoder_input_ids" if "decoder_input_ids" in before else "input_ids"
+    tokens = next(iter(_step_names(before)), "input_ids")
     ids = before[tokens]
-    batch, length = (ids.shape or (1, past))[0], (ids.shape or (1, past))[-1]
-    ids.reshape((*(ids.shape or (1,))[:-1], 1), "the next token")
+    shape = ids.shape or (1, past)
+    ids.reshape((shape[0], 1, *shape[2:]), "the next token")
     kept = [ids]
     if tokens == "input_ids":
         if "attention_mask" in before:
-            kept.append(ones("attention_mask", (batch, length + 1), f"the {length} tokens of the cache and the next"))
+            rows = (before["attention_mask"].shape or shape)[0]
+            kept.append(ones("attention_mask", (rows, shape[1] + 1), f"the {shape[1]} tokens of the cache and the next"))
         return kept
-    encoded = _encoded(model, outputs)
+    encoded = _encoded(model, before, outputs)
     if "attention_mask" in before and encoded is not None:
         kept.append(before["attention_mask"])
     if encoded is not None:
         kept.append(Part("encoder_outputs", "the encoder has run", value=_Held(encoded, model), words="the encoder's outputs"))
-    return kept
+    return kept + [part for name, part in before.items() if name == "speaker_embeddings"]
 
 
-def _encoded(model: Any, outputs: Any) -> Any:
+def _encoded(model: Any, before: dict[str, Part], outputs: Any) -> Any:
+    """What the encoder gives: its own kind of output where it can be run alone, else its last hidden state."""
     hidden = getattr(outputs, "encoder_last_hidden_state", None)
     if hidden is None or "encoder_outputs" not in inspect.signature(model.forward).parameters:
         return None
-    from transformers.modeling_outputs import BaseModelOutput
+    encoder = model.get_encoder()
+    takes = inspect.signature(encoder.forward).parameters
+    floats, device = float_dtype(model), input_device(model)
+    try:
+        return _engine.run_abstract(encoder, (), {n: part.make(floats, device) for n, part in before.items() if n in takes})
+    except Error:
+        from transformers.modeling_outputs import BaseModelOutput
 
-    return BaseModelOutput(last_hidden_state=hidden)
+        return BaseModelOutput(last_hidden_state=hidden)
 
 
 class _Held:
