@@ -73,7 +73,6 @@ def test_large_inputs_cost_no_memory() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({}, "ConvNet needs inputs"),
         ({"inputs": A, "batch": 2}, "do not go together"),
         ({"inputs": A, "input_shape": (1, 2)}, "do not go together"),
         ({"input_shape": (1, 3, 8, 8), "batch": 0}, "a batch of 0"),
@@ -87,13 +86,26 @@ def test_wrong_options(options: dict[str, object], says: str) -> None:
         opscope.profile(ConvNet(), **options)
 
 
-def test_a_named_model_that_says_nothing_gets_an_image(monkeypatch: pytest.MonkeyPatch) -> None:
+class Refuses(nn.Module):
+    """No image that its first layer takes fits its last."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.fc = nn.Conv2d(3, 4, 3), nn.Linear(7, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.fc(self.conv(x).mean((2, 3)))
+
+
+def test_what_was_assumed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(opscope.MODEL_REGISTRY, "mine", ConvNet)
-    result = opscope.profile("mine")
-    assert [row.shape for row in result.inputs] == [[1, 3, 224, 224]]
-    assert [row.kind for row in result.diagnostics] == ["assumed"]
+    for result in (opscope.profile("mine"), opscope.profile(ConvNet())):
+        assert [row.shape for row in result.inputs] == [[1, 3, 224, 224]]
+        assert [(row.kind, row.message) for row in result.diagnostics] == [
+            ("assumed", "no inputs were given, so x 1x3x224x224 float32 was assumed")
+        ]
     assert [row.shape for row in opscope.profile("mine", batch=2).inputs] == [[2, 3, 224, 224]]
-    monkeypatch.setitem(opscope.MODEL_REGISTRY, "other", lambda: torch.nn.Linear(3, 4))
+    assert not opscope.profile(ConvNet(), input_shape=(1, 3, 8, 8)).diagnostics
     with pytest.raises(opscope.Error, match="mat1 and mat2") as caught:
-        opscope.profile("other")
-    assert "no inputs were given, so 1x3x224x224 float32 was tried" in caught.value.hint
+        opscope.profile(Refuses())
+    assert "x 1x3x224x224 float32 was assumed: give --input-shape or --input" in caught.value.hint
