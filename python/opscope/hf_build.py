@@ -38,7 +38,7 @@ class Builder:
     name: str
     model_class: Any
     config: Any
-    own_head: bool = False  # the config says that the head's weight is not the embedding's
+    own_head: bool = False  # the head's weight is not the embedding's, whatever the class ties
     remote: bool = False  # the class is the model's own code, not transformers'
     notes: list[str] = field(default_factory=list)
 
@@ -88,10 +88,14 @@ def builder(found: Found, class_name: str, request: SourceRequest) -> Builder:
         config = _config(found)
     name = class_name or _class_name(found, request)
     model_class = hf_heads.class_named(name, found.model_type)
-    config = _part_for(model_class, config)
-    parts = [found.config, found.config.get("text_config") or {}]
-    own_head = any(part.get("tie_word_embeddings") is False for part in parts)
-    return Builder(found.name, model_class, config, own_head, notes=_notes(found))
+    own_head = _has_own_head(found.config, config)
+    return Builder(found.name, model_class, _part_for(model_class, config), own_head, notes=_notes(found))
+
+
+def _has_own_head(said: dict[str, Any], config: Any) -> bool:
+    """Whether the file says that the head is not tied and the config class made it so (T5's does)."""
+    parts = [(said, config), (said.get("text_config") or {}, getattr(config, "text_config", None))]
+    return any(part.get("tie_word_embeddings") is False and made.tie_word_embeddings for part, made in parts if made)
 
 
 def _class_name(found: Found, request: SourceRequest) -> str:
@@ -111,7 +115,25 @@ def _config(found: Found) -> Any:
         near = list(native.nearest(found.model_type, list(mapping)))[:3]
         version = building.version_text("transformers")
         raise error(f"{version} has no model type '{found.model_type}'", found.path or found.name, "", near)
-    return _without_pretrained_parts(mapping[found.model_type].from_dict(found.config))
+    return _without_pretrained_parts(mapping[found.model_type].from_dict(_with_backbone(found.config)))
+
+
+def _with_backbone(config: dict[str, Any]) -> dict[str, Any]:
+    """Older configs name a timm backbone; transformers asks the hub whether that name is a repository."""
+    name, options = config.get("backbone"), config.get("backbone_kwargs") or {}
+    if not isinstance(name, str) or not config.get("use_timm_backbone") or config.get("backbone_config"):
+        return config
+    backbone = {
+        "model_type": "timm_backbone",
+        "backbone": name,
+        "features_only": True,
+        "num_channels": options.get("in_chans", config.get("num_channels", 3)),
+        "out_indices": options.get("out_indices", [1, 2, 3, 4]),
+    }
+    if config.get("dilation"):
+        backbone["output_stride"] = options.get("output_stride", 16)
+    said = ("backbone", "backbone_kwargs", "use_timm_backbone", "use_pretrained_backbone")
+    return {key: value for key, value in config.items() if key not in said} | {"backbone_config": backbone}
 
 
 def _part_for(model_class: Any, config: Any) -> Any:

@@ -56,7 +56,8 @@ class Found:
 
     @property
     def model_type(self) -> str:
-        return str(self.config.get("model_type", ""))
+        known = self.row.config if self.row is not None else {}
+        return str(self.config.get("model_type") or known.get("model_type", ""))
 
 
 def find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> Source | None:
@@ -122,11 +123,12 @@ def _read(path: str) -> dict[str, Any]:
 
 def _not_here(hub_id: str) -> Exception:
     names = [name for name, _ in listed()]
-    hint = f"opscope list hf:   {hub_id} itself: --download fetches its config, or give a local folder with config.json"
+    maker = hub_id.split("/")[0]
+    look = f"opscope list {maker}" if any(name.startswith(f"{maker}/") for name in names) else "opscope list"
     return error(
         f"{hub_id} is not in the local hub cache, nor among the {len(names)} ids that opscope knows",
         "",
-        hint,
+        f"{look}; --download fetches its config, or give a folder with its config.json",
         list(native.nearest(hub_id, names))[:3],
     )
 
@@ -171,7 +173,7 @@ def load_transformer_model(model_name: str) -> tuple[Any, str]:
     source = find(model_name.removeprefix(f"{PREFIX}:"), SourceRequest(), lambda _: None)
     if source is None:
         near = list(native.nearest(model_name, [name for name, _ in listed()]))[:3]
-        raise error(f"no transformers model called '{model_name}'", "", "opscope list hf:", near)
+        raise error(f"no transformers model called '{model_name}'", "", "opscope list", near)
     return source.model, hf_build.input_type(source.model)
 
 

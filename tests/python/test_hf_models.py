@@ -113,6 +113,20 @@ def test_without_architectures_the_bare_model_is_built(tmp_path: Path) -> None:
     assert type(find(str(unknown)).model).__name__ == "BertModel"
 
 
+def test_an_older_config_with_a_timm_backbone_needs_no_network(tmp_path: Path) -> None:
+    path = write_config(
+        tmp_path,
+        model_type="detr",
+        architectures=["DetrForObjectDetection"],
+        backbone="resnet50",
+        backbone_kwargs={"in_chans": 3, "out_indices": [1, 2, 3, 4]},
+        use_timm_backbone=True,
+        use_pretrained_backbone=True,
+        num_labels=91,
+    )
+    assert parameter_count(find(str(path)).model) == ROWS["facebook/detr-resnet-50"].published
+
+
 @pytest.mark.parametrize(
     ("config", "what", "near"),
     [
