@@ -89,6 +89,12 @@ def test_wrong_names_say_what_is_near(spec: str, task: str | None, what: str, ne
     assert near is None or near in caught.value.candidates
 
 
+def test_three_ids_are_named_however_far_off() -> None:
+    with pytest.raises(opscope.Error) as caught:
+        find("Qwen/Qwen9")
+    assert len(caught.value.candidates) == 3 and all("Qwen/" in name for name in caught.value.candidates)
+
+
 def test_names_of_others_are_left_to_them(tmp_path: Path) -> None:
     for spec in ("resnet18", "timm/resnet50.a1_in1k", "models.py:make", str(tmp_path)):
         assert hf_models.find(spec, SourceRequest(), lambda _: None) is None
