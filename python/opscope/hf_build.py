@@ -57,7 +57,7 @@ class Builder:
             return self.model_class(self.config)
 
     def _without_data(self) -> Any:
-        with _large_on_meta(), building.parameters_without_data(), _no_init_weights(), _no_losses():
+        with _LargeOnMeta(), building.parameters_without_data(), _no_init_weights(), _no_losses():
             model = self.model_class(self.config)
         model.tie_weights()  # left out with the initialisation
         return model
@@ -211,7 +211,7 @@ def input_type(model: Any) -> str:
     return "audio" if main in ("input_features", "input_values") else "tokens"
 
 
-class _large_on_meta(TorchFunctionMode):
+class _LargeOnMeta(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if func in _MAKERS and kwargs.get("device") is None and _elements(args, kwargs) > LARGE:

@@ -41,8 +41,10 @@ def version_text() -> str:
 
 
 def dependencies() -> list[str]:
-    """transformers' version and our table."""
-    return [*building.package_file("transformers", "__init__.py"), hf_known.TABLE]
+    """transformers' version, our table, and our own code that builds from it."""
+    folder = os.path.dirname(hf_known.TABLE)
+    own = [os.path.join(folder, f"{name}.py") for name in ("hf_models", "hf_known", "hf_heads", "hf_build")]
+    return [*building.package_file("transformers", "__init__.py"), hf_known.TABLE, *own]
 
 
 @dataclass
@@ -162,11 +164,8 @@ def _builder(found: Found, class_name: str, request: SourceRequest) -> Any:
     except Error:
         raise
     except Exception as problem:
-        raise error(f"{found.name}: {first_line(problem)}", found.path or "", hint_for(found)) from problem
-
-
-def hint_for(found: Found) -> str:
-    return f"read by {version_text()}: another version may know this config"
+        hint = f"read by {version_text()}: another version may know this config"
+        raise error(f"{found.name}: {first_line(problem)}", found.path or "", hint) from problem
 
 
 def load_transformer_model(model_name: str) -> tuple[Any, str]:
@@ -183,10 +182,3 @@ def load_transformer_model(model_name: str) -> tuple[Any, str]:
         near = nearest(model_name, [name for name, _ in listed()])
         raise error(f"no transformers model called '{model_name}'", "", "opscope list", near)
     return source.model, hf_build.input_type(source.model)
-
-
-def discover_transformers(pattern: str | None = None) -> list[str]:
-    """Ids that can be profiled here and now: the table's, and those in the local hub cache."""
-    from opscope.api import matches
-
-    return [name for name, _ in listed() if matches(name, pattern)]
