@@ -8,8 +8,8 @@
 namespace opscope {
 namespace {
 
-constexpr auto kReshapes = std::to_array<std::string_view>(
-    {"aten::flatten", "aten::ravel", "aten::reshape", "aten::reshape_as"});
+constexpr auto kReshapes =
+    std::to_array<std::string_view>({"aten::flatten", "aten::ravel", "aten::reshape", "aten::reshape_as"});
 static_assert(std::ranges::is_sorted(kReshapes));
 
 // Ops that return their input where there is nothing to do.
@@ -51,11 +51,12 @@ std::vector<std::int64_t> view_strides(const Layout& in, std::span<const std::in
   const auto at = [](std::ptrdiff_t i) { return static_cast<std::size_t>(i); };
   for (auto i = static_cast<std::ptrdiff_t>(in.shape.size()) - 1; i >= 0; --i) {
     run *= Count{in.shape[at(i)]};
-    const bool ends = i == 0 || (in.shape[at(i - 1)] != 1 &&
-                                 Count{in.strides[at(i - 1)]} != run * Count{base});
+    const bool ends =
+        i == 0 || (in.shape[at(i - 1)] != 1 && Count{in.strides[at(i - 1)]} != run * Count{base});
     if (!ends) continue;
     while (view >= 0 && (filled < run || shape[at(view)] == 1)) {
-      if (__builtin_mul_overflow(static_cast<std::int64_t>(filled.value()), base, &strides[at(view)])) return {};
+      if (__builtin_mul_overflow(static_cast<std::int64_t>(filled.value()), base, &strides[at(view)]))
+        return {};
       filled *= Count{shape[at(view)]};
       --view;
     }
@@ -70,7 +71,8 @@ std::vector<std::int64_t> view_strides(const Layout& in, std::span<const std::in
 
 bool shares_memory(std::string_view op, const Layout& in, const Layout& out, bool drops_or_copies) {
   if (in_place(op)) return true;
-  if (std::ranges::binary_search(kReshapes, op)) return !view_strides(in, out.shape).empty() || out.shape.empty();
+  if (std::ranges::binary_search(kReshapes, op))
+    return !view_strides(in, out.shape).empty() || out.shape.empty();
   if (std::ranges::binary_search(kMayDoNothing, op)) return !drops_or_copies && same(in, out);
   const OpRule* rule = find_rule(op);
   return rule != nullptr && rule->category == Category::kView;

@@ -1,5 +1,5 @@
-// Which ops return their input's memory, told from the op's name and the shapes and strides on both sides: files
-// do not say it, and bytes and live memory depend on it.
+// Which ops return their input's memory, told from the op's name and the shapes and strides on both sides:
+// files do not say it, and bytes and live memory depend on it.
 #pragma once
 
 #include <span>

@@ -78,10 +78,8 @@ ModuleId GraphAssembler::module(std::string_view path, std::string_view type) {
     const auto [entry, is_new] = modules_.try_emplace(std::string(path.substr(0, dot)), 0);
     if (is_new) {
       entry->second = static_cast<ModuleId>(graph.modules.size());
-      graph.modules.push_back({.parent = at,
-                               .name = keep(name),
-                               .path = keep(path.substr(0, dot)),
-                               .type = keep(kUnnamedType)});
+      graph.modules.push_back(
+          {.parent = at, .name = keep(name), .path = keep(path.substr(0, dot)), .type = keep(kUnnamedType)});
       calls_.push_back(0);
     }
     at = entry->second;
@@ -173,9 +171,7 @@ Argument GraphAssembler::text(std::string_view name, std::string_view value) {
   return {.name = keep(name), .kind = ArgumentKind::kString, .integer = keep(value)};
 }
 Argument GraphAssembler::dtype(std::string_view name, DType value) {
-  return {.name = keep(name),
-          .kind = ArgumentKind::kDType,
-          .integer = static_cast<std::int64_t>(value)};
+  return {.name = keep(name), .kind = ArgumentKind::kDType, .integer = static_cast<std::int64_t>(value)};
 }
 Argument GraphAssembler::ints(std::string_view name, std::span<const std::int64_t> items) {
   return {.name = keep(name), .kind = ArgumentKind::kIntList, .range = graph.add_dims(items)};

@@ -1,5 +1,5 @@
-// Makes a Graph from a file's nodes: module calls come as stacks of names beside each op, in any order, and are
-// matched to scopes here. GraphBuilder is for code that opens and closes its module calls itself.
+// Makes a Graph from a file's nodes: module calls come as stacks of names beside each op, in any order, and
+// are matched to scopes here. GraphBuilder is for code that opens and closes its module calls itself.
 #pragma once
 
 #include <span>
@@ -70,11 +70,11 @@ class GraphAssembler {
   StringId keep(std::string_view text);
 
  private:
-  std::unordered_map<std::uint64_t, ScopeId> scopes_;      // by parent scope and key
-  std::unordered_map<std::string, ModuleId> modules_;      // by path
-  std::unordered_map<std::uint64_t, ValueId> owned_;       // by module and name
+  std::unordered_map<std::uint64_t, ScopeId> scopes_;  // by parent scope and key
+  std::unordered_map<std::string, ModuleId> modules_;  // by path
+  std::unordered_map<std::uint64_t, ValueId> owned_;   // by module and name
   std::unordered_map<std::string, bool> noted_;
-  std::vector<std::uint32_t> calls_;                       // by module
+  std::vector<std::uint32_t> calls_;  // by module
   ScopeId scope_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// simdjson's DOM with our errors, for JSON that has to be read in another order than it is written in. Private
-// to the readers.
+// simdjson's DOM with our errors, for JSON that has to be read in another order than it is written in.
+// Private to the readers.
 #pragma once
 
 #include <simdjson.h>

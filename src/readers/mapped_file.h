@@ -1,5 +1,5 @@
-// A file's bytes without reading them: pages come in when they are looked at, so that the header of a file with
-// gigabytes of weights costs what the header costs.
+// A file's bytes without reading them: pages come in when they are looked at, so that the header of a file
+// with gigabytes of weights costs what the header costs.
 #pragma once
 
 #include <string>

@@ -11,8 +11,8 @@
 namespace opscope {
 
 enum class FileKind : std::uint8_t {
-  kCapture,      // opscope's own
-  kPt2,          // torch.export
+  kCapture,  // opscope's own
+  kPt2,      // torch.export
   kOnnx,
   kTorchScript,  // an archive with code: captured through torch
   kPickle,       // can run code when it is opened: weights files of old and new form
@@ -24,7 +24,8 @@ std::string_view name(FileKind kind);
 FileKind classify_file(const std::string& path);
 FileKind classify_bytes(std::string_view bytes);
 
-// A .pt2 or .onnx file as a graph. dims: the sizes of dynamic dimensions by name. Throws Error for other kinds.
+// A .pt2 or .onnx file as a graph. dims: the sizes of dynamic dimensions by name. Throws Error for other
+// kinds.
 Graph read_model_file(const std::string& path, const Dims& dims);
 Graph read_model_bytes(std::string_view bytes, const std::string& where, const Dims& dims);
 

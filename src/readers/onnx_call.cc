@@ -110,8 +110,8 @@ ValueId OnnxCall::value(std::size_t i, ValueKind weight_kind) const {
   OPSCOPE_CHECK(one != nullptr);
   if (one->id != kNone) return one->id;
   const ValueSpec spec{.shape = one->shape.value_or(Shape{}), .strides = {}, .dtype = one->dtype};
-  const bool is_parameter =
-      one->weight != nullptr && holds_weights(one->dtype) && !spec.shape.empty() && !one->weight->name.empty();
+  const bool is_parameter = one->weight != nullptr && holds_weights(one->dtype) && !spec.shape.empty() &&
+                            !one->weight->name.empty();
   one->id = state_.out.value(spec, is_parameter ? weight_kind : ValueKind::kConstant);
   if (is_parameter) state_.out.own(one->weight->name, one->id);
   if (is_parameter && weight_kind == ValueKind::kParameter) state_.out.graph.values[one->id].trainable = true;

@@ -1,6 +1,6 @@
-// One ONNX node as the rules see it: inputs with shapes, and their numbers where those are known, attributes, and
-// the ways to answer: ATen ops with outputs. A rule says what the node costs by which ops it becomes, and what its
-// outputs are like.
+// One ONNX node as the rules see it: inputs with shapes, and their numbers where those are known, attributes,
+// and the ways to answer: ATen ops with outputs. A rule says what the node costs by which ops it becomes, and
+// what its outputs are like.
 #pragma once
 
 #include <deque>
@@ -45,8 +45,8 @@ struct OnnxInfo {
 // The names of one graph or function body; inner graphs see the names around them.
 struct OnnxFrame {
   std::unordered_map<std::string_view, OnnxInfo*> names;
-  std::unordered_map<std::string_view, const OnnxType*> declared;     // the file's value_info
-  std::unordered_map<std::string_view, const OnnxAttribute*> given;   // a function's attributes
+  std::unordered_map<std::string_view, const OnnxType*> declared;    // the file's value_info
+  std::unordered_map<std::string_view, const OnnxAttribute*> given;  // a function's attributes
   std::unordered_set<std::string_view> absent;  // a function's inputs that the call leaves out
   OnnxFrame* outer = nullptr;
   int depth = 0;
@@ -87,9 +87,10 @@ class OnnxCall {
   bool knows_all_shapes() const;
   const Shape& shape(std::size_t i) const;  // of a tensor that is there
   std::int64_t rank(std::size_t i) const { return static_cast<std::int64_t>(shape(i).size()); }
-  std::int64_t dim(std::size_t i, std::int64_t axis) const;  // from the end when negative; 1 where there is none
+  std::int64_t dim(std::size_t i,
+                   std::int64_t axis) const;  // from the end when negative; 1 where there is none
   DType dtype(std::size_t i) const;
-  const Numbers* numbers(std::size_t i) const;               // where they are known
+  const Numbers* numbers(std::size_t i) const;  // where they are known
   bool is_weight(std::size_t i) const;
   // The value, made where it is the first time that an op reads it.
   ValueId value(std::size_t i, ValueKind weight_kind = ValueKind::kParameter) const;
@@ -163,7 +164,9 @@ const OnnxRule* find_onnx_rule(std::string_view domain, std::string_view type);
 // Every family's rows, each sorted by type.
 std::span<const OnnxRule> onnx_pointwise_rules();
 std::span<const OnnxRule> onnx_layer_rules();
-std::span<const OnnxRule> onnx_shape_rules();
+std::span<const OnnxRule> onnx_move_rules();
+std::span<const OnnxRule> onnx_view_rules();
+std::span<const OnnxRule> onnx_window_rules();
 std::span<const OnnxRule> onnx_fused_rules();  // com.microsoft
 
 // The node's only output where all it needs is known: Shape, and arithmetic on small tensors.

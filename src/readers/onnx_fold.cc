@@ -1,22 +1,19 @@
-// The arithmetic on shapes that exporters leave in the graph: Shape -> Gather -> Concat -> Reshape and the like, on
-// tensors of few numbers. What is folded costs nothing worth counting and becomes no op.
+// The arithmetic on shapes that exporters leave in the graph: Shape -> Gather -> Concat -> Reshape and the
+// like, on tensors of few numbers. What is folded costs nothing worth counting and becomes no op.
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "readers/onnx_call.h"
+#include "readers/onnx_folding.h"
 
 namespace opscope {
 namespace {
 
-constexpr std::size_t kMostIntegers = 4096, kMostReals = 8;
+constexpr std::size_t kMostIntegers = kMostFolded, kMostReals = 8;
 
 using MaybeInfo = std::optional<OnnxInfo>;
+using folding::make;
 
-MaybeInfo make(Shape shape, DType dtype, Numbers numbers) {
-  if (numbers.size() > kMostIntegers || numel(shape) != Count{numbers.size()}) return std::nullopt;
-  return OnnxInfo{.shape = std::move(shape), .dtype = dtype, .numbers = std::move(numbers)};
-}
 MaybeInfo integers(std::vector<std::int64_t> items, Shape shape, DType dtype = DType::kInt64) {
   return make(std::move(shape), dtype, {.integers = std::move(items)});
 }
@@ -25,7 +22,9 @@ MaybeInfo shape_of(const OnnxCall& call) {
   const auto* info = call.info(0);
   if (info == nullptr || !info->shape) return std::nullopt;
   const auto rank = static_cast<std::int64_t>(info->shape->size());
-  const auto bound = [&](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank); };
+  const auto bound = [&](std::int64_t at) {
+    return std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank);
+  };
   const auto first = bound(call.integer("start", 0)), last = bound(call.integer("end", rank));
   std::vector<std::int64_t> items;
   for (auto i = first; i < last; ++i) items.push_back((*info->shape)[static_cast<std::size_t>(i)]);
@@ -40,7 +39,9 @@ MaybeInfo size_of(const OnnxCall& call) {
 }
 
 // The same numbers in another shape.
-MaybeInfo reshaped(const OnnxCall& call, Shape shape) { return make(std::move(shape), call.dtype(0), *call.numbers(0)); }
+MaybeInfo reshaped(const OnnxCall& call, Shape shape) {
+  return make(std::move(shape), call.dtype(0), *call.numbers(0));
+}
 
 MaybeInfo identity(const OnnxCall& call) { return reshaped(call, call.shape(0)); }
 MaybeInfo squeeze(const OnnxCall& call) {
@@ -136,7 +137,8 @@ MaybeInfo concat(const OnnxCall& call) {
 }
 
 // Numbers in another order: output place (i, j, ..) takes the input's at first + i*steps[0] + j*steps[1] + ..
-MaybeInfo picked(const OnnxCall& call, Shape shape, std::int64_t first, const std::vector<std::int64_t>& steps) {
+MaybeInfo picked(const OnnxCall& call, Shape shape, std::int64_t first,
+                 const std::vector<std::int64_t>& steps) {
   const auto& from = *call.numbers(0);
   if (numel(shape) > Count{kMostIntegers}) return std::nullopt;
   Numbers out{.is_real = from.is_real};
@@ -155,7 +157,8 @@ MaybeInfo picked(const OnnxCall& call, Shape shape, std::int64_t first, const st
 }
 
 MaybeInfo slice(const OnnxCall& call) {
-  const auto starts = call.integers("starts", 1), ends = call.integers("ends", 2), axes = call.integers("axes", 3);
+  const auto starts = call.integers("starts", 1), ends = call.integers("ends", 2),
+             axes = call.integers("axes", 3);
   const auto* steps = call.has(4) ? call.numbers(4) : nullptr;
   if (!starts || !ends || starts->size() != ends->size() || (axes && axes->size() != starts->size()) ||
       (steps != nullptr && steps->size() != starts->size()))
@@ -213,99 +216,6 @@ MaybeInfo expand(const OnnxCall& call) {
   return picked(call, *shape, 0, steps);
 }
 
-std::int64_t wrapping(__int128 value) { return static_cast<std::int64_t>(value); }
-
-// Elementwise, with the broadcasting that shape arithmetic needs: equal sizes, or one number on one side.
-template <class OnIntegers, class OnReals>
-MaybeInfo binary(const OnnxCall& call, OnIntegers on_integers, OnReals on_reals, bool to_bool = false) {
-  if (call.input_count() != 2) return std::nullopt;
-  const auto &a = *call.numbers(0), &b = *call.numbers(1);
-  const auto shape = broadcast(call.shape(0), call.shape(1));
-  if (!shape || a.is_real != b.is_real) return std::nullopt;
-  const auto count = std::max(a.size(), b.size());
-  if ((a.size() != count && a.size() != 1) || (b.size() != count && b.size() != 1)) return std::nullopt;
-  if (a.size() == 0 || b.size() == 0 || numel(*shape) != Count{count}) return std::nullopt;
-  Numbers out{.is_real = a.is_real && !to_bool};
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto x = a.size() == 1 ? 0 : i, y = b.size() == 1 ? 0 : i;
-    if (!a.is_real)
-      out.integers.push_back(on_integers(a.integers[x], b.integers[y]));
-    else if (to_bool)
-      out.integers.push_back(on_reals(a.reals[x], b.reals[y]) != 0);
-    else
-      out.reals.push_back(static_cast<double>(on_reals(a.reals[x], b.reals[y])));
-  }
-  return make(*shape, to_bool ? DType::kBool : call.dtype(0), std::move(out));
-}
-
-using I = std::int64_t;
-MaybeInfo add(const OnnxCall& call) {
-  return binary(call, [](I a, I b) { return wrapping(__int128{a} + b); }, [](double a, double b) { return a + b; });
-}
-MaybeInfo subtract(const OnnxCall& call) {
-  return binary(call, [](I a, I b) { return wrapping(__int128{a} - b); }, [](double a, double b) { return a - b; });
-}
-MaybeInfo multiply(const OnnxCall& call) {
-  return binary(call, [](I a, I b) { return wrapping(__int128{a} * b); }, [](double a, double b) { return a * b; });
-}
-MaybeInfo divide(const OnnxCall& call) {
-  return binary(
-      call, [](I a, I b) { return b == 0 ? I{0} : wrapping(__int128{a} / b); },
-      [](double a, double b) { return b == 0 ? 0.0 : a / b; });
-}
-MaybeInfo modulo(const OnnxCall& call) {
-  return binary(
-      call, [](I a, I b) { return b == 0 ? I{0} : wrapping((__int128{a} % b + b) % b); },
-      [](double a, double b) { return b == 0 ? 0.0 : std::fmod(a, b); });
-}
-MaybeInfo smaller(const OnnxCall& call) {
-  return binary(call, [](I a, I b) { return std::min(a, b); }, [](double a, double b) { return std::min(a, b); });
-}
-MaybeInfo larger(const OnnxCall& call) {
-  return binary(call, [](I a, I b) { return std::max(a, b); }, [](double a, double b) { return std::max(a, b); });
-}
-MaybeInfo equal(const OnnxCall& call) {
-  return binary(call, [](I a, I b) { return I{a == b}; }, [](double a, double b) { return a == b; }, true);
-}
-MaybeInfo less(const OnnxCall& call) {
-  return binary(call, [](I a, I b) { return I{a < b}; }, [](double a, double b) { return a < b; }, true);
-}
-MaybeInfo greater(const OnnxCall& call) {
-  return binary(call, [](I a, I b) { return I{a > b}; }, [](double a, double b) { return a > b; }, true);
-}
-MaybeInfo both(const OnnxCall& call) {
-  return binary(call, [](I a, I b) { return I{a != 0 && b != 0}; }, [](double, double) { return 0.0; }, true);
-}
-MaybeInfo either(const OnnxCall& call) {
-  return binary(call, [](I a, I b) { return I{a != 0 || b != 0}; }, [](double, double) { return 0.0; }, true);
-}
-
-template <class OnIntegers, class OnReals>
-MaybeInfo unary(const OnnxCall& call, OnIntegers on_integers, OnReals on_reals) {
-  Numbers out = *call.numbers(0);
-  for (auto& item : out.integers) item = on_integers(item);
-  for (auto& item : out.reals) item = on_reals(item);
-  return make(call.shape(0), call.dtype(0), std::move(out));
-}
-MaybeInfo negate(const OnnxCall& call) {
-  return unary(call, [](I a) { return wrapping(-__int128{a}); }, [](double a) { return -a; });
-}
-MaybeInfo absolute(const OnnxCall& call) {
-  return unary(call, [](I a) { return a < 0 ? wrapping(-__int128{a}) : a; }, [](double a) { return std::abs(a); });
-}
-MaybeInfo floor_of(const OnnxCall& call) {
-  return unary(call, [](I a) { return a; }, [](double a) { return std::floor(a); });
-}
-MaybeInfo ceil_of(const OnnxCall& call) {
-  return unary(call, [](I a) { return a; }, [](double a) { return std::ceil(a); });
-}
-MaybeInfo root(const OnnxCall& call) {
-  return unary(call, [](I a) { return a; }, [](double a) { return std::sqrt(a); });
-}
-MaybeInfo inverted(const OnnxCall& call) {
-  return unary(call, [](I a) { return I{a == 0}; }, [](double a) { return a; });
-}
-
 MaybeInfo where(const OnnxCall& call) {
   const auto &test = *call.numbers(0), &a = *call.numbers(1), &b = *call.numbers(2);
   const auto count = std::max({test.size(), a.size(), b.size()});
@@ -330,7 +240,7 @@ MaybeInfo range(const OnnxCall& call) {
   const __int128 count = by > 0 ? (last - first + by - 1) / by : (first - last - by - 1) / -by;
   if (count > 64) return std::nullopt;  // longer ones are data
   std::vector<std::int64_t> items;
-  for (__int128 i = 0; i < count; ++i) items.push_back(wrapping(first + i * by));
+  for (__int128 i = 0; i < count; ++i) items.push_back(static_cast<std::int64_t>(first + i * by));
   const auto made = static_cast<std::int64_t>(items.size());
   return integers(std::move(items), {made}, call.dtype(0));
 }
@@ -355,65 +265,43 @@ MaybeInfo constant_of_shape(const OnnxCall& call) {
   return make(shape->integers, tensor.dtype, std::move(out));
 }
 
-template <class Fold>
-MaybeInfo reduce(const OnnxCall& call, std::int64_t start, Fold fold) {
-  const auto& from = *call.numbers(0);
-  if (from.is_real || from.size() == 0 || call.shape(0).size() > 1) return std::nullopt;
-  auto total = start;
-  for (const auto item : from.integers) total = fold(total, item);
-  const bool keeps = call.integer("keepdims", 1) != 0 && call.shape(0).size() == 1;
-  return integers({total}, keeps ? Shape{1} : Shape{}, call.dtype(0));
-}
-MaybeInfo product(const OnnxCall& call) {
-  return reduce(call, 1, [](I a, I b) { return wrapping(__int128{a} * b); });
-}
-MaybeInfo sum(const OnnxCall& call) {
-  return reduce(call, 0, [](I a, I b) { return wrapping(__int128{a} + b); });
-}
-MaybeInfo highest(const OnnxCall& call) {
-  return reduce(call, INT64_MIN, [](I a, I b) { return std::max(a, b); });
-}
-MaybeInfo lowest(const OnnxCall& call) {
-  return reduce(call, INT64_MAX, [](I a, I b) { return std::min(a, b); });
-}
-
 struct Row {
   std::string_view type;
   MaybeInfo (*fold)(const OnnxCall&);
 };
 constexpr auto kRows = std::to_array<Row>({
-    {"Abs", absolute},
-    {"Add", add},
-    {"And", both},
+    {"Abs", folding::absolute},
+    {"Add", folding::add},
+    {"And", folding::both},
     {"Cast", cast_to},
-    {"Ceil", ceil_of},
+    {"Ceil", folding::ceil_of},
     {"Concat", concat},
     {"ConstantOfShape", constant_of_shape},
-    {"Div", divide},
-    {"Equal", equal},
+    {"Div", folding::divide},
+    {"Equal", folding::equal},
     {"Expand", expand},
-    {"Floor", floor_of},
+    {"Floor", folding::floor_of},
     {"Gather", gather},
-    {"Greater", greater},
+    {"Greater", folding::greater},
     {"Identity", identity},
-    {"Less", less},
-    {"Max", larger},
-    {"Min", smaller},
-    {"Mod", modulo},
-    {"Mul", multiply},
-    {"Neg", negate},
-    {"Not", inverted},
-    {"Or", either},
+    {"Less", folding::less},
+    {"Max", folding::larger},
+    {"Min", folding::smaller},
+    {"Mod", folding::modulo},
+    {"Mul", folding::multiply},
+    {"Neg", folding::negate},
+    {"Not", folding::inverted},
+    {"Or", folding::either},
     {"Range", range},
-    {"ReduceMax", highest},
-    {"ReduceMin", lowest},
-    {"ReduceProd", product},
-    {"ReduceSum", sum},
+    {"ReduceMax", folding::highest},
+    {"ReduceMin", folding::lowest},
+    {"ReduceProd", folding::product},
+    {"ReduceSum", folding::sum},
     {"Reshape", reshape},
     {"Slice", slice},
-    {"Sqrt", root},
+    {"Sqrt", folding::root},
     {"Squeeze", squeeze},
-    {"Sub", subtract},
+    {"Sub", folding::subtract},
     {"Transpose", transpose},
     {"Unsqueeze", unsqueeze},
     {"Where", where},
@@ -422,7 +310,8 @@ static_assert(std::ranges::is_sorted(kRows, {}, &Row::type));
 
 bool is_small(const OnnxInfo* info) {
   if (info == nullptr) return true;
-  return info->numbers && info->shape && info->numbers->size() <= (info->numbers->is_real ? kMostReals : kMostIntegers);
+  return info->numbers && info->shape &&
+         info->numbers->size() <= (info->numbers->is_real ? kMostReals : kMostIntegers);
 }
 
 }  // namespace

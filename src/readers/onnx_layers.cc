@@ -1,4 +1,4 @@
-// ONNX's layers with weights, windows and heads: convolutions, products, norms, pools, recurrences, attention.
+// ONNX's products, norms, recurrences and attention, and the ways in and out of quantised numbers.
 #include <algorithm>
 #include <array>
 
@@ -6,146 +6,6 @@
 
 namespace opscope {
 namespace {
-
-std::string with_dims(std::string_view stem, std::size_t spatial) {
-  return std::string(stem) + static_cast<char>('0' + spatial) + "d";
-}
-
-// --- Windows
-
-struct Window {
-  std::vector<std::int64_t> kernel, strides, dilations, begins, ends;
-  bool rounds_up = false, same = false;
-};
-
-// Attributes of Conv and the pools, filled up with their defaults; nullopt where their lengths do not fit.
-std::optional<Window> window_of(const OnnxCall& call, std::vector<std::int64_t> kernel) {
-  const auto n = kernel.size();
-  Window w{.kernel = std::move(kernel),
-           .strides = call.integers("strides"),
-           .dilations = call.integers("dilations"),
-           .begins = {},
-           .ends = {}};
-  const auto pads = call.integers("pads");
-  if (w.strides.empty()) w.strides.assign(n, 1);
-  if (w.dilations.empty()) w.dilations.assign(n, 1);
-  if (w.strides.size() != n || w.dilations.size() != n || (!pads.empty() && pads.size() != 2 * n))
-    return std::nullopt;
-  w.begins.assign(n, 0);
-  w.ends.assign(n, 0);
-  for (std::size_t i = 0; i < n && !pads.empty(); ++i) {
-    w.begins[i] = pads[i];
-    w.ends[i] = pads[n + i];
-  }
-  w.rounds_up = call.integer("ceil_mode", 0) != 0;
-  const auto automatic = call.text("auto_pad", "NOTSET");
-  w.same = automatic.starts_with("SAME");
-  if (automatic == "VALID") w.begins.assign(n, 0), w.ends.assign(n, 0);
-  const auto positive = [](std::int64_t item) { return item > 0; };
-  if (!std::ranges::all_of(w.kernel, positive) || !std::ranges::all_of(w.strides, positive) ||
-      !std::ranges::all_of(w.dilations, positive))
-    return std::nullopt;
-  return w;
-}
-
-std::int64_t windows(const Window& w, std::size_t i, std::int64_t size) {
-  if (w.same) return clamp_size((__int128{size} + w.strides[i] - 1) / w.strides[i]);
-  const __int128 room =
-      __int128{size} + w.begins[i] + w.ends[i] - __int128{w.dilations[i]} * (w.kernel[i] - 1) - 1;
-  if (room < 0) return 0;
-  __int128 count = (room + (w.rounds_up ? w.strides[i] - 1 : 0)) / w.strides[i] + 1;
-  // A window that would begin in the padding behind the end is none.
-  if (w.rounds_up && (count - 1) * w.strides[i] >= __int128{size} + w.begins[i]) --count;
-  return clamp_size(count);
-}
-
-// The window's size from the attribute, else from the weight.
-std::vector<std::int64_t> kernel_of(const OnnxCall& call, std::size_t weight) {
-  auto kernel = call.integers("kernel_shape");
-  if (kernel.empty() && call.shape(weight).size() > 2)
-    kernel.assign(call.shape(weight).begin() + 2, call.shape(weight).end());
-  return kernel;
-}
-
-// x, weight and bias are at these inputs: those of the quantised forms are apart.
-bool conv_from(OnnxCall& call, std::size_t x, std::size_t weight, std::size_t bias, DType dtype) {
-  if (!call.has(x) || !call.has(weight) || call.rank(x) < 3 || call.rank(weight) != call.rank(x)) return false;
-  const auto spatial = call.shape(x).size() - 2;
-  const auto w = window_of(call, kernel_of(call, weight));
-  if (!w || w->kernel.size() != spatial) return false;
-  Shape shape{call.dim(x, 0), call.dim(weight, 0)};
-  for (std::size_t i = 0; i < spatial; ++i) shape.push_back(windows(*w, i, call.shape(x)[i + 2]));
-  return call.answer(spatial <= 3 ? with_dims("aten::conv", spatial) : "aten::convolution",
-                     {call.tensor("input", x), call.tensor("weight", weight), call.tensor("bias", bias),
-                      call.list("stride", w->strides), call.list("padding", w->begins),
-                      call.list("dilation", w->dilations), call.number("groups", call.integer("group", 1))},
-                     {shape, dtype});
-}
-
-bool conv(OnnxCall& call, std::string_view) { return conv_from(call, 0, 1, 2, call.dtype(0)); }
-bool conv_integer(OnnxCall& call, std::string_view) { return conv_from(call, 0, 1, call.input_count(), DType::kInt32); }
-bool quantised_conv(OnnxCall& call, std::string_view) {
-  if (!call.has(3)) return false;
-  return conv_from(call, 0, 3, 8, call.dtype(7) != DType::kUndefined ? call.dtype(7) : call.dtype(0));
-}
-
-bool conv_transpose(OnnxCall& call, std::string_view) {
-  if (!call.has(0) || !call.has(1) || call.rank(0) < 3 || call.rank(1) != call.rank(0)) return false;
-  const auto spatial = call.shape(0).size() - 2;
-  const auto w = window_of(call, kernel_of(call, 1));
-  const auto groups = call.integer("group", 1);
-  if (!w || w->kernel.size() != spatial || spatial > 3 || groups < 1) return false;
-  auto extra = call.integers("output_padding");
-  const auto wanted = call.integers("output_shape");
-  extra.resize(spatial);
-  Shape shape{call.dim(0, 0), clamp_size(__int128{call.dim(1, 1)} * groups)};
-  for (std::size_t i = 0; i < spatial; ++i) {
-    const auto size = __int128{call.shape(0)[i + 2]};
-    const auto full = (size - 1) * w->strides[i] + __int128{w->dilations[i]} * (w->kernel[i] - 1) + 1 + extra[i];
-    shape.push_back(wanted.size() == spatial ? std::max<std::int64_t>(wanted[i], 0)
-                    : w->same                ? clamp_size(size * w->strides[i])
-                                             : clamp_size(full - w->begins[i] - w->ends[i]));
-  }
-  return call.answer(with_dims("aten::conv_transpose", spatial),
-                     {call.tensor("input", 0), call.tensor("weight", 1), call.tensor("bias", 2),
-                      call.list("stride", w->strides), call.list("padding", w->begins),
-                      call.list("output_padding", extra), call.number("groups", groups),
-                      call.list("dilation", w->dilations)},
-                     {shape, call.dtype(0)});
-}
-
-bool pool(OnnxCall& call, std::string_view aten) {
-  const auto w = window_of(call, call.integers("kernel_shape"));
-  if (!call.has(0) || !w || w->kernel.empty() || w->kernel.size() > 3) return false;
-  const auto spatial = w->kernel.size();
-  if (call.shape(0).size() != spatial + 2) return false;
-  Shape shape{call.dim(0, 0), call.dim(0, 1)};
-  for (std::size_t i = 0; i < spatial; ++i) shape.push_back(windows(*w, i, call.shape(0)[i + 2]));
-  const bool has_indices = call.wants(1);
-  auto name = with_dims(aten, spatial);
-  if (has_indices) name += "_with_indices";
-  const Argument arguments[] = {call.tensor("self", 0),
-                                call.list("kernel_size", w->kernel),
-                                call.list("stride", w->strides),
-                                call.list("padding", w->begins),
-                                aten == "aten::max_pool" ? call.list("dilation", w->dilations)
-                                                         : call.flag("ceil_mode", w->rounds_up)};
-  std::vector<OnnxOutput> outputs{call.settle(0, {shape, call.dtype(0)})};
-  if (has_indices) outputs.push_back({shape, DType::kInt64});
-  const auto made = call.op(name, arguments, outputs);
-  for (std::size_t i = 0; i < made.size(); ++i) call.result(i, made[i]);
-  return true;
-}
-
-bool global_pool(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0) || call.rank(0) < 3 || call.rank(0) > 5) return false;
-  const auto spatial = call.shape(0).size() - 2;
-  Shape shape{call.dim(0, 0), call.dim(0, 1)};
-  shape.resize(spatial + 2, 1);
-  return call.answer(with_dims(aten, spatial),
-                     {call.tensor("self", 0), call.list("output_size", std::vector<std::int64_t>(spatial, 1))},
-                     {shape, call.dtype(0)});
-}
 
 // --- Products
 
@@ -165,7 +25,8 @@ std::optional<Shape> matmul_shape(Shape a, Shape b) {
 bool matmul_from(OnnxCall& call, std::size_t a, std::size_t b, DType dtype) {
   if (!call.has(a) || !call.has(b)) return false;
   const auto shape = matmul_shape(call.shape(a), call.shape(b));
-  return shape && call.answer("aten::matmul", {call.tensor("self", a), call.tensor("other", b)}, {*shape, dtype});
+  return shape &&
+         call.answer("aten::matmul", {call.tensor("self", a), call.tensor("other", b)}, {*shape, dtype});
 }
 bool matmul(OnnxCall& call, std::string_view) { return matmul_from(call, 0, 1, call.dtype(0)); }
 bool matmul_integer(OnnxCall& call, std::string_view) { return matmul_from(call, 0, 1, DType::kInt32); }
@@ -186,15 +47,17 @@ bool gemm(OnnxCall& call, std::string_view) {
   const OnnxOutput out{{m, n}, call.dtype(0)};
   const bool plain = call.real("alpha", 1) == 1 && call.real("beta", 1) == 1;
   if (!turn_a && turn_b && plain && (!call.has(2) || call.rank(2) == 1))
-    return call.answer("aten::linear", {call.tensor("input", 0), call.tensor("weight", 1), call.tensor("bias", 2)},
-                       out);
+    return call.answer("aten::linear",
+                       {call.tensor("input", 0), call.tensor("weight", 1), call.tensor("bias", 2)}, out);
   const auto a = turn_a ? transposed(call, 0) : call.value(0);
   const auto b = turn_b ? transposed(call, 1) : call.value(1);
-  if (!call.has(2)) return call.answer("aten::mm", {call.tensor_of("self", a), call.tensor_of("mat2", b)}, out);
-  return call.answer("aten::addmm",
-                     {call.tensor("self", 2), call.tensor_of("mat1", a), call.tensor_of("mat2", b),
-                      call.real_number("beta", call.real("beta", 1)), call.real_number("alpha", call.real("alpha", 1))},
-                     out);
+  if (!call.has(2))
+    return call.answer("aten::mm", {call.tensor_of("self", a), call.tensor_of("mat2", b)}, out);
+  return call.answer(
+      "aten::addmm",
+      {call.tensor("self", 2), call.tensor_of("mat1", a), call.tensor_of("mat2", b),
+       call.real_number("beta", call.real("beta", 1)), call.real_number("alpha", call.real("alpha", 1))},
+      out);
 }
 
 // Labels to sizes; an ellipsis is left to libraries that spell it out.
@@ -233,7 +96,8 @@ bool einsum(OnnxCall& call, std::string_view aten) {
     ids.push_back(call.value(i));
   }
   if (operand + 1 != ids.size()) return false;
-  return call.answer(aten, {call.word("equation", equation), call.tensors("tensors", ids)}, {shape, call.dtype(0)});
+  return call.answer(aten, {call.word("equation", equation), call.tensors("tensors", ids)},
+                     {shape, call.dtype(0)});
 }
 
 // --- Norms
@@ -254,16 +118,17 @@ bool batch_norm(OnnxCall& call, std::string_view aten) {
 
 bool instance_norm(OnnxCall& call, std::string_view aten) {
   return call.has(0) && call.answer(aten,
-                                    {call.tensor("input", 0), call.tensor("weight", 1), call.tensor("bias", 2),
-                                     call.flag("use_input_stats", true)},
+                                    {call.tensor("input", 0), call.tensor("weight", 1),
+                                     call.tensor("bias", 2), call.flag("use_input_stats", true)},
                                     {call.shape(0), call.dtype(0)});
 }
 
 bool group_norm(OnnxCall& call, std::string_view aten) {
-  return call.has(0) && call.answer(aten,
-                                    {call.tensor("input", 0), call.number("num_groups", call.integer("num_groups", 0)),
-                                     call.tensor("weight", 1), call.tensor("bias", 2)},
-                                    {call.shape(0), call.dtype(0)});
+  return call.has(0) &&
+         call.answer(aten,
+                     {call.tensor("input", 0), call.number("num_groups", call.integer("num_groups", 0)),
+                      call.tensor("weight", 1), call.tensor("bias", 2)},
+                     {call.shape(0), call.dtype(0)});
 }
 
 bool row_norm(OnnxCall& call, std::string_view aten) {
@@ -272,8 +137,8 @@ bool row_norm(OnnxCall& call, std::string_view aten) {
   if (!axis || call.wants(1)) return false;  // statistics as outputs: no row counts them
   const auto normalised = std::span(call.shape(0)).subspan(*axis);
   return call.answer(aten,
-                     {call.tensor("input", 0), call.list("normalized_shape", normalised), call.tensor("weight", 1),
-                      call.tensor("bias", 2)},
+                     {call.tensor("input", 0), call.list("normalized_shape", normalised),
+                      call.tensor("weight", 1), call.tensor("bias", 2)},
                      {call.shape(0), call.dtype(0)});
 }
 
@@ -281,7 +146,8 @@ bool row_norm(OnnxCall& call, std::string_view aten) {
 
 // [directions, rows, columns] of one direction: a view.
 ValueId part(OnnxCall& call, std::size_t input, std::int64_t direction, const Shape& shape) {
-  return call.op("aten::select", {call.tensor("self", input), call.number("dim", 0), call.number("index", direction)},
+  return call.op("aten::select",
+                 {call.tensor("self", input), call.number("dim", 0), call.number("index", direction)},
                  {shape, call.dtype(input)});
 }
 
@@ -301,9 +167,9 @@ bool recurrent(OnnxCall& call, std::string_view aten) {
   for (const std::size_t i : {std::size_t{5}, std::size_t{6}})
     if (call.has(i)) state.push_back(call.value(i));
   const bool is_relu = aten == "aten::rnn_tanh" && call.text("activations", "") == "Relu";
-  const Argument arguments[] = {call.tensor("input", 0),         call.tensors("hx", state),
-                                call.tensors("params", params),  call.flag("has_biases", call.has(3)),
-                                call.number("num_layers", 1),    call.flag("bidirectional", directions == 2),
+  const Argument arguments[] = {call.tensor("input", 0),        call.tensors("hx", state),
+                                call.tensors("params", params), call.flag("has_biases", call.has(3)),
+                                call.number("num_layers", 1),   call.flag("bidirectional", directions == 2),
                                 call.flag("batch_first", false)};
   const auto steps = call.dim(0, 0), batch = call.dim(0, 1);
   const Shape last{directions, batch, hidden};
@@ -327,7 +193,8 @@ std::optional<Shape> heads_of(const OnnxCall& call, std::size_t i, std::int64_t 
 }
 
 bool attention(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0) || !call.has(1) || !call.has(2) || call.wants(3)) return false;  // 3: the scores themselves
+  if (!call.has(0) || !call.has(1) || !call.has(2) || call.wants(3))
+    return false;  // 3: the scores themselves
   const auto heads = call.integer("q_num_heads", 0), kv_heads = call.integer("kv_num_heads", heads);
   const auto q = heads_of(call, 0, heads), k = heads_of(call, 1, kv_heads), v = heads_of(call, 2, kv_heads);
   if (!q || !k || !v) return false;
@@ -350,10 +217,11 @@ bool attention(OnnxCall& call, std::string_view aten) {
   const auto query = split(0, *q);
   const auto key = joined(split(1, *k), k_shape, 4, 1), value = joined(split(2, *v), v_shape, 5, 2);
   const Shape shape{(*q)[0], (*q)[1], (*q)[2], v_shape[3]};
-  auto made = call.op(aten,
-                      {call.tensor_of("query", query), call.tensor_of("key", key), call.tensor_of("value", value),
-                       call.tensor("attn_mask", 3), call.flag("is_causal", call.integer("is_causal", 0) != 0)},
-                      {shape, call.dtype(0)});
+  auto made =
+      call.op(aten,
+              {call.tensor_of("query", query), call.tensor_of("key", key), call.tensor_of("value", value),
+               call.tensor("attn_mask", 3), call.flag("is_causal", call.integer("is_causal", 0) != 0)},
+              {shape, call.dtype(0)});
   if (call.rank(0) == 3)
     made = call.op("aten::view", {call.tensor_of("self", made)},
                    {{shape[0], shape[2], clamp_size(__int128{shape[1]} * shape[3])}, call.dtype(0)});
@@ -370,55 +238,6 @@ bool rotary(OnnxCall& call, std::string_view) {
   return call.answer("aten::add", {call.tensor_of("self", direct), call.tensor_of("other", turned)}, out);
 }
 
-// --- Resizing
-
-bool resize(OnnxCall& call, std::string_view) {
-  if (!call.has(0) || call.rank(0) < 3 || call.rank(0) > 5) return false;
-  const bool is_old = call.node().op_type == "Upsample" || call.opset() < 11;
-  const auto* scales = call.numbers(is_old ? 1 : 2);
-  const auto* sizes = is_old ? nullptr : call.numbers(3);
-  const auto rank = call.shape(0).size();
-  std::optional<Shape> shape;
-  if (sizes != nullptr && sizes->size() == rank) {
-    shape = Shape{};
-    for (std::size_t i = 0; i < rank; ++i) shape->push_back(std::max<std::int64_t>(sizes->integer(i), 0));
-  } else if (scales != nullptr && scales->size() == rank) {
-    shape = Shape{};
-    for (std::size_t i = 0; i < rank; ++i) {
-      const double size = static_cast<double>(call.shape(0)[i]) * scales->real(i);
-      shape->push_back(size >= 0 && size < 9e18 ? static_cast<std::int64_t>(size) : 0);
-    }
-  } else {
-    shape = call.declared_shape(0, false);
-  }
-  if (!shape) return false;
-  const auto spatial = rank - 2;
-  const auto mode = call.text("mode", "nearest");
-  std::string name = with_dims("aten::upsample_nearest", spatial);
-  if (mode == "linear")
-    name = spatial == 1 ? "aten::upsample_linear1d" : spatial == 2 ? "aten::upsample_bilinear2d" : "aten::upsample_trilinear3d";
-  if (mode == "cubic") name = "aten::upsample_bicubic2d";
-  if (mode == "cubic" && spatial != 2) return false;
-  if (call.integer("antialias", 0) != 0 && mode != "nearest") {
-    if (spatial != 2) return false;
-    name = mode == "cubic" ? "aten::_upsample_bicubic2d_aa" : "aten::_upsample_bilinear2d_aa";
-  }
-  return call.answer(name, {call.tensor("self", 0), call.list("output_size", std::span(*shape).subspan(2))},
-                     {*shape, call.dtype(0)});
-}
-
-bool grid_sample(OnnxCall& call, std::string_view) {
-  if (!call.has(0) || !call.has(1) || call.rank(0) != call.rank(1) || call.rank(0) < 4 || call.rank(0) > 5)
-    return false;
-  Shape shape{call.dim(0, 0), call.dim(0, 1)};
-  for (std::int64_t i = 1; i + 1 < call.rank(1); ++i) shape.push_back(call.dim(1, i));
-  const auto mode = call.text("mode", "linear");
-  return call.answer("aten::grid_sampler",
-                     {call.tensor("input", 0), call.tensor("grid", 1),
-                      call.number("interpolation_mode", mode == "nearest" ? 1 : mode.ends_with("cubic") ? 2 : 0)},
-                     {shape, call.dtype(0)});
-}
-
 // --- Quantisation
 
 bool quantize(OnnxCall& call, std::string_view aten) {
@@ -427,7 +246,8 @@ bool quantize(OnnxCall& call, std::string_view aten) {
                                     {call.shape(0), zero != DType::kUndefined ? zero : DType::kUInt8});
 }
 bool dequantize(OnnxCall& call, std::string_view aten) {
-  return call.has(0) && call.has(1) && call.answer(aten, {call.tensor("self", 0)}, {call.shape(0), call.dtype(1)});
+  return call.has(0) && call.has(1) &&
+         call.answer(aten, {call.tensor("self", 0)}, {call.shape(0), call.dtype(1)});
 }
 // The range of the input, then the quantising.
 bool quantize_dynamically(OnnxCall& call, std::string_view) {
@@ -443,35 +263,24 @@ bool quantize_dynamically(OnnxCall& call, std::string_view) {
 
 constexpr auto kRules = std::to_array<OnnxRule>({
     {"Attention", attention, "aten::scaled_dot_product_attention"},
-    {"AveragePool", pool, "aten::avg_pool"},
     {"BatchNormalization", batch_norm, "aten::batch_norm"},
-    {"Conv", conv},
-    {"ConvInteger", conv_integer},
-    {"ConvTranspose", conv_transpose},
     {"DequantizeLinear", dequantize, "aten::dequantize"},
     {"DynamicQuantizeLinear", quantize_dynamically},
     {"Einsum", einsum, "aten::einsum"},
     {"GRU", recurrent, "aten::gru"},
     {"Gemm", gemm},
-    {"GlobalAveragePool", global_pool, "aten::adaptive_avg_pool"},
-    {"GlobalMaxPool", global_pool, "aten::adaptive_max_pool"},
-    {"GridSample", grid_sample},
     {"GroupNormalization", group_norm, "aten::group_norm"},
     {"InstanceNormalization", instance_norm, "aten::instance_norm"},
     {"LSTM", recurrent, "aten::lstm"},
     {"LayerNormalization", row_norm, "aten::layer_norm"},
     {"MatMul", matmul},
     {"MatMulInteger", matmul_integer},
-    {"MaxPool", pool, "aten::max_pool"},
-    {"QLinearConv", quantised_conv},
     {"QLinearMatMul", quantised_matmul},
     {"QuantizeLinear", quantize, "aten::quantize_per_tensor"},
     {"RMSNormalization", row_norm, "aten::rms_norm"},
     {"RNN", recurrent, "aten::rnn_tanh"},
-    {"Resize", resize},
     {"RotaryEmbedding", rotary},
     {"SimplifiedLayerNormalization", row_norm, "aten::rms_norm"},
-    {"Upsample", resize},
 });
 static_assert(std::ranges::is_sorted(kRules, {}, &OnnxRule::type));
 

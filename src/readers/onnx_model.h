@@ -1,5 +1,5 @@
-// An ONNX file's model as plain data, by the field numbers of onnx.proto. Views into the file: nothing that is
-// large is copied. Newer IR versions and opsets read the same; what is not known here is passed over.
+// An ONNX file's model as plain data, by the field numbers of onnx.proto. Views into the file: nothing that
+// is large is copied. Newer IR versions and opsets read the same; what is not known here is passed over.
 #pragma once
 
 #include <cstdint>

@@ -36,8 +36,8 @@ bool power(OnnxCall& call, std::string_view aten) {
 }
 
 bool shift(OnnxCall& call, std::string_view) {
-  return binary(call, call.text("direction", "") == "RIGHT" ? "aten::bitwise_right_shift"
-                                                           : "aten::bitwise_left_shift");
+  return binary(
+      call, call.text("direction", "") == "RIGHT" ? "aten::bitwise_right_shift" : "aten::bitwise_left_shift");
 }
 
 // Sum, Mean, Max and Min of any number of tensors: one op after the other.
@@ -58,8 +58,9 @@ bool variadic(OnnxCall& call, std::string_view aten) {
     total = call.op(aten, {call.tensor_of("self", total), call.tensor("other", i)}, {shape, call.dtype(0)});
   }
   if (call.node().op_type == "Mean" && count > 1)
-    total = call.op("aten::div", {call.tensor_of("self", total), call.number("other", static_cast<int>(count))},
-                    {shape, call.dtype(0)});
+    total =
+        call.op("aten::div", {call.tensor_of("self", total), call.number("other", static_cast<int>(count))},
+                {shape, call.dtype(0)});
   if (count == 1) total = call.op("aten::alias", {call.tensor("self", 0)}, {shape, call.dtype(0)});
   call.result(0, total);
   return true;
@@ -69,8 +70,9 @@ bool where(OnnxCall& call, std::string_view aten) {
   if (!call.has(0) || !call.has(1) || !call.has(2)) return false;
   const auto pair = broadcast(call.shape(1), call.shape(2));
   const auto shape = pair ? broadcast(*pair, call.shape(0)) : std::nullopt;
-  return shape && call.answer(aten, {call.tensor("condition", 0), call.tensor("self", 1), call.tensor("other", 2)},
-                              {*shape, call.dtype(1)});
+  return shape &&
+         call.answer(aten, {call.tensor("condition", 0), call.tensor("self", 1), call.tensor("other", 2)},
+                     {*shape, call.dtype(1)});
 }
 
 bool clip(OnnxCall& call, std::string_view) {
@@ -94,18 +96,21 @@ bool cast(OnnxCall& call, std::string_view aten) {
   const bool is_like = call.node().op_type == "CastLike";
   const auto to = is_like ? call.dtype(1) : onnx_dtype(call.integer("to", 0));
   if (!call.has(0) || to == DType::kUndefined) return false;
-  return call.answer(aten, {call.tensor("self", 0), call.state().out.dtype("dtype", to)}, {call.shape(0), to});
+  return call.answer(aten, {call.tensor("self", 0), call.state().out.dtype("dtype", to)},
+                     {call.shape(0), to});
 }
 
 bool prelu(OnnxCall& call, std::string_view aten) {
   if (!call.has(0) || !call.has(1)) return false;
-  return call.answer(aten, {call.tensor("self", 0), call.tensor("weight", 1)}, {call.shape(0), call.dtype(0)});
+  return call.answer(aten, {call.tensor("self", 0), call.tensor("weight", 1)},
+                     {call.shape(0), call.dtype(0)});
 }
 
 bool gelu(OnnxCall& call, std::string_view aten) {
-  return call.has(0) && call.answer(aten,
-                                    {call.tensor("self", 0), call.word("approximate", call.text("approximate", "none"))},
-                                    {call.shape(0), call.dtype(0)});
+  return call.has(0) &&
+         call.answer(aten,
+                     {call.tensor("self", 0), call.word("approximate", call.text("approximate", "none"))},
+                     {call.shape(0), call.dtype(0)});
 }
 
 // x / (1 + |x|)
@@ -120,7 +125,8 @@ bool softsign(OnnxCall& call, std::string_view) {
 bool softmax(OnnxCall& call, std::string_view aten) {
   if (!call.has(0)) return false;
   const auto axis = call.integer("axis", call.opset() >= 13 ? -1 : 1);
-  return call.answer(aten, {call.tensor("self", 0), call.number("dim", axis)}, {call.shape(0), call.dtype(0)});
+  return call.answer(aten, {call.tensor("self", 0), call.number("dim", axis)},
+                     {call.shape(0), call.dtype(0)});
 }
 
 bool dropout(OnnxCall& call, std::string_view aten) {
@@ -136,10 +142,11 @@ bool dropout(OnnxCall& call, std::string_view aten) {
 
 bool cumulative(OnnxCall& call, std::string_view aten) {
   const auto* axis = call.numbers(1);
-  return call.has(0) && call.answer(aten,
-                                    {call.tensor("self", 0),
-                                     call.number("dim", axis != nullptr && axis->size() == 1 ? axis->integer(0) : 0)},
-                                    {call.shape(0), call.dtype(0)});
+  return call.has(0) &&
+         call.answer(aten,
+                     {call.tensor("self", 0),
+                      call.number("dim", axis != nullptr && axis->size() == 1 ? axis->integer(0) : 0)},
+                     {call.shape(0), call.dtype(0)});
 }
 
 // --- Reductions
@@ -177,7 +184,8 @@ std::optional<Reduction> reduction(const OnnxCall& call) {
 
 bool reduce(OnnxCall& call, std::string_view aten) {
   const auto r = reduction(call);
-  return r && call.answer(aten, {call.tensor("self", 0), call.list("dim", r->axes), call.flag("keepdim", r->keeps)},
+  return r && call.answer(aten,
+                          {call.tensor("self", 0), call.list("dim", r->axes), call.flag("keepdim", r->keeps)},
                           {r->shape, call.dtype(0)});
 }
 
@@ -198,12 +206,14 @@ bool reduce_in_two(OnnxCall& call, std::string_view) {
   const bool squares = call.node().op_type == "ReduceSumSquare";
   auto x = call.value(0);
   if (squares)
-    x = call.op("aten::mul", {call.tensor_of("self", x), call.tensor_of("other", x)}, {call.shape(0), call.dtype(0)});
+    x = call.op("aten::mul", {call.tensor_of("self", x), call.tensor_of("other", x)},
+                {call.shape(0), call.dtype(0)});
   const OnnxOutput out{r->shape, call.dtype(0)};
   const auto total = call.op(
       "aten::sum", {call.tensor_of("self", x), call.list("dim", r->axes), call.flag("keepdim", r->keeps)},
       call.settle(0, out));
-  call.result(0, squares ? total : call.op("aten::log", {call.tensor_of("self", total)}, call.settle(0, out)));
+  call.result(0,
+              squares ? total : call.op("aten::log", {call.tensor_of("self", total)}, call.settle(0, out)));
   return true;
 }
 

@@ -1,4 +1,5 @@
-// The walk over the nodes: what can be folded is, functions and branches are gone into, rules make ops of the rest.
+// The walk over the nodes: what can be folded is, functions and branches are gone into, rules make ops of the
+// rest.
 #include "readers/onnx_reader.h"
 
 #include <fmt/format.h>
@@ -81,8 +82,7 @@ class OnnxReader {
       const auto id = state_.out.value(spec, ValueKind::kInput);
       state_.out.name(id, input.name);
       state_.out.graph.inputs.push_back(id);
-      frame.names.emplace(input.name,
-                          state_.add({.shape = spec.shape, .dtype = spec.dtype, .id = id}));
+      frame.names.emplace(input.name, state_.add({.shape = spec.shape, .dtype = spec.dtype, .id = id}));
     }
   }
 
@@ -99,7 +99,8 @@ class OnnxReader {
       const auto name = dim.name.empty() ? fmt::format("{}.{}", input.name, i) : std::string(dim.name);
       state_.symbols.describe(name, fmt::format("dimension {} of {}", i, truncate(input.name, 40)));
       const auto size = state_.symbols.value_of(name).value_or(1);
-      if (size < 0) throw Error(fmt::format("a dimension of {}", size), "--dim " + name, "sizes are not negative");
+      if (size < 0)
+        throw Error(fmt::format("a dimension of {}", size), "--dim " + name, "sizes are not negative");
       shape.push_back(size);
     }
     return shape;
@@ -158,7 +159,8 @@ class OnnxReader {
     } else if (const auto* real = one("value_float")) {
       define_reals(call, {real->real}, {});
     } else if (const auto* reals = one("value_floats")) {
-      define_reals(call, {reals->reals.begin(), reals->reals.end()}, {static_cast<std::int64_t>(reals->reals.size())});
+      define_reals(call, {reals->reals.begin(), reals->reals.end()},
+                   {static_cast<std::int64_t>(reals->reals.size())});
     } else {
       call.define(name, state_.add({.dtype = DType::kUndefined}));
     }
@@ -189,9 +191,10 @@ class OnnxReader {
     } else {
       const auto other = parse_onnx_graph(second->graph, state_.where);
       if (other.nodes.size() > graph.nodes.size()) taken = second;
-      state_.out.note("assumption", "onnx::If",
-                      fmt::format("which branch runs depends on the data; the {} one, with more ops, was taken",
-                                  taken == first ? "first" : "second"));
+      state_.out.note(
+          "assumption", "onnx::If",
+          fmt::format("which branch runs depends on the data; the {} one, with more ops, was taken",
+                      taken == first ? "first" : "second"));
     }
     if (taken == second) chosen = &graphs_.emplace_back(parse_onnx_graph(second->graph, state_.where));
     OnnxFrame inner;
@@ -219,7 +222,8 @@ class OnnxReader {
     }
     for (const auto& attribute : function.defaults) inner.given.insert_or_assign(attribute.name, &attribute);
     for (const auto& attribute : call.node().attributes)
-      if (const auto* given = call.attribute(attribute.name)) inner.given.insert_or_assign(attribute.name, given);
+      if (const auto* given = call.attribute(attribute.name))
+        inner.given.insert_or_assign(attribute.name, given);
     for (const auto& value : function.values) inner.declared.try_emplace(value.name, &value.type);
     read_nodes(inner, function.nodes);
     return_values(call, inner, function.outputs);
@@ -229,7 +233,8 @@ class OnnxReader {
     const OnnxCall inside(state_, inner, call.node());
     for (std::size_t i = 0; i < call.node().outputs.size(); ++i) {
       auto* made = i < names.size() ? inside.find(names[i]) : nullptr;
-      if (made == nullptr) fail(fmt::format("a subgraph of {} does not make its output", truncate(call.node().op_type, 40)));
+      if (made == nullptr)
+        fail(fmt::format("a subgraph of {} does not make its output", truncate(call.node().op_type, 40)));
       call.define(call.node().outputs[i], made);
     }
   }
@@ -249,7 +254,8 @@ class OnnxReader {
       known.push_back(shape.has_value());
       outputs.push_back({shape.value_or(Shape{}), declared_dtype(call, i)});
       if (!shape && call.wants(i))
-        state_.out.note("unknown_op", name, fmt::format("the shape of '{}' is not known", truncate(node.outputs[i], 60)));
+        state_.out.note("unknown_op", name,
+                        fmt::format("the shape of '{}' is not known", truncate(node.outputs[i], 60)));
     }
     const auto made = call.op(name, arguments, outputs);
     for (std::size_t i = 0; i < made.size(); ++i)
@@ -304,8 +310,8 @@ class OnnxReader {
       if (call.has(i) && !call.shape(i).empty()) call.value(i);
   }
 
-  // PyTorch's exporters fold batch norms into the convolutions before them: the new one says so beside each node,
-  // the old one renames the weights.
+  // PyTorch's exporters fold batch norms into the convolutions before them: the new one says so beside each
+  // node, the old one renames the weights.
   void note_folding() {
     std::size_t renamed = 0;
     for (const auto& node : model_.graph.nodes) {
@@ -315,11 +321,12 @@ class OnnxReader {
     const auto folded = std::max(folded_norms_, renamed);
     if (folded == 0) return;
     state_.out.note("assumption", "",
-                    folded == 1 ? "the exporter folded 1 batch norm into a convolution: its parameters and its work "
-                                  "are not in the file"
-                                : fmt::format("the exporter folded {} batch norms into convolutions: their "
-                                              "parameters and their work are not in the file",
-                                              folded));
+                    folded == 1
+                        ? "the exporter folded 1 batch norm into a convolution: its parameters and its work "
+                          "are not in the file"
+                        : fmt::format("the exporter folded {} batch norms into convolutions: their "
+                                      "parameters and their work are not in the file",
+                                      folded));
   }
 
   OnnxState state_;

@@ -1,5 +1,5 @@
-// ONNX files -> Graph: every node becomes the ATen ops that have rows in the cost table, or is said to be unknown.
-// Weights, in the file or beside it, are never read.
+// ONNX files -> Graph: every node becomes the ATen ops that have rows in the cost table, or is said to be
+// unknown. Weights, in the file or beside it, are never read.
 #pragma once
 
 #include <string>

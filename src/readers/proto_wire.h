@@ -1,5 +1,5 @@
-// Protocol buffers' wire format, field by field, over bytes that stay where they are: a tensor's gigabytes are one
-// view. Linking libprotobuf instead would bring a second copy of it into processes that have torch's.
+// Protocol buffers' wire format, field by field, over bytes that stay where they are: a tensor's gigabytes
+// are one view. Linking libprotobuf instead would bring a second copy of it into processes that have torch's.
 #pragma once
 
 #include <bit>

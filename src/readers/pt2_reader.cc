@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "ops/op_rule.h"
 #include "readers/aliasing.h"
+#include "readers/pt2_arguments.h"
 #include "readers/pt2_values.h"
 
 namespace opscope {
@@ -32,14 +33,9 @@ TargetName parse_target(std::string_view target) {
     name = name.substr(0, second);
   }
   if (overload == "default") overload = {};
-  if (name == "lift_fresh_copy") name = "lift_fresh";  // as the model called it, before export made it functional
+  if (name == "lift_fresh_copy")
+    name = "lift_fresh";  // as the model called it, before export made it functional
   return {std::string(target.substr(0, dot)).append("::").append(name), std::string(overload)};
-}
-
-std::string_view memory_format(std::int64_t number) {
-  constexpr std::string_view kNames[] = {"unknown", "contiguous", "channels_last", "channels_last_3d",
-                                         "preserve"};
-  return number >= 0 && number < 5 ? kNames[number] : kNames[0];
 }
 
 // Higher-order ops that run one graph once, on the arguments behind it.
@@ -215,12 +211,14 @@ class Pt2Reader {
     const auto first = entry.find(','), last = entry.rfind(',');
     is_root_only_ = false;
     if (first == std::string_view::npos || first == last) return;
-    ModuleCall call{entry.substr(0, first), entry.substr(first + 1, last - first - 1), entry.substr(last + 1)};
+    ModuleCall call{entry.substr(0, first), entry.substr(first + 1, last - first - 1),
+                    entry.substr(last + 1)};
     if (call.key.starts_with("_empty_nn_module_stack")) return;
     constexpr std::string_view kSelf = "L['self']";
     if (call.path.starts_with(kSelf)) call.path.remove_prefix(kSelf.size());
     if (call.path.starts_with('.')) call.path.remove_prefix(1);
-    if (const auto at = call.path.find('@'); at != std::string_view::npos) call.path = call.path.substr(0, at);
+    if (const auto at = call.path.find('@'); at != std::string_view::npos)
+      call.path = call.path.substr(0, at);
     if (!call.path.empty()) return stack_.push_back(call);
     out_.module("", call.type);
     is_root_only_ = stack_.empty();
@@ -230,16 +228,16 @@ class Pt2Reader {
     const auto [name, overload] = parse_target(dom::text_field(node, "target", where_));
     if (name.starts_with("higher_order::") && read_higher_order(frame, node, name)) return;
     arguments_.clear();
-    flag_ = false;
+    read_.flag = false;
     for (const auto input : dom::list_field(node, "inputs", where_))
-      arguments_.push_back(argument(frame, dom::text_field(input, "name", where_),
-                                    dom::need(input, "arg", where_)));
+      arguments_.push_back(
+          read_.argument(frame, dom::text_field(input, "name", where_), dom::need(input, "arg", where_)));
     add_op(frame, node, name, overload);
   }
 
   void add_op(Pt2Frame& frame, dom::element node, const std::string& name, const std::string& overload) {
     names_.clear();
-    for (const auto output : dom::list_field(node, "outputs", where_)) collect_names(output, names_);
+    for (const auto output : dom::list_field(node, "outputs", where_)) read_.collect_names(output, names_);
     std::erase(names_, std::string_view{});
     if (names_.empty() && is_question(name)) return;
     // Without tensors on either side it is arithmetic on sizes.
@@ -284,128 +282,11 @@ class Pt2Reader {
     const auto base = base_of(arguments, i);
     if (base == kNone) return out_.value(spec, ValueKind::kActivation);
     const Layout to{spec.shape, spec.strides, spec.dtype, out_.graph.intern(spec.device)};
-    if (!shares_memory(op, layout(base), to, flag_)) return out_.value(spec, ValueKind::kActivation);
+    if (!shares_memory(op, layout(base), to, read_.flag)) return out_.value(spec, ValueKind::kActivation);
     const auto kind = out_.graph.values[base].kind;
     const bool is_weight =
         kind == ValueKind::kParameter || kind == ValueKind::kBuffer || kind == ValueKind::kConstant;
     return out_.value(spec, is_weight ? kind : ValueKind::kActivation, base);
-  }
-
-  // --- Arguments
-  Argument argument(Pt2Frame& frame, std::string_view name, dom::element item) {
-    const auto [tag, value] = dom::tagged(item, where_);
-    if (tag == "as_none") return out_.none(name);
-    if (tag == "as_tensor") return out_.tensor(name, frame.tensor(dom::text_field(value, "name", where_)));
-    if (tag == "as_tensors" || tag == "as_optional_tensors") return tensor_list(frame, name, value);
-    if (tag == "as_optional_tensor") return argument(frame, name, value);
-    if (tag == "as_int") return out_.integer(name, dom::integer(value, where_));
-    if (tag == "as_bool") return boolean(name, value);
-    if (tag == "as_float") return out_.real(name, real(value));
-    if (tag == "as_string" || tag == "as_operator") return out_.text(name, dom::text(value, where_));
-    if (tag == "as_ints") return int_list(name, value);
-    if (tag == "as_bools") return bool_list(name, value);
-    if (tag == "as_floats") return float_list(name, value);
-    if (tag == "as_sym_int") return sym_int(frame, name, value);
-    if (tag == "as_sym_ints") return sym_int_list(frame, name, value);
-    if (tag == "as_scalar_type") return out_.dtype(name, pt2_dtype(dom::integer(value, where_)));
-    if (tag == "as_memory_format") return out_.text(name, memory_format(dom::integer(value, where_)));
-    if (tag == "as_device") return out_.text(name, dom::text_field(value, "type", where_));
-    return out_.text(name, tag.starts_with("as_") ? tag.substr(3) : tag);
-  }
-
-  Argument boolean(std::string_view name, dom::element value) {
-    bool truth = false;
-    if (value.get(truth)) dom::fail(where_, "expected true or false in the graph");
-    // Of a dropout and of a cast: it will not return its input.
-    if (truth && (name == "train" || name == "copy")) flag_ = true;
-    return out_.boolean(name, truth);
-  }
-
-  double real(dom::element value) const {
-    double number = 0;
-    std::string_view word;
-    if (!value.get(number)) return number;
-    if (value.get(word)) dom::fail(where_, "expected a number in the graph");
-    if (word == "Infinity") return std::numeric_limits<double>::infinity();
-    if (word == "-Infinity") return -std::numeric_limits<double>::infinity();
-    return std::numeric_limits<double>::quiet_NaN();
-  }
-
-  Argument tensor_list(Pt2Frame& frame, std::string_view name, dom::element value) {
-    std::vector<ValueId> ids;
-    for (const auto item : dom::list(value, where_)) {
-      if (dom::field(item, "as_none")) {
-        ids.push_back(kNone);
-        continue;
-      }
-      const auto inner = dom::field(item, "as_tensor");
-      ids.push_back(frame.tensor(dom::text_field(inner ? *inner : item, "name", where_)));
-    }
-    return out_.tensors(name, ids);
-  }
-
-  Argument int_list(std::string_view name, dom::element value) {
-    std::vector<std::int64_t> items;
-    for (const auto item : dom::list(value, where_)) items.push_back(dom::integer(item, where_));
-    return out_.ints(name, items);
-  }
-
-  Argument bool_list(std::string_view name, dom::element value) {
-    std::vector<std::int64_t> items;
-    for (const auto item : dom::list(value, where_)) {
-      bool truth = false;
-      if (item.get(truth)) dom::fail(where_, "expected true or false in the graph");
-      items.push_back(truth);
-    }
-    auto made = out_.ints(name, items);
-    made.kind = ArgumentKind::kBoolList;
-    return made;
-  }
-
-  Argument float_list(std::string_view name, dom::element value) {
-    std::vector<double> items;
-    for (const auto item : dom::list(value, where_)) items.push_back(real(item));
-    return {.name = out_.graph.intern(name),
-            .kind = ArgumentKind::kFloatList,
-            .range = out_.graph.add_reals(items)};
-  }
-
-  std::optional<std::int64_t> sym_value(Pt2Frame& frame, dom::element value) const {
-    const auto [tag, item] = dom::tagged(value, where_);
-    if (tag == "as_int") return dom::integer(item, where_);
-    return frame.integer(dom::text(item, where_));
-  }
-
-  Argument sym_int(Pt2Frame& frame, std::string_view name, dom::element value) {
-    const auto number = sym_value(frame, value);
-    return number ? out_.integer(name, *number) : out_.text(name, "sym_int");
-  }
-
-  Argument sym_int_list(Pt2Frame& frame, std::string_view name, dom::element value) {
-    std::vector<std::int64_t> items;
-    for (const auto item : dom::list(value, where_)) {
-      const auto number = sym_value(frame, item);
-      if (!number) return out_.text(name, "sym_ints");
-      items.push_back(*number);
-    }
-    return out_.ints(name, items);
-  }
-
-  // The names of tensors in an argument or output, in order; "" stands for what is no tensor.
-  void collect_names(dom::element item, std::vector<std::string_view>& names) const {
-    const auto [tag, value] = dom::tagged(item, where_);
-    if (tag == "as_tensor")
-      names.push_back(dom::text_field(value, "name", where_));
-    else if (tag == "as_tensors" || tag == "as_optional_tensors")
-      for (const auto one : dom::list(value, where_)) {
-        const auto inner = dom::field(one, "as_tensor");
-        const auto name = dom::field(inner ? *inner : one, "name");
-        names.push_back(name ? dom::text(*name, where_) : std::string_view{});
-      }
-    else if (tag == "as_optional_tensor")
-      collect_names(value, names);
-    else
-      names.emplace_back();
   }
 
   // --- Graphs in graphs
@@ -433,11 +314,11 @@ class Pt2Reader {
   bool run_operator(Pt2Frame& frame, dom::element node, std::string_view target) {
     const auto [name, overload] = parse_target(target);
     arguments_.clear();
-    flag_ = false;
+    read_.flag = false;
     for (const auto input : dom::list_field(node, "inputs", where_)) {
       const auto item = dom::need(input, "arg", where_);
       if (dom::tagged(item, where_).tag != "as_operator")
-        arguments_.push_back(argument(frame, dom::text_field(input, "name", where_), item));
+        arguments_.push_back(read_.argument(frame, dom::text_field(input, "name", where_), item));
     }
     add_op(frame, node, name, overload);
     return true;
@@ -497,7 +378,7 @@ class Pt2Reader {
       inner.make(dom::text_field(to.item, "name", where_), frame.tensor(*name));
     } else if (to.tag == "as_sym_int") {
       const auto outer = dom::field(given, "as_sym_int");
-      const auto number = sym_value(frame, outer ? *outer : given);
+      const auto number = read_.sym_value(frame, outer ? *outer : given);
       const auto name = dom::field(to.item, "as_name");
       if (number && name) inner.set_integer(dom::text(*name, where_), *number);
     }
@@ -506,9 +387,11 @@ class Pt2Reader {
 
   bool take_results(Pt2Frame& frame, dom::element node, const Pt2Frame& inner) {
     std::vector<std::string_view> made, wanted;
-    for (const auto output : dom::list_field(inner.graph(), "outputs", where_)) collect_names(output, made);
-    for (const auto output : dom::list_field(node, "outputs", where_)) collect_names(output, wanted);
-    if (made.size() != wanted.size()) dom::fail(where_, "a subgraph returns another number of values than its op");
+    for (const auto output : dom::list_field(inner.graph(), "outputs", where_))
+      read_.collect_names(output, made);
+    for (const auto output : dom::list_field(node, "outputs", where_)) read_.collect_names(output, wanted);
+    if (made.size() != wanted.size())
+      dom::fail(where_, "a subgraph returns another number of values than its op");
     for (std::size_t i = 0; i < made.size(); ++i)
       if (!made[i].empty() && !wanted[i].empty()) frame.make(wanted[i], inner.tensor(made[i]));
     return true;
@@ -533,6 +416,7 @@ class Pt2Reader {
   const std::string& where_;
   Symbols symbols_;
   GraphAssembler out_;
+  Pt2Arguments read_{out_, where_};
   simdjson::dom::parser program_parser_, weights_parser_;
   simdjson::padded_string program_text_, weights_text_;
   std::unordered_map<std::string_view, std::string_view> weight_files_;  // by path
@@ -541,12 +425,12 @@ class Pt2Reader {
   bool is_root_only_ = false;
   std::vector<Argument> arguments_;
   std::vector<std::string_view> names_;
-  bool flag_ = false;  // of the node: "train" or "copy" is true
 };
 
 bool is_program(std::string_view name) {
   return name.ends_with("serialized_exported_program.json") ||
-         (name.ends_with(".json") && (name.starts_with("models/") || name.find("/models/") != std::string::npos));
+         (name.ends_with(".json") &&
+          (name.starts_with("models/") || name.find("/models/") != std::string::npos));
 }
 
 }  // namespace
@@ -558,7 +442,8 @@ const ZipMember* find_exported_program(const ZipArchive& archive) {
   return found == members.end() ? nullptr : &*found;
 }
 
-Graph read_pt2(const ZipArchive& archive, const std::string& where, std::string_view model, const Dims& dims) {
+Graph read_pt2(const ZipArchive& archive, const std::string& where, std::string_view model,
+               const Dims& dims) {
   return Pt2Reader(archive, where, model, dims).run();
 }
 

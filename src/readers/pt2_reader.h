@@ -1,5 +1,5 @@
-// torch.export's .pt2 files -> Graph, without torch: the zip's model.json has every op with its arguments, the
-// shape of every value and the modules they ran in. The weights are never looked at.
+// torch.export's .pt2 files -> Graph, without torch: the zip's model.json has every op with its arguments,
+// the shape of every value and the modules they ran in. The weights are never looked at.
 #pragma once
 
 #include <string>

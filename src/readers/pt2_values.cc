@@ -12,19 +12,23 @@ struct ScalarType {
   DType dtype;
 };
 constexpr ScalarType kScalarTypes[] = {
-    {1, DType::kUInt8},         {2, DType::kInt8},            {3, DType::kInt16},
-    {4, DType::kInt32},         {5, DType::kInt64},           {6, DType::kFloat16},
-    {7, DType::kFloat32},       {8, DType::kFloat64},         {9, DType::kComplex32},
-    {10, DType::kComplex64},    {11, DType::kComplex128},     {12, DType::kBool},
-    {13, DType::kBFloat16},     {28, DType::kUInt16},         {29, DType::kFloat8E4M3FN},
-    {30, DType::kFloat8E5M2},   {31, DType::kFloat8E4M3FNUZ}, {32, DType::kFloat8E5M2FNUZ},
-    {33, DType::kFloat8E8M0FNU}, {34, DType::kUInt32},        {35, DType::kUInt64},
+    {1, DType::kUInt8},           {2, DType::kInt8},
+    {3, DType::kInt16},           {4, DType::kInt32},
+    {5, DType::kInt64},           {6, DType::kFloat16},
+    {7, DType::kFloat32},         {8, DType::kFloat64},
+    {9, DType::kComplex32},       {10, DType::kComplex64},
+    {11, DType::kComplex128},     {12, DType::kBool},
+    {13, DType::kBFloat16},       {28, DType::kUInt16},
+    {29, DType::kFloat8E4M3FN},   {30, DType::kFloat8E5M2},
+    {31, DType::kFloat8E4M3FNUZ}, {32, DType::kFloat8E5M2FNUZ},
+    {33, DType::kFloat8E8M0FNU},  {34, DType::kUInt32},
+    {35, DType::kUInt64},
 };
 constexpr std::int64_t kStrided = 7;
 constexpr std::size_t kMostDims = 64;  // as torch
 
-void index(std::unordered_map<std::string_view, dom::element>& table, dom::element graph, std::string_view key,
-           const std::string& where) {
+void index(std::unordered_map<std::string_view, dom::element>& table, dom::element graph,
+           std::string_view key, const std::string& where) {
   const auto values = dom::field(graph, key);
   if (!values) return;
   for (const auto [name, meta] : dom::fields(*values, where)) table.emplace(name, meta);
@@ -78,8 +82,8 @@ ValueSpec Pt2Frame::spec(std::string_view name) const {
   for (const auto item : dom::list_field(*found, "sizes", where_)) {
     spec.shape.push_back(sym_int(item));
     if (spec.shape.back() < 0)
-      throw Error(fmt::format("a dimension of '{}' would be {}", truncate(name, 40), spec.shape.back()), where_,
-                  "give other values with --dim");
+      throw Error(fmt::format("a dimension of '{}' would be {}", truncate(name, 40), spec.shape.back()),
+                  where_, "give other values with --dim");
     if (spec.shape.size() > kMostDims) dom::fail(where_, "a value of more than 64 dimensions");
   }
   const auto layout = dom::field(*found, "layout");

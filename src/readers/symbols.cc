@@ -71,8 +71,9 @@ constexpr Function kFunctions[] = {
     {"PythonMod", remainder},
 };
 // Of one argument, which is whole already.
-constexpr std::string_view kIdentities[] = {"CeilToInt", "FloorToInt",   "Identity", "Integer",   "RoundToInt",
-                                            "ToFloat",   "TruncToFloat", "TruncToInt", "ceiling", "floor"};
+constexpr std::string_view kIdentities[] = {"CeilToInt",  "FloorToInt", "Identity",     "Integer",
+                                            "RoundToInt", "ToFloat",    "TruncToFloat", "TruncToInt",
+                                            "ceiling",    "floor"};
 
 class Expression {
  public:
@@ -177,7 +178,8 @@ class Expression {
   std::string_view word() {
     std::size_t size = 0;
     const auto letter = [](char c) {
-      return c == '_' || c == '.' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+      return c == '_' || c == '.' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+             (c >= 'A' && c <= 'Z');
     };
     while (size < text_.size() && letter(text_[size])) ++size;
     const auto found = text_.substr(0, size);

@@ -1,5 +1,5 @@
-// Dimensions with names: what the user bound them to, the expressions files write over them, and the error that
-// asks for those that are missing, all at once.
+// Dimensions with names: what the user bound them to, the expressions files write over them, and the error
+// that asks for those that are missing, all at once.
 #pragma once
 
 #include <cstdint>

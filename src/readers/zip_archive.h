@@ -1,5 +1,6 @@
-// The members of a zip archive that is in memory or mapped: names from the central directory, bytes on demand.
-// What is not asked for is never looked at. Every offset and size is checked against the bytes there are.
+// The members of a zip archive that is in memory or mapped: names from the central directory, bytes on
+// demand. What is not asked for is never looked at. Every offset and size is checked against the bytes there
+// are.
 #pragma once
 
 #include <cstdint>

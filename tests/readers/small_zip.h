@@ -31,7 +31,8 @@ inline std::string deflated(std::string_view bytes) {
 
 inline std::string small_zip(const std::vector<std::pair<std::string, std::string>>& members, bool deflate = false) {
   std::string out, directory;
-  for (const auto& [name, bytes] : members) {
+  for (const auto& member : members) {
+    const std::string &name = member.first, &bytes = member.second;
     const auto stored = deflate ? deflated(bytes) : bytes;
     const auto offset = out.size();
     const auto common = [&](std::string& to) {
