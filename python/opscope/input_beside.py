@@ -9,7 +9,6 @@ import torch
 from opscope.input_config import find, inner_configs, plain_id
 from opscope.input_context import Asked
 from opscope.input_parts import ANSWER_TOKENS, Part, numbers, ones
-from opscope.input_reading import consumers
 
 
 def config_number(asked: Asked, *names: str, default: int = 1) -> int:
@@ -71,9 +70,8 @@ def languages(asked: Asked) -> None:
 
 def spoken(asked: Asked) -> None:
     """SpeechT5's decoder side: frames of the sound so far, and whose voice it is."""
-    consumer = consumers(asked.model).get("decoder_input_values")
-    layer = consumer.layer if consumer is not None else None
-    width = layer.normalized_shape[-1] if isinstance(layer, torch.nn.LayerNorm) else config_number(asked, "num_mel_bins", default=80)
+    bare = type(getattr(asked.model, "decoder", None)).__name__.endswith("WithoutPrenet")
+    width = config_number(asked, *(("hidden_size",) if bare else ("num_mel_bins",)), default=80)
     asked.add(Part("decoder_input_values", "the decoder's side: 32 frames", (asked.sizes.batch, ANSWER_TOKENS, width)))
     if "ForTextToSpeech" in type(asked.model).__name__:
         asked.add(Part("speaker_embeddings", "speaker_embedding_dim in config", (asked.sizes.batch, config_number(asked, "speaker_embedding_dim", default=512))))
@@ -114,6 +112,13 @@ def _lagged_series(asked: Asked, context: int) -> None:
 
 def _float_ones(shape: tuple[int, ...]) -> Any:
     return lambda floats, device: torch.ones(shape, dtype=floats, device=device)
+
+
+def mel(asked: Asked) -> None:
+    """Gemma 3n's sound tower alone: frames of bins, and which of them are padding."""
+    frames, bins = asked.sizes.tokens(1000), config_number(asked, "input_feat_size", default=128)
+    asked.add(Part("audio_mel", f"{frames} frames; input_feat_size in config: {bins}", (asked.sizes.batch, frames, bins)))
+    asked.add(Part("audio_mel_mask", "no padding", (asked.sizes.batch, frames), torch.bool))
 
 
 def decisions(asked: Asked) -> None:

@@ -139,8 +139,9 @@ def processor_class(config: Any, table: str) -> type | None:
         names = getattr(importlib.import_module(f"transformers.models.auto.{module}"), table)
     except (ImportError, AttributeError):
         return None
-    for inner in inner_configs(config):
-        found = names.get(inner.model_type)
+    kinds = [inner.model_type for inner in inner_configs(config)]
+    for kind in [*kinds, *(kind.rsplit("_", 1)[0] for kind in kinds)]:  # gemma4_audio: a tower of gemma4's
+        found = names.get(kind)
         found = (found.get("torchvision") or found.get("pil")) if isinstance(found, dict) else found
         found = found[0] if isinstance(found, (list, tuple)) and found else found
         if isinstance(found, str):

@@ -69,6 +69,17 @@ class Asked:
         given = {name: value for name, value in self.values().items() if name in takes}
         return _engine.run_abstract(self.model, (), given, call=function)
 
+    def try_shapes(self, name: str, shapes: list[tuple[int, ...]]) -> None:
+        """Gives a part the first of these shapes that its tower runs with; the first of all where none does."""
+        method = "get_image_features" if self.owner("get_image_features") is not None else "forward"
+        for shape in [*shapes, shapes[0]]:
+            self.parts[name].shape = shape
+            try:
+                self.run(method)
+                return
+            except Error:
+                continue
+
     def add_place(self, token: int, method: str, kind: int, known: tuple[str, ...], parts: tuple[str, ...]) -> None:
         """Where images or sound stand in the prompt: as many tokens as the model's own tower gives features.
 

@@ -98,7 +98,7 @@ def _clip(asked: Asked) -> bool:
     only_video = "video" in asked.modalities and "image" not in asked.modalities
     frames, source = find(asked.vision, "num_frames", "frames_per_clip", "video_length", "num_frms")
     alone = only_video or name == "pixel_values_videos" or "pixel_values_videos" not in asked.names
-    if name not in asked.names or not alone or not (isinstance(frames, int) or only_video):
+    if name not in asked.names or not alone or not (isinstance(frames, int) or only_video or name == "pixel_values_videos"):
         return False
     if not isinstance(frames, int):
         frames, source = _FRAMES, "no number"
@@ -154,6 +154,9 @@ def _grid(asked: Asked) -> bool:
     asked.add(numbers(grid, torch.tensor([[1, rows, columns]] * batch), "frames, rows and columns of patches"))
     for name in {"merge_sizes", "image_merge_sizes"} & asked.names:
         asked.add(numbers(name, torch.full((batch,), merge), "patches that become one"))
+    if isinstance(layer, torch.nn.Conv2d):  # some cut patches up again, some take them as they come
+        square = (channels(asked), patch, patch)
+        asked.try_shapes(patches, [shape, (batch * rows * columns, *square), (1, batch * rows * columns, *square)])
     return True
 
 

@@ -39,11 +39,12 @@ def _features(asked: Asked) -> None:
     consumer = consumers(asked.model).get("input_features")
     layer = consumer.layer if consumer is not None else None
     wide = layer.normalized_shape[-1] if isinstance(layer, torch.nn.LayerNorm) else getattr(layer, "in_features", None)
-    names = ("num_mel_bins", "input_feat_per_channel", "feature_size", "input_feat_size", "input_dim")
+    names = ("feature_projection_input_dim", "num_mel_bins", "input_feat_per_channel", "feature_size", "input_feat_size", "input_dim")
     bins, source = find([*asked.audio[1:], *asked.audio, *inner_configs(asked.config)], *names)
     if not isinstance(bins, int):
         bins, source = _extractor_default(asked, "feature_size", 80), "its feature extractor's"
-    channels_first = source == "num_mel_bins" and _takes_channels(asked, bins)
+    windows = find([*asked.audio[1:], *asked.audio], "n_window")[0]  # Qwen's, whose first convolution is over the picture
+    channels_first = source == "num_mel_bins" and (windows is not None or _takes_channels(asked, bins))
     if isinstance(wide, int) and wide != bins and not channels_first and _fits(asked, wide):
         bins, source = wide, f"first layer {consumer.path}" if consumer else ""
     frames, why = _frames(asked, channels_first)
@@ -123,17 +124,15 @@ def _waves(asked: Asked) -> None:
     rate = sampling_rate(asked)
     batch, samples = asked.sizes.batch, rate * _SECONDS
     number, _ = find([asked.config], "audio_channels")
-    codec = _codec(asked)
-    shape = (batch, number if isinstance(number, int) else 1, samples) if codec else (batch, samples)
+    shape = (batch, number if isinstance(number, int) else 1, samples) if _codec(asked) else (batch, samples)
     asked.add(Part("input_values", f"{_SECONDS} s at {rate} Hz", shape))
-    if "padding_mask" in asked.names and codec:
-        asked.add(ones("padding_mask", shape if "encodec" not in asked.config.model_type else (batch, samples), "no padding", torch.bool))
 
 
 def _codec(asked: Asked) -> bool:
     """Whether the first convolution takes the wave's channels as they are."""
     first = next((m for m in asked.model.modules() if isinstance(m, torch.nn.Conv1d)), None)
-    return find([asked.config], "audio_channels", "codebook_size")[0] is not None and first is not None
+    told = find(list(inner_configs(asked.config)), "audio_channels", "codebook_size")[0] is not None
+    return first is not None and (told or find([asked.config], "channels")[0] is not None)
 
 
 def sampling_rate(asked: Asked) -> int:

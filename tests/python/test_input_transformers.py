@@ -74,7 +74,7 @@ CASES: list[tuple[str, tuple[str, ...], dict[str, Any]]] = [
     ("Speech2TextForConditionalGeneration", ("input_features", "decoder_input_ids"), {"encoder_layers": 1}),
     ("SpeechT5ForTextToSpeech", ("input_ids", "attention_mask", "decoder_input_values", "speaker_embeddings"), {}),
     ("ClapModel", ("input_ids", "input_features", "is_longer", "attention_mask"), {}),
-    ("EncodecModel", ("input_values", "padding_mask"), {}),
+    ("EncodecModel", ("input_values",), {}),
     ("DecisionTransformerModel", ("states", "actions", "rewards", "returns_to_go", "timesteps", "attention_mask"), {}),
     ("PatchTSTModel", ("past_values",), {"num_hidden_layers": 1}),
     ("PerceiverForMaskedLM", ("inputs",), {"num_self_attends_per_block": 1}),
