@@ -37,7 +37,8 @@ def questions(asked: Asked) -> None:
     inner = getattr(asked.config, "qformer_config", asked.config)
     length = asked.sizes.tokens()
     rows = asked.sizes.batch
-    asked.add(some_ids(asked, "qformer_input_ids", (rows, length), getattr(inner, "vocab_size", 30522), "the prompt in the query transformer's vocabulary"))
+    vocabulary, why = getattr(inner, "vocab_size", 30522), "the prompt in the query transformer's vocabulary"
+    asked.add(some_ids(asked, "qformer_input_ids", (rows, length), vocabulary, why))
     asked.add(ones("qformer_attention_mask", (rows, length), "no padding"))
 
 
@@ -51,7 +52,8 @@ def kinds_of_tokens(asked: Asked) -> None:
     for (_, count), kind in zip(asked.places, asked.kinds, strict=True):
         kinds[..., start : start + count] = kind
         start += count
-    asked.add(Part("mm_token_type_ids", "which tokens stand for images", shape, torch.int64, kinds, "1 for an image's tokens, else 0"))
+    why = "which tokens stand for images or sound"
+    asked.add(numbers("mm_token_type_ids", kinds, why, "1 for an image's tokens, 3 for sound's, else 0"))
 
 
 def image_positions(asked: Asked) -> None:
@@ -60,7 +62,8 @@ def image_positions(asked: Asked) -> None:
     if shape is not None:
         mask = torch.zeros(shape, dtype=torch.int64)
         mask[..., :count] = 1
-        asked.add(Part("image_embeds_position_mask", f"the first {count} tokens are the image's", shape, torch.int64, mask, "ones, then zeros"))
+        why = f"the first {count} tokens are the image's"
+        asked.add(numbers("image_embeds_position_mask", mask, why, "ones, then zeros"))
 
 
 def languages(asked: Asked) -> None:
@@ -74,7 +77,8 @@ def spoken(asked: Asked) -> None:
     width = config_number(asked, *(("hidden_size",) if bare else ("num_mel_bins",)), default=80)
     asked.add(Part("decoder_input_values", "the decoder's side: 32 frames", (asked.sizes.batch, ANSWER_TOKENS, width)))
     if "ForTextToSpeech" in type(asked.model).__name__:
-        asked.add(Part("speaker_embeddings", "speaker_embedding_dim in config", (asked.sizes.batch, config_number(asked, "speaker_embedding_dim", default=512))))
+        shape = (asked.sizes.batch, config_number(asked, "speaker_embedding_dim", default=512))
+        asked.add(Part("speaker_embeddings", "speaker_embedding_dim in config", shape))
 
 
 def series(asked: Asked) -> None:
@@ -82,7 +86,9 @@ def series(asked: Asked) -> None:
     context, name = find([config], "context_length")
     number = find([config], "num_input_channels")[0]
     if number is not None:
-        asked.add(Part("past_values", f"{context} steps ({name} in config) of {number} channels", (batch, context, number)))
+        asked.add(
+            Part("past_values", f"{context} steps ({name} in config) of {number} channels", (batch, context, number))
+        )
     elif getattr(config, "lags_sequence", None):
         _lagged_series(asked, context)
     else:
@@ -100,12 +106,24 @@ def _lagged_series(asked: Asked, context: int) -> None:
     inner = (config.input_size,) if config.input_size > 1 else ()
     why = f"context_length and the longest of lags_sequence in config: {length} steps"
     asked.add(Part("past_values", why, (batch, length, *inner)))
-    asked.add(Part("past_observed_mask", "all observed", (batch, length, *inner), value=_float_ones((batch, length, *inner)), words="ones"))
+    asked.add(
+        Part(
+            "past_observed_mask",
+            "all observed",
+            (batch, length, *inner),
+            value=_float_ones((batch, length, *inner)),
+            words="ones",
+        )
+    )
     asked.add(Part("future_values", f"prediction_length in config: {ahead} steps", (batch, ahead, *inner)))
     for name, steps in (("past_time_features", length), ("future_time_features", ahead)):
         asked.add(Part(name, "num_time_features in config", (batch, steps, config.num_time_features)))
     if config.num_static_categorical_features:
-        asked.add(Part("static_categorical_features", "in config", (batch, config.num_static_categorical_features), torch.int64))
+        asked.add(
+            Part(
+                "static_categorical_features", "in config", (batch, config.num_static_categorical_features), torch.int64
+            )
+        )
     if config.num_static_real_features:
         asked.add(Part("static_real_features", "in config", (batch, config.num_static_real_features)))
 
@@ -117,13 +135,17 @@ def _float_ones(shape: tuple[int, ...]) -> Any:
 def mel(asked: Asked) -> None:
     """Gemma 3n's sound tower alone: frames of bins, and which of them are padding."""
     frames, bins = asked.sizes.tokens(1000), config_number(asked, "input_feat_size", default=128)
-    asked.add(Part("audio_mel", f"{frames} frames; input_feat_size in config: {bins}", (asked.sizes.batch, frames, bins)))
+    asked.add(
+        Part("audio_mel", f"{frames} frames; input_feat_size in config: {bins}", (asked.sizes.batch, frames, bins))
+    )
     asked.add(Part("audio_mel_mask", "no padding", (asked.sizes.batch, frames), torch.bool))
 
 
 def decisions(asked: Asked) -> None:
     """Decision transformer: what was seen, done and gained at each step."""
-    batch, steps = asked.sizes.batch, asked.sizes.tokens(20, config_number(asked, "max_ep_len", default=4096), "max_ep_len")
+    batch, steps = asked.sizes.batch, asked.sizes.tokens(
+        20, config_number(asked, "max_ep_len", default=4096), "max_ep_len"
+    )
     for name, width in (("states", "state_dim"), ("actions", "act_dim")):
         asked.add(Part(name, f"{width} in config", (batch, steps, config_number(asked, width))))
     for name in ("rewards", "returns_to_go"):

@@ -99,7 +99,9 @@ class Asked:
             return
         for name in parts:
             self.parts.pop(name, None)
-        self.notes.append(f"{', '.join(parts[:1])} left out, the text goes alone: {method} gave no features ({problem})")
+        self.notes.append(
+            f"{', '.join(parts[:1])} left out, the text goes alone: {method} gave no features ({problem})"
+        )
 
 
 def feature_rows(found: Any, batch: int) -> int | None:

@@ -24,7 +24,7 @@ _STEPS = ("decoder_input_ids", "decoder_input_values")
 
 
 def decode_parts(model: Any, signature: Signature, sizes: Sizes, name: str) -> tuple[list[Part], list[str]]:
-    cache_name = _cache_name(model, signature, name)
+    cache_name = _cache_name(signature, name)
     past = sizes.request.past_len or sizes.request.seq_len or PROMPT_TOKENS
     parts, notes = _prefill(model, signature, sizes, past)
     before = {part.name: part for part in parts}
@@ -43,14 +43,18 @@ def decode_parts(model: Any, signature: Signature, sizes: Sizes, name: str) -> t
     return parts, notes
 
 
-def _cache_name(model: Any, signature: Signature, name: str) -> str:
-    generates = is_transformers(model) and getattr(model, "can_generate", lambda: False)()
-    if not generates:
-        raise error(
-            f"{name} makes no tokens one after the other, so it has no decode phase",
-            "phase",
-            "leave --phase out, or name a class that generates, such as one ...ForCausalLM",
-        )
+def check_generates(model: Any, name: str) -> None:
+    """Refuses a phase for a model that has none."""
+    if is_transformers(model) and getattr(model, "can_generate", lambda: False)():
+        return
+    raise error(
+        f"{name} makes no tokens one after the other, so it has no prefill and no decode phase",
+        "phase",
+        "leave --phase out, or name a class that generates, such as one ...ForCausalLM",
+    )
+
+
+def _cache_name(signature: Signature, name: str) -> str:
     found = next((cache for cache in _CACHES if cache in signature.names), None)
     if found is None:
         raise error(f"{name} takes no cache, so a decode step is a prefill", "phase", "profile its prefill")
@@ -65,7 +69,9 @@ def _prefill(model: Any, signature: Signature, sizes: Sizes, past: int) -> tuple
     parts, notes = transformers_parts(model, signature, sizes)
     most, limit = most_tokens(text_config(model.config, decoder=True), decoder=True)
     if most is not None and past >= most:
-        raise error(f"{sizes.name} takes at most {most} tokens, and past_len is {past}", limit, f"past_len up to {most - 1}")
+        raise error(
+            f"{sizes.name} takes at most {most} tokens, and past_len is {past}", limit, f"past_len up to {most - 1}"
+        )
     for part in parts:
         if part.name in _STEPS and part.shape is not None:
             part.reshape((part.shape[0], past, *part.shape[2:]), part.why)
@@ -94,13 +100,17 @@ def _one_token(model: Any, before: dict[str, Part], past: int, outputs: Any) -> 
     if tokens == "input_ids":
         if "attention_mask" in before:
             rows = (before["attention_mask"].shape or shape)[0]
-            kept.append(ones("attention_mask", (rows, shape[1] + 1), f"the {shape[1]} tokens of the cache and the next"))
+            kept.append(
+                ones("attention_mask", (rows, shape[1] + 1), f"the {shape[1]} tokens of the cache and the next")
+            )
         return kept
     encoded = _encoded(model, before, outputs)
     if "attention_mask" in before and encoded is not None:
         kept.append(before["attention_mask"])
     if encoded is not None:
-        kept.append(Part("encoder_outputs", "the encoder has run", value=_Held(encoded, model), words="the encoder's outputs"))
+        kept.append(
+            Part("encoder_outputs", "the encoder has run", value=_Held(encoded, model), words="the encoder's outputs")
+        )
     return kept + [part for name, part in before.items() if name == "speaker_embeddings"]
 
 
@@ -113,7 +123,11 @@ def _encoded(model: Any, before: dict[str, Part], outputs: Any) -> Any:
     takes = inspect.signature(encoder.forward).parameters
     floats, device = float_dtype(model), input_device(model)
     try:
-        return _engine.run_abstract(encoder, (), {n: part.make(floats, device) for n, part in before.items() if n in takes})
+        return _engine.run_abstract(
+            encoder,
+            (),
+            {n: part.make(floats, device) for n, part in before.items() if n in takes},
+        )
     except Error:
         from transformers.modeling_outputs import BaseModelOutput
 

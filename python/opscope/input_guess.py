@@ -1,4 +1,4 @@
-"""Inputs of a model that says nothing of them: from the layers that its forward feeds, each guess tried out by shapes."""
+"""Inputs of a model that says nothing of them: from the layers that its forward feeds, each guess tried by shapes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ _PLAIN_VALUES = {"int", "float", "bool", "str"}
 _INTEGERS = ("LongTensor", "IntTensor", "Int64")
 
 
-def guessed_parts(source: Any, signature: Signature, sizes: Sizes, request: InputRequest) -> tuple[list[Part], list[str]]:
+def guessed_parts(
+    source: Any, signature: Signature, sizes: Sizes, request: InputRequest
+) -> tuple[list[Part], list[str]]:
     """One part for each required argument, and what was assumed."""
     model = source.model
     arguments = _needed(signature, request)
@@ -55,7 +57,9 @@ def _needed(signature: Signature, request: InputRequest) -> list[Argument]:
             return [Argument("input", "", True)]
         return needed
     number = len(as_shapes(request.input_shape))
-    everything = [argument for argument in signature.arguments if argument.name not in named and not argument.keyword_only]
+    everything = [
+        argument for argument in signature.arguments if argument.name not in named and not argument.keyword_only
+    ]
     taken = everything[:number]
     return taken + [Argument(f"args[{index}]", "", True) for index in range(len(taken), number)]
 
@@ -136,13 +140,14 @@ def _by_name(argument: Argument) -> list[Wanted]:
 
 def _ordered(wanted: list[Wanted], model: Any, arguments: list[Argument]) -> list[Wanted]:
     """Ids come in sequences, except several beside each other in a model without anything that reads a sequence."""
-    sequences = any(isinstance(m, (nn.RNNBase, nn.MultiheadAttention, nn.Conv1d)) for m in model.modules()) if isinstance(model, nn.Module) else False
-    lookups = wanted[0].bound is not None
-    return wanted[::-1] if lookups and len(arguments) > 1 and not sequences and _only_lookups(model) else wanted
+    several_lookups = wanted[0].bound is not None and len(arguments) > 1
+    return wanted[::-1] if several_lookups and isinstance(model, nn.Module) and _only_lookups(model) else wanted
 
 
-def _only_lookups(model: Any) -> bool:
-    return not any("ttention" in type(module).__name__ or "osition" in type(module).__name__ for module in model.modules())
+def _only_lookups(model: nn.Module) -> bool:
+    readers = (nn.RNNBase, nn.MultiheadAttention, nn.Conv1d)
+    names = ("ttention", "osition")
+    return not any(isinstance(m, readers) or any(n in type(m).__name__ for n in names) for m in model.modules())
 
 
 def _part(argument: Argument, wanted: Wanted, sizes: Sizes) -> Part:
@@ -182,7 +187,11 @@ def _unknown(argument: Argument, name: str, consumer: Consumer | None) -> Except
     if consumer is not None and isinstance(consumer.layer, nn.modules.lazy.LazyModuleMixin):
         what = f"{consumer.path} ({type(consumer.layer).__name__}) takes any number of features"
     elif argument.annotation in _PLAIN_VALUES:
-        return error(f"{name} needs inputs: '{argument.name}' is {argument.annotation}", argument.name, "give it in Python: inputs={...}")
+        return error(
+            f"{name} needs inputs: '{argument.name}' is {argument.annotation}",
+            argument.name,
+            "give it in Python: inputs={...}",
+        )
     else:
         what = f"nothing tells the shape of '{argument.name}'"
     hint = f"give --input {argument.name}={example}, --input-shape, or the inputs themselves in Python"

@@ -98,7 +98,9 @@ def _clip(asked: Asked) -> bool:
     only_video = "video" in asked.modalities and "image" not in asked.modalities
     frames, source = find(asked.vision, "num_frames", "frames_per_clip", "video_length", "num_frms")
     alone = only_video or name == "pixel_values_videos" or "pixel_values_videos" not in asked.names
-    if name not in asked.names or not alone or not (isinstance(frames, int) or only_video or name == "pixel_values_videos"):
+    if name not in asked.names or not alone or not (
+        isinstance(frames, int) or only_video or name == "pixel_values_videos"
+    ):
         return False
     if not isinstance(frames, int):
         frames, source = _FRAMES, "no number"
@@ -117,7 +119,9 @@ def _nested(asked: Asked) -> bool:
     batch, tiles = asked.sizes.batch, 1
     if "image_sizes" in asked.names:
         tiles = _tiles(asked, height)
-        asked.add(numbers("image_sizes", torch.tensor([[height, width]] * batch), "the image before it was cut into tiles"))
+        asked.add(
+            numbers("image_sizes", torch.tensor([[height, width]] * batch), "the image before it was cut into tiles")
+        )
     why = f"{why}; {tiles} {'image' if tiles == 1 else 'tiles, the whole image first'}"
     asked.add(Part("pixel_values", why, (batch, tiles, channels(asked), height, width)))
     if "pixel_attention_mask" in asked.names:
@@ -168,7 +172,9 @@ def _flattened(asked: Asked) -> bool:
     number = find(asked.vision[::-1], "num_patches", "max_num_patches")[0] or 256
     side = int(number**0.5)
     batch = asked.sizes.batch
-    asked.add(Part("pixel_values", f"{side}x{side} patches of {patch}", (batch, side * side, channels(asked) * patch * patch)))
+    asked.add(
+        Part("pixel_values", f"{side}x{side} patches of {patch}", (batch, side * side, channels(asked) * patch * patch))
+    )
     mask = "pixel_attention_mask" if "pixel_attention_mask" in asked.names else "attention_mask"
     asked.add(ones(mask, (batch, side * side), "no padding"))
     asked.add(numbers("spatial_shapes", torch.tensor([[side, side]] * batch), "rows and columns of patches"))
@@ -184,7 +190,9 @@ def _add_masks(asked: Asked) -> None:
         asked.add(ones("pixel_mask", (batch, height, width), "its processor gives it: no padding"))
 
 
-_PLACE_NAMES = ("image_token_id", "image_token_index", "media_placeholder_token_id", "im_patch_token_id", "image_pad_id")
+_PLACE_NAMES = (
+    "image_token_id", "image_token_index", "media_placeholder_token_id", "im_patch_token_id", "image_pad_id"
+)
 
 
 def _add_places(asked: Asked) -> None:
@@ -213,4 +221,6 @@ def _wants_sizes(asked: Asked) -> bool:
 
 def _add_sizes(asked: Asked) -> None:
     shape = asked.parts["pixel_values"].shape or ()
-    asked.add(numbers("image_sizes", torch.tensor([list(shape[-2:])] * asked.sizes.batch), "height and width of the image"))
+    asked.add(
+        numbers("image_sizes", torch.tensor([list(shape[-2:])] * asked.sizes.batch), "height and width of the image")
+    )

@@ -25,7 +25,11 @@ TRANSPARENT = (
     nn.modules.padding._ReplicationPadNd,
     nn.modules.padding._CircularPadNd,
     nn.Upsample,
-    *(getattr(nn, name) for name in ("Sigmoid", "Tanh", "GELU", "SiLU", "ELU", "LeakyReLU", "ReLU6", "Hardswish", "Softmax")),
+    *(
+        getattr(nn, name) for name in (
+            "Sigmoid", "Tanh", "GELU", "SiLU", "ELU", "LeakyReLU", "ReLU6", "Hardswish", "Softmax"
+        )
+    ),
 )
 
 #: Sizes where the layer leaves them open. An image's side may follow from a later layer (input_guess).
@@ -78,7 +82,9 @@ def _conv(layer: Any, _: int) -> list[Wanted]:
 def _linear(layer: Any, _: int) -> list[Wanted]:
     if not layer.in_features:
         return []
-    return _features(layer.in_features, f"first layer {{path}} ({type(layer).__name__}) takes {layer.in_features} features")
+    return _features(
+        layer.in_features, f"first layer {{path}} ({type(layer).__name__}) takes {layer.in_features} features"
+    )
 
 
 def _features(width: int, why: str) -> list[Wanted]:
@@ -110,7 +116,9 @@ def _recurrent(layer: Any, position: int) -> list[Wanted]:
 
 def _cell(layer: Any, position: int) -> list[Wanted]:
     width = layer.input_size if position == 0 else layer.hidden_size
-    return [Wanted((1, width), ("batch", None), f"first layer {{path}} ({type(layer).__name__}) takes {width} features")]
+    return [
+        Wanted((1, width), ("batch", None), f"first layer {{path}} ({type(layer).__name__}) takes {width} features")
+    ]
 
 
 def _attention(layer: Any, position: int) -> list[Wanted]:
@@ -126,7 +134,9 @@ def _transformer(layer: Any, _: int) -> list[Wanted]:
 
 
 def _bilinear(layer: Any, position: int) -> list[Wanted]:
-    return _features((layer.in1_features, layer.in2_features)[min(position, 1)], "first layer {path} (Bilinear) takes two inputs")
+    return _features(
+        (layer.in1_features, layer.in2_features)[min(position, 1)], "first layer {path} (Bilinear) takes two inputs"
+    )
 
 
 def _layer_norm(layer: Any, _: int) -> list[Wanted]:
@@ -141,7 +151,10 @@ def _norm(layer: Any, _: int) -> list[Wanted]:
     channels = getattr(layer, "num_features", None) or getattr(layer, "num_channels", None) or 3
     kind = type(layer).__name__
     if kind.endswith("1d"):
-        return [Wanted((1, channels), ("batch", None), f"first layer {{path}} ({kind}) takes {channels} features"), _image(channels, 1, kind)]
+        return [
+            Wanted((1, channels), ("batch", None), f"first layer {{path}} ({kind}) takes {channels} features"),
+            _image(channels, 1, kind),
+        ]
     return [_image(channels, 3 if kind.endswith("3d") else 2, kind)]
 
 
@@ -170,7 +183,16 @@ _RULES: tuple[tuple[Any, Any], ...] = (
     (nn.RNNBase, _recurrent),
     (nn.RNNCellBase, _cell),
     (nn.MultiheadAttention, _attention),
-    ((nn.Transformer, nn.TransformerEncoder, nn.TransformerDecoder, nn.TransformerEncoderLayer, nn.TransformerDecoderLayer), _transformer),
+    (
+        (
+            nn.Transformer,
+            nn.TransformerEncoder,
+            nn.TransformerDecoder,
+            nn.TransformerEncoderLayer,
+            nn.TransformerDecoderLayer,
+        ),
+        _transformer,
+    ),
     (nn.Bilinear, _bilinear),
     ((nn.LayerNorm, nn.RMSNorm), _layer_norm),
     ((nn.modules.batchnorm._NormBase, nn.GroupNorm), _norm),
@@ -186,4 +208,6 @@ _RULES_BY_ATTRIBUTE: tuple[tuple[str, Any], ...] = (
 
 def is_transparent(layer: nn.Module) -> bool:
     """Whether a layer's input may have any shape, as far as the layer says."""
-    return isinstance(layer, TRANSPARENT) or not (wanted_by(layer, "") or any(True for _ in layer.modules() if _ is not layer))
+    return isinstance(layer, TRANSPARENT) or not (
+        wanted_by(layer, "") or any(True for _ in layer.modules() if _ is not layer)
+    )

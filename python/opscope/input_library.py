@@ -51,7 +51,11 @@ def _torchvision(model: Any, name: str) -> InputSpec | None:
     side = getattr(model, "image_size", None)
     fixed = f"its positions are for {side}x{side}" if isinstance(side, int) else ""
     shape = (1, 3, side, side) if isinstance(side, int) else _USUAL
-    return InputSpec((shape,), why=f"torchvision's models are compared at 224{_trained(name)}" if not fixed else fixed, fixed_size=fixed)
+    return InputSpec(
+        (shape,),
+        why=f"torchvision's models are compared at 224{_trained(name)}" if not fixed else fixed,
+        fixed_size=fixed,
+    )
 
 
 def _as_list(images: list[Any], batch: int) -> Inputs:

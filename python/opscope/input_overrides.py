@@ -75,8 +75,11 @@ def with_sizes_of(request: InputRequest, model: Any) -> InputRequest:
     if request.input_shape is not None:
         main = model.main_input_name
         names.setdefault(main if isinstance(main, str) else main[0], as_shapes(request.input_shape)[0])
-    for name, sized in (("input_ids", ("batch", "seq_len")), ("pixel_values", ("batch", "channels", "height", "width"))):
-        shape, _ = _shape_and_dtype(names.get(name))
+    for name, sized in (
+        ("input_ids", ("batch", "seq_len")), ("pixel_values", ("batch", "channels", "height", "width"))
+    ):
+        given = names.get(name)
+        shape = tuple(given.shape) if isinstance(given, torch.Tensor) else _shape_and_dtype(given)[0]
         if shape is not None and len(shape) == len(sized):
             request = _with(request, dict(zip(sized, shape, strict=True)))
     return request

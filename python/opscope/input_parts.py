@@ -82,7 +82,9 @@ class Sizes:
             return min(default, most) if most else default
         if most and asked > most:
             option = "past_len" if self.request.phase == "decode" else "seq_len"
-            raise error(f"{self.name} takes at most {most} tokens, and {option} is {asked}", limit, f"{option} up to {most}")
+            raise error(
+                f"{self.name} takes at most {most} tokens, and {option} is {asked}", limit, f"{option} up to {most}"
+            )
         return asked
 
     def image(self, height: int, width: int, fixed: str = "") -> tuple[int, int]:

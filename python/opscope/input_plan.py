@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from opscope.errors import error
-from opscope.input_decode import decode_parts
+from opscope.input_decode import check_generates, decode_parts
 from opscope.input_guess import guessed_parts
 from opscope.input_library import library_spec, with_reasons
 from opscope.input_overrides import apply_named, with_sizes_of
@@ -68,13 +68,14 @@ def plan_inputs(source: Any, request: InputRequest, dtype: torch.dtype | None = 
     """The inputs that a source's model is called with; an error says which argument is unknown and how to give it."""
     model = source.model
     if not has_forward(model):
-        raise error(f"{type(model).__name__} has no forward of its own", source.name, f"profile one of its parts: {_children(model)}")
-    signature = signature_of(model)
-    floats = float_dtype(model, dtype)
-    plan = InputPlan([], floats, input_device(model))
+        parts = f"profile one of its parts: {_children(model)}"
+        raise error(f"{type(model).__name__} has no forward of its own", source.name, parts)
     if is_transformers(model):
         request = with_sizes_of(request, model)
-    sizes = Sizes(request, source.name)
+    signature, sizes = signature_of(model), Sizes(request, source.name)
+    if request.phase is not None:
+        check_generates(model, source.name)
+    plan = InputPlan([], float_dtype(model, dtype), input_device(model))
     if request.phase == "decode":
         plan.parts, plan.notes = decode_parts(model, signature, sizes, source.name)
     elif source.inputs is not None and request.input_shape is None:
@@ -85,8 +86,6 @@ def plan_inputs(source: Any, request: InputRequest, dtype: torch.dtype | None = 
     else:
         plan.parts, plan.notes = _worked_out(source, signature, sizes, request, plan)
     apply_named(plan.parts, request, signature, source.name)
-    if request.phase is not None and not plan.parts:
-        raise error(f"{source.name} takes no inputs", "phase")
     sizes.reject_unused(_override_hint(plan.parts))
     return plan
 
@@ -126,7 +125,8 @@ def _own_parts(inputs: Inputs, signature: Signature) -> list[Part]:
 
 def _own(name: str, value: Any, why: str, positional: bool) -> Part:
     tensor = value if isinstance(value, torch.Tensor) else None
-    words = "as given" if tensor is not None else repr(value) if isinstance(value, (int, float, str)) else type(value).__name__
+    plain = repr(value) if isinstance(value, (int, float, str)) else type(value).__name__
+    words = "as given" if tensor is not None else plain
     shape, dtype = (tuple(tensor.shape), tensor.dtype) if tensor is not None else (None, None)
     return Part(name, why, shape, dtype, value, words, positional, given=True)
 
@@ -178,6 +178,10 @@ def _shape_parts(parts: list[Part], shapes: list[tuple[int, ...]], signature: Si
     """Shapes for a transformers model's arguments, in the order of the plan: its main input first."""
     if len(shapes) > len(parts):
         takes = ", ".join(part.name for part in parts)
-        raise error(f"{len(shapes)} shapes were given, and {name} is called with {takes}", "input_shape", "name them: --input NAME=SHAPE")
+        raise error(
+            f"{len(shapes)} shapes were given, and {name} is called with {takes}",
+            "input_shape",
+            "name them: --input NAME=SHAPE",
+        )
     for part, shape in zip(parts, shapes, strict=False):
         part.reshape(shape, "input_shape as asked")

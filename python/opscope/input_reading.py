@@ -95,6 +95,10 @@ def _read(module: nn.Module, method: str, owner: Any) -> _Reader | None:
     return reader
 
 
+def _has_items(value: Any) -> bool:
+    return isinstance(value, (nn.ModuleList, nn.Sequential, list, tuple)) and len(value) > 0
+
+
 @dataclass
 class _Reader(ast.NodeVisitor):
     """Walks statements in order; `holds` says which arguments a name still stands for, untouched by any layer."""
@@ -116,7 +120,7 @@ class _Reader(ast.NodeVisitor):
 
     def visit_For(self, node: ast.For) -> None:
         items = self._layer(node.iter)
-        if items is not None and isinstance(node.target, ast.Name) and hasattr(items[0], "__getitem__") and len(items[0]):
+        if items is not None and isinstance(node.target, ast.Name) and _has_items(items[0]):
             self.layers[node.target.id] = (items[0][0], f"{items[1]}.0")
         self.generic_visit(node)
 
@@ -150,7 +154,10 @@ class _Reader(ast.NodeVisitor):
             if is_transparent(layer[0]):
                 return frozenset().union(*arguments, *named.values())
             names = _parameter_names(layer[0])
-            for position, held in [*enumerate(arguments), *((names.index(k), v) for k, v in named.items() if k in names)]:
+            for position, held in [
+                *enumerate(arguments),
+                *((names.index(k), v) for k, v in named.items() if k in names),
+            ]:
                 self._note(layer, position, held)
             return frozenset()
         if layer is not None and inspect.ismethod(layer[0]) and layer[0].__self__ is self.module:

@@ -29,34 +29,41 @@ def add_sound(asked: Asked) -> None:
 
 
 def _is_other_way(asked: Asked) -> bool:
-    """Whether sound is given instead of text, not beside it: an encoder-decoder without a place for it in the prompt."""
+    """Whether sound is given instead of text: an encoder-decoder without a place for it in the prompt."""
     place, _ = find(list(inner_configs(asked.config)), *_PLACE_NAMES)
     both = "input_ids" in asked.names and "input_features" not in asked.required
     return both and place is None and bool(getattr(asked.config, "is_encoder_decoder", False))
 
 
 def _features(asked: Asked) -> None:
-    consumer = consumers(asked.model).get("input_features")
-    layer = consumer.layer if consumer is not None else None
-    wide = layer.normalized_shape[-1] if isinstance(layer, torch.nn.LayerNorm) else getattr(layer, "in_features", None)
-    names = ("feature_projection_input_dim", "num_mel_bins", "input_feat_per_channel", "feature_size", "input_feat_size", "input_dim")
-    bins, source = find([*asked.audio[1:], *asked.audio, *inner_configs(asked.config)], *names)
-    if not isinstance(bins, int):
-        bins, source = _extractor_default(asked, "feature_size", 80), "its feature extractor's"
-    windows = find([*asked.audio[1:], *asked.audio], "n_window")[0]  # Qwen's, whose first convolution is over the picture
-    channels_first = source == "num_mel_bins" and (windows is not None or _takes_channels(asked, bins))
-    if isinstance(wide, int) and wide != bins and not channels_first and _fits(asked, wide):
-        bins, source = wide, f"first layer {consumer.path}" if consumer else ""
+    bins, source, channels_first = _bins(asked)
     frames, why = _frames(asked, channels_first)
     batch = asked.sizes.batch
     shape = (batch, bins, frames) if channels_first else (batch, frames, bins)
     if "is_longer" in asked.names:  # CLAP: one channel of a picture of the sound
         shape = (batch, 1, frames, bins)
         asked.add(Part("is_longer", "the sound fits", (batch, 1), torch.bool))
-    asked.add(Part("input_features", f"{bins} bins ({source or 'usual'}), {why}", shape))
-    for mask in ("input_features_mask", "feature_attention_mask"):
+    asked.add(Part("input_features", f"{bins} bins ({source}), {why}", shape))
+    for mask, kind in (("input_features_mask", torch.bool), ("feature_attention_mask", torch.int64)):
         if mask in asked.names:
-            asked.add(ones(mask, (batch, frames), "no padding", torch.bool if mask == "input_features_mask" else torch.int64))
+            asked.add(ones(mask, (batch, frames), "no padding", kind))
+
+
+def _bins(asked: Asked) -> tuple[int, str, bool]:
+    """How many numbers a frame has, who says so, and whether they come before the frames."""
+    towers = [*asked.audio[1:], *asked.audio]
+    bins, source = find([*towers, *inner_configs(asked.config)], *_BIN_NAMES)
+    windows = find(towers, "n_window")[0]  # Qwen's: a convolution over the picture
+    if source == "num_mel_bins" and (windows is not None or _takes_channels(asked, bins)):
+        return bins, "num_mel_bins in config", True
+    consumer = consumers(asked.model).get("input_features")
+    layer = consumer.layer if consumer is not None else None
+    wide = layer.normalized_shape[-1] if isinstance(layer, torch.nn.LayerNorm) else getattr(layer, "in_features", None)
+    if consumer is not None and isinstance(wide, int) and wide != bins and _fits(asked, wide):
+        return wide, f"first layer {consumer.path}", False
+    if isinstance(bins, int):
+        return bins, f"{source} in config", False
+    return _extractor_default(asked, "feature_size", 80), "its feature extractor's", False
 
 
 def _fits(asked: Asked, width: int) -> bool:
@@ -90,6 +97,14 @@ def _frames(asked: Asked, channels_first: bool) -> tuple[int, str]:
     return frames, f"{frames} frames"
 
 
+_BIN_NAMES = (
+    "feature_projection_input_dim",
+    "num_mel_bins",
+    "input_feat_per_channel",
+    "feature_size",
+    "input_feat_size",
+    "input_dim",
+)
 _PLACE_NAMES = ("audio_token_id", "audio_token_index")
 
 
@@ -119,7 +134,9 @@ def _waves(asked: Asked) -> None:
     consumer = consumers(asked.model).get("input_values")
     if consumer is not None and isinstance(consumer.layer, torch.nn.LayerNorm):  # hidden states, no wave
         width, steps = consumer.layer.normalized_shape[-1], asked.sizes.tokens()
-        asked.add(Part("input_values", f"first layer {consumer.path} is over {width}", (asked.sizes.batch, steps, width)))
+        asked.add(
+            Part("input_values", f"first layer {consumer.path} is over {width}", (asked.sizes.batch, steps, width))
+        )
         return
     rate = sampling_rate(asked)
     batch, samples = asked.sizes.batch, rate * _SECONDS

@@ -48,8 +48,9 @@ def _tiles(asked: Asked) -> None:
     """Llama 3.2 Vision: up to max_num_tiles tiles of one image, and which arrangement they are."""
     height, width, why = chosen_size(asked)
     tiles, batch = config_number(asked, "max_num_tiles", default=4), asked.sizes.batch
-    images = (batch, 1) if "input_ids" in asked.names else (batch, 1)
-    asked.add(Part("pixel_values", f"{tiles} tiles of one image; {why}", (*images, tiles, channels(asked), height, width)))
+    images = (batch, 1)
+    shape = (*images, tiles, channels(asked), height, width)
+    asked.add(Part("pixel_values", f"{tiles} tiles of one image; {why}", shape))
     asked.add(numbers("aspect_ratio_ids", torch.full(images, 1), "the first arrangement of tiles"))
     asked.add(ones("aspect_ratio_mask", (*images, tiles), "every tile is used"))
 
@@ -83,12 +84,14 @@ def _masked_patches(asked: Asked) -> None:
     count = frames * (pixels.shape[-2] // patch) * (pixels.shape[-1] // patch)
     mask = torch.zeros((pixels.shape[0], count), dtype=torch.bool)
     mask[:, : count * 9 // 10] = True
-    asked.add(Part("bool_masked_pos", f"nine of ten of {count} patches are hidden", tuple(mask.shape), torch.bool, mask, "ones, then zeros"))
+    why = f"nine of ten of {count} patches are hidden"
+    asked.add(numbers("bool_masked_pos", mask, why, "ones, then zeros"))
 
 
 def _high_resolution(asked: Asked) -> None:
     side = config_number(asked, "high_res_image_size", default=1024)
-    asked.add(Part("high_res_pixel_values", "the image again, larger", (asked.sizes.batch, channels(asked), side, side)))
+    shape = (asked.sizes.batch, channels(asked), side, side)
+    asked.add(Part("high_res_pixel_values", "the image again, larger", shape))
 
 
 def _rows_of_patches(asked: Asked) -> None:
@@ -96,7 +99,9 @@ def _rows_of_patches(asked: Asked) -> None:
     patch = config_number(asked, "patch_size", default=16)
     count = asked.sizes.tokens(2048)
     width = 2 + channels(asked) * patch * patch
-    asked.add(Part("flattened_patches", f"{count} patches of {patch}, with row and column", (asked.sizes.batch, count, width)))
+    asked.add(
+        Part("flattened_patches", f"{count} patches of {patch}, with row and column", (asked.sizes.batch, count, width))
+    )
     asked.add(ones("attention_mask", (asked.sizes.batch, count), "no padding"))
 
 
@@ -109,7 +114,15 @@ def _points(asked: Asked) -> None:
 
 def _task(asked: Asked) -> None:
     length = config_number(asked, "task_seq_len", default=77)
-    asked.add(some_ids(asked, "task_inputs", (asked.sizes.batch, length), 49408, f"the task in words: {length} ids (task_seq_len in config)"))
+    asked.add(
+        some_ids(
+            asked,
+            "task_inputs",
+            (asked.sizes.batch, length),
+            49408,
+            f"the task in words: {length} ids (task_seq_len in config)",
+        )
+    )
 
 
 def _classes(asked: Asked) -> None:
@@ -117,7 +130,15 @@ def _classes(asked: Asked) -> None:
     batch, count, length = asked.sizes.batch, 2, 77
     vocabulary = config_number(asked, "vocab_size", default=49408)
     for name, rows in (("classes", batch * count), ("tasks", batch)):
-        asked.add(some_ids(asked, f"{name}_input_ids", (rows, length), vocabulary, f"{count} classes" if name == "classes" else "the task"))
+        asked.add(
+            some_ids(
+                asked,
+                f"{name}_input_ids",
+                (rows, length),
+                vocabulary,
+                f"{count} classes" if name == "classes" else "the task",
+            )
+        )
         asked.add(ones(f"{name}_attention_mask", (rows, length), "no padding"))
     asked.add(numbers("classes_structure", torch.full((batch,), count), "classes an image"))
 
@@ -125,8 +146,20 @@ def _classes(asked: Asked) -> None:
 def _regions(asked: Asked) -> None:
     """LXMERT: features of 36 regions that a detector found, and their boxes."""
     batch = asked.sizes.batch
-    asked.add(Part("visual_feats", "36 regions; visual_feat_dim in config", (batch, 36, config_number(asked, "visual_feat_dim", default=2048))))
-    asked.add(Part("visual_pos", "their boxes; visual_pos_dim in config", (batch, 36, config_number(asked, "visual_pos_dim", default=4))))
+    asked.add(
+        Part(
+            "visual_feats",
+            "36 regions; visual_feat_dim in config",
+            (batch, 36, config_number(asked, "visual_feat_dim", default=2048)),
+        )
+    )
+    asked.add(
+        Part(
+            "visual_pos",
+            "their boxes; visual_pos_dim in config",
+            (batch, 36, config_number(asked, "visual_pos_dim", default=4)),
+        )
+    )
 
 
 def _visual_embeddings(asked: Asked) -> None:
@@ -137,10 +170,18 @@ def _visual_embeddings(asked: Asked) -> None:
 
 def _queries(asked: Asked) -> None:
     """BLIP-2's query transformer: its queries, and the image features that they look at."""
-    width, inner = config_number(asked, "encoder_hidden_size", default=1408), config_number(asked, "hidden_size", default=768)
+    width, inner = config_number(asked, "encoder_hidden_size", default=1408), config_number(
+        asked, "hidden_size", default=768
+    )
     asked.add(Part("query_embeds", "32 queries; hidden_size in config", (asked.sizes.batch, 32, inner)))
     if "encoder_hidden_states" in asked.names:
-        asked.add(Part("encoder_hidden_states", "257 image features; encoder_hidden_size in config", (asked.sizes.batch, 257, width)))
+        asked.add(
+            Part(
+                "encoder_hidden_states",
+                "257 image features; encoder_hidden_size in config",
+                (asked.sizes.batch, 257, width),
+            )
+        )
 
 
 def _any_inputs(asked: Asked) -> None:
@@ -150,15 +191,24 @@ def _any_inputs(asked: Asked) -> None:
         return
     kind, batch = type(perceiver.input_preprocessor).__name__, asked.sizes.batch
     if kind == "PerceiverTextPreprocessor":
-        asked.add(some_ids(asked, "inputs", (batch, asked.sizes.tokens(2048, config_number(asked, "max_position_embeddings", default=2048))), config_number(asked, "vocab_size"), "vocab_size in config"))
+        length = asked.sizes.tokens(2048, config_number(asked, "max_position_embeddings", default=2048))
+        vocabulary = config_number(asked, "vocab_size")
+        asked.add(some_ids(asked, "inputs", (batch, length), vocabulary, "vocab_size in config"))
     elif kind == "PerceiverImagePreprocessor":
-        flow = "OpticalFlow" in type(asked.model).__name__
-        learned = type(asked.model).__name__.endswith("Learned")  # a position for each pixel of image_size
-        side = config_number(asked, "image_size", default=224) if learned else 224
-        height, width = asked.sizes.image(*(asked.config.train_size if flow else (side, side)))
-        asked.add(Part("inputs", "two frames of 27 values a place" if flow else "an image", (batch, *((2, 27) if flow else (3,)), height, width)))
+        _perceived_image(asked)
     elif kind == "NoneType":
-        asked.add(Part("inputs", "d_model in config", (batch, asked.sizes.tokens(2048), config_number(asked, "d_model", default=768))))
+        width = config_number(asked, "d_model", default=768)
+        asked.add(Part("inputs", "d_model in config", (batch, asked.sizes.tokens(2048), width)))
+
+
+def _perceived_image(asked: Asked) -> None:
+    batch, name = asked.sizes.batch, type(asked.model).__name__
+    if "OpticalFlow" in name:
+        shape = (batch, 2, 27, *asked.sizes.image(*asked.config.train_size))
+        asked.add(Part("inputs", "two frames of 27 values a place; train_size in config", shape))
+        return
+    side = config_number(asked, "image_size", default=224) if name.endswith("Learned") else 224
+    asked.add(Part("inputs", "an image", (batch, 3, *asked.sizes.image(side, side))))
 
 
 def _placed_patches(asked: Asked) -> None:
@@ -168,7 +218,9 @@ def _placed_patches(asked: Asked) -> None:
     if "vision_config" in vars(asked.config) and asked.config.vision_config is None:
         return
     places = torch.stack(torch.meshgrid(torch.arange(side), torch.arange(side), indexing="xy"), -1).reshape(1, -1, 2)
-    asked.add(Part("pixel_values", f"{side}x{side} patches of {patch}", (batch, side * side, channels(asked) * patch * patch)))
+    asked.add(
+        Part("pixel_values", f"{side}x{side} patches of {patch}", (batch, side * side, channels(asked) * patch * patch))
+    )
     asked.add(numbers(name, places.repeat(batch, 1, 1), "column and row of each patch", "0 0, 1 0, ..."))
 
 

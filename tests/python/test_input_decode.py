@@ -132,5 +132,5 @@ def test_past_len_defaults_to_seq_len_and_is_held_to_the_positions() -> None:
 
 def test_a_model_that_does_not_generate() -> None:
     config = transformers.BertConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64)
-    with pytest.raises(opscope.Error, match="it has no decode phase"):
+    with pytest.raises(opscope.Error, match="no prefill and no decode phase"):
         decode(transformers.BertModel(config))

@@ -116,10 +116,14 @@ def test_detectors_take_lists_of_images(asked: dict[str, Any], images: list[tupl
 def test_both_frames_change_together(asked: dict[str, Any], shape: tuple[int, int]) -> None:
     planned = plan(torchvision_model("raft_small"), batch=2, **asked)
     assert shapes(planned) == dict.fromkeys(("image1", "image2"), (2, 3, *shape))
-    assert set(shapes(plan(torchvision_model("raft_small"), input_shape=(1, 3, 128, 128))).values()) == {(1, 3, 128, 128)}
+    assert set(
+        shapes(plan(torchvision_model("raft_small"), input_shape=(1, 3, 128, 128))).values()
+    ) == {(1, 3, 128, 128)}
 
 
-@pytest.mark.parametrize(("file", "side"), [("yolov8n.yaml", 640), ("yolo11n-seg.yaml", 640), ("yolov8n-cls.yaml", 224)])
+@pytest.mark.parametrize(
+    ("file", "side"), [("yolov8n.yaml", 640), ("yolo11n-seg.yaml", 640), ("yolov8n-cls.yaml", 224)]
+)
 def test_ultralytics(file: str, side: int) -> None:
     from ultralytics import YOLO
 
@@ -129,7 +133,9 @@ def test_ultralytics(file: str, side: int) -> None:
 
 
 def test_a_spec_may_say_more() -> None:
-    spec = InputSpec(((1, 16), (1, 3, 8, 8)), why="because", names=("ids", "image"), dtypes=(torch.int64, None), images=None)
+    spec = InputSpec(
+        ((1, 16), (1, 3, 8, 8)), why="because", names=("ids", "image"), dtypes=(torch.int64, None), images=None
+    )
     planned = plan(nn.Linear(1, 1), "x", spec, batch=4)
     assert [(row.name, row.shape, row.dtype) for row in planned.rows] == [
         ("ids", (4, 16), "int64"),
