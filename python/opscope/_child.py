@@ -45,6 +45,7 @@ def main(arguments: list[str]) -> int:
 
 def _run(command: Callable[[dict[str, Any], Answers], Any], request: dict[str, Any], answers: Answers) -> int:
     warnings.simplefilter("ignore")  # libraries' deprecations; the report has its own diagnostics
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     try:
         answers.send("done", command(request, answers))
         return 0

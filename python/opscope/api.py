@@ -12,6 +12,7 @@ import torch
 from opscope import _engine
 from opscope._load import native
 from opscope.errors import Error, error
+from opscope.hf_known import config_file
 from opscope.input_plan import InputPlan, plan_inputs
 from opscope.inputs import Inputs, as_device, as_dtype, as_inputs, cast_inputs
 from opscope.options import Options, takes_options
@@ -76,9 +77,9 @@ def inputs_for(model: Any, **options: Any) -> InputPlan:
 
 def _read_file(path: str, inputs: Any, options: Options) -> Capture | None:
     """Files that C++ reads: saved captures, .pt2 and ONNX; None for anything else."""
-    kind = native.file_kind(path) if hasattr(native, "file_kind") else "capture" if path.endswith(".json") else "other"
-    if path.endswith(".json") and os.path.basename(path) != "config.json":
-        kind = "capture"
+    kind = native.file_kind(path) if hasattr(native, "file_kind") else "other"
+    if path.endswith(".json") and config_file(path) is None:
+        kind = "capture"  # what is wrong with it is then said by its reader
     if kind not in ("capture", "pt2", "onnx"):
         return None
     usable = {"name", "registry", "trust", "download", *(("dims",) if kind != "capture" else ())}

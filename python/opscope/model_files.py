@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opscope import hf_models, torchvision_ops, yolo_models
+from opscope import hf_known, hf_models, torchvision_ops, yolo_models
 from opscope.errors import error, first_line
 from opscope.options import SourceRequest
 
@@ -24,7 +24,7 @@ _WHY_TRUST = "it is a pickle, which can run any code when it is opened"
 
 def find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> Source | None:
     """The model in a file or folder; None where there is no such file, or it is not one of torch's."""
-    if os.path.isdir(spec) or os.path.basename(spec) == "config.json":
+    if hf_known.config_file(spec) is not None:
         return hf_models.find(spec, request, status) if hf_models.installed() else None
     kind = _kind_of(spec)
     if kind == "torchscript":

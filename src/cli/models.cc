@@ -1,13 +1,13 @@
 // Where graphs come from.
 #include "cli/models.h"
 
-#include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text.h"
+#include "cli/onnx_inference.h"
 #include "cli/question.h"
 #include "readers/capture_reader.h"
 #include "readers/model_file.h"
@@ -15,17 +15,22 @@
 namespace opscope {
 namespace {
 
-// A capture file is what looks like one inside, or is called .json: then its own error is the useful one.
-std::optional<std::string> capture_file(const std::string& model) {
-  std::error_code ignored;
-  if (model.ends_with(".json")) return read_file(model);
-  if (!std::filesystem::is_regular_file(model, ignored)) return std::nullopt;
-  std::string opening(256, '\0');  // of what may be gigabytes of weights
-  std::ifstream file(model, std::ios::binary);
-  file.read(opening.data(), static_cast<std::streamsize>(opening.size()));
-  opening.resize(static_cast<std::size_t>(file.gcount()));
-  if (looks_like_capture(opening)) return read_file(model);
-  return std::nullopt;
+// A JSON file that a transformers model is described by, and no capture.
+bool is_config(const std::string& path) {
+  if (!path.ends_with(".json")) return false;
+  return std::filesystem::path(path).filename() == "config.json" ||
+         read_file(path).find("\"model_type\"") != std::string::npos;
+}
+
+// What looks like a capture inside, or is called .json: then its own error is the useful one.
+bool is_capture(const std::string& model) {
+  const FileKind kind = classify_file(model);
+  return kind == FileKind::kCapture || (kind == FileKind::kOther && model.ends_with(".json") && !is_config(model));
+}
+
+bool is_exported(const std::string& model) {
+  const FileKind kind = classify_file(model);
+  return kind == FileKind::kPt2 || kind == FileKind::kOnnx;
 }
 
 const char* capture_flag(const CaptureRequest& request) {
@@ -75,17 +80,36 @@ Question<Graph> capture_question(const CaptureRequest& request) {
   return question_about<Graph>(request, "capture", read_capture, "capture of ");
 }
 
+// From a file that C++ reads, if it is one.
+std::optional<Graph> read_graph(const CaptureRequest& request) {
+  if (is_capture(request.model)) {
+    refuse_capture_flags(request);
+    return read_capture(read_file(request.model), request.model);
+  }
+  if (is_exported(request.model)) {
+    refuse_model_file_flags(request);
+    return read_model_file(request.model, request.dims, onnx_inference());
+  }
+  if (!request.dims.empty())
+    throw Error("dynamic dimensions are those of a .pt2 or ONNX file, and " + request.model + " is none", "--dim",
+                "--batch, --seq-len and --input-shape are for models that are captured");
+  return std::nullopt;
+}
+
+PlannedInputs inputs_in(const Graph& graph) {
+  PlannedInputs plan;
+  for (const ValueId id : graph.inputs) {
+    const Value& value = graph.values[id];
+    plan.inputs.push_back({std::string(graph.text(value.name)), format_shape(graph.shape(value)),
+                           std::string(name(value.dtype)), "", "as in the file"});
+  }
+  return plan;
+}
+
 }  // namespace
 
 Graph load_model(const CaptureRequest& request, const TalkFlags& talk) {
-  if (const auto bytes = capture_file(request.model)) {
-    refuse_capture_flags(request);
-    return read_capture(*bytes, request.model);
-  }
-  if (const auto kind = classify_file(request.model); kind == FileKind::kPt2 || kind == FileKind::kOnnx) {
-    refuse_model_file_flags(request);
-    return read_model_file(request.model, request.dims);
-  }
+  if (auto graph = read_graph(request)) return *std::move(graph);
   const Cache cache(request.use_cache, talk.debug || talk.verbose);
   return ask(cache, capture_question(request), talk);
 }
@@ -95,6 +119,7 @@ std::optional<Graph> cached_model(const CaptureRequest& request, const Cache& ca
 }
 
 PlannedInputs plan_inputs(const CaptureRequest& request, const TalkFlags& talk) {
+  if (const auto graph = read_graph(request)) return inputs_in(*graph);
   const Cache no_cache(false, false);
   return ask(no_cache, question_about<PlannedInputs>(request, "inputs", parse_planned_inputs, "inputs of "), talk);
 }
