@@ -5,6 +5,7 @@
     run.py --only PATTERN  rows that match ('timm:*', 'bert'); may be repeated
     run.py --again         nothing is kept
     run.py --refresh       counts the references anew with FlopCounterMode and writes them into the table
+    run.py --fill          the same, only for models that have no row or no number yet
 """
 
 from __future__ import annotations
@@ -34,19 +35,22 @@ def main() -> int:
     options = _parse()
     began = time.perf_counter()
     rows = table.read()
-    if options.refresh:
+    if options.refresh or options.fill:
         rows += table.select(catalogue.bare(rows), options.only, options.fast)
     chosen = table.select(rows, options.only, options.fast)
+    if options.fill:
+        chosen = [row for row in chosen if row.wanted_flops is None and not row.error]
     if not chosen:
         print("no row of the zoo's table matches", file=sys.stderr)
         return 1
-    if options.refresh:
+    if options.refresh or options.fill:
         _refresh(rows, chosen, options)
     results = _profiled(chosen, options.workers, options.again and not options.refresh)
     judged = [report.judge(row, results[row.key]) for row in chosen]
     print(report.table_text(judged))
     print(report.totals_text(judged, time.perf_counter() - began))
-    missing = [] if options.only or options.fast else catalogue.missing(rows)
+    partial = options.only or options.fast or options.fill
+    missing = [] if partial else catalogue.missing(rows)
     for text in missing:
         print(f"problem    the table lacks {text}: add a row and run with --refresh")
     return 1 if report.problems(judged) or missing else 0
@@ -58,6 +62,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--fast", action="store_true")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--refresh", action="store_true")
+    parser.add_argument("--fill", action="store_true")
     parser.add_argument("--workers", type=int, default=min(os.cpu_count() or 1, 2))
     return parser.parse_args()
 
