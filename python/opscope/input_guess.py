@@ -203,6 +203,8 @@ def _unknown(argument: Argument, name: str, consumer: Consumer | None) -> Except
 
 def _settled(model: Any, candidates: list[list[Part]], sizes: Sizes) -> tuple[list[Part], str]:
     """The first candidate that the model runs with, by shapes alone; else the first of all, for its own error."""
+    if _is_lazy(model):  # takes its sizes from its first call, so most will do
+        return candidates[0], ""
     for parts in candidates:
         problem = _refusal(model, parts)
         if problem is None:
@@ -213,6 +215,11 @@ def _settled(model: Any, candidates: list[list[Part]], sizes: Sizes) -> tuple[li
                 side = (fitting[0].shape or (0,))[-1]
                 return fitting, f": images of {SIDE}x{SIDE} did not fit, {side}x{side} do"
     return candidates[0], ""
+
+
+def _is_lazy(model: Any) -> bool:
+    inner = _module_of(model)
+    return isinstance(inner, nn.Module) and any(nn.parameter.is_lazy(weight) for weight in inner.parameters())
 
 
 def _refusal(model: Any, parts: list[Part]) -> str | None:

@@ -199,6 +199,12 @@ def test_the_model_is_left_alone() -> None:
     assert model.training and all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
 
 
+def test_lazy_models_stay_lazy() -> None:
+    model = nn.Sequential(nn.LazyConv2d(8, 3), nn.Flatten(), nn.LazyLinear(4))
+    assert shapes(plan(model)) == {"input": (1, 3, 224, 224)}
+    assert all(nn.parameter.is_lazy(parameter) for parameter in model.parameters())
+
+
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
