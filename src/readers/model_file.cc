@@ -7,7 +7,6 @@
 #include "readers/capture_reader.h"
 #include "readers/mapped_file.h"
 #include "readers/onnx_model.h"
-#include "readers/onnx_reader.h"
 #include "readers/pt2_reader.h"
 #include "readers/zip_archive.h"
 
@@ -60,21 +59,22 @@ FileKind classify_file(const std::string& path) {
   }
 }
 
-Graph read_model_bytes(std::string_view bytes, const std::string& where, const Dims& dims) {
+Graph read_model_bytes(std::string_view bytes, const std::string& where, const Dims& dims,
+                       OnnxInference infer) {
   const auto model = std::filesystem::path(where).stem().string();
   switch (classify_bytes(bytes)) {
     case FileKind::kPt2:
       return read_pt2(ZipArchive(bytes, where), where, model, dims);
     case FileKind::kOnnx:
-      return read_onnx(bytes, where, model, dims);
+      return read_onnx(bytes, where, model, dims, infer);
     default:
       throw Error("neither an exported program nor an ONNX model", where);
   }
 }
 
-Graph read_model_file(const std::string& path, const Dims& dims) {
+Graph read_model_file(const std::string& path, const Dims& dims, OnnxInference infer) {
   const MappedFile file(path);
-  return read_model_bytes(file.bytes(), path, dims);
+  return read_model_bytes(file.bytes(), path, dims, infer);
 }
 
 }  // namespace opscope

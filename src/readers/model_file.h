@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "graph/graph.h"
+#include "readers/onnx_reader.h"
 #include "readers/symbols.h"
 
 namespace opscope {
@@ -26,7 +27,8 @@ FileKind classify_bytes(std::string_view bytes);
 
 // A .pt2 or .onnx file as a graph. dims: the sizes of dynamic dimensions by name. Throws Error for other
 // kinds.
-Graph read_model_file(const std::string& path, const Dims& dims);
-Graph read_model_bytes(std::string_view bytes, const std::string& where, const Dims& dims);
+Graph read_model_file(const std::string& path, const Dims& dims, OnnxInference infer = nullptr);
+Graph read_model_bytes(std::string_view bytes, const std::string& where, const Dims& dims,
+                       OnnxInference infer = nullptr);
 
 }  // namespace opscope

@@ -210,6 +210,7 @@ class Parser {
 
   OnnxNode node(std::string_view bytes) {
     OnnxNode node;
+    node.bytes = bytes;
     each(bytes, [&](ProtoReader& in) {
       switch (in.field) {
         case 1:
@@ -335,6 +336,12 @@ DType onnx_dtype(std::int64_t data_type) {
   for (const auto& row : kDataTypes)
     if (row.number == data_type) return row.dtype;
   return DType::kUndefined;
+}
+
+std::int64_t onnx_data_type(DType dtype) {
+  for (const auto& row : kDataTypes)
+    if (row.dtype == dtype) return row.number;
+  return 0;
 }
 
 const OnnxAttribute* OnnxNode::attribute(std::string_view wanted) const {

@@ -15,6 +15,7 @@ namespace opscope {
 
 // By TensorProto.DataType; kUndefined for strings and what is not known.
 DType onnx_dtype(std::int64_t data_type);
+std::int64_t onnx_data_type(DType dtype);  // 0 where there is none
 
 struct OnnxTensor {
   std::string_view name = {};
@@ -52,6 +53,7 @@ struct OnnxNode {
   std::vector<std::string_view> inputs, outputs;
   std::string_view name, op_type, domain;
   std::vector<OnnxAttribute> attributes;
+  std::string_view bytes;                                       // the whole message
   std::string_view name_scopes, class_hierarchy, rewritten_by;  // what PyTorch's exporter notes
 
   const OnnxAttribute* attribute(std::string_view wanted) const;

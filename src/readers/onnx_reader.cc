@@ -5,11 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <unordered_set>
 
 #include "base/text.h"
 #include "readers/onnx_call.h"
 #include "readers/onnx_scopes.h"
+#include "readers/onnx_single.h"
 
 namespace opscope {
 namespace {
@@ -18,10 +20,20 @@ constexpr std::size_t kMostNodes = 2'000'000;  // functions can call functions: 
 constexpr int kMostDepth = 48;
 constexpr std::size_t kMostNumbers = 4096;
 
+// Ops without a row in the cost table whose result is as large as what they read.
+constexpr auto kKeepShape =
+    std::to_array<std::string_view>({"Hardmax", "LRN", "LpNormalization", "MeanVarianceNormalization",
+                                     "OptionalGetElement", "TensorScatter"});
+static_assert(std::ranges::is_sorted(kKeepShape));
+
 class OnnxReader {
  public:
-  OnnxReader(std::string_view bytes, const std::string& where, std::string_view model, const Dims& dims)
-      : state_(model, dims, where), model_(parse_onnx_model(bytes, where)), scopes_(state_.out) {}
+  OnnxReader(std::string_view bytes, const std::string& where, std::string_view model, const Dims& dims,
+             OnnxInference infer)
+      : state_(model, dims, where),
+        model_(parse_onnx_model(bytes, where)),
+        scopes_(state_.out),
+        infer_(infer) {}
 
   Graph run() {
     about();
@@ -249,8 +261,15 @@ class OnnxReader {
       if (call.has(i)) arguments.push_back(call.tensor(fmt::format("input{}", i), i));
     std::vector<OnnxOutput> outputs;
     std::vector<bool> known;
+    std::optional<std::vector<OnnxType>> inferred;  // asked for once, and only where it is needed
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      const auto shape = call.declared_shape(i, true);
+      auto shape = call.declared_shape(i, false);
+      if (!shape && i == 0 && keeps_shape(call)) shape = call.shape(0);
+      if (!shape && call.wants(i)) {
+        if (!inferred) inferred = infer_single(call, infer_);
+        if (i < inferred->size()) shape = fixed_shape((*inferred)[i]);
+      }
+      if (!shape) shape = call.declared_shape(i, true);
       known.push_back(shape.has_value());
       outputs.push_back({shape.value_or(Shape{}), declared_dtype(call, i)});
       if (!shape && call.wants(i))
@@ -263,6 +282,21 @@ class OnnxReader {
         call.result(i, made[i]);
         if (!known[i]) call.find(node.outputs[i])->shape.reset();
       }
+  }
+
+  static bool keeps_shape(const OnnxCall& call) {
+    return call.node().domain.empty() && std::ranges::binary_search(kKeepShape, call.node().op_type) &&
+           call.has(0) && call.info(0)->shape;
+  }
+
+  static std::optional<Shape> fixed_shape(const OnnxType& type) {
+    Shape shape;
+    if (!type.has_shape) return std::nullopt;
+    for (const auto& dim : type.dims) {
+      if (dim.size < 0) return std::nullopt;
+      shape.push_back(dim.size);
+    }
+    return shape;
   }
 
   DType declared_dtype(const OnnxCall& call, std::size_t i) const {
@@ -335,12 +369,14 @@ class OnnxReader {
   std::deque<OnnxGraph> graphs_;  // branches: names are views into them
   std::unordered_map<std::string, const OnnxFunction*> functions_;
   std::size_t nodes_ = 0, folded_norms_ = 0;
+  OnnxInference infer_;
 };
 
 }  // namespace
 
-Graph read_onnx(std::string_view bytes, const std::string& where, std::string_view model, const Dims& dims) {
-  return OnnxReader(bytes, where, model, dims).run();
+Graph read_onnx(std::string_view bytes, const std::string& where, std::string_view model, const Dims& dims,
+                OnnxInference infer) {
+  return OnnxReader(bytes, where, model, dims, infer).run();
 }
 
 }  // namespace opscope

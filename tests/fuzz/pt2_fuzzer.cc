@@ -1,5 +1,5 @@
-// Bytes that begin as a zip go to the archive's reader; any others are the graph's JSON inside a good archive, with
-// what follows a line of "#weights" as the list of weights.
+// Bytes that begin as a zip go to the archive's reader; any others are the graph's JSON inside a good
+// archive, with what follows a line of "#weights" as the list of weights.
 #include <cstddef>
 #include <cstdint>
 

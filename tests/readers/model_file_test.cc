@@ -1,4 +1,5 @@
-// The small files of files/: exported by PyTorch, weights taken out. What each holds is written here as formulas.
+// The small files of files/: exported by PyTorch, weights taken out. What each holds is written here as
+// formulas.
 #include "readers/model_file.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +50,9 @@ TEST(Pt2, HasOpsModulesAndParameters) {
   EXPECT_EQ(graph.capture.model, "cnn");
   EXPECT_TRUE(graph.capture.source.starts_with("torch.export 2."));
   // relu_ wrote into the norm's result, and flatten is a view.
-  const auto storage = [&](std::size_t op) { return graph.values[graph.outputs_of(graph.ops[op])[0]].storage; };
+  const auto storage = [&](std::size_t op) {
+    return graph.values[graph.outputs_of(graph.ops[op])[0]].storage;
+  };
   EXPECT_EQ(storage(1), storage(2));
   EXPECT_EQ(storage(3), storage(4));
   EXPECT_NE(storage(2), storage(3));
@@ -57,7 +60,8 @@ TEST(Pt2, HasOpsModulesAndParameters) {
 
 TEST(Pt2, AsksForDimensionsAndTakesThem) {
   EXPECT_EQ(problem("dynamic.pt2"),
-            "the size of s77 (2 to 64, dimension 0 of x, 4 when it was exported), u0 (depends on the data, 0 to 512) "
+            "the size of s77 (2 to 64, dimension 0 of x, 4 when it was exported), u0 (depends on the data, 0 "
+            "to 512) "
             "is not known | give --dim s77=N --dim u0=N");
   const auto graph = read("dynamic.pt2", {{"s77", 6}, {"u0", 5}});
   EXPECT_EQ(macs_of(graph), 2 * 6 * 8 * 8);
@@ -93,7 +97,8 @@ TEST(Onnx, SameMacsAsThePt2) {
     EXPECT_EQ(parameters_of(graph), 3 * 8 * 9 + 8 + 8 * 4 + 4) << name;  // the norm's are folded
     ASSERT_EQ(graph.diagnostics.size(), 1u) << name;
     EXPECT_EQ(graph.diagnostics[0].message,
-              "the exporter folded 1 batch norm into a convolution: its parameters and its work are not in the file");
+              "the exporter folded 1 batch norm into a convolution: its parameters and its work are not in "
+              "the file");
   }
 }
 

@@ -16,7 +16,9 @@ using namespace onnx_bytes;  // NOLINT: the tests' own words
 using onnx_bytes::Graph;
 using Shape = std::vector<std::int64_t>;
 
-opscope::Graph read(const std::string& bytes, const Dims& dims = {}) { return read_onnx(bytes, "file", "net", dims); }
+opscope::Graph read(const std::string& bytes, const Dims& dims = {}) {
+  return read_onnx(bytes, "file", "net", dims);
+}
 
 std::string problem(const std::string& bytes, const Dims& dims = {}) {
   try {
@@ -55,13 +57,21 @@ std::string one_node(const Rule& rule) {
 }
 
 const Rule kRules[] = {
-    {"Conv", {{2, 4, 9, 9}, {8, 2, 3, 3}, {8}}, {attribute("group", 2), attribute("strides", {2, 2})},
-     {2, 8, 4, 4}, 2 * 8 * 4 * 4 * 2 * 9},
+    {"Conv",
+     {{2, 4, 9, 9}, {8, 2, 3, 3}, {8}},
+     {attribute("group", 2), attribute("strides", {2, 2})},
+     {2, 8, 4, 4},
+     2 * 8 * 4 * 4 * 2 * 9},
     {"Conv", {{1, 4, 10}, {8, 4, 3}}, {text_attribute("auto_pad", "SAME_UPPER")}, {1, 8, 10}, 8 * 10 * 4 * 3},
     {"Conv", {{1, 1, 5, 5, 5}, {1, 1, 3, 3, 3}}, {attribute("dilations", {2, 2, 2})}, {1, 1, 1, 1, 1}, 27},
-    {"ConvTranspose", {{1, 4, 5, 5}, {4, 3, 2, 2}}, {attribute("strides", {2, 2})}, {1, 3, 10, 10},
+    {"ConvTranspose",
+     {{1, 4, 5, 5}, {4, 3, 2, 2}},
+     {attribute("strides", {2, 2})},
+     {1, 3, 10, 10},
      4 * 5 * 5 * 3 * 4},
-    {"MaxPool", {{1, 4, 7, 7}}, {attribute("kernel_shape", {2, 2}), attribute("strides", {2, 2}), attribute("ceil_mode", 1)},
+    {"MaxPool",
+     {{1, 4, 7, 7}},
+     {attribute("kernel_shape", {2, 2}), attribute("strides", {2, 2}), attribute("ceil_mode", 1)},
      {1, 4, 4, 4}},
     {"AveragePool", {{1, 4, 7}}, {attribute("kernel_shape", Shape{3})}, {1, 4, 5}},
     {"GlobalAveragePool", {{1, 4, 7, 7}}, {}, {1, 4, 1, 1}},
@@ -69,13 +79,33 @@ const Rule kRules[] = {
     {"MatMul", {{5}, {5}}, {}, {}, 5},
     {"Gemm", {{4, 5}, {6, 5}, {6}}, {attribute("transB", 1)}, {4, 6}, 4 * 5 * 6},
     {"Gemm", {{5, 4}, {5, 6}}, {attribute("transA", 1)}, {4, 6}, 4 * 5 * 6},
-    {"Einsum", {{2, 3, 4}, {2, 5, 4}}, {text_attribute("equation", "bij,bkj->bik")}, {2, 3, 5}, 2 * 3 * 5 * 4},
-    {"LSTM", {{7, 2, 6}, {1, 20, 6}, {1, 20, 5}}, {attribute("hidden_size", 5)}, {7, 1, 2, 5}, 14 * (120 + 100)},
-    {"Attention", {{2, 10, 16}, {2, 12, 8}, {2, 12, 8}},
-     {attribute("q_num_heads", 4), attribute("kv_num_heads", 2)}, {2, 10, 16}, 2 * 4 * 10 * 12 * (4 + 4)},
-    {"MultiHeadAttention", {{2, 10, 16}, {2, 12, 16}, {2, 12, 16}}, {attribute("num_heads", 4)}, {2, 10, 16},
-     2 * 4 * 10 * 12 * (4 + 4), "com.microsoft"},
-    {"FusedMatMul", {{2, 4, 5}, {2, 6, 5}}, {attribute("transB", 1)}, {2, 4, 6}, 2 * 4 * 5 * 6, "com.microsoft"},
+    {"Einsum",
+     {{2, 3, 4}, {2, 5, 4}},
+     {text_attribute("equation", "bij,bkj->bik")},
+     {2, 3, 5},
+     2 * 3 * 5 * 4},
+    {"LSTM",
+     {{7, 2, 6}, {1, 20, 6}, {1, 20, 5}},
+     {attribute("hidden_size", 5)},
+     {7, 1, 2, 5},
+     14 * (120 + 100)},
+    {"Attention",
+     {{2, 10, 16}, {2, 12, 8}, {2, 12, 8}},
+     {attribute("q_num_heads", 4), attribute("kv_num_heads", 2)},
+     {2, 10, 16},
+     2 * 4 * 10 * 12 * (4 + 4)},
+    {"MultiHeadAttention",
+     {{2, 10, 16}, {2, 12, 16}, {2, 12, 16}},
+     {attribute("num_heads", 4)},
+     {2, 10, 16},
+     2 * 4 * 10 * 12 * (4 + 4),
+     "com.microsoft"},
+    {"FusedMatMul",
+     {{2, 4, 5}, {2, 6, 5}},
+     {attribute("transB", 1)},
+     {2, 4, 6},
+     2 * 4 * 5 * 6,
+     "com.microsoft"},
     {"SkipLayerNormalization", {{2, 10, 16}, {2, 10, 16}, {16}, {16}}, {}, {2, 10, 16}, 0, "com.microsoft"},
     {"LayerNormalization", {{2, 10, 16}, {16}, {16}}, {}, {2, 10, 16}},
     {"RMSNormalization", {{2, 10, 16}, {16}}, {}, {2, 10, 16}},
@@ -137,14 +167,41 @@ TEST(OnnxRules, UnknownShapesStayUnknown) {
   EXPECT_EQ(unknown_ops(read(model(graph))), 2);
 }
 
+// An inference from elsewhere is asked for what has neither a rule nor a declared shape, and gets the node
+// alone.
+TEST(OnnxRules, AsksAnInferenceForRareShapes) {
+  const Graph graph{{node("NoSuchOp", {"x"}, {"a"}), node("Relu", {"a"}, {"y"})},
+                    {},
+                    {value_info("x", {2, 3})},
+                    {field(1, "y")}};
+  const OnnxInference infer = [](const std::string& bytes) {
+    const bool is_the_node =
+        bytes.find("NoSuchOp") != std::string::npos && bytes.find("Relu") == std::string::npos;
+    return is_the_node ? model({{}, {}, {}, {value_info("a", {5, 7})}}) : std::string();
+  };
+  const auto made = read_onnx(model(graph), "file", "net", {}, infer);
+  EXPECT_EQ(output_shape(made), (Shape{5, 7}));
+  EXPECT_EQ(unknown_ops(made), 1);  // its cost stays unknown
+  const OnnxInference silent = [](const std::string&) { return std::string(); };
+  EXPECT_EQ(unknown_ops(read_onnx(model(graph), "file", "net", {}, silent)), 2);
+}
+
+TEST(OnnxRules, SomeUnknownOpsKeepTheirShape) {
+  const auto graph = read(one_node({"LRN", {{1, 3, 4, 4}}, {attribute("size", 3)}, {}}));
+  EXPECT_EQ(output_shape(graph), (Shape{1, 3, 4, 4}));
+  EXPECT_EQ(unknown_ops(graph), 1);
+}
+
 // x [batch, 6] -> Shape -> Gather -> Concat(., 2, 3) -> Reshape
 TEST(OnnxFold, ShapeArithmeticBecomesShapes) {
   Graph graph;
   graph.inputs = {value_info("x", {"batch", 6})};
   graph.initializers = {integers("zero", {0}), integers("rest", {2, 3}), integers("two", {2})};
-  graph.nodes = {node("Shape", {"x"}, {"s"}),          node("Gather", {"s", "zero"}, {"b"}),
+  graph.nodes = {node("Shape", {"x"}, {"s"}),
+                 node("Gather", {"s", "zero"}, {"b"}),
                  node("Concat", {"b", "rest"}, {"t"}, {attribute("axis", 0)}),
-                 node("Reshape", {"x", "t"}, {"y"}),   node("Mul", {"b", "two"}, {"c"}),
+                 node("Reshape", {"x", "t"}, {"y"}),
+                 node("Mul", {"b", "two"}, {"c"}),
                  node("Range", {"zero", "c", "two"}, {"r"})};
   graph.outputs = {field(1, "y")};
   const auto read_graph = read(model(graph), {{"batch", 4}});
@@ -154,9 +211,11 @@ TEST(OnnxFold, ShapeArithmeticBecomesShapes) {
 }
 
 TEST(OnnxGraphs, FunctionsAreGoneInto) {
-  const auto twice = function("local", "Twice", {"a"}, {"c"}, {node("Relu", {"a"}, {"b"}), node("Relu", {"b"}, {"c"})});
-  const auto four = function("local", "Four", {"a"}, {"c"},
-                             {node("Twice", {"a"}, {"b"}, {}, "local"), node("Twice", {"b"}, {"c"}, {}, "local")});
+  const auto twice =
+      function("local", "Twice", {"a"}, {"c"}, {node("Relu", {"a"}, {"b"}), node("Relu", {"b"}, {"c"})});
+  const auto four =
+      function("local", "Four", {"a"}, {"c"},
+               {node("Twice", {"a"}, {"b"}, {}, "local"), node("Twice", {"b"}, {"c"}, {}, "local")});
   const Graph graph{{node("Four", {"x"}, {"y"}, {}, "local")}, {}, {value_info("x", {2})}, {field(1, "y")}};
   EXPECT_EQ(read(model(graph, 20, {twice, four})).ops.size(), 4u);
 }
@@ -164,11 +223,12 @@ TEST(OnnxGraphs, FunctionsAreGoneInto) {
 TEST(OnnxGraphs, ABranchIsTakenAndSaid) {
   const Graph small{{node("Relu", {"x"}, {"a"})}, {}, {}, {value_info("a", {2})}};
   const Graph large{{node("Relu", {"x"}, {"b"}), node("Exp", {"b"}, {"a"})}, {}, {}, {value_info("a", {2})}};
-  Graph graph{{node("If", {"flag"}, {"y"},
-                    {graph_attribute("then_branch", small.bytes()), graph_attribute("else_branch", large.bytes())})},
-              {},
-              {value_info("x", {2}), value_info("flag", {}, 9)},
-              {field(1, "y")}};
+  Graph graph{
+      {node("If", {"flag"}, {"y"},
+            {graph_attribute("then_branch", small.bytes()), graph_attribute("else_branch", large.bytes())})},
+      {},
+      {value_info("x", {2}), value_info("flag", {}, 9)},
+      {field(1, "y")}};
   const auto unknown = read(model(graph));
   EXPECT_EQ(unknown.ops.size(), 2u);
   ASSERT_EQ(unknown.diagnostics.size(), 1u);
@@ -196,8 +256,9 @@ TEST(OnnxHarm, FunctionsWithoutEnd) {
   Names laughs{function("local", "F0", {"a"}, {"a"}, {})};
   for (int i = 1; i <= 30; ++i) {
     const auto inner = "F" + std::to_string(i - 1);
-    laughs.push_back(function("local", "F" + std::to_string(i), {"a"}, {"a"},
-                              {node(inner, {"a"}, {"a"}, {}, "local"), node(inner, {"a"}, {"a"}, {}, "local")}));
+    laughs.push_back(
+        function("local", "F" + std::to_string(i), {"a"}, {"a"},
+                 {node(inner, {"a"}, {"a"}, {}, "local"), node(inner, {"a"}, {"a"}, {}, "local")}));
   }
   const Graph bomb{{node("F30", {"x"}, {"y"}, {}, "local")}, {}, {value_info("x", {2})}, {field(1, "y")}};
   EXPECT_EQ(problem(model(bomb, 20, laughs)), "its functions unfold to more than two million nodes");
@@ -208,22 +269,29 @@ TEST(OnnxHarm, BranchesNestedDeeply) {
   for (int i = 0; i < 500; ++i)
     inner = Graph{{node("If", {"flag"}, {"a"},
                         {graph_attribute("then_branch", inner), graph_attribute("else_branch", "")})},
-                  {}, {}, {value_info("a", {2})}}.bytes();
+                  {},
+                  {},
+                  {value_info("a", {2})}}
+                .bytes();
   const Graph graph{{node("If", {"flag"}, {"y"},
                           {graph_attribute("then_branch", inner), graph_attribute("else_branch", "")})},
-                    {}, {value_info("x", {2}), value_info("flag", {}, 9)}, {field(1, "y")}};
+                    {},
+                    {value_info("x", {2}), value_info("flag", {}, 9)},
+                    {field(1, "y")}};
   EXPECT_EQ(unknown_ops(read(model(graph))), 1);  // where it gave up
 }
 
 TEST(OnnxHarm, HugeShapesSaturate) {
   constexpr std::int64_t kHuge = std::int64_t{1} << 62;
-  const Graph graph{{node("MatMul", {"x", "w"}, {"a"}), node("Concat", {"a", "a"}, {"y"}, {attribute("axis", 0)})},
-                    {tensor("w", {kHuge, kHuge})},
-                    {value_info("x", {kHuge, kHuge})},
-                    {field(1, "y")}};
+  const Graph graph{
+      {node("MatMul", {"x", "w"}, {"a"}), node("Concat", {"a", "a"}, {"y"}, {attribute("axis", 0)})},
+      {tensor("w", {kHuge, kHuge})},
+      {value_info("x", {kHuge, kHuge})},
+      {field(1, "y")}};
   const auto made = read(model(graph));
   EXPECT_EQ(output_shape(made), (Shape{std::numeric_limits<std::int64_t>::max(), kHuge}));
-  EXPECT_EQ(problem(model({{}, {tensor("w", {-5})}, {}, {field(1, "w")}})), "a tensor has a negative dimension");
+  EXPECT_EQ(problem(model({{}, {tensor("w", {-5})}, {}, {field(1, "w")}})),
+            "a tensor has a negative dimension");
 }
 
 // Names that are not text, names twice, no names: the capture that is written can be read.

@@ -40,19 +40,26 @@ inline std::string tensor(std::string_view name, const std::vector<std::int64_t>
   return out + field(2, std::int64_t{type}) + field(8, name) + field(14, std::int64_t{1});  // data elsewhere
 }
 inline std::string integers(std::string_view name, const std::vector<std::int64_t>& items) {
-  std::string out = field(1, static_cast<std::int64_t>(items.size())) + field(2, std::int64_t{7}) + field(8, name);
+  std::string out =
+      field(1, static_cast<std::int64_t>(items.size())) + field(2, std::int64_t{7}) + field(8, name);
   for (const auto item : items) out += field(7, item);
   return out;
 }
 
-inline std::string attribute(std::string_view name, std::int64_t number) { return field(1, name) + field(3, number); }
+inline std::string attribute(std::string_view name, std::int64_t number) {
+  return field(1, name) + field(3, number);
+}
 inline std::string attribute(std::string_view name, const std::vector<std::int64_t>& numbers) {
   std::string out = field(1, name);
   for (const auto number : numbers) out += field(8, number);
   return out;
 }
-inline std::string text_attribute(std::string_view name, std::string_view text) { return field(1, name) + field(4, text); }
-inline std::string graph_attribute(std::string_view name, std::string_view graph) { return field(1, name) + field(6, graph); }
+inline std::string text_attribute(std::string_view name, std::string_view text) {
+  return field(1, name) + field(4, text);
+}
+inline std::string graph_attribute(std::string_view name, std::string_view graph) {
+  return field(1, name) + field(6, graph);
+}
 
 using Names = std::vector<std::string>;
 inline std::string node(std::string_view type, const Names& inputs, const Names& outputs,

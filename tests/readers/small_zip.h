@@ -1,4 +1,5 @@
-// Small zip archives for tests: members as they are, or deflated; sums are left zero, which the reader does not ask for.
+// Small zip archives for tests: members as they are, or deflated; sums are left zero, which the reader does
+// not ask for.
 #pragma once
 
 #include <zlib.h>
@@ -29,7 +30,8 @@ inline std::string deflated(std::string_view bytes) {
   return out;
 }
 
-inline std::string small_zip(const std::vector<std::pair<std::string, std::string>>& members, bool deflate = false) {
+inline std::string small_zip(const std::vector<std::pair<std::string, std::string>>& members,
+                             bool deflate = false) {
   std::string out, directory;
   for (const auto& member : members) {
     const std::string &name = member.first, &bytes = member.second;
@@ -45,7 +47,8 @@ inline std::string small_zip(const std::vector<std::pair<std::string, std::strin
     directory += "PK\x01\x02";
     put(directory, 20, 2);
     common(directory);
-    put(directory, 0, 2), put(directory, 0, 2), put(directory, 0, 2), put(directory, 0, 4), put(directory, offset, 4);
+    put(directory, 0, 2), put(directory, 0, 2), put(directory, 0, 2), put(directory, 0, 4),
+        put(directory, offset, 4);
     directory += name;
   }
   const auto start = out.size();

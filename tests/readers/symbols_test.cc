@@ -43,9 +43,10 @@ TEST(Symbols, EvaluatesBothSpellings) {
 
 TEST(Symbols, RefusesWhatItDoesNotUnderstand) {
   for (const std::string& text :
-       {std::string("s0 +"), std::string("(s0"), std::string("sin(s0)"), std::string(""), std::string("s0 s1"),
-        std::string("9999999999999999999999"), std::string("9223372036854775807 * 2"), std::string("1//0"),
-        std::string("Symbol(s0)"), std::string("Symbol('s0'"), std::string(5000, '('), std::string(5000, '-')}) {
+       {std::string("s0 +"), std::string("(s0"), std::string("sin(s0)"), std::string(""),
+        std::string("s0 s1"), std::string("9999999999999999999999"), std::string("9223372036854775807 * 2"),
+        std::string("1//0"), std::string("Symbol(s0)"), std::string("Symbol('s0'"), std::string(5000, '('),
+        std::string(5000, '-')}) {
     Symbols symbols({{"s0", 7}, {"s1", 3}});
     EXPECT_EQ(symbols.evaluate(text), std::nullopt) << text;
     EXPECT_THROW(symbols.check("file"), Error) << text;

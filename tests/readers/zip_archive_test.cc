@@ -35,7 +35,8 @@ TEST(ZipArchive, ReadsStoredAndDeflatedMembers) {
 TEST(ZipArchive, EveryCutEndsInAnError) {
   for (const bool deflate : {false, true}) {
     const auto bytes = small_zip({{"a", "some text"}, {"b", "more of it"}}, deflate);
-    for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_NE(what(bytes.substr(0, size)), "") << size;
+    for (std::size_t size = 0; size < bytes.size(); ++size)
+      EXPECT_NE(what(bytes.substr(0, size)), "") << size;
   }
 }
 
