@@ -68,10 +68,10 @@ def _choices(
     model: Any, arguments: list[Argument], sizes: Sizes, name: str, request: InputRequest
 ) -> list[list[Part]]:
     shapes = as_shapes(request.input_shape) if request.input_shape is not None else None
-    reach = _reached(model, arguments)
+    reach, exported = _reached(model, arguments), _exported(model)
     made = []
     for index, argument in enumerate(arguments):
-        wanted = _wanted(argument, reach.get(argument.name), arguments)
+        wanted = exported.get(argument.name) or _wanted(argument, reach.get(argument.name), arguments)
         if shapes is not None:
             made.append([_of_shape(argument, shapes[index], wanted, sizes)])
             continue
@@ -79,6 +79,19 @@ def _choices(
             raise _unknown(argument, name, reach.get(argument.name))
         made.append([_part(argument, choice, sizes) for choice in _ordered(wanted, model, arguments)])
     return made
+
+
+def _exported(model: Any) -> dict[str, list[Wanted]]:
+    """The inputs that an exported or traced graph was made with, as its placeholders remember them."""
+    if not isinstance(model, torch.fx.GraphModule):
+        return {}
+    held = [(node.name, node.meta.get("val")) for node in model.graph.nodes if node.op == "placeholder"]
+    why = "the graph was exported with it"
+    return {
+        name: [Wanted(tuple(map(int, value.shape)), (None,) * value.dim(), why, value.dtype)]
+        for name, value in held
+        if isinstance(value, torch.Tensor)
+    }
 
 
 def _reached(model: Any, arguments: list[Argument]) -> dict[str, Consumer]:

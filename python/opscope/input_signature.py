@@ -6,7 +6,7 @@ import functools
 import inspect
 import typing
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -54,6 +54,8 @@ def signature_of(model: Any) -> Signature:
     if isinstance(model, torch.nn.Sequential) and len(model):
         return _sequential(model)
     found = _inspected(forward_of(model))
+    if isinstance(model, torch.fx.GraphModule):
+        return _exported(model, found)
     wrapped = _wrapped(model) if not found.arguments and found.more_positional else None
     return signature_of(wrapped) if wrapped is not None else found
 
@@ -96,6 +98,17 @@ def _sequential(model: torch.nn.Sequential) -> Signature:
     """One argument; its name is the Sequential's own, its annotation the first layer's."""
     first = signature_of(model[0]).required
     return Signature((Argument("input", first[0].annotation if first else "", True),))
+
+
+def _exported(model: Any, found: Signature) -> Signature:
+    """An exported module takes by keyword what it was exported with by keyword, whatever its forward says."""
+    spec = getattr(getattr(model.graph._codegen, "pytree_info", None), "in_spec", None)
+    try:
+        positional = spec.child(0).num_children
+    except (AttributeError, IndexError):
+        return found
+    arguments = [replace(a, keyword_only=i >= positional) for i, a in enumerate(found.arguments)]
+    return replace(found, arguments=tuple(arguments))
 
 
 def _wrapped(model: Any) -> torch.nn.Module | None:
