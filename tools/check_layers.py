@@ -26,6 +26,7 @@ OUTSIDE = [
     (re.compile(r"(Python\.h$|pybind11/|torch/(extension\.h$|csrc/.*python))"), {"python"}, "Python"),
     (re.compile(r"simdjson(\.h$|/)"), {"readers", "cli"}, "simdjson"),
     (re.compile(r"CLI/"), {"cli"}, "CLI11"),
+    (re.compile(r"(onnx|google/protobuf)/"), {"cli"}, "libonnx"),  # torch's process has a protobuf of its own
 ]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -81,6 +82,8 @@ SELF_TEST = [
     ("python/a.cc", "#include <torch/extension.h>", True),
     ("cli/a.cc", "#include <CLI/CLI.hpp>", True),
     ("cli/a.cc", '#include "torch/recording.h"', False),
+    ("readers/a.cc", "#include <onnx/onnx_pb.h>", False),
+    ("cli/a.cc", "#include <onnx/onnx_pb.h>", True),
     ("cli/a.cc", '// #include "torch/recording.h"', True),
     ("elsewhere/a.cc", "", False),
 ]
