@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
-import re
 from typing import Any
 
 import torch
 from torch import nn
 
-from opscope import _engine
-from opscope.errors import Error, error
+from opscope.errors import error
 from opscope.input_layers import SIDE, STEPS, Wanted, is_transparent, wanted_by
 from opscope.input_parts import Part, Sizes
 from opscope.input_reading import Consumer, consumers
-from opscope.input_signature import Argument, Signature
-from opscope.inputs import as_shapes, describe, float_dtype, input_device
+from opscope.input_signature import Argument, Signature, module_of
+from opscope.input_trial import settled
+from opscope.inputs import as_shapes, describe, float_dtype
 from opscope.options import InputRequest
 
 _TRIALS = 24
-_USUAL_SIDES = (28, 32, 64, 96, 128, 160, 192, 256, 299, 320, 384, 512)
 _PLAIN_VALUES = {"int", "float", "bool", "str"}
 _INTEGERS = ("LongTensor", "IntTensor", "Int64")
 
@@ -37,7 +34,7 @@ def guessed_parts(
     if request.input_shape is not None:
         return parts, []
     tried = [parts, *([list(c) for c in itertools.islice(itertools.product(*choices), 1, _TRIALS)])]
-    chosen, note = _settled(model, tried, sizes)
+    chosen, note = settled(model, tried, sizes)
     if chosen and any(part.shape is not None for part in chosen):
         text = ", ".join(f"{part.name} {_text(part, model)}" for part in chosen)
         return chosen, [f"no inputs were given, so {text} was assumed{note}"]
@@ -96,7 +93,7 @@ def _exported(model: Any) -> dict[str, list[Wanted]]:
 
 def _reached(model: Any, arguments: list[Argument]) -> dict[str, Consumer]:
     """The layer that each argument reaches: as the code says, else the layers in the order they were registered."""
-    inner = _module_of(model)
+    inner = module_of(model)
     if not isinstance(inner, nn.Module):
         return {}
     read = consumers(inner) if not isinstance(inner, torch.jit.ScriptModule) else {}
@@ -109,13 +106,6 @@ def _reached(model: Any, arguments: list[Argument]) -> dict[str, Consumer]:
         layers = (Consumer(layer, path) for path, layer in inner.named_modules() if wanted_by(layer, path))
         read |= dict(zip(left, layers, strict=False))
     return read
-
-
-def _module_of(model: Any) -> Any:
-    """The module behind a partial or torch.compile."""
-    while isinstance(model, functools.partial) or isinstance(getattr(model, "_orig_mod", None), nn.Module):
-        model = model.func if isinstance(model, functools.partial) else model._orig_mod
-    return getattr(model, "__self__", model) if not isinstance(model, nn.Module) else model
 
 
 def _wanted(argument: Argument, consumer: Consumer | None, arguments: list[Argument]) -> list[Wanted]:
@@ -209,72 +199,3 @@ def _unknown(argument: Argument, name: str, consumer: Consumer | None) -> Except
         what = f"nothing tells the shape of '{argument.name}'"
     hint = f"give --input {argument.name}={example}, --input-shape, or the inputs themselves in Python"
     return error(f"{name} needs inputs: {what}", argument.name, hint)
-
-
-# --- trying out -----------------------------------------------------------------------------------------------
-
-
-def _settled(model: Any, candidates: list[list[Part]], sizes: Sizes) -> tuple[list[Part], str]:
-    """The first candidate that the model runs with, by shapes alone; else the first of all, for its own error."""
-    if _is_lazy(model):  # takes its sizes from its first call, so most will do
-        return candidates[0], ""
-    for parts in candidates:
-        problem = _refusal(model, parts)
-        if problem is None:
-            return parts, ""
-        if not sizes.asked_image:
-            fitting = _fitted_side(model, parts, problem)
-            if fitting is not None:
-                side = (fitting[0].shape or (0,))[-1]
-                return fitting, f": images of {SIDE}x{SIDE} did not fit, {side}x{side} do"
-    return candidates[0], ""
-
-
-def _is_lazy(model: Any) -> bool:
-    inner = _module_of(model)
-    return isinstance(inner, nn.Module) and any(nn.parameter.is_lazy(weight) for weight in inner.parameters())
-
-
-def _refusal(model: Any, parts: list[Part]) -> str | None:
-    """Why the model does not take these; None where it does, or where shapes are not the reason."""
-    floats, device = float_dtype(model), input_device(model)
-    args = tuple(part.make(floats, device) for part in parts if part.positional)
-    kwargs = {part.name: part.make(floats, device) for part in parts if not part.positional}
-    try:
-        _engine.run_abstract(model, args, kwargs)
-    except Error as problem:
-        return None if getattr(problem, "needs_values", False) else str(problem)
-    return None
-
-
-_MISMATCH = re.compile(r"\((\d+)x(\d+) and (\d+)x(\d+)\)")
-
-
-def _fitted_side(model: Any, parts: list[Part], problem: str) -> list[Part] | None:
-    """An image's side where a linear layer after the convolutions fixes it: a usual one, else found by halving."""
-    if not any(len(part.shape or ()) >= 4 for part in parts):
-        return None
-    for side in _USUAL_SIDES:
-        if _refusal(model, [_with_side(part, side) for part in parts]) is None:
-            return [_with_side(part, side) for part in parts]
-    low, high = 1, 1024
-    while low <= high:
-        side = (low + high) // 2
-        trial = [_with_side(part, side) for part in parts]
-        refusal = _refusal(model, trial)
-        if refusal is None:
-            return trial
-        got = _MISMATCH.search(refusal)
-        if got is None and "size" not in refusal:
-            return None
-        if got is None or int(got[2]) < int(got[3]):
-            low = side + 1
-        else:
-            high = side - 1
-    return None
-
-
-def _with_side(part: Part, side: int) -> Part:
-    if part.shape is None or len(part.shape) < 4:
-        return part
-    return dataclasses.replace(part, shape=(*part.shape[:-2], side, side))

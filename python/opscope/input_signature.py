@@ -60,6 +60,13 @@ def signature_of(model: Any) -> Signature:
     return signature_of(wrapped) if wrapped is not None else found
 
 
+def module_of(model: Any) -> Any:
+    """The module behind a partial or torch.compile."""
+    while isinstance(model, functools.partial) or isinstance(getattr(model, "_orig_mod", None), torch.nn.Module):
+        model = model.func if isinstance(model, functools.partial) else model._orig_mod
+    return getattr(model, "__self__", model) if not isinstance(model, torch.nn.Module) else model
+
+
 def forward_of(model: Any) -> Any:
     return model.forward if isinstance(model, torch.nn.Module) else model
 
