@@ -19,6 +19,7 @@ from opscope.inputs import as_shapes, describe, float_dtype
 from opscope.options import InputRequest
 
 _TRIALS = 24
+_TIMES = {"t", "time", "times", "timestep", "timesteps", "sigma", "noise_level"}
 _PLAIN_VALUES = {"int", "float", "bool", "str"}
 _INTEGERS = ("LongTensor", "IntTensor", "Int64")
 
@@ -66,16 +67,17 @@ def _choices(
 ) -> list[list[Part]]:
     shapes = as_shapes(request.input_shape) if request.input_shape is not None else None
     reach, exported = _reached(model, arguments), _exported(model)
-    made = []
-    for index, argument in enumerate(arguments):
-        wanted = exported.get(argument.name) or _wanted(argument, reach.get(argument.name), arguments)
-        if shapes is not None:
-            made.append([_of_shape(argument, shapes[index], wanted, sizes)])
-            continue
+    every = [exported.get(a.name) or _wanted(a, reach.get(a.name), arguments) for a in arguments]
+    if shapes is not None:
+        return [[_of_shape(*each, sizes)] for each in zip(arguments, shapes, every, strict=True)]
+    for argument, wanted in zip(arguments, every, strict=True):
         if not wanted:
             raise _unknown(argument, name, reach.get(argument.name))
-        made.append([_part(argument, choice, sizes) for choice in _ordered(wanted, model, arguments)])
-    return made
+    single = len(arguments) > 1 and (any("height" in w[0].roles for w in every) or _only_lookups(model))
+    return [
+        [_part(argument, choice, sizes) for choice in _ordered(wanted, single, request.seq_len is not None)]
+        for argument, wanted in zip(arguments, every, strict=True)
+    ]
 
 
 def _exported(model: Any) -> dict[str, list[Wanted]]:
@@ -111,6 +113,8 @@ def _reached(model: Any, arguments: list[Argument]) -> dict[str, Consumer]:
 def _wanted(argument: Argument, consumer: Consumer | None, arguments: list[Argument]) -> list[Wanted]:
     if consumer is None:
         return _by_name(argument)
+    if argument.name in _TIMES and not isinstance(consumer.layer, nn.Embedding):
+        return [Wanted((1,), ("batch",), "a time for each sample, by its name")]
     found = wanted_by(consumer.layer, consumer.path, consumer.position)
     if not found and not is_transparent(consumer.layer):
         inner = ((path, layer) for path, layer in consumer.layer.named_modules() if wanted_by(layer, path))
@@ -141,15 +145,17 @@ def _by_name(argument: Argument) -> list[Wanted]:
     return []
 
 
-def _ordered(wanted: list[Wanted], model: Any, arguments: list[Argument]) -> list[Wanted]:
-    """Ids come in sequences, except several beside each other in a model without anything that reads a sequence."""
-    several_lookups = wanted[0].bound is not None and len(arguments) > 1
-    return wanted[::-1] if several_lookups and isinstance(model, nn.Module) and _only_lookups(model) else wanted
+def _ordered(wanted: list[Wanted], single: bool, tokens_asked: bool) -> list[Wanted]:
+    """Ids come in sequences; `single`: one for each sample, as beside an image or in a model of lookups alone."""
+    ordered = wanted[::-1] if single and wanted[0].bound is not None else wanted
+    return sorted(ordered, key=lambda choice: tokens_asked and "tokens" not in choice.roles)
 
 
-def _only_lookups(model: nn.Module) -> bool:
-    readers = (nn.RNNBase, nn.MultiheadAttention, nn.Conv1d)
-    names = ("ttention", "osition")
+def _only_lookups(model: Any) -> bool:
+    """Whether nothing in the model reads a sequence."""
+    readers, names = (nn.RNNBase, nn.MultiheadAttention, nn.Conv1d), ("ttention", "osition")
+    if not isinstance(model, nn.Module):
+        return False
     return not any(isinstance(m, readers) or any(n in type(m).__name__ for n in names) for m in model.modules())
 
 

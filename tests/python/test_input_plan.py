@@ -124,6 +124,19 @@ class PassesOn(nn.Module):
         return self.inner(*args, **kwargs)
 
 
+class Diffusion(nn.Module):
+    """An image, a time that is embedded by formula, and a class."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.time, self.kinds = nn.Conv2d(4, 8, 3), nn.Linear(16, 8), nn.Embedding(10, 8)
+
+    def forward(self, x: Tensor, timesteps: Tensor, y: Tensor) -> Tensor:
+        waves = timesteps[:, None] * torch.arange(16)
+        hidden = self.time(torch.sin(waves)) + self.kinds(y)
+        return self.conv(x) + hidden[:, :, None, None]
+
+
 class Annotated(nn.Module):
     """The table is made in forward: only the annotation tells that ids go in."""
 
@@ -144,6 +157,7 @@ WORKED_OUT: dict[str, tuple[Callable[[], Any], dict[str, tuple[int, ...]]]] = {
     "sequence first": (Recurrent, {"x": (128, 1, 12)}),
     "mask by name": (Masked, {"ids": (1, 128), "mask": (1, 128)}),
     "methods and loops": (ByMethod, {"x": (1, 11)}),
+    "time and class beside an image": (Diffusion, {"x": (1, 4, 224, 224), "timesteps": (1,), "y": (1,)}),
     "wrapper": (lambda: PassesOn(ConvNet()), {"x": (1, 3, 224, 224)}),
     "annotation": (Annotated, {"ids": (1, 128)}),
     "partial": (lambda: functools.partial(Keywords(), b=torch.zeros(1, 7)), {"a": (1, 6)}),
@@ -223,6 +237,12 @@ def test_lazy_models_stay_lazy() -> None:
 )
 def test_overrides(asked: dict[str, Any], expected: dict[str, tuple[int, ...]]) -> None:
     assert shapes(plan(ConvNet(), **asked)) == expected
+
+
+def test_a_length_makes_rows_into_sequences() -> None:
+    assert shapes(plan(SharedBranches(), seq_len=5)) == {"x": (1, 5, 10)}
+    assert shapes(plan(Recommender(), seq_len=5)) == {"user": (1, 5), "item": (1, 5)}
+    assert shapes(plan(HeadFirst(), seq_len=7, batch=3)) == {"tokens": (3, 7)}
 
 
 def test_named_values_and_dtypes() -> None:
