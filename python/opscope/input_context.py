@@ -59,8 +59,10 @@ class Asked:
         return {name: part.make(floats, device) for name, part in self.parts.items()}
 
     def owner(self, method: str) -> Any:
-        """The model, or the part of it, that has the method."""
-        return next((module for module in self.model.modules() if hasattr(module, method)), None)
+        """The model, or the part of it, whose method of this name takes what is planned (outer ones may only pass on)."""
+        having = [module for module in self.model.modules() if hasattr(module, method)]
+        named = (m for m in having if set(inspect.signature(getattr(m, method)).parameters) & set(self.parts))
+        return next(named, having[0] if having else None)
 
     def run(self, method: str) -> Any:
         """What a method of the model gives for those of the parts that it takes, by shapes alone."""
@@ -106,7 +108,10 @@ class Asked:
 
 def feature_rows(found: Any, batch: int) -> int | None:
     """How many tokens of a prompt these features replace."""
-    found = getattr(found, "pooler_output", found)
+    for name in ("pooler_output", "last_hidden_state"):  # what is put in the prompt's place, else what it is made of
+        if getattr(found, name, None) is not None:
+            found = getattr(found, name)
+            break
     tensors = [found] if isinstance(found, torch.Tensor) else list(found) if isinstance(found, (list, tuple)) else []
     if not tensors or not all(isinstance(tensor, torch.Tensor) for tensor in tensors):
         return None

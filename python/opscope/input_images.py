@@ -25,7 +25,7 @@ _FRAMES = 8
 def add_images(asked: Asked) -> None:
     if "pixel_values" in asked.parts:
         return
-    for planner in (_grid, _flattened, _nested, _clip, _plain):
+    for planner in (_grid, _flattened, _nested, _linear_patches, _clip, _plain):
         if planner(asked):
             break
     _add_masks(asked)
@@ -90,6 +90,19 @@ def _matches_pairs(asked: Asked) -> bool:
     """Whether transformers lists the model among those that match keypoints of two images."""
     auto = importlib.import_module("transformers.models.auto.modeling_auto")
     return asked.config.model_type in getattr(auto, "MODEL_FOR_KEYPOINT_MATCHING_MAPPING_NAMES", {})
+
+
+def _linear_patches(asked: Asked) -> bool:
+    """Fuyu: patches go through one linear layer, as words do through a table."""
+    layers = (getattr(module, "vision_embed_tokens", None) for module in asked.model.modules())
+    layer = next((layer for layer in layers if isinstance(layer, torch.nn.Linear)), None)
+    patch, _ = find(asked.vision, "patch_size")
+    if layer is None or not isinstance(patch, int) or "pixel_values" not in asked.names:
+        return False
+    height, width, why = chosen_size(asked)
+    count = (height // patch) * (width // patch)
+    asked.add(Part("pixel_values", f"{count} patches of {patch}; {why}", (asked.sizes.batch, count, layer.in_features)))
+    return True
 
 
 def _clip(asked: Asked) -> bool:
