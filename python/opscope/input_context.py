@@ -59,7 +59,7 @@ class Asked:
         return {name: part.make(floats, device) for name, part in self.parts.items()}
 
     def owner(self, method: str) -> Any:
-        """The model, or the part of it, whose method of this name takes what is planned (outer ones may only pass on)."""
+        """The part whose method of this name takes what is planned; outer ones may only pass it on."""
         having = [module for module in self.model.modules() if hasattr(module, method)]
         named = (m for m in having if set(inspect.signature(getattr(m, method)).parameters) & set(self.parts))
         return next(named, having[0] if having else None)
