@@ -9,6 +9,7 @@ import copy
 import dataclasses
 import inspect
 import itertools
+import random
 import sys
 import threading
 import time
@@ -20,15 +21,17 @@ from typing import Any
 
 import torch
 
-from opscope import custom_ops, torchvision_ops
+from opscope import custom_ops, structural_copy, torchvision_ops
 from opscope._load import native
 from opscope.errors import error, first_line
+from opscope.structural_copy import root_module
 
 _FakeTensor = torch._subclasses.fake_tensor.FakeTensor
 _TORCH_FOLDER = str(Path(torch.__file__).parent) + "/"
 _OWN_FOLDER = str(Path(__file__).parent) + "/"
 _USE_EAGER = 'give weights and inputs with data and use tracer="eager" (--tracer eager)'
-_FLIPS = 3  # conditions on data that are tried the other way before a static capture gives up
+_OWN_REASON = "opscope: "  # before the engine's own reasons, in errors that pass through PyTorch
+_FLIPS = 8  # conditions on data that are tried the other way before a static capture gives up
 
 
 def capture(
@@ -75,8 +78,10 @@ def run_abstract(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call
     Tensors whose values the run does not know come back on the meta device, the others with their values.
     """
     run = _Run(model, args, kwargs, type(model).__name__, "", None, False, {})
-    session = native.Session(run.device, False, list(custom_ops.DECLARED))
-    session.add_model(model)
+    session = run._session(model, False, ())
+    if session.is_lazy:
+        model = run._initialised(False, ())
+        session = run._session(model, False, ())
     given, named = run._inputs(session)
     known: dict[int, Any] = {}
     with _without_dispatch_modes(), _Surroundings(run.device), _running(session), torch.no_grad():
@@ -136,10 +141,29 @@ class _Run:
 
     def capture(self, eager: bool, flipped: Sequence[int] = ()) -> Any:
         began = time.perf_counter()
+        session = self._session(self.model, eager, flipped)
+        grew = False if session.is_lazy else self._call(session, self.model)
+        if session.is_lazy or grew:
+            initialised = self._initialised(eager, flipped)
+            session = self._session(initialised, eager, flipped)
+            self._call(session, initialised)
+        graph = session.take()
+        _declare_costs(graph)
+        graph.set_info(
+            model=self.name, source=self.source, torch=torch.__version__, seconds=time.perf_counter() - began
+        )
+        return graph
+
+    def _session(self, model: Any, eager: bool, flipped: Sequence[int]) -> Any:
         session = native.Session(self.device, eager, list(custom_ops.DECLARED), self.limits, list(flipped))
         if self.source_lines:
             session.note_source_lines(_TORCH_FOLDER, _OWN_FOLDER)
-        session.add_model(self.model)
+        root = root_module(model)
+        session.add_model(model if root is None else root)
+        return session
+
+    def _call(self, session: Any, model: Any, keep_changes: bool = False) -> bool:
+        """Calls the model under the session. Whether it made modules, parameters or buffers of its own."""
         try:
             args, kwargs = self._inputs(session)
         except native.Error:
@@ -148,19 +172,26 @@ class _Run:
             raise self._explained(problem, session) from problem
         with _without_dispatch_modes(), _Surroundings(self.device), _running(session):
             try:
-                outputs = self.model(*args, **kwargs)
+                outputs = model(*args, **kwargs)
                 for path, tensor in named_tensors(outputs):
                     session.add_output(tensor, path)
             except native.Error:  # from a capture inside this one
                 raise
             except Exception as problem:
                 raise self._explained(problem, session) from problem
-        graph = session.take()
-        _declare_costs(graph)
-        graph.set_info(
-            model=self.name, source=self.source, torch=torch.__version__, seconds=time.perf_counter() - began
-        )
-        return graph
+            grew = bool(session.grew)
+            if keep_changes:
+                session.keep_changes()
+        return grew
+
+    def _initialised(self, eager: bool, flipped: Sequence[int]) -> Any:
+        """A copy of a lazy model after its first call. The tensors it has are shared, and as they were."""
+        made = structural_copy.structural_copy(self.model, without_data=not eager)
+        before = structural_copy.attributes_of(made)
+        with nullcontext() if eager else structural_copy.materialised_without_data():
+            self._call(self._session(made, eager, flipped), made, keep_changes=True)
+        structural_copy.forget(made, before, lambda value: any(map(native.is_abstract, tensors_in(value))))
+        return made
 
     def _inputs(self, session: Any) -> tuple[Any, dict[str, Any]]:
         """The model's inputs with unknown data taken away; the caller's own objects are left as they are."""
@@ -168,7 +199,11 @@ class _Run:
 
         def replaced(tensor: torch.Tensor, path: str) -> torch.Tensor:
             if id(tensor) not in memo:
-                memo[id(tensor)] = session.add_input(tensor, path)
+                memo[id(tensor)] = (
+                    _unflattened(tensor, path, replaced)
+                    if _is_wrapper(tensor) and not session.is_eager
+                    else session.add_input(tensor, path)
+                )
             return memo[id(tensor)]
 
         names = _argument_names(self.model, len(self.args))
@@ -192,6 +227,8 @@ class _Run:
                 where,
                 _USE_EAGER,
             )
+        elif _OWN_REASON in str(problem):
+            made = error(first_line(problem).partition(_OWN_REASON)[2], where, _USE_EAGER)
         elif session.any_bound:
             made = error(
                 first_line(problem),
@@ -205,6 +242,7 @@ class _Run:
         made.needs_values = (
             bool(session.failure)
             or session.any_bound
+            or _OWN_REASON in str(problem)
             or native.NO_DATA in str(problem)
             or isinstance(problem, NotImplementedError)
         )
@@ -273,6 +311,10 @@ def _parts(value: Any) -> list[tuple[str, Any, Any]]:
 def named_tensors(value: Any, path: str = "", seen: set[int] | None = None) -> Iterator[tuple[str, torch.Tensor]]:
     """Every tensor in a nested structure with the way to it; each object is entered once."""
     seen = set() if seen is None else seen
+    if isinstance(value, torch.Tensor) and _is_wrapper(value):
+        for name in value.__tensor_flatten__()[0]:
+            yield from named_tensors(getattr(value, name), f"{path}.{name.strip('_')}", seen)
+        return
     if isinstance(value, torch.Tensor):
         yield path.removeprefix("."), value
         return
@@ -282,6 +324,19 @@ def named_tensors(value: Any, path: str = "", seen: set[int] | None = None) -> I
     seen.add(id(value))
     for suffix, _, part in parts:
         yield from named_tensors(part, path + suffix, seen)
+
+
+def _is_wrapper(tensor: torch.Tensor) -> bool:
+    """A __torch_dispatch__ subclass that says which tensors it is made of: jagged nested ones, torchao's."""
+    return type(tensor) is not torch.Tensor and torch.utils._python_dispatch.is_traceable_wrapper_subclass(tensor)
+
+
+def _unflattened(tensor: Any, path: str, replaced: Callable[[torch.Tensor, str], torch.Tensor]) -> torch.Tensor:
+    """The wrapper with the tensors inside it replaced."""
+    names, context = tensor.__tensor_flatten__()
+    inner = {name: replaced(getattr(tensor, name), path + name) for name in names}
+    made: torch.Tensor = type(tensor).__tensor_unflatten__(inner, context, tensor.size(), tensor.stride())
+    return made
 
 
 def tensors_in(value: Any) -> Iterator[torch.Tensor]:
@@ -324,9 +379,10 @@ def _argument_names(model: Any, count: int) -> list[str]:
 
 
 def _model_tensors(model: Any) -> Iterator[torch.Tensor]:
-    if isinstance(model, torch.nn.Module):
-        yield from model.parameters()
-        yield from model.buffers()
+    root = root_module(model)
+    if root is not None:
+        yield from root.parameters()
+        yield from root.buffers()
 
 
 def _first_weight(model: Any) -> Iterator[torch.Tensor]:
@@ -372,6 +428,8 @@ class _Surroundings:
             if _Surroundings._users == 0:
                 _Surroundings._undo = list(_set_all())
             _Surroundings._users += 1
+        self._python_rng = random.getstate()
+        self._numpy_rng = sys.modules["numpy"].random.get_state() if "numpy" in sys.modules else None
         if torch.cuda.is_initialized():
             self._cuda_rng = torch.cuda.get_rng_state_all()
         if self._device.startswith("cuda") and not torch.cuda.is_available():
@@ -382,6 +440,9 @@ class _Surroundings:
             self._cuda_patched()
         if self._cuda_rng is not None:
             torch.cuda.set_rng_state_all(self._cuda_rng)
+        random.setstate(self._python_rng)
+        if self._numpy_rng is not None:
+            sys.modules["numpy"].random.set_state(self._numpy_rng)
         with self._lock:
             _Surroundings._users -= 1
             if _Surroundings._users == 0:
@@ -415,6 +476,7 @@ def _set_all() -> Iterator[Callable[[], None]]:
     yield _set(torch.Tensor, "__deepcopy__", _copied(torch.Tensor.__deepcopy__))
     yield _set(torch.Tensor, "new", _made_new(torch.Tensor.new))
     yield _set(torch.Tensor, "new_tensor", _made_new_tensor(torch.Tensor.new_tensor))
+    yield _set(torch.Tensor, "tolist", _listed(torch.Tensor.tolist))
     yield from torchvision_ops.answers()
     _show_higher_order_ops()
 
@@ -468,6 +530,17 @@ def _made_new_tensor(new_tensor: Callable[..., Any]) -> Callable[..., Any]:
     return made_new_tensor
 
 
+def _listed(tolist: Callable[..., Any]) -> Callable[..., Any]:
+    """The binding would read memory; number by number, counts have an upper bound and the rest an error's reason."""
+
+    def listed(tensor: torch.Tensor) -> Any:
+        if not native.is_abstract(tensor) or not native.is_unknown(tensor):
+            return tolist(tensor)
+        return [listed(part) for part in tensor] if tensor.dim() else tensor.item()
+
+    return listed
+
+
 _shown_higher_order_ops: set[str] = set()
 
 
@@ -484,6 +557,8 @@ def _show_higher_order_ops() -> None:
             continue
         if name == "cond":
             operator.py_impl(mode)(_cond)
+        elif name == "custom_function_call":
+            operator.fallthrough(mode)  # functorch's own levels take an autograd.Function apart
         elif dense in operator.py_kernels:
             operator.py_impl(mode)(operator.py_kernels[dense])
 

@@ -198,6 +198,10 @@ void bind_session(py::module_& m) {
       .def("add_output", &Session::add_output)
       .def("start", &Session::start)
       .def("stop", &Session::stop)
+      .def("keep_changes", &Session::keep_changes)
+      .def_property_readonly("grew", &Session::grew)
+      .def_property_readonly("is_lazy", &Session::is_lazy)
+      .def_property_readonly("is_eager", [](Session& self) { return self.recording().eager; })
       .def("take", &Session::take)
       .def("note_source_lines", &Session::note_source_lines)
       .def_property_readonly("failure", &Session::failure)
@@ -267,7 +271,7 @@ PYBIND11_MODULE(_native, m) {
   m.def("read_capture",
         [](const std::string& path) { return std::make_shared<Graph>(read_capture(read_file(path), path)); });
   // "capture", "pt2", "onnx", "torchscript", "pickle" or "other", by content.
-  m.def("classify_file", [](const std::string& path) { return std::string(name(classify_file(path))); });
+  m.def("file_kind", [](const std::string& path) { return std::string(name(classify_file(path))); });
   m.def(
       "read_model_file",
       [](const std::string& path, const std::map<std::string, std::int64_t>& dims) {

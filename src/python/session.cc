@@ -86,15 +86,31 @@ bool same_items(PyObject* a, PyObject* b) {
 }
 
 // Through the object's own methods: the tables may be OrderedDicts.
-void put_back(const py::object& live, const py::object& saved) {
+void put_back(const py::object& live, const py::object& saved, const char* fill) {
   live.attr("clear")();
-  if (saved) live.attr("update")(saved);
+  if (saved) live.attr(fill)(saved);
+}
+
+constexpr int kSnapshotDepth = 6;
+constexpr Py_ssize_t kSnapshotItems = 256;
+constexpr std::size_t kSnapshots = 50'000;  // of what hangs off a model's attributes
+
+PyTypeObject* deque_type() {
+  static PyObject* const type = py::object(py::module_::import("collections").attr("deque")).release().ptr();
+  return reinterpret_cast<PyTypeObject*>(type);
 }
 
 bool is_module(py::handle object) {
   static PyObject* const type = py::object(py::module_::import("torch.nn").attr("Module")).release().ptr();
   module_class = type;
   return PyObject_TypeCheck(object.ptr(), reinterpret_cast<PyTypeObject*>(type));
+}
+
+// An object whose attributes forward may change: no module (walked for itself), tensor, class or function.
+bool holds_state(PyObject* object) {
+  return !PyType_Check(object) && !PyModule_Check(object) && !PyFunction_Check(object) &&
+         !PyCFunction_Check(object) && !PyMethod_Check(object) && !THPVariable_Check(object) &&
+         !is_module(object);
 }
 
 }  // namespace
@@ -205,32 +221,68 @@ void Session::walk(py::handle module, ModuleId parent, const std::string& name, 
 void Session::add_tensors(py::handle table, ModuleId module, const std::string& path, bool parameters) {
   for_each_item(table, [&](const char* name, py::handle value) {
     if (!THPVariable_Check(value.ptr())) return;
-    if (std::strstr(Py_TYPE(value.ptr())->tp_name, "Uninitialized"))
-      throw Error("the parameter has no shape yet", joined(path, name),
-                  "run a lazy model once on a real input before profiling it");
+    if (std::strstr(Py_TYPE(value.ptr())->tp_name, "Uninitialized")) {
+      lazy_ = true;
+      return;
+    }
     const auto& tensor = THPVariable_Unpack(value.ptr());
     recording_->add_owned(module, name, joined(path, name), tensor, parameters);
     keep(tensor);
   });
 }
 
-// Forward may set attributes on a module (caches, anchors) and fill its tables; both are put back.
+// Forward may set attributes on a module (caches, anchors), fill its tables, and change what its attributes
+// hold; all of it is put back. Objects are followed by their attributes, as far down as anyone keeps a cache.
 void Session::snapshot(PyObject* attributes) {
-  const auto keep = [&](PyObject* live) {
-    const bool empty = PyDict_Size(live) == 0;
-    snapshots_.push_back({py::reinterpret_borrow<py::object>(live),
-                          empty ? py::object() : py::reinterpret_steal<py::object>(PyDict_Copy(live))});
-  };
-  keep(attributes);
+  if (!seen_.insert(attributes).second) return;
+  snapshots_.push_back({Snapshot::Kind::kDict, false, py::reinterpret_borrow<py::object>(attributes),
+                        py::reinterpret_steal<py::object>(PyDict_Copy(attributes))});
   Py_ssize_t position = 0;
   PyObject *key = nullptr, *value = nullptr;
   while (PyDict_Next(attributes, &position, &key, &value)) {
-    if (PyDict_Check(value)) keep(value);
-    if (PyList_CheckExact(value))
-      lists_.push_back(
-          {py::reinterpret_borrow<py::object>(value),
-           py::reinterpret_steal<py::object>(PyList_GetSlice(value, 0, PyList_GET_SIZE(value)))});
+    const bool is_table = key == names().parameters || key == names().buffers || key == names().modules;
+    snapshot_value(value, is_table, is_table ? kSnapshotDepth : 0);
   }
+}
+
+void Session::snapshot_value(PyObject* value, bool is_table, int depth) {
+  const auto type = Py_TYPE(value);
+  const auto add = [&](Snapshot::Kind kind, PyObject* live, PyObject* saved) {
+    snapshots_.push_back({kind, is_table, py::reinterpret_borrow<py::object>(live),
+                          py::reinterpret_steal<py::object>(saved)});
+  };
+  if (PyDict_Check(value)) {
+    const bool empty = PyDict_GET_SIZE(value) == 0;
+    if (!empty && !seen_.insert(value).second) return;
+    add(Snapshot::Kind::kDict, value, empty ? nullptr : PyDict_Copy(value));
+    if (!empty) snapshot_items(value, depth);
+  } else if (PyList_CheckExact(value) || PyTuple_Check(value)) {
+    if (!seen_.insert(value).second) return;
+    if (PyList_CheckExact(value))
+      add(Snapshot::Kind::kList, value, PyList_GetSlice(value, 0, PyList_GET_SIZE(value)));
+    snapshot_items(value, depth);
+  } else if (PySet_Check(value)) {
+    if (seen_.insert(value).second) add(Snapshot::Kind::kSet, value, PySet_New(value));
+  } else if (type == deque_type()) {
+    if (seen_.insert(value).second) add(Snapshot::Kind::kDeque, value, PySequence_List(value));
+  } else if (type->tp_dictoffset != 0 && depth < kSnapshotDepth && holds_state(value)) {
+    const auto attributes = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(value, nullptr));
+    if (!attributes) return PyErr_Clear();
+    snapshot_value(attributes.ptr(), false, depth + 1);
+  }
+}
+
+void Session::snapshot_items(PyObject* container, int depth) {
+  if (depth >= kSnapshotDepth || snapshots_.size() > kSnapshots) return;
+  const auto visit = [&](PyObject* value) { snapshot_value(value, false, depth + 1); };
+  if (PyDict_Check(container)) {
+    Py_ssize_t position = 0;
+    PyObject *key = nullptr, *value = nullptr;
+    while (PyDict_Next(container, &position, &key, &value)) visit(value);
+    return;
+  }
+  const auto size = std::min<Py_ssize_t>(PySequence_Fast_GET_SIZE(container), kSnapshotItems);
+  for (Py_ssize_t i = 0; i < size; ++i) visit(PySequence_Fast_GET_ITEM(container, i));
 }
 
 // Forward may also give a tensor a gradient, other sizes or other data, none of which an op writes.
@@ -259,14 +311,32 @@ void Session::restore_tensors() {
 
 void Session::restore_modules() {
   restore_tensors();
-  for (const auto& [live, saved] : snapshots_) {
-    const bool same = saved ? same_items(live.ptr(), saved.ptr()) : PyDict_Size(live.ptr()) == 0;
-    if (!same) put_back(live, saved);
+  for (const auto& [kind, is_table, live, saved] : snapshots_) {
+    switch (kind) {
+      case Snapshot::Kind::kDict:
+        if (saved ? !same_items(live.ptr(), saved.ptr()) : PyDict_GET_SIZE(live.ptr()) != 0)
+          put_back(live, saved, "update");
+        break;
+      case Snapshot::Kind::kList:
+        PyList_SetSlice(live.ptr(), 0, PyList_GET_SIZE(live.ptr()), saved.ptr());
+        break;
+      case Snapshot::Kind::kSet:
+        if (!live.equal(saved)) put_back(live, saved, "update");
+        break;
+      case Snapshot::Kind::kDeque:
+        put_back(live, saved, "extend");
+    }
   }
   snapshots_.clear();
-  for (const auto& [live, saved] : lists_)
-    PyList_SetSlice(live.ptr(), 0, PyList_GET_SIZE(live.ptr()), saved.ptr());
-  lists_.clear();
+  seen_.clear();
+}
+
+bool Session::grew() const {
+  return std::ranges::any_of(snapshots_, [](const Snapshot& table) {
+    if (!table.is_table) return false;
+    const auto before = table.saved ? PyDict_GET_SIZE(table.saved.ptr()) : 0;
+    return PyDict_GET_SIZE(table.live.ptr()) > before;
+  });
 }
 
 ModuleId Session::module_of(PyObject* module) {
@@ -277,7 +347,8 @@ ModuleId Session::module_of(PyObject* module) {
   const auto attributes = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(module, nullptr));
   snapshot(attributes.ptr());
   const auto parent = recording_->graph.scopes[recording_->scope].module;
-  const auto name = std::string("<") + Py_TYPE(module)->tp_name + ">";
+  auto name = std::string("<") + Py_TYPE(module)->tp_name + ">";
+  if (const auto number = ++unnamed_[{parent, name}]; number > 1) name += "#" + std::to_string(number);
   const auto base = std::string(recording_->graph.path(recording_->graph.modules[parent]));
   const auto id =
       recording_->add_module(parent, name, base.empty() ? name : base + "." + name, Py_TYPE(module)->tp_name);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "torch/guard.h"
@@ -34,6 +35,12 @@ class Session {
   void note_source_lines(const std::string& torch_folder, const std::string& own_folder);
   void start();
   void stop();  // also puts the modules' attributes back; harmless when stopped
+  // A first call that is to leave its changes: layers made, shapes found. Only for a copy of a model.
+  void keep_changes() { snapshots_.clear(); }
+  // Whether forward gave a module, a parameter or a buffer to the model.
+  bool grew() const;
+  // Whether some of its tensors get their shape from the first call.
+  bool is_lazy() const { return lazy_; }
   std::shared_ptr<Graph> take();
 
   // Op, module path, and the name of a limit that would help, or "".
@@ -45,8 +52,12 @@ class Session {
   PyObject* call_module(PyObject* original, PyObject* const* args, std::size_t nargsf, PyObject* kwnames);
 
  private:
-  // A module's attributes, or one of its tables (_parameters, _buffers, _modules, hooks), as they were.
+  // Something of a model that forward can change in place, as it was: a module's attributes and tables
+  // (_parameters, hooks), and the containers and objects among them.
   struct Snapshot {
+    enum class Kind : std::uint8_t { kDict, kList, kSet, kDeque };
+    Kind kind;
+    bool is_table;     // what a module owns: _parameters, _buffers, _modules
     py::object live;
     py::object saved;  // null: it was empty
   };
@@ -54,6 +65,8 @@ class Session {
   void add_tensors(py::handle table, ModuleId module, const std::string& path, bool parameters);
   ModuleId module_of(PyObject* module);
   void snapshot(PyObject* attributes);
+  void snapshot_value(PyObject* value, bool is_table, int depth);
+  void snapshot_items(PyObject* container, int depth);
   void restore_modules();
   void keep(const at::Tensor& tensor);
   void restore_tensors();
@@ -63,7 +76,8 @@ class Session {
   std::unordered_map<PyObject*, ModuleId> modules_;
   std::vector<py::object> kept_;  // modules met only in calls: held so that addresses are not reused
   std::vector<Snapshot> snapshots_;
-  std::vector<Snapshot> lists_;
+  std::unordered_set<PyObject*> seen_;  // by the snapshots
+  std::map<std::pair<ModuleId, std::string>, std::uint32_t> unnamed_;  // modules made in forward, by type
   struct TensorState {
     at::Tensor tensor;
     at::Tensor grad;
@@ -72,6 +86,7 @@ class Session {
   };
   std::vector<TensorState> tensors_;
   std::optional<std::string> failed_module_;
+  bool lazy_ = false;
 };
 
 // Replaces torch.nn.Module.__call__ by one that follows calls, while any capture runs in any thread.

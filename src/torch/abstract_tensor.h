@@ -62,5 +62,8 @@ at::Tensor meta_twin(const at::Tensor& tensor, const c10::Storage& storage);
 DType dtype_of(at::ScalarType type);
 
 extern const char* const kNoDataMessage;
+inline constexpr const char* kNestedMessage =
+    "opscope: a nested tensor of the strided layout has no shape that a static capture can follow; make it "
+    "with layout=torch.jagged";
 
 }  // namespace opscope::engine

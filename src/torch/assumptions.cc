@@ -51,7 +51,7 @@ class Origin {
     const auto op = base_name();
     if (any_of(kSame, op)) return first().number();
     if (op == "any") return first().is_defect() ? 0 : 1;
-    if (op == "all") return first().is_defect() ? 0 : 1;
+    if (op == "all") return first().is_sound() ? 1 : 0;
     if (op == "count_nonzero" || (op == "sum" && first().is_condition())) return reduced();
     if (op == "logical_not" || op == "bitwise_not") {
       const auto known = is_bool() ? first().number() : std::nullopt;
@@ -105,12 +105,17 @@ class Origin {
     if (op == "isnan" || op == "isinf") return true;
     if (op == "ne")
       return arguments()[1].kind == ArgumentKind::kTensor && arguments()[0].integer == arguments()[1].integer;
-    if (op == "bitwise_not" || op == "logical_not") return first().is_finite();
+    if (op == "bitwise_not" || op == "logical_not") return first().is_sound();
     if (op == "bitwise_or" || op == "logical_or")
       return first().is_defect() && of(arguments()[1]).is_defect();
     return any_of(kSame, op) && first().is_defect();
   }
-  bool is_finite() const { return op_ && (base_name() == "isfinite" || base_name() == "all"); }
+  bool is_sound() const {
+    if (!op_ || depth_ > kChainLength) return false;
+    const auto op = base_name();
+    if (op == "bitwise_not" || op == "logical_not") return first().is_defect();
+    return op == "isfinite" || (any_of(kSame, op) && first().is_sound());
+  }
 
   // How many elements each element of the result stands for.
   std::optional<double> reduced() const {

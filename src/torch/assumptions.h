@@ -19,7 +19,8 @@ struct Picked {
 };
 
 // item(), bool() and the like on unknown data, where what the data was computed from allows an answer: a
-// count is at most the elements counted, some element of a mask is true, none is NaN. False: it does not.
+// count is at most the elements counted; some elements of a mask are true, not all; none is NaN. False: it
+// does not.
 bool assume_value(const Call& call);
 
 }  // namespace opscope::engine

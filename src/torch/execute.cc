@@ -114,6 +114,15 @@ bool has_known_input(const Call& call) {
   return found;
 }
 
+// Quantised tensors have kernels, and next to no meta kernels.
+bool has_quantised_input(const Call& call) {
+  bool found = false;
+  for_each_tensor(call.arguments(), [&](const at::Tensor& tensor) {
+    found |= tensor.defined() && c10::isQIntType(tensor.scalar_type());
+  });
+  return found;
+}
+
 // Whether a meta kernel gave up for want of data rather than refused the call. Python's exceptions arrive by
 // their text alone.
 bool wants_data(const std::exception& problem) {
@@ -131,7 +140,7 @@ constexpr std::int64_t kZeroElements = std::int64_t{1} << 24;
 void run_on_twins_or_zeros(const Call& call, const Inputs& inputs) {
   const std::vector<c10::IValue> arguments(call.arguments().begin(), call.arguments().end());
   const auto base = call.stack.size() - call.info.arguments;
-  const bool may_use_zeros = call.info.custom || has_known_input(call);
+  const bool may_use_zeros = call.info.custom || has_known_input(call) || has_quantised_input(call);
   try {
     run_on_twins(call);
     if (call.info.writes) taint_written(call, arguments);

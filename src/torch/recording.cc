@@ -299,9 +299,11 @@ Argument Recording::argument(const c10::IValue& value, ArgumentForm form) {
 
 ValueId Recording::new_value(const at::Tensor& tensor, Id storage, ValueKind kind, std::string_view name) {
   Value value;
-  const auto sizes = tensor.sizes();
+  // Rows of different lengths, in a real run: their elements one after the other.
+  const std::int64_t elements = tensor.is_nested() ? tensor.numel() : 0;
+  const auto sizes = tensor.is_nested() ? c10::IntArrayRef(elements) : tensor.sizes();
   value.shape = graph.add_dims({sizes.data(), sizes.size()});
-  if (tensor.layout() == c10::kStrided) {
+  if (tensor.layout() == c10::kStrided && !tensor.is_nested()) {
     const auto strides = tensor.strides();
     value.strides = graph.add_dims({strides.data(), strides.size()});
     value.offset = tensor.storage_offset();

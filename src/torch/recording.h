@@ -100,7 +100,9 @@ struct Inputs {
 // A real storage that existed before the capture, as it was before the first write to it.
 struct JournalEntry {
   c10::Storage storage;
-  at::Tensor copy;  // all its bytes
+  at::Tensor copy;    // all its bytes
+  at::Tensor tensor;  // that was written; it or its base counts the writes
+  std::uint32_t version;
 };
 
 class Recording final : public c10::DebugInfoBase {
@@ -161,6 +163,8 @@ class Recording final : public c10::DebugInfoBase {
       const at::Tensor& tensor);           // a stand-in of the recording's device, sharing its storage
   void taint(const at::Tensor& tensor);    // unknown data was written into it
   void journal(const at::Tensor& tensor);  // it is about to be written for real
+  // A real tensor takes over the sizes of `like` and a storage without data, until the capture ends.
+  void become_unknown(const at::Tensor& real, const at::Tensor& like, const c10::Storage& storage, Id id_of);
 
   // --- storages
   Id new_storage(std::size_t bytes);
@@ -218,6 +222,11 @@ class Recording final : public c10::DebugInfoBase {
   std::vector<ValueId> made_;                            // by storage: the last value an op put there
   std::vector<std::uint32_t> calls_;                     // by module
   std::vector<JournalEntry> journal_;
+  struct Replaced {
+    at::Tensor tensor;
+    c10::intrusive_ptr<c10::TensorImpl> was;
+  };
+  std::vector<Replaced> replaced_;
   std::unordered_set<std::string> noted_;
   std::vector<bool> bounded_;                         // by value: its size is the largest possible
   std::unordered_set<std::int64_t> bounded_numbers_;  // read by Python code

@@ -176,9 +176,16 @@ bool bernoulli(RuleCall& call) {
   return true;
 }
 
+// One probability for all elements.
+bool bernoulli_of_one(RuleCall& call) {
+  const double p = call.at(1).isDouble() ? call.at(1).toDouble() : -1;
+  return p >= 0 && p <= 1 && bernoulli(call);
+}
+
 constexpr ShapeRuleRow kRules[] = {
     {"aten::_to_copy", "", to_copy},
     {"aten::bernoulli", "", bernoulli},
+    {"aten::bernoulli", "p", bernoulli_of_one},
     {"aten::bernoulli_", "float", overwrite},
     {"aten::clone", "", clone},
     {"aten::contiguous", "", contiguous},

@@ -169,6 +169,20 @@ bool cosine_similarity(RuleCall& call) {
   return true;
 }
 
+// A loss for each pair of elements, folded into one unless `reduction` is 0.
+bool pair_loss(RuleCall& call) {
+  const at::Tensor *self = call.tensor(0), *target = call.tensor(1);
+  if (!self || !target || self->scalar_type() != target->scalar_type()) return false;
+  if (!c10::isFloatingType(self->scalar_type()) || self->sizes() != target->sizes()) return false;
+  Layout layout;
+  if (!iterator_layout({operand(*self), operand(*target)}, layout)) return false;
+  if (call.integer(2, 1) == 0)
+    call.output(layout.sizes, layout.strides, self->scalar_type());
+  else
+    call.output({}, self->scalar_type());
+  return true;
+}
+
 constexpr ShapeRuleRow kRules[] = {
     {"aten::_is_all_true", "", reduce_bools},
     {"aten::_is_any_true", "", reduce_bools},
@@ -195,11 +209,13 @@ constexpr ShapeRuleRow kRules[] = {
     {"aten::mean", "dim", reduce<kMeanDims>},
     {"aten::min", "", reduce<kExtremeAll>},
     {"aten::min", "dim", reduce<kExtremeIndex>},
+    {"aten::mse_loss", "", pair_loss},
     {"aten::norm", "Scalar", reduce<kNormAll>},
     {"aten::norm", "ScalarOpt_dim", reduce<kNormDims>},
     {"aten::norm", "ScalarOpt_dim_dtype", reduce<kNormDtype>},
     {"aten::prod", "", reduce<kSumAll>},
     {"aten::prod", "dim_int", reduce<kSumDims>},
+    {"aten::smooth_l1_loss", "", pair_loss},
     {"aten::sort", "", sort<1, true>},
     {"aten::sort", "stable", sort<2, true>},
     {"aten::std", "", reduce<kSpread>},

@@ -87,6 +87,7 @@ std::span<const ShapeRuleRow> copy_shape_rules();
 std::span<const ShapeRuleRow> cat_shape_rules();
 std::span<const ShapeRuleRow> index_shape_rules();
 std::span<const ShapeRuleRow> recurrent_shape_rules();
+std::span<const ShapeRuleRow> quantised_shape_rules();
 std::span<const ShapeRuleRow> fft_shape_rules();
 std::span<const ShapeRuleRow> fold_shape_rules();
 

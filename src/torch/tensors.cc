@@ -59,7 +59,9 @@ std::string Recording::scope_path() const {
 }
 
 at::Tensor Recording::add_input(const at::Tensor& tensor, std::string_view name) {
-  const bool plain = tensor.layout() == c10::kStrided && !tensor.key_set().has(c10::DispatchKey::Python);
+  TORCH_CHECK(eager || !tensor.is_nested(), kNestedMessage);
+  const bool plain = tensor.layout() == c10::kStrided && !tensor.key_set().has(c10::DispatchKey::Python) &&
+                     !tensor.is_nested();
   const bool keep = eager || !plain;
   const bool known = holds_numbers(tensor.scalar_type()) && !tensor.is_meta() && !as_abstract(tensor);
   at::Tensor result = tensor;
@@ -110,6 +112,7 @@ void Recording::classify(const at::Tensor& tensor, Inputs& inputs) {
   if (!tensor.defined()) return;
   inputs.any_tensor = true;
   const auto keys = tensor.key_set();
+  TORCH_CHECK(eager || !tensor.is_nested() || keys.has(c10::DispatchKey::Python), kNestedMessage);
   inputs.any_grad |= tensor.requires_grad();
   if (keys.has_backend(c10::BackendComponent::PrivateUse3Bit)) {
     inputs.any_abstract = true;
@@ -167,13 +170,33 @@ void Recording::journal(const at::Tensor& tensor) {
   at::NoGradGuard no_grad;
   auto bytes = at::empty({0}, at::TensorOptions().dtype(at::kByte).device(tensor.device()));
   bytes.set_(tensor.storage(), 0, {static_cast<std::int64_t>(tensor.storage().nbytes())}, {1});
-  journal_.push_back({tensor.storage(), bytes.clone()});
+  const auto version =
+      tensor.is_inference() ? 0 : tensor.unsafeGetTensorImpl()->version_counter().current_version();
+  journal_.push_back({tensor.storage(), bytes.clone(), tensor, version});
+}
+
+void Recording::become_unknown(const at::Tensor& real, const at::Tensor& like, const c10::Storage& storage,
+                               Id id_of) {
+  auto* impl = real.unsafeGetTensorImpl();
+  replaced_.push_back({real, impl->shallow_copy_and_detach(c10::VariableVersion(0), true)});
+  impl->set_storage_keep_dtype(storage);
+  impl->set_sizes_and_strides(like.sizes(), like.strides(), like.storage_offset());
+  auto& held = storages_[storage.unsafeGetStorageImpl()];
+  held.real = storage.getWeakStorageImpl();
+  held.standin = storage;
+  held.id = id_of;
+  held.unknown = true;
 }
 
 void Recording::restore_journal() {
   c10::impl::ExcludeDispatchKeyGuard off(kModeOff);
   at::NoGradGuard no_grad;
-  for (auto& [storage, copy] : journal_) {
+  for (auto replaced = replaced_.rbegin(); replaced != replaced_.rend(); ++replaced)
+    replaced->tensor.unsafeGetTensorImpl()->shallow_copy_from(replaced->was);
+  replaced_.clear();
+  for (auto& [storage, copy, tensor, version] : journal_) {
+    auto counter = tensor.unsafeGetTensorImpl()->version_counter();  // shared with the tensor's own
+    if (counter.enabled()) counter.set_version(version);
     const auto bytes = static_cast<std::size_t>(copy.numel());
     if (storage.nbytes() != bytes) {  // the model resized it: its own memory is gone
       storage.set_data_ptr_noswap(

@@ -30,6 +30,9 @@ c10::Storage bare_storage(std::size_t bytes) {
 }
 
 at::Tensor twin_of(Recording& recording, const at::Tensor& tensor, Twins& twins) {
+  // A Python number in a tensor's clothes: kernels written in Python get it as a number, which has a value.
+  if (tensor.unsafeGetTensorImpl()->is_wrapped_number() && tensor.is_cpu() && !as_abstract(tensor))
+    return tensor;
   const auto guarded = recording.standin(tensor);
   c10::Storage storage;
   for (const auto& pair : twins) {
@@ -42,6 +45,21 @@ at::Tensor twin_of(Recording& recording, const at::Tensor& tensor, Twins& twins)
   return twin;
 }
 
+// A real tensor that an op gave other sizes, or other memory, without data: from now on it has none either.
+void follow_for_real(Recording& recording, const Twin& pair, const Twins& twins) {
+  const auto& now = pair.twin.storage();
+  const bool swapped = !same_storage(now, pair.storage);
+  if (!swapped && pair.twin.sizes() == pair.original.sizes()) return;
+  const auto* source =
+      std::ranges::find_if(twins, [&](const Twin& other) { return same_storage(now, other.storage); });
+  if (swapped && source != twins.end())
+    recording.become_unknown(pair.original, pair.twin, source->standing_for,
+                             recording.storage_id(source->original));
+  else
+    recording.become_unknown(pair.original, pair.twin, guarded_storage(now.nbytes()),
+                             recording.new_storage(now.nbytes()));
+}
+
 [[noreturn]] void refuse_resize(Recording& recording) {
   recording.failure = Failure{"a write that resizes", recording.scope_path(), {}};
   TORCH_CHECK(false, "opscope: a tensor with data cannot take over the shape or memory of one without");
@@ -50,11 +68,7 @@ at::Tensor twin_of(Recording& recording, const at::Tensor& tensor, Twins& twins)
 // An in-place op may have changed its argument's sizes, strides or storage: the original follows its twin.
 void follow(Recording& recording, const Twin& pair, const Twins& twins) {
   auto* impl = as_abstract(pair.original);
-  if (!impl) {
-    if (pair.twin.sizes() != pair.original.sizes() || !same_storage(pair.twin.storage(), pair.storage))
-      refuse_resize(recording);
-    return;
-  }
+  if (!impl) return follow_for_real(recording, pair, twins);
   const auto& now = pair.twin.storage();
   if (!same_storage(now, pair.storage)) {  // set_
     const auto* source =
@@ -79,6 +93,7 @@ void follow(Recording& recording, const Twin& pair, const Twins& twins) {
 at::Tensor wrap(Recording& recording, const at::Tensor& result, const Twins& twins, c10::Device device) {
   for (const auto& pair : twins)
     if (pair.twin.is_same(result)) return pair.original;
+  TORCH_CHECK(!result.is_nested(), kNestedMessage);
   if (result.layout() != c10::kStrided || !result.has_storage()) {
     auto dense = make_abstract(result.sizes(), engine::contiguous_strides(result.sizes()),
                                result.scalar_type(), device);
@@ -111,6 +126,9 @@ bool has_python_meta_kernel(const c10::OperatorHandle& op) {
 
 // Zeros laid out as `tensor` is, on fresh pages that take no memory until they are written.
 at::Tensor zeros_of(const at::Tensor& tensor) {
+  if (c10::isQIntType(tensor.scalar_type()))
+    return at::_empty_affine_quantized(tensor.sizes(), tensor.scalar_type(), {}, c10::kCPU, {}, 1.0, 0,
+                                       tensor.suggest_memory_format());
   const bool strided = tensor.layout() == c10::kStrided;
   const auto strides = strided ? Sizes(tensor.strides().begin(), tensor.strides().end())
                                : engine::contiguous_strides(tensor.sizes());
@@ -199,6 +217,7 @@ void run_on_zeros(const Call& call) {
     call.stack[i] = map_tensors(call.stack[i], [&](const at::Tensor& result) -> at::Tensor {
       for (const auto& pair : stand)
         if (pair.twin.is_same(result)) return pair.original;
+      TORCH_CHECK(!result.is_nested(), kNestedMessage);
       if (call.info.known_sizes && c10::isIntegralType(result.scalar_type(), true))
         return device.is_cpu() ? result : recording.wrap_known(result);
       auto made = make_abstract(result.sizes(), result.strides(), result.scalar_type(), device);

@@ -1,0 +1,100 @@
+"""A model's modules anew with the same tensors: what a first call changes then stays with the copy.
+
+Lazy modules take their shape from the first call, and some models make their layers in it. That call is made
+on a copy, so that the user's model stays as lazy as it was; uninitialised parameters are the copy's own.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.nn.parameter import UninitializedTensorMixin, is_lazy
+
+from opscope.errors import error
+
+
+def modules_of(model: Any) -> Iterator[torch.nn.Module]:
+    root = root_module(model)
+    return root.modules() if root is not None else iter(())
+
+
+def root_module(model: Any) -> torch.nn.Module | None:
+    """The module behind a callable: itself, what a partial or a bound method calls, a module among its arguments."""
+    if isinstance(model, torch.nn.Module):
+        return model
+    if isinstance(model, functools.partial):
+        given = (model.func, *model.args, *model.keywords.values())
+        return next((found for part in given if (found := root_module(part)) is not None), None)
+    owner = getattr(model, "__self__", None)
+    return owner if isinstance(owner, torch.nn.Module) else None
+
+
+def structural_copy(model: Any, without_data: bool) -> Any:
+    """New modules, containers and objects; the same tensors, but for those that have no shape yet."""
+    memo: dict[int, Any] = {}
+    for module in modules_of(model):
+        for value in vars(module).values():
+            _share_tensors(value, memo, without_data)
+    try:
+        return copy.deepcopy(model, memo)
+    except Exception as problem:
+        raise error(
+            f"a model that is not initialised has to be copied, and this one cannot be: {problem}",
+            type(model).__name__,
+            "call it once on a real input before profiling it",
+        ) from problem
+
+
+def _share_tensors(value: Any, memo: dict[int, Any], without_data: bool) -> None:
+    if isinstance(value, torch.Tensor):
+        memo[id(value)] = _uninitialised(value, without_data) if is_lazy(value) else value
+    elif isinstance(value, dict):
+        for part in value.values():
+            _share_tensors(part, memo, without_data)
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            _share_tensors(part, memo, without_data)
+
+
+def _uninitialised(like: Any, without_data: bool) -> Any:
+    device = torch.device("meta") if without_data else like.data.device
+    return type(like)(like.requires_grad, device=device, dtype=like.data.dtype)
+
+
+@contextmanager
+def materialised_without_data() -> Iterator[None]:
+    """Lazy tensors get their shape and no memory."""
+    materialize: Callable[..., None] = UninitializedTensorMixin.materialize
+    mode = torch._C._dispatch_key_parse("TESTING_ONLY_GenericMode")
+
+    def without_data(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(mode)):  # a parameter, not an op of the model
+            materialize(self, shape, device=torch.device("meta"), dtype=dtype)
+
+    UninitializedTensorMixin.materialize = without_data  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        UninitializedTensorMixin.materialize = materialize  # type: ignore[method-assign]
+
+
+def forget(model: Any, before: dict[int, dict[str, Any]], is_made_up: Callable[[Any], bool]) -> None:
+    """Takes from a copy's attributes what its first call left there without data, such as cached activations."""
+    for module in modules_of(model):
+        attributes, old = vars(module), before.get(id(module), {})
+        for name, value in list(attributes.items()):
+            if name in ("_parameters", "_buffers", "_modules") or not is_made_up(value):
+                continue
+            if name in old:
+                attributes[name] = old[name]
+            else:
+                del attributes[name]
+
+
+def attributes_of(model: Any) -> dict[int, dict[str, Any]]:
+    return {id(module): dict(vars(module)) for module in modules_of(model)}

@@ -1,0 +1,68 @@
+// Shape rules of tensors going into and out of quantised dtypes. An abstract tensor of such a dtype has no
+// quantiser: its scale and zero point are data, and what asks for them gets one that changes nothing.
+#include "torch/layout.h"
+#include "torch/recording.h"
+
+namespace opscope::engine {
+namespace {
+
+bool quantize(RuleCall& call, std::size_t dtype) {
+  const at::Tensor* self = call.tensor(0);
+  if (!self || self->scalar_type() != at::kFloat || !call.at(dtype).isInt()) return false;
+  const auto target = call.dtype(dtype, at::kQInt8);
+  if (!c10::isQIntType(target)) return false;
+  call.output(self->sizes(), preserved_strides(operand(*self)), target);
+  return true;
+}
+
+bool quantize_per_tensor(RuleCall& call) { return quantize(call, 3); }   // self, scale, zero_point, dtype
+bool quantize_per_channel(RuleCall& call) { return quantize(call, 4); }  // self, scales, zeros, axis, dtype
+bool quantize_dynamic(RuleCall& call) { return quantize(call, 1); }      // self, dtype, reduce_range
+
+const at::Tensor* quantised(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  return self && c10::isQIntType(self->scalar_type()) ? self : nullptr;
+}
+
+bool dequantize(RuleCall& call) {
+  const at::Tensor* self = quantised(call);
+  if (!self) return false;
+  call.output(self->sizes(), preserved_strides(operand(*self)), at::kFloat);
+  return true;
+}
+
+bool int_repr(RuleCall& call) {
+  const at::Tensor* self = quantised(call);
+  if (!self) return false;
+  call.output(self->sizes(), preserved_strides(operand(*self)), c10::toUnderlying(self->scalar_type()));
+  return true;
+}
+
+bool scale(RuleCall& call) {
+  if (!quantised(call)) return false;
+  call.push(1.0);
+  return true;
+}
+
+bool zero_point(RuleCall& call) {
+  if (!quantised(call)) return false;
+  call.push(std::int64_t{0});
+  return true;
+}
+
+constexpr ShapeRuleRow kRules[] = {
+    {"aten::dequantize", "self", dequantize},
+    {"aten::int_repr", "", int_repr},
+    {"aten::q_scale", "", scale},
+    {"aten::q_zero_point", "", zero_point},
+    {"aten::quantize_per_channel", "", quantize_per_channel},
+    {"aten::quantize_per_tensor", "", quantize_per_tensor},
+    {"aten::quantize_per_tensor", "tensor_qparams", quantize_per_tensor},
+    {"aten::quantize_per_tensor_dynamic", "", quantize_dynamic},
+};
+
+}  // namespace
+
+std::span<const ShapeRuleRow> quantised_shape_rules() { return kRules; }
+
+}  // namespace opscope::engine
