@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/text.h"
 #include "readers/aliasing.h"
@@ -108,6 +109,11 @@ bool OnnxCall::is_weight(std::size_t i) const {
 ValueId OnnxCall::value(std::size_t i, ValueKind weight_kind) const {
   auto* one = info(i);
   OPSCOPE_CHECK(one != nullptr);
+  if (one->weight != nullptr) {
+    const auto module = state_.out.graph.scopes[state_.out.scope()].module;
+    if (one->reader == kNone) one->reader = module;
+    one->is_shared = one->is_shared || one->reader != module;
+  }
   if (one->id != kNone) return one->id;
   const ValueSpec spec{.shape = one->shape.value_or(Shape{}), .strides = {}, .dtype = one->dtype};
   const bool is_parameter = one->weight != nullptr && holds_weights(one->dtype) && !spec.shape.empty() &&
@@ -184,6 +190,7 @@ std::vector<ValueId> OnnxCall::op(std::string_view name, std::span<const Argumen
     made.push_back(state_.out.value(spec, kind, alias));
   }
   state_.out.op(name, {}, arguments, made);
+  state_.out.graph.ops.back().bounded = std::exchange(state_.symbols.used_data, false);
   return made;
 }
 
@@ -240,8 +247,11 @@ std::int64_t OnnxCall::asked_size(std::size_t output, std::size_t axis) {
       name = dim.name;
     }
     if (name.empty()) name = fmt::format("{}.{}", node_.outputs[output], axis);
+  } else {
+    name = fmt::format("{}.{}", node_.op_type, axis);
   }
-  state_.symbols.describe(name, fmt::format("of {}, depends on the data", node_.op_type));
+  state_.symbols.describe(name, fmt::format("of {}", truncate(node_.op_type, 40)));
+  state_.symbols.depends_on_data(name);
   return std::max<std::int64_t>(state_.symbols.value_of(name).value_or(1), 0);
 }
 

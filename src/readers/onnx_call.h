@@ -40,6 +40,8 @@ struct OnnxInfo {
   ValueId id = kNone;
   const OnnxTensor* weight = nullptr;  // an initialiser or Constant
   bool read_as_numbers = false;
+  ModuleId reader = kNone;  // of a weight: the first module that reads it
+  bool is_shared = false;   // and others do
 };
 
 // The names of one graph or function body; inner graphs see the names around them.

@@ -43,6 +43,7 @@ class OnnxReader {
     read_inputs(frame);
     read_nodes(frame, model_.graph.nodes);
     const auto outputs = read_outputs(frame);
+    note_sharing();
     own_the_rest(frame);
     note_folding();
     state_.symbols.check(state_.where);
@@ -342,6 +343,21 @@ class OnnxReader {
     const OnnxCall call(state_, frame, node);
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
       if (call.has(i) && !call.shape(i).empty()) call.value(i);
+  }
+
+  // PyTorch's new exporter keeps equal tensors once: a model whose biases are all zero has few parameters
+  // then.
+  void note_sharing() {
+    const auto shared = std::ranges::count_if(state_.infos, [&](const OnnxInfo& one) {
+      return one.is_shared && one.id != kNone &&
+             state_.out.graph.values[one.id].kind == ValueKind::kParameter;
+    });
+    if (shared == 0) return;
+    state_.out.note(
+        "assumption", "",
+        fmt::format("{} of the file's weights {} read by more than one module: tied, or equal and kept "
+                    "once by the exporter; parameters are the file's own",
+                    shared, shared == 1 ? "is" : "are"));
   }
 
   // PyTorch's exporters fold batch norms into the convolutions before them: the new one says so beside each

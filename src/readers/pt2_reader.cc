@@ -101,7 +101,7 @@ class Pt2Reader {
     for (const auto [symbol, range] : dom::fields(*ranges, where_)) {
       const auto least = dom::field(range, "min_val"), most = dom::field(range, "max_val");
       std::int64_t low = 0, high = 0;
-      if (symbol.starts_with('u')) symbols_.describe(symbol, "depends on the data");
+      if (symbol.starts_with('u')) symbols_.depends_on_data(symbol);
       if (least && most && !least->get(low) && !most->get(high) && high < (std::int64_t{1} << 60))
         symbols_.describe(symbol, fmt::format("{} to {}", low, high));
     }
@@ -244,11 +244,13 @@ class Pt2Reader {
     if (names_.empty() && !name.starts_with("higher_order::") && !reads_tensors()) return;
     const auto arguments = arguments_;
     std::vector<ValueId> outputs;
+    symbols_.used_data = false;
     for (std::size_t i = 0; i < names_.size(); ++i) {
       outputs.push_back(make_output(name, frame.spec(names_[i]), arguments, i));
       frame.make(names_[i], outputs.back());
     }
     out_.op(name, overload, arguments, outputs);
+    out_.graph.ops.back().bounded = symbols_.used_data;
   }
 
   static bool is_question(const std::string& name) {

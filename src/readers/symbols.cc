@@ -234,7 +234,12 @@ void Symbols::describe(std::string_view symbol, std::string_view words) {
   text += words;
 }
 
+void Symbols::depends_on_data(std::string_view symbol) {
+  if (from_data_.emplace(symbol).second) describe(symbol, "depends on the data");
+}
+
 std::optional<std::int64_t> Symbols::value_of(std::string_view symbol) {
+  used_data = used_data || from_data_.contains(symbol);
   std::string name(symbol);
   if (const auto found = bound_.find(name); found != bound_.end()) {
     used_.insert(std::move(name));

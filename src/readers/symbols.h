@@ -19,6 +19,9 @@ class Symbols {
 
   // What a symbol is, for the error: "dimension 0 of x", "2 to 64", "4 when it was exported".
   void describe(std::string_view symbol, std::string_view words);
+  // Its size depends on data: using it sets `used_data`, until someone sets that back.
+  void depends_on_data(std::string_view symbol);
+  bool used_data = false;
   // Sympy's srepr ("Mul(Integer(2), Symbol('s77', integer=True))") or plain arithmetic ("2*s77 + 1"). Where a
   // symbol is not bound it is noted as missing and the result is nullopt; so it is where the text is no
   // expression that is understood, which is noted too.
@@ -33,6 +36,7 @@ class Symbols {
   std::set<std::string> used_;
   std::map<std::string, std::string, std::less<>> described_;
   std::set<std::string> missing_;
+  std::set<std::string, std::less<>> from_data_;
   std::string not_understood_;
 };
 
