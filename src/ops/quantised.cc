@@ -1,5 +1,5 @@
-// Quantised ops. Packed weights are no tensors, so their bytes are not seen, and a packed convolution's
-// window is unknown: those ops have no row.
+// Quantised ops. Packed weights are seen as the tensors inside them; where a capture has none, a product's
+// inner size comes from its input, and a convolution's window is unknown.
 #include "ops/families.h"
 #include "ops/rules.h"
 
@@ -23,6 +23,28 @@ Letters linear_letters(const OpCall& call) {
   return {{"m", out.numel / Count{out.dim(-1)}}, {"k", x->dim(-1)}, {"n", out.dim(-1)}};
 }
 
+const TensorView* packed_window(const OpCall& call) {
+  const TensorView* weight = call.tensor("packed_weight");
+  return weight != nullptr ? weight : call.tensor("weight");
+}
+
+// Each result is a product with one filter of the packed [k, c/g, ..], then a bias, a scale and kExtra more.
+template <unsigned kExtra>
+MaybeWork packed_conv(const OpCall& call) {
+  const TensorView* weight = packed_window(call);
+  if (weight == nullptr || weight->rank() < 3 || weight->dim(0) <= 0 || call.outputs.empty())
+    return std::nullopt;
+  const TensorView& out = call.outputs[0];
+  return Work{.macs = out.numel * (weight->numel / Count{weight->dim(0)}),
+              .other_flops = out.numel * (2 + kExtra)};
+}
+
+Letters conv_letters(const OpCall& call) {
+  const TensorView* weight = packed_window(call);
+  if (weight == nullptr || weight->rank() < 3 || weight->dim(0) <= 0 || call.outputs.empty()) return {};
+  return {{"n", call.outputs[0].numel}, {"w", weight->numel / Count{weight->dim(0)}}};
+}
+
 constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula) {
   return {.name = name,
           .category = Category::kQuantised,
@@ -38,6 +60,18 @@ constexpr OpRule linear_row(std::string_view name, WorkFunction work, std::strin
   rule.confidence = Confidence::kEstimated;
   return rule;
 }
+
+constexpr OpRule conv_row(std::string_view name, WorkFunction work, std::string_view formula) {
+  OpRule rule = row(name, work, formula);
+  rule.fusion = Fusion::kAnchor;
+  rule.letters = conv_letters;
+  rule.confidence = Confidence::kEstimated;
+  return rule;
+}
+
+constexpr std::string_view kConv = "n*w MACs, w the elements of a filter, + 6*n flops (bias, quantise)";
+constexpr std::string_view kConvRelu =
+    "n*w MACs, w the elements of a filter, + 7*n flops (bias, compare, quantise)";
 
 constexpr OpRule kRules[] = {
     row("aten::_choose_qparams_per_tensor", per_input<2>, "2*m compares"),
@@ -58,6 +92,12 @@ constexpr OpRule kRules[] = {
     row("quantized::add_relu", pointwise<11>, "as add, and a compare"),
     row("quantized::batch_norm2d", pointwise<9>, "2*n dequantise, 2*n flops (scale, shift), 5*n quantise"),
     row("quantized::cat", no_work, "none"),
+    conv_row("quantized::conv1d", packed_conv<4>, kConv),
+    conv_row("quantized::conv1d_relu", packed_conv<5>, kConvRelu),
+    conv_row("quantized::conv2d", packed_conv<4>, kConv),
+    conv_row("quantized::conv2d_relu", packed_conv<5>, kConvRelu),
+    conv_row("quantized::conv3d", packed_conv<4>, kConv),
+    conv_row("quantized::conv3d_relu", packed_conv<5>, kConvRelu),
     row("quantized::hardswish", pointwise<12>, "2*n dequantise, 5*n flops, 5*n quantise"),
     row("quantized::leaky_relu", pointwise<9>, "2*n dequantise, 2*n flops, 5*n quantise"),
     linear_row("quantized::linear", packed_linear<4>, "m*k*n MACs + 6*m*n flops (bias, quantise)"),

@@ -7,6 +7,7 @@
 
 #include "torch/assumptions.h"
 #include "torch/bounds.h"
+#include "torch/packed_weights.h"
 
 namespace opscope::engine {
 
@@ -294,6 +295,7 @@ Argument Recording::argument(const c10::IValue& value, ArgumentForm form) {
     const auto number = value.toComplexDouble();
     return text(std::to_string(number.real()) + "+" + std::to_string(number.imag()) + "j");
   }
+  if (const auto weight = packed_weight(value); weight.defined()) return tensor_argument(weight);
   return text(value.tagKind());
 }
 

@@ -50,6 +50,21 @@ bool zero_point(RuleCall& call) {
   return true;
 }
 
+// One tensor in, one like it out.
+bool same_shape(RuleCall& call) {
+  const at::Tensor* self = quantised(call);
+  if (!self) return false;
+  call.output(self->sizes(), preserved_strides(operand(*self)), self->scalar_type());
+  return true;
+}
+
+bool two_alike(RuleCall& call) {
+  const at::Tensor* self = quantised(call);
+  const at::Tensor* other = call.tensor(1);
+  if (!self || !other || other->scalar_type() != self->scalar_type()) return false;
+  return self->sizes() == other->sizes() && same_shape(call);
+}
+
 constexpr ShapeRuleRow kRules[] = {
     {"aten::dequantize", "self", dequantize},
     {"aten::int_repr", "", int_repr},
@@ -59,6 +74,17 @@ constexpr ShapeRuleRow kRules[] = {
     {"aten::quantize_per_tensor", "", quantize_per_tensor},
     {"aten::quantize_per_tensor", "tensor_qparams", quantize_per_tensor},
     {"aten::quantize_per_tensor_dynamic", "", quantize_dynamic},
+    {"quantized::add", "", two_alike},
+    {"quantized::add_relu", "", two_alike},
+    {"quantized::batch_norm2d", "", same_shape},
+    {"quantized::batch_norm2d_relu", "", same_shape},
+    {"quantized::elu", "", same_shape},
+    {"quantized::hardswish", "", same_shape},
+    {"quantized::leaky_relu", "", same_shape},
+    {"quantized::mul", "", two_alike},
+    {"quantized::mul_relu", "", two_alike},
+    {"quantized::relu6", "", same_shape},
+    {"quantized::sigmoid", "", same_shape},
 };
 
 }  // namespace

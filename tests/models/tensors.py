@@ -48,6 +48,31 @@ def statically_quantised() -> Case:
     return Case(model, (image,), macs=2 * 16 * 27 * 4 + 2 * 4 * 2, ops=("quantize_per_tensor", "conv2d", "linear", "dequantize"))
 
 
+class Residual(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.quant, self.dequant = torch.ao.quantization.QuantStub(), torch.ao.quantization.DeQuantStub()
+        self.conv, self.sum, self.act = nn.Conv2d(4, 4, 3, padding=1), torch.ao.nn.quantized.FloatFunctional(), nn.Hardswish()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.quant(x)
+        return self.dequant(self.act(self.sum.add(x, self.conv(x) if x.numel() else x)))
+
+
+@case
+def quantised_residual() -> Case:
+    """The scales of what is added are data, and some pairs of them no kernel takes."""
+    image = torch.randn(1, 4, 6, 6) * 1e-4
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = Residual().eval()
+        model.qconfig = torch.ao.quantization.get_default_qconfig("fbgemm")
+        prepared = torch.ao.quantization.prepare(model)
+        prepared(image)
+        model = torch.ao.quantization.convert(prepared)
+    return Case(model, (image,), macs=36 * 36 * 4, ops=("quantize_per_tensor", "conv2d", "add", "hardswish", "dequantize"))
+
+
 class Rounds(nn.Module):
     """Quantises a tensor and back, without quantised modules."""
 

@@ -100,7 +100,7 @@ TEST(OpTable, EveryRowHasACase) {
   for (const OpRule* rule : all_rules()) EXPECT_TRUE(tested.contains(std::string(rule->name))) << rule->name;
 }
 
-// Weights that are packed are no tensors: their window and their bytes cannot be known from the call.
+// Without the weights inside a packed convolution its window cannot be known from the call.
 TEST(OpTable, PackedConvolutionsAreUnknown) {
   for (const char* op : {"quantized::conv1d", "quantized::conv2d", "quantized::conv2d_relu",
                          "quantized::conv3d", "quantized::conv_transpose2d"})

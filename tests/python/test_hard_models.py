@@ -54,6 +54,7 @@ OTHERWISE = {
     "detector": "a real run keeps fewer boxes",
     "random_numbers": "",
     "dynamically_quantised": "it does not count quantised products",
+    "quantised_residual": "it does not count quantised products",
     "statically_quantised": "it does not count quantised products",
     "several_devices": "the second device is not there",
     "weights_on_meta": "no data",
