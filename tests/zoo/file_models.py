@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -39,16 +40,11 @@ def write(name: str, folder: Path, model: torch.nn.Module, args: tuple[Any, ...]
 
 
 def onnx_parameter_count(path: Path) -> int:
-    """The elements of the file's floating-point initialisers of more than one element: its weights."""
+    """The elements of the file's floating-point initialisers: numbers and the statistics of batch norms are none."""
     import onnx
 
     floating = {onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16}
     graph = onnx.load(path).graph
-    return sum(_elements(tensor.dims) for tensor in graph.initializer if tensor.data_type in floating)
-
-
-def _elements(dims: Any) -> int:
-    count = 1
-    for size in dims:
-        count *= size
-    return count
+    statistics = {name for node in graph.node if node.op_type == "BatchNormalization" for name in node.input[3:5]}
+    weights = [each for each in graph.initializer if each.data_type in floating and each.dims]
+    return sum(math.prod(each.dims) for each in weights if each.name not in statistics)

@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_map
 from torch.utils.flop_counter import FlopCounterMode
 
 #: A model larger than this is not run on the CPU.
-CPU_PARAMETERS = 400_000_000
+CPU_PARAMETERS = 700_000_000
 
 Call = tuple[nn.Module, tuple[Any, ...], dict[str, Any]]
 
