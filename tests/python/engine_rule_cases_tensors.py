@@ -109,6 +109,12 @@ def _columns() -> list[Case]:
         c(f(2, 12, 6, dtype=torch.bfloat16), *two), c(f(1, 2, 12, 6), *two)]
 
 
+def _losses() -> list[Case]:
+    pairs = [c(x, x.clone(memory_format=torch.preserve_format), reduction) for x in layouts() for reduction in (0, 1, 2)]
+    return pairs + [c(f(4, 3).t(), f(3, 4), 0), c(cl(2, 3, 4, 5), f(2, 3, 4, 5), 0), c(f(2, 3), f(3), 1), c(f(2, 3), f(4), 1),
+        c(f(2, 3), f(2, 3, dtype=torch.float64), 1), *(c(f(2, 3, dtype=d), f(2, 3, dtype=d), 1) for d in DTYPES)]
+
+
 def _complex(*size) -> torch.Tensor:
     return torch.complex(f(*size), f(*size))
 
@@ -254,7 +260,9 @@ TENSOR_CASES: dict[str, list[Case]] = {
     "zero_": [c(f(2, 3)), c(f(3, 2).t())], "fill_.Scalar": [c(f(2, 3), 1), c(f(3, 2).t(), 0.5)],
     "fill_.Tensor": [c(f(2, 3), f()), c(f(2, 3), f(3))],
     "normal_": [c(f(2, 3)), c(f(3, 2).t())], "uniform_": [c(f(2, 3))],
-    "bernoulli": UNARY_LAYOUTS, "bernoulli_.float": [c(f(2, 3), 0.5)],
+    "bernoulli": UNARY_LAYOUTS, "bernoulli.p": each(0.5) + typed(0.5) + [c(f(2, 3), 2.0)],
+    "mse_loss": _losses(), "smooth_l1_loss": _losses() + [c(f(2, 3), f(2, 3), 1, -1.0)],
+    "bernoulli_.float": [c(f(2, 3), 0.5)],
     "empty_like": _like(), "zeros_like": _like(), "ones_like": _like(), "rand_like": _like(),
     "randn_like": _like(), "full_like": _like(1.5),
     "new_empty": [c(f(2, 3), [2048, 1024]), c(f(2, 3), [4, 5]), c(f(2, 3), [], dtype=torch.int64),
