@@ -222,6 +222,8 @@ void Picked::make_known(const Call& call) const {
     for (std::int64_t j = 0; j < length; ++j)
       for (std::int64_t i = 0; i < inner; ++i)
         *data++ = order ? j : ((row * inner + i) * length + j) % choices;
+  if (shape.strides() != made.strides())
+    made = at::empty_strided(shape.sizes(), shape.strides(), at::kLong).copy_(made);
   result = as_known(call.recording, made);
   call.recording.note("assumption", &call.info,
                       order

@@ -6,12 +6,17 @@
 namespace opscope::engine {
 namespace {
 
+// New memory in the format nearest to the input's: contiguous, or channels last.
+void emit(RuleCall& call, const at::Tensor& self, at::ScalarType dtype) {
+  call.output(self.sizes(), dtype, suggested_format(operand(self)));
+}
+
 bool quantize(RuleCall& call, std::size_t dtype) {
   const at::Tensor* self = call.tensor(0);
   if (!self || self->scalar_type() != at::kFloat || !call.at(dtype).isInt()) return false;
   const auto target = call.dtype(dtype, at::kQInt8);
   if (!c10::isQIntType(target)) return false;
-  call.output(self->sizes(), preserved_strides(operand(*self)), target);
+  emit(call, *self, target);
   return true;
 }
 
@@ -27,14 +32,14 @@ const at::Tensor* quantised(RuleCall& call) {
 bool dequantize(RuleCall& call) {
   const at::Tensor* self = quantised(call);
   if (!self) return false;
-  call.output(self->sizes(), preserved_strides(operand(*self)), at::kFloat);
+  emit(call, *self, at::kFloat);
   return true;
 }
 
 bool int_repr(RuleCall& call) {
   const at::Tensor* self = quantised(call);
   if (!self) return false;
-  call.output(self->sizes(), preserved_strides(operand(*self)), c10::toUnderlying(self->scalar_type()));
+  emit(call, *self, c10::toUnderlying(self->scalar_type()));
   return true;
 }
 
@@ -54,8 +59,21 @@ bool zero_point(RuleCall& call) {
 bool same_shape(RuleCall& call) {
   const at::Tensor* self = quantised(call);
   if (!self) return false;
-  call.output(self->sizes(), preserved_strides(operand(*self)), self->scalar_type());
+  emit(call, *self, self->scalar_type());
   return true;
+}
+
+bool batch_norm(RuleCall& call) {
+  const at::Tensor* self = quantised(call);
+  if (!self || self->dim() != 4) return false;
+  call.output(self->sizes(), self->scalar_type(), at::MemoryFormat::ChannelsLast);
+  return true;
+}
+
+// leaky_relu and relu6 can also be told to work in place.
+template <std::size_t kInPlace>
+bool same_shape_unless_in_place(RuleCall& call) {
+  return !call.flag(kInPlace) && same_shape(call);
 }
 
 bool two_alike(RuleCall& call) {
@@ -76,14 +94,13 @@ constexpr ShapeRuleRow kRules[] = {
     {"aten::quantize_per_tensor_dynamic", "", quantize_dynamic},
     {"quantized::add", "", two_alike},
     {"quantized::add_relu", "", two_alike},
-    {"quantized::batch_norm2d", "", same_shape},
-    {"quantized::batch_norm2d_relu", "", same_shape},
-    {"quantized::elu", "", same_shape},
+    {"quantized::batch_norm2d", "", batch_norm},
+    {"quantized::batch_norm2d_relu", "", batch_norm},
     {"quantized::hardswish", "", same_shape},
-    {"quantized::leaky_relu", "", same_shape},
+    {"quantized::leaky_relu", "", same_shape_unless_in_place<2>},
     {"quantized::mul", "", two_alike},
     {"quantized::mul_relu", "", two_alike},
-    {"quantized::relu6", "", same_shape},
+    {"quantized::relu6", "", same_shape_unless_in_place<1>},
     {"quantized::sigmoid", "", same_shape},
 };
 

@@ -14,18 +14,19 @@ import torch
 
 import engine_rule_cases as table
 from engine_rule_cases_layers import LAYER_CASES
+from engine_rule_cases_quantised import QUANTISED_CASES
 from engine_rule_cases_tensors import TENSOR_CASES
 
 native = pytest.importorskip("opscope._native")
 from opscope import _engine  # noqa: E402
 
-CASES = {**table.POINTWISE_CASES, **LAYER_CASES, **TENSOR_CASES}
+CASES = {**table.POINTWISE_CASES, **LAYER_CASES, **TENSOR_CASES, **QUANTISED_CASES}
 RULES = sorted(native.shape_rules())
 
 
 def op_of(name: str, overload: str):
-    packet = getattr(torch.ops.aten, name.removeprefix("aten::"))
-    return getattr(packet, overload or "default")
+    space, _, short = name.partition("::")
+    return getattr(getattr(getattr(torch.ops, space), short), overload or "default")
 
 
 def overloads(name: str, overload: str) -> list[str]:
@@ -44,6 +45,8 @@ def takes_tensors(op) -> bool:
 
 def fresh(value):
     """The same argument on memory of its own, with its strides and offset."""
+    if isinstance(value, torch.Tensor) and value.is_quantized:
+        return value  # clone would lose its format, and no rule here writes
     if isinstance(value, torch.Tensor):
         storage = value.untyped_storage().clone()
         return torch.empty(0, dtype=value.dtype).set_(storage, value.storage_offset(), value.size(), value.stride())
