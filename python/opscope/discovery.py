@@ -8,7 +8,7 @@ from typing import Any
 from opscope import hf_models, timm_models, torchvision_models, yolo_models
 from opscope._load import native
 from opscope.api import Capture, capture, matches
-from opscope.errors import error
+from opscope.errors import error, three_nearest
 from opscope.options import SourceRequest
 from opscope.sources import Known, known_models
 
@@ -35,7 +35,7 @@ def load_yolo_model(model_path: str, *, trust: bool = False, download: bool = Fa
     found = yolo_models.find(model_path, SourceRequest(trust=trust, download=download, with_data=True), lambda _: None)
     if found is None:
         names = [name for name, _ in yolo_models.listed()]
-        raise error(f"no YOLO model called '{model_path}'", "", "opscope list --source ultralytics", native.nearest(model_path, names))
+        raise error(f"no YOLO model called '{model_path}'", "", "opscope list --source ultralytics", three_nearest(model_path, names))
     return found.model
 
 

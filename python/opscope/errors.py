@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 
 from opscope._load import native
@@ -29,3 +30,10 @@ def first_line(problem: BaseException) -> str:
     text = problem.msg if isinstance(problem, SyntaxError) else str(problem)
     lines = text.strip().splitlines()
     return f"{type(problem).__name__}: {lines[0]}" if lines else type(problem).__name__
+
+
+def three_nearest(name: str, names: Sequence[str]) -> list[str]:
+    """Those that a slip of the finger explains, then those that look most alike."""
+    near = list(native.nearest(name, list(names)))
+    alike = difflib.get_close_matches(name, names, 3 + len(near), cutoff=0.0)
+    return [*near, *(each for each in alike if each not in near)][:3]

@@ -6,7 +6,6 @@ asks for it, from the hub. Which ids are known is hf_known's, which class is bui
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import importlib.util
@@ -17,8 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from opscope import building, hf_known
-from opscope._load import native
-from opscope.errors import Error, error, first_line
+from opscope.errors import Error, error, first_line, three_nearest
 from opscope.options import SourceRequest
 
 if TYPE_CHECKING:
@@ -132,15 +130,8 @@ def _not_here(hub_id: str) -> Exception:
         f"{hub_id} is not in the local hub cache, nor among the {len(names)} ids that opscope knows",
         "",
         f"{look}; --download fetches its config, or give a folder with its config.json",
-        nearest(hub_id, names),
+        three_nearest(hub_id, names),
     )
-
-
-def nearest(name: str, names: list[str]) -> list[str]:
-    """Three: those that a slip of the finger explains, then those that look most alike."""
-    near = list(native.nearest(name, names))
-    alike = difflib.get_close_matches(name, names, 3 + len(near), cutoff=0.0)
-    return [*near, *(each for each in alike if each not in near)][:3]
 
 
 def _download(hub_id: str) -> str:
@@ -179,6 +170,6 @@ def load_transformer_model(model_name: str) -> tuple[Any, str]:
         raise error("transformers is not installed", "", INSTALL_HINT)
     source = find(model_name.removeprefix(f"{PREFIX}:"), SourceRequest(), lambda _: None)
     if source is None:
-        near = nearest(model_name, [name for name, _ in listed()])
+        near = three_nearest(model_name, [name for name, _ in listed()])
         raise error(f"no transformers model called '{model_name}'", "", "opscope list", near)
     return source.model, hf_build.input_type(source.model)

@@ -12,8 +12,7 @@ from typing import Any
 import torch
 
 from opscope import hf_models, model_files, timm_models, torchvision_models, yolo_models
-from opscope._load import native
-from opscope.errors import Error, error, first_line
+from opscope.errors import Error, error, first_line, three_nearest
 from opscope.inputs import Inputs, InputSpec, as_inputs
 from opscope.options import SourceRequest
 from opscope.registry import MODEL_REGISTRY, load_registry
@@ -158,10 +157,10 @@ def _unknown(name: str, libraries: tuple[ModuleType, ...]) -> Exception:
         return error(f"'{name}' is a file, not a model", "", f"name what to profile in it: {name}:MyModel")
     there = [each for each in libraries if each.installed()]
     names = dict.fromkeys([*MODEL_REGISTRY, *(known for each in there for known, _ in each.listed())])
-    near = list(native.nearest(name, list(names)))
+    near = three_nearest(name, list(names))
     look = "opscope list " + (near[0].rstrip("0123456789") if near else "")
     missing = [each for each in libraries if not each.installed()]
-    if missing and not near:
+    if missing and not there:
         packages = ", ".join(each.PACKAGE for each in missing)
         return error(f"no model called '{name}': {packages} not installed", "", missing[0].INSTALL_HINT)
     return error(f"no model called '{name}'", "", look.strip(), near)

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opscope import building, torchvision_ops
-from opscope._load import native
-from opscope.errors import error, first_line
+from opscope.errors import error, first_line, three_nearest
 from opscope.inputs import InputSpec
 from opscope.options import SourceRequest
 
@@ -99,13 +98,13 @@ def _architecture_of(stem: str) -> str:
 
 
 def _with_task(name: str, task: str | None) -> str:
-    if task is None:
+    plain = re.sub(r"-(seg|pose|obb|cls|sem|depth)$", "", name)
+    if task is None or plain not in _architectures():
         return name
     if task not in _TASK_SUFFIX:
-        raise error(f"no YOLO task called '{task}'", "task", ", ".join(_TASK_SUFFIX), native.nearest(task, list(_TASK_SUFFIX)))
-    plain = re.sub(r"-(seg|pose|obb|cls|sem|depth)$", "", name)
+        raise error(f"no YOLO task called '{task}'", "task", ", ".join(_TASK_SUFFIX), three_nearest(task, list(_TASK_SUFFIX)))
     wanted = plain + _TASK_SUFFIX[task]
-    if plain in _architectures() and wanted not in _architectures():
+    if wanted not in _architectures():
         there = [t for t, suffix in _TASK_SUFFIX.items() if plain + suffix in _architectures()]
         raise error(f"{plain} has no {task} model", "task", f"it has {', '.join(there)}")
     return wanted

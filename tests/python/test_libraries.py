@@ -92,8 +92,14 @@ def test_yolo_tasks() -> None:
 def test_misspelt_names(spec: str, nearest: str) -> None:
     with pytest.raises(opscope.Error, match="no model called") as caught:
         opscope.profile(spec)
-    assert nearest in caught.value.candidates
+    assert nearest in caught.value.candidates and len(caught.value.candidates) == 3
     assert caught.value.hint.startswith("opscope list")
+
+
+def test_a_task_is_its_own_librarys() -> None:
+    with pytest.raises(opscope.Error, match="no task called 'fill-mak'") as caught:
+        opscope.profile("bert-base-uncased", task="fill-mak")
+    assert caught.value.candidates[0] == "fill-mask"
 
 
 def test_every_library_is_listed() -> None:
