@@ -296,7 +296,7 @@ MODELS: dict[str, tuple[str, Config]] = {
             "depths": [1, 1, 1, 1], "num_heads": [2, 2, 4, 4], "out_features": ["stage2", "stage3", "stage4"]},
             "text_config": TEXT | {"model_type": "bert"}, "d_model": 64, "encoder_layers": 2, "decoder_layers": 2,
             "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 96,
-            "decoder_ffn_dim": 96, "num_queries": 10, "max_text_len": 64}),
+            "decoder_ffn_dim": 96, "num_queries": 10, "max_text_len": 256}),
     # images and text
     "clip": ("CLIPModel", {"text_config": CLIP_TEXT, "vision_config": CLIP_VISION, "projection_dim": 32}),
     "siglip": ("SiglipModel", {"text_config": TEXT | {"max_position_embeddings": 64}, "vision_config": VISION}),
