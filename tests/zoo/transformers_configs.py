@@ -329,8 +329,8 @@ MODELS: dict[str, tuple[str, Config]] = {
             "conv_channels": 32, "max_source_positions": 400, "max_target_positions": 128}),
     "encodec": ("EncodecModel", {"num_filters": 8, "hidden_size": 32, "num_lstm_layers": 1, "codebook_size": 64,
             "target_bandwidths": [1.5]}),
-    "clap": ("ClapModel", {"text_config": TEXT | {"projection_dim": 32}, "audio_config": {"spec_size": 64,
-            "num_mel_bins": 16, "patch_embeds_hidden_size": 16, "patch_stride": [4, 4], "patch_size": 4,
+    "clap": ("ClapModel", {"text_config": TEXT | {"projection_dim": 32}, "audio_config": {"spec_size": 256,
+            "num_mel_bins": 64, "patch_embeds_hidden_size": 16, "patch_stride": [4, 4], "patch_size": 4,
             "hidden_size": 32, "depths": [1, 1], "num_attention_heads": [2, 2], "window_size": 4,
             "projection_dim": 32, "num_hidden_layers": 2, "enable_fusion": False}, "projection_dim": 32}),
     # clips and series
