@@ -26,6 +26,9 @@ struct Call {
 // Every input's data is known: really compute it, on small tensors, with writes to the model's own
 // journalled.
 void run_known(const Call& call, const Inputs& inputs, c10::DispatchKeySet below);
+// zeros_like(unknown) and friends, and known.expand_as(unknown): known all the same. False: not such a call.
+bool run_value_free(const Call& call, const Inputs& inputs);
+bool run_like_other(const Call& call, const Inputs& inputs);
 // Some input's data is unknown: a shape rule; else, for composites, their parts; else PyTorch's meta kernel.
 void run_abstract(const Call& call, const Inputs& inputs, c10::DispatchKeySet below);
 // PyTorch's meta kernel on plain meta tensors that share the abstract ones' storages.

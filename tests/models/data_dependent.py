@@ -28,7 +28,12 @@ class MaskedHead(nn.Module):
 
 @case
 def masks() -> Case:
-    return Case(MaskedHead(), (X,), macs=3 * 8 + 3 * 8 * 4, ops=("linear", "gt", "any", "index", "linear", "index_put_"), notes=("--limit nonzero=N", "assumed to hold"))
+    return Case(
+        MaskedHead(), (X,),
+        macs=3 * 8 + 3 * 8 * 4,
+        ops=("linear", "gt", "any", "index", "linear", "index_put_"),
+        notes=("--limit nonzero=N", "assumed to hold"),
+    )
 
 
 class Detector(nn.Module):
@@ -52,7 +57,12 @@ class Detector(nn.Module):
 @case
 def detector() -> Case:
     macs = 64 * 27 * 8 + 64 * 8 * 5 + 10 * 5 * 4
-    return Case(Detector().eval(), (torch.randn(1, 3, 8, 8),), macs=macs, ops=("conv2d", "index", "nms", "linear", "stack"), notes=("--limit nms=N",))
+    return Case(
+        Detector().eval(), (torch.randn(1, 3, 8, 8),),
+        macs=macs,
+        ops=("conv2d", "index", "nms", "linear", "stack"),
+        notes=("--limit nms=N",),
+    )
 
 
 class Experts(nn.Module):
@@ -77,7 +87,12 @@ class Experts(nn.Module):
 @case
 def experts() -> Case:
     tokens = torch.randn(6, 8)
-    return Case(Experts(), (tokens,), macs=6 * 8 * 4 + 6 * 2 * 64, ops=("linear", "topk", "linear", "index_add_"), notes=("balanced routing",))
+    return Case(
+        Experts(), (tokens,),
+        macs=6 * 8 * 4 + 6 * 2 * 64,
+        ops=("linear", "topk", "linear", "index_add_"),
+        notes=("balanced routing",),
+    )
 
 
 class TopkLoop(nn.Module):
@@ -103,12 +118,13 @@ def topk_loop() -> Case:
 class Distinct(nn.Module):
     def forward(self, x: torch.Tensor) -> Any:
         values, inverse, counts = torch.unique(x.round(), return_inverse=True, return_counts=True)
-        return values[inverse].sum(-1), x.new_zeros(len(values)).scatter_add_(0, inverse.flatten(), x.flatten()) / counts
+        sums = x.new_zeros(len(values)).scatter_add_(0, inverse.flatten(), x.flatten())
+        return values[inverse].sum(-1), sums / counts
 
 
 @case
 def distinct_values() -> Case:
-    return Case(Distinct(), (X,), macs=0, ops=("_unique2", "index", "scatter_add_"), notes=("--limit unique=N",))
+    return Case(Distinct(), (X,), macs=0, ops=("_unique2", "scatter_add_", "index"), notes=("--limit unique=N",))
 
 
 class Durations(nn.Module):
@@ -163,4 +179,8 @@ class BeamSearch(nn.Module):
 
 @case
 def beam_search() -> Case:
-    return Case(BeamSearch(), (torch.randn(1, 8),), macs=4 * 3 * (2 * 8 * 24 + 8 * 11), ops=("embedding", "gru_cell", "topk") * 4)
+    return Case(
+        BeamSearch(), (torch.randn(1, 8),),
+        macs=4 * 3 * (2 * 8 * 24 + 8 * 11),
+        ops=("embedding", "gru_cell", "topk") * 4,
+    )

@@ -12,13 +12,21 @@ X = torch.randn(3, 8)
 
 @case
 def lazy_linear() -> Case:
-    return Case(nn.Sequential(nn.LazyLinear(4), nn.ReLU(), nn.LazyLinear(2)), (X,), macs=3 * 8 * 4 + 3 * 4 * 2, ops=("linear", "relu", "linear"))
+    return Case(
+        nn.Sequential(nn.LazyLinear(4), nn.ReLU(), nn.LazyLinear(2)), (X,),
+        macs=3 * 8 * 4 + 3 * 4 * 2,
+        ops=("linear", "relu", "linear"),
+    )
 
 
 @case
 def lazy_conv_and_norm() -> Case:
     model = nn.Sequential(nn.LazyConv2d(4, 3), nn.LazyBatchNorm2d(), nn.Flatten(), nn.LazyLinear(5))
-    return Case(model, (torch.randn(2, 3, 6, 6),), macs=2 * 4 * 16 * 27 + 2 * 64 * 5, ops=("conv2d", "batch_norm", "flatten", "linear"))
+    return Case(
+        model, (torch.randn(2, 3, 6, 6),),
+        macs=2 * 4 * 16 * 27 + 2 * 64 * 5,
+        ops=("conv2d", "batch_norm", "flatten", "linear"),
+    )
 
 
 class MadeInForward(nn.Module):

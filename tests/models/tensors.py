@@ -45,14 +45,19 @@ def statically_quantised() -> Case:
         prepared = torch.ao.quantization.prepare(model)
         prepared(image)
         model = torch.ao.quantization.convert(prepared)
-    return Case(model, (image,), macs=2 * 16 * 27 * 4 + 2 * 4 * 2, ops=("quantize_per_tensor", "conv2d", "linear", "dequantize"))
+    return Case(
+        model, (image,),
+        macs=2 * 16 * 27 * 4 + 2 * 4 * 2,
+        ops=("quantize_per_tensor", "conv2d", "linear", "dequantize"),
+    )
 
 
 class Residual(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.quant, self.dequant = torch.ao.quantization.QuantStub(), torch.ao.quantization.DeQuantStub()
-        self.conv, self.sum, self.act = nn.Conv2d(4, 4, 3, padding=1), torch.ao.nn.quantized.FloatFunctional(), nn.Hardswish()
+        self.conv, self.act = nn.Conv2d(4, 4, 3, padding=1), nn.Hardswish()
+        self.sum = torch.ao.nn.quantized.FloatFunctional()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = self.quant(x)
@@ -70,7 +75,11 @@ def quantised_residual() -> Case:
         prepared = torch.ao.quantization.prepare(model)
         prepared(image)
         model = torch.ao.quantization.convert(prepared)
-    return Case(model, (image,), macs=36 * 36 * 4, ops=("quantize_per_tensor", "conv2d", "add", "hardswish", "dequantize"))
+    return Case(
+        model, (image,),
+        macs=36 * 36 * 4,
+        ops=("quantize_per_tensor", "conv2d", "add", "hardswish", "dequantize"),
+    )
 
 
 class Rounds(nn.Module):
@@ -210,7 +219,12 @@ class Custom(nn.Module):
 
 @case
 def custom_op_without_a_meta_kernel() -> Case:
-    return Case(Custom(), (X,), macs=3 * 8 * 4, ops=("linear", "doubled", "filled", "add"), notes=("running it on zeros",))
+    return Case(
+        Custom(), (X,),
+        macs=3 * 8 * 4,
+        ops=("linear", "doubled", "filled", "add"),
+        notes=("running it on zeros",),
+    )
 
 
 # --- subclasses
@@ -272,9 +286,18 @@ class TwoDevices(nn.Module):
 
 @case
 def several_devices() -> Case:
-    return Case(TwoDevices("cuda:1"), (X,), macs=3 * 64 + 3 * 32, ops=("linear", "to", "linear", "mul", "add"), device="cuda:0")
+    return Case(
+        TwoDevices("cuda:1"), (X,),
+        macs=3 * 64 + 3 * 32,
+        ops=("linear", "to", "linear", "mul", "add"),
+        device="cuda:0",
+    )
 
 
 @case
 def weights_on_meta() -> Case:
-    return Case(nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8)).to("meta"), (torch.empty(3, 8, device="meta"),), macs=3 * 64, ops=("linear", "layer_norm"))
+    return Case(
+        nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8)).to("meta"), (torch.empty(3, 8, device="meta"),),
+        macs=3 * 64,
+        ops=("linear", "layer_norm"),
+    )

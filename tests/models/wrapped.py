@@ -122,7 +122,11 @@ def old_weight_norm() -> Case:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return Case(torch.nn.utils.weight_norm(nn.Conv1d(3, 4, 3)), (torch.randn(1, 3, 10),), macs=8 * 9 * 4, ops=("_weight_norm", "conv1d"))
+        return Case(
+            torch.nn.utils.weight_norm(nn.Conv1d(3, 4, 3)), (torch.randn(1, 3, 10),),
+            macs=8 * 9 * 4,
+            ops=("_weight_norm", "conv1d"),
+        )
 
 
 @case
