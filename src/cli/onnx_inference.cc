@@ -1,44 +1,37 @@
+// Loads plugin/onnx_shapes.cc at its first use.
 #include "cli/onnx_inference.h"
 
-#ifdef OPSCOPE_LIBONNX
-#include <onnx/onnx_pb.h>
-#include <onnx/shape_inference/implementation.h>
-#endif
+#include <dlfcn.h>
+
+#include <filesystem>
 
 namespace opscope {
 namespace {
 
-#ifdef OPSCOPE_LIBONNX
-// Older schemas need not fit newer opsets: only those that the library knows.
-bool knows_opsets(const onnx::ModelProto& model) {
-  const auto& known = onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map();
-  for (const auto& import : model.opset_import()) {
-    const auto found = known.find(import.domain());
-    if (found == known.end() || import.version() > found->second.second) return false;
+using Infer = void (*)(const std::string& bytes, std::string& result);
+
+// Installed under lib/ beside the program's bin/; in a build folder, beside the program itself.
+Infer load() {
+  std::error_code failed;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (failed) return nullptr;
+  for (const char* place : {"../lib/opscope/" OPSCOPE_ONNX_PLUGIN, OPSCOPE_ONNX_PLUGIN}) {
+    const std::string path = self.parent_path() / place;
+    if (void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
+      return reinterpret_cast<Infer>(::dlsym(library, "opscope_infer_onnx_shapes"));
   }
-  return true;
+  return nullptr;
 }
 
 std::string infer(const std::string& bytes) {
-  try {
-    onnx::ModelProto model;
-    if (!model.ParseFromString(bytes) || !knows_opsets(model)) return "";
-    onnx::shape_inference::InferShapes(model);
-    return model.SerializeAsString();
-  } catch (const std::exception&) {
-    return "";
-  }
+  static const Infer function = load();
+  std::string result;
+  if (function) function(bytes, result);
+  return result;
 }
-#endif
 
 }  // namespace
 
-OnnxInference onnx_inference() {
-#ifdef OPSCOPE_LIBONNX
-  return infer;
-#else
-  return nullptr;
-#endif
-}
+OnnxInference onnx_inference() { return infer; }
 
 }  // namespace opscope

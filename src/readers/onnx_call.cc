@@ -106,6 +106,14 @@ bool OnnxCall::is_weight(std::size_t i) const {
   return one != nullptr && one->weight != nullptr;
 }
 
+// A weight that the exporter made anew ("val_12") belongs to the module that reads it first.
+std::string OnnxCall::owned_path(std::string_view weight) const {
+  const Graph& graph = state_.out.graph;
+  const std::string_view reader = graph.path(graph.modules[graph.scopes[state_.out.scope()].module]);
+  if (reader.empty() || weight.find('.') != std::string_view::npos) return std::string(weight);
+  return std::string(reader) + "." + std::string(weight);
+}
+
 ValueId OnnxCall::value(std::size_t i, ValueKind weight_kind) const {
   auto* one = info(i);
   OPSCOPE_CHECK(one != nullptr);
@@ -119,7 +127,7 @@ ValueId OnnxCall::value(std::size_t i, ValueKind weight_kind) const {
   const bool is_parameter = one->weight != nullptr && holds_weights(one->dtype) && !spec.shape.empty() &&
                             !one->weight->name.empty();
   one->id = state_.out.value(spec, is_parameter ? weight_kind : ValueKind::kConstant);
-  if (is_parameter) state_.out.own(one->weight->name, one->id);
+  if (is_parameter) state_.out.own(owned_path(one->weight->name), one->id);
   if (is_parameter && weight_kind == ValueKind::kParameter) state_.out.graph.values[one->id].trainable = true;
   return one->id;
 }

@@ -144,6 +144,8 @@ class OnnxCall {
   void define(std::string_view name, OnnxInfo* info);
 
  private:
+  std::string owned_path(std::string_view weight) const;
+
   OnnxState& state_;
   OnnxFrame& frame_;
   const OnnxNode& node_;
