@@ -181,7 +181,7 @@ MODELS: dict[str, tuple[str, Config]] = {
             "n_routed_experts": 4, "n_shared_experts": 1, "first_k_dense_replace": 1, "n_group": 2, "topk_group": 1,
             "head_dim": 8}),
     "switch_transformers": ("SwitchTransformersForConditionalGeneration", T5 | {"num_experts": 4,
-            "expert_capacity": 64, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1,
+            "expert_capacity": 256, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1,
             "num_decoder_layers": 2}),
     # state spaces and recurrences
     "mamba": ("MambaForCausalLM", SSM),
