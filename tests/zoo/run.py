@@ -98,7 +98,7 @@ def _stamp() -> str:
     spec = importlib.util.find_spec("opscope")
     assert spec is not None and spec.origin is not None
     digest = hashlib.sha256()
-    for path in sorted(Path(spec.origin).parent.glob("*")):
+    for path in sorted(Path(spec.origin).parent.rglob("*")):
         if path.suffix in (".py", ".so", ".json"):
             digest.update(path.name.encode() + path.read_bytes())
     digest.update(Path(__file__).with_name("worker.py").read_bytes())
