@@ -34,7 +34,7 @@ class BenchModel:
 
 
 def _torchvision(name: str) -> BenchModel:
-    from opscope import torchvision_models
+    from opscope.sources import torchvision_models
 
     model = torchvision_models.build(name, with_data=True)
     x = torch.rand(1, 3, 224, 224)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         show_model_list,
     )
     from opscope.errors import Error
-    from opscope.hf_models import load_transformer_model
+    from opscope.sources.hf_models import load_transformer_model
     from opscope.inputs import Inputs
     from opscope.registry import MODEL_REGISTRY, register_model
     from opscope.result import Profile, Row
@@ -52,7 +52,7 @@ _HOME = {
     "list_models": "api",
     "load": "api",
     "load_and_trace_model": "discovery",
-    "load_transformer_model": "hf_models",
+    "load_transformer_model": "sources.hf_models",
     "load_yolo_model": "discovery",
     "profile": "api",
     "profile_model": "api",

@@ -13,6 +13,7 @@ import os
 import traceback
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TextIO
 
 
@@ -162,9 +163,9 @@ def own_files() -> list[str]:
     """Files that any capture depends on: torch's version, the engine, the code that makes models and inputs."""
     import torch
 
-    package = os.path.dirname(os.path.abspath(__file__))
-    own = [name for name in sorted(os.listdir(package)) if name.endswith((".py", ".so", ".json"))]
-    return [os.path.abspath(str(torch.version.__file__)), *(os.path.join(package, name) for name in own)]
+    package = Path(os.path.abspath(__file__)).parent
+    own = sorted(str(path) for path in package.rglob("*") if path.suffix in (".py", ".so", ".json"))
+    return [os.path.abspath(str(torch.version.__file__)), *own]
 
 
 def _stamp(path: str) -> dict[str, Any]:

@@ -12,8 +12,8 @@ import torch
 from opscope import _engine
 from opscope._load import native
 from opscope.errors import Error, error
-from opscope.hf_known import config_file
-from opscope.input_plan import InputPlan, plan_inputs
+from opscope.sources.hf_known import config_file
+from opscope.inputs.plan import InputPlan, plan_inputs
 from opscope.inputs import Inputs, as_device, as_dtype, as_inputs, cast_inputs
 from opscope.options import Options, takes_options
 from opscope.result import Profile

@@ -69,7 +69,7 @@ def llama_1b(layers: int = 16) -> nn.Module:
 
 def _empty(make: Callable[[], nn.Module]) -> nn.Module:
     """Parameters without data; buffers (rotary frequencies, position ids) real."""
-    from opscope.building import parameters_without_data
+    from opscope.sources.building import parameters_without_data
 
     with warnings.catch_warnings(), parameters_without_data():
         warnings.simplefilter("ignore")

@@ -12,7 +12,8 @@ import opscope
 import pytest
 import torch
 from engine_helpers import called, graph_of, ops_of, outputs_of
-from opscope import _engine, torchvision_models
+from opscope import _engine
+from opscope.sources import torchvision_models
 from torch import nn
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -8,7 +8,7 @@ import opscope
 import pytest
 import reference_models as reference
 import torch
-from opscope import torchvision_models
+from opscope.sources import torchvision_models
 from torch import nn
 
 SMALL = (

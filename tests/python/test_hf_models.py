@@ -11,7 +11,7 @@ from typing import Any
 
 import opscope
 import pytest
-from opscope import hf_build, hf_heads, hf_known, hf_models
+from opscope.sources import hf_build, hf_heads, hf_known, hf_models
 from opscope.options import SourceRequest
 from reference_models import parameter_count
 
@@ -279,7 +279,7 @@ def test_every_task_names_mappings_that_exist() -> None:
 
 
 def test_listing_imports_no_transformers() -> None:
-    code = "import sys; from opscope import hf_models; print(len(hf_models.listed()), 'transformers' in sys.modules)"
+    code = "import sys; from opscope.sources import hf_models; print(len(hf_models.listed()), 'transformers' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ))
     count, imported = run.stdout.split()
     assert int(count) >= len(hf_known.table()) and imported == "False"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from opscope import hf_known, hf_models
+from opscope.sources import hf_known, hf_models
 from opscope.options import SourceRequest
 from reference_models import parameter_count
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 import transformers
 from opscope import _engine
-from opscope.input_plan import InputPlan, plan_inputs
+from opscope.inputs.plan import InputPlan, plan_inputs
 from opscope.options import InputRequest
 from opscope.sources import Source
 from reference_models import counter_flops

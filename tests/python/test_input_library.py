@@ -12,9 +12,10 @@ import pytest
 import timm
 import torch
 import torchvision
-from opscope import _engine, building, torchvision_models
-from opscope.input_library import library_spec
-from opscope.input_plan import InputPlan, plan_inputs
+from opscope import _engine
+from opscope.sources import building, torchvision_models
+from opscope.inputs.library import library_spec
+from opscope.inputs.plan import InputPlan, plan_inputs
 from opscope.inputs import InputSpec
 from opscope.options import InputRequest
 from opscope.sources import Source

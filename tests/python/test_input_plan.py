@@ -11,7 +11,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from opscope import _engine
-from opscope.input_plan import InputPlan, plan_inputs
+from opscope.inputs.plan import InputPlan, plan_inputs
 from opscope.options import InputRequest
 from opscope.sources import Source
 from small_models import ConvNet, Keywords, SharedBranches, TiedWeights

@@ -9,8 +9,8 @@ import pytest
 import torch
 import transformers
 from opscope import _engine
-from opscope.hf_build import Builder
-from opscope.input_plan import InputPlan, plan_inputs
+from opscope.sources.hf_build import Builder
+from opscope.inputs.plan import InputPlan, plan_inputs
 from opscope.options import InputRequest
 from opscope.sources import Source
 from torch import nn

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 import opscope
-from opscope import sources, timm_models, yolo_models
+from opscope import sources
+from opscope.sources import timm_models, yolo_models
 
 
 class Net(torch.nn.Module):

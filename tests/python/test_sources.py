@@ -7,7 +7,8 @@ from pathlib import Path
 import opscope
 import pytest
 import torch
-from opscope import registry, torchvision_models
+from opscope import registry
+from opscope.sources import torchvision_models
 from opscope.sources import find_source
 
 FILE = """

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 from opscope import torchvision_kernels as kernels
-from opscope import torchvision_models, torchvision_ops
+from opscope.sources import torchvision_models
+from opscope import torchvision_ops
 from torch.nn import functional as F
 
 

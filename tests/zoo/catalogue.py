@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-from opscope import hf_known
-from opscope.hf_known import Known
+from opscope.sources import hf_known
+from opscope.sources.hf_known import Known
 
 import file_models
 import transformers_configs
@@ -63,4 +63,4 @@ def _known_architectures() -> list[str]:
 
 
 def _library(name: str) -> ModuleType:
-    return importlib.import_module(f"opscope.{name}_models")
+    return importlib.import_module(f"opscope.sources.{name}_models")

@@ -109,7 +109,7 @@ def refer(spec: str, options: dict[str, Any]) -> Answer:
 
 
 def _opener(spec: str, options: dict[str, Any]) -> Callable[[bool], reference.Call]:
-    from opscope.input_plan import plan_inputs
+    from opscope.inputs.plan import plan_inputs
     from opscope.options import InputRequest, SourceRequest
     from opscope.sources import find_source
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from opscope.input_config import eos_id, inner_configs, most_tokens, plain_id, text_config
-from opscope.input_context import Asked
-from opscope.input_parts import ANSWER_TOKENS, PROMPT_TOKENS, Part, ones
+from opscope.inputs.config import eos_id, inner_configs, most_tokens, plain_id, text_config
+from opscope.inputs.context import Asked
+from opscope.inputs.parts import ANSWER_TOKENS, PROMPT_TOKENS, Part, ones
 
 _CHARACTERS = 0x110000  # code points
 

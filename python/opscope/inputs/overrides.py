@@ -10,8 +10,8 @@ import torch
 
 from opscope._load import native
 from opscope.errors import error
-from opscope.input_parts import Part
-from opscope.input_signature import Signature
+from opscope.inputs.parts import Part
+from opscope.inputs.signature import Signature
 from opscope.inputs import as_dtype, as_shapes
 from opscope.options import InputRequest
 

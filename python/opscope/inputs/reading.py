@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import nn
 
-from opscope.input_layers import is_transparent
+from opscope.inputs.layers import is_transparent
 
 _DEPTH = 24
 

@@ -14,13 +14,13 @@ from typing import Any
 import torch
 
 from opscope.errors import error
-from opscope.input_decode import check_generates, decode_parts
-from opscope.input_guess import guessed_parts
-from opscope.input_library import library_spec, with_reasons
-from opscope.input_overrides import apply_named, with_sizes_of
-from opscope.input_parts import Part, Sizes
-from opscope.input_signature import Signature, has_forward, signature_of
-from opscope.input_transformers import is_transformers, transformers_parts
+from opscope.inputs.decode import check_generates, decode_parts
+from opscope.inputs.guess import guessed_parts
+from opscope.inputs.library import library_spec, with_reasons
+from opscope.inputs.overrides import apply_named, with_sizes_of
+from opscope.inputs.parts import Part, Sizes
+from opscope.inputs.signature import Signature, has_forward, signature_of
+from opscope.inputs.transformers_inputs import is_transformers, transformers_parts
 from opscope.inputs import Inputs, InputSpec, as_shapes, cast_inputs, float_dtype, input_device
 from opscope.options import InputRequest
 

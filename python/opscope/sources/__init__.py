@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from opscope import hf_models, model_files, timm_models, torchvision_models, yolo_models
+from opscope.sources import hf_models, model_files, timm_models, torchvision_models, yolo_models
 from opscope.errors import Error, error, first_line, three_nearest
 from opscope.inputs import Inputs, InputSpec, as_inputs
 from opscope.options import SourceRequest

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import torch
 
-from opscope.input_beside import (
+from opscope.inputs.beside import (
     boxes,
     config_number,
     decisions,
@@ -22,9 +22,9 @@ from opscope.input_beside import (
     some_ids,
     spoken,
 )
-from opscope.input_context import Asked
-from opscope.input_images import channels, chosen_size
-from opscope.input_parts import Part, numbers, ones
+from opscope.inputs.context import Asked
+from opscope.inputs.images import channels, chosen_size
+from opscope.inputs.parts import Part, numbers, ones
 
 
 def add_before_text(asked: Asked) -> None:

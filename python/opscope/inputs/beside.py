@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from opscope.input_config import find, inner_configs, plain_id
-from opscope.input_context import Asked
-from opscope.input_parts import ANSWER_TOKENS, Part, numbers, ones
+from opscope.inputs.config import find, inner_configs, plain_id
+from opscope.inputs.context import Asked
+from opscope.inputs.parts import ANSWER_TOKENS, Part, numbers, ones
 
 
 def config_number(asked: Asked, *names: str, default: int = 1) -> int:

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from opscope import building, torchvision_ops
+from opscope.sources import building
+from opscope import torchvision_ops
 from opscope.inputs import InputSpec
 from opscope.options import SourceRequest
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opscope import hf_known, hf_models, torchvision_ops, yolo_models
+from opscope.sources import hf_known, hf_models, yolo_models
+from opscope import torchvision_ops
 from opscope.errors import error, first_line
 from opscope.options import SourceRequest
 

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from opscope import building, torchvision_ops
+from opscope.sources import building
+from opscope import torchvision_ops
 from opscope.errors import error, first_line, three_nearest
 from opscope.inputs import InputSpec
 from opscope.options import SourceRequest

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from opscope import building, hf_known
+from opscope.sources import building, hf_known
 from opscope.errors import Error, error, first_line, three_nearest
 from opscope.options import SourceRequest
 
@@ -148,7 +148,7 @@ def _download(hub_id: str) -> str:
 
 def _builder(found: Found, class_name: str, request: SourceRequest) -> Any:
     """Imports transformers: what only needs names stays quick without it."""
-    from opscope import hf_build
+    from opscope.sources import hf_build
 
     try:
         return hf_build.builder(found, class_name, request)
@@ -164,7 +164,7 @@ def load_transformer_model(model_name: str) -> tuple[Any, str]:
 
     The architecture only: parameters have shapes and no data. `opscope.profile` takes it as it is.
     """
-    from opscope import hf_build
+    from opscope.sources import hf_build
 
     if not installed():
         raise error("transformers is not installed", "", INSTALL_HINT)

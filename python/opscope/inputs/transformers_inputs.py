@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from opscope.input_context import Asked
-from opscope.input_guess import layer_part
-from opscope.input_images import add_images
-from opscope.input_parts import Part, Sizes
-from opscope.input_signature import Signature
-from opscope.input_reading import consumers
-from opscope.input_sound import add_sound
-from opscope.input_special import add_after_text, add_before_text
-from opscope.input_text import add_decoder, add_text
+from opscope.inputs.context import Asked
+from opscope.inputs.guess import layer_part
+from opscope.inputs.images import add_images
+from opscope.inputs.parts import Part, Sizes
+from opscope.inputs.signature import Signature
+from opscope.inputs.reading import consumers
+from opscope.inputs.sound import add_sound
+from opscope.inputs.special import add_after_text, add_before_text
+from opscope.inputs.text import add_decoder, add_text
 
 
 def is_transformers(model: Any) -> bool:

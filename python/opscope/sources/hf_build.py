@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from opscope import building, hf_heads, torchvision_ops
+from opscope.sources import building, hf_heads
+from opscope import torchvision_ops
 from opscope._load import native
 from opscope.errors import error, first_line
 from opscope.options import SourceRequest
 
 if TYPE_CHECKING:
-    from opscope.hf_models import Found
+    from opscope.sources.hf_models import Found
 
 #: Tensors with more elements are made on the meta device at once: all experts of a layer may not fit the memory.
 LARGE = 1 << 24

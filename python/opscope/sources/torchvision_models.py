@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opscope import building, torchvision_ops
+from opscope.sources import building
+from opscope import torchvision_ops
 from opscope.inputs import Inputs, InputSpec
 from opscope.options import SourceRequest
 
