@@ -50,6 +50,19 @@ MaybeWork power(const OpCall& call) {
   return pointwise_special(call);
 }
 
+// The n-th difference along a dimension: each of its n rounds leaves one element less than the one before.
+MaybeWork difference(const OpCall& call) {
+  const std::int64_t rounds = call.integer("n").value_or(1);
+  if (call.outputs.empty() || rounds < 0 || rounds > (std::int64_t{1} << 30)) return std::nullopt;
+  const TensorView& out = call.outputs[0];
+  const std::int64_t left = out.dim(call.integer("dim").value_or(-1));
+  if (left == 0) return std::nullopt;
+  const auto n = static_cast<std::uint64_t>(rounds);
+  const Count lines = out.numel / static_cast<std::uint64_t>(left);
+  return Work{.other_flops = lines * Count{n} * Count{static_cast<std::uint64_t>(left)} +
+                             lines * Count{n == 0 ? 0 : n * (n - 1) / 2}};
+}
+
 MaybeWork clamp(const OpCall& call) {
   return call.has("min") && call.has("max") ? pointwise<2>(call) : pointwise<1>(call);
 }
@@ -124,6 +137,7 @@ constexpr OpRule kRules[] = {
     row("aten::cumprod", per_input<1>, "n multiplies"),
     row("aten::cumsum", per_input<1>, "n adds"),
     row("aten::deg2rad", pointwise<1>, "n multiplies"),
+    row("aten::diff", difference, "n*d + n*(n-1)/2 subtracts a line, for n rounds that leave d of it"),
     row("aten::digamma", pointwise_special, "n specials"),
     row("aten::div", divide, "n divides; 2*n where rounded"),
     row("aten::divide", divide, "n divides; 2*n where rounded"),

@@ -132,7 +132,7 @@ def _from_architecture(name: str, request: SourceRequest, status: Callable[[str]
     wrapper = _wrapper(path)
     status(f"building {name}")
     # ultralytics takes the scale from the name of the file, which need not exist under that name
-    make = functools.partial(_model_of, wrapper, str(path.with_name(f"{name}.yaml")))
+    make = functools.partial(_architecture, wrapper, str(path.with_name(f"{name}.yaml")))
     return Source(
         building.build(make, with_data=request.with_data),
         name,
@@ -162,6 +162,17 @@ def _image_of(architecture: Path) -> InputSpec:
     """The image that ultralytics itself counts a model's cost on: 640 wide, 224 for a classifier."""
     side = 224 if "Classify" in architecture.read_text(encoding="utf-8") else 640
     return InputSpec(shapes=((1, 3, side, side),))
+
+
+def _architecture(wrapper: Any, path: str) -> Any:
+    """A backbone that the yaml takes from torchvision comes without its weights, which would be downloaded."""
+    models = importlib.import_module("torchvision.models")
+    get_model = models.get_model
+    models.get_model = lambda name, **options: get_model(name, **{**options, "weights": None})  # type: ignore[attr-defined]
+    try:
+        return _model_of(wrapper, path)
+    finally:
+        models.get_model = get_model  # type: ignore[attr-defined]
 
 
 def _model_of(wrapper: Any, path: str) -> Any:
