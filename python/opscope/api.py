@@ -12,12 +12,12 @@ import torch
 from opscope import _engine
 from opscope._load import native
 from opscope.errors import Error, error
-from opscope.sources.hf_known import config_file
-from opscope.inputs.plan import InputPlan, plan_inputs
 from opscope.inputs import Inputs, as_device, as_dtype, as_inputs, cast_inputs
+from opscope.inputs.plan import InputPlan, plan_inputs
 from opscope.options import Options, takes_options
 from opscope.result import Profile
 from opscope.sources import Source, find_source, known_models
+from opscope.sources.hf_known import config_file
 
 TRACERS = ("auto", "static", "eager")
 
@@ -91,6 +91,8 @@ def _read_file(path: str, inputs: Any, options: Options) -> Capture | None:
 
 
 def _source_of(model: Any, options: Options) -> Source:
+    if options.dims:
+        raise error("dynamic dimensions are those of a .pt2 or ONNX file", "dims", "batch, seq_len and input_shape are for others")
     if isinstance(model, (str, os.PathLike)):
         source = find_source(os.fspath(model), options.source())
     elif callable(model):

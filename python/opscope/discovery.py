@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opscope.sources import hf_models, timm_models, torchvision_models, yolo_models
 from opscope._load import native
 from opscope.api import Capture, capture, matches
 from opscope.errors import error, three_nearest
 from opscope.options import SourceRequest
+from opscope.sources import hf_models, timm_models, torchvision_models, yolo_models
 from opscope.sources import Known, known_models
 
 

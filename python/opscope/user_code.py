@@ -12,7 +12,6 @@ from types import ModuleType
 from typing import Any
 
 from opscope import torchvision_ops
-from opscope import torchvision_ops
 from opscope._load import native
 from opscope.errors import error, first_line
 
@@ -23,8 +22,7 @@ def run_file(path: str) -> ModuleType:
     if not os.path.isfile(path):
         missing = not os.path.isdir(path)
         raise error("no such file" if missing else "a folder, not a file", path, "name a Python file: models.py:build")
-    torchvision_ops.prepare()  # for `import torchvision` in it, or in what it imports
-    _add_to_path(os.path.dirname(path))
+    add_to_path(os.path.dirname(path))
     torchvision_ops.prepare()  # for what the file imports: timm, transformers and others import torchvision
     name = _module_name(path)
     spec = importlib.util.spec_from_file_location(name, path)
@@ -41,8 +39,7 @@ def run_file(path: str) -> ModuleType:
 
 
 def run_module(name: str) -> ModuleType:
-    torchvision_ops.prepare()
-    _add_to_path(os.getcwd())
+    add_to_path(os.getcwd())
     torchvision_ops.prepare()
     try:
         return importlib.import_module(name)
@@ -110,6 +107,6 @@ def _module_name(path: str) -> str:
     return f"_opscope_user_{stem}" if taken or not stem.isidentifier() else stem
 
 
-def _add_to_path(folder: str) -> None:
+def add_to_path(folder: str) -> None:
     if folder not in sys.path:
         sys.path.insert(0, folder)

@@ -41,6 +41,8 @@ std::string Cache::key(const std::string& python, const std::string& request_jso
   Hasher hasher;
   hasher.add(OPSCOPE_VERSION).add(std::uint64_t{kSchemaVersion}).add(python).add(request_json);
   hasher.add(variable("PYTHONPATH"));
+  for (const char* name : {"HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "XDG_CACHE_HOME"})
+    hasher.add(variable(name));  // where ids are looked up
   struct stat status {};
   if (!registry.empty() && ::stat(registry.c_str(), &status) == 0)
     hasher.add(static_cast<std::uint64_t>(status.st_size))

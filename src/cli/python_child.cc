@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 
@@ -52,6 +53,8 @@ Run run_child(const std::string& python, const std::string& request_json, const 
   const TemporaryFolder folder;
   const std::string stderr_path = folder.file("stderr");
   Run run;
+  // Python 3.11's: a folder that one stands in may hold a numpy.py, and naming a model does not trust it.
+  ::setenv("PYTHONSAFEPATH", "1", 1);
   ChildProcess child({python, "-m", "opscope.capture", request_json}, stderr_path);
   const auto on_line = [&](std::string_view line) {
     Answer answer = parse_answer(line);

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import pickle
+import socket
+import threading
+import warnings
 from pathlib import Path
 
 import pytest
@@ -149,6 +154,42 @@ def test_trusted_pickles(tmp_path: Path) -> None:
     path.write_bytes(b"\x80\x02 nonsense")
     with pytest.raises(opscope.Error, match="cannot be loaded"):
         opscope.profile(path, trust=True)
+
+
+def test_a_pickled_model_keeps_its_dtype(tmp_path: Path) -> None:
+    torch.save(Net().half(), tmp_path / "half.pt")
+    profile = opscope.profile(tmp_path / "half.pt", trust=True, input_shape=(1, 3, 8, 8))
+    assert profile.inputs[0].dtype == "float16"
+
+
+def test_models_built_in_threads_leave_nothing_behind() -> None:
+    threads = [threading.Thread(target=opscope.profile, args=(name,)) for name in ("yolo11n-cls", "timm:test_vit", "resnet18", "gpt2")]
+    before = (list(warnings.filters), torch.nn.Module.register_parameter, dict(os.environ))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (list(warnings.filters), torch.nn.Module.register_parameter, dict(os.environ)) == before
+    assert torch.nn.Linear(1, 1).weight.device.type == "cpu"
+
+
+def test_options_that_do_not_apply() -> None:
+    with pytest.raises(opscope.Error, match="task does not apply"):
+        opscope.profile("resnet18", task="segment")
+    with pytest.raises(opscope.Error, match="dynamic dimensions are those of"):
+        opscope.profile("resnet18", dims={"batch": 8})
+
+
+def test_the_network_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("asked the network")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    config = {"model_type": "detr", "use_timm_backbone": False, "backbone": "microsoft/resnet-50", "architectures": ["DetrModel"]}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(opscope.Error) as caught:
+        opscope.profile(tmp_path)
+    assert "--download" in caught.value.hint, str(caught.value)
 
 
 def test_torchscript_archives(tmp_path: Path) -> None:

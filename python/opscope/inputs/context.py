@@ -9,10 +9,10 @@ import torch
 
 from opscope import _engine
 from opscope.errors import Error
+from opscope.inputs import float_dtype, input_device
 from opscope.inputs.config import AUDIO_CONFIGS, VISION_CONFIGS, find, towers
 from opscope.inputs.parts import Part, Sizes
 from opscope.inputs.signature import Signature
-from opscope.inputs import float_dtype, input_device
 
 
 class Asked:

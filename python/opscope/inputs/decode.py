@@ -11,11 +11,11 @@ import torch
 
 from opscope import _engine
 from opscope.errors import Error, error
+from opscope.inputs import float_dtype, input_device, make_tensor
 from opscope.inputs.config import most_tokens, text_config
 from opscope.inputs.parts import PROMPT_TOKENS, Part, Sizes, ones
 from opscope.inputs.signature import Signature
 from opscope.inputs.transformers_inputs import is_transformers, transformers_parts
-from opscope.inputs import float_dtype, input_device, make_tensor
 
 #: The arguments that hold what was read before, and the outputs that give it.
 _CACHES = ("past_key_values", "cache_params", "state", "mems")

@@ -10,12 +10,12 @@ import torch
 from torch import nn
 
 from opscope.errors import error
+from opscope.inputs import as_shapes, describe, float_dtype
 from opscope.inputs.layers import SIDE, STEPS, Wanted, is_transparent, wanted_by
 from opscope.inputs.parts import Part, Sizes
 from opscope.inputs.reading import Consumer, consumers
 from opscope.inputs.signature import Argument, Signature, module_of
 from opscope.inputs.trial import settled
-from opscope.inputs import as_shapes, describe, float_dtype
 from opscope.options import InputRequest
 
 _TRIALS = 24

@@ -10,9 +10,9 @@ import torch
 
 from opscope._load import native
 from opscope.errors import error
+from opscope.inputs import as_dtype, as_shapes
 from opscope.inputs.parts import Part
 from opscope.inputs.signature import Signature
-from opscope.inputs import as_dtype, as_shapes
 from opscope.options import InputRequest
 
 _INTEGER_NAMES = ("ids", "_id", "position", "index", "labels", "lengths")

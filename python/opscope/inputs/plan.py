@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from opscope.errors import error
+from opscope.inputs import Inputs, InputSpec, as_shapes, cast_inputs, float_dtype, input_device
 from opscope.inputs.decode import check_generates, decode_parts
 from opscope.inputs.guess import guessed_parts
 from opscope.inputs.library import library_spec, with_reasons
@@ -21,7 +22,6 @@ from opscope.inputs.overrides import apply_named, with_sizes_of
 from opscope.inputs.parts import Part, Sizes
 from opscope.inputs.signature import Signature, has_forward, signature_of
 from opscope.inputs.transformers_inputs import is_transformers, transformers_parts
-from opscope.inputs import Inputs, InputSpec, as_shapes, cast_inputs, float_dtype, input_device
 from opscope.options import InputRequest
 
 

@@ -10,10 +10,10 @@ from torch import nn
 
 from opscope import _engine
 from opscope.errors import Error
+from opscope.inputs import float_dtype, input_device
 from opscope.inputs.layers import SIDE
 from opscope.inputs.parts import Part, Sizes
 from opscope.inputs.signature import module_of
-from opscope.inputs import float_dtype, input_device
 
 _USUAL_SIDES = (28, 32, 64, 96, 128, 160, 192, 256, 299, 320, 384, 512)
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import torch
 
-from opscope.sources import hf_models, model_files, timm_models, torchvision_models, yolo_models
 from opscope.errors import Error, error, first_line, three_nearest
 from opscope.inputs import Inputs, InputSpec, as_inputs
 from opscope.options import SourceRequest
 from opscope.registry import MODEL_REGISTRY, load_registry
+from opscope.sources import hf_models, model_files, timm_models, torchvision_models, yolo_models
 from opscope.user_code import find_attribute, import_error, model_like_names, run_file, run_module
 
 DEFAULT_MODEL = "resnet18"
@@ -47,6 +47,13 @@ def _silent(_: str) -> None:
 def find_source(
     spec: str, request: SourceRequest = SourceRequest(), status: Callable[[str], None] = _silent
 ) -> Source:
+    found = _find(spec, request, status)
+    if request.task is not None and not any(found.text.startswith(each.PACKAGE) for each in (hf_models, yolo_models)):
+        raise error(f"{found.name} has one head, so task does not apply", "task", "it is for transformers and YOLO models")
+    return found
+
+
+def _find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> Source:
     registry_file = load_registry(request.registry)
     if spec in MODEL_REGISTRY:
         return _registered(spec, registry_file)

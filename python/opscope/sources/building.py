@@ -13,9 +13,13 @@ from collections.abc import Callable, Iterator
 import torch
 
 
+#: Held while a model is built: what is replaced for that time is replaced for the whole process.
+LOCK = threading.RLock()
+
+
 def build(make: Callable[[], torch.nn.Module], *, with_data: bool = False) -> torch.nn.Module:
     """The model that `make` makes, for inference; a constructor that looks at its weights gets real ones."""
-    with warnings.catch_warnings():
+    with LOCK, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if not with_data:
             try:
@@ -33,6 +37,11 @@ def parameters_without_data() -> Iterator[None]:
     Unlike `with torch.device("meta")` it leaves buffers and every other tensor alone: constructors may look
     at those (regnet computes its widths with tensors), and so may forward (anchors, relative positions).
     """
+    with LOCK:
+        yield from _registering_on_meta()
+
+
+def _registering_on_meta() -> Iterator[None]:
     register, thread = torch.nn.Module.register_parameter, threading.get_ident()
 
     def register_on_meta(module: torch.nn.Module, name: str, parameter: torch.nn.Parameter | None) -> None:

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from opscope.sources import building, hf_heads
 from opscope import torchvision_ops
 from opscope._load import native
-from opscope.errors import error, first_line
+from opscope.errors import Error, error, first_line
 from opscope.options import SourceRequest
+from opscope.sources import building, hf_heads
 
 if TYPE_CHECKING:
     from opscope.sources.hf_models import Found
@@ -41,14 +41,15 @@ class Builder:
     config: Any
     own_head: bool = False  # the head's weight is not the embedding's, whatever the class ties
     remote: bool = False  # the class is the model's own code, not transformers'
+    download: bool = False  # parts that the config names may be fetched
     notes: list[str] = field(default_factory=list)
 
     def build(self, *, with_data: bool = False) -> torch.nn.Module:
         try:
-            with _quiet():
+            with building.LOCK, _quiet(self.download):
                 model = self._with_data() if with_data else self._without_data()
         except Exception as problem:
-            raise error(f"{self.model_class.__name__} does not build: {first_line(problem)}", self.name) from problem
+            raise _not_built(f"{self.model_class.__name__} does not build", self.name, problem) from problem
         if self.own_head:
             _untie_head(model)
         return model.eval()
@@ -62,6 +63,12 @@ class Builder:
             model = self.model_class(self.config)
         model.tie_weights()  # left out with the initialisation
         return model
+
+
+def _not_built(what: str, where: str, problem: Exception) -> Exception:
+    missing = type(problem).__name__ in ("OfflineModeIsEnabled", "LocalEntryNotFoundError", "ConnectError", "OSError")
+    hint = "it names a part that is not on this machine: --download fetches it" if missing else ""
+    return error(f"{what}: {first_line(problem)}", where, hint)
 
 
 def _untie_head(model: Any) -> None:
@@ -83,14 +90,20 @@ def builder(found: Found, class_name: str, request: SourceRequest) -> Builder:
             found.path or "",
             "transformers has no such model; --trust runs that code",
         )
-    if remote:
-        return _remote_builder(found, class_name)
-    with _quiet():
-        config = _config(found)
+    try:
+        with building.LOCK, _quiet(request.download):
+            if remote:
+                return _remote_builder(found, class_name)
+            config = _config(found)
+    except Error:
+        raise
+    except Exception as problem:
+        raise _not_built("the config cannot be used", found.path or found.name, problem) from problem
     name = class_name or _class_name(found, request)
     model_class = hf_heads.class_named(name, found.model_type)
     own_head = _has_own_head(found.config, config)
-    return Builder(found.name, model_class, _part_for(model_class, config), own_head, notes=_notes(found))
+    part = _part_for(model_class, config)
+    return Builder(found.name, model_class, part, own_head, download=request.download, notes=_notes(found))
 
 
 def _has_own_head(said: dict[str, Any], config: Any) -> bool:
@@ -249,14 +262,17 @@ def _no_losses() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """transformers' own warnings about configs and missing kernels are not about this report."""
+def _quiet(download: bool) -> Iterator[None]:
+    """Without transformers' own warnings about configs and kernels, and without the network unless asked for."""
     logging = importlib.import_module("transformers.utils.logging")
-    level = logging.get_verbosity()
+    hub = importlib.import_module("huggingface_hub.constants")
+    level, offline = logging.get_verbosity(), hub.HF_HUB_OFFLINE
     logging.set_verbosity_error()
+    hub.HF_HUB_OFFLINE = offline or not download
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
         logging.set_verbosity(level)
+        hub.HF_HUB_OFFLINE = offline

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from opscope.sources import building, hf_known
 from opscope.errors import Error, error, first_line, three_nearest
 from opscope.options import SourceRequest
+from opscope.sources import building, hf_known
 
 if TYPE_CHECKING:
     from opscope.sources import Source
@@ -42,7 +42,8 @@ def dependencies() -> list[str]:
     """transformers' version, our table, and our own code that builds from it."""
     folder = os.path.dirname(hf_known.TABLE)
     own = [os.path.join(folder, f"{name}.py") for name in ("hf_models", "hf_known", "hf_heads", "hf_build")]
-    return [*building.package_file("transformers", "__init__.py"), hf_known.TABLE, *own]
+    hub = [hf_known.hub_cache()] if os.path.isdir(hf_known.hub_cache()) else []  # changes with what is fetched
+    return [*building.package_file("transformers", "__init__.py"), hf_known.TABLE, *own, *hub]
 
 
 @dataclass

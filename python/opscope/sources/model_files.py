@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opscope.sources import hf_known, hf_models, yolo_models
-from opscope import torchvision_ops
+from opscope import torchvision_ops, user_code
 from opscope.errors import error, first_line
 from opscope.options import SourceRequest
+from opscope.sources import hf_known, hf_models, yolo_models
 
 if TYPE_CHECKING:
     from opscope.sources import Source
@@ -79,6 +79,7 @@ def _pickle(path: str, request: SourceRequest, status: Callable[[str], None]) ->
         )
     status(f"loading {path}")
     torchvision_ops.prepare()
+    user_code.add_to_path(os.getcwd())  # for the classes that it names
     try:
         held = torch.load(path, map_location="cpu", weights_only=False)
     except Exception as problem:
@@ -98,4 +99,4 @@ def _from_held(path: str, held: Any) -> Source:
             f"it holds {what}, not a model", path, "weights alone do not say how they are used: my_model.py:build does"
         )
     name = os.path.splitext(os.path.basename(path))[0]
-    return Source(model.float().eval(), name, os.path.basename(path), owned=True)
+    return Source(model.eval(), name, os.path.basename(path), owned=True)

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from opscope.sources import building
 from opscope import torchvision_ops
 from opscope.inputs import InputSpec
 from opscope.options import SourceRequest
+from opscope.sources import building
 
 if TYPE_CHECKING:
     from opscope.sources import Source

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opscope.sources import building
 from opscope import torchvision_ops
 from opscope.inputs import Inputs, InputSpec
 from opscope.options import SourceRequest
+from opscope.sources import building
 
 if TYPE_CHECKING:
     from opscope.sources import Source

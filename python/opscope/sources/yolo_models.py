@@ -3,22 +3,24 @@ the architecture's yaml file that ultralytics ships, which has everything but th
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import importlib.util
 import os
 import re
 import sys
+import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from opscope.sources import building
 from opscope import torchvision_ops
 from opscope.errors import error, first_line, three_nearest
 from opscope.inputs import InputSpec
 from opscope.options import SourceRequest
+from opscope.sources import building
 
 if TYPE_CHECKING:
     from opscope.sources import Source
@@ -85,6 +87,7 @@ def find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> So
     if weights and request.download and request.trust:
         return _from_weights(os.path.basename(weights), name, status)
     source = _from_architecture(name, request, status)
+    source.cacheable = not request.trust  # another folder may have the weights
     source.notes += _why_not_the_weights(weights, extension, request)
     return source
 
@@ -112,7 +115,7 @@ def _with_task(name: str, task: str | None) -> str:
 
 
 def _why_not_the_weights(weights: str, extension: str, request: SourceRequest) -> list[str]:
-    if weights and os.path.exists(weights):
+    if extension == ".pt" and os.path.exists(weights):
         return [
             f"{weights} was not opened: it is a pickle, which can run code. This is the architecture of that name; "
             "--trust opens the file"
@@ -166,13 +169,18 @@ def _image_of(architecture: Path) -> InputSpec:
 
 def _architecture(wrapper: Any, path: str) -> Any:
     """A backbone that the yaml takes from torchvision comes without its weights, which would be downloaded."""
-    models = importlib.import_module("torchvision.models")
-    get_model = models.get_model
-    models.get_model = lambda name, **options: get_model(name, **{**options, "weights": None})  # type: ignore[attr-defined]
+    models: Any = importlib.import_module("torchvision.models")
+    get_model, thread = models.get_model, threading.get_ident()
+
+    def without_weights(name: str, **options: Any) -> Any:
+        ours = threading.get_ident() == thread
+        return get_model(name, **{**options, "weights": None} if ours else options)
+
+    models.get_model = without_weights
     try:
         return _model_of(wrapper, path)
     finally:
-        models.get_model = get_model  # type: ignore[attr-defined]
+        models.get_model = get_model
 
 
 def _model_of(wrapper: Any, path: str) -> Any:
@@ -183,10 +191,21 @@ def _model_of(wrapper: Any, path: str) -> Any:
 
 def _wrapper(architecture: Path, *, offline: bool = True) -> Any:
     """ultralytics' class for an architecture: its YOLO class finds the others by itself, all but RT-DETR's."""
-    if offline:
-        os.environ.setdefault("YOLO_OFFLINE", "true")  # it asks the network at import
-    os.environ.setdefault("YOLO_VERBOSE", "false")
     torchvision_ops.prepare()
-    ultralytics = importlib.import_module("ultralytics")
+    with _environment(YOLO_OFFLINE="true" if offline else None, YOLO_VERBOSE="false"):
+        ultralytics = importlib.import_module("ultralytics")
+        importlib.import_module("ultralytics.utils")
     is_rtdetr = "RTDETRDecoder" in architecture.read_text(encoding="utf-8")
     return ultralytics.RTDETR if is_rtdetr else ultralytics.YOLO
+
+
+@contextlib.contextmanager
+def _environment(**wanted: str | None) -> Iterator[None]:
+    """Variables that ultralytics reads as it is imported (it asks the network then); the user's own come first."""
+    added = {name: value for name, value in wanted.items() if value is not None and name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
