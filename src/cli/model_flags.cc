@@ -72,12 +72,12 @@ NamedInput named_input(const std::string& text) {
   return input;
 }
 
-CaptureRequest::Sizes named_sizes(const char* flag, const std::vector<std::string>& texts,
+CaptureRequest::Sizes named_sizes(const char* flag, const std::vector<std::string>& texts, std::int64_t least,
                                   const std::string& example) {
   CaptureRequest::Sizes sizes;
   for (const std::string& text : texts) {
     const auto [name, size] = split_name(flag, text, example);
-    sizes[name] = parse_integer(flag, size, 0);
+    sizes[name] = parse_integer(flag, size, least);
   }
   return sizes;
 }
@@ -169,8 +169,8 @@ CaptureRequest request_from(const ModelFlags& flags, std::vector<std::string>* n
   request.model = absolute_if_there(model_of(flags));
   read_inputs(flags, request);
   request.task = flags.task;
-  request.limits = named_sizes("--limit", flags.limit, "--limit nms=100");
-  request.dims = named_sizes("--dim", flags.dim, "--dim batch=8");
+  request.limits = named_sizes("--limit", flags.limit, 0, "--limit nms=100");
+  request.dims = named_sizes("--dim", flags.dim, 1, "--dim batch=8");
   request.dtype = dtype_name("--dtype", flags.dtype);
   request.device = flags.device;
   request.tracer = checked_tracer(flags.tracer);

@@ -292,3 +292,9 @@ def test_a_factory_brings_its_own() -> None:
     assert plan_inputs(source, InputRequest(), torch.float16).make().kwargs["b"].dtype == torch.float16
     with pytest.raises(opscope.Error, match="brings its own inputs, so seq_len"):
         plan_inputs(source, InputRequest(seq_len=3))
+
+
+def test_what_is_given_whole_takes_no_other_size() -> None:
+    for option in ({"batch": 4}, {"image_size": 64}, {"input_shape": (1, 3, 224, 224)}):
+        with pytest.raises(opscope.Error, match="was given whole"):
+            opscope.profile("resnet18", named_inputs={"x": (1, 3, 128, 128)}, **option)

@@ -102,6 +102,21 @@ def test_misspelt_names(spec: str, nearest: str) -> None:
     assert caught.value.hint.startswith("opscope list")
 
 
+@pytest.mark.parametrize("spec", ["nothere.onnx", "nothere.pt2", "./mybert", "resnet18.pt", "mybert/config.json"])
+def test_a_missing_file_is_called_missing(spec: str) -> None:
+    with pytest.raises(opscope.Error, match="no such file|cannot read the file"):
+        opscope.profile(spec)
+
+
+def test_misspelt_prefixes_and_tags() -> None:
+    with pytest.raises(opscope.Error, match="no source called 'tmm'") as caught:
+        opscope.profile("tmm:resnet18")
+    assert caught.value.candidates == ["timm:resnet18"]
+    with pytest.raises(opscope.Error, match="no weights called 'resnet50.nope'") as caught:
+        opscope.profile("timm:resnet50.nope")
+    assert len(caught.value.candidates) == 3
+
+
 def test_a_task_is_its_own_librarys() -> None:
     with pytest.raises(opscope.Error, match="no task called 'fill-mak'") as caught:
         opscope.profile("bert-base-uncased", task="fill-mak")

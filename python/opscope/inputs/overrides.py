@@ -27,6 +27,10 @@ def apply_named(parts: list[Part], request: InputRequest, signature: Signature, 
             part = Part(name, "as asked")
             parts.append(part)
         _override(part, given)
+    if request.named and all(part.name in request.named for part in parts if part.shape is not None):
+        for option in ("input_shape", "batch", "seq_len", "image_size"):
+            if getattr(request, option) is not None:
+                raise error(f"every input of {model} was given whole, so {option} does not apply", option, "leave one out")
 
 
 def _check_name(name: str, signature: Signature, model: str) -> None:

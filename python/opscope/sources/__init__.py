@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import os
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typing import Any
 
 import torch
 
+from opscope._load import native
 from opscope.errors import Error, error, first_line, three_nearest
 from opscope.inputs import Inputs, InputSpec, as_inputs
 from opscope.options import SourceRequest
@@ -63,11 +65,26 @@ def _find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> S
     if found := model_files.find(spec, request, status):
         return found
     if ":" in spec or spec.endswith(".py"):
+        _check_prefix(spec)
         return _user_code(spec)
     for each in LIBRARIES:
         if each.installed() and (found := each.find(spec, request, status)):
             return found
+        if each is yolo_models and _is_path(spec) and not os.path.exists(spec):  # weights may be a name
+            raise error("no such file", spec, "opscope list shows the models that have names")
     raise _unknown(spec, LIBRARIES)
+
+
+def _is_path(spec: str) -> bool:
+    return spec.startswith((".", "/", "~")) or spec.endswith((".onnx", ".pt2", ".pt", ".pth", ".bin", ".json"))
+
+
+def _check_prefix(spec: str) -> None:
+    """'tmm:resnet18' means timm, not a module to install."""
+    prefix, _, name = spec.partition(":")
+    near = [each for each in native.nearest(prefix, [each.PREFIX for each in LIBRARIES])]
+    if near and "." not in prefix and importlib.util.find_spec(prefix) is None:
+        raise error(f"no source called '{prefix}'", "", "opscope list shows the models by source", [f"{each}:{name}" for each in near])
 
 
 def _insisted(spec: str) -> tuple[ModuleType | None, str]:

@@ -117,7 +117,10 @@ def _class_name(found: Found, request: SourceRequest) -> str:
         return hf_heads.class_for_task(found.model_type, request.task)
     if found.row is not None:
         return found.row.class_name
-    name = hf_heads.default_class(found.model_type, found.config.get("architectures") or [])
+    said = found.config.get("architectures") or []
+    name = hf_heads.default_class(found.model_type, said)
+    if name is not None and said and name not in said:
+        found.notes.append(f"the config names {said[0]}, which transformers does not have: this is {name}")
     if name is None:
         raise error(f"which class of {found.model_type}?", found.path or "", f"name one: {found.name}#ClassName")
     return name

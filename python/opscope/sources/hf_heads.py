@@ -109,7 +109,8 @@ def class_named(name: str, model_type: str) -> Any:
 def classes_of(model_type: str) -> list[str]:
     """Every class that an Auto mapping names for this type of model."""
     mappings = [getattr(_auto(), name) for name in dir(_auto()) if name.endswith("_MAPPING_NAMES")]
-    return sorted({name for mapping in mappings for name in _names(mapping.get(model_type))})
+    names = {name for mapping in mappings for name in _names(mapping.get(model_type))}
+    return sorted(name for name in names if not name.endswith("Config"))
 
 
 def detects_objects(class_name: str) -> bool:

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from opscope import torchvision_ops
+from opscope.errors import error, three_nearest
 from opscope.inputs import InputSpec
 from opscope.options import SourceRequest
 from opscope.sources import building
@@ -58,6 +59,10 @@ def find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> So
     architecture = spec.split(".")[0]  # 'resnet50.a1_in1k' names weights of resnet50
     if not _timm().is_model(architecture):
         return None
+    tags = _timm().list_pretrained(f"{architecture}.*")
+    if spec != architecture and spec not in tags:
+        look = f"without a tag it is {architecture}" if not tags else f"opscope list {architecture}"
+        raise error(f"timm has no weights called '{spec}'", "", look, three_nearest(spec, tags))
     status(f"building {spec}")
     make = functools.partial(_make, spec)
     model = building.build(make, with_data=request.with_data)
