@@ -13,6 +13,7 @@ namespace opscope {
 namespace {
 
 constexpr std::size_t kMostDims = 64;
+constexpr std::size_t kMostMade = 32'000'000;  // numbers: 256 MB
 
 bool holds_weights(DType dtype) {
   return info(dtype).is_float || info(dtype).is_complex || dtype == DType::kInt8 || dtype == DType::kUInt8;
@@ -51,16 +52,34 @@ std::int64_t Numbers::integer(std::size_t i) const {
   return std::isfinite(reals[i]) && std::abs(reals[i]) < kMost ? static_cast<std::int64_t>(reals[i]) : 0;
 }
 
+OnnxInfo* OnnxState::add(OnnxInfo info) {
+  if (info.weight == nullptr) {
+    if (info.shape) numbers_made += info.shape->size();
+    if (info.numbers) numbers_made += info.numbers->size();
+    if (numbers_made > kMostMade)
+      throw Error("its constants and shapes unfold to more than 32 million numbers", where,
+                  "the file is damaged, or made by a program that writes broken models");
+  }
+  return &infos.emplace_back(std::move(info));
+}
+
 OnnxInfo* OnnxCall::find(std::string_view name) const {
   for (const OnnxFrame* frame = &frame_; frame != nullptr; frame = frame->outer)
     if (const auto found = frame->names.find(name); found != frame->names.end()) return found->second;
   return nullptr;
 }
 
+// Inner graphs see what the function around them was not given.
+bool OnnxCall::is_absent(std::string_view name) const {
+  for (const OnnxFrame* frame = &frame_; frame != nullptr; frame = frame->outer)
+    if (frame->absent.contains(name)) return true;
+  return false;
+}
+
 OnnxInfo* OnnxCall::info(std::size_t i) const {
   if (i >= node_.inputs.size() || node_.inputs[i].empty()) return nullptr;
   auto* const found = find(node_.inputs[i]);
-  if (found == nullptr && frame_.absent.contains(node_.inputs[i])) return nullptr;
+  if (found == nullptr && is_absent(node_.inputs[i])) return nullptr;
   if (found == nullptr)
     throw Error(fmt::format("{} reads '{}' before anything makes it", truncate(node_.op_type, 40),
                             truncate(node_.inputs[i], 60)),
@@ -99,6 +118,19 @@ const Numbers* OnnxCall::numbers(std::size_t i) const {
   if (one == nullptr || !one->numbers) return nullptr;
   one->read_as_numbers = true;
   return &*one->numbers;
+}
+
+std::string OnnxCall::full_name() const {
+  const auto domain = node_.domain.empty() ? std::string("onnx") : truncate(node_.domain, 60);
+  return domain + "::" + truncate(node_.op_type, 60);
+}
+
+bool OnnxCall::misfit(std::size_t a, std::size_t b) const {
+  const auto name = !node_.name.empty() ? node_.name : wants(0) ? node_.outputs[0] : std::string_view{};
+  state_.out.note("unknown_op", full_name(),
+                  fmt::format("the shapes {} and {} of '{}' do not fit", format_shape(shape(a)),
+                              format_shape(shape(b)), truncate(name, 60)));
+  return false;
 }
 
 bool OnnxCall::is_weight(std::size_t i) const {

@@ -64,8 +64,10 @@ struct OnnxState {
   std::deque<OnnxInfo> infos;
   std::deque<OnnxTensor> constants;
   std::int64_t opset = 0;
+  std::size_t numbers_made = 0;
 
-  OnnxInfo* add(OnnxInfo info) { return &infos.emplace_back(std::move(info)); }
+  // Functions repeat what is in them: numbers and shapes that nodes make are bounded, weights by the file.
+  OnnxInfo* add(OnnxInfo info);
 };
 
 // How one output of an emitted op is like.
@@ -81,6 +83,7 @@ class OnnxCall {
       : state_(state), frame_(frame), node_(node) {}
 
   const OnnxNode& node() const { return node_; }
+  std::string full_name() const;  // of its type: "onnx::MatMul"
   std::int64_t opset() const { return state_.opset; }
 
   // --- Inputs
@@ -141,9 +144,12 @@ class OnnxCall {
   // The information of input i; nullptr where it is left out.
   OnnxInfo* info(std::size_t i) const;
   OnnxInfo* find(std::string_view name) const;
+  // False, after a note that these inputs' shapes do not go together.
+  bool misfit(std::size_t a, std::size_t b) const;
   void define(std::string_view name, OnnxInfo* info);
 
  private:
+  bool is_absent(std::string_view name) const;
   std::string owned_path(std::string_view weight) const;
 
   OnnxState& state_;

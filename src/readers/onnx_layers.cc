@@ -25,8 +25,8 @@ std::optional<Shape> matmul_shape(Shape a, Shape b) {
 bool matmul_from(OnnxCall& call, std::size_t a, std::size_t b, DType dtype) {
   if (!call.has(a) || !call.has(b)) return false;
   const auto shape = matmul_shape(call.shape(a), call.shape(b));
-  return shape &&
-         call.answer("aten::matmul", {call.tensor("self", a), call.tensor("other", b)}, {*shape, dtype});
+  if (!shape) return call.misfit(a, b);
+  return call.answer("aten::matmul", {call.tensor("self", a), call.tensor("other", b)}, {*shape, dtype});
 }
 bool matmul(OnnxCall& call, std::string_view) { return matmul_from(call, 0, 1, call.dtype(0)); }
 bool matmul_integer(OnnxCall& call, std::string_view) { return matmul_from(call, 0, 1, DType::kInt32); }
@@ -43,7 +43,7 @@ bool gemm(OnnxCall& call, std::string_view) {
   const bool turn_a = call.integer("transA", 0) != 0, turn_b = call.integer("transB", 0) != 0;
   const auto m = call.dim(0, turn_a ? 1 : 0), k = call.dim(0, turn_a ? 0 : 1);
   const auto n = call.dim(1, turn_b ? 0 : 1);
-  if (k != call.dim(1, turn_b ? 1 : 0)) return false;
+  if (k != call.dim(1, turn_b ? 1 : 0)) return call.misfit(0, 1);
   const OnnxOutput out{{m, n}, call.dtype(0)};
   const bool plain = call.real("alpha", 1) == 1 && call.real("beta", 1) == 1;
   if (!turn_a && turn_b && plain && (!call.has(2) || call.rank(2) == 1))

@@ -17,6 +17,7 @@ namespace opscope {
 namespace {
 
 constexpr std::size_t kMostNodes = 2'000'000;  // functions can call functions: 2^30 nodes in a small file
+constexpr std::size_t kItemsOfNode = 16;       // inputs, outputs and numbers of lists: more count as nodes
 constexpr int kMostDepth = 48;
 constexpr std::size_t kMostNumbers = 4096;
 
@@ -74,14 +75,23 @@ class OnnxReader {
   // --- What is there before the first node
   void add_names(OnnxFrame& frame, const OnnxGraph& graph) {
     for (const auto& value : graph.values) frame.declared.try_emplace(value.name, &value.type);
+    count_nodes(graph.initializers.size() + graph.values.size() / kItemsOfNode);
     for (const auto& tensor : graph.initializers) frame.names.insert_or_assign(tensor.name, weight(tensor));
   }
 
+  // A tensor of the file is one weight, however often a function that has it is called.
   OnnxInfo* weight(const OnnxTensor& tensor) {
+    auto& known = weights_[&tensor];
+    if (known != nullptr) return known;
     OnnxInfo info{.shape = tensor.dims, .dtype = tensor.dtype, .weight = &tensor};
     if (auto numbers = onnx_numbers(tensor, kMostNumbers))
       info.numbers = Numbers{std::move(numbers->integers), std::move(numbers->reals), numbers->is_real};
-    return state_.add(std::move(info));
+    return known = state_.add(std::move(info));
+  }
+
+  void count_nodes(std::size_t more) {
+    nodes_ += more;
+    if (nodes_ > kMostNodes) fail("its functions unfold to more than two million nodes");
   }
 
   void read_inputs(OnnxFrame& frame) {
@@ -122,7 +132,7 @@ class OnnxReader {
   // --- Nodes
   void read_nodes(OnnxFrame& frame, const std::vector<OnnxNode>& nodes) {
     for (const auto& node : nodes) {
-      if (++nodes_ > kMostNodes) fail("its functions unfold to more than two million nodes");
+      count_nodes(frame.depth == 0 ? 1 : 1 + extra_items(node));
       const auto outer = state_.out.scope();
       if (frame.depth == 0 || !node.name_scopes.empty()) scopes_.enter(node);
       OnnxCall call(state_, frame, node);
@@ -130,6 +140,13 @@ class OnnxReader {
       state_.out.return_to(outer);
       if (node.rewritten_by.find("FuseBatchNorm") != std::string_view::npos) ++folded_norms_;
     }
+  }
+
+  // A node with long lists makes the graph keep as much as many nodes.
+  static std::size_t extra_items(const OnnxNode& node) {
+    auto count = node.inputs.size() + node.outputs.size();
+    for (const auto& attribute : node.attributes) count += attribute.integers.size() + attribute.reals.size();
+    return count - std::min(count, kItemsOfNode);
   }
 
   void read_node(OnnxCall& call) {
@@ -162,9 +179,7 @@ class OnnxReader {
     const auto name = call.node().outputs[0];
     const auto one = [&](std::string_view attribute) { return call.attribute(attribute); };
     if (const auto* value = one("value"); value != nullptr && !value->tensor.empty()) {
-      auto& tensor = state_.constants.emplace_back(parse_onnx_tensor(value->tensor, state_.where));
-      tensor.name = name;
-      call.define(name, weight(tensor));
+      call.define(name, weight(constant(value->tensor, name)));
     } else if (const auto* integer = one("value_int")) {
       define_integers(call, {integer->integer}, {});
     } else if (const auto* integers = one("value_ints")) {
@@ -178,6 +193,14 @@ class OnnxReader {
       call.define(name, state_.add({.dtype = DType::kUndefined}));
     }
     return true;
+  }
+  const OnnxTensor& constant(std::string_view bytes, std::string_view name) {
+    auto& known = constants_[bytes.data()];
+    if (known == nullptr) {
+      known = &state_.constants.emplace_back(parse_onnx_tensor(bytes, state_.where));
+      known->name = name;
+    }
+    return *known;
   }
   void define_integers(OnnxCall& call, std::vector<std::int64_t> items, Shape shape) {
     call.define(call.node().outputs[0], state_.add({.shape = std::move(shape),
@@ -196,20 +219,18 @@ class OnnxReader {
     const auto *first = call.attribute("then_branch"), *second = call.attribute("else_branch");
     if (first == nullptr || second == nullptr || call.frame().depth >= kMostDepth) return false;
     const auto* known = call.numbers(0);
-    const OnnxAttribute* taken = first;
-    auto& graph = graphs_.emplace_back(parse_onnx_graph(first->graph, state_.where));
-    auto* chosen = &graph;
+    const OnnxGraph* chosen = nullptr;
     if (known != nullptr && known->size() == 1) {
-      if (known->integer(0) == 0) taken = second;
+      chosen = &branch(known->integer(0) != 0 ? first->graph : second->graph);
     } else {
-      const auto other = parse_onnx_graph(second->graph, state_.where);
-      if (other.nodes.size() > graph.nodes.size()) taken = second;
+      const auto &graph = branch(first->graph), &other = branch(second->graph);
+      const bool is_first = graph.nodes.size() >= other.nodes.size();
+      chosen = is_first ? &graph : &other;
       state_.out.note(
           "assumption", "onnx::If",
           fmt::format("which branch runs depends on the data; the {} one, with more ops, was taken",
-                      taken == first ? "first" : "second"));
+                      is_first ? "first" : "second"));
     }
-    if (taken == second) chosen = &graphs_.emplace_back(parse_onnx_graph(second->graph, state_.where));
     OnnxFrame inner;
     inner.given = call.frame().given;
     inner.outer = &call.frame();
@@ -222,10 +243,18 @@ class OnnxReader {
     return true;
   }
 
+  // Parsed once, however often a function that has it is called.
+  const OnnxGraph& branch(std::string_view bytes) {
+    const auto [found, is_new] = branches_.try_emplace(bytes.data());
+    if (is_new) found->second = parse_onnx_graph(bytes, state_.where);
+    return found->second;
+  }
+
   void read_function(OnnxCall& call, const OnnxFunction& function) {
     if (call.frame().depth >= kMostDepth) fail("its functions call each other without end");
     OnnxFrame inner;
     inner.depth = call.frame().depth + 1;
+    count_nodes((function.inputs.size() + function.values.size() + function.defaults.size()) / kItemsOfNode);
     for (std::size_t i = 0; i < function.inputs.size(); ++i) {
       auto* given = i < call.input_count() ? call.info(i) : nullptr;
       if (given != nullptr)
@@ -255,8 +284,7 @@ class OnnxReader {
   // --- What has no rule
   void read_unknown(OnnxCall& call) {
     const auto& node = call.node();
-    const auto domain = node.domain.empty() ? std::string("onnx") : truncate(node.domain, 60);
-    const auto name = domain + "::" + truncate(node.op_type, 60);
+    const auto name = call.full_name();
     std::vector<Argument> arguments;
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
       if (call.has(i)) arguments.push_back(call.tensor(fmt::format("input{}", i), i));
@@ -382,7 +410,10 @@ class OnnxReader {
   OnnxState state_;
   OnnxModel model_;
   OnnxScopes scopes_;
-  std::deque<OnnxGraph> graphs_;  // branches: names are views into them
+  // By the address of their bytes in the file.
+  std::unordered_map<const char*, OnnxGraph> branches_;
+  std::unordered_map<const char*, OnnxTensor*> constants_;
+  std::unordered_map<const OnnxTensor*, OnnxInfo*> weights_;
   std::unordered_map<std::string, const OnnxFunction*> functions_;
   std::size_t nodes_ = 0, folded_norms_ = 0;
   OnnxInference infer_;

@@ -1,6 +1,7 @@
 // ONNX ops that slide a window or resample: convolutions, pools, resizing.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "readers/onnx_call.h"
 
@@ -150,26 +151,67 @@ bool global_pool(OnnxCall& call, std::string_view aten) {
 
 // --- Resizing
 
+std::int64_t whole_size(double size) {
+  return size >= 0 && size < 9e18 ? static_cast<std::int64_t>(size) : 0;
+}
+
+// The axes that are resized, each once: all where none are named.
+std::optional<std::vector<std::size_t>> resized_axes(const OnnxCall& call) {
+  const auto rank = call.shape(0).size();
+  std::vector<std::size_t> axes;
+  const auto named = call.integers("axes");
+  for (const auto axis : named) {
+    const auto at = axis_of(axis, rank);
+    if (!at || std::ranges::find(axes, *at) != axes.end()) return std::nullopt;
+    axes.push_back(*at);
+  }
+  for (std::size_t i = 0; named.empty() && i < rank; ++i) axes.push_back(i);
+  return axes;
+}
+
+// Sizes are what is asked for, or, where the proportions are to be kept, what the one scale that fits makes.
+std::optional<Shape> shape_of_sizes(const OnnxCall& call, std::span<const std::size_t> axes,
+                                    const Numbers& sizes) {
+  Shape shape = call.shape(0);
+  const auto policy = call.text("keep_aspect_ratio_policy", "stretch");
+  const bool stretches = policy == "stretch", is_least = policy == "not_larger";
+  if (!stretches && !is_least && policy != "not_smaller") return std::nullopt;
+  std::optional<double> scale;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    auto& size = shape[axes[i]];
+    const auto wanted = std::max<std::int64_t>(sizes.integer(i), 0);
+    if (!stretches && size == 0) return std::nullopt;
+    const double one = static_cast<double>(wanted) / static_cast<double>(std::max<std::int64_t>(size, 1));
+    scale = !scale ? one : is_least ? std::min(*scale, one) : std::max(*scale, one);
+    if (stretches) size = wanted;
+  }
+  if (!stretches)
+    for (const auto axis : axes)
+      shape[axis] = whole_size(std::floor(*scale * static_cast<double>(shape[axis]) + 0.5));
+  return shape;
+}
+
+Shape shape_of_scales(const OnnxCall& call, std::span<const std::size_t> axes, const Numbers& scales) {
+  Shape shape = call.shape(0);
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    shape[axes[i]] = whole_size(static_cast<double>(shape[axes[i]]) * scales.real(i));
+  return shape;
+}
+
 bool resize(OnnxCall& call, std::string_view) {
   if (!call.has(0) || call.rank(0) < 3 || call.rank(0) > 5) return false;
   const bool is_old = call.node().op_type == "Upsample" || call.opset() < 11;
   const auto* scales = call.numbers(is_old ? 1 : 2);
   const auto* sizes = is_old ? nullptr : call.numbers(3);
   const auto rank = call.shape(0).size();
+  const auto axes = resized_axes(call);
   std::optional<Shape> shape;
-  if (sizes != nullptr && sizes->size() == rank) {
-    shape = Shape{};
-    for (std::size_t i = 0; i < rank; ++i) shape->push_back(std::max<std::int64_t>(sizes->integer(i), 0));
-  } else if (scales != nullptr && scales->size() == rank) {
-    shape = Shape{};
-    for (std::size_t i = 0; i < rank; ++i) {
-      const double size = static_cast<double>(call.shape(0)[i]) * scales->real(i);
-      shape->push_back(size >= 0 && size < 9e18 ? static_cast<std::int64_t>(size) : 0);
-    }
-  } else {
-    shape = call.declared_shape(0, false);
-  }
-  if (!shape) return false;
+  if (axes && sizes != nullptr && sizes->size() == axes->size())
+    shape = shape_of_sizes(call, *axes, *sizes);
+  else if (axes && scales != nullptr && scales->size() == axes->size())
+    shape = shape_of_scales(call, *axes, *scales);
+  if (!shape) shape = call.declared_shape(0, false);
+  if (!shape || shape->size() != rank) return false;
   const auto spatial = rank - 2;
   const auto mode = call.text("mode", "nearest");
   std::string name = with_dims("aten::upsample_nearest", spatial);

@@ -145,7 +145,6 @@ TEST(OnnxRules, FindShapesAndWork) {
 
 TEST(OnnxRules, WhatIsNotUnderstoodIsUnknown) {
   const Rule cases[] = {{"Conv", {{2, 4, 9, 9}, {8, 2, 3}}, {}, {}},
-                        {"MatMul", {{2, 3}, {4, 5}}, {}, {}},
                         {"NoSuchOp", {{2, 3}}, {}, {}},
                         {"Relu", {{2, 3}}, {}, {}, 0, "my.domain"},
                         {"Softmax", {}, {}, {}},
@@ -155,6 +154,50 @@ TEST(OnnxRules, WhatIsNotUnderstoodIsUnknown) {
     EXPECT_EQ(unknown_ops(graph), 1) << rule.type;
     ASSERT_EQ(graph.diagnostics.size(), 1u) << rule.type;
     EXPECT_EQ(graph.diagnostics[0].message, "the shape of 'y' is not known") << rule.type;
+  }
+}
+
+TEST(OnnxRules, ProductsThatDoNotFitAreSaid) {
+  for (const auto* type : {"MatMul", "Gemm"}) {
+    const auto graph = read(one_node({type, {{2, 3}, {4, 5}}, {}, {}}));
+    EXPECT_EQ(unknown_ops(graph), 1) << type;
+    ASSERT_EQ(graph.diagnostics.size(), 2u) << type;
+    EXPECT_EQ(graph.diagnostics[0].op, std::string("onnx::") + type);
+    EXPECT_EQ(graph.diagnostics[0].message, "the shapes 2x3 and 4x5 of 'y' do not fit") << type;
+  }
+}
+
+// 10x20 resized by sizes: the proportions are kept where the node asks for that, over the axes it names.
+TEST(OnnxRules, ResizeKeepsProportions) {
+  struct Case {
+    Shape sizes;
+    Names attributes;
+    Shape expected;
+  };
+  const auto policy = [](const char* name) { return text_attribute("keep_aspect_ratio_policy", name); };
+  const auto axes = attribute("axes", {-2, 3});
+  const Case cases[] = {{{1, 3, 40, 40}, {}, {1, 3, 40, 40}},
+                        {{40, 40}, {axes}, {1, 3, 40, 40}},
+                        {{40, 40}, {axes, policy("stretch")}, {1, 3, 40, 40}},
+                        {{40, 40}, {axes, policy("not_larger")}, {1, 3, 20, 40}},
+                        {{40, 40}, {axes, policy("not_smaller")}, {1, 3, 40, 80}},
+                        {{7, 7}, {attribute("axes", {3, 2}), policy("not_larger")}, {1, 3, 4, 7}},  // 3.5 up
+                        {{1, 3, 40, 40}, {policy("not_larger")}, {1, 3, 10, 20}}};  // channels do not grow
+  for (const auto& one : cases) {
+    const Graph graph{{node("Resize", {"x", "", "", "sizes"}, {"y"}, one.attributes)},
+                      {integers("sizes", one.sizes)},
+                      {value_info("x", {1, 3, 10, 20})},
+                      {field(1, "y")}};
+    const auto made = read(model(graph));
+    EXPECT_EQ(output_shape(made), one.expected);
+    EXPECT_EQ(unknown_ops(made), 0);
+  }
+  for (const auto& bad : {attribute("axes", {2, 4}), attribute("axes", {2, -2}), policy("largest")}) {
+    const Graph graph{{node("Resize", {"x", "", "", "sizes"}, {"y"}, {bad})},
+                      {integers("sizes", bad == policy("largest") ? Shape{1, 3, 40, 40} : Shape{40, 40})},
+                      {value_info("x", {1, 3, 10, 20})},
+                      {field(1, "y")}};
+    EXPECT_EQ(unknown_ops(read(model(graph))), 1);
   }
 }
 
@@ -239,7 +282,80 @@ TEST(OnnxGraphs, ABranchIsTakenAndSaid) {
   EXPECT_TRUE(known.diagnostics.empty());
 }
 
+// An inner graph reads an input that the call of the function around it leaves out.
+TEST(OnnxGraphs, BranchesSeeWhatAFunctionWasNotGiven) {
+  const Graph clip{{node("Clip", {"a", "least"}, {"c"})}, {}, {}, {field(1, "c")}};
+  const Graph relu{{node("Relu", {"a"}, {"c"})}, {}, {}, {field(1, "c")}};
+  const auto f = function(
+      "local", "F", {"a", "least"}, {"c"},
+      {node("Constant", {}, {"flag"}, {attribute("value_int", 1)}),
+       node("If", {"flag"}, {"c"},
+            {graph_attribute("then_branch", clip.bytes()), graph_attribute("else_branch", relu.bytes())})});
+  const Graph graph{{node("F", {"x"}, {"y"}, {}, "local")}, {}, {value_info("x", {4, 4})}, {field(1, "y")}};
+  const auto made = read(model(graph, 20, {f}));
+  EXPECT_EQ(output_shape(made), (Shape{4, 4}));
+  EXPECT_EQ(unknown_ops(made), 0);
+}
+
+// However often a function is called, its constants and its branches' weights are the file's, once.
+TEST(OnnxGraphs, WeightsInFunctionsAreKeptOnce) {
+  const Graph branch{{node("Mul", {"b", "w"}, {"c"})}, {tensor("w", {3})}, {}, {field(1, "c")}};
+  const auto f =
+      function("local", "F", {"a"}, {"c"},
+               {node("Constant", {}, {"flag"}, {attribute("value_int", 1)}),
+                node("Constant", {}, {"v"}, {tensor_attribute("value", tensor("", {2, 3}))}),
+                node("Mul", {"a", "v"}, {"b"}),
+                node("If", {"flag"}, {"c"},
+                     {graph_attribute("then_branch", branch.bytes()), graph_attribute("else_branch", "")})});
+  const Graph graph{{node("F", {"x"}, {"a"}, {}, "local"), node("F", {"a"}, {"y"}, {}, "local")},
+                    {},
+                    {value_info("x", {2, 3})},
+                    {field(1, "y")}};
+  const auto made = read(model(graph, 20, {f}));
+  EXPECT_EQ(made.ops.size(), 4u);
+  EXPECT_EQ(parameters_of(made), 2 * 3 + 3);
+}
+
 // --- Files that mean harm
+
+// F0 called 2^levels times, by functions that each call the one before twice.
+std::string doubled(const Names& body, int levels) {
+  Names functions{function("local", "F0", {"a"}, {"b"}, body)};
+  for (int i = 1; i <= levels; ++i) {
+    const auto inner = "F" + std::to_string(i - 1);
+    functions.push_back(
+        function("local", "F" + std::to_string(i), {"a"}, {"b"},
+                 {node(inner, {"a"}, {"c"}, {}, "local"), node(inner, {"a"}, {"b"}, {}, "local")}));
+  }
+  const Graph graph{{node("F" + std::to_string(levels), {"x"}, {"y"}, {}, "local")},
+                    {},
+                    {value_info("x", {2})},
+                    {field(1, "y")}};
+  return model(graph, 20, functions);
+}
+
+TEST(OnnxHarm, WhatFunctionsRepeatIsBounded) {
+  const auto integer = [](const char* name, std::int64_t value) {
+    return node("Constant", {}, {name}, {attribute("value_int", value)});
+  };
+  const auto many = tensor_attribute("value", integers("", Shape(4096, 1)));
+  EXPECT_EQ(problem(doubled({node("Constant", {}, {"b"}, {many})}, 14)), "");  // the file's, once
+  const Names sums{node("Constant", {}, {"v"}, {many}), node("Add", {"v", "v"}, {"b"})};
+  EXPECT_EQ(problem(doubled(sums, 10)), "");
+  EXPECT_EQ(problem(doubled(sums, 14)), "its constants and shapes unfold to more than 32 million numbers");
+
+  Graph branch{{}, {}, {}, {field(1, "w0")}};
+  for (int i = 0; i < 1000; ++i) branch.initializers.push_back(tensor("w" + std::to_string(i), {}));
+  const Names choice{integer("flag", 1), node("If", {"flag"}, {"b"},
+                                              {graph_attribute("then_branch", branch.bytes()),
+                                               graph_attribute("else_branch", "")})};
+  const auto* too_many = "its functions unfold to more than two million nodes";
+  EXPECT_EQ(problem(doubled(choice, 10)), "");
+  EXPECT_EQ(problem(doubled(choice, 12)), too_many);
+
+  const Names wide{node("Sum", Names(8000, "a"), {"b"})};
+  EXPECT_EQ(problem(doubled(wide, 12)), too_many);
+}
 
 TEST(OnnxHarm, CyclesAndMissingNamesAreErrors) {
   const Graph cycle{{node("Relu", {"b"}, {"a"}), node("Relu", {"a"}, {"b"})}, {}, {}, {field(1, "a")}};

@@ -57,6 +57,9 @@ inline std::string attribute(std::string_view name, const std::vector<std::int64
 inline std::string text_attribute(std::string_view name, std::string_view text) {
   return field(1, name) + field(4, text);
 }
+inline std::string tensor_attribute(std::string_view name, std::string_view tensor) {
+  return field(1, name) + field(5, tensor);
+}
 inline std::string graph_attribute(std::string_view name, std::string_view graph) {
   return field(1, name) + field(6, graph);
 }
