@@ -15,6 +15,7 @@ import hashlib
 import importlib.metadata
 import json
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -67,18 +68,17 @@ def _parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _task(command: str, row: Row) -> pool.Task:
-    return {"command": command, "spec": row.spec, "options": row.options, "key": row.key}
+def _task(command: str, row: Row, folder: Path) -> pool.Task:
+    return {"command": command, "spec": row.spec, "options": row.options, "key": row.key, "folder": str(folder)}
 
 
 # --- profiles, kept between runs -------------------------------------------------------------------------------
 
 
 def _profiled(rows: list[Row], workers: int, again: bool) -> dict[str, dict[str, Any]]:
-    folder = RESULTS / _stamp()
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = _folder()
     results = {} if again else {row.key: kept for row in rows if (kept := _kept(folder, row.key)) is not None}
-    tasks = [_task("profile", row) for row in rows if row.key not in results]
+    tasks = [_task("profile", row, folder) for row in rows if row.key not in results]
     show = _progress("profiled", len(rows), len(results))
 
     def done(task: pool.Task, answer: dict[str, Any]) -> None:
@@ -91,8 +91,19 @@ def _profiled(rows: list[Row], workers: int, again: bool) -> dict[str, dict[str,
     return results
 
 
+def _folder() -> Path:
+    """Of the results and of the model files they are for; the files of earlier stamps, gigabytes, go after a day."""
+    folder = RESULTS / _stamp()
+    folder.mkdir(parents=True, exist_ok=True)
+    os.utime(folder)
+    for files in RESULTS.glob("*/files"):
+        if files.parent != folder and time.time() - files.parent.stat().st_mtime > 24 * 3600:
+            shutil.rmtree(files, ignore_errors=True)
+    return folder
+
+
 def _stamp() -> str:
-    """What the results depend on: opscope's own files and the libraries' versions."""
+    """What the results depend on: opscope's own files, the zoo's and the libraries' versions."""
     import importlib.util
 
     spec = importlib.util.find_spec("opscope")
@@ -101,8 +112,8 @@ def _stamp() -> str:
     for path in sorted(Path(spec.origin).parent.rglob("*")):
         if path.suffix in (".py", ".so", ".json"):
             digest.update(path.name.encode() + path.read_bytes())
-    digest.update(Path(__file__).with_name("worker.py").read_bytes())
-    digest.update(Path(__file__).with_name("transformers_configs.py").read_bytes())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.name.encode() + path.read_bytes())
     for name in LIBRARIES:
         digest.update(f"{name} {_version(name)}".encode())
     return digest.hexdigest()[:16]
@@ -149,7 +160,8 @@ def _refresh(rows: list[Row], chosen: list[Row], options: argparse.Namespace) ->
     """Profiles give the inputs, FlopCounterMode the rest; the table is written as it fills."""
     profiles = _profiled(chosen, options.workers, options.again)
     by_key = {row.key: row for row in chosen}
-    tasks = [_task("refer", row) for row in chosen if not row.error and "error" not in profiles[row.key]]
+    folder = _folder()
+    tasks = [_task("refer", row, folder) for row in chosen if not row.error and "error" not in profiles[row.key]]
     show = _progress("counted", len(tasks), 0)
 
     def done(task: pool.Task, answer: dict[str, Any]) -> None:

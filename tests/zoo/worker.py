@@ -23,9 +23,6 @@ import file_models  # noqa: E402
 import reference  # noqa: E402
 import transformers_configs  # noqa: E402
 
-ROOT = Path(__file__).parents[2]
-WORK = ROOT / "build" / "zoo_results"
-
 Answer = dict[str, Any]
 
 
@@ -39,7 +36,9 @@ def main() -> None:
     torchvision_ops.prepare()
     for line in sys.stdin:
         request = json.loads(line)
-        answer = _COMMANDS[request["command"]](request["spec"], _options(request["options"]))
+        answer = _COMMANDS[request["command"]](
+            request["spec"], _options(request["options"]), Path(request["folder"])
+        )
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
@@ -50,31 +49,32 @@ def _options(text: str) -> dict[str, Any]:
     return {name: int(value) if value.isdigit() else value for name, value in pairs}
 
 
-def public_spec(spec: str) -> str:
-    """What a user would type: small configs are folders with a config.json, and files are files."""
+def public_spec(spec: str, folder: Path) -> str:
+    """What a user would type: small configs are folders with a config.json, and files are files; `folder` has them."""
     group, _, name = spec.partition(":")
     if group == "small":
-        return str(transformers_configs.write(name, WORK / "configs"))
+        return str(transformers_configs.write(name, folder / "configs"))
     if group == "file":
-        return str(_file(name))
+        return str(_file(name, folder))
     return spec
 
 
-def _file(name: str) -> Path:
-    written = WORK / "files" / name
+def _file(name: str, folder: Path) -> Path:
+    written = folder / "files" / name
     if written.exists():
         return written
-    return file_models.write(name, WORK / "files", *_opener(public_spec(file_models.source_of(name)), {})(True))
+    opened = _opener(public_spec(file_models.source_of(name), folder), {})
+    return file_models.write(name, folder / "files", *opened(True))
 
 
-def profile(spec: str, options: dict[str, Any]) -> Answer:
+def profile(spec: str, options: dict[str, Any], folder: Path) -> Answer:
     """The model as a user profiles it, in torch's convention."""
     import opscope
 
     began = time.perf_counter()
     torch.manual_seed(0)
     try:
-        found = opscope.profile(public_spec(spec), convention="torch", **options)
+        found = opscope.profile(public_spec(spec, folder), convention="torch", **options)
     except Exception as problem:
         text = " ".join(f"{type(problem).__name__}: {problem}".split())
         return {"error": text[:400], "seconds": time.perf_counter() - began}
@@ -97,13 +97,13 @@ def _input_text(row: Any) -> str:
     return f"{row['name']} {'x'.join(map(str, row['shape'])) or 'scalar'} {row['dtype']}"
 
 
-def refer(spec: str, options: dict[str, Any]) -> Answer:
+def refer(spec: str, options: dict[str, Any], folder: Path) -> Answer:
     """FlopCounterMode's count and the parameters, on the model and inputs that opscope itself finds."""
     group, _, name = spec.partition(":")
-    opened = _opener(public_spec(file_models.source_of(name) if group == "file" else spec), options)
+    opened = _opener(public_spec(file_models.source_of(name) if group == "file" else spec, folder), options)
     params = reference.parameter_count(opened(False)[0])
     if spec.endswith(".onnx"):
-        params = file_models.onnx_parameter_count(_file(name))
+        params = file_models.onnx_parameter_count(_file(name, folder))
     flops, how, why = reference.count(opened)
     return {"params": params, "flops": flops, "counted_on": how, "why": why}
 
@@ -124,7 +124,7 @@ def _opener(spec: str, options: dict[str, Any]) -> Callable[[bool], reference.Ca
     return opened
 
 
-_COMMANDS: dict[str, Callable[[str, dict[str, Any]], Answer]] = {"profile": profile, "refer": refer}
+_COMMANDS: dict[str, Callable[[str, dict[str, Any], Path], Answer]] = {"profile": profile, "refer": refer}
 
 if __name__ == "__main__":
     main()
