@@ -15,7 +15,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -416,38 +416,47 @@ class _Surroundings:
 
     _lock = threading.Lock()
     _users = 0
-    _undo: list[Callable[[], None]] = []
+    _pretending = 0  # users whose GPU is not there
+    _undo = ExitStack()
 
     def __init__(self, device: str) -> None:
-        self._device = device
-        self._cuda_rng: list[torch.Tensor] | None = None
-        self._cuda_patched: Callable[[], None] | None = None
+        self._pretends = device.startswith("cuda") and not torch.cuda.is_available()
+        self._own_undo = ExitStack()
 
     def __enter__(self) -> None:
-        with self._lock:
-            if _Surroundings._users == 0:
-                _Surroundings._undo = list(_set_all())
-            _Surroundings._users += 1
-        self._python_rng = random.getstate()
-        self._numpy_rng = sys.modules["numpy"].random.get_state() if "numpy" in sys.modules else None
-        if torch.cuda.is_initialized():
-            self._cuda_rng = torch.cuda.get_rng_state_all()
-        if self._device.startswith("cuda") and not torch.cuda.is_available():
-            self._cuda_patched = _set(torch.cuda, "_lazy_init", lambda: None)
+        with ExitStack() as undo:
+            _keep_generators(undo)
+            with self._lock:
+                if _Surroundings._users == 0:
+                    _Surroundings._undo = _set_all()
+                _Surroundings._users += 1
+                _Surroundings._pretending += self._pretends
+            self._own_undo = undo.pop_all()
 
     def __exit__(self, *_: object) -> None:
-        if self._cuda_patched is not None:
-            self._cuda_patched()
-        if self._cuda_rng is not None:
-            torch.cuda.set_rng_state_all(self._cuda_rng)
-        random.setstate(self._python_rng)
-        if self._numpy_rng is not None:
-            sys.modules["numpy"].random.set_state(self._numpy_rng)
-        with self._lock:
+        with self._own_undo, self._lock:
             _Surroundings._users -= 1
+            _Surroundings._pretending -= self._pretends
             if _Surroundings._users == 0:
-                for undo in reversed(_Surroundings._undo):
-                    undo()
+                _Surroundings._undo.close()
+
+
+def _keep_generators(undo: ExitStack) -> None:
+    """Has `undo` put the random number generators that are not PyTorch's own back to where they are now."""
+    undo.callback(random.setstate, random.getstate())
+    if "numpy" in sys.modules:
+        numpy_random = sys.modules["numpy"].random
+        undo.callback(numpy_random.set_state, numpy_random.get_state())
+    if torch.cuda.is_initialized():
+        undo.callback(torch.cuda.set_rng_state_all, torch.cuda.get_rng_state_all())
+
+
+def _set_all() -> ExitStack:
+    """Sets every switch, or none where one fails; what undoes them."""
+    with ExitStack() as undo:
+        for undo_one in _switches():
+            undo.callback(undo_one)
+        return undo.pop_all()
 
 
 def _set(owner: Any, attribute: str, value: Any) -> Callable[[], None]:
@@ -456,7 +465,7 @@ def _set(owner: Any, attribute: str, value: Any) -> Callable[[], None]:
     return lambda: setattr(owner, attribute, before)
 
 
-def _set_all() -> Iterator[Callable[[], None]]:
+def _switches() -> Iterator[Callable[[], None]]:
     """Sets each switch and yields what undoes it."""
     fast_path = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)
@@ -472,6 +481,7 @@ def _set_all() -> Iterator[Callable[[], None]]:
         yield lambda: stance.__exit__(None, None, None)
     yield _set(torch, "compile", _uncompiled(torch.compile))
 
+    yield _set(torch.cuda, "_lazy_init", _not_started(torch.cuda._lazy_init))
     yield _set(torch._tensor_str, "_str", _printed(torch._tensor_str._str))
     yield _set(torch.Tensor, "__deepcopy__", _copied(torch.Tensor.__deepcopy__))
     yield _set(torch.Tensor, "new", _made_new(torch.Tensor.new))
@@ -488,6 +498,14 @@ def _uncompiled(compile: Callable[..., Any]) -> Callable[..., Any]:
         return model if model is not None else lambda function: function
 
     return uncompiled
+
+
+def _not_started(lazy_init: Callable[[], None]) -> Callable[[], None]:
+    def not_started() -> None:
+        if not (_Surroundings._pretending and native.capturing()):
+            lazy_init()
+
+    return not_started
 
 
 def _printed(text_of: Callable[..., str]) -> Callable[..., str]:

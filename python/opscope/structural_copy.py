@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -66,21 +67,40 @@ def _uninitialised(like: Any, without_data: bool) -> Any:
     return type(like)(like.requires_grad, device=device, dtype=like.data.dtype)
 
 
+_lock = threading.Lock()
+_threads: set[int] = set()  # that materialise without data
+_undo: Callable[[], None] | None = None
+
+
 @contextmanager
 def materialised_without_data() -> Iterator[None]:
-    """Lazy tensors get their shape and no memory."""
+    """Lazy tensors get their shape and no memory, in this thread."""
+    global _undo
+    with _lock:
+        _undo = _undo or _replace_materialize()
+        _threads.add(threading.get_ident())
+    try:
+        yield
+    finally:
+        with _lock:
+            _threads.remove(threading.get_ident())
+            if not _threads and _undo is not None:
+                _undo()
+                _undo = None
+
+
+def _replace_materialize() -> Callable[[], None]:
     materialize: Callable[..., None] = UninitializedTensorMixin.materialize
     mode = torch._C._dispatch_key_parse("TESTING_ONLY_GenericMode")
 
     def without_data(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        if threading.get_ident() not in _threads:
+            return materialize(self, shape, device=device, dtype=dtype)
         with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(mode)):  # a parameter, not an op of the model
             materialize(self, shape, device=torch.device("meta"), dtype=dtype)
 
     UninitializedTensorMixin.materialize = without_data  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        UninitializedTensorMixin.materialize = materialize  # type: ignore[method-assign]
+    return lambda: setattr(UninitializedTensorMixin, "materialize", materialize)
 
 
 def forget(model: Any, before: dict[int, dict[str, Any]], is_made_up: Callable[[Any], bool]) -> None:

@@ -1,6 +1,8 @@
 #include "python/session.h"
 
 #include <algorithm>
+#include <exception>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -85,10 +87,39 @@ bool same_items(PyObject* a, PyObject* b) {
   return true;
 }
 
-// Through the object's own methods: the tables may be OrderedDicts.
-void put_back(const py::object& live, const py::object& saved, const char* fill) {
+// Throws the Python error that a call of Python's API reported.
+void check(bool succeeded) {
+  if (!succeeded) throw py::error_already_set();
+}
+
+// The methods of the built-in type: those of a subclass may refuse, or do more.
+template <class... Arguments>
+py::object call(PyTypeObject* type, const char* method, const Arguments&... arguments) {
+  return py::handle(reinterpret_cast<PyObject*>(type)).attr(method)(arguments...);
+}
+
+void put_back_dict(const py::object& live, const py::object& saved) {
+  if (!PyODict_Check(live.ptr())) {
+    PyDict_Clear(live.ptr());
+    if (saved) check(PyDict_Update(live.ptr(), saved.ptr()) == 0);
+    return;
+  }
+  call(&PyODict_Type, "clear", live);
+  Py_ssize_t position = 0;
+  PyObject *key = nullptr, *value = nullptr;
+  while (saved && PyDict_Next(saved.ptr(), &position, &key, &value))
+    check(PyODict_SetItem(live.ptr(), key, value) == 0);
+}
+
+void put_back_set(const py::object& live, const py::object& saved) {
+  if (call(&PySet_Type, "__eq__", live, saved).is(py::handle(Py_True))) return;
+  call(&PySet_Type, "clear", live);
+  call(&PySet_Type, "update", live, saved);
+}
+
+void put_back_deque(const py::object& live, const py::object& saved) {
   live.attr("clear")();
-  if (saved) live.attr(fill)(saved);
+  live.attr("extend")(saved);
 }
 
 constexpr int kSnapshotDepth = 6;
@@ -156,7 +187,14 @@ Session::Session(const std::string& device, bool eager, const std::vector<std::s
   recording_->flipped.insert(flipped.begin(), flipped.end());
 }
 
-Session::~Session() { stop(); }
+Session::~Session() {
+  try {
+    stop();
+  } catch (py::error_already_set& problem) {
+    problem.discard_as_unraisable("opscope: putting a model back");
+  } catch (const std::exception&) {  // nowhere to report it
+  }
+}
 
 void Session::start() {
   guard_ = std::make_unique<engine::CaptureGuard>(recording_);
@@ -248,14 +286,15 @@ void Session::snapshot(PyObject* attributes) {
 void Session::snapshot_value(PyObject* value, bool is_table, int depth) {
   const auto type = Py_TYPE(value);
   const auto add = [&](Snapshot::Kind kind, PyObject* live, PyObject* saved) {
-    snapshots_.push_back({kind, is_table, py::reinterpret_borrow<py::object>(live),
-                          py::reinterpret_steal<py::object>(saved)});
+    snapshots_.push_back(
+        {kind, is_table, py::reinterpret_borrow<py::object>(live), py::reinterpret_steal<py::object>(saved)});
   };
   if (PyDict_Check(value)) {
     const bool empty = PyDict_GET_SIZE(value) == 0;
     if (!empty && !seen_.insert(value).second) return;
     add(Snapshot::Kind::kDict, value, empty ? nullptr : PyDict_Copy(value));
     if (!empty) snapshot_items(value, depth);
+    if (!PyDict_CheckExact(value) && !PyODict_CheckExact(value)) snapshot_attributes(value, depth);
   } else if (PyList_CheckExact(value) || PyTuple_Check(value)) {
     if (!seen_.insert(value).second) return;
     if (PyList_CheckExact(value))
@@ -265,11 +304,16 @@ void Session::snapshot_value(PyObject* value, bool is_table, int depth) {
     if (seen_.insert(value).second) add(Snapshot::Kind::kSet, value, PySet_New(value));
   } else if (type == deque_type()) {
     if (seen_.insert(value).second) add(Snapshot::Kind::kDeque, value, PySequence_List(value));
-  } else if (type->tp_dictoffset != 0 && depth < kSnapshotDepth && holds_state(value)) {
-    const auto attributes = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(value, nullptr));
-    if (!attributes) return PyErr_Clear();
-    snapshot_value(attributes.ptr(), false, depth + 1);
+  } else {
+    snapshot_attributes(value, depth);
   }
+}
+
+void Session::snapshot_attributes(PyObject* object, int depth) {
+  if (Py_TYPE(object)->tp_dictoffset == 0 || depth >= kSnapshotDepth || !holds_state(object)) return;
+  const auto attributes = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(object, nullptr));
+  if (!attributes) return PyErr_Clear();
+  snapshot_value(attributes.ptr(), false, depth + 1);
 }
 
 void Session::snapshot_items(PyObject* container, int depth) {
@@ -295,40 +339,52 @@ void Session::keep(const at::Tensor& tensor) {
                       tensor.requires_grad()});
 }
 
-void Session::restore_tensors() {
-  for (auto& [tensor, grad, was, requires_grad] : tensors_) {
-    auto* now = tensor.unsafeGetTensorImpl();
-    const bool same =
-        now->unsafe_storage().unsafeGetStorageImpl() == was->unsafe_storage().unsafeGetStorageImpl() &&
-        now->sizes() == was->sizes() && now->strides() == was->strides() &&
-        now->storage_offset() == was->storage_offset() && now->dtype() == was->dtype();
-    if (!same) now->shallow_copy_from(was);
-    if (!tensor.grad().is_same(grad)) tensor.mutable_grad() = grad;
-    if (tensor.is_leaf() && tensor.requires_grad() != requires_grad) tensor.set_requires_grad(requires_grad);
-  }
-  tensors_.clear();
+void Session::restore(const TensorState& state) {
+  const auto& [tensor, grad, was, requires_grad] = state;
+  auto* now = tensor.unsafeGetTensorImpl();
+  const bool same =
+      now->unsafe_storage().unsafeGetStorageImpl() == was->unsafe_storage().unsafeGetStorageImpl() &&
+      now->sizes() == was->sizes() && now->strides() == was->strides() &&
+      now->storage_offset() == was->storage_offset() && now->dtype() == was->dtype();
+  if (!same) now->shallow_copy_from(was);
+  if (!tensor.grad().is_same(grad)) tensor.mutable_grad() = grad;
+  if (tensor.is_leaf() && tensor.requires_grad() != requires_grad) tensor.set_requires_grad(requires_grad);
 }
 
-void Session::restore_modules() {
-  restore_tensors();
-  for (const auto& [kind, is_table, live, saved] : snapshots_) {
-    switch (kind) {
-      case Snapshot::Kind::kDict:
-        if (saved ? !same_items(live.ptr(), saved.ptr()) : PyDict_GET_SIZE(live.ptr()) != 0)
-          put_back(live, saved, "update");
-        break;
-      case Snapshot::Kind::kList:
-        PyList_SetSlice(live.ptr(), 0, PyList_GET_SIZE(live.ptr()), saved.ptr());
-        break;
-      case Snapshot::Kind::kSet:
-        if (!live.equal(saved)) put_back(live, saved, "update");
-        break;
-      case Snapshot::Kind::kDeque:
-        put_back(live, saved, "extend");
-    }
+void Session::restore(const Snapshot& snapshot) {
+  const auto& [kind, is_table, live, saved] = snapshot;
+  switch (kind) {
+    case Snapshot::Kind::kDict:
+      if (saved ? !same_items(live.ptr(), saved.ptr()) : PyDict_GET_SIZE(live.ptr()) != 0)
+        put_back_dict(live, saved);
+      break;
+    case Snapshot::Kind::kList:
+      check(PyList_SetSlice(live.ptr(), 0, PyList_GET_SIZE(live.ptr()), saved.ptr()) == 0);
+      break;
+    case Snapshot::Kind::kSet:
+      put_back_set(live, saved);
+      break;
+    case Snapshot::Kind::kDeque:
+      put_back_deque(live, saved);
   }
-  snapshots_.clear();
+}
+
+// All of it, whatever fails on the way; throws the first failure in the end.
+void Session::restore_modules() {
+  std::exception_ptr failure;
+  const auto restore_each = [&](auto& kept) {
+    for (const auto& one : std::exchange(kept, {})) {
+      try {
+        restore(one);
+      } catch (...) {
+        if (!failure) failure = std::current_exception();
+      }
+    }
+  };
+  restore_each(tensors_);
+  restore_each(snapshots_);
   seen_.clear();
+  if (failure) std::rethrow_exception(failure);
 }
 
 bool Session::grew() const {

@@ -57,7 +57,7 @@ class Session {
   struct Snapshot {
     enum class Kind : std::uint8_t { kDict, kList, kSet, kDeque };
     Kind kind;
-    bool is_table;     // what a module owns: _parameters, _buffers, _modules
+    bool is_table;  // what a module owns: _parameters, _buffers, _modules
     py::object live;
     py::object saved;  // null: it was empty
   };
@@ -67,16 +67,17 @@ class Session {
   void snapshot(PyObject* attributes);
   void snapshot_value(PyObject* value, bool is_table, int depth);
   void snapshot_items(PyObject* container, int depth);
+  void snapshot_attributes(PyObject* object, int depth);
   void restore_modules();
+  static void restore(const Snapshot& snapshot);
   void keep(const at::Tensor& tensor);
-  void restore_tensors();
 
   std::shared_ptr<engine::Recording> recording_;
   std::unique_ptr<engine::CaptureGuard> guard_;
   std::unordered_map<PyObject*, ModuleId> modules_;
   std::vector<py::object> kept_;  // modules met only in calls: held so that addresses are not reused
   std::vector<Snapshot> snapshots_;
-  std::unordered_set<PyObject*> seen_;  // by the snapshots
+  std::unordered_set<PyObject*> seen_;                                 // by the snapshots
   std::map<std::pair<ModuleId, std::string>, std::uint32_t> unnamed_;  // modules made in forward, by type
   struct TensorState {
     at::Tensor tensor;
@@ -84,6 +85,7 @@ class Session {
     c10::intrusive_ptr<c10::TensorImpl> was;
     bool requires_grad;
   };
+  static void restore(const TensorState& state);
   std::vector<TensorState> tensors_;
   std::optional<std::string> failed_module_;
   bool lazy_ = false;

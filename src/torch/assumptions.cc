@@ -35,6 +35,16 @@ constexpr std::array kChoices = std::to_array<ChoiceRow>({
 constexpr int kChainLength = 12;        // ops from the data to the condition
 constexpr std::size_t kLookBack = 512;  // ops before the condition
 
+// What is known of an unknown number.
+struct Range {
+  double low;
+  double high;
+  double likely;  // when all that can be kept is kept; for a condition, what it is assumed to be
+};
+
+Range constant(double number) { return {number, number, number}; }
+Range truth(bool likely) { return {0, 1, likely ? 1.0 : 0.0}; }
+
 // Reads back through the recorded ops what a number or condition is made of.
 class Origin {
  public:
@@ -46,16 +56,19 @@ class Origin {
     }
   }
 
-  std::optional<double> number() const {
+  std::optional<Range> number() const {
     if (!op_ || depth_ > kChainLength) return std::nullopt;
     const auto op = base_name();
-    if (any_of(kSame, op)) return first().number();
-    if (op == "any") return first().is_defect() ? 0 : 1;
-    if (op == "all") return first().is_sound() ? 1 : 0;
+    if (is_same()) {
+      const auto known = first().number();
+      return known && is_bool() ? truth(known->likely != 0) : known;
+    }
+    if (op == "any") return truth(!first().is_defect());
+    if (op == "all") return truth(first().is_sound());
     if (op == "count_nonzero" || (op == "sum" && first().is_condition())) return reduced();
     if (op == "logical_not" || op == "bitwise_not") {
       const auto known = is_bool() ? first().number() : std::nullopt;
-      return known ? std::optional<double>(*known == 0) : std::nullopt;
+      return known ? std::optional(truth(known->likely == 0)) : std::nullopt;
     }
     return arguments().size() >= 2 ? of_two(op) : std::nullopt;
   }
@@ -66,13 +79,19 @@ class Origin {
     return std::ranges::find(names, name) != names.end();
   }
 
-  // Views, casts and extremes of a vector of counts.
+  // Views, casts and extremes of one tensor of counts: what is known of its elements is known of the
+  // result's.
+  bool is_same() const {
+    const auto op = base_name();
+    if (!any_of(kSame, op)) return false;
+    if (op != "max" && op != "min") return true;
+    const bool of_one = arguments().size() < 2 || arguments()[1].kind != ArgumentKind::kTensor;
+    return of_one && graph_.outputs_of(*op_)[0] == value_;  // the second output is an index
+  }
   static constexpr std::array kSame = std::to_array<std::string_view>(
       {"_to_copy", "alias",   "amax",  "amin",    "clone",  "contiguous", "detach",
        "expand",   "flatten", "index", "max",     "min",    "reshape",    "select",
        "slice",    "squeeze", "to",    "type_as", "unbind", "unsqueeze",  "view"});
-  static constexpr std::array kComparisons =
-      std::to_array<std::string_view>({"eq", "ge", "gt", "le", "lt", "ne", "isin"});
 
   std::string_view base_name() const {
     auto name = short_op_name(graph_.op_name(*op_));
@@ -95,7 +114,7 @@ class Origin {
   bool is_condition() const {
     if (value_ == kNone) return false;
     if (is_bool()) return true;
-    return op_ && depth_ <= kChainLength && any_of(kSame, base_name()) && first().is_condition();
+    return op_ && depth_ <= kChainLength && is_same() && first().is_condition();
   }
 
   // NaN, infinity: what checks look for and hope not to find.
@@ -108,49 +127,73 @@ class Origin {
     if (op == "bitwise_not" || op == "logical_not") return first().is_sound();
     if (op == "bitwise_or" || op == "logical_or")
       return first().is_defect() && of(arguments()[1]).is_defect();
-    return any_of(kSame, op) && first().is_defect();
+    return is_same() && first().is_defect();
   }
   bool is_sound() const {
     if (!op_ || depth_ > kChainLength) return false;
     const auto op = base_name();
     if (op == "bitwise_not" || op == "logical_not") return first().is_defect();
-    return op == "isfinite" || (any_of(kSame, op) && first().is_sound());
+    return op == "isfinite" || (is_same() && first().is_sound());
   }
 
   // How many elements each element of the result stands for.
-  std::optional<double> reduced() const {
+  std::optional<Range> reduced() const {
     const auto& from = arguments()[0];
     const auto all = numel(graph_.shape(graph_.values[static_cast<ValueId>(from.integer)]));
     const auto left = numel(graph_.shape(value()));
     if (!left || all.saturated()) return std::nullopt;
-    return static_cast<double>(all.value()) / static_cast<double>(left.value());
+    const auto most = static_cast<double>(all.value()) / static_cast<double>(left.value());
+    return Range{0, most, most};
   }
 
-  std::optional<double> operand(const Argument& argument) const {
+  std::optional<Range> operand(const Argument& argument) const {
     if (argument.kind == ArgumentKind::kInt || argument.kind == ArgumentKind::kBool)
-      return static_cast<double>(argument.integer);
-    if (argument.kind == ArgumentKind::kFloat) return argument.real;
+      return constant(static_cast<double>(argument.integer));
+    if (argument.kind == ArgumentKind::kFloat) return constant(argument.real);
     return of(argument).number();
   }
 
-  std::optional<double> of_two(std::string_view op) const {
-    constexpr std::array kKnown =
-        std::to_array<std::string_view>({"add", "bitwise_and", "bitwise_or", "eq", "ge", "gt", "le",
-                                         "logical_and", "logical_or", "lt", "mul", "ne", "sub"});
+  std::optional<Range> of_two(std::string_view op) const {
+    constexpr std::array kKnown = std::to_array<std::string_view>(
+        {"add", "bitwise_and", "bitwise_or", "eq", "ge", "gt", "le", "logical_and", "logical_or", "lt", "max",
+         "maximum", "min", "minimum", "mul", "ne", "sub"});
     if (!any_of(kKnown, op)) return std::nullopt;
     const auto a = operand(arguments()[0]), b = operand(arguments()[1]);
     if (!a || !b) return std::nullopt;
-    if (op == "add") return *a + *b;
-    if (op == "sub") return *a - *b;
-    if (op == "mul") return *a * *b;
-    if (op == "eq") return *a == *b;
-    if (op == "ne") return *a != *b;
-    if (op == "ge") return *a >= *b;
-    if (op == "gt") return *a > *b;
-    if (op == "le") return *a <= *b;
-    if (op == "lt") return *a < *b;
-    if (!is_bool()) return std::nullopt;
-    return op.ends_with("and") ? *a != 0 && *b != 0 : *a != 0 || *b != 0;
+    return is_bool() ? compared(op, a->likely, b->likely) : computed(op, *a, *b);
+  }
+
+  static std::optional<Range> compared(std::string_view op, double a, double b) {
+    if (op == "eq") return truth(a == b);
+    if (op == "ne") return truth(a != b);
+    if (op == "ge") return truth(a >= b);
+    if (op == "gt") return truth(a > b);
+    if (op == "le") return truth(a <= b);
+    if (op == "lt") return truth(a < b);
+    if (op == "sub") return std::nullopt;
+    const bool both = op.ends_with("_and") || op == "mul" || op.starts_with("min");
+    return truth(both ? a != 0 && b != 0 : a != 0 || b != 0);
+  }
+
+  std::optional<Range> computed(std::string_view op, const Range& a, const Range& b) const {
+    if (op.starts_with("max"))
+      return Range{std::max(a.low, b.low), std::max(a.high, b.high), std::max(a.likely, b.likely)};
+    if (op.starts_with("min"))
+      return Range{std::min(a.low, b.low), std::min(a.high, b.high), std::min(a.likely, b.likely)};
+    if (op == "mul") {
+      const auto [low, high] = std::minmax({a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high});
+      return Range{low, high, a.likely * b.likely};
+    }
+    if ((op != "add" && op != "sub") || !is_plain_sum()) return std::nullopt;
+    if (op == "add") return Range{a.low + b.low, a.high + b.high, a.likely + b.likely};
+    return Range{a.low - b.high, a.high - b.low, a.likely - b.low};
+  }
+
+  // add(a, b, alpha=2) is a + 2 * b.
+  bool is_plain_sum() const {
+    if (arguments().size() < 3) return true;
+    const auto alpha = operand(arguments()[2]);
+    return alpha && alpha->low == 1 && alpha->high == 1;
   }
 
   const Graph& graph_;
@@ -242,12 +285,12 @@ bool assume_value(const Call& call) {
   const auto number = Origin(recording.graph, recording.value_id(self)).number();
   if (condition || dtype == at::kBool) {
     if (!number || recording.decisions >= kDecisions) return false;
-    give_condition(call, *number != 0);
+    give_condition(call, number->likely != 0);
     return true;
   }
   const auto limit = recording.limit("item");
   if (!limit && !number) return false;
-  const auto largest = limit ? static_cast<double>(*limit) : *number;
+  const auto largest = limit ? static_cast<double>(*limit) : number->high;
   recording.bound(call.info, "item", static_cast<std::int64_t>(largest));
   recording.add_bounded_number(static_cast<std::int64_t>(largest));
   give(call, number_of(dtype, largest));

@@ -6,6 +6,9 @@
 #include "base/error.h"
 #include "torch/execute.h"
 
+// Of the OpenMP that PyTorch runs on, where it does.
+extern "C" void omp_set_num_threads(int count) __attribute__((weak));
+
 namespace opscope::engine {
 
 namespace {
@@ -30,6 +33,12 @@ void ensure_device_guard(c10::DeviceType type) {
   c10::impl::device_guard_impl_registry[static_cast<std::size_t>(type)].store(&nothing);
 }
 
+// How many threads the kernels called from this thread use. at::set_num_threads would also set it for every
+// thread that starts later.
+void set_own_threads(int count) {
+  if (omp_set_num_threads) omp_set_num_threads(count);
+}
+
 }  // namespace
 
 CaptureGuard::CaptureGuard(std::shared_ptr<Recording> recording)
@@ -49,8 +58,9 @@ CaptureGuard::CaptureGuard(std::shared_ptr<Recording> recording)
   autocast_dtype_ = at::autocast::get_autocast_dtype(recording_->device.type());
   at::autocast::clear_cache();
   at::GradMode::set_enabled(false);
+  recording_->threads = threads_;
   // What is computed in a static capture is small, and other threads would be waited for.
-  if (!recording_->eager) at::set_num_threads(1);
+  if (!recording_->eager) set_own_threads(1);
   depth = 0;
   c10::ThreadLocalDebugInfo::_push(c10::DebugInfoKind::TEST_INFO, recording_);
   c10::impl::tls_set_dispatch_key_included(kModeKey, true);
@@ -68,7 +78,7 @@ CaptureGuard::~CaptureGuard() {
   at::GradMode::set_enabled(grad_mode_);
   c10::set_default_dtype(default_dtype_);
   set_random_state(rng_state_);
-  if (!recording_->eager) at::set_num_threads(threads_);
+  if (!recording_->eager) set_own_threads(threads_);
 }
 
 }  // namespace opscope::engine

@@ -1,10 +1,18 @@
 // The recording's account of sizes that depend on data: which limits apply, which values have such a size,
 // and what is said of them at the end.
 #include <algorithm>
+#include <array>
 
 #include "torch/recording.h"
 
 namespace opscope::engine {
+
+namespace {
+
+// Arguments that say how many: of arange and slice, topk, narrow, repeat.
+constexpr std::array kCounts = std::to_array<std::string_view>({"end", "k", "length", "repeats"});
+
+}  // namespace
 
 std::optional<std::int64_t> Recording::limit(std::string_view name) const {
   const auto found = limits.find(name);
@@ -21,8 +29,13 @@ std::int64_t Recording::bound(const std::string& op, std::string_view name, std:
   return size;
 }
 
-bool Recording::is_bounded(const Argument& argument) const {
-  const auto known = [&](std::int64_t number) { return number > 1 && bounded_numbers_.contains(number); };
+bool Recording::is_bounded(const Argument& argument, bool creates) const {
+  // 0 and 1 are also dimensions, strides and switches: they count only where they can be nothing but a size.
+  const auto name = bounded_numbers_.empty() ? std::string_view() : graph.text(argument.name);
+  const bool is_size = (creates && name == "size") || std::ranges::find(kCounts, name) != kCounts.end();
+  const auto known = [&](std::int64_t number) {
+    return (number > 1 || is_size) && bounded_numbers_.contains(number);
+  };
   switch (argument.kind) {
     case ArgumentKind::kTensor:
       return is_bounded(static_cast<ValueId>(argument.integer));

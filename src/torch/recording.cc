@@ -157,6 +157,8 @@ OpInfo& Recording::info(const c10::OperatorHandle& op) {
   return *slot;
 }
 
+static bool creates(const OpInfo& info) { return info.cost && info.cost->category == Category::kCreate; }
+
 Pending Recording::begin(const OpInfo& info, at::ArrayRef<c10::IValue> arguments) {
   std::lock_guard lock(mutex);
   Pending pending;
@@ -168,7 +170,7 @@ Pending Recording::begin(const OpInfo& info, at::ArrayRef<c10::IValue> arguments
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     auto& item = pending.arguments.emplace_back(argument(arguments[i], info.forms[i]));
     item.name = info.names[i];
-    if (may_be_bounded && is_bounded(item)) {
+    if (may_be_bounded && is_bounded(item, creates(info))) {
       pending.bounded = true;
       pending.self_bounded |= i == 0;
     }
@@ -177,8 +179,7 @@ Pending Recording::begin(const OpInfo& info, at::ArrayRef<c10::IValue> arguments
     if (arguments[i].isTensorList())
       for (const at::Tensor& tensor : arguments[i].toTensorList()) write(tensor);
   }
-  const bool creates = info.cost && info.cost->category == Category::kCreate;
-  if (may_be_bounded && creates && has_bounded_size(pending)) pending.bounded = true;
+  if (may_be_bounded && creates(info) && has_bounded_size(pending)) pending.bounded = true;
   return pending;
 }
 
@@ -191,7 +192,7 @@ void Recording::finish(const OpInfo& info, const Pending& pending, at::ArrayRef<
     for (const auto& [written, was_bounded] : pending.written)
       if (written.is_same(tensor)) return was_bounded;
     if (info.keeps_size) return pending.self_bounded;
-    return made_bound || (pending.bounded && tensor.numel() > 1);
+    return made_bound || (pending.bounded && (tensor.numel() != 1 || creates(info)));
   };
   const auto add_value = [&](const at::Tensor& tensor) {
     outputs.push_back(output_value(tensor));

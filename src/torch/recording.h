@@ -116,6 +116,7 @@ class Recording final : public c10::DebugInfoBase {
   Graph graph;
   const c10::Device device;  // what abstract tensors show
   const bool eager;
+  int threads = 1;  // of a real run of this model: some kernels, and so layouts, depend on it
   const std::uint64_t id;
   ScopeId scope = 0;
   std::recursive_mutex mutex;  // jit.fork and autograd threads share the recording
@@ -208,7 +209,7 @@ class Recording final : public c10::DebugInfoBase {
   ValueId made(Id storage, ValueId value);
   Argument argument(const c10::IValue& value, ArgumentForm form);
   bool is_bounded(ValueId value) const { return value < bounded_.size() && bounded_[value]; }
-  bool is_bounded(const Argument& argument) const;
+  bool is_bounded(const Argument& argument, bool creates) const;
   bool has_bounded_size(const Pending& pending) const;
   void set_bounded(ValueId value);
   void note_bounds();

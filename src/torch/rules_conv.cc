@@ -1,10 +1,9 @@
 // Shape rules of convolutions. The CPU kernels answer in channels-last when the input or the weight is, which
 // PyTorch's own meta kernels do not say.
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 
 #include "torch/layout.h"
+#include "torch/recording.h"
 
 namespace opscope::engine {
 namespace {
@@ -73,7 +72,7 @@ std::int64_t output_size(const Conv& conv, std::size_t d) {
 
 // In three dimensions PyTorch's own CPU kernels know only the contiguous layout, and oneDNN's are chosen by
 // dtype, size and thread count.
-bool uses_onednn(const Conv& conv) {
+bool uses_onednn(const Conv& conv, int threads) {
   const auto type = conv.input->scalar_type();
   if (type == at::kBFloat16 || type == at::kHalf) return true;
   if (type != at::kFloat) return false;
@@ -83,7 +82,7 @@ bool uses_onednn(const Conv& conv) {
   const auto& weight = *conv.weight;
   const auto& input = *conv.input;
   const bool pointwise = plain(conv.stride) && plain(conv.dilation) && input.size(0) < 16 &&
-                         weight.size(-1) == 1 && weight.size(-2) == 1 && at::get_num_threads() == 1;
+                         weight.size(-1) == 1 && weight.size(-2) == 1 && threads == 1;
   const bool large = conv.groups > 1 || (weight.size(-1) > 3 && weight.size(-2) > 3) || input.size(0) > 1 ||
                      input.size(0) * input.size(1) * input.size(2) * input.size(3) > 20480;
   return !pointwise && large;
@@ -101,11 +100,11 @@ Sizes flat_strides(const Conv& conv, const Sizes& sizes) {
   return {sizes[1] * sizes[2], 1, sizes[1]};
 }
 
-Sizes output_strides(const Conv& conv, const Sizes& sizes) {
+Sizes output_strides(const Conv& conv, const Sizes& sizes, int threads) {
   if (conv.rank == 1) return flat_strides(conv, sizes);
   at::MemoryFormat format = conv.input->suggest_memory_format();
   if (format == at::MemoryFormat::Contiguous) format = conv.weight->suggest_memory_format();
-  if (conv.rank == 3 && !uses_onednn(conv)) format = at::MemoryFormat::Contiguous;
+  if (conv.rank == 3 && !uses_onednn(conv, threads)) format = at::MemoryFormat::Contiguous;
   return format_strides(sizes, format);
 }
 
@@ -118,7 +117,7 @@ bool emit(RuleCall& call, Conv& conv) {
     if (sizes.back() <= 0) return false;
     if (conv.transposed && conv.output_padding[d] >= std::max(conv.stride[d], conv.dilation[d])) return false;
   }
-  call.output(sizes, output_strides(conv, sizes), conv.input->scalar_type());
+  call.output(sizes, output_strides(conv, sizes, call.recording().threads), conv.input->scalar_type());
   return true;
 }
 

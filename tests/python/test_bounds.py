@@ -64,6 +64,18 @@ FUNCTIONS: dict[str, tuple[Callable[[torch.Tensor], Any], torch.Tensor]] = {
     "counts": (lambda x: x.new_zeros((x > 0).sum(1).tolist()), ONES),
     "count_nonzero": (lambda x: torch.zeros(x.count_nonzero().item()), ONES),
     "longest": (lambda x: torch.arange((x > 0).sum(1).max().item()), ONES),
+    "larger count": (lambda x: torch.zeros(torch.max((x[:1] > 0).sum(), (x > 0).sum()).item()), ONES),
+    "maximum": (lambda x: torch.zeros(torch.maximum((x[:1] > 0).sum(), (x > 0).sum()).item()), ONES),
+    "smaller count": (lambda x: torch.zeros(torch.min((x > 0).sum(), (x[:1] > 0).sum()).item()), ONES),
+    "difference": (lambda x: torch.zeros(((x > 0).sum() - (x > 1).sum()).item()), ONES),
+    "all but one": (lambda x: torch.zeros(((x > 0).sum() - 1).item()), ONES),
+    "difference of differences": (
+        lambda x: torch.zeros(((x > 0).sum() - ((x > 2).sum() - (x > 0).sum())).item()),
+        ONES,
+    ),
+    "product": (lambda x: torch.zeros(((x > 0).sum(1)[0] * ((x > 0).sum(0)[0] - (x > 1).sum())).item()), ONES),
+    "condition as a number": (lambda x: torch.zeros(((x > 0).sum() > 3).long().item()), ONES),
+    "condition of a count": (lambda x: torch.zeros((x > 0).sum().bool().long().item()), ONES),
     "bincount": (lambda x: torch.bincount(x.long().flatten(), minlength=5), ONES),
 }
 
@@ -160,6 +172,28 @@ def test_what_rests_on_a_bound_is_an_upper_bound() -> None:
     text = graph.profile().to_text()
     assert "upper bounds" in text.splitlines()[1] + text.splitlines()[0]
     assert "--limit nonzero=N" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("largest", [0, 1])
+def test_a_size_of_none_or_one_is_a_bound_too(largest: int) -> None:
+    class Counts(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.before, self.after = nn.Linear(8, 8), nn.Linear(8, 4)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            count = (self.before(x)[:, 0] > 0).sum() - (len(x) - largest)
+            return self.after(x.new_ones(count.item(), 8))
+
+    layers = opscope.Profile(capture(Counts(), X).profile()).layers
+    confidence = {layer.name: layer.confidence for layer in layers}
+    assert confidence["after"] == "upper_bound" and confidence["before"] == "exact"
+
+
+def test_what_has_no_known_largest_value_is_refused() -> None:
+    for function in (lambda n: torch.add(n, n, alpha=-1), lambda n: torch.max(n, n * 0.5 // 1), lambda n: n**2):
+        with pytest.raises(opscope.Error, match="needs values"):
+            capture(called(lambda x, of=function: torch.zeros(int(of((x > 0).sum()).item()))), X)
 
 
 def test_a_write_into_a_tensor_of_fixed_size_does_not_spread() -> None:

@@ -435,6 +435,20 @@ def test_channels_last_is_kept():
     assert graph["values"][graph["outputs"][0]]["strides"] == strides
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_layouts_that_depend_on_the_number_of_threads(threads):
+    model = nn.Conv3d(8, 16, 1).eval()
+    image = torch.ones(4, 8, 6, 5, 5).contiguous(memory_format=torch.channels_last_3d)
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        graph = graph_of(model, image)
+        with torch.no_grad():
+            assert graph["values"][graph["outputs"][0]]["strides"] == list(model(image).stride())
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_attention_output_can_be_viewed():
     def run(x):
         q = x.view(2, 4, 2, 8).transpose(1, 2)

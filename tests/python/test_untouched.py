@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import threading
+from collections import OrderedDict
 from collections.abc import Callable
+from typing import Any
 
 import opscope
 import pytest
 import torch
+from opscope import _engine, torchvision_ops
 from small_models import ConvNet, Raises, Stateful, TiedWeights
 from torch import nn
 
@@ -38,6 +42,9 @@ def surroundings() -> dict[str, object]:
         "string": torch._tensor_str._str,
         "deepcopy": torch.Tensor.__deepcopy__,
         "compile": torch.compile,
+        "tolist": torch.Tensor.tolist,
+        "cuda": torch.cuda._lazy_init,
+        "threads": torch.get_num_threads(),
     }
 
 
@@ -89,3 +96,148 @@ def test_wrong_shapes_give_the_models_own_error() -> None:
         opscope.profile("resnet18", input_shape=(1, 4, 224, 224))
     assert "conv1" in f"{caught.value} {getattr(caught.value, 'where', '')}"
     assert "4 channels" in str(caught.value)
+
+
+# --- containers that guard themselves
+
+
+class Guarded(OrderedDict[Any, Any]):
+    """Items are attributes too, and can be set but not taken away, as in transformers' outputs."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value)
+        self.__dict__[key] = value
+
+    def refuse(self, *_: Any, **__: Any) -> None:
+        raise TypeError("refused")
+
+    clear = update = pop = refuse  # type: ignore[assignment]
+
+
+class GuardedSet(set[int]):
+    def clear(self) -> None:
+        raise TypeError("refused")
+
+
+class GuardedDict(dict[str, Any]):
+    def clear(self) -> None:
+        raise TypeError("refused")
+
+
+class KeepsLast(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.last, self.table, self.seen = Guarded(), GuardedDict(a=1), GuardedSet([1])
+        self.last["a"] = torch.ones(1)
+        self.later: dict[str, Any] = {}
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.last["a"] = self.table["a"] = self.later["a"] = y = self.layer(x)
+        self.seen.add(2)
+        return y
+
+
+def test_containers_whose_methods_refuse_are_put_back() -> None:
+    model = KeepsLast()
+    kept = model.last["a"]
+    opscope.profile(model, torch.ones(1, 2))
+    assert list(model.last) == ["a"] and model.last["a"] is kept and vars(model.last) == {"a": kept}
+    assert model.table == {"a": 1} and model.seen == {1} and model.later == {}
+
+
+def test_what_cannot_be_put_back_does_not_keep_the_rest_from_it() -> None:
+    class Key:
+        broken = False
+
+        def __hash__(self) -> int:
+            if self.broken:
+                raise TypeError("the key's own complaint")
+            return 1
+
+    class Breaks(KeepsLast):
+        def __init__(self) -> None:
+            super().__init__()
+            key = Key()
+            self.__dict__ = {"keys": OrderedDict({key: 1}), "key": key} | self.__dict__  # first to be put back
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.keys[self.key] = 2
+            self.key.broken = True
+            return super().forward(x)
+
+    model, around = Breaks(), surroundings()
+    kept = model.last["a"]
+    with pytest.raises(TypeError, match="the key's own complaint"):
+        opscope.profile(model, torch.ones(1, 2))
+    assert model.last["a"] is kept and model.table == {"a": 1} and model.seen == {1} and model.later == {}
+    assert surroundings() == around
+
+
+# --- other threads, and captures that do not begin
+
+
+def test_a_capture_that_cannot_begin_leaves_nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown() -> Any:
+        raise AttributeError("another torchvision")
+        yield
+
+    model, x = nn.Linear(2, 2), torch.ones(1, 2)
+    opscope.profile(model, x)
+    around = surroundings()
+    with monkeypatch.context() as patch:
+        patch.setattr(torchvision_ops, "answers", unknown)
+        for _ in range(2):
+            with pytest.raises(AttributeError, match="another torchvision"):
+                opscope.profile(model, x)
+            assert surroundings() == around
+    assert opscope.profile(model, x).totals.ops == 1
+    assert surroundings() == around
+
+
+def test_overlapping_captures_leave_nothing_set() -> None:
+    around = surroundings()
+    first, second = _engine._Surroundings("cuda:0"), _engine._Surroundings("cuda:0")
+    first.__enter__()
+    second.__enter__()
+    first.__exit__()
+    second.__exit__()
+    assert surroundings() == around
+
+
+class Waits(nn.Module):
+    """Has another thread do something in the middle of its forward."""
+
+    def __init__(self, meanwhile: Callable[[], None], lazy: bool) -> None:
+        super().__init__()
+        self.layer = nn.LazyLinear(4) if lazy else nn.Linear(2, 4)
+        object.__setattr__(self, "meanwhile", meanwhile)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        thread = threading.Thread(target=self.meanwhile)
+        thread.start()
+        thread.join()
+        return self.layer(x)
+
+
+def test_another_threads_lazy_layer_gets_its_data() -> None:
+    sums = []
+
+    def meanwhile() -> None:
+        sums.append(0.0)
+        layer = nn.LazyLinear(3)
+        layer(torch.ones(1, 2))
+        sums[-1] = layer.weight.abs().sum().item()
+
+    opscope.profile(Waits(meanwhile, lazy=True), torch.ones(1, 2))
+    assert sums and all(total > 0 for total in sums)
+
+
+def test_another_thread_keeps_its_number_of_threads() -> None:
+    before, seen = torch.get_num_threads(), []
+    torch.set_num_threads(3)
+    try:
+        opscope.profile(Waits(lambda: seen.append(torch.get_num_threads()), lazy=False), torch.ones(1, 2))
+        assert seen == [3] and torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
