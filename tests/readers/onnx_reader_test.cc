@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "graph/writer.h"
 #include "readers/capture_reader.h"
@@ -314,6 +316,7 @@ TEST(OnnxGraphs, WeightsInFunctionsAreKeptOnce) {
   const auto made = read(model(graph, 20, {f}));
   EXPECT_EQ(made.ops.size(), 4u);
   EXPECT_EQ(parameters_of(made), 2 * 3 + 3);
+  EXPECT_EQ(std::ranges::count(made.values, ValueKind::kParameter, &Value::kind), 2);
 }
 
 // --- Files that mean harm
