@@ -22,7 +22,10 @@ struct Conv {
 bool read_tensors(RuleCall& call, Conv& conv) {
   conv.input = call.tensor(0);
   conv.weight = call.tensor(1);
-  if (!conv.input || !conv.weight || conv.input->scalar_type() != conv.weight->scalar_type()) return false;
+  if (!conv.input || !conv.weight) return false;
+  // The real kernels refuse mixed dtypes, and the meta kernels take them.
+  TORCH_CHECK(conv.input->scalar_type() == conv.weight->scalar_type(), "Input type (", conv.input->scalar_type(),
+              ") and weight type (", conv.weight->scalar_type(), ") should be the same");
   if (!c10::isFloatingType(conv.input->scalar_type())) return false;
   if (!call.none(2)) {
     conv.bias = call.tensor(2);

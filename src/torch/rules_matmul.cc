@@ -4,8 +4,15 @@
 namespace opscope::engine {
 namespace {
 
+// The real kernels refuse mixed dtypes, and the meta kernels take them.
+void refuse_mixed(const at::Tensor* a, const at::Tensor* b) {
+  TORCH_CHECK(!a || !b || a->scalar_type() == b->scalar_type(), "mat1 and mat2 must have the same dtype, but got ",
+              a->scalar_type(), " and ", b->scalar_type());
+}
+
 // Products of bools are refused by the CPU kernels.
 bool multipliable(const at::Tensor* a, const at::Tensor* b) {
+  refuse_mixed(a, b);
   return a && b && a->scalar_type() == b->scalar_type() && a->scalar_type() != at::kBool;
 }
 

@@ -456,3 +456,11 @@ def test_attention_output_can_be_viewed():
 
     graph = graph_of(called(run), torch.randn(2, 4, 16))
     assert outputs_of(graph) == [((2, 4, 16), "float32")]
+
+
+@pytest.mark.parametrize("layer", [torch.nn.Conv2d(3, 4, 3, bias=False), torch.nn.Linear(8, 4, bias=False)])
+def test_mixed_dtypes_are_refused_as_a_real_run_does(layer: torch.nn.Module) -> None:
+    image = torch.zeros(1, 3, 8, 8, dtype=torch.float16)
+    for tracer in ("static", "eager"):
+        with pytest.raises(opscope.Error, match="same|expected scalar type"):
+            opscope.profile(layer, image, tracer=tracer)
