@@ -1,30 +1,27 @@
 """Runs a model under the capture engine: hands it its inputs, follows its outputs, and puts everything back.
 
-What is set for the time of a capture is set in one place, `_Surroundings`, and undone however the model ends.
+What is set for the time of a capture is set in one place, surroundings.py, and undone however the model ends.
 """
 
 from __future__ import annotations
 
-import copy
-import dataclasses
 import inspect
 import itertools
-import random
-import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from opscope import custom_ops, structural_copy, torchvision_ops
+from opscope import custom_ops, structural_copy
 from opscope._load import native
 from opscope.errors import error, first_line
+from opscope.nested import is_wrapper, named_tensors, replace, tensors_in, unflattened
 from opscope.structural_copy import root_module
+from opscope.surroundings import Surroundings
 
 _FakeTensor = torch._subclasses.fake_tensor.FakeTensor
 _TORCH_FOLDER = str(Path(torch.__file__).parent) + "/"
@@ -84,7 +81,7 @@ def run_abstract(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call
         session = run._session(model, False, ())
     given, named = run._inputs(session)
     known: dict[int, Any] = {}
-    with _without_dispatch_modes(), _Surroundings(run.device), _running(session), torch.no_grad():
+    with _without_dispatch_modes(), Surroundings(run.device), _running(session), torch.no_grad():
         try:
             outputs = (call or model)(*given, **named)
             known = {id(t): t.tolist() for t in tensors_in(outputs) if native.is_abstract(t) and not native.is_unknown(t)}
@@ -101,7 +98,7 @@ def run_abstract(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call
             return tensor
         return torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device="meta")
 
-    return _replace(outputs, "", plain)
+    return replace(outputs, "", plain)
 
 
 class _Run:
@@ -170,7 +167,7 @@ class _Run:
             raise
         except RuntimeError as problem:
             raise self._explained(problem, session) from problem
-        with _without_dispatch_modes(), _Surroundings(self.device), _running(session):
+        with _without_dispatch_modes(), Surroundings(self.device), _running(session):
             try:
                 outputs = model(*args, **kwargs)
                 for path, tensor in named_tensors(outputs):
@@ -200,15 +197,15 @@ class _Run:
         def replaced(tensor: torch.Tensor, path: str) -> torch.Tensor:
             if id(tensor) not in memo:
                 memo[id(tensor)] = (
-                    _unflattened(tensor, path, replaced)
-                    if _is_wrapper(tensor) and not session.is_eager
+                    unflattened(tensor, path, replaced)
+                    if is_wrapper(tensor) and not session.is_eager
                     else session.add_input(tensor, path)
                 )
             return memo[id(tensor)]
 
         names = _argument_names(self.model, len(self.args))
-        args = tuple(_replace(value, name, replaced) for name, value in zip(names, self.args, strict=True))
-        return args, {name: _replace(value, name, replaced) for name, value in self.kwargs.items()}
+        args = tuple(replace(value, name, replaced) for name, value in zip(names, self.args, strict=True))
+        return args, {name: replace(value, name, replaced) for name, value in self.kwargs.items()}
 
     def _explained(self, problem: Exception, session: Any) -> Exception:
         """The model's own error with the module and the line of its code; or why a static capture stops here."""
@@ -288,85 +285,6 @@ def _shape_only(value: Any) -> Any:
     return value
 
 
-# --- nested inputs and outputs -------------------------------------------------------------------------------
-
-_PLAIN = (str, bytes, int, float, complex, bool, type(None), torch.dtype, torch.device, torch.nn.Module, type)
-
-
-def _parts(value: Any) -> list[tuple[str, Any, Any]]:
-    """(path suffix, key, part) of a container, or of an object by its attributes; nothing for the rest."""
-    if isinstance(value, _PLAIN) or callable(value):
-        return []
-    if isinstance(value, dict):
-        return [(f".{key}" if isinstance(key, str) else f"[{key!r}]", key, part) for key, part in value.items()]
-    if isinstance(value, (list, tuple)):
-        return [(f"[{index}]", index, part) for index, part in enumerate(value)]
-    if dataclasses.is_dataclass(value):
-        fields = dataclasses.fields(value)
-        return [(f".{field.name}", field.name, getattr(value, field.name, None)) for field in fields]
-    attributes = getattr(value, "__dict__", None)
-    return [(f".{key}", key, part) for key, part in attributes.items()] if isinstance(attributes, dict) else []
-
-
-def named_tensors(value: Any, path: str = "", seen: set[int] | None = None) -> Iterator[tuple[str, torch.Tensor]]:
-    """Every tensor in a nested structure with the way to it; each object is entered once."""
-    seen = set() if seen is None else seen
-    if isinstance(value, torch.Tensor) and _is_wrapper(value):
-        for name in value.__tensor_flatten__()[0]:
-            yield from named_tensors(getattr(value, name), f"{path}.{name.strip('_')}", seen)
-        return
-    if isinstance(value, torch.Tensor):
-        yield path.removeprefix("."), value
-        return
-    parts = _parts(value)
-    if not parts or id(value) in seen:
-        return
-    seen.add(id(value))
-    for suffix, _, part in parts:
-        yield from named_tensors(part, path + suffix, seen)
-
-
-def _is_wrapper(tensor: torch.Tensor) -> bool:
-    """A __torch_dispatch__ subclass that says which tensors it is made of: jagged nested ones, torchao's."""
-    return type(tensor) is not torch.Tensor and torch.utils._python_dispatch.is_traceable_wrapper_subclass(tensor)
-
-
-def _unflattened(tensor: Any, path: str, replaced: Callable[[torch.Tensor, str], torch.Tensor]) -> torch.Tensor:
-    """The wrapper with the tensors inside it replaced."""
-    names, context = tensor.__tensor_flatten__()
-    inner = {name: replaced(getattr(tensor, name), path + name) for name in names}
-    made: torch.Tensor = type(tensor).__tensor_unflatten__(inner, context, tensor.size(), tensor.stride())
-    return made
-
-
-def tensors_in(value: Any) -> Iterator[torch.Tensor]:
-    return (tensor for _, tensor in named_tensors(value))
-
-
-def _replace(
-    value: Any, path: str, replaced: Callable[[torch.Tensor, str], torch.Tensor], inside: tuple[int, ...] = ()
-) -> Any:
-    """A copy of a nested structure with its tensors replaced; what holds no tensor is passed as it is."""
-    if isinstance(value, torch.Tensor):
-        return replaced(value, path)
-    if next(tensors_in(value), None) is None:
-        return value
-    if id(value) in inside:
-        raise error(f"the input {path} contains itself", path, "give inputs without cycles")
-    inside = (*inside, id(value))
-    parts = [(key, _replace(part, path + suffix, replaced, inside)) for suffix, key, part in _parts(value)]
-    if isinstance(value, tuple):
-        items = [part for _, part in parts]
-        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-    made = copy.copy(value)
-    for key, part in parts:
-        if isinstance(value, (dict, list)):
-            made[key] = part
-        elif part is not getattr(value, key, None):
-            object.__setattr__(made, key, part)
-    return made
-
-
 def _argument_names(model: Any, count: int) -> list[str]:
     """The names of forward's positional parameters: 'x', or 'args[1]' where they are a *args."""
     try:
@@ -408,186 +326,6 @@ def _user_line(problem: BaseException) -> str:
     return ""
 
 
-# --- what a capture sets around the model -------------------------------------------------------------------
-
-
-class _Surroundings:
-    """Switches that make PyTorch show every op, set while any thread captures and then put back."""
-
-    _lock = threading.Lock()
-    _users = 0
-    _pretending = 0  # users whose GPU is not there
-    _undo = ExitStack()
-
-    def __init__(self, device: str) -> None:
-        self._pretends = device.startswith("cuda") and not torch.cuda.is_available()
-        self._own_undo = ExitStack()
-
-    def __enter__(self) -> None:
-        with ExitStack() as undo:
-            _keep_generators(undo)
-            with self._lock:
-                if _Surroundings._users == 0:
-                    _Surroundings._undo = _set_all()
-                _Surroundings._users += 1
-                _Surroundings._pretending += self._pretends
-            self._own_undo = undo.pop_all()
-
-    def __exit__(self, *_: object) -> None:
-        with self._own_undo, self._lock:
-            _Surroundings._users -= 1
-            _Surroundings._pretending -= self._pretends
-            if _Surroundings._users == 0:
-                _Surroundings._undo.close()
-
-
-def _keep_generators(undo: ExitStack) -> None:
-    """Has `undo` put the random number generators that are not PyTorch's own back to where they are now."""
-    undo.callback(random.setstate, random.getstate())
-    if "numpy" in sys.modules:
-        numpy_random = sys.modules["numpy"].random
-        undo.callback(numpy_random.set_state, numpy_random.get_state())
-    if torch.cuda.is_initialized():
-        undo.callback(torch.cuda.set_rng_state_all, torch.cuda.get_rng_state_all())
-
-
-def _set_all() -> ExitStack:
-    """Sets every switch, or none where one fails; what undoes them."""
-    with ExitStack() as undo:
-        for undo_one in _switches():
-            undo.callback(undo_one)
-        return undo.pop_all()
-
-
-def _set(owner: Any, attribute: str, value: Any) -> Callable[[], None]:
-    before = getattr(owner, attribute)
-    setattr(owner, attribute, value)
-    return lambda: setattr(owner, attribute, before)
-
-
-def _switches() -> Iterator[Callable[[], None]]:
-    """Sets each switch and yields what undoes it."""
-    fast_path = torch.backends.mha.get_fastpath_enabled()
-    torch.backends.mha.set_fastpath_enabled(False)
-    yield lambda: torch.backends.mha.set_fastpath_enabled(fast_path)
-
-    optimise = torch._C._get_graph_executor_optimize()
-    torch._C._set_graph_executor_optimize(False)
-    yield lambda: torch._C._set_graph_executor_optimize(optimise)
-
-    if "torch._dynamo" in sys.modules:
-        stance = torch.compiler.set_stance("force_eager")
-        stance.__enter__()
-        yield lambda: stance.__exit__(None, None, None)
-    yield _set(torch, "compile", _uncompiled(torch.compile))
-
-    yield _set(torch.cuda, "_lazy_init", _not_started(torch.cuda._lazy_init))
-    yield _set(torch._tensor_str, "_str", _printed(torch._tensor_str._str))
-    yield _set(torch.Tensor, "__deepcopy__", _copied(torch.Tensor.__deepcopy__))
-    yield _set(torch.Tensor, "new", _made_new(torch.Tensor.new))
-    yield _set(torch.Tensor, "new_tensor", _made_new_tensor(torch.Tensor.new_tensor))
-    yield _set(torch.Tensor, "tolist", _listed(torch.Tensor.tolist))
-    yield from torchvision_ops.answers()
-    _show_higher_order_ops()
-
-
-def _uncompiled(compile: Callable[..., Any]) -> Callable[..., Any]:
-    def uncompiled(model: Any = None, **options: Any) -> Any:
-        if not native.capturing():
-            return compile(model, **options)
-        return model if model is not None else lambda function: function
-
-    return uncompiled
-
-
-def _not_started(lazy_init: Callable[[], None]) -> Callable[[], None]:
-    def not_started() -> None:
-        if not (_Surroundings._pretending and native.capturing()):
-            lazy_init()
-
-    return not_started
-
-
-def _printed(text_of: Callable[..., str]) -> Callable[..., str]:
-    def printed(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> str:
-        if native.is_abstract(tensor):
-            return f"tensor(..., size={tuple(tensor.shape)}, dtype={tensor.dtype}, device='{tensor.device}')"
-        return text_of(tensor, *args, **kwargs)
-
-    return printed
-
-
-def _copied(deepcopy: Callable[..., Any]) -> Callable[..., Any]:
-    def copied(tensor: torch.Tensor, memo: dict[int, Any]) -> Any:
-        if native.is_abstract(tensor) and native.capturing():
-            return memo.setdefault(id(tensor), tensor.clone())
-        return deepcopy(tensor, memo)
-
-    return copied
-
-
-def _made_new(new: Callable[..., Any]) -> Callable[..., Any]:
-    def made_new(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-        if not native.is_abstract(tensor):
-            return new(tensor, *args, **kwargs)
-        if len(args) == 1 and isinstance(args[0], (list, torch.Tensor)) and not isinstance(args[0], torch.Size):
-            return torch.as_tensor(args[0], dtype=tensor.dtype)
-        return tensor.new_empty(args[0] if len(args) == 1 and isinstance(args[0], tuple) else args)
-
-    return made_new
-
-
-def _made_new_tensor(new_tensor: Callable[..., Any]) -> Callable[..., Any]:
-    """The binding finds a device by the dispatch key, and an abstract tensor's names none."""
-
-    def made_new_tensor(tensor: torch.Tensor, data: Any, **options: Any) -> Any:
-        if not native.is_abstract(tensor):
-            return new_tensor(tensor, data, **options)
-        return torch.tensor(data, **{"dtype": tensor.dtype, "device": tensor.device} | options)
-
-    return made_new_tensor
-
-
-def _listed(tolist: Callable[..., Any]) -> Callable[..., Any]:
-    """The binding would read memory; number by number, counts have an upper bound and the rest an error's reason."""
-
-    def listed(tensor: torch.Tensor) -> Any:
-        if not native.is_abstract(tensor) or not native.is_unknown(tensor):
-            return tolist(tensor)
-        return [listed(part) for part in tensor] if tensor.dim() else tensor.item()
-
-    return listed
-
-
-_shown_higher_order_ops: set[str] = set()
-
-
-def _show_higher_order_ops() -> None:
-    """Control-flow operators take Python functions; under a capture they are run as plain Python."""
-    operators = torch._ops._higher_order_ops
-    if len(operators) == len(_shown_higher_order_ops):
-        return
-    mode = torch._C._dispatch_key_parse("TESTING_ONLY_GenericMode")
-    dense = torch._C.DispatchKey.CompositeExplicitAutograd
-    for name, operator in list(operators.items()):
-        _shown_higher_order_ops.add(name)
-        if mode in operator.py_kernels:
-            continue
-        if name == "cond":
-            operator.py_impl(mode)(_cond)
-        elif name == "custom_function_call":
-            operator.fallthrough(mode)  # functorch's own levels take an autograd.Function apart
-        elif dense in operator.py_kernels:
-            operator.py_impl(mode)(operator.py_kernels[dense])
-
-
-def _cond(predicate: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any) -> Any:
-    if isinstance(predicate, torch.Tensor) and native.is_unknown(predicate):
-        native.note("assumption", "higher_order::cond", "depends on data; the true branch is assumed")
-        return true_fn(*operands)
-    return true_fn(*operands) if predicate else false_fn(*operands)
-
-
 # --- for tests of the shape rules -----------------------------------------------------------------------------
 
 
@@ -596,5 +334,5 @@ def abstract_calls(device: str = "cpu") -> Iterator[Any]:
     """Abstract tensors to call single ops on: the session's `abstract`, `storage_id`, `slow_path`, `rule_hits`."""
     session = native.Session(device, False)
     session.add_model(lambda: None)
-    with _Surroundings(device), _running(session):
+    with Surroundings(device), _running(session):
         yield session

@@ -152,11 +152,8 @@ def _capture_once(source: Source, inputs: Any, options: Options, tracer: str) ->
 
 
 def plan_for(source: Source, options: Options) -> InputPlan:
-    """What a source's model is called with where the caller gave nothing; weights made here take the dtype asked for."""
-    dtype = as_dtype(options.dtype)
-    if dtype is not None and dtype.is_floating_point and source.owned:
-        source.model = source.model.to(dtype)
-    return plan_inputs(source, options.inputs(), dtype)
+    """What a source's model is called with where the caller gave nothing."""
+    return plan_inputs(source, options.inputs(), _in_dtype(source, options))
 
 
 def _given(source: Source, inputs: Any, options: Options) -> Inputs:
@@ -165,10 +162,15 @@ def _given(source: Source, inputs: Any, options: Options) -> Inputs:
                   if name in options.given()), None)  # fmt: skip
     if clash:
         raise error(f"inputs and {clash} do not go together", "inputs", "give one of them")
+    return cast_inputs(as_inputs(inputs), source.owned, _in_dtype(source, options))
+
+
+def _in_dtype(source: Source, options: Options) -> torch.dtype | None:
+    """The dtype asked for; weights that were made here take it."""
     dtype = as_dtype(options.dtype)
     if dtype is not None and dtype.is_floating_point and source.owned:
         source.model = source.model.to(dtype)
-    return cast_inputs(as_inputs(inputs), source.owned, dtype)
+    return dtype
 
 
 def load(path: str | os.PathLike[str]) -> Capture:

@@ -22,15 +22,11 @@ bool is_config(const std::string& path) {
          read_file(path).find("\"model_type\"") != std::string::npos;
 }
 
-// What looks like a capture inside, or is called .json: then its own error is the useful one.
-bool is_capture(const std::string& model) {
+// What is called .json and nothing else is taken for a capture: then its reader's error is the useful one.
+FileKind kind_of(const std::string& model) {
   const FileKind kind = classify_file(model);
-  return kind == FileKind::kCapture || (kind == FileKind::kOther && model.ends_with(".json") && !is_config(model));
-}
-
-bool is_exported(const std::string& model) {
-  const FileKind kind = classify_file(model);
-  return kind == FileKind::kPt2 || kind == FileKind::kOnnx;
+  const bool meant = kind == FileKind::kOther && model.ends_with(".json") && !is_config(model);
+  return meant ? FileKind::kCapture : kind;
 }
 
 const char* capture_flag(const CaptureRequest& request) {
@@ -82,11 +78,12 @@ Question<Graph> capture_question(const CaptureRequest& request) {
 
 // From a file that C++ reads, if it is one.
 std::optional<Graph> read_graph(const CaptureRequest& request) {
-  if (is_capture(request.model)) {
+  const FileKind kind = kind_of(request.model);
+  if (kind == FileKind::kCapture) {
     refuse_capture_flags(request);
     return read_capture(read_file(request.model), request.model);
   }
-  if (is_exported(request.model)) {
+  if (kind == FileKind::kPt2 || kind == FileKind::kOnnx) {
     refuse_model_file_flags(request);
     return read_model_file(request.model, request.dims, onnx_inference());
   }

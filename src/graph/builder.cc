@@ -6,20 +6,6 @@
 namespace opscope {
 namespace {
 
-constexpr std::uint64_t pair_key(Id first, Id second) { return (std::uint64_t{first} << 32) | second; }
-
-ints contiguous_strides(const ints& shape) {
-  ints strides(shape.size());
-  std::int64_t step = 1;
-  for (auto i = shape.size(); i-- > 0;) {
-    strides[i] = step;
-    // Like PyTorch, an empty dimension counts as 1; a stride too large for its type stays at its maximum.
-    if (__builtin_mul_overflow(step, std::max<std::int64_t>(shape[i], 1), &step))
-      step = std::numeric_limits<std::int64_t>::max();
-  }
-  return strides;
-}
-
 std::pair<std::string_view, std::string_view> split_target(std::string_view target) {
   const auto colon = target.rfind("::");
   const auto dot = target.find('.', colon == std::string_view::npos ? 0 : colon);

@@ -1,7 +1,9 @@
 // Interning, and the names of the enums as files spell them.
 #include "graph/graph.h"
 
+#include <algorithm>
 #include <array>
+#include <limits>
 
 namespace opscope {
 
@@ -11,6 +13,18 @@ TargetId Graph::add_target(std::string_view name, std::string_view overload) {
   const auto [entry, is_new] = target_ids_.try_emplace(key, static_cast<TargetId>(targets.size()));
   if (is_new) targets.push_back(target);
   return entry->second;
+}
+
+std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> shape) {
+  std::vector<std::int64_t> strides(shape.size());
+  std::int64_t step = 1;
+  for (auto i = shape.size(); i-- > 0;) {
+    strides[i] = step;
+    // Like PyTorch, an empty dimension counts as 1; a stride too large for its type stays at its maximum.
+    if (__builtin_mul_overflow(step, std::max<std::int64_t>(shape[i], 1), &step))
+      step = std::numeric_limits<std::int64_t>::max();
+  }
+  return strides;
 }
 
 Count numel(std::span<const std::int64_t> shape) {

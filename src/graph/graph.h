@@ -211,6 +211,11 @@ class Graph {
   std::unordered_map<std::uint64_t, TargetId> target_ids_;
 };
 
+// Two ids as one key of a map.
+constexpr std::uint64_t pair_key(Id first, Id second) { return (std::uint64_t{first} << 32) | second; }
+
+// In elements.
+std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> shape);
 // Elements and bytes of a shape, saturating.
 Count numel(std::span<const std::int64_t> shape);
 inline Count bytes_of(const Graph& graph, const Value& value) {

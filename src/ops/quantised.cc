@@ -53,20 +53,22 @@ constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view 
           .formula = formula};
 }
 
-constexpr OpRule linear_row(std::string_view name, WorkFunction work, std::string_view formula) {
+// A product with packed weights, whose sizes are read back from them.
+constexpr OpRule packed_row(std::string_view name, WorkFunction work, decltype(OpRule::letters) letters,
+                            std::string_view formula) {
   OpRule rule = row(name, work, formula);
   rule.fusion = Fusion::kAnchor;
-  rule.letters = linear_letters;
+  rule.letters = letters;
   rule.confidence = Confidence::kEstimated;
   return rule;
 }
 
+constexpr OpRule linear_row(std::string_view name, WorkFunction work, std::string_view formula) {
+  return packed_row(name, work, linear_letters, formula);
+}
+
 constexpr OpRule conv_row(std::string_view name, WorkFunction work, std::string_view formula) {
-  OpRule rule = row(name, work, formula);
-  rule.fusion = Fusion::kAnchor;
-  rule.letters = conv_letters;
-  rule.confidence = Confidence::kEstimated;
-  return rule;
+  return packed_row(name, work, conv_letters, formula);
 }
 
 constexpr std::string_view kConv = "n*w MACs, w the elements of a filter, + 6*n flops (bias, quantise)";

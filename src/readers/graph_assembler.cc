@@ -12,8 +12,6 @@ constexpr std::string_view kUnnamedType = "Module";
 // Deeper than any model's; a hostile file's paths stop here.
 constexpr std::size_t kMostModuleDepth = 256;
 
-constexpr std::uint64_t pair_key(Id first, Id second) { return (std::uint64_t{first} << 32) | second; }
-
 std::string_view class_name(std::string_view type) {
   const auto dot = type.rfind('.');
   return dot == std::string_view::npos ? type : type.substr(dot + 1);
@@ -46,17 +44,6 @@ std::string valid_utf8(std::string_view text) {
 
 StringId GraphAssembler::keep(std::string_view text) {
   return is_utf8(text) ? graph.intern(text) : graph.intern(valid_utf8(text));
-}
-
-std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> shape) {
-  std::vector<std::int64_t> strides(shape.size());
-  std::int64_t step = 1;
-  for (auto i = shape.size(); i-- > 0;) {
-    strides[i] = step;
-    if (__builtin_mul_overflow(step, std::max<std::int64_t>(shape[i], 1), &step))
-      step = std::numeric_limits<std::int64_t>::max();
-  }
-  return strides;
 }
 
 GraphAssembler::GraphAssembler(std::string_view model) {

@@ -79,6 +79,5 @@ class GraphAssembler {
 };
 
 std::string valid_utf8(std::string_view text);
-std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> shape);
 
 }  // namespace opscope

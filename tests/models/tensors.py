@@ -35,18 +35,21 @@ class Small(nn.Module):
         return self.dequant(self.fc(x.mean((2, 3))))
 
 
+def _quantised(model: nn.Module, image: torch.Tensor) -> nn.Module:
+    """Calibrated on one image."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.eval().qconfig = torch.ao.quantization.get_default_qconfig("fbgemm")
+        prepared = torch.ao.quantization.prepare(model)
+        prepared(image)
+        return torch.ao.quantization.convert(prepared)
+
+
 @case
 def statically_quantised() -> Case:
     image = torch.randn(2, 3, 6, 6)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = Small().eval()
-        model.qconfig = torch.ao.quantization.get_default_qconfig("fbgemm")
-        prepared = torch.ao.quantization.prepare(model)
-        prepared(image)
-        model = torch.ao.quantization.convert(prepared)
     return Case(
-        model, (image,),
+        _quantised(Small(), image), (image,),
         macs=2 * 16 * 27 * 4 + 2 * 4 * 2,
         ops=("quantize_per_tensor", "conv2d", "linear", "dequantize"),
     )
@@ -68,15 +71,8 @@ class Residual(nn.Module):
 def quantised_residual() -> Case:
     """The scales of what is added are data, and some pairs of them no kernel takes."""
     image = torch.randn(1, 4, 6, 6) * 1e-4
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = Residual().eval()
-        model.qconfig = torch.ao.quantization.get_default_qconfig("fbgemm")
-        prepared = torch.ao.quantization.prepare(model)
-        prepared(image)
-        model = torch.ao.quantization.convert(prepared)
     return Case(
-        model, (image,),
+        _quantised(Residual(), image), (image,),
         macs=36 * 36 * 4,
         ops=("quantize_per_tensor", "conv2d", "add", "hardswish", "dequantize"),
     )

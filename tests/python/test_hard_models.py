@@ -175,6 +175,7 @@ def test_modules_made_in_forward_have_a_path_each() -> None:
 
 def test_after_a_capture_the_model_runs() -> None:
     for name in CASES:
+        torch.manual_seed(0)  # a detector whose weights find nothing has nothing to stack
         case = CASES[name]()
         if case.device or name == "weights_on_meta":
             continue

@@ -7,7 +7,7 @@ import collections
 import opscope
 import pytest
 import torch
-from opscope.inputs import InputSpec, as_dtype, as_inputs, as_shapes, input_dtype, make_inputs
+from opscope.inputs import as_dtype, as_inputs, as_shapes, float_dtype, make_tensor
 from small_models import ConvNet, Keywords
 from torch import nn
 
@@ -57,7 +57,7 @@ def test_dtypes() -> None:
     for wrong in ("float17", "nn", "Tensor"):
         with pytest.raises(opscope.Error, match="no dtype called"):
             as_dtype(wrong)
-    assert input_dtype(nn.Linear(1, 1).half(), None) is torch.float16
+    assert float_dtype(nn.Linear(1, 1).half(), None) is torch.float16
 
 
 def test_dtype_prices_bytes() -> None:
@@ -66,8 +66,8 @@ def test_dtype_prices_bytes() -> None:
 
 
 def test_large_inputs_cost_no_memory() -> None:
-    inputs = make_inputs(InputSpec(((1, 3, 224, 224),)), 4096, torch.float32, torch.device("cpu"))
-    assert inputs.args[0].shape == (4096, 3, 224, 224)
+    image = make_tensor((4096, 3, 224, 224), torch.float32, torch.device("cpu"))
+    assert image.shape == (4096, 3, 224, 224)
 
 
 @pytest.mark.parametrize(

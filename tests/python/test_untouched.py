@@ -11,7 +11,8 @@ from typing import Any
 import opscope
 import pytest
 import torch
-from opscope import _engine, torchvision_ops
+from opscope import torchvision_ops
+from opscope.surroundings import Surroundings
 from small_models import ConvNet, Raises, Stateful, TiedWeights
 from torch import nn
 
@@ -197,7 +198,7 @@ def test_a_capture_that_cannot_begin_leaves_nothing_set(monkeypatch: pytest.Monk
 
 def test_overlapping_captures_leave_nothing_set() -> None:
     around = surroundings()
-    first, second = _engine._Surroundings("cuda:0"), _engine._Surroundings("cuda:0")
+    first, second = Surroundings("cuda:0"), Surroundings("cuda:0")
     first.__enter__()
     second.__enter__()
     first.__exit__()

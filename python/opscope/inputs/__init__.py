@@ -110,19 +110,6 @@ class InputSpec:
     fixed_size: str = ""  # why no other image size will do; empty where any will
 
 
-def make_inputs(spec: InputSpec, batch: int | None, dtype: torch.dtype, device: torch.device) -> Inputs:
-    if batch is not None and batch < 1:
-        raise error(f"a batch of {batch} is no batch", "batch", "a batch is 1 or more")
-    if spec.arrange is not None:
-        tensors = [make_tensor(shape, dtype, device) for shape in spec.shapes]
-        return spec.arrange(tensors, batch or 1)
-    return Inputs(*(make_tensor(with_batch(shape, batch), dtype, device) for shape in spec.shapes))
-
-
-def with_batch(shape: tuple[int, ...], batch: int | None) -> tuple[int, ...]:
-    return shape if batch is None or not shape else (batch, *shape[1:])
-
-
 def make_tensor(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     try:
         tensor = torch.empty(shape, dtype=dtype, device=device)
@@ -150,25 +137,12 @@ def cast_inputs(given: Inputs, owned: bool, dtype: torch.dtype | None) -> Inputs
     return Inputs(*args, **kwargs)
 
 
-def input_dtype(model: Any, dtype: torch.dtype | None) -> torch.dtype:
-    """The asked one; int64 for token models; the weights' own, so that float16 models get float16 inputs."""
-    if dtype is not None and not (dtype.is_floating_point and takes_tokens(model)):
-        return dtype
-    if takes_tokens(model):
-        return torch.int64
-    return float_dtype(model)
-
-
 def float_dtype(model: Any, dtype: torch.dtype | None = None) -> torch.dtype:
     """What floating inputs are: the asked dtype, else the weights' own, else the default."""
     if dtype is not None:
         return dtype
     weights = model.parameters() if isinstance(model, torch.nn.Module) else ()
     return next((w.dtype for w in weights if w.dtype.is_floating_point), torch.get_default_dtype())
-
-
-def takes_tokens(model: Any) -> bool:
-    return getattr(model, "main_input_name", None) in ("input_ids", "decoder_input_ids")
 
 
 def input_device(model: Any) -> torch.device:

@@ -16,6 +16,7 @@ from opscope.inputs.config import most_tokens, text_config
 from opscope.inputs.parts import PROMPT_TOKENS, Part, Sizes, ones
 from opscope.inputs.signature import Signature
 from opscope.inputs.transformers_inputs import is_transformers, transformers_parts
+from opscope.nested import replace, tensors_in
 
 #: The arguments that hold what was read before, and the outputs that give it.
 _CACHES = ("past_key_values", "cache_params", "state", "mems")
@@ -32,9 +33,9 @@ def decode_parts(model: Any, signature: Signature, sizes: Sizes, name: str) -> t
     cache = getattr(outputs, cache_name, None)
     if cache is None:
         raise error(f"{name} gave no {cache_name} for its prompt", "phase", "profile its prefill")
-    if not any(True for _ in _engine.tensors_in(cache)):
+    if not any(True for _ in tensors_in(cache)):
         raise error(f"{name} keeps nothing of what it has read", "phase", "profile its prefill")
-    size = sum(t.numel() * t.element_size() for t in _engine.tensors_in(cache) if t.numel() > 1)  # no counters
+    size = sum(t.numel() * t.element_size() for t in tensors_in(cache) if t.numel() > 1)  # no counters
     why = f"what its own prefill of {past} tokens leaves: {size:,} bytes"
     parts = _one_token(model, before, past, outputs)
     parts.append(Part(cache_name, why, value=_Held(cache, model), words=f"cache of {past} tokens"))
@@ -147,4 +148,4 @@ class _Held:
                 return tensor.clone()
             return make_tensor(tuple(tensor.shape), tensor.dtype, device) if self._has_data else tensor
 
-        return _engine._replace(self._held, "", fresh)
+        return replace(self._held, "", fresh)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from opscope.errors import error
-from opscope.inputs import make_tensor
+from opscope.inputs import Inputs, make_tensor
 from opscope.options import PHASES, InputRequest
 
 #: Tokens of a prompt where nobody says how many, and of the answer that a decoder is given beside it.
@@ -48,6 +48,12 @@ class Part:
         self.value = torch.full(shape, self.fill, dtype=self.dtype) if filled else None
         self.words = None if not filled else "ones" if self.fill == 1 else f"ids {self.fill}"
         self.given = False
+
+
+def called_with(parts: Sequence[Part], floats: torch.dtype, device: torch.device) -> Inputs:
+    """The parts as the arguments of a call."""
+    args = [part.make(floats, device) for part in parts if part.positional]
+    return Inputs(*args, **{part.name: part.make(floats, device) for part in parts if not part.positional})
 
 
 def ones(name: str, shape: Sequence[int], why: str, dtype: torch.dtype = torch.int64) -> Part:

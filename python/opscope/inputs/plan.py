@@ -19,7 +19,7 @@ from opscope.inputs.decode import check_generates, decode_parts
 from opscope.inputs.guess import guessed_parts
 from opscope.inputs.library import library_spec, with_reasons
 from opscope.inputs.overrides import apply_named, with_sizes_of
-from opscope.inputs.parts import Part, Sizes
+from opscope.inputs.parts import Part, Sizes, called_with
 from opscope.inputs.signature import Signature, has_forward, signature_of
 from opscope.inputs.transformers_inputs import is_transformers, transformers_parts
 from opscope.options import InputRequest
@@ -46,12 +46,9 @@ class InputPlan:
     batch: int = 1
 
     def make(self) -> Inputs:
-        made = [part.make(self.floats, self.device) for part in self.parts]
         if self.arrange is not None:
-            return self.arrange(made, self.batch)
-        args = [value for part, value in zip(self.parts, made, strict=True) if part.positional]
-        kwargs = {part.name: value for part, value in zip(self.parts, made, strict=True) if not part.positional}
-        return Inputs(*args, **kwargs)
+            return self.arrange([part.make(self.floats, self.device) for part in self.parts], self.batch)
+        return called_with(self.parts, self.floats, self.device)
 
     @property
     def rows(self) -> list[PlannedInput]:

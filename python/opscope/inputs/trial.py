@@ -12,7 +12,7 @@ from opscope import _engine
 from opscope.errors import Error
 from opscope.inputs import float_dtype, input_device
 from opscope.inputs.layers import SIDE
-from opscope.inputs.parts import Part, Sizes
+from opscope.inputs.parts import Part, Sizes, called_with
 from opscope.inputs.signature import module_of
 
 _USUAL_SIDES = (28, 32, 64, 96, 128, 160, 192, 256, 299, 320, 384, 512)
@@ -23,11 +23,10 @@ def settled(model: Any, candidates: list[list[Part]], sizes: Sizes) -> tuple[lis
     if _is_lazy(model):  # takes its sizes from its first call, so most will do
         return candidates[0], ""
     for parts in candidates:
-        problem = _refusal(model, parts)
-        if problem is None:
+        if _refusal(model, parts) is None:
             return parts, ""
         if not sizes.asked_image:
-            fitting = _fitted_side(model, parts, problem)
+            fitting = _fitted_side(model, parts)
             if fitting is not None:
                 side = (fitting[0].shape or (0,))[-1]
                 return fitting, f": images of {SIDE}x{SIDE} did not fit, {side}x{side} do"
@@ -41,11 +40,9 @@ def _is_lazy(model: Any) -> bool:
 
 def _refusal(model: Any, parts: list[Part]) -> str | None:
     """Why the model does not take these; None where it does, or where shapes are not the reason."""
-    floats, device = float_dtype(model), input_device(model)
-    args = tuple(part.make(floats, device) for part in parts if part.positional)
-    kwargs = {part.name: part.make(floats, device) for part in parts if not part.positional}
+    inputs = called_with(parts, float_dtype(model), input_device(model))
     try:
-        _engine.run_abstract(model, args, kwargs)
+        _engine.run_abstract(model, inputs.args, inputs.kwargs)
     except Error as problem:
         return None if getattr(problem, "needs_values", False) else str(problem)
     return None
@@ -54,13 +51,14 @@ def _refusal(model: Any, parts: list[Part]) -> str | None:
 _MISMATCH = re.compile(r"\((\d+)x(\d+) and (\d+)x(\d+)\)")
 
 
-def _fitted_side(model: Any, parts: list[Part], problem: str) -> list[Part] | None:
+def _fitted_side(model: Any, parts: list[Part]) -> list[Part] | None:
     """An image's side where a linear layer after the convolutions fixes it: a usual one, else found by halving."""
     if not any(len(part.shape or ()) >= 4 for part in parts):
         return None
     for side in _USUAL_SIDES:
-        if _refusal(model, [_with_side(part, side) for part in parts]) is None:
-            return [_with_side(part, side) for part in parts]
+        trial = [_with_side(part, side) for part in parts]
+        if _refusal(model, trial) is None:
+            return trial
     low, high = 1, 1024
     while low <= high:
         side = (low + high) // 2

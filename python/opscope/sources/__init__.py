@@ -70,19 +70,13 @@ def _find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> S
     for each in LIBRARIES:
         if each.installed() and (found := each.find(spec, request, status)):
             return found
-        if each is yolo_models and _is_path(spec) and not os.path.exists(spec):  # weights may be a name
-            raise error("no such file", spec, "opscope list shows the models that have names")
     raise _unknown(spec, LIBRARIES)
-
-
-def _is_path(spec: str) -> bool:
-    return spec.startswith((".", "/", "~")) or spec.endswith((".onnx", ".pt2", ".pt", ".pth", ".bin", ".json"))
 
 
 def _check_prefix(spec: str) -> None:
     """'tmm:resnet18' means timm, not a module to install."""
     prefix, _, name = spec.partition(":")
-    near = [each for each in native.nearest(prefix, [each.PREFIX for each in LIBRARIES])]
+    near = native.nearest(prefix, [each.PREFIX for each in LIBRARIES])
     if near and "." not in prefix and importlib.util.find_spec(prefix) is None:
         raise error(f"no source called '{prefix}'", "", "opscope list shows the models by source", [f"{each}:{name}" for each in near])
 

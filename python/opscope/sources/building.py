@@ -37,23 +37,20 @@ def parameters_without_data() -> Iterator[None]:
     Unlike `with torch.device("meta")` it leaves buffers and every other tensor alone: constructors may look
     at those (regnet computes its widths with tensors), and so may forward (anchors, relative positions).
     """
-    with LOCK:
-        yield from _registering_on_meta()
-
-
-def _registering_on_meta() -> Iterator[None]:
-    register, thread = torch.nn.Module.register_parameter, threading.get_ident()
+    thread = threading.get_ident()
 
     def register_on_meta(module: torch.nn.Module, name: str, parameter: torch.nn.Parameter | None) -> None:
         if parameter is not None and parameter.device.type != "meta" and threading.get_ident() == thread:
             parameter = torch.nn.Parameter(parameter.detach().to("meta"), requires_grad=parameter.requires_grad)
         register(module, name, parameter)
 
-    torch.nn.Module.register_parameter = register_on_meta  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        torch.nn.Module.register_parameter = register  # type: ignore[method-assign]
+    with LOCK:
+        register = torch.nn.Module.register_parameter
+        torch.nn.Module.register_parameter = register_on_meta  # type: ignore[method-assign]
+        try:
+            yield
+        finally:
+            torch.nn.Module.register_parameter = register  # type: ignore[method-assign]
 
 
 def version_text(package: str, shown: str = "") -> str:

@@ -39,11 +39,13 @@ def version_text() -> str:
 
 
 def dependencies() -> list[str]:
-    """transformers' version, our table, and our own code that builds from it."""
-    folder = os.path.dirname(hf_known.TABLE)
-    own = [os.path.join(folder, f"{name}.py") for name in ("hf_models", "hf_known", "hf_heads", "hf_build")]
-    hub = [hf_known.hub_cache()] if os.path.isdir(hf_known.hub_cache()) else []  # changes with what is fetched
-    return [*building.package_file("transformers", "__init__.py"), hf_known.TABLE, *own, *hub]
+    """What the names stand for: transformers' version, our table, and the local hub cache, which downloads change."""
+    hub = hf_known.hub_cache()
+    return [*_own_dependencies(), *([hub] if os.path.isdir(hub) else [])]
+
+
+def _own_dependencies() -> list[str]:
+    return [*building.package_file("transformers", "__init__.py"), hf_known.TABLE]
 
 
 @dataclass
@@ -73,7 +75,8 @@ def find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> So
     builder = _builder(found, class_name, request)
     status(f"building {found.name}")
     model = builder.build(with_data=request.with_data)
-    files = [*dependencies(), str(sys.modules[type(model).__module__].__file__)]
+    files = [*_own_dependencies(), found.path] if found.path else dependencies()
+    files.append(str(sys.modules[type(model).__module__].__file__))
     if "timm" in sys.modules:  # DETR's backbone
         files += building.package_file("timm", "version.py")
     return Source(
@@ -82,7 +85,7 @@ def find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> So
         f"{version_text()}, {type(model).__name__}",
         owned=True,
         cacheable=not builder.remote,
-        dependencies=[*files, found.path] if found.path else files,
+        dependencies=files,
         with_data=lambda: builder.build(with_data=True),
         notes=[*found.notes, *builder.notes],
     )

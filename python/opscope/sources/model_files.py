@@ -24,7 +24,9 @@ _WHY_TRUST = "it is a pickle, which can run any code when it is opened"
 
 
 def find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> Source | None:
-    """The model in a file or folder; None where there is no such file, or it is not one of torch's."""
+    """The model in a file or folder; None where it is a name, or a file that is not one of torch's."""
+    if _is_path(spec) and not os.path.exists(spec):
+        return _missing(spec, request, status)
     if hf_known.config_file(spec) is not None:
         return hf_models.find(spec, request, status) if hf_models.installed() else None
     kind = _kind_of(spec)
@@ -33,6 +35,19 @@ def find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> So
     if kind == "pickle":
         return _pickle(spec, request, status)
     return None
+
+
+def _is_path(spec: str) -> bool:
+    if ":" in spec or spec.endswith(".py"):
+        return False  # users' own code
+    return spec.startswith((".", "/", "~")) or spec.endswith((".onnx", ".pt2", ".pt", ".pth", ".bin", ".json"))
+
+
+def _missing(spec: str, request: SourceRequest, status: Callable[[str], None]) -> Source:
+    """Weights that are not here may be the name of a YOLO model."""
+    if yolo_models.installed() and (found := yolo_models.find(spec, request, status)):
+        return found
+    raise error("no such file", spec, "opscope list shows the models that have names")
 
 
 def _kind_of(path: str) -> str | None:
