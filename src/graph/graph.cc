@@ -50,4 +50,10 @@ std::string_view name(ArgumentKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
+std::string_view name(NodeKind kind) {
+  static constexpr std::array<std::string_view, 6> kNames{"placeholder",   "get_attr",    "call_module",
+                                                          "call_function", "call_method", "output"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
 }  // namespace opscope

@@ -41,6 +41,8 @@ using OpId = Id;
 using ModuleId = Id;
 using ScopeId = Id;
 using TargetId = Id;
+using NodeId = Id;
+using PartId = Id;
 inline constexpr Id kNone = std::numeric_limits<Id>::max();
 
 inline constexpr int kSchemaVersion = 1;
@@ -92,6 +94,7 @@ struct Op {
   Range outputs{};       // in value_refs: what it returned, then what it wrote in place and did not return
   StringId source = 0;   // "model.py:42" where asked for
   bool bounded = false;  // its sizes depend on data: they are the largest possible, or a limit the user set
+  NodeId node = kNone;   // of a tracer's graph; kNone where no tracer was asked, or it ran outside its graphs
 };
 
 struct Module {
@@ -121,6 +124,46 @@ struct DeclaredCost {
   std::optional<std::uint64_t> macs, flops, bytes;
 };
 
+enum class NodeKind : std::uint8_t { kPlaceholder, kGetAttr, kCallModule, kCallFunction, kCallMethod, kOutput };
+
+// A node of the graph that one of PyTorch's tracers made. Nodes group ops, as module calls do: an op belongs to
+// one at most, and what a part that runs twice does twice belongs to the same nodes.
+struct Node {
+  NodeKind kind = NodeKind::kCallFunction;
+  StringId name = 0;    // the tracer's own: "layer1_0_conv1"
+  StringId target = 0;  // "layer1.0.conv1", "torch.flatten", "aten.conv2d.default"
+  StringId source = 0;  // the line of the model behind it: "model.py:42"
+  PartId part = 0;
+  ModuleId module = 0;  // that runs it, by the tracer's module stack; a called module itself for kCallModule
+  Range inputs{};       // in node_refs: the nodes it takes
+  Range outputs{};      // in value_refs: the tensors of its result, of its first run
+};
+
+// One graph of a tracer: the whole model, or what Dynamo made of it between two breaks. Its nodes are one run of
+// Graph::nodes, and parts are in the order in which they first ran.
+struct Part {
+  std::string name;         // of the function it was made from: "forward"
+  std::uint32_t calls = 0;  // how often it ran
+};
+
+// Where Dynamo gave up and left the code to Python.
+struct Break {
+  std::string reason;    // one line
+  std::string detail;    // all that PyTorch says
+  std::string source;    // "model.py:42", may be empty
+  PartId after = kNone;  // the part that ends there; kNone where a whole function was left out
+};
+
+// How one tracer of a ladder ended.
+struct Rung {
+  std::string tracer;   // "fx", "dynamo_export", "export", "static"
+  std::string outcome;  // "used", "failed", "not tried"
+  std::string reason;   // one line, where it failed
+  std::string hint;     // what to do about it
+  std::string detail;   // all that PyTorch says
+  double seconds = 0;
+};
+
 struct Diagnostic {
   std::string kind;  // "assumption", "bound", "fallback", "slow_path", "stray", "unknown_op"
   std::string op;    // "aten::nonzero", may be empty
@@ -143,11 +186,12 @@ struct SlowOp {
 struct CaptureInfo {
   std::string model;              // "resnet18"
   std::string source;             // "torchvision 0.28.0"
-  std::string tracer;             // "static", "eager"
+  std::string tracer;             // "static", "eager"; "fx", "dynamo", "dynamo_export", "export"
   std::string torch;              // version
   double seconds = 0;             // of the capture itself, imports and model building excluded
   std::vector<SlowOp> slow_path;  // ops that ran a Python meta kernel or decomposition
   std::vector<Dependency> dependencies;
+  std::vector<Rung> rungs;  // of the hybrid ladder, in its order
 };
 
 class Graph {
@@ -163,11 +207,15 @@ class Graph {
   std::vector<ValueId> outputs;
   std::vector<DeclaredCost> declared;  // by op
   std::vector<Diagnostic> diagnostics;
+  std::vector<Node> nodes;  // of a tracer's graphs, part by part, each in its order
+  std::vector<Part> parts;
+  std::vector<Break> breaks;
   CaptureInfo capture;
 
   std::vector<std::int64_t> dims;
   std::vector<double> reals;
   std::vector<ValueId> value_refs;
+  std::vector<NodeId> node_refs;
   std::vector<Argument> arguments;
 
   StringId intern(std::string_view text) { return strings_.intern(text); }
@@ -178,6 +226,8 @@ class Graph {
   std::span<const std::int64_t> strides(const Value& value) const { return slice(dims, value.strides); }
   std::span<const Argument> arguments_of(const Op& op) const { return slice(arguments, op.arguments); }
   std::span<const ValueId> outputs_of(const Op& op) const { return slice(value_refs, op.outputs); }
+  std::span<const NodeId> inputs_of(const Node& node) const { return slice(node_refs, node.inputs); }
+  std::span<const ValueId> outputs_of(const Node& node) const { return slice(value_refs, node.outputs); }
   std::span<const ValueId> values_in(const Argument& list) const { return slice(value_refs, list.range); }
   std::span<const std::int64_t> ints_in(const Argument& list) const { return slice(dims, list.range); }
   std::span<const double> reals_in(const Argument& list) const { return slice(reals, list.range); }
@@ -189,6 +239,7 @@ class Graph {
   Range add_dims(std::span<const std::int64_t> items) { return append(dims, items); }
   Range add_reals(std::span<const double> items) { return append(reals, items); }
   Range add_refs(std::span<const ValueId> items) { return append(value_refs, items); }
+  Range add_node_refs(std::span<const NodeId> items) { return append(node_refs, items); }
   TargetId add_target(std::string_view name, std::string_view overload);
 
   // Throws Error if an id, range or order is broken; every reader and builder ends with it.
@@ -224,6 +275,7 @@ inline Count bytes_of(const Graph& graph, const Value& value) {
 
 std::string_view name(ValueKind kind);
 std::string_view name(ArgumentKind kind);
+std::string_view name(NodeKind kind);  // "call_module", as torch.fx writes it
 
 // Reads "aten::conv2d" as "conv2d".
 constexpr std::string_view short_op_name(std::string_view name) {
