@@ -162,7 +162,7 @@ std::vector<Tensor> GraphBuilder::op_outputs(std::string_view target,
                                              std::span<const NamedArgument> arguments,
                                              std::span<const TensorSpec> outputs) {
   const auto [name, overload] = split_target(target);
-  Op op{.target = graph_.add_target(name, overload), .scope = running_.back()};
+  Op op{.target = graph_.add_target(name, overload), .scope = running_.back(), .node = node_};
   op.arguments = {static_cast<std::uint32_t>(graph_.arguments.size()),
                   static_cast<std::uint32_t>(arguments.size())};
   for (const auto& argument : arguments) graph_.arguments.push_back(convert(argument));
@@ -182,6 +182,44 @@ Tensor GraphBuilder::op(std::string_view target, std::initializer_list<NamedArgu
   const auto made =
       op_outputs(target, {arguments.begin(), arguments.size()}, {outputs.begin(), outputs.size()});
   return made.empty() ? Tensor{} : made.front();
+}
+
+PartId GraphBuilder::begin_part(std::string_view name) {
+  OPSCOPE_CHECK(node_ == kNone);
+  const auto found = std::find_if(graph_.parts.begin(), graph_.parts.end(),
+                                  [&](const Part& part) { return part.name == name; });
+  part_ = static_cast<PartId>(found - graph_.parts.begin());
+  if (found == graph_.parts.end()) graph_.parts.push_back({.name = std::string(name), .calls = 0});
+  ++graph_.parts[part_].calls;
+  return part_;
+}
+
+GraphBuilder::RunningNode GraphBuilder::node(NodeKind kind, std::string_view name, std::string_view target,
+                                             std::initializer_list<NodeId> inputs, const tensors& results) {
+  OPSCOPE_CHECK(part_ != kNone && node_ == kNone);
+  const auto name_id = graph_.intern(name);
+  const auto [entry, is_new] =
+      node_ids_.try_emplace(pair_key(part_, name_id), static_cast<NodeId>(graph_.nodes.size()));
+  if (is_new) {
+    std::vector<ValueId> ids;
+    for (const auto tensor : results) ids.push_back(tensor.id);
+    graph_.nodes.push_back({.kind = kind,
+                            .name = name_id,
+                            .target = graph_.intern(target),
+                            .part = part_,
+                            .module = running_module(),
+                            .inputs = graph_.add_node_refs({inputs.begin(), inputs.size()}),
+                            .outputs = graph_.add_refs(ids)});
+  }
+  node_ = entry->second;
+  return {this, node_};
+}
+
+void GraphBuilder::end_node() {
+  auto& node = graph_.nodes[node_];
+  const bool has_ops = !graph_.ops.empty() && graph_.ops.back().node == node_;
+  if (node.outputs.size == 0 && has_ops) node.outputs = graph_.ops.back().outputs;
+  node_ = kNone;
 }
 
 void GraphBuilder::source(std::string_view file_and_line) {

@@ -10,6 +10,15 @@
 //              {{1, 64, 112, 112}});
 //   }
 //   Graph graph = b.finish({x});
+//
+// A tracer's graph goes around the ops:
+//
+//   b.begin_part("forward");
+//   const NodeId input = b.node(NodeKind::kPlaceholder, "x", "x", {}, {x});
+//   {
+//     const auto relu = b.node(NodeKind::kCallFunction, "relu", "torch.relu", {input});
+//     x = b.op("aten::relu", {{"self", x}}, {{1, 64}});
+//   }
 #pragma once
 
 #include <concepts>
@@ -120,6 +129,30 @@ class GraphBuilder {
   std::vector<Tensor> op_outputs(std::string_view target, std::span<const NamedArgument> arguments,
                                  std::span<const TensorSpec> outputs);
 
+  // Begins a run of a tracer's graph; one begun before by that name runs again.
+  PartId begin_part(std::string_view name);
+  // A node of the part that runs, in the module that is running. The ops recorded until the returned object
+  // goes are its own; it gives `results`, or where there are none, what the last of those ops made. In a part
+  // that runs again it is found by its name and stays as it was.
+  class RunningNode {
+   public:
+    RunningNode(RunningNode&& other) noexcept
+        : builder_(std::exchange(other.builder_, nullptr)), id_(other.id_) {}
+    RunningNode& operator=(RunningNode&&) = delete;
+    ~RunningNode() {
+      if (builder_ != nullptr) builder_->end_node();
+    }
+    operator NodeId() const { return id_; }
+
+   private:
+    friend class GraphBuilder;
+    RunningNode(GraphBuilder* builder, NodeId id) : builder_(builder), id_(id) {}
+    GraphBuilder* builder_;
+    NodeId id_;
+  };
+  [[nodiscard]] RunningNode node(NodeKind kind, std::string_view name, std::string_view target,
+                                 std::initializer_list<NodeId> inputs = {}, const tensors& results = {});
+
   // Of the op last recorded.
   void source(std::string_view file_and_line);
   void declare_cost(std::optional<std::uint64_t> macs, std::optional<std::uint64_t> flops,
@@ -137,12 +170,16 @@ class GraphBuilder {
   ModuleId child(ModuleId parent, std::string_view name, std::string_view type);
   ModuleId running_module() const { return graph_.scopes[running_.back()].module; }
   Argument convert(const NamedArgument& argument);
+  void end_node();
 
   Graph graph_;
   std::vector<ScopeId> running_;
   std::vector<std::uint32_t> calls_;                      // by module
   std::unordered_map<std::uint64_t, ModuleId> children_;  // by parent and name
   std::unordered_map<std::uint64_t, ValueId> owned_;      // by module and name
+  PartId part_ = kNone;                                   // that runs
+  NodeId node_ = kNone;                                   // that runs
+  std::unordered_map<std::uint64_t, NodeId> node_ids_;    // by part and name
 };
 
 }  // namespace opscope

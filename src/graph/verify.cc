@@ -26,6 +26,8 @@ class Verifier {
     boundary(graph_.outputs, "outputs");
     made_outputs();
     declared();
+    nodes();
+    breaks();
   }
 
  private:
@@ -47,7 +49,8 @@ class Verifier {
     const auto fits = [](const auto& items) { return items.size() < kNone; };
     if (!fits(graph_.ops) || !fits(graph_.values) || !fits(graph_.storages) || !fits(graph_.modules) ||
         !fits(graph_.scopes) || !fits(graph_.targets) || !fits(graph_.arguments) ||
-        !fits(graph_.value_refs) || !fits(graph_.dims) || !fits(graph_.reals))
+        !fits(graph_.value_refs) || !fits(graph_.dims) || !fits(graph_.reals) || !fits(graph_.nodes) ||
+        !fits(graph_.parts) || !fits(graph_.node_refs))
       fail("more than 2^32 - 2 items of one kind");
   }
 
@@ -130,6 +133,7 @@ class Verifier {
       if (!inside(graph_.arguments, op.arguments)) fail("op {} has arguments outside the pool", i);
       if (!inside(graph_.value_refs, op.outputs)) fail("op {} has outputs outside the pool", i);
       if (!is_string(op.source)) fail("op {} has an unknown string", i);
+      if (op.node != kNone && op.node >= graph_.nodes.size()) fail("op {} has no node {}", i, op.node);
       for (const auto& argument : graph_.arguments_of(op)) check(argument, i);
       for (const auto id : graph_.outputs_of(op)) {
         if (!is_value(id)) fail("op {} makes value {}, which is not there", i, id);
@@ -205,6 +209,39 @@ class Verifier {
       if (cost.op < next) fail("the cost declared for op {} is out of order", cost.op);
       next = std::size_t{cost.op} + 1;
     }
+  }
+
+  // Part by part, and within one, a node takes what came before it.
+  void nodes() const {
+    PartId part = 0;
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const auto& node = graph_.nodes[i];
+      if (node.kind > NodeKind::kOutput) fail("node {} has an unknown kind", i);
+      if (!is_string(node.name) || !is_string(node.target) || !is_string(node.source))
+        fail("node {} has an unknown string", i);
+      if (node.part >= graph_.parts.size()) fail("node {} has no part {}", i, node.part);
+      if (node.part < part) fail("node {} of part {} comes after part {}", i, node.part, part);
+      part = node.part;
+      if (node.module >= graph_.modules.size()) fail("node {} has no module {}", i, node.module);
+      node_ends(node, i);
+    }
+  }
+
+  void node_ends(const Node& node, std::size_t i) const {
+    if (!inside(graph_.node_refs, node.inputs)) fail("node {} has inputs outside the pool", i);
+    if (!inside(graph_.value_refs, node.outputs)) fail("node {} has outputs outside the pool", i);
+    for (const auto id : graph_.inputs_of(node)) {
+      if (id >= i) fail("node {} takes node {}, which does not come before it", i, id);
+      if (graph_.nodes[id].part != node.part) fail("node {} takes node {} of another part", i, id);
+    }
+    for (const auto id : graph_.outputs_of(node))
+      if (!is_value(id)) fail("node {} gives value {}, which is not there", i, id);
+  }
+
+  void breaks() const {
+    for (std::size_t i = 0; i < graph_.breaks.size(); ++i)
+      if (const auto after = graph_.breaks[i].after; after != kNone && after >= graph_.parts.size())
+        fail("break {} comes after part {}, which is not there", i, after);
   }
 
   const Graph& graph_;

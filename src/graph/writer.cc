@@ -25,6 +25,9 @@ class Writer {
     section("owned", graph_.owned, [&](const Owned& owned) { write(owned); });
     json_.list("inputs", graph_.inputs);
     json_.list("outputs", graph_.outputs);
+    section_unless_empty("parts", graph_.parts, [&](const Part& part) { write(part); });
+    section_unless_empty("breaks", graph_.breaks, [&](const Break& broken) { write(broken); });
+    section_unless_empty("nodes", graph_.nodes, [&](const Node& node) { write(node); });
     section("ops", graph_.ops, [&](const Op& op) { write(op); });
     section("declared", graph_.declared, [&](const DeclaredCost& cost) { write(cost); });
     section("diagnostics", graph_.diagnostics, [&](const Diagnostic& diagnostic) { write(diagnostic); });
@@ -41,7 +44,8 @@ class Writer {
     for (const auto& item : items) {
       json_.begin_object(kInline);
       constexpr bool kHasId = std::is_same_v<Item, Module> || std::is_same_v<Item, Scope> ||
-                              std::is_same_v<Item, Value> || std::is_same_v<Item, Op>;
+                              std::is_same_v<Item, Value> || std::is_same_v<Item, Node> ||
+                              std::is_same_v<Item, Op>;
       if constexpr (kHasId) json_.field("id", id++);
       write_item(item);
       json_.end_object();
@@ -49,9 +53,18 @@ class Writer {
     json_.end_array();
   }
 
+  // What only a tracer fills in.
+  template <class Item, class Write>
+  void section_unless_empty(std::string_view name, const std::vector<Item>& items, Write write_item) {
+    if (!items.empty()) section(name, items, write_item);
+  }
+
   void text(std::string_view key, StringId id) { json_.field(key, graph_.text(id)); }
   void text_unless_empty(std::string_view key, StringId id) {
     if (id != 0) text(key, id);
+  }
+  void text_unless_empty(std::string_view key, const std::string& words) {
+    if (!words.empty()) json_.field(key, words);
   }
 
   void capture() {
@@ -73,7 +86,19 @@ class Writer {
       json_.field("bytes", file.bytes);
       json_.field("modified_ns", file.modified_ns);
     });
+    section_unless_empty("rungs", info.rungs, [&](const Rung& rung) { write(rung); });
     json_.end_object();
+  }
+
+  void write(const Rung& rung) {
+    json_.field("tracer", rung.tracer);
+    json_.field("outcome", rung.outcome);
+    text_unless_empty("reason", rung.reason);
+    text_unless_empty("hint", rung.hint);
+    text_unless_empty("detail", rung.detail);
+    if (rung.seconds == 0) return;
+    json_.key("seconds");
+    real(rung.seconds);
   }
 
   void write(const Module& module) {
@@ -114,6 +139,29 @@ class Writer {
     text("name", owned.name);
   }
 
+  void write(const Part& part) {
+    json_.field("name", part.name);
+    json_.field("calls", part.calls);
+  }
+
+  void write(const Break& broken) {
+    json_.field("reason", broken.reason);
+    text_unless_empty("detail", broken.detail);
+    text_unless_empty("source", broken.source);
+    if (broken.after != kNone) json_.field("after", broken.after);
+  }
+
+  void write(const Node& node) {
+    json_.field("kind", name(node.kind));
+    text("name", node.name);
+    text_unless_empty("target", node.target);
+    text_unless_empty("source", node.source);
+    if (node.part != 0) json_.field("part", node.part);
+    if (node.module != 0) json_.field("module", node.module);
+    if (node.inputs.size != 0) json_.list("inputs", graph_.inputs_of(node));
+    if (node.outputs.size != 0) json_.list("outputs", graph_.outputs_of(node));
+  }
+
   void write(const Op& op) {
     const auto& target = graph_.targets[op.target];
     text("op", target.name);
@@ -129,6 +177,7 @@ class Writer {
     json_.list("outputs", graph_.outputs_of(op));
     text_unless_empty("source", op.source);
     if (op.bounded) json_.field("bounded", true);
+    if (op.node != kNone) json_.field("node", op.node);
   }
 
   // Plain JSON where its type says enough; otherwise an object whose one key is the kind.

@@ -1,6 +1,8 @@
 // The inverse of the writer's arguments: plain JSON where its type says enough, {"kind": ..} otherwise.
 #include "readers/argument_reader.h"
 
+#include <string>
+
 namespace opscope {
 namespace {
 
@@ -24,6 +26,10 @@ void set_real(Argument& argument, double real) {
 
 }  // namespace
 
+void ArgumentReader::check_id(json::value item, std::size_t index) const {
+  if (json::natural(place_, item) != index) json::fail(place_, "expected " + std::to_string(index));
+}
+
 // Most values have the dtype and the device of the one before.
 DType ArgumentReader::dtype(json::value item) {
   const auto word = json::text(place_, item);
@@ -43,6 +49,7 @@ Range ArgumentReader::integers(json::value list) { return collect(list, graph_.d
 Range ArgumentReader::reals(json::value list) { return collect(list, graph_.reals, json::real); }
 Range ArgumentReader::booleans(json::value list) { return collect(list, graph_.dims, json::boolean); }
 Range ArgumentReader::references(json::value list) { return collect(list, graph_.value_refs, json::id); }
+Range ArgumentReader::node_references(json::value list) { return collect(list, graph_.node_refs, json::id); }
 
 Range ArgumentReader::optional_references(json::value list) {
   return collect(list, graph_.value_refs, [](const json::Place& place, json::value item) {

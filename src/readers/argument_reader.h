@@ -16,9 +16,12 @@ class ArgumentReader {
   StringId string(json::value item) { return graph_.intern(json::text(place_, item)); }
   DType dtype(json::value item);
   StringId device(json::value item);
+  // Ids are there for people; they are the index or the file is not ours.
+  void check_id(json::value item, std::size_t index) const;
 
   Range integers(json::value list);
   Range references(json::value list);
+  Range node_references(json::value list);
   // {"input":{"tensor":0},"stride":{"ints":[2,2]},"bias":null}
   Range arguments(json::value object);
 

@@ -5,6 +5,7 @@
 
 #include "readers/argument_reader.h"
 #include "readers/json_access.h"
+#include "readers/tracer_reader.h"
 
 namespace opscope {
 namespace {
@@ -12,11 +13,12 @@ namespace {
 using json::kAll;
 using json::Keys;
 
-constexpr Keys<12> kDocument{{"schema_version", "capture", "modules", "scopes", "storages", "values", "owned",
-                              "inputs", "outputs", "ops", "declared", "diagnostics"},
-                             kAll};
-constexpr Keys<7> kCapture{{"model", "source", "tracer", "torch", "seconds", "slow_path", "dependencies"},
-                           kAll};
+constexpr Keys<15> kDocument{
+    {"schema_version", "capture", "modules", "scopes", "storages", "values", "owned", "inputs", "outputs",
+     "parts", "breaks", "nodes", "ops", "declared", "diagnostics"},
+    0b111'000'111111111};
+constexpr Keys<8> kCapture{
+    {"model", "source", "tracer", "torch", "seconds", "slow_path", "dependencies", "rungs"}, 0b01111111};
 constexpr Keys<2> kSlowOp{{"op", "count"}, kAll};
 constexpr Keys<3> kDependency{{"path", "bytes", "modified_ns"}, kAll};
 constexpr Keys<5> kModule{{"id", "parent", "name", "path", "type"}, 0b11101};
@@ -25,8 +27,8 @@ constexpr Keys<10> kValue{
     {"id", "kind", "dtype", "shape", "strides", "offset", "storage", "name", "device", "trainable"},
     0b0000001111};
 constexpr Keys<3> kOwned{{"module", "value", "name"}, kAll};
-constexpr Keys<8> kOp{{"id", "op", "overload", "scope", "arguments", "outputs", "source", "bounded"},
-                      0b00111011};
+constexpr Keys<9> kOp{{"id", "op", "overload", "scope", "arguments", "outputs", "source", "bounded", "node"},
+                      0b000111011};
 constexpr Keys<4> kDeclared{{"op", "macs", "flops", "bytes"}, 0b0001};
 constexpr Keys<4> kDiagnostic{{"kind", "op", "module", "message"}, kAll};
 
@@ -100,8 +102,14 @@ class CaptureReader {
       case 8:
         return items(item, [&](json::value it) { graph_.outputs.push_back(json::id(place_, it)); });
       case 9:
-        return items(item, [&](json::value it) { op(it); });
+        return items(item, [&](json::value it) { tracer_.part(it); });
       case 10:
+        return items(item, [&](json::value it) { tracer_.graph_break(it); });
+      case 11:
+        return items(item, [&](json::value it) { tracer_.node(it); });
+      case 12:
+        return items(item, [&](json::value it) { op(it); });
+      case 13:
         return items(item, [&](json::value it) { declared(it); });
       default:
         return items(item, [&](json::value it) { diagnostic(it); });
@@ -110,13 +118,7 @@ class CaptureReader {
 
   template <class Visit>
   void items(json::value list, Visit visit) {
-    const auto all = json::take(place_, list.get_array(), "an array");
-    place_.item = 0;
-    json::each(place_, all, [&](json::value item) {
-      visit(item);
-      ++place_.item;
-    });
-    place_.item = json::Place::kNoItem;
+    json::each_item(place_, list, visit);
   }
 
   void schema_version(json::value item) {
@@ -147,20 +149,15 @@ class CaptureReader {
           info.seconds = json::real(place_, it);
           break;
         case 5:
-          nested("capture.slow_path", it, [&](json::value slow) { slow_op(slow); });
+          json::each_item(place_, "capture.slow_path", it, [&](json::value slow) { slow_op(slow); });
+          break;
+        case 6:
+          json::each_item(place_, "capture.dependencies", it, [&](json::value file) { dependency(file); });
           break;
         default:
-          nested("capture.dependencies", it, [&](json::value file) { dependency(file); });
+          json::each_item(place_, "capture.rungs", it, [&](json::value rung) { tracer_.rung(rung); });
       }
     });
-  }
-
-  template <class Visit>
-  void nested(std::string_view section, json::value list, Visit visit) {
-    const auto outer = std::exchange(place_.section, section);
-    place_.key = {};
-    items(list, visit);
-    place_.section = outer;
   }
 
   void slow_op(json::value item) {
@@ -185,17 +182,12 @@ class CaptureReader {
     });
   }
 
-  // Ids are there for people; they are the index or the file is not ours.
-  void check_id(json::value item, std::size_t index) {
-    if (json::natural(place_, item) != index) json::fail(place_, fmt::format("expected {}", index));
-  }
-
   void module(json::value item) {
     Module module;
     json::each_field(place_, item, kModule, [&](std::size_t key, json::value it) {
       switch (key) {
         case 0:
-          check_id(it, graph_.modules.size());
+          parts_.check_id(it, graph_.modules.size());
           break;
         case 1:
           module.parent = json::id(place_, it);
@@ -218,7 +210,7 @@ class CaptureReader {
     json::each_field(place_, item, kScope, [&](std::size_t key, json::value it) {
       switch (key) {
         case 0:
-          check_id(it, graph_.scopes.size());
+          parts_.check_id(it, graph_.scopes.size());
           break;
         case 1:
           scope.parent = json::id(place_, it);
@@ -238,7 +230,7 @@ class CaptureReader {
     json::each_field(place_, item, kValue, [&](std::size_t key, json::value it) {
       switch (key) {
         case 0:
-          check_id(it, graph_.values.size());
+          parts_.check_id(it, graph_.values.size());
           break;
         case 1:
           value.kind = value_kind(json::text(place_, it));
@@ -298,7 +290,7 @@ class CaptureReader {
     json::each_field(place_, item, kOp, [&](std::size_t key, json::value it) {
       switch (key) {
         case 0:
-          check_id(it, graph_.ops.size());
+          parts_.check_id(it, graph_.ops.size());
           break;
         case 1:
           target = json::text(place_, it);
@@ -318,8 +310,11 @@ class CaptureReader {
         case 6:
           op.source = parts_.string(it);
           break;
-        default:
+        case 7:
           op.bounded = json::boolean(place_, it);
+          break;
+        default:
+          op.node = json::id(place_, it);
       }
     });
     op.target = graph_.add_target(target, overload);
@@ -367,6 +362,7 @@ class CaptureReader {
   simdjson::ondemand::parser parser_;
   Graph graph_;
   ArgumentReader parts_{graph_, place_};
+  TracerReader tracer_{graph_, place_, parts_};
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 
@@ -70,6 +71,26 @@ void each(const Place& place, array list, Visit visit) {
 template <class Visit>
 void each(const Place& place, value list, Visit visit) {
   each(place, take(place, list.get_array(), "an array"), visit);
+}
+
+// The same for a list whose items errors are to name: "ops[12]".
+template <class Visit>
+void each_item(Place& place, value list, Visit visit) {
+  const auto items = take(place, list.get_array(), "an array");
+  place.item = 0;
+  each(place, items, [&](value item) {
+    visit(item);
+    ++place.item;
+  });
+  place.item = Place::kNoItem;
+}
+// A list inside another section: "capture.slow_path[3]".
+template <class Visit>
+void each_item(Place& place, std::string_view section, value list, Visit visit) {
+  const auto outer = std::exchange(place.section, section);
+  place.key = {};
+  each_item(place, list, visit);
+  place.section = outer;
 }
 
 // The keys of one kind of object, in the order in which they are written.

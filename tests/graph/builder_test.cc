@@ -109,6 +109,35 @@ TEST(GraphBuilder, EveryKindOfArgument) {
   EXPECT_EQ(graph.values_in(arguments[2])[1], kNone);
 }
 
+TEST(GraphBuilder, NodesAroundOps) {
+  GraphBuilder b;
+  auto x = b.input({4});
+  auto run = [&] {
+    b.begin_part("forward");
+    const NodeId input = b.node(NodeKind::kPlaceholder, "x", "x", {}, {x});
+    const auto block = b.call("block", "Block");
+    const auto node = b.node(NodeKind::kCallModule, "block", "block", {input});
+    b.op("aten::relu", {{"self", x}}, {{4}});
+    x = b.op("aten::neg", {{"self", x}}, {{4}});
+  };
+  run();
+  const auto first = x;
+  x = b.op("aten::abs", {{"self", x}}, {{4}});  // between the two runs
+  run();
+  EXPECT_EQ(b.begin_part("resume"), 1u);
+  const NodeId other = b.node(NodeKind::kGetAttr, "x", "weight");
+  const auto graph = b.finish({x});
+  ASSERT_EQ(graph.parts.size(), 2u);
+  EXPECT_EQ(graph.parts[0].calls, 2u);
+  ASSERT_EQ(graph.nodes.size(), 3u);
+  EXPECT_EQ(graph.nodes[other].part, 1u);
+  EXPECT_EQ(graph.nodes[1].module, 1u);
+  ASSERT_EQ(graph.outputs_of(graph.nodes[1]).size(), 1u);
+  EXPECT_EQ(graph.outputs_of(graph.nodes[1])[0], first.id);
+  const NodeId nodes[] = {1, 1, kNone, 1, 1};
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) EXPECT_EQ(graph.ops[i].node, nodes[i]) << i;
+}
+
 TEST(Writer, OneItemPerLine) {
   GraphBuilder b("net");
   auto x = b.input({1, 8});
@@ -155,6 +184,53 @@ TEST(Writer, OneItemPerLine) {
   "diagnostics": []
 }
 )");
+}
+
+TEST(Writer, TracersGraph) {
+  GraphBuilder b("net");
+  auto x = b.input({2});
+  b.begin_part("forward");
+  const NodeId input = b.node(NodeKind::kPlaceholder, "x", "x", {}, {x});
+  {
+    const auto act = b.call("act", "ReLU");
+    const auto node = b.node(NodeKind::kCallModule, "act", "act", {input});
+    x = b.op("aten::relu", {{"self", x}}, {{2}});
+  }
+  b.begin_part("resume");
+  const NodeId end = b.node(NodeKind::kOutput, "output", "output");
+  b.graph().breaks = {{.reason = "print", .detail = {}, .source = "net.py:4", .after = 0}};
+  b.graph().capture.rungs = {{"fx", "failed", "why", {}, {}, 0.5}};
+  const auto written = write_json(b.finish({x}));
+  EXPECT_EQ(end, 2u);
+  EXPECT_NE(written.find(R"(
+    "dependencies": [],
+    "rungs": [
+      {"tracer":"fx","outcome":"failed","reason":"why","seconds":0.5}
+    ]
+  },
+)"),
+            std::string::npos)
+      << written;
+  EXPECT_NE(written.find(R"(
+  "outputs": [1],
+  "parts": [
+    {"name":"forward","calls":1},
+    {"name":"resume","calls":1}
+  ],
+  "breaks": [
+    {"reason":"print","source":"net.py:4","after":0}
+  ],
+  "nodes": [
+    {"id":0,"kind":"placeholder","name":"x","target":"x","outputs":[0]},
+    {"id":1,"kind":"call_module","name":"act","target":"act","module":1,"inputs":[0],"outputs":[1]},
+    {"id":2,"kind":"output","name":"output","target":"output","part":1}
+  ],
+  "ops": [
+    {"id":0,"op":"aten::relu","scope":1,"arguments":{"self":{"tensor":0}},"outputs":[1],"node":1}
+  ],
+)"),
+            std::string::npos)
+      << written;
 }
 
 }  // namespace

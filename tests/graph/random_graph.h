@@ -39,7 +39,57 @@ class RandomGraph {
     return builder_.finish(outputs);
   }
 
+  // The same with a tracer's graphs around the ops: some parts run again, some ops run outside, some nodes
+  // have no ops.
+  Graph make_traced(std::size_t op_count) {
+    auto graph = make(op_count);
+    graph.capture.tracer = "dynamo";
+    for (auto i = 1 + random_.below(4); i-- > 0;) add_part(graph);
+    for (std::size_t first = 0; first < graph.ops.size();) first = run_part(graph, first);
+    for (PartId part = 0; part < graph.parts.size(); ++part)
+      if (random_.chance(2)) graph.breaks.push_back({"a \"print\"", "all\nof it", "net.py:7", part});
+    graph.breaks.push_back({"skipped", {}, {}, kNone});
+    graph.capture.rungs = {{"fx", "failed", "why", "hint", "all\n", 0.5}, {"dynamo", "used", {}, {}, {}, 0}};
+    graph.verify();
+    return graph;
+  }
+
  private:
+  void add_part(Graph& graph) {
+    const auto begin = static_cast<NodeId>(graph.nodes.size());
+    const auto part = static_cast<PartId>(graph.parts.size());
+    graph.parts.push_back({.name = "forward", .calls = 0});
+    for (auto i = random_.below(9); i-- > 0;) {
+      std::vector<NodeId> inputs;
+      const auto earlier = graph.nodes.size() - begin;
+      for (auto n = random_.below(4); n-- > 0 && earlier > 0;)
+        inputs.push_back(begin + static_cast<NodeId>(random_.below(earlier)));
+      graph.nodes.push_back({.kind = static_cast<NodeKind>(random_.below(6)),
+                             .name = graph.intern(random_.pick(kArgumentNames)),
+                             .target = graph.intern(random_.pick(kTargets)),
+                             .source = graph.intern(random_.pick(kStrings)),
+                             .part = part,
+                             .module = static_cast<ModuleId>(random_.below(graph.modules.size())),
+                             .inputs = graph.add_node_refs(inputs)});
+    }
+  }
+
+  // Lets some part run from op `first` on: its nodes in order, each with a few ops. Returns the op after.
+  std::size_t run_part(Graph& graph, std::size_t first) {
+    if (random_.chance(4)) return first + 1;
+    const auto part = static_cast<PartId>(random_.below(graph.parts.size()));
+    const bool is_first_run = graph.parts[part].calls++ == 0;
+    for (NodeId id = 0; id < graph.nodes.size(); ++id) {
+      auto& node = graph.nodes[id];
+      if (node.part != part) continue;
+      for (auto n = random_.below(4); n-- > 0 && first < graph.ops.size(); ++first) {
+        graph.ops[first].node = id;
+        if (is_first_run) node.outputs = graph.ops[first].outputs;
+      }
+    }
+    return first + 1;
+  }
+
   void module(int depth, std::size_t op_count) {
     const auto call = builder_.call(random_.pick(kModuleNames), random_.pick(kTypes));
     if (random_.chance(2)) live_.push_back(builder_.parameter("weight", spec(), random_.chance(2)));

@@ -12,16 +12,24 @@ namespace {
 Graph small() {
   GraphBuilder b("net");
   auto x = b.input({1, 3, 8, 8});
+  b.begin_part("forward");
+  const NodeId input = b.node(NodeKind::kPlaceholder, "x", "x", {}, {x});
   {
+    const auto node = b.node(NodeKind::kCallModule, "conv", "conv", {input});
     const auto conv = b.call("conv", "Conv2d");
     const auto weight = b.parameter("weight", {4, 3, 3, 3});
     x = b.op("aten::conv2d",
              {{"input", x}, {"weight", weight}, {"stride", ints{1, 1}}, {"flags", bools{true}}},
              {{1, 4, 6, 6}});
   }
+  b.begin_part("resume");
+  const NodeId again = b.node(NodeKind::kPlaceholder, "x", "x", {}, {x});
+  const NodeId output = b.node(NodeKind::kOutput, "output", "output", {again});
+  b.graph().breaks.push_back({.reason = "print", .detail = {}, .source = {}, .after = 0});
   x = b.op("aten::cat", {{"tensors", tensors{x, x}}, {"dtype", DType::kFloat32}, {"mode", "same"}},
            {{2, 4, 6, 6}});
   b.declare_cost(1, 2, 3);
+  EXPECT_EQ(output, 3u);
   return b.finish({x});
 }
 
@@ -77,6 +85,27 @@ const Breakage kBreakages[] = {
     {"op 1 has a bad argument 'mode'", [](Graph& g) { g.arguments[6].kind = static_cast<ArgumentKind>(99); }},
     {"a cost is declared for op 9, which is not there", [](Graph& g) { g.declared[0].op = 9; }},
     {"the cost declared for op 1 is out of order", [](Graph& g) { g.declared.push_back(g.declared[0]); }},
+    {"op 0 has no node 4", [](Graph& g) { g.ops[0].node = 4; }},
+    {"node 1 has an unknown kind", [](Graph& g) { g.nodes[1].kind = static_cast<NodeKind>(6); }},
+    {"node 1 has an unknown string", [](Graph& g) { g.nodes[1].name = 9999; }},
+    {"node 1 has an unknown string", [](Graph& g) { g.nodes[1].target = 9999; }},
+    {"node 1 has an unknown string", [](Graph& g) { g.nodes[1].source = 9999; }},
+    {"node 3 has no part 2", [](Graph& g) { g.nodes[3].part = 2; }},
+    {"node 0 has no part 0",
+     [](Graph& g) {
+       g.parts.clear();
+       g.breaks.clear();
+     }},
+    {"node 3 of part 0 comes after part 1", [](Graph& g) { g.nodes[3].part = 0; }},
+    {"node 1 has no module 9", [](Graph& g) { g.nodes[1].module = 9; }},
+    {"node 1 has inputs outside the pool", [](Graph& g) { g.nodes[1].inputs.size = 9; }},
+    {"node 1 has outputs outside the pool", [](Graph& g) { g.nodes[1].outputs.begin = kNone; }},
+    {"node 1 takes node 1, which does not come before it", [](Graph& g) { g.node_refs[0] = 1; }},
+    {"node 1 takes node 4294967295, which does not come before it", [](Graph& g) { g.node_refs[0] = kNone; }},
+    {"node 3 takes node 1 of another part", [](Graph& g) { g.node_refs[1] = 1; }},
+    {"node 0 gives value 50, which is not there",
+     [](Graph& g) { g.value_refs[g.nodes[0].outputs.begin] = 50; }},
+    {"break 0 comes after part 2, which is not there", [](Graph& g) { g.breaks[0].after = 2; }},
 };
 
 TEST(Verify, NamesWhatIsBroken) {
@@ -108,7 +137,7 @@ TEST(Verify, AcceptsWhatTheBuilderMakes) {
 TEST(Verify, SurvivesAnyMutation) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     test::Random random(seed);
-    auto graph = test::RandomGraph(seed % 50).make(10);
+    auto graph = test::RandomGraph(seed % 50).make_traced(10);
     const auto junk = static_cast<Id>(random.chance(2) ? random.below(64) : random.below(kNone));
     auto& value = graph.values[random.below(graph.values.size())];
     auto& op = graph.ops[random.below(graph.ops.size())];

@@ -15,7 +15,10 @@ namespace {
 std::string good() {
   GraphBuilder b("net");
   auto x = b.input({1, 8});
+  b.begin_part("forward");
+  const NodeId input = b.node(NodeKind::kPlaceholder, "x", "x", {}, {x});
   {
+    const auto node = b.node(NodeKind::kCallModule, "fc", "fc", {input});
     const auto fc = b.call("fc", "Linear");
     const auto weight = b.parameter("weight", {4, 8});
     x = b.op("aten::linear",
@@ -26,6 +29,8 @@ std::string good() {
   b.declare_cost(32, std::nullopt, std::nullopt);
   b.graph().diagnostics.push_back({"assumption", "aten::linear", "fc", "m"});
   b.graph().capture.slow_path.push_back({"aten::linear", 1});
+  b.graph().breaks.push_back({.reason = "print", .detail = "all of it", .source = "net.py:4", .after = 0});
+  b.graph().capture.rungs.push_back({"fx", "failed", "control flow", "--tracer export", "all of it", 0.5});
   b.graph().capture.dependencies.push_back({"net.py", 10, 20});
   return write_json(b.finish({x}));
 }
@@ -81,6 +86,24 @@ const Case kCases[] = {
     {"\"name\":\"weight\"}", "\"name\":\"weight\",\"more\\n\":1}", "owned[0]: unknown key 'more '"},
     {"\"op\":0,\"macs\":32", "\"macs\":32", "declared[0]: missing key 'op'"},
     {"\"message\":\"m\"", "\"note\":\"m\"", "diagnostics[0]: unknown key 'note'"},
+    // What a tracer adds.
+    {"\"calls\":1", "\"calls\":-1", "parts[0].calls: expected a whole number, not negative"},
+    {"\"calls\":1", "\"runs\":1", "parts[0]: unknown key 'runs'"},
+    {"\"reason\":\"print\",", "", "breaks[0]: missing key 'reason'"},
+    {"\"after\":0", "\"after\":1", "break 0 comes after part 1, which is not there"},
+    {"\"kind\":\"call_module\"", "\"kind\":\"call\"", "nodes[1].kind: expected placeholder, get_attr,"},
+    {"{\"id\":1,\"kind\":\"call", "{\"id\":2,\"kind\":\"call", "nodes[1].id: expected 1"},
+    {"\"target\":\"fc\"", "\"target\":\"fc\",\"part\":1", "node 1 has no part 1"},
+    {"\"target\":\"fc\"", "\"target\":\"fc\",\"module\":2", "node 1 has no module 2"},
+    {"\"target\":\"fc\",\"inputs\":[0]", "\"target\":\"fc\",\"inputs\":[1]",
+     "node 1 takes node 1, which does not come before it"},
+    {"\"target\":\"fc\",\"inputs\":[0]", "\"target\":\"fc\",\"inputs\":[null]",
+     "nodes[1].inputs: expected a whole number"},
+    {"\"target\":\"x\",\"outputs\":[0]", "\"target\":\"x\",\"outputs\":[3]", "node 0 gives value 3"},
+    {"\"node\":1", "\"node\":2", "op 0 has no node 2"},
+    {"\"node\":1", "\"node\":null", "ops[0].node: expected a whole number"},
+    {"\"outcome\":\"failed\",", "", "capture.rungs[0]: missing key 'outcome'"},
+    {"\"seconds\":0.5", "\"seconds\":\"x\"", "capture.rungs[0].seconds: expected a number"},
     // Numbers too large.
     {"\"storages\": [32", "\"storages\": [18446744073709551616", "storages[0]: "},
     {"\"storages\": [32", "\"storages\": [1e400", "storages[0]: "},

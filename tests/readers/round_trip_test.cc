@@ -21,6 +21,59 @@ TEST(RoundTrip, RandomGraphsComeBackAsTheSameBytes) {
   }
 }
 
+TEST(RoundTrip, TracersGraphsComeBackAsTheSameBytes) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const auto graph = test::RandomGraph(seed).make_traced(seed % 40);
+    const auto written = write_json(graph);
+    const auto read = read_capture(written, "random");
+    ASSERT_EQ(write_json(read), written) << "seed " << seed;
+    ASSERT_EQ(read.nodes.size(), graph.nodes.size());
+    ASSERT_EQ(read.node_refs.size(), graph.node_refs.size());
+    ASSERT_EQ(read.parts.size(), graph.parts.size());
+    ASSERT_EQ(read.breaks.size(), graph.breaks.size());
+    ASSERT_EQ(read.capture.rungs.size(), graph.capture.rungs.size());
+    for (OpId id = 0; id < graph.ops.size(); ++id) ASSERT_EQ(read.ops[id].node, graph.ops[id].node);
+  }
+}
+
+TEST(RoundTrip, KeepsEveryFieldOfATracersGraph) {
+  GraphBuilder b;
+  const auto x = b.input({2});
+  b.begin_part("forward");
+  const NodeId input = b.node(NodeKind::kPlaceholder, "x", "L_x_", {}, {x});
+  b.begin_part("resume");
+  const auto child = b.call("a", "A");
+  const NodeId odd = b.node(NodeKind::kCallMethod, "odd", "relu", {}, {x});
+  const NodeId end = b.node(NodeKind::kOutput, "output", "output", {odd, odd});
+  auto& graph = b.graph();
+  graph.nodes[odd].source = graph.intern("net.py:7");
+  graph.breaks = {{"print", "line one\nline two", "net.py:4", 1}, {"skipped", {}, {}, kNone}};
+  graph.capture.rungs = {{"fx", "failed", "why", "what to do", "all\n", 0.25},
+                         {"export", "used", {}, {}, {}, 0}};
+  const auto read = read_capture(write_json(b.finish({x})), "test");
+  EXPECT_EQ(read.nodes[input].kind, NodeKind::kPlaceholder);
+  EXPECT_EQ(read.text(read.nodes[input].target), "L_x_");
+  EXPECT_EQ(read.outputs_of(read.nodes[input])[0], x.id);
+  EXPECT_EQ(read.nodes[odd].kind, NodeKind::kCallMethod);
+  EXPECT_EQ(read.text(read.nodes[odd].name), "odd");
+  EXPECT_EQ(read.text(read.nodes[odd].source), "net.py:7");
+  EXPECT_EQ(read.nodes[odd].part, 1u);
+  EXPECT_EQ(read.nodes[odd].module, 1u);
+  EXPECT_EQ(read.inputs_of(read.nodes[end]).size(), 2u);
+  EXPECT_EQ(read.inputs_of(read.nodes[end])[1], odd);
+  EXPECT_EQ(read.parts[1].name, "resume");
+  EXPECT_EQ(read.parts[1].calls, 1u);
+  EXPECT_EQ(read.breaks[0].detail, "line one\nline two");
+  EXPECT_EQ(read.breaks[0].source, "net.py:4");
+  EXPECT_EQ(read.breaks[0].after, 1u);
+  EXPECT_EQ(read.breaks[1].after, kNone);
+  EXPECT_EQ(read.capture.rungs[0].hint, "what to do");
+  EXPECT_EQ(read.capture.rungs[0].detail, "all\n");
+  EXPECT_EQ(read.capture.rungs[0].seconds, 0.25);
+  EXPECT_EQ(read.capture.rungs[1].outcome, "used");
+  EXPECT_EQ(read.capture.rungs[1].seconds, 0);
+}
+
 TEST(RoundTrip, KeepsWhatJsonHasNoWordFor) {
   GraphBuilder b;
   const auto x = b.input({2});
@@ -46,13 +99,13 @@ TEST(RoundTrip, BadUtf8IsReplacedOnce) {
 
 // Damaged files: every prefix, and many single-byte changes, end in an Error or a graph that verifies.
 TEST(RoundTrip, EveryPrefixIsRefused) {
-  const auto written = write_json(test::RandomGraph(7).make(12));
+  const auto written = write_json(test::RandomGraph(7).make_traced(12));
   for (std::size_t size = 0; size + 1 < written.size(); ++size)
     ASSERT_THROW(read_capture(written.substr(0, size), "cut"), Error) << size;
 }
 
 TEST(RoundTrip, ChangedBytesNeverCrash) {
-  const auto written = write_json(test::RandomGraph(11).make(20));
+  const auto written = write_json(test::RandomGraph(11).make_traced(20));
   test::Random random(1);
   std::size_t refused = 0;
   for (int i = 0; i < 4000; ++i) {
