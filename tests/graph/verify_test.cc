@@ -141,7 +141,9 @@ TEST(Verify, SurvivesAnyMutation) {
     const auto junk = static_cast<Id>(random.chance(2) ? random.below(64) : random.below(kNone));
     auto& value = graph.values[random.below(graph.values.size())];
     auto& op = graph.ops[random.below(graph.ops.size())];
-    switch (random.below(10)) {
+    Node spare;
+    auto& node = graph.nodes.empty() ? spare : graph.nodes[random.below(graph.nodes.size())];
+    switch (random.below(15)) {
       case 0:
         value.shape.begin = junk;
         break;
@@ -170,12 +172,29 @@ TEST(Verify, SurvivesAnyMutation) {
       case 8:
         graph.modules.back().parent = junk;
         break;
+      case 9:
+        op.node = junk;
+        break;
+      case 10:
+        node.part = junk;
+        break;
+      case 11:
+        node.inputs = {junk % 16, junk};
+        break;
+      case 12:
+        node.outputs.begin = junk;
+        break;
+      case 13:
+        node.module = junk;
+        break;
       default:
         if (!graph.arguments.empty()) graph.arguments[0].kind = static_cast<ArgumentKind>(junk % 12);
     }
     try {
       graph.verify();
       for (const auto& it : graph.ops) graph.op_name(it);
+      for (const auto& it : graph.nodes)
+        for (const auto id : graph.inputs_of(it)) ASSERT_LT(id, graph.nodes.size());
     } catch (const Error&) {
     }
   }
