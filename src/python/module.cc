@@ -6,7 +6,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "graph/writer.h"
-#include "python/session.h"
+#include "python/node_run.h"
 #include "report/listing.h"
 #include "report/report.h"
 #include "torch/bounds.h"
@@ -123,6 +123,19 @@ py::list calls_of(const Graph& graph, const std::string& op_name) {
 }
 
 void bind_graph(py::module_& m) {
+  py::class_<Rung>(m, "Rung")
+      .def(py::init([](const std::string& tracer, const std::string& outcome, const std::string& reason,
+                       const std::string& hint, const std::string& detail, double seconds) {
+             return Rung{tracer, outcome, reason, hint, detail, seconds};
+           }),
+           py::arg("tracer"), py::arg("outcome"), py::arg("reason") = "", py::arg("hint") = "",
+           py::arg("detail") = "", py::arg("seconds") = 0.0)
+      .def_readonly("tracer", &Rung::tracer)
+      .def_readonly("outcome", &Rung::outcome)
+      .def_readonly("reason", &Rung::reason)
+      .def_readonly("hint", &Rung::hint)
+      .def_readonly("detail", &Rung::detail)
+      .def_readonly("seconds", &Rung::seconds);
   py::class_<Graph, std::shared_ptr<Graph>>(m, "Graph")
       .def("__len__", [](const Graph& graph) { return graph.ops.size(); })
       .def("to_json", [](const Graph& graph) { return write_json(graph); })
@@ -150,7 +163,10 @@ void bind_graph(py::module_& m) {
               std::optional<std::uint64_t> bytes) {
              graph.declared.push_back({op, macs, flops, bytes});
            })
-      .def_property_readonly("tracer", [](const Graph& graph) { return graph.capture.tracer; })
+      .def_property(
+          "tracer", [](const Graph& graph) { return graph.capture.tracer; },
+          [](Graph& graph, const std::string& tracer) { graph.capture.tracer = tracer; })
+      .def("add_rung", [](Graph& graph, Rung rung) { graph.capture.rungs.push_back(std::move(rung)); })
       .def(
           "profile",
           [](const std::shared_ptr<Graph>& graph, const std::string& convention, double ridge) {
@@ -203,6 +219,7 @@ void bind_session(py::module_& m) {
       .def_property_readonly("is_lazy", &Session::is_lazy)
       .def_property_readonly("is_eager", [](Session& self) { return self.recording().eager; })
       .def("take", &Session::take)
+      .def("mute", [](Session& self, bool muted) { self.recording().muted = muted; })
       .def("note_source_lines", &Session::note_source_lines)
       .def_property_readonly("failure", &Session::failure)
       .def_property_readonly("slow_path", [](Session& self) { return self.recording().slow_runs(); })
@@ -257,6 +274,7 @@ PYBIND11_MODULE(_native, m) {
   bind_graph(m);
   bind_profile(m);
   bind_session(m);
+  bind_node_runs(m);
   engine::register_backend_kernels();
   m.def("nearest", [](const std::string& typed, const std::vector<std::string>& names) {
     return nearest_names(typed, std::span<const std::string>(names));

@@ -395,9 +395,13 @@ bool Session::grew() const {
   });
 }
 
-ModuleId Session::module_of(PyObject* module) {
+ModuleId Session::find_module(PyObject* module) const {
   const auto found = modules_.find(module);
-  if (found != modules_.end()) return found->second;
+  return found == modules_.end() ? kNone : found->second;
+}
+
+ModuleId Session::module_of(PyObject* module) {
+  if (const auto known = find_module(module); known != kNone) return known;
   // Made inside forward, or reached by a way that the model does not list.
   kept_.push_back(py::reinterpret_borrow<py::object>(module));
   const auto attributes = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(module, nullptr));

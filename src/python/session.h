@@ -47,6 +47,7 @@ class Session {
   std::optional<std::tuple<std::string, std::string, std::string>> failure() const;
   const std::optional<std::string>& failed_module() const { return failed_module_; }
   engine::Recording& recording() { return *recording_; }
+  ModuleId find_module(PyObject* module) const;  // kNone: no module of this model
 
   // The call of a module: enters its scope, calls `original`, leaves it.
   PyObject* call_module(PyObject* original, PyObject* const* args, std::size_t nargsf, PyObject* kwnames);

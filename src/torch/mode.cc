@@ -77,7 +77,7 @@ void carry_out(const Call& call, const Inputs& inputs, c10::DispatchKeySet below
 void on_mode(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
   const auto below = keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kModeKey);
   auto* recording = Recording::current();
-  if (!recording) return op.redispatchBoxed(below, stack);
+  if (!recording || recording->muted) return op.redispatchBoxed(below, stack);
   const Call call{*recording, op, recording->info(op), *stack};
   if (call.info.ignored) return op.redispatchBoxed(below, stack);
 

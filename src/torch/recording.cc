@@ -215,6 +215,7 @@ void Recording::finish(const OpInfo& info, const Pending& pending, at::ArrayRef<
   Op op;
   op.target = info.target;
   op.scope = scope;
+  op.node = node;
   op.bounded = made_bound || pending.bounded;
   if (source_line) op.source = graph.intern(source_line());
   op.arguments = {static_cast<std::uint32_t>(graph.arguments.size()),

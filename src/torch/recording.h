@@ -119,6 +119,8 @@ class Recording final : public c10::DebugInfoBase {
   int threads = 1;  // of a real run of this model: some kernels, and so layouts, depend on it
   const std::uint64_t id;
   ScopeId scope = 0;
+  NodeId node = kNone;  // of a tracer's graph: what is recorded now belongs to it
+  bool muted = false;   // the mode is on and passes everything by
   std::recursive_mutex mutex;  // jit.fork and autograd threads share the recording
   std::optional<Failure> failure;
   std::function<std::string()> source_line;      // where the running Python code is, if asked for
