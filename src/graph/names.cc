@@ -1,0 +1,295 @@
+// The rules that read a tracer's name where nothing but the name is known, and the short form of long names.
+#include "graph/names.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "graph/name_forms.h"
+
+namespace opscope {
+namespace {
+
+// The usual names of parameters and buffers that hold an underscore, or that end a name which has one. Sorted
+// by length: the longest that fits wins, "in_proj_weight" before "weight".
+constexpr std::array<std::string_view, 27> kLeaves{"bias",
+                                                   "gamma",
+                                                   "scale",
+                                                   "cls_token",
+                                                   "pos_embed",
+                                                   "inv_freq",
+                                                   "rel_pos_h",
+                                                   "rel_pos_w",
+                                                   "bias_hh_l0",
+                                                   "bias_ih_l0",
+                                                   "dist_token",
+                                                   "weight",
+                                                   "in_proj_bias",
+                                                   "weight_hh_l0",
+                                                   "weight_ih_l0",
+                                                   "running_var",
+                                                   "logit_scale",
+                                                   "layer_scale",
+                                                   "class_token",
+                                                   "position_ids",
+                                                   "running_mean",
+                                                   "pos_embedding",
+                                                   "in_proj_weight",
+                                                   "token_type_ids",
+                                                   "num_batches_tracked",
+                                                   "relative_position_index",
+                                                   "relative_position_bias_table"};
+
+std::string_view leaf_of(std::string_view text) {
+  std::string_view best;
+  for (const auto leaf : kLeaves) {
+    if (leaf.size() <= best.size() || text.size() < leaf.size() + 2 || !text.ends_with(leaf)) continue;
+    if (text[text.size() - leaf.size() - 1] == '_') best = leaf;
+  }
+  return best;
+}
+
+// A number at the very end of a name.
+enum class LastNumber : bool { kStays, kIsComponent };
+
+// Words and numbers between runs of underscores, put together as a path.
+class Components {
+ public:
+  explicit Components(LastNumber last_number) : last_number_(last_number) {}
+
+  std::string path(std::string_view text) {
+    for (std::size_t at = 0; at < text.size();) {
+      const auto run = std::min(text.find_first_not_of('_', at), text.size()) - at;
+      const auto end = std::min(text.find('_', at + run), text.size());
+      if (run == text.size() - at) {
+        if (last_ != Last::kIndex) path_.append(run, '_');
+        break;
+      }
+      add(run, text.substr(at + run, end - at - run), end == text.size());
+      at = end;
+    }
+    return std::move(path_);
+  }
+
+ private:
+  enum class Last : std::uint8_t { kNothing, kWord, kNumber, kIndex };
+
+  void add(std::size_t run, std::string_view word, bool at_end) {
+    if (last_ == Last::kNothing) {
+      path_.append(run, '_').append(word);
+      last_ = is_number(word) ? Last::kNumber : Last::kWord;
+    } else if (is_number(word)) {
+      add_number(run, word, at_end && last_number_ == LastNumber::kStays);
+    } else {
+      add_word(run, word);
+    }
+  }
+
+  // getattr(x, '0').y is "x___0___y": three for the comma, the space and the quote, two for what closes it.
+  void add_number(std::size_t run, std::string_view number, bool stays) {
+    if (stays) {
+      path_.append(run, '_').append(number);
+      return;
+    }
+    last_ = run >= 3 ? Last::kIndex : Last::kNumber;
+    if (run >= 3) {
+      path_.append("[").append(number).append("]");
+    } else {
+      path_.append(run - 1, '_').append(".").append(number);
+    }
+  }
+
+  void add_word(std::size_t run, std::string_view word) {
+    if (last_ == Last::kWord && run == 1) {
+      path_.append("_").append(word);
+    } else {
+      path_.append(".").append(run >= 3 ? run - 3 : run - 1, '_').append(word);
+    }
+    last_ = Last::kWord;
+  }
+
+  LastNumber last_number_;
+  Last last_ = Last::kNothing;
+  std::string path_;
+};
+
+std::string without_repetition(std::string path) {
+  if (path.starts_with("model.model.")) path.erase(0, 6);
+  return path;
+}
+
+std::string flat_path(std::string_view text) {
+  if (text.find('.') != std::string_view::npos) return std::string(text);
+  const auto leaf = leaf_of(text);
+  if (leaf.empty()) return Components(LastNumber::kIsComponent).path(text);
+  return Components(LastNumber::kIsComponent)
+      .path(text.substr(0, text.size() - leaf.size() - 1))
+      .append(".")
+      .append(leaf);
+}
+
+// "weight_" and, for a second placeholder of that name, "weight__1".
+std::string_view without_closing(std::string_view text) {
+  const auto digits = text.find_last_not_of("0123456789");
+  if (digits != std::string_view::npos && digits + 1 < text.size() && digits > 0 && text[digits] == '_' &&
+      text[digits - 1] == '_') {
+    text = text.substr(0, digits);
+  }
+  if (text.ends_with('_')) text.remove_suffix(1);
+  return text;
+}
+
+// What is reached by [0] and ['key'] rather than by modules: "xs_0_boxes" is "xs[0].boxes".
+std::string indexed(std::string_view text) {
+  std::string out;
+  bool after_index = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find('_', at), text.size());
+    const auto word = text.substr(at, end - at);
+    const bool index = !out.empty() && is_number(word);
+    if (index) {
+      out.append("[").append(word).append("]");
+    } else {
+      if (!out.empty()) out += after_index ? '.' : '_';
+      out.append(word);
+    }
+    after_index = index;
+    at = end + 1;
+  }
+  return out;
+}
+
+// L['self'].scale has nothing to close, L['self'].scales[0] has, and so has an argument called self_mask.
+std::string local_name(const NameParts& parts, std::string_view self) {
+  const auto name = without_closing(parts.rest);
+  const bool closed = name.size() < parts.rest.size();
+  const bool argument = parts.of_self && closed && !is_number(name.substr(name.rfind('_') + 1));
+  return argument ? std::string(self).append("_").append(name) : indexed(name);
+}
+
+// The name of a global, or of a local that is not self, is kept where it is a module of its own: with what it
+// owns directly behind it. What has modules below is the model.
+std::string marked_path(const NameParts& parts) {
+  std::string path;
+  if (parts.of_self || !parts.rest.starts_with("modules_")) path = indexed(parts.root);
+  for (auto text = parts.rest; !text.empty();) {
+    const bool leaf = !text.starts_with("modules_");
+    text = without_marker(text);
+    const auto end = leaf ? std::string_view::npos : next_marker(text, 1);
+    if (!path.empty()) path += '.';
+    path += end == std::string_view::npos ? without_closing(text) : text.substr(0, end);
+    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+  }
+  return path;
+}
+
+// One step of a source: ".name", "['key']" or "[0]".
+struct Step {
+  std::string_view name;
+  enum class Kind : std::uint8_t { kAttribute, kKey, kIndex } kind = Kind::kAttribute;
+  std::size_t end = 0;
+};
+
+Step next_step(std::string_view text) {
+  if (text[0] == '[') {
+    const bool quoted = text.size() > 1 && (text[1] == '\'' || text[1] == '"');
+    const auto close = quoted ? text.find(text[1], 2) : text.find(']');
+    const auto from = quoted ? 2U : 1U;
+    if (close == std::string_view::npos) return {text.substr(1), Step::Kind::kIndex, text.size()};
+    return {text.substr(from, close - from), quoted ? Step::Kind::kKey : Step::Kind::kIndex,
+            std::min(close + (quoted ? 2 : 1), text.size())};
+  }
+  const std::size_t from = text[0] == '.' ? 1 : 0;
+  const auto end = std::min(text.find_first_of(".[", from), text.size());
+  return {text.substr(from, end - from), Step::Kind::kAttribute, std::max<std::size_t>(end, 1)};
+}
+
+bool is_table(const Step& step) {
+  return step.kind == Step::Kind::kAttribute &&
+         (step.name == "_modules" || step.name == "_parameters" || step.name == "_buffers");
+}
+
+void append(std::string& path, const Step& step, bool component) {
+  if (component) {
+    path.append(path.empty() ? "" : ".").append(step.name);
+  } else if (step.kind == Step::Kind::kIndex) {
+    path.append("[").append(step.name).append("]");
+  } else {
+    path.append("['").append(step.name).append("']");
+  }
+}
+
+std::string source_path(std::string_view text, bool global, std::string_view self) {
+  text.remove_prefix(1);
+  const auto root = next_step(text);
+  text.remove_prefix(root.end);
+  const bool owns = text.starts_with("._parameters") || text.starts_with("._buffers");
+  const bool dropped = global ? !text.empty() && !owns : root.name == self;
+  std::string path(dropped ? std::string_view{} : root.name);
+  for (bool in_table = false; !text.empty();) {
+    const auto step = next_step(text);
+    text.remove_prefix(step.end);
+    const bool table = is_table(step) && text.starts_with('[');
+    if (!table) append(path, step, in_table || step.kind == Step::Kind::kAttribute);
+    in_table = table;
+  }
+  return path;
+}
+
+bool inside_character(std::string_view text, std::size_t at) {  // UTF-8's continuation bytes
+  return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
+}
+
+// The end of a beginning of at most `most` bytes: between components if one ends in its last third.
+std::size_t head_end(std::string_view name, std::size_t most) {
+  const auto boundary = name.find_last_of(".[", most);
+  if (boundary != std::string_view::npos && boundary > 0 && boundary >= most - most / 3) return boundary;
+  while (most > 0 && inside_character(name, most)) --most;
+  return most;
+}
+
+// The beginning of an end of at most `most` bytes, by the same rule.
+std::size_t tail_begin(std::string_view name, std::size_t most) {
+  auto begin = name.size() - most;
+  const auto boundary = name.find_first_of(".[", begin);
+  if (boundary != std::string_view::npos && boundary + 1 < name.size() && boundary <= begin + most / 3) {
+    return boundary + (name[boundary] == '.' ? 1 : 0);
+  }
+  while (inside_character(name, begin)) ++begin;
+  return begin;
+}
+
+}  // namespace
+
+std::string shortened_name(std::string_view name, std::size_t width) {
+  constexpr std::string_view kGap = "...";
+  if (name.size() <= width) return std::string(name);
+  if (width <= kGap.size() + 1) return std::string(name.substr(0, head_end(name, width)));
+  const auto kept = width - kGap.size();
+  const auto head = name.substr(0, head_end(name, kept / 2));
+  return std::string(head).append(kGap).append(name.substr(tail_begin(name, kept - kept / 2)));
+}
+
+std::string readable_name(std::string_view tracer_name, std::string_view self) {
+  const auto parts = name_parts(tracer_name, self);
+  switch (parts.form) {
+    case NameForm::kSource:
+      return source_path(parts.rest, parts.global, self);
+    case NameForm::kMarked:
+      return marked_path(parts);
+    case NameForm::kLocal:
+      return local_name(parts, self);
+    case NameForm::kFlat:
+    case NameForm::kExport:
+      return without_repetition(flat_path(parts.rest));
+    case NameForm::kDotted:
+      return without_repetition(std::string(parts.rest));
+    case NameForm::kConst:
+    case NameForm::kBare:
+      break;
+  }
+  return without_repetition(Components(LastNumber::kStays).path(parts.rest));
+}
+
+}  // namespace opscope
