@@ -34,6 +34,8 @@ std::size_t next_marker(std::string_view text, std::size_t begin);
 // The text after "modules_", "parameters_" or "buffers_" at its beginning; the whole text where there is
 // none.
 std::string_view without_marker(std::string_view text);
+// The path that a source names: "layer1.0.weight", "x", "batch['image']".
+std::string source_path(std::string_view source, bool global, std::string_view self);
 
 constexpr bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 bool is_number(std::string_view text);

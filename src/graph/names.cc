@@ -160,12 +160,28 @@ std::string indexed(std::string_view text) {
   return out;
 }
 
+// **kwargs holds arguments by their own names.
+std::string_view without_kwargs(std::string_view name) {
+  constexpr std::string_view kKwargs = "kwargs_";
+  return name.size() > kKwargs.size() && name.starts_with(kKwargs) ? name.substr(kKwargs.size()) : name;
+}
+
 // L['self'].scale has nothing to close, L['self'].scales[0] has, and so has an argument called self_mask.
 std::string local_name(const NameParts& parts, std::string_view self) {
   const auto name = without_closing(parts.rest);
   const bool closed = name.size() < parts.rest.size();
   const bool argument = parts.of_self && closed && !is_number(name.substr(name.rfind('_') + 1));
-  return argument ? std::string(self).append("_").append(name) : indexed(name);
+  return argument ? std::string(self).append("_").append(name)
+                  : indexed(parts.of_self ? name : without_kwargs(name));
+}
+
+// What follows a list's item and is not closed by a bracket is an attribute of it: "22_anchors" is
+// "22.anchors".
+std::string item_and_attribute(std::string_view text) {
+  std::string out(text);
+  const auto word = text.find('_');
+  if (word != std::string_view::npos && is_number(text.substr(0, word))) out[word] = '.';
+  return out;
 }
 
 // The name of a global, or of a local that is not self, is kept where it is a module of its own: with what it
@@ -178,61 +194,9 @@ std::string marked_path(const NameParts& parts) {
     text = without_marker(text);
     const auto end = leaf ? std::string_view::npos : next_marker(text, 1);
     if (!path.empty()) path += '.';
-    path += end == std::string_view::npos ? without_closing(text) : text.substr(0, end);
+    const bool attribute = end == std::string_view::npos && !leaf && !text.ends_with('_');
+    path += attribute ? item_and_attribute(text) : std::string(without_closing(text.substr(0, end)));
     text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
-  }
-  return path;
-}
-
-// One step of a source: ".name", "['key']" or "[0]".
-struct Step {
-  std::string_view name;
-  enum class Kind : std::uint8_t { kAttribute, kKey, kIndex } kind = Kind::kAttribute;
-  std::size_t end = 0;
-};
-
-Step next_step(std::string_view text) {
-  if (text[0] == '[') {
-    const bool quoted = text.size() > 1 && (text[1] == '\'' || text[1] == '"');
-    const auto close = quoted ? text.find(text[1], 2) : text.find(']');
-    const auto from = quoted ? 2U : 1U;
-    if (close == std::string_view::npos) return {text.substr(1), Step::Kind::kIndex, text.size()};
-    return {text.substr(from, close - from), quoted ? Step::Kind::kKey : Step::Kind::kIndex,
-            std::min(close + (quoted ? 2 : 1), text.size())};
-  }
-  const std::size_t from = text[0] == '.' ? 1 : 0;
-  const auto end = std::min(text.find_first_of(".[", from), text.size());
-  return {text.substr(from, end - from), Step::Kind::kAttribute, std::max<std::size_t>(end, 1)};
-}
-
-bool is_table(const Step& step) {
-  return step.kind == Step::Kind::kAttribute &&
-         (step.name == "_modules" || step.name == "_parameters" || step.name == "_buffers");
-}
-
-void append(std::string& path, const Step& step, bool component) {
-  if (component) {
-    path.append(path.empty() ? "" : ".").append(step.name);
-  } else if (step.kind == Step::Kind::kIndex) {
-    path.append("[").append(step.name).append("]");
-  } else {
-    path.append("['").append(step.name).append("']");
-  }
-}
-
-std::string source_path(std::string_view text, bool global, std::string_view self) {
-  text.remove_prefix(1);
-  const auto root = next_step(text);
-  text.remove_prefix(root.end);
-  const bool owns = text.starts_with("._parameters") || text.starts_with("._buffers");
-  const bool dropped = global ? !text.empty() && !owns : root.name == self;
-  std::string path(dropped ? std::string_view{} : root.name);
-  for (bool in_table = false; !text.empty();) {
-    const auto step = next_step(text);
-    text.remove_prefix(step.end);
-    const bool table = is_table(step) && text.starts_with('[');
-    if (!table) append(path, step, in_table || step.kind == Step::Kind::kAttribute);
-    in_table = table;
   }
   return path;
 }
