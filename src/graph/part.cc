@@ -1,0 +1,276 @@
+// One pass over the ops finds out what each value is to the part; then everything that is needed is copied,
+// in the order it had, with new ids.
+#include "graph/part.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "graph/reads.h"
+
+namespace opscope {
+namespace {
+
+// What a value of the whole graph is to the part.
+struct Use {
+  bool is_needed = false;       // by an op or a node, or as the owner of what one reads
+  bool is_made = false;         // by an op of the part
+  bool is_read_before = false;  // it is made here, if at all
+  bool is_read_elsewhere = false;
+  bool is_model_output = false;
+  bool is_listed = false;  // among the part's outputs
+  ValueId id = kNone;      // in the part's graph
+};
+
+class PartGraph {
+ public:
+  PartGraph(const Graph& whole, PartId part) : whole_(whole), uses_(whole.values.size()) {
+    const auto of_part = [](const Node& node, PartId id) { return node.part < id; };
+    const auto& nodes = whole.nodes;
+    const auto begin = std::lower_bound(nodes.begin(), nodes.end(), part, of_part);
+    const auto end = std::lower_bound(begin, nodes.end(), part + 1, of_part);
+    begin_ = static_cast<NodeId>(begin - nodes.begin());
+    end_ = static_cast<NodeId>(end - nodes.begin());
+    part_.parts = {whole.parts[part]};
+    for (const auto& broken : whole.breaks)
+      if (broken.after == part) part_.breaks.push_back({broken.reason, broken.detail, broken.source, 0});
+  }
+
+  Graph run() {
+    part_.capture = whole_.capture;
+    find_uses();
+    modules();
+    values();
+    owned();
+    inputs();
+    outputs();
+    nodes();
+    ops();
+    diagnostics();
+    part_.verify();
+    return std::move(part_);
+  }
+
+ private:
+  bool is_inside(const Op& op) const { return op.node >= begin_ && op.node < end_; }
+  std::span<const Node> its_nodes() const { return {whole_.nodes.data() + begin_, end_ - begin_}; }
+  bool is_activation(ValueId id) const { return whole_.values[id].kind >= ValueKind::kActivation; }
+  // Also what only a node has: a tensor that the part takes and does nothing with.
+  bool enters(ValueId id) const {
+    const auto& use = uses_[id];
+    return is_activation(id) ? use.is_read_before || !use.is_made
+                             : whole_.values[id].kind == ValueKind::kInput;
+  }
+  StringId copied(StringId text) { return part_.intern(whole_.text(text)); }
+
+  void find_uses() {
+    for (const auto id : whole_.outputs) uses_[id].is_model_output = true;
+    for (const auto& node : its_nodes())
+      for (const auto id : whole_.outputs_of(node)) uses_[id].is_needed = true;
+    for (OpId op = 0; op < whole_.ops.size(); ++op) {
+      if (is_inside(whole_.ops[op]))
+        take(op);
+      else
+        each_read(whole_, whole_.ops[op], [&](ValueId id) { uses_[id].is_read_elsewhere = true; });
+    }
+    need_owners();
+  }
+
+  void take(OpId op) {
+    ops_.push_back(op);
+    each_read(whole_, whole_.ops[op], [&](ValueId id) {
+      auto& use = uses_[id];
+      use.is_needed = true;
+      use.is_read_before = use.is_read_before || !use.is_made;
+    });
+    for (const auto id : whole_.outputs_of(whole_.ops[op])) uses_[id].is_needed = uses_[id].is_made = true;
+  }
+
+  // A view of a parameter that was made elsewhere stands for the parameter.
+  void need_owners() {
+    std::vector<char> is_owned(uses_.size()), by_view(whole_.storages.size());
+    for (const auto& entry : whole_.owned) is_owned[entry.value] = 1;
+    for (ValueId id = 0; id < uses_.size(); ++id) {
+      const auto& value = whole_.values[id];
+      const bool is_weight = value.kind == ValueKind::kParameter || value.kind == ValueKind::kBuffer;
+      if (uses_[id].is_needed && is_weight && is_owned[id] == 0 && value.storage != kNone)
+        by_view[value.storage] = 1;
+    }
+    for (const auto& entry : whole_.owned)
+      if (const auto storage = whole_.values[entry.value].storage; storage != kNone && by_view[storage] != 0)
+        uses_[entry.value].is_needed = true;
+  }
+
+  void modules() {
+    part_.scopes = whole_.scopes;
+    for (const auto& module : whole_.modules)
+      part_.modules.push_back({.parent = module.parent,
+                               .name = copied(module.name),
+                               .path = copied(module.path),
+                               .type = copied(module.type)});
+  }
+
+  void values() {
+    std::vector<Id> storages(whole_.storages.size(), kNone);
+    for (ValueId id = 0; id < uses_.size(); ++id) {
+      if (!uses_[id].is_needed) continue;
+      uses_[id].id = static_cast<ValueId>(part_.values.size());
+      auto value = whole_.values[id];
+      value.shape = part_.add_dims(whole_.shape(value));
+      value.strides = part_.add_dims(whole_.strides(value));
+      value.name = copied(value.name);
+      value.device = copied(value.device);
+      if (enters(id)) value.kind = ValueKind::kInput;
+      if (value.kind == ValueKind::kOutput) value.kind = ValueKind::kActivation;
+      if (value.storage != kNone) {
+        auto& storage = storages[value.storage];
+        if (storage == kNone) {
+          storage = static_cast<Id>(part_.storages.size());
+          part_.storages.push_back(whole_.storages[value.storage]);
+        }
+        value.storage = storage;
+      }
+      part_.values.push_back(value);
+    }
+  }
+
+  void owned() {
+    for (const auto& entry : whole_.owned)
+      if (uses_[entry.value].is_needed)
+        part_.owned.push_back({entry.module, uses_[entry.value].id, copied(entry.name)});
+  }
+
+  // In the order of its placeholders; then what later runs were given, and what it takes from around it.
+  void inputs() {
+    std::vector<char> is_listed(part_.values.size());
+    const auto add = [&](ValueId whole_id, StringId name) {
+      if (!enters(whole_id)) return;
+      const auto id = uses_[whole_id].id;
+      if (std::exchange(is_listed[id], 1) != 0) return;
+      part_.inputs.push_back(id);
+      if (part_.values[id].name == 0) part_.values[id].name = copied(name);
+    };
+    for (const auto& node : its_nodes())
+      if (node.kind == NodeKind::kPlaceholder)
+        for (const auto id : whole_.outputs_of(node)) add(id, node.name);
+    for (const auto op : ops_) each_read(whole_, whole_.ops[op], [&](ValueId id) { add(id, 0); });
+    for (const auto& node : its_nodes())
+      for (const auto id : whole_.outputs_of(node)) add(id, 0);
+  }
+
+  void outputs() {
+    for (const auto& node : its_nodes())
+      if (node.kind == NodeKind::kOutput)
+        for (const auto id : whole_.outputs_of(node))
+          if (uses_[id].is_made && is_activation(id)) add_output(id);
+    for (const auto op : ops_)
+      for (const auto id : whole_.outputs_of(whole_.ops[op]))
+        if (uses_[id].is_model_output || (uses_[id].is_read_elsewhere && is_activation(id))) add_output(id);
+  }
+
+  void add_output(ValueId whole_id) {
+    auto& use = uses_[whole_id];
+    if (std::exchange(use.is_listed, true)) return;
+    part_.outputs.push_back(use.id);
+    auto& value = part_.values[use.id];
+    if (value.kind == ValueKind::kActivation) value.kind = ValueKind::kOutput;
+  }
+
+  Range copied_refs(std::span<const ValueId> ids) {
+    std::vector<ValueId> mapped(ids.begin(), ids.end());
+    for (auto& id : mapped)
+      if (id != kNone) id = uses_[id].id;
+    return part_.add_refs(mapped);
+  }
+
+  void nodes() {
+    for (auto node : its_nodes()) {
+      node.name = copied(node.name);
+      node.target = copied(node.target);
+      node.source = copied(node.source);
+      node.part = 0;
+      const auto inputs = whole_.inputs_of(node);
+      std::vector<NodeId> mapped(inputs.begin(), inputs.end());
+      for (auto& id : mapped) id -= begin_;
+      node.inputs = part_.add_node_refs(mapped);
+      node.outputs = copied_refs(whole_.outputs_of(node));
+      part_.nodes.push_back(node);
+    }
+  }
+
+  void ops() {
+    auto declared = whole_.declared.begin();
+    for (const auto id : ops_) {
+      auto op = whole_.ops[id];
+      const auto& target = whole_.targets[op.target];
+      op.target = part_.add_target(whole_.text(target.name), whole_.text(target.overload));
+      op.arguments = copied_arguments(whole_.arguments_of(op));
+      op.outputs = copied_refs(whole_.outputs_of(op));
+      op.source = copied(op.source);
+      op.node -= begin_;
+      while (declared != whole_.declared.end() && declared->op < id) ++declared;
+      if (declared != whole_.declared.end() && declared->op == id) {
+        part_.declared.push_back(*declared);
+        part_.declared.back().op = static_cast<OpId>(part_.ops.size());
+      }
+      part_.ops.push_back(op);
+    }
+  }
+
+  Range copied_arguments(std::span<const Argument> arguments) {
+    const Range range{static_cast<std::uint32_t>(part_.arguments.size()),
+                      static_cast<std::uint32_t>(arguments.size())};
+    for (const auto& argument : arguments) part_.arguments.push_back(copied_argument(argument));
+    return range;
+  }
+
+  Argument copied_argument(Argument argument) {
+    argument.name = copied(argument.name);
+    switch (argument.kind) {
+      case ArgumentKind::kTensor:
+        argument.integer = uses_[static_cast<ValueId>(argument.integer)].id;
+        break;
+      case ArgumentKind::kString:
+        argument.integer = copied(static_cast<StringId>(argument.integer));
+        break;
+      case ArgumentKind::kTensorList:
+        argument.range = copied_refs(whole_.values_in(argument));
+        break;
+      case ArgumentKind::kIntList:
+      case ArgumentKind::kBoolList:
+        argument.range = part_.add_dims(whole_.ints_in(argument));
+        break;
+      case ArgumentKind::kFloatList:
+        argument.range = part_.add_reals(whole_.reals_in(argument));
+        break;
+      default:
+        break;
+    }
+    return argument;
+  }
+
+  // What was noted about an op that the part does not run is about another part.
+  void diagnostics() {
+    std::unordered_set<std::string_view> names;
+    for (const auto& target : part_.targets) names.insert(part_.text(target.name));
+    for (const auto& diagnostic : whole_.diagnostics)
+      if (diagnostic.op.empty() || names.contains(diagnostic.op)) part_.diagnostics.push_back(diagnostic);
+  }
+
+  const Graph& whole_;
+  Graph part_;
+  NodeId begin_ = 0, end_ = 0;  // its nodes in the whole graph
+  std::vector<OpId> ops_;       // its ops in the whole graph
+  std::vector<Use> uses_;       // by value of the whole graph
+};
+
+}  // namespace
+
+Graph part_of(const Graph& graph, PartId part) {
+  OPSCOPE_CHECK(part < graph.parts.size());
+  return PartGraph(graph, part).run();
+}
+
+}  // namespace opscope
