@@ -1,0 +1,160 @@
+"""Functions that are not PyTorch's own, in a file that runs by itself: written out with what they use.
+
+A library's function that cannot be written out (a closure, C code) is imported; a user's cannot be, since the
+file must run without the user's.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib
+import inspect
+import sys
+import textwrap
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from opscope.tracers.saved_code_text import Text
+
+_MOST = 24  # definitions that one function may bring along
+
+
+class Unwritable(Exception):
+    """Has no form in a file of Python; the text says why."""
+
+
+def is_standard(module: str) -> bool:
+    top = module.partition(".")[0]
+    return top == "torch" or top in sys.stdlib_module_names
+
+
+def inline(function: Any, text: Text) -> str:
+    """Defines the function in the file, and what it uses before it. Its name there."""
+    made = _Definitions()
+    name = made.define(function)
+    for each, source in made.sources.items():
+        if text.definitions.get(each, source) != source:
+            raise Unwritable(f"two different things are called {each}")
+    text.imports |= made.imports
+    text.definitions.update(made.sources)
+    return name
+
+
+def library_import(function: Any, text: Text) -> str | None:
+    """`from library import name`, where that gives this very object in a fresh interpreter too."""
+    module, name = getattr(function, "__module__", None), getattr(function, "__name__", None)
+    if not module or not name or module == "__main__" or not name.isidentifier() or not _is_installed(module):
+        return None
+    if getattr(importlib.import_module(module), name, None) is not function:
+        return None
+    text.imports.add(f"from {module} import {name}")
+    return str(name)
+
+
+def _is_installed(module: str) -> bool:
+    file = getattr(sys.modules.get(module.partition(".")[0]), "__file__", None) or ""
+    return "site-packages" in file or "dist-packages" in file
+
+
+class _Definitions:
+    """Sources of functions and classes by name, each after those that it uses."""
+
+    def __init__(self) -> None:
+        self.sources: dict[str, str] = {}
+        self.imports: set[str] = set()
+        self._under_way: dict[str, Any] = {}
+
+    def define(self, thing: Any) -> str:
+        name = str(thing.__name__)
+        if self._under_way.get(name, thing) is not thing:
+            raise Unwritable(f"two different things are called {name}")
+        if name in self._under_way:
+            return name
+        if len(self._under_way) == _MOST:
+            raise Unwritable(f"it uses more than {_MOST} other definitions")
+        self._under_way[name] = thing
+        source = _source_of(thing)
+        for used in _names_used(source):
+            self._bring(used, thing)
+        self.sources[name] = source
+        return name
+
+    def _bring(self, name: str, user: Any) -> None:
+        """Has the file know a name that `user` takes from its module."""
+        scope = sys.modules[user.__module__].__dict__ if inspect.isclass(user) else user.__globals__
+        if name not in scope:
+            if not hasattr(builtins, name):
+                raise Unwritable(f"the name {name} in {user.__name__} is not its module's")
+            return
+        value = scope[name]
+        if isinstance(value, ModuleType):
+            self._import_module(name, value)
+        elif _is_plain(value):
+            self.sources[name] = f"{name} = {value!r}"
+        elif self._import_standard(name, value):
+            pass
+        elif inspect.isfunction(value) or inspect.isclass(value):
+            if value.__name__ != name:
+                raise Unwritable(f"{value.__name__} goes by the name {name} there")
+            self.define(value)
+        else:
+            raise Unwritable(f"{name} is a {type(value).__name__}")
+
+    def _import_module(self, name: str, module: ModuleType) -> None:
+        if not is_standard(module.__name__):
+            raise Unwritable(f"it uses the module {module.__name__}")
+        self.imports.add(f"import {module.__name__}" if module.__name__ == name else f"import {module.__name__} as {name}")
+
+    def _import_standard(self, name: str, value: Any) -> bool:
+        module, own = getattr(value, "__module__", None), getattr(value, "__name__", None) or getattr(value, "_name", None)
+        if not isinstance(module, str) or not isinstance(own, str) or not is_standard(module):
+            return False
+        if getattr(importlib.import_module(module), own, None) is not value:
+            return False
+        self.imports.add(f"from {module} import {own}" if own == name else f"from {module} import {own} as {name}")
+        return True
+
+
+def _source_of(thing: Any) -> str:
+    if getattr(thing, "__closure__", None):
+        raise Unwritable(f"{thing.__name__} is a closure")
+    if getattr(thing, "__name__", "") == "<lambda>":
+        raise Unwritable("a lambda has no source of its own")
+    try:
+        return textwrap.dedent(inspect.getsource(thing)).rstrip()
+    except (OSError, TypeError):
+        raise Unwritable(f"the source of {getattr(thing, '__name__', thing)} is not there") from None
+
+
+def _names_used(source: str) -> list[str]:
+    """Names that the text takes from around it, annotations among them; in order of appearance."""
+    tree = ast.parse(source)
+    bound = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    bound |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    bound |= {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.ExceptHandler)) and node.name}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            bound |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+    names = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
+    return [name for name in dict.fromkeys(names) if name not in bound and name != "super"]
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, (bool, int, float, str)) and type(value).__module__ == "builtins"
+
+
+def custom_operator(name: str) -> Any | None:
+    """The function behind an operator made with `torch.library.custom_op`, whose source has the decorator."""
+    found = torch._library.custom_ops.OPDEFS.get(name)
+    return getattr(found, "_init_fn", None)
+
+
+def installed_package(namespace: str) -> str | None:
+    """The package that an operator namespace is named after, if it is loaded and a fresh interpreter has it."""
+    return namespace if namespace in sys.modules and _is_installed(namespace) else None

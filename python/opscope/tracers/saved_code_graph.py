@@ -1,0 +1,316 @@
+"""One fx graph as the text of an nn.Module: __init__ from what the graph names, forward from its nodes."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.fx import GraphModule, Node
+from torch.utils import _pytree as pytree
+
+from opscope.errors import error
+from opscope.tracers.saved_code_functions import Unwritable
+from opscope.tracers.saved_code_modules import constructor_call
+from opscope.tracers.saved_code_shapes import described, node_values
+from opscope.tracers.saved_code_text import INFIX, Text, identifier
+from opscope.tracers.saved_code_tree import GraphClassText, Tree
+
+_RESERVED = {"torch", "nn", "F", "DEVICE", "self", "math", "operator", "tensor", "main", "example_inputs", "load_weights"}
+_INPUT_NAME = re.compile(r"[lL]_(?:k?w?args_)?([A-Za-z].*?)_*$")  # Dynamo's l_kwargs_input_ids_
+
+
+@dataclass
+class Names:
+    """What the file's classes share: the model's own names of its tensors and modules, the classes so far."""
+
+    text: Text
+    root: nn.Module | None
+    tensors: dict[int, str]  # by id: a parameter's or buffer's path in the model
+    classes: list[GraphClassText]
+
+    def class_name(self, wanted: str) -> str:
+        taken = {written.name for written in self.classes} | self.text.taken() | _RESERVED
+        return identifier(wanted, taken)
+
+    @property
+    def training(self) -> bool:
+        return self.root is not None and self.root.training
+
+    def kind(self, path: str) -> str:
+        """The class of the model's module at a path, for comments."""
+        try:
+            return type(self.root.get_submodule(path)).__name__ if self.root is not None else ""
+        except AttributeError:
+            return ""
+
+
+def graph_class(wanted: str, module: GraphModule, args: tuple[Any, ...], names: Names, about: str = "") -> GraphClassText:
+    return _GraphClass(names.class_name(wanted), module, args, names).written(about)
+
+
+class _GraphClass:
+    def __init__(self, name: str, module: GraphModule, args: tuple[Any, ...], names: Names) -> None:
+        self.name, self.module, self.names, self.text = name, module, names, names.text
+        self.args = dict(zip((n for n in module.graph.nodes if n.op == "placeholder"), args, strict=False))
+        self.values = node_values(module, args)
+        self.tree = Tree(self.text, self._nested, names.training)
+        self.expressions: dict[Node, str] = {}
+        self.replaced: dict[str, GraphModule] = {}  # submodules that no constructor call makes, by path
+
+    def written(self, about: str) -> GraphClassText:
+        inputs = self._collect()
+        made = list(self.tree.lines())
+        parameters = self._name_nodes(inputs)
+        body, outputs = list(self._forward()), described(self._output_value())
+        lines = [f"class {self.name}(nn.Module):", *(f"    {line}".rstrip() for line in _docstring(about))]
+        lines += ["    def __init__(self):", "        super().__init__()", *(f"        {line}" for line in made), ""]
+        lines += [f"    def forward({', '.join(['self', *parameters])}):", *(f"        {line}".rstrip() for line in body)]
+        return GraphClassText(self.name, "\n".join(lines), self.tree.state, [self.args.get(node) for node in inputs], outputs)
+
+    # --- what the graph names ---------------------------------------------------------------------------------
+
+    def _collect(self) -> list[Node]:
+        """Puts modules and tensors into the tree. The placeholders that stay inputs."""
+        inputs = []
+        for node in self.module.graph.nodes:
+            if node.op == "placeholder":
+                path = self._weight_path(node)
+                if path is None:
+                    inputs.append(node)
+                else:
+                    self._own(node, path, self.args[node])
+            elif node.op == "get_attr":
+                self._own(node, str(node.target), _attribute(self.module, str(node.target)))
+            elif node.op == "call_module" and not self._is_guard(node):
+                self._add(str(node.target), self._called_module(node))
+        return inputs
+
+    def _own(self, node: Node, path: str, value: Any) -> None:
+        self.expressions[node] = path  # a path until the tree is whole
+        self._add(path, value)
+
+    def _add(self, path: str, value: Any) -> None:
+        self.tree.add(path, value, self.names.kind)
+
+    def _weight_path(self, node: Node) -> str | None:
+        """Tracers that pass parameters as inputs: they are the model's all the same."""
+        value = self.args.get(node)
+        if not isinstance(value, torch.Tensor):
+            return None
+        if id(value) in self.names.tensors:
+            return self.names.tensors[id(value)]
+        return identifier(node.name, ()) if isinstance(value, nn.Parameter) else None
+
+    def _is_guard(self, node: Node) -> bool:
+        """Export's checks of its inputs' shapes; forward's comments say them."""
+        return type(_attribute(self.module, str(node.target))).__name__ == "GuardsFn"
+
+    def _called_module(self, node: Node) -> nn.Module:
+        path, module = str(node.target), _attribute(self.module, str(node.target))
+        if path in self.replaced or isinstance(module, GraphModule):
+            return self.replaced.get(path, module)
+        try:
+            constructor_call(module, self.text)
+        except Unwritable as problem:
+            self.replaced[path] = module = self._exported(node, module, problem)
+        return module
+
+    def _exported(self, node: Node, module: nn.Module, problem: Unwritable) -> GraphModule:
+        """The graph of a submodule that cannot be made by a call, at the shapes that it is called with here."""
+        args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda each: self.values[each])
+        args, kwargs = pytree.tree_map_only(torch.Tensor, lambda each: torch.zeros(tuple(each.shape), dtype=each.dtype), (args, kwargs))
+        try:
+            made = torch.export.export(module, args, dict(kwargs), strict=False).module()
+        except Exception as failure:
+            raise error(
+                f"the submodule {node.target} ({type(module).__name__}) can be written neither as a constructor call nor as a graph",
+                str(node.target),
+                f"{problem}; {type(failure).__name__}: {str(failure).strip().splitlines()[0]}. Try --tracer export, which has no submodules",
+            ) from failure
+        self.text.note(f"{node.target} ({type(module).__name__}) is written as its graph: {problem}")
+        return made  # type: ignore[return-value]
+
+    def _nested(self, path: str, module: GraphModule) -> GraphClassText:
+        """A graph inside the graph: a branch of a cond, a region without gradients, a submodule written out."""
+        made = graph_class(f"{self.name}_{path.replace('.', '_')}", module, self._nested_args(path, module), self.names)
+        self.names.classes.append(made)
+        return made
+
+    def _nested_args(self, path: str, module: GraphModule) -> tuple[Any, ...]:
+        for node in self.module.graph.nodes:
+            if node.op == "call_module" and node.target == path:
+                found = pytree.tree_leaves((node.args, dict(node.kwargs)))
+                return tuple(self.values.get(each) if isinstance(each, Node) else each for each in found)
+        return tuple(_noted(node) for node in module.graph.nodes if node.op == "placeholder")
+
+    # --- forward ----------------------------------------------------------------------------------------------
+
+    def _name_nodes(self, inputs: list[Node]) -> list[str]:
+        taken = _RESERVED | self.text.taken() | {written.name for written in self.names.classes} | {self.name}
+        parameters = []
+        for node in self.module.graph.nodes:
+            if node in self.expressions:
+                self.expressions[node] = self.tree.expression(self.expressions[node])
+                continue
+            wanted = _INPUT_NAME.match(node.name) if node in inputs else None
+            self.expressions[node] = identifier(wanted.group(1) if wanted else node.name, taken)
+            taken.add(self.expressions[node])
+            if node in inputs:
+                parameters.append(self.expressions[node] + self._default(node))
+        return parameters
+
+    def _default(self, node: Node) -> str:
+        return f"={self.text.value(node.args[0])}" if node.args else ""
+
+    def _forward(self) -> Iterator[str]:
+        for node in self.module.graph.nodes:
+            if node.op == "placeholder" and (shape := described(self.args.get(node, self.values.get(node)))):
+                if self.expressions[node].isidentifier():
+                    yield f"# {self.expressions[node]}: {shape}"
+        section = ""
+        for node in self.module.graph.nodes:
+            if node.op in ("placeholder", "get_attr") or (node.op == "call_module" and self._is_guard(node)):
+                continue
+            if (path := _module_path(node)) and path != section:
+                section = path
+                yield ""
+                yield f"# {path}{f' ({kind})' if (kind := self.names.kind(path)) else ''}"
+            yield self._statement(node)
+
+    def _statement(self, node: Node) -> str:
+        if node.op == "output":
+            return f"return {self._returned(node)}"
+        try:
+            expression = self._expression(node)
+        except Unwritable as problem:
+            raise error(f"the node {node.name} cannot be written as Python: {problem}", str(node.target), "try another tracer: --tracer export") from problem
+        if node.target is operator.setitem:
+            return expression
+        shape = described(self.values.get(node))
+        target = f"{self.expressions[node]} = " if node.users else ""
+        return f"{target}{expression}" + (f"  # {shape}" if shape else "")
+
+    def _expression(self, node: Node) -> str:
+        args = [self._value(each) for each in node.args]
+        named = [f"{name}={self._value(each)}" for name, each in node.kwargs.items()]
+        if node.op == "call_module":
+            if str(node.target) in self.replaced:
+                args, named = [self._value(each) for each in pytree.tree_leaves((node.args, dict(node.kwargs)))], []
+            return f"{self.tree.expression(str(node.target))}({', '.join(args + named)})"
+        if node.op == "call_method":
+            return f"{_atom(args[0])}.{node.target}({', '.join(args[1:] + named)})"
+        return self._infix(node, args, named) or f"{self.text.reference(node.target)}({', '.join(args + named)})"
+
+    def _infix(self, node: Node, args: list[str], named: list[str]) -> str | None:
+        """x + y, x[0] and x.shape, as a person writes them."""
+        if named or not args:
+            return None
+        target: Any = node.target
+        if target in INFIX and len(args) == 2:
+            return f"{_atom(args[0])} {INFIX[target]} {_atom(args[1])}"
+        if target is operator.getitem:
+            return f"{_atom(args[0])}[{self._index(node.args[1])}]"
+        if target is operator.setitem:
+            return f"{_atom(args[0])}[{self._index(node.args[1])}] = {args[2]}"
+        if target is getattr and len(args) == 2 and isinstance(node.args[1], str) and node.args[1].isidentifier():
+            return f"{_atom(args[0])}.{node.args[1]}"
+        return None
+
+    def _index(self, index: Any) -> str:
+        if isinstance(index, tuple) and index:
+            return ", ".join(map(self._index_part, index)) + ("," if len(index) == 1 else "")
+        return self._index_part(index)
+
+    def _index_part(self, index: Any) -> str:
+        if not isinstance(index, slice):
+            return self._value(index)
+        start, stop, step = ("" if part is None else self._value(part) for part in (index.start, index.stop, index.step))
+        return f"{start}:{stop}" + (f":{step}" if step else "")
+
+    def _value(self, value: Any) -> str:
+        return self.text.value(value, lambda each: self.expressions[each] if isinstance(each, Node) else None)
+
+    # --- what it returns --------------------------------------------------------------------------------------
+
+    def _returned(self, node: Node) -> str:
+        spec = getattr(getattr(self.module.graph._codegen, "pytree_info", None), "out_spec", None)
+        if spec is None:
+            return self._value(_plain(node.args[0]))
+        leaves = iter([self._value(each) for each in pytree.tree_leaves(node.args[0], is_leaf=lambda each: each is None)])
+        return _structured(spec, leaves)
+
+    def _output_value(self) -> Any:
+        output = next(node for node in reversed(self.module.graph.nodes) if node.op == "output")
+        return torch.fx.map_arg(_plain(output.args[0]), lambda each: self.values.get(each))
+
+
+def _attribute(module: GraphModule, path: str) -> Any:
+    found: Any = module
+    for name in path.split("."):
+        found = getattr(found, name)
+    return found
+
+
+def _noted(node: Node) -> Any:
+    return node.meta.get("val", node.meta.get("example_value"))
+
+
+def _plain(value: Any) -> Any:
+    """fx keeps its arguments in immutable lists and dicts; models' outputs may be dicts of their own kind."""
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        return tuple(map(_plain, value))
+    return [_plain(part) for part in value] if isinstance(value, list) else value
+
+
+def _structured(spec: Any, leaves: Iterator[str]) -> str:
+    """The leaves in plain lists, tuples and dicts, where the model had classes of its own."""
+    if spec.is_leaf():
+        return next(leaves)
+    children = spec.children() if callable(getattr(spec, "children", None)) else spec.children_specs
+    parts = [_structured(child, leaves) for child in children]
+    keys = _keys(spec, len(parts))
+    if keys is not None:
+        return f"{{{', '.join(f'{key!r}: {part}' for key, part in zip(keys, parts, strict=True))}}}"
+    if spec.type is list:
+        return f"[{', '.join(parts)}]"
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+
+
+def _keys(spec: Any, count: int) -> list[Any] | None:
+    """Names of a dict's or dataclass's parts, as pytree keeps them beside its type."""
+    if spec.type in (list, tuple) or (isinstance(spec.type, type) and hasattr(spec.type, "_fields")):
+        return None
+    context = spec.context
+    for candidate in (context, *(context if isinstance(context, (list, tuple)) else ())):
+        if isinstance(candidate, (list, tuple)) and len(candidate) == count and all(isinstance(key, (str, int)) for key in candidate):
+            return list(candidate)
+    return None
+
+
+def _atom(text: str) -> str:
+    is_simple = re.fullmatch(r"[\w.\[\]\"]+|\(.*\)", text) is not None and not text[0].isdigit()
+    return text if is_simple or text.replace(".", "").isdigit() else f"({text})"
+
+
+_PARTS = re.compile(r"\['?([^'\]]+)'?\]")
+
+
+def _module_path(node: Node) -> str:
+    """The innermost module that the tracer saw around a node: 'layer1.0', also where Dynamo says L['self'].layer1[0]."""
+    stack = node.meta.get("nn_module_stack")
+    if not stack:
+        return ""
+    path = str(list(stack.values())[-1][0]).removeprefix("L['self']").removeprefix("self")
+    path = _PARTS.sub(r".\1", path).lstrip(".")
+    return path if re.fullmatch(r"[\w.]+", path) else ""
+
+
+def _docstring(about: str) -> list[str]:
+    return [f'"""{about}"""', ""] if about else []
