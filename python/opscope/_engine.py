@@ -8,10 +8,8 @@ from __future__ import annotations
 import inspect
 import itertools
 import time
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -20,14 +18,14 @@ from opscope import custom_ops, structural_copy
 from opscope._load import native
 from opscope.errors import error, first_line
 from opscope.nested import is_wrapper, named_tensors, replace, tensors_in, unflattened
+from opscope.source_lines import OWN_FOLDER, TORCH_FOLDER, line_of
 from opscope.structural_copy import root_module
 from opscope.surroundings import Surroundings
 
 _FakeTensor = torch._subclasses.fake_tensor.FakeTensor
-_TORCH_FOLDER = str(Path(torch.__file__).parent) + "/"
-_OWN_FOLDER = str(Path(__file__).parent) + "/"
 _USE_EAGER = 'give weights and inputs with data and use tracer="eager" (--tracer eager)'
 _OWN_REASON = "opscope: "  # before the engine's own reasons, in errors that pass through PyTorch
+Through = Callable[[Any], Callable[..., Any]]  # from a session to what is called in the model's place
 _FLIPS = 8  # conditions on data that are tried the other way before a static capture gives up
 
 
@@ -42,12 +40,14 @@ def capture(
     device: Any = None,
     source_lines: bool = False,
     limits: dict[str, int] | None = None,
+    through: Through | None = None,
 ) -> Any:
     """The model's graph. `auto` is a static capture and, where that cannot go on and data is there, a real run.
 
     `limits` are sizes to take where they depend on data, by name: {"nms": 100, "nonzero": 5000}.
+    `through` gives what is called in the model's place: a graph that a tracer made of it.
     """
-    run = _Run(model, args, kwargs, name, source, device, source_lines, dict(limits or {}))
+    run = _Run(model, args, kwargs, name, source, device, source_lines, dict(limits or {}), through)
     if tracer == "eager":
         if not run.has_data():
             raise error(
@@ -101,6 +101,25 @@ def run_abstract(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call
     return replace(outputs, "", plain)
 
 
+def initialised(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A copy of a model after its first call, which was abstract where that works and real where data is there."""
+    run = _Run(model, args, kwargs, type(model).__name__, "", None, False, {})
+    try:
+        return run._initialised(False, ())
+    except native.Error as problem:
+        if getattr(problem, "is_final", True) or not run.has_data():
+            raise
+    return run._initialised(True, ())
+
+
+def run_unrecorded(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call: Callable[..., Any]) -> None:
+    """Makes a real call in the same surroundings as a capture's, the thread's dispatch keys included; nothing is recorded."""
+    run = _Run(model, args, kwargs, type(model).__name__, "", None, False, {})
+    session = run._session(model, True, ())
+    session.mute(True)
+    run._call(session, call, keep_changes=True)
+
+
 class _Run:
     """One model with its inputs, ready to be captured one way or the other."""
 
@@ -114,15 +133,16 @@ class _Run:
         device: Any,
         source_lines: bool,
         limits: dict[str, int],
+        through: Through | None = None,
     ) -> None:
         self.model, self.args, self.kwargs, self.name, self.source = model, args, kwargs, name, source
-        self.source_lines, self.limits = source_lines, limits
+        self.source_lines, self.limits, self.through = source_lines, limits, through
         if any(isinstance(t, _FakeTensor) for t in itertools.chain(_first_weight(model), tensors_in((args, kwargs)))):
             raise error("fake tensors hold neither data nor memory to follow", name, "build it on the meta device instead")
         self.device = str(_shown_device(model, (args, kwargs), device))
 
     def has_data(self) -> bool:
-        return not any(t.is_meta for t in itertools.chain(_model_tensors(self.model), tensors_in((self.args, self.kwargs))))
+        return not any(t.is_meta for t in itertools.chain(model_tensors(self.model), tensors_in((self.args, self.kwargs))))
 
     def capture_statically(self) -> Any:
         """Conditions on data are assumed. Where one makes the model raise, it is assumed the other way."""
@@ -154,7 +174,7 @@ class _Run:
     def _session(self, model: Any, eager: bool, flipped: Sequence[int]) -> Any:
         session = native.Session(self.device, eager, list(custom_ops.DECLARED), self.limits, list(flipped))
         if self.source_lines:
-            session.note_source_lines(_TORCH_FOLDER, _OWN_FOLDER)
+            session.note_source_lines(TORCH_FOLDER, OWN_FOLDER)
         root = root_module(model)
         session.add_model(model if root is None else root)
         return session
@@ -169,7 +189,7 @@ class _Run:
             raise self._explained(problem, session) from problem
         with _without_dispatch_modes(), Surroundings(self.device), _running(session):
             try:
-                outputs = model(*args, **kwargs)
+                outputs = (self.through(session) if self.through else model)(*args, **kwargs)
                 for path, tensor in named_tensors(outputs):
                     session.add_output(tensor, path)
             except native.Error:  # from a capture inside this one
@@ -210,7 +230,7 @@ class _Run:
     def _explained(self, problem: Exception, session: Any) -> Exception:
         """The model's own error with the module and the line of its code; or why a static capture stops here."""
         op, module, limit = session.failure or ("", session.failed_module or "", "")
-        line = _user_line(problem)
+        line = line_of(problem)
         where = ", ".join(part for part in (module or self.name, line) if part)
         if session.failure:
             made = error(
@@ -296,7 +316,7 @@ def _argument_names(model: Any, count: int) -> list[str]:
     return names + [f"{rest}[{index}]" for index in range(count - len(names))]
 
 
-def _model_tensors(model: Any) -> Iterator[torch.Tensor]:
+def model_tensors(model: Any) -> Iterator[torch.Tensor]:
     root = root_module(model)
     if root is not None:
         yield from root.parameters()
@@ -304,7 +324,7 @@ def _model_tensors(model: Any) -> Iterator[torch.Tensor]:
 
 
 def _first_weight(model: Any) -> Iterator[torch.Tensor]:
-    return itertools.islice(_model_tensors(model), 1)
+    return itertools.islice(model_tensors(model), 1)
 
 
 def _shown_device(model: Any, inputs: Any, device: Any) -> torch.device:
@@ -316,14 +336,6 @@ def _shown_device(model: Any, inputs: Any, device: Any) -> torch.device:
         if not tensor.is_meta:
             return tensor.device
     return torch.device("cpu")
-
-
-def _user_line(problem: BaseException) -> str:
-    """'model.py:42', the innermost line that is neither PyTorch's nor opscope's."""
-    for frame in reversed(traceback.extract_tb(problem.__traceback__)):
-        if not frame.filename.startswith((_TORCH_FOLDER, _OWN_FOLDER, "<")):
-            return f"{frame.filename}:{frame.lineno}"
-    return ""
 
 
 # --- for tests of the shape rules -----------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include "analyse/profile.h"
+#include "analyse/tracer_failures.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -122,6 +123,38 @@ py::list calls_of(const Graph& graph, const std::string& op_name) {
   return calls;
 }
 
+// (name, calls) of each.
+py::list parts_of(const Graph& graph) {
+  py::list rows;
+  for (const auto& part : graph.parts) rows.append(py::make_tuple(part.name, part.calls));
+  return rows;
+}
+
+// (reason, source line, part that it ends or None, all that PyTorch says) of each.
+py::list breaks_of(const Graph& graph) {
+  py::list rows;
+  for (const auto& found : graph.breaks)
+    rows.append(py::make_tuple(found.reason, found.source,
+                               found.after == kNone ? py::object(py::none()) : py::int_(found.after),
+                               found.detail));
+  return rows;
+}
+
+// (kind, name, target, module path, part, inputs, shapes and dtypes of the outputs, source line) of each.
+py::list nodes_of(const Graph& graph) {
+  py::list rows;
+  for (const auto& node : graph.nodes) {
+    const auto inputs = graph.inputs_of(node);
+    rows.append(py::make_tuple(std::string(name(node.kind)), std::string(graph.text(node.name)),
+                               std::string(graph.text(node.target)),
+                               std::string(graph.path(graph.modules[node.module])), node.part,
+                               std::vector<NodeId>(inputs.begin(), inputs.end()),
+                               shapes_and_dtypes(graph, graph.outputs_of(node)),
+                               std::string(graph.text(node.source))));
+  }
+  return rows;
+}
+
 void bind_graph(py::module_& m) {
   py::class_<Rung>(m, "Rung")
       .def(py::init([](const std::string& tracer, const std::string& outcome, const std::string& reason,
@@ -166,6 +199,13 @@ void bind_graph(py::module_& m) {
       .def_property(
           "tracer", [](const Graph& graph) { return graph.capture.tracer; },
           [](Graph& graph, const std::string& tracer) { graph.capture.tracer = tracer; })
+      .def_property(
+          "seconds", [](const Graph& graph) { return graph.capture.seconds; },
+          [](Graph& graph, double seconds) { graph.capture.seconds = seconds; })
+      .def_property_readonly("rungs", [](const Graph& graph) { return graph.capture.rungs; })
+      .def_property_readonly("parts", parts_of)
+      .def_property_readonly("breaks", breaks_of)
+      .def_property_readonly("nodes", nodes_of)
       .def("add_rung", [](Graph& graph, Rung rung) { graph.capture.rungs.push_back(std::move(rung)); })
       .def(
           "profile",
@@ -276,6 +316,11 @@ PYBIND11_MODULE(_native, m) {
   bind_session(m);
   bind_node_runs(m);
   engine::register_backend_kernels();
+  m.def("explain_tracer_failure",
+        [](const std::string& tracer, const std::string& type, const std::string& message) {
+          const auto words = explain_tracer_failure(tracer, type, message);
+          return py::make_tuple(words.reason, words.hint);
+        });
   m.def("nearest", [](const std::string& typed, const std::vector<std::string>& names) {
     return nearest_names(typed, std::span<const std::string>(names));
   });

@@ -198,6 +198,8 @@ Session::~Session() {
 
 void Session::start() {
   guard_ = std::make_unique<engine::CaptureGuard>(recording_);
+  follows_ = !recording_->muted;
+  if (!follows_) return;
   follow_module_calls(true);
   active = this;
 }
@@ -217,9 +219,11 @@ void Session::note_source_lines(const std::string& torch_folder, const std::stri
 
 void Session::stop() {
   if (!guard_) return;
-  active = nullptr;
   guard_.reset();
-  follow_module_calls(false);
+  if (follows_) {
+    active = nullptr;
+    follow_module_calls(false);
+  }
   restore_modules();
 }
 

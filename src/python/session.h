@@ -90,6 +90,7 @@ class Session {
   std::vector<TensorState> tensors_;
   std::optional<std::string> failed_module_;
   bool lazy_ = false;
+  bool follows_ = false;  // the calls of modules
 };
 
 // Replaces torch.nn.Module.__call__ by one that follows calls, while any capture runs in any thread.

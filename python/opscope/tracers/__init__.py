@@ -1,0 +1,150 @@
+"""PyTorch's own tracers: each makes its graphs of a model, and the engine runs them, so that costs are the engine's."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from opscope import _engine
+from opscope._load import native
+from opscope.errors import Error, error
+from opscope.source_lines import line_of
+from opscope.tracers import dynamo, export, fx
+from opscope.tracers.quiet import quiet
+from opscope.tracers.run_nodes import through
+from opscope.tracers.traced import Traced, TracedBreak, TracedPart
+from opscope.tracers.warm_up import Status, give_memory, has_data, warm_copy, with_memory
+
+#: What `--tracer` takes, beside the engine's own.
+TRACERS = ("fx", "dynamo", "export", "hybrid")
+
+#: The seeds' ladder: what is tried, in this order, and how its stage is called.
+LADDER = (("fx", "symbolic_trace"), ("dynamo_export", "Dynamo export"), ("export", "export"))
+
+_MAKERS: dict[str, Callable[[Any, tuple[Any, ...], dict[str, Any]], Traced]] = {
+    "fx": fx.trace,
+    "dynamo_export": export.trace_with_dynamo,
+    "export": export.trace,
+}
+
+
+@dataclass
+class TracedModel:
+    """A model made ready for tracers, with what it is called with; the caller's own is left as it was."""
+
+    model: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    settings: dict[str, Any]  # for the engine: name, source, device, source_lines, limits
+    computes: bool  # its weights hold data
+
+    def __init__(self, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], **settings: Any) -> None:
+        self.settings, self.computes = settings, has_data(model)
+        device = torch.device("cpu") if settings.get("device") is None else torch.device(settings["device"])
+        self.args, self.kwargs = with_memory((args, kwargs), device)
+        self.model = warm_copy(model, args, kwargs)
+        if not self.computes:
+            give_memory(self.model, device)
+
+    def trace(self, tracer: str) -> tuple[Any, Traced]:
+        """The engine's graph with the tracer's nodes, and what the tracer gave. Throws Error with why not."""
+        began = time.perf_counter()
+        try:
+            if tracer == "dynamo":
+                graph, traced = self._run_compiled()
+            else:
+                with quiet():
+                    traced = _MAKERS[tracer](self.model, self.args, self.kwargs)
+                graph = self._record(traced)
+        except Error as problem:
+            if getattr(problem, "needs_values", None) is not None:  # the engine's, from the graph's run
+                problem.hint = f"its graph does not run as the model does: {problem.hint}"
+            raise
+        except Exception as problem:
+            raise failure_of(tracer, problem, self.settings.get("name", "")) from problem
+        graph.tracer = tracer
+        graph.seconds = time.perf_counter() - began
+        return graph, traced
+
+    def _record(self, traced: Traced) -> Any:
+        return self._capture(self.model, "auto" if self.computes else "static", through(traced))
+
+    def _capture(self, model: Any, tracer: str, call: Any) -> Any:
+        return _engine.capture(model, self.args, self.kwargs, tracer=tracer, through=call, **self.settings)
+
+    def _run_compiled(self) -> tuple[Any, Traced]:
+        with quiet(), dynamo.compiled(self.model, self.computes) as (call, collector):
+            traced = Traced("dynamo", self.model, self.args, self.kwargs, collector.parts, collector.breaks)
+            _engine.run_unrecorded(self.model, self.args, self.kwargs, call)
+            collector.finish()
+            if not collector.parts:
+                raise error("Dynamo made no graph of it", self.settings.get("name", ""), _why_none(collector.breaks))
+            if collector.calls == 1 and not collector.breaks:
+                return self._record(traced), traced
+            if not self.computes:
+                raise _needs_data(collector, self.settings.get("name", ""))
+            return self._capture(self.model, "eager", collector.through(call)), traced
+
+
+def _why_none(breaks: list[TracedBreak]) -> str:
+    return native.explain_tracer_failure("dynamo", "Unsupported", breaks[0].text)[0] if breaks else "it runs no tensor op"
+
+
+def _needs_data(collector: dynamo.Collector, name: str) -> Error:
+    made = error(
+        f"Dynamo breaks it into {len(collector.parts)} graphs, and what runs between them needs weights with data",
+        name,
+        "build it on a real device, or use --tracer export",
+    )
+    made.needs_values = True
+    return made
+
+
+def failure_of(tracer: str, problem: BaseException, name: str) -> Error:
+    """A tracer's failure in words: what the model does that it cannot follow, where, and what to do instead."""
+    text = "".join(traceback.format_exception_only(problem)).strip()
+    reason, hint = native.explain_tracer_failure(tracer, type(problem).__name__, text)
+    made = error(reason, line_of(problem) or name, hint)
+    made.detail = text
+    return made
+
+
+def trace_hybrid(ready: TracedModel, status: Status, engine: Callable[[], Any]) -> tuple[Any, Traced | None]:
+    """The first of the ladder's tracers that works, else the engine's own graph; every rung's end is in the graph."""
+    rungs = []
+    found: tuple[Any, Traced | None] | None = None
+    for number, (tracer, shown) in enumerate(LADDER, 2):
+        if found is not None:
+            rungs.append(native.Rung(tracer, "not tried"))
+            continue
+        status(f"[{number}/4] {shown}")
+        began = time.perf_counter()
+        try:
+            found = ready.trace(tracer)
+            rungs.append(native.Rung(tracer, "used", seconds=time.perf_counter() - began))
+        except Error as problem:
+            detail = getattr(problem, "detail", "") or str(problem)
+            rungs.append(native.Rung(tracer, "failed", _told(problem), problem.hint, detail, time.perf_counter() - began))
+    if found is None:
+        status("no tracer follows it: the engine's own graph")
+        graph = engine()
+        rungs.append(native.Rung(graph.tracer, "used", seconds=graph.seconds))
+        found = graph, None
+    else:
+        rungs.append(native.Rung("static", "not tried"))
+    for rung in rungs:
+        found[0].add_rung(rung)
+    return found
+
+
+def _told(problem: Error) -> str:
+    what = getattr(problem, "what", None) or str(problem)
+    return f"{problem.where}: {what}" if problem.where else str(what)
+
+
+__all__ = ["LADDER", "TRACERS", "Traced", "TracedBreak", "TracedModel", "TracedPart", "failure_of", "trace_hybrid"]

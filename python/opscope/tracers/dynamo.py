@@ -1,0 +1,165 @@
+"""torch.compile with a backend of our own, which keeps every graph that Dynamo makes and runs it as it is.
+
+Where Dynamo breaks the model into several graphs, Python runs what lies between them. So the compiled model itself is run
+under the engine: graphs node by node, the rest as it comes. Dynamo looks at the dispatch keys of a thread before it takes a
+graph from its cache, so it compiles under the engine's mode, with the recording muted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from opscope._load import native
+from opscope.nested import tensors_in
+from opscope.source_lines import OWN_FOLDER, TORCH_FOLDER, user_line
+from opscope.tracers.run_nodes import GraphRun
+from opscope.tracers.traced import TracedBreak, TracedPart
+from opscope.tracers.warm_up import untouched
+
+_DYNAMO_FOLDER = TORCH_FOLDER + "_dynamo/"
+_KEPT = (torch.nn.Module, list, tuple, dict)  # locals that a module's path may begin with
+
+# Dynamo as it is by default, but for shapes, which are all static, and its limit on graphs for one function.
+_SETTINGS = {"automatic_dynamic_shapes": False, "recompile_limit": 1 << 16, "accumulated_recompile_limit": 1 << 20}
+
+
+class Collector:
+    """A backend for torch.compile that keeps the graphs. Without data it gives results of the right shapes."""
+
+    def __init__(self, computes: bool = True) -> None:
+        self.parts: list[TracedPart] = []
+        self.breaks: list[TracedBreak] = []
+        self.codes: Counter[Any] = Counter()  # graphs made of each function
+        self.runs: list[GraphRun] | None = None  # while a capture records
+        self.calls = 0
+        self._computes = computes
+        self._breaks_before = dict(_break_counts())
+
+    def __call__(self, module: torch.fx.GraphModule, _: list[Any]) -> Callable[..., Any]:
+        made_from = _frame_state()
+        index = len(self.parts)
+        part = TracedPart(made_from.name, module, (), made_from.roots)
+        self.parts.append(part)
+        if made_from.code is not None:
+            self.codes[made_from.code] += 1
+        reason = getattr(module, "compile_subgraph_reason", None)
+        if reason is not None and reason.graph_break:
+            self.breaks.append(TracedBreak(reason.reason, _line(reason), index))
+
+        def run(*args: Any) -> Any:
+            self.calls += 1
+            if self.runs is not None:
+                return self.runs[index](args, _caller_locals())
+            part.args = part.args or args
+            return module.forward(*args) if self._computes else _results_without_data(module, args)
+
+        return run
+
+    def finish(self) -> None:
+        """Adds the breaks that ended no graph: functions that Dynamo left to Python whole."""
+        seen = [found.text for found in self.breaks]
+        for text, count in _break_counts().items():
+            if count > self._breaks_before.get(text, 0) and not any(text in known or known in text for known in seen):
+                self.breaks.append(TracedBreak(text, user_line(text)))
+
+    def through(self, call: Callable[..., Any]) -> Callable[[Any], Callable[..., Any]]:
+        """For the engine: the compiled model, whose graphs are then the session's."""
+
+        def bound(session: Any) -> Callable[..., Any]:
+            self.runs = [GraphRun(session, part) for part in self.parts]
+            for found in self.breaks:
+                reason, _ = native.explain_tracer_failure("dynamo", "Unsupported", found.text)
+                native.add_break(session, reason, found.text, found.source, found.after)
+            return call
+
+        return bound
+
+
+def _break_counts() -> Mapping[str, int]:
+    from torch._dynamo.utils import counters
+
+    return counters["graph_break"]
+
+
+class _FrameState:
+    """The function that Dynamo is compiling: its name, its code, and the modules and containers it has at hand."""
+
+    def __init__(self, output: Any) -> None:
+        code = getattr(getattr(output, "root_tx", None), "f_code", None)
+        self.code, self.name = code, code.co_name if code is not None else "forward"
+        found = {"L": getattr(output, "local_scope", {}), "G": getattr(output, "global_scope", {})}
+        self.roots = {**_named("L", found["L"]), **_named("G", found["G"], (torch.nn.Module,))}
+
+
+def _named(scope: str, values: Mapping[str, Any], kinds: tuple[type, ...] = _KEPT) -> dict[str, Any]:
+    return {f"{scope}['{name}']": value for name, value in values.items() if isinstance(value, kinds)}
+
+
+def _frame_state() -> _FrameState:
+    from torch._dynamo.output_graph import OutputGraph
+
+    frame = sys._getframe(1)
+    while frame is not None:
+        if isinstance(owner := frame.f_locals.get("self"), OutputGraph):
+            return _FrameState(owner)
+        frame = frame.f_back  # type: ignore[assignment]
+    return _FrameState(None)
+
+
+def _caller_locals() -> dict[str, Any]:
+    """The locals of the compiled function that runs a graph: one graph may serve several modules of a kind."""
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith((_DYNAMO_FOLDER, OWN_FOLDER)):
+        frame = frame.f_back  # type: ignore[assignment]
+    return _named("L", frame.f_locals) if frame is not None else {}
+
+
+def _line(reason: Any) -> str:
+    for frame in reversed(reason.user_stack or []):
+        if not frame.filename.startswith(TORCH_FOLDER):
+            return f"{frame.filename}:{frame.lineno}"
+    return ""
+
+
+def _results_without_data(module: torch.fx.GraphModule, args: tuple[Any, ...]) -> Any:
+    """What a graph would give, by the shapes that Dynamo found; an input that it hands back is that input."""
+    placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
+    given = dict(zip(placeholders, args, strict=False))
+    device = next((tensor.device for tensor in tensors_in(args)), torch.device("cpu"))
+
+    def result(node: torch.fx.Node) -> Any:
+        value = node.meta.get("example_value")
+        return given[node] if node in given else untouched(value, device) if isinstance(value, torch.Tensor) else value
+
+    output = next(node for node in module.graph.nodes if node.op == "output")
+    return torch.fx.node.map_arg(output.args[0], result)
+
+
+@contextmanager
+def compiled(model: Any, computes: bool) -> Iterator[tuple[Callable[..., Any], Collector]]:
+    """What calls the model through Dynamo, and the backend. What was compiled for it is forgotten in the end."""
+    import torch._dynamo as dynamo
+
+    collector = Collector(computes)
+    function = model.forward if isinstance(model, torch.nn.Module) else model
+    run = dynamo.optimize(collector, dynamic=False)(function)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        # The surroundings of a capture tell Dynamo to stay away: that ends here.
+        stance = "default" if collector.runs is None else "eager_on_recompile"
+        with dynamo.config.patch(_SETTINGS), torch.compiler.set_stance(stance):  # type: ignore[attr-defined]
+            return run(*args, **kwargs)
+
+    try:
+        yield call, collector
+    finally:
+        collector.runs = None
+        for code, count in collector.codes.items():  # a function of which the caller has graphs too keeps them
+            if len(dynamo.eval_frame._debug_get_cache_entry_list(code)) <= count:
+                dynamo.eval_frame.reset_code(code)

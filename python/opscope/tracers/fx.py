@@ -1,0 +1,52 @@
+"""torch.fx.symbolic_trace: runs forward once on symbols, so whatever looks at a value or a size stops it."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import torch
+
+from opscope.tracers.traced import Traced, TracedPart
+
+
+def trace(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
+    try:
+        module = torch.fx.symbolic_trace(model)
+    except Exception as problem:
+        module = _with_defaults(model, args, kwargs, problem)
+    part = TracedPart("forward", module, placeholder_values(module, args, kwargs), {"": model})
+    return Traced("fx", model, args, kwargs, [part])
+
+
+def _with_defaults(model: torch.nn.Module, args: Any, kwargs: Any, problem: Exception) -> torch.fx.GraphModule:
+    """Once more with the arguments that were not given held at their defaults: symbols in their place confuse most."""
+    parameters = inspect.signature(model.forward).parameters
+    given = inspect.signature(model.forward).bind(*args, **kwargs).arguments
+    rest = {p.name: p.default for p in parameters.values() if p.name not in given and p.default is not p.empty}
+    if not rest:
+        raise problem
+    try:
+        module = torch.fx.symbolic_trace(model, concrete_args=rest)
+    except Exception as second:
+        raise second from problem
+    _forget_defaults(module, rest)
+    return module
+
+
+def _forget_defaults(module: torch.fx.GraphModule, rest: dict[str, Any]) -> None:
+    """Takes out the placeholders of arguments held at their defaults, and the checks that they still are."""
+    for node in reversed(list(module.graph.nodes)):
+        held = node.op == "placeholder" and node.target.removesuffix("_1") in rest
+        check = node.op == "call_function" and getattr(node.target, "__name__", "") in ("_assert_is_none", "_assert")
+        if (held or check) and not node.users:
+            module.graph.erase_node(node)
+    module.recompile()
+
+
+def placeholder_values(module: torch.fx.GraphModule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """What a call with these arguments gives each placeholder, in their order."""
+    bound = inspect.signature(module.forward).bind(*args, **kwargs)
+    bound.apply_defaults()
+    nodes = (node for node in module.graph.nodes if node.op == "placeholder")
+    return tuple(bound.arguments[str(node.target).lstrip("*")] for node in nodes)
