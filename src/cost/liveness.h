@@ -1,0 +1,28 @@
+// Which memory is in use when, counted in storages: a view costs nothing, an in-place op makes nothing.
+// Counted are inputs and what ops make. Parameters, buffers and constants are not: they are there before the
+// run and after it.
+#pragma once
+
+#include <vector>
+
+#include "base/count.h"
+#include "graph/graph.h"
+
+namespace opscope {
+
+// A storage is in use from the op that makes it to the last op that reads or writes it or any view of it, so
+// that a result which nothing reads is gone after its op. Inputs are in use from the first op to the last one
+// that reads them, and what the model returns stays to the end.
+struct MemoryTimeline {
+  std::vector<Count> alive;  // by op: bytes in use while it runs, what it makes included
+  Count peak{};
+  OpId peak_op = kNone;  // the first that reaches the peak; kNone where there are no ops
+};
+MemoryTimeline memory_timeline(const Graph& graph);
+
+// By node of a tracer's graph: bytes in use after its first run. As above, with nodes in place of ops: a node
+// also reads what the nodes that it takes give, and an input is in use from its placeholder on. What runs
+// outside the graphs, and later runs of a part, keep their memory in use too.
+std::vector<Count> node_timeline(const Graph& graph);
+
+}  // namespace opscope
