@@ -20,8 +20,8 @@ bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC
 std::string cleaned(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '\x1b') {
-      at = std::min(text.find('m', at), text.size() - 1);
+    if (text.substr(at).starts_with("\x1b[")) {
+      at = std::min(text.find_first_not_of("0123456789;", at + 2), text.size());
     } else if (text.substr(at).starts_with(" at 0x")) {
       at = std::min(text.find_first_not_of("0123456789abcdef", at + 6), text.size()) - 1;
     } else if (static_cast<unsigned char>(text[at]) <= ' ' || text[at] == '\x7f') {
@@ -172,7 +172,7 @@ std::string user_line(std::string_view message) {
     const auto line = line_number(rest.substr(path.size()));
     if (line.empty() || path.find('\n') != std::string_view::npos || owner_of(path) > nearest) continue;
     nearest = owner_of(path);
-    if (nearest != Owner::kPyTorch) found.assign(base_name(path)).append(":").append(line);
+    if (nearest != Owner::kPyTorch) found = cleaned(base_name(path)).append(":").append(line);
   }
   return found;
 }

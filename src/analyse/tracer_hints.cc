@@ -29,7 +29,11 @@ constexpr HintRow kHints[] = {
     {Cure::kSize, "dynamo",
      "--tracer export keeps the size open; --tracer static bounds it, and --limit nonzero=100 or nms=100 "
      "says how far"},
-    {Cure::kSize, "", "--tracer static bounds the size, and --limit nonzero=100 or nms=100 says how far"},
+    {Cure::kSize, "mlir", "the file holds one graph: make the size fixed, as topk does"},
+    {Cure::kSize, "onnx", "the file holds one graph: make the size fixed, as topk does"},
+    {Cure::kSize, "",
+     "--tracer dynamo splits the graph there; --tracer static bounds the size, as far as --limit nonzero=100 "
+     "or nms=100 says"},
     {Cure::kShape, "dynamo", "try --tracer export, or --tracer static"},
     {Cure::kShape, "dynamo_export", "try --tracer export, or --tracer dynamo"},
     {Cure::kShape, "fx",
@@ -52,7 +56,10 @@ constexpr HintRow kHints[] = {
     {Cure::kOuter, "dynamo_export", "try --tracer export, or --tracer dynamo, which splits the graph there"},
     {Cure::kOuter, "fx", "make it a submodule (nn.ModuleList), or try --tracer export"},
     {Cure::kOuter, "", "make it a submodule (nn.ModuleList), or try --tracer dynamo"},
+    {Cure::kResult, "dynamo", "try --tracer static, which takes any inputs and results"},
     {Cure::kResult, "fx", "try --tracer dynamo, which takes any inputs and results"},
+    {Cure::kResult, "mlir", "take and return tensors, or lists, tuples and dicts of them"},
+    {Cure::kResult, "onnx", "take and return tensors, or lists, tuples and dicts of them"},
     {Cure::kResult, "",
      "--tracer dynamo takes any inputs and results; export takes tensors in lists, tuples, dicts and "
      "registered dataclasses"},
