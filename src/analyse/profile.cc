@@ -16,6 +16,7 @@ Profile make_profile(const Graph& graph, const ProfileOptions& options) {
   profile.parameters = profile.modules.front().parameters;
   roll_up_layers(graph, types, profile);
   roll_up_types(graph, types, profile);
+  roll_up_nodes(graph, profile);
   profile.diagnostics = graph.diagnostics;
   assess_coverage(graph, profile);
   assess_bottlenecks(profile);

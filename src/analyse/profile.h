@@ -69,6 +69,21 @@ struct LayerRow {
   Metrics metrics{};
 };
 
+// A node of a tracer's graph, with the ops of all its runs.
+struct NodeRow {
+  NodeId node = 0;
+  std::string_view label;   // "layer1.0.conv1", "conv1.weight", "layer1.0.add_1"; text as a layer's name
+  std::uint32_t calls = 0;  // how often its part ran
+  Metrics metrics{};
+};
+
+// One graph of a tracer.
+struct PartRow {
+  PartId part = 0;
+  std::uint32_t nodes = 0;
+  Metrics metrics{};
+};
+
 struct TypeRow {
   std::string type;  // "conv2d"
   Category category = Category::kCustom;
@@ -112,11 +127,14 @@ struct Profile {
   std::vector<ModuleRow> modules;       // in tree order, the root first, children after their parent
   std::vector<LayerRow> layers;         // in execution order
   std::vector<TypeRow> types;           // by FLOPs, then bytes, then name
+  std::vector<NodeRow> nodes;           // by node; empty where no tracer was asked
+  std::vector<PartRow> parts;           // by part
+  Metrics outside;                      // of ops that belong to no node: nodes and these are the total
   Coverage coverage;
   BottleneckSummary bottlenecks;        // over ops that do work or move bytes
   std::vector<Diagnostic> diagnostics;  // the capture's, and one per unknown op
   std::vector<Advice> advice;
-  std::vector<TextBlock> texts;  // what the layers' names are written in
+  std::vector<TextBlock> texts;  // what the names of layers and nodes are written in
 };
 
 Profile make_profile(const Graph& graph, const ProfileOptions& options = {});

@@ -21,6 +21,7 @@ std::span<const Command> commands();
 const Command* find_command(std::string_view name);
 
 Action define_profile(CLI::App& app);
+Action define_trace(CLI::App& app);
 Action define_capture(CLI::App& app);
 Action define_explain(CLI::App& app);
 Action define_ops(CLI::App& app);

@@ -13,8 +13,16 @@ constexpr std::array kCommands{
             "  opscope profile vit_b_16 --depth 2 --showshape\n"
             "  opscope profile efficientnet_b0 --input-shape 1 3 384 384 --sort mem --top 5\n"
             "  opscope profile my_model.py:build --input-shape 8,3,32,32 --output profile.json\n"
-            "  opscope profile resnet50 --convention torch --format csv\n",
+            "  opscope profile resnet50 --convention torch --format csv\n"
+            "  opscope profile my_model.py:build --tracer dynamo --graph-part 1\n",
             define_profile},
+    Command{"trace", "Which of PyTorch's tracers work on a model, what their graphs are like, and where they break",
+            "  opscope trace resnet18\n"
+            "  opscope trace gpt2 --tracer export --top 20\n"
+            "  opscope trace my_model.py:build --tracer dynamo --graph-part 2\n"
+            "  opscope trace resnet18 --tracer fx --save-graph resnet18.py --weights\n"
+            "  opscope trace resnet18 --export resnet18.pt2 --export resnet18.onnx\n",
+            define_trace},
     Command{"capture", "Save a model's graph to a file that profiles anywhere, without Python",
             "  opscope capture resnet18 -o resnet18.json\n"
             "  opscope profile resnet18.json\n",

@@ -23,7 +23,7 @@ constexpr std::array kFlagWords{
     FlagWords{"--dtype", "float32 float16 bfloat16 float64"},
     FlagWords{"--format", "json csv md txt html"},
     FlagWords{"--sort", "flops macs memory-bytes params arithmetic-intensity"},
-    FlagWords{"--tracer", "auto static eager"},
+    FlagWords{"--tracer", "auto static eager fx dynamo export hybrid"},
 };
 constexpr std::string_view kModels =
     "opscope list --only-cached --format csv 2>/dev/null | tail -n +2 | cut -d, -f1";
@@ -58,7 +58,7 @@ std::string command_names() {
 }
 
 bool takes_model(std::string_view command) {
-  return command == "profile" || command == "capture" || command == "explain";
+  return command == "profile" || command == "trace" || command == "capture" || command == "explain";
 }
 
 // The words that may stand where a command's own argument does.
@@ -90,13 +90,13 @@ std::string bash_script() {
          "    return\n"
          "  fi\n"
          "  case \"$previous\" in\n" +
-         bash_reply("-o|--output|--registry", "-f") + values +
+         bash_reply("-o|--output|--registry|--save-graph|--export", "-f") + values +
          "  esac\n"
          "  case \"${COMP_WORDS[1]}\" in\n" +
          cases + "    help) words=\"" + argument_words("help") +
          "\" ;;\n"
          "  esac\n"
-         "  if [[ \"$current\" != -* && \"${COMP_WORDS[1]}\" =~ ^(profile|capture|explain)$ ]]; then\n"
+         "  if [[ \"$current\" != -* && \"${COMP_WORDS[1]}\" =~ ^(profile|trace|capture|explain)$ ]]; then\n"
          "    words=\"$(" +
          std::string(kModels) +
          ")\"\n"
@@ -187,7 +187,7 @@ std::string fish_script() {
   out += first + "help -d 'Help on a command'\n" + first + "version -d 'The version of opscope'\n";
   for (const char* name : {"completion", "help"})
     out += seen(name) + " -f -a '" + argument_words(name) + "'\n";
-  return out + seen("profile capture explain") + " -a '(" + std::string(kModels) + ")'\n";
+  return out + seen("profile trace capture explain") + " -a '(" + std::string(kModels) + ")'\n";
 }
 
 std::string script_for(const std::string& shell) {

@@ -40,6 +40,10 @@ void add_convention_flag(CLI::App& app, std::string& convention) {
       ->type_name("NAME");
 }
 
+CLI::Option* repeatable(CLI::Option* option) {
+  return option->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 std::vector<std::int64_t> parse_sizes(const char* flag, const std::string& text, const std::string& example) {
   const auto bad = [&](const std::string& what) { throw Error(what, flag, "for example " + example); };
   std::vector<std::int64_t> sizes;

@@ -21,6 +21,8 @@ void add_talk_flags(CLI::App& app, TalkFlags& flags);
 void add_output_flags(CLI::App& app, OutputFlags& flags);
 void add_registry_flags(CLI::App& app, std::string& registry, bool& no_cache);
 void add_convention_flag(CLI::App& app, std::string& convention);
+// A flag that may be given several times, one value each.
+CLI::Option* repeatable(CLI::Option* option);
 
 // "1 3 224 224", "1,3,224,224" or "1x3x224x224".
 std::vector<std::int64_t> parse_sizes(const char* flag, const std::string& text, const std::string& example);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/tracers.h"
 #include "graph/dtype.h"
 
 namespace opscope {
@@ -34,11 +35,6 @@ std::string dtype_name(const char* flag, std::string text) {
   const std::string near = did_you_mean(text, names);
   throw Error("no dtype called '" + text + "'", flag,
               near.empty() ? "for example float16 or bfloat16" : near);
-}
-
-std::string checked_tracer(const std::string& text) {
-  if (text == "auto" || text == "static" || text == "eager") return text;
-  throw Error("no tracer called '" + text + "'", "--tracer", "choose auto, static or eager");
 }
 
 std::string checked_phase(const std::string& text) {
@@ -125,12 +121,8 @@ void add_building_flags(CLI::App& app, ModelFlags& flags) {
       ->type_name("DEVICE");
   app.add_flag("--trust", flags.trust, "Open pickles (.pt, .pth) and a model's own code: both can run anything");
   app.add_flag("--download", flags.download, "Fetch configs and weights that are not on this machine");
-  app.add_option("--tracer", flags.tracer, "auto, static (no data) or eager (a real run)")
+  app.add_option("--tracer", flags.tracer, "auto, static (no data), eager (a real run), or PyTorch's fx, dynamo, export or hybrid")
       ->type_name("TRACER");
-}
-
-CLI::Option* repeatable(CLI::Option* option) {
-  return option->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 void add_input_flags(CLI::App& app, ModelFlags& flags) {

@@ -76,8 +76,19 @@ Question<Graph> capture_question(const CaptureRequest& request) {
   return question_about<Graph>(request, "capture", read_capture, "capture of ");
 }
 
-// From a file that C++ reads, if it is one.
-std::optional<Graph> read_graph(const CaptureRequest& request) {
+PlannedInputs inputs_in(const Graph& graph) {
+  PlannedInputs plan;
+  for (const ValueId id : graph.inputs) {
+    const Value& value = graph.values[id];
+    plan.inputs.push_back({std::string(graph.text(value.name)), format_shape(graph.shape(value)),
+                           std::string(name(value.dtype)), "", "as in the file"});
+  }
+  return plan;
+}
+
+}  // namespace
+
+std::optional<Graph> read_model(const CaptureRequest& request) {
   const FileKind kind = kind_of(request.model);
   if (kind == FileKind::kCapture) {
     refuse_capture_flags(request);
@@ -93,20 +104,8 @@ std::optional<Graph> read_graph(const CaptureRequest& request) {
   return std::nullopt;
 }
 
-PlannedInputs inputs_in(const Graph& graph) {
-  PlannedInputs plan;
-  for (const ValueId id : graph.inputs) {
-    const Value& value = graph.values[id];
-    plan.inputs.push_back({std::string(graph.text(value.name)), format_shape(graph.shape(value)),
-                           std::string(name(value.dtype)), "", "as in the file"});
-  }
-  return plan;
-}
-
-}  // namespace
-
 Graph load_model(const CaptureRequest& request, const TalkFlags& talk) {
-  if (auto graph = read_graph(request)) return *std::move(graph);
+  if (auto graph = read_model(request)) return *std::move(graph);
   const Cache cache(request.use_cache, talk.debug || talk.verbose);
   return ask(cache, capture_question(request), talk);
 }
@@ -116,7 +115,7 @@ std::optional<Graph> cached_model(const CaptureRequest& request, const Cache& ca
 }
 
 PlannedInputs plan_inputs(const CaptureRequest& request, const TalkFlags& talk) {
-  if (const auto graph = read_graph(request)) return inputs_in(*graph);
+  if (const auto graph = read_model(request)) return inputs_in(*graph);
   const Cache no_cache(false, false);
   return ask(no_cache, question_about<PlannedInputs>(request, "inputs", parse_planned_inputs, "inputs of "), talk);
 }

@@ -15,8 +15,12 @@ namespace opscope {
 // From a file that C++ reads, the cache or Python, in this order.
 Graph load_model(const CaptureRequest& request, const TalkFlags& talk);
 
+// From a file that C++ reads, if the model is one.
+std::optional<Graph> read_model(const CaptureRequest& request);
+
 // From the cache alone.
-std::optional<Graph> cached_model(const CaptureRequest& request, const Cache& cache, const std::string& python);
+std::optional<Graph> cached_model(const CaptureRequest& request, const Cache& cache,
+                                  const std::string& python);
 
 // What the model would be called with, and why.
 PlannedInputs plan_inputs(const CaptureRequest& request, const TalkFlags& talk);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/graph_part.h"
 #include "cli/model_flags.h"
 #include "cli/models.h"
 #include "cli/output.h"
@@ -17,6 +18,7 @@ namespace {
 struct Flags : ModelCommandFlags {
   std::string depth, top, ridge, sort = "flops", convention = "opscope";
   bool show_shapes = false, no_fold = false, strict = false, print_inputs = false;
+  std::string graph_part;
   std::string list;  // rewritten to the list command before parsing; here for the help
 };
 
@@ -67,7 +69,7 @@ int run_profile(const Flags& flags) {
   const Output output(flags.output);
   output.set_style(text);
   if (flags.print_inputs) return print_inputs(request, output, text, flags.talk);
-  const Graph graph = load_model(request, flags.talk);
+  const Graph graph = chosen_part(load_model(request, flags.talk), flags.graph_part, text.notes);
   const Profile profile = make_profile(graph, options);
   output.write(to_format(profile, output.format(), text));
   return strict_answer(profile, flags);
@@ -78,6 +80,7 @@ int run_profile(const Flags& flags) {
 Action define_profile(CLI::App& app) {
   const auto flags = std::make_shared<Flags>();
   add_model_flags(app, flags->model);
+  add_graph_part_flag(app, flags->graph_part);
   app.add_flag("--print-inputs", flags->print_inputs, "Show what the model would be called with and why, no more");
   app.add_flag("--showshape", flags->show_shapes, "Show output shapes");
   app.add_option("--depth", flags->depth, "Levels of the module tree; as many as fit a screen")
@@ -90,7 +93,7 @@ Action define_profile(CLI::App& app) {
   add_convention_flag(app, flags->convention);
   app.add_option("--ridge", flags->ridge, "FLOPs per byte above which an op is compute-bound; 10")
       ->type_name("X");
-  app.add_flag("-v,--verbose", flags->talk.verbose, "All layers, op types and notes");
+  app.add_flag("-v,--verbose", flags->talk.verbose, "All layers, op types and notes, and all that a tracer's failure said");
   app.add_flag("--strict", flags->strict, "Exit with 1 unless every op's cost is exact");
   app.add_option("--list", flags->list, "List the models there are, as `opscope list` does")
       ->type_name("[PATTERN]");

@@ -26,16 +26,31 @@ std::string shape_at(const element& object) {
   return format_shape(shape);
 }
 
+std::vector<std::string> texts_at(const element& object, const char* key) {
+  std::vector<std::string> texts;
+  simdjson::dom::array items;
+  if (object[key].get(items)) return texts;
+  for (const element item : items)
+    if (std::string_view text; !item.get(text)) texts.emplace_back(text);
+  return texts;
+}
+
+double seconds_at(const element& object) {
+  double seconds = 0;
+  return object["seconds"].get(seconds) ? 0 : seconds;
+}
+
 ChildError parse_error(const element& object) {
-  ChildError error{text_at(object, "what"),
-                   text_at(object, "where"),
-                   text_at(object, "hint"),
-                   text_at(object, "traceback"),
-                   {}};
-  simdjson::dom::array names;
-  if (object["candidates"].get(names)) return error;
-  for (const element name : names)
-    if (std::string_view text; !name.get(text)) error.candidates.emplace_back(text);
+  return {text_at(object, "what"), text_at(object, "where"), text_at(object, "hint"),
+          text_at(object, "traceback"), texts_at(object, "candidates")};
+}
+
+// Nothing where there is no error; an error without words is one all the same.
+ChildError error_at(const element& object) {
+  element found;
+  if (object["error"].get(found) || found.is_null()) return {};
+  ChildError error = parse_error(found);
+  if (error.what.empty()) error.what = "it failed without a word";
   return error;
 }
 
@@ -72,14 +87,31 @@ Answer parse_answer(std::string_view line) {
   return answer;
 }
 
+TraceAnswer parse_trace_answer(std::string_view json, const std::string& where) {
+  simdjson::dom::parser parser;
+  TraceAnswer answer;
+  try {
+    const element document = parser.parse(json.data(), json.size());
+    for (const element row : document["rows"].get_array())
+      answer.rows.push_back(
+          {text_at(row, "tracer"), text_at(row, "capture"), seconds_at(row), error_at(row)});
+    for (const element file : document["files"].get_array())
+      answer.files.push_back({text_at(file, "path"), text_at(file, "kind"), seconds_at(file),
+                              texts_at(file, "notes"), error_at(file)});
+  } catch (const simdjson::simdjson_error& error) {
+    throw Error(std::string("not an answer to trace: ") + error.what(), where);
+  }
+  return answer;
+}
+
 ModelList parse_model_list(std::string_view json, const std::string& where) {
   simdjson::dom::parser parser;
   ModelList list;
   try {
     const element document = parser.parse(json.data(), json.size());
     for (const element model : document["models"].get_array())
-      list.models.push_back({std::string(std::string_view(model["name"])), text_at(model, "source"),
-                             text_at(model, "family")});
+      list.models.push_back(
+          {std::string(std::string_view(model["name"])), text_at(model, "source"), text_at(model, "family")});
     for (const element file : document["dependencies"].get_array())
       list.dependencies.push_back(parse_dependency(file));
   } catch (const simdjson::simdjson_error& error) {
@@ -96,8 +128,7 @@ PlannedInputs parse_planned_inputs(std::string_view json, const std::string& whe
     for (const element input : document["inputs"].get_array())
       plan.inputs.push_back({text_at(input, "name"), shape_at(input), text_at(input, "dtype"),
                              text_at(input, "value"), text_at(input, "why")});
-    for (const element note : document["notes"].get_array())
-      plan.notes.emplace_back(std::string_view(note));
+    for (const element note : document["notes"].get_array()) plan.notes.emplace_back(std::string_view(note));
   } catch (const simdjson::simdjson_error& error) {
     throw Error(std::string("not a plan of inputs: ") + error.what(), where);
   }

@@ -27,6 +27,26 @@ struct Answer {
 
 Answer parse_answer(std::string_view line);
 
+// What `trace` leaves in its folder: one row a tracer, in the order asked for, and the files it wrote.
+struct TracedRow {
+  std::string tracer, capture;  // the capture's file in the folder, "" where there is an error
+  double seconds = 0;
+  ChildError error;
+};
+struct TracedFile {
+  std::string path, kind;  // "python", "pt2", "onnx", "mlir"
+  double seconds = 0;
+  std::vector<std::string> notes;
+  ChildError error;
+};
+struct TraceAnswer {
+  std::vector<TracedRow> rows;
+  std::vector<TracedFile> files;
+};
+
+// Throws Error for what is not such an answer.
+TraceAnswer parse_trace_answer(std::string_view json, const std::string& where);
+
 struct ListedModel {
   std::string name, source, family;
 };

@@ -106,13 +106,26 @@ std::string near_names(const std::vector<std::string>& names) {
   throw Error(error.what.empty() ? "the capture failed" : error.what, error.where, hint);
 }
 
+// "[1/4] warming up": a stage of work that people want to follow, on a terminal or not.
+bool is_stage(std::string_view status) {
+  return status.size() > 1 && status[0] == '[' && status[1] >= '0' && status[1] <= '9' &&
+         status.find("] ") != std::string_view::npos;
+}
+
+void show_status(const std::string& status, const TalkFlags& talk, Spinner& spinner) {
+  if (!is_stage(status)) return spinner.say(status);
+  spinner.clear();
+  if (!talk.quiet) std::fprintf(stderr, "%s\n", status.c_str());
+  spinner.say(status.substr(status.find("] ") + 2));
+}
+
 }  // namespace
 
 bool run_python(const std::string& python, const std::string& request_json, const TalkFlags& talk) {
   Spinner spinner(!talk.quiet);
   spinner.say("starting Python");
   const auto on_answer = [&](Answer answer) {
-    if (answer.kind == Answer::Kind::kStatus) spinner.say(std::move(answer.status));
+    if (answer.kind == Answer::Kind::kStatus) show_status(answer.status, talk, spinner);
   };
   const Run run = run_child(python, request_json, talk, on_answer, spinner);
   if (!run.last) fail_died(python, run);

@@ -53,11 +53,7 @@ void write_sizes(JsonWriter& json, std::string_view key, const CaptureRequest::S
 
 }  // namespace
 
-std::string CaptureRequest::to_json(std::string_view command, const std::string& output) const {
-  std::string out;
-  JsonWriter json(out);
-  json.begin_object(JsonLayout::kInline);
-  json.field("command", command);
+void CaptureRequest::write_fields(JsonWriter& json) const {
   text_or_null(json, "model", model);
   write_shapes(json, *this);
   number_or_null(json, "batch", batch);
@@ -75,7 +71,30 @@ std::string CaptureRequest::to_json(std::string_view command, const std::string&
   json.field("trust", trust);
   json.field("download", download);
   json.field("source_lines", source_lines);
+}
+
+std::string CaptureRequest::to_json(std::string_view command, const std::string& output) const {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object(JsonLayout::kInline);
+  json.field("command", command);
+  write_fields(json);
   if (!output.empty()) json.field("output", output);
+  json.end_object();
+  return out;
+}
+
+std::string trace_request_json(const CaptureRequest& capture, const TraceRequest& trace) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object(JsonLayout::kInline);
+  json.field("command", "trace");
+  capture.write_fields(json);
+  json.list("tracers", trace.tracers);
+  json.field("folder", trace.folder);
+  text_or_null(json, "save_graph", trace.save_graph);
+  json.field("weights", trace.weights);
+  json.list("exports", trace.exports);
   json.end_object();
   return out;
 }

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_writer.h"
+
 namespace opscope {
 
 // `--input NAME=SHAPE[:DTYPE]`
@@ -37,7 +39,18 @@ struct CaptureRequest {
 
   // The protocol's form (see python_child.h); `output` is left out when empty.
   std::string to_json(std::string_view command, const std::string& output) const;
+  void write_fields(JsonWriter& json) const;
 };
+
+// What `opscope trace` asks for besides.
+struct TraceRequest {
+  std::vector<std::string> tracers;
+  std::string folder;      // for trace.json and the captures
+  std::string save_graph;  // a .py file, or "": none
+  bool weights = false;    // beside it
+  std::vector<std::string> exports;
+};
+std::string trace_request_json(const CaptureRequest& capture, const TraceRequest& trace);
 
 // A request for the names of all models.
 std::string list_request_json(const std::string& registry, const std::string& output);

@@ -71,8 +71,7 @@ std::string flops_legend(Confidence worst) {
   return "~ has estimated ops   ≤ has upper bounds   ≥ and ? have ops of unknown cost, not counted";
 }
 
-std::string model_name(const Profile& profile) {
-  const Graph& graph = *profile.graph;
+std::string model_name(const Graph& graph) {
   if (!graph.capture.model.empty()) return graph.capture.model;
   return std::string(graph.text(graph.modules[0].type));
 }
@@ -81,10 +80,15 @@ std::string shape_text(const Graph& graph, ValueId value) {
   return value == kNone ? std::string() : format_shape(graph.shape(graph.values[value]));
 }
 
+std::string plural(std::size_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
 Document make_document(const Profile& profile, const TextOptions& options) {
   Document document{header_cells(profile), note_lines(profile, options), {}};
   document.sections.push_back(tree_section(profile, options));
   document.sections.push_back(summary_section(profile));
+  if (profile.parts.size() > 1) document.sections.push_back(parts_section(profile));
   if (!options.sections_000) document.sections.push_back(breakdown_section(profile, options));
   document.sections.push_back(bottleneck_section(profile));
   if (!options.sections_000 && (options.top > 0 || options.verbose))

@@ -33,10 +33,17 @@ struct Table {
   std::vector<std::vector<Cell>> rows;
 };
 
+// A head and what there is to say about it, each line a paragraph.
+struct Entry {
+  std::string head;
+  std::vector<std::string> lines;
+};
+
 struct Section {
   std::string title;
   Table table;
   std::vector<std::string> remarks;  // after the table
+  std::vector<Entry> entries{};      // after the remarks
 };
 
 struct Document {
@@ -47,19 +54,33 @@ struct Document {
 
 Document make_document(const Profile& profile, const TextOptions& options);
 
+// One file each; the others are not made from documents.
+std::string to_text(const Document& document, const TextOptions& options);
+std::string to_markdown(const Document& document);
+std::string to_html(const Document& document);
+
 // The sections, one file each.
+std::vector<Cell> model_cells(const Graph& graph);  // the model, where it is from, its inputs
 std::vector<Cell> header_cells(const Profile& profile);
-std::vector<std::string> note_lines(const Profile& profile, const TextOptions& options);
+// all_breaks: a line for each graph break, also where not everything was asked for.
+std::vector<std::string> note_lines(const Profile& profile, const TextOptions& options,
+                                    bool all_breaks = false);
 Section tree_section(const Profile& profile, const TextOptions& options);
 Section summary_section(const Profile& profile);
 Section breakdown_section(const Profile& profile, const TextOptions& options);
 Section bottleneck_section(const Profile& profile);
 Section top_layers_section(const Profile& profile, const TextOptions& options);
+Section parts_section(const Profile& profile);
+
+// "break 1 after graph 1 at model.py:42: a call of print"
+std::string break_text(const Break& graph_break, std::size_t index);
+// "1 graph", "3 graphs"
+std::string plural(std::size_t count, std::string_view noun);
 
 // FLOPs with a mark for what is not exact: "~" estimated, "≤" upper bound, "≥" has ops that are not counted.
 std::string flops_text(const Metrics& metrics);
 std::string flops_legend(Confidence worst);
-std::string model_name(const Profile& profile);
+std::string model_name(const Graph& graph);
 std::string shape_text(const Graph& graph, ValueId value);  // "" where there is none
 
 // A table as aligned lines of at most `width` columns.

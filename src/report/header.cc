@@ -51,10 +51,22 @@ std::vector<std::string> input_texts(const Graph& graph) {
   return texts;
 }
 
-std::string capture_text(const CaptureInfo& capture) {
+// "3 graphs, 2 breaks, 54 nodes"
+std::string graphs_text(const Graph& graph) {
+  if (graph.parts.empty()) return "";
+  std::string text = graph.parts.size() > 1 ? plural(graph.parts.size(), "graph") + ", " : "";
+  if (!graph.breaks.empty()) text += plural(graph.breaks.size(), "break") + ", ";
+  return text + plural(graph.nodes.size(), "node");
+}
+
+// "static capture 1.4 ms", "dynamo capture 1.20 s: 3 graphs, 2 breaks, 54 nodes", "hybrid capture by fx ..."
+std::string capture_text(const Graph& graph) {
+  const CaptureInfo& capture = graph.capture;
   if (capture.tracer.empty()) return "";
-  std::string text = capture.tracer + " capture";
+  std::string text =
+      capture.rungs.empty() ? capture.tracer + " capture" : "hybrid capture by " + capture.tracer;
   if (capture.seconds > 0) text.append(" ").append(format_seconds(capture.seconds));
+  if (const std::string graphs = graphs_text(graph); !graphs.empty()) text.append(": ").append(graphs);
   return text;
 }
 
@@ -100,25 +112,59 @@ void add_slow_path(const CaptureInfo& capture, std::vector<std::string>& notes) 
                   " ran PyTorch's Python meta kernels, which are slow: " + counted(capture.slow_path));
 }
 
+// All that PyTorch said, on lines of its own.
+std::string with_detail(std::string line, std::string_view detail, bool verbose) {
+  while (detail.ends_with('\n')) detail.remove_suffix(1);
+  if (verbose && !detail.empty()) line.append("\n").append(detail);
+  return line;
+}
+
+void add_rungs(const CaptureInfo& capture, bool verbose, std::vector<std::string>& notes) {
+  for (const Rung& rung : capture.rungs) {
+    if (rung.outcome != "failed") continue;
+    std::string line = rung.tracer + " did not work: " + rung.reason;
+    if (!rung.hint.empty()) line += "; " + rung.hint;
+    notes.push_back(with_detail(std::move(line), rung.detail, verbose));
+  }
+}
+
+void add_breaks(const Graph& graph, bool all, bool verbose, std::vector<std::string>& notes) {
+  const std::size_t count = graph.breaks.size();
+  for (std::size_t i = 0; i < count && (all || i == 0); ++i)
+    notes.push_back(with_detail(break_text(graph.breaks[i], i), graph.breaks[i].detail, verbose));
+  if (!all && count > 1) notes.back() += "; " + plural(count - 1, "more break") + ": --verbose shows all";
+}
+
 }  // namespace
 
-std::vector<Cell> header_cells(const Profile& profile) {
-  const Graph& graph = *profile.graph;
-  std::vector<Cell> cells{{model_name(profile), Style::kStrong}};
-  const auto add = [&](std::string text) {
-    if (!text.empty()) cells.push_back({std::move(text)});
-  };
-  add(graph.capture.source);
+std::string break_text(const Break& graph_break, std::size_t index) {
+  std::string text = "break " + std::to_string(index + 1);
+  if (graph_break.after != kNone) text += " after graph " + std::to_string(graph_break.after + 1);
+  if (!graph_break.source.empty()) text += " at " + graph_break.source;
+  return text + ": " + graph_break.reason;
+}
+
+std::vector<Cell> model_cells(const Graph& graph) {
+  std::vector<Cell> cells{{model_name(graph), Style::kStrong}};
+  if (!graph.capture.source.empty()) cells.push_back({graph.capture.source});
   const std::vector<std::string> inputs = input_texts(graph);
-  for (std::size_t i = 0; i < inputs.size() && i < kInputsShown; ++i) add(inputs[i]);
-  if (inputs.size() > kInputsShown) add(std::to_string(inputs.size() - kInputsShown) + " more inputs");
-  add(capture_text(graph.capture));
+  for (std::size_t i = 0; i < inputs.size() && i < kInputsShown; ++i) cells.push_back({inputs[i]});
+  if (inputs.size() > kInputsShown)
+    cells.push_back({std::to_string(inputs.size() - kInputsShown) + " more inputs"});
+  return cells;
+}
+
+std::vector<Cell> header_cells(const Profile& profile) {
+  std::vector<Cell> cells = model_cells(*profile.graph);
+  if (std::string text = capture_text(*profile.graph); !text.empty()) cells.push_back({std::move(text)});
   cells.push_back(coverage_cell(profile.coverage));
   return cells;
 }
 
-std::vector<std::string> note_lines(const Profile& profile, const TextOptions& options) {
+std::vector<std::string> note_lines(const Profile& profile, const TextOptions& options, bool all_breaks) {
   std::vector<std::string> notes = options.notes;
+  add_rungs(profile.graph->capture, options.verbose, notes);
+  add_breaks(*profile.graph, all_breaks || options.verbose, options.verbose, notes);
   add_slow_path(profile.graph->capture, notes);
   const auto& diagnostics = profile.diagnostics;
   const std::size_t shown =

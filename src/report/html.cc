@@ -2,6 +2,8 @@
 // on the page and follow its colours.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "report/document.h"
 
@@ -65,6 +67,22 @@ std::string table_text(const Table& table) {
   return out + "</tbody></table>\n";
 }
 
+// Further lines are someone else's text, with line breaks that matter.
+std::string note_text(const std::string& note) {
+  const auto end = std::min(note.find('\n'), note.size());
+  std::string out = "<p class=\"w\">" + html_escaped(note.substr(0, end)) + "</p>\n";
+  return end == note.size() ? out : out + "<pre>" + html_escaped(note.substr(end + 1)) + "</pre>\n";
+}
+
+std::string entry_list(const std::vector<Entry>& entries) {
+  std::string out;
+  for (const Entry& entry : entries) {
+    out += "<dt class=\"s\">" + html_escaped(entry.head) + "</dt>\n";
+    for (const std::string& line : entry.lines) out += "<dd>" + html_escaped(line) + "</dd>\n";
+  }
+  return out.empty() ? out : "<dl>\n" + out + "</dl>\n";
+}
+
 }  // namespace
 
 std::string html_escaped(std::string_view text) {
@@ -93,8 +111,7 @@ std::string html_escaped(std::string_view text) {
   return result;
 }
 
-std::string to_html(const Profile& profile, const TextOptions& options) {
-  const Document document = make_document(profile, options);
+std::string to_html(const Document& document) {
   std::string out = "<div class=\"opscope\">" + std::string(kStyle) + "\n<p>";
   for (std::size_t i = 0; i < document.header.size(); ++i) {
     const Cell& cell = document.header[i];
@@ -102,15 +119,20 @@ std::string to_html(const Profile& profile, const TextOptions& options) {
            html_escaped(cell.text) + "</span>";
   }
   out += "</p>\n";
-  for (const std::string& note : document.notes) out += "<p class=\"w\">" + html_escaped(note) + "</p>\n";
+  for (const std::string& note : document.notes) out += note_text(note);
   for (const Section& section : document.sections) {
-    out +=
-        "<details open><summary>" + html_escaped(section.title) + "</summary>\n" + table_text(section.table);
+    out += "<details open><summary>" + html_escaped(section.title) + "</summary>\n";
+    if (!section.table.columns.empty()) out += table_text(section.table);
     for (const std::string& remark : section.remarks)
       out += "<div class=\"q\">" + html_escaped(remark) + "</div>\n";
+    out += entry_list(section.entries);
     out += "</details>\n";
   }
   return out + "</div>\n";
+}
+
+std::string to_html(const Profile& profile, const TextOptions& options) {
+  return to_html(make_document(profile, options));
 }
 
 }  // namespace opscope

@@ -18,7 +18,7 @@ class ProfileWriter {
     json_.begin_object();
     json_.field("schema_version", kSchemaVersion);
     json_.field("opscope_version", OPSCOPE_VERSION);
-    json_.field("model", model_name(profile_));
+    json_.field("model", model_name(graph_));
     json_.field("source", graph_.capture.source);
     json_.field("convention", name(profile_.options.convention));
     json_.field("ridge", profile_.options.ridge);
@@ -34,6 +34,7 @@ class ProfileWriter {
     array("modules", profile_.modules, [&](const ModuleRow& row) { module(row); });
     array("layers", profile_.layers, [&](const LayerRow& row) { layer(row); });
     ops();
+    if (!profile_.parts.empty()) tracer_graphs();
     array("diagnostics", profile_.diagnostics, [&](const Diagnostic& row) { diagnostic(row); });
     array("advice", profile_.advice, [&](const Advice& row) {
       json_.field("finding", row.finding);
@@ -120,7 +121,61 @@ class ProfileWriter {
     json_.field("ops", graph_.ops.size());
     json_.field("slow_path_ops", slow);
     counted("slow_path", info.slow_path);
+    if (!info.rungs.empty()) array("rungs", info.rungs, [&](const Rung& row) { rung(row); });
     json_.end_object();
+  }
+  void rung(const Rung& rung) {
+    json_.field("tracer", rung.tracer);
+    json_.field("outcome", rung.outcome);
+    json_.field("reason", rung.reason);
+    json_.field("hint", rung.hint);
+    json_.field("detail", rung.detail);
+    json_.field("seconds", rung.seconds);
+  }
+
+  // Parts and nodes count from 1, as --graph-part does.
+  void tracer_graphs() {
+    array("parts", profile_.parts, [&](const PartRow& row) {
+      json_.field("part", row.part + 1);
+      json_.field("name", graph_.parts[row.part].name);
+      json_.field("calls", graph_.parts[row.part].calls);
+      json_.field("nodes", row.nodes);
+      metrics(row.metrics);
+    });
+    json_.key("outside");
+    json_.begin_object(JsonLayout::kInline);
+    metrics(profile_.outside);
+    json_.end_object();
+    array("breaks", graph_.breaks, [&](const Break& row) { graph_break(row); });
+    array("nodes", profile_.nodes, [&](const NodeRow& row) { node(row); });
+  }
+  void number_or_null(std::string_view key, Id id) {
+    json_.key(key);
+    id == kNone ? json_.null() : json_.value(id + 1);
+  }
+  void graph_break(const Break& row) {
+    json_.field("reason", row.reason);
+    json_.field("source", row.source);
+    number_or_null("after", row.after);
+    json_.field("detail", row.detail);
+  }
+  void node(const NodeRow& row) {
+    const Node& node = graph_.nodes[row.node];
+    json_.field("index", row.node + 1);
+    json_.field("part", node.part + 1);
+    json_.field("kind", name(node.kind));
+    json_.field("name", graph_.text(node.name));
+    json_.field("label", row.label);
+    json_.field("target", graph_.text(node.target));
+    json_.field("module", graph_.path(graph_.modules[node.module]));
+    json_.field("calls", row.calls);
+    json_.key("inputs");
+    json_.begin_array(JsonLayout::kInline);
+    for (const NodeId input : graph_.inputs_of(node)) json_.value(input + 1);
+    json_.end_array();
+    tensors("outputs", graph_.outputs_of(node));
+    metrics(row.metrics);
+    if (node.source) json_.field("source", graph_.text(node.source));
   }
 
   void coverage() {
@@ -210,6 +265,7 @@ class ProfileWriter {
     json_.field("overload", graph_.text(graph_.targets[op.target].overload));
     json_.field("module", graph_.path(graph_.modules[graph_.scopes[op.scope].module]));
     json_.field("layer", profile_.layers[profile_.layer_of[id]].name);
+    if (!profile_.parts.empty()) number_or_null("node", op.node);
     json_.field("category", name(cost.rule ? cost.rule->category : Category::kCustom));
     work(cost.work);
     json_.field("flops", cost.flops);

@@ -31,6 +31,17 @@ bool is_bar(const Table& table, std::size_t column) {
   return !table.rows.empty() && table.rows.front()[column].bar >= 0;
 }
 
+std::string entry_list(const std::vector<Entry>& entries) {
+  std::string out;
+  for (const Entry& entry : entries) {
+    out += fmt::format("\n- **{}**", escaped(entry.head));
+    for (std::size_t i = 0; i < entry.lines.size(); ++i)
+      out += (i == 0 ? ": " : "  \n  ") + escaped(entry.lines[i]);
+    out += "\n";
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string markdown_table(const Table& table) {
@@ -50,18 +61,23 @@ std::string markdown_table(const Table& table) {
   return out;
 }
 
-std::string to_markdown(const Profile& profile, const TextOptions& options) {
-  const Document document = make_document(profile, options);
+std::string to_markdown(const Document& document) {
   std::string out = fmt::format("# {}\n\n", escaped(document.header.front().text));
   for (std::size_t i = 1; i < document.header.size(); ++i)
     out.append(i > 1 ? " · " : "").append(escaped(document.header[i].text));
   out += "\n";
   for (const std::string& note : document.notes) out += fmt::format("\n> {}\n", escaped(note));
   for (const Section& section : document.sections) {
-    out += fmt::format("\n## {}\n\n{}", escaped(section.title), markdown_table(section.table));
+    out += fmt::format("\n## {}\n", escaped(section.title));
+    if (!section.table.columns.empty()) out += "\n" + markdown_table(section.table);
     for (const std::string& remark : section.remarks) out += fmt::format("\n{}\n", escaped(remark));
+    out += entry_list(section.entries);
   }
   return out;
+}
+
+std::string to_markdown(const Profile& profile, const TextOptions& options) {
+  return to_markdown(make_document(profile, options));
 }
 
 }  // namespace opscope

@@ -38,10 +38,6 @@ std::string memory_detail(const Traffic& traffic) {
          " outputs + " + format_bytes(traffic.weight_bytes) + " weights";
 }
 
-std::string plural(std::size_t count, std::string_view noun) {
-  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
-}
-
 }  // namespace
 
 Section summary_section(const Profile& profile) {

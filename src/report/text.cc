@@ -10,6 +10,12 @@ namespace {
 
 constexpr int kNarrowest = 60;
 
+// Trailing spaces help nobody.
+void end_line(std::string& out) {
+  while (out.ends_with(' ')) out.pop_back();
+  out += '\n';
+}
+
 // The pieces in a row, broken between pieces where the line is full.
 std::string header_lines(const std::vector<Cell>& cells, int width, bool color) {
   std::string out;
@@ -48,8 +54,21 @@ std::string wrapped(std::string_view text, int width, int indent) {
   return out;
 }
 
+// A note's further lines are someone else's text: they keep their own indent under the first.
 std::string note(std::string_view text, int width, bool color) {
-  return paint("note", Style::kWarning, color) + "  " + wrapped(text, width, 6) + "\n";
+  constexpr int kIndent = 6;
+  auto end = std::min(text.find('\n'), text.size());
+  std::string out =
+      paint("note", Style::kWarning, color) + "  " + wrapped(text.substr(0, end), width, kIndent);
+  while (end < text.size()) {
+    text.remove_prefix(end + 1);
+    end = std::min(text.find('\n'), text.size());
+    const auto words = std::min(text.find_first_not_of(' '), end);
+    const int indent = std::min(kIndent + static_cast<int>(words), width / 2);
+    out.append("\n").append(static_cast<std::size_t>(indent), ' ');
+    out += wrapped(text.substr(words, end - words), width, indent);
+  }
+  return out + "\n";
 }
 
 std::string remark(std::string_view text, int width, bool color) {
@@ -59,19 +78,45 @@ std::string remark(std::string_view text, int width, bool color) {
          "\n";
 }
 
+// Heads in one column, what is said about them beside it. Lines of someone else's text keep their indent.
+std::string entries(const std::vector<Entry>& rows, int width, bool color) {
+  int column = 0;
+  for (const Entry& entry : rows) column = std::max(column, display_width(entry.head) + 3);
+  column = std::min(column, width / 3);
+  std::string out;
+  for (const Entry& entry : rows) {
+    const std::string head = truncate_middle(entry.head, column - 2);
+    out += paint(pad_right(head, column), Style::kStrong, color);
+    for (std::size_t i = 0; i < entry.lines.size(); ++i) {
+      const std::string_view line = entry.lines[i];
+      const auto spaces = std::min(line.find_first_not_of(' '), line.size());
+      const int indent = std::min(column + static_cast<int>(spaces), width / 2);
+      out.append(static_cast<std::size_t>(i == 0 ? 0 : indent), ' ');
+      out += wrapped(line.substr(spaces), width, indent);
+      end_line(out);
+    }
+  }
+  return out;
+}
+
 }  // namespace
+
+std::string to_text(const Document& document, const TextOptions& options) {
+  const int width = std::max(options.width, kNarrowest);
+  std::string out = header_lines(document.header, width, options.color);
+  for (const std::string& text : document.notes) out += note(text, width, options.color);
+  for (const Section& section : document.sections) {
+    out.append("\n").append(render_table(section.table, width, options.color));
+    for (const std::string& text : section.remarks) out += remark(text, width, options.color);
+    out += entries(section.entries, width, options.color);
+  }
+  return out;
+}
 
 std::string to_text(const Profile& profile, const TextOptions& options) {
   TextOptions fitted = options;
   fitted.width = std::max(options.width, kNarrowest);
-  const Document document = make_document(profile, fitted);
-  std::string out = header_lines(document.header, fitted.width, fitted.color);
-  for (const std::string& text : document.notes) out += note(text, fitted.width, fitted.color);
-  for (const Section& section : document.sections) {
-    out.append("\n").append(render_table(section.table, fitted.width, fitted.color));
-    for (const std::string& text : section.remarks) out += remark(text, fitted.width, fitted.color);
-  }
-  return out;
+  return to_text(make_document(profile, fitted), fitted);
 }
 
 }  // namespace opscope

@@ -205,7 +205,7 @@ std::string label(const Profile& profile, const Line& line) {
   if (line.own_ops) return "(own ops)";
   const ModuleRow& row = profile.modules[line.row];
   std::string text(graph.text(graph.modules[row.module].name));
-  if (row.depth == 0) text = model_name(profile);
+  if (row.depth == 0) text = model_name(*profile.graph);
   if (line.repeat > 1) {
     const auto [prefix, number] = *numbered(text);
     text += ".." + std::string(prefix) + std::to_string(number + line.repeat - 1) + " x" +

@@ -172,11 +172,108 @@ class Formats(Program):
             ("profile x --sort par", "params"),
             ("profile x --showsh", "--showshape"),
             ("help vers", "version"),
+            ("tra", "trace"),
+            ("trace x --tracer hy", "hybrid"),
         ):
             line = ["opscope", *words.split()]
             code = f"{script}\nCOMP_WORDS=({' '.join(line)}); COMP_CWORD={len(line) - 1}; _opscope; echo ${{COMPREPLY[*]}}"
             done = subprocess.run(["bash", "-c", code], capture_output=True, text=True)
             self.assertEqual(done.stdout.strip(), expected, done.stderr)
+
+
+class Trace(Program):
+    """`opscope trace`; fake_python.py has the table of what works on which model."""
+
+    def test_request(self):
+        code, _, err = self.run_program("trace", "my_model", "--batch", "2", "--save-graph", "g.py", "--weights", "--export", "m.mlir")
+        self.assertEqual((code, err), (0, ""))
+        (request,) = self.requests()
+        wanted = {
+            "command": "trace", "model": "my_model", "batch": 2, "tracer": "auto", "tracers": ["static", "fx", "dynamo", "export"],
+            "save_graph": str(self.work / "g.py"), "weights": True, "exports": [str(self.work / "m.mlir")],
+        }
+        self.assertEqual({key: request[key] for key in wanted}, wanted)
+        self.assertTrue(request["folder"])
+        self.assertNotIn("output", request)
+
+    def test_one_tracer_is_compared_with_the_engine(self):
+        self.run_program("trace", "my_model", "--tracer", "dynamo")
+        self.run_program("trace", "resnet18", "--tracer", "static")
+        self.assertEqual([request["tracers"] for request in self.requests()], [["static", "dynamo"], ["static"]])
+
+    def test_is_not_cached(self):
+        for _ in range(2):
+            self.run_program("trace", "resnet18")
+        self.assertEqual(len(self.requests()), 2)
+        self.assertFalse((self.work / "cache").exists())
+
+    def test_every_number_in_every_format(self):
+        tracers = json.loads(self.run_program("trace", "my_model", "--format", "json")[1])["tracers"]
+        lines = [line.split(",") for line in self.run_program("trace", "my_model", "--format", "csv")[1].splitlines()]
+        for row, line in zip(tracers, lines[1:], strict=True):
+            cells = dict(zip(lines[0], line))
+            self.assertEqual(row["tracer"], cells["tracer"])
+            for key in ("nodes", "ops", "macs", "flops", "memory_bytes", "params"):
+                self.assertEqual(str(row.get(key, "")), cells[key], (row["tracer"], key))
+
+    def test_nodes_and_what_ran_outside_are_the_total(self):
+        out = self.run_program("trace", "my_model", "--tracer", "dynamo", "--format", "json")[1]
+        detail = json.loads(out)
+        for key in ("ops", "macs", "flops", "memory_bytes"):
+            total = detail["tracer"][key]
+            for view in ("nodes", "parts", "kinds"):
+                self.assertEqual(sum(row[key] for row in detail[view]) + detail["outside"][key], total, (key, view))
+        self.assertEqual([row["index"] for row in detail["nodes"]], list(range(1, detail["tracer"]["nodes"] + 1)))
+
+    def test_save_as_capture(self):
+        code, out, _ = self.run_program("trace", "my_model", "--save-graph", "graph.json")
+        self.assertEqual(code, 0)
+        self.assertIn("the graph of dynamo", out)
+        self.assertEqual((self.work / "graph.json").read_text(), (self.captures / "cut.json").read_text())
+        self.assertIn("3 graphs, 2 breaks", self.run_program("profile", "graph.json")[1])
+
+    def test_save_a_part_as_capture(self):
+        self.run_program("trace", "my_model", "--tracer", "dynamo", "--graph-part", "2", "--save-graph", "part.json")
+        self.assertEqual(len(json.loads((self.work / "part.json").read_text())["parts"]), 1)
+
+    def test_exports_join_the_table(self):
+        _, out, _ = self.run_program("trace", "my_model", "--export", "m.mlir")
+        self.assertRegex(out, r"(?m)^m\.mlir +yes +1 ")
+        self.assertRegex(out, r"(?m)^m\.mlir +written in 1\.50 s")
+
+    def test_an_export_that_failed(self):
+        code, out, _ = self.run_program("trace", "my_model", "--export", "bad.mlir")
+        self.assertEqual(code, 2)
+        self.assertRegex(out, r"(?m)^bad\.mlir +no ")
+        self.assertEqual(out.count("torch-mlir is not installed"), 1)
+        self.assertIn("pip install torch-mlir", out)
+        self.assertNotIn("Traceback", out)
+        self.assertIn("Traceback", self.run_program("trace", "my_model", "--export", "bad.mlir", "--verbose")[1])
+
+    def test_an_export_that_cannot_be_read_back(self):
+        code, out, _ = self.run_program("trace", "my_model", "--export", "text.onnx")
+        self.assertEqual(code, 2)
+        self.assertIn("cannot be read back", out)
+
+    def test_stages_show_without_a_terminal(self):
+        code, out, err = self.run_program("profile", "resnet18", "--tracer", "hybrid", "--no-cache")
+        self.assertEqual((code, err), (0, "[1/4] warming up\n[2/4] symbolic_trace\n"))
+        self.assertEqual(self.run_program("profile", "resnet18", "--tracer", "hybrid", "--no-cache", "--quiet")[2], "")
+
+    def test_tracers_have_keys_of_their_own(self):
+        for tracer in ("fx", "dynamo", "export", "hybrid", "fx"):
+            self.assertEqual(self.run_program("profile", "resnet18", "--tracer", tracer)[0], 0)
+        self.assertEqual([request["tracer"] for request in self.requests()], ["fx", "dynamo", "export", "hybrid"])
+
+    def test_wrong_files_are_found_out_first(self):
+        for arguments in (["--export", "a.txt"], ["--save-graph", "a.txt"], ["--save-graph", "no/folder/a.py"], ["--weights"]):
+            self.assert_failed(self.run_program("trace", "my_model", *arguments))
+        self.assertEqual(self.requests(), [])
+
+    def test_crash_and_error(self):
+        self.assert_failed(self.run_program("trace", "my_model", FAKE_MODE="crash"), "signal 11")
+        self.assert_failed(self.run_program("trace", "resnet81", FAKE_MODE="error"), "no model called 'resnet81'")
+        self.assert_failed(self.run_program("trace", "my_model", FAKE_MODE="no_rows"), "not an answer to trace")
 
 
 class Python(Program):

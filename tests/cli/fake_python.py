@@ -17,6 +17,52 @@ def say(**answer):
     print(json.dumps(answer), flush=True)
 
 
+def failure(what, hint):
+    return {"what": what, "where": "", "hint": hint, "traceback": "Traceback (most recent call last):\n  File \"x.py\"\nTraceError: long\n"}
+
+
+# By model and tracer: the capture there is, or why there is none.
+CONTROL_FLOW = failure("the model branches on a tensor's value, which symbolic_trace cannot follow", "try --tracer dynamo")
+TRACES = {
+    "resnet18": {"static": "resnet18", "fx": "resnet18_fx", "dynamo": "resnet18_fx", "export": "resnet18_fx", "hybrid": "resnet18_fx"},
+    "my_model": {"static": "cut_static", "fx": CONTROL_FLOW, "dynamo": "cut", "hybrid": "cut_hybrid",
+                 "export": failure("a size depends on the data: Tensor.item() in my_model.py:17", "try --tracer dynamo, which leaves such code to Python")},
+    "hopeless": {tracer: failure(f"{tracer} cannot", "buy a larger one") for tracer in ("static", "fx", "dynamo", "export")},
+}
+
+
+def answer_trace():
+    """Rows and files, as the request wants them; what is called "bad" cannot be exported."""
+    captures = os.path.dirname(os.environ["FAKE_CAPTURE"])
+    rows, files = [], []
+    for index, tracer in enumerate(request["tracers"]):
+        say(status=f"tracing with {tracer}")
+        found = TRACES[request["model"]][tracer]
+        row = {"tracer": tracer, "seconds": 0.25 * index + 0.0014}
+        if isinstance(found, str):
+            shutil.copyfile(os.path.join(captures, found + ".json"), os.path.join(request["folder"], f"{index}.json"))
+            row["capture"] = f"{index}.json"
+        else:
+            row["error"] = found
+        rows.append(row)
+    for path in [request["save_graph"], *request["exports"]]:
+        if path:
+            files.append(answer_file(path))
+    with open(os.path.join(request["folder"], "trace.json"), "w", encoding="utf-8") as file:
+        json.dump({} if mode == "no_rows" else {"rows": rows, "files": files}, file)
+    say(done={})
+
+
+def answer_file(path):
+    kind = {"py": "python"}.get(path.rsplit(".", 1)[1], path.rsplit(".", 1)[1])
+    if "bad" in path:
+        return {"path": path, "kind": kind, "seconds": 0.1, "error": failure("torch-mlir is not installed", "pip install torch-mlir")}
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("module {\n  func.func @main(%arg0: tensor<1xf32>) {\n    %0 = stablehlo.add %arg0, %arg0 : tensor<1xf32>\n"
+                   "    return %0 : tensor<1xf32>\n  }\n}\n")
+    return {"path": path, "kind": kind, "seconds": 1.5, "notes": ["checked: outputs are bit-equal"] if kind == "python" else []}
+
+
 say(status="importing torch")
 print("a library's chatter", file=sys.stderr)
 if mode == "no_package":
@@ -57,6 +103,12 @@ if request["command"] == "capture_many":
         say(finished={"index": index, "cacheable": True})
     say(done={})
     sys.exit(0)
+if request["command"] == "trace":
+    answer_trace()
+    sys.exit(0)
+if request["tracer"] == "hybrid":
+    for stage in ("[1/4] warming up", "[2/4] symbolic_trace"):
+        say(status=stage)
 with open(os.environ["FAKE_CAPTURE"], encoding="utf-8") as file:
     capture = json.load(file)
 watched = os.environ.get("FAKE_DEPENDENCY")

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "analyse/small_models.h"
+#include "analyse/traced_models.h"
 #include "base/files.h"
 #include "graph/writer.h"
 #include "report/report.h"
@@ -12,6 +13,10 @@ int main(int argc, char** argv) {
   const std::string folder = std::string(argv[1]) + "/";
   write_file(folder + "resnet18.json", write_json(test::ResNet18::make()));
   write_file(folder + "unknown.json", write_json(test::shared_and_unknown()));
+  write_file(folder + "resnet18_fx.json", write_json(test::as_fx(test::ResNet18::make())));
+  write_file(folder + "cut.json", write_json(test::cut_in_three()));
+  write_file(folder + "cut_static.json", write_json(test::cut_in_three(false)));
+  write_file(folder + "cut_hybrid.json", write_json(test::by_hybrid()));
   Graph newer = test::shared_and_unknown();
   std::string text = write_json(newer);
   const std::string key = "\"schema_version\": ";

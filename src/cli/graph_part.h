@@ -1,0 +1,18 @@
+// `--graph-part N`: one of the graphs that a tracer cut the model into, on its own.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace opscope {
+
+void add_graph_part_flag(CLI::App& app, std::string& part);
+
+// The whole graph where no part was asked for; throws Error where there is no such part. `notes` gets which
+// one it is.
+Graph chosen_part(Graph graph, const std::string& part, std::vector<std::string>& notes);
+
+}  // namespace opscope

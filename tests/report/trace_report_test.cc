@@ -1,0 +1,110 @@
+// Reports of tracers: they fit their width, carry the totals, and name what to do about what failed.
+#include "report/trace_report.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "analyse/traced_models.h"
+#include "base/text.h"
+#include "graph/random_graph.h"
+
+namespace opscope {
+namespace {
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+void expect_fits(const std::string& text, int width) {
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) EXPECT_LE(display_width(line), width) << line;
+}
+
+class TraceComparisonReport : public testing::Test {
+ protected:
+  TraceComparisonReport() {
+    comparison_.graph = &engine_;
+    comparison_.rows = {
+        tracer_row("static", make_profile(engine_)),
+        {.tracer = "fx",
+         .failure = {.reason = "it branches on data", .hint = "try --tracer dynamo", .detail = "deep"}},
+        tracer_row("dynamo", make_profile(dynamo_))};
+    comparison_.rows[0].is_engine = true;
+    compare_to_engine(comparison_.rows);
+  }
+  const Graph engine_ = test::cut_in_three(false), dynamo_ = test::cut_in_three();
+  TraceComparison comparison_;
+};
+
+TEST_F(TraceComparisonReport, SaysWhatMatters) {
+  const std::string text = to_format(comparison_, Format::kText, {});
+  expect_fits(text, 100);
+  for (const char* part : {"the engine", "same", "call_method", "it branches on data", "try --tracer dynamo",
+                           "break 2 after graph 2 at my_model.py:17"})
+    EXPECT_TRUE(has(text, part)) << part << "\n" << text;
+  EXPECT_FALSE(has(text, "deep"));
+  TextOptions verbose;
+  verbose.verbose = true;
+  EXPECT_TRUE(has(to_format(comparison_, Format::kText, verbose), "deep"));
+}
+
+TEST_F(TraceComparisonReport, EveryFormatHasEveryRow) {
+  for (const Format format : {Format::kText, Format::kJson, Format::kCsv, Format::kMarkdown, Format::kHtml})
+    for (const char* part : {"static", "fx", "dynamo", "it branches on data", "try --tracer dynamo"})
+      EXPECT_TRUE(has(to_format(comparison_, format, {}), part)) << name(format) << " " << part;
+}
+
+TEST_F(TraceComparisonReport, DifferencesAreMarked) {
+  comparison_.rows[2].macs_difference = -4096;
+  EXPECT_TRUE(has(to_format(comparison_, Format::kText, {}), "-4.10K"));
+  EXPECT_TRUE(has(to_format(comparison_, Format::kCsv, {}), ",-4096,"));
+}
+
+TEST(Detail, FitsAndIsDeterministicOnAnyGraph) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Graph graph = test::RandomGraph(seed).make_traced(60);
+    const Profile profile = make_profile(graph);
+    const TraceDetail detail{.profile = &profile, .row = tracer_row("dynamo", profile)};
+    for (const Format format : {Format::kText, Format::kJson, Format::kCsv, Format::kMarkdown, Format::kHtml})
+      EXPECT_EQ(to_format(detail, format, {}), to_format(detail, format, {}));
+  }
+}
+
+TEST(Detail, ShowsNodesAsManyAsAskedFor) {
+  const Graph graph = test::as_fx(test::ResNet18::make());
+  const Profile profile = make_profile(graph);
+  const TraceDetail detail{.profile = &profile, .row = tracer_row("fx", profile)};
+  TextOptions options;
+  options.top = 8;
+  const std::string text = to_format(detail, Format::kText, options);
+  expect_fits(text, 100);
+  EXPECT_TRUE(has(text, "and 63 more nodes")) << text;
+  options.verbose = true;
+  EXPECT_FALSE(has(to_format(detail, Format::kText, options), "more nodes"));
+}
+
+TEST(Profile, JsonHasTheTracersGraphsOnlyWhereThereAreAny) {
+  const Graph plain = test::ResNet18::make(), cut = test::cut_in_three(), hybrid = test::by_hybrid();
+  for (const char* key : {"\"parts\":", "\"nodes\":", "\"breaks\":", "\"outside\":", "\"node\":"}) {
+    EXPECT_FALSE(has(to_json(make_profile(plain)), key)) << key;
+    EXPECT_TRUE(has(to_json(make_profile(cut)), key)) << key;
+  }
+  EXPECT_TRUE(has(to_json(make_profile(hybrid)), "\"rungs\":"));
+  EXPECT_FALSE(has(to_json(make_profile(cut)), "\"rungs\":"));
+}
+
+TEST(Profile, TextSaysGraphsBreaksAndRungs) {
+  const Graph cut = test::cut_in_three(), hybrid = test::by_hybrid();
+  const std::string text = to_text(make_profile(cut));
+  EXPECT_TRUE(has(text, "dynamo capture 520 ms: 3 graphs, 2 breaks, 15 nodes")) << text;
+  EXPECT_TRUE(has(text, "outside the graphs")) << text;
+  EXPECT_FALSE(has(text, "Explanation"));
+  TextOptions verbose;
+  verbose.verbose = true;
+  EXPECT_TRUE(has(to_text(make_profile(cut), verbose), "Explanation"));
+  EXPECT_TRUE(has(to_text(make_profile(hybrid)), "fx did not work: the model branches"));
+  EXPECT_FALSE(has(to_text(make_profile(hybrid)), "Traceback"));
+  EXPECT_TRUE(has(to_text(make_profile(hybrid), verbose), "Traceback"));
+}
+
+}  // namespace
+}  // namespace opscope
