@@ -94,6 +94,9 @@ const FailureRow* find_row(std::string_view tracer, std::string_view text) {
 
 // As users know it: "aten.nonzero.default" as "aten::nonzero", "torch._C.Generator" as "torch.Generator".
 std::string public_name(std::string detail) {
+  // Dynamo quotes an error within another: what closes it is not part of the text.
+  const bool quoted = detail.ends_with("')") || detail.ends_with("\")");
+  if (quoted && detail.find('(') == std::string::npos) detail.resize(detail.size() - 2);
   if (detail.ends_with(".default")) detail.resize(detail.size() - 8);
   if (detail.starts_with("torch.ops.")) detail.erase(0, 10);
   if (detail.starts_with("torch._C.")) detail.erase(6, 3);

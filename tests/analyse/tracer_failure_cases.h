@@ -56,7 +56,8 @@ inline constexpr TracerFailureCase kTracerFailureCases[] = {
      "the model turns a tensor's size or value into a float, which symbolic tracing does not know",
      "--tracer export knows shapes and lengths"},
     {"fx", "builtins.TypeError", "'Proxy' object does not support item assignment",
-     "the model writes into a tensor by index, which symbolic tracing cannot record",
+     "the model writes into a tensor or into its **kwargs by index or key, which symbolic tracing cannot "
+     "record",
      "--tracer export knows shapes and lengths"},
     {"fx", "builtins.TypeError", "`__cuda_array_interface__` must be a dict",
      "the model makes a tensor of a size, which symbolic tracing does not know",
@@ -383,6 +384,32 @@ inline constexpr TracerFailureCase kTracerFailureCases[] = {
      "<class 'torch.onnx._internal.exporter._errors.DispatchError'>: No ONNX function found for "
      "<OpOverload(op='aten._linalg_svd', overl",
      "ONNX has no counterpart of aten::_linalg_svd", "--export FILE.pt2 keeps it as it is"},
+    {"fx", "builtins.ValueError", "code: co_varnames is too small",
+     "forward is wrapped by a decorator whose arguments symbolic tracing cannot read",
+     "--tracer export knows shapes and lengths"},
+    {"export", "builtins.RuntimeError",
+     "Found <class 'transformers.cache_utils.DynamicCache'> in output, which",
+     "the model returns its cache of keys and values (DynamicCache); with use_cache=False it returns tensors "
+     "only",
+     "--tracer dynamo takes any inputs and results"},
+    {"dynamo", "builtins.ValueError", "You must specify exactly one of input_ids or inputs_embeds",
+     "the model was not given an input that it must have: input_ids or inputs_embeds",
+     "give the inputs that the model takes"},
+    {"dynamo", "torch._dynamo.exc.UserError",
+     "Consider annotating your code using torch._check*(). Could not guard on data-dependent expression 4*u1 "
+     "> 4000 (unhinted: 4*u1 > 4000).  (Size-like symbols: u1)\n"
+     "  File \"/env/lib/python3.11/site-packages/torchvision/models/detection/rpn.py\", line 289, in "
+     "filter_proposals",
+     "the model takes a decision on a size that depends on values, at rpn.py:289",
+     "--tracer export keeps the size open"},
+    {"dynamo_export", "torch._dynamo.exc.UserError",
+     "Consider annotating your code using torch._check*(). Could not guard on data-dependent expression "
+     "Eq(u0, 0) (unhinted: Eq(u0, 0)).  (Size-like symbols: u0)\n"
+     "  File \"/models/nets.py\", line 74, in forward\n"
+     "from user code:\n"
+     "   File \"/models/nets.py\", line 74, in forward",
+     "the model takes a decision on a size that depends on values, at nets.py:74",
+     "--tracer dynamo splits the graph there"},
 };
 
 }  // namespace opscope
