@@ -86,7 +86,7 @@ def write_whole(path: str, fill: Callable[[Any], Any]) -> None:
         mode = os.stat(target).st_mode & 0o7777 if os.path.exists(target) else 0o666 & ~_umask()
         descriptor, temporary = tempfile.mkstemp(prefix=os.path.basename(target) + ".", dir=os.path.dirname(target))
     except OSError as problem:
-        raise _write_error(path, problem) from problem
+        raise write_error(path, problem) from problem
     try:
         with os.fdopen(descriptor, "wb") as file:
             fill(file)
@@ -98,11 +98,11 @@ def write_whole(path: str, fill: Callable[[Any], Any]) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         if isinstance(problem, (OSError, RuntimeError)):  # torch's writer says what the disk says as a RuntimeError
-            raise _write_error(path, problem) from problem
+            raise write_error(path, problem) from problem
         raise
 
 
-def _write_error(path: str, problem: BaseException) -> Exception:
+def write_error(path: str, problem: BaseException) -> Exception:
     reason = (getattr(problem, "strerror", None) or str(problem).splitlines()[0]).lower()
     folder = os.path.dirname(path) or "."
     missing = isinstance(problem, FileNotFoundError)

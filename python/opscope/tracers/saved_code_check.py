@@ -16,6 +16,7 @@ from torch.utils import _pytree as pytree
 
 from opscope.errors import error, first_line
 from opscope.nested import replace, tensors_in
+from opscope.structural_copy import structural_copy
 from opscope.tracers.saved_code_file import SavedFile, file_of
 from opscope.tracers.saved_code_inputs import has_data
 
@@ -50,7 +51,10 @@ torch.save(outputs, result)
 
 
 def check_code(traced: Traced, path: str, weights_path: str | None) -> str:
-    """'bit-equal' or 'within 1e-5: why'; raises where the file gives something else than the model."""
+    """'bit-equal' or 'within 1e-5: why'; raises where the file gives something else than the model.
+
+    Without a weights file, the model's own weights are used; where it has none, random ones.
+    """
     file, data = file_of(traced), _Data()
     if (missing := data.missing_bytes(file)) > _MOST_MADE_UP:
         return f"not run: the model has no weights, and random ones would take {missing >> 30} GiB"
@@ -125,10 +129,26 @@ def _graph_outputs(part: Any, data: _Data) -> list[Any]:
 
 
 def _model_outputs(traced: Traced, data: _Data) -> list[Any]:
-    args, kwargs = data.fresh(tuple(traced.args)), data.fresh(dict(traced.kwargs))
+    args, kwargs, root = data.fresh(tuple(traced.args)), data.fresh(dict(traced.kwargs)), traced.root
+    if isinstance(root, torch.nn.Module):
+        root = _without_leftovers(root)
     torch.manual_seed(0)
-    with data.within(traced.root) if isinstance(traced.root, torch.nn.Module) else contextlib.nullcontext():
-        return _leaves(traced.root(*args, **kwargs))
+    with data.within(root) if isinstance(root, torch.nn.Module) else contextlib.nullcontext():
+        return _leaves(root(*args, **kwargs))
+
+
+def _without_leftovers(model: torch.nn.Module) -> torch.nn.Module:
+    """A copy without the fake tensors that tracing left in a model that keeps what it computes (YOLO's anchors).
+
+    A module that has some forgets what hides its class's own values too: they say for which shape the tensors are.
+    """
+    made = structural_copy(model, without_data=False)
+    for module in made.modules():
+        own = {name for name in vars(module) if not name.startswith("_") and name in dir(type(module)) and name != "training"}
+        if any(not has_data(tensor) for value in vars(module).values() if isinstance(value, torch.Tensor) for tensor in (value,)):
+            for name in own:
+                delattr(module, name)
+    return made
 
 
 def _file_outputs(traced: Traced, file: SavedFile, path: str, weights: str | None, data: _Data) -> list[list[Any]]:

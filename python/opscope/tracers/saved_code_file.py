@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.utils import _pytree as pytree
 
 from opscope import torchvision_kernels, torchvision_ops
+from opscope._load import native
 from opscope.tracers import saved_code_functions as functions
 from opscope.tracers.saved_code_functions import Unwritable
 from opscope.tracers.saved_code_graph import Names, graph_class
@@ -24,8 +26,8 @@ _TRACED_BY = {
     "dynamo_export": "torch._dynamo.export",
     "export": "torch.export",
 }
-_TENSOR = '''
-def tensor(shape, dtype=torch.float32, stride=None):
+_RANDOM_TENSOR = '''
+def random_tensor(shape, dtype=torch.float32, stride=None):
     """Small random numbers, zeros for integers: what stands for a weight until weights are loaded."""
     made = torch.empty(shape, dtype=dtype) if stride is None else torch.empty_strided(shape, stride, dtype=dtype)
     return made.copy_(torch.randn(shape) * 0.02) if dtype.is_floating_point else made.zero_()
@@ -66,16 +68,22 @@ def _device(traced: Traced) -> torch.device:
 def _classes(traced: Traced, text: Text) -> tuple[list[GraphClassText], dict[str, GraphClassText]]:
     """Every class of the file in order, and those of the parts by name."""
     root = traced.root if isinstance(traced.root, torch.nn.Module) else None
-    names = Names(text, root, _tensor_paths(root), [])
+    given = len(pytree.tree_leaves((traced.args, traced.kwargs))) if traced.tracer == "export" else None
+    names = Names(text, root, _tensor_paths(root), given)
     parts: dict[str, GraphClassText] = {}
-    model = type(traced.root).__name__ if root is not None else getattr(traced.root, "__name__", "Model")
+    model = _model_name(traced)
     for number, part in enumerate(traced.parts, 1):
         wanted = model if len(traced.parts) == 1 else f"{model}Part{number}"
         about = _about(traced, part, number, model)
-        made = graph_class(wanted, part.module, tuple(part.args), names, about)
-        names.classes.append(made)
+        made = graph_class(wanted, part.module, tuple(part.args), names, about, part.roots)
         parts[made.name] = made
     return names.classes, parts
+
+
+def _model_name(traced: Traced) -> str:
+    if isinstance(traced.root, torch.nn.Module):
+        return type(traced.root).__name__
+    return str(getattr(traced.root, "__name__", "Model"))
 
 
 def _tensor_paths(root: torch.nn.Module | None) -> dict[int, str]:
@@ -104,7 +112,7 @@ def _file_text(traced: Traced, text: Text, classes: list[GraphClassText], parts:
     blocks = [_header(traced, parts, text), _imports(text), f'DEVICE = torch.device("{text.device}")']
     blocks += [operators] if operators else []
     blocks += [source for source in text.definitions.values()]
-    blocks += [_TENSOR.strip()] if "tensor" in text.helpers else []
+    blocks += [_RANDOM_TENSOR.strip()] if "random_tensor" in text.helpers else []
     breaks = _break_comments(traced)
     for written in classes:
         number = list(parts).index(written.name) if written.name in parts else None
@@ -116,8 +124,9 @@ def _file_text(traced: Traced, text: Text, classes: list[GraphClassText], parts:
 
 
 def _header(traced: Traced, parts: dict[str, GraphClassText], text: Text) -> str:
-    what = ", ".join(parts)
-    lines = [f'"""{what}: the graph of {_TRACED_BY.get(traced.tracer, traced.tracer)}, torch {torch.__version__.partition("+")[0]}.', ""]
+    what = next(iter(parts)) if len(parts) == 1 else f"{len(parts)} parts of {_model_name(traced)}"
+    by, version = _TRACED_BY.get(traced.tracer, traced.tracer), torch.__version__.partition("+")[0]
+    lines = [f'"""{what}, as {by} of torch {version} sees {"it" if len(parts) == 1 else "them"}.', ""]
     lines += ["Run it: python FILE.py [WEIGHTS.pt]. Without weights, numbers are random and shapes are right."]
     lines += [f"Note: {note}." for note in text.notes]
     return "\n".join([*lines, '"""'])
@@ -167,14 +176,11 @@ def _break_comments(traced: Traced) -> dict[int, str]:
     """By the index of the part before it, what ended that part."""
     found: dict[int, list[str]] = {}
     for each in traced.breaks:
-        after = getattr(each, "after", None)
-        place = f"  at {each.source}" if getattr(each, "source", "") else ""
-        found.setdefault(int(after) if after is not None else -1, []).append(f"# graph break: {_one_line(each.text)}{place}")
+        reason, _ = native.explain_tracer_failure("dynamo", "Unsupported", each.text)
+        place = f" ({each.source})" if each.source else ""
+        index = each.after if each.after is not None else -1
+        found.setdefault(index, []).append(f"# graph break: {' '.join(reason.split())}{place}")
     return {index: "\n".join(lines) for index, lines in found.items()}
-
-
-def _one_line(text: str) -> str:
-    return " ".join(str(text).split())
 
 
 def _example_inputs(inputs: dict[str, list[str]], several: bool) -> str:

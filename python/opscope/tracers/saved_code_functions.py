@@ -91,32 +91,33 @@ class _Definitions:
                 raise Unwritable(f"the name {name} in {user.__name__} is not its module's")
             return
         value = scope[name]
-        if isinstance(value, ModuleType):
-            self._import_module(name, value)
+        if (line := _import_line(sys.modules[user.__module__], name)) is not None:
+            self.imports.add(line)
         elif _is_plain(value):
             self.sources[name] = f"{name} = {value!r}"
-        elif self._import_standard(name, value):
-            pass
         elif inspect.isfunction(value) or inspect.isclass(value):
-            if value.__name__ != name:
-                raise Unwritable(f"{value.__name__} goes by the name {name} there")
-            self.define(value)
+            if self.define(value) != name:
+                self.sources[name] = f"{name} = {value.__name__}"
         else:
             raise Unwritable(f"{name} is a {type(value).__name__}")
 
-    def _import_module(self, name: str, module: ModuleType) -> None:
-        if not is_standard(module.__name__):
-            raise Unwritable(f"it uses the module {module.__name__}")
-        self.imports.add(f"import {module.__name__}" if module.__name__ == name else f"import {module.__name__} as {name}")
 
-    def _import_standard(self, name: str, value: Any) -> bool:
-        module, own = getattr(value, "__module__", None), getattr(value, "__name__", None) or getattr(value, "_name", None)
-        if not isinstance(module, str) or not isinstance(own, str) or not is_standard(module):
-            return False
-        if getattr(importlib.import_module(module), own, None) is not value:
-            return False
-        self.imports.add(f"from {module} import {own}" if own == name else f"from {module} import {own} as {name}")
-        return True
+def _import_line(module: ModuleType, name: str) -> str | None:
+    """The import that brings a name into a module, where it is of the standard library or of torch."""
+    try:
+        tree = ast.parse(inspect.getsource(module))
+    except (OSError, TypeError, SyntaxError):
+        return None
+    for node in ast.walk(tree):
+        for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
+            if (alias.asname or alias.name.partition(".")[0]) != name:
+                continue
+            renamed = f" as {alias.asname}" if alias.asname else ""
+            if isinstance(node, ast.Import) and is_standard(alias.name):
+                return f"import {alias.name}{renamed}"
+            if isinstance(node, ast.ImportFrom) and node.level == 0 and is_standard(node.module or ""):
+                return f"from {node.module} import {alias.name}{renamed}"
+    return None
 
 
 def _source_of(thing: Any) -> str:

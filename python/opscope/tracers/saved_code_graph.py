@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -20,7 +21,8 @@ from opscope.tracers.saved_code_shapes import described, node_values
 from opscope.tracers.saved_code_text import INFIX, Text, identifier
 from opscope.tracers.saved_code_tree import GraphClassText, Tree
 
-_RESERVED = {"torch", "nn", "F", "DEVICE", "self", "math", "operator", "tensor", "main", "example_inputs", "load_weights"}
+_RESERVED = {"torch", "nn", "F", "DEVICE", "self", "math", "operator", "random_tensor", "main", "shapes", "example_inputs", "load_weights"}
+_PARTS = re.compile(r"\.(\w+)|\['?([^'\]]+)'?\]")  # Dynamo's L['self'].layer1[0]._modules['conv']
 _INPUT_NAME = re.compile(r"[lL]_(?:k?w?args_)?([A-Za-z].*?)_*$")  # Dynamo's l_kwargs_input_ids_
 
 
@@ -31,7 +33,12 @@ class Names:
     text: Text
     root: nn.Module | None
     tensors: dict[int, str]  # by id: a parameter's or buffer's path in the model
-    classes: list[GraphClassText]
+    inputs: int | None = None  # the last so many placeholders are inputs, those before them weights; None: not known
+    classes: list[GraphClassText] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        modules = self.root.named_modules() if self.root is not None else ()
+        self._modules = {id(module): path for path, module in modules}
 
     def class_name(self, wanted: str) -> str:
         taken = {written.name for written in self.classes} | self.text.taken() | _RESERVED
@@ -41,6 +48,20 @@ class Names:
     def training(self) -> bool:
         return self.root is not None and self.root.training
 
+    def path_of(self, node: Node, roots: Mapping[str, Any]) -> str:
+        """The innermost module that the tracer saw around a node, by its path in the model."""
+        stack = node.meta.get("nn_module_stack")
+        shown = str(list(stack.values())[-1][0]) if stack else ""
+        found: Any = None
+        for name in sorted(roots, key=len):
+            if name and (shown == name or shown.startswith((f"{name}.", f"{name}["))):
+                found, shown = roots[name], shown[len(name) :]
+        if found is None:
+            return shown if re.fullmatch(r"[\w.]+", shown) else ""
+        for part in _PARTS.findall(shown):
+            found = _step(found, next(filter(None, part)))
+        return self._modules.get(id(found), "")
+
     def kind(self, path: str) -> str:
         """The class of the model's module at a path, for comments."""
         try:
@@ -49,14 +70,21 @@ class Names:
             return ""
 
 
-def graph_class(wanted: str, module: GraphModule, args: tuple[Any, ...], names: Names, about: str = "") -> GraphClassText:
-    return _GraphClass(names.class_name(wanted), module, args, names).written(about)
+def graph_class(
+    wanted: str, module: GraphModule, args: tuple[Any, ...], names: Names, about: str = "", roots: Mapping[str, Any] | None = None
+) -> GraphClassText:
+    """`roots` are what the paths in the nodes' module stacks begin with, where they are not the model's own."""
+    made = _GraphClass(names.class_name(wanted), module, args, names, roots or {}).written(about)
+    names.classes.append(made)
+    return made
 
 
 class _GraphClass:
-    def __init__(self, name: str, module: GraphModule, args: tuple[Any, ...], names: Names) -> None:
-        self.name, self.module, self.names, self.text = name, module, names, names.text
-        self.args = dict(zip((n for n in module.graph.nodes if n.op == "placeholder"), args, strict=False))
+    def __init__(self, name: str, module: GraphModule, args: tuple[Any, ...], names: Names, roots: Mapping[str, Any]) -> None:
+        self.name, self.module, self.names, self.text, self.roots = name, module, names, names.text, roots
+        placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
+        self.args = dict(zip(placeholders, args, strict=False))
+        self.lifted = set(placeholders[: len(placeholders) - names.inputs]) if names.inputs is not None else set()
         self.values = node_values(module, args)
         self.tree = Tree(self.text, self._nested, names.training)
         self.expressions: dict[Node, str] = {}
@@ -88,6 +116,9 @@ class _GraphClass:
                 self._own(node, str(node.target), _attribute(self.module, str(node.target)))
             elif node.op == "call_module" and not self._is_guard(node):
                 self._add(str(node.target), self._called_module(node))
+            elif node.op == "call_function":
+                with contextlib.suppress(Unwritable):  # the file knows the name before nodes get theirs
+                    self.text.reference(node.target)
         return inputs
 
     def _own(self, node: Node, path: str, value: Any) -> None:
@@ -104,7 +135,8 @@ class _GraphClass:
             return None
         if id(value) in self.names.tensors:
             return self.names.tensors[id(value)]
-        return identifier(node.name, ()) if isinstance(value, nn.Parameter) else None
+        is_weight = isinstance(value, nn.Parameter) or node in self.lifted
+        return identifier(node.name, ()) if is_weight else None
 
     def _is_guard(self, node: Node) -> bool:
         """Export's checks of its inputs' shapes; forward's comments say them."""
@@ -137,9 +169,8 @@ class _GraphClass:
 
     def _nested(self, path: str, module: GraphModule) -> GraphClassText:
         """A graph inside the graph: a branch of a cond, a region without gradients, a submodule written out."""
-        made = graph_class(f"{self.name}_{path.replace('.', '_')}", module, self._nested_args(path, module), self.names)
-        self.names.classes.append(made)
-        return made
+        inner = replace(self.names, inputs=None, classes=self.names.classes)
+        return graph_class(f"{self.name}_{path.replace('.', '_')}", module, self._nested_args(path, module), inner)
 
     def _nested_args(self, path: str, module: GraphModule) -> tuple[Any, ...]:
         for node in self.module.graph.nodes:
@@ -176,7 +207,7 @@ class _GraphClass:
         for node in self.module.graph.nodes:
             if node.op in ("placeholder", "get_attr") or (node.op == "call_module" and self._is_guard(node)):
                 continue
-            if (path := _module_path(node)) and path != section:
+            if (path := self.names.path_of(node, self.roots)) and path != section:
                 section = path
                 yield ""
                 yield f"# {path}{f' ({kind})' if (kind := self.names.kind(path)) else ''}"
@@ -256,6 +287,14 @@ def _attribute(module: GraphModule, path: str) -> Any:
     return found
 
 
+def _step(found: Any, name: str) -> Any:
+    if isinstance(found, (list, tuple)):
+        return found[int(name)] if name.isdigit() and int(name) < len(found) else None
+    if isinstance(found, nn.Module) and name in found._modules:
+        return found._modules[name]
+    return found.get(name) if isinstance(found, dict) else getattr(found, name, None)
+
+
 def _noted(node: Node) -> Any:
     return node.meta.get("val", node.meta.get("example_value"))
 
@@ -297,19 +336,6 @@ def _keys(spec: Any, count: int) -> list[Any] | None:
 def _atom(text: str) -> str:
     is_simple = re.fullmatch(r"[\w.\[\]\"]+|\(.*\)", text) is not None and not text[0].isdigit()
     return text if is_simple or text.replace(".", "").isdigit() else f"({text})"
-
-
-_PARTS = re.compile(r"\['?([^'\]]+)'?\]")
-
-
-def _module_path(node: Node) -> str:
-    """The innermost module that the tracer saw around a node: 'layer1.0', also where Dynamo says L['self'].layer1[0]."""
-    stack = node.meta.get("nn_module_stack")
-    if not stack:
-        return ""
-    path = str(list(stack.values())[-1][0]).removeprefix("L['self']").removeprefix("self")
-    path = _PARTS.sub(r".\1", path).lstrip(".")
-    return path if re.fullmatch(r"[\w.]+", path) else ""
 
 
 def _docstring(about: str) -> list[str]:

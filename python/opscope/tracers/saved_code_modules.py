@@ -296,10 +296,10 @@ def _tensor_differences(made: nn.Module, meant: nn.Module, path: str, text: Text
 
 
 def empty_like(tensor: torch.Tensor, text: Text, is_parameter: bool) -> str:
-    """A tensor of the same shape, dtype and strides, by the file's own `tensor`."""
-    text.helpers.add("tensor")
+    """A tensor of the same shape, dtype and strides, by the file's own `random_tensor`."""
+    text.helpers.add("random_tensor")
     dtype = "" if tensor.dtype is torch.float32 else f", {tensor.dtype}"
-    made = f"tensor({_list(tensor.shape)}{dtype}{_stride(tensor)})"
+    made = f"random_tensor({_list(tensor.shape)}{dtype}{_stride(tensor)})"
     grad = "" if tensor.is_floating_point() or tensor.is_complex() else ", requires_grad=False"
     return f"nn.Parameter({made}{grad})" if is_parameter else made
 

@@ -1,0 +1,184 @@
+"""A model as a file that other tools read: .pt2 (torch.export), .onnx, .mlir (StableHLO through torch-mlir).
+
+Each is made of the same non-strict export, on a copy of the model that shares its tensors: exporting leaves fake
+tensors in models that keep what they compute. What PyTorch prints meanwhile is kept in `said`, not shown.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.metadata
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from opscope.errors import error
+from opscope.nested import replace, tensors_in
+from opscope.structural_copy import structural_copy
+from opscope.tracers import failure_of
+from opscope.tracers.quiet import quiet
+from opscope.tracers.saved_code import write_error, write_whole
+
+_INSTALL = f"{sys.executable} -m pip install"
+
+
+def export_file(
+    model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], path: str, said: list[str] | None = None
+) -> list[str]:
+    """Writes the file that the path's ending names, whole or not at all. What a reader should know of it, one line each."""
+    ending = os.path.splitext(path)[1]
+    if ending not in _WRITERS:
+        raise error(f"'{ending or path}' is no file format to export to", path, "end it in .pt2, .onnx or .mlir")
+    tracer, write = _WRITERS[ending]
+    _require(ending, path)
+    notes: list[str] = []
+    with quiet() as kept, _nothing_from_below() as below:
+        try:
+            write(_exported(model, args, kwargs, notes), path, notes)
+        except Exception as problem:
+            made = problem if hasattr(problem, "hint") else failure_of(tracer, problem, path)
+            raise made from problem
+        finally:
+            if said is not None:
+                said += [text for text in (kept.getvalue(), below()) if text.strip()]
+    return notes
+
+
+def _require(ending: str, path: str) -> None:
+    """Says what is missing before minutes are spent on an export that nothing can write."""
+    needs = {".onnx": ("onnx", "onnxscript"), ".mlir": ("torch_mlir.fx",)}
+    for module in needs.get(ending, ()):
+        try:
+            with quiet():
+                importlib.import_module(module)
+        except Exception as problem:
+            package = module.partition(".")[0].replace("_", "-")
+            other = ", or export to .onnx or .pt2" if ending == ".mlir" else ", or export to .pt2"
+            missing = isinstance(problem, ModuleNotFoundError)
+            what = f"{ending} needs {package}, which is not installed" if missing else f"{package} does not import: {problem}"
+            raise error(what, path, f"{_INSTALL} {package}{other}") from problem
+
+
+# --- the export -----------------------------------------------------------------------------------------------
+
+
+def _exported(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], notes: list[str]) -> torch.export.ExportedProgram:
+    copy = structural_copy(model, without_data=False)
+    args, kwargs = _with_memory(copy, (args, kwargs), notes)
+    with torch.no_grad():
+        try:
+            return torch.export.export(copy, args, kwargs, strict=False)
+        except Exception as problem:
+            if "is not a known type" not in str(problem):  # of an output: transformers' caches
+                raise
+        copy = structural_copy(model, without_data=False)
+        _with_memory(copy, (), [])
+        copy.forward = _plain_outputs(copy.forward)
+        notes.append("outputs that are no tensors and no plain containers are given as the tensors in them")
+        return torch.export.export(copy, args, kwargs, strict=False)
+
+
+def _plain_outputs(forward: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(forward)
+    def plain(*args: Any, **kwargs: Any) -> Any:
+        return _plain(forward(*args, **kwargs))
+
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, (torch.Tensor, bool, int, float, str)):
+        return value
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    return list(tensors_in(value))
+
+
+def _with_memory(model: torch.nn.Module, inputs: Any, notes: list[str]) -> Any:
+    """A model built without data gets zeros, which take no room until they are written."""
+    made: dict[int, torch.Tensor] = {}
+
+    def filled(tensor: torch.Tensor) -> torch.Tensor:
+        zeros = torch.zeros(tuple(tensor.shape), dtype=tensor.dtype)
+        is_weight = isinstance(tensor, torch.nn.Parameter)
+        return made.setdefault(id(tensor), torch.nn.Parameter(zeros, tensor.requires_grad) if is_weight else zeros)
+
+    for module in model.modules():
+        for table in (module._parameters, module._buffers):
+            table.update({name: filled(tensor) for name, tensor in table.items() if tensor is not None and tensor.is_meta})  # type: ignore[arg-type]
+    if made:
+        notes.append("the model was built without weights: those in the file are zeros")
+    return replace(inputs, "", lambda tensor, _: filled(tensor) if tensor.is_meta else tensor)
+
+
+# --- the formats ----------------------------------------------------------------------------------------------
+
+
+def _write_pt2(program: torch.export.ExportedProgram, path: str, _: list[str]) -> None:
+    write_whole(path, lambda stream: torch.export.save(program, stream))
+
+
+def _write_onnx(program: torch.export.ExportedProgram, path: str, notes: list[str]) -> None:
+    made: Any = torch.onnx.export(program, dynamo=True, verbose=False)
+    target = os.path.realpath(path)
+    try:
+        with tempfile.TemporaryDirectory(prefix=".opscope-", dir=os.path.dirname(target)) as folder:
+            made.save(os.path.join(folder, os.path.basename(target)))
+            others = sorted(set(os.listdir(folder)) - {os.path.basename(target)})
+            for name in [*others, os.path.basename(target)]:  # the file itself last: it names the others
+                os.replace(os.path.join(folder, name), os.path.join(os.path.dirname(target), name))
+    except OSError as problem:
+        raise write_error(path, problem) from problem
+    notes.append(f"opset {made.model.opset_imports['']}, torch.onnx of torch {torch.__version__.partition('+')[0]}")
+    notes += [f"weights are in {name} beside it: ONNX files end at 2 GB" for name in others]
+
+
+def _write_mlir(program: torch.export.ExportedProgram, path: str, notes: list[str]) -> None:
+    fx = importlib.import_module("torch_mlir.fx")
+    module = fx.export_and_import(program, output_type="stablehlo", func_name="main")
+    write_whole(path, lambda stream: module.operation.print(file=stream, binary=True))
+    notes.append(f"StableHLO by torch-mlir {_version('torch-mlir')}; weights are in it, as hexadecimal text")
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "of no known version"
+
+
+_WRITERS: dict[str, tuple[str, Callable[[torch.export.ExportedProgram, str, list[str]], None]]] = {
+    ".pt2": ("export", _write_pt2),
+    ".onnx": ("onnx", _write_onnx),
+    ".mlir": ("mlir", _write_mlir),
+}
+
+
+@contextmanager
+def _nothing_from_below() -> Iterator[Callable[[], str]]:
+    """Holds back what C++ writes on its own, past Python's streams: MLIR's diagnostics go straight to descriptor 2."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with tempfile.TemporaryFile() as file:
+        before = [(number, os.dup(number)) for number in (1, 2)]
+        for number, _ in before:
+            os.dup2(file.fileno(), number)
+        try:
+            yield lambda: _text_of(file)
+        finally:
+            for number, kept in before:
+                os.dup2(kept, number)
+                os.close(kept)
+
+
+def _text_of(file: Any) -> str:
+    file.seek(0)
+    return str(file.read().decode(errors="replace"))
