@@ -12,14 +12,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from opscope.api import (
         Capture,
+        Graph,
         capture,
         explain,
+        from_graph_module,
         inputs_for,
         list_models,
         load,
         profile,
         profile_model,
         show_table,
+        trace,
+        trace_model_hybrid,
     )
     from opscope.custom_ops import register_op
     from opscope.discovery import (
@@ -40,6 +44,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Capture": "api",
     "Error": "errors",
+    "Graph": "api",
     "Inputs": "inputs",
     "MODEL_REGISTRY": "registry",
     "Profile": "result",
@@ -48,6 +53,7 @@ _HOME = {
     "discover_models": "discovery",
     "discover_transformers": "discovery",
     "explain": "api",
+    "from_graph_module": "api",
     "inputs_for": "api",
     "list_models": "api",
     "load": "api",
@@ -60,6 +66,8 @@ _HOME = {
     "register_op": "custom_ops",
     "show_model_list": "discovery",
     "show_table": "api",
+    "trace": "api",
+    "trace_model_hybrid": "api",
 }
 
 __all__ = [*sorted(_HOME), "__version__"]

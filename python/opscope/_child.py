@@ -75,7 +75,9 @@ def describe(problem: Exception) -> dict[str, Any]:
 def _error(
     what: str, where: str = "", hint: str = "", candidates: Any = (), problem: Exception | None = None
 ) -> dict[str, Any]:
-    text = "".join(traceback.format_exception(problem)) if problem is not None else ""
+    text = getattr(problem, "detail", "")  # what a tracer said
+    if not text and problem is not None:
+        text = "".join(traceback.format_exception(problem))
     return {"what": what, "where": where, "hint": hint, "candidates": list(candidates), "traceback": text}
 
 
@@ -128,6 +130,17 @@ def _capture_many(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     return {}
 
 
+def _trace(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
+    """Each tracer on its own, and the files that were asked for; what fails is told of and the next goes on."""
+    _load_package(answers)
+    from opscope.tracers.comparison import compare
+
+    options = _options(request)
+    source = _source(request, options, answers)
+    _write(os.path.join(request["folder"], "trace.json"), compare(source, options, request, answers.status, describe))
+    return {"cacheable": False}
+
+
 def _inputs(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     _load_package(answers)
     from opscope.api import plan_for
@@ -156,7 +169,7 @@ def _write(path: str, answer: dict[str, Any]) -> None:
         json.dump(answer, file)
 
 
-_COMMANDS = {"capture": _capture, "capture_many": _capture_many, "inputs": _inputs, "list": _list}
+_COMMANDS = {"capture": _capture, "capture_many": _capture_many, "inputs": _inputs, "list": _list, "trace": _trace}
 
 
 def own_files() -> list[str]:

@@ -5,25 +5,31 @@ from __future__ import annotations
 import fnmatch
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from opscope import _engine
+from opscope import _engine, tracers
 from opscope._load import native
 from opscope.errors import Error, error
 from opscope.inputs import Inputs, as_device, as_dtype, as_inputs, cast_inputs
 from opscope.inputs.plan import InputPlan, plan_inputs
 from opscope.options import Options, takes_options
-from opscope.result import Profile
+from opscope.result import Profile, Row
 from opscope.sources import Source, find_source, known_models
 from opscope.sources.hf_known import config_file
 
-TRACERS = ("auto", "static", "eager")
+TRACERS = ("auto", "static", "eager")  # of the engine; tracers.TRACERS are PyTorch's
+
+Status = Callable[[str], None]
 
 
-class Capture:
-    """A captured model: every op, edge and module, and no weights. Profile it, or save it for later."""
+class Graph:
+    """A captured model: every op, edge and module, and no weights. Profile it, or save it for later.
+
+    Where one of PyTorch's tracers was asked, its nodes are here too, as one more way of grouping the ops.
+    """
 
     def __init__(self, graph: Any) -> None:
         self._graph = graph
@@ -40,8 +46,49 @@ class Capture:
 
     @property
     def tracer(self) -> str:
-        """How it was captured: 'static', without data, or 'eager', in a real run."""
+        """How it was captured: 'static', without data, 'eager', in a real run, or the tracer whose graph it is."""
         return str(self._graph.tracer)
+
+    @property
+    def nodes(self) -> list[Row]:
+        """A tracer's nodes: kind, name, target, module, part, inputs (indices), outputs (shape and dtype), source."""
+        return _rows(_NODE, self._graph.nodes)
+
+    @property
+    def parts(self) -> list[Row]:
+        """The graphs that a tracer made: one, or Dynamo's between its breaks."""
+        return _rows(("name", "calls"), self._graph.parts)
+
+    @property
+    def breaks(self) -> list[Row]:
+        """Where Dynamo left the code to Python, and why."""
+        return _rows(("reason", "source", "after", "detail"), self._graph.breaks)
+
+    @property
+    def rungs(self) -> list[Row]:
+        """How each tracer of the hybrid ladder ended."""
+        return [Row({name: getattr(rung, name) for name in _RUNG}) for rung in self._graph.rungs]
+
+    def part(self, number: int) -> Graph:
+        """One of a tracer's graphs as a graph of its own; the first is 1."""
+        count = len(self._graph.parts)
+        if not 1 <= number <= count:
+            raise error(f"no graph {number}: there {'is' if count == 1 else 'are'} {count}", "part", "count from 1")
+        return Graph(self._graph.part(number - 1))
+
+    def memory_timeline(self) -> list[tuple[int, str, int]]:
+        """(index, name, bytes) of each node: what activations and inputs hold after it, views counted once."""
+        return list(self._graph.memory_timeline())
+
+
+Capture = Graph  #: the older name
+
+_NODE = ("kind", "name", "target", "module", "part", "inputs", "outputs", "source")
+_RUNG = ("tracer", "outcome", "reason", "hint", "detail", "seconds")
+
+
+def _rows(names: tuple[str, ...], rows: Any) -> list[Row]:
+    return [Row(dict(zip(names, row, strict=True))) for row in rows]
 
 
 @takes_options
@@ -60,12 +107,43 @@ def profile(
 
 
 @takes_options
-def capture(model: Any, inputs: Any = None, **options: Any) -> Capture:
-    """The model's ops as a Capture; takes what `profile` takes. `source_lines` notes each op's line of code."""
+def capture(model: Any, inputs: Any = None, **options: Any) -> Graph:
+    """The model's ops as a Graph; takes what `profile` takes. `source_lines` notes each op's line of code."""
     asked = Options(**options)
     if isinstance(model, (str, os.PathLike)) and (read := _read_file(os.fspath(model), inputs, asked)):
         return read
-    return Capture(capture_source(_source_of(model, asked), inputs, asked))
+    return Graph(capture_source(_source_of(model, asked), inputs, asked))
+
+
+@takes_options
+def trace(model: Any, inputs: Any = None, *, tracer: str = "hybrid", **options: Any) -> Graph:
+    """The graph that one of PyTorch's tracers makes of a model, with opscope's costs; takes what `profile` takes.
+
+    `tracer` is 'fx' (symbolic_trace), 'dynamo' (torch.compile, with its graph breaks), 'export' (torch.export), or
+    'hybrid': the first that works, else the engine's own graph.
+    """
+    return capture(model, inputs, tracer=tracer, **options)
+
+
+def trace_model_hybrid(model: Any, example_inputs: Any, model_name: str = "model") -> tuple[torch.fx.GraphModule, str]:
+    """The model as an fx GraphModule, and how it was made: 'symbolic_trace', 'dynamo_export' or 'export'."""
+    source = _source_of(model, Options(name=model_name))
+    graph, traced = Tracing(source, example_inputs, Options(), lambda _: None).graph("hybrid")
+    if traced is None:
+        failed = [f"{rung.tracer}: {rung.reason}" for rung in graph.rungs if rung.outcome == "failed"]
+        raise error("none of PyTorch's tracers follows it", model_name, "\n".join(failed))
+    return traced.parts[0].module, {"fx": "symbolic_trace"}.get(traced.tracer, traced.tracer)
+
+
+def from_graph_module(module: torch.fx.GraphModule, inputs: Any, *, name: str | None = None) -> Graph:
+    """Any fx GraphModule as it is, run on these inputs without data: its nodes with their ops, shapes and costs."""
+    arguments = as_inputs(inputs)
+    shown = name or type(module).__name__
+    with tracers.quiet():
+        traced = tracers.traced_module(module, arguments.args, arguments.kwargs)
+    graph = _engine.capture(module, arguments.args, arguments.kwargs, name=shown, through=tracers.through(traced))
+    graph.tracer = "fx"
+    return Graph(graph)
 
 
 def inputs_for(model: Any, **options: Any) -> InputPlan:
@@ -75,7 +153,7 @@ def inputs_for(model: Any, **options: Any) -> InputPlan:
     return plan_for(source, asked)
 
 
-def _read_file(path: str, inputs: Any, options: Options) -> Capture | None:
+def _read_file(path: str, inputs: Any, options: Options) -> Graph | None:
     """Files that C++ reads: saved captures, .pt2 and ONNX; None for anything else."""
     kind = native.file_kind(path) if hasattr(native, "file_kind") else "other"
     if path.endswith(".json") and config_file(path) is None:
@@ -87,7 +165,7 @@ def _read_file(path: str, inputs: Any, options: Options) -> Capture | None:
     if inputs is not None or refused:
         what = "a saved capture" if kind == "capture" else "a graph in a file"
         raise error(f"{what} cannot be changed", ", ".join(refused) or "inputs", "capture the model again with this")
-    return load(path) if kind == "capture" else Capture(native.read_model_file(path, dict(options.dims)))
+    return load(path) if kind == "capture" else Graph(native.read_model_file(path, dict(options.dims)))
 
 
 def _source_of(model: Any, options: Options) -> Source:
@@ -104,51 +182,108 @@ def _source_of(model: Any, options: Options) -> Source:
     return source
 
 
-def capture_source(
-    source: Source, inputs: Any, options: Options, status: Callable[[str], None] = lambda _: None
-) -> Any:
-    """The native graph of a source. A model built without data is built again where a real run is needed."""
-    if options.tracer not in TRACERS:
-        raise error(f"no tracer called '{options.tracer}'", "tracer", ", ".join(TRACERS))
-    if source.with_data is None or options.tracer != "auto":
-        return _capture_once(source, inputs, options, options.tracer)
-    try:
-        return _capture_once(source, inputs, options, "static")
-    except Error as problem:
-        if not getattr(problem, "needs_values", False):
-            raise
-        status(f"building {source.name} with weights")
-        source.model = source.with_data()
-        status(f"running {source.name} for real, because it looks at values")
-        return _capture_once(source, inputs, options, "auto")
-
-
-def _capture_once(source: Source, inputs: Any, options: Options, tracer: str) -> Any:
-    plan = None
-    if inputs is None:
-        plan = plan_for(source, options)
-        arguments = plan.make()
-    else:
-        arguments = _given(source, inputs, options)
-    try:
-        graph = _engine.capture(
-            source.model,
-            arguments.args,
-            arguments.kwargs,
-            tracer=tracer,
-            name=source.name,
-            source=source.text,
-            device=as_device(options.device),
-            source_lines=options.source_lines,
-            limits=dict(options.limits),
-        )
-    except Error as problem:
-        if plan is not None and plan.notes and not getattr(problem, "needs_values", False):
-            problem.hint = f"{plan.notes[0]}: give --input-shape or --input, or return the inputs beside the model"
-        raise
-    for note in [*source.notes, *(plan.notes if plan else [])]:
-        graph.add_diagnostic("assumed", "", "", note)
+def capture_source(source: Source, inputs: Any, options: Options, status: Status = lambda _: None) -> Any:
+    """The native graph of a source, by the tracer that the options name."""
+    graph, _ = Tracing(source, inputs, options, status).graph(options.tracer)
     return graph
+
+
+class Tracing:
+    """A source captured in one way or several. A model built without data is built again once a real run needs it."""
+
+    def __init__(self, source: Source, inputs: Any, options: Options, status: Status) -> None:
+        self.source, self.inputs, self.options, self.status = source, inputs, options, status
+        self._call: Call | None = None
+        self._ready: tracers.TracedModel | None = None
+
+    def graph(self, tracer: str) -> tuple[Any, tracers.Traced | None]:
+        """The graph, and what the tracer made where it is one of PyTorch's."""
+        if tracer not in TRACERS and tracer not in tracers.TRACERS:
+            names = [*TRACERS, *tracers.TRACERS]
+            near = native.nearest(tracer, names)
+            raise error(f"no tracer called '{tracer}'", "tracer", f"did you mean {near[0]}?" if near else ", ".join(names))
+        may_build = self.source.with_data is not None and tracer not in ("static", "eager")
+        try:
+            return self._once("static" if may_build and tracer == "auto" else tracer)
+        except Error as problem:
+            if not may_build or not getattr(problem, "needs_values", False):
+                raise
+        self.build_with_data()
+        self.status(f"running {self.source.name} for real, because it looks at values")
+        return self._once(tracer)
+
+    def build_with_data(self) -> None:
+        """From here on the model has weights that hold numbers."""
+        if self.source.with_data is None:
+            return
+        self.status(f"building {self.source.name} with weights")
+        self.source.model, self.source.with_data = self.source.with_data(), None
+        self._call = self._ready = None
+
+    def call(self) -> Call:
+        self._call = self._call or call_of(self.source, self.inputs, self.options)
+        return self._call
+
+    def ready(self) -> tracers.TracedModel:
+        call = self.call()
+        args, kwargs = call.arguments.args, call.arguments.kwargs
+        self._ready = self._ready or tracers.TracedModel(call.source.model, args, kwargs, **call.settings())
+        return self._ready
+
+    def _once(self, tracer: str) -> tuple[Any, tracers.Traced | None]:
+        call = self.call()
+        try:
+            graph, traced = self._traced(tracer) if tracer in tracers.TRACERS else (call.capture(tracer), None)
+        except Error as problem:
+            call.explain(problem)
+            raise
+        call.add_notes(graph)
+        return graph, traced
+
+    def _traced(self, tracer: str) -> tuple[Any, tracers.Traced | None]:
+        if tracer != "hybrid":
+            return self.ready().trace(tracer)
+        self.status("[1/4] warming up")
+        return tracers.trace_hybrid(self.ready(), self.status, lambda: self.call().capture("auto"))
+
+
+@dataclass
+class Call:
+    """A source's model with what it is called with, ready for the engine or a tracer."""
+
+    source: Source
+    arguments: Inputs
+    plan: InputPlan | None  # where the inputs were worked out
+    options: Options
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "name": self.source.name,
+            "source": self.source.text,
+            "device": as_device(self.options.device),
+            "source_lines": self.options.source_lines,
+            "limits": dict(self.options.limits),
+        }
+
+    def capture(self, tracer: str) -> Any:
+        args, kwargs = self.arguments.args, self.arguments.kwargs
+        return _engine.capture(self.source.model, args, kwargs, tracer=tracer, **self.settings())
+
+    def explain(self, problem: Error) -> None:
+        """Inputs that were guessed may be what is wrong."""
+        if self.plan is not None and self.plan.notes and not getattr(problem, "needs_values", False):
+            problem.hint = f"{self.plan.notes[0]}: give --input-shape or --input, or return the inputs beside the model"
+
+    def add_notes(self, graph: Any) -> None:
+        for note in [*self.source.notes, *(self.plan.notes if self.plan else [])]:
+            graph.add_diagnostic("assumed", "", "", note)
+
+
+def call_of(source: Source, inputs: Any, options: Options) -> Call:
+    if inputs is not None:
+        return Call(source, _given(source, inputs, options), None, options)
+    plan = plan_for(source, options)
+    return Call(source, plan.make(), plan, options)
 
 
 def plan_for(source: Source, options: Options) -> InputPlan:
@@ -173,12 +308,12 @@ def _in_dtype(source: Source, options: Options) -> torch.dtype | None:
     return dtype
 
 
-def load(path: str | os.PathLike[str]) -> Capture:
+def load(path: str | os.PathLike[str]) -> Graph:
     """A capture that `Capture.save` or `opscope capture` wrote."""
     reader: Callable[[str], Any] | None = getattr(native, "read_capture", None)
     if reader is None:
         raise error("this build of opscope cannot read captures", os.fspath(path), "rebuild it with OPSCOPE_CLI=ON")
-    return Capture(reader(os.fspath(path)))
+    return Graph(reader(os.fspath(path)))
 
 
 def explain(model: Any, node: str, inputs: Any = None, **options: Any) -> str:

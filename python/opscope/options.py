@@ -86,6 +86,7 @@ def takes_options(function: _Function) -> _Function:
     options = [
         inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=_default(each), annotation=each.type)
         for each in dataclasses.fields(Options)
+        if each.name not in signature.parameters
     ]
     function.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
     return function

@@ -13,8 +13,9 @@ import torch
 from opscope import _engine
 from opscope._load import native
 from opscope.errors import Error, error
-from opscope.source_lines import line_of
+from opscope.source_lines import OWN_FOLDER
 from opscope.tracers import dynamo, export, fx
+from opscope.tracers.fx import traced_module
 from opscope.tracers.quiet import quiet
 from opscope.tracers.run_nodes import through
 from opscope.tracers.traced import Traced, TracedBreak, TracedPart
@@ -80,7 +81,7 @@ class TracedModel:
     def _run_compiled(self) -> tuple[Any, Traced]:
         with quiet(), dynamo.compiled(self.model, self.computes) as (call, collector):
             traced = Traced("dynamo", self.model, self.args, self.kwargs, collector.parts, collector.breaks)
-            _engine.run_unrecorded(self.model, self.args, self.kwargs, call)
+            self._compile(call)
             collector.finish()
             if not collector.parts:
                 raise error("Dynamo made no graph of it", self.settings.get("name", ""), _why_none(collector.breaks))
@@ -89,6 +90,15 @@ class TracedModel:
             if not self.computes:
                 raise _needs_data(collector, self.settings.get("name", ""))
             return self._capture(self.model, "eager", collector.through(call)), traced
+
+
+    def _compile(self, call: Callable[..., Any]) -> None:
+        """Dynamo compiles in the first call; results without data lead some models astray between its graphs."""
+        try:
+            _engine.run_unrecorded(self.model, self.args, self.kwargs, call)
+        except Error as problem:
+            problem.needs_values = not self.computes
+            raise
 
 
 def _why_none(breaks: list[TracedBreak]) -> str:
@@ -108,8 +118,10 @@ def _needs_data(collector: dynamo.Collector, name: str) -> Error:
 def failure_of(tracer: str, problem: BaseException, name: str) -> Error:
     """A tracer's failure in words: what the model does that it cannot follow, where, and what to do instead."""
     text = "".join(traceback.format_exception_only(problem)).strip()
-    reason, hint = native.explain_tracer_failure(tracer, type(problem).__name__, text)
-    made = error(reason, line_of(problem) or name, hint)
+    frames = traceback.extract_tb(problem.__traceback__)
+    stack = "".join(traceback.format_list([frame for frame in frames if not frame.filename.startswith(OWN_FOLDER)]))
+    reason, hint = native.explain_tracer_failure(tracer, type(problem).__name__, f"{text}\n{stack}")
+    made = error(reason, name, hint)
     made.detail = text
     return made
 
@@ -147,4 +159,16 @@ def _told(problem: Error) -> str:
     return f"{problem.where}: {what}" if problem.where else str(what)
 
 
-__all__ = ["LADDER", "TRACERS", "Traced", "TracedBreak", "TracedModel", "TracedPart", "failure_of", "trace_hybrid"]
+__all__ = [
+    "LADDER",
+    "TRACERS",
+    "Traced",
+    "TracedBreak",
+    "TracedModel",
+    "TracedPart",
+    "failure_of",
+    "quiet",
+    "through",
+    "trace_hybrid",
+    "traced_module",
+]

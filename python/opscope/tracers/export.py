@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch.utils._pytree import tree_leaves
 
 from opscope.errors import error
+from opscope.nested import named_tensors, replace, tensors_in
+from opscope.structural_copy import root_module
 from opscope.tracers.traced import Traced, TracedPart
 
 
 def trace(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
+    return _plainly(_export, model, args, kwargs)
+
+
+def trace_with_dynamo(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
+    """One graph of torch-level functions, or an error: a graph break ends it."""
+    return _plainly(_export_with_dynamo, model, args, kwargs)
+
+
+def _export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
     with torch.no_grad():
         program = torch.export.export(model, args, kwargs, strict=False)
     flat = tuple(program._graph_module_flat_inputs(args, kwargs))
@@ -19,8 +31,7 @@ def trace(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any])
     return Traced("export", model, args, kwargs, [part])
 
 
-def trace_with_dynamo(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
-    """One graph of torch-level functions, or an error: a graph break ends it."""
+def _export_with_dynamo(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
     from torch._dynamo import export
 
     with torch.no_grad():
@@ -31,6 +42,49 @@ def trace_with_dynamo(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dic
         raise error(f"Dynamo's graph takes {wanted} inputs and the model {len(flat)}", "dynamo_export", "use --tracer export")
     part = TracedPart("forward", module, flat, {"": model, **_own_names(module, model)})
     return Traced("dynamo_export", model, args, kwargs, [part])
+
+
+class _Function(torch.nn.Module):
+    """A callable that is no module; what it belongs to is found all the same."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.owner = root_module(function)
+        self._function = [function]
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function[0](*args, **kwargs)
+
+
+class _Plain(torch.nn.Module):
+    """A model that takes its tensors one by one and gives them back in a dict: what any tracer can take and give."""
+
+    def __init__(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        super().__init__()
+        self.model = model
+        self._inputs = [args, kwargs]  # in a list: where the tensors go, not buffers of this module
+
+    def forward(self, *tensors: torch.Tensor) -> dict[str, torch.Tensor]:
+        given = iter(tensors)
+        args, kwargs = replace(self._inputs, "", lambda *_: next(given))
+        return dict(named_tensors(self.model(*args, **kwargs)))
+
+
+def _plainly(make: Callable[..., Traced], model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
+    """As it is; and where the model takes or gives things that are no plain containers, such as a cache, by its tensors."""
+    if not isinstance(model, torch.nn.Module):
+        model = _Function(model).eval()
+    try:
+        return make(model, args, kwargs)
+    except Exception as problem:
+        if not any(sign in str(problem) for sign in _NOT_PLAIN):
+            raise
+    plain = make(_Plain(model, args, kwargs).eval(), tuple(tensors_in((args, kwargs))), {})
+    return Traced(plain.tracer, model, args, kwargs, plain.parts)
+
+
+# How PyTorch says that it met something that is no tensor and no container it knows.
+_NOT_PLAIN = ("register a pytree", "not a known type", "Unsupported input type", "pytree", "output consist of", "It looks like one of the")
 
 
 def _own_names(module: torch.fx.GraphModule, model: torch.nn.Module) -> dict[str, Any]:

@@ -15,14 +15,22 @@ def trace(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any])
         module = torch.fx.symbolic_trace(model)
     except Exception as problem:
         module = _with_defaults(model, args, kwargs, problem)
-    part = TracedPart("forward", module, placeholder_values(module, args, kwargs), {"": model})
-    return Traced("fx", model, args, kwargs, [part])
+    return traced_module(module, args, kwargs, model)
+
+
+def traced_module(
+    module: torch.fx.GraphModule, args: tuple[Any, ...], kwargs: dict[str, Any], model: torch.nn.Module | None = None
+) -> Traced:
+    """A GraphModule with what it is called with."""
+    root = module if model is None else model
+    part = TracedPart("forward", module, placeholder_values(module, args, kwargs), {"": root})
+    return Traced("fx", root, args, kwargs, [part])
 
 
 def _with_defaults(model: torch.nn.Module, args: Any, kwargs: Any, problem: Exception) -> torch.fx.GraphModule:
     """Once more with the arguments that were not given held at their defaults: symbols in their place confuse most."""
-    parameters = inspect.signature(model.forward).parameters
-    given = inspect.signature(model.forward).bind(*args, **kwargs).arguments
+    parameters = _signature(model).parameters
+    given = _signature(model).bind(*args, **kwargs).arguments
     rest = {p.name: p.default for p in parameters.values() if p.name not in given and p.default is not p.empty}
     if not rest:
         raise problem
@@ -32,6 +40,10 @@ def _with_defaults(model: torch.nn.Module, args: Any, kwargs: Any, problem: Exce
         raise second from problem
     _forget_defaults(module, rest)
     return module
+
+
+def _signature(model: Any) -> inspect.Signature:
+    return inspect.signature(getattr(model, "forward", model))
 
 
 def _forget_defaults(module: torch.fx.GraphModule, rest: dict[str, Any]) -> None:
