@@ -52,12 +52,14 @@ std::optional<std::string_view> between(std::string_view text, Ends ends) {
   return rest.substr(0, std::min(rest.find(ends.end), rest.find('\n')));
 }
 
-// Whose code a file is. Lower is nearer to the user.
-enum class Owner : std::uint8_t { kUser, kLibrary, kPyTorch, kNobody };
+// Whose code a file is, the user's first. Python's own, and opscope's that called the tracer, count as
+// PyTorch's.
+enum class Owner : std::uint8_t { kUser, kLibrary, kPyTorch };
 
 Owner owner_of(std::string_view path) {
   const auto has = [&](std::string_view part) { return path.find(part) != std::string_view::npos; };
   if (has("-packages/torch/") || has("-packages\\torch\\")) return Owner::kPyTorch;
+  if (has("/opscope/tracers/") || has("/opscope/_") || has("/opscope/api.py")) return Owner::kPyTorch;
   if (has("-packages/") || has("-packages\\")) return Owner::kLibrary;
   return path.empty() || path[0] == '<' || has("/lib/python3") ? Owner::kPyTorch : Owner::kUser;
 }

@@ -197,7 +197,7 @@ constexpr FailureRow kRows[] = {
      "the model turns a tensor's size or value into an int, which symbolic tracing does not know",
      Cure::kShape},
     {"invalid __array_struct__",
-     "the model turns a tensor into a NumPy array, which symbolic tracing cannot record", Cure::kShape},
+     "the model turns a tensor into a NumPy array, which symbolic tracing cannot record", Cure::kRewrite},
     {"invalid call to builtin op handler",
      "the model calls a Python builtin in a way that Dynamo cannot follow",
      Cure::kRewrite,

@@ -84,6 +84,10 @@ TEST(TracerFailures, NameTheUsersLine) {
   EXPECT_EQ(user_line("File \"/x/train.py\", line 2, in <module>\n"
                       "File \"/e/lib/python3.11/site-packages/timm/layers/pool.py\", line 7, in f"),
             "train.py:2");
+  // opscope's own, installed or not, is never the user's
+  EXPECT_EQ(user_line("File \"/src/opscope/tracers/fx.py\", line 20, in trace\n"
+                      "File \"/e/lib/python3.11/site-packages/timm/layers/pool.py\", line 7, in f"),
+            "pool.py:7");
   EXPECT_EQ(user_line("File \"C:\\nets\\model.py\", line 9, in forward"), "model.py:9");
   EXPECT_EQ(user_line("File \"/usr/lib/python3.11/inspect.py\", line 3127, in _bind"), "");
   EXPECT_EQ(user_line("File \"<eval_with_key>.1\", line 5, in forward"), "");
