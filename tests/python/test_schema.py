@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schema"
+CORPUS = Path(__file__).resolve().parents[1] / "fuzz" / "corpus"
 
 
 class LooksAtValues(nn.Module):
@@ -53,6 +54,17 @@ def test_profiles(captured: dict[str, opscope.Capture], model: str, convention: 
 @pytest.mark.parametrize("model", ["resnet18", "LooksAtValues", "lstm"])
 def test_captures(captured: dict[str, opscope.Capture], model: str) -> None:
     validator("capture").validate(json.loads(captured[model].to_json()))
+
+
+def test_a_tracers_capture() -> None:
+    data = json.loads((CORPUS / "traced.json").read_text())
+    check = validator("capture")
+    check.validate(data)
+    for name in ("parts", "breaks", "nodes"):
+        for key in data[name][0]:
+            changed = {**data[name][0], key: None}
+            assert not check.is_valid({**data, name: [changed]}), (name, key)
+    assert not check.is_valid(json.loads((CORPUS / "node_kind.json").read_text()))
 
 
 def test_the_schemas_are_strict(captured: dict[str, opscope.Capture]) -> None:
