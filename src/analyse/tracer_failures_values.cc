@@ -73,8 +73,6 @@ constexpr FailureRow kRows[] = {
      Cure::kCustomOp,
      {"unsupported operator: ", "\n"}},
     {"OutOfMemoryError", "the device has not enough memory", Cure::kMemory},
-    {"PendingUnbackedSymbolNotFound", "a size that depends on values is lost before the end of the graph",
-     Cure::kSize},
     {"RuntimeError when making fake tensor call",
      "an operation of the model fails: {}",
      Cure::kModel,

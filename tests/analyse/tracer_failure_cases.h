@@ -145,10 +145,8 @@ inline constexpr TracerFailureCase kTracerFailureCases[] = {
      "  Explanation: Operator `aten.repeat_interleave.Tensor`'s output shape",
      "aten::repeat_interleave.Tensor makes a tensor whose size depends on values",
      "--tracer export keeps the size open"},
-    {"dynamo", "break",
-     "Data dependent operator\n"
-     "  Explanation: Operator `aten._local_scalar_dense.default` has a non-T",
-     "the model reads a tensor's value in Python (aten::_local_scalar_dense)", "for one graph"},
+    {"dynamo", "break", "Data dependent operator", "the model reads a tensor's value as a Python number",
+     "for one graph"},
     {"export", "builtins.RuntimeError",
      "The tensor has a non-zero number of elements, but its data is not allocated yet.",
      "the model reads values that do not exist while tracing: a tensor made of tensors' values",
@@ -371,6 +369,12 @@ inline constexpr TracerFailureCase kTracerFailureCases[] = {
      "the model returns its cache of keys and values (DynamicCache); with use_cache=False it returns tensors "
      "only",
      "--tracer dynamo takes any inputs and results"},
+    {"dynamo_export", "torch._dynamo.exc.InternalTorchDynamoError",
+     "PendingUnbackedSymbolNotFound: Pending unbacked symbols {zuf0} not in\n"
+     "from user code:\n"
+     "  File \"/env/lib/python3.11/site-packages/ultralytics/nn/tasks.py\", line 202, in _predict_once",
+     "a number that the model reads from a tensor is lost on the way through its graph, at tasks.py:202",
+     "try --tracer export"},
     {"dynamo", "builtins.ValueError", "You must specify exactly one of input_ids or inputs_embeds",
      "the model was not given an input that it must have: input_ids or inputs_embeds",
      "give the inputs that the model takes"},
