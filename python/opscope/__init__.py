@@ -25,7 +25,9 @@ if TYPE_CHECKING:
         trace,
         trace_model_hybrid,
     )
+    from opscope import dynamo
     from opscope.custom_ops import register_op
+    from opscope.descriptors import SubgraphDescriptor, TensorDescriptor, UnifiedAnalyzer
     from opscope.discovery import (
         discover_models,
         discover_transformers,
@@ -49,6 +51,9 @@ _HOME = {
     "MODEL_REGISTRY": "registry",
     "Profile": "result",
     "Row": "result",
+    "SubgraphDescriptor": "descriptors",
+    "TensorDescriptor": "descriptors",
+    "UnifiedAnalyzer": "descriptors",
     "capture": "api",
     "discover_models": "discovery",
     "discover_transformers": "discovery",
@@ -70,14 +75,18 @@ _HOME = {
     "trace_model_hybrid": "api",
 }
 
-__all__ = [*sorted(_HOME), "__version__"]
+_MODULES = ("dynamo",)
+
+__all__ = [*sorted((*_HOME, *_MODULES)), "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _HOME and name not in _MODULES:
         raise AttributeError(f"module 'opscope' has no attribute {name!r}")
-    if _HOME[name] != "registry":
+    if _HOME.get(name) != "registry":
         importlib.import_module("opscope._load")  # first: it says what is wrong where torch is missing or another
+    if name in _MODULES:
+        return importlib.import_module(f"opscope.{name}")
     value = getattr(importlib.import_module(f"opscope.{_HOME[name]}"), name)
     globals()[name] = value
     return value
