@@ -11,39 +11,40 @@
 namespace opscope {
 namespace {
 
-// The usual names of parameters and buffers that hold an underscore, or that end a name which has one. Sorted
-// by length: the longest that fits wins, "in_proj_weight" before "weight".
-constexpr std::array<std::string_view, 27> kLeaves{"bias",
-                                                   "gamma",
-                                                   "scale",
-                                                   "cls_token",
-                                                   "pos_embed",
-                                                   "inv_freq",
-                                                   "rel_pos_h",
-                                                   "rel_pos_w",
+// The usual names of parameters and buffers: what ends a name that begins with a prefix.
+constexpr std::array<std::string_view, 25> kLeaves{"bias",
                                                    "bias_hh_l0",
                                                    "bias_ih_l0",
-                                                   "dist_token",
-                                                   "weight",
-                                                   "in_proj_bias",
-                                                   "weight_hh_l0",
-                                                   "weight_ih_l0",
-                                                   "running_var",
-                                                   "logit_scale",
-                                                   "layer_scale",
                                                    "class_token",
-                                                   "position_ids",
-                                                   "running_mean",
-                                                   "pos_embedding",
+                                                   "cls_token",
+                                                   "dist_token",
+                                                   "in_proj_bias",
                                                    "in_proj_weight",
-                                                   "token_type_ids",
+                                                   "inv_freq",
+                                                   "layer_scale",
+                                                   "logit_scale",
                                                    "num_batches_tracked",
+                                                   "pos_embed",
+                                                   "pos_embedding",
+                                                   "position_ids",
+                                                   "rel_pos_h",
+                                                   "rel_pos_w",
+                                                   "relative_position_bias_table",
                                                    "relative_position_index",
-                                                   "relative_position_bias_table"};
+                                                   "running_mean",
+                                                   "running_var",
+                                                   "token_type_ids",
+                                                   "weight",
+                                                   "weight_hh_l0",
+                                                   "weight_ih_l0"};
+static_assert(std::is_sorted(kLeaves.begin(), kLeaves.end()));
 
+// The longest that ends the text, "in_proj_weight" rather than "weight"; "" where there is none, or nothing
+// else.
 std::string_view leaf_of(std::string_view text) {
   std::string_view best;
   for (const auto leaf : kLeaves) {
+    if (text == leaf) return {};
     if (leaf.size() <= best.size() || text.size() < leaf.size() + 2 || !text.ends_with(leaf)) continue;
     if (text[text.size() - leaf.size() - 1] == '_') best = leaf;
   }
