@@ -133,12 +133,12 @@ TracerRow tracer_row(std::string tracer, const Profile& profile) {
           .parameters = profile.parameters};
 }
 
-void compare_to_engine(std::vector<TracerRow>& rows) {
+void compare_to_engine(const std::vector<TracerRow>& rows, std::vector<TracerRow>& others) {
   const auto engine = std::ranges::find_if(rows, &TracerRow::is_engine);
   if (engine == rows.end() || !engine->totals) return;
-  for (TracerRow& row : rows)
-    if (row.totals && !row.is_engine)
-      row.macs_difference = difference(engine->totals->work.macs, row.totals->work.macs);
+  const Count macs = engine->totals->work.macs;
+  for (TracerRow& row : others)
+    if (row.totals && !row.is_engine) row.macs_difference = difference(macs, row.totals->work.macs);
 }
 
 bool TraceComparison::any_works() const { return std::ranges::any_of(rows, &TracerRow::works); }

@@ -76,8 +76,8 @@ struct TracerRow {
   bool works() const { return failure.reason.empty(); }
 };
 TracerRow tracer_row(std::string tracer, const Profile& profile);
-// Sets each row's difference to the engine's row, where that one works.
-void compare_to_engine(std::vector<TracerRow>& rows);
+// Sets the difference of each of `others` to the engine's row, where there is one among `rows` that works.
+void compare_to_engine(const std::vector<TracerRow>& rows, std::vector<TracerRow>& others);
 
 // A file that was asked for.
 struct SavedFile {

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "cli/flags.h"
 #include "graph/part.h"
+#include "report/document.h"
 
 namespace opscope {
 namespace {
@@ -33,7 +34,8 @@ Graph chosen_part(Graph graph, const std::string& part, std::vector<std::string>
   const std::size_t count = graph.parts.size();
   if (static_cast<std::size_t>(number) > count) fail_no_part(graph, number);
   notes.push_back("this is graph " + part + " of the " + std::to_string(count) + " that " +
-                  graph.capture.tracer + " made, " + graph.parts[static_cast<std::size_t>(number - 1)].name);
+                  graph.capture.tracer +
+                  " made: " + function_text(graph.parts[static_cast<std::size_t>(number - 1)].name));
   return part_of(graph, static_cast<PartId>(number - 1));
 }
 

@@ -82,7 +82,7 @@ int compare(const CaptureRequest& request, const Flags& flags, const Output& out
   TraceComparison comparison{
       .graph = graph, .rows = std::move(traces.rows), .files = std::move(traces.files)};
   std::ranges::copy(traces.exports, std::back_inserter(comparison.rows));
-  compare_to_engine(comparison.rows);
+  compare_to_engine(comparison.rows, comparison.rows);
   output.write(to_format(comparison, output.format(), text));
   return exit_code(traces.exports, comparison.files);
 }
@@ -100,7 +100,8 @@ int show(TraceDetail detail, const Graph& whole, const Flags& flags, const Outpu
 int show_one(const CaptureRequest& request, const Flags& flags, const Output& output,
              const TextOptions& text) {
   Traces traces = run_tracers(request, flags.files, flags.talk);
-  compare_to_engine(traces.rows);
+  compare_to_engine(traces.rows, traces.rows);
+  compare_to_engine(traces.rows, traces.exports);
   if (traces.rows.empty())
     throw Error("Python told nothing of " + request.tracer, "trace of " + request.model);
   TracerRow& row = traces.rows.back();

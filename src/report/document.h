@@ -72,8 +72,10 @@ Section bottleneck_section(const Profile& profile);
 Section top_layers_section(const Profile& profile, const TextOptions& options);
 Section parts_section(const Profile& profile);
 
-// "break 1 after graph 1 at model.py:42: a call of print"
-std::string break_text(const Break& graph_break, std::size_t index);
+// "break 1 after graph 1 at model.py:42: a call of print"; the graph is told where there are several.
+std::string break_text(const Break& graph_break, std::size_t index, bool in_several);
+// "forward, from line 14 on" for what Dynamo calls "torch_dynamo_resume_in_forward_at_14".
+std::string function_text(std::string_view name);
 // "1 graph", "3 graphs"
 std::string plural(std::size_t count, std::string_view noun);
 

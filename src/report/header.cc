@@ -131,15 +131,17 @@ void add_rungs(const CaptureInfo& capture, bool verbose, std::vector<std::string
 void add_breaks(const Graph& graph, bool all, bool verbose, std::vector<std::string>& notes) {
   const std::size_t count = graph.breaks.size();
   for (std::size_t i = 0; i < count && (all || i == 0); ++i)
-    notes.push_back(with_detail(break_text(graph.breaks[i], i), graph.breaks[i].detail, verbose));
+    notes.push_back(
+        with_detail(break_text(graph.breaks[i], i, graph.parts.size() > 1), graph.breaks[i].detail, verbose));
   if (!all && count > 1) notes.back() += "; " + plural(count - 1, "more break") + ": --verbose shows all";
 }
 
 }  // namespace
 
-std::string break_text(const Break& graph_break, std::size_t index) {
+std::string break_text(const Break& graph_break, std::size_t index, bool in_several) {
   std::string text = "break " + std::to_string(index + 1);
-  if (graph_break.after != kNone) text += " after graph " + std::to_string(graph_break.after + 1);
+  if (in_several && graph_break.after != kNone)
+    text += " after graph " + std::to_string(graph_break.after + 1);
   if (!graph_break.source.empty()) text += " at " + graph_break.source;
   return text + ": " + graph_break.reason;
 }

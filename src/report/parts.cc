@@ -17,6 +17,8 @@ std::vector<Cell> cells(std::string number, std::string name, std::string calls,
           {format_bytes(metrics.memory_bytes(), Zero::kDash)}};
 }
 
+}  // namespace
+
 // Dynamo's "torch_dynamo_resume_in_forward_at_14": what is left of a function after a break.
 std::string function_text(std::string_view name) {
   constexpr std::string_view kPrefix = "torch_dynamo_resume_in_", kMark = "_at_";
@@ -26,8 +28,6 @@ std::string function_text(std::string_view name) {
   return std::string(name.substr(kPrefix.size(), mark - kPrefix.size())) + ", from line " +
          std::string(name.substr(mark + kMark.size())) + " on";
 }
-
-}  // namespace
 
 Section parts_section(const Profile& profile) {
   const Graph& graph = *profile.graph;

@@ -62,7 +62,7 @@ void add_lines(std::string_view text, std::vector<std::string>& lines) {
 std::vector<std::string> break_lines(const TracerRow& row, bool verbose) {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < row.breaks.size(); ++i) {
-    lines.push_back(break_text(row.breaks[i], i));
+    lines.push_back(break_text(row.breaks[i], i, row.graphs > 1));
     if (verbose) add_lines(row.breaks[i].detail, lines);
   }
   return lines;
@@ -117,13 +117,12 @@ void add_files(const std::vector<SavedFile>& files, bool verbose, Document& docu
   std::vector<Entry> entries;
   for (const SavedFile& file : files) {
     const bool has_row = file.kind != "python" && file.kind != "capture";
-    if (has_row && !file.failure.reason.empty()) continue;  // its row says why
     Entry entry{file.path, {}};
-    if (file.failure.reason.empty())
+    if (!has_row && !file.failure.reason.empty()) entry.lines = failure_lines(file.failure, verbose);
+    if (!has_row && file.failure.reason.empty())
       entry.lines.push_back(file.seconds > 0 ? "written in " + format_seconds(file.seconds) : "written");
-    else
-      entry.lines = failure_lines(file.failure, verbose);
-    for (const std::string& note : file.notes) entry.lines.push_back("  " + note);
+    for (const std::string& note : file.notes) entry.lines.push_back(note);
+    if (entry.lines.empty()) continue;
     entries.push_back(std::move(entry));
   }
   if (!entries.empty()) document.sections.push_back({"Files", {}, {}, std::move(entries)});

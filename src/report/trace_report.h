@@ -24,7 +24,7 @@ std::string detail_json(const TraceDetail& detail);
 Section overview_section(const std::vector<TracerRow>& rows);
 // Why rows do not work, and the reasons of graph breaks.
 Section reasons_section(const std::vector<TracerRow>& rows, bool verbose);
-// What was written; what was not has a row of its own, or is told here.
+// What was written, or why not, and what there is to note; what has a row of its own says the rest there.
 void add_files(const std::vector<SavedFile>& files, bool verbose, Document& document);
 // The reason, where and what to do; with `verbose` all that PyTorch said.
 std::vector<std::string> failure_lines(const TraceFailure& failure, bool verbose);

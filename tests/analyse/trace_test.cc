@@ -174,13 +174,13 @@ TEST(Comparison, DifferenceHasASign) {
                               {.tracer = "dynamo"}};
   rows[0].is_engine = true;
   rows[3].failure.reason = "no";
-  compare_to_engine(rows);
+  compare_to_engine(rows, rows);
   EXPECT_EQ(rows[0].macs_difference, std::nullopt);
   EXPECT_EQ(rows[1].macs_difference, 1814073344);
   EXPECT_EQ(rows[2].macs_difference, 0);
   EXPECT_EQ(rows[3].macs_difference, std::nullopt);
   std::swap(rows[0].is_engine, rows[1].is_engine);
-  compare_to_engine(rows);
+  compare_to_engine(rows, rows);
   EXPECT_EQ(rows[0].macs_difference, -1814073344);
 }
 

@@ -32,7 +32,7 @@ TRACES = {
 
 
 def answer_trace():
-    """Rows and files, as the request wants them; what is called "bad" cannot be exported."""
+    """Rows and files, as the request wants them; what is called "bad" cannot be exported, files of the readers' tests can."""
     captures = os.path.dirname(os.environ["FAKE_CAPTURE"])
     rows, files = [], []
     for index, tracer in enumerate(request["tracers"]):
@@ -57,6 +57,10 @@ def answer_file(path):
     kind = {"py": "python"}.get(path.rsplit(".", 1)[1], path.rsplit(".", 1)[1])
     if "bad" in path:
         return {"path": path, "kind": kind, "seconds": 0.1, "error": failure("torch-mlir is not installed", "pip install torch-mlir")}
+    ready = os.path.join(os.path.dirname(__file__), "..", "readers", "files", os.path.basename(path))
+    if os.path.exists(ready):
+        shutil.copyfile(ready, path)
+        return {"path": path, "kind": kind, "seconds": 0.75, "notes": []}
     with open(path, "w", encoding="utf-8") as file:
         file.write("module {\n  func.func @main(%arg0: tensor<1xf32>) {\n    %0 = stablehlo.add %arg0, %arg0 : tensor<1xf32>\n"
                    "    return %0 : tensor<1xf32>\n  }\n}\n")

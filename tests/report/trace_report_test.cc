@@ -29,7 +29,7 @@ class TraceComparisonReport : public testing::Test {
          .failure = {.reason = "it branches on data", .hint = "try --tracer dynamo", .detail = "deep"}},
         tracer_row("dynamo", make_profile(dynamo_))};
     comparison_.rows[0].is_engine = true;
-    compare_to_engine(comparison_.rows);
+    compare_to_engine(comparison_.rows, comparison_.rows);
   }
   const Graph engine_ = test::cut_in_three(false), dynamo_ = test::cut_in_three();
   TraceComparison comparison_;
