@@ -40,7 +40,7 @@ def export_file(
     notes: list[str] = []
     with quiet() as kept, _nothing_from_below() as below:
         try:
-            write(_exported(model, args, kwargs, notes), path, notes)
+            write(_exported(model, args, kwargs, notes, all_in_state=ending == ".mlir"), path, notes)
         except Exception as problem:
             made = problem if hasattr(problem, "hint") else failure_of(tracer, problem, path)
             raise made from problem
@@ -68,8 +68,10 @@ def _require(ending: str, path: str) -> None:
 # --- the export -----------------------------------------------------------------------------------------------
 
 
-def _exported(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], notes: list[str]) -> torch.export.ExportedProgram:
-    copy = structural_copy(model, without_data=False)
+def _exported(
+    model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], notes: list[str], all_in_state: bool
+) -> torch.export.ExportedProgram:
+    copy = _ready_copy(model, all_in_state)
     args, kwargs = _with_memory(copy, (args, kwargs), notes)
     with torch.no_grad():
         try:
@@ -77,11 +79,19 @@ def _exported(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, A
         except Exception as problem:
             if "is not a known type" not in str(problem):  # of an output: transformers' caches
                 raise
-        copy = structural_copy(model, without_data=False)
+        copy = _ready_copy(model, all_in_state)
         _with_memory(copy, (), [])
         copy.forward = _plain_outputs(copy.forward)
         notes.append("outputs that are no tensors and no plain containers are given as the tensors in them")
         return torch.export.export(copy, args, kwargs, strict=False)
+
+
+def _ready_copy(model: torch.nn.Module, all_in_state: bool) -> torch.nn.Module:
+    copy: torch.nn.Module = structural_copy(model, without_data=False)
+    if all_in_state:  # torch-mlir looks for every buffer in the state dict
+        for module in copy.modules():
+            module._non_persistent_buffers_set.clear()
+    return copy
 
 
 def _plain_outputs(forward: Callable[..., Any]) -> Callable[..., Any]:
@@ -143,9 +153,20 @@ def _write_onnx(program: torch.export.ExportedProgram, path: str, notes: list[st
 
 def _write_mlir(program: torch.export.ExportedProgram, path: str, notes: list[str]) -> None:
     fx = importlib.import_module("torch_mlir.fx")
-    module = fx.export_and_import(program, output_type="stablehlo", func_name="main")
+    for node in program.graph.nodes:  # taking attention apart changes strides, and then a view may not be one
+        if node.target is torch.ops.aten.view.default:
+            node.target = torch.ops.aten.reshape.default
+    module = fx.export_and_import(program, output_type="stablehlo", func_name="main", decomposition_table=_decompositions())
     write_whole(path, lambda stream: module.operation.print(file=stream, binary=True))
     notes.append(f"StableHLO by torch-mlir {_version('torch-mlir')}; weights are in it, as hexadecimal text")
+
+
+def _decompositions() -> Any:
+    """torch-mlir's own, and those of ops that it does not lower to StableHLO whole."""
+    table = importlib.import_module("torch_mlir.extras.fx_decomp_util").get_decomposition_table()
+    aten = torch.ops.aten
+    missing = [aten.upsample_nearest1d, aten.upsample_nearest2d, aten.upsample_nearest3d, aten.upsample_bilinear2d, aten.upsample_bicubic2d]
+    return {**torch._decomp.get_decompositions(missing), **table}
 
 
 def _version(package: str) -> str:
