@@ -73,12 +73,15 @@ void add_file(const TracedFile& answer, const TraceFiles& files, Traces& traces)
   traces.files.push_back(std::move(file));
 }
 
-// Every line is about the model: that it is the place of an error says nothing.
-void forget_model(const std::string& model, Traces& traces) {
+// Every line is about the model, or beside the file's own name: that it is the place of an error says
+// nothing.
+void forget_places(const std::string& model, const TraceFiles& files, Traces& traces) {
   const auto forget = [&](TraceFailure& failure) {
-    const bool named = std::ranges::any_of(
-        traces.graphs, [&](const Graph& graph) { return graph.capture.model == failure.where; });
-    if (named || failure.where == model) failure.where.clear();
+    const bool known = failure.where == model || as_typed(failure.where, files) != failure.where ||
+                       std::ranges::any_of(traces.graphs, [&](const Graph& graph) {
+                         return graph.capture.model == failure.where;
+                       });
+    if (known) failure.where.clear();
   };
   for (TracerRow& row : traces.rows) forget(row.failure);
   for (TracerRow& row : traces.exports) forget(row.failure);
@@ -102,7 +105,7 @@ Traces run_tracers(const CaptureRequest& request, const TraceFiles& files, const
   Traces traces;
   for (const TracedRow& row : answer.rows) add_row(row, folder, traces);
   for (const TracedFile& file : answer.files) add_file(file, files, traces);
-  forget_model(request.model, traces);
+  forget_places(request.model, files, traces);
   return traces;
 }
 

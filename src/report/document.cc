@@ -80,6 +80,8 @@ std::string shape_text(const Graph& graph, ValueId value) {
   return value == kNone ? std::string() : format_shape(graph.shape(graph.values[value]));
 }
 
+std::string_view source_text(std::string_view source) { return source.substr(source.rfind('/') + 1); }
+
 std::string plural(std::size_t count, std::string_view noun) {
   return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }

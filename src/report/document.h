@@ -74,6 +74,8 @@ Section parts_section(const Profile& profile);
 
 // "break 1 after graph 1 at model.py:42: a call of print"; the graph is told where there are several.
 std::string break_text(const Break& graph_break, std::size_t index, bool in_several);
+// "model.py:42" of "/home/me/models/model.py:42": enough for a person who knows the model.
+std::string_view source_text(std::string_view source);
 // "forward, from line 14 on" for what Dynamo calls "torch_dynamo_resume_in_forward_at_14".
 std::string function_text(std::string_view name);
 // "1 graph", "3 graphs"

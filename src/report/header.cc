@@ -142,7 +142,7 @@ std::string break_text(const Break& graph_break, std::size_t index, bool in_seve
   std::string text = "break " + std::to_string(index + 1);
   if (in_several && graph_break.after != kNone)
     text += " after graph " + std::to_string(graph_break.after + 1);
-  if (!graph_break.source.empty()) text += " at " + graph_break.source;
+  if (!graph_break.source.empty()) text.append(" at ").append(source_text(graph_break.source));
   return text + ": " + graph_break.reason;
 }
 

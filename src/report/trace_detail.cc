@@ -1,5 +1,6 @@
 // One tracer's graph for people: its nodes by kind and by target, then the nodes one by one.
 #include <algorithm>
+#include <span>
 
 #include "base/text.h"
 #include "report/trace_report.h"
@@ -81,7 +82,7 @@ std::vector<Cell> node_cells(const Graph& graph, const GraphNode& node, std::siz
       {node.output == kNone ? "" : std::string(name(graph.values[node.output].dtype)), Style::kQuiet});
   cells.push_back({format_count(node.metrics.work.macs, Zero::kDash)});
   cells.push_back({format_bytes(node.metrics.memory_bytes(), Zero::kDash)});
-  if (has_sources) cells.push_back({std::string(node.source), Style::kQuiet});
+  if (has_sources) cells.push_back({std::string(source_text(node.source)), Style::kQuiet});
   return cells;
 }
 
@@ -89,7 +90,9 @@ Section nodes_section(const Profile& profile, const std::vector<GraphNode>& node
                       const TextOptions& options) {
   const std::size_t shown = shown_of(nodes.size(), options);
   const bool has_parts = profile.parts.size() > 1;
-  const bool has_sources = std::ranges::any_of(nodes, [](const GraphNode& n) { return !n.source.empty(); });
+  const std::span<const GraphNode> listed(nodes.data(), shown);
+  const bool has_sources =
+      std::ranges::any_of(listed, [](const GraphNode& node) { return !node.source.empty(); });
   Section section{plural(nodes.size(), "node"), {node_columns(has_parts, has_sources), {}}, {}};
   for (std::size_t i = 0; i < shown; ++i)
     section.table.rows.push_back(node_cells(*profile.graph, nodes[i], i, has_parts, has_sources));

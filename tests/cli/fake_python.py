@@ -56,7 +56,7 @@ def answer_trace():
 def answer_file(path):
     kind = {"py": "python"}.get(path.rsplit(".", 1)[1], path.rsplit(".", 1)[1])
     if "bad" in path:
-        return {"path": path, "kind": kind, "seconds": 0.1, "error": failure("torch-mlir is not installed", "pip install torch-mlir")}
+        return {"path": path, "kind": kind, "seconds": 0.1, "error": {**failure("torch-mlir is not installed", "pip install torch-mlir"), "where": path}}
     ready = os.path.join(os.path.dirname(__file__), "..", "readers", "files", os.path.basename(path))
     if os.path.exists(ready):
         shutil.copyfile(ready, path)
