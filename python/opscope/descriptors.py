@@ -7,9 +7,6 @@ or the caller's own. Nothing is computed in Python.
 from __future__ import annotations
 
 import functools
-import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +16,6 @@ import torch
 from opscope._load import native
 from opscope.api import Graph, capture, from_graph_module
 from opscope.dynamo import DynamoGraphExtractor, placeholder_inputs
-from opscope.errors import error
 from opscope.inputs import as_dtype
 from opscope.result import Profile, Row
 
@@ -96,7 +92,7 @@ class SubgraphDescriptor:
 
     @property
     def confidence(self) -> str:
-        """'exact', 'estimated', 'upper_bound' or 'unknown'; for declared numbers 'estimated'."""
+        """'exact', 'estimated', 'upper_bound' or 'unknown'; declared numbers are taken at their word."""
         return str(self._row.confidence)
 
 
@@ -129,133 +125,93 @@ class UnifiedAnalyzer:
     def subgraphs(self, what: Any, inputs: Any = None, **options: Any) -> list[SubgraphDescriptor]:
         """A descriptor for each node that calls something, with the core's numbers; the engine's own graph has layers."""
         if isinstance(what, DynamoGraphExtractor):
-            parts = [what.partition(index) for index in range(len(what.graph_modules))]
-            return [each for part in parts for each in self.subgraphs(part)]
-        found = self.analyze(what, inputs, **options)
-        rows = list(found.to_dict().get("nodes") or [])
-        if rows:
-            return [_of_node(row, rows) for row in rows if row["kind"].startswith("call_")]
-        return [_of_layer(row, [op for op in found.ops if op.layer == row.name]) for row in found.layers]
+            parts = enumerate((what.partition(index) for index in range(len(what.graph_modules))), 1)
+            return [each for number, part in parts for each in self._of_graph(part, f"{number}.")]
+        return self._of_graph(self.graph(what, inputs, **options), "")
+
+    def _of_graph(self, graph: Graph, prefix: str) -> list[SubgraphDescriptor]:
+        found = graph.profile(convention=self.convention, ridge=self.ridge)
+        if not graph.nodes:
+            return [_of_layer(row, [op for op in found.ops if op.layer == row.name]) for row in found.layers]
+        rows, types = found.to_dict()["nodes"], {path: row.type for path, row in found.by_module().items()}
+        return [_of_node(row, rows, types, prefix) for row in rows if row["kind"].startswith("call_")]
 
 
 # --- from the core ----------------------------------------------------------------------------------------------
 
 
-def _of_node(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> SubgraphDescriptor:
-    given = [_tensor(value, rows[index - 1]["name"]) for index in row["inputs"] for value in rows[index - 1]["outputs"]]
-    made = [_tensor(value, row["name"]) for value in row["outputs"]]
-    return _declared([row["target"]], given, made, row["name"], row)
+def _of_node(
+    row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], types: Mapping[str, str], prefix: str
+) -> SubgraphDescriptor:
+    given = [(value, rows[index - 1]["name"]) for index in row["inputs"] for value in rows[index - 1]["outputs"]]
+    operation = types[row["module"]] if row["kind"] == "call_module" else row["target"]
+    return _priced(row, prefix + row["name"], [operation], given, [(value, row["name"]) for value in row["outputs"]], prefix)
 
 
 def _of_layer(row: Row, ops: Sequence[Row]) -> SubgraphDescriptor:
-    given = [_tensor(value, value.get("name", "")) for op in ops[:1] for value in op.inputs]
-    made = [_tensor(value, value.get("name", "")) for op in ops[-1:] for value in op.outputs]
-    return _declared([op.op for op in ops], given, made, row.name, row)
+    """What the first op reads goes in, what the last one makes comes out."""
+    given = [(value, value.get("name", "")) for op in ops[:1] for value in op.inputs]
+    made = [(value, value.get("name", "")) for op in ops[-1:] for value in op.outputs]
+    return _priced(row, row.name, [op.op for op in ops], given, made, "")
 
 
-def _tensor(value: Mapping[str, Any], name: str) -> TensorDescriptor:
-    return TensorDescriptor(tuple(value["shape"]), value["dtype"], name)
+_Named = Sequence[tuple[Mapping[str, Any], str]]  # tensors, each with what its graph calls it
 
 
-def _declared(
-    operations: list[str], given: list[TensorDescriptor], made: list[TensorDescriptor], name: str, row: Mapping[str, Any]
+def _priced(
+    row: Mapping[str, Any], name: str, operations: list[str], given: _Named, made: _Named, prefix: str
 ) -> SubgraphDescriptor:
-    costs = {"declared_macs": row["macs"], "declared_flops": row["flops"], "declared_bytes": row["memory_bytes"]}
-    return SubgraphDescriptor(operations, given, made, name=name, **costs)
+    """With the core's numbers. Weights keep the model's names, so that what two subgraphs share is counted once."""
+
+    def described(value: Mapping[str, Any], own: str) -> TensorDescriptor:
+        shared = value["name"] if _is_weight(value) else own and prefix + own
+        return TensorDescriptor(tuple(value["shape"]), value["dtype"], shared)
+
+    return SubgraphDescriptor(
+        operations,
+        [described(value, own) for value, own in given if not _is_weight(value)],
+        [described(value, own) for value, own in made],
+        [described(value, own) for value, own in given if _is_weight(value)],
+        name,
+        declared_macs=row["macs"],
+        declared_flops=row["flops"],
+        declared_bytes=row["memory_bytes"],
+    )
+
+
+def _is_weight(value: Mapping[str, Any]) -> bool:
+    return value["kind"] == "parameter" and bool(value.get("name"))
 
 
 # --- to the core ------------------------------------------------------------------------------------------------
 
 
-class _Document:
-    """Descriptors as a saved capture: one op each, in a module of its own."""
-
-    def __init__(self, subgraphs: Sequence[SubgraphDescriptor]) -> None:
-        self.values: list[dict[str, Any]] = []
-        self.storages: list[int] = []
-        self.modules: list[dict[str, Any]] = [{"id": 0, "name": "", "path": "", "type": "Subgraphs"}]
-        self.scopes: list[dict[str, Any]] = [{"id": 0, "module": 0}]
-        self.owned: list[dict[str, Any]] = []
-        self.ops: list[dict[str, Any]] = []
-        self.declared: list[dict[str, Any]] = []
-        self._named: dict[str, int] = {}
-        self._read: set[int] = set()
-        for subgraph in subgraphs:
-            self._add(subgraph)
-
-    def _add(self, subgraph: SubgraphDescriptor) -> None:
-        op, module = len(self.ops), len(self.modules)
-        name = f"{op}" if not subgraph.name else subgraph.name.replace(".", "/")
-        name = name if all(each["name"] != name for each in self.modules) else f"{name}#{op}"
-        self.modules.append({"id": module, "parent": 0, "name": name, "path": name, "type": "+".join(subgraph.operations)})
-        self.scopes.append({"id": module, "parent": 0, "module": module})
-        given = [self._input(tensor) for tensor in subgraph.input_tensors]
-        given += [self._weight(tensor, module, index) for index, tensor in enumerate(subgraph.weight_tensors)]
-        self._read.update(given)
-        made = [self._value(tensor, "activation") for tensor in subgraph.output_tensors]
-        op_name = _op_name(subgraph.operations)
-        arguments = _arguments(op_name, given, subgraph.attributes)
-        self.ops.append({"id": op, "op": op_name, "scope": module, "arguments": arguments, "outputs": made})
-        for index, tensor in zip(made, subgraph.output_tensors, strict=True):
-            self._named[tensor.name or f"#{index}"] = index
-        costs = {"macs": subgraph.declared_macs, "flops": subgraph.declared_flops, "bytes": subgraph.declared_bytes}
-        if known := {key: value for key, value in costs.items() if value is not None}:
-            self.declared.append({"op": op, **known})
-
-    def _input(self, tensor: TensorDescriptor) -> int:
-        if tensor.name and tensor.name in self._named:
-            return self._named[tensor.name]
-        index = self._value(tensor, "input")
-        if tensor.name:
-            self._named[tensor.name] = index
-        return index
-
-    def _weight(self, tensor: TensorDescriptor, module: int, number: int) -> int:
-        known = self._named.get(tensor.name) if tensor.name else None
-        index = self._value(tensor, "parameter") if known is None else known
-        self._named[tensor.name or f"#{index}"] = index
-        self.owned.append({"module": module, "value": index, "name": f"weight_{number}"})
-        return index
-
-    def _value(self, tensor: TensorDescriptor, kind: str) -> int:
-        index = len(self.values)
-        row = {"id": index, "kind": kind, "dtype": tensor.dtype_name, "shape": list(tensor.shape), "storage": index}
-        self.values.append(row | {"strides": list(tensor._tensor.stride()), "name": tensor.name, "device": "cpu"})
-        self.storages.append(tensor.bytes)
-        return index
-
-    def text(self) -> str:
-        ends = [row["id"] for row in self.values if row["kind"] == "activation" and row["id"] not in self._read]
-        for index in ends:
-            self.values[index]["kind"] = "output"
-        capture_row = {"model": "subgraphs", "source": "", "tracer": "static", "torch": torch.__version__, "seconds": 0.0}
-        return json.dumps(
-            {
-                "schema_version": 1,
-                "capture": {**capture_row, "slow_path": [], "dependencies": []},
-                "modules": self.modules,
-                "scopes": self.scopes,
-                "storages": self.storages,
-                "values": self.values,
-                "owned": self.owned,
-                "inputs": [row["id"] for row in self.values if row["kind"] == "input"],
-                "outputs": ends,
-                "ops": self.ops,
-                "declared": self.declared,
-                "diagnostics": [],
-            }
-        )
-
-
 def _graph_of(subgraphs: Sequence[SubgraphDescriptor]) -> Graph:
-    read = getattr(native, "read_capture", None)
-    if read is None:
-        raise error("this build of opscope cannot read captures", "", "rebuild it with OPSCOPE_CLI=ON")
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "subgraphs.json")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(_Document(subgraphs).text())
-        return Graph(read(path))
+    names: set[str] = set()
+    return Graph(native.graph_of_subgraphs([_native_row(each, names) for each in subgraphs]))
+
+
+def _native_row(subgraph: SubgraphDescriptor, names: set[str]) -> Any:
+    """One op in a module of its own, which has the subgraph's name."""
+    row = native.SubgraphRow()
+    row.op, row.type = _op_name(subgraph.operations), "+".join(subgraph.operations)
+    row.name = _unique(subgraph.name or row.op.rpartition(":")[2], names)
+    row.inputs, row.weights, row.outputs = (
+        [(each.shape, each.dtype_name, each.name) for each in tensors]
+        for tensors in (subgraph.input_tensors, subgraph.weight_tensors, subgraph.output_tensors)
+    )
+    row.argument_names = _tensor_names(row.op, [*subgraph.input_tensors, *subgraph.weight_tensors])
+    row.attributes = list(subgraph.attributes.items())
+    row.macs, row.flops, row.bytes = subgraph.declared_macs, subgraph.declared_flops, subgraph.declared_bytes
+    return row
+
+
+def _unique(name: str, names: set[str]) -> str:
+    found, number = name, 1
+    while found in names:
+        found, number = f"{name}_{number}", number + 1
+    names.add(found)
+    return found
 
 
 def _op_name(operations: Sequence[str]) -> str:
@@ -273,30 +229,12 @@ def _short(operation: str) -> str:
     return name.rpartition(".")[2].strip("_")
 
 
-def _arguments(op_name: str, given: Sequence[int], attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Tensors under the names that the op's schema has for them, in its order."""
-    found = {name: {"tensor": value} for name, value in zip(_tensor_names(op_name, len(given)), given, strict=True)}
-    return found | {name: _attribute(value) for name, value in attributes.items()}
-
-
-def _tensor_names(op_name: str, count: int) -> list[str]:
+def _tensor_names(op_name: str, tensors: Sequence[TensorDescriptor]) -> list[str]:
+    """The names that the op's schema has for its tensors, in its order."""
     packet = getattr(torch.ops.aten, op_name.removeprefix("aten::"), None)
     names: list[str] = []
     for overload in packet.overloads() if packet is not None else []:
-        arguments = getattr(packet, overload)._schema.arguments
-        names = [each.name for each in arguments if "Tensor" in str(each.type)]
-        if len(names) >= count:
+        names = [each.name for each in getattr(packet, overload)._schema.arguments if "Tensor" in str(each.type)]
+        if len(names) >= len(tensors):
             break
-    return [*names, *(f"input_{index}" for index in range(len(names), count))][:count]
-
-
-def _attribute(value: Any) -> Any:
-    """As captures write it: numbers and strings as they are, floats and lists with their kind."""
-    if isinstance(value, (bool, int, str)) or value is None:
-        return value
-    if isinstance(value, float):
-        return {"float": value}
-    for type_, kind in ((bool, "bools"), (int, "ints"), (float, "floats")):
-        if isinstance(value, (list, tuple)) and all(isinstance(item, type_) for item in value):
-            return {kind: list(value)}
-    raise error(f"{value!r} is no attribute of an operation", "attributes", "numbers, strings, or lists of numbers")
+    return [*names, *(f"input_{index}" for index in range(len(names), len(tensors)))][: len(tensors)]
