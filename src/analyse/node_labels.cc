@@ -142,6 +142,7 @@ std::string_view TargetNames::short_name(std::string_view target) const {
 
 std::vector<std::string_view> node_labels(const Graph& graph, TextBlocks& texts) {
   std::vector<std::string_view> labels(graph.nodes.size());
+  if (labels.empty()) return labels;
   const Labels wanted(graph);
   Unique unique;
   for (std::size_t begin = 0, end = 0; begin < graph.nodes.size(); begin = end) {

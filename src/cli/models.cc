@@ -51,7 +51,10 @@ void refuse_capture_flags(const CaptureRequest& request) {
 }
 
 void refuse_model_file_flags(const CaptureRequest& request) {
-  if (const char* flag = capture_flag(request))
+  const char* const flag = capture_flag(request);
+  if (flag && flag == std::string_view("--tracer"))
+    throw Error("an exported model is a graph already", flag, "name the model itself to trace it");
+  if (flag)
     throw Error("an exported model has its shapes in the file", flag,
                 "give its dynamic dimensions with --dim NAME=N, or export it again");
 }
@@ -65,11 +68,12 @@ const std::vector<Dependency>& files_of(const PlannedInputs&) {
 template <typename Answer>
 Question<Answer> question_about(const CaptureRequest& request, const char* command,
                                 Answer (*read)(std::string_view, const std::string&), const char* answer) {
-  return {.request_json = [&request, command](const std::string& out) { return request.to_json(command, out); },
-          .read = read,
-          .dependencies = files_of,
-          .registry = request.registry,
-          .answer = answer + request.model};
+  return {
+      .request_json = [&request, command](const std::string& out) { return request.to_json(command, out); },
+      .read = read,
+      .dependencies = files_of,
+      .registry = request.registry,
+      .answer = answer + request.model};
 }
 
 Question<Graph> capture_question(const CaptureRequest& request) {
@@ -99,8 +103,8 @@ std::optional<Graph> read_model(const CaptureRequest& request) {
     return read_model_file(request.model, request.dims, onnx_inference());
   }
   if (!request.dims.empty())
-    throw Error("dynamic dimensions are those of a .pt2 or ONNX file, and " + request.model + " is none", "--dim",
-                "--batch, --seq-len and --input-shape are for models that are captured");
+    throw Error("dynamic dimensions are those of a .pt2 or ONNX file, and " + request.model + " is none",
+                "--dim", "--batch, --seq-len and --input-shape are for models that are captured");
   return std::nullopt;
 }
 
@@ -110,14 +114,16 @@ Graph load_model(const CaptureRequest& request, const TalkFlags& talk) {
   return ask(cache, capture_question(request), talk);
 }
 
-std::optional<Graph> cached_model(const CaptureRequest& request, const Cache& cache, const std::string& python) {
+std::optional<Graph> cached_model(const CaptureRequest& request, const Cache& cache,
+                                  const std::string& python) {
   return cached_answer(cache, python, capture_question(request));
 }
 
 PlannedInputs plan_inputs(const CaptureRequest& request, const TalkFlags& talk) {
   if (const auto graph = read_model(request)) return inputs_in(*graph);
   const Cache no_cache(false, false);
-  return ask(no_cache, question_about<PlannedInputs>(request, "inputs", parse_planned_inputs, "inputs of "), talk);
+  return ask(no_cache, question_about<PlannedInputs>(request, "inputs", parse_planned_inputs, "inputs of "),
+             talk);
 }
 
 }  // namespace opscope

@@ -31,6 +31,7 @@ class Program(unittest.TestCase):
         cls.captures = cls.folder / "captures"
         cls.captures.mkdir()
         subprocess.run([MAKE_CAPTURES, str(cls.captures)], check=True)
+        shutil.copy(HERE.parent / "readers" / "files" / "cnn.onnx", cls.captures)
 
     @classmethod
     def tearDownClass(cls):
