@@ -135,6 +135,7 @@ constexpr FailureRow kRows[] = {
      "torch-mlir has no counterpart of {}",
      Cure::kFormat,
      {"failed to legalize operation '", "'"}},
+    {"generic_jump TensorVariable", "the model branches on a tensor's value", Cure::kBranch},
     {"got an unexpected keyword argument '",
      "the model takes no input called {}",
      Cure::kInputs,

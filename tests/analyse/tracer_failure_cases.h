@@ -16,6 +16,8 @@ inline constexpr TracerFailureCase kTracerFailureCases[] = {
      "symbolically traced variables cannot be used as inputs to control flow",
      "the model branches on a tensor's shape or value, which symbolic tracing does not know",
      "--tracer export knows shapes and lengths"},
+    {"dynamo", "Unsupported", "generic_jump TensorVariable()", "the model branches on a tensor's value",
+     "for one graph"},
     {"dynamo", "torch._dynamo.exc.Unsupported",
      "Data-dependent branching\n"
      "        # File \"/models/nets.py\", line 15, in forward, code: if x.sum()>0: return self.f(x)\n"

@@ -7,6 +7,7 @@ graph from its cache, so it compiles under the engine's mode, with the recording
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -17,12 +18,13 @@ import torch
 
 from opscope._load import native
 from opscope.nested import tensors_in
-from opscope.source_lines import OWN_FOLDER, TORCH_FOLDER, user_line
+from opscope.source_lines import OWN_FOLDER, TORCH_FOLDER
 from opscope.tracers.run_nodes import GraphRun
 from opscope.tracers.traced import TracedBreak, TracedPart
 from opscope.tracers.warm_up import untouched
 
 _DYNAMO_FOLDER = TORCH_FOLDER + "_dynamo/"
+_SKIPPED = re.compile(r"frame skipped: .* \((.*) line (\d+)\)")
 _KEPT = (torch.nn.Module, list, tuple, dict)  # locals that a module's path may begin with
 
 # Dynamo as it is by default, but for shapes, which are all static, and its limit on graphs for one function.
@@ -39,7 +41,7 @@ class Collector:
         self.runs: list[GraphRun] | None = None  # while a capture records
         self.calls = 0
         self._computes = computes
-        self._breaks_before = dict(_break_counts())
+        self._gave_up_before = dict(_gave_up())
 
     def __call__(self, module: torch.fx.GraphModule, _: list[Any]) -> Callable[..., Any]:
         made_from = _frame_state()
@@ -63,10 +65,10 @@ class Collector:
 
     def finish(self) -> None:
         """Adds the breaks that ended no graph: functions that Dynamo left to Python whole."""
-        seen = [found.text for found in self.breaks]
-        for text, count in _break_counts().items():
-            if count > self._breaks_before.get(text, 0) and not any(text in known or known in text for known in seen):
-                self.breaks.append(TracedBreak(text, user_line(text)))
+        for text, count in _gave_up().items():
+            skipped = _SKIPPED.search(text)
+            if skipped and count > self._gave_up_before.get(text, 0):
+                self.breaks.append(TracedBreak(text.rpartition("***\n")[2].strip(), f"{skipped[1]}:{skipped[2]}"))
 
     def through(self, call: Callable[..., Any]) -> Callable[[Any], Callable[..., Any]]:
         """For the engine: the compiled model, whose graphs are then the session's."""
@@ -81,10 +83,11 @@ class Collector:
         return bound
 
 
-def _break_counts() -> Mapping[str, int]:
+def _gave_up() -> Mapping[str, int]:
+    """Dynamo's count of what it could not do, by its text."""
     from torch._dynamo.utils import counters
 
-    return counters["graph_break"]
+    return counters["unimplemented"]
 
 
 class _FrameState:
@@ -146,6 +149,7 @@ def compiled(model: Any, computes: bool) -> Iterator[tuple[Callable[..., Any], C
     """What calls the model through Dynamo, and the backend. What was compiled for it is forgotten in the end."""
     import torch._dynamo as dynamo
 
+    dynamo.trace_rules.add("opscope")  # its own functions, such as the kernels of torchvision's ops, are no part of a model
     collector = Collector(computes)
     function = model.forward if isinstance(model, torch.nn.Module) else model
     run = dynamo.optimize(collector, dynamic=False)(function)
