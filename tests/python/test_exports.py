@@ -167,11 +167,12 @@ from torch import nn
 from opscope.tracers.exports import export_file
 sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
 models = {
-    "convnet": lambda: (nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Upsample(scale_factor=2.0)), torch.rand(1, 3, 8, 8)),
-    "bert": lambda: (transformers.BertModel(transformers.BertConfig(**sizes)), torch.zeros(1, 8, dtype=torch.long)),
-    "gpt2": lambda: (transformers.GPT2LMHeadModel(transformers.GPT2Config(n_embd=32, n_layer=1, n_head=2)), torch.zeros(1, 8, dtype=torch.long)),
+    "convnet": lambda: nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Upsample(scale_factor=2.0)),
+    "bert": lambda: transformers.BertModel(transformers.BertConfig(**sizes)),
+    "gpt2": lambda: transformers.GPT2LMHeadModel(transformers.GPT2Config(n_embd=32, n_layer=1, n_head=2)),
 }
-model, x = models[sys.argv[1]]()
+model = models[sys.argv[1]]()
+x = torch.rand(1, 3, 8, 8) if sys.argv[1] == "convnet" else torch.zeros(1, 8, dtype=torch.long)
 for note in export_file(model.eval(), (x,), {}, sys.argv[2]):
     print(note)
 """
@@ -188,12 +189,15 @@ def torch_mlir() -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "ops"), [("convnet", ("convolution",)), ("bert", ("dot_general",)), ("gpt2", ("dot_general", "tanh"))])
+@pytest.mark.parametrize(
+    ("name", "ops"), [("convnet", ("convolution",)), ("bert", ("dot_general",)), ("gpt2", ("dot_general", "tanh"))]
+)
 def test_stablehlo(name: str, ops: tuple[str, ...], torch_mlir: str, tmp_path: Path) -> None:
     path = tmp_path / "model.mlir"
     search = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), torch_mlir]))
     command = [sys.executable, "-W", "ignore", "-c", _SCRIPT, name, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": search, "TRANSFORMERS_VERBOSITY": "error"}, check=False)
+    environment = os.environ | {"PYTHONPATH": search, "TRANSFORMERS_VERBOSITY": "error"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].startswith("StableHLO by torch-mlir")
     text = path.read_text()

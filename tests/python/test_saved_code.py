@@ -106,9 +106,18 @@ def same(one: list[Tensor], other: list[Tensor]) -> bool:
 # --- constructor calls ----------------------------------------------------------------------------------------
 
 CALLS: list[tuple[str, nn.Module]] = [
-    ("nn.Conv2d(3, 64, kernel_size=(7, 7), stride=(2, 2), padding=(3, 3), bias=False)", nn.Conv2d(3, 64, 7, 2, 3, bias=False)),
-    ("nn.Conv2d(4, 4, kernel_size=(3, 3), padding='same', groups=4, padding_mode='circular')", nn.Conv2d(4, 4, 3, padding="same", groups=4, padding_mode="circular")),
-    ("nn.ConvTranspose1d(4, 6, kernel_size=(3,), stride=(2,), output_padding=(1,))", nn.ConvTranspose1d(4, 6, 3, 2, output_padding=1)),
+    (
+        "nn.Conv2d(3, 64, kernel_size=(7, 7), stride=(2, 2), padding=(3, 3), bias=False)",
+        nn.Conv2d(3, 64, 7, 2, 3, bias=False),
+    ),
+    (
+        "nn.Conv2d(4, 4, kernel_size=(3, 3), padding='same', groups=4, padding_mode='circular')",
+        nn.Conv2d(4, 4, 3, padding="same", groups=4, padding_mode="circular"),
+    ),
+    (
+        "nn.ConvTranspose1d(4, 6, kernel_size=(3,), stride=(2,), output_padding=(1,))",
+        nn.ConvTranspose1d(4, 6, 3, 2, output_padding=1),
+    ),
     ("nn.Linear(3, 4)", nn.Linear(3, 4)),
     ("nn.Linear(3, 4, bias=False, dtype=torch.bfloat16)", nn.Linear(3, 4, bias=False, dtype=torch.bfloat16)),
     ("nn.Embedding(10, 4, padding_idx=1, max_norm=2.0)", nn.Embedding(10, 4, padding_idx=1, max_norm=2.0)),
@@ -117,14 +126,26 @@ CALLS: list[tuple[str, nn.Module]] = [
     ("nn.LayerNorm(normalized_shape=(8,), bias=False)", nn.LayerNorm(8, bias=False)),
     ("nn.RMSNorm(normalized_shape=(8,))", nn.RMSNorm(8)),
     ("nn.GroupNorm(2, 8, affine=False, bias=False)", nn.GroupNorm(2, 8, affine=False)),
-    ("nn.BatchNorm2d(8, momentum=None, track_running_stats=False)", nn.BatchNorm2d(8, momentum=None, track_running_stats=False)),
-    ("nn.LSTM(4, 8, num_layers=2, dropout=0.5, bidirectional=True, proj_size=3)", nn.LSTM(4, 8, 2, dropout=0.5, bidirectional=True, proj_size=3)),
+    (
+        "nn.BatchNorm2d(8, momentum=None, track_running_stats=False)",
+        nn.BatchNorm2d(8, momentum=None, track_running_stats=False),
+    ),
+    (
+        "nn.LSTM(4, 8, num_layers=2, dropout=0.5, bidirectional=True, proj_size=3)",
+        nn.LSTM(4, 8, 2, dropout=0.5, bidirectional=True, proj_size=3),
+    ),
     ("nn.GRU(4, 8, batch_first=True)", nn.GRU(4, 8, batch_first=True)),
     ("nn.RNN(4, 8, nonlinearity='relu', bias=False)", nn.RNN(4, 8, nonlinearity="relu", bias=False)),
     ("nn.LSTMCell(4, 8)", nn.LSTMCell(4, 8)),
     ("nn.MultiheadAttention(8, 2, dropout=0.1, batch_first=True)", nn.MultiheadAttention(8, 2, 0.1, batch_first=True)),
-    ("nn.MultiheadAttention(8, 2, bias=False, add_bias_kv=True, kdim=6, vdim=4)", nn.MultiheadAttention(8, 2, bias=False, add_bias_kv=True, kdim=6, vdim=4)),
-    ("nn.TransformerEncoderLayer(8, 2, dim_feedforward=16, activation=F.gelu, norm_first=True)", nn.TransformerEncoderLayer(8, 2, 16, activation="gelu", norm_first=True)),
+    (
+        "nn.MultiheadAttention(8, 2, bias=False, add_bias_kv=True, kdim=6, vdim=4)",
+        nn.MultiheadAttention(8, 2, bias=False, add_bias_kv=True, kdim=6, vdim=4),
+    ),
+    (
+        "nn.TransformerEncoderLayer(8, 2, dim_feedforward=16, activation=F.gelu, norm_first=True)",
+        nn.TransformerEncoderLayer(8, 2, 16, activation="gelu", norm_first=True),
+    ),
     ("nn.TransformerDecoderLayer(8, 2, dim_feedforward=16, dropout=0.0)", nn.TransformerDecoderLayer(8, 2, 16, 0.0)),
     (
         "nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, dim_feedforward=16, batch_first=True), 2, norm=nn.LayerNorm(normalized_shape=(8,)))",
@@ -138,18 +159,24 @@ CALLS: list[tuple[str, nn.Module]] = [
     ("nn.Softmax(dim=-1)", nn.Softmax(-1)),
     ("nn.Identity()", nn.Identity(3, a=4)),
     ("nn.Flatten(start_dim=2)", nn.Flatten(2)),
-    ("nn.Upsample(scale_factor=2.0, mode='bilinear', align_corners=True)", nn.Upsample(scale_factor=2.0, mode="bilinear", align_corners=True)),
+    (
+        "nn.Upsample(scale_factor=2.0, mode='bilinear', align_corners=True)",
+        nn.Upsample(scale_factor=2.0, mode="bilinear", align_corners=True),
+    ),
     ("nn.AdaptiveAvgPool2d(output_size=(None, 7))", nn.AdaptiveAvgPool2d((None, 7))),
     ("nn.MaxPool2d(3, stride=2, ceil_mode=True)", nn.MaxPool2d(3, 2, ceil_mode=True)),
     ("nn.Sequential(nn.Linear(3, 4), nn.Tanh())", nn.Sequential(nn.Linear(3, 4), nn.Tanh())),
     ("nn.Bilinear(2, 3, 4)", nn.Bilinear(2, 3, 4)),
     ("nn.PixelShuffle(2)", nn.PixelShuffle(2)),
     ("nn.ZeroPad2d(padding=(1, 2, 3, 4))", nn.ZeroPad2d((1, 2, 3, 4))),
-    ("nn.CrossEntropyLoss(weight=torch.ones(5, dtype=torch.float32), label_smoothing=0.1)", nn.CrossEntropyLoss(torch.rand(5), label_smoothing=0.1)),
+    (
+        "nn.CrossEntropyLoss(weight=torch.ones(5, dtype=torch.float32), label_smoothing=0.1)",
+        nn.CrossEntropyLoss(torch.rand(5), label_smoothing=0.1),
+    ),
 ]
 
 
-@pytest.mark.parametrize(("call", "module"), CALLS, ids=[call.partition("(")[0] + str(index) for index, (call, _) in enumerate(CALLS)])
+@pytest.mark.parametrize(("call", "module"), CALLS, ids=[call.partition("(")[0].removeprefix("nn.") for call, _ in CALLS])
 def test_constructor_calls(call: str, module: nn.Module) -> None:
     made = constructor_call(module, Text(torch.device("cpu")))
     assert made.expression == call
@@ -351,7 +378,7 @@ def test_a_file_runs_alone(tmp_path: Path) -> None:
     path, _ = saved(by_fx(ConvNet().eval(), torch.rand(2, 3, 8, 8)), tmp_path)
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout == "float32[2, 4]\n"
-    modules = {name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Import) for name in [node.names[0].name]}
+    modules = {node.names[0].name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Import)}
     assert modules == {"os", "sys", "torch", "torch.nn.functional"}
 
 
@@ -372,6 +399,28 @@ def test_the_check_says_why_where_bits_differ(tmp_path: Path) -> None:
     path, _ = saved(traced, tmp_path)
     verdict = check_code(traced, str(path), weights_path(str(path)))
     assert verdict == "within 1e-5: the model takes the fused fast path of nn.MultiheadAttention, the graph its single ops"
+
+
+@torch.library.custom_op("saved_code_tests::scaled", mutates_args=())
+def scaled(x: Tensor, factor: float) -> Tensor:
+    return x * factor * BIAS
+
+
+@scaled.register_fake
+def _(x: Tensor, factor: float) -> Tensor:
+    return torch.empty_like(x)
+
+
+class OwnOperator(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.ops.saved_code_tests.scaled(x, 0.5) + 1
+
+
+def test_operators_of_a_users_own_come_along(tmp_path: Path) -> None:
+    traced = by_export(OwnOperator(), torch.rand(2, 4))
+    path, _ = saved(traced, tmp_path)
+    assert "BIAS = 3" in path.read_text()
+    assert check_code(traced, str(path), weights_path(str(path))) == "bit-equal"
 
 
 class ThreeParts(nn.Module):
@@ -430,7 +479,8 @@ def _transformer(name: str, small: bool) -> tuple[nn.Module, dict[str, Tensor]]:
         sizes = {"n_embd": 32, "n_layer": 2, "n_head": 2} if small else {}
         return hf.GPT2LMHeadModel(hf.GPT2Config(**sizes)).eval(), {"input_ids": ids}
     backbone = {"embedding_size": 8, "hidden_sizes": [8, 16, 16, 16], "depths": [1, 1, 1, 1]} if small else {}
-    sizes = {f"{side}_{what}": value for side in ("encoder", "decoder") for what, value in (("layers", 1), ("attention_heads", 2), ("ffn_dim", 64))}
+    layer = {"layers": 1, "attention_heads": 2, "ffn_dim": 64}
+    sizes = {f"{side}_{what}": value for side in ("encoder", "decoder") for what, value in layer.items()}
     config = hf.DetrConfig(
         use_timm_backbone=False,
         use_pretrained_backbone=False,

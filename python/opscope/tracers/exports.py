@@ -121,9 +121,9 @@ def _with_memory(model: torch.nn.Module, inputs: Any, notes: list[str]) -> Any:
         is_weight = isinstance(tensor, torch.nn.Parameter)
         return made.setdefault(id(tensor), torch.nn.Parameter(zeros, tensor.requires_grad) if is_weight else zeros)
 
-    for module in model.modules():
-        for table in (module._parameters, module._buffers):
-            table.update({name: filled(tensor) for name, tensor in table.items() if tensor is not None and tensor.is_meta})  # type: ignore[arg-type]
+    for table in (table for module in model.modules() for table in (module._parameters, module._buffers)):
+        for name, tensor in table.items():
+            table[name] = filled(tensor) if tensor is not None and tensor.is_meta else tensor  # type: ignore[assignment]
     if made:
         notes.append("the model was built without weights: those in the file are zeros")
     return replace(inputs, "", lambda tensor, _: filled(tensor) if tensor.is_meta else tensor)
@@ -164,8 +164,8 @@ def _write_mlir(program: torch.export.ExportedProgram, path: str, notes: list[st
 def _decompositions() -> Any:
     """torch-mlir's own, and those of ops that it does not lower to StableHLO whole."""
     table = importlib.import_module("torch_mlir.extras.fx_decomp_util").get_decomposition_table()
-    aten = torch.ops.aten
-    missing = [aten.upsample_nearest1d, aten.upsample_nearest2d, aten.upsample_nearest3d, aten.upsample_bilinear2d, aten.upsample_bicubic2d]
+    kinds = ("nearest1d", "nearest2d", "nearest3d", "bilinear2d", "bicubic2d")
+    missing = [getattr(torch.ops.aten, f"upsample_{kind}") for kind in kinds]
     return {**torch._decomp.get_decompositions(missing), **table}
 
 

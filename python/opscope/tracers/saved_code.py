@@ -37,7 +37,8 @@ def save_code(traced: Traced, path: str, weights: bool) -> list[str]:
     try:
         file = file_of(traced)
     except Unwritable as problem:
-        raise error(f"the graph cannot be written as Python: {problem}", path, "try another tracer: --tracer export") from problem
+        what = f"the graph cannot be written as Python: {problem}"
+        raise error(what, path, "try another tracer: --tracer export") from problem
     if weights:
         _require_data(file.parts, path)
         states = plain_states(file.parts)
@@ -105,8 +106,9 @@ def write_whole(path: str, fill: Callable[[Any], Any]) -> None:
 def write_error(path: str, problem: BaseException) -> Exception:
     reason = (getattr(problem, "strerror", None) or str(problem).splitlines()[0]).lower()
     folder = os.path.dirname(path) or "."
-    missing = isinstance(problem, FileNotFoundError)
-    return error(f"cannot write the file: {reason}", path, f"the folder {folder} does not exist; make it first, or choose another" if missing else "")
+    is_missing = isinstance(problem, FileNotFoundError)
+    hint = f"the folder {folder} does not exist; make it first, or choose another" if is_missing else ""
+    return error(f"cannot write the file: {reason}", path, hint)
 
 
 def _umask() -> int:

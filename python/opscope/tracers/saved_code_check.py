@@ -18,6 +18,7 @@ from opscope.errors import error, first_line
 from opscope.nested import replace, tensors_in
 from opscope.structural_copy import structural_copy
 from opscope.tracers.saved_code_file import SavedFile, file_of
+from opscope.tracers.saved_code_functions import Unwritable
 from opscope.tracers.saved_code_inputs import has_data
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def check_code(traced: Traced, path: str, weights_path: str | None) -> str:
 
     Without a weights file, the model's own weights are used; where it has none, random ones.
     """
-    file, data = file_of(traced), _Data()
+    file, data = _file_of(traced, path), _Data()
     if (missing := data.missing_bytes(file)) > _MOST_MADE_UP:
         return f"not run: the model has no weights, and random ones would take {missing >> 30} GiB"
     with torch.no_grad(), _same_randomness():
@@ -64,8 +65,16 @@ def check_code(traced: Traced, path: str, weights_path: str | None) -> str:
         for number, (ours, theirs) in enumerate(zip(outputs, graphs, strict=True)):
             _require_close(ours, theirs, f"part {number + 1} of the graph" if len(graphs) > 1 else "the graph", path)
         if len(graphs) > 1:
-            return _verdict([(o, g) for o, g in zip(outputs, graphs, strict=True)], lambda: "the graph sums in another order")
+            pairs = list(zip(outputs, graphs, strict=True))
+            return _verdict(pairs, lambda: "the file computes in another order than the graph")
         return _against_model(traced, outputs[0], path, data)
+
+
+def _file_of(traced: Traced, path: str) -> SavedFile:
+    try:
+        return file_of(traced)
+    except Unwritable as problem:
+        raise error(f"the graph cannot be written as Python: {problem}", path) from problem
 
 
 # --- the data -------------------------------------------------------------------------------------------------
@@ -144,8 +153,8 @@ def _without_leftovers(model: torch.nn.Module) -> torch.nn.Module:
     """
     made = structural_copy(model, without_data=False)
     for module in made.modules():
-        own = {name for name in vars(module) if not name.startswith("_") and name in dir(type(module)) and name != "training"}
-        if any(not has_data(tensor) for value in vars(module).values() if isinstance(value, torch.Tensor) for tensor in (value,)):
+        own = [name for name in vars(module) if not name.startswith("_") and name != "training" and hasattr(type(module), name)]
+        if any(isinstance(value, torch.Tensor) and not has_data(value) for value in vars(module).values()):
             for name in own:
                 delattr(module, name)
     return made
@@ -158,18 +167,21 @@ def _file_outputs(traced: Traced, file: SavedFile, path: str, weights: str | Non
             weights = os.path.join(folder, "weights.pt")
             torch.save(_states(file, data), weights)
         inputs = {name: tuple(data.fresh(value) for value in part.inputs) for name, part in file.parts.items()}
-        job = {"inputs": inputs, "threads": torch.get_num_threads(), "precision": torch.get_float32_matmul_precision()}
-        torch.save(job, given)
-        _run([sys.executable, "-c", _RUNNER, os.path.abspath(path), os.path.abspath(weights), given, result], path, folder)
+        precision = torch.get_float32_matmul_precision()
+        torch.save({"inputs": inputs, "threads": torch.get_num_threads(), "precision": precision}, given)
+        _run([os.path.abspath(path), os.path.abspath(weights), given, result], path, folder)
         return [_leaves(each) for each in torch.load(result, weights_only=False)]
 
 
 def _states(file: SavedFile, data: _Data) -> dict[str, Any]:
-    states = {name: {key: data.of(tensor).detach() for key, tensor in part.state.items()} for name, part in file.parts.items()}
+    states = {
+        name: {key: data.of(tensor).detach() for key, tensor in part.state.items()} for name, part in file.parts.items()
+    }
     return states if len(states) > 1 else next(iter(states.values()), {})
 
 
-def _run(command: list[str], path: str, folder: str) -> None:
+def _run(arguments: list[str], path: str, folder: str) -> None:
+    command = [sys.executable, "-c", _RUNNER, *arguments]
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_LONGEST, check=False)
     except subprocess.TimeoutExpired as problem:
@@ -260,7 +272,8 @@ def _require_close(ours: list[Any], theirs: list[Any], whose: str, path: str) ->
         if one is None or _kind(one) != _kind(other):
             raise error(f"output {index} of the saved file is {_said(one)}, of {whose} {_said(other)}", path)
         if not _is_close(one, other):
-            raise error(f"output {index} ({_said(one)}) of the saved file differs from {whose}'s by {_distance(one, other):.3g}", path)
+            gap = f"differs from {whose}'s by {_distance(one, other):.3g}"
+            raise error(f"output {index} ({_said(one)}) of the saved file {gap}", path)
 
 
 def _said(value: Any) -> str:
@@ -302,5 +315,5 @@ def _plain_attention() -> Any:
 _SHORTCUTS: tuple[tuple[str, Callable[[], Any]], ...] = (
     ("the model takes the fused fast path of nn.MultiheadAttention, the graph its single ops", _no_fast_path),
     ("the model's attention is one fused kernel, the graph's single ops", _plain_attention),
-    ("the model's convolutions and products go through oneDNN, the graph's do not", lambda: torch.backends.mkldnn.flags(enabled=False)),
+    ("the model's products go through oneDNN, the graph's do not", lambda: torch.backends.mkldnn.flags(enabled=False)),
 )

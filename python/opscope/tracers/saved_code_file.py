@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils import _pytree as pytree
 
 from opscope import torchvision_kernels, torchvision_ops
 from opscope._load import native
+from opscope.nested import tensors_in
 from opscope.tracers import saved_code_functions as functions
 from opscope.tracers.saved_code_functions import Unwritable
 from opscope.tracers.saved_code_graph import Names, graph_class
@@ -68,7 +68,7 @@ def _device(traced: Traced) -> torch.device:
 def _classes(traced: Traced, text: Text) -> tuple[list[GraphClassText], dict[str, GraphClassText]]:
     """Every class of the file in order, and those of the parts by name."""
     root = traced.root if isinstance(traced.root, torch.nn.Module) else None
-    given = len(pytree.tree_leaves((traced.args, traced.kwargs))) if traced.tracer == "export" else None
+    given = frozenset(map(id, tensors_in((traced.args, traced.kwargs)))) if traced.tracer == "export" else None
     names = Names(text, root, _tensor_paths(root), given)
     parts: dict[str, GraphClassText] = {}
     model = _model_name(traced)
@@ -107,11 +107,9 @@ def _file_text(traced: Traced, text: Text, classes: list[GraphClassText], parts:
     several = len(parts) > 1
     inputs = {name: inputs_text(part.inputs, text) for name, part in parts.items()}
     operators = _operator_text(text)
-    if any(part.state for part in parts.values()):
-        text.helpers.add("load")
     blocks = [_header(traced, parts, text), _imports(text), f'DEVICE = torch.device("{text.device}")']
     blocks += [operators] if operators else []
-    blocks += [source for source in text.definitions.values()]
+    blocks += text.definitions.values()
     blocks += [_RANDOM_TENSOR.strip()] if "random_tensor" in text.helpers else []
     breaks = _break_comments(traced)
     for written in classes:
@@ -119,6 +117,7 @@ def _file_text(traced: Traced, text: Text, classes: list[GraphClassText], parts:
         if number is not None and (comment := breaks.get(number - 1)):
             blocks.append(comment)
         blocks.append(written.source)
+    blocks += [breaks[len(parts) - 1]] if len(parts) - 1 in breaks else []
     blocks += [_example_inputs(inputs, several), _load_weights(several), _SHAPES.strip(), _main(list(parts), several)]
     return "\n\n".join(blocks[:2]) + "\n\n" + "\n\n\n".join(blocks[2:]) + "\n"
 
@@ -133,7 +132,8 @@ def _header(traced: Traced, parts: dict[str, GraphClassText], text: Text) -> str
 
 
 def _imports(text: Text) -> str:
-    lines = {"import os", "import sys", "import torch", "import torch.nn.functional as F", "from torch import nn", *text.imports}
+    always = {"import os", "import sys", "import torch", "import torch.nn.functional as F", "from torch import nn"}
+    lines = always | text.imports
     plain = sorted(line for line in lines if line.startswith("import"))
     return "\n".join([*plain, *sorted(line for line in lines if line.startswith("from"))])
 
@@ -160,14 +160,16 @@ def _torchvision_text(wanted: list[str], text: Text) -> str:
     names = [name.partition("::")[2] for name in wanted]
     if not torchvision_ops.replaced() or not all(name in torchvision_ops._KERNELS for name in names):
         return "\n".join(["import torchvision  # noqa: F401  " + ", ".join(wanted)])
-    lines += ["except (ImportError, RuntimeError):", "    pass  # its library does not load beside this torch; its operators are defined below"]
+    lines += ["except (ImportError, RuntimeError):"]
+    lines += ["    pass  # its library does not load beside this torch; its operators are defined below"]
     for name in names:
         functions.inline(getattr(torchvision_kernels, name), text)
     schemas = {schema.partition("(")[0]: schema for schema in torchvision_ops.SCHEMAS}
-    rows = "\n".join(f'    if not hasattr(torch.ops.torchvision, "{name}"):\n'
-                     f'        library.define("{schemas[name]}")\n'
-                     f'        library.impl("{name}", {name}, "CPU")' for name in names)
-    text.definitions["_torchvision"] = f'library = torch.library.Library("torchvision", "FRAGMENT")\nif True:\n{rows}'
+    rows = ['library = torch.library.Library("torchvision", "FRAGMENT")']
+    for name in names:
+        rows += [f'if not hasattr(torch.ops.torchvision, "{name}"):', f'    library.define("{schemas[name]}")']
+        rows += [f'    library.impl("{name}", {name}, "CPU")']
+    text.definitions["library"] = "\n".join(rows)
     text.note("torchvision's own library did not load, so its operators are written out in plain torch, slow but the same")
     return "\n".join(lines)
 
@@ -191,7 +193,8 @@ def _example_inputs(inputs: dict[str, list[str]], several: bool) -> str:
         if several:
             lines.append(f"    if part is {name}:")
             indent = "        "
-        lines += [f"{indent}return (", *(f"{indent}    {value}," for value in values), f"{indent})"] if values else [f"{indent}return ()"]
+        rows = [f"{indent}    {value}," for value in values]
+        lines += [f"{indent}return (", *rows, f"{indent})"] if rows else [f"{indent}return ()"]
     if several:
         lines.append("    raise ValueError(part)")
     return "\n".join(lines)

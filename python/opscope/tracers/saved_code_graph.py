@@ -14,14 +14,15 @@ from torch import nn
 from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
 
-from opscope.errors import error
+from opscope.errors import error, first_line
 from opscope.tracers.saved_code_functions import Unwritable
 from opscope.tracers.saved_code_modules import constructor_call
 from opscope.tracers.saved_code_shapes import described, node_values
 from opscope.tracers.saved_code_text import INFIX, Text, identifier
 from opscope.tracers.saved_code_tree import GraphClassText, Tree
 
-_RESERVED = {"torch", "nn", "F", "DEVICE", "self", "math", "operator", "random_tensor", "main", "shapes", "example_inputs", "load_weights"}
+_RESERVED = {"torch", "nn", "F", "DEVICE", "self", "math", "operator", "os", "sys"}
+_RESERVED |= {"random_tensor", "shapes", "main", "example_inputs", "load_weights"}
 _PARTS = re.compile(r"\.(\w+)|\['?([^'\]]+)'?\]")  # Dynamo's L['self'].layer1[0]._modules['conv']
 _INPUT_NAME = re.compile(r"[lL]_(?:k?w?args_)?([A-Za-z].*?)_*$")  # Dynamo's l_kwargs_input_ids_
 
@@ -33,7 +34,7 @@ class Names:
     text: Text
     root: nn.Module | None
     tensors: dict[int, str]  # by id: a parameter's or buffer's path in the model
-    inputs: int | None = None  # the last so many placeholders are inputs, those before them weights; None: not known
+    inputs: frozenset[int] | None = None  # ids of the tensors that are inputs, where all others are weights
     classes: list[GraphClassText] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -71,7 +72,12 @@ class Names:
 
 
 def graph_class(
-    wanted: str, module: GraphModule, args: tuple[Any, ...], names: Names, about: str = "", roots: Mapping[str, Any] | None = None
+    wanted: str,
+    module: GraphModule,
+    args: tuple[Any, ...],
+    names: Names,
+    about: str = "",
+    roots: Mapping[str, Any] | None = None,
 ) -> GraphClassText:
     """`roots` are what the paths in the nodes' module stacks begin with, where they are not the model's own."""
     made = _GraphClass(names.class_name(wanted), module, args, names, roots or {}).written(about)
@@ -84,7 +90,6 @@ class _GraphClass:
         self.name, self.module, self.names, self.text, self.roots = name, module, names, names.text, roots
         placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
         self.args = dict(zip(placeholders, args, strict=False))
-        self.lifted = set(placeholders[: len(placeholders) - names.inputs]) if names.inputs is not None else set()
         self.values = node_values(module, args)
         self.tree = Tree(self.text, self._nested, names.training)
         self.expressions: dict[Node, str] = {}
@@ -94,11 +99,12 @@ class _GraphClass:
         inputs = self._collect()
         made = list(self.tree.lines())
         parameters = self._name_nodes(inputs)
-        body, outputs = list(self._forward()), described(self._output_value())
+        body = list(self._forward())
         lines = [f"class {self.name}(nn.Module):", *(f"    {line}".rstrip() for line in _docstring(about))]
         lines += ["    def __init__(self):", "        super().__init__()", *(f"        {line}" for line in made), ""]
         lines += [f"    def forward({', '.join(['self', *parameters])}):", *(f"        {line}".rstrip() for line in body)]
-        return GraphClassText(self.name, "\n".join(lines), self.tree.state, [self.args.get(node) for node in inputs], outputs)
+        given = [self.args.get(node, self.values.get(node)) for node in inputs]
+        return GraphClassText(self.name, "\n".join(lines), self.tree.state, given)
 
     # --- what the graph names ---------------------------------------------------------------------------------
 
@@ -135,7 +141,8 @@ class _GraphClass:
             return None
         if id(value) in self.names.tensors:
             return self.names.tensors[id(value)]
-        is_weight = isinstance(value, nn.Parameter) or node in self.lifted
+        is_lifted = self.names.inputs is not None and id(value) not in self.names.inputs  # export passes constants so
+        is_weight = isinstance(value, nn.Parameter) or is_lifted
         return identifier(node.name, ()) if is_weight else None
 
     def _is_guard(self, node: Node) -> bool:
@@ -154,15 +161,15 @@ class _GraphClass:
 
     def _exported(self, node: Node, module: nn.Module, problem: Unwritable) -> GraphModule:
         """The graph of a submodule that cannot be made by a call, at the shapes that it is called with here."""
-        args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda each: self.values[each])
-        args, kwargs = pytree.tree_map_only(torch.Tensor, lambda each: torch.zeros(tuple(each.shape), dtype=each.dtype), (args, kwargs))
         try:
+            args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda each: self.values[each])
+            args, kwargs = pytree.tree_map_only(torch.Tensor, _zeros, (args, kwargs))
             made = torch.export.export(module, args, dict(kwargs), strict=False).module()
         except Exception as failure:
             raise error(
-                f"the submodule {node.target} ({type(module).__name__}) can be written neither as a constructor call nor as a graph",
+                f"{type(module).__name__} can be written neither as a constructor call ({problem}) nor as a graph",
                 str(node.target),
-                f"{problem}; {type(failure).__name__}: {str(failure).strip().splitlines()[0]}. Try --tracer export, which has no submodules",
+                f"{first_line(failure)}; try --tracer export, which has no submodules",
             ) from failure
         self.text.note(f"{node.target} ({type(module).__name__}) is written as its graph: {problem}")
         return made  # type: ignore[return-value]
@@ -219,7 +226,8 @@ class _GraphClass:
         try:
             expression = self._expression(node)
         except Unwritable as problem:
-            raise error(f"the node {node.name} cannot be written as Python: {problem}", str(node.target), "try another tracer: --tracer export") from problem
+            what = f"the node {node.name} cannot be written as Python: {problem}"
+            raise error(what, str(node.target), "try another tracer: --tracer export") from problem
         if node.target is operator.setitem:
             return expression
         shape = described(self.values.get(node))
@@ -275,10 +283,6 @@ class _GraphClass:
         leaves = iter([self._value(each) for each in pytree.tree_leaves(node.args[0], is_leaf=lambda each: each is None)])
         return _structured(spec, leaves)
 
-    def _output_value(self) -> Any:
-        output = next(node for node in reversed(self.module.graph.nodes) if node.op == "output")
-        return torch.fx.map_arg(_plain(output.args[0]), lambda each: self.values.get(each))
-
 
 def _attribute(module: GraphModule, path: str) -> Any:
     found: Any = module
@@ -293,6 +297,10 @@ def _step(found: Any, name: str) -> Any:
     if isinstance(found, nn.Module) and name in found._modules:
         return found._modules[name]
     return found.get(name) if isinstance(found, dict) else getattr(found, name, None)
+
+
+def _zeros(like: torch.Tensor) -> torch.Tensor:
+    return torch.zeros(tuple(like.shape), dtype=like.dtype)
 
 
 def _noted(node: Node) -> Any:
@@ -327,9 +335,10 @@ def _keys(spec: Any, count: int) -> list[Any] | None:
     if spec.type in (list, tuple) or (isinstance(spec.type, type) and hasattr(spec.type, "_fields")):
         return None
     context = spec.context
-    for candidate in (context, *(context if isinstance(context, (list, tuple)) else ())):
-        if isinstance(candidate, (list, tuple)) and len(candidate) == count and all(isinstance(key, (str, int)) for key in candidate):
-            return list(candidate)
+    for keys in (context, *(context if isinstance(context, (list, tuple)) else ())):
+        is_list = isinstance(keys, (list, tuple)) and len(keys) == count
+        if is_list and all(isinstance(key, (str, int)) for key in keys):
+            return list(keys)
     return None
 
 

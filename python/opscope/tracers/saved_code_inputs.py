@@ -12,11 +12,17 @@ from opscope.tracers.saved_code_tree import written_out
 
 def inputs_text(inputs: list[Any], text: Text) -> list[str]:
     """One expression for each input, nested ones included."""
-    return [text.value(value, lambda each: _tensor(each, text) if isinstance(each, torch.Tensor) else None) for value in inputs]
+
+
+    def written(value: Any) -> str | None:
+        return _tensor(value, text) if isinstance(value, torch.Tensor) else None
+
+    return [text.value(value, written) for value in inputs]
 
 
 def has_data(tensor: torch.Tensor) -> bool:
-    return tensor.device.type != "meta" and not isinstance(tensor, torch._subclasses.FakeTensor) and tensor.layout is torch.strided
+    is_fake = tensor.device.type == "meta" or isinstance(tensor, torch._subclasses.FakeTensor)
+    return not is_fake and tensor.layout is torch.strided
 
 
 def _tensor(tensor: torch.Tensor, text: Text) -> str:

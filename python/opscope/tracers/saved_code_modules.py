@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from opscope.errors import first_line
 from opscope.tracers.saved_code_functions import Unwritable, is_standard, library_import
 from opscope.tracers.saved_code_text import Text
 
@@ -35,6 +36,7 @@ class Call:
 
 
 def constructor_call(module: nn.Module, text: Text) -> Call:
+    """Throws Unwritable where there is none."""
     for part in module.modules():
         if any(getattr(part, hooks, None) for hooks in _HOOKS):
             raise Unwritable(f"{type(part).__name__} has hooks, which its constructor does not make")
@@ -52,7 +54,7 @@ def _tried(expression: str, module: nn.Module, text: Text) -> nn.Module:
         with torch.random.fork_rng(devices=[]), torch.device("cpu" if has_own_values else "meta"):
             made = eval(expression, names)
     except Exception as problem:
-        raise Unwritable(f"{expression} fails: {type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''}") from problem
+        raise Unwritable(f"{expression} fails: {first_line(problem)}") from problem
     return made  # type: ignore[no-any-return]
 
 
@@ -79,7 +81,7 @@ def _class_name(kind: type, text: Text) -> str:
 
 
 def _arguments(module: nn.Module, text: Text) -> tuple[list[str], dict[str, str]]:
-    special = next((rule for kind, rule in _SPECIAL if isinstance(module, kind) and type(module).__init__ is kind.__init__), None)
+    special = next((rule for kind, rule in _SPECIAL if type(module).__init__ is kind.__init__), None)
     values = special(module) if special else _attributes(module)
     if isinstance(values, list):  # of a container, as it holds them
         return [_argument(value, text) for value in values], {}
@@ -123,7 +125,8 @@ def _attributes(module: nn.Module) -> dict[str, Any]:
     """The constructor's parameters by the attributes of the same name."""
     values: dict[str, Any] = {}
     for name, parameter in _parameters(type(module)).items():
-        if name in ("device", "dtype") or name.startswith("_") or parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+        is_rest = parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+        if is_rest or name in ("device", "dtype") or name.startswith("_"):
             continue
         value = getattr(module, name, getattr(module, f"_{name}", _MISSING))
         if value is _MISSING and parameter.default is parameter.empty:
@@ -284,15 +287,19 @@ def _alike(one: Any, other: Any) -> bool:
 
 def _tensor_differences(made: nn.Module, meant: nn.Module, path: str, text: Text) -> Iterator[tuple[str, str]]:
     for kind in ("_parameters", "_buffers"):
-        ours, theirs = getattr(made, kind), getattr(meant, kind)
-        if {name for name, value in ours.items() if value is not None} != {n for n, value in theirs.items() if value is not None}:
+        ours, theirs = _layouts(getattr(made, kind)), _layouts(getattr(meant, kind))
+        if set(ours) != set(theirs):
             raise Unwritable(f"{type(meant).__name__} would have other {kind[1:]}")
-        for name, tensor in theirs.items():
-            if tensor is not None and (tensor.shape, tensor.dtype, tensor.stride()) != (ours[name].shape, ours[name].dtype, ours[name].stride()):
-                yield path + name, empty_like(tensor, text, kind == "_parameters")
+        for name, layout in theirs.items():
+            if layout != ours[name]:
+                yield path + name, empty_like(getattr(meant, name), text, kind == "_parameters")
     for name in meant._non_persistent_buffers_set:
         if not torch.equal(made._buffers[name].cpu(), meant._buffers[name].cpu()):  # type: ignore[union-attr]
             raise Unwritable(f"{type(meant).__name__} has a buffer '{name}' that its constructor does not make")
+
+
+def _layouts(tensors: Mapping[str, torch.Tensor | None]) -> dict[str, Any]:
+    return {name: (each.shape, each.dtype, each.stride()) for name, each in tensors.items() if each is not None}
 
 
 def empty_like(tensor: torch.Tensor, text: Text, is_parameter: bool) -> str:

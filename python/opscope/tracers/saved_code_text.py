@@ -15,7 +15,6 @@ import keyword
 import math
 import operator
 from collections.abc import Callable, Iterable
-from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
@@ -98,8 +97,8 @@ class Text:
         if callable(value):
             return self.reference(value)
         if dataclasses.is_dataclass(value):
-            fields = ", ".join(f"{f.name}={self.value(getattr(value, f.name), of)}" for f in dataclasses.fields(value) if f.init)
-            return f"{self.reference(type(value))}({fields})"
+            given = [(each.name, getattr(value, each.name)) for each in dataclasses.fields(value) if each.init]
+            return f"{self.reference(type(value))}({', '.join(f'{name}={self.value(part, of)}' for name, part in given)})"
         raise Unwritable(f"a {type(value).__name__} has no form in Python text")
 
     def _number(self, value: Any) -> str:
@@ -140,20 +139,20 @@ class Text:
     def reference(self, function: Any) -> str:
         """The name of a function or class in the file, which then imports or defines it."""
         if isinstance(function, torch._ops.OpOverload):
-            return self._operator(function)
+            return f"{self._operator(function)}.{function._overloadname}"
         if isinstance(function, torch._ops.OpOverloadPacket):
-            return self._operator(function.default if hasattr(function, "default") else getattr(function, function.overloads()[0]), packet=True)
+            return self._operator(getattr(function, function.overloads()[0]))
         if isinstance(function, torch._ops.HigherOrderOperator):
             return self._higher_order(function)
         if id(function) in self._inlined:
             return self._inlined[id(function)]
         return self._by_namespace(function) or self._by_own_name(function) or self._inline(function)
 
-    def _operator(self, overload: Any, packet: bool = False) -> str:
+    def _operator(self, overload: Any) -> str:
         namespace, name = overload.namespace, overload._opname
         if namespace not in _TORCH_NAMESPACES:
             self.operators.add(f"{namespace}::{name}")
-        return f"torch.ops.{namespace}.{name}" + ("" if packet else f".{overload._overloadname}")
+        return f"torch.ops.{namespace}.{name}"
 
     def _higher_order(self, function: Any) -> str:
         module, name = type(function).__module__, function.__name__
@@ -228,5 +227,3 @@ def identifier(name: str, taken: Iterable[str]) -> str:
         made = f"{base}_{number}"
     return made
 
-
-__all__ = ["INFIX", "FunctionType", "ModuleType", "Text", "Unwritable", "identifier"]

@@ -37,8 +37,9 @@ class Entry:
         return self._is_of_modules() and all(_number(name) >= 0 for name in self.parts)
 
     def _is_of_modules(self) -> bool:
-        holds_others = any(entry.value is not None and not isinstance(entry.value, nn.Module) for entry in self.parts.values())
-        return bool(self.parts) and self.value is None and not self.is_root and not holds_others
+        if not self.parts or self.value is not None or self.is_root:
+            return False
+        return all(entry.value is None or isinstance(entry.value, nn.Module) for entry in self.parts.values())
 
 
 def _number(name: str) -> int:
@@ -53,11 +54,12 @@ class GraphClassText:
     source: str
     state: dict[str, torch.Tensor]
     inputs: list[Any]  # what forward takes, as the tracer had it
-    outputs: str  # described
 
 
 class Tree:
-    def __init__(self, text: Text, graph_class: Callable[[str, torch.fx.GraphModule], GraphClassText], training: bool) -> None:
+    def __init__(
+        self, text: Text, graph_class: Callable[[str, torch.fx.GraphModule], GraphClassText], training: bool
+    ) -> None:
         self.text = text
         self.state: dict[str, torch.Tensor] = {}  # what a weights file holds, by the names of the file's modules
         self.root = Entry(is_root=True)
@@ -113,7 +115,7 @@ class Tree:
         yield _put(made, entry, name, call.expression)
         for attribute, value in call.after:
             yield f"{_inside(own, attribute)} = {value}"
-        self.modes += [f"{_inside(own, part) if part else own}.train({mode})" for part, mode in _other_modes(module, self.training)]
+        self.modes += [f"{_inside(own, part)}.train({mode})" for part, mode in _other_modes(module, self.training)]
         yield from self._take_state(module, own, path)
 
     def _take_state(self, module: nn.Module, own: str, path: str) -> Iterator[str]:
@@ -129,7 +131,7 @@ class Tree:
         self.state[path] = tensor
         first = self._tensors.setdefault(id(tensor), own)
         is_parameter = isinstance(tensor, nn.Parameter)
-        value = self.text.value(None) if tensor is None else first if first != own else self._tensor_value(tensor, is_parameter)
+        value = first if first != own else self._tensor_value(tensor, is_parameter)
         if not is_parameter:
             return f'{made}.register_buffer("{name}", {value})'
         return f"{own} = {value}" if _is_name(name) else f'{made}.register_parameter("{name}", {value})'
@@ -151,7 +153,7 @@ def written_out(tensor: torch.Tensor) -> str | None:
     flat = tensor.flatten()
     if bool((flat == flat[0]).all()):
         return f"torch.full({list(tensor.shape)}, {flat[0].item()!r}, dtype={tensor.dtype})" if flat[0].isfinite() else None
-    if not tensor.is_floating_point() and tensor.dtype != torch.bool and bool((flat == torch.arange(len(flat), device=flat.device)).all()):
+    if tensor.dtype != torch.bool and torch.equal(flat, torch.arange(len(flat), device=flat.device, dtype=flat.dtype)):
         made = f"torch.arange({len(flat)}, dtype={tensor.dtype})"
         return made if tensor.dim() == 1 else f"{made}.reshape({list(tensor.shape)})"
     return None
@@ -162,7 +164,8 @@ def _other_modes(module: nn.Module, training: bool) -> list[tuple[str, bool]]:
     parts = {name: part.training for name, part in module.named_modules()}
     if set(parts.values()) == {not training}:
         return [("", not training)]
-    return [(name, mode) for name, mode in parts.items() if mode != training and not any(True for _ in module.get_submodule(name).children())]
+    leaves = {name for name, part in module.named_modules() if not part._modules}
+    return [(name, mode) for name, mode in parts.items() if mode != training and name in leaves]
 
 
 _WRITABLE = {torch.float32, torch.float64, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool}
@@ -173,7 +176,7 @@ def _is_name(name: str) -> bool:
 
 
 def _access(made: str, entry: Entry, name: str) -> str:
-    if entry.is_list or (entry.value is not None and _number(name) >= 0 and isinstance(entry.value, (nn.ModuleList, nn.Sequential))):
+    if entry.is_list:
         return f"{made}[{name}]"
     if entry.is_dict:
         return f'{made}["{name}"]'
@@ -189,7 +192,7 @@ def _put(made: str, entry: Entry, name: str, value: str) -> str:
 
 
 def _inside(own: str, path: str) -> str:
-    """A path below a module that PyTorch made: numbers are items of its lists."""
-    for name in path.split("."):
+    """A path below a module that one call made."""
+    for name in path.split(".") if path else ():
         own = f"{own}.{name}" if _is_name(name) else f'getattr({own}, "{name}")'
     return own
