@@ -49,6 +49,7 @@ class TracedModel:
         device = torch.device("cpu") if settings.get("device") is None else torch.device(settings["device"])
         self.args, self.kwargs = with_memory((args, kwargs), device)
         self.model = warm_copy(model, args, kwargs)
+        self.computes = self.computes and has_data(self.model)  # lazy weights were made without
         if not self.computes:
             give_memory(self.model, device)
 
