@@ -57,8 +57,10 @@ class Names:
         for name in sorted(roots, key=len):
             if name and (shown == name or shown.startswith((f"{name}.", f"{name}["))):
                 found, shown = roots[name], shown[len(name) :]
-        if found is None:
+        if found is None and roots.get("", self.root) is self.root:
             return shown if re.fullmatch(r"[\w.]+", shown) else ""
+        if found is None:  # the tracer was given a module around the model
+            found, shown = roots[""], f".{shown}"
         for part in _PARTS.findall(shown):
             found = _step(found, next(filter(None, part)))
         return self._modules.get(id(found), "")
