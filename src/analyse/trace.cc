@@ -141,6 +141,4 @@ void compare_to_engine(const std::vector<TracerRow>& rows, std::vector<TracerRow
     if (row.totals && !row.is_engine) row.macs_difference = difference(macs, row.totals->work.macs);
 }
 
-bool TraceComparison::any_works() const { return std::ranges::any_of(rows, &TracerRow::works); }
-
 }  // namespace opscope

@@ -92,8 +92,6 @@ struct TraceComparison {
   const Graph* graph = nullptr;  // of one that works, for the model's name and inputs; not owned
   std::vector<TracerRow> rows{};
   std::vector<SavedFile> files{};
-
-  bool any_works() const;
 };
 
 // One tracer's graph in full.

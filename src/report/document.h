@@ -72,8 +72,10 @@ Section bottleneck_section(const Profile& profile);
 Section top_layers_section(const Profile& profile, const TextOptions& options);
 Section parts_section(const Profile& profile);
 
-// "break 1 after graph 1 at model.py:42: a call of print"; the graph is told where there are several.
-std::string break_text(const Break& graph_break, std::size_t index, bool in_several);
+// Graph breaks in a line each: "break 1 after graph 1 at model.py:42: a call of print", the graph where there
+// are several; those of one place and reason together: "breaks 1, 3 at ...". With `verbose` each on its own,
+// and all that PyTorch says on lines of its own.
+std::vector<std::string> break_lines(const std::vector<Break>& breaks, bool in_several, bool verbose);
 // "model.py:42" of "/home/me/models/model.py:42": enough for a person who knows the model.
 std::string_view source_text(std::string_view source);
 // "forward, from line 14 on" for what Dynamo calls "torch_dynamo_resume_in_forward_at_14".

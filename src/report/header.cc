@@ -1,5 +1,7 @@
 // The header: which model, where from, on what inputs, how it was captured, how much of it is known; and the
 // notes below it.
+#include <algorithm>
+#include <iterator>
 #include <span>
 
 #include "base/text.h"
@@ -129,21 +131,42 @@ void add_rungs(const CaptureInfo& capture, bool verbose, std::vector<std::string
 }
 
 void add_breaks(const Graph& graph, bool all, bool verbose, std::vector<std::string>& notes) {
-  const std::size_t count = graph.breaks.size();
-  for (std::size_t i = 0; i < count && (all || i == 0); ++i)
-    notes.push_back(
-        with_detail(break_text(graph.breaks[i], i, graph.parts.size() > 1), graph.breaks[i].detail, verbose));
-  if (!all && count > 1) notes.back() += "; " + plural(count - 1, "more break") + ": --verbose shows all";
+  auto lines = break_lines(graph.breaks, graph.parts.size() > 1, verbose);
+  if (!all && lines.size() > 1) {
+    lines.front() += "; " + plural(graph.breaks.size(), "break") + " in all: --verbose shows them";
+    lines.resize(1);
+  }
+  std::ranges::move(lines, std::back_inserter(notes));
+}
+
+bool same_break(const Break& a, const Break& b) { return a.reason == b.reason && a.source == b.source; }
+
+// The break at `first` and those after it that are the same.
+std::string break_line(const std::vector<Break>& breaks, std::size_t first, bool in_several, bool alone) {
+  const Break& shown = breaks[first];
+  std::string numbers = std::to_string(first + 1);
+  std::size_t count = 1;
+  for (std::size_t i = first + 1; i < breaks.size() && !alone; ++i)
+    if (same_break(breaks[i], shown)) numbers += ", " + std::to_string(i + 1), ++count;
+  std::string text = (count > 1 ? "breaks " : "break ") + numbers;
+  if (in_several && count == 1 && shown.after != kNone)
+    text += " after graph " + std::to_string(shown.after + 1);
+  if (!shown.source.empty()) text.append(" at ").append(source_text(shown.source));
+  return text + ": " + shown.reason;
 }
 
 }  // namespace
 
-std::string break_text(const Break& graph_break, std::size_t index, bool in_several) {
-  std::string text = "break " + std::to_string(index + 1);
-  if (in_several && graph_break.after != kNone)
-    text += " after graph " + std::to_string(graph_break.after + 1);
-  if (!graph_break.source.empty()) text.append(" at ").append(source_text(graph_break.source));
-  return text + ": " + graph_break.reason;
+std::vector<std::string> break_lines(const std::vector<Break>& breaks, bool in_several, bool verbose) {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < breaks.size(); ++i) {
+    const auto end = breaks.begin() + static_cast<std::ptrdiff_t>(i);
+    const bool told = !verbose && std::any_of(breaks.begin(), end,
+                                              [&](const Break& b) { return same_break(b, breaks[i]); });
+    if (!told)
+      lines.push_back(with_detail(break_line(breaks, i, in_several, verbose), breaks[i].detail, verbose));
+  }
+  return lines;
 }
 
 std::vector<Cell> model_cells(const Graph& graph) {

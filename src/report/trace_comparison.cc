@@ -59,11 +59,13 @@ void add_lines(std::string_view text, std::vector<std::string>& lines) {
   }
 }
 
-std::vector<std::string> break_lines(const TracerRow& row, bool verbose) {
+// Further lines are PyTorch's.
+std::vector<std::string> lines_of_breaks(const TracerRow& row, bool verbose) {
   std::vector<std::string> lines;
-  for (std::size_t i = 0; i < row.breaks.size(); ++i) {
-    lines.push_back(break_text(row.breaks[i], i, row.graphs > 1));
-    if (verbose) add_lines(row.breaks[i].detail, lines);
+  for (const std::string& text : break_lines(row.breaks, row.graphs > 1, verbose)) {
+    const auto end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    add_lines(std::string_view(text).substr(std::min(end + 1, text.size())), lines);
   }
   return lines;
 }
@@ -94,7 +96,7 @@ Section reasons_section(const std::vector<TracerRow>& rows, bool verbose) {
     if (!row.works())
       section.entries.push_back({row.tracer, failure_lines(row.failure, verbose)});
     else if (!row.breaks.empty())
-      section.entries.push_back({row.tracer, break_lines(row, verbose)});
+      section.entries.push_back({row.tracer, lines_of_breaks(row, verbose)});
   }
   return section;
 }

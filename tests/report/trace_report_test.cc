@@ -59,6 +59,20 @@ TEST_F(TraceComparisonReport, DifferencesAreMarked) {
   EXPECT_TRUE(has(to_format(comparison_, Format::kCsv, {}), ",-4096,"));
 }
 
+TEST(Breaks, OfOnePlaceAndReasonAreOneLine) {
+  const std::vector<Break> breaks{{"it prints", "one", "a/net.py:7", 0},
+                                  {"it asks", "two", "a/net.py:9", 1},
+                                  {"it prints", "three", "a/net.py:7", 2},
+                                  {"it prints", "", "", kNone}};
+  EXPECT_EQ(break_lines(breaks, true, false),
+            (std::vector<std::string>{"breaks 1, 3 at net.py:7: it prints",
+                                      "break 2 after graph 2 at net.py:9: it asks", "break 4: it prints"}));
+  EXPECT_EQ(break_lines(breaks, false, false)[1], "break 2 at net.py:9: it asks");
+  const auto all = break_lines(breaks, true, true);
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(all[2], "break 3 after graph 3 at net.py:7: it prints\nthree");
+}
+
 TEST(Detail, FitsAndIsDeterministicOnAnyGraph) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const Graph graph = test::RandomGraph(seed).make_traced(60);
