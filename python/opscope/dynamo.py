@@ -216,7 +216,9 @@ def _block(extractor: DynamoGraphExtractor, index: int, max_nodes: int | None) -
     counts = extractor.graphs[index]
     ends = [_at(found) for found in extractor.breaks if found.after == index]
     timeline = extractor.memory_timelines[index] if extractor.analyze_memory else []
-    lines = [title, "=" * len(title), f"{counts.name}: {counts.nodes} nodes", *(f"ends at {text}" for text in ends), ""]
+    weights = len(list(filter(_is_weight, extractor.graph_modules[index].graph.nodes)))
+    about = f"{counts.name}: {counts.nodes} nodes" + (f", {weights} of them weights, which are not listed" if weights else "")
+    lines = [title, "=" * len(title), about, *(f"ends at {text}" for text in ends), ""]
     lines.append(_node_table(extractor.graph_modules[index], timeline, max_nodes))
     for key, found in (("kind", counts.by_kind), ("operation", counts.by_target)):
         lines.append(native.format_listing("nodes", [key, "nodes"], [[each, str(count)] for each, count in found.items()]))
@@ -227,7 +229,7 @@ def _block(extractor: DynamoGraphExtractor, index: int, max_nodes: int | None) -
 
 
 def _node_table(module: torch.fx.GraphModule, timeline: Timeline, max_nodes: int | None) -> str:
-    nodes = list(module.graph.nodes)
+    nodes = [node for node in module.graph.nodes if not _is_weight(node)]
     shown = nodes[:max_nodes]
     bytes_after = {name: str(count) for _, name, count in timeline}
     keys = ["kind", "name", "target", "output", *(["bytes"] if timeline else [])]
@@ -293,6 +295,8 @@ def _value_of(node: torch.fx.Node) -> Any:
 
 def _is_weight(node: torch.fx.Node) -> bool:
     """Parameters and buffers that a tracer has made arguments of its graph: Dynamo's and export's ways of saying so."""
+    if node.op != "placeholder":
+        return False
     if isinstance(example_of(node), torch.nn.Parameter) or "_dynamo_static_input_type" in node.meta.get("tensor_dict", ()):
         return True
     return "val" in node.meta and "example_value" not in node.meta and node.name.startswith(("p_", "b_", "c_"))

@@ -37,29 +37,35 @@ def root_module(model: Any) -> torch.nn.Module | None:
 
 def structural_copy(model: Any, without_data: bool) -> Any:
     """New modules, containers and objects; the same tensors, but for those that have no shape yet."""
+    return copy_with(model, lambda tensor: _uninitialised(tensor, without_data) if is_lazy(tensor) else tensor)
+
+
+def copy_with(model: Any, tensor_for: Callable[[torch.Tensor], Any]) -> Any:
+    """New modules, containers and objects, with the tensors that the function gives for theirs."""
     memo: dict[int, Any] = {}
     for module in modules_of(model):
         for value in vars(module).values():
-            _share_tensors(value, memo, without_data)
+            _place_tensors(value, memo, tensor_for)
     try:
         return copy.deepcopy(model, memo)
     except Exception as problem:
         raise error(
-            f"a model that is not initialised has to be copied, and this one cannot be: {problem}",
+            f"the model has to be copied, so that its first call leaves it as it is, and it cannot be: {problem}",
             type(model).__name__,
             "call it once on a real input before profiling it",
         ) from problem
 
 
-def _share_tensors(value: Any, memo: dict[int, Any], without_data: bool) -> None:
+def _place_tensors(value: Any, memo: dict[int, Any], tensor_for: Callable[[torch.Tensor], Any]) -> None:
     if isinstance(value, torch.Tensor):
-        memo[id(value)] = _uninitialised(value, without_data) if is_lazy(value) else value
+        if id(value) not in memo:
+            memo[id(value)] = tensor_for(value)
     elif isinstance(value, dict):
         for part in value.values():
-            _share_tensors(part, memo, without_data)
+            _place_tensors(part, memo, tensor_for)
     elif isinstance(value, (list, tuple)):
         for part in value:
-            _share_tensors(part, memo, without_data)
+            _place_tensors(part, memo, tensor_for)
 
 
 def _uninitialised(like: Any, without_data: bool) -> Any:

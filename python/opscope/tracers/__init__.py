@@ -19,7 +19,7 @@ from opscope.tracers.fx import traced_module
 from opscope.tracers.quiet import quiet
 from opscope.tracers.run_nodes import through
 from opscope.tracers.traced import Traced, TracedBreak, TracedPart
-from opscope.tracers.warm_up import Status, give_memory, has_data, warm_copy, with_memory
+from opscope.tracers.warm_up import Status, has_data, own_copy, warm_up, with_memory
 
 #: What `--tracer` takes, beside the engine's own.
 TRACERS = ("fx", "dynamo", "export", "hybrid")
@@ -45,13 +45,12 @@ class TracedModel:
     computes: bool  # its weights hold data
 
     def __init__(self, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], **settings: Any) -> None:
-        self.settings, self.computes = settings, has_data(model)
+        self.settings = settings
         device = torch.device("cpu") if settings.get("device") is None else torch.device(settings["device"])
         self.args, self.kwargs = with_memory((args, kwargs), device)
-        self.model = warm_copy(model, args, kwargs)
-        self.computes = self.computes and has_data(self.model)  # lazy weights were made without
-        if not self.computes:
-            give_memory(self.model, device)
+        warm = warm_up(model, args, kwargs)
+        self.computes = has_data(warm)
+        self.model = own_copy(warm, device)
 
     def trace(self, tracer: str) -> tuple[Any, Traced]:
         """The engine's graph with the tracer's nodes, and what the tracer gave. Throws Error with why not."""
@@ -63,9 +62,7 @@ class TracedModel:
                 with quiet():
                     traced = _MAKERS[tracer](self.model, self.args, self.kwargs)
                 graph = self._record(traced)
-        except Error as problem:
-            if getattr(problem, "needs_values", None) is not None:  # the engine's, from the graph's run
-                problem.hint = f"its graph does not run as the model does: {problem.hint}"
+        except Error:
             raise
         except Exception as problem:
             raise failure_of(tracer, problem, self.settings.get("name", "")) from problem
@@ -77,7 +74,11 @@ class TracedModel:
         return self._capture(self.model, "auto" if self.computes else "static", through(traced))
 
     def _capture(self, model: Any, tracer: str, call: Any) -> Any:
-        return _engine.capture(model, self.args, self.kwargs, tracer=tracer, through=call, **self.settings)
+        try:
+            return _engine.capture(model, self.args, self.kwargs, tracer=tracer, through=call, **self.settings)
+        except Error as problem:
+            problem.hint = f"its graph does not run as the model does: {problem.hint}"
+            raise
 
     def _run_compiled(self) -> tuple[Any, Traced]:
         with quiet(), dynamo.compiled(self.model, self.computes) as (call, collector):

@@ -43,8 +43,8 @@ def compare(
         rows.append(_row({"tracer": tracer}, save, describe))
     files = []
     if code:
-        last = traced.get(request["tracers"][-1])
-        files.append(_row(_file(code), lambda: {"notes": _saved(last, code, bool(request.get("weights")))}, describe))
+        first = next((each for each in traced.values() if each is not None), None)
+        files.append(_row(_file(code), lambda: {"notes": _saved(first, code, bool(request.get("weights")))}, describe))
     for path in exports:
         status(f"exporting {path}")
         ready = tracing.ready()
@@ -57,13 +57,14 @@ def _row(
 ) -> dict[str, Any]:
     began = time.perf_counter()
     try:
-        return {**start, "seconds": time.perf_counter() - began, **make()}
+        made = make()
+        return {**start, "seconds": time.perf_counter() - began, **made}
     except Exception as problem:
         return {**start, "seconds": time.perf_counter() - began, "error": describe(problem)}
 
 
 def _file(path: str) -> dict[str, Any]:
-    return {"path": path, "kind": _KINDS[os.path.splitext(path)[1]]}
+    return {"path": path, "kind": _KINDS[os.path.splitext(path)[1].lower()]}
 
 
 def _saved(traced: Traced | None, path: str, weights: bool) -> list[str]:

@@ -18,7 +18,7 @@ import torch
 
 from opscope._load import native
 from opscope.nested import tensors_in
-from opscope.source_lines import OWN_FOLDER, TORCH_FOLDER
+from opscope.source_lines import OWN_FOLDER, TORCH_FOLDER, user_line
 from opscope.tracers.run_nodes import GraphRun
 from opscope.tracers.traced import TracedBreak, TracedPart
 from opscope.tracers.warm_up import untouched
@@ -41,7 +41,7 @@ class Collector:
         self.runs: list[GraphRun] | None = None  # while a capture records
         self.calls = 0
         self._computes = computes
-        self._gave_up_before = dict(_gave_up())
+        self._left_out_before = _left_out()
 
     def __call__(self, module: torch.fx.GraphModule, _: list[Any]) -> Callable[..., Any]:
         made_from = _frame_state()
@@ -65,10 +65,10 @@ class Collector:
 
     def finish(self) -> None:
         """Adds the breaks that ended no graph: functions that Dynamo left to Python whole."""
-        for text, count in _gave_up().items():
+        for text in _left_out() - self._left_out_before:
             skipped = _SKIPPED.search(text)
-            if skipped and count > self._gave_up_before.get(text, 0):
-                self.breaks.append(TracedBreak(text.rpartition("***\n")[2].strip(), f"{skipped[1]}:{skipped[2]}"))
+            line = f"{skipped[1]}:{skipped[2]}" if skipped else user_line(text)
+            self.breaks.append(TracedBreak(text.rpartition("***\n")[2].strip(), line))
 
     def through(self, call: Callable[..., Any]) -> Callable[[Any], Callable[..., Any]]:
         """For the engine: the compiled model, whose graphs are then the session's."""
@@ -83,11 +83,11 @@ class Collector:
         return bound
 
 
-def _gave_up() -> Mapping[str, int]:
-    """Dynamo's count of what it could not do, by its text."""
+def _left_out() -> Counter[str]:
+    """What Dynamo gave up on, by its text, beyond what then ended a graph."""
     from torch._dynamo.utils import counters
 
-    return counters["unimplemented"]
+    return Counter(counters["unimplemented"]) - Counter(counters["graph_break"])
 
 
 class _FrameState:

@@ -11,35 +11,43 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from opscope import _engine, structural_copy
 from opscope._load import native
-from opscope.errors import Error
 from opscope.nested import replace, tensors_in
 
 
-def warm_copy(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A copy of the model after a first call; its tensors are the model's own, and as they were."""
+def warm_up(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A copy of the model after a first call; its tensors are the model's, and as they were. Lazy ones are without data."""
     if structural_copy.root_module(model) is None:
         return model
     try:
         return _engine.initialised(model, args, kwargs)
-    except (Error, native.Error):
-        return structural_copy.structural_copy(model, without_data=False)
+    except native.Error:
+        return model  # the tracer's own failure says more
+
+
+def own_copy(model: Any, device: torch.device) -> Any:
+    """A copy that a tracer may run and mark as it likes."""
+    if structural_copy.root_module(model) is None:
+        return model
+    return structural_copy.copy_with(model, lambda tensor: _own(tensor, device))
+
+
+def _own(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """Weights share their memory with the model's, other tensors are copied: a real run may write to them."""
+    if is_lazy(tensor):
+        return tensor
+    if tensor.is_meta:
+        return _untouched_like(tensor, device)
+    if type(tensor) is torch.nn.Parameter:
+        return torch.nn.Parameter(tensor.detach(), tensor.requires_grad)
+    return tensor if isinstance(tensor, torch.nn.Parameter) else tensor.detach().clone()
 
 
 def has_data(model: Any) -> bool:
     return not any(tensor.is_meta for tensor in _engine.model_tensors(model))
-
-
-def give_memory(model: Any, device: torch.device) -> None:
-    """Parameters and buffers of a copy that have no data get untouched memory; tied ones stay tied."""
-    made: dict[int, Any] = {}
-    for module in structural_copy.modules_of(model):
-        for table in (module._parameters, module._buffers):
-            for name, tensor in table.items():
-                if tensor is not None and tensor.is_meta:
-                    table[name] = made.setdefault(id(tensor), _untouched_like(tensor, device))
 
 
 def with_memory(value: Any, device: torch.device) -> Any:
