@@ -217,7 +217,8 @@ void Recording::finish(const OpInfo& info, const Pending& pending, at::ArrayRef<
   op.scope = scope;
   op.node = node;
   op.bounded = made_bound || pending.bounded;
-  if (source_line) op.source = graph.intern(source_line());
+  // While a tracer's graph runs, the Python code that runs is not the model's.
+  if (source_line) op.source = node == kNone ? graph.intern(source_line()) : graph.nodes[node].source;
   op.arguments = {static_cast<std::uint32_t>(graph.arguments.size()),
                   static_cast<std::uint32_t>(pending.arguments.size())};
   graph.arguments.insert(graph.arguments.end(), pending.arguments.begin(), pending.arguments.end());

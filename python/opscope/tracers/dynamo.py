@@ -41,7 +41,7 @@ class Collector:
         self.runs: list[GraphRun] | None = None  # while a capture records
         self.calls = 0
         self._computes = computes
-        self._left_out_before = _left_out()
+        self._given_up_before, self._left_out_before = _given_up(), _left_out()
 
     def __call__(self, module: torch.fx.GraphModule, _: list[Any]) -> Callable[..., Any]:
         made_from = _frame_state()
@@ -65,7 +65,8 @@ class Collector:
 
     def finish(self) -> None:
         """Adds the breaks that ended no graph: functions that Dynamo left to Python whole."""
-        for text in _left_out() - self._left_out_before:
+        texts = sorted(_given_up() - self._given_up_before, key=lambda text: _SKIPPED.search(text) is None)
+        for text in texts[: _left_out() - self._left_out_before]:
             skipped = _SKIPPED.search(text)
             line = f"{skipped[1]}:{skipped[2]}" if skipped else user_line(text)
             self.breaks.append(TracedBreak(text.rpartition("***\n")[2].strip(), line))
@@ -83,11 +84,18 @@ class Collector:
         return bound
 
 
-def _left_out() -> Counter[str]:
-    """What Dynamo gave up on, by its text, beyond what then ended a graph."""
+def _given_up() -> Counter[str]:
+    """What Dynamo could not do, by its text, beyond what then ended a graph."""
     from torch._dynamo.utils import counters
 
     return Counter(counters["unimplemented"]) - Counter(counters["graph_break"])
+
+
+def _left_out() -> int:
+    """Functions that Dynamo looked at and made nothing of."""
+    from torch._dynamo.utils import counters
+
+    return int(counters["frames"]["total"] - counters["frames"]["ok"])
 
 
 class _FrameState:

@@ -12,7 +12,7 @@ from opscope.tracers.traced import Traced, TracedPart
 
 def trace(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
     try:
-        module = torch.fx.symbolic_trace(model)
+        module = _symbolic_trace(model)
     except Exception as problem:
         module = _with_defaults(model, args, kwargs, problem)
     return traced_module(module, args, kwargs, model)
@@ -27,6 +27,15 @@ def traced_module(
     return Traced("fx", root, args, kwargs, [part])
 
 
+def _symbolic_trace(model: torch.nn.Module, held: dict[str, Any] | None = None) -> torch.fx.GraphModule:
+    """As torch.fx.symbolic_trace does it, with the line of each node."""
+    tracer = torch.fx.Tracer()
+    tracer.record_stack_traces = True
+    graph = tracer.trace(model, held)
+    named = model if hasattr(model, "__name__") else type(model)  # a function, else a module's class
+    return torch.fx.GraphModule(tracer.root, graph, named.__name__)  # type: ignore[union-attr]
+
+
 def _with_defaults(model: torch.nn.Module, args: Any, kwargs: Any, problem: Exception) -> torch.fx.GraphModule:
     """Once more with the arguments that were not given held at their defaults: symbols in their place confuse most."""
     parameters = _signature(model).parameters
@@ -35,7 +44,7 @@ def _with_defaults(model: torch.nn.Module, args: Any, kwargs: Any, problem: Exce
     if not rest:
         raise problem
     try:
-        module = torch.fx.symbolic_trace(model, concrete_args=rest)
+        module = _symbolic_trace(model, rest)
     except Exception as second:
         raise second from problem
     _forget_defaults(module, rest)
