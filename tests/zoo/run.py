@@ -6,6 +6,7 @@
     run.py --again         nothing is kept
     run.py --refresh       counts the references anew with FlopCounterMode and writes them into the table
     run.py --fill          the same, only for models that have no row or no number yet
+    run.py --tracers       PyTorch's tracers on the same models, held against the engine (tracers.py)
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import catalogue
 import pool
 import report
 import table
+import tracers
 from table import Row
 
 RESULTS = Path(__file__).parents[2] / "build" / "zoo_results"
@@ -46,6 +48,8 @@ def main() -> int:
         return 1
     if options.refresh or options.fill:
         _refresh(rows, chosen, options)
+    if options.tracers:
+        return _compare_tracers(tracers.suitable(chosen), options, began)
     results = _profiled(chosen, options.workers, options.again and not options.refresh)
     judged = [report.judge(row, results[row.key]) for row in chosen]
     print(report.table_text(judged))
@@ -64,26 +68,42 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--refresh", action="store_true")
     parser.add_argument("--fill", action="store_true")
+    parser.add_argument("--tracers", action="store_true")
     parser.add_argument("--workers", type=int, default=min(os.cpu_count() or 1, 2))
     return parser.parse_args()
 
 
 def _task(command: str, row: Row, folder: Path) -> pool.Task:
-    return {"command": command, "spec": row.spec, "options": row.options, "key": row.key, "folder": str(folder)}
+    more = [tracers.tracers_for(row)] if command == "trace" else []
+    return {"command": command, "spec": row.spec, "options": row.options, "key": row.key, "folder": str(folder), "more": more}
+
+
+def _compare_tracers(rows: list[Row], options: argparse.Namespace, began: float) -> int:
+    answers = _answers("trace", rows, options.workers, options.again)
+    exceptions = tracers.read()
+    judged = [each for row in rows for each in tracers.judge(row, answers[row.key], exceptions)]
+    text, well = tracers.report(judged, exceptions, bool(options.only or options.fast), time.perf_counter() - began)
+    print(text)
+    return 0 if well else 1
 
 
 # --- profiles, kept between runs -------------------------------------------------------------------------------
 
 
 def _profiled(rows: list[Row], workers: int, again: bool) -> dict[str, dict[str, Any]]:
+    return _answers("profile", rows, workers, again)
+
+
+def _answers(command: str, rows: list[Row], workers: int, again: bool) -> dict[str, dict[str, Any]]:
     folder = _folder()
-    results = {} if again else {row.key: kept for row in rows if (kept := _kept(folder, row.key)) is not None}
-    tasks = [_task("profile", row, folder) for row in rows if row.key not in results]
-    show = _progress("profiled", len(rows), len(results))
+    mark = "" if command == "profile" else f"{command} "
+    results = {} if again else {row.key: kept for row in rows if (kept := _kept(folder, mark + row.key)) is not None}
+    tasks = [_task(command, row, folder) for row in rows if row.key not in results]
+    show = _progress(f"{command}d", len(rows), len(results))
 
     def done(task: pool.Task, answer: dict[str, Any]) -> None:
         results[task["key"]] = answer
-        _file(folder, task["key"]).write_text(json.dumps(answer))
+        _file(folder, mark + task["key"]).write_text(json.dumps(answer))
         show(task["key"])
 
     pool.run(tasks, workers, done)

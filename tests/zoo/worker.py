@@ -37,7 +37,7 @@ def main() -> None:
     for line in sys.stdin:
         request = json.loads(line)
         answer = _COMMANDS[request["command"]](
-            request["spec"], _options(request["options"]), Path(request["folder"])
+            request["spec"], _options(request["options"]), Path(request["folder"]), *request.get("more", ())
         )
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
@@ -76,8 +76,7 @@ def profile(spec: str, options: dict[str, Any], folder: Path) -> Answer:
     try:
         found = opscope.profile(public_spec(spec, folder), convention="torch", **options)
     except Exception as problem:
-        text = " ".join(f"{type(problem).__name__}: {problem}".split())
-        return {"error": text[:400], "seconds": time.perf_counter() - began}
+        return {"error": _one_line(problem), "seconds": time.perf_counter() - began}
     return {
         "seconds": time.perf_counter() - began,
         "inputs": ", ".join(_input_text(row) for row in found.inputs),
@@ -91,6 +90,50 @@ def profile(spec: str, options: dict[str, Any], folder: Path) -> Answer:
         "types": {row.type: row.ops for row in found.types},
         "notes": [f"{note.kind}: {note.op} {note.message}" for note in found.diagnostics],
     }
+
+
+def trace(spec: str, options: dict[str, Any], folder: Path, tracers: list[str]) -> Answer:
+    """The engine's numbers and each tracer's, or why it has none. The model stays without data."""
+    from opscope import api
+    from opscope.options import Options
+
+    began = time.perf_counter()
+    torch.manual_seed(0)
+    try:
+        asked = Options(**options)
+        source = api._source_of(public_spec(spec, folder), asked)
+        source.with_data = None
+        tracing = api.Tracing(source, None, asked, lambda _: None)
+        answer = {"engine": _numbers(tracing.graph("static")[0])}
+    except Exception as problem:
+        return {"error": _one_line(problem), "seconds": time.perf_counter() - began}
+    for tracer in tracers:
+        start = time.perf_counter()
+        try:
+            answer[tracer] = _numbers(tracing.graph(tracer)[0])
+        except Exception as problem:
+            answer[tracer] = {"error": _one_line(problem), "hint": getattr(problem, "hint", "")}
+        answer[tracer]["seconds"] = time.perf_counter() - start
+    return answer
+
+
+def _numbers(graph: Any) -> Answer:
+    """Modules with what they do, and the layers that do work, in their order."""
+    import opscope
+
+    found = opscope.Graph(graph).profile()
+    return {
+        "tracer": found.capture.tracer,
+        "nodes": len(graph.nodes),
+        "params": found.totals.params,
+        "macs": found.totals.macs,
+        "modules": [[row.path, row.macs] for row in found.modules],
+        "layers": [[row.name, row.macs] for row in found.layers if row.macs],
+    }
+
+
+def _one_line(problem: Exception) -> str:
+    return " ".join(f"{type(problem).__name__}: {problem}".split())[:400]
 
 
 def _input_text(row: Any) -> str:
@@ -124,7 +167,7 @@ def _opener(spec: str, options: dict[str, Any]) -> Callable[[bool], reference.Ca
     return opened
 
 
-_COMMANDS: dict[str, Callable[[str, dict[str, Any], Path], Answer]] = {"profile": profile, "refer": refer}
+_COMMANDS: dict[str, Callable[..., Answer]] = {"profile": profile, "refer": refer, "trace": trace}
 
 if __name__ == "__main__":
     main()
