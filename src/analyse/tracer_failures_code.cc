@@ -89,6 +89,7 @@ constexpr FailureRow kRows[] = {
      "the model uses a construct of Python that Dynamo does not know ({})",
      Cure::kRewrite,
      {"opcode ", "`"}},
+    {"Missing tp_iternext", "the model loops over an object that Dynamo cannot go through", Cure::kRewrite},
     {"Mutating module attribute",
      "the model sets its attribute {} while it runs",
      Cure::kRewrite,

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "cost/liveness.h"
+#include "graph/part.h"
 #include "graph/writer.h"
 #include "python/node_run.h"
 #include "report/listing.h"
@@ -155,6 +157,15 @@ py::list nodes_of(const Graph& graph) {
   return rows;
 }
 
+// (index, name, bytes in use after it) of each node.
+py::list node_memory(const Graph& graph) {
+  py::list rows;
+  const auto bytes = node_timeline(graph);
+  for (NodeId id = 0; id < graph.nodes.size(); ++id)
+    rows.append(py::make_tuple(id, std::string(graph.text(graph.nodes[id].name)), bytes[id].value()));
+  return rows;
+}
+
 void bind_graph(py::module_& m) {
   py::class_<Rung>(m, "Rung")
       .def(py::init([](const std::string& tracer, const std::string& outcome, const std::string& reason,
@@ -206,6 +217,8 @@ void bind_graph(py::module_& m) {
       .def_property_readonly("parts", parts_of)
       .def_property_readonly("breaks", breaks_of)
       .def_property_readonly("nodes", nodes_of)
+      .def("part", [](const Graph& graph, PartId part) { return std::make_shared<Graph>(part_of(graph, part)); })
+      .def("memory_timeline", node_memory)
       .def("add_rung", [](Graph& graph, Rung rung) { graph.capture.rungs.push_back(std::move(rung)); })
       .def(
           "profile",

@@ -10,9 +10,10 @@ from typing import Any
 
 import torch
 
-from opscope import _engine
+from opscope import _engine, structural_copy
 from opscope._load import native
 from opscope.errors import Error, error
+from opscope.nested import tensors_in
 from opscope.source_lines import OWN_FOLDER
 from opscope.tracers import dynamo, export, fx
 from opscope.tracers.fx import traced_module
@@ -59,8 +60,7 @@ class TracedModel:
             if tracer == "dynamo":
                 graph, traced = self._run_compiled()
             else:
-                with quiet():
-                    traced = _MAKERS[tracer](self.model, self.args, self.kwargs)
+                traced = self._made(_MAKERS[tracer])
                 graph = self._record(traced)
         except Error:
             raise
@@ -69,6 +69,14 @@ class TracedModel:
         graph.tracer = tracer
         graph.seconds = time.perf_counter() - began
         return graph, traced
+
+    def _made(self, make: Callable[..., Traced]) -> Traced:
+        before = structural_copy.attributes_of(self.model)
+        try:
+            with quiet():
+                return make(self.model, self.args, self.kwargs)
+        finally:  # export leaves its fake tensors where forward keeps something
+            structural_copy.forget(self.model, before, lambda value: any(map(_is_fake, tensors_in(value))))
 
     def _record(self, traced: Traced) -> Any:
         return self._capture(self.model, "auto" if self.computes else "static", through(traced))
@@ -101,6 +109,10 @@ class TracedModel:
         except Error as problem:
             problem.needs_values = not self.computes
             raise
+
+
+def _is_fake(tensor: torch.Tensor) -> bool:
+    return isinstance(tensor, torch._subclasses.FakeTensor)
 
 
 def _why_none(breaks: list[TracedBreak]) -> str:
@@ -143,7 +155,8 @@ def trace_hybrid(ready: TracedModel, status: Status, engine: Callable[[], Any]) 
             rungs.append(native.Rung(tracer, "used", seconds=time.perf_counter() - began))
         except Error as problem:
             detail = getattr(problem, "detail", "") or str(problem)
-            rungs.append(native.Rung(tracer, "failed", _told(problem), problem.hint, detail, time.perf_counter() - began))
+            seconds = time.perf_counter() - began
+            rungs.append(native.Rung(tracer, "failed", str(problem), problem.hint, detail, seconds))
     if found is None:
         status("no tracer follows it: the engine's own graph")
         graph = engine()
@@ -154,11 +167,6 @@ def trace_hybrid(ready: TracedModel, status: Status, engine: Callable[[], Any]) 
     for rung in rungs:
         found[0].add_rung(rung)
     return found
-
-
-def _told(problem: Error) -> str:
-    what = getattr(problem, "what", None) or str(problem)
-    return f"{problem.where}: {what}" if problem.where else str(what)
 
 
 __all__ = [

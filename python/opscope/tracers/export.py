@@ -79,7 +79,10 @@ def _plainly(make: Callable[..., Traced], model: torch.nn.Module, args: tuple[An
     except Exception as problem:
         if not any(sign in str(problem) for sign in _NOT_PLAIN):
             raise
-    plain = make(_Plain(model, args, kwargs).eval(), tuple(tensors_in((args, kwargs))), {})
+        try:
+            plain = make(_Plain(model, args, kwargs).eval(), tuple(tensors_in((args, kwargs))), {})
+        except Exception:
+            raise problem from None
     return Traced(plain.tracer, model, args, kwargs, plain.parts)
 
 
