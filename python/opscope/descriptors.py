@@ -7,17 +7,19 @@ or the caller's own. Nothing is computed in Python.
 from __future__ import annotations
 
 import functools
+import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from opscope._load import native
-from opscope.api import Graph, capture, from_graph_module
+from opscope.api import Graph, capture, from_graph_module, load
 from opscope.dynamo import DynamoGraphExtractor, placeholder_inputs
 from opscope.inputs import as_dtype
 from opscope.result import Profile, Row
+from opscope.subgraph_capture import capture_text
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,11 @@ class TensorDescriptor:
     @property
     def bytes(self) -> int:
         return self._tensor.nbytes
+
+    @property
+    def strides(self) -> list[int]:
+        """Of a contiguous tensor of this shape."""
+        return list(self._tensor.stride())
 
     @property
     def dtype_name(self) -> str:
@@ -187,54 +194,8 @@ def _is_weight(value: Mapping[str, Any]) -> bool:
 
 
 def _graph_of(subgraphs: Sequence[SubgraphDescriptor]) -> Graph:
-    names: set[str] = set()
-    return Graph(native.graph_of_subgraphs([_native_row(each, names) for each in subgraphs]))
-
-
-def _native_row(subgraph: SubgraphDescriptor, names: set[str]) -> Any:
-    """One op in a module of its own, which has the subgraph's name."""
-    row = native.SubgraphRow()
-    row.op, row.type = _op_name(subgraph.operations), "+".join(subgraph.operations)
-    row.name = _unique(subgraph.name or row.op.rpartition(":")[2], names)
-    row.inputs, row.weights, row.outputs = (
-        [(each.shape, each.dtype_name, each.name) for each in tensors]
-        for tensors in (subgraph.input_tensors, subgraph.weight_tensors, subgraph.output_tensors)
-    )
-    row.argument_names = _tensor_names(row.op, [*subgraph.input_tensors, *subgraph.weight_tensors])
-    row.attributes = list(subgraph.attributes.items())
-    row.macs, row.flops, row.bytes = subgraph.declared_macs, subgraph.declared_flops, subgraph.declared_bytes
-    return row
-
-
-def _unique(name: str, names: set[str]) -> str:
-    found, number = name, 1
-    while found in names:
-        found, number = f"{name}_{number}", number + 1
-    names.add(found)
-    return found
-
-
-def _op_name(operations: Sequence[str]) -> str:
-    """'torch.nn.functional.relu' and 'aten.relu.default' are aten::relu; several operations are one that nobody knows."""
-    if len(operations) != 1:
-        return f"subgraph::{'+'.join(map(_short, operations)) or 'empty'}"
-    only = operations[0]
-    return only if "::" in only and not only.startswith("aten::") else f"aten::{_short(only)}"
-
-
-def _short(operation: str) -> str:
-    name = operation.removeprefix("aten::")
-    if name.startswith("aten."):
-        return name.split(".")[1]
-    return name.rpartition(".")[2].strip("_")
-
-
-def _tensor_names(op_name: str, tensors: Sequence[TensorDescriptor]) -> list[str]:
-    """The names that the op's schema has for its tensors, in its order."""
-    packet = getattr(torch.ops.aten, op_name.removeprefix("aten::"), None)
-    names: list[str] = []
-    for overload in packet.overloads() if packet is not None else []:
-        names = [each.name for each in getattr(packet, overload)._schema.arguments if "Tensor" in str(each.type)]
-        if len(names) >= len(tensors):
-            break
-    return [*names, *(f"input_{index}" for index in range(len(names), len(tensors)))][: len(tensors)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "subgraphs.json")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(capture_text(subgraphs))
+        return load(path)
