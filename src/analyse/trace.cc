@@ -137,8 +137,12 @@ void compare_to_engine(const std::vector<TracerRow>& rows, std::vector<TracerRow
   const auto engine = std::ranges::find_if(rows, &TracerRow::is_engine);
   if (engine == rows.end() || !engine->totals) return;
   const Count macs = engine->totals->work.macs;
-  for (TracerRow& row : others)
-    if (row.totals && !row.is_engine) row.macs_difference = difference(macs, row.totals->work.macs);
+  const bool is_bound = engine->totals->confidence == Confidence::kUpperBound;
+  for (TracerRow& row : others) {
+    if (!row.totals || row.is_engine) continue;
+    row.macs_difference = difference(macs, row.totals->work.macs);
+    row.engine_is_bound = is_bound;
+  }
 }
 
 }  // namespace opscope

@@ -72,6 +72,7 @@ struct TracerRow {
   Parameters parameters{};
   std::optional<std::int64_t> macs_difference{};  // to the engine; none for the engine, or without it
   bool is_engine = false;
+  bool engine_is_bound = false;  // what it is compared with
 
   bool works() const { return failure.reason.empty(); }
 };

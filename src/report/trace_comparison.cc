@@ -72,6 +72,9 @@ std::vector<std::string> lines_of_breaks(const TracerRow& row, bool verbose) {
 
 }  // namespace
 
+constexpr std::string_view kBoundRemark =
+    "sizes that depend on data are at their largest, so its MACs are an upper bound; a real run may do less";
+
 Section overview_section(const std::vector<TracerRow>& rows) {
   Section section{"Tracers",
                   {{{"Tracer", Align::kLeft, 16},
@@ -93,6 +96,8 @@ Section overview_section(const std::vector<TracerRow>& rows) {
 Section reasons_section(const std::vector<TracerRow>& rows, bool verbose) {
   Section section{"Reasons", {}, {}};
   for (const TracerRow& row : rows) {
+    if (row.is_engine && row.totals && row.totals->confidence == Confidence::kUpperBound)
+      section.entries.push_back({row.tracer, {std::string(kBoundRemark)}});
     if (!row.works())
       section.entries.push_back({row.tracer, failure_lines(row.failure, verbose)});
     else if (!row.breaks.empty())

@@ -105,8 +105,9 @@ Section nodes_section(const Profile& profile, const std::vector<GraphNode>& node
 std::vector<Cell> header(const TraceDetail& detail) {
   std::vector<Cell> cells = header_cells(*detail.profile);
   if (const auto difference = detail.row.macs_difference) {
-    const std::string text =
-        "MACs " + (*difference ? difference_text(*difference) + " to" : "same as") + " the engine";
+    const std::string text = "MACs " + (*difference ? difference_text(*difference) + " to" : "same as") +
+                             " the engine" +
+                             (*difference && detail.row.engine_is_bound ? "'s upper bound" : "");
     cells.push_back({text, *difference ? Style::kWarning : Style::kGood});
   }
   return cells;
