@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/names.h"
 #include "graph/reads.h"
 
 namespace opscope {
@@ -150,7 +151,7 @@ class PartGraph {
       const auto id = uses_[whole_id].id;
       if (std::exchange(is_listed[id], 1) != 0) return;
       part_.inputs.push_back(id);
-      if (part_.values[id].name == 0) part_.values[id].name = copied(name);
+      if (part_.values[id].name == 0) part_.values[id].name = part_.intern(readable_name(whole_.text(name)));
     };
     for (const auto& node : its_nodes())
       if (node.kind == NodeKind::kPlaceholder)
