@@ -35,6 +35,7 @@ test-zoo: setup
 test-all: test test-asan  ## the slow tests too, every model of the zoo, and the core under ASan and UBSan with its fuzz corpus
 	@$(PYTHON_BIN) -m pytest tests/python -q -m slow
 	@$(PYTHON_BIN) tests/zoo/run.py
+	@$(PYTHON_BIN) tests/zoo/run.py --tracers
 
 test-asan: setup
 	@$(CMAKE) -B build/asan -DOPSCOPE_TESTS=ON -DOPSCOPE_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
