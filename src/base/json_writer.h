@@ -61,6 +61,19 @@ class JsonWriter {
     end_array();
   }
 
+  // An array of objects, one on each line; `write_fields` writes the fields of a row.
+  template <class Rows, class Write>
+  void objects(std::string_view name, const Rows& rows, Write&& write_fields) {
+    key(name);
+    begin_array();
+    for (const auto& row : rows) {
+      begin_object(JsonLayout::kInline);
+      write_fields(row);
+      end_object();
+    }
+    end_array();
+  }
+
   // Every container that was begun has ended.
   bool complete() const { return levels_.empty() && !out_.empty(); }
 

@@ -5,6 +5,7 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "report/document.h"
+#include "report/tracer_json.h"
 
 namespace opscope {
 namespace {
@@ -30,13 +31,13 @@ class ProfileWriter {
     capture();
     coverage();
     bottlenecks();
-    array("types", profile_.types, [&](const TypeRow& row) { type(row); });
-    array("modules", profile_.modules, [&](const ModuleRow& row) { module(row); });
-    array("layers", profile_.layers, [&](const LayerRow& row) { layer(row); });
+    json_.objects("types", profile_.types, [&](const TypeRow& row) { type(row); });
+    json_.objects("modules", profile_.modules, [&](const ModuleRow& row) { module(row); });
+    json_.objects("layers", profile_.layers, [&](const LayerRow& row) { layer(row); });
     ops();
     if (!profile_.parts.empty()) tracer_graphs();
-    array("diagnostics", profile_.diagnostics, [&](const Diagnostic& row) { diagnostic(row); });
-    array("advice", profile_.advice, [&](const Advice& row) {
+    json_.objects("diagnostics", profile_.diagnostics, [&](const Diagnostic& row) { diagnostic(row); });
+    json_.objects("advice", profile_.advice, [&](const Advice& row) {
       json_.field("finding", row.finding);
       json_.list("suggestions", row.suggestions);
     });
@@ -44,19 +45,6 @@ class ProfileWriter {
   }
 
  private:
-  // One object per line.
-  template <class Rows, class Write>
-  void array(std::string_view key, const Rows& rows, Write&& write) {
-    json_.key(key);
-    json_.begin_array();
-    for (const auto& row : rows) {
-      json_.begin_object(JsonLayout::kInline);
-      write(row);
-      json_.end_object();
-    }
-    json_.end_array();
-  }
-
   void work(const Work& work) {
     json_.field("macs", work.macs);
     json_.field("other_flops", work.other_flops);
@@ -100,7 +88,7 @@ class ProfileWriter {
   }
 
   void values(std::string_view key, const std::vector<ValueId>& ids) {
-    array(key, ids, [&](ValueId id) {
+    json_.objects(key, ids, [&](ValueId id) {
       const Value& value = graph_.values[id];
       json_.field("name", graph_.text(value.name));
       json_.list("shape", graph_.shape(value));
@@ -121,21 +109,14 @@ class ProfileWriter {
     json_.field("ops", graph_.ops.size());
     json_.field("slow_path_ops", slow);
     counted("slow_path", info.slow_path);
-    if (!info.rungs.empty()) array("rungs", info.rungs, [&](const Rung& row) { rung(row); });
+    if (!info.rungs.empty())
+      json_.objects("rungs", info.rungs, [&](const Rung& row) { write_fields(json_, row); });
     json_.end_object();
-  }
-  void rung(const Rung& rung) {
-    json_.field("tracer", rung.tracer);
-    json_.field("outcome", rung.outcome);
-    json_.field("reason", rung.reason);
-    json_.field("hint", rung.hint);
-    json_.field("detail", rung.detail);
-    json_.field("seconds", rung.seconds);
   }
 
   // Parts and nodes count from 1, as --graph-part does.
   void tracer_graphs() {
-    array("parts", profile_.parts, [&](const PartRow& row) {
+    json_.objects("parts", profile_.parts, [&](const PartRow& row) {
       json_.field("part", row.part + 1);
       json_.field("name", graph_.parts[row.part].name);
       json_.field("calls", graph_.parts[row.part].calls);
@@ -146,18 +127,12 @@ class ProfileWriter {
     json_.begin_object(JsonLayout::kInline);
     metrics(profile_.outside);
     json_.end_object();
-    array("breaks", graph_.breaks, [&](const Break& row) { graph_break(row); });
-    array("nodes", profile_.nodes, [&](const NodeRow& row) { node(row); });
+    json_.objects("breaks", graph_.breaks, [&](const Break& row) { write_fields(json_, row); });
+    json_.objects("nodes", profile_.nodes, [&](const NodeRow& row) { node(row); });
   }
   void number_or_null(std::string_view key, Id id) {
     json_.key(key);
     id == kNone ? json_.null() : json_.value(id + 1);
-  }
-  void graph_break(const Break& row) {
-    json_.field("reason", row.reason);
-    json_.field("source", row.source);
-    number_or_null("after", row.after);
-    json_.field("detail", row.detail);
   }
   void node(const NodeRow& row) {
     const Node& node = graph_.nodes[row.node];
@@ -191,7 +166,7 @@ class ProfileWriter {
     json_.end_object();
   }
   void counted(std::string_view key, const std::vector<SlowOp>& ops) {
-    array(key, ops, [&](const SlowOp& op) {
+    json_.objects(key, ops, [&](const SlowOp& op) {
       json_.field("op", op.op);
       json_.field("count", op.count);
     });

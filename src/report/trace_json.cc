@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "report/listing.h"
 #include "report/trace_report.h"
+#include "report/tracer_json.h"
 
 namespace opscope {
 namespace {
@@ -17,7 +18,7 @@ class TraceWriter {
 
   void comparison(const TraceComparison& comparison) {
     begin(*comparison.graph);
-    array("tracers", comparison.rows, [&](const TracerRow& row) { tracer(row); });
+    json_.objects("tracers", comparison.rows, [&](const TracerRow& row) { tracer(row); });
     files(comparison.files);
     json_.end_object();
   }
@@ -30,32 +31,21 @@ class TraceWriter {
     json_.begin_object();
     tracer(detail.row);
     json_.end_object();
-    array("parts", profile.parts, [&](const PartRow& row) { part(*profile.graph, row); });
+    json_.objects("parts", profile.parts, [&](const PartRow& row) { part(*profile.graph, row); });
     if (!profile.parts.empty()) outside(profile.outside);
-    array("kinds", count_kinds(nodes),
-          [&](const KindRow& row) { counted(row.kind, "", row.count, row.metrics); });
-    array("targets", count_targets(nodes),
-          [&](const TargetRow& row) { counted(row.kind, row.target, row.count, row.metrics); });
+    json_.objects("kinds", count_kinds(nodes),
+                  [&](const KindRow& row) { counted(row.kind, "", row.count, row.metrics); });
+    json_.objects("targets", count_targets(nodes),
+                  [&](const TargetRow& row) { counted(row.kind, row.target, row.count, row.metrics); });
     std::uint64_t index = 0;
-    array("nodes", nodes, [&](const GraphNode& row) { node(*profile.graph, row, ++index); });
-    if (!detail.exports.empty()) array("exports", detail.exports, [&](const TracerRow& row) { tracer(row); });
+    json_.objects("nodes", nodes, [&](const GraphNode& row) { node(*profile.graph, row, ++index); });
+    if (!detail.exports.empty())
+      json_.objects("exports", detail.exports, [&](const TracerRow& row) { tracer(row); });
     files(detail.files);
     json_.end_object();
   }
 
  private:
-  template <class Rows, class Write>
-  void array(std::string_view key, const Rows& rows, Write&& write) {
-    json_.key(key);
-    json_.begin_array();
-    for (const auto& row : rows) {
-      json_.begin_object(JsonLayout::kInline);
-      write(row);
-      json_.end_object();
-    }
-    json_.end_array();
-  }
-
   void begin(const Graph& graph) {
     json_.begin_object();
     json_.field("schema_version", kSchemaVersion);
@@ -92,8 +82,9 @@ class TraceWriter {
     row.nodes ? json_.value(*row.nodes) : json_.null();
     kinds(row);
     json_.field("graphs", row.graphs);
-    array("breaks", row.breaks, [&](const Break& item) { graph_break(item); });
-    if (!row.rungs.empty()) array("rungs", row.rungs, [&](const Rung& item) { rung(item); });
+    json_.objects("breaks", row.breaks, [&](const Break& item) { write_fields(json_, item); });
+    if (!row.rungs.empty())
+      json_.objects("rungs", row.rungs, [&](const Rung& item) { write_fields(json_, item); });
     if (!row.totals) return;
     metrics(*row.totals);
     json_.field("params", row.parameters.total);
@@ -105,21 +96,6 @@ class TraceWriter {
     json_.begin_object(JsonLayout::kInline);
     for (const KindRow& kind : row.kinds) json_.field(name(kind.kind), kind.count);
     json_.end_object();
-  }
-  void graph_break(const Break& item) {
-    json_.field("reason", item.reason);
-    json_.field("source", item.source);
-    json_.key("after");
-    item.after == kNone ? json_.null() : json_.value(item.after + 1);
-    json_.field("detail", item.detail);
-  }
-  void rung(const Rung& item) {
-    json_.field("tracer", item.tracer);
-    json_.field("outcome", item.outcome);
-    json_.field("reason", item.reason);
-    json_.field("hint", item.hint);
-    json_.field("detail", item.detail);
-    json_.field("seconds", item.seconds);
   }
 
   void part(const Graph& graph, const PartRow& row) {
@@ -163,7 +139,7 @@ class TraceWriter {
 
   void files(const std::vector<SavedFile>& files) {
     if (files.empty()) return;
-    array("files", files, [&](const SavedFile& file) {
+    json_.objects("files", files, [&](const SavedFile& file) {
       json_.field("path", file.path);
       json_.field("kind", file.kind);
       json_.field("seconds", file.seconds);

@@ -7,11 +7,15 @@
 #include <memory>
 #include <set>
 
+#include "analyse/metrics_sums.h"
 #include "analyse/small_models.h"
 #include "graph/random_graph.h"
 
 namespace opscope {
 namespace {
+
+using test::same;
+using test::sum;
 
 using test::RandomGraph;
 using test::ResNet18;
@@ -149,18 +153,6 @@ TEST(Profile, FindsNodes) {
   } catch (const Error& error) {
     EXPECT_NE(error.hint().find("layer1.0.conv1"), std::string::npos) << error.hint();
   }
-}
-
-bool same(const Metrics& a, const Metrics& b) {
-  return a.work == b.work && a.traffic == b.traffic && a.flops == b.flops && a.ops == b.ops &&
-         a.confidence == b.confidence;
-}
-
-template <class Rows>
-Metrics sum(const Rows& rows) {
-  Metrics total;
-  for (const auto& row : rows) total += row.metrics;
-  return total;
 }
 
 // Children and own ops add up to their parent.

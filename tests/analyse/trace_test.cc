@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "analyse/metrics_sums.h"
 #include "analyse/rollup.h"
 #include "analyse/traced_models.h"
 #include "graph/part.h"
@@ -14,19 +15,10 @@
 namespace opscope {
 namespace {
 
+using test::same;
+using test::sum;
+
 using test::RandomGraph;
-
-bool same(const Metrics& a, const Metrics& b) {
-  return a.work == b.work && a.traffic == b.traffic && a.flops == b.flops && a.ops == b.ops &&
-         a.confidence == b.confidence;
-}
-
-template <class Rows>
-Metrics sum(const Rows& rows) {
-  Metrics total;
-  for (const auto& row : rows) total += row.metrics;
-  return total;
-}
 
 std::vector<std::string> labels(const Profile& profile) {
   std::vector<std::string> result;

@@ -1,0 +1,20 @@
+// Sums of rows and their equality, for tests that every view has the same total.
+#pragma once
+
+#include "analyse/profile.h"
+
+namespace opscope::test {
+
+inline bool same(const Metrics& a, const Metrics& b) {
+  return a.work == b.work && a.traffic == b.traffic && a.flops == b.flops && a.ops == b.ops &&
+         a.confidence == b.confidence;
+}
+
+template <class Rows>
+Metrics sum(const Rows& rows) {
+  Metrics total;
+  for (const auto& row : rows) total += row.metrics;
+  return total;
+}
+
+}  // namespace opscope::test
