@@ -26,7 +26,7 @@ def well(*each: tracers.Judged, exceptions: tuple[tracers.Exception_, ...] = (),
 
 
 def test_the_same_is_well_and_a_refusal_too() -> None:
-    refused = judged({"error": "the model loops, at a.py:3", "hint": "--tracer export"})
+    refused = judged({"error": "Error: the model loops, at a.py:3", "hint": "--tracer export"})
     assert judged(SAME).verdict == "same" and refused.verdict == "cannot"
     assert well(judged(SAME), refused)
 
@@ -40,7 +40,8 @@ def test_any_difference_is_a_problem_without_a_reason() -> None:
 
 
 def test_a_graph_that_does_not_run_is_a_problem() -> None:
-    assert not well(judged({"error": "no", "hint": f"{tracers.OURS} as the model does"}))
+    assert not well(judged({"error": "Error: no", "hint": f"{tracers.OURS} as the model does"}))
+    assert not well(judged({"error": "RuntimeError: not one of ours", "hint": ""}))
 
 
 def test_an_exception_that_excuses_nothing_is_a_problem() -> None:

@@ -1,6 +1,6 @@
 """The zoo through PyTorch's tracers: what works must give the engine's MACs, parameters and layers.
 
-What a tracer cannot follow is no problem, as long as it says why in words of ours. What differs needs a row in
+What a tracer cannot follow is no problem, as long as it says so with an opscope.Error. What differs needs a row in
 tracers.csv: which models and tracer, which of the numbers, and the reason.
 """
 
@@ -70,7 +70,8 @@ def judge(row: Row, answer: dict[str, Any], exceptions: list[Exception_]) -> lis
 
 
 def _judge(row: Row, tracer: str, engine: dict[str, Any], found: dict[str, Any], exceptions: list[Exception_]) -> Judged:
-    if "error" in found and not found["hint"].startswith(OURS):
+    explained = found.get("error", "").startswith("Error: ") and not found["hint"].startswith(OURS)
+    if explained:
         return Judged(row, tracer, "cannot", found["error"])
     differs = "runs" if "error" in found else next((key for key in COMPARED if found[key] != engine[key]), "")
     if not differs:
