@@ -17,9 +17,9 @@ import torch
 from opscope.nested import tensors_in
 from opscope.structural_copy import structural_copy
 from opscope.tracers.saved_code import check_code, save_code, weights_path
-from opscope.tracers.saved_code_functions import Unwritable
-from opscope.tracers.saved_code_modules import constructor_call
-from opscope.tracers.saved_code_text import Text
+from opscope.tracers.saved_code.functions import Unwritable
+from opscope.tracers.saved_code.modules import constructor_call
+from opscope.tracers.saved_code.text import Text
 from opscope.tracers.traced import Traced, TracedBreak, TracedPart
 from small_models import ConvNet, SharedBranches, TiedWeights
 from torch import Tensor, nn

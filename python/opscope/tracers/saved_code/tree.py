@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from opscope.tracers.saved_code_modules import constructor_call, empty_like
-from opscope.tracers.saved_code_text import Text
+from opscope.tracers.saved_code.modules import constructor_call, empty_like
+from opscope.tracers.saved_code.text import Text
 
 _FEW = 24  # numbers of a constant that are written out
 

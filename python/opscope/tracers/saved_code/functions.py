@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 if TYPE_CHECKING:
-    from opscope.tracers.saved_code_text import Text
+    from opscope.tracers.saved_code.text import Text
 
 _MOST = 24  # definitions that one function may bring along
 

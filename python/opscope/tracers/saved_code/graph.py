@@ -15,11 +15,11 @@ from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
 
 from opscope.errors import error, first_line
-from opscope.tracers.saved_code_functions import Unwritable
-from opscope.tracers.saved_code_modules import constructor_call
-from opscope.tracers.saved_code_shapes import described, node_values
-from opscope.tracers.saved_code_text import INFIX, Text, identifier
-from opscope.tracers.saved_code_tree import GraphClassText, Tree
+from opscope.tracers.saved_code.functions import Unwritable
+from opscope.tracers.saved_code.modules import constructor_call
+from opscope.tracers.saved_code.shapes import described, node_values
+from opscope.tracers.saved_code.text import INFIX, Text, identifier
+from opscope.tracers.saved_code.tree import GraphClassText, Tree
 
 _RESERVED = {"torch", "nn", "F", "DEVICE", "self", "math", "operator", "os", "sys"}
 _RESERVED |= {"random_tensor", "shapes", "main", "example_inputs", "load_weights"}

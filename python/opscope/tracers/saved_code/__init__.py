@@ -1,6 +1,6 @@
 """A traced model as one Python file that runs by itself: a class per graph, its inputs, and how to load weights.
 
-The text is made in saved_code_file.py; here are the weights beside it, and the writing, which happens whole or
+The text is made in file.py; here are the weights beside it, and the writing, which happens whole or
 not at all.
 """
 
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from opscope.errors import error
-from opscope.tracers.saved_code_check import check_code
-from opscope.tracers.saved_code_file import file_of
-from opscope.tracers.saved_code_functions import Unwritable
-from opscope.tracers.saved_code_inputs import has_data
-from opscope.tracers.saved_code_tree import GraphClassText
+from opscope.tracers.saved_code.check import check_code
+from opscope.tracers.saved_code.file import file_of
+from opscope.tracers.saved_code.functions import Unwritable
+from opscope.tracers.saved_code.inputs import has_data
+from opscope.tracers.saved_code.tree import GraphClassText
 
 if TYPE_CHECKING:
     from opscope.tracers.traced import Traced

@@ -17,9 +17,9 @@ from torch.utils import _pytree as pytree
 from opscope.errors import error, first_line
 from opscope.nested import replace, tensors_in
 from opscope.structural_copy import structural_copy
-from opscope.tracers.saved_code_file import SavedFile, file_of
-from opscope.tracers.saved_code_functions import Unwritable
-from opscope.tracers.saved_code_inputs import has_data
+from opscope.tracers.saved_code.file import SavedFile, file_of
+from opscope.tracers.saved_code.functions import Unwritable
+from opscope.tracers.saved_code.inputs import has_data
 
 if TYPE_CHECKING:
     from opscope.tracers.traced import Traced

@@ -18,8 +18,8 @@ import torch
 from torch import nn
 
 from opscope.errors import first_line
-from opscope.tracers.saved_code_functions import Unwritable, is_standard, library_import
-from opscope.tracers.saved_code_text import Text
+from opscope.tracers.saved_code.functions import Unwritable, is_standard, library_import
+from opscope.tracers.saved_code.text import Text
 
 _MISSING = object()
 # What nn.Module keeps for itself; modules, parameters and buffers are compared one by one.

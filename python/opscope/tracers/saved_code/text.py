@@ -20,8 +20,8 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from opscope.tracers import saved_code_functions as functions
-from opscope.tracers.saved_code_functions import Unwritable
+from opscope.tracers.saved_code import functions
+from opscope.tracers.saved_code.functions import Unwritable
 
 # Where a function is looked for before its own words about itself are believed: the name a person would write.
 _NAMESPACES: tuple[tuple[str, Any], ...] = (

@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from opscope.tracers.saved_code_text import Text
-from opscope.tracers.saved_code_tree import written_out
+from opscope.tracers.saved_code.text import Text
+from opscope.tracers.saved_code.tree import written_out
 
 
 def inputs_text(inputs: list[Any], text: Text) -> list[str]:

@@ -10,12 +10,12 @@ import torch
 from opscope import torchvision_kernels, torchvision_ops
 from opscope._load import native
 from opscope.nested import tensors_in
-from opscope.tracers import saved_code_functions as functions
-from opscope.tracers.saved_code_functions import Unwritable
-from opscope.tracers.saved_code_graph import Names, graph_class
-from opscope.tracers.saved_code_inputs import inputs_text
-from opscope.tracers.saved_code_text import Text
-from opscope.tracers.saved_code_tree import GraphClassText
+from opscope.tracers.saved_code import functions
+from opscope.tracers.saved_code.functions import Unwritable
+from opscope.tracers.saved_code.graph import Names, graph_class
+from opscope.tracers.saved_code.inputs import inputs_text
+from opscope.tracers.saved_code.text import Text
+from opscope.tracers.saved_code.tree import GraphClassText
 
 if TYPE_CHECKING:
     from opscope.tracers.traced import Traced
