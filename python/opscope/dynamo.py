@@ -28,8 +28,7 @@ from opscope.tensor_meta import TensorMetadata, example_of, fill_tensor_meta, wi
 from opscope.tracers import Traced, TracedModel, TracedPart, failure_of
 from opscope.tracers.dynamo import Collector, compiled
 from opscope.tracers.quiet import quiet
-from opscope.tracers.run_nodes import _target as target_of
-from opscope.tracers.run_nodes import through
+from opscope.tracers.run_nodes import target_of, through
 
 Timeline = list[tuple[int, str, int]]  # (index, name, bytes in use after it) of each node
 

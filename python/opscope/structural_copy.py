@@ -123,4 +123,9 @@ def forget(model: Any, before: dict[int, dict[str, Any]], is_made_up: Callable[[
 
 
 def attributes_of(model: Any) -> dict[int, dict[str, Any]]:
-    return {id(module): dict(vars(module)) for module in modules_of(model)}
+    """Every module's attributes as they are; containers, which a call may fill, as copies."""
+    return {id(module): {name: _kept(value) for name, value in vars(module).items()} for module in modules_of(model)}
+
+
+def _kept(value: Any) -> Any:
+    return copy.copy(value) if type(value) in (dict, list, set) else value

@@ -135,7 +135,9 @@ MaybeProduct tensordot(const OpCall& call) {
 
 // Rows, columns or the contracted side are split into groups by `offs`; all groups together are one product.
 MaybeProduct grouped_mm(const OpCall& call) {
-  const TensorView *a = call.tensor("self"), *b = call.tensor("mat2");
+  const bool is_torchs = call.tensor("self") != nullptr;
+  const TensorView *a = call.tensor(is_torchs ? "self" : "input"),
+                   *b = call.tensor(is_torchs ? "mat2" : "weight");
   if (a == nullptr || b == nullptr) return std::nullopt;
   const Count bias = call.tensor("bias") != nullptr ? 1 : 0;
   if (a->rank() < 2 || a->rank() > 3 || b->rank() < 2 || b->rank() > 3 || a->dim(-1) != b->dim(-2))
@@ -311,6 +313,8 @@ constexpr OpRule kRules[] = {
     outer_row("aten::outer"),
     row<tensordot>("aten::tensordot", kMm),
     row<vdot>("aten::vdot", "k MACs"),
+    row<grouped_mm>("transformers::grouped_mm_fallback",
+                    kBmmAnd),  // its own, where torch's kernel is not used
 };
 static_assert(sorted_and_unique(kRules));
 

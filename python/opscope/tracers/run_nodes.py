@@ -35,7 +35,7 @@ class GraphRun:
         owner = called if called is not None else calls[-1][0] if calls else None
         inputs = [self.ids[each] for each in node.all_input_nodes]
         line = user_line(node.meta.get("stack_trace") or "")
-        return int(native.add_node(self.session, node.op, node.name, _target(node), line, owner, inputs))
+        return int(native.add_node(self.session, node.op, node.name, target_of(node), line, owner, inputs))
 
     def __call__(self, args: tuple[Any, ...], roots: Mapping[str, Any] | None = None) -> Any:
         """The part's result. `roots` say which modules its paths mean this time, where that may differ."""
@@ -67,6 +67,10 @@ class _Runner(torch.fx.Interpreter):
         self._run.leave([] if n.op == "output" else list(tensors_in(result)))
         return result
 
+    def fetch_args_kwargs_from_env(self, n: torch.fx.Node) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        args, kwargs = super().fetch_args_kwargs_from_env(n)
+        return tuple(map(_plain, args)), {name: _plain(value) for name, value in kwargs.items()}
+
     def _run_region(self, node: torch.fx.Node) -> Any:
         """A part of the model kept as a graph inside the graph: its ops are the outer node's, its modules its own."""
         args, kwargs = self.fetch_args_kwargs_from_env(node)
@@ -77,6 +81,15 @@ class _Runner(torch.fx.Interpreter):
 
         bodies = (partial(run_body, each) if isinstance(each, torch.fx.GraphModule) else each for each in args)
         return node.target(*bodies, **kwargs)  # type: ignore[operator]
+
+
+def _plain(value: Any) -> Any:
+    """Lists and dicts as the graph's code would make them: in a graph they cannot be changed, and models do."""
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    return tuple(map(_plain, value)) if type(value) is tuple else value
 
 
 class _Inside:
@@ -141,7 +154,7 @@ def _step(value: Any, name: str) -> Any:
     return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
 
 
-def _target(node: torch.fx.Node) -> str:
+def target_of(node: torch.fx.Node) -> str:
     if node.op != "call_function":
         return str(node.target)
     if isinstance(node.target, (torch._ops.OpOverload, torch._ops.HigherOrderOperator)):
