@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -35,6 +36,10 @@ _MAKERS: dict[str, Callable[[Any, tuple[Any, ...], dict[str, Any]], Traced]] = {
 }
 
 
+# PyTorch's tracers change things for the whole process while they work.
+_one_at_a_time = threading.RLock()
+
+
 @dataclass
 class TracedModel:
     """A model made ready for tracers, with what it is called with; the caller's own is left as it was."""
@@ -55,6 +60,10 @@ class TracedModel:
 
     def trace(self, tracer: str) -> tuple[Any, Traced]:
         """The engine's graph with the tracer's nodes, and what the tracer gave. Throws Error with why not."""
+        with _one_at_a_time:
+            return self._trace(tracer)
+
+    def _trace(self, tracer: str) -> tuple[Any, Traced]:
         began = time.perf_counter()
         try:
             if tracer == "dynamo":
