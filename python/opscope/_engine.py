@@ -81,7 +81,7 @@ def run_abstract(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call
         session = run._session(model, False, ())
     given, named = run._inputs(session)
     known: dict[int, Any] = {}
-    with _without_dispatch_modes(), Surroundings(run.device), _running(session), torch.no_grad():
+    with without_dispatch_modes(), Surroundings(run.device), _running(session), torch.no_grad():
         try:
             outputs = (call or model)(*given, **named)
             known = {id(t): t.tolist() for t in tensors_in(outputs) if native.is_abstract(t) and not native.is_unknown(t)}
@@ -117,7 +117,7 @@ def run_unrecorded(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ca
     run = _Run(model, args, kwargs, type(model).__name__, "", None, False, {})
     session = run._session(model, True, ())
     session.mute(True)
-    run._call(session, call, keep_changes=True)
+    run._call(session, call)
 
 
 class _Run:
@@ -187,7 +187,7 @@ class _Run:
             raise
         except RuntimeError as problem:
             raise self._explained(problem, session) from problem
-        with _without_dispatch_modes(), Surroundings(self.device), _running(session):
+        with without_dispatch_modes(), Surroundings(self.device), _running(session):
             try:
                 outputs = (self.through(session) if self.through else model)(*args, **kwargs)
                 for path, tensor in named_tensors(outputs):
@@ -267,7 +267,7 @@ class _Run:
         return made
 
 
-def _without_dispatch_modes() -> Any:
+def without_dispatch_modes() -> Any:
     """A FlopCounterMode or FakeTensorMode around a capture would get between the model and the engine."""
     if torch._C._len_torch_dispatch_stack() == 0:
         return nullcontext()

@@ -113,13 +113,16 @@ def forget(model: Any, before: dict[int, dict[str, Any]], is_made_up: Callable[[
     """Takes from a copy's attributes what its first call left there without data, such as cached activations."""
     for module in modules_of(model):
         attributes, old = vars(module), before.get(id(module), {})
-        for name, value in list(attributes.items()):
-            if name in ("_parameters", "_buffers", "_modules") or not is_made_up(value):
-                continue
-            if name in old:
-                attributes[name] = old[name]
-            else:
-                del attributes[name]
+        _put_back(attributes, old, lambda name, value: name not in ("_parameters", "_buffers", "_modules") and is_made_up(value))
+        _put_back(module._buffers, old.get("_buffers", {}), lambda _, value: value is not None and is_made_up(value))
+
+
+def _put_back(table: dict[str, Any], old: dict[str, Any], is_wrong: Callable[[str, Any], bool]) -> None:
+    for name in [name for name, value in table.items() if is_wrong(name, value)]:
+        if name in old:
+            table[name] = old[name]
+        else:
+            del table[name]
 
 
 def attributes_of(model: Any) -> dict[int, dict[str, Any]]:

@@ -6,7 +6,7 @@ import random
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
@@ -18,8 +18,9 @@ from opscope._load import native
 class Surroundings:
     """Switches that make PyTorch show every op, set while any thread captures and then put back."""
 
-    _lock = threading.Lock()
+    _lock = threading.Condition(threading.RLock())
     _users = 0
+    _alone: int | None = None  # the thread that has PyTorch for itself
     _pretending = 0  # users whose GPU is not there
     _undo = ExitStack()
 
@@ -31,6 +32,7 @@ class Surroundings:
         with ExitStack() as undo:
             _keep_generators(undo)
             with self._lock:
+                self._lock.wait_for(lambda: Surroundings._alone in (None, threading.get_ident()))
                 if Surroundings._users == 0:
                     Surroundings._undo = _set_all()
                 Surroundings._users += 1
@@ -43,6 +45,22 @@ class Surroundings:
             Surroundings._pretending -= self._pretends
             if Surroundings._users == 0:
                 Surroundings._undo.close()
+                self._lock.notify_all()
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """No capture runs in any other thread: symbolic tracing replaces methods of torch.nn.Module for all of them."""
+    me = threading.get_ident()
+    with Surroundings._lock:
+        Surroundings._lock.wait_for(lambda: Surroundings._users == 0 and Surroundings._alone is None)
+        Surroundings._alone = me
+    try:
+        yield
+    finally:
+        with Surroundings._lock:
+            Surroundings._alone = None
+            Surroundings._lock.notify_all()
 
 
 def _keep_generators(undo: ExitStack) -> None:
@@ -178,11 +196,24 @@ def _show_higher_order_ops() -> None:
         if mode in operator.py_kernels:
             continue
         if name == "cond":
-            operator.py_impl(mode)(_cond)
+            operator.py_impl(mode)(_while_capturing(operator, _cond))
         elif name == "custom_function_call":
             operator.fallthrough(mode)  # functorch's own levels take an autograd.Function apart
         elif dense in operator.py_kernels:
-            operator.py_impl(mode)(operator.py_kernels[dense])
+            operator.py_impl(mode)(_while_capturing(operator, operator.py_kernels[dense]))
+
+
+def _while_capturing(operator: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel for captures; where a tracer only looks on, the operator as it is without opscope."""
+    mode = torch._C.DispatchKeySet(torch._C._dispatch_key_parse("TESTING_ONLY_GenericMode"))
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if native.capturing():
+            return kernel(*args, **kwargs)
+        with torch._C._ExcludeDispatchKeyGuard(mode):
+            return operator(*args, **kwargs)
+
+    return run
 
 
 def _cond(predicate: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any) -> Any:

@@ -296,7 +296,10 @@ void bind_session(py::module_& m) {
     auto* recording = engine::Recording::current();
     return recording && recording->is_unknown(tensor);
   });
-  m.def("capturing", [] { return engine::Recording::current() != nullptr; });
+  m.def("capturing", [] {
+    const auto* recording = engine::Recording::current();
+    return recording && !recording->muted;
+  });
   m.def("note", [](const std::string& kind, const std::string& op, const std::string& message) {
     if (auto* recording = engine::Recording::current())
       recording->graph.diagnostics.push_back({kind, op, recording->scope_path(), message});

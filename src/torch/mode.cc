@@ -57,13 +57,30 @@ bool through_autocast(const Call& call, c10::DispatchKeySet below) {
   return false;
 }
 
+// Writes to what was there before the capture are undone when it ends.
+void journal_writes(const Call& call) {
+  if (!call.info.journals) return;
+  for (std::size_t i = 0; i < call.info.arguments; ++i)
+    if (call.info.journalled[i])
+      for_each_tensor(call.arguments().slice(i, 1), [&](const at::Tensor& t) { call.recording.journal(t); });
+}
+
+// Nothing is recorded; what the model writes to is put back all the same. Other tensors than plain ones with
+// data are a tracer's own.
+void pass_by(const Call& call, c10::DispatchKeySet below) {
+  Inputs inputs;
+  bool has_data = true;
+  for_each_tensor(call.arguments(), [&](const at::Tensor& tensor) {
+    call.recording.classify(tensor, inputs);
+    has_data = has_data && tensor.has_storage() && !tensor.is_meta();
+  });
+  if (has_data && !inputs.any_subclass && !inputs.any_functorch) journal_writes(call);
+  call.op.redispatchBoxed(below, &call.stack);
+}
+
 void carry_out(const Call& call, const Inputs& inputs, c10::DispatchKeySet below) {
   if (call.recording.eager) {
-    if (call.info.journals)
-      for (std::size_t i = 0; i < call.info.arguments; ++i)
-        if (call.info.journalled[i])
-          for_each_tensor(call.arguments().slice(i, 1),
-                          [&](const at::Tensor& t) { call.recording.journal(t); });
+    journal_writes(call);
     c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
     call.op.redispatchBoxed(below, &call.stack);
   } else if (!inputs.any_unknown &&
@@ -77,8 +94,9 @@ void carry_out(const Call& call, const Inputs& inputs, c10::DispatchKeySet below
 void on_mode(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
   const auto below = keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kModeKey);
   auto* recording = Recording::current();
-  if (!recording || recording->muted) return op.redispatchBoxed(below, stack);
+  if (!recording) return op.redispatchBoxed(below, stack);
   const Call call{*recording, op, recording->info(op), *stack};
+  if (recording->muted) return pass_by(call, below);
   if (call.info.ignored) return op.redispatchBoxed(below, stack);
 
   Inputs inputs;

@@ -16,6 +16,7 @@ from opscope._load import native
 from opscope.errors import Error, error
 from opscope.nested import tensors_in
 from opscope.source_lines import OWN_FOLDER
+from opscope.surroundings import alone
 from opscope.tracers import dynamo, export, fx
 from opscope.tracers.fx import traced_module
 from opscope.tracers.quiet import quiet
@@ -44,23 +45,29 @@ _one_at_a_time = threading.RLock()
 class TracedModel:
     """A model made ready for tracers, with what it is called with; the caller's own is left as it was."""
 
-    model: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     settings: dict[str, Any]  # for the engine: name, source, device, source_lines, limits
     computes: bool  # its weights hold data
 
     def __init__(self, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], **settings: Any) -> None:
-        self.settings = settings
-        device = torch.device("cpu") if settings.get("device") is None else torch.device(settings["device"])
-        self.args, self.kwargs = with_memory((args, kwargs), device)
-        warm = warm_up(model, args, kwargs)
-        self.computes = has_data(warm)
-        self.model = own_copy(warm, device)
+        self.settings, self._name = settings, str(settings.get("name", ""))
+        self._device = torch.device("cpu") if settings.get("device") is None else torch.device(settings["device"])
+        self.args, self.kwargs = with_memory((args, kwargs), self._device)
+        with _one_at_a_time, quiet():
+            try:
+                self._warm = warm_up(getattr(model, "_orig_mod", model), args, kwargs)  # behind a torch.compile
+                self.computes = has_data(self._warm)
+                self.model = own_copy(self._warm, self._device)
+            except Error:
+                raise
+            except Exception as problem:
+                raise failure_of("warm-up", problem, self._name) from problem
 
     def trace(self, tracer: str) -> tuple[Any, Traced]:
         """The engine's graph with the tracer's nodes, and what the tracer gave. Throws Error with why not."""
         with _one_at_a_time:
+            self.model = own_copy(self._warm, self._device)  # what another tracer left on it is none of this one's
             return self._trace(tracer)
 
     def _trace(self, tracer: str) -> tuple[Any, Traced]:
@@ -74,7 +81,8 @@ class TracedModel:
         except Error:
             raise
         except Exception as problem:
-            raise failure_of(tracer, problem, self.settings.get("name", "")) from problem
+            raise failure_of(tracer, problem, self._name) from problem
+        traced.has_data = self.computes
         graph.tracer = tracer
         graph.seconds = time.perf_counter() - began
         return graph, traced
@@ -82,7 +90,7 @@ class TracedModel:
     def _made(self, make: Callable[..., Traced]) -> Traced:
         before = structural_copy.attributes_of(self.model)
         try:
-            with quiet():
+            with quiet(), alone(), _engine.without_dispatch_modes(), torch.random.fork_rng():
                 return make(self.model, self.args, self.kwargs)
         finally:  # export leaves its fake tensors where forward keeps something
             structural_copy.forget(self.model, before, lambda value: any(map(_is_fake, tensors_in(value))))
@@ -94,7 +102,7 @@ class TracedModel:
         try:
             return _engine.capture(model, self.args, self.kwargs, tracer=tracer, through=call, **self.settings)
         except Error as problem:
-            problem.hint = f"its graph does not run as the model does: {problem.hint}"
+            problem.hint = "its graph does not run as the model does: use another tracer"
             raise
 
     def _run_compiled(self) -> tuple[Any, Traced]:
@@ -103,13 +111,12 @@ class TracedModel:
             self._compile(call)
             collector.finish()
             if not collector.parts:
-                raise error("Dynamo made no graph of it", self.settings.get("name", ""), _why_none(collector.breaks))
-            if collector.calls == 1 and not collector.breaks:
+                raise _no_graph(collector.breaks, self._name)
+            if collector.is_whole:
                 return self._record(traced), traced
             if not self.computes:
-                raise _needs_data(collector, self.settings.get("name", ""))
+                raise _needs_data(collector, self._name)
             return self._capture(self.model, "eager", collector.through(call)), traced
-
 
     def _compile(self, call: Callable[..., Any]) -> None:
         """Dynamo compiles in the first call; results without data lead some models astray between its graphs."""
@@ -124,8 +131,14 @@ def _is_fake(tensor: torch.Tensor) -> bool:
     return isinstance(tensor, torch._subclasses.FakeTensor)
 
 
-def _why_none(breaks: list[TracedBreak]) -> str:
-    return native.explain_tracer_failure("dynamo", "Unsupported", breaks[0].text)[0] if breaks else "it runs no tensor op"
+def _no_graph(breaks: list[TracedBreak], name: str) -> Error:
+    if not breaks:
+        return error("Dynamo made no graph of it: it left all its code to Python", name, "use --tracer export, or hybrid")
+    reason, hint = native.explain_tracer_failure("dynamo", "Unsupported", breaks[0].text)
+    place = f", at {breaks[0].source.rpartition('/')[2]}" if breaks[0].source and ", at " not in reason else ""
+    made = error(f"Dynamo made no graph of it: {reason}{place}", name, hint)
+    made.detail = "\n\n".join(found.text for found in breaks)
+    return made
 
 
 def _needs_data(collector: dynamo.Collector, name: str) -> Error:

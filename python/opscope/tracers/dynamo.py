@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import CodeType, MethodType
 from typing import Any
 
 import torch
@@ -34,14 +35,17 @@ _SETTINGS = {"automatic_dynamic_shapes": False, "recompile_limit": 1 << 16, "acc
 class Collector:
     """A backend for torch.compile that keeps the graphs. Without data it gives results of the right shapes."""
 
-    def __init__(self, computes: bool = True) -> None:
+    def __init__(self, computes: bool = True, function: Callable[..., Any] | None = None) -> None:
         self.parts: list[TracedPart] = []
         self.breaks: list[TracedBreak] = []
         self.codes: Counter[Any] = Counter()  # graphs made of each function
         self.runs: list[GraphRun] | None = None  # while a capture records
         self.calls = 0
+        self._function = function  # that is the model
+        self._root: CodeType | None = None
         self._computes = computes
-        self._given_up_before, self._left_out_before = _given_up(), _left_out()
+        self._before = {name: _counts(name) for name in ("unimplemented", "graph_break")}
+        self._left_out_before = _left_out()
 
     def __call__(self, module: torch.fx.GraphModule, _: list[Any]) -> Callable[..., Any]:
         made_from = _frame_state()
@@ -50,6 +54,8 @@ class Collector:
         self.parts.append(part)
         if made_from.code is not None:
             self.codes[made_from.code] += 1
+            if self._function is not None and made_from.is_of(self._function):
+                self._root = made_from.code
         reason = getattr(module, "compile_subgraph_reason", None)
         if reason is not None and reason.graph_break:
             self.breaks.append(TracedBreak(reason.reason, _line(reason), index))
@@ -63,9 +69,16 @@ class Collector:
 
         return run
 
+    @property
+    def is_whole(self) -> bool:
+        """One graph, run once, made from the model's own function: nothing runs outside it."""
+        return self.calls == 1 and not self.breaks and set(self.codes) == {self._root}
+
     def finish(self) -> None:
         """Adds the breaks that ended no graph: functions that Dynamo left to Python whole."""
-        texts = sorted(_given_up() - self._given_up_before, key=lambda text: _SKIPPED.search(text) is None)
+        given_up = _counts("unimplemented") - self._before["unimplemented"]
+        ended = _counts("graph_break") - self._before["graph_break"]
+        texts = sorted(given_up - ended, key=lambda text: _SKIPPED.search(text) is None)
         for text in texts[: _left_out() - self._left_out_before]:
             skipped = _SKIPPED.search(text)
             line = f"{skipped[1]}:{skipped[2]}" if skipped else user_line(text)
@@ -84,11 +97,11 @@ class Collector:
         return bound
 
 
-def _given_up() -> Counter[str]:
-    """What Dynamo could not do, by its text, beyond what then ended a graph."""
+def _counts(name: str) -> Counter[str]:
+    """Dynamo's counts of a kind, by its texts: "unimplemented" is what it could not do, "graph_break" what ended a graph."""
     from torch._dynamo.utils import counters
 
-    return Counter(counters["unimplemented"]) - Counter(counters["graph_break"])
+    return Counter(counters[name])
 
 
 def _left_out() -> int:
@@ -103,13 +116,25 @@ class _FrameState:
 
     def __init__(self, output: Any) -> None:
         code = getattr(getattr(output, "root_tx", None), "f_code", None)
-        self.code, self.name = code, code.co_name if code is not None else "forward"
+        self.code = code
+        is_wrapper = code is None or code.co_filename.startswith(_DYNAMO_FOLDER)  # around a function of PyTorch's own
+        self.name = "forward" if is_wrapper else code.co_name
         found = {"L": getattr(output, "local_scope", {}), "G": getattr(output, "global_scope", {})}
         self.roots = {**_named("L", found["L"]), **_named("G", found["G"], (torch.nn.Module,))}
+        self._wrapped = found["L"].get("fn") if is_wrapper else None
+
+    def is_of(self, function: Callable[..., Any]) -> bool:
+        return self._wrapped == function or getattr(function, "__code__", None) is self.code
 
 
 def _named(scope: str, values: Mapping[str, Any], kinds: tuple[type, ...] = _KEPT) -> dict[str, Any]:
-    return {f"{scope}['{name}']": value for name, value in values.items() if isinstance(value, kinds)}
+    owners = {name: _owner(value) for name, value in values.items()}
+    return {f"{scope}['{name}']": value for name, value in owners.items() if isinstance(value, kinds)}
+
+
+def _owner(value: Any) -> Any:
+    """What a method belongs to; anything else as it is."""
+    return value.__self__ if isinstance(value, MethodType) else value
 
 
 def _frame_state() -> _FrameState:
@@ -158,9 +183,10 @@ def compiled(model: Any, computes: bool) -> Iterator[tuple[Callable[..., Any], C
     import torch._dynamo as dynamo
 
     dynamo.trace_rules.add("opscope")  # its own functions, such as the kernels of torchvision's ops, are no part of a model
-    collector = Collector(computes)
-    function = model.forward if isinstance(model, torch.nn.Module) else model
-    run = dynamo.optimize(collector, dynamic=False)(function)
+    function = _function_of(model)
+    collector = Collector(computes, function)
+    seen = set(_visited())
+    run = torch.compile(function, backend=collector, dynamic=False, isolate_recompiles=True)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         # The surroundings of a capture tell Dynamo to stay away: that ends here.
@@ -172,6 +198,19 @@ def compiled(model: Any, computes: bool) -> Iterator[tuple[Callable[..., Any], C
         yield call, collector
     finally:
         collector.runs = None
-        for code, count in collector.codes.items():  # a function of which the caller has graphs too keeps them
-            if len(dynamo.eval_frame._debug_get_cache_entry_list(code)) <= count:
+        for code in {*collector.codes, *(set(_visited()) - seen)}:  # a function of which the caller has graphs keeps them
+            if len(dynamo.eval_frame._debug_get_cache_entry_list(code)) <= collector.codes[code]:
                 dynamo.eval_frame.reset_code(code)
+
+
+def _function_of(model: Any) -> Callable[..., Any]:
+    if not isinstance(model, torch.nn.Module):
+        return model  # type: ignore[no-any-return]
+    return model._call_impl if model._forward_hooks or model._forward_pre_hooks else model.forward
+
+
+def _visited() -> Iterator[CodeType]:
+    """Functions that Dynamo has looked at: those it left to Python stay marked so until they are reset."""
+    from torch._dynamo.convert_frame import input_codes
+
+    return (code for seen in list(input_codes.seen) if (code := seen()) is not None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 import torch
@@ -79,8 +78,21 @@ class _Runner(torch.fx.Interpreter):
             ids = dict.fromkeys(module.graph.nodes, self._ids[node])
             return _Runner(module, _Inside(self._run), ids, self._roots).run_flat(inputs)
 
-        bodies = (partial(run_body, each) if isinstance(each, torch.fx.GraphModule) else each for each in args)
+        bodies = (_Body(each, run_body) if isinstance(each, torch.fx.GraphModule) else each for each in args)
         return node.target(*bodies, **kwargs)  # type: ignore[operator]
+
+
+class _Body:
+    """A region's GraphModule, but for how it runs."""
+
+    def __init__(self, module: torch.fx.GraphModule, run: Callable[..., Any]) -> None:
+        self._module, self._run = module, run
+
+    def __call__(self, *args: Any) -> Any:
+        return self._run(self._module, *args)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
 
 
 def _plain(value: Any) -> Any:
@@ -121,10 +133,12 @@ def through(traced: Traced) -> Callable[[Any], Callable[..., Any]]:
 def calls_of(node: torch.fx.Node, roots: Mapping[str, Any]) -> Calls:
     """The module calls that a tracer noted around a node; a called module enters its own."""
     calls = []
+    if node.target is getattr and isinstance(node.args[0], torch.fx.Node):
+        node = node.args[0]  # fx notes an attribute where it is used
     for key, (path, _) in (node.meta.get("nn_module_stack") or {}).items():
         module = _module_at(roots, path)
         if module is not None:
-            calls.append((module, str(key)))
+            calls.append((module, f"{key} {path}"))  # a module that has two paths has one key
     called = _called_module(node)
     if called is not None and calls and calls[-1][0] is called:
         calls.pop()
@@ -145,8 +159,8 @@ def _module_at(roots: Mapping[str, Any], path: str) -> torch.nn.Module | None:
 
 
 def _step(value: Any, name: str) -> Any:
-    if name == "_modules" and isinstance(value, torch.nn.Module):
-        return value  # the next step names one of them
+    if name in ("_modules", "__self__") and isinstance(value, torch.nn.Module):
+        return value  # the next step names one of them; or it is a method of it
     if isinstance(value, torch.nn.Module):
         return value._modules.get(name, getattr(value, name, None))
     if isinstance(value, (list, tuple)):

@@ -38,3 +38,4 @@ class Traced:
     kwargs: dict[str, Any]
     parts: list[TracedPart] = field(default_factory=list)
     breaks: list[TracedBreak] = field(default_factory=list)
+    has_data: bool = True  # the weights hold numbers; else there is only memory for them

@@ -39,7 +39,7 @@ def _own(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
     """Weights share their memory with the model's, other tensors are copied: a real run may write to them."""
     if is_lazy(tensor):
         return tensor
-    if tensor.is_meta:
+    if tensor.is_meta or native.is_abstract(tensor):  # the latter in an object that the warm-up filled
         return _untouched_like(tensor, device)
     if type(tensor) is torch.nn.Parameter:
         return torch.nn.Parameter(tensor.detach(), tensor.requires_grad)
