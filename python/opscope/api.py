@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,10 +14,11 @@ import torch
 from opscope import _engine, tracers
 from opscope._load import native
 from opscope.errors import Error, error
+from opscope.graph_modules import graph_module_inputs
 from opscope.inputs import Inputs, as_device, as_dtype, as_inputs, cast_inputs
 from opscope.inputs.plan import InputPlan, plan_inputs
 from opscope.options import Options, takes_options
-from opscope.result import Profile, Row
+from opscope.result import Profile, Row, counted
 from opscope.sources import Source, find_source, known_models
 from opscope.sources.hf_known import config_file
 
@@ -51,18 +53,22 @@ class Graph:
 
     @property
     def nodes(self) -> list[Row]:
-        """A tracer's nodes: kind, name, target, module, part, inputs (indices), outputs (shape and dtype), source."""
-        return _rows(_NODE, self._graph.nodes)
+        """A tracer's nodes: what they are, and what they cost. The engine's own graph has none: see profile().layers.
+
+        index, part, kind, name (the tracer's), label (a person's), target, module, calls, inputs (indices of nodes),
+        outputs (shape, dtype, kind), macs, flops, memory_bytes, ... and source. Nodes and parts count from 1.
+        """
+        return [Row({**row, "source": row.get("source", "")}) for row in self._report.get("nodes", [])]
 
     @property
     def parts(self) -> list[Row]:
-        """The graphs that a tracer made: one, or Dynamo's between its breaks."""
-        return _rows(("name", "calls"), self._graph.parts)
+        """The graphs that a tracer made, with their totals: one, or Dynamo's between its breaks. The first is 1."""
+        return _rows(self._report.get("parts", []))
 
     @property
     def breaks(self) -> list[Row]:
-        """Where Dynamo left the code to Python, and why."""
-        return _rows(("reason", "source", "after", "detail"), self._graph.breaks)
+        """Where Dynamo left the code to Python, and why: reason, source, after (the part that ends there), detail."""
+        return _rows(self._report.get("breaks", []))
 
     @property
     def rungs(self) -> list[Row]:
@@ -80,15 +86,25 @@ class Graph:
         """(index, name, bytes) of each node: what activations and inputs hold after it, views counted once."""
         return list(self._graph.memory_timeline())
 
+    @functools.cached_property
+    def _report(self) -> dict[str, Any]:
+        return self.profile().to_dict()
+
+    def __repr__(self) -> str:
+        found = self._report
+        nodes, parts, breaks = (len(found.get(key, [])) for key in ("nodes", "parts", "breaks"))
+        text = f"<opscope.Graph of {found['model']}: {self.tracer}"
+        text += f", {counted(nodes, 'node')} in {counted(parts, 'graph')}, {counted(breaks, 'break')}" if nodes else ""
+        return f"{text}, {counted(found['totals']['ops'], 'op')}>"
+
 
 Capture = Graph  #: the older name
 
-_NODE = ("kind", "name", "target", "module", "part", "inputs", "outputs", "source")
 _RUNG = ("tracer", "outcome", "reason", "hint", "detail", "seconds")
 
 
-def _rows(names: tuple[str, ...], rows: Any) -> list[Row]:
-    return [Row(dict(zip(names, row, strict=True))) for row in rows]
+def _rows(rows: list[dict[str, Any]]) -> list[Row]:
+    return [Row(row) for row in rows]
 
 
 @takes_options
@@ -135,10 +151,13 @@ def trace_model_hybrid(model: Any, example_inputs: Any, model_name: str = "model
     return traced.parts[0].module, {"fx": "symbolic_trace"}.get(traced.tracer, traced.tracer)
 
 
-def from_graph_module(module: torch.fx.GraphModule, inputs: Any, *, name: str | None = None) -> Graph:
-    """Any fx GraphModule as it is, run on these inputs without data: its nodes with their ops, shapes and costs."""
-    arguments = as_inputs(inputs)
+def from_graph_module(module: torch.fx.GraphModule, inputs: Any = None, *, name: str | None = None) -> Graph:
+    """Any fx GraphModule as it is, run on these inputs without data: its nodes with their ops, shapes and costs.
+
+    Without inputs they are what the metadata of its placeholders describes.
+    """
     shown = name or type(module).__name__
+    arguments = graph_module_inputs(module, inputs, shown)
     with tracers.quiet():
         traced = tracers.traced_module(module, arguments.args, arguments.kwargs)
     graph = _engine.capture(module, arguments.args, arguments.kwargs, name=shown, through=tracers.through(traced))
@@ -244,7 +263,7 @@ class Tracing:
         if tracer != "hybrid":
             return self.ready().trace(tracer)
         self.status("[1/4] warming up")
-        return tracers.trace_hybrid(self.ready(), self.status, lambda: self.call().capture("auto"))
+        return tracers.trace_hybrid(self.ready, self.status, lambda: self.call().capture("auto"))
 
 
 @dataclass

@@ -17,6 +17,7 @@ import torch
 from torch.nn.parameter import UninitializedTensorMixin, is_lazy
 
 from opscope.errors import error
+from opscope.nested import tensors_in
 
 
 def modules_of(model: Any) -> Iterator[torch.nn.Module]:
@@ -66,6 +67,9 @@ def _place_tensors(value: Any, memo: dict[int, Any], tensor_for: Callable[[torch
     elif isinstance(value, (list, tuple)):
         for part in value:
             _place_tensors(part, memo, tensor_for)
+    else:
+        for tensor in tensors_in(value):
+            _place_tensors(tensor, memo, tensor_for)
 
 
 def _uninitialised(like: Any, without_data: bool) -> Any:

@@ -54,6 +54,8 @@ class TracedModel:
         self.settings, self._name = settings, str(settings.get("name", ""))
         self._device = torch.device("cpu") if settings.get("device") is None else torch.device(settings["device"])
         self.args, self.kwargs = with_memory((args, kwargs), self._device)
+        if isinstance(model, torch.jit.ScriptModule):
+            raise error("TorchScript is compiled already, and tracers read Python", self._name, "use --tracer static")
         with _one_at_a_time, quiet():
             try:
                 self._warm = warm_up(getattr(model, "_orig_mod", model), args, kwargs)  # behind a torch.compile
@@ -162,7 +164,7 @@ def failure_of(tracer: str, problem: BaseException, name: str) -> Error:
     return made
 
 
-def trace_hybrid(ready: TracedModel, status: Status, engine: Callable[[], Any]) -> tuple[Any, Traced | None]:
+def trace_hybrid(ready: Callable[[], TracedModel], status: Status, engine: Callable[[], Any]) -> tuple[Any, Traced | None]:
     """The first of the ladder's tracers that works, else the engine's own graph; every rung's end is in the graph."""
     rungs = []
     found: tuple[Any, Traced | None] | None = None
@@ -173,7 +175,7 @@ def trace_hybrid(ready: TracedModel, status: Status, engine: Callable[[], Any]) 
         status(f"[{number}/4] {shown}")
         began = time.perf_counter()
         try:
-            found = ready.trace(tracer)
+            found = ready().trace(tracer)
             rungs.append(native.Rung(tracer, "used", seconds=time.perf_counter() - began))
         except Error as problem:
             detail = getattr(problem, "detail", "") or str(problem)

@@ -41,6 +41,7 @@ class Collector:
         self.codes: Counter[Any] = Counter()  # graphs made of each function
         self.runs: list[GraphRun] | None = None  # while a capture records
         self.calls = 0
+        self._compiled: list[dict[str, Any]] = []
         self._function = function  # that is the model
         self._root: CodeType | None = None
         self._computes = computes
@@ -60,14 +61,26 @@ class Collector:
         if reason is not None and reason.graph_break:
             self.breaks.append(TracedBreak(reason.reason, _line(reason), index))
 
+        self._compiled.append({"collector": self, "part": part})
+        kept = self._compiled[-1]  # emptied in the end: Dynamo holds on to the function
+
         def run(*args: Any) -> Any:
-            self.calls += 1
-            if self.runs is not None:
-                return self.runs[index](args, _caller_locals())
-            part.args = part.args or args
-            return module.forward(*args) if self._computes else _results_without_data(module, args)
+            return kept["collector"].run(index, kept["part"], args)
 
         return run
+
+    def run(self, index: int, part: TracedPart, args: tuple[Any, ...]) -> Any:
+        self.calls += 1
+        if self.runs is not None:
+            return self.runs[index](args, _caller_locals())
+        part.args = part.args or args
+        return part.module.forward(*args) if self._computes else _results_without_data(part.module, args)
+
+    def close(self) -> None:
+        """What was compiled can no longer be run; the parts stay."""
+        self.runs = None
+        for kept in self._compiled:
+            kept.clear()
 
     @property
     def is_whole(self) -> bool:
@@ -150,7 +163,7 @@ def _frame_state() -> _FrameState:
 
 def _caller_locals() -> dict[str, Any]:
     """The locals of the compiled function that runs a graph: one graph may serve several modules of a kind."""
-    frame = sys._getframe(2)
+    frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith((_DYNAMO_FOLDER, OWN_FOLDER)):
         frame = frame.f_back  # type: ignore[assignment]
     return _named("L", frame.f_locals) if frame is not None else {}
@@ -197,7 +210,10 @@ def compiled(model: Any, computes: bool) -> Iterator[tuple[Callable[..., Any], C
     try:
         yield call, collector
     finally:
-        collector.runs = None
+        collector.close()
+        for key, backend in list(dynamo.eval_frame.cached_backends.items()):
+            if getattr(backend, "compiler_fn", backend) is collector:
+                del dynamo.eval_frame.cached_backends[key]
         for code in {*collector.codes, *(set(_visited()) - seen)}:  # a function of which the caller has graphs keeps them
             if len(dynamo.eval_frame._debug_get_cache_entry_list(code)) <= collector.codes[code]:
                 dynamo.eval_frame.reset_code(code)
