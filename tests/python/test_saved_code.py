@@ -68,6 +68,7 @@ def by_dynamo(model: nn.Module, *args: Any, **kwargs: Any) -> Traced:
     return made
 
 
+EQUAL = "outputs bit-equal to the model's"
 TRACERS = {"fx": by_fx, "export": by_export, "unlifted": by_unlifted_export, "dynamo": by_dynamo}
 
 
@@ -385,7 +386,7 @@ def test_a_file_runs_alone(tmp_path: Path) -> None:
 def test_the_check_finds_what_differs(tmp_path: Path) -> None:
     traced = by_fx(SharedBranches().eval(), torch.rand(2, 10))
     path, _ = saved(traced, tmp_path)
-    assert check_code(traced, str(path), weights_path(str(path))) == "bit-equal"
+    assert check_code(traced, str(path), weights_path(str(path))) == EQUAL
     path.write_text(path.read_text().replace("x * 2", "x * 3"))
     with pytest.raises(opscope.Error, match=r"output 0 \(float32\[2, 10\]\) of the saved file differs from the graph's by"):
         check_code(traced, str(path), weights_path(str(path)))
@@ -398,7 +399,10 @@ def test_the_check_says_why_where_bits_differ(tmp_path: Path) -> None:
     traced = by_export(model, torch.rand(2, 9, 32))
     path, _ = saved(traced, tmp_path)
     verdict = check_code(traced, str(path), weights_path(str(path)))
-    assert verdict == "within 1e-5: the model takes the fused fast path of nn.MultiheadAttention, the graph its single ops"
+    assert verdict == (
+        "outputs within 1e-5 of the model's: "
+        "the model takes the fused fast path of nn.MultiheadAttention, the graph its single ops"
+    )
 
 
 @torch.library.custom_op("saved_code_tests::scaled", mutates_args=())
@@ -420,7 +424,7 @@ def test_operators_of_a_users_own_come_along(tmp_path: Path) -> None:
     traced = by_export(OwnOperator(), torch.rand(2, 4))
     path, _ = saved(traced, tmp_path)
     assert "BIAS = 3" in path.read_text()
-    assert check_code(traced, str(path), weights_path(str(path))) == "bit-equal"
+    assert check_code(traced, str(path), weights_path(str(path))) == EQUAL
 
 
 class ThreeParts(nn.Module):
@@ -444,7 +448,7 @@ def test_every_partition_is_a_class_with_the_break_between(tmp_path: Path) -> No
         text.index(f"class ThreePartsPart{number}(nn.Module)") for number in (1, 2, 3)
     )
     assert text.count("# graph break: ") == 2 and text.count("(model.py:7)") == 2
-    assert check_code(traced, str(path), weights_path(str(path))) == "bit-equal"
+    assert check_code(traced, str(path), weights_path(str(path))) == "each graph bit-equal to Dynamo's"
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout == "".join(f"ThreePartsPart{number} ['float32[2, 4]']\n" for number in (1, 2, 3))
 
@@ -462,7 +466,7 @@ def test_a_model_without_data_is_checked_on_random_weights(tmp_path: Path) -> No
     part = TracedPart("forward", real.parts[0].module.to("meta"), (meta,))
     traced = Traced("export", part.module, (meta,), {}, [part])
     path, _ = saved(traced, tmp_path, weights=False)
-    assert check_code(traced, str(path), None).startswith("bit-equal")
+    assert check_code(traced, str(path), None) == EQUAL
 
 
 # --- real models --------------------------------------------------------------------------------------------------
@@ -512,7 +516,7 @@ def test_yolo(tmp_path: Path) -> None:
     from ultralytics import YOLO
 
     model = YOLO("yolov8n.yaml").model.eval()
-    assert _reproduced(by_export(model, torch.rand(1, 3, 64, 64)), tmp_path) == "bit-equal"
+    assert _reproduced(by_export(model, torch.rand(1, 3, 64, 64)), tmp_path) == EQUAL
 
 
 def test_functions_of_a_library_that_does_not_import_are_written_out(tmp_path: Path) -> None:
@@ -520,7 +524,7 @@ def test_functions_of_a_library_that_does_not_import_are_written_out(tmp_path: P
 
     model = torchvision.models.efficientnet_b0(weights=None).eval()
     traced = by_fx(model, torch.rand(1, 3, 32, 32))
-    assert _reproduced(traced, tmp_path) == "bit-equal"
+    assert _reproduced(traced, tmp_path) == EQUAL
     assert "def stochastic_depth(" in (tmp_path / "model.py").read_text()
 
 
@@ -544,16 +548,16 @@ def test_torchvision_at_full_size(name: str, tracers: tuple[str, ...], tmp_path:
     model = torchvision.models.get_model(name, weights=None, **options).eval()
     side = 299 if name == "inception_v3" else 224
     for tracer in tracers:
-        assert _reproduced(TRACERS[tracer](model, torch.rand(1, 3, side, side)), tmp_path) == "bit-equal"
+        assert _reproduced(TRACERS[tracer](model, torch.rand(1, 3, side, side)), tmp_path) == EQUAL
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["bert", "gpt2", "detr"])
 def test_transformers_at_full_size(name: str, tmp_path: Path) -> None:
     model, inputs = _transformer(name, small=False)
-    assert _reproduced(by_dynamo(model, **inputs), tmp_path) == "bit-equal"
+    assert _reproduced(by_dynamo(model, **inputs), tmp_path) == EQUAL
     if name != "gpt2":  # its cache is no output that export knows
-        assert _reproduced(by_export(model, **inputs), tmp_path) == "bit-equal"
+        assert _reproduced(by_export(model, **inputs), tmp_path) == EQUAL
 
 
 @pytest.mark.slow
@@ -564,7 +568,7 @@ def test_faster_rcnn_in_parts(tmp_path: Path) -> None:
     model = build(weights=None, weights_backbone=None, min_size=200, max_size=256).eval()
     traced = by_dynamo(model, [torch.rand(3, 200, 256)])
     assert len(traced.parts) > 3
-    assert _reproduced(traced, tmp_path) == "bit-equal"
+    assert _reproduced(traced, tmp_path) == "each graph bit-equal to Dynamo's"
     text = (tmp_path / "model.py").read_text()
     assert text.count("# graph break: ") >= 3
     assert f"class FasterRCNNPart{len(traced.parts)}(nn.Module)" in text

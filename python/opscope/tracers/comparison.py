@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import torch
+
 from opscope.errors import error
-from opscope.tracers import Traced
+from opscope.tracers import Traced, TracedPart
 from opscope.tracers.exports import export_file
+from opscope.tracers.made_up import fill_inputs, fill_memory, stir
 from opscope.tracers.quiet import quiet
 from opscope.tracers.saved_code import check_code, save_code, weights_path
 
@@ -29,21 +33,23 @@ def compare(
     tracing = Tracing(source, None, options, status)
     code, exports = request.get("save_graph"), request.get("exports") or []
     if code or exports:
-        tracing.build_with_data()
-    rows, traced = [], {}
+        _build_to_check(tracing)
+    rows: list[dict[str, Any]] = []
+    traced: dict[str, tuple[Any, Traced | None]] = {}
     for index, tracer in enumerate(request["tracers"]):
         status(f"tracing {source.name}: {tracer}")
         name = f"{index}.json"
 
         def save(tracer: str = tracer, name: str = name) -> dict[str, Any]:
-            graph, traced[tracer] = tracing.graph("auto" if tracer == "static" else tracer)
+            traced[tracer] = tracing.graph("auto" if tracer == "static" and not request.get("strict_static") else tracer)
+            graph = traced[tracer][0]
             graph.save(os.path.join(request["folder"], name))
             return {"capture": name, "seconds": graph.seconds}
 
         rows.append(_row({"tracer": tracer}, save, describe))
     files = []
     if code:
-        first = next((each for each in traced.values() if each is not None), None)
+        first = next(((graph, made) for graph, made in traced.values() if made is not None), None)
         files.append(_row(_file(code), lambda: {"notes": _saved(first, code, bool(request.get("weights")))}, describe))
     for path in exports:
         status(f"exporting {path}")
@@ -67,13 +73,71 @@ def _file(path: str) -> dict[str, Any]:
     return {"path": path, "kind": _KINDS[os.path.splitext(path)[1].lower()]}
 
 
-def _saved(traced: Traced | None, path: str, weights: bool) -> list[str]:
-    if traced is None:
+def _build_to_check(tracing: Any) -> None:
+    """The model with data and inputs on which every op matters; what is the user's own stays as it is."""
+    is_made_here = tracing.source.with_data is not None
+    tracing.build_with_data()
+    call = tracing.call()
+    if is_made_here:
+        stir(call.source.model)
+    if call.plan is not None:
+        call.arguments = fill_inputs(call.arguments, call.plan, call.source.model)
+    ready = tracing.ready()
+    fill_memory((ready.args, ready.kwargs), (call.arguments.args, call.arguments.kwargs))
+    fill_memory(*_buffers_of_both(ready.model, call.source.model))
+
+
+def _buffers_of_both(copy: Any, model: Any) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """The copy's buffers and the model's, which may be without data; weights may be large and are left."""
+    if not isinstance(copy, torch.nn.Module) or not isinstance(model, torch.nn.Module):
+        return [], []
+    own, originals = dict(copy.named_buffers()), dict(model.named_buffers())
+    names = [name for name in own if name in originals]
+    return [own[name] for name in names], [originals[name] for name in names]
+
+
+def _saved(made: tuple[Any, Traced] | None, path: str, weights: bool) -> list[str]:
+    if made is None:
         raise error("there is no tracer's graph to save", path, "see why above; --save-graph FILE.json keeps the engine's")
+    graph, traced = made
     with quiet():
-        return [*save_code(traced, path, weights), check_code(traced, path, weights_path(path) if weights else None)]
+        notes = [*save_code(traced, path, weights), *_other_weights(graph, traced)]
+        return [*notes, check_code(traced, path, weights_path(path) if weights else None)]
+
+
+def _other_weights(graph: Any, traced: Traced) -> list[str]:
+    """A graph that Dynamo runs for several modules of a kind: the file has the weights of one of them."""
+    several = {index: calls for index, (_, calls) in enumerate(graph.parts) if calls > 1}
+    if not several:
+        return []
+    written = json.loads(graph.to_json())
+    weights = {value["id"] for value in written["values"] if value["kind"] == "parameter"}
+    read: dict[int, set[int]] = {index: set() for index in several}
+    for op in written["ops"]:
+        index = written["nodes"][op["node"]].get("part", 0) if "node" in op else None
+        if index in read:
+            read[index].update(weights.intersection(_tensors_of(op["arguments"])))
+    return [
+        f"graph {index + 1} runs {calls} times with other weights; those of its first run are here"
+        for index, calls in several.items()
+        if len(read[index]) > _weights_taken(traced.parts[index])
+    ]
+
+
+def _weights_taken(part: TracedPart) -> int:
+    taken = [*part.module.parameters(), *(value for value in part.args if isinstance(value, torch.nn.Parameter))]
+    return len({id(value) for value in taken})
+
+
+def _tensors_of(value: Any) -> Iterator[int]:
+    """Ids of the tensors in a written op's arguments."""
+    if isinstance(value, dict) and isinstance(value.get("tensor"), int):
+        yield value["tensor"]
+    elif isinstance(value, (dict, list)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _tensors_of(part)
 
 
 def _exported(ready: Any, path: str) -> list[str]:
     with quiet():
-        return export_file(ready.model, ready.args, ready.kwargs, path)
+        return export_file(ready.model, ready.args, ready.kwargs, path, has_data=ready.computes)

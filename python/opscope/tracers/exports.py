@@ -29,25 +29,39 @@ _INSTALL = f"{sys.executable} -m pip install"
 
 
 def export_file(
-    model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], path: str, said: list[str] | None = None
+    model: torch.nn.Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    path: str,
+    said: list[str] | None = None,
+    has_data: bool = True,
 ) -> list[str]:
-    """Writes the file that the path's ending names, whole or not at all. What a reader should know of it, one line each."""
+    """Writes the file that the path's ending names, whole or not at all. What a reader should know of it, one line each.
+
+    Where the weights have no data, or only memory for it, those in the file are zeros.
+    """
     ending = os.path.splitext(path)[1]
     if ending not in _WRITERS:
         raise error(f"'{ending or path}' is no file format to export to", path, "end it in .pt2, .onnx or .mlir")
     tracer, write = _WRITERS[ending]
     _require(ending, path)
     notes: list[str] = []
-    with quiet() as kept, _nothing_from_below() as below:
-        try:
-            write(_exported(model, args, kwargs, notes, all_in_state=ending == ".mlir"), path, notes)
-        except Exception as problem:
-            made = problem if hasattr(problem, "hint") else failure_of(tracer, problem, path)
-            raise made from problem
-        finally:
-            if said is not None:
-                said += [text for text in (kept.getvalue(), below()) if text.strip()]
+    said = [] if said is None else said
+    try:
+        with _kept(said):
+            write(_exported(model, args, kwargs, notes, ending == ".mlir", has_data), path, notes)
+    except Exception as problem:
+        raise (problem if hasattr(problem, "hint") else _failure(tracer, problem, path, said)) from problem
     return notes
+
+
+def _failure(tracer: str, problem: Exception, path: str, said: list[str]) -> Exception:
+    """With what was printed meanwhile behind what PyTorch says; another tracer writes no such file."""
+    made = failure_of(tracer, problem, path)
+    made.detail = "\n".join([getattr(made, "detail", ""), *said]).strip()
+    usable = [clause for clause in made.hint.split("; ") if "--tracer" not in clause]
+    made.hint = "; ".join(usable) or "change the model there, or save a graph as Python: --save-graph FILE.py"
+    return made
 
 
 def _require(ending: str, path: str) -> None:
@@ -69,29 +83,46 @@ def _require(ending: str, path: str) -> None:
 
 
 def _exported(
-    model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], notes: list[str], all_in_state: bool
+    model: torch.nn.Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    notes: list[str],
+    all_in_state: bool,
+    has_data: bool,
 ) -> torch.export.ExportedProgram:
-    copy = _ready_copy(model, all_in_state)
-    args, kwargs = _with_memory(copy, (args, kwargs), notes)
+    copy, is_empty = _ready_copy(model, all_in_state, has_data)
+    args, kwargs = replace((args, kwargs), "", lambda tensor, _: _zeros(tensor) if tensor.is_meta else tensor)
+    notes += ["the model was built without weights: those in the file are zeros"] if is_empty else []
     with torch.no_grad():
         try:
             return torch.export.export(copy, args, kwargs, strict=False)
         except Exception as problem:
             if "is not a known type" not in str(problem):  # of an output: transformers' caches
                 raise
-        copy = _ready_copy(model, all_in_state)
-        _with_memory(copy, (), [])
+        copy, _ = _ready_copy(model, all_in_state, has_data)
         copy.forward = _plain_outputs(copy.forward)
         notes.append("outputs that are no tensors and no plain containers are given as the tensors in them")
         return torch.export.export(copy, args, kwargs, strict=False)
 
 
-def _ready_copy(model: torch.nn.Module, all_in_state: bool) -> torch.nn.Module:
+def _ready_copy(model: torch.nn.Module, all_in_state: bool, has_data: bool) -> tuple[torch.nn.Module, bool]:
+    """A copy to export, and whether zeros stand for its weights: they take no room until they are written."""
     copy: torch.nn.Module = structural_copy(model, without_data=False)
-    if all_in_state:  # torch-mlir looks for every buffer in the state dict
-        for module in copy.modules():
+    made: dict[int, torch.Tensor] = {}
+    for module in copy.modules():
+        for name, weight in module._parameters.items():
+            if weight is not None and (weight.is_meta or not has_data):
+                zeros = made.setdefault(id(weight), torch.nn.Parameter(_zeros(weight), weight.requires_grad))
+                module._parameters[name] = zeros  # type: ignore[assignment]
+        for name, buffer in module._buffers.items():
+            module._buffers[name] = _zeros(buffer) if buffer is not None and buffer.is_meta else buffer
+        if all_in_state:  # torch-mlir looks for every buffer in the state dict
             module._non_persistent_buffers_set.clear()
-    return copy
+    return copy, bool(made)
+
+
+def _zeros(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.zeros(tuple(tensor.shape), dtype=tensor.dtype)
 
 
 def _plain_outputs(forward: Callable[..., Any]) -> Callable[..., Any]:
@@ -110,23 +141,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(part) for part in value]
     return list(tensors_in(value))
-
-
-def _with_memory(model: torch.nn.Module, inputs: Any, notes: list[str]) -> Any:
-    """A model built without data gets zeros, which take no room until they are written."""
-    made: dict[int, torch.Tensor] = {}
-
-    def filled(tensor: torch.Tensor) -> torch.Tensor:
-        zeros = torch.zeros(tuple(tensor.shape), dtype=tensor.dtype)
-        is_weight = isinstance(tensor, torch.nn.Parameter)
-        return made.setdefault(id(tensor), torch.nn.Parameter(zeros, tensor.requires_grad) if is_weight else zeros)
-
-    for table in (table for module in model.modules() for table in (module._parameters, module._buffers)):
-        for name, tensor in table.items():
-            table[name] = filled(tensor) if tensor is not None and tensor.is_meta else tensor  # type: ignore[assignment]
-    if made:
-        notes.append("the model was built without weights: those in the file are zeros")
-    return replace(inputs, "", lambda tensor, _: filled(tensor) if tensor.is_meta else tensor)
 
 
 # --- the formats ----------------------------------------------------------------------------------------------
@@ -181,6 +195,16 @@ _WRITERS: dict[str, tuple[str, Callable[[torch.export.ExportedProgram, str, list
     ".onnx": ("onnx", _write_onnx),
     ".mlir": ("mlir", _write_mlir),
 }
+
+
+@contextmanager
+def _kept(said: list[str]) -> Iterator[None]:
+    """Adds what is printed meanwhile, by Python or below it, to a list."""
+    with quiet() as kept, _nothing_from_below() as below:
+        try:
+            yield
+        finally:
+            said += [text for text in (kept.getvalue(), below()) if text.strip()]
 
 
 @contextmanager

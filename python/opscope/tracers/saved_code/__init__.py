@@ -38,9 +38,9 @@ def save_code(traced: Traced, path: str, weights: bool) -> list[str]:
         file = file_of(traced)
     except Unwritable as problem:
         what = f"the graph cannot be written as Python: {problem}"
-        raise error(what, path, "try another tracer: --tracer export") from problem
+        raise error(what, path, "try another tracer") from problem
     if weights:
-        _require_data(file.parts, path)
+        _require_data(traced, file.parts, path)
         states = plain_states(file.parts)
         write_whole(weights_path(path), lambda stream: torch.save(states, stream))
     write_whole(path, lambda stream: stream.write(file.source.encode()))
@@ -50,15 +50,16 @@ def save_code(traced: Traced, path: str, weights: bool) -> list[str]:
 # --- writing --------------------------------------------------------------------------------------------------
 
 
-def _require_data(parts: dict[str, GraphClassText], path: str) -> None:
-    for part in parts.values():
-        for name, tensor in part.state.items():
-            if not has_data(tensor):
-                raise error(
-                    f"the model was built without data, so there are no weights to save ({name} has only a shape)",
-                    path,
-                    "load it with its weights, or save the graph alone",
-                )
+def _require_data(traced: Traced, parts: dict[str, GraphClassText], path: str) -> None:
+    tensors = {name: tensor for part in parts.values() for name, tensor in part.state.items()}
+    empty = [name for name, tensor in tensors.items() if not has_data(tensor)]
+    if empty or not traced.has_data:
+        why = f" ({empty[0]} has only a shape)" if empty else ""
+        raise error(
+            f"the model was built without data, so there are no weights to save{why}",
+            path,
+            "load it with its weights, or save the graph alone",
+        )
 
 
 def plain_states(parts: dict[str, GraphClassText]) -> dict[str, Any]:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.nn.utils.stateless import _reparametrize_module
-from torch.utils import _pytree as pytree
 
 from opscope.errors import error, first_line
 from opscope.nested import replace, tensors_in
 from opscope.structural_copy import structural_copy
+from opscope.tracers.made_up import made_up_weight
+from opscope.tracers.saved_code import compared
+from opscope.tracers.saved_code.compared import leaves
 from opscope.tracers.saved_code.file import SavedFile, file_of
 from opscope.tracers.saved_code.functions import Unwritable
 from opscope.tracers.saved_code.inputs import has_data
@@ -24,7 +26,7 @@ from opscope.tracers.saved_code.inputs import has_data
 if TYPE_CHECKING:
     from opscope.tracers.traced import Traced
 
-_TOLERANCE = 1e-5
+_GRAPHS, _OTHER_ORDER = "the graph's", "the file computes in another order than the graph"
 _MOST_MADE_UP = 4 << 30  # bytes of weights that a check makes up where there are none
 _LONGEST = 3600  # seconds that a file may run
 
@@ -52,22 +54,23 @@ torch.save(outputs, result)
 
 
 def check_code(traced: Traced, path: str, weights_path: str | None) -> str:
-    """'bit-equal' or 'within 1e-5: why'; raises where the file gives something else than the model.
+    """How near the file's outputs are to the model's: bit-equal, or within 1e-5 and why; raises where they are not.
 
-    Without a weights file, the model's own weights are used; where it has none, random ones.
+    Without a weights file, the model's own weights are used; where it has none, made-up ones.
     """
-    file, data = _file_of(traced, path), _Data()
+    file, data = _file_of(traced, path), _Data(traced)
     if (missing := data.missing_bytes(file)) > _MOST_MADE_UP:
-        return f"not run: the model has no weights, and random ones would take {missing >> 30} GiB"
+        return f"not run: the model has no weights, and made-up ones would take {missing >> 30} GiB"
     with torch.no_grad(), _same_randomness():
         graphs = [_graph_outputs(part, data) for part in traced.parts]
         outputs = _file_outputs(traced, file, path, weights_path, data)
         for number, (ours, theirs) in enumerate(zip(outputs, graphs, strict=True)):
-            _require_close(ours, theirs, f"part {number + 1} of the graph" if len(graphs) > 1 else "the graph", path)
+            whose = f"part {number + 1} of the graph" if len(graphs) > 1 else "the graph"
+            compared.require_close(compared.require_as_many(ours, theirs, whose, path), whose, path)
         if len(graphs) > 1:
-            pairs = list(zip(outputs, graphs, strict=True))
-            return _verdict(pairs, lambda: "the file computes in another order than the graph")
-        return _against_model(traced, outputs[0], path, data)
+            pairs = [pair for each in zip(outputs, graphs, strict=True) for pair in zip(*each, strict=True)]
+            return compared.verdict("each graph", "Dynamo's", pairs, lambda: _OTHER_ORDER)
+        return _against_model(traced, outputs[0], graphs[0], path, data)
 
 
 def _file_of(traced: Traced, path: str) -> SavedFile:
@@ -81,16 +84,23 @@ def _file_of(traced: Traced, path: str) -> SavedFile:
 
 
 class _Data:
-    """Tensors with data for those that have none: the same numbers for the same shape, whoever asks."""
+    """Tensors with data for those that have none: the same numbers whoever asks."""
 
-    def __init__(self) -> None:
+    def __init__(self, traced: Traced) -> None:
         self._made: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+        self._empty: dict[int, int] = {}  # by memory that nobody wrote: its weight's number
+        if not traced.has_data and isinstance(traced.root, torch.nn.Module):
+            self._empty = {weight.data_ptr(): number for number, weight in enumerate(traced.root.parameters())}
+
+    def _has(self, tensor: torch.Tensor) -> bool:
+        return has_data(tensor) and not (self._empty and tensor.data_ptr() in self._empty)
 
     def of(self, tensor: torch.Tensor) -> torch.Tensor:
-        if has_data(tensor) or tensor.layout is not torch.strided:
+        if self._has(tensor) or tensor.layout is not torch.strided:
             return tensor
         if id(tensor) not in self._made:
-            self._made[id(tensor)] = (tensor, _made_up(tensor))
+            seed = self._empty[tensor.data_ptr()] if has_data(tensor) else tensor.numel()
+            self._made[id(tensor)] = (tensor, made_up_weight(tensor, seed))
         return self._made[id(tensor)][1]
 
     def fresh(self, value: Any) -> Any:
@@ -98,7 +108,7 @@ class _Data:
         return replace(value, "", lambda tensor, _: self.of(tensor).detach().clone())
 
     def missing_bytes(self, file: SavedFile) -> int:
-        tensors = {id(t): t for part in file.parts.values() for t in part.state.values() if not has_data(t)}
+        tensors = {id(t): t for part in file.parts.values() for t in part.state.values() if not self._has(t)}
         return sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
 
     @contextlib.contextmanager
@@ -108,14 +118,6 @@ class _Data:
         state |= {name: self.of(tensor).detach().clone() for name, tensor in module.named_buffers()}
         with _reparametrize_module(module, state):
             yield
-
-
-def _made_up(tensor: torch.Tensor) -> torch.Tensor:
-    made = torch.empty(tuple(tensor.shape), dtype=tensor.dtype)
-    if not tensor.is_floating_point():
-        return made.zero_()
-    generator = torch.Generator().manual_seed(tensor.numel())
-    return made.copy_(torch.randn(tuple(tensor.shape), generator=generator) * 0.02)
 
 
 @contextlib.contextmanager
@@ -134,16 +136,19 @@ def _graph_outputs(part: Any, data: _Data) -> list[Any]:
     torch.manual_seed(0)
     with data.within(part.module):
         found = torch.fx.Interpreter(part.module).run(*args, enable_io_processing=False)
-    return _leaves(found)
+    return leaves(found)
 
 
-def _model_outputs(traced: Traced, data: _Data) -> list[Any]:
+def _model_outputs(traced: Traced, data: _Data) -> tuple[list[Any], set[int]]:
+    """And which tensors among them, by id, the model was given or keeps."""
     args, kwargs, root = data.fresh(tuple(traced.args)), data.fresh(dict(traced.kwargs)), traced.root
     if isinstance(root, torch.nn.Module):
         root = _without_leftovers(root)
     torch.manual_seed(0)
     with data.within(root) if isinstance(root, torch.nn.Module) else contextlib.nullcontext():
-        return _leaves(root(*args, **kwargs))
+        found = leaves(root(*args, **kwargs))
+        kept = [*root.parameters(), *root.buffers()] if isinstance(root, torch.nn.Module) else []
+        return found, {id(tensor) for tensor in (*tensors_in((args, kwargs)), *kept)} & set(map(id, found))
 
 
 def _without_leftovers(model: torch.nn.Module) -> torch.nn.Module:
@@ -170,7 +175,7 @@ def _file_outputs(traced: Traced, file: SavedFile, path: str, weights: str | Non
         precision = torch.get_float32_matmul_precision()
         torch.save({"inputs": inputs, "threads": torch.get_num_threads(), "precision": precision}, given)
         _run([os.path.abspath(path), os.path.abspath(weights), given, result], path, folder)
-        return [_leaves(each) for each in torch.load(result, weights_only=False)]
+        return [leaves(each) for each in torch.load(result, weights_only=False)]
 
 
 def _states(file: SavedFile, data: _Data) -> dict[str, Any]:
@@ -194,106 +199,41 @@ def _run(arguments: list[str], path: str, folder: str) -> None:
         raise made
 
 
-def _leaves(value: Any) -> list[Any]:
-    """Tensors and numbers of an output, in order; classes of a library's own count as what they hold."""
-    if isinstance(value, (bool, int, float)):
-        return [value]
-    if isinstance(value, (list, tuple)):
-        return [leaf for part in value for leaf in _leaves(part)]
-    if isinstance(value, dict):
-        return [leaf for part in value.values() for leaf in _leaves(part)]
-    if isinstance(value, torch.Tensor):
-        return [value]
-    leaves = pytree.tree_leaves(value)
-    if leaves and leaves[0] is not value:
-        return [leaf for part in leaves for leaf in _leaves(part)]
-    return list(tensors_in(value))
-
-
 # --- comparing ------------------------------------------------------------------------------------------------
 
 
-def _against_model(traced: Traced, ours: list[Any], path: str, data: _Data) -> str:
+def _against_model(traced: Traced, ours: list[Any], graphs: list[Any], path: str, data: _Data) -> str:
+    def beside_graph(why: str) -> str:
+        pairs = compared.require_as_many(ours, graphs, "the graph", path)
+        return f"{compared.verdict('outputs', _GRAPHS, pairs, lambda: _OTHER_ORDER)}; {why}"
+
     try:
-        theirs = _model_outputs(traced, data)
+        theirs, given = _model_outputs(traced, data)
     except Exception as problem:
-        return f"bit-equal to the graph; the model itself did not run: {first_line(problem)}"
-    ours = _matched(ours, theirs)
-    _require_close(ours, theirs, "the model", path)
-    return _verdict([(ours, theirs)], lambda: _reason(traced, ours, data))
+        return beside_graph(f"the model itself did not run: {first_line(problem)}")
+    pairs, is_reordered = _paired(traced, ours, theirs, given)
+    if theirs and not pairs:
+        return beside_graph("the model returns only what it was given")
+    compared.require_close(pairs, "the model", path)
+    told = compared.verdict("outputs", "the model's", pairs, lambda: _reason(traced, ours, data))
+    return f"{told}, as a flat tuple in Dynamo's order" if is_reordered else told
 
 
-def _matched(ours: list[Any], theirs: list[Any]) -> list[Any]:
-    """A tracer may return more, or in another order (Dynamo does): for each of the model's outputs the nearest of ours."""
-    if len(ours) == len(theirs) and all(map(_is_close, ours, theirs)):
-        return ours
-    found = []
-    for wanted in theirs:
-        alike = [each for each in ours if _kind(each) == _kind(wanted)]
-        found.append(min(alike, key=lambda each: _distance(each, wanted), default=None))
-    return found
-
-
-def _kind(value: Any) -> Any:
-    return (tuple(value.shape), value.dtype) if isinstance(value, torch.Tensor) else type(value)
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    """Bit by bit, so that NaN is NaN."""
-    if not isinstance(one, torch.Tensor) or not isinstance(other, torch.Tensor):
-        return type(one) is type(other) and bool(one == other)
-    if _kind(one) != _kind(other):
-        return False
-    pair = [each.detach().cpu().contiguous().flatten().view(torch.uint8) for each in (one, other)]
-    return bool(torch.equal(*pair))
-
-
-def _is_close(one: Any, other: Any) -> bool:
-    if _is_same(one, other):
-        return True
-    return _kind(one) == _kind(other) and _distance(one, other) <= _TOLERANCE
-
-
-def _distance(one: Any, other: Any) -> float:
-    """Largest difference, relative where numbers are larger than one."""
-    if not isinstance(one, torch.Tensor):
-        return 0.0 if one == other else float("inf")
-    if not one.is_floating_point():
-        return 0.0 if torch.equal(one.cpu(), other.cpu()) else float("inf")
-    a, b = one.detach().cpu().double(), other.detach().cpu().double()
-    gap = torch.where((a == b) | (a.isnan() & b.isnan()), 0.0, (a - b).abs() / b.abs().clamp(min=1.0))
-    return float(gap.nan_to_num(nan=float("inf")).max()) if gap.numel() else 0.0
-
-
-def _require_close(ours: list[Any], theirs: list[Any], whose: str, path: str) -> None:
-    if len(ours) != len(theirs):
-        raise error(f"the saved file gives {len(ours)} outputs, {whose} {len(theirs)}", path)
-    for index, (one, other) in enumerate(zip(ours, theirs, strict=True)):
-        if one is None or _kind(one) != _kind(other):
-            raise error(f"output {index} of the saved file is {_said(one)}, of {whose} {_said(other)}", path)
-        if not _is_close(one, other):
-            gap = f"differs from {whose}'s by {_distance(one, other):.3g}"
-            raise error(f"output {index} ({_said(one)}) of the saved file {gap}", path)
-
-
-def _said(value: Any) -> str:
-    if value is None:
-        return "missing"
-    return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}" if isinstance(value, torch.Tensor) else repr(value)
-
-
-def _verdict(pairs: list[tuple[list[Any], list[Any]]], reason: Callable[[], str]) -> str:
-    if all(_is_same(one, other) for ours, theirs in pairs for one, other in zip(ours, theirs, strict=True)):
-        return "bit-equal"
-    return f"within 1e-5: {reason()}"
+def _paired(traced: Traced, ours: list[Any], theirs: list[Any], given: set[int]) -> tuple[compared.Pairs, bool]:
+    """The file's outputs with the model's, and whether Dynamo returns others or in another order."""
+    pairs = compared.in_order(ours, theirs)
+    by_dynamo = traced.tracer in ("dynamo", "dynamo_export")
+    if by_dynamo and (len(ours) != len(theirs) or not all(compared.is_close(one, other) for one, other in pairs or ())):
+        return compared.in_any_order(ours, theirs, given), True
+    return pairs if pairs is not None else [*zip(ours, theirs), *((None, each) for each in theirs[len(ours) :])], False
 
 
 def _reason(traced: Traced, ours: list[Any], data: _Data) -> str:
     """Which of PyTorch's shortcuts the model takes and its graph does not: the one without which they agree."""
     for reason, without in _SHORTCUTS:
         with without():
-            theirs = _model_outputs(traced, data)
-        if all(map(_is_same, _matched(ours, theirs), theirs)):
+            pairs, _ = _paired(traced, ours, *_model_outputs(traced, data))
+        if all(compared.is_same(one, other) for one, other in pairs):
             return reason
     return "the tracer's graph computes the same in another order or in smaller steps"
 

@@ -229,7 +229,7 @@ class _GraphClass:
             expression = self._expression(node)
         except Unwritable as problem:
             what = f"the node {node.name} cannot be written as Python: {problem}"
-            raise error(what, str(node.target), "try another tracer: --tracer export") from problem
+            raise error(what, str(node.target), "try another tracer") from problem
         if node.target is operator.setitem:
             return expression
         shape = described(self.values.get(node))
