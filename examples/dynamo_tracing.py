@@ -63,10 +63,12 @@ def show(name):
     model, x = MODELS[name][0]().eval(), MODELS[name][1]
     print(f"--- {name}: {type(model).__doc__ or 'a small CNN'}\n")
     extractor = trace_model_with_dynamo(model, x)
+    print()
     for number, module in enumerate(extractor.graph_modules, 1):
-        index, node, used = max(analyze_memory_timeline(module.graph), key=lambda row: row[2])
-        print(f"partition {number} holds the most after node {index}, {node}: {used:,} bytes")
-    print(f"{extractor.graph.profile().totals.macs:,} MACs in all, {len(extractor.breaks)} graph breaks\n")
+        _, node, used = max(analyze_memory_timeline(module.graph), key=lambda row: row[2])
+        print(f"partition {number}: its graph's {node} leaves the most in use, {used:,} bytes")
+    breaks = len(extractor.breaks)
+    print(f"{extractor.graph.profile().totals.macs:,} MACs in all, {breaks} graph break{'' if breaks == 1 else 's'}\n")
 
 
 def compare():

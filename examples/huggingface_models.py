@@ -1,7 +1,7 @@
 """DETR, BERT and ViT through Dynamo, from their configs: no weights, no download.
 
     python examples/huggingface_models.py --model bert
-    python examples/huggingface_models.py --model detr --save-graph detr_graph.py
+    python examples/huggingface_models.py --model detr --save-graph output/detr_graph.py
     python examples/huggingface_models.py --model all --layers 1          narrower runs, for a first look
 """
 
@@ -37,7 +37,7 @@ def trace(name, options):
     model, inputs = build(name, options.layers)
     extractor = trace_model_with_dynamo(model, inputs, max_nodes=options.nodes)
     totals = extractor.graph.profile().totals
-    print(f"{totals.macs:,} MACs, {totals.flops:,} FLOPs, {totals.params:,} parameters")
+    print(f"\n{totals.macs:,} MACs, {totals.flops:,} FLOPs, {totals.params:,} parameters")
     if options.save_graph:
         path = path_for(name, options)
         for note in save_graph_to_file(extractor, path):

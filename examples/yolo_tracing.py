@@ -25,7 +25,8 @@ if __name__ == "__main__":
         print(f"\n{graph.tracer}: {len(graph.nodes)} nodes, {graph.profile().totals.macs:,} MACs\n")
 
         extractor = trace_model_with_dynamo(model, inputs, model_name=options.model, max_nodes=20)
-        print(f"Dynamo: {extractor.statistics.nodes} nodes in {len(extractor.graph_modules)} graphs")
+        graphs = len(extractor.graph_modules)
+        print(f"\nDynamo: {extractor.statistics.nodes} nodes in {graphs} graph{'' if graphs == 1 else 's'}")
         if options.save_graph:
             save_graph_to_file(extractor, options.save_graph)
             print(f"saved {options.save_graph}")

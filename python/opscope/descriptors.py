@@ -7,6 +7,7 @@ or the caller's own. Nothing is computed in Python.
 from __future__ import annotations
 
 import functools
+import operator
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -16,10 +17,12 @@ from typing import Any
 import torch
 
 from opscope.api import Graph, capture, from_graph_module, load
-from opscope.dynamo import DynamoGraphExtractor, placeholder_inputs
+from opscope.dynamo import DynamoGraphExtractor
+from opscope.errors import error
 from opscope.inputs import as_dtype
 from opscope.result import Profile, Row
 from opscope.subgraph_capture import capture_text
+from opscope.tensor_meta import placeholder_inputs
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class TensorDescriptor:
     name: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", tuple(map(int, self.shape)))
+        object.__setattr__(self, "shape", _as_shape(self.shape))
         object.__setattr__(self, "dtype", as_dtype(self.dtype))
 
     @functools.cached_property
@@ -57,6 +60,16 @@ class TensorDescriptor:
         return str(self.dtype).removeprefix("torch.")
 
 
+def _as_shape(shape: Any) -> tuple[int, ...]:
+    try:
+        sizes = tuple(map(operator.index, shape))
+    except TypeError:
+        sizes = (-1,)
+    if any(size < 0 for size in sizes):
+        raise error(f"{shape!r} is no shape", "shape", "whole numbers, none of them negative: (1, 3, 224, 224), or () for one number")
+    return sizes
+
+
 @dataclass
 class SubgraphDescriptor:
     """Operations with the tensors they read and write.
@@ -75,27 +88,42 @@ class SubgraphDescriptor:
     declared_flops: int | None = None
     declared_bytes: int | None = None
 
+    def __post_init__(self) -> None:
+        if isinstance(self.operations, str):
+            self.operations = [self.operations]
+        if not all(isinstance(each, str) for each in self.operations):
+            raise error(f"{self.operations!r} are no names of operations", "operations", "['conv2d'], ['torch.relu'], ...")
+        for key in ("input_tensors", "output_tensors", "weight_tensors"):
+            for each in getattr(self, key):
+                if not isinstance(each, TensorDescriptor):
+                    raise error(f"{each!r} is no TensorDescriptor", key, "opscope.TensorDescriptor((1, 3, 224, 224), 'float32', 'x')")
+
     @functools.cached_property
     def _row(self) -> Row:
         return _graph_of([self]).profile().ops[0]
 
-    @property
-    def macs(self) -> int:
-        return int(self._row.macs)
+    def _known(self, key: str) -> Any:
+        return None if self.confidence == "unknown" else self._row[key]
 
     @property
-    def flops(self) -> int:
-        return int(self._row.flops)
+    def macs(self) -> int | None:
+        """None where nobody knows: `confidence` is then 'unknown'."""
+        return self._known("macs")
+
+    @property
+    def flops(self) -> int | None:
+        """None where nobody knows."""
+        return self._known("flops")
 
     @property
     def bytes(self) -> int:
-        """Bytes that it reads and writes."""
+        """Bytes that it reads and writes, by its tensors unless declared: known for any operation."""
         return int(self._row.memory_bytes)
 
     @property
-    def arithmetic_intensity(self) -> float:
-        """FLOPs per byte."""
-        return float(self._row.arithmetic_intensity)
+    def arithmetic_intensity(self) -> float | None:
+        """FLOPs per byte; None where nobody knows the FLOPs."""
+        return self._known("arithmetic_intensity")
 
     @property
     def confidence(self) -> str:
@@ -132,8 +160,8 @@ class UnifiedAnalyzer:
     def subgraphs(self, what: Any, inputs: Any = None, **options: Any) -> list[SubgraphDescriptor]:
         """A descriptor for each node that calls something, with the core's numbers; the engine's own graph has layers."""
         if isinstance(what, DynamoGraphExtractor):
-            parts = enumerate((what.partition(index) for index in range(len(what.graph_modules))), 1)
-            return [each for number, part in parts for each in self._of_graph(part, f"{number}.")]
+            numbers = range(1, len(what.graph_modules) + 1)
+            return [each for number in numbers for each in self._of_graph(what.partition(number), f"{number}.")]
         return self._of_graph(self.graph(what, inputs, **options), "")
 
     def _of_graph(self, graph: Graph, prefix: str) -> list[SubgraphDescriptor]:
@@ -174,14 +202,15 @@ def _priced(
         shared = value["name"] if _is_weight(value) else own and prefix + own
         return TensorDescriptor(tuple(value["shape"]), value["dtype"], shared)
 
+    unknown = row["confidence"] == "unknown" and not row["flops"]  # a part of its ops may be known
     return SubgraphDescriptor(
         operations,
         [described(value, own) for value, own in given if not _is_weight(value)],
         [described(value, own) for value, own in made],
         [described(value, own) for value, own in given if _is_weight(value)],
         name,
-        declared_macs=row["macs"],
-        declared_flops=row["flops"],
+        declared_macs=None if unknown else row["macs"],
+        declared_flops=None if unknown else row["flops"],
         declared_bytes=row["memory_bytes"],
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opscope._load import native
-from opscope.api import Capture, capture, matches
+from opscope.api import Graph, capture, matches, trace
 from opscope.errors import error, three_nearest
 from opscope.options import SourceRequest
 from opscope.sources import hf_models, timm_models, torchvision_models, yolo_models
@@ -39,10 +39,18 @@ def load_yolo_model(model_path: str, *, trust: bool = False, download: bool = Fa
     return found.model
 
 
-def load_and_trace_model(model_name: str, **options: Any) -> tuple[Capture, str]:
-    """The capture of any model that `profile` takes, and how it was captured: 'static' or 'eager'."""
-    made = capture(model_name, **options)
+def load_and_trace_model(model_name: str, **options: Any) -> tuple[Graph, str]:
+    """The graph of any model that `profile` takes by the hybrid ladder, and how it was made.
+
+    'fx', 'dynamo_export', 'export', or the engine's 'static' or 'eager'. A file that holds a graph is read as it is.
+    """
+    made = capture(model_name, **options) if _is_graph_file(model_name) else trace(model_name, **{"tracer": "hybrid", **options})
     return made, made.tracer
+
+
+def _is_graph_file(path: str) -> bool:
+    """A saved capture, a .pt2 or an ONNX file: a graph already."""
+    return hasattr(native, "file_kind") and native.file_kind(path) in ("capture", "pt2", "onnx")
 
 
 def _names(models: Sequence[Known], pattern: str | None) -> list[str]:

@@ -20,18 +20,27 @@ import torch
 from opscope import _engine
 from opscope._load import native
 from opscope.api import Graph
+from opscope.dynamo_text import Timeline, describe, function_text, is_rest
 from opscope.errors import Error, error
 from opscope.inputs import as_inputs
 from opscope.nested import tensors_in
-from opscope.result import Row
-from opscope.tensor_meta import TensorMetadata, example_of, fill_tensor_meta, without_data
-from opscope.tracers import Traced, TracedModel, TracedPart, failure_of
+from opscope.result import Row, counted
+from opscope.source_lines import user_line
+from opscope.tensor_meta import fill_tensor_meta, is_weight, placeholder_inputs
+from opscope.tracers import Traced, TracedBreak, TracedModel, TracedPart, failure_of
 from opscope.tracers.dynamo import Collector, compiled
 from opscope.tracers.quiet import quiet
 from opscope.tracers.run_nodes import target_of, through
 
-Timeline = list[tuple[int, str, int]]  # (index, name, bytes in use after it) of each node
-
+__all__ = [
+    "DynamoGraphExtractor",
+    "GraphStatistics",
+    "analyze_memory_timeline",
+    "describe",
+    "placeholder_inputs",
+    "save_graph_to_file",
+    "trace_model_with_dynamo",
+]
 
 @dataclass
 class GraphStatistics:
@@ -53,25 +62,32 @@ class DynamoGraphExtractor:
     def __init__(self, analyze_memory: bool = True, fullgraph: bool = False) -> None:
         require_compile()
         self.analyze_memory, self.fullgraph = analyze_memory, fullgraph
+        self.model = ""  # its name, where trace_model_with_dynamo knows it
         self.graph: Graph | None = None  # of the whole model, where trace_model_with_dynamo captured it
         self._collector = Collector()
         self._traced: Traced | None = None
-        self._timelines: dict[int, Timeline] = {}
+        self._partitions: dict[int, Graph] = {}
 
     def __call__(self, module: torch.fx.GraphModule, example_inputs: list[Any]) -> Callable[..., Any]:
         run = self._collector(module, example_inputs)
         fill_tensor_meta(module)
-        if not (self.fullgraph and any(found.after is not None for found in self._collector.breaks)):
+        if not self.fullgraph:
+            return run
+        broken = any(found.after is not None for found in self._collector.breaks)
+        if not broken and not is_rest(self._collector.parts[-1].name):
             return run
 
         def refuse(*_: Any) -> Any:
-            raise _breaks_error(self.breaks, "")
+            raise _breaks_error(self.breaks, "") if broken else _early_break_error(self._collector.parts[-1].name)
 
         return refuse
 
     @property
     def graph_modules(self) -> list[torch.fx.GraphModule]:
-        """Dynamo's graphs, in the order in which they were made; every node that gives tensors has `tensor_meta`."""
+        """Dynamo's graphs, in the order in which they were made.
+
+        A node that gives one tensor has its `tensor_meta`; one that gives several has `tensor_metas`.
+        """
         return [part.module for part in self._collector.parts]
 
     @property
@@ -86,29 +102,38 @@ class DynamoGraphExtractor:
 
     @property
     def breaks(self) -> list[Row]:
-        """Where Dynamo left the code to Python: `reason`, `source`, `after` (the partition that ends there), `detail`."""
-        return [
-            Row({"reason": _reason(found.text), "source": found.source, "after": found.after, "detail": found.text})
-            for found in self._collector.breaks
-        ]
+        """Where Dynamo left the code to Python: `reason`, `source`, `after` (the partition that ends there), `detail`.
+
+        Partitions count from 1; a function that was left to Python whole ends none.
+        """
+        return [_break_row(found) for found in self._collector.breaks]
 
     @property
     def memory_timelines(self) -> list[Timeline]:
         """For each partition (index, name, bytes in use) by node; none with analyze_memory=False."""
         if not self.analyze_memory:
             return []
-        for index in range(len(self._collector.parts)):
-            if index not in self._timelines:
-                self._timelines[index] = self.partition(index).memory_timeline()
-        return [self._timelines[index] for index in sorted(self._timelines)]
+        return [self.partition(number).memory_timeline() for number in range(1, len(self._collector.parts) + 1)]
 
-    def partition(self, index: int) -> Graph:
-        """One partition as opscope's graph, captured by shapes: its costs, its nodes, its memory."""
-        return Graph(_captured(self._collector.parts[index]))
+    def partition(self, number: int) -> Graph:
+        """One partition as opscope's graph, captured by shapes: its costs, its nodes, its memory. The first is 1."""
+        count = len(self._collector.parts)
+        if not 1 <= number <= count:
+            raise error(f"no partition {number}: there {'is' if count == 1 else 'are'} {count}", "number", "count from 1")
+        if number not in self._partitions:
+            self._partitions[number] = Graph(_captured(self._collector.parts[number - 1]))
+        return self._partitions[number]
+
+    def __repr__(self) -> str:
+        of = f" of {self.model}" if self.model else ""
+        if not self._collector.parts:
+            return f"<opscope.DynamoGraphExtractor{of}: no graphs yet; call the compiled model once>"
+        nodes, graphs = counted(self.statistics.nodes, "node"), counted(len(self.graph_modules), "graph")
+        return f"<opscope.DynamoGraphExtractor{of}: {nodes} in {graphs}, {counted(len(self.breaks), 'break')}>"
 
     def reset(self) -> None:
         """Forgets all graphs, so that the extractor can be a backend again."""
-        self._collector, self._traced, self.graph, self._timelines = Collector(), None, None, {}
+        self._collector, self._traced, self.graph, self._partitions = Collector(), None, None, {}
 
     def _take(self, traced: Traced, graph: Graph | None) -> None:
         """The graphs of a trace that ran elsewhere."""
@@ -144,6 +169,7 @@ def trace_model_with_dynamo(
     """
     extractor = DynamoGraphExtractor(analyze_memory, fullgraph)
     given, name = as_inputs(inputs), model_name or type(model).__name__
+    extractor.model = name
     with _memory_explained(name):
         with quiet():
             ready = TracedModel(model, given.args, given.kwargs, name=name, source="")
@@ -154,6 +180,8 @@ def trace_model_with_dynamo(
             extractor._take(_compiled_once(ready, name), None)
     if fullgraph and extractor.breaks:
         raise _breaks_error(extractor.breaks, name)
+    if fullgraph:
+        _require_one_graph(ready, name)
     if verbose:
         print(describe(extractor, max_nodes), end="")
     return extractor
@@ -172,11 +200,29 @@ def _compiled_once(ready: TracedModel, name: str) -> Traced:
         return Traced("dynamo", ready.model, ready.args, ready.kwargs, collector.parts, collector.breaks)
 
 
+def _require_one_graph(ready: TracedModel, name: str) -> None:
+    """A break before the first tensor op ends no graph, and Dynamo tells nobody of it unless it must not break at all."""
+    with quiet(), compiled(ready.model, ready.computes) as (call, _), torch._dynamo.error_on_graph_break(True):
+        try:
+            _engine.run_unrecorded(ready.model, ready.args, ready.kwargs, call)
+        except Exception as problem:
+            found = failure_of("dynamo", problem.__cause__ or problem, name)
+            raise _fullgraph_error(str(found), user_line(getattr(found, "detail", "")) or name) from problem
+
+
 def save_graph_to_file(extractor: DynamoGraphExtractor, path: str | os.PathLike[str], *, weights: bool = False) -> list[str]:
-    """Writes the graphs as one Python file that runs by itself, and their weights beside it if asked; notes on it."""
+    """Writes the graphs as one Python file that runs by itself, and their weights beside it if asked; notes on it.
+
+    A folder that is not there is made.
+    """
     from opscope.tracers.saved_code import save_code
 
-    return save_code(extractor._as_traced(), os.fspath(path), weights)
+    traced, folder = extractor._as_traced(), os.path.dirname(os.path.abspath(path))
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as problem:
+        raise error(f"cannot make the folder {folder}: {problem.strerror}", os.fspath(path), "choose another") from None
+    return save_code(traced, os.fspath(path), weights)
 
 
 def analyze_memory_timeline(graph: torch.fx.Graph, inputs: tuple[Any, ...] | None = None) -> Timeline:
@@ -190,74 +236,9 @@ def analyze_memory_timeline(graph: torch.fx.Graph, inputs: tuple[Any, ...] | Non
     return Graph(_captured(part)).memory_timeline()
 
 
-def placeholder_inputs(module: torch.fx.GraphModule) -> tuple[Any, ...]:
-    """What a graph is called with, without data, by its placeholders' metadata."""
-    return tuple(_value_of(node) for node in module.graph.nodes if node.op == "placeholder")
-
-
-def describe(extractor: DynamoGraphExtractor, max_nodes: int | None = 60) -> str:
-    """Every partition as text: its nodes with their metadata, what it calls, its memory, and why it ends."""
-    blocks = [_block(extractor, index, max_nodes) for index in range(len(extractor.graph_modules))]
-    left = [found for found in extractor.breaks if found.after is None]
-    return "\n".join([*blocks, *(f"Left to Python: {_at(found)}\n" for found in left)])
-
-
 def require_compile() -> None:
     if not hasattr(torch, "compile"):
         raise error("this torch has no torch.compile", f"torch {torch.__version__}", "pip install --upgrade 'torch>=2.0'")
-
-
-# --- text -------------------------------------------------------------------------------------------------------
-
-
-def _block(extractor: DynamoGraphExtractor, index: int, max_nodes: int | None) -> str:
-    title = f"Graph Partition {index + 1}"
-    counts = extractor.graphs[index]
-    ends = [_at(found) for found in extractor.breaks if found.after == index]
-    timeline = extractor.memory_timelines[index] if extractor.analyze_memory else []
-    weights = len(list(filter(_is_weight, extractor.graph_modules[index].graph.nodes)))
-    about = f"{counts.name}: {counts.nodes} nodes" + (f", {weights} of them weights, which are not listed" if weights else "")
-    lines = [title, "=" * len(title), about, *(f"ends at {text}" for text in ends), ""]
-    lines.append(_node_table(extractor.graph_modules[index], timeline, max_nodes))
-    for key, found in (("kind", counts.by_kind), ("operation", counts.by_target)):
-        lines.append(native.format_listing("nodes", [key, "nodes"], [[each, str(count)] for each, count in found.items()]))
-    if timeline:
-        peak = max(timeline, key=lambda row: row[2])
-        lines.append(f"most memory in use: {peak[2]} bytes, after {peak[1]}\n")
-    return "\n".join(lines)
-
-
-def _node_table(module: torch.fx.GraphModule, timeline: Timeline, max_nodes: int | None) -> str:
-    nodes = [node for node in module.graph.nodes if not _is_weight(node)]
-    shown = nodes[:max_nodes]
-    bytes_after = {name: str(count) for _, name, count in timeline}
-    keys = ["kind", "name", "target", "output", *(["bytes"] if timeline else [])]
-    rows = [[n.op, n.name, _target(n), _output_text(n), *([bytes_after[n.name]] if timeline else [])] for n in shown]
-    table = native.format_listing("nodes", keys, rows)
-    rest = len(nodes) - len(shown)
-    return table + (f"and {rest} more nodes: max_nodes=None shows them\n" if rest else "")
-
-
-def _target(node: torch.fx.Node) -> str:
-    return "" if node.op in ("placeholder", "output") else target_of(node)
-
-
-def _output_text(node: torch.fx.Node) -> str:
-    found: list[str] = []
-
-    def note(meta: Any) -> None:
-        if isinstance(meta, TensorMetadata):
-            found.append(f"{'x'.join(map(str, meta.shape)) or 'scalar'} {str(meta.dtype).removeprefix('torch.')}")
-        elif isinstance(meta, (tuple, list)):
-            for each in meta:
-                note(each)
-
-    note(node.meta.get("tensor_meta"))
-    return ", ".join(found)
-
-
-def _at(found: Row) -> str:
-    return f"{found.source}: {found.reason}" if found.source else str(found.reason)
 
 
 def _statistics(name: str, modules: list[torch.fx.GraphModule]) -> GraphStatistics:
@@ -274,31 +255,11 @@ def _captured(part: TracedPart) -> Any:
     """A partition by shapes: its weights are the model's own, where it has run; its other arguments are the inputs."""
     nodes = [node for node in part.module.graph.nodes if node.op == "placeholder"]
     values = part.args if len(part.args) == len(nodes) else placeholder_inputs(part.module)
-    weights = {id(v): v for v, node in zip(values, nodes, strict=True) if isinstance(v, torch.Tensor) and _is_weight(node)}
+    weights = {id(v): v for v, node in zip(values, nodes, strict=True) if isinstance(v, torch.Tensor) and is_weight(node)}
     root = _root_of(part, list(weights.values()))
     inputs = tuple(tensor for tensor in tensors_in(values) if id(tensor) not in weights)
     traced = Traced("dynamo", root, inputs, {}, [TracedPart(part.name, part.module, values, part.roots)])
     return _engine.capture(root, inputs, {}, tracer="static", name=part.name, source="", through=through(traced))
-
-
-def _value_of(node: torch.fx.Node) -> Any:
-    example = example_of(node)
-    example = node.meta.get("tensor_meta") if example is None else example
-    if example is None and node.args:
-        return node.args[0]  # its default
-    if example is None:
-        hint = "trace it with Dynamo or export, run ShapeProp over it, or give the inputs"
-        raise error(f"nothing says which tensor the placeholder {node.name} takes", "", hint)
-    return without_data(example)
-
-
-def _is_weight(node: torch.fx.Node) -> bool:
-    """Parameters and buffers that a tracer has made arguments of its graph: Dynamo's and export's ways of saying so."""
-    if node.op != "placeholder":
-        return False
-    if isinstance(example_of(node), torch.nn.Parameter) or "_dynamo_static_input_type" in node.meta.get("tensor_dict", ()):
-        return True
-    return "val" in node.meta and "example_value" not in node.meta and node.name.startswith(("p_", "b_", "c_"))
 
 
 class _Weights(torch.nn.Module):
@@ -323,18 +284,27 @@ def _root_of(part: TracedPart, weights: list[torch.Tensor] | None = None) -> tor
 # --- errors -----------------------------------------------------------------------------------------------------
 
 
-def _reason(text: str) -> str:
-    return str(native.explain_tracer_failure("dynamo", "Unsupported", text)[0])
+def _break_row(found: TracedBreak) -> Row:
+    reason = str(native.explain_tracer_failure("dynamo", "Unsupported", found.text)[0])
+    after = None if found.after is None else found.after + 1
+    return Row({"reason": reason, "source": found.source, "after": after, "detail": found.text})
 
 
 def _breaks_error(breaks: list[Row], name: str) -> Error:
     first, others = breaks[0], len(breaks) - 1
-    more = f", and {others} more" if others else ""
-    return error(
-        f"graph breaks with fullgraph=True: {first.reason}{more}",
-        first.source or name,
-        "fullgraph=False keeps the graphs on both sides of a break",
-    )
+    return _fullgraph_error(first.reason + (f", and {others} more" if others else ""), first.source or name)
+
+
+def _early_break_error(name: str) -> Error:
+    where = function_text(name)
+    made = _fullgraph_error(f"the first is before any tensor op, and the graph is of {where}", "")
+    made.hint += "; torch.compile(..., fullgraph=True) says why it breaks"
+    return made
+
+
+def _fullgraph_error(reason: str, where: str) -> Error:
+    hint = "fullgraph=False keeps the graphs on both sides of a break"
+    return error(f"graph breaks with fullgraph=True: {reason}", where, hint)
 
 
 _NO_ROOM = ("out of memory", "can't allocate memory", "cannot allocate memory", "not enough memory")

@@ -46,6 +46,11 @@ class Row(Mapping[str, Any]):
         return (Row, (self._data,))
 
 
+def counted(number: int, noun: str) -> str:
+    """'1 node', '2,048 nodes'."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
 class Profile:
     """What a model costs. `print(profile)` shows the report; the views below it are lists of rows.
 

@@ -1,4 +1,7 @@
-"""What tensors the nodes of an fx graph give: `tensor_meta`, which ShapeProp fills in and today's Dynamo does not."""
+"""What tensors the nodes of an fx graph give: `tensor_meta`, which ShapeProp fills in and today's Dynamo does not.
+
+`tensor_meta` is always one TensorMetadata, so that code may ask for its shape; a result of several is in `tensor_metas`.
+"""
 
 from __future__ import annotations
 
@@ -10,30 +13,78 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.node import map_aggregate, map_arg
 from torch.fx.passes.shape_prop import TensorMetadata, _extract_tensor_metadata
 
-__all__ = ["TensorMetadata", "example_of", "fill_tensor_meta", "without_data"]
+from opscope.errors import error
+
+__all__ = [
+    "TensorMetadata",
+    "example_of",
+    "fill_tensor_meta",
+    "is_weight",
+    "placeholder_inputs",
+    "tensor_metas",
+    "without_data",
+]
+
 
 
 def fill_tensor_meta(module: torch.fx.GraphModule, inputs: Sequence[Any] | None = None) -> None:
-    """Gives every node that makes tensors its `tensor_meta`, in the form of its result: one, or a tuple of them.
+    """Gives every node that makes one tensor its `tensor_meta`; tuples and the like are `tensor_metas`, in their form.
 
     Dynamo and export leave an example of each result on its node. Where a node has none, shapes alone are run through
     the graph, from the placeholders' examples or the `inputs`.
     """
     for node in module.graph.nodes:
-        if "tensor_meta" not in node.meta:
+        if not _has_meta(node):
             _set(node, _attribute(module, str(node.target)) if node.op == "get_attr" else example_of(node))
     calls = (node for node in module.graph.nodes if node.op.startswith("call_"))
-    if any("tensor_meta" not in node.meta and example_of(node) is None for node in calls):
+    if any(not _has_meta(node) and example_of(node) is None for node in calls):
         _run_shapes(module, inputs)
     for node in module.graph.nodes:
         if node.op == "output":
-            metas = map_arg(node.args[0], lambda given: given.meta.get("tensor_meta"))
-            node.meta.setdefault("tensor_meta", metas)
+            _keep(node, map_arg(node.args[0], tensor_metas))
+
+
+def tensor_metas(node: torch.fx.Node) -> Any:
+    """The metadata of a node's result, in its form: one, a tuple of them, or None."""
+    return node.meta.get("tensor_meta", node.meta.get("tensor_metas"))
+
+
+def _has_meta(node: torch.fx.Node) -> bool:
+    return "tensor_meta" in node.meta or "tensor_metas" in node.meta
+
+
+def _keep(node: torch.fx.Node, metas: Any) -> None:
+    node.meta["tensor_meta" if isinstance(metas, TensorMetadata) else "tensor_metas"] = metas
 
 
 def example_of(node: torch.fx.Node) -> Any:
     """The example that a tracer left: Dynamo's `example_value`, export's `val`."""
     return node.meta.get("example_value", node.meta.get("val"))
+
+
+def is_weight(node: torch.fx.Node) -> bool:
+    """Parameters and buffers that a tracer has made arguments of its graph: Dynamo's and export's ways of saying so."""
+    if node.op != "placeholder":
+        return False
+    if isinstance(example_of(node), torch.nn.Parameter) or "_dynamo_static_input_type" in node.meta.get("tensor_dict", ()):
+        return True
+    return "val" in node.meta and "example_value" not in node.meta and node.name.startswith(("p_", "b_", "c_"))
+
+
+def placeholder_inputs(module: torch.fx.GraphModule) -> tuple[Any, ...]:
+    """What a graph is called with, without data, by its placeholders' metadata."""
+    return tuple(_value_of(node) for node in module.graph.nodes if node.op == "placeholder")
+
+
+def _value_of(node: torch.fx.Node) -> Any:
+    example = example_of(node)
+    example = node.meta.get("tensor_meta") if example is None else example
+    if example is None and node.args:
+        return node.args[0]  # its default
+    if example is None:
+        hint = "trace it with Dynamo or export, run ShapeProp over it, or give the inputs"
+        raise error(f"nothing says which tensor the placeholder {node.name} takes", "", hint)
+    return without_data(example)
 
 
 def without_data(value: Any, device: torch.device | None = None) -> Any:
@@ -74,13 +125,13 @@ def _set(node: torch.fx.Node, value: Any) -> None:
 
     described_value = map_aggregate(value, described)
     if found:
-        node.meta["tensor_meta"] = described_value
+        _keep(node, described_value)
 
 
 class _Shapes(torch.fx.Interpreter):
     def run_node(self, n: torch.fx.Node) -> Any:
         result = super().run_node(n)
-        if "tensor_meta" not in n.meta and n.op != "output":
+        if not _has_meta(n) and n.op != "output":
             _set(n, result)
         return result
 

@@ -26,6 +26,13 @@ def test_a_tensor_knows_its_size() -> None:
         TensorDescriptor((1,), "float31")
 
 
+@pytest.mark.parametrize("shape", ["abc", (1, -3), 5, None, (1.5,), [[1]]])
+def test_what_is_no_shape_is_refused(shape: object) -> None:
+    with pytest.raises(opscope.Error, match="is no shape") as refused:
+        TensorDescriptor(shape)  # type: ignore[arg-type]
+    assert "(1, 3, 224, 224)" in refused.value.hint
+
+
 @pytest.mark.parametrize("name", ["conv2d", "torch.conv2d", "torch.nn.functional.conv2d", "aten.conv2d.default", "aten::conv2d"])
 def test_one_operation_is_priced_by_its_shapes(name: str) -> None:
     found = SubgraphDescriptor(
@@ -42,6 +49,22 @@ def test_several_operations_are_what_is_declared_or_unknown() -> None:
     assert SubgraphDescriptor(*given).confidence == "unknown"
     declared = SubgraphDescriptor(*given, declared_macs=5, declared_flops=12, declared_bytes=32)
     assert (declared.macs, declared.flops, declared.bytes) == (5, 12, 32)
+
+
+@pytest.mark.parametrize("operations", [["nonsense"], [], ["add", "mul"], ["conv2d"]])
+def test_what_nobody_knows_is_none_and_not_nothing(operations: list[str]) -> None:
+    found = SubgraphDescriptor(operations, [tensor(4)], [tensor(4)])
+    assert (found.macs, found.flops, found.arithmetic_intensity, found.confidence) == (None, None, None, "unknown")
+    assert found.bytes == 2 * 4 * 4
+    assert UnifiedAnalyzer().analyze(found).coverage.unknown == 1
+
+
+def test_operations_and_tensors_that_are_none_are_refused() -> None:
+    assert SubgraphDescriptor("relu", [tensor(4)], [tensor(4)]).flops == 4
+    with pytest.raises(opscope.Error, match="no names of operations"):
+        SubgraphDescriptor([torch.relu])  # type: ignore[list-item]
+    with pytest.raises(opscope.Error, match="'x' is no TensorDescriptor"):
+        SubgraphDescriptor(["relu"], ["x"])  # type: ignore[list-item]
 
 
 def test_a_list_is_a_profile_with_a_layer_each() -> None:

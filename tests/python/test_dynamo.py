@@ -52,10 +52,13 @@ def test_a_backend_keeps_the_graphs_and_the_results() -> None:
     assert torch.equal(compiled(X), model(X)) and torch.equal(compiled(X), model(X))
     assert len(extractor.graph_modules) == len(extractor.graphs) == 3
     assert [found.reason for found in extractor.breaks] == ["the model branches on a tensor's value", "the model prints"]
-    assert [found.after for found in extractor.breaks] == [0, 1]
-    assert [extractor.partition(i).profile().totals.macs for i in range(3)] == [2 * 4 * 4, 2 * 4 * 6, 2 * 6 * 2]
+    assert [found.after for found in extractor.breaks] == [1, 2]
+    assert [extractor.partition(number).profile().totals.macs for number in (1, 2, 3)] == [2 * 4 * 4, 2 * 4 * 6, 2 * 6 * 2]
+    assert repr(extractor) == "<opscope.DynamoGraphExtractor: 18 nodes in 3 graphs, 2 breaks>"
+    with pytest.raises(opscope.Error, match="no partition 4: there are 3"):
+        extractor.partition(4)
     extractor.reset()
-    assert extractor.graph_modules == []
+    assert extractor.graph_modules == [] and "no graphs yet" in repr(extractor)
 
 
 def test_a_trace_gives_the_same_graphs_as_a_backend() -> None:
@@ -87,12 +90,25 @@ def test_every_node_that_gives_tensors_has_tensor_meta(name: str) -> None:
                 assert isinstance(meta, TensorMetadata)
                 assert (meta.shape, meta.dtype, meta.stride) == (example.shape, example.dtype, example.stride())
             if node.op == "output":
-                assert "tensor_meta" in node.meta
+                assert "tensor_metas" in node.meta
 
 
-def test_tensor_meta_has_the_form_of_the_result() -> None:
+@pytest.mark.parametrize("name", ["resnet18", "bert", "breaks"])
+def test_the_seeds_loop_over_metadata_runs_line_by_line(name: str) -> None:
+    model, inputs = tracer_models.make(name)
+    for module in quietly(model, inputs, analyze_memory=False).graph_modules:
+        graph, seen = module.graph, []
+        for node in graph.nodes:
+            if "tensor_meta" in node.meta:
+                shape = node.meta["tensor_meta"].shape
+                dtype = node.meta["tensor_meta"].dtype
+                seen.append((shape, dtype))
+        assert seen and all(isinstance(shape, torch.Size) and isinstance(dtype, torch.dtype) for shape, dtype in seen)
+
+
+def test_several_tensors_have_the_form_of_the_result() -> None:
     (module,) = quietly(Branches().eval(), X).graph_modules
-    metas = {node.name: node.meta.get("tensor_meta") for node in module.graph.nodes}
+    metas = {node.name: node.meta.get("tensor_metas") for node in module.graph.nodes}
     assert [meta.shape for meta in metas["chunk"]] == [(2, 2), (2, 2)]
     assert [meta.dtype for meta in metas["max_1"]] == [torch.float32, torch.int64]
     assert [meta.shape for meta in metas["output"]] == [(2, 2), (2,)]
@@ -100,15 +116,16 @@ def test_tensor_meta_has_the_form_of_the_result() -> None:
 
 def test_tensor_meta_is_found_by_shapes_where_no_example_is_left() -> None:
     (module,) = quietly(Branches().eval(), X).graph_modules
-    expected = {node.name: node.meta.get("tensor_meta") for node in module.graph.nodes}
+    from opscope.tensor_meta import fill_tensor_meta, tensor_metas
+
+    expected = {node.name: tensor_metas(node) for node in module.graph.nodes}
     for node in module.graph.nodes:
         node.meta.pop("tensor_meta", None)
+        node.meta.pop("tensor_metas", None)
         if node.op.startswith("call_"):
             node.meta.pop("example_value", None)
-    from opscope.tensor_meta import fill_tensor_meta
-
     fill_tensor_meta(module)
-    found = {node.name: node.meta.get("tensor_meta") for node in module.graph.nodes}
+    found = {node.name: tensor_metas(node) for node in module.graph.nodes}
     assert [m.shape for m in found["chunk"]] == [m.shape for m in expected["chunk"]]
     assert {name for name, meta in found.items() if meta} == {name for name, meta in expected.items() if meta}
 
@@ -135,7 +152,7 @@ def test_shapes_that_change_are_graphs_of_their_own() -> None:
     for batch in (2, 3, 5):
         compiled(torch.ones(batch, 4))
     assert len(extractor.graph_modules) == 2  # the second has a symbol for the batch, and serves the third too
-    assert extractor.partition(1).profile().totals.macs == 2 * 3 * 4 * 4
+    assert extractor.partition(2).profile().totals.macs == 2 * 3 * 4 * 4
 
 
 # --- what is printed and written --------------------------------------------------------------------------------
@@ -145,9 +162,12 @@ def test_partitions_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     trace_model_with_dynamo(Breaks().eval(), X)
     text = capsys.readouterr().out
     for number in (1, 2, 3):
-        assert f"Graph Partition {number}\n=================\n" in text
+        assert f"Graph Partition {number}\n=================\nforward" in text
+    assert text.count("\n\nGraph Partition") == 2 and "\n\n\n" not in text
+    assert "forward, from line " in text and "torch_dynamo_resume" not in text and "l_x_" not in text
     assert "the model prints" in text and "tracer_models.py:" in text
-    assert "call_function   linear" in text and "2x4 float32" in text and "torch._C._nn.linear   1" in text
+    assert "In use after" in text and "32 bytes" in text and "most memory in use: " in text
+    assert "2x4 float32" in text and "torch._C._nn.linear   1" in text
 
 
 def test_long_partitions_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,14 +183,22 @@ def test_a_saved_graph_runs_by_itself(as_backend: bool, tmp_path: Path) -> None:
         torch.compile(Twice().eval(), backend=extractor)(X)
     else:
         extractor = quietly(Twice().eval(), X)
-    save_graph_to_file(extractor, tmp_path / "graph.py")
-    done = subprocess.run([sys.executable, tmp_path / "graph.py"], capture_output=True, text=True)
+    path = tmp_path / "output" / "graph.py"  # the folder is made
+    save_graph_to_file(extractor, path)
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
 def test_nothing_is_saved_before_the_model_ran(tmp_path: Path) -> None:
     with pytest.raises(opscope.Error, match="no graphs yet"):
-        save_graph_to_file(DynamoGraphExtractor(), tmp_path / "graph.py")
+        save_graph_to_file(DynamoGraphExtractor(), tmp_path / "output" / "graph.py")
+    assert not (tmp_path / "output").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(opscope.Error, match="cannot make the folder"):
+        save_graph_to_file(quietly(Twice().eval(), X), tmp_path / "file" / "deeper" / "graph.py")
 
 
 # --- memory -----------------------------------------------------------------------------------------------------
@@ -227,6 +255,29 @@ def test_breaks_with_fullgraph_name_the_place_and_the_way_out() -> None:
         compiled(X)
     assert "fullgraph=False" in run.value.hint
     assert len(quietly(Twice().eval(), X, fullgraph=True).graph_modules) == 1
+
+
+class PrintsFirst(nn.Module):
+    """Breaks before there is anything to put in a graph."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        print("here")
+        return self.linear(x)
+
+
+@pytest.mark.parametrize("analyze_memory", [True, False])
+def test_a_break_before_the_first_op_is_one_too(analyze_memory: bool) -> None:
+    with pytest.raises(opscope.Error, match="graph breaks with fullgraph=True: the model prints") as traced:
+        quietly(PrintsFirst(), X, fullgraph=True, analyze_memory=analyze_memory)
+    assert "test_dynamo.py:" in traced.value.where and "fullgraph=False" in traced.value.hint
+    compiled = torch.compile(PrintsFirst(), backend=DynamoGraphExtractor(fullgraph=True))
+    with pytest.raises(opscope.Error, match="before any tensor op, and the graph is of forward, from line") as run:
+        compiled(X)
+    assert "fullgraph=True" in run.value.hint
 
 
 def test_a_torch_without_compile_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:

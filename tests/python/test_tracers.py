@@ -151,11 +151,26 @@ def test_three_partitions_two_reasons_and_the_right_totals() -> None:
     model, inputs = tracer_models.make("breaks")
     graph = opscope.trace(model, inputs, tracer="dynamo")
     assert [part.calls for part in graph.parts] == [1, 1, 1]
-    assert [found.after for found in graph.breaks] == [0, 1]
+    assert [found.after for found in graph.breaks] == [1, 2]
     assert [found.reason for found in graph.breaks] == ["the model branches on a tensor's value", "the model prints"]
     assert all("tracer_models.py:" in found.source for found in graph.breaks)
     assert [graph.part(number).profile().totals.macs for number in (1, 2, 3)] == [2 * 4 * 4, 2 * 4 * 6, 2 * 6 * 2]
-    assert graph.profile().totals.macs == 2 * (4 * 4 + 4 * 6 + 6 * 2)
+    assert graph.profile().totals.macs == 2 * (4 * 4 + 4 * 6 + 6 * 2) == sum(part.macs for part in graph.parts)
+    assert [part.part for part in graph.parts] == [1, 2, 3] == sorted({node.part for node in graph.nodes})
+    assert repr(graph).startswith("<opscope.Graph of Breaks: dynamo, 18 nodes in 3 graphs, 2 breaks, ")
+
+
+def test_nodes_and_parts_are_the_reports() -> None:
+    model, inputs = tracer_models.make("breaks")
+    graph = opscope.trace(model, inputs, tracer="dynamo")
+    rows = graph.profile().to_dict()
+    assert [node.index for node in graph.nodes] == list(range(1, len(graph.nodes) + 1))
+    assert [node.label for node in graph.nodes] == [row["label"] for row in rows["nodes"]]
+    assert [{**part} for part in graph.parts] == rows["parts"] and [{**each} for each in graph.breaks] == rows["breaks"]
+    for part in graph.parts:
+        own = [node for node in graph.nodes if node.part == part.part]
+        for key in ("macs", "flops", "memory_bytes", "ops"):
+            assert sum(node[key] for node in own) == part[key]
 
 
 def test_a_part_that_runs_three_times_has_its_nodes_once_and_its_work_three_times() -> None:
@@ -238,6 +253,26 @@ def test_any_graph_module_becomes_a_graph() -> None:
     graph = opscope.from_graph_module(module, ids)
     assert totals(graph.profile()) == totals(opscope.profile(model, ids))
     assert [node.name for node in graph.nodes] == [node.name for node in module.graph.nodes]
+
+
+@pytest.mark.parametrize(
+    ("make", "inputs", "what", "hint"),
+    [
+        (lambda model, _: model, (1,), "Twice is no torch.fx.GraphModule", "symbolic_trace"),
+        (lambda _, program: program, (1,), "ExportedProgram is no torch.fx.GraphModule", ".module()"),
+        (lambda _, program: program.graph_module, (1,), "missing a required argument", ".module()"),
+        (lambda _, program: program.graph_module, None, "takes its weights as inputs", ".module()"),
+        (lambda model, _: torch.fx.symbolic_trace(model), None, "nothing says which tensor", "give the inputs"),
+        (lambda model, _: torch.fx.symbolic_trace(model), (1, 2), "too many positional arguments", "it takes x"),
+    ],
+)
+def test_what_is_no_graph_module_or_does_not_fit_it(make: Any, inputs: Any, what: str, hint: str) -> None:
+    model, x = Twice().eval(), torch.ones(2, 4)
+    program = torch.export.export(model, (x,))
+    with pytest.raises(opscope.Error, match=what) as refused:
+        opscope.from_graph_module(make(model, program), inputs)
+    assert hint in refused.value.hint
+    assert totals(opscope.from_graph_module(program.module(), x).profile()) == totals(opscope.profile(model, x))
 
 
 def test_training_mode_is_kept() -> None:
