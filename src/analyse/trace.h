@@ -28,6 +28,7 @@ struct GraphNode {
   std::string_view source{};
   PartId part = 0;
   std::uint32_t calls = 1;
+  bool is_weight = false;  // hands in a parameter or buffer
   ValueId output = kNone;  // the first of its results
   Metrics metrics{};
 };

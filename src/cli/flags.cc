@@ -64,13 +64,17 @@ std::vector<std::int64_t> parse_sizes(const char* flag, const std::string& text,
   return sizes;
 }
 
-std::int64_t parse_integer(const char* flag, const std::string& text, std::int64_t least) {
+std::int64_t parse_integer(const char* flag, const std::string& text, std::int64_t least,
+                           const std::string& example) {
   std::int64_t number = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc{} && stop == text.data() + text.size() && number >= least && number <= 1'000'000'000)
     return number;
   throw Error("'" + text + "' is not a whole number of " + std::to_string(least) + " or more", flag,
-              std::string("for example ") + flag + (least > 1 ? " 120" : " 8"));
+              std::string("for example ") + flag + " " +
+                  (!example.empty() ? example
+                   : least > 1      ? "120"
+                                    : "8"));
 }
 
 double parse_number(const char* flag, const std::string& text) {

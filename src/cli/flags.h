@@ -26,7 +26,9 @@ CLI::Option* repeatable(CLI::Option* option);
 
 // "1 3 224 224", "1,3,224,224" or "1x3x224x224".
 std::vector<std::int64_t> parse_sizes(const char* flag, const std::string& text, const std::string& example);
-std::int64_t parse_integer(const char* flag, const std::string& text, std::int64_t least);
+// `example`: a value that would do, for the hint; "": one that fits `least`.
+std::int64_t parse_integer(const char* flag, const std::string& text, std::int64_t least,
+                           const std::string& example = "");
 double parse_number(const char* flag, const std::string& text);
 // The registry file that applies, absolute; "" for none.
 std::string registry_path(const std::string& flag);

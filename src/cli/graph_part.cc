@@ -22,7 +22,13 @@ constexpr const char* kFlag = "--graph-part";
               kFlag, count == 1 ? "the model is in one piece" : "choose 1 to " + std::to_string(count));
 }
 
+std::int64_t part_number(const std::string& part) { return parse_integer(kFlag, part, 1, "1"); }
+
 }  // namespace
+
+void check_graph_part(const std::string& part) {
+  if (!part.empty()) part_number(part);
+}
 
 void add_graph_part_flag(CLI::App& app, std::string& part) {
   app.add_option(kFlag, part, "Only the Nth of the graphs that a tracer cut the model into")->type_name("N");
@@ -30,7 +36,7 @@ void add_graph_part_flag(CLI::App& app, std::string& part) {
 
 Graph chosen_part(Graph graph, const std::string& part, std::vector<std::string>& notes) {
   if (part.empty()) return graph;
-  const std::int64_t number = parse_integer(kFlag, part, 1);
+  const std::int64_t number = part_number(part);
   const std::size_t count = graph.parts.size();
   if (static_cast<std::size_t>(number) > count) fail_no_part(graph, number);
   notes.push_back("this is graph " + part + " of the " + std::to_string(count) + " that " +

@@ -10,6 +10,8 @@
 namespace opscope {
 
 void add_graph_part_flag(CLI::App& app, std::string& part);
+// Throws Error where it can be no graph's number, before anything runs; "" is none.
+void check_graph_part(const std::string& part);
 
 // The whole graph where no part was asked for; throws Error where there is no such part. `notes` gets which
 // one it is.

@@ -66,6 +66,7 @@ int run_profile(const Flags& flags) {
   TextOptions text = text_options(flags);
   const ProfileOptions options = profile_options(flags);
   const CaptureRequest request = request_from(flags.model, &text.notes);
+  check_graph_part(flags.graph_part);
   const Output output(flags.output);
   output.set_style(text);
   if (flags.print_inputs) return print_inputs(request, output, text, flags.talk);
@@ -81,7 +82,8 @@ Action define_profile(CLI::App& app) {
   const auto flags = std::make_shared<Flags>();
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
-  app.add_flag("--print-inputs", flags->print_inputs, "Show what the model would be called with and why, no more");
+  app.add_flag("--print-inputs", flags->print_inputs,
+               "Show what the model would be called with and why, no more");
   app.add_flag("--showshape", flags->show_shapes, "Show output shapes");
   app.add_option("--depth", flags->depth, "Levels of the module tree; as many as fit a screen")
       ->type_name("N");
@@ -93,7 +95,8 @@ Action define_profile(CLI::App& app) {
   add_convention_flag(app, flags->convention);
   app.add_option("--ridge", flags->ridge, "FLOPs per byte above which an op is compute-bound; 10")
       ->type_name("X");
-  app.add_flag("-v,--verbose", flags->talk.verbose, "All layers, op types and notes, and all that a tracer's failure said");
+  app.add_flag("-v,--verbose", flags->talk.verbose,
+               "All layers, op types and notes, and all that a tracer's failure said");
   app.add_flag("--strict", flags->strict, "Exit with 1 unless every op's cost is exact");
   app.add_option("--list", flags->list, "List the models there are, as `opscope list` does")
       ->type_name("[PATTERN]");

@@ -95,6 +95,7 @@ std::string trace_request_json(const CaptureRequest& capture, const TraceRequest
   text_or_null(json, "save_graph", trace.save_graph);
   json.field("weights", trace.weights);
   json.list("exports", trace.exports);
+  json.field("strict_static", trace.strict_static);
   json.end_object();
   return out;
 }

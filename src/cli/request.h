@@ -49,6 +49,7 @@ struct TraceRequest {
   std::string save_graph;  // a .py file, or "": none
   bool weights = false;    // beside it
   std::vector<std::string> exports;
+  bool strict_static = false;  // a model that cannot go without data is an error, not a real run
 };
 std::string trace_request_json(const CaptureRequest& capture, const TraceRequest& trace);
 

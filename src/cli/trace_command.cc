@@ -39,8 +39,10 @@ void check_files(const Flags& flags) {
   for (const std::string& path : flags.files.exports)
     if (!one_of(extension_of(path), {".pt2", ".onnx", ".mlir"}))
       throw Error("cannot export to '" + path + "'", "--export", "end it in .pt2, .onnx or .mlir");
-  if (!flags.files.save_graph.empty()) check_writable(flags.files.save_graph);
-  for (const std::string& path : flags.files.exports) check_writable(path);
+  if (code && !flags.graph_part.empty())
+    throw Error("a .py file holds all graphs", "--save-graph", "--save-graph FILE.json keeps one");
+  if (!flags.files.save_graph.empty()) check_output(flags.files.save_graph);
+  for (const std::string& path : flags.files.exports) check_output(path);
 }
 
 void save_capture(const std::string& path, Graph graph, std::vector<SavedFile>& files) {
@@ -97,6 +99,13 @@ int show(TraceDetail detail, const Graph& whole, const Flags& flags, const Outpu
   return exit_code(detail.exports, detail.files);
 }
 
+// Before the error, whose line is then the last: what PyTorch says can be long.
+void show_detail(std::string_view detail, int width) {
+  const auto end = detail.find_last_not_of(" \n");
+  if (end == std::string_view::npos) return;
+  std::fputs((indented(detail.substr(0, end + 1), width, 2) + "\n\n").c_str(), stderr);
+}
+
 int show_one(const CaptureRequest& request, const Flags& flags, const Output& output,
              const TextOptions& text) {
   Traces traces = run_tracers(request, flags.files, flags.talk);
@@ -106,7 +115,7 @@ int show_one(const CaptureRequest& request, const Flags& flags, const Output& ou
     throw Error("Python told nothing of " + request.tracer, "trace of " + request.model);
   TracerRow& row = traces.rows.back();
   if (!row.works()) {
-    if (flags.talk.debug || flags.talk.verbose) std::fputs(row.failure.detail.c_str(), stderr);
+    if (flags.talk.debug || flags.talk.verbose) show_detail(row.failure.detail, text.width);
     throw Error(row.failure.reason, row.failure.where.empty() ? row.tracer : row.failure.where,
                 row.failure.hint);
   }
@@ -125,6 +134,7 @@ int show_file(const Graph& graph, const Flags& flags, const Output& output, cons
 int run_trace(const Flags& flags) {
   TextOptions text = text_options(flags);
   const CaptureRequest request = request_from(flags.model, &text.notes);
+  check_graph_part(flags.graph_part);
   check_files(flags);
   const Output output(flags.output);
   output.set_style(text);
@@ -142,9 +152,10 @@ Action define_trace(CLI::App& app) {
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
   app.add_option("--top", flags->top, "How many nodes to show with --tracer; 40")->type_name("N");
-  app.add_option("--save-graph", flags->files.save_graph,
-                 "Write the graph as Python that runs by itself (.py), or as a capture (.json)")
-      ->type_name("FILE");
+  const CLI::Option* save =
+      app.add_option("--save-graph", flags->files.save_graph,
+                     "Write the graph as Python that runs by itself (.py), or as a capture (.json)")
+          ->type_name("FILE");
   app.add_flag("--weights", flags->files.weights, "Put the weights beside the .py file");
   repeatable(
       app.add_option("--export", flags->files.exports, "Write the model as .pt2, .onnx or .mlir; repeatable"))
@@ -153,7 +164,11 @@ Action define_trace(CLI::App& app) {
                "All nodes, and all that PyTorch said of failures and breaks");
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);
-  return [flags] { return run_trace(*flags); };
+  return [flags, save] {
+    if (save->count() > 1)
+      throw Error("one file for the graph at a time", "--save-graph", "run it once for each");
+    return run_trace(*flags);
+  };
 }
 
 }  // namespace opscope

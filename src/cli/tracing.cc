@@ -73,6 +73,14 @@ void add_file(const TracedFile& answer, const TraceFiles& files, Traces& traces)
   traces.files.push_back(std::move(file));
 }
 
+// Python saves the first of PyTorch's tracers that works.
+void say_whose_code(Traces& traces) {
+  const Graph* graph = traces.first_graph();
+  for (SavedFile& file : traces.files)
+    if (graph && file.kind == "python" && file.failure.reason.empty())
+      file.notes.insert(file.notes.begin(), "the graph of " + graph->capture.tracer);
+}
+
 // Every line is about the model, or beside the file's own name: that it is the place of an error says
 // nothing.
 void forget_places(const std::string& model, const TraceFiles& files, Traces& traces) {
@@ -95,6 +103,7 @@ Traces run_tracers(const CaptureRequest& request, const TraceFiles& files, const
   const TemporaryFolder folder;
   TraceRequest trace;
   trace.tracers = tracers_for(request.tracer);
+  trace.strict_static = request.tracer == "static";
   trace.folder = folder.file("");
   if (files.wants_code()) trace.save_graph = absolute(files.save_graph);
   trace.weights = files.weights;
@@ -105,6 +114,7 @@ Traces run_tracers(const CaptureRequest& request, const TraceFiles& files, const
   Traces traces;
   for (const TracedRow& row : answer.rows) add_row(row, folder, traces);
   for (const TracedFile& file : answer.files) add_file(file, files, traces);
+  say_whose_code(traces);
   forget_places(request.model, files, traces);
   return traces;
 }

@@ -26,6 +26,7 @@ struct Column {
   Align align = Align::kRight;
   int min_width = 0;      // where positive, the column may be cut down to it
   bool optional = false;  // left out where cutting is not enough
+  int good_width = 0;     // of names: other columns are cut or left out before these are cut further
 };
 
 struct Table {
@@ -92,6 +93,8 @@ std::string shape_text(const Graph& graph, ValueId value);  // "" where there is
 // A table as aligned lines of at most `width` columns.
 std::string render_table(const Table& table, int width, bool color);
 std::string paint(std::string_view text, Style style, bool color);
+// Someone else's lines, each with its own indent after ours, its words wrapped; no newline at the end.
+std::string indented(std::string_view text, int width, int indent);
 
 // The pieces that lists of other things than profiles are written with.
 std::string csv_field(std::string_view text);

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "base/text.h"
+#include "graph/names.h"
 #include "report/document.h"
 
 namespace opscope {
@@ -37,16 +40,35 @@ bool is_bar(const Table& table, std::size_t column) {
   return !table.rows.empty() && table.rows.front()[column].bar >= 0;
 }
 
-// How far the columns can be cut.
+// How far a column can be cut: names twice, first to where they can still be told apart.
+enum class Cut : std::uint8_t { kGood, kHard };
+int limit(const Column& column, Cut cut) {
+  return cut == Cut::kGood ? std::max(column.min_width, column.good_width) : column.min_width;
+}
+
 int least_width(const Table& table, const std::vector<int>& widths) {
   std::vector<int> least = widths;
   for (std::size_t c = 0; c < least.size(); ++c)
-    if (table.columns[c].min_width > 0) least[c] = std::min(least[c], table.columns[c].min_width);
+    if (table.columns[c].min_width > 0) least[c] = std::min(least[c], limit(table.columns[c], Cut::kGood));
   return total_width(least);
 }
 
-// Bars give way first, then the columns that a reader can do without, the last of them first; then the widest
-// of those that may be cut gives a column at a time.
+// The widest of the columns that may be cut gives a column at a time.
+void cut_widest(const Table& table, int width, Cut cut, std::vector<int>& widths) {
+  while (total_width(widths) > width) {
+    std::size_t widest = widths.size();
+    for (std::size_t c = 0; c < widths.size(); ++c) {
+      const int least = limit(table.columns[c], cut);
+      if (least > 0 && widths[c] > least && (widest == widths.size() || widths[c] > widths[widest]))
+        widest = c;
+    }
+    if (widest == widths.size()) return;
+    --widths[widest];
+  }
+}
+
+// Bars give way first, then the columns that a reader can do without, the last of them first; then the
+// others are cut.
 std::vector<int> fit(const Table& table, int width) {
   std::vector<int> widths = natural_widths(table);
   for (std::size_t c = 0; c < widths.size(); ++c)
@@ -54,16 +76,7 @@ std::vector<int> fit(const Table& table, int width) {
       widths[c] = std::clamp(widths[c] - std::max(0, total_width(widths) - width), 0, kBarWidth);
   for (std::size_t c = widths.size(); c-- > 0 && least_width(table, widths) > width;)
     if (table.columns[c].optional) widths[c] = 0;
-  while (total_width(widths) > width) {
-    std::size_t widest = widths.size();
-    for (std::size_t c = 0; c < widths.size(); ++c) {
-      const int least = table.columns[c].min_width;
-      if (least > 0 && widths[c] > least && (widest == widths.size() || widths[c] > widths[widest]))
-        widest = c;
-    }
-    if (widest == widths.size()) break;
-    --widths[widest];
-  }
+  for (const Cut cut : {Cut::kGood, Cut::kHard}) cut_widest(table, width, cut, widths);
   return widths;
 }
 
@@ -73,6 +86,36 @@ std::string bar(double share, int width) {
   std::string text;
   for (int i = 0; i < eighths / 8; ++i) text += "█";
   return text += kEighths[static_cast<std::size_t>(eighths % 8)];
+}
+
+// Of the ways to cut names the first by which different ones stay different.
+void cut_names(Table& table, std::size_t column, int width) {
+  const auto between = [](const std::string& name, int room) {
+    return shortened_name(name, static_cast<std::size_t>(room));
+  };
+  const auto middle = [](const std::string& name, int room) { return truncate_middle(name, room); };
+  const auto end = [](const std::string& name, int room) { return truncate(name, room); };
+  std::vector<std::string> names;
+  for (const auto& row : table.rows) names.push_back(row[column].text);
+  std::map<std::string, std::set<std::string_view>> alike;
+  const auto cut_by = [&](auto&& cut) {
+    for (std::size_t r = 0; r < names.size(); ++r) {
+      std::string& text = table.rows[r][column].text;
+      const auto found = alike.find(text);
+      const bool wanted = found == alike.end() || found->second.size() > 1;
+      if (wanted && display_width(names[r]) > width) text = cut(names[r], width);
+    }
+    alike.clear();
+    for (std::size_t r = 0; r < names.size(); ++r) alike[table.rows[r][column].text].insert(names[r]);
+  };
+  cut_by(between), cut_by(middle), cut_by(end);
+}
+
+// The table with its names cut to the widths.
+Table with_names_cut(Table table, const std::vector<int>& widths) {
+  for (std::size_t c = 0; c < widths.size(); ++c)
+    if (table.columns[c].good_width > 0 && widths[c] > 0) cut_names(table, c, widths[c]);
+  return table;
 }
 
 std::string draw(const Cell& cell, int width, Align align, bool color) {
@@ -118,7 +161,10 @@ std::string render_table(const Table& table, int width, bool color) {
   };
   const bool titled = std::ranges::any_of(table.columns, [](const Column& c) { return !c.title.empty(); });
   if (titled) add(table.columns, [](const Column& column) { return Cell{column.title, Style::kStrong}; });
-  for (const auto& row : table.rows) add(row, [](const Cell& cell) -> const Cell& { return cell; });
+  const bool has_names = std::ranges::any_of(table.columns, [](const Column& c) { return c.good_width > 0; });
+  const Table cut = has_names ? with_names_cut(table, widths) : Table{};
+  for (const auto& row : has_names ? cut.rows : table.rows)
+    add(row, [](const Cell& cell) -> const Cell& { return cell; });
   return out;
 }
 

@@ -57,17 +57,10 @@ std::string wrapped(std::string_view text, int width, int indent) {
 // A note's further lines are someone else's text: they keep their own indent under the first.
 std::string note(std::string_view text, int width, bool color) {
   constexpr int kIndent = 6;
-  auto end = std::min(text.find('\n'), text.size());
+  const auto end = std::min(text.find('\n'), text.size());
   std::string out =
       paint("note", Style::kWarning, color) + "  " + wrapped(text.substr(0, end), width, kIndent);
-  while (end < text.size()) {
-    text.remove_prefix(end + 1);
-    end = std::min(text.find('\n'), text.size());
-    const auto words = std::min(text.find_first_not_of(' '), end);
-    const int indent = std::min(kIndent + static_cast<int>(words), width / 2);
-    out.append("\n").append(static_cast<std::size_t>(indent), ' ');
-    out += wrapped(text.substr(words, end - words), width, indent);
-  }
+  if (end < text.size()) out += "\n" + indented(text.substr(end + 1), width, kIndent);
   return out + "\n";
 }
 
@@ -100,6 +93,21 @@ std::string entries(const std::vector<Entry>& rows, int width, bool color) {
 }
 
 }  // namespace
+
+std::string indented(std::string_view text, int width, int indent) {
+  std::string out;
+  for (std::size_t at = 0; at <= text.size();) {
+    const auto end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    const auto words = std::min(line.find_first_not_of(' '), line.size());
+    const int column = std::min(indent + static_cast<int>(words), width / 2);
+    if (at > 0) out += '\n';
+    if (words < line.size()) out.append(static_cast<std::size_t>(column), ' ');
+    out += wrapped(line.substr(words), width, column);
+    at = end + 1;
+  }
+  return out;
+}
 
 std::string to_text(const Document& document, const TextOptions& options) {
   const int width = std::max(options.width, kNarrowest);

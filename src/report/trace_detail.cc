@@ -1,6 +1,5 @@
 // One tracer's graph for people: its nodes by kind and by target, then the nodes one by one.
 #include <algorithm>
-#include <span>
 
 #include "base/text.h"
 #include "report/trace_report.h"
@@ -40,6 +39,8 @@ std::size_t shown_of(std::size_t all, const TextOptions& options) {
   return options.verbose ? all : std::min(all, static_cast<std::size_t>(std::max(options.top, 0)));
 }
 
+std::string them(std::size_t count) { return count == 1 ? "it" : "them"; }
+
 Section targets_section(const std::vector<GraphNode>& nodes, const TextOptions& options) {
   const std::vector<TargetRow> targets = count_targets(nodes);
   Section section{"By target", {statistics_columns("By target"), {}}, {}};
@@ -48,30 +49,59 @@ Section targets_section(const std::vector<GraphNode>& nodes, const TextOptions& 
     section.table.rows.push_back(
         statistics(std::string(targets[i].target), std::to_string(targets[i].count), targets[i].metrics));
   if (shown < targets.size())
-    section.remarks.push_back("and " + plural(targets.size() - shown, "more target") +
-                              ": --verbose shows them");
+    section.remarks.push_back("and " + plural(targets.size() - shown, "more target") + ": --verbose shows " +
+                              them(targets.size() - shown));
   return section;
 }
 
-std::vector<Column> node_columns(bool has_parts, bool has_sources) {
+// The nodes that are listed, by their index among all, and the columns that they need.
+struct NodeListing {
+  std::vector<std::size_t> listed;
+  std::size_t weights = 0, more = 0;  // left out
+  bool has_parts = false, has_calls = false, has_sources = false;
+};
+
+NodeListing node_listing(const Profile& profile, const std::vector<GraphNode>& nodes,
+                         const TextOptions& options) {
+  NodeListing listing;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].is_weight && !options.verbose)
+      ++listing.weights;
+    else
+      listing.listed.push_back(i);
+  }
+  const std::size_t shown = shown_of(listing.listed.size(), options);
+  listing.more = listing.listed.size() - shown;
+  listing.listed.resize(shown);
+  const auto any = [&](auto&& is) {
+    return std::ranges::any_of(listing.listed, [&](std::size_t i) { return is(nodes[i]); });
+  };
+  listing.has_parts = profile.parts.size() > 1;
+  listing.has_calls = any([](const GraphNode& node) { return node.calls > 1; });
+  listing.has_sources = any([](const GraphNode& node) { return !node.source.empty(); });
+  return listing;
+}
+
+std::vector<Column> node_columns(const NodeListing& listing) {
   std::vector<Column> columns{{"#"}};
-  if (has_parts) columns.push_back({"Graph"});
-  columns.push_back({"Node", Align::kLeft, 20});
-  columns.push_back({"Kind", Align::kLeft});
-  columns.push_back({"Target", Align::kLeft, 12});
+  if (listing.has_parts) columns.push_back({"Graph"});
+  columns.push_back({.title = "Node", .align = Align::kLeft, .min_width = 16, .good_width = 32});
+  columns.push_back({.title = "Kind", .align = Align::kLeft, .optional = true});
+  columns.push_back({"Target", Align::kLeft, 16});
   columns.push_back({"Output", Align::kLeft, 10});
   columns.push_back({.title = "Type", .align = Align::kLeft, .optional = true});
+  if (listing.has_calls) columns.push_back({"Calls"});
   columns.push_back({"MACs"});
   columns.push_back({"Memory"});
-  if (has_sources)
-    columns.push_back({.title = "Source", .align = Align::kLeft, .min_width = 8, .optional = true});
+  if (listing.has_sources)
+    columns.push_back({.title = "Source", .align = Align::kLeft, .min_width = 12, .optional = true});
   return columns;
 }
 
-std::vector<Cell> node_cells(const Graph& graph, const GraphNode& node, std::size_t index, bool has_parts,
-                             bool has_sources) {
+std::vector<Cell> node_cells(const Graph& graph, const GraphNode& node, std::size_t index,
+                             const NodeListing& listing) {
   std::vector<Cell> cells{{std::to_string(index + 1), Style::kQuiet}};
-  if (has_parts) cells.push_back({std::to_string(node.part + 1)});
+  if (listing.has_parts) cells.push_back({std::to_string(node.part + 1)});
   cells.push_back({std::string(node.label)});
   cells.push_back({std::string(name(node.kind)), Style::kQuiet});
   // The target of an input or output is its name once more.
@@ -80,25 +110,25 @@ std::vector<Cell> node_cells(const Graph& graph, const GraphNode& node, std::siz
   cells.push_back({shape_text(graph, node.output)});
   cells.push_back(
       {node.output == kNone ? "" : std::string(name(graph.values[node.output].dtype)), Style::kQuiet});
+  if (listing.has_calls) cells.push_back({std::to_string(node.calls)});
   cells.push_back({format_count(node.metrics.work.macs, Zero::kDash)});
   cells.push_back({format_bytes(node.metrics.memory_bytes(), Zero::kDash)});
-  if (has_sources) cells.push_back({std::string(source_text(node.source)), Style::kQuiet});
+  if (listing.has_sources) cells.push_back({std::string(source_text(node.source)), Style::kQuiet});
   return cells;
 }
 
 Section nodes_section(const Profile& profile, const std::vector<GraphNode>& nodes,
                       const TextOptions& options) {
-  const std::size_t shown = shown_of(nodes.size(), options);
-  const bool has_parts = profile.parts.size() > 1;
-  const std::span<const GraphNode> listed(nodes.data(), shown);
-  const bool has_sources =
-      std::ranges::any_of(listed, [](const GraphNode& node) { return !node.source.empty(); });
-  Section section{plural(nodes.size(), "node"), {node_columns(has_parts, has_sources), {}}, {}};
-  for (std::size_t i = 0; i < shown; ++i)
-    section.table.rows.push_back(node_cells(*profile.graph, nodes[i], i, has_parts, has_sources));
-  if (shown < nodes.size())
-    section.remarks.push_back("and " + plural(nodes.size() - shown, "more node") +
-                              ": --top N or --verbose shows them");
+  const NodeListing listing = node_listing(profile, nodes, options);
+  Section section{plural(nodes.size(), "node"), {node_columns(listing), {}}, {}};
+  for (const std::size_t i : listing.listed)
+    section.table.rows.push_back(node_cells(*profile.graph, nodes[i], i, listing));
+  if (listing.more > 0)
+    section.remarks.push_back("and " + plural(listing.more, "more node") + ": --top N or --verbose shows " +
+                              them(listing.more));
+  if (listing.weights > 0)
+    section.remarks.push_back(plural(listing.weights, "weight") + (listing.weights == 1 ? " is" : " are") +
+                              " not listed: --verbose shows " + them(listing.weights));
   return section;
 }
 

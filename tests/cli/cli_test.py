@@ -202,6 +202,31 @@ class Trace(Program):
         self.run_program("trace", "resnet18", "--tracer", "static")
         self.assertEqual([request["tracers"] for request in self.requests()], [["static", "dynamo"], ["static"]])
 
+    def test_static_is_strict_only_where_it_was_asked_for(self):
+        self.assert_failed(self.run_program("trace", "looks_at_values", "--tracer", "static"), "looks at values", "--tracer auto")
+        for arguments in ([], ["--tracer", "fx"]):
+            self.assertEqual(self.run_program("trace", "looks_at_values", *arguments)[0], 0)
+        self.assertEqual([request["strict_static"] for request in self.requests()], [True, False, False])
+
+    def test_what_cannot_be_written_is_said_before_anything_runs(self):
+        for flag in ("--save-graph", "--export"):
+            self.assert_failed(self.run_program("trace", "my_model", flag, "/proc/" + {"--export": "a.pt2"}.get(flag, "a.py")), "cannot write the file")
+        self.assertNotIn("does not exist", self.run_program("trace", "my_model", "--save-graph", "/proc/a.py")[2])
+        self.assert_failed(self.run_program("trace", "my_model", "--save-graph", "none/a.py"), "the folder none does not exist")
+        self.assertEqual(self.requests(), [])
+
+    def test_whose_graph_the_code_is(self):
+        for arguments, tracer in (([], "dynamo"), (["--tracer", "hybrid"], "export")):
+            out = self.run_program("trace", "my_model", *arguments, "--save-graph", "graph.py", "--format", "json")[1]
+            self.assertEqual(json.loads(out)["files"][0]["notes"][0], f"the graph of {tracer}")
+
+    def test_all_nodes_are_in_json_and_csv(self):
+        run = lambda *arguments: self.run_program("trace", "my_model", "--tracer", "dynamo", *arguments)[1]
+        self.assertIn("6 weights are not listed", run())
+        self.assertNotIn("first.weight", run())
+        for arguments in (["--verbose"], ["--format", "json"], ["--format", "csv"]):
+            self.assertIn("first.weight", run(*arguments))
+
     def test_is_not_cached(self):
         for _ in range(2):
             self.run_program("trace", "resnet18")

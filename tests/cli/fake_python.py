@@ -27,6 +27,7 @@ TRACES = {
     "resnet18": {"static": "resnet18", "fx": "resnet18_fx", "dynamo": "resnet18_fx", "export": "resnet18_fx", "hybrid": "resnet18_fx"},
     "my_model": {"static": "cut_static", "fx": CONTROL_FLOW, "dynamo": "cut", "hybrid": "cut_hybrid",
                  "export": failure("a size depends on the data: Tensor.item() in my_model.py:17", "try --tracer dynamo, which leaves such code to Python")},
+    "looks_at_values": {tracer: "resnet18_fx" for tracer in ("fx", "dynamo", "export")} | {"static": "resnet18"},
     "hopeless": {tracer: failure(f"{tracer} cannot", "buy a larger one") for tracer in ("static", "fx", "dynamo", "export")},
 }
 
@@ -38,6 +39,8 @@ def answer_trace():
     for index, tracer in enumerate(request["tracers"]):
         say(status=f"tracing with {tracer}")
         found = TRACES[request["model"]][tracer]
+        if request["model"] == "looks_at_values" and tracer == "static" and request["strict_static"]:
+            found = failure("the model looks at values", "try --tracer auto")
         row = {"tracer": tracer, "seconds": 0.25 * index + 0.0014}
         if isinstance(found, str):
             shutil.copyfile(os.path.join(captures, found + ".json"), os.path.join(request["folder"], f"{index}.json"))

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <sstream>
 
 #include "analyse/traced_models.h"
@@ -94,6 +95,42 @@ TEST(Detail, ShowsNodesAsManyAsAskedFor) {
   EXPECT_TRUE(has(text, "and 63 more nodes")) << text;
   options.verbose = true;
   EXPECT_FALSE(has(to_format(detail, Format::kText, options), "more nodes"));
+}
+
+TEST(Detail, WeightsAreListedOnlyWhereAllIsAskedFor) {
+  const Graph graph = test::cut_in_three();
+  const Profile profile = make_profile(graph);
+  const TraceDetail detail{.profile = &profile, .row = tracer_row("dynamo", profile)};
+  TextOptions options;
+  options.top = 40;
+  const std::string text = to_format(detail, Format::kText, options);
+  EXPECT_FALSE(has(text, "first.weight")) << text;
+  EXPECT_TRUE(has(text, "6 weights are not listed: --verbose shows them")) << text;
+  EXPECT_TRUE(has(text, "Calls   MACs")) << text;
+  options.verbose = true;
+  EXPECT_TRUE(has(to_format(detail, Format::kText, options), "first.weight"));
+  EXPECT_FALSE(has(to_format(detail, Format::kText, options), "not listed"));
+}
+
+TEST(Names, ThatDifferStayDifferentWhenCut) {
+  Table table{{{.title = "Node", .align = Align::kLeft, .min_width = 16, .good_width = 32},
+               {.title = "Target", .align = Align::kLeft, .min_width = 16}},
+              {}};
+  for (const char* kind : {"word", "position", "token_type"})
+    table.rows.push_back({{"embeddings." + std::string(kind) + "_embeddings.weight"},
+                          {"torch._C._nn.scaled_dot_product_attention"}});
+  for (const int width : {34, 40, 50, 60, 80}) {
+    const std::string text = render_table(table, width, false);
+    expect_fits(text, width);
+    std::istringstream in(text);
+    std::set<std::string> lines;
+    for (std::string line; std::getline(in, line);) EXPECT_TRUE(lines.insert(line).second) << text;
+  }
+  EXPECT_TRUE(has(render_table(table, 80, false), "embeddings.token_type_embeddings.weight"));
+}
+
+TEST(Indented, KeepsTheTextsOwnIndent) {
+  EXPECT_EQ(indented("one two three\n\n  four five", 12, 2), "  one two\n  three\n\n    four\n    five");
 }
 
 TEST(Profile, JsonHasTheTracersGraphsOnlyWhereThereAreAny) {
