@@ -80,8 +80,19 @@ class Labels {
     const auto outputs = graph_.outputs_of(node);
     if (outputs.size() != 1 || outputs[0] == kNone) return "";
     if (std::string path = owned_.path(outputs[0]); !path.empty()) return path;
-    const Value& value = graph_.values[outputs[0]];
-    return std::string(value.kind == ValueKind::kInput ? graph_.text(value.name) : std::string_view());
+    return std::string(input_name(graph_.values[outputs[0]]));
+  }
+  // A tracer may hand in an alias of the whole input instead of the input.
+  std::string_view input_name(const Value& value) const {
+    if (value.kind == ValueKind::kInput) return graph_.text(value.name);
+    for (const ValueId id : graph_.inputs) {
+      const Value& input = graph_.values[id];
+      const bool is_whole = input.storage == value.storage && input.offset == value.offset &&
+                            input.dtype == value.dtype &&
+                            std::ranges::equal(graph_.shape(input), graph_.shape(value));
+      if (is_whole && value.storage != kNone) return graph_.text(input.name);
+    }
+    return {};
   }
   std::string op_path(const Node& node) const {
     const std::string_view name = targets_.short_name(graph_.text(node.target));

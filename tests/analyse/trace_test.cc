@@ -107,6 +107,24 @@ TEST(Labels, FromTheTracersName) {
   EXPECT_EQ(labels(make_profile(graph)), (std::vector<std::string>{"stack0", "layer1.0"}));
 }
 
+// Dynamo's "args[0]" is the model's input, though it may come as an alias; a view of a part of it is not.
+TEST(Labels, AnAliasOfAnInput) {
+  GraphBuilder b("net", "Net");
+  const auto x = b.input({4}, "tokens");
+  b.begin_part("forward");
+  for (const char* name : {"l_args_0_", "l_args_1_"})
+    const auto node = b.node(NodeKind::kPlaceholder, name, name);
+  Graph graph = b.finish({x});
+  for (const std::int64_t offset : {0, 2}) {
+    Value alias = graph.values[graph.inputs[0]];
+    alias.kind = ValueKind::kConstant, alias.name = 0, alias.offset = offset;
+    graph.values.push_back(alias);
+    const auto id = static_cast<ValueId>(graph.values.size() - 1);
+    graph.nodes[offset == 0 ? 0 : 1].outputs = graph.add_refs(std::array{id});
+  }
+  EXPECT_EQ(labels(make_profile(graph)), (std::vector<std::string>{"tokens", "args[1]"}));
+}
+
 TEST(Labels, AnOpThatIsCalledAsAModule) {
   GraphBuilder b("net", "Net");
   auto x = b.input({4}, "x");
