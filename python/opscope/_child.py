@@ -101,6 +101,7 @@ def _source(request: dict[str, Any], options: Any, answers: Answers) -> Any:
 def _load_package(answers: Answers) -> None:
     answers.status("importing torch")
     importlib.import_module("opscope._load")  # says what is wrong where torch is missing or another
+    importlib.import_module("torch").manual_seed(0)  # weights that a model makes for itself are the same each time
 
 
 def _capture(request: dict[str, Any], answers: Answers) -> dict[str, Any]:

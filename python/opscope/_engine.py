@@ -117,6 +117,7 @@ def run_unrecorded(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ca
     run = _Run(model, args, kwargs, type(model).__name__, "", None, False, {})
     session = run._session(model, True, ())
     session.mute(True)
+    run.explains = False
     run._call(session, call)
 
 
@@ -137,6 +138,7 @@ class _Run:
     ) -> None:
         self.model, self.args, self.kwargs, self.name, self.source = model, args, kwargs, name, source
         self.source_lines, self.limits, self.through = source_lines, limits, through
+        self.explains = True  # what a model raises becomes an error that says where
         if any(isinstance(t, _FakeTensor) for t in itertools.chain(_first_weight(model), tensors_in((args, kwargs)))):
             raise error("fake tensors hold neither data nor memory to follow", name, "build it on the meta device instead")
         self.device = str(_shown_device(model, (args, kwargs), device))
@@ -195,6 +197,8 @@ class _Run:
             except native.Error:  # from a capture inside this one
                 raise
             except Exception as problem:
+                if not self.explains:
+                    raise
                 raise self._explained(problem, session) from problem
             grew = bool(session.grew)
             if keep_changes:

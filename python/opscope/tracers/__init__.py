@@ -58,7 +58,7 @@ class TracedModel:
             raise error("TorchScript is compiled already, and tracers read Python", self._name, "use --tracer static")
         with _one_at_a_time, quiet():
             try:
-                self._warm = warm_up(getattr(model, "_orig_mod", model), args, kwargs)  # behind a torch.compile
+                self._warm, self._runs = warm_up(getattr(model, "_orig_mod", model), args, kwargs)  # behind a torch.compile
                 self.computes = has_data(self._warm)
                 self.model = own_copy(self._warm, self._device)
             except Error:
@@ -104,7 +104,8 @@ class TracedModel:
         try:
             return _engine.capture(model, self.args, self.kwargs, tracer=tracer, through=call, **self.settings)
         except Error as problem:
-            problem.hint = "its graph does not run as the model does: use another tracer"
+            if self._runs:
+                problem.hint = "its graph does not run as the model does: use another tracer"
             raise
 
     def _run_compiled(self) -> tuple[Any, Traced]:
@@ -124,9 +125,10 @@ class TracedModel:
         """Dynamo compiles in the first call; results without data lead some models astray between its graphs."""
         try:
             _engine.run_unrecorded(self.model, self.args, self.kwargs, call)
-        except Error as problem:
-            problem.needs_values = not self.computes
-            raise
+        except Exception as problem:
+            made = problem if isinstance(problem, Error) else failure_of("dynamo", problem, self._name)
+            made.needs_values = not self.computes
+            raise made from problem
 
 
 def _is_fake(tensor: torch.Tensor) -> bool:

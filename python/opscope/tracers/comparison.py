@@ -10,10 +10,11 @@ from typing import Any
 
 import torch
 
-from opscope.errors import error
+from opscope.errors import Error, error
+from opscope.inputs import Inputs
 from opscope.tracers import Traced, TracedPart
 from opscope.tracers.exports import export_file
-from opscope.tracers.made_up import fill_inputs, fill_memory, stir
+from opscope.tracers.made_up import fill_inputs, give_buffers_numbers, stir, with_numbers
 from opscope.tracers.quiet import quiet
 from opscope.tracers.saved_code import check_code, save_code, weights_path
 
@@ -53,8 +54,7 @@ def compare(
         files.append(_row(_file(code), lambda: {"notes": _saved(first, code, bool(request.get("weights")))}, describe))
     for path in exports:
         status(f"exporting {path}")
-        ready = tracing.ready()
-        files.append(_row(_file(path), lambda p=path: {"notes": _exported(ready, p)}, describe))
+        files.append(_row(_file(path), lambda p=path: {"notes": _exported(tracing.ready(), p)}, describe))
     return {"rows": rows, "files": files}
 
 
@@ -77,23 +77,17 @@ def _build_to_check(tracing: Any) -> None:
     """The model with data and inputs on which every op matters; what is the user's own stays as it is."""
     is_made_here = tracing.source.with_data is not None
     tracing.build_with_data()
-    call = tracing.call()
+    try:
+        call = tracing.call()
+    except Error:
+        return  # every tracer's row says it
     if is_made_here:
         stir(call.source.model)
     if call.plan is not None:
         call.arguments = fill_inputs(call.arguments, call.plan, call.source.model)
-    ready = tracing.ready()
-    fill_memory((ready.args, ready.kwargs), (call.arguments.args, call.arguments.kwargs))
-    fill_memory(*_buffers_of_both(ready.model, call.source.model))
-
-
-def _buffers_of_both(copy: Any, model: Any) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """The copy's buffers and the model's, which may be without data; weights may be large and are left."""
-    if not isinstance(copy, torch.nn.Module) or not isinstance(model, torch.nn.Module):
-        return [], []
-    own, originals = dict(copy.named_buffers()), dict(model.named_buffers())
-    names = [name for name in own if name in originals]
-    return [own[name] for name in names], [originals[name] for name in names]
+    device = call.settings()["device"] or torch.device("cpu")
+    call.arguments = Inputs(*with_numbers(call.arguments.args, device), **with_numbers(call.arguments.kwargs, device))
+    give_buffers_numbers(call.source.model, device)
 
 
 def _saved(made: tuple[Any, Traced] | None, path: str, weights: bool) -> list[str]:

@@ -92,6 +92,10 @@ class Collector:
         given_up = _counts("unimplemented") - self._before["unimplemented"]
         ended = _counts("graph_break") - self._before["graph_break"]
         texts = sorted(given_up - ended, key=lambda text: _SKIPPED.search(text) is None)
+        before_any_op = ended.total() - sum(found.after is not None for found in self.breaks)
+        known = [found.text for found in self.breaks]
+        early = [text for text in ended if not any(text in each or each in text for each in known)]
+        self.breaks += [TracedBreak(text, user_line(text)) for text in early[: max(before_any_op, 0)]]
         for text in texts[: _left_out() - self._left_out_before]:
             skipped = _SKIPPED.search(text)
             line = f"{skipped[1]}:{skipped[2]}" if skipped else user_line(text)

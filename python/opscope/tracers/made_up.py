@@ -16,7 +16,7 @@ from opscope.inputs import Inputs
 from opscope.inputs.config import inner_configs, special_ids
 from opscope.inputs.parts import Part
 from opscope.inputs.plan import InputPlan
-from opscope.nested import replace, tensors_in
+from opscope.nested import replace
 
 _FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 _IDS = 50  # different tokens in a prompt
@@ -92,14 +92,24 @@ def _weights(model: torch.nn.Module) -> Iterator[torch.Tensor]:
             yield tensor
 
 
-def fill_memory(tensors: Any, like: Any) -> None:
-    """Memory that stands for tensors without data gets numbers; `like` says by its tensors which those are."""
+def with_numbers(value: Any, device: torch.device) -> Any:
+    """A nested value with numbers in its tensors that have only a shape; whole numbers are zeros."""
     generator = torch.Generator().manual_seed(0)
-    for tensor, original in zip(tensors_in(tensors), tensors_in(like), strict=True):
-        if original.is_meta and tensor.dtype in _FLOATS:
-            uniform(tensor, generator)
-        elif original.is_meta:
-            tensor.zero_()
+    return replace(value, "", lambda tensor, _: _with_numbers(tensor, device, generator) if tensor.is_meta else tensor)
+
+
+def _with_numbers(tensor: torch.Tensor, device: torch.device, generator: torch.Generator) -> torch.Tensor:
+    made = torch.zeros(tuple(tensor.shape), dtype=tensor.dtype, device=device)
+    return uniform(made, generator) if tensor.dtype in _FLOATS else made
+
+
+def give_buffers_numbers(model: Any, device: torch.device) -> None:
+    """Buffers that have only a shape: a saved graph writes small ones out. Weights may be large, and are left."""
+    generator = torch.Generator().manual_seed(0)
+    for module in model.modules() if isinstance(model, torch.nn.Module) else ():
+        for name, buffer in module._buffers.items():
+            if buffer is not None and buffer.is_meta and not torch.nn.parameter.is_lazy(buffer):
+                module._buffers[name] = _with_numbers(buffer, device, generator)
 
 
 def uniform(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:

@@ -63,7 +63,7 @@ class _Runner(torch.fx.Interpreter):
             self._run.enter(self._ids[n], [])
         else:
             result = super().run_node(n)
-        self._run.leave([] if n.op == "output" else list(tensors_in(result)))
+        self._run.leave(list(tensors_in(result)))
         return result
 
     def fetch_args_kwargs_from_env(self, n: torch.fx.Node) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -18,14 +18,17 @@ from opscope._load import native
 from opscope.nested import replace, tensors_in
 
 
-def warm_up(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A copy of the model after a first call; its tensors are the model's, and as they were. Lazy ones are without data."""
+def warm_up(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, bool]:
+    """A copy of the model after a first call, and whether the call went well.
+
+    The copy's tensors are the model's, and as they were; lazy ones are without data.
+    """
     if structural_copy.root_module(model) is None:
-        return model
+        return model, True
     try:
-        return _engine.initialised(model, args, kwargs)
+        return _engine.initialised(model, args, kwargs), True
     except native.Error:
-        return model  # the tracer's own failure says more
+        return model, False  # the tracer's own failure says more
 
 
 def own_copy(model: Any, device: torch.device) -> Any:

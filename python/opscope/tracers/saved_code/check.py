@@ -100,7 +100,9 @@ class _Data:
             return tensor
         if id(tensor) not in self._made:
             seed = self._empty[tensor.data_ptr()] if has_data(tensor) else tensor.numel()
-            self._made[id(tensor)] = (tensor, made_up_weight(tensor, seed))
+            made = made_up_weight(tensor, seed)
+            is_weight = isinstance(tensor, torch.nn.Parameter)  # kernels are chosen by it
+            self._made[id(tensor)] = tensor, torch.nn.Parameter(made, tensor.requires_grad) if is_weight else made
         return self._made[id(tensor)][1]
 
     def fresh(self, value: Any) -> Any:
