@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import operator
 import os
 import subprocess
 import sys
@@ -14,8 +15,11 @@ from typing import Any
 import opscope
 import pytest
 import torch
+from opscope.api import Tracing, _source_of
 from opscope.nested import tensors_in
+from opscope.options import Options
 from opscope.structural_copy import structural_copy
+from opscope.tracers.comparison import _build_to_check, compare
 from opscope.tracers.saved_code import check_code, save_code, weights_path
 from opscope.tracers.saved_code.functions import Unwritable
 from opscope.tracers.saved_code.modules import constructor_call
@@ -467,6 +471,148 @@ def test_a_model_without_data_is_checked_on_random_weights(tmp_path: Path) -> No
     traced = Traced("export", part.module, (meta,), {}, [part])
     path, _ = saved(traced, tmp_path, weights=False)
     assert check_code(traced, str(path), None) == EQUAL
+
+
+# --- what a check must not let through --------------------------------------------------------------------------
+
+
+def _to_check(spec: Any, **options: Any) -> Tracing:
+    asked = Options(**options)
+    tracing = Tracing(_source_of(spec, asked), None, asked, lambda _: None)
+    _build_to_check(tracing)
+    return tracing
+
+
+@pytest.mark.parametrize("name", ["resnet18", "timm:convnext_atto"])
+def test_a_graph_without_its_residual_adds_is_found_out(name: str, tmp_path: Path) -> None:
+    """On zeros both give the same, and so they do with the scales that convnext begins with."""
+    _, traced = _to_check(name, image_size=64).graph("fx")
+    assert traced is not None and _reproduced(traced, tmp_path) == EQUAL
+    module = traced.parts[0].module
+    adds = [node for node in module.graph.nodes if node.target in (operator.add, operator.iadd)]
+    for node in adds:
+        node.replace_all_uses_with(node.args[1])
+        module.graph.erase_node(node)
+    module.recompile()
+    assert len(adds) >= 8
+    with pytest.raises(opscope.Error, match=r"output 0 .* of the saved file differs from the model's"):
+        _reproduced(traced, tmp_path)
+
+
+def test_numbers_are_made_up_only_for_what_is_not_the_users(tmp_path: Path) -> None:
+    model = ConvNet().eval()
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    call = _to_check(model, input_shape=(1, 3, 8, 8)).call()
+    assert call.arguments.args[0].unique().numel() > 100
+    assert all(torch.equal(tensor, before[name]) for name, tensor in call.source.model.state_dict().items())
+    (tmp_path / "own.py").write_text("import torch\ndef build():\n    return torch.nn.Linear(4, 4), torch.zeros(2, 4)\n")
+    assert _to_check(str(tmp_path / "own.py:build")).call().arguments.args[0].unique().tolist() == [0]
+
+
+def test_tokens_differ_and_marks_stay() -> None:
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    config = T5Config(d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2)
+    given = _to_check(T5ForConditionalGeneration(config).eval(), seq_len=60).call().arguments.kwargs
+    ids = given["input_ids"][0]
+    assert len(ids[:-1].unique()) == 50 and ids[-1] == config.eos_token_id
+    assert not {config.pad_token_id, config.eos_token_id} & set(ids[:-1].tolist())
+    assert bool((given["attention_mask"] == 1).all())
+
+
+class Two(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return self.a(x), self.b(x)
+
+
+def test_swapped_outputs_are_found_out(tmp_path: Path) -> None:
+    traced = by_fx(Two().eval(), torch.rand(2, 4))
+    assert _reproduced(traced, tmp_path) == EQUAL
+    output = next(node for node in traced.parts[0].module.graph.nodes if node.op == "output")
+    output.args = (tuple(reversed(output.args[0])),)
+    with pytest.raises(opscope.Error, match=r"output 0 .* differs from the model's"):
+        _reproduced(traced, tmp_path)
+
+
+class Repeats(Two):
+    def forward(self, x: Tensor) -> dict[str, Any]:  # type: ignore[override]
+        y, z = super().forward(x)
+        return {"z": z, "y": y, "again": z, "x": x, "n": 3}
+
+
+def test_dynamo_returns_what_it_made_once(tmp_path: Path) -> None:
+    model, x = Repeats().eval(), torch.rand(2, 4)
+    assert _reproduced(by_dynamo(model, x), tmp_path) == f"{EQUAL}, as a flat tuple in Dynamo's order"
+    assert _reproduced(by_export(model, x), tmp_path) == EQUAL
+    assert _reproduced(by_dynamo(Two().eval(), x), tmp_path) == EQUAL
+
+
+def test_a_model_that_does_not_run_is_compared_with_its_graph(tmp_path: Path) -> None:
+    traced = by_fx(Two().eval(), torch.rand(2, 4))
+    traced.kwargs = {"unknown": 1}
+    verdict = _reproduced(traced, tmp_path)
+    assert verdict.startswith("outputs bit-equal to the graph's; the model itself did not run: ")
+
+
+def test_memory_without_numbers_is_not_saved_and_not_checked_on(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8)).eval()
+    for parameter in model.parameters():
+        parameter.data.fill_(float("nan"))  # what memory may hold
+    traced = by_fx(model, torch.rand(2, 8))
+    traced.has_data = False
+    with pytest.raises(opscope.Error, match="the model was built without data"):
+        saved(traced, tmp_path)
+    path, _ = saved(traced, tmp_path, weights=False)
+    assert check_code(traced, str(path), None) == EQUAL
+    path.write_text(path.read_text().replace("_1 = ", "_1 = 1.01 * "))
+    with pytest.raises(opscope.Error, match="differs"):
+        check_code(traced, str(path), None)
+
+
+_LOOPS = """
+import torch
+from torch import nn
+
+class Loops(nn.Module):
+    def __init__(self, shared):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(8, 8) for _ in range(3))
+        self.shared = shared
+
+    def block(self, layer, x):
+        x = layer(x)
+        torch._dynamo.graph_break()
+        return x.relu()
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = self.block(self.layers[0] if self.shared else layer, x)
+        return x
+
+def build():
+    return Loops(False).eval(), torch.ones(2, 8)
+
+def shared():
+    return Loops(True).eval(), torch.ones(2, 8)
+"""
+
+
+def test_a_graph_that_runs_with_other_weights_says_so(tmp_path: Path) -> None:
+    (tmp_path / "loops.py").write_text(_LOOPS)
+    request = {"tracers": ["dynamo"], "folder": str(tmp_path), "save_graph": str(tmp_path / "out.py"), "weights": True}
+
+    def notes(name: str) -> list[str]:
+        source = _source_of(str(tmp_path / f"loops.py:{name}"), Options())
+        (file,) = compare(source, Options(), request, lambda _: None, lambda problem: {"what": str(problem)})["files"]
+        return list(file["notes"])
+
+    told = "graph 1 runs 3 times with other weights; those of its first run are here"
+    assert notes("build") == [told, "each graph bit-equal to Dynamo's"]
+    assert notes("shared") == ["each graph bit-equal to Dynamo's"]
 
 
 # --- real models --------------------------------------------------------------------------------------------------
