@@ -66,7 +66,8 @@ def _as_shape(shape: Any) -> tuple[int, ...]:
     except TypeError:
         sizes = (-1,)
     if any(size < 0 for size in sizes):
-        raise error(f"{shape!r} is no shape", "shape", "whole numbers, none of them negative: (1, 3, 224, 224), or () for one number")
+        hint = "whole numbers, none of them negative: (1, 3, 224, 224), or () for one number"
+        raise error(f"{shape!r} is no shape", "shape", hint)
     return sizes
 
 
@@ -96,7 +97,7 @@ class SubgraphDescriptor:
         for key in ("input_tensors", "output_tensors", "weight_tensors"):
             for each in getattr(self, key):
                 if not isinstance(each, TensorDescriptor):
-                    raise error(f"{each!r} is no TensorDescriptor", key, "opscope.TensorDescriptor((1, 3, 224, 224), 'float32', 'x')")
+                    raise error(f"{each!r} is no TensorDescriptor", key, "TensorDescriptor((1, 3, 224, 224), 'float32')")
 
     @functools.cached_property
     def _row(self) -> Row:

@@ -44,7 +44,7 @@ def load_and_trace_model(model_name: str, **options: Any) -> tuple[Graph, str]:
 
     'fx', 'dynamo_export', 'export', or the engine's 'static' or 'eager'. A file that holds a graph is read as it is.
     """
-    made = capture(model_name, **options) if _is_graph_file(model_name) else trace(model_name, **{"tracer": "hybrid", **options})
+    made = (capture if _is_graph_file(model_name) else trace)(model_name, **options)
     return made, made.tracer
 
 

@@ -220,7 +220,7 @@ def test_torchscript_archives(tmp_path: Path) -> None:
 
 def test_load_and_trace() -> None:
     captured, how = opscope.load_and_trace_model("yolo11n-cls")
-    assert how == "static" and captured.profile().totals.params == 2_812_104
+    assert how == "dynamo_export" and captured.profile().totals.params == 2_812_104
     assert isinstance(opscope.load_yolo_model("yolo11n-cls.pt"), torch.nn.Module)
     with pytest.raises(opscope.Error, match="no YOLO model called 'yolo11q'"):
         opscope.load_yolo_model("yolo11q")
