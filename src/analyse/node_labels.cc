@@ -80,7 +80,8 @@ class Labels {
     const auto outputs = graph_.outputs_of(node);
     if (outputs.size() != 1 || outputs[0] == kNone) return "";
     if (std::string path = owned_.path(outputs[0]); !path.empty()) return path;
-    return std::string(input_name(graph_.values[outputs[0]]));
+    if (const auto name = input_name(graph_.values[outputs[0]]); !name.empty()) return std::string(name);
+    return std::string(argument_name(node, graph_.values[outputs[0]]));
   }
   // A tracer may hand in an alias of the whole input instead of the input.
   std::string_view input_name(const Value& value) const {
@@ -93,6 +94,20 @@ class Labels {
       if (is_whole && value.storage != kNone) return graph_.text(input.name);
     }
     return {};
+  }
+  // Where Dynamo enters the model through a function of (*args), the arguments of the first graph are the
+  // model's: one that only a single input fits is that input. Of several that fit none is guessed.
+  std::string_view argument_name(const Node& node, const Value& value) const {
+    if (node.kind != NodeKind::kPlaceholder || node.part != 0 || value.kind != ValueKind::kConstant ||
+        !graph_.text(node.name).starts_with("l_args_"))
+      return {};
+    const auto fits = [&](ValueId id) {
+      const Value& input = graph_.values[id];
+      return input.dtype == value.dtype && std::ranges::equal(graph_.shape(input), graph_.shape(value));
+    };
+    const auto found = std::ranges::find_if(graph_.inputs, fits);
+    if (std::ranges::count_if(graph_.inputs, fits) != 1) return {};
+    return graph_.text(graph_.values[*found].name);
   }
   std::string op_path(const Node& node) const {
     const std::string_view name = targets_.short_name(graph_.text(node.target));

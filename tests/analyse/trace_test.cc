@@ -112,7 +112,7 @@ TEST(Labels, AnAliasOfAnInput) {
   GraphBuilder b("net", "Net");
   const auto x = b.input({4}, "tokens");
   b.begin_part("forward");
-  for (const char* name : {"l_args_0_", "l_args_1_"})
+  for (const char* name : {"l_args_0_", "l_stack0_"})
     const auto node = b.node(NodeKind::kPlaceholder, name, name);
   Graph graph = b.finish({x});
   for (const std::int64_t offset : {0, 2}) {
@@ -122,7 +122,23 @@ TEST(Labels, AnAliasOfAnInput) {
     const auto id = static_cast<ValueId>(graph.values.size() - 1);
     graph.nodes[offset == 0 ? 0 : 1].outputs = graph.add_refs(std::array{id});
   }
-  EXPECT_EQ(labels(make_profile(graph)), (std::vector<std::string>{"tokens", "args[1]"}));
+  EXPECT_EQ(labels(make_profile(graph)), (std::vector<std::string>{"tokens", "stack0"}));
+}
+
+TEST(Labels, AnArgumentThatOnlyOneInputFits) {
+  for (const bool several : {false, true}) {
+    GraphBuilder b("net", "Net");
+    const auto x = b.input({4}, "tokens");
+    b.input({several ? 4 : 5}, "mask");
+    b.begin_part("forward");
+    { const auto node = b.node(NodeKind::kPlaceholder, "l_args_0_", "L_args_0_"); }
+    Graph graph = b.finish({x});
+    Value other = graph.values[graph.inputs[0]];
+    other.kind = ValueKind::kConstant, other.name = 0, other.storage = kNone;
+    graph.values.push_back(other);
+    graph.nodes[0].outputs = graph.add_refs(std::array{static_cast<ValueId>(graph.values.size() - 1)});
+    EXPECT_EQ(labels(make_profile(graph)).front(), several ? "args[0]" : "tokens");
+  }
 }
 
 TEST(Labels, AnOpThatIsCalledAsAModule) {
