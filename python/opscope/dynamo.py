@@ -178,10 +178,11 @@ def trace_model_with_dynamo(
             extractor._take(traced, Graph(graph))
         else:
             extractor._take(_compiled_once(ready, name), None)
-    if fullgraph and extractor.breaks:
-        raise _breaks_error(extractor.breaks, name)
     if fullgraph:
-        _require_one_graph(ready, name)
+        if not any(found.source for found in extractor.breaks):
+            _require_one_graph(ready, name)
+        if extractor.breaks:
+            raise _breaks_error(extractor.breaks, name)
     if verbose:
         print(describe(extractor, max_nodes), end="")
     return extractor
@@ -201,7 +202,7 @@ def _compiled_once(ready: TracedModel, name: str) -> Traced:
 
 
 def _require_one_graph(ready: TracedModel, name: str) -> None:
-    """A break before the first tensor op ends no graph, and Dynamo tells nobody of it unless it must not break at all."""
+    """A break before the first tensor op ends no graph, and Dynamo says where it is only if it must not break at all."""
     with quiet(), compiled(ready.model, ready.computes) as (call, _), torch._dynamo.error_on_graph_break(True):
         try:
             _engine.run_unrecorded(ready.model, ready.args, ready.kwargs, call)
@@ -291,7 +292,7 @@ def _break_row(found: TracedBreak) -> Row:
 
 
 def _breaks_error(breaks: list[Row], name: str) -> Error:
-    first, others = breaks[0], len(breaks) - 1
+    first, others = next((found for found in breaks if found.source), breaks[0]), len(breaks) - 1
     return _fullgraph_error(first.reason + (f", and {others} more" if others else ""), first.source or name)
 
 
