@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import subprocess
 import sys
@@ -227,7 +228,7 @@ def _paired(traced: Traced, ours: list[Any], theirs: list[Any], given: set[int])
     by_dynamo = traced.tracer in ("dynamo", "dynamo_export")
     if by_dynamo and (len(ours) != len(theirs) or not all(compared.is_close(one, other) for one, other in pairs or ())):
         return compared.in_any_order(ours, theirs, given), True
-    return pairs if pairs is not None else [*zip(ours, theirs), *((None, each) for each in theirs[len(ours) :])], False
+    return pairs if pairs is not None else list(itertools.zip_longest(ours, theirs)), False
 
 
 def _reason(traced: Traced, ours: list[Any], data: _Data) -> str:

@@ -47,10 +47,9 @@ def in_any_order(ours: list[Any], theirs: list[Any], given: set[int]) -> Pairs:
 
     Each of ours goes to one of the model's at most; what finds none has None beside it, unless it need not be there.
     """
-    left, pairs = list(ours), Pairs()
+    left, pairs = list(ours), list[tuple[Any, Any]]()
     for wanted in _distinct(theirs):
-        alike = [index for index, each in enumerate(left) if _kind(each) == _kind(wanted)]
-        best = min(alike, key=lambda index: _distance(left[index], wanted), default=None)  # noqa: B023
+        best = _nearest(left, wanted)
         need_not = not isinstance(wanted, torch.Tensor) or id(wanted) in given
         if need_not and (best is None or not is_close(left[best], wanted)):
             continue
@@ -58,9 +57,15 @@ def in_any_order(ours: list[Any], theirs: list[Any], given: set[int]) -> Pairs:
     return pairs
 
 
+def _nearest(values: list[Any], wanted: Any) -> int | None:
+    alike = [index for index, each in enumerate(values) if _kind(each) == _kind(wanted)]
+    return min(alike, key=lambda index: _distance(values[index], wanted), default=None)
+
+
 def _distinct(values: list[Any]) -> list[Any]:
-    tensors: set[int] = set()
-    return [each for each in values if not isinstance(each, torch.Tensor) or not (id(each) in tensors or tensors.add(id(each)))]
+    """Each tensor once; equal numbers are not one."""
+    keys = [id(value) if isinstance(value, torch.Tensor) else -1 - index for index, value in enumerate(values)]
+    return list(dict(zip(keys, values, strict=True)).values())
 
 
 # --- how near they are ----------------------------------------------------------------------------------------
