@@ -14,7 +14,7 @@ import torch
 from opscope import _engine, structural_copy
 from opscope._load import native
 from opscope.errors import Error, error
-from opscope.nested import tensors_in
+from opscope.nested import replace, tensors_in
 from opscope.source_lines import OWN_FOLDER
 from opscope.surroundings import alone
 from opscope.tracers import dynamo, export, fx
@@ -111,8 +111,10 @@ class TracedModel:
     def _run_compiled(self) -> tuple[Any, Traced]:
         with quiet(), dynamo.compiled(self.model, self.computes) as (call, collector):
             traced = Traced("dynamo", self.model, self.args, self.kwargs, collector.parts, collector.breaks)
-            self._compile(call)
+            given = self._compile(call)
             collector.finish()
+            for part in collector.parts:
+                part.args = replace(part.args, "", lambda tensor, _: given.get(id(tensor), tensor))
             if not collector.parts:
                 raise _no_graph(collector.breaks, self._name)
             if collector.is_whole:
@@ -121,10 +123,20 @@ class TracedModel:
                 raise _needs_data(collector, self._name)
             return self._capture(self.model, "eager", collector.through(call)), traced
 
-    def _compile(self, call: Callable[..., Any]) -> None:
-        """Dynamo compiles in the first call; results without data lead some models astray between its graphs."""
+    def _compile(self, call: Callable[..., Any]) -> dict[int, torch.Tensor]:
+        """Dynamo compiles in the first call. The inputs, by the identity of those that the call was given for them.
+
+        Results without data lead some models astray between the graphs: that is told as a need for data.
+        """
+        given: list[torch.Tensor] = []
+
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            given.extend(tensors_in((args, kwargs)))
+            return call(*args, **kwargs)
+
         try:
-            _engine.run_unrecorded(self.model, self.args, self.kwargs, call)
+            _engine.run_unrecorded(self.model, self.args, self.kwargs, noted)
+            return dict(zip(map(id, given), tensors_in((self.args, self.kwargs)), strict=True))
         except Exception as problem:
             made = problem if isinstance(problem, Error) else failure_of("dynamo", problem, self._name)
             made.needs_values = not self.computes
