@@ -32,9 +32,8 @@ def compare(
     from opscope.api import Tracing
 
     tracing = Tracing(source, None, options, status)
-    code, exports = request.get("save_graph"), request.get("exports") or []
-    if code or exports:
-        _build_to_check(tracing)
+    code, exports, weights = request.get("save_graph"), request.get("exports") or [], bool(request.get("weights"))
+    is_random = bool(code or exports) and _build_to_check(tracing)
     rows: list[dict[str, Any]] = []
     traced: dict[str, tuple[Any, Traced | None]] = {}
     for index, tracer in enumerate(request["tracers"]):
@@ -51,7 +50,7 @@ def compare(
     files = []
     if code:
         first = next(((graph, made) for graph, made in traced.values() if made is not None), None)
-        files.append(_row(_file(code), lambda: {"notes": _saved(first, code, bool(request.get("weights")))}, describe))
+        files.append(_row(_file(code), lambda: {"notes": _saved(first, code, weights, is_random)}, describe))
     for path in exports:
         status(f"exporting {path}")
         files.append(_row(_file(path), lambda p=path: {"notes": _exported(tracing.ready(), p)}, describe))
@@ -73,14 +72,17 @@ def _file(path: str) -> dict[str, Any]:
     return {"path": path, "kind": _KINDS[os.path.splitext(path)[1].lower()]}
 
 
-def _build_to_check(tracing: Any) -> None:
-    """The model with data and inputs on which every op matters; what is the user's own stays as it is."""
+def _build_to_check(tracing: Any) -> bool:
+    """The model with data and inputs on which every op matters; what is the user's own stays as it is.
+
+    Whether the weights are random: a model by its name, without a checkpoint.
+    """
     is_made_here = tracing.source.with_data is not None
     tracing.build_with_data()
     try:
         call = tracing.call()
     except Error:
-        return  # every tracer's row says it
+        return is_made_here  # every tracer's row says what is wrong
     if is_made_here:
         stir(call.source.model)
     if call.plan is not None:
@@ -88,14 +90,18 @@ def _build_to_check(tracing: Any) -> None:
     device = call.settings()["device"] or torch.device("cpu")
     call.arguments = Inputs(*with_numbers(call.arguments.args, device), **with_numbers(call.arguments.kwargs, device))
     give_buffers_numbers(call.source.model, device)
+    return is_made_here
 
 
-def _saved(made: tuple[Any, Traced] | None, path: str, weights: bool) -> list[str]:
+def _saved(made: tuple[Any, Traced] | None, path: str, weights: bool, is_random: bool) -> list[str]:
     if made is None:
         raise error("there is no tracer's graph to save", path, "see why above; --save-graph FILE.json keeps the engine's")
     graph, traced = made
     with quiet():
         notes = [*save_code(traced, path, weights), *_other_weights(graph, traced)]
+        if weights:
+            random = ", random: a model by its name has no checkpoint" if is_random else ""
+            notes.append(f"weights in {weights_path(path)}{random}")
         return [*notes, check_code(traced, path, weights_path(path) if weights else None)]
 
 
