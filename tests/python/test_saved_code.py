@@ -611,8 +611,9 @@ def test_a_graph_that_runs_with_other_weights_says_so(tmp_path: Path) -> None:
         return list(file["notes"])
 
     told = "graph 1 runs 3 times with other weights; those of its first run are here"
-    assert notes("build") == [told, "each graph bit-equal to Dynamo's"]
-    assert notes("shared") == ["each graph bit-equal to Dynamo's"]
+    where = f"weights in {tmp_path / 'out.pt'}"
+    assert notes("build") == [told, where, "each graph bit-equal to Dynamo's"]
+    assert notes("shared") == [where, "each graph bit-equal to Dynamo's"]
 
 
 # --- real models --------------------------------------------------------------------------------------------------
