@@ -7,6 +7,7 @@ graph from its cache, so it compiles under the engine's mode, with the recording
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from collections import Counter
@@ -203,7 +204,7 @@ def compiled(model: Any, computes: bool) -> Iterator[tuple[Callable[..., Any], C
     function = _function_of(model)
     collector = Collector(computes, function)
     seen = set(_visited())
-    run = torch.compile(function, backend=collector, dynamic=False, isolate_recompiles=True)
+    run = torch.compile(function, backend=collector, dynamic=False, **_apart())
 
     def call(*args: Any, **kwargs: Any) -> Any:
         # The surroundings of a capture tell Dynamo to stay away: that ends here.
@@ -221,6 +222,12 @@ def compiled(model: Any, computes: bool) -> Iterator[tuple[Callable[..., Any], C
         for code in {*collector.codes, *(set(_visited()) - seen)}:  # a function of which the caller has graphs keeps them
             if len(dynamo.eval_frame._debug_get_cache_entry_list(code)) <= collector.codes[code]:
                 dynamo.eval_frame.reset_code(code)
+
+
+def _apart() -> dict[str, Any]:
+    """Graphs made here do not count towards the caller's limit of graphs for a function, where PyTorch can do that."""
+    has_it = "isolate_recompiles" in inspect.signature(torch.compile).parameters
+    return {"isolate_recompiles": True} if has_it else {}
 
 
 def _function_of(model: Any) -> Callable[..., Any]:
