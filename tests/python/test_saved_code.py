@@ -702,7 +702,8 @@ def test_torchvision_at_full_size(name: str, tracers: tuple[str, ...], tmp_path:
 @pytest.mark.parametrize("name", ["bert", "gpt2", "detr"])
 def test_transformers_at_full_size(name: str, tmp_path: Path) -> None:
     model, inputs = _transformer(name, small=False)
-    assert _reproduced(by_dynamo(model, **inputs), tmp_path) == EQUAL
+    order = ", as a flat tuple in Dynamo's order" if name == "gpt2" else ""
+    assert _reproduced(by_dynamo(model, **inputs), tmp_path) == EQUAL + order
     if name != "gpt2":  # its cache is no output that export knows
         assert _reproduced(by_export(model, **inputs), tmp_path) == EQUAL
 
