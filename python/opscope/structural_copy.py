@@ -114,11 +114,18 @@ def _replace_materialize() -> Callable[[], None]:
 
 
 def forget(model: Any, before: dict[int, dict[str, Any]], is_made_up: Callable[[Any], bool]) -> None:
-    """Takes from a copy's attributes what its first call left there without data, such as cached activations."""
+    """Takes from a copy what its first call left there without data, such as cached activations.
+
+    A module that has any goes back to all the attributes it had: another of them may say what the lost ones are for.
+    """
     for module in modules_of(model):
         attributes, old = vars(module), before.get(id(module), {})
-        _put_back(attributes, old, lambda name, value: name not in ("_parameters", "_buffers", "_modules") and is_made_up(value))
+        if any(is_made_up(value) for name, value in attributes.items() if name not in _TABLES):
+            _put_back(attributes, old, lambda name, _: name not in _TABLES)
         _put_back(module._buffers, old.get("_buffers", {}), lambda _, value: value is not None and is_made_up(value))
+
+
+_TABLES = ("_parameters", "_buffers", "_modules")  # what a module owns
 
 
 def _put_back(table: dict[str, Any], old: dict[str, Any], is_wrong: Callable[[str, Any], bool]) -> None:

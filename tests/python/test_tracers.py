@@ -281,3 +281,48 @@ def test_training_mode_is_kept() -> None:
         with untouched(model):
             assert opscope.trace(model, torch.randn(3, 4), tracer=tracer).profile().totals.macs == 3 * 4 * 4
     assert all(module.training for module in model.modules())
+
+
+class Sliced(nn.Module):
+    """Runs a slice of its layers, as RT-DETR does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers[:-1]:
+            x = layer(x)
+        return self.layers[-1](x)
+
+
+@pytest.mark.parametrize("tracer", ["fx", "dynamo", "export"])
+def test_slices_of_layers_keep_their_paths(tracer: str) -> None:
+    graph = opscope.trace(Sliced().eval(), torch.rand(2, 8), tracer=tracer)
+    assert [layer.name for layer in graph.profile().layers] == ["layers.0", "layers.1", "layers.2"]
+
+
+class Remembers(nn.Module):
+    """Keeps a large result for the shape it saw, and nothing when it was empty, as YOLO keeps its anchors."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shape, self.kept = None, torch.empty(0)
+        self.layer = nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.shape != x.shape:
+            self.shape, self.kept = x.shape, self.layer(x) * 2
+        return x + self.kept
+
+
+@pytest.mark.parametrize("tracer", ["fx", "dynamo", "export"])
+def test_a_cache_without_data_is_forgotten_with_what_it_is_for(tracer: str) -> None:
+    model = Remembers().eval()
+    try:
+        graph = opscope.trace(model, torch.rand(2, 8), tracer=tracer)
+    except opscope.Error as problem:
+        assert "dimension of length 0" not in str(problem)
+    else:
+        assert graph.profile().totals.macs == 2 * 8 * 8
+    assert model.shape is None and model.kept.numel() == 0

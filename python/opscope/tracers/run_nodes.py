@@ -161,6 +161,8 @@ def _module_at(roots: Mapping[str, Any], path: str) -> torch.nn.Module | None:
 def _step(value: Any, name: str) -> Any:
     if name in ("_modules", "__self__") and isinstance(value, torch.nn.Module):
         return value  # the next step names one of them; or it is a method of it
+    if name.startswith("slice(") and isinstance(value, (torch.nn.Sequential, torch.nn.ModuleList)):
+        return value[slice(*(None if part == "None" else int(part) for part in name[6:-1].split(", ")))]
     if isinstance(value, torch.nn.Module):
         return value._modules.get(name, getattr(value, name, None))
     if isinstance(value, (list, tuple)):
