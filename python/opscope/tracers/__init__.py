@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 import time
 import traceback
@@ -90,6 +91,8 @@ class TracedModel:
         return graph, traced
 
     def _made(self, make: Callable[..., Traced]) -> Traced:
+        if self.settings.get("source_lines"):
+            importlib.import_module("torch._dynamo")  # fx notes lines with its help
         before = structural_copy.attributes_of(self.model)
         try:
             with quiet(), alone(), _engine.without_dispatch_modes(), torch.random.fork_rng():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
@@ -48,9 +49,9 @@ def traced_module(module: torch.fx.GraphModule, args: tuple[Any, ...], kwargs: d
 
 
 def _symbolic_trace(model: Any, held: dict[str, Any]) -> torch.fx.GraphModule:
-    """As torch.fx.symbolic_trace does it, with the line of each node."""
+    """As torch.fx.symbolic_trace does it; with the line of each node where the modules that takes, seconds, are there."""
     tracer = torch.fx.Tracer()
-    tracer.record_stack_traces = True
+    tracer.record_stack_traces = "torch._dynamo" in sys.modules
     graph = tracer.trace(model, held or None)
     named = model if isinstance(model, FunctionType) else type(model)
     module = torch.fx.GraphModule(tracer.root, graph, named.__name__)
