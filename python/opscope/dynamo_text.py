@@ -15,6 +15,7 @@ from opscope.tensor_meta import TensorMetadata, is_weight, tensor_metas
 from opscope.tracers.run_nodes import target_of
 
 if TYPE_CHECKING:
+    from opscope.api import Graph
     from opscope.dynamo import DynamoGraphExtractor
 
 Timeline = list[tuple[int, str, int]]  # (index, name, bytes in use after it) of each node
@@ -41,8 +42,9 @@ def function_text(name: str) -> str:
 
 def _block(extractor: DynamoGraphExtractor, number: int, max_nodes: int | None) -> str:
     title, module = f"Graph Partition {number}", extractor.graph_modules[number - 1]
-    counts, labels = extractor.graphs[number - 1], _labels(extractor, number)
-    timeline = extractor.partition(number).memory_timeline() if extractor.analyze_memory else []
+    counts, graph = extractor.graphs[number - 1], _captured(extractor, number)
+    labels = {row.name: row.label for row in graph.nodes} if graph else {}
+    timeline = graph.memory_timeline() if graph and extractor.analyze_memory else []
     weights = len(list(filter(is_weight, module.graph.nodes)))
     about = f"{function_text(counts.name)}: {counted(counts.nodes, 'node')}"
     about += f", {weights} of them weights, which are not listed" if weights else ""
@@ -57,12 +59,14 @@ def _block(extractor: DynamoGraphExtractor, number: int, max_nodes: int | None) 
     return "\n\n".join(filter(None, sections))
 
 
-def _labels(extractor: DynamoGraphExtractor, number: int) -> dict[str, str]:
-    """By the tracer's names, what the core calls its nodes; nothing for a partition that shapes alone cannot run."""
+def _captured(extractor: DynamoGraphExtractor, number: int) -> Graph | None:
+    """A partition as the core sees it; None where shapes alone cannot run it, unless its memory was asked for."""
     try:
-        return {row.name: row.label for row in extractor.partition(number).nodes}
+        return extractor.partition(number)
     except Error:
-        return {}
+        if extractor.analyze_memory:
+            raise
+        return None
 
 
 def _node_table(

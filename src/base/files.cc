@@ -74,7 +74,16 @@ std::string write_hint(const std::string& path, int code) {
                                : "");
 }
 
+// /proc and its like are folders in which a new file "does not exist" rather than being refused.
+bool is_closed_folder(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) != 0 && ::stat(folder_of(path).c_str(), &status) == 0 &&
+         S_ISDIR(status.st_mode);
+}
+
 [[noreturn]] void fail_write(const std::string& path, int code) {
+  if (code == ENOENT && is_closed_folder(path))
+    throw Error("cannot write the file: its folder takes no new files", path, write_hint(path, EACCES));
   throw Error("cannot write the file: " + reason(code), path, write_hint(path, code));
 }
 

@@ -31,25 +31,7 @@ void write_stdout(std::string_view text) {
   }
 }
 
-// /proc and its like are folders in which a new file "does not exist" rather than being refused.
-bool is_closed_folder(const std::string& path) {
-  std::error_code ignored;
-  const auto absolute = std::filesystem::absolute(path, ignored);
-  return !std::filesystem::exists(absolute, ignored) &&
-         std::filesystem::is_directory(absolute.parent_path(), ignored);
-}
-
 }  // namespace
-
-void check_output(const std::string& path) {
-  try {
-    check_writable(path);
-  } catch (const Error& error) {
-    if (!is_closed_folder(path) || error.hint().find("does not exist") == std::string::npos) throw;
-    throw Error("cannot write the file: its folder takes no new files", path,
-                "choose a path that you may write to");
-  }
-}
 
 Output::Output(const OutputFlags& flags, Format by_default)
     : path_(flags.output == "-" ? "" : flags.output),
@@ -57,7 +39,7 @@ Output::Output(const OutputFlags& flags, Format by_default)
       width_(flags.width.empty() ? (path_.empty() ? terminal_width() : 100)
                                  : static_cast<int>(parse_integer("--width", flags.width, 40))),
       color_(wants_color(flags.color, path_.empty())) {
-  if (!path_.empty()) check_output(path_);
+  if (!path_.empty()) check_writable(path_);
 }
 
 void Output::set_style(TextOptions& options) const {

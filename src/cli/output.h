@@ -10,9 +10,6 @@
 
 namespace opscope {
 
-// Throws Error where no file can be written to the path, with what is in the way.
-void check_output(const std::string& path);
-
 class Output {
  public:
   explicit Output(const OutputFlags& flags, Format by_default = Format::kText);

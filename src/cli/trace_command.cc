@@ -41,8 +41,8 @@ void check_files(const Flags& flags) {
       throw Error("cannot export to '" + path + "'", "--export", "end it in .pt2, .onnx or .mlir");
   if (code && !flags.graph_part.empty())
     throw Error("a .py file holds all graphs", "--save-graph", "--save-graph FILE.json keeps one");
-  if (!flags.files.save_graph.empty()) check_output(flags.files.save_graph);
-  for (const std::string& path : flags.files.exports) check_output(path);
+  if (!flags.files.save_graph.empty()) check_writable(flags.files.save_graph);
+  for (const std::string& path : flags.files.exports) check_writable(path);
 }
 
 void save_capture(const std::string& path, Graph graph, std::vector<SavedFile>& files) {

@@ -201,6 +201,25 @@ Listing node_listing(const TraceDetail& detail) {
   return listing;
 }
 
+// Each of a report's three forms is made only where the format needs it.
+template <class MakeJson, class MakeListing, class MakeDocument>
+std::string in_format(Format format, const TextOptions& options, MakeJson json, MakeListing listing,
+                      MakeDocument document) {
+  switch (format) {
+    case Format::kText:
+      return to_text(document(), options);
+    case Format::kJson:
+      return json();
+    case Format::kCsv:
+      return to_format(listing(), format, options);
+    case Format::kMarkdown:
+      return to_markdown(document());
+    case Format::kHtml:
+      return to_html(document());
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string comparison_json(const TraceComparison& comparison) {
@@ -216,35 +235,16 @@ std::string detail_json(const TraceDetail& detail) {
 }
 
 std::string to_format(const TraceComparison& comparison, Format format, const TextOptions& options) {
-  switch (format) {
-    case Format::kText:
-      return to_text(comparison_document(comparison, options), options);
-    case Format::kJson:
-      return comparison_json(comparison);
-    case Format::kCsv:
-      return to_format(comparison_listing(comparison), format, options);
-    case Format::kMarkdown:
-      return to_markdown(comparison_document(comparison, options));
-    case Format::kHtml:
-      return to_html(comparison_document(comparison, options));
-  }
-  return {};
+  return in_format(
+      format, options, [&] { return comparison_json(comparison); },
+      [&] { return comparison_listing(comparison); },
+      [&] { return comparison_document(comparison, options); });
 }
 
 std::string to_format(const TraceDetail& detail, Format format, const TextOptions& options) {
-  switch (format) {
-    case Format::kText:
-      return to_text(detail_document(detail, options), options);
-    case Format::kJson:
-      return detail_json(detail);
-    case Format::kCsv:
-      return to_format(node_listing(detail), format, options);
-    case Format::kMarkdown:
-      return to_markdown(detail_document(detail, options));
-    case Format::kHtml:
-      return to_html(detail_document(detail, options));
-  }
-  return {};
+  return in_format(
+      format, options, [&] { return detail_json(detail); }, [&] { return node_listing(detail); },
+      [&] { return detail_document(detail, options); });
 }
 
 }  // namespace opscope

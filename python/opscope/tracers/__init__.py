@@ -7,7 +7,6 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -42,14 +41,11 @@ _MAKERS: dict[str, Callable[[Any, tuple[Any, ...], dict[str, Any]], Traced]] = {
 _one_at_a_time = threading.RLock()
 
 
-@dataclass
 class TracedModel:
-    """A model made ready for tracers, with what it is called with; the caller's own is left as it was."""
+    """A model made ready for tracers, with what it is called with; the caller's own is left as it was.
 
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    settings: dict[str, Any]  # for the engine: name, source, device, source_lines, limits
-    computes: bool  # its weights hold data
+    `settings` are for the engine: name, source, device, source_lines, limits.
+    """
 
     def __init__(self, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], **settings: Any) -> None:
         self.settings, self._name = settings, str(settings.get("name", ""))
@@ -60,17 +56,24 @@ class TracedModel:
         with _one_at_a_time, quiet():
             try:
                 self._warm, self._runs = warm_up(getattr(model, "_orig_mod", model), args, kwargs)  # behind a torch.compile
-                self.computes = has_data(self._warm)
-                self.model = own_copy(self._warm, self._device)
+                self.computes = has_data(self._warm)  # its weights
             except Error:
                 raise
             except Exception as problem:
                 raise failure_of("warm-up", problem, self._name) from problem
+        self._copy: Any = None
+
+    @property
+    def model(self) -> Any:
+        """A copy for the tracer that works now, to run and mark as it likes."""
+        if self._copy is None:
+            self._copy = own_copy(self._warm, self._device)
+        return self._copy
 
     def trace(self, tracer: str) -> tuple[Any, Traced]:
         """The engine's graph with the tracer's nodes, and what the tracer gave. Throws Error with why not."""
         with _one_at_a_time:
-            self.model = own_copy(self._warm, self._device)  # what another tracer left on it is none of this one's
+            self._copy = None  # what another tracer left on it is none of this one's
             return self._trace(tracer)
 
     def _trace(self, tracer: str) -> tuple[Any, Traced]:
