@@ -10,6 +10,8 @@ Profile make_profile(const Graph& graph, const ProfileOptions& options) {
   profile.graph = &graph;
   profile.options = options;
   profile.costs = estimate(graph, options.convention);
+  profile.partition = make_partition(graph, profile.costs, options.partition);
+  profile.memory = memory_timeline(graph);
   const OpTypes types(graph);
   roll_up_modules(graph, profile);
   profile.totals = profile.modules.front().metrics;

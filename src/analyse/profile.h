@@ -10,7 +10,9 @@
 
 #include "analyse/text_blocks.h"
 #include "cost/cost.h"
+#include "cost/liveness.h"
 #include "graph/graph.h"
+#include "partition/partition.h"
 
 namespace opscope {
 
@@ -115,6 +117,7 @@ struct BottleneckSummary {
 struct ProfileOptions {
   Convention convention = Convention::kOpscope;
   double ridge = 10;  // FLOPs per byte
+  PartitionOptions partition{};
 };
 
 struct Profile {
@@ -130,6 +133,8 @@ struct Profile {
   std::vector<NodeRow> nodes;           // by node; empty where no tracer was asked
   std::vector<PartRow> parts;           // by part
   Metrics outside;                      // of ops that belong to no node: nodes and these are the total
+  Partition partition;                  // the same ops as subgraphs
+  MemoryTimeline memory;                // what is in use when
   Coverage coverage;
   BottleneckSummary bottlenecks;        // over ops that do work or move bytes
   std::vector<Diagnostic> diagnostics;  // the capture's, and one per unknown op

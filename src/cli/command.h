@@ -21,6 +21,11 @@ std::span<const Command> commands();
 const Command* find_command(std::string_view name);
 
 Action define_profile(CLI::App& app);
+Action define_fuse(CLI::App& app);
+Action define_explore(CLI::App& app);
+Action define_memory(CLI::App& app);
+Action define_draw(CLI::App& app);
+Action define_plot(CLI::App& app);
 Action define_trace(CLI::App& app);
 Action define_capture(CLI::App& app);
 Action define_explain(CLI::App& app);

@@ -16,6 +16,34 @@ constexpr std::array kCommands{
             "  opscope profile resnet50 --convention torch --format csv\n"
             "  opscope profile my_model.py:build --tracer dynamo --graph-part 1\n",
             define_profile},
+    Command{"explore", "The graph node by node, beside the subgraph that each runs in; where to find what",
+            "  opscope explore resnet18\n"
+            "  opscope explore bert-base-uncased --around 30 --context 10\n"
+            "  opscope explore gpt2 --seq-len 64 --max-nodes 10\n"
+            "  opscope explore resnet18 --node layer1.0.conv1\n"
+            "  opscope explore resnet18 --path conv1 layer1.0.relu\n"
+            "  opscope explore yolov8n --interactive\n",
+            define_explore},
+    Command{"fuse", "Which ops run as one kernel, why each group ends where it does, and what fusing saves",
+            "  opscope fuse resnet18\n"
+            "  opscope fuse bert-base-uncased --fast-memory 256KiB\n"
+            "  opscope fuse resnet18 --against inductor\n",
+            define_fuse},
+    Command{"memory", "What memory a run takes, when it peaks, what is held then, and what would help",
+            "  opscope memory resnet18\n"
+            "  opscope memory bert-base-uncased --training --optimizer adam\n"
+            "  opscope memory gpt2 --phase decode --output timeline.svg\n",
+            define_memory},
+    Command{"draw", "A picture of the graph: png, pdf, svg, dot, or html to look around in",
+            "  opscope draw resnet18 resnet18.png\n"
+            "  opscope draw bert-base-uncased bert.html --color bound\n"
+            "  opscope draw yolov8n head.svg --focus model.22 --level op\n",
+            define_draw},
+    Command{"plot", "Roofline, FLOPs by type, cost by depth, or memory over time: in the terminal, or as a picture",
+            "  opscope plot roofline resnet18\n"
+            "  opscope plot types vit_b_16 --output types.svg\n"
+            "  opscope plot icicle bert-base-uncased --output cost.png\n",
+            define_plot},
     Command{"trace", "Which of PyTorch's tracers work on a model, what their graphs are like, and where they break",
             "  opscope trace resnet18\n"
             "  opscope trace gpt2 --tracer export --top 20\n"

@@ -148,6 +148,18 @@ class Steps {
 
 }  // namespace
 
+std::string_view name(MemoryKind kind) {
+  static constexpr std::array<std::string_view, kMemoryKinds> kNames{
+      "weights", "inputs", "activations", "workspace", "kv_cache", "gradients", "optimizer_state"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+Count MemorySplit::total() const {
+  Count sum{};
+  for (const auto each : bytes) sum += each;
+  return sum;
+}
+
 MemoryTimeline memory_timeline(const Graph& graph) {
   if (graph.ops.empty()) return {};
   const auto steps = static_cast<Step>(graph.ops.size());

@@ -1,8 +1,10 @@
 // Which memory is in use when, counted in storages: a view costs nothing, an in-place op makes nothing.
-// Counted are inputs and what ops make. Parameters, buffers and constants are not: they are there before the
-// run and after it.
+// Parameters, buffers and constants are there before the run and after it, and are counted apart.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "base/count.h"
@@ -10,12 +12,32 @@
 
 namespace opscope {
 
-// A storage is in use from the op that makes it to the last op that reads or writes it or any view of it, so
+enum class MemoryKind : std::uint8_t {
+  kWeights,  // parameters, buffers and constants
+  kInputs,
+  kActivations,
+  kWorkspace,  // what ops need while they run and do not give
+  kKvCache,    // keys and values that a language model keeps for its next token
+  kGradients,
+  kOptimizerState,
+};
+inline constexpr std::size_t kMemoryKinds = 7;
+std::string_view name(MemoryKind kind);  // "weights", "kv_cache"
+
+struct MemorySplit {
+  std::array<Count, kMemoryKinds> bytes{};  // by kind
+  Count& operator[](MemoryKind kind) { return bytes[static_cast<std::size_t>(kind)]; }
+  Count operator[](MemoryKind kind) const { return bytes[static_cast<std::size_t>(kind)]; }
+  Count total() const;
+};
+
+// A storage is in use for its lifetime, where the capture tells it. Otherwise from the op that makes it to the last op that reads or writes it or any view of it, so
 // that a result which nothing reads is gone after its op. Inputs are in use from the first op to the last one
 // that reads them, and what the model returns stays to the end.
 struct MemoryTimeline {
-  std::vector<Count> alive;  // by op: bytes in use while it runs, what it makes included
+  std::vector<Count> alive;  // by op: bytes in use while it runs, what it makes included, weights not
   Count peak{};
+  MemorySplit at_peak{};  // weights included
   OpId peak_op = kNone;  // the first that reaches the peak; kNone where there are no ops
 };
 MemoryTimeline memory_timeline(const Graph& graph);

@@ -39,8 +39,8 @@ Count numel(std::span<const std::int64_t> shape) {
 }
 
 std::string_view name(ValueKind kind) {
-  static constexpr std::array<std::string_view, 6> kNames{"input",    "parameter",  "buffer",
-                                                          "constant", "activation", "output"};
+  static constexpr std::array<std::string_view, kValueKinds> kNames{
+      "input", "parameter", "buffer", "constant", "activation", "output", "gradient", "optimizer_state"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

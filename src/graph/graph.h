@@ -54,7 +54,17 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 
-enum class ValueKind : std::uint8_t { kInput, kParameter, kBuffer, kConstant, kActivation, kOutput };
+enum class ValueKind : std::uint8_t {
+  kInput,
+  kParameter,
+  kBuffer,
+  kConstant,
+  kActivation,
+  kOutput,
+  kGradient,        // of a parameter, in training: there until the optimiser has used it
+  kOptimizerState,  // momentum and the like
+};
+inline constexpr std::size_t kValueKinds = 8;
 
 struct Value {
   Range shape{};            // in dims
@@ -71,6 +81,14 @@ struct Value {
 // Memory that values share: views of one tensor, and a tensor before and after an in-place op.
 struct Storage {
   std::uint64_t bytes = 0;
+};
+
+// When a storage was really held, by what ran then: Python's variables and autograd hold memory longer than ops
+// need it.
+struct Lifetime {
+  OpId made = kNone;   // the op that was running; kNone: it was there before the first
+  OpId freed = kNone;  // the last op that had begun when the last handle went; kNone: held to the end
+  friend bool operator==(const Lifetime&, const Lifetime&) = default;
 };
 
 struct Argument {
@@ -95,6 +113,7 @@ struct Op {
   StringId source = 0;   // "model.py:42" where asked for
   bool bounded = false;  // its sizes depend on data: they are the largest possible, or a limit the user set
   NodeId node = kNone;   // of a tracer's graph; kNone where no tracer was asked, or it ran outside its graphs
+  std::uint64_t workspace = 0;  // bytes that its own temporaries held at most, apart from what it gives
 };
 
 struct Module {
@@ -164,6 +183,12 @@ struct Rung {
   double seconds = 0;
 };
 
+// A stretch of a training step: "forward", "backward", "optimizer". It ends where the next begins.
+struct Phase {
+  std::string name;
+  OpId begin = 0;
+};
+
 struct Diagnostic {
   std::string kind;  // "assumption", "bound", "fallback", "slow_path", "stray", "unknown_op"
   std::string op;    // "aten::nonzero", may be empty
@@ -199,6 +224,7 @@ class Graph {
   std::vector<Op> ops;
   std::vector<Value> values;
   std::vector<Storage> storages;
+  std::vector<Lifetime> lifetimes;  // by storage; empty where the capture does not tell
   std::vector<Module> modules;  // every module of the model, parents first; 0 is the root
   std::vector<Scope> scopes;    // parents first
   std::vector<Target> targets;
@@ -207,6 +233,7 @@ class Graph {
   std::vector<ValueId> outputs;
   std::vector<DeclaredCost> declared;  // by op
   std::vector<Diagnostic> diagnostics;
+  std::vector<Phase> phases;  // in order; empty for a forward run alone
   std::vector<Node> nodes;  // of a tracer's graphs, part by part, each in its order
   std::vector<Part> parts;
   std::vector<Break> breaks;

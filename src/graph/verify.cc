@@ -28,6 +28,8 @@ class Verifier {
     declared();
     nodes();
     breaks();
+    lifetimes();
+    phases();
   }
 
  private:
@@ -100,7 +102,7 @@ class Verifier {
         fail("value {} has no storage {}", i, value.storage);
       if (!is_string(value.name) || !is_string(value.device)) fail("value {} has an unknown string", i);
       if (static_cast<std::size_t>(value.dtype) >= kDTypes.size()) fail("value {} has an unknown dtype", i);
-      if (value.kind > ValueKind::kOutput) fail("value {} has an unknown kind", i);
+      if (static_cast<std::size_t>(value.kind) >= kValueKinds) fail("value {} has an unknown kind", i);
     }
   }
 
@@ -115,17 +117,41 @@ class Verifier {
     }
   }
 
+  void lifetimes() const {
+    if (!graph_.lifetimes.empty() && graph_.lifetimes.size() != graph_.storages.size())
+      fail("{} storages have {} lifetimes", graph_.storages.size(), graph_.lifetimes.size());
+    const auto is_op = [&](OpId op) { return op == kNone || op < graph_.ops.size(); };
+    for (std::size_t i = 0; i < graph_.lifetimes.size(); ++i) {
+      const auto [made, freed] = graph_.lifetimes[i];
+      if (!is_op(made) || !is_op(freed)) fail("storage {} lives during ops that are not there", i);
+      if (made != kNone && freed < made) fail("storage {} is freed before it is made", i);
+    }
+  }
+
+  void phases() const {
+    OpId begin = 0;
+    for (const auto& phase : graph_.phases) {
+      if (phase.begin < begin || phase.begin > graph_.ops.size())
+        fail("the phase {} begins at op {}", phase.name, phase.begin);
+      begin = phase.begin;
+    }
+  }
+
   static void boundary_fail(const char* which, std::size_t i) { fail("{}[{}] is not a value", which, i); }
   void boundary(const std::vector<ValueId>& ids, const char* which) const {
     for (std::size_t i = 0; i < ids.size(); ++i)
       if (!is_value(ids[i])) boundary_fail(which, i);
   }
 
+  // Gradients and an optimiser's state may be those of the step before.
+  static bool is_there_before(ValueKind kind) {
+    return kind != ValueKind::kActivation && kind != ValueKind::kOutput;
+  }
   // An op may read what was there from the start and what an earlier op made: the graph has no cycle.
   void ops() {
     is_made_.resize(graph_.values.size());
     for (std::size_t i = 0; i < graph_.values.size(); ++i)
-      is_made_[i] = graph_.values[i].kind < ValueKind::kActivation ? 1 : 0;
+      is_made_[i] = is_there_before(graph_.values[i].kind) ? 1 : 0;
     for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
       const auto& op = graph_.ops[i];
       if (op.target >= graph_.targets.size()) fail("op {} has no target {}", i, op.target);

@@ -21,6 +21,7 @@ class Writer {
     section("modules", graph_.modules, [&](const Module& module) { write(module); });
     section("scopes", graph_.scopes, [&](const Scope& scope) { write(scope); });
     storages();
+    lifetimes();
     section("values", graph_.values, [&](const Value& value) { write(value); });
     section("owned", graph_.owned, [&](const Owned& owned) { write(owned); });
     json_.list("inputs", graph_.inputs);
@@ -28,6 +29,10 @@ class Writer {
     section_unless_empty("parts", graph_.parts, [&](const Part& part) { write(part); });
     section_unless_empty("breaks", graph_.breaks, [&](const Break& broken) { write(broken); });
     section_unless_empty("nodes", graph_.nodes, [&](const Node& node) { write(node); });
+    section_unless_empty("phases", graph_.phases, [&](const Phase& phase) {
+      json_.field("name", phase.name);
+      json_.field("begin", phase.begin);
+    });
     section("ops", graph_.ops, [&](const Op& op) { write(op); });
     section("declared", graph_.declared, [&](const DeclaredCost& cost) { write(cost); });
     section("diagnostics", graph_.diagnostics, [&](const Diagnostic& diagnostic) { write(diagnostic); });
@@ -53,7 +58,7 @@ class Writer {
     json_.end_array();
   }
 
-  // What only a tracer fills in.
+  // What only a tracer or a training step fills in.
   template <class Item, class Write>
   void section_unless_empty(std::string_view name, const std::vector<Item>& items, Write write_item) {
     if (!items.empty()) section(name, items, write_item);
@@ -121,6 +126,20 @@ class Writer {
     json_.end_array();
   }
 
+  void lifetimes() {
+    if (graph_.lifetimes.empty()) return;
+    const auto id = [&](OpId op) { op == kNone ? json_.null() : json_.value(op); };
+    json_.key("lifetimes");
+    json_.begin_array(kInline);
+    for (const auto& [made, freed] : graph_.lifetimes) {
+      json_.begin_array(kInline);
+      id(made);
+      id(freed);
+      json_.end_array();
+    }
+    json_.end_array();
+  }
+
   void write(const Value& value) {
     json_.field("kind", name(value.kind));
     json_.field("dtype", name(value.dtype));
@@ -178,6 +197,7 @@ class Writer {
     text_unless_empty("source", op.source);
     if (op.bounded) json_.field("bounded", true);
     if (op.node != kNone) json_.field("node", op.node);
+    if (op.workspace != 0) json_.field("workspace", op.workspace);
   }
 
   // Plain JSON where its type says enough; otherwise an object whose one key is the kind.

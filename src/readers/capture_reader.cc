@@ -13,10 +13,10 @@ namespace {
 using json::kAll;
 using json::Keys;
 
-constexpr Keys<15> kDocument{
+constexpr Keys<17> kDocument{
     {"schema_version", "capture", "modules", "scopes", "storages", "values", "owned", "inputs", "outputs",
-     "parts", "breaks", "nodes", "ops", "declared", "diagnostics"},
-    0b111'000'111111111};
+     "parts", "breaks", "nodes", "ops", "declared", "diagnostics", "lifetimes", "phases"},
+    0b00'111'000'111111111};
 constexpr Keys<8> kCapture{
     {"model", "source", "tracer", "torch", "seconds", "slow_path", "dependencies", "rungs"}, 0b01111111};
 constexpr Keys<2> kSlowOp{{"op", "count"}, kAll};
@@ -27,8 +27,9 @@ constexpr Keys<10> kValue{
     {"id", "kind", "dtype", "shape", "strides", "offset", "storage", "name", "device", "trainable"},
     0b0000001111};
 constexpr Keys<3> kOwned{{"module", "value", "name"}, kAll};
-constexpr Keys<9> kOp{{"id", "op", "overload", "scope", "arguments", "outputs", "source", "bounded", "node"},
-                      0b000111011};
+constexpr Keys<10> kOp{{"id", "op", "overload", "scope", "arguments", "outputs", "source", "bounded", "node", "workspace"},
+                      0b0000111011};
+constexpr Keys<2> kPhase{{"name", "begin"}, kAll};
 constexpr Keys<4> kDeclared{{"op", "macs", "flops", "bytes"}, 0b0001};
 constexpr Keys<4> kDiagnostic{{"kind", "op", "module", "message"}, kAll};
 
@@ -111,8 +112,12 @@ class CaptureReader {
         return items(item, [&](json::value it) { op(it); });
       case 13:
         return items(item, [&](json::value it) { declared(it); });
-      default:
+      case 14:
         return items(item, [&](json::value it) { diagnostic(it); });
+      case 15:
+        return items(item, [&](json::value it) { lifetime(it); });
+      default:
+        return items(item, [&](json::value it) { phase(it); });
     }
   }
 
@@ -264,11 +269,10 @@ class CaptureReader {
   }
 
   ValueKind value_kind(std::string_view word) {
-    for (auto kind = ValueKind::kOutput;; kind = static_cast<ValueKind>(static_cast<int>(kind) - 1)) {
-      if (name(kind) == word) return kind;
-      if (kind == ValueKind::kInput) break;
-    }
-    json::fail(place_, "expected input, parameter, buffer, constant, activation or output");
+    for (std::size_t kind = 0; kind < kValueKinds; ++kind)
+      if (name(static_cast<ValueKind>(kind)) == word) return static_cast<ValueKind>(kind);
+    json::fail(place_,
+               "expected input, parameter, buffer, constant, activation, output, gradient or optimizer_state");
   }
 
   void owned(json::value item) {
@@ -313,8 +317,11 @@ class CaptureReader {
         case 7:
           op.bounded = json::boolean(place_, it);
           break;
-        default:
+        case 8:
           op.node = json::id(place_, it);
+          break;
+        default:
+          op.workspace = json::natural(place_, it);
       }
     });
     op.target = graph_.add_target(target, overload);
@@ -339,6 +346,27 @@ class CaptureReader {
       }
     });
     graph_.declared.push_back(cost);
+  }
+
+  void lifetime(json::value item) {
+    OpId ends[2] = {kNone, kNone};
+    std::size_t count = 0;
+    items(item, [&](json::value it) {
+      if (count < 2 && !json::take(place_, it.is_null(), "an op or null")) ends[count] = json::id(place_, it);
+      ++count;
+    });
+    if (count != 2) json::fail(place_, "expected two ops: that made it, and after which it was freed");
+    graph_.lifetimes.push_back({ends[0], ends[1]});
+  }
+
+  void phase(json::value item) {
+    auto& phase = graph_.phases.emplace_back();
+    json::each_field(place_, item, kPhase, [&](std::size_t key, json::value it) {
+      if (key == 0)
+        phase.name = json::text(place_, it);
+      else
+        phase.begin = json::id(place_, it);
+    });
   }
 
   void diagnostic(json::value item) {

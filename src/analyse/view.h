@@ -1,0 +1,62 @@
+// A graph at one level of detail, as a person looks at it: numbered nodes in the order they run, the model's
+// inputs before them and its outputs after them, and the values that go from one to the other.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyse/profile.h"
+
+namespace opscope {
+
+// Of a graph that one of PyTorch's tracers made, the layers are its nodes.
+enum class Level : std::uint8_t { kModule, kLayer, kOp, kSubgraph };
+std::string_view name(Level level);            // "module", "layer", "op", "subgraph"
+Level level_from_name(std::string_view text);  // throws Error naming the choices
+
+struct ViewNode {
+  std::string_view kind{};    // "placeholder", "call_module", "call_function", "get_attr", "output", "subgraph"
+  std::string_view name{};    // "layer1.0.conv1", "layer1.0.add"
+  std::string_view target{};  // "Conv2d", "aten::add"
+  ModuleId module = 0;
+  Range ops{};              // in GraphView::ops, in execution order
+  Metrics metrics{};
+  Parameters parameters{};
+  ValueId output = kNone;   // the last it made that others read
+  Range inputs{};           // in GraphView::edges: what it takes
+  Range outputs{};          // in GraphView::out_edges: where its results go, as indices of edges
+  SubgraphId subgraph = kNone;  // that its work is in; of several, that of the costliest op
+};
+
+struct ViewEdge {
+  std::uint32_t from = 0, to = 0;  // nodes
+  ValueId value = kNone;
+};
+
+struct GraphView {
+  const Profile* profile = nullptr;  // not owned
+  Level level = Level::kLayer;
+  std::vector<ViewNode> nodes;
+  std::vector<ViewEdge> edges;          // by node that takes it, each pair of nodes and value once
+  std::vector<std::uint32_t> out_edges; // indices of edges, by node that gives it
+  std::vector<OpId> ops;                // by node
+  std::vector<std::uint32_t> node_of;   // by op
+  std::vector<TextBlock> texts;         // of names that had to be put together
+
+  std::span<const OpId> ops_of(const ViewNode& n) const { return {ops.data() + n.ops.begin, n.ops.size}; }
+  std::span<const ViewEdge> inputs_of(const ViewNode& n) const {
+    return {edges.data() + n.inputs.begin, n.inputs.size};
+  }
+  std::span<const std::uint32_t> outputs_of(const ViewNode& n) const {
+    return {out_edges.data() + n.outputs.begin, n.outputs.size};
+  }
+};
+
+// Linear in the graph. Module: the calls of modules `depth` levels below the root (1: its children), and the
+// ops that modules above them ran themselves.
+GraphView make_view(const Profile& profile, Level level, std::uint32_t depth = 1);
+
+}  // namespace opscope
