@@ -1,0 +1,18 @@
+# The plugin that lays graphs out and makes PNG and PDF; everything but pictures does without it. It lies beside
+# the program or under lib/ next to bin/, and in the Python package.
+find_package(PkgConfig QUIET)
+if(PkgConfig_FOUND)
+  pkg_check_modules(opscope_picture_libraries QUIET IMPORTED_TARGET libgvc libcgraph librsvg-2.0 cairo cairo-pdf)
+endif()
+if(opscope_picture_libraries_FOUND)
+  add_library(opscope_pictures MODULE src/cli/plugin/pictures.cc)
+  set_target_properties(opscope_pictures PROPERTIES PREFIX "" OUTPUT_NAME opscope_pictures SUFFIX .so)
+  target_include_directories(opscope_pictures PRIVATE src)
+  target_link_libraries(opscope_pictures PRIVATE PkgConfig::opscope_picture_libraries)
+  if(OPSCOPE_ENGINE)
+    install(TARGETS opscope_pictures LIBRARY DESTINATION opscope)
+  endif()
+  if(OPSCOPE_CLI)
+    install(TARGETS opscope_pictures LIBRARY DESTINATION "${SKBUILD_DATA_DIR}/lib/opscope" COMPONENT cli)
+  endif()
+endif()

@@ -1,0 +1,195 @@
+// Graphviz, librsvg and cairo as a library of its own, loaded when a picture is asked for: together they
+// would cost every start of the program more than most of its answers do. See report/pictures.cc.
+#include "report/pictures.h"
+
+#include <cairo-pdf.h>
+#include <cairo.h>
+#include <gvc.h>
+#include <librsvg/rsvg.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace {
+
+using opscope::Placement;
+using opscope::Point;
+using opscope::Rect;
+
+// Graphviz keeps its state in globals.
+std::mutex one_at_a_time;
+
+std::string graphviz_said;
+int note_error(char* text) {
+  graphviz_said += text;
+  return 0;
+}
+
+std::string taken_error(const char* otherwise) {
+  std::string text = graphviz_said.empty() ? otherwise : graphviz_said;
+  graphviz_said.clear();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+// The number in "n12" or "cluster_12".
+std::size_t number_in(const char* name) {
+  return static_cast<std::size_t>(std::strtoul(name + std::strcspn(name, "0123456789"), nullptr, 10));
+}
+
+template <class T>
+T& at(std::vector<T>& items, std::size_t index) {
+  if (items.size() <= index) items.resize(index + 1);
+  return items[index];
+}
+
+// Graphviz counts y from the bottom.
+struct Reader {
+  Placement& result;
+  boxf page;
+
+  Point point(pointf p) const { return {p.x - page.LL.x, page.UR.y - p.y}; }
+  Rect around(pointf centre, double width, double height) const {
+    const Point c = point(centre);
+    return {c.x - width / 2, c.y - height / 2, width, height};
+  }
+
+  void read_edge(Agedge_t* edge) const {
+    const std::size_t id = number_in(agget(edge, const_cast<char*>("id")));
+    auto& points = at(result.edges, id);
+    Rect& label = at(result.labels, id);
+    if (const textlabel_t* text = ED_label(edge); text && text->set)
+      label = around(text->pos, text->dimen.x, text->dimen.y);
+    const splines* curves = ED_spl(edge);
+    if (!curves || curves->size == 0) return;
+    const bezier& curve = curves->list[0];
+    for (decltype(curve.size + 0) i = 0; i < curve.size; ++i) points.push_back(point(curve.list[i]));
+    if (curve.sflag) points.front() = point(curve.sp);
+    if (curve.eflag) points.back() = point(curve.ep);
+  }
+
+  void read_clusters(Agraph_t* graph) const {
+    for (int i = 1; i <= GD_n_cluster(graph); ++i) {
+      Agraph_t* cluster = GD_clust(graph)[i];
+      const boxf box = GD_bb(cluster);
+      const Point corner = point({box.LL.x, box.UR.y});
+      at(result.clusters, number_in(agnameof(cluster))) = {corner.x, corner.y, box.UR.x - box.LL.x,
+                                                           box.UR.y - box.LL.y};
+      read_clusters(cluster);
+    }
+  }
+
+  void read(Agraph_t* graph) const {
+    result.width = page.UR.x - page.LL.x;
+    result.height = page.UR.y - page.LL.y;
+    for (Agnode_t* node = agfstnode(graph); node; node = agnxtnode(graph, node)) {
+      at(result.nodes, number_in(agnameof(node))) =
+          around(ND_coord(node), ND_lw(node) + ND_rw(node), ND_ht(node));
+      for (Agedge_t* edge = agfstout(graph, node); edge; edge = agnxtout(graph, edge)) read_edge(edge);
+    }
+    read_clusters(graph);
+  }
+};
+
+void place_graph(GVC_t* context, const std::string& dot, Placement& result, std::string& problem) {
+  Agraph_t* graph = agmemread(dot.c_str());
+  if (!graph) {
+    problem = taken_error("its text is not understood");
+    return;
+  }
+  if (gvLayout(context, graph, "dot") == 0) {
+    Reader{result, GD_bb(graph)}.read(graph);
+    gvFreeLayout(context, graph);
+  } else {
+    problem = taken_error("its layout failed");
+  }
+  agclose(graph);
+}
+
+cairo_status_t append(void* to, const unsigned char* bytes, unsigned int size) {
+  static_cast<std::string*>(to)->append(reinterpret_cast<const char*>(bytes), size);
+  return CAIRO_STATUS_SUCCESS;
+}
+
+struct Closing {
+  void operator()(RsvgHandle* handle) const { g_object_unref(handle); }
+  void operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
+  void operator()(cairo_t* canvas) const { cairo_destroy(canvas); }
+};
+using Handle = std::unique_ptr<RsvgHandle, Closing>;
+using Surface = std::unique_ptr<cairo_surface_t, Closing>;
+using Canvas = std::unique_ptr<cairo_t, Closing>;
+
+std::string message(GError* error) {
+  std::string text = error ? error->message : "librsvg cannot read it";
+  g_clear_error(&error);
+  return text;
+}
+
+// "" or what went wrong.
+std::string render(RsvgHandle* handle, cairo_surface_t* surface, double width, double height) {
+  const Canvas canvas(cairo_create(surface));
+  const RsvgRectangle page{0, 0, width, height};
+  GError* error = nullptr;
+  if (!rsvg_handle_render_document(handle, canvas.get(), &page, &error)) return message(error);
+  const cairo_status_t status = cairo_status(canvas.get());
+  return status == CAIRO_STATUS_SUCCESS ? "" : cairo_status_to_string(status);
+}
+
+std::string to_pdf(RsvgHandle* handle, double width, double height, std::string& result) {
+  const Surface surface(cairo_pdf_surface_create_for_stream(append, &result, width, height));
+  // The same drawing gives the same bytes.
+  cairo_pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_CREATE_DATE, "2000-01-01T00:00:00Z");
+  const std::string problem = render(handle, surface.get(), width, height);
+  cairo_surface_finish(surface.get());
+  return problem;
+}
+
+// Two pixels a unit; cairo's images end at 32767 pixels, and nobody looks at more than 120 million.
+std::string to_png(RsvgHandle* handle, double width, double height, std::string& result) {
+  const double scale = std::min({2.0, 30000 / std::max(width, height), std::sqrt(120e6 / (width * height))});
+  const double w = std::max(1.0, std::floor(width * scale)), h = std::max(1.0, std::floor(height * scale));
+  const Surface surface(
+      cairo_image_surface_create(CAIRO_FORMAT_ARGB32, static_cast<int>(w), static_cast<int>(h)));
+  const std::string problem = render(handle, surface.get(), w, h);
+  if (!problem.empty()) return problem;
+  const cairo_status_t status = cairo_surface_write_to_png_stream(surface.get(), append, &result);
+  return status == CAIRO_STATUS_SUCCESS ? "" : cairo_status_to_string(status);
+}
+
+}  // namespace
+
+extern "C" {
+
+__attribute__((visibility("default"))) void opscope_place(const std::string& dot, Placement& result,
+                                                          std::string& problem) {
+  const std::scoped_lock lock(one_at_a_time);
+  agseterr(AGERR);
+  agseterrf(note_error);
+  static GVC_t* const context = gvContext();
+  place_graph(context, dot, result, problem);
+}
+
+__attribute__((visibility("default"))) void opscope_convert(opscope::PictureFormat format,
+                                                            std::string_view svg, std::string& result,
+                                                            std::string& problem) {
+  GError* error = nullptr;
+  const Handle handle(
+      rsvg_handle_new_from_data(reinterpret_cast<const guint8*>(svg.data()), svg.size(), &error));
+  gdouble width = 0, height = 0;
+  if (!handle)
+    problem = message(error);
+  else if (!rsvg_handle_get_intrinsic_size_in_pixels(handle.get(), &width, &height) || width < 1 ||
+           height < 1)
+    problem = "it has no size";
+  else
+    problem = format == opscope::PictureFormat::kPdf ? to_pdf(handle.get(), width, height, result)
+                                                     : to_png(handle.get(), width, height, result);
+}
+
+}  // extern "C"
