@@ -18,33 +18,36 @@ std::string_view name(Level level);            // "module", "layer", "op", "subg
 Level level_from_name(std::string_view text);  // throws Error naming the choices
 
 struct ViewNode {
-  std::string_view kind{};    // "placeholder", "call_module", "call_function", "get_attr", "output", "subgraph"
+  // "placeholder", "call_module", "call_function", "call_method", "get_attr", "output", "subgraph"; "outside"
+  // for what ran between the graphs that a tracer cut a model into
+  std::string_view kind{};
   std::string_view name{};    // "layer1.0.conv1", "layer1.0.add"
-  std::string_view target{};  // "Conv2d", "aten::add"
+  std::string_view target{};  // "Conv2d", "aten::add", "conv+batch_norm+relu"
   ModuleId module = 0;
-  Range ops{};              // in GraphView::ops, in execution order
+  NodeId node = kNone;  // of a tracer's graph
+  Range ops{};          // in GraphView::ops, in execution order
   Metrics metrics{};
-  Parameters parameters{};
-  ValueId output = kNone;   // the last it made that others read
-  Range inputs{};           // in GraphView::edges: what it takes
-  Range outputs{};          // in GraphView::out_edges: where its results go, as indices of edges
+  Parameters parameters{};      // of a called module, or of what its ops read; not to be summed over nodes
+  ValueId output = kNone;       // the last it made that others read
+  Range inputs{};               // in GraphView::edges: what it takes
+  Range outputs{};              // in GraphView::out_edges: where its results go, as indices of edges
   SubgraphId subgraph = kNone;  // that its work is in; of several, that of the costliest op
 };
 
 struct ViewEdge {
   std::uint32_t from = 0, to = 0;  // nodes
-  ValueId value = kNone;
+  ValueId value = kNone;           // kNone: a tracer's edge that carries no tensor
 };
 
 struct GraphView {
   const Profile* profile = nullptr;  // not owned
   Level level = Level::kLayer;
   std::vector<ViewNode> nodes;
-  std::vector<ViewEdge> edges;          // by node that takes it, each pair of nodes and value once
-  std::vector<std::uint32_t> out_edges; // indices of edges, by node that gives it
-  std::vector<OpId> ops;                // by node
-  std::vector<std::uint32_t> node_of;   // by op
-  std::vector<TextBlock> texts;         // of names that had to be put together
+  std::vector<ViewEdge> edges;           // by node that takes it, each pair of nodes and value once
+  std::vector<std::uint32_t> out_edges;  // indices of edges, by node that gives it
+  std::vector<OpId> ops;                 // by node
+  std::vector<std::uint32_t> node_of;    // by op
+  std::vector<TextBlock> texts;          // of names that had to be put together
 
   std::span<const OpId> ops_of(const ViewNode& n) const { return {ops.data() + n.ops.begin, n.ops.size}; }
   std::span<const ViewEdge> inputs_of(const ViewNode& n) const {
@@ -55,8 +58,11 @@ struct GraphView {
   }
 };
 
-// Linear in the graph. Module: the calls of modules `depth` levels below the root (1: its children), and the
-// ops that modules above them ran themselves.
+// Linear in the graph. Every op is in one node. Edges follow the values from the op that made or last wrote
+// them; weights have no node but in a tracer's graph. An edge points backward only where a node ran in
+// pieces: a part of a tracer's graph that runs again, or a capture whose module calls do not nest. Module:
+// the calls of modules `depth` calls below the root's (1: those that its forward makes; 0: the whole), and
+// the ops that modules above them ran themselves.
 GraphView make_view(const Profile& profile, Level level, std::uint32_t depth = 1);
 
 }  // namespace opscope
