@@ -1,150 +1,113 @@
-// The run is a row of steps: ops, or nodes and the ops outside them. Each piece of memory is in use from one
-// step to another; sweeping over these spans gives the sums.
+// Each piece of memory is held from one op to another; sweeping over these spans gives the sums.
 #include "cost/liveness.h"
 
 #include <algorithm>
-#include <utility>
 
+#include "cost/pieces.h"
 #include "graph/reads.h"
 
 namespace opscope {
 namespace {
 
-using Step = std::uint32_t;
-constexpr Step kNever = kNone;
+// By piece: the first op that touches it, and whether that one reads it.
+struct FirstUse {
+  OpId op = kNone;
+  bool is_read = false;
+};
 
-// The memory behind the values: pieces are the storages, then the values that have none.
-class Memory {
+class Holding {
  public:
-  explicit Memory(const Graph& graph) : graph_(graph), piece_of_(graph.values.size()) {
-    for (const auto& storage : graph.storages) bytes_.push_back(Count{storage.bytes});
-    for (std::size_t id = 0; id < piece_of_.size(); ++id) {
-      const auto& value = graph.values[id];
-      piece_of_[id] = value.storage != kNone ? value.storage : bytes_.size();
-      if (value.storage == kNone) bytes_.push_back(bytes_of(graph, value));
-    }
-    spans_.resize(bytes_.size());
-    find_counted();
-  }
-
-  void touch(ValueId id, Step step) {
-    auto& span = spans_[piece_of_[id]];
-    if (span.first == kNever) span.first = step;
-    span.last = step;
-  }
-  void touch(const Op& op, Step step) {
-    each_read(graph_, op, [&](ValueId id) { touch(id, step); });
-    for (const auto id : graph_.outputs_of(op)) touch(id, step);
-  }
-
-  void give_inputs_at_start() {
-    for (const auto id : graph_.inputs)
-      if (auto& span = spans_[piece_of_[id]]; span.first != kNever) span.first = 0;
-  }
-  // An input that is returned as it came may not have been touched.
-  void keep_outputs(Step end) {
-    for (const auto id : graph_.outputs) {
-      auto& span = spans_[piece_of_[id]];
-      if (span.first == kNever) span.first = 0;
-      span.last = end;
+  explicit Holding(const Graph& graph) : graph_(graph), map_(graph), first_(map_.pieces.size()) {
+    for (OpId op = 0; op < graph.ops.size(); ++op) touch(op);
+    for (std::size_t piece = 0; piece < first_.size(); ++piece) {
+      const bool is_told = piece < graph.lifetimes.size();
+      is_told ? hold_as_told(piece) : hold_by_use(piece);
     }
   }
-
-  // By step: bytes in use during it; or after it, where what it touches last is gone.
-  std::vector<Count> during(Step steps) const { return sums(steps, 0); }
-  std::vector<Count> after(Step steps) const { return sums(steps, 1); }
+  std::vector<MemoryPiece> take() && { return std::move(map_.pieces); }
 
  private:
-  struct Span {
-    Step first = kNever, last = 0;
-  };
-  // Wide enough for all storages together; a saturating count could not go down again.
-  using Sum = unsigned __int128;
-
-  // Weights are what they are whatever is written to them. Of the rest, what an op reads before any has
-  // written it is a constant.
-  void find_counted() {
-    std::vector<char> is_weight(bytes_.size()), is_known(bytes_.size());
-    is_counted_.resize(bytes_.size());
-    for (std::size_t id = 0; id < piece_of_.size(); ++id) {
-      const auto kind = graph_.values[id].kind;
-      const auto piece = piece_of_[id];
-      if (kind == ValueKind::kParameter || kind == ValueKind::kBuffer) is_weight[piece] = 1;
-      if (kind == ValueKind::kInput) is_counted_[piece] = is_known[piece] = 1;
-    }
-    for (const auto& op : graph_.ops) {
-      each_read(graph_, op, [&](ValueId id) { is_known[piece_of_[id]] = 1; });
-      for (const auto id : graph_.outputs_of(op))
-        if (std::exchange(is_known[piece_of_[id]], 1) == 0) is_counted_[piece_of_[id]] = 1;
-    }
-    for (std::size_t piece = 0; piece < bytes_.size(); ++piece)
-      if (is_weight[piece] != 0) is_counted_[piece] = 0;
+  void touch(OpId op) {
+    each_read(graph_, graph_.ops[op], [&](ValueId id) { touch(id, op, true); });
+    for (const auto id : graph_.outputs_of(graph_.ops[op])) touch(id, op, false);
+  }
+  void touch(ValueId id, OpId op, bool is_read) {
+    const auto piece = map_.of_value[id];
+    if (first_[piece].op == kNone) first_[piece] = {op, is_read};
+    map_.pieces[piece].last_use = op;
   }
 
-  std::vector<Count> sums(Step steps, Step earlier) const {
-    std::vector<Sum> born(steps + 1), gone(steps + 1);
-    for (std::size_t piece = 0; piece < bytes_.size(); ++piece) {
-      const auto [first, last] = spans_[piece];
-      if (is_counted_[piece] == 0 || first == kNever) continue;
-      born[first] += bytes_[piece].value();
-      gone[last + 1 - earlier] += bytes_[piece].value();
-    }
-    std::vector<Count> result(steps);
-    Sum sum = 0;
-    for (Step step = 0; step < steps; ++step) {
-      sum += born[step];
-      sum -= gone[step];
-      result[step] = static_cast<std::uint64_t>(std::min(sum, Sum{Count::kMax}));
-    }
-    return result;
+  // A storage that is made in the run is no weight, even where what wrote it was not seen.
+  void hold_as_told(std::size_t index) {
+    auto& piece = map_.pieces[index];
+    if (map_.is_constant[index] != 0 && graph_.lifetimes[index].made != kNone)
+      piece.kind = MemoryKind::kActivations;
+    piece.in_use = true;
+    if (piece.kind == MemoryKind::kWeights) return;
+    piece.held = graph_.lifetimes[index];
+    const bool is_touched = first_[index].op != kNone || piece.returned;
+    if (piece.kind == MemoryKind::kActivations && piece.held.made == kNone && !is_touched)
+      piece.in_use = false;
+  }
+
+  void hold_by_use(std::size_t index) {
+    auto& piece = map_.pieces[index];
+    const auto [first, is_read] = first_[index];
+    const bool is_kept = piece.kind == MemoryKind::kGradients || piece.kind == MemoryKind::kOptimizerState;
+    piece.in_use = piece.kind == MemoryKind::kWeights || first != kNone || piece.returned || is_kept;
+    if (piece.kind == MemoryKind::kWeights) return;
+    const bool was_there = is_read || first == kNone || map_.is_input[index] != 0;
+    piece.held = {was_there ? kNone : first, piece.returned || is_kept ? kNone : piece.last_use};
   }
 
   const Graph& graph_;
-  std::vector<std::size_t> piece_of_;  // by value
-  std::vector<Count> bytes_;           // by piece, as the next ones
-  std::vector<char> is_counted_;
-  std::vector<Span> spans_;
+  PieceMap map_;
+  std::vector<FirstUse> first_;  // by piece
 };
 
-// Each node where it first runs; ops outside the graphs and of later runs are steps of their own.
-class Steps {
+// What comes into use and what goes, op by op.
+class Sweep {
  public:
-  explicit Steps(const Graph& graph) : graph_(graph) {
-    for (const auto& op : graph.ops) of_op.push_back(step_of(op));
-    pass_to(static_cast<NodeId>(graph.nodes.size()));
-  }
+  explicit Sweep(std::size_t ops) : born_(ops + 1), gone_(ops + 1), ops_(ops) {}
 
-  std::vector<Step> of_op, of_node;
-  Step count = 0;
+  void add(const MemoryPiece& piece) {
+    born_[piece.first_op()] += piece.bytes.value();
+    gone_[piece.last_op(ops_) + 1] += piece.bytes.value();
+  }
+  // Calls visit(op, bytes in use) for each op in order.
+  template <class Visit>
+  void run(Visit visit) const {
+    WideSum sum = 0;
+    for (std::size_t op = 0; op < ops_; ++op) {
+      sum += born_[op];
+      sum -= gone_[op];
+      visit(op, sum);
+    }
+  }
 
  private:
-  Step step_of(const Op& op) {
-    const auto next = static_cast<NodeId>(of_node.size());
-    if (op.node != kNone && op.node >= next) {
-      pass_to(op.node + 1);
-      running_ = op.node;
-    } else if (op.node == kNone || op.node != running_) {
-      end_part();
-      running_ = kNone;
-      return count++;
-    }
-    return of_node[op.node];
-  }
-
-  // Nodes without ops have their turn between those that have some.
-  void pass_to(NodeId end) {
-    while (of_node.size() < end) of_node.push_back(count++);
-  }
-  void end_part() {
-    if (of_node.empty()) return;
-    const auto part = graph_.nodes[of_node.size() - 1].part;
-    while (of_node.size() < graph_.nodes.size() && graph_.nodes[of_node.size()].part == part)
-      of_node.push_back(count++);
-  }
-
-  const Graph& graph_;
-  NodeId running_ = kNone;
+  std::vector<WideSum> born_, gone_;
+  std::size_t ops_;
 };
+
+bool is_live_at(const MemoryPiece& piece, OpId op, std::size_t ops) {
+  return piece.in_use && piece.first_op() <= op && op <= piece.last_op(ops);
+}
+
+MemorySplit split_at(const Graph& graph, std::span<const MemoryPiece> pieces, OpId op) {
+  MemorySplit split;
+  for (const auto& piece : pieces)
+    if (is_live_at(piece, op, graph.ops.size())) split[piece.kind] += piece.bytes;
+  split[MemoryKind::kWorkspace] += Count{graph.ops[op].workspace};
+  return split;
+}
+
+Count weights_of(std::span<const MemoryPiece> pieces) {
+  Count sum{};
+  for (const auto& piece : pieces)
+    if (piece.kind == MemoryKind::kWeights && piece.in_use) sum += piece.bytes;
+  return sum;
+}
 
 }  // namespace
 
@@ -160,42 +123,44 @@ Count MemorySplit::total() const {
   return sum;
 }
 
-MemoryTimeline memory_timeline(const Graph& graph) {
-  if (graph.ops.empty()) return {};
-  const auto steps = static_cast<Step>(graph.ops.size());
-  Memory memory(graph);
-  for (OpId op = 0; op < steps; ++op) memory.touch(graph.ops[op], op);
-  memory.give_inputs_at_start();
-  memory.keep_outputs(steps - 1);
-  MemoryTimeline timeline{.alive = memory.during(steps)};
+std::vector<MemoryPiece> memory_pieces(const Graph& graph) { return Holding(graph).take(); }
+
+MemoryTimeline memory_timeline(const Graph& graph) { return memory_timeline(graph, memory_pieces(graph)); }
+
+MemoryTimeline memory_timeline(const Graph& graph, std::span<const MemoryPiece> pieces) {
+  MemoryTimeline timeline;
+  timeline.weights = weights_of(pieces);
+  timeline.at_peak[MemoryKind::kWeights] = timeline.weights;
+  const auto ops = graph.ops.size();
+  if (ops == 0) return timeline;
+  Sweep sweep(ops);
+  for (const auto& piece : pieces)
+    if (piece.in_use && piece.kind != MemoryKind::kWeights) sweep.add(piece);
+  timeline.alive.resize(ops);
+  sweep.run([&](std::size_t op, WideSum sum) { timeline.alive[op] = narrow(sum + graph.ops[op].workspace); });
   const auto peak = std::max_element(timeline.alive.begin(), timeline.alive.end());
   timeline.peak = *peak;
   timeline.peak_op = static_cast<OpId>(peak - timeline.alive.begin());
+  timeline.at_peak = split_at(graph, pieces, timeline.peak_op);
   return timeline;
 }
 
-std::vector<Count> node_timeline(const Graph& graph) {
-  if (graph.nodes.empty()) return {};
-  const Steps steps(graph);
-  Memory memory(graph);
-  // In the order of the steps, which is the order of the ops and of the nodes each by itself.
-  OpId op = 0;
-  const auto run_ops_to = [&](Step end) {
-    for (; op < graph.ops.size() && steps.of_op[op] < end; ++op) memory.touch(graph.ops[op], steps.of_op[op]);
-  };
-  for (NodeId id = 0; id < graph.nodes.size(); ++id) {
-    const auto step = steps.of_node[id];
-    run_ops_to(step + 1);
-    for (const auto taken : graph.inputs_of(graph.nodes[id]))
-      for (const auto value : graph.outputs_of(graph.nodes[taken])) memory.touch(value, step);
-    for (const auto value : graph.outputs_of(graph.nodes[id])) memory.touch(value, step);
+std::vector<MemorySplit> memory_splits(const Graph& graph, std::span<const MemoryPiece> pieces) {
+  std::vector<MemorySplit> splits(graph.ops.size());
+  const Count weights = weights_of(pieces);
+  for (OpId op = 0; op < splits.size(); ++op) {
+    splits[op][MemoryKind::kWeights] = weights;
+    splits[op][MemoryKind::kWorkspace] = Count{graph.ops[op].workspace};
   }
-  run_ops_to(steps.count);
-  memory.keep_outputs(steps.count);
-  const auto by_step = memory.after(steps.count);
-  std::vector<Count> result;
-  for (const auto step : steps.of_node) result.push_back(by_step[step]);
-  return result;
+  for (std::size_t index = 0; index < kMemoryKinds; ++index) {
+    const auto kind = static_cast<MemoryKind>(index);
+    if (kind == MemoryKind::kWeights || kind == MemoryKind::kWorkspace || splits.empty()) continue;
+    Sweep sweep(splits.size());
+    for (const auto& piece : pieces)
+      if (piece.in_use && piece.kind == kind) sweep.add(piece);
+    sweep.run([&](std::size_t op, WideSum sum) { splits[op][kind] = narrow(sum); });
+  }
+  return splits;
 }
 
 }  // namespace opscope

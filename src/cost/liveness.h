@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -23,28 +24,58 @@ enum class MemoryKind : std::uint8_t {
 };
 inline constexpr std::size_t kMemoryKinds = 7;
 std::string_view name(MemoryKind kind);  // "weights", "kv_cache"
+// True for the names that captures give to what a language model keeps for its next token:
+// "past_key_values.layers[0].keys", "cache_params.conv_states[3]".
+bool names_cache(std::string_view value_name);
 
 struct MemorySplit {
   std::array<Count, kMemoryKinds> bytes{};  // by kind
   Count& operator[](MemoryKind kind) { return bytes[static_cast<std::size_t>(kind)]; }
   Count operator[](MemoryKind kind) const { return bytes[static_cast<std::size_t>(kind)]; }
   Count total() const;
+  friend bool operator==(const MemorySplit&, const MemorySplit&) = default;
 };
 
-// A storage is in use for its lifetime, where the capture tells it. Otherwise from the op that makes it to the last op that reads or writes it or any view of it, so
-// that a result which nothing reads is gone after its op. Inputs are in use from the first op to the last one
-// that reads them, and what the model returns stays to the end.
+// A storage, or a value of a file that tells no storages. It is held for its lifetime, where the capture
+// tells it. Otherwise from the op that makes it to the last op that reads or writes it or any view of it, so
+// that a result which nothing reads is gone after its op. Inputs are then held from the first op to the last
+// one that reads them; what the model returns, gradients and an optimiser's state stay to the end.
+struct MemoryPiece {
+  Count bytes{};
+  ValueId value = kNone;  // that says best what it is: one with a name, or the first in it
+  MemoryKind kind = MemoryKind::kActivations;
+  bool in_use = false;    // false: nothing holds it during the run
+  bool returned = false;  // it is the model's result, or behind it
+  Lifetime held{};        // weights: from before the first op to after the last
+  OpId last_use = kNone;  // the last op that reads or writes it or a view of it; kNone: none does
+
+  OpId first_op() const { return held.made == kNone ? 0 : held.made; }
+  OpId last_op(std::size_t ops) const {
+    return held.freed == kNone ? static_cast<OpId>(ops) - 1 : held.freed;
+  }
+};
+// The storages, then the values that have none, in their order.
+std::vector<MemoryPiece> memory_pieces(const Graph& graph);
+
 struct MemoryTimeline {
-  std::vector<Count> alive;  // by op: bytes in use while it runs, what it makes included, weights not
-  Count peak{};
-  MemorySplit at_peak{};  // weights included
-  OpId peak_op = kNone;  // the first that reaches the peak; kNone where there are no ops
+  std::vector<Count> alive;  // by op: bytes in use while it runs, what it makes and its workspace included,
+                             // weights not
+  Count weights{};           // there all the time
+  Count peak{};              // of alive
+  MemorySplit at_peak{};     // weights included
+  OpId peak_op = kNone;      // the first that reaches the peak; kNone where there are no ops
+
+  Count peak_memory_bytes() const { return weights + peak; }
 };
 MemoryTimeline memory_timeline(const Graph& graph);
+MemoryTimeline memory_timeline(const Graph& graph, std::span<const MemoryPiece> pieces);
 
-// By node of a tracer's graph: bytes in use after its first run. As above, with nodes in place of ops: a node
-// also reads what the nodes that it takes give, and an input is in use from its placeholder on. What runs
-// outside the graphs, and later runs of a part, keep their memory in use too.
+// By op: what is in use while it runs, weights included.
+std::vector<MemorySplit> memory_splits(const Graph& graph, std::span<const MemoryPiece> pieces);
+
+// By node of a tracer's graph: bytes in use after its first run, by last use, with nodes in place of ops: a
+// node also reads what the nodes that it takes give, and an input is in use from its placeholder on. What
+// runs outside the graphs, and later runs of a part, keep their memory in use too.
 std::vector<Count> node_timeline(const Graph& graph);
 
 }  // namespace opscope
