@@ -189,6 +189,16 @@ TEST(View, FollowsWritesThroughViews) {
   EXPECT_EQ(inputs_of(make_view(profile, Level::kOp), "relu"), (std::vector<std::string>{"zeros", "copy"}));
 }
 
+TEST(View, BoundsMeetAtTheRidge) {
+  EXPECT_EQ(bound_of(999, 100, 10), Bound::kBandwidthBound);
+  EXPECT_EQ(bound_of(1000, 100, 10), Bound::kBalanced);
+  EXPECT_EQ(bound_of(5000, 100, 10), Bound::kBalanced);
+  EXPECT_EQ(bound_of(5001, 100, 10), Bound::kComputeBound);
+  EXPECT_EQ(bound_of(0, 0, 10), Bound::kBandwidthBound);
+  EXPECT_EQ(bound_legend(2.5),
+            "bandwidth_bound below 2.5 FLOPs per byte, balanced to 12.5, compute_bound above");
+}
+
 TEST(View, LevelsHaveNames) {
   for (const Level level : kAllLevels) EXPECT_EQ(level_from_name(name(level)), level);
   EXPECT_THROW(level_from_name("galaxy"), Error);
