@@ -147,12 +147,11 @@ py::list nodes_of(const Graph& graph) {
   py::list rows;
   for (const auto& node : graph.nodes) {
     const auto inputs = graph.inputs_of(node);
-    rows.append(py::make_tuple(std::string(name(node.kind)), std::string(graph.text(node.name)),
-                               std::string(graph.text(node.target)),
-                               std::string(graph.path(graph.modules[node.module])), node.part,
-                               std::vector<NodeId>(inputs.begin(), inputs.end()),
-                               shapes_and_dtypes(graph, graph.outputs_of(node)),
-                               std::string(graph.text(node.source))));
+    rows.append(py::make_tuple(
+        std::string(name(node.kind)), std::string(graph.text(node.name)),
+        std::string(graph.text(node.target)), std::string(graph.path(graph.modules[node.module])), node.part,
+        std::vector<NodeId>(inputs.begin(), inputs.end()), shapes_and_dtypes(graph, graph.outputs_of(node)),
+        std::string(graph.text(node.source))));
   }
   return rows;
 }
@@ -169,9 +168,8 @@ py::list node_memory(const Graph& graph) {
 void bind_graph(py::module_& m) {
   py::class_<Rung>(m, "Rung")
       .def(py::init([](const std::string& tracer, const std::string& outcome, const std::string& reason,
-                       const std::string& hint, const std::string& detail, double seconds) {
-             return Rung{tracer, outcome, reason, hint, detail, seconds};
-           }),
+                       const std::string& hint, const std::string& detail,
+                       double seconds) { return Rung{tracer, outcome, reason, hint, detail, seconds}; }),
            py::arg("tracer"), py::arg("outcome"), py::arg("reason") = "", py::arg("hint") = "",
            py::arg("detail") = "", py::arg("seconds") = 0.0)
       .def_readonly("tracer", &Rung::tracer)
@@ -217,7 +215,8 @@ void bind_graph(py::module_& m) {
       .def_property_readonly("parts", parts_of)
       .def_property_readonly("breaks", breaks_of)
       .def_property_readonly("nodes", nodes_of)
-      .def("part", [](const Graph& graph, PartId part) { return std::make_shared<Graph>(part_of(graph, part)); })
+      .def("part",
+           [](const Graph& graph, PartId part) { return std::make_shared<Graph>(part_of(graph, part)); })
       .def("memory_timeline", node_memory)
       .def("add_rung", [](Graph& graph, Rung rung) { graph.capture.rungs.push_back(std::move(rung)); })
       .def(
@@ -274,6 +273,23 @@ void bind_session(py::module_& m) {
       .def("take", &Session::take)
       .def("mute", [](Session& self, bool muted) { self.recording().muted = muted; })
       .def("note_source_lines", &Session::note_source_lines)
+      // Training: which part of a step begins, whose memory is a gradient or an optimiser's state, and what
+      // is run to get there and is no part of it.
+      .def("follow_autograd", [](Session& self) { self.recording().autograd.emplace(); })
+      .def("begin_phase", [](Session& self, const std::string& name) { self.recording().begin_phase(name); })
+      .def("mark_gradient",
+           [](Session& self, const at::Tensor& tensor, const std::string& name) {
+             self.recording().mark(tensor, ValueKind::kGradient, name);
+           })
+      .def("mark_optimizer_state",
+           [](Session& self, const at::Tensor& tensor, const std::string& name) {
+             self.recording().mark(tensor, ValueKind::kOptimizerState, name);
+           })
+      .def("hide",
+           [](Session& self, bool hidden) {
+             engine::depth += hidden ? 1 : -1;
+             self.recording().lifetimes->hide(hidden);
+           })
       .def_property_readonly("failure", &Session::failure)
       .def_property_readonly("slow_path", [](Session& self) { return self.recording().slow_runs(); })
       .def_property_readonly("rule_hits", [](Session& self) { return self.recording().rule_hits(); })

@@ -71,6 +71,7 @@ CaptureGuard::~CaptureGuard() {
   // Not _pop: it throws where the model left something of its own on top, such as a running profiler.
   c10::ThreadLocalDebugInfo::_forceCurrentDebugInfo(before_);
   depth = depth_;
+  recording_->lifetimes->close();
   recording_->restore_journal();
   at::autocast::clear_cache();
   at::autocast::set_autocast_enabled(recording_->device.type(), autocast_);

@@ -161,6 +161,7 @@ static bool creates(const OpInfo& info) { return info.cost && info.cost->categor
 
 Pending Recording::begin(const OpInfo& info, at::ArrayRef<c10::IValue> arguments) {
   std::lock_guard lock(mutex);
+  lifetimes->begin(static_cast<OpId>(graph.ops.size()));
   Pending pending;
   pending.bounds = bounds_made;
   const bool may_be_bounded = any_bound();
@@ -214,7 +215,8 @@ void Recording::finish(const OpInfo& info, const Pending& pending, at::ArrayRef<
 
   Op op;
   op.target = info.target;
-  op.scope = scope;
+  op.scope = scope_now();
+  op.workspace = lifetimes->finish();
   op.node = node;
   op.bounded = made_bound || pending.bounded;
   // While a tracer's graph runs, the Python code that runs is not the model's.
@@ -224,6 +226,7 @@ void Recording::finish(const OpInfo& info, const Pending& pending, at::ArrayRef<
   graph.arguments.insert(graph.arguments.end(), pending.arguments.begin(), pending.arguments.end());
   op.outputs = graph.add_refs({outputs.data(), outputs.size()});
   graph.ops.push_back(op);
+  if (autograd) autograd->note(op.scope);
 }
 
 Argument Recording::tensor_argument(const at::Tensor& tensor) {
@@ -361,13 +364,13 @@ ValueId Recording::made(Id storage, ValueId value) {
 
 ValueId Recording::output_value(const at::Tensor& tensor) {
   if (auto* impl = as_abstract(tensor)) {
-    if (impl->identity.recording != id) own(tensor, new_storage(tensor.storage().nbytes()));
+    if (impl->identity.recording != id) own_new(tensor);
     const auto storage = impl->identity.storage;
     return impl->identity.value = made(storage, new_value(tensor, storage, kind_of(tensor)));
   }
   const bool has_storage = tensor.has_storage() && !tensor.is_meta();
   if (has_storage && !storages_.contains(tensor.storage().unsafeGetStorageImpl())) {
-    auto& created = entry(tensor);
+    auto& created = entry_made_now(tensor);
     created.preexisting = false;
     created.kind = ValueKind::kActivation;
   }
@@ -399,6 +402,7 @@ Graph Recording::take() {
   for (const auto& [op, count] : slow_runs()) graph.capture.slow_path.push_back({op, count});
   graph.capture.tracer = eager ? "eager" : "static";
   note_bounds();
+  take_lifetimes();
   graph.verify();
   return std::move(graph);
 }

@@ -16,6 +16,8 @@
 #include "graph/graph.h"
 #include "ops/op_rule.h"
 #include "torch/abstract_tensor.h"
+#include "torch/autograd_scopes.h"
+#include "torch/lifetimes.h"
 #include "torch/shape_rule.h"
 
 namespace opscope::engine {
@@ -119,8 +121,8 @@ class Recording final : public c10::DebugInfoBase {
   int threads = 1;  // of a real run of this model: some kernels, and so layouts, depend on it
   const std::uint64_t id;
   ScopeId scope = 0;
-  NodeId node = kNone;  // of a tracer's graph: what is recorded now belongs to it
-  bool muted = false;   // the mode is on and passes everything by
+  NodeId node = kNone;         // of a tracer's graph: what is recorded now belongs to it
+  bool muted = false;          // the mode is on and passes everything by
   std::recursive_mutex mutex;  // jit.fork and autograd threads share the recording
   std::optional<Failure> failure;
   std::function<std::string()> source_line;      // where the running Python code is, if asked for
@@ -128,17 +130,24 @@ class Recording final : public c10::DebugInfoBase {
   std::map<std::string, std::int64_t, std::less<>> limits;  // by name: sizes the user set
   std::uint32_t decisions = 0;                              // conditions on data that were assumed
   std::unordered_set<std::uint32_t> flipped;                // those of them to be answered the other way
+  const std::shared_ptr<LifetimeLog> lifetimes = std::make_shared<LifetimeLog>();
+  std::optional<AutogradScopes> autograd;  // in training: whose forward made a node of the backward graph
 
   // --- modules and their tensors
   ModuleId add_module(ModuleId parent, std::string_view name, std::string_view path, std::string_view type);
   void add_owned(ModuleId module, std::string_view name, std::string_view path, const at::Tensor& tensor,
                  bool parameter);
   ScopeId enter(ModuleId module);
-  void leave(ScopeId left) { scope = graph.scopes[left].parent == kNone ? 0 : graph.scopes[left].parent; }
+  void leave(ScopeId left);
   std::string scope_path() const;
   // What the model is called with instead of `tensor`: unknown data becomes abstract, ids and masks stay.
   at::Tensor add_input(const at::Tensor& tensor, std::string_view name);
   void add_output(const at::Tensor& tensor, std::string_view name);
+
+  // --- training
+  void begin_phase(std::string_view name);
+  // What is on this tensor's memory is a gradient, or an optimiser's state, by this name.
+  void mark(const at::Tensor& tensor, ValueKind kind, std::string_view name);
 
   // --- ops
   OpInfo& info(const c10::OperatorHandle& op);
@@ -171,7 +180,9 @@ class Recording final : public c10::DebugInfoBase {
 
   // --- storages
   Id new_storage(std::size_t bytes);
+  void grow(Id storage, std::size_t bytes);  // it was resized; counted at its largest
   void own(const at::Tensor& abstract, Id storage, ValueKind kind = ValueKind::kActivation);
+  void own_new(const at::Tensor& abstract, ValueKind kind = ValueKind::kActivation);  // memory made just now
   // The guarded storage that stands for a real one in abstract views and meta kernels, and its id.
   struct StorageEntry {
     std::optional<c10::weak_intrusive_ptr<c10::StorageImpl>> real;  // held so that its address is not reused
@@ -183,6 +194,7 @@ class Recording final : public c10::DebugInfoBase {
     bool journalled = false;
   };
   StorageEntry& entry(const at::Tensor& real);
+  StorageEntry& entry_made_now(const at::Tensor& real);
   c10::Storage standin(const at::Tensor& tensor);
   Id storage_id(const at::Tensor& tensor);
   ValueKind kind_of(const at::Tensor& tensor);
@@ -217,12 +229,16 @@ class Recording final : public c10::DebugInfoBase {
   void note_bounds();
   Argument tensor_argument(const at::Tensor& tensor);
   std::unique_ptr<OpInfo> make_info(const c10::OperatorHandle& op);
+  ScopeId scope_now() const;
+  ScopeId first_scope(ModuleId module) const;
+  void take_lifetimes();
 
   std::unordered_map<const void*, std::unique_ptr<OpInfo>> infos_;
   std::unordered_map<const c10::TensorImpl*, RealEntry> real_values_;
   std::unordered_map<const c10::StorageImpl*, StorageEntry> storages_;
   std::unordered_set<const c10::StorageImpl*> tainted_;  // abstract storages whose values are no longer known
   std::vector<ValueId> made_;                            // by storage: the last value an op put there
+  std::unordered_map<Id, ValueKind> marked_;             // by storage
   std::vector<std::uint32_t> calls_;                     // by module
   std::vector<JournalEntry> journal_;
   struct Replaced {

@@ -55,7 +55,7 @@ Sizes RuleCall::ints(std::size_t i) const {
 
 at::Tensor RuleCall::make(c10::IntArrayRef sizes, c10::IntArrayRef strides, at::ScalarType dtype) {
   at::Tensor made = make_abstract(sizes, strides, dtype, recording_.device);
-  recording_.own(made, recording_.new_storage(made.storage().nbytes()));
+  recording_.own_new(made);
   return made;
 }
 

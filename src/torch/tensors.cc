@@ -48,10 +48,16 @@ void Recording::add_owned(ModuleId module, std::string_view name, std::string_vi
 }
 
 ScopeId Recording::enter(ModuleId module) {
+  if (autograd) autograd->note(scope);
   const auto call = calls_[module]++;
   if (module == 0 && call == 0) return scope = 0;
   graph.scopes.push_back({.parent = scope, .module = module, .call = call});
   return scope = static_cast<ScopeId>(graph.scopes.size() - 1);
+}
+
+void Recording::leave(ScopeId left) {
+  if (autograd) autograd->note(scope);
+  scope = graph.scopes[left].parent == kNone ? 0 : graph.scopes[left].parent;
 }
 
 std::string Recording::scope_path() const {
@@ -138,7 +144,7 @@ at::Tensor Recording::known_value(const at::Tensor& tensor) {
 }
 
 at::Tensor Recording::wrap_known(const at::Tensor& value) {
-  auto& held = entry(value);
+  auto& held = entry_made_now(value);
   auto result = make_abstract_view(held.standin, value.sizes(), value.strides(), value.storage_offset(),
                                    value.scalar_type(), device);
   as_abstract(result)->value = value;
@@ -217,6 +223,16 @@ Id Recording::new_storage(std::size_t bytes) {
   return static_cast<Id>(graph.storages.size() - 1);
 }
 
+void Recording::grow(Id storage, std::size_t bytes) {
+  graph.storages[storage].bytes = std::max<std::uint64_t>(graph.storages[storage].bytes, bytes);
+}
+
+void Recording::own_new(const at::Tensor& abstract, ValueKind kind) {
+  const auto storage = new_storage(abstract.storage().nbytes());
+  lifetimes->follow(abstract.storage(), storage);
+  own(abstract, storage, kind);
+}
+
 void Recording::own(const at::Tensor& abstract, Id storage, ValueKind kind) {
   as_abstract(abstract)->identity = {.recording = id, .value = kNone, .storage = storage, .kind = kind};
 }
@@ -231,6 +247,13 @@ Recording::StorageEntry& Recording::entry(const at::Tensor& real) {
     slot->second.standin = real.is_meta() ? storage : guarded_storage(storage.nbytes());
   }
   return slot->second;
+}
+
+Recording::StorageEntry& Recording::entry_made_now(const at::Tensor& real) {
+  const auto before = storages_.size();
+  auto& made = entry(real);
+  if (storages_.size() != before) lifetimes->follow_real(real.storage(), made.id);
+  return made;
 }
 
 c10::Storage Recording::standin(const at::Tensor& tensor) {

@@ -80,10 +80,11 @@ void follow(Recording& recording, const Twin& pair, const Twins& twins) {
     } else {
       guard_storage(now);
       impl->set_storage_keep_dtype(now);
-      recording.own(pair.original, recording.new_storage(now.nbytes()));
+      recording.own_new(pair.original);
     }
   } else if (now.nbytes() != pair.standing_for.nbytes()) {  // resize_
     pair.standing_for.set_nbytes(now.nbytes());
+    recording.grow(recording.storage_id(pair.original), now.nbytes());
   }
   if (pair.twin.sizes() != pair.original.sizes() || pair.twin.strides() != pair.original.strides() ||
       pair.twin.storage_offset() != pair.original.storage_offset())
@@ -97,7 +98,7 @@ at::Tensor wrap(Recording& recording, const at::Tensor& result, const Twins& twi
   if (result.layout() != c10::kStrided || !result.has_storage()) {
     auto dense = make_abstract(result.sizes(), engine::contiguous_strides(result.sizes()),
                                result.scalar_type(), device);
-    recording.own(dense, recording.new_storage(dense.storage().nbytes()));
+    recording.own_new(dense);
     return dense;
   }
   const auto* base = std::ranges::find_if(
@@ -111,7 +112,7 @@ at::Tensor wrap(Recording& recording, const at::Tensor& result, const Twins& twi
   if (is_view)
     recording.own(abstract, recording.storage_id(base->original), recording.kind_of(base->original));
   else
-    recording.own(abstract, recording.new_storage(result.storage().nbytes()));
+    recording.own_new(abstract);
   return abstract;
 }
 
@@ -221,7 +222,7 @@ void run_on_zeros(const Call& call) {
       if (call.info.known_sizes && c10::isIntegralType(result.scalar_type(), true))
         return device.is_cpu() ? result : recording.wrap_known(result);
       auto made = make_abstract(result.sizes(), result.strides(), result.scalar_type(), device);
-      recording.own(made, recording.new_storage(made.storage().nbytes()));
+      recording.own_new(made);
       return made;
     });
 }

@@ -1,0 +1,160 @@
+"""How long memory is held in a capture is how long a real run holds it."""
+
+from __future__ import annotations
+
+import gc
+import json
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from opscope import _engine
+from torch import nn
+
+F = nn.functional
+X = torch.rand(4, 8)
+
+
+def document(model: Any, *inputs: torch.Tensor, **options: Any) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads(_engine.capture(model, inputs, {}, **options).to_json())
+    return result
+
+
+def lives(found: dict[str, Any]) -> list[tuple[int, int | None, int | None]]:
+    """Bytes, the op that made it and the last that ran before it went, of all that ops made."""
+    spans = zip(found["storages"], found["lifetimes"], strict=True)
+    return sorted((size, *life) for size, life in spans if life[0] is not None)
+
+
+def names(found: dict[str, Any]) -> list[str]:
+    return [op["op"].removeprefix("aten::") for op in found["ops"]]
+
+
+# --- models whose variables hold what their ops no longer need
+
+
+def dropped(x: torch.Tensor) -> torch.Tensor:
+    y = x + 1
+    z = y * 2
+    del y
+    return z.relu()
+
+
+def kept(x: torch.Tensor) -> torch.Tensor:
+    y = x + 1
+    z = y * 2
+    z = z.relu()
+    z = z.exp()
+    return z  # y goes with the frame
+
+
+def viewed(x: torch.Tensor) -> torch.Tensor:
+    y = (x + 1).view(-1)[:5]
+    z = y.exp()
+    return z.sum()
+
+
+def in_place(x: torch.Tensor) -> torch.Tensor:
+    y = x + 1
+    y += 2
+    y.relu_()
+    return y.sum()
+
+
+def generated(x: torch.Tensor) -> torch.Tensor:
+    def parts() -> Iterator[torch.Tensor]:
+        for scale in (1, 2, 3):
+            part = x * scale
+            yield part.exp()
+
+    total = torch.zeros_like(x)
+    for part in parts():
+        total = total + part
+    return total
+
+
+def residual(x: torch.Tensor) -> torch.Tensor:
+    for _ in range(3):
+        kept_for_later = x
+        x = F.relu(x + 1)
+        x = x * 2
+        x = x + kept_for_later
+    return x
+
+
+class Held(nn.Module):
+    """A list that outlives the ops that fill it, and a module's frame that holds its argument."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(nn.Sequential(nn.Linear(8, 8), nn.ReLU()) for _ in range(3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        seen = []
+        for block in self.blocks:
+            x = block(x)
+            seen.append(x)
+        return torch.cat(seen)
+
+
+@pytest.mark.parametrize("model", [dropped, kept, viewed, in_place, generated, residual, Held()], ids=lambda m: getattr(m, "__name__", "held"))
+def test_held_as_long_as_in_a_real_run(model: Callable[..., Any]) -> None:
+    statically, really = document(model, X, tracer="static"), document(model, X, tracer="eager")
+    assert names(statically) == names(really)
+    assert lives(statically) == lives(really)
+
+
+def test_let_go_and_kept() -> None:
+    assert [life[1:] for life in lives(document(dropped, X))] == [(0, 1), (1, 2), (2, None)]
+    assert [life[1:] for life in lives(document(kept, X))] == [(0, 3), (1, 2), (2, 3), (3, None)]
+
+
+def test_inputs_and_weights_are_there_all_along() -> None:
+    found = document(nn.Linear(8, 8), X)
+    there = [value["storage"] for value in found["values"] if value["kind"] in ("input", "parameter")]
+    assert len(there) == 3 and all(found["lifetimes"][storage] == [None, None] for storage in there)
+
+
+def test_what_comes_and_goes_inside_an_op_is_its_workspace() -> None:
+    scores, classes = torch.rand(16, 64), torch.zeros(16, dtype=torch.long)
+    found = document(F.cross_entropy, scores, classes)
+    (op,) = found["ops"]
+    assert op["workspace"] == 16 * 64 * 4 + 4  # log_softmax's result, and the sum of the weights
+    assert len(found["storages"]) == 3
+
+
+def test_what_autograd_saves_is_memory_of_its_own() -> None:
+    def step(x: torch.Tensor, classes: torch.Tensor) -> torch.Tensor:
+        with torch.enable_grad():
+            return F.cross_entropy(x.requires_grad_(), classes)
+
+    found = document(step, torch.rand(16, 64), torch.zeros(16, dtype=torch.long))
+    assert [16 * 64 * 4, 0, None] in [list(life) for life in lives(found)]
+
+
+def test_memory_that_another_thread_lets_go() -> None:
+    def model(x: torch.Tensor) -> torch.Tensor:
+        box = [x + 1]
+        thread = threading.Thread(target=box.clear)
+        thread.start()
+        thread.join()
+        return x.relu().exp()
+
+    assert lives(document(model, X))[0] == (128, 0, 0)
+
+
+def test_memory_that_outlives_its_capture() -> None:
+    leaked: list[torch.Tensor] = []
+
+    def model(x: torch.Tensor) -> torch.Tensor:
+        leaked.append(x + 1)
+        return leaked[0].exp()
+
+    found = document(model, X)
+    assert [life[1:] for life in lives(found)] == [(0, None), (1, None)]
+    del found
+    gc.collect()
+    leaked.clear()
+    assert len(document(model, X)["ops"]) == 2
