@@ -142,6 +142,16 @@ def _trace(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     return {"cacheable": False}
 
 
+def _inductor(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
+    """The kernels that Inductor makes of Dynamo's graphs, and the capture by these."""
+    _load_package(answers)
+    from opscope.inductor import write_kernels
+
+    options = _options(request)
+    write_kernels(_source(request, options, answers), options, request["against"], request["folder"], answers.status)
+    return {"cacheable": False}
+
+
 def _inputs(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     _load_package(answers)
     from opscope.api import plan_for
@@ -170,7 +180,14 @@ def _write(path: str, answer: dict[str, Any]) -> None:
         json.dump(answer, file)
 
 
-_COMMANDS = {"capture": _capture, "capture_many": _capture_many, "inputs": _inputs, "list": _list, "trace": _trace}
+_COMMANDS = {
+    "capture": _capture,
+    "capture_many": _capture_many,
+    "inductor": _inductor,
+    "inputs": _inputs,
+    "list": _list,
+    "trace": _trace,
+}
 
 
 def own_files() -> list[str]:
