@@ -1,6 +1,6 @@
-// Ops -> subgraphs: which ops a fusing compiler would run as one kernel, and why each group ends where it does.
-// One more grouping of the same ops: every op that does work is in exactly one subgraph, the graph of subgraphs
-// has no cycle, and fusing changes no work and raises no bytes.
+// Ops -> subgraphs: which ops a fusing compiler would run as one kernel, and why each group ends where it
+// does. One more grouping of the same ops: every op that does work is in exactly one subgraph, the graph of
+// subgraphs has no cycle, and fusing changes no work and raises no bytes.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +46,9 @@ std::string_view name(Border border);         // "fork", "shape_change"
 std::string_view explanation(Border border);  // a person's words: "its result is read in several places"
 
 struct Subgraph {
-  Range ops{};              // in Partition::ops, in execution order; views that ride along among them
-  std::string_view type{};  // "conv+batch_norm+relu", "attention", "pointwise", "layer_norm": text of Partition::types
+  Range ops{};  // in Partition::ops, in execution order; views that ride along among them
+  std::string_view
+      type{};  // "conv+batch_norm+relu", "attention", "pointwise", "layer_norm": text of Partition::types
   Category category = Category::kCustom;  // of the op that costs most
   ModuleId module = 0;                    // the innermost that ran all of it
   Work work{};
@@ -74,13 +75,13 @@ struct MissedFusion {
 
 struct Partition {
   PartitionOptions options;
-  std::vector<Subgraph> subgraphs;        // in the order in which they can run
-  std::vector<SubgraphId> of_op;          // by op; kNone: it does no work and rides along with none
-  std::vector<OpId> ops;                  // members, subgraph by subgraph
+  std::vector<Subgraph> subgraphs;  // in the order in which they can run
+  std::vector<SubgraphId> of_op;    // by op; kNone: it does no work and rides along with none
+  std::vector<OpId> ops;            // members, subgraph by subgraph
   std::vector<SubgraphId> refs;
-  std::vector<MissedFusion> missed;       // by bytes, the most first
-  std::vector<std::string> types;         // each once
-  Count unfused_bytes{}, fused_bytes{};   // of all ops, and of all subgraphs
+  std::vector<MissedFusion> missed;      // by bytes, the most first
+  std::vector<std::string> types;        // each once
+  Count unfused_bytes{}, fused_bytes{};  // of all ops, and of all subgraphs
 
   std::span<const OpId> ops_of(const Subgraph& s) const { return {ops.data() + s.ops.begin, s.ops.size}; }
   std::span<const SubgraphId> depends_on(const Subgraph& s) const {
@@ -89,7 +90,8 @@ struct Partition {
 };
 
 // Linear in the graph. `costs`: by op, as estimate() gives them.
-Partition make_partition(const Graph& graph, std::span<const OpCost> costs, const PartitionOptions& options = {});
+Partition make_partition(const Graph& graph, std::span<const OpCost> costs,
+                         const PartitionOptions& options = {});
 
 // Why an op is in no subgraph: "a view", "it reads sizes only".
 std::string_view why_not_partitioned(const Graph& graph, std::span<const OpCost> costs, OpId op);

@@ -5,6 +5,7 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "report/document.h"
+#include "report/fuse_json.h"
 #include "report/tracer_json.h"
 
 namespace opscope {
@@ -35,6 +36,8 @@ class ProfileWriter {
     json_.objects("modules", profile_.modules, [&](const ModuleRow& row) { module(row); });
     json_.objects("layers", profile_.layers, [&](const LayerRow& row) { layer(row); });
     ops();
+    write_partition(json_, profile_);
+    write_subgraphs(json_, profile_);
     if (!profile_.parts.empty()) tracer_graphs();
     json_.objects("diagnostics", profile_.diagnostics, [&](const Diagnostic& row) { diagnostic(row); });
     json_.objects("advice", profile_.advice, [&](const Advice& row) {
@@ -84,6 +87,7 @@ class ProfileWriter {
     metrics(profile_.totals);
     json_.field("layers", profile_.layers.size());
     json_.field("modules", profile_.modules.size());
+    json_.field("subgraphs", profile_.partition.subgraphs.size());
     json_.end_object();
   }
 

@@ -1,0 +1,72 @@
+// What the strategies share: merging with its limits, and the ops that ride along.
+#include "partition/groups.h"
+
+#include <algorithm>
+#include <array>
+
+#include "graph/reads.h"
+
+namespace opscope {
+
+Groups::Groups(const Graph& g, std::span<const OpCost> c, const PartitionOptions& o)
+    : graph(g), costs(c), options(o), flow(g, c), traits(traits_of(g, c, flow)), order(flow) {
+  loops.resize(graph.ops.size());
+  why.assign(flow.reads.size(), Border::kStrategy);
+  for (OpId op = 0; op < graph.ops.size(); ++op) {
+    const Trait& trait = traits[op];
+    if (trait.role == Role::kRide) continue;
+    loops[op] = {.domain = trait.role == Role::kRows ? trait.in : trait.out,
+                 .rows = trait.rows,
+                 .working = 1,
+                 .has_anchor = trait.role == Role::kAnchor,
+                 .is_closed = trait.role == Role::kBarrier};
+  }
+}
+
+std::vector<OpId> Groups::members(std::span<const GroupId> groups) const {
+  std::vector<OpId> result;
+  for (const GroupId group : groups) order.each_member(group, [&](OpId op) { result.push_back(op); });
+  std::ranges::sort(result);
+  return result;
+}
+
+bool Groups::fits(std::span<const GroupId> groups, const Loop& together) const {
+  if (!options.fast_memory) return true;
+  return working_set(*this, members(groups), together) <= options.fast_memory;
+}
+
+GroupId Groups::merge(std::span<const GroupId> groups, const Loop& together) {
+  const GroupId merged = order.merge(groups);
+  if (merged != kNone) loops[merged] = together;
+  return merged;
+}
+
+void Groups::ride(OpId op) {
+  OpId maker = kNone;
+  each_read(graph, graph.ops[op], [&](ValueId id) {
+    if (maker == kNone) maker = flow.maker(id);
+  });
+  if (maker == kNone || order.group_of(maker) == order.group_of(op)) return;
+  const std::array<GroupId, 2> both{order.group_of(maker), order.group_of(op)};
+  merge(both, loops[both[0]]);
+}
+
+// Views of inputs and weights, with the first group that takes them. From the end, so that views of views
+// come after what reads them.
+void Groups::ride_with_readers() {
+  for (OpId op = static_cast<OpId>(graph.ops.size()); op-- > 0;) {
+    const GroupId own = order.group_of(op);
+    if (flow.works[op] != 0 || loops[own].working != 0) continue;
+    GroupId first = kNone;
+    for (const OpId later : flow.after(op)) {
+      const GroupId group = order.group_of(later);
+      if (loops[group].working == 0) continue;
+      if (first == kNone || order.position(group) < order.position(first)) first = group;
+    }
+    if (first == kNone) continue;
+    const std::array<GroupId, 2> both{first, own};
+    merge(both, loops[first]);
+  }
+}
+
+}  // namespace opscope

@@ -1,0 +1,63 @@
+// Words for what a partition is made of.
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "partition/dataflow.h"
+#include "partition/partition.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::array<std::string_view, 3> kStrategyNames{"none", "layer", "fused"};
+static_assert(kStrategyNames.size() == static_cast<std::size_t>(Strategy::kFused) + 1);
+
+struct BorderWords {
+  std::string_view name, explanation;
+};
+
+constexpr std::array kBorders{
+    BorderWords{"input", "it takes the model's inputs and weights"},
+    BorderWords{"output", "the model returns its result"},
+    BorderWords{"anchor", "the next has a kernel of its own"},
+    BorderWords{"barrier", "the op on the other side fuses with nothing"},
+    BorderWords{"fork", "its result is read in several places, for different reasons apart"},
+    BorderWords{"join", "several groups meet, and the op went with another"},
+    BorderWords{"shape_change", "the next loops over another shape"},
+    BorderWords{"reduction", "the next needs all of the results before it can begin"},
+    BorderWords{"size_limit", "together they are too large for one kernel"},
+    BorderWords{"cycle", "together they would wait for themselves: a way leads out of the group and back"},
+    BorderWords{"strategy", "the strategy asked for ends it here"},
+    BorderWords{"unread", "nobody reads its result"},
+};
+static_assert(kBorders.size() == static_cast<std::size_t>(Border::kUnread) + 1);
+
+}  // namespace
+
+std::string_view name(Strategy strategy) { return kStrategyNames[static_cast<std::size_t>(strategy)]; }
+
+Strategy strategy_from_name(std::string_view text) {
+  const auto found = std::ranges::find(kStrategyNames, text);
+  if (found != kStrategyNames.end()) return static_cast<Strategy>(found - kStrategyNames.begin());
+  const std::string near = did_you_mean(text, kStrategyNames);
+  throw Error(
+      "no partition strategy called '" + std::string(text) + "'", "",
+      near.empty() ? "none (one op each), layer (a leaf module each) or fused (one kernel each)" : near);
+}
+
+std::string_view name(Border border) { return kBorders[static_cast<std::size_t>(border)].name; }
+std::string_view explanation(Border border) { return kBorders[static_cast<std::size_t>(border)].explanation; }
+
+std::string_view why_not_partitioned(const Graph& graph, std::span<const OpCost> costs, OpId op) {
+  const OpRule* rule = costs[op].rule;
+  if (does_work(costs[op])) return "";
+  if (rule == nullptr) return "it is declared to cost nothing";
+  if (rule->category == Category::kMetadata) return "it reads sizes only";
+  if (rule->fusion == Fusion::kView) return "a view: nothing is computed or moved";
+  if (rule->category == Category::kCreate) return "it only sets memory aside";
+  if (graph.outputs_of(graph.ops[op]).empty()) return "it gives no tensor";
+  return "it returns its argument as it is, or works on no elements";
+}
+
+}  // namespace opscope

@@ -1,0 +1,82 @@
+// The bytes of each subgraph as one kernel: what its ops move, less what stays inside. Values that it makes
+// and reads itself are not read from memory, and not written either where nobody else needs them.
+#include <algorithm>
+
+#include "partition/assemble.h"
+
+namespace opscope {
+namespace {
+
+void spare(Count& from, Count bytes) { from = from - std::min(from, bytes); }
+
+// By write: it has to reach memory.
+std::vector<char> writes_out(const Groups& groups, const Partition& partition) {
+  const Dataflow& flow = groups.flow;
+  std::vector<char> escapes(flow.writes.size(), 0);
+  // From the end: a write that is changed in place later is needed in memory where the change does not cover
+  // it.
+  for (auto id = static_cast<WriteId>(flow.writes.size()); id-- > 0;) {
+    const Write& write = flow.writes[id];
+    const SubgraphId own = partition.of_op[write.op];
+    bool is_out = write.next == kNone && (write.is_kept || write.readers.size == 0);
+    for (const OpId reader : flow.readers_of(write)) is_out |= partition.of_op[reader] != own;
+    if (write.next != kNone) {
+      const Write& next = flow.writes[write.next];
+      is_out |= partition.of_op[next.op] != own;
+      is_out |= escapes[write.next] != 0 && next.bytes < write.bytes;
+    }
+    escapes[id] = is_out ? 1 : 0;
+  }
+  return escapes;
+}
+
+class Spared {
+ public:
+  Spared(const Groups& groups, const Partition& partition)
+      : g_(groups), partition_(partition), escapes_(writes_out(groups, partition)) {
+    read_by_.assign(g_.graph.values.size(), kNone);
+    read_of_.assign(g_.graph.values.size(), kNone);
+  }
+
+  Traffic of(OpId op, bool reads_once) {
+    Traffic left = g_.costs[op].traffic;
+    const SubgraphId own = partition_.of_op[op];
+    for (const Read& read : g_.flow.reads_of(op)) {
+      Count& from = read.is_weight ? left.weight_bytes : left.input_bytes;
+      const bool is_inner = read.write != kNone && partition_.of_op[g_.writer(read)] == own;
+      const bool is_known = read_by_[read.value] == own && read_of_[read.value] == read.write;
+      if (is_inner || (is_known && reads_once)) spare(from, read.bytes);
+      if (reads_once) read_by_[read.value] = own, read_of_[read.value] = read.write;
+    }
+    for (const Write& write : g_.flow.writes_of(op))
+      if (escapes_[static_cast<std::size_t>(&write - g_.flow.writes.data())] == 0)
+        spare(left.output_bytes, write.bytes);
+    return left;
+  }
+
+ private:
+  const Groups& g_;
+  const Partition& partition_;
+  std::vector<char> escapes_;
+  std::vector<SubgraphId> read_by_;  // by value: the last subgraph that took it, element by element,
+  std::vector<WriteId> read_of_;     // and what it held
+};
+
+}  // namespace
+
+void add_traffic(const Groups& groups, Partition& partition) {
+  Spared spared(groups, partition);
+  for (Subgraph& sum : partition.subgraphs) {
+    const auto members = partition.ops_of(sum);
+    // The mean of a squeeze-excite has to be done before its argument is read again.
+    const bool holds = groups.loops[groups.order.group_of(members[0])].form != Form::kSqueezeExcite;
+    for (const OpId op : members) {
+      const Role role = groups.traits[op].role;
+      if (role != Role::kRide)
+        sum.traffic += spared.of(op, holds && role != Role::kAnchor && role != Role::kBarrier);
+    }
+    partition.fused_bytes += sum.memory_bytes();
+  }
+}
+
+}  // namespace opscope

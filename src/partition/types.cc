@@ -1,0 +1,62 @@
+// What a subgraph is called: by the form it has, or by its ops.
+#include <algorithm>
+
+#include "partition/assemble.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::size_t kMaxNames = 4;
+
+// "aten::conv2d" -> "conv", "aten::add_" -> "add".
+std::string_view op_word(const Graph& graph, OpId op) {
+  std::string_view word = short_op_name(graph.op_name(graph.ops[op]));
+  if (word.ends_with('_') && !word.ends_with("__")) word.remove_suffix(1);
+  for (const std::string_view conv : {"conv1d", "conv2d", "conv3d", "convolution"})
+    if (word == conv) return "conv";
+  return word;
+}
+
+std::string joined(std::span<const std::string_view> words) {
+  std::string text;
+  for (const auto word : words) text.append(text.empty() ? "" : "+").append(word);
+  return text;
+}
+
+bool has(std::span<const std::string_view> words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+// Norms and softmax written out by hand.
+std::string_view row_word(std::span<const std::string_view> words) {
+  const bool divides = has(words, "rsqrt") || has(words, "sqrt") || has(words, "std");
+  if (divides && (has(words, "var") || has(words, "var_mean") || has(words, "std") || has(words, "sub")))
+    return "layer_norm";
+  if (divides && has(words, "mean")) return "rms_norm";
+  if (has(words, "exp") && has(words, "sum")) return "softmax";
+  return "";
+}
+
+}  // namespace
+
+std::string type_of(const Groups& groups, std::span<const OpId> members, Form form) {
+  if (form == Form::kAttention) return "attention";
+  if (form == Form::kSqueezeExcite) return "squeeze_excite";
+  std::vector<std::string_view> words;
+  std::string_view anchor, rows;
+  for (const OpId op : members) {
+    const Role role = groups.traits[op].role;
+    if (role == Role::kRide) continue;
+    const auto word = op_word(groups.graph, op);
+    if (role == Role::kAnchor && anchor.empty()) anchor = word;
+    if (role == Role::kRows || role == Role::kWindow) rows = word;
+    if (!has(words, word)) words.push_back(word);
+  }
+  if (words.size() == 1) return std::string(words[0]);
+  if (!anchor.empty()) return words.size() <= kMaxNames ? joined(words) : std::string(anchor) + "+pointwise";
+  if (const auto known = row_word(words); !rows.empty() && !known.empty()) return std::string(known);
+  if (words.size() <= kMaxNames) return joined(words);
+  return rows.empty() ? "pointwise" : "pointwise+" + std::string(rows);
+}
+
+}  // namespace opscope
