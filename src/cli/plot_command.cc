@@ -1,11 +1,123 @@
-// `opscope plot`
+// `opscope plot`: one picture of a model, in the terminal or in a file.
+#include <memory>
+
+#include "analyse/plot.h"
 #include "base/error.h"
+#include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/model_flags.h"
+#include "cli/models.h"
+#include "cli/picture_output.h"
+#include "report/plot.h"
 
 namespace opscope {
+namespace {
 
-Action define_plot(CLI::App&) {
-  return []() -> int { throw Error("plot is not here yet"); };
+struct Flags : ModelCommandFlags {
+  std::string kind, metric, level = "layer", depth, top, ridge, convention = "opscope";
+  bool no_fold = false;
+};
+
+// Everything that the flags say, read before the model is.
+struct Request {
+  PlotKind kind = PlotKind::kRoofline;
+  PlotMetric metric = PlotMetric::kFlops;
+  Level level = Level::kLayer;
+  IcicleOptions icicle{};
+  std::size_t top = 10;
+  ProfileOptions profile{};
+  TextOptions text{};
+};
+
+PlotKind kind_of(const Flags& flags) {
+  if (flags.kind.empty())
+    throw Error("which plot?", "",
+                "opscope plot KIND MODEL, where KIND is roofline, types, icicle or memory");
+  return plot_kind_from_name(flags.kind);
+}
+
+Request request_of(const Flags& flags) {
+  Request request{.kind = kind_of(flags), .level = level_from_name(flags.level)};
+  if (!flags.metric.empty()) request.metric = plot_metric_from_name(flags.metric);
+  request.icicle = {.metric = request.metric, .fold = !flags.no_fold};
+  if (!flags.depth.empty())
+    request.icicle.depth = static_cast<std::uint32_t>(parse_integer("--depth", flags.depth, 0));
+  if (!flags.top.empty()) request.top = static_cast<std::size_t>(parse_integer("--top", flags.top, 0));
+  request.text.top = static_cast<int>(request.top);
+  request.profile.convention = convention_from_name(flags.convention);
+  if (!flags.ridge.empty()) request.profile.ridge = parse_number("--ridge", flags.ridge);
+  return request;
+}
+
+std::string roofline(const Profile& profile, const Request& request, const PictureOutput& output) {
+  const RooflinePlot plot = make_roofline(profile, request.level, {.ridge = request.profile.ridge});
+  if (output.is_picture()) return roofline_svg(profile, plot, request.top);
+  if (output.format() == Format::kText) return roofline_text(profile, plot, request.text);
+  return roofline_data(profile, plot, output.format());
+}
+
+std::string types(const Profile& profile, const Request& request, const PictureOutput& output) {
+  const TypesPlot plot = make_types_plot(profile, request.metric, request.top);
+  if (output.is_picture()) return types_svg(profile, plot);
+  if (output.format() == Format::kText) return types_text(profile, plot, request.text);
+  return types_data(profile, plot, output.format());
+}
+
+std::string icicle(const Profile& profile, const Request& request, const PictureOutput& output) {
+  const IciclePlot plot = make_icicle(profile, request.icicle);
+  if (output.is_picture()) return icicle_svg(profile, plot);
+  if (output.format() == Format::kText) return icicle_text(profile, plot, request.text);
+  return icicle_data(profile, plot, output.format());
+}
+
+std::string plotted(const Profile& profile, const Request& request, const PictureOutput& output) {
+  switch (request.kind) {
+    case PlotKind::kRoofline:
+      return roofline(profile, request, output);
+    case PlotKind::kTypes:
+      return types(profile, request, output);
+    case PlotKind::kIcicle:
+      return icicle(profile, request, output);
+    case PlotKind::kMemory:
+      break;
+  }
+  return {};
+}
+
+int run_plot(const Flags& flags) {
+  Request request = request_of(flags);
+  const CaptureRequest capture = request_from(flags.model);
+  const PictureOutput output(flags.output, {Format::kText, Format::kJson, Format::kCsv});
+  output.set_style(request.text);
+  const Graph graph = load_model(capture, flags.talk);
+  const Profile profile = make_profile(graph, request.profile);
+  if (!profile.totals.counts())
+    throw Error("there is nothing to plot: no op of this model does work or moves bytes");
+  const std::string result = plotted(profile, request, output);
+  output.is_picture() ? output.write_picture(result) : output.write(result);
+  return kExitDone;
+}
+
+}  // namespace
+
+Action define_plot(CLI::App& app) {
+  const auto flags = std::make_shared<Flags>();
+  app.add_option("KIND", flags->kind, "roofline, types (cost by op type), icicle (cost by module) or memory");
+  add_model_flags(app, flags->model);
+  app.add_option("--metric", flags->metric, "types, icicle: flops, macs, memory-bytes (mem) or params; flops")
+      ->type_name("KEY");
+  app.add_option("--level", flags->level, "roofline: a dot for each module, layer, op or subgraph")
+      ->type_name("LEVEL");
+  app.add_option("--top", flags->top, "How many are named: points, types, rows of tables; 10")
+      ->type_name("N");
+  app.add_option("--ridge", flags->ridge, "roofline: FLOPs per byte above which an op is compute-bound; 10")
+      ->type_name("X");
+  app.add_option("--depth", flags->depth, "icicle: levels of the module tree; all")->type_name("N");
+  app.add_flag("--no-fold", flags->no_fold, "icicle: equal repeated blocks one by one");
+  add_convention_flag(app, flags->convention);
+  add_output_flags(app, flags->output);
+  add_talk_flags(app, flags->talk);
+  return [flags] { return run_plot(*flags); };
 }
 
 }  // namespace opscope

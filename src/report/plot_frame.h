@@ -1,0 +1,58 @@
+// What plots have in common: the title block, the legend, and names beside dots that keep out of each other's
+// way. For plot_*.cc only.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyse/plot.h"
+#include "report/svg.h"
+#include "report/svg_colors.h"
+
+namespace opscope {
+
+inline constexpr double kMargin = 20;
+inline constexpr double kTitleBottom = 52;  // where the title block ends
+
+void draw_title(Svg& svg, std::string_view title, std::string_view subtitle);
+// "x: 1x3x224x224 float32   torchvision 0.28.0", cut to what fits.
+std::string model_line(const Profile& profile);
+
+// The colour groups of these categories, each once, in the order of the house.
+std::vector<ColorGroup> groups_of(std::span<const Category> categories);
+// A column of swatches; gives the y below it.
+double draw_legend(Svg& svg, Point at, std::string_view title, std::span<const ColorGroup> groups);
+// The same in a row.
+void draw_legend_row(Svg& svg, Point at, std::span<const ColorGroup> groups);
+// Lines of at most `width`; gives the y below them.
+double draw_paragraph(Svg& svg, Point at, double width, std::string_view text, const TextStyle& style);
+
+// Finds free places for names beside round dots.
+class LabelPlacer {
+ public:
+  explicit LabelPlacer(const Box& bounds) : bounds_(bounds) {}
+  void block(const Box& box) { blocked_.push_back(box); }  // nothing may cover it
+  void add_dot(Point center, double radius);
+
+  struct Place {
+    Box box;
+    bool far = false;  // needs a line to its dot
+  };
+  // Takes the place; nullopt where there is none nearby.
+  std::optional<Place> place(Point center, double radius, double width, double height);
+
+ private:
+  double badness(const Box& box) const;  // of what it covers; infinite where it must not be
+
+  Box bounds_;
+  std::vector<Box> blocked_, dots_;
+};
+
+// One line of text in a terminal's 256 colours: the foreground of an SVG colour, or it behind the text.
+std::string painted(std::string_view text, std::string_view color, bool enabled);
+std::string painted_behind(std::string_view text, std::string_view color, bool enabled);
+
+}  // namespace opscope

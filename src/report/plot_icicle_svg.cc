@@ -1,0 +1,137 @@
+// The module tree as nested slices, depth from left to right, so that names run along their slices.
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "report/document.h"
+#include "report/plot.h"
+#include "report/plot_frame.h"
+
+namespace opscope {
+namespace {
+
+constexpr Font kNameFont{.size = 10.5}, kStrongFont{.size = 10.5, .bold = true}, kShareFont{.size = 9.5};
+constexpr double kTop = 66, kBottom = 62;
+constexpr double kLeastDrawn = 0.4;  // thinner slices are left out: a hairline tells nothing
+constexpr double kNameHeight = 12, kTwoLines = 27;
+
+std::string value_text(const IciclePlot& plot, Count value) {
+  if (plot.metric == PlotMetric::kMemoryBytes) return format_bytes(value);
+  return plot.metric == PlotMetric::kParams ? format_params(value) : format_count(value);
+}
+
+class IcicleDrawing {
+ public:
+  IcicleDrawing(const Profile& profile, const IciclePlot& plot, const PlotSize& size)
+      : plot_(plot),
+        svg_(size.width, size.height,
+             model_name(*profile.graph) + ": " + std::string(title(plot.metric)) + " by module"),
+        box_{kMargin, kTop, size.width - 2 * kMargin, size.height - kTop - kBottom} {
+    draw_title(svg_, model_name(*profile.graph) + ": " + std::string(title(plot.metric)) + " by module",
+               model_line(profile));
+    make_columns();
+  }
+
+  std::string draw() {
+    for (const IcicleSlice& slice : plot_.slices) draw_slice(slice);
+    draw_notes();
+    return svg_.document();
+  }
+
+ private:
+  // As wide as the names of its level need, within reason; what is left goes to all alike.
+  void make_columns() {
+    std::vector<double> wanted(plot_.depth + 1, 40);
+    for (const IcicleSlice& slice : plot_.slices)
+      if (slice.share * box_.height >= kNameHeight)
+        wanted[slice.depth] =
+            std::max(wanted[slice.depth], std::min(text_width(label(slice), kStrongFont) + 58, 220.0));
+    double sum = 0;
+    for (const double width : wanted) sum += width;
+    const double scale = sum > box_.width ? box_.width / sum : 1;
+    const double more = sum < box_.width ? (box_.width - sum) / static_cast<double>(wanted.size()) : 0;
+    double x = box_.x;
+    for (const double width : wanted) {
+      columns_.push_back(x);
+      x += width * scale + more;
+    }
+    columns_.push_back(box_.right());
+  }
+
+  static std::string label(const IcicleSlice& slice) {
+    const bool folded = slice.name.find("..") != std::string::npos;
+    return folded ? slice.name + " \xc3\x97" + std::to_string(slice.repeat) : slice.name;
+  }
+
+  // Ends at the same pixel as the next begins, however many there are.
+  Box box_of(const IcicleSlice& slice) const {
+    const double x = columns_[slice.depth], y = box_.y + slice.begin * box_.height;
+    return {x, y, columns_[slice.depth + 1] - x, slice.share * box_.height};
+  }
+
+  void draw_slice(const IcicleSlice& slice) {
+    Box box = box_of(slice);
+    if (box.height < kLeastDrawn) return;
+    const std::string fill =
+        slice.category ? std::string(color_of(*slice.category)) : module_color(slice.depth);
+    svg_.rect(box, {.fill = fill, .stroke = kPaper, .stroke_width = box.height > 4 ? 1 : box.height / 4}, 0,
+              tooltip(slice));
+    draw_text(slice, box, ink_on(fill));
+  }
+
+  static std::string module_color(std::uint32_t depth) { return depth % 2 ? "#e3e7ee" : "#eceff3"; }
+
+  void draw_text(const IcicleSlice& slice, const Box& box, std::string_view ink) {
+    if (box.height < kNameHeight) return;
+    const std::string share = format_percent(slice.share, 1.0);
+    const double room = box.width - 10, share_width = text_width(share, kShareFont);
+    const Font font = slice.category ? kNameFont : kStrongFont;
+    const bool stacked = box.height >= kTwoLines && text_width(label(slice), font) > room - share_width - 8;
+    const std::string name = fitted_middle(label(slice), stacked ? room : room - share_width - 8, font);
+    if (name.empty()) return;
+    const double middle = box.center().y;
+    const TextStyle quiet{.font = kShareFont,
+                          .color = ink,
+                          .anchor = stacked ? Anchor::kStart : Anchor::kEnd,
+                          .baseline = Baseline::kMiddle};
+    svg_.text({box.x + 5, stacked ? middle - 6.5 : middle}, name,
+              {.font = font, .color = ink, .baseline = Baseline::kMiddle});
+    if (stacked)
+      svg_.text({box.x + 5, middle + 7}, share, quiet);
+    else
+      svg_.text({box.right() - 5, middle}, share, quiet);
+  }
+
+  std::string tooltip(const IcicleSlice& slice) const {
+    const std::string path = slice.path.empty() ? slice.name : slice.path;
+    std::string text = path + (slice.type == slice.name ? "" : " (" + std::string(slice.type) + ")") + "\n" +
+                       value_text(plot_, slice.value) + " " + std::string(title(plot_.metric)) + ", " +
+                       format_percent(slice.share, 1.0);
+    if (slice.repeat > 1) text += "\n" + std::to_string(slice.repeat) + " equal blocks together";
+    return text;
+  }
+
+  void draw_notes() {
+    std::vector<Category> categories;
+    for (const IcicleSlice& slice : plot_.slices)
+      if (slice.category && slice.share * box_.height >= kLeastDrawn) categories.push_back(*slice.category);
+    draw_legend_row(svg_, {box_.x, box_.bottom() + 16}, groups_of(categories));
+    const std::string note = "Height: share of " + value_text(plot_, plot_.total) + " " +
+                             std::string(title(plot_.metric)) +
+                             ". Depth from left to right; grey modules have others below them.";
+    svg_.text({box_.x, svg_.height() - 14}, note, {.font = {.size = 9.5}, .color = kQuietInk});
+  }
+
+  const IciclePlot& plot_;
+  Svg svg_;
+  Box box_;
+  std::vector<double> columns_;  // left edges by depth, then the right edge
+};
+
+}  // namespace
+
+std::string icicle_svg(const Profile& profile, const IciclePlot& plot, const PlotSize& size) {
+  return IcicleDrawing(profile, plot, size).draw();
+}
+
+}  // namespace opscope
