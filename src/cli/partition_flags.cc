@@ -1,0 +1,69 @@
+// Sizes in bytes are read here as people write them: decimal and binary units, in either case.
+#include "cli/partition_flags.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace opscope {
+namespace {
+
+struct Unit {
+  std::string_view name;  // lower case
+  double bytes;
+};
+
+constexpr std::array kByteUnits{
+    Unit{"", 1},          Unit{"b", 1},     Unit{"k", 1024},        Unit{"kb", 1e3},   Unit{"kib", 1024},
+    Unit{"m", 1048576.0}, Unit{"mb", 1e6},  Unit{"mib", 1048576.0}, Unit{"g", 0x1p30}, Unit{"gb", 1e9},
+    Unit{"gib", 0x1p30},  Unit{"tb", 1e12}, Unit{"tib", 0x1p40},
+};
+
+std::string lower_case(std::string_view text) {
+  std::string result;
+  for (const char c : text) result += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return result;
+}
+
+}  // namespace
+
+Count parse_bytes(const char* flag, const std::string& text) {
+  const auto bad = [&](const std::string& what) -> Count {
+    throw Error(what, flag, "for example 256KiB, 1MB or 65536");
+  };
+  double number = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || !std::isfinite(number)) return bad("'" + text + "' is not a size in bytes");
+  if (number < 0) return bad("a size of " + text + " is not possible");
+  std::string_view rest(stop, static_cast<std::size_t>(text.data() + text.size() - stop));
+  while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+  for (const Unit& unit : kByteUnits) {
+    if (lower_case(rest) != unit.name) continue;
+    const double bytes = std::floor(number * unit.bytes);
+    return bytes < 0x1p63 ? Count{static_cast<std::uint64_t>(bytes)} : Count{Count::kMax};
+  }
+  return bad("'" + std::string(rest) + "' is not a unit of bytes");
+}
+
+void add_partition_flags(CLI::App& app, PartitionFlags& flags) {
+  app.add_option("--partition", flags.strategy,
+                 "How ops make subgraphs: none (each by itself), layer (a leaf module each) or fused (one "
+                 "kernel each)")
+      ->type_name("NAME");
+  app.add_option("--fast-memory", flags.fast_memory,
+                 "Bytes that what a subgraph holds at once must fit in, such as 256KiB; no limit")
+      ->type_name("SIZE");
+}
+
+PartitionOptions partition_options(const PartitionFlags& flags) {
+  PartitionOptions options{.strategy = strategy_from_name(flags.strategy)};
+  if (flags.fast_memory.empty()) return options;
+  options.fast_memory = parse_bytes("--fast-memory", flags.fast_memory);
+  if (!options.fast_memory)
+    throw Error("no subgraph fits in no memory", "--fast-memory", "for example 256KiB");
+  return options;
+}
+
+}  // namespace opscope
