@@ -21,6 +21,7 @@ from opscope.nested import is_wrapper, named_tensors, replace, tensors_in, unfla
 from opscope.source_lines import OWN_FOLDER, TORCH_FOLDER, line_of
 from opscope.structural_copy import root_module
 from opscope.surroundings import Surroundings
+from opscope.training import Training, with_stand_ins
 
 _FakeTensor = torch._subclasses.fake_tensor.FakeTensor
 _USE_EAGER = 'give weights and inputs with data and use tracer="eager" (--tracer eager)'
@@ -41,13 +42,15 @@ def capture(
     source_lines: bool = False,
     limits: dict[str, int] | None = None,
     through: Through | None = None,
+    training: Training | None = None,
 ) -> Any:
     """The model's graph. `auto` is a static capture and, where that cannot go on and data is there, a real run.
 
     `limits` are sizes to take where they depend on data, by name: {"nms": 100, "nonzero": 5000}.
     `through` gives what is called in the model's place: a graph that a tracer made of it.
+    `training` adds backward and an optimiser's step.
     """
-    run = _Run(model, args, kwargs, name, source, device, source_lines, dict(limits or {}), through)
+    run = _Run(model, args, kwargs, name, source, device, source_lines, dict(limits or {}), through, training)
     if tracer == "eager":
         if not run.has_data():
             raise error(
@@ -135,13 +138,16 @@ class _Run:
         source_lines: bool,
         limits: dict[str, int],
         through: Through | None = None,
+        training: Training | None = None,
     ) -> None:
         self.model, self.args, self.kwargs, self.name, self.source = model, args, kwargs, name, source
-        self.source_lines, self.limits, self.through = source_lines, limits, through
+        self.source_lines, self.limits, self.through, self.training = source_lines, limits, through, training
         self.explains = True  # what a model raises becomes an error that says where
         if any(isinstance(t, _FakeTensor) for t in itertools.chain(_first_weight(model), tensors_in((args, kwargs)))):
             raise error("fake tensors hold neither data nor memory to follow", name, "build it on the meta device instead")
         self.device = str(_shown_device(model, (args, kwargs), device))
+        if training is not None and self.device.startswith("cuda") and not torch.cuda.is_available():
+            raise error("training can only be captured on a device that is there", f"device {self.device}", "leave the device out, or use cpu")
 
     def has_data(self) -> bool:
         return not any(t.is_meta for t in itertools.chain(model_tensors(self.model), tensors_in((self.args, self.kwargs))))
@@ -160,10 +166,13 @@ class _Run:
 
     def capture(self, eager: bool, flipped: Sequence[int] = ()) -> Any:
         began = time.perf_counter()
-        session = self._session(self.model, eager, flipped)
-        grew = False if session.is_lazy else self._call(session, self.model)
+        model = self.model if self.training is None or eager else with_stand_ins(self.model, self.device)
+        session = self._session(model, eager, flipped)
+        grew = False if session.is_lazy else self._call(session, model)
         if session.is_lazy or grew:
             initialised = self._initialised(eager, flipped)
+            if self.training is not None and not eager:
+                initialised = with_stand_ins(initialised, self.device)
             session = self._session(initialised, eager, flipped)
             self._call(session, initialised)
         graph = session.take()
@@ -191,9 +200,12 @@ class _Run:
             raise self._explained(problem, session) from problem
         with without_dispatch_modes(), Surroundings(self.device), _running(session):
             try:
-                outputs = (self.through(session) if self.through else model)(*args, **kwargs)
-                for path, tensor in named_tensors(outputs):
-                    session.add_output(tensor, path)
+                called = self.through(session) if self.through else model
+                if self.training is not None and not keep_changes:
+                    self.training.run(session, model, lambda: called(*args, **kwargs))
+                else:
+                    for path, tensor in named_tensors(called(*args, **kwargs)):
+                        session.add_output(tensor, path)
             except native.Error:  # from a capture inside this one
                 raise
             except Exception as problem:

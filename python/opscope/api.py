@@ -21,6 +21,7 @@ from opscope.options import Options, takes_options
 from opscope.result import Profile, Row, counted
 from opscope.sources import Source, find_source, known_models
 from opscope.sources.hf_known import config_file
+from opscope.training import Training
 
 TRACERS = ("auto", "static", "eager")  # of the engine; tracers.TRACERS are PyTorch's
 
@@ -117,7 +118,8 @@ def profile(
     'gpt2', 'yolov8n'), a file ('model.onnx', 'model.pt2'), 'models.py:make', 'package.module:Class'.
     `inputs` is a tensor, a tuple of positional arguments, a dict of keyword arguments or opscope.Inputs; without it they are
     worked out from the model, and `input_shape`, `batch`, `seq_len`, `image_size`, `named_inputs`, `phase` and `past_len`
-    change a part of them. The model is left as it was.
+    change a part of them. `training` adds backward and a step of `optimizer` (sgd, sgd-momentum, adam, adamw, adagrad,
+    rmsprop, none). The model is left as it was.
     """
     return capture(model, inputs, **options).profile(convention=convention, ridge=ridge)
 
@@ -221,6 +223,7 @@ class Tracing:
             names = [*TRACERS, *tracers.TRACERS]
             near = native.nearest(tracer, names)
             raise error(f"no tracer called '{tracer}'", "tracer", f"did you mean {near[0]}?" if near else ", ".join(names))
+        _check_training(self.options, tracer)
         may_build = self.source.with_data is not None and tracer not in ("static", "eager")
         try:
             return self._once("static" if may_build and tracer == "auto" else tracer)
@@ -286,7 +289,8 @@ class Call:
 
     def capture(self, tracer: str) -> Any:
         args, kwargs = self.arguments.args, self.arguments.kwargs
-        return _engine.capture(self.source.model, args, kwargs, tracer=tracer, **self.settings())
+        training = training_of(self.options)
+        return _engine.capture(self.source.model, args, kwargs, tracer=tracer, training=training, **self.settings())
 
     def explain(self, problem: Error) -> None:
         """Inputs that were guessed may be what is wrong."""
@@ -303,6 +307,23 @@ def call_of(source: Source, inputs: Any, options: Options) -> Call:
         return Call(source, _given(source, inputs, options), None, options)
     plan = plan_for(source, options)
     return Call(source, plan.make(), plan, options)
+
+
+def training_of(options: Options) -> Training | None:
+    if options.training:
+        return Training(options.optimizer or "sgd")
+    if options.optimizer is not None:
+        raise error("an optimizer is a part of training", "optimizer", "ask for training too: training=True, --training")
+    return None
+
+
+def _check_training(options: Options, tracer: str) -> None:
+    if training_of(options) is None:
+        return
+    if tracer in tracers.TRACERS:
+        raise error(f"{tracer} traces a forward run alone", "training", "leave the tracer out: training is followed by the engine")
+    if options.phase == "decode":
+        raise error("a model that makes one token behind a cache is not in training", "phase", "leave --phase out, or use prefill")
 
 
 def plan_for(source: Source, options: Options) -> InputPlan:

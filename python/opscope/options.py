@@ -58,6 +58,8 @@ class Options:
     device: Any = None
     tracer: str = "auto"
     source_lines: bool = False  # note each op's line of code
+    training: bool = False  # backward and an optimiser's step too
+    optimizer: str | None = None  # by name; sgd where training does not say
 
     def inputs(self) -> InputRequest:
         return InputRequest(

@@ -11,10 +11,11 @@
 namespace opscope {
 
 struct ModelFlags {
-  std::string positional, model, batch, seq_len, image_size, phase, past_len, task, dtype, device, registry;
+  std::string positional, model, batch, seq_len, image_size, phase, past_len, task, dtype, device, registry,
+      optimizer;
   std::string tracer = "auto";
   std::vector<std::string> input_shape, input, limit, dim;
-  bool trust = false, download = false, no_cache = false, source_lines = false;
+  bool trust = false, download = false, no_cache = false, source_lines = false, training = false;
 };
 
 // What every command that takes a model has.

@@ -41,6 +41,7 @@ const char* capture_flag(const CaptureRequest& request) {
          : !request.limits.empty()     ? "--limit"
          : !request.dtype.empty()      ? "--dtype"
          : !request.device.empty()     ? "--device"
+         : request.training            ? "--training"
          : request.tracer != "auto"    ? "--tracer"
                                        : nullptr;
 }
@@ -54,6 +55,8 @@ void refuse_model_file_flags(const CaptureRequest& request) {
   const char* const flag = capture_flag(request);
   if (flag && flag == std::string_view("--tracer"))
     throw Error("an exported model is a graph already", flag, "name the model itself to trace it");
+  if (flag && flag == std::string_view("--training"))
+    throw Error("an exported model is a forward run alone", flag, "name the model itself to train it");
   if (flag)
     throw Error("an exported model has its shapes in the file", flag,
                 "give its dynamic dimensions with --dim NAME=N, or export it again");

@@ -71,6 +71,8 @@ void CaptureRequest::write_fields(JsonWriter& json) const {
   json.field("trust", trust);
   json.field("download", download);
   json.field("source_lines", source_lines);
+  json.field("training", training);
+  text_or_null(json, "optimizer", optimizer);
 }
 
 std::string CaptureRequest::to_json(std::string_view command, const std::string& output) const {

@@ -35,6 +35,8 @@ struct CaptureRequest {
   std::string registry;
   bool trust = false, download = false;
   bool source_lines = false;
+  bool training = false;
+  std::string optimizer;  // "": sgd, in training
   bool use_cache = true;
 
   // The protocol's form (see python_child.h); `output` is left out when empty.

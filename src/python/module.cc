@@ -312,6 +312,9 @@ void bind_session(py::module_& m) {
     auto* recording = engine::Recording::current();
     return recording && recording->is_unknown(tensor);
   });
+  m.def("abstract_like", [](const at::Tensor& tensor, const std::string& device) {
+    return engine::make_abstract(tensor.sizes(), tensor.strides(), tensor.scalar_type(), c10::Device(device));
+  });
   m.def("capturing", [] {
     const auto* recording = engine::Recording::current();
     return recording && !recording->muted;
