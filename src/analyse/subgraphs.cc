@@ -1,7 +1,7 @@
 // Groupings of subgraphs for the reports; the subgraphs themselves are the partitioner's.
 #include "analyse/subgraphs.h"
 
-#include <array>
+#include <algorithm>
 #include <map>
 #include <tuple>
 
@@ -26,16 +26,6 @@ Bottleneck bottleneck_of(const Profile& profile, const Subgraph& subgraph) {
   return bottleneck_of(metrics_of(profile, subgraph), profile.options.ridge);
 }
 
-std::string_view name(Bound bound) {
-  static constexpr std::array<std::string_view, 3> kNames{"bandwidth_bound", "balanced", "compute_bound"};
-  return kNames[static_cast<std::size_t>(bound)];
-}
-
-Bound bound_of(double arithmetic_intensity, double ridge) {
-  if (arithmetic_intensity < ridge) return Bound::kBandwidth;
-  return arithmetic_intensity <= kBalancedUpTo * ridge ? Bound::kBalanced : Bound::kCompute;
-}
-
 PartitionSummary summarise_partition(const Profile& profile) {
   PartitionSummary summary;
   Metrics all;
@@ -44,7 +34,7 @@ PartitionSummary summarise_partition(const Profile& profile) {
     all += metrics;
     summary.largest = std::max(summary.largest, metrics.ops);
     Band& band = summary.bounds[static_cast<std::size_t>(
-        bound_of(metrics.arithmetic_intensity(), profile.options.ridge))];
+        bound_of(metrics.flops, metrics.memory_bytes(), profile.options.ridge))];
     ++band.ops;
     band.flops += metrics.flops;
     band.memory_bytes += metrics.memory_bytes();

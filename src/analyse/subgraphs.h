@@ -2,11 +2,13 @@
 // together.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
 #include "analyse/profile.h"
+#include "analyse/view.h"
 
 namespace opscope {
 
@@ -14,16 +16,10 @@ namespace opscope {
 Metrics metrics_of(const Profile& profile, const Subgraph& subgraph);
 Bottleneck bottleneck_of(const Profile& profile, const Subgraph& subgraph);
 
-// Below the ridge, from there to five times as much, and above.
-enum class Bound : std::uint8_t { kBandwidth, kBalanced, kCompute };
-inline constexpr double kBalancedUpTo = 5;  // times the ridge
-std::string_view name(Bound bound);         // "bandwidth_bound", "balanced", "compute_bound"
-Bound bound_of(double arithmetic_intensity, double ridge);
-
 struct PartitionSummary {
   std::uint64_t subgraphs = 0, ops = 0;  // ops that do work
   std::uint64_t largest = 0;             // ops of the largest
-  Band bounds[3]{};                      // by Bound; Band::ops counts subgraphs
+  std::array<Band, kBounds> bounds{};    // by Bound; Band::ops counts subgraphs
   double intensity_before = 0, intensity_after = 0;
 };
 PartitionSummary summarise_partition(const Profile& profile);
