@@ -1,11 +1,93 @@
-// `opscope draw`
+// `opscope draw`: the graph as a picture.
+#include <cstdio>
+#include <memory>
+
 #include "base/error.h"
+#include "base/files.h"
+#include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/graph_part.h"
+#include "cli/model_flags.h"
+#include "cli/models.h"
+#include "cli/signals.h"
+#include "cli/terminal.h"
+#include "report/draw.h"
 
 namespace opscope {
+namespace {
 
-Action define_draw(CLI::App&) {
-  return []() -> int { throw Error("draw is not here yet"); };
+struct Flags {
+  ModelFlags model;
+  TalkFlags talk;
+  std::string file, format, level = "layer", depth, focus, max_nodes, color = "category", ridge, graph_part;
+  bool no_fold = false;
+};
+
+DrawOptions draw_options(const Flags& flags) {
+  DrawOptions options;
+  options.level = level_from_name(flags.level);
+  options.color = color_by_from_name(flags.color);
+  options.collapse.fold = !flags.no_fold;
+  options.collapse.focus = flags.focus;
+  if (!flags.depth.empty())
+    options.collapse.depth = static_cast<std::uint32_t>(parse_integer("--depth", flags.depth, 1));
+  if (!flags.max_nodes.empty())
+    options.collapse.max_boxes = static_cast<std::size_t>(parse_integer("--max-nodes", flags.max_nodes, 4));
+  return options;
+}
+
+// With --model, the only positional is the file.
+void settle_positionals(Flags& flags) {
+  if (flags.file.empty() && !flags.model.model.empty()) std::swap(flags.file, flags.model.positional);
+  if (flags.file.empty())
+    throw Error("which file?", "",
+                "opscope draw MODEL FILE, where FILE ends in .png, .pdf, .svg, .dot or .html");
+}
+
+int run_draw(Flags flags) {
+  settle_positionals(flags);
+  const PictureFormat format = flags.format.empty() ? picture_format_from_extension(flags.file)
+                                                    : picture_format_from_name(flags.format);
+  const DrawOptions options = draw_options(flags);
+  ProfileOptions profile_options;
+  if (!flags.ridge.empty()) profile_options.ridge = parse_number("--ridge", flags.ridge);
+  check_graph_part(flags.graph_part);
+  check_writable(flags.file);
+  std::vector<std::string> notes;
+  const CaptureRequest request = request_from(flags.model, &notes);
+  const Graph graph = chosen_part(load_model(request, flags.talk), flags.graph_part, notes);
+  const Profile profile = make_profile(graph, profile_options);
+  const Picture picture = draw(profile, format, options);
+  {
+    const SignalsNoted signals;
+    write_file(flags.file, picture.bytes);
+  }
+  std::puts(picture_line(flags.file, format, picture).c_str());
+  if (!flags.talk.quiet)
+    for (const std::string& note : picture.notes) remark(note);
+  return kExitDone;
+}
+
+}  // namespace
+
+Action define_draw(CLI::App& app) {
+  const auto flags = std::make_shared<Flags>();
+  add_model_flags(app, flags->model);
+  app.add_option("FILE", flags->file, "Picture to write: .png, .pdf, .svg, .dot or .html");
+  app.add_option("--format", flags->format, "png, pdf, svg, dot or html; FILE's extension")
+      ->type_name("FORMAT");
+  app.add_option("--level", flags->level, "module, layer, op or subgraph; layer")->type_name("LEVEL");
+  app.add_option("--depth", flags->depth, "Levels of modules that are opened; as many as fit a page")
+      ->type_name("N");
+  app.add_option("--focus", flags->focus, "Only this module, with its neighbours")->type_name("PATH");
+  app.add_option("--max-nodes", flags->max_nodes, "Boxes on the page at the most; 60")->type_name("N");
+  app.add_option("--color", flags->color, "category, bound or cost (share of FLOPs)")->type_name("BY");
+  app.add_flag("--no-fold", flags->no_fold, "Draw equal blocks and small steps one by one");
+  app.add_option("--ridge", flags->ridge, "FLOPs per byte below which work is bandwidth-bound; 10")
+      ->type_name("X");
+  add_graph_part_flag(app, flags->graph_part);
+  add_talk_flags(app, flags->talk);
+  return [flags] { return run_draw(*flags); };
 }
 
 }  // namespace opscope

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "report/svg.h"
+
 namespace opscope {
 
 enum class PictureFormat : std::uint8_t { kPng, kPdf, kSvg, kDot, kHtml };
@@ -20,19 +22,12 @@ PictureFormat picture_format_from_extension(const std::string& path);  // of "ou
 // text; SVG stays as it is. Throws Error saying what to install where the libraries are missing.
 std::string svg_to(PictureFormat format, std::string_view svg);
 
-struct Point {
-  double x = 0, y = 0;
-};
-struct Rect {
-  double x = 0, y = 0, width = 0, height = 0;  // x, y: the corner at the top left
-};
-
 // Where Graphviz puts things, in points, y downwards. By number: node "n7", cluster "cluster_7", and the edge
 // with id "7".
 struct Placement {
   double width = 0, height = 0;
-  std::vector<Rect> nodes, clusters, labels;  // labels: of edges; without width where there is none
-  std::vector<std::vector<Point>> edges;      // Bezier curves: start, then two controls and an end each
+  std::vector<Box> nodes, clusters, labels;  // labels: of edges; without width where there is none
+  std::vector<std::vector<Point>> edges;     // Bezier curves: start, then two controls and an end each
 };
 
 // Throws Error where the libraries are missing, or where Graphviz cannot read it.

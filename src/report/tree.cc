@@ -1,9 +1,9 @@
 // The hierarchical profile: the module tree, equal numbered siblings folded into one row, cut at a depth that
 // fits a screen unless told otherwise.
 #include <algorithm>
-#include <charconv>
 #include <map>
 
+#include "analyse/folding.h"
 #include "base/text.h"
 #include "report/document.h"
 
@@ -21,22 +21,6 @@ struct Line {
   bool own_ops = false;
   bool last = true;  // among its siblings
 };
-
-// "layer12" -> {"layer", 12}; no number: nullopt.
-std::optional<std::pair<std::string_view, std::uint64_t>> numbered(std::string_view name) {
-  std::size_t digits = name.size();
-  while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
-  std::uint64_t number = 0;
-  const auto end = name.data() + name.size();
-  if (digits == name.size() || std::from_chars(name.data() + digits, end, number).ec != std::errc{})
-    return std::nullopt;
-  return std::pair(name.substr(0, digits), number);
-}
-
-bool follows(std::string_view name, std::string_view previous) {
-  const auto a = numbered(previous), b = numbered(name);
-  return a && b && a->first == b->first && a->second + 1 == b->second;
-}
 
 class Tree {
  public:
@@ -207,9 +191,7 @@ std::string label(const Profile& profile, const Line& line) {
   std::string text(graph.text(graph.modules[row.module].name));
   if (row.depth == 0) text = model_name(*profile.graph);
   if (line.repeat > 1) {
-    const auto [prefix, number] = *numbered(text);
-    text += ".." + std::string(prefix) + std::to_string(number + line.repeat - 1) + " x" +
-            std::to_string(line.repeat);
+    text = numbered_range(text, line.repeat) + " x" + std::to_string(line.repeat);
   }
   if (row.calls > 1) text += " (" + std::to_string(row.calls) + " calls)";
   return text;

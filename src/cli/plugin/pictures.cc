@@ -17,9 +17,9 @@
 
 namespace {
 
+using opscope::Box;
 using opscope::Placement;
 using opscope::Point;
-using opscope::Rect;
 
 // Graphviz keeps its state in globals.
 std::mutex one_at_a_time;
@@ -54,7 +54,7 @@ struct Reader {
   boxf page;
 
   Point point(pointf p) const { return {p.x - page.LL.x, page.UR.y - p.y}; }
-  Rect around(pointf centre, double width, double height) const {
+  Box around(pointf centre, double width, double height) const {
     const Point c = point(centre);
     return {c.x - width / 2, c.y - height / 2, width, height};
   }
@@ -62,7 +62,7 @@ struct Reader {
   void read_edge(Agedge_t* edge) const {
     const std::size_t id = number_in(agget(edge, const_cast<char*>("id")));
     auto& points = at(result.edges, id);
-    Rect& label = at(result.labels, id);
+    Box& label = at(result.labels, id);
     if (const textlabel_t* text = ED_label(edge); text && text->set)
       label = around(text->pos, text->dimen.x, text->dimen.y);
     const splines* curves = ED_spl(edge);

@@ -1,0 +1,92 @@
+// From a profile to a picture's bytes, and the words around the graph.
+#include "report/draw.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "report/document.h"
+#include "report/draw_svg.h"
+#include "report/layout.h"
+
+namespace opscope {
+namespace {
+
+// Measured: Graphviz takes about a second for this many, and a person sees nothing in more.
+constexpr std::size_t kMostBoxes = 400;
+
+std::string boxes_words(std::size_t boxes) {
+  return std::to_string(boxes) + (boxes == 1 ? " box" : " boxes");
+}
+
+std::string level_words(const Scene& scene) {
+  const std::size_t nodes = scene.view->nodes.size(), boxes = scene.boxes.size();
+  const std::string text = std::string(name(scene.view->level)) + " graph of " + plural(nodes, "node");
+  return boxes == nodes ? text : text + " in " + boxes_words(boxes);
+}
+
+bool any_repeats(const Scene& scene) {
+  return std::ranges::any_of(scene.boxes, [](const SceneBox& b) { return b.repeat > 1; }) ||
+         std::ranges::any_of(scene.clusters, [](const SceneCluster& c) { return c.repeat > 1; });
+}
+
+}  // namespace
+
+PageTexts page_texts(const Scene& scene, ColorBy color) {
+  const Profile& profile = *scene.view->profile;
+  PageTexts texts;
+  texts.title = model_name(*profile.graph);
+  for (const Cell& cell : model_cells(*profile.graph)) {
+    if (cell.text == texts.title) continue;
+    texts.subtitle += (texts.subtitle.empty() ? "" : " \u00b7 ") + cell.text;
+  }
+  texts.subtitle += (texts.subtitle.empty() ? "" : " \u00b7 ") + level_words(scene);
+  const auto add = [&](const char* what, std::string value) {
+    texts.totals.push_back({what, std::move(value)});
+  };
+  add("Parameters", format_params(profile.parameters.total));
+  add("FLOPs", flops_text(profile.totals));
+  add("MACs", format_count(profile.totals.work.macs));
+  add("Memory moved", format_bytes(profile.totals.memory_bytes()));
+  add("Peak memory", format_bytes(profile.memory.peak_memory_bytes()));
+  add("FLOPs per byte", format_ratio(profile.totals.arithmetic_intensity()));
+  add("Ops", format_exact(Count{profile.totals.ops}));
+  add("Subgraphs", format_exact(Count{profile.partition.subgraphs.size()}));
+  if (any_repeats(scene))
+    texts.remarks.push_back("\u00d7N: N equal blocks in a row, drawn once; FLOPs of one, percent of all.");
+  if (color == ColorBy::kBound) texts.remarks.push_back(bound_legend(profile.options.ridge) + ".");
+  texts.remarks.push_back(
+      "Bar and height: share of FLOPs. Red outline: the costliest by roofline time. Labels on edges: "
+      "shapes.");
+  for (const std::string& note : scene.notes) texts.remarks.push_back(note + ".");
+  return texts;
+}
+
+Picture draw(const Profile& profile, PictureFormat format, const DrawOptions& options) {
+  const GraphView view = make_view(
+      profile, options.level, std::max(1U, options.collapse.depth == kNone ? 1U : options.collapse.depth));
+  CollapseOptions collapse = options.collapse;
+  collapse.max_boxes = std::min(collapse.max_boxes, kMostBoxes);
+  Scene scene = make_scene(view, collapse);
+  if (options.collapse.max_boxes > kMostBoxes && scene.boxes.size() < view.nodes.size())
+    scene.notes.push_back("no more than " + std::to_string(kMostBoxes) + " boxes are drawn on a page");
+  const Look look = make_look(scene, options.color);
+  Picture picture{{}, view.nodes.size(), view.edges.size(), scene.boxes.size(), scene.notes};
+  if (format == PictureFormat::kDot) {
+    picture.bytes = scene_dot(scene, look, options.color);
+    return picture;
+  }
+  const Layout layout = make_layout(scene, look);
+  picture.bytes = format == PictureFormat::kHtml
+                      ? page_html(scene, look, layout, options.color)
+                      : svg_to(format, page_svg(scene, look, layout, options.color));
+  return picture;
+}
+
+std::string picture_line(std::string_view path, PictureFormat format, const Picture& picture) {
+  std::string line = std::string(path) + "  " + std::string(title(format)) + ", " +
+                     plural(picture.nodes, "node") + ", " + plural(picture.edges, "edge");
+  if (picture.boxes != picture.nodes) line += " in " + boxes_words(picture.boxes);
+  return line;
+}
+
+}  // namespace opscope

@@ -1,0 +1,25 @@
+// The parts of a drawing as SVG. For draw*.cc only.
+#pragma once
+
+#include <string>
+
+#include "report/draw_look.h"
+#include "report/layout.h"
+
+namespace opscope {
+
+// What stands above and below the graph.
+struct PageTexts {
+  std::string title, subtitle;
+  std::vector<std::pair<std::string, std::string>> totals;  // "FLOPs", "3.64G"
+  std::vector<std::string> remarks;
+};
+PageTexts page_texts(const Scene& scene, ColorBy color);
+
+// A whole page. Boxes are groups of class "box" with id "b7", edges of class "edge" with data-from and
+// data-to.
+std::string page_svg(const Scene& scene, const Look& look, const Layout& layout, ColorBy color);
+std::string scene_dot(const Scene& scene, const Look& look, ColorBy color);
+std::string page_html(const Scene& scene, const Look& look, const Layout& layout, ColorBy color);
+
+}  // namespace opscope
