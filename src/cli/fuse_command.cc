@@ -1,11 +1,79 @@
-// `opscope fuse`
-#include "base/error.h"
+// `opscope fuse`: which ops run as one kernel, why each group ends where it does, and what that saves.
+#include <memory>
+
+#include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/fuse_against.h"
+#include "cli/graph_part.h"
+#include "cli/model_flags.h"
+#include "cli/models.h"
+#include "cli/output.h"
+#include "cli/partition_flags.h"
+#include "report/fuse_report.h"
 
 namespace opscope {
+namespace {
 
-Action define_fuse(CLI::App&) {
-  return []() -> int { throw Error("fuse is not here yet"); };
+struct Flags : ModelCommandFlags {
+  PartitionFlags partition;
+  std::string top, ridge, graph_part, against, sort = "order", convention = "opscope";
+  bool no_fold = false;
+};
+
+FuseOptions fuse_options(const Flags& flags) {
+  FuseOptions options{.sort = fuse_sort_from_name(flags.sort)};
+  options.text.fold = !flags.no_fold;
+  options.text.verbose = flags.talk.verbose;
+  if (!flags.top.empty()) options.text.top = static_cast<int>(parse_integer("--top", flags.top, 0));
+  return options;
+}
+
+ProfileOptions profile_options(const Flags& flags) {
+  ProfileOptions options;
+  options.convention = convention_from_name(flags.convention);
+  options.partition = partition_options(flags.partition);
+  if (!flags.ridge.empty()) options.ridge = parse_number("--ridge", flags.ridge);
+  return options;
+}
+
+int run_fuse(const Flags& flags) {
+  FuseOptions fuse = fuse_options(flags);
+  const ProfileOptions options = profile_options(flags);
+  const CaptureRequest request = request_from(flags.model, &fuse.text.notes);
+  check_graph_part(flags.graph_part);
+  const Output output(flags.output);
+  output.set_style(fuse.text);
+  if (!flags.against.empty()) {
+    check_against(flags.against);
+    return run_against(flags.against, request, options.partition, flags.talk, output, fuse.text);
+  }
+  const Graph graph = chosen_part(load_model(request, flags.talk), flags.graph_part, fuse.text.notes);
+  output.write(fuse_report(make_profile(graph, options), output.format(), fuse));
+  return kExitDone;
+}
+
+}  // namespace
+
+Action define_fuse(CLI::App& app) {
+  const auto flags = std::make_shared<Flags>();
+  add_model_flags(app, flags->model);
+  add_graph_part_flag(app, flags->graph_part);
+  add_partition_flags(app, flags->partition);
+  app.add_option("--against", flags->against, "Compare with the kernels that a compiler makes: inductor")
+      ->type_name("COMPILER");
+  app.add_option("--top", flags->top, "How many of the largest savings and of what was not fused; 10")
+      ->type_name("N");
+  app.add_option("--sort", flags->sort,
+                 "order, saved-bytes (saved), memory-bytes (mem), flops or arithmetic-intensity (ai)")
+      ->type_name("KEY");
+  app.add_flag("--no-fold", flags->no_fold, "Show equal subgraphs one by one");
+  add_convention_flag(app, flags->convention);
+  app.add_option("--ridge", flags->ridge, "FLOPs per byte above which a subgraph is not bandwidth-bound; 10")
+      ->type_name("X");
+  app.add_flag("-v,--verbose", flags->talk.verbose, "All subgraphs, all that was not fused, and all notes");
+  add_output_flags(app, flags->output);
+  add_talk_flags(app, flags->talk);
+  return [flags] { return run_fuse(*flags); };
 }
 
 }  // namespace opscope

@@ -1,4 +1,4 @@
-// Subgraphs by id, ops by index, both from 0: the same numbers as in the profile's `ops`.
+// Subgraphs count from 1, as nodes and parts do; ops from 0, as in the profile's `ops`.
 #include "report/fuse_json.h"
 
 #include "analyse/subgraphs.h"
@@ -15,7 +15,7 @@ void write_subgraph(JsonWriter& json, const Profile& profile, SubgraphId id) {
   const Partition& partition = profile.partition;
   const Subgraph& s = partition.subgraphs[id];
   const Metrics metrics = metrics_of(profile, s);
-  json.field("id", id);
+  json.field("id", id + 1);
   json.field("type", s.type);
   json.field("category", name(s.category));
   json.field("module", profile.graph->path(profile.graph->modules[s.module]));
@@ -35,7 +35,10 @@ void write_subgraph(JsonWriter& json, const Profile& profile, SubgraphId id) {
   json.field("bottleneck", name(bottleneck_of(profile, s)));
   json.field("parallelism", s.parallelism);
   json.field("confidence", name(s.confidence));
-  json.list("depends_on", partition.depends_on(s));
+  json.key("depends_on");
+  json.begin_array(JsonLayout::kInline);
+  for (const SubgraphId other : partition.depends_on(s)) json.value(other + 1);
+  json.end_array();
   json.field("begins", name(s.begins));
   op_or_null(json, "begins_at", s.begins_at);
   json.field("ends", name(s.ends));
@@ -59,8 +62,8 @@ void write_partition(JsonWriter& json, const Profile& profile) {
   json.field("arithmetic_intensity", summary.intensity_after);
   json.field("unfused_arithmetic_intensity", summary.intensity_before);
   json.objects("missed", partition.missed, [&](const MissedFusion& missed) {
-    json.field("from", missed.from);
-    json.field("to", missed.to);
+    json.field("from", missed.from + 1);
+    json.field("to", missed.to + 1);
     json.field("why", name(missed.why));
     json.field("bytes", missed.bytes);
   });
