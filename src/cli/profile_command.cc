@@ -9,6 +9,7 @@
 #include "cli/model_flags.h"
 #include "cli/models.h"
 #include "cli/output.h"
+#include "cli/partition_flags.h"
 #include "cli/terminal.h"
 #include "report/listing.h"
 
@@ -16,6 +17,7 @@ namespace opscope {
 namespace {
 
 struct Flags : ModelCommandFlags {
+  PartitionFlags partition;
   std::string depth, top, ridge, sort = "flops", convention = "opscope";
   bool show_shapes = false, no_fold = false, strict = false, print_inputs = false;
   std::string graph_part;
@@ -36,6 +38,7 @@ TextOptions text_options(const Flags& flags) {
 ProfileOptions profile_options(const Flags& flags) {
   ProfileOptions options;
   options.convention = convention_from_name(flags.convention);
+  options.partition = partition_options(flags.partition);
   if (!flags.ridge.empty()) options.ridge = parse_number("--ridge", flags.ridge);
   return options;
 }
@@ -93,6 +96,7 @@ Action define_profile(CLI::App& app) {
                  "flops, macs, memory-bytes (mem), params or arithmetic-intensity (ai)")
       ->type_name("KEY");
   add_convention_flag(app, flags->convention);
+  add_partition_flags(app, flags->partition);
   app.add_option("--ridge", flags->ridge, "FLOPs per byte above which an op is compute-bound; 10")
       ->type_name("X");
   app.add_flag("-v,--verbose", flags->talk.verbose,

@@ -38,6 +38,15 @@ std::string memory_detail(const Traffic& traffic) {
          " outputs + " + format_bytes(traffic.weight_bytes) + " weights";
 }
 
+std::string subgraph_detail(const Partition& partition) {
+  if (partition.options.strategy == Strategy::kEachOp) return "one op each (--partition none)";
+  const Count saved = partition.unfused_bytes - partition.fused_bytes;
+  std::string text = format_bytes(partition.fused_bytes) + " moved if each is one kernel, " +
+                     format_percent(saved, partition.unfused_bytes) + " less";
+  if (partition.options.strategy == Strategy::kLayer) text += " (--partition layer)";
+  return text;
+}
+
 }  // namespace
 
 Section summary_section(const Profile& profile) {
@@ -57,6 +66,7 @@ Section summary_section(const Profile& profile) {
   add("Intensity", format_ratio(totals.arithmetic_intensity()), "FLOPs per byte, on average");
   add("Ops", std::to_string(totals.ops),
       "in " + plural(profile.layers.size(), "layer") + " of " + plural(profile.modules.size(), "module"));
+  add("Subgraphs", std::to_string(profile.partition.subgraphs.size()), subgraph_detail(profile.partition));
   return section;
 }
 
