@@ -37,7 +37,7 @@ MaybeWork bag(const OpCall& call) {
 constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula) {
   return {.name = name,
           .category = Category::kEmbedding,
-          .fusion = Fusion::kBarrier,
+          .fusion = work == no_work ? Fusion::kPointwise : Fusion::kBarrier,
           .work = work,
           .traffic = embedding_traffic,
           .formula = formula};

@@ -121,7 +121,8 @@ constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view 
                      TrafficFunction traffic = nullptr) {
   return {.name = name,
           .category = Category::kIndex,
-          .fusion = Fusion::kBarrier,
+          // What picks elements goes on element by element; what writes wherever its indices say does not.
+          .fusion = traffic == read_selected ? Fusion::kPointwise : Fusion::kBarrier,
           .work = work,
           .traffic = traffic,
           .formula = formula};

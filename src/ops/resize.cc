@@ -61,7 +61,7 @@ constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view 
                      FvcoreFunction fvcore = nullptr) {
   return {.name = name,
           .category = Category::kResize,
-          .fusion = Fusion::kBarrier,
+          .fusion = Fusion::kPointwise,
           .work = work,
           .fvcore = fvcore,
           .formula = formula};

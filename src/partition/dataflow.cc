@@ -46,7 +46,7 @@ Dataflow::Dataflow(const Graph& graph, std::span<const OpCost> costs) {
     reads_begin_.push_back(static_cast<std::uint32_t>(reads.size()));
     writes_begin_.push_back(static_cast<std::uint32_t>(writes.size()));
     before_begin_.push_back(static_cast<std::uint32_t>(before_.size()));
-    take(graph, op, pieces);
+    take(graph, costs, op, pieces);
     give(graph, op, pieces);
   }
   reads_begin_.push_back(static_cast<std::uint32_t>(reads.size()));
@@ -63,7 +63,7 @@ void Dataflow::must_follow(OpId op, OpId earlier) {
   before_.push_back(earlier);
 }
 
-void Dataflow::take(const Graph& graph, OpId op, std::vector<Piece>& pieces) {
+void Dataflow::take(const Graph& graph, std::span<const OpCost> costs, OpId op, std::vector<Piece>& pieces) {
   each_read(graph, graph.ops[op], [&](ValueId id) {
     if (taken_at_[id] == op) return;
     taken_at_[id] = op;
@@ -72,7 +72,10 @@ void Dataflow::take(const Graph& graph, OpId op, std::vector<Piece>& pieces) {
     if (piece.last != kNone) must_follow(op, writes[piece.last].op);
     if (works[op] == 0) return;
     const Value& value = graph.values[id];
-    reads.push_back({id, piece.last, read_bytes(graph, value), is_weight(value)});
+    // An argument may be there for its shape or dtype only.
+    const Traffic& traffic = costs[op].traffic;
+    const Count most = is_weight(value) ? traffic.weight_bytes : traffic.input_bytes;
+    reads.push_back({id, piece.last, std::min(read_bytes(graph, value), most), is_weight(value)});
     waiting_.push_back(op);
     waiting_next_.push_back(piece.waiting);
     piece.waiting = static_cast<std::uint32_t>(waiting_.size() - 1);

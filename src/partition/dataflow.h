@@ -64,7 +64,7 @@ class Dataflow {
                                   OpId op) {
     return {items.data() + begin[op], begin[op + 1] - begin[op]};
   }
-  void take(const Graph& graph, OpId op, std::vector<Piece>& pieces);
+  void take(const Graph& graph, std::span<const OpCost> costs, OpId op, std::vector<Piece>& pieces);
   void give(const Graph& graph, OpId op, std::vector<Piece>& pieces);
   void must_follow(OpId op, OpId earlier);
   void keep_what_lasts(const Graph& graph, const std::vector<Piece>& pieces);

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "partition/groups.h"
+#include "partition/turns.h"
 
 namespace opscope {
 namespace {
@@ -20,11 +21,12 @@ struct Candidate {
   GroupId group = kNone;
   Count gain{};  // bytes
   std::optional<Border> refusal;
+  std::optional<std::uint64_t> turn;  // how what is read of it lies
 };
 
 class Fuser {
  public:
-  explicit Fuser(Groups& groups) : g_(groups) {}
+  Fuser(Groups& groups, const std::vector<GroupId>& waits) : g_(groups), turns_(groups), waits_(waits) {}
 
   void run() {
     for (const KnownForm& form : find_forms(g_)) keep_together(form);
@@ -32,7 +34,7 @@ class Fuser {
       if (g_.flow.works[op] == 0)
         g_.ride(op);
       else
-        place(op);
+        place(op), turns_.place(op);
     }
   }
 
@@ -52,6 +54,7 @@ class Fuser {
     const bool is_formed = g_.loops[g_.order.group_of(op)].form != Form::kPlain;
     auto candidates = candidates_of(op, is_formed);
     if (is_formed) return;
+    if (!waits_.empty() && waits_[op] != kNone) g_.loops[op].waits_for = waits_[op];
     std::ranges::stable_sort(candidates, [&](const Candidate& a, const Candidate& b) {
       if (a.gain != b.gain) return a.gain > b.gain;
       return g_.order.position(a.group) > g_.order.position(b.group);
@@ -76,17 +79,37 @@ class Fuser {
         continue;
       }
       auto at = std::ranges::find(found, group, &Candidate::group);
-      if (at == found.end()) at = found.insert(found.end(), {.group = group, .gain = {}, .refusal = {}});
+      if (at == found.end())
+        at = found.insert(found.end(), {.group = group, .gain = {}, .refusal = {}, .turn = {}});
       at->gain += gain(op, group, read);
       if (!at->refusal) at->refusal = refusal(g_.traits[op], g_.loops[group], read);
+      if (!at->refusal) at->refusal = waiting(op, g_.loops[group]);
+      if (!at->refusal) at->refusal = misaligned(read, *at);
     }
     return found;
+  }
+
+  // It is to be with those that read it, and only joins others that are.
+  std::optional<Border> waiting(OpId op, const Loop& loop) const {
+    if (waits_.empty() || waits_[op] == kNone || loop.waits_for == waits_[op]) return std::nullopt;
+    return Border::kFork;
+  }
+
+  // Two values of one loop that lie in different ways.
+  std::optional<Border> misaligned(const Read& read, Candidate& candidate) const {
+    if (numel(g_.graph.shape(g_.graph.values[read.value])) != g_.loops[candidate.group].domain)
+      return std::nullopt;
+    const std::uint64_t turn = turns_.of(read);
+    if (candidate.turn && *candidate.turn != turn) return Border::kShapeChange;
+    candidate.turn = turn;
+    return std::nullopt;
   }
 
   // The read is always spared; the write too where nobody else needs it.
   Count gain(OpId op, GroupId group, const Read& read) const {
     const Write& write = g_.flow.writes[read.write];
-    if (write.is_kept || write.next != kNone || write.readers.size > kMaxReaders) return read.bytes;
+    const bool is_changed = write.next != kNone && g_.flow.writes[write.next].op != op;
+    if (write.is_kept || is_changed || write.readers.size > kMaxReaders) return read.bytes;
     const bool is_inner = std::ranges::all_of(g_.flow.readers_of(write), [&](OpId reader) {
       return reader == op || g_.order.group_of(reader) == group;
     });
@@ -115,6 +138,7 @@ class Fuser {
     if (loop.is_closed) return Border::kBarrier;
     const Count taken = numel(g_.graph.shape(g_.graph.values[read.value]));
     if (loop.rows && trait.out == loop.rows && taken == loop.rows) return std::nullopt;
+    if (trait.is_concat && !loop.rows && !loop.has_anchor && taken == loop.domain) return std::nullopt;
     if (trait.out != loop.domain) return Border::kShapeChange;
     if (taken == loop.domain) return std::nullopt;
     if (!loop.rows || taken != loop.rows) return Border::kShapeChange;
@@ -138,9 +162,13 @@ class Fuser {
     if (own == group) return std::nullopt;
     const Loop& a = g_.loops[group];
     const Loop& b = g_.loops[own];
-    if (has_joined)
-      if (const auto apart = clash(a, b)) return apart;
+    const bool is_concat = g_.traits[op].is_concat;
+    if (has_joined) {
+      if (const auto apart = clash(a, b, is_concat)) return apart;
+      if (const auto apart = refused(group, own)) return apart;
+    }
     Loop together = a;
+    if (is_concat) together.domain = g_.traits[op].out;
     together.working += b.working;
     together.has_anchor |= b.has_anchor;
     if (!together.rows) together.rows = b.rows;
@@ -152,12 +180,32 @@ class Fuser {
   }
 
   // Two groups that an op reads from, in one kernel with it.
-  static std::optional<Border> clash(const Loop& a, const Loop& b) {
+  static std::optional<Border> clash(const Loop& a, const Loop& b, bool is_concat) {
     if (a.has_anchor && b.has_anchor) return Border::kJoin;
-    if (a.domain != b.domain) return Border::kShapeChange;
+    if (a.domain != b.domain && !is_concat) return Border::kShapeChange;
     if ((a.has_anchor && b.rows) || (b.has_anchor && a.rows)) return Border::kJoin;
     if (a.rows && b.rows && a.rows != b.rows) return Border::kReduction;
     return std::nullopt;
+  }
+
+  // What one of them reads of the other was no match for its loop then, and is none now.
+  std::optional<Border> refused(GroupId a, GroupId b) {
+    std::optional<Border> found;
+    const auto look = [&](GroupId reader, GroupId writer) {
+      g_.order.each_member(reader, [&](OpId op) {
+        for (const Read& read : g_.flow.reads_of(op))
+          if (read.write != kNone && g_.order.group_of(g_.writer(read)) == writer &&
+              is_lasting(g_.why_of(read)))
+            found = g_.why_of(read);
+      });
+    };
+    look(a, b);
+    look(b, a);
+    return found;
+  }
+  static bool is_lasting(Border why) {
+    return why == Border::kShapeChange || why == Border::kReduction || why == Border::kAnchor ||
+           why == Border::kBarrier;
   }
 
   void tell(OpId op, const std::vector<Candidate>& candidates) {
@@ -170,10 +218,19 @@ class Fuser {
   }
 
   Groups& g_;
+  Turns turns_;
+  const std::vector<GroupId>& waits_;  // by op; empty: none
 };
 
 }  // namespace
 
-void group_fused(Groups& groups) { Fuser(groups).run(); }
+void group_fused(Groups& groups) {
+  const std::vector<GroupId> none;
+  Fuser(groups, none).run();
+  const auto waits = find_waits(groups);
+  if (std::ranges::all_of(waits, [](GroupId group) { return group == kNone; })) return;
+  groups.part();
+  Fuser(groups, waits).run();
+}
 
 }  // namespace opscope

@@ -10,7 +10,12 @@ namespace opscope {
 
 Groups::Groups(const Graph& g, std::span<const OpCost> c, const PartitionOptions& o)
     : graph(g), costs(c), options(o), flow(g, c), traits(traits_of(g, c, flow)), order(flow) {
-  loops.resize(graph.ops.size());
+  part();
+}
+
+void Groups::part() {
+  order = GroupOrder(flow);
+  loops.assign(graph.ops.size(), {});
   why.assign(flow.reads.size(), Border::kStrategy);
   for (OpId op = 0; op < graph.ops.size(); ++op) {
     const Trait& trait = traits[op];

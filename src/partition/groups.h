@@ -23,6 +23,7 @@ struct Loop {
   bool has_anchor = false;
   bool is_closed = false;  // a barrier
   Form form = Form::kPlain;
+  GroupId waits_for = kNone;  // of the groups of the pass before: that its ops had better be in
 };
 
 struct Groups {
@@ -40,6 +41,8 @@ struct Groups {
   Border& why_of(const Read& read) { return why[static_cast<std::size_t>(&read - flow.reads.data())]; }
   OpId writer(const Read& read) const { return flow.writes[read.write].op; }
 
+  // Every op by itself again.
+  void part();
   // Members in execution order.
   std::vector<OpId> members(std::span<const GroupId> groups) const;
   // True where all of them together hold no more than the fast memory has.
@@ -53,6 +56,10 @@ struct Groups {
 
 void group_layers(Groups& groups);
 void group_fused(Groups& groups);
+
+// By op: the group that it had better wait for than end the one it is in; kNone where it is well placed. One
+// pass in reverse over groups that are made.
+std::vector<GroupId> find_waits(const Groups& groups);
 
 // Ops of known forms, in execution order, views between them included.
 struct KnownForm {

@@ -22,7 +22,7 @@ constexpr std::array kBorders{
     BorderWords{"output", "the model returns its result"},
     BorderWords{"anchor", "the next has a kernel of its own"},
     BorderWords{"barrier", "the op on the other side fuses with nothing"},
-    BorderWords{"fork", "its result is read in several places, for different reasons apart"},
+    BorderWords{"fork", "its result is read in several places, and the reader is better off elsewhere"},
     BorderWords{"join", "several groups meet, and the op went with another"},
     BorderWords{"shape_change", "the next loops over another shape"},
     BorderWords{"reduction", "the next needs all of the results before it can begin"},

@@ -15,7 +15,7 @@ constexpr std::uint32_t kMaxSteps = 1024;
 
 }  // namespace
 
-GroupOrder::GroupOrder(const Dataflow& flow) : flow_(flow) {
+GroupOrder::GroupOrder(const Dataflow& flow) : flow_(&flow) {
   const auto count = flow.works.size();
   group_of_.resize(count);
   std::iota(group_of_.begin(), group_of_.end(), 0u);
@@ -49,7 +49,7 @@ bool GroupOrder::find_before(std::span<const GroupId> groups, std::uint32_t lowe
   for (const GroupId group : groups) mark_[group] = own;
   const auto expand = [&](GroupId group, bool is_outside) {
     for (OpId op = first_[group]; op != kNone; op = next_[op]) {
-      const auto earlier = flow_.before(op);
+      const auto earlier = flow_->before(op);
       if ((steps_ += 1 + static_cast<std::uint32_t>(earlier.size())) > kMaxSteps) return false;
       for (const OpId other : earlier) {
         const GroupId from = group_of_[other];
@@ -76,7 +76,7 @@ bool GroupOrder::find_after(std::span<const GroupId> groups, std::uint32_t highe
   for (const GroupId group : groups) mark_[group] = own;
   const auto expand = [&](GroupId group) {
     for (OpId op = first_[group]; op != kNone; op = next_[op]) {
-      const auto later = flow_.after(op);
+      const auto later = flow_->after(op);
       if ((steps_ += 1 + static_cast<std::uint32_t>(later.size())) > kMaxSteps) return false;
       for (const OpId other : later) {
         const GroupId to = group_of_[other];

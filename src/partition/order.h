@@ -38,7 +38,7 @@ class GroupOrder {
   std::uint32_t reorder(std::uint32_t own);
   GroupId join(std::span<const GroupId> groups, std::uint32_t position);
 
-  const Dataflow& flow_;
+  const Dataflow* flow_;
   std::vector<GroupId> group_of_;                              // by op
   std::vector<OpId> next_;                                     // by op: of the same group
   std::vector<std::uint32_t> first_, last_, size_, position_;  // by group

@@ -3,6 +3,7 @@
 #include "partition/traits.h"
 
 #include <algorithm>
+#include <array>
 
 #include "ops/op_call.h"
 
@@ -54,14 +55,24 @@ bool pools_all(const OpCall& call, const Trait& trait) {
          call.name().find("adaptive") != std::string_view::npos;
 }
 
+bool is_gather(Category category) {
+  return category == Category::kEmbedding || category == Category::kIndex || category == Category::kResize;
+}
+
+// How many elements a mask picks is known only after it was read.
+Role gather_role(const OpCall& call) {
+  const auto is_mask = [](const TensorView& in) { return in.dtype == DType::kBool; };
+  const auto indices = call.inputs.subspan(std::min<std::size_t>(1, call.inputs.size()));
+  return std::ranges::any_of(indices, is_mask) ? Role::kBarrier : Role::kGather;
+}
+
 Role role_of(const OpCall& call, const OpRule& rule, const Trait& trait) {
   switch (rule.fusion) {
     case Fusion::kAnchor:
       return Role::kAnchor;
     case Fusion::kView:  // one that copies
     case Fusion::kPointwise:
-      return trait.category == Category::kEmbedding || trait.category == Category::kIndex ? Role::kGather
-                                                                                          : Role::kPointwise;
+      return is_gather(trait.category) ? gather_role(call) : Role::kPointwise;
     case Fusion::kReduction:
       if (only_scales(call)) return Role::kPointwise;
       if (trait.category == Category::kPool && !pools_all(call, trait)) return Role::kWindow;
@@ -70,6 +81,12 @@ Role role_of(const OpCall& call, const OpRule& rule, const Trait& trait) {
       break;
   }
   return Role::kBarrier;
+}
+
+bool is_concat(std::string_view name) {
+  constexpr std::array<std::string_view, 9> kNames{
+      "cat", "column_stack", "concat", "concatenate", "dstack", "hstack", "row_stack", "stack", "vstack"};
+  return std::ranges::find(kNames, short_op_name(name)) != kNames.end();
 }
 
 Trait trait_of(const OpCall& call, const OpCost& cost) {
@@ -81,6 +98,7 @@ Trait trait_of(const OpCall& call, const OpCost& cost) {
   if (cost.rule == nullptr || cost.confidence == Confidence::kUnknown) return trait;
   trait.role = role_of(call, *cost.rule, trait);
   if (trait.role == Role::kRows) trait.rows = rows_of(call, trait);
+  trait.is_concat = trait.role == Role::kPointwise && is_concat(call.name());
   return trait;
 }
 

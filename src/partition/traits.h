@@ -24,6 +24,8 @@ struct Trait {
   Count out{};   // elements of its largest result
   Count in{};    // elements of its largest argument that is not a weight
   Count rows{};  // kRows: that it folds
+  bool is_concat =
+      false;  // kPointwise: each element is one of an argument's, so that all of them fit its loop
 };
 
 std::vector<Trait> traits_of(const Graph& graph, std::span<const OpCost> costs, const Dataflow& flow);
