@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from opscope.errors import Error
     from opscope.sources.hf_models import load_transformer_model
     from opscope.inputs import Inputs
+    from opscope.partitioning import FusionPartitioner, GraphPartitioner, PartitionReport
     from opscope.registry import MODEL_REGISTRY, register_model
     from opscope.result import Profile, Row
 
@@ -46,9 +47,12 @@ __version__ = "0.1.0"
 _HOME = {
     "Capture": "api",
     "Error": "errors",
+    "FusionPartitioner": "partitioning",
     "Graph": "api",
+    "GraphPartitioner": "partitioning",
     "Inputs": "inputs",
     "MODEL_REGISTRY": "registry",
+    "PartitionReport": "partitioning",
     "Profile": "result",
     "Row": "result",
     "SubgraphDescriptor": "descriptors",

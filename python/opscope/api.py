@@ -37,8 +37,11 @@ class Graph:
     def __init__(self, graph: Any) -> None:
         self._graph = graph
 
-    def profile(self, *, convention: str = "opscope", ridge: float = 10.0) -> Profile:
-        return Profile(self._graph.profile(convention=convention, ridge=ridge))
+    def profile(
+        self, *, convention: str = "opscope", ridge: float = 10.0, partition: str = "fused", fast_memory: int = 0
+    ) -> Profile:
+        """`partition` is how ops are put into subgraphs: 'none', 'layer' or 'fused'; `fast_memory` limits their bytes."""
+        return Profile(self._graph.profile(convention, ridge, partition, fast_memory))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a file that `opscope profile FILE` reads without Python; the whole of it or nothing."""

@@ -42,12 +42,20 @@ class _Kernels:
     def rows(self) -> list[Kernel]:
         computed = [self._computed(group) for group in self._groups]
         self._give_concatenations(computed)
-        rows = []
-        for group, nodes in zip(self._groups, computed, strict=True):
-            if (kind := _kind(group)) != "nop":
-                found = sorted({number for node in nodes if not _is_view(node) for number in self._numbers(node)})
-                rows.append({"name": group.get_name(), "kind": kind, "target": _target(group), "nodes": found})
-        return rows
+        kinds = [_kind(group) for group in self._groups]
+        found = [self._numbers_of(nodes) for nodes in computed]
+        called = {number for numbers, kind in zip(found, kinds, strict=True) if kind != "fused" for number in numbers}
+        return [
+            {
+                "name": group.get_name(),
+                "kind": kind,
+                "target": _target(group),
+                # Of a node that a library is called for, loops do what goes before: bias, masks, layouts.
+                "nodes": sorted(numbers - called if kind == "fused" else numbers),
+            }
+            for group, kind, numbers in zip(self._groups, kinds, found, strict=True)
+            if kind != "nop"
+        ]
 
     def _members(self) -> Iterator[Any]:
         for group in self._groups:
@@ -64,19 +72,22 @@ class _Kernels:
         last = self._last(member)
         if last is None or _is_library_call(member) or member.is_template():
             return [last] if last is not None else []
-        return self._between(last, set(_origins(member)), {self._node_of.get(each.name) for each in member.read_writes.reads})
+        return self._between(last, set(_origins(member)), {each.name for each in member.read_writes.reads})
 
-    def _between(self, last: torch.fx.Node, origins: set[torch.fx.Node], read: set[Any]) -> list[torch.fx.Node]:
-        """The origins from what is read up to the last one. A loop that only lays the operands of a library's call out anew
-        has that call and all before it for origins, and computes none of them."""
-        found, from_memory = [], {}
-        for node in sorted({last, *origins}, key=self._order.__getitem__):
+    def _between(self, last: torch.fx.Node, origins: set[torch.fx.Node], names: set[str]) -> list[torch.fx.Node]:
+        """The origins from the buffers that are read up to the last one.
+
+        A loop that makes an operand ready for a library's call has that call and all before it for origins: what it computes
+        of these is only what follows from what it reads.
+        """
+        read = {self._node_of.get(name) for name in names}
+        found, known = [], {node: node.name in names for node in self._order if node.op == "placeholder"}
+        for node in sorted({last, *origins} - read, key=self._order.__getitem__):
             given = [each for each in node.all_input_nodes if each not in read]
-            behind = any(each in self._by_library or not from_memory.get(each, True) for each in given)
-            from_memory[node] = node in read or not behind
-            if node not in read and from_memory[node] and node not in self._by_library:
+            known[node] = node not in self._by_library and all(known.get(each, True) for each in given)
+            if known[node]:
                 found.append(node)
-        return _leading_to(last, found) if last in found else []
+        return _leading_to(last, found)
 
     def _give_concatenations(self, computed: list[list[torch.fx.Node]]) -> None:
         """A concatenation whose parts are written in place by the kernels that make them is a part of those."""
@@ -95,13 +106,16 @@ class _Kernels:
                 if last is not None and index is not None and last not in computed[index]:
                     computed[index].append(last)
 
-    def _numbers(self, node: torch.fx.Node) -> Iterator[int]:
-        return (self._ids[name] for name in _sources(node.meta.get("from_node") or ()) if name in self._ids)
+    def _numbers_of(self, nodes: Iterable[torch.fx.Node]) -> set[int]:
+        """Of Dynamo's nodes behind these."""
+        names = (name for node in nodes if not _is_view(node) for name in _sources(node.meta.get("from_node") or ()))
+        return {self._ids[name] for name in names if name in self._ids}
 
 
 def _leading_to(last: torch.fx.Node, nodes: Iterable[torch.fx.Node]) -> list[torch.fx.Node]:
-    """Those of the nodes that `last` needs, itself among them."""
-    ahead, allowed, found = [last], set(nodes), dict.fromkeys([last])
+    """Those of the nodes that `last` needs, itself if it is one of them."""
+    allowed = set(nodes)
+    ahead, found = [last], {node: None for node in (last,) if node in allowed}
     while ahead:
         for node in ahead.pop().all_input_nodes:
             if node in allowed and node not in found:

@@ -48,7 +48,8 @@ std::vector<Row> most_first(const Map& map) {
 FusionDifferences::FusionDifferences(const Graph& graph, const Partition& partition,
                                      const FusionMembers& members, const OtherFusion& other)
     : graph_(graph), partition_(partition), members_(members), other_(other) {
-  for (const OtherCut& each : other.cuts) cuts_.emplace(key(each.from, each.to), each.reason);
+  for (const OtherCut& each : other.cuts)
+    cuts_.emplace(key(each.from, each.to), other.compiler + " says: " + each.reason);
   for (const MissedFusion& each : partition.missed) borders_.emplace(key(each.from, each.to), each.why);
 }
 
@@ -59,7 +60,7 @@ void FusionDifferences::add_pair(OpId from, OpId to, Count bytes, bool is_ours) 
   if (row.count++ == 0)
     row = {is_ours, std::move(first), std::move(second), std::string(why), 1, Count{}, from, to};
   row.bytes += bytes;
-  auto& whys = whys_[to];
+  auto& whys = whys_[is_ours][to];
   if (std::ranges::find(whys, why) == whys.end()) whys.push_back(why);
 }
 
@@ -131,8 +132,8 @@ std::string FusionDifferences::pieces_of(bool is_ours, const std::vector<Member>
 std::string FusionDifferences::reasons_of(bool is_ours, const std::vector<Member>& members) const {
   std::vector<std::string_view> seen;
   for (const Member& each : members) {
-    const auto found = whys_.find(each.op);
-    if (found == whys_.end()) continue;
+    const auto found = whys_[is_ours].find(each.op);
+    if (found == whys_[is_ours].end()) continue;
     for (const std::string_view why : found->second)
       if (std::ranges::find(seen, why) == seen.end()) seen.push_back(why);
   }

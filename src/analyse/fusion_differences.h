@@ -40,11 +40,11 @@ class FusionDifferences {
   const Partition& partition_;
   const FusionMembers& members_;
   const OtherFusion& other_;
-  std::unordered_map<std::uint64_t, std::string_view> cuts_;
+  std::unordered_map<std::uint64_t, std::string> cuts_;
   std::unordered_map<std::uint64_t, Border> borders_;
   std::map<std::tuple<bool, std::string, std::string, std::string>, PairDifference> pairs_;
   std::map<std::tuple<bool, std::string, std::string, std::string>, GroupDifference> groups_;
-  std::unordered_map<OpId, std::vector<std::string_view>> whys_;  // by op, of pairs that it is the second of
+  std::unordered_map<OpId, std::vector<std::string_view>> whys_[2];  // by side and the second op of a pair
 };
 
 }  // namespace opscope

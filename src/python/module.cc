@@ -10,6 +10,7 @@
 #include "graph/part.h"
 #include "graph/writer.h"
 #include "python/node_run.h"
+#include "report/fuse_report.h"
 #include "report/listing.h"
 #include "report/report.h"
 #include "torch/bounds.h"
@@ -221,14 +222,17 @@ void bind_graph(py::module_& m) {
       .def("add_rung", [](Graph& graph, Rung rung) { graph.capture.rungs.push_back(std::move(rung)); })
       .def(
           "profile",
-          [](const std::shared_ptr<Graph>& graph, const std::string& convention, double ridge) {
+          [](const std::shared_ptr<Graph>& graph, const std::string& convention, double ridge,
+             const std::string& partition, std::uint64_t fast_memory) {
             auto owned = std::make_shared<OwnedProfile>();
             owned->graph = graph;
-            owned->profile =
-                make_profile(*graph, {.convention = convention_from_name(convention), .ridge = ridge});
+            ProfileOptions options{.convention = convention_from_name(convention), .ridge = ridge};
+            options.partition = {strategy_from_name(partition), Count{fast_memory}};
+            owned->profile = make_profile(*graph, options);
             return owned;
           },
-          py::arg("convention") = "opscope", py::arg("ridge") = 10.0);
+          py::arg("convention") = "opscope", py::arg("ridge") = 10.0, py::arg("partition") = "fused",
+          py::arg("fast_memory") = 0);
 }
 
 void bind_profile(py::module_& m) {
@@ -237,6 +241,17 @@ void bind_profile(py::module_& m) {
       .def("to_csv", [](const OwnedProfile& self) { return to_csv(self.profile); })
       .def("to_markdown", [](const OwnedProfile& self) { return to_markdown(self.profile); })
       .def("to_html", [](const OwnedProfile& self) { return to_html(self.profile); })
+      .def("fuse_json", [](const OwnedProfile& self) { return fuse_json(self.profile); })
+      .def(
+          "fuse_text",
+          [](const OwnedProfile& self, int width, bool color, bool verbose, int top, const std::string& sort) {
+            FuseOptions options{.sort = fuse_sort_from_name(sort)};
+            options.text.width = width, options.text.color = color;
+            options.text.verbose = verbose, options.text.top = top;
+            return fuse_report(self.profile, Format::kText, options);
+          },
+          py::kw_only(), py::arg("width") = 100, py::arg("color") = false, py::arg("verbose") = false,
+          py::arg("top") = 10, py::arg("sort") = "order")
       .def(
           "to_text",
           [](const OwnedProfile& self, int width, bool color, bool show_shapes, bool fold, bool verbose,

@@ -92,7 +92,10 @@ Section pairs_section(const FusionComparison& c, bool is_ours, const TextOptions
                     {"Pairs"},
                     {"Bytes"},
                     {.title = "First", .align = Align::kLeft, .min_width = 12, .optional = true},
-                    {is_ours ? "Why they do not" : "Why we do not", Align::kLeft, 20}},
+                    {.title = is_ours ? "Why they do not" : "Why we do not",
+                     .align = Align::kLeft,
+                     .min_width = 20,
+                     .good_width = 64}},
                    {}},
                   {}};
   const auto rows = side(c.differences, is_ours);
@@ -112,9 +115,9 @@ Section groups_section(const FusionComparison& c, bool is_ours, const TextOption
   const auto rows = side(c.group_differences, is_ours);
   const std::size_t count = shown(rows.size(), options, section);
   for (const GroupDifference& row : std::span(rows).first(count)) {
-    const std::string times = row.count > 1 ? fmt::format("{} x  ", row.count) : "";
-    section.entries.push_back({times + row.type + "   first at " + op_place(*c.graph, row.first),
-                               {(is_ours ? "there: " : "here: ") + row.pieces, "why: " + row.why}});
+    section.entries.push_back({fmt::format("{} x", row.count),
+                               {row.type + ", first at " + op_place(*c.graph, row.first),
+                                (is_ours ? "there: " : "here: ") + row.pieces, "why: " + row.why}});
   }
   return section;
 }
