@@ -8,6 +8,7 @@
 #include "analyse/profile.h"
 #include "cost/cost.h"
 #include "graph/writer.h"
+#include "partition/partition.h"
 #include "readers/capture_reader.h"
 #include "report/report.h"
 #include "synthetic.h"
@@ -57,6 +58,13 @@ void cost(benchmark::State& state) {
   finish(state, graph.ops.size());
 }
 
+void partition(benchmark::State& state) {
+  const auto& graph = graph_of(state);
+  const auto costs = estimate(graph, Convention::kOpscope);
+  for (auto _ : state) benchmark::DoNotOptimize(make_partition(graph, costs));
+  finish(state, graph.ops.size());
+}
+
 // From a graph in memory to a complete profile: cost and every roll-up.
 void profile(benchmark::State& state) {
   const auto& graph = graph_of(state);
@@ -79,6 +87,7 @@ BENCHMARK(read)->Apply(sizes);
 BENCHMARK(write)->Apply(sizes);
 BENCHMARK(verify)->Apply(sizes);
 BENCHMARK(cost)->Apply(sizes);
+BENCHMARK(partition)->Apply(sizes);
 BENCHMARK(profile)->Apply(sizes);
 BENCHMARK(json)->Apply(sizes);
 
