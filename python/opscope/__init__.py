@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from opscope.partitioning import FusionPartitioner, GraphPartitioner, PartitionReport
     from opscope.registry import MODEL_REGISTRY, register_model
     from opscope.result import Profile, Row
+    from opscope.visualization import generate_visualization
 
 __version__ = "0.1.0"
 
@@ -63,6 +64,7 @@ _HOME = {
     "discover_transformers": "discovery",
     "explain": "api",
     "from_graph_module": "api",
+    "generate_visualization": "visualization",
     "inputs_for": "api",
     "list_models": "api",
     "load": "api",

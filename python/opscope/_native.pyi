@@ -36,6 +36,17 @@ class Profile:
         sort: str = "flops",
         sections_000: bool = False,
     ) -> str: ...
+    def draw(
+        self,
+        path: str,
+        *,
+        level: str = "layer",
+        color: str = "category",
+        depth: int | None = None,
+        focus: str = "",
+        max_boxes: int = 60,
+        fold: bool = True,
+    ) -> str: ...
     def explain(self, node: str) -> str: ...
 
 class Graph:

@@ -162,18 +162,17 @@ void CallTree::find_shapes(std::uint32_t id) {
 // call.
 bool CallTree::alike(const TreeItem& item, const TreeItem& earlier, std::uint64_t step) const {
   if (item.shape != earlier.shape || item.is_leaf() != earlier.is_leaf()) return false;
-  if (item.is_leaf() && view_.nodes[item.node].kind != "call_module") return true;
+  if (!is_call(item)) return true;
   return follows(item.name, earlier.name, step) || (item.module == earlier.module && !item.is_leaf());
 }
 
 // How often the `period` items from `at` on run in a row.
 std::size_t CallTree::repeats(const std::vector<std::uint32_t>& children, std::size_t at,
                               std::size_t period) const {
-  const auto calls = static_cast<std::uint64_t>(
-      std::count_if(children.begin() + static_cast<std::ptrdiff_t>(at),
-                    children.begin() + static_cast<std::ptrdiff_t>(at + period), [&](std::uint32_t c) {
-                      return !items_[c].is_leaf() || view_.nodes[items_[c].node].kind == "call_module";
-                    }));
+  const auto begin = children.begin() + static_cast<std::ptrdiff_t>(at);
+  const auto calls =
+      static_cast<std::uint64_t>(std::count_if(begin, begin + static_cast<std::ptrdiff_t>(period),
+                                               [&](std::uint32_t c) { return is_call(items_[c]); }));
   if (calls == 0) return 1;
   std::size_t end = at + period;
   while (end < children.size() && !holds_kept(children[end]) &&
@@ -189,6 +188,21 @@ bool CallTree::holds_kept(std::uint32_t item) const {
   return kept == path || (kept.starts_with(path) && kept[path.size()] == '.');
 }
 
+// From the first module to the last; ops between them do not name a block.
+std::string CallTree::range_name(std::span<const std::uint32_t> children) const {
+  std::string first, last;
+  for (const std::uint32_t c : children) {
+    if (!is_call(items_[c])) continue;
+    if (first.empty()) first = items_[c].name;
+    last = items_[c].name;
+  }
+  return first == last ? first : first + ".." + last;
+}
+
+bool CallTree::is_call(const TreeItem& item) const {
+  return !item.is_leaf() || view_.nodes[item.node].kind == "call_module";
+}
+
 void CallTree::fold(std::uint32_t id) {
   const std::vector<std::uint32_t> children = items_[id].children;
   std::vector<std::uint32_t> kept;
@@ -202,14 +216,14 @@ void CallTree::fold(std::uint32_t id) {
       map_onto(children[at + k], children[at + k % period]);
     if (times > 1 && period > 1) {
       const auto group = static_cast<std::uint32_t>(items_.size());
-      const std::string first = items_[children[at]].name,
-                        last = items_[children[at + period * times - 1]].name;
+      const std::string name =
+          range_name({children.begin() + static_cast<std::ptrdiff_t>(at), period * times});
       items_.push_back({.module = items_[id].module,
                         .parent = id,
                         .children = {children.begin() + static_cast<std::ptrdiff_t>(at),
                                      children.begin() + static_cast<std::ptrdiff_t>(at + period)},
                         .repeat = static_cast<std::uint32_t>(times),
-                        .name = first + ".." + last,
+                        .name = name,
                         .dissolved = {}});
       for (const std::uint32_t c : items_[group].children) items_[c].parent = group, fold(c);
       kept.push_back(group);

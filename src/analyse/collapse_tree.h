@@ -53,6 +53,8 @@ class CallTree {
   bool alike(const TreeItem& item, const TreeItem& earlier, std::uint64_t step) const;
   std::size_t repeats(const std::vector<std::uint32_t>& children, std::size_t at, std::size_t period) const;
   void fold(std::uint32_t item);
+  std::string range_name(std::span<const std::uint32_t> children) const;
+  bool is_call(const TreeItem& item) const;
   bool holds_kept(std::uint32_t item) const;
   void map_onto(std::uint32_t item, std::uint32_t first);
   void all_leaves(std::uint32_t item, std::vector<std::uint32_t>& nodes) const;

@@ -3,13 +3,14 @@
 #include <memory>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/graph_part.h"
+#include "cli/level_flag.h"
 #include "cli/model_flags.h"
 #include "cli/models.h"
-#include "cli/signals.h"
+#include "cli/partition_flags.h"
+#include "cli/picture_file.h"
 #include "cli/terminal.h"
 #include "report/draw.h"
 
@@ -19,6 +20,7 @@ namespace {
 struct Flags {
   ModelFlags model;
   TalkFlags talk;
+  PartitionFlags partition;
   std::string file, format, level = "layer", depth, focus, max_nodes, color = "category", ridge, graph_part;
   bool no_fold = false;
 };
@@ -46,25 +48,19 @@ void settle_positionals(Flags& flags) {
 
 int run_draw(Flags flags) {
   settle_positionals(flags);
-  const PictureFormat format = flags.format.empty() ? picture_format_from_extension(flags.file)
-                                                    : picture_format_from_name(flags.format);
+  const PictureFile file(flags.file, flags.format);
   const DrawOptions options = draw_options(flags);
   ProfileOptions profile_options;
+  profile_options.partition = partition_options(flags.partition);
   if (!flags.ridge.empty()) profile_options.ridge = parse_number("--ridge", flags.ridge);
   check_graph_part(flags.graph_part);
-  check_writable(flags.file);
   std::vector<std::string> notes;
   const CaptureRequest request = request_from(flags.model, &notes);
   const Graph graph = chosen_part(load_model(request, flags.talk), flags.graph_part, notes);
   const Profile profile = make_profile(graph, profile_options);
-  const Picture picture = draw(profile, format, options);
-  {
-    const SignalsNoted signals;
-    write_file(flags.file, picture.bytes);
-  }
-  std::puts(picture_line(flags.file, format, picture).c_str());
+  std::puts(file.write(profile, options, notes).c_str());
   if (!flags.talk.quiet)
-    for (const std::string& note : picture.notes) remark(note);
+    for (const std::string& note : notes) remark(note);
   return kExitDone;
 }
 
@@ -76,7 +72,7 @@ Action define_draw(CLI::App& app) {
   app.add_option("FILE", flags->file, "Picture to write: .png, .pdf, .svg, .dot or .html");
   app.add_option("--format", flags->format, "png, pdf, svg, dot or html; FILE's extension")
       ->type_name("FORMAT");
-  app.add_option("--level", flags->level, "module, layer, op or subgraph; layer")->type_name("LEVEL");
+  add_level_flag(app, flags->level);
   app.add_option("--depth", flags->depth, "Levels of modules that are opened; as many as fit a page")
       ->type_name("N");
   app.add_option("--focus", flags->focus, "Only this module, with its neighbours")->type_name("PATH");
@@ -85,6 +81,7 @@ Action define_draw(CLI::App& app) {
   app.add_flag("--no-fold", flags->no_fold, "Draw equal blocks and small steps one by one");
   app.add_option("--ridge", flags->ridge, "FLOPs per byte below which work is bandwidth-bound; 10")
       ->type_name("X");
+  add_partition_flags(app, flags->partition);
   add_graph_part_flag(app, flags->graph_part);
   add_talk_flags(app, flags->talk);
   return [flags] { return run_draw(*flags); };

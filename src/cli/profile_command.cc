@@ -1,15 +1,18 @@
 // `opscope profile`: what a model costs.
 #include <memory>
+#include <optional>
 
 #include "analyse/profile.h"
 #include "base/error.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/graph_part.h"
+#include "cli/level_flag.h"
 #include "cli/model_flags.h"
 #include "cli/models.h"
 #include "cli/output.h"
 #include "cli/partition_flags.h"
+#include "cli/picture_file.h"
 #include "cli/terminal.h"
 #include "report/listing.h"
 
@@ -20,7 +23,8 @@ struct Flags : ModelCommandFlags {
   PartitionFlags partition;
   std::string depth, top, ridge, sort = "flops", convention = "opscope";
   bool show_shapes = false, no_fold = false, strict = false, print_inputs = false;
-  std::string graph_part;
+  std::string graph_part, level = "module", visualize;
+  bool draws = false;
   std::string list;  // rewritten to the list command before parsing; here for the help
 };
 
@@ -30,6 +34,7 @@ TextOptions text_options(const Flags& flags) {
   options.fold = !flags.no_fold;
   options.verbose = flags.talk.verbose;
   options.sort = sort_from_name(flags.sort);
+  options.level = level_from_name(flags.level);
   if (!flags.depth.empty()) options.depth = static_cast<int>(parse_integer("--depth", flags.depth, 0));
   if (!flags.top.empty()) options.top = static_cast<int>(parse_integer("--top", flags.top, 0));
   return options;
@@ -65,6 +70,23 @@ int print_inputs(const CaptureRequest& request, const Output& output, const Text
   return kExitDone;
 }
 
+std::optional<PictureFile> picture_file(const Flags& flags) {
+  if (!flags.draws) return std::nullopt;
+  if (flags.visualize.empty())
+    throw Error("-v needs the picture's file", "--visualize",
+                "for example -v resnet18.png; what -v was for is --verbose");
+  return PictureFile(flags.visualize, "");
+}
+
+// The table is the result; the picture is a file beside it.
+void draw_picture(const PictureFile& picture, const Profile& profile, const TalkFlags& talk) {
+  std::vector<std::string> notes;
+  const std::string line = picture.write(profile, {}, notes);
+  if (talk.quiet) return;
+  remark(line);
+  for (const std::string& note : notes) remark(note);
+}
+
 int run_profile(const Flags& flags) {
   TextOptions text = text_options(flags);
   const ProfileOptions options = profile_options(flags);
@@ -72,10 +94,12 @@ int run_profile(const Flags& flags) {
   check_graph_part(flags.graph_part);
   const Output output(flags.output);
   output.set_style(text);
+  const std::optional<PictureFile> picture = picture_file(flags);
   if (flags.print_inputs) return print_inputs(request, output, text, flags.talk);
   const Graph graph = chosen_part(load_model(request, flags.talk), flags.graph_part, text.notes);
   const Profile profile = make_profile(graph, options);
   output.write(to_format(profile, output.format(), text));
+  if (picture) draw_picture(*picture, profile, flags.talk);
   return strict_answer(profile, flags);
 }
 
@@ -90,6 +114,7 @@ Action define_profile(CLI::App& app) {
   app.add_flag("--showshape", flags->show_shapes, "Show output shapes");
   app.add_option("--depth", flags->depth, "Levels of the module tree; as many as fit a screen")
       ->type_name("N");
+  add_level_flag(app, flags->level);
   app.add_flag("--no-fold", flags->no_fold, "Show equal repeated blocks one by one");
   app.add_option("--top", flags->top, "How many of the costliest layers; 10")->type_name("N");
   app.add_option("--sort", flags->sort,
@@ -99,14 +124,21 @@ Action define_profile(CLI::App& app) {
   add_partition_flags(app, flags->partition);
   app.add_option("--ridge", flags->ridge, "FLOPs per byte above which an op is compute-bound; 10")
       ->type_name("X");
-  app.add_flag("-v,--verbose", flags->talk.verbose,
+  const auto* visualize = app.add_option("-v,--visualize", flags->visualize,
+                                         "Draw the graph to a .png, .pdf, .svg, .dot or .html too")
+                              ->expected(0, 1)
+                              ->type_name("FILE");
+  app.add_flag("--verbose", flags->talk.verbose,
                "All layers, op types and notes, and all that a tracer's failure said");
   app.add_flag("--strict", flags->strict, "Exit with 1 unless every op's cost is exact");
   app.add_option("--list", flags->list, "List the models there are, as `opscope list` does")
       ->type_name("[PATTERN]");
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);
-  return [flags] { return run_profile(*flags); };
+  return [flags, visualize] {
+    flags->draws = visualize->count() > 0;
+    return run_profile(*flags);
+  };
 }
 
 }  // namespace opscope

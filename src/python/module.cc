@@ -10,6 +10,7 @@
 #include "graph/part.h"
 #include "graph/writer.h"
 #include "python/node_run.h"
+#include "report/draw.h"
 #include "report/fuse_report.h"
 #include "report/listing.h"
 #include "report/report.h"
@@ -235,6 +236,21 @@ void bind_graph(py::module_& m) {
           py::arg("fast_memory") = 0);
 }
 
+// The picture in a file, in the format of its extension; the line that says so.
+std::string draw_to(const OwnedProfile& self, const std::string& path, const std::string& level,
+                    const std::string& color, std::optional<std::uint32_t> depth, const std::string& focus,
+                    std::size_t max_boxes, bool fold) {
+  const PictureFormat format = picture_format_from_extension(path);
+  const DrawOptions options{
+      .level = level_from_name(level),
+      .collapse = {.depth = depth.value_or(kNone), .max_boxes = max_boxes, .fold = fold, .focus = focus},
+      .color = color_by_from_name(color)};
+  check_writable(path);
+  const Picture picture = draw(self.profile, format, options);
+  write_file(path, picture.bytes);
+  return picture_line(path, format, picture);
+}
+
 void bind_profile(py::module_& m) {
   py::class_<OwnedProfile, std::shared_ptr<OwnedProfile>>(m, "Profile")
       .def("to_json", [](const OwnedProfile& self) { return to_json(self.profile); })
@@ -262,6 +278,9 @@ void bind_profile(py::module_& m) {
           py::kw_only(), py::arg("width") = 100, py::arg("color") = false, py::arg("show_shapes") = false,
           py::arg("fold") = true, py::arg("verbose") = false, py::arg("depth") = -1, py::arg("top") = 10,
           py::arg("sort") = "flops", py::arg("sections_000") = false)
+      .def("draw", draw_to, py::arg("path"), py::kw_only(), py::arg("level") = "layer",
+           py::arg("color") = "category", py::arg("depth") = py::none(), py::arg("focus") = "",
+           py::arg("max_boxes") = 60, py::arg("fold") = true)
       .def("explain", [](const OwnedProfile& self, const std::string& node) {
         std::string text;
         for (const auto op : find_node(self.profile, node)) text += explain(*self.graph, op);

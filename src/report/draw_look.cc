@@ -15,7 +15,7 @@
 namespace opscope {
 namespace {
 
-constexpr double kWidest = 184, kNarrowest = 84, kPadding = 9;
+constexpr double kWidest = 216, kNarrowest = 84, kPadding = 9;
 constexpr std::size_t kBottlenecks = 5;
 constexpr double kBottleneckShare = 0.08;
 constexpr std::array kColorNames{std::string_view("category"), std::string_view("bound"),

@@ -54,6 +54,7 @@ class Builder {
     put_side_by_side();
     for (std::uint32_t c = 0; c < columns_.size(); ++c) take(c);
     add_connectors();
+    place_labels(look_, layout_);
     return std::move(layout_);
   }
 
@@ -61,10 +62,10 @@ class Builder {
   void add_edge(std::uint32_t e) {
     const SceneEdge& edge = scene_.edges[e];
     const std::uint32_t from = column_of_[edge.from], to = column_of_[edge.to];
-    if (from == to) return add_line(from, edge.from, edge.to, e, true, true);
-    add_line(to, port(columns_[to].entries, to, e), edge.to, e, true, false);
+    if (from == to) return add_line(from, edge.from, edge.to, e, true);
+    add_line(to, port(columns_[to].entries, to, e), edge.to, e, true);
     if (std::ranges::find(columns_[from].exits, edge.from, &Port::box) == columns_[from].exits.end())
-      add_line(from, edge.from, port(columns_[from].exits, from, e), e, false, true);
+      add_line(from, edge.from, port(columns_[from].exits, from, e), e, false);
   }
 
   std::uint32_t port(std::vector<Port>& ports, std::uint32_t column, std::uint32_t e) {
@@ -75,14 +76,11 @@ class Builder {
     return next_node_[column]++;
   }
 
-  void add_line(std::uint32_t column, std::uint32_t from, std::uint32_t to, std::uint32_t e, bool arrow,
-                bool labelled) {
+  void add_line(std::uint32_t column, std::uint32_t from, std::uint32_t to, std::uint32_t e, bool arrow) {
     Column& c = columns_[column];
     std::string line = fmt::format("n{} -> n{} [id=\"{}\"", from, to, c.pieces.size());
-    const std::string& label = look_.edges[e];
     // The order in which things run is kept straight, what skips bends.
-    if (to == from + 1 || to >= scene_.boxes.size() || from >= scene_.boxes.size()) line += " weight=12";
-    if (labelled && !label.empty()) line += " label=" + space(text_width(label, kEdgeFont) + 6, 12);
+    if (to == from + 1 || to >= scene_.boxes.size() || from >= scene_.boxes.size()) line += " weight=300";
     edge_lines_[column] += line + "]\n";
     c.pieces.push_back({e, {}, true, arrow});
   }
@@ -123,9 +121,8 @@ class Builder {
   }
 
   std::string dot_of(std::uint32_t column) const {
-    // The limits keep what is large from taking minutes; they change nothing on what fits a page.
     std::string out =
-        "digraph g {\ngraph [nodesep=0.2 ranksep=0.26 nslimit=20 nslimit1=20 mclimit=1]\n"
+        "digraph g {\ngraph [nodesep=0.2 ranksep=0.42]\n"
         "node [shape=box fixedsize=true label=\"\"]\nedge [arrowhead=none]\n";
     write_cluster(column, kNone, out);
     write_ports(columns_[column].entries, "source", out);
@@ -188,8 +185,6 @@ class Builder {
       EdgePiece& piece = column.pieces[i];
       if (i < column.placed.edges.size()) piece.points = column.placed.edges[i];
       for (Point& p : piece.points) p.x += column.x, p.y += top_;
-      if (i < column.placed.labels.size() && column.placed.labels[i].width > 0)
-        layout_.labels[piece.edge] = moved(column.placed.labels[i], c);
       layout_.pieces.push_back(std::move(piece));
     }
   }

@@ -34,6 +34,9 @@ struct Layout {
 
 Layout make_layout(const Scene& scene, const Look& look);
 
+// Puts the labels of edges beside them, where neither boxes nor other labels are.
+void place_labels(const Look& look, Layout& layout);
+
 // By box: its column, so that the page is about as high as it is wide or a little higher.
 std::vector<std::uint32_t> choose_columns(const Scene& scene, const Look& look);
 

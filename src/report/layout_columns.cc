@@ -16,8 +16,9 @@ constexpr double kFrameTop = 27, kFrameFoot = 9;
 constexpr double kBestAspect = 1.25;  // height to width of the graph, its title and legend not counted
 constexpr std::size_t kMostColumns = 6;
 constexpr std::size_t kMostBoxes = 300;  // more are one column: choosing takes their number squared
-constexpr double kCrossing = 0.05, kSplit = 0.12,
-                 kWaste = 0.6;  // of a cut, against a column that is off by all its height
+// What is bad about a cut, against a page that is off its best shape: each tensor that crosses it, each cluster
+// that it splits, one that stands for several blocks above all, and the share of the page that stays empty.
+constexpr double kCrossing = 0.06, kSplit = 0.2, kSplitRepeat = 0.7, kWaste = 0.6;
 
 struct Extent {
   double height = 0, width = 0;
@@ -122,7 +123,7 @@ class Columns {
       for (std::size_t taker = i; taker < size_; ++taker)
         for (const std::size_t giver : inputs_[taker])
           if (giver < i) crossing.insert(giver);
-      cut_cost_[i] = kCrossing * static_cast<double>(crossing.size()) + kSplit * open_clusters(i);
+      cut_cost_[i] = kCrossing * static_cast<double>(crossing.size()) + open_clusters(i);
     }
   }
   double open_clusters(std::size_t place) const {
@@ -136,7 +137,9 @@ class Columns {
       chain(i, [&](std::uint32_t c) {
         if (before.contains(c)) both.insert(c);
       });
-    return static_cast<double>(both.size());
+    double sum = 0;
+    for (const std::uint32_t c : both) sum += scene_.clusters[c].repeat > 1 ? kSplitRepeat : kSplit;
+    return sum;
   }
 
   // Columns of equal height with cheap cuts.
@@ -169,8 +172,8 @@ class Columns {
       used += extent.height * (extent.width + 40);
       if (c > 0) cutting += cut_cost_[cuts[c]];
     }
-    return std::abs(std::log(height / width / kBestAspect)) + cutting +
-           kWaste * (1 - used / (height * width));
+    const double off = std::log(height / width / kBestAspect);
+    return 1.2 * off * off + cutting + kWaste * (1 - used / (height * width));
   }
 
   const Scene& scene_;
