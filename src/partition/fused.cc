@@ -26,7 +26,8 @@ struct Candidate {
 
 class Fuser {
  public:
-  Fuser(Groups& groups, const std::vector<GroupId>& waits) : g_(groups), turns_(groups), waits_(waits) {}
+  Fuser(Groups& groups, const std::vector<GroupId>& waits)
+      : g_(groups), turns_(groups), waits_(waits), slots_(groups.graph.ops.size(), 0) {}
 
   void run() {
     for (const KnownForm& form : find_forms(g_)) keep_together(form);
@@ -78,15 +79,23 @@ class Fuser {
         g_.why_of(read) = Border::kAnchor;
         continue;
       }
-      auto at = std::ranges::find(found, group, &Candidate::group);
-      if (at == found.end())
-        at = found.insert(found.end(), {.group = group, .gain = {}, .refusal = {}, .turn = {}});
+      Candidate* at = candidate_in(found, group);
       at->gain += gain(op, group, read);
       if (!at->refusal) at->refusal = refusal(g_.traits[op], g_.loops[group], read);
       if (!at->refusal) at->refusal = waiting(op, g_.loops[group]);
       if (!at->refusal) at->refusal = misaligned(read, *at);
     }
     return found;
+  }
+
+  // Ops may read from thousands of groups: the slots spare a search.
+  Candidate* candidate_in(std::vector<Candidate>& found, GroupId group) {
+    std::uint32_t& slot = slots_[group];
+    if (slot >= found.size() || found[slot].group != group) {
+      slot = static_cast<std::uint32_t>(found.size());
+      found.push_back({.group = group, .gain = {}, .refusal = {}, .turn = {}});
+    }
+    return &found[slot];
   }
 
   // It is to be with those that read it, and only joins others that are.
@@ -173,7 +182,7 @@ class Fuser {
     together.has_anchor |= b.has_anchor;
     if (!together.rows) together.rows = b.rows;
     if (b.form != Form::kPlain) together.form = b.form;
-    if (together.working > kMaxWorking) return Border::kSizeLimit;
+    if (together.working > kMaxWorking || g_.order.size(own) > kMaxMembers) return Border::kSizeLimit;
     const std::array<GroupId, 2> both{group, own};
     if (!g_.fits(both, together)) return Border::kSizeLimit;
     return g_.merge(both, together) == kNone ? std::optional(Border::kCycle) : std::nullopt;
@@ -190,6 +199,7 @@ class Fuser {
 
   // What one of them reads of the other was no match for its loop then, and is none now.
   std::optional<Border> refused(GroupId a, GroupId b) {
+    if (g_.order.size(a) + g_.order.size(b) > kMaxMembers) return Border::kSizeLimit;
     std::optional<Border> found;
     const auto look = [&](GroupId reader, GroupId writer) {
       g_.order.each_member(reader, [&](OpId op) {
@@ -209,17 +219,20 @@ class Fuser {
   }
 
   void tell(OpId op, const std::vector<Candidate>& candidates) {
+    for (std::uint32_t i = 0; i < candidates.size(); ++i) slots_[candidates[i].group] = i;
     for (const Read& read : g_.flow.reads_of(op)) {
       if (read.write == kNone) continue;
       const GroupId group = g_.order.group_of(g_.writer(read));
-      const auto at = std::ranges::find(candidates, group, &Candidate::group);
-      if (at != candidates.end() && at->refusal) g_.why_of(read) = *at->refusal;
+      const std::uint32_t slot = slots_[group];
+      if (slot < candidates.size() && candidates[slot].group == group && candidates[slot].refusal)
+        g_.why_of(read) = *candidates[slot].refusal;
     }
   }
 
   Groups& g_;
   Turns turns_;
   const std::vector<GroupId>& waits_;  // by op; empty: none
+  std::vector<std::uint32_t> slots_;   // by group: where it is among the candidates, if it is
 };
 
 }  // namespace

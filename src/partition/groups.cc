@@ -37,6 +37,9 @@ std::vector<OpId> Groups::members(std::span<const GroupId> groups) const {
 
 bool Groups::fits(std::span<const GroupId> groups, const Loop& together) const {
   if (!options.fast_memory) return true;
+  std::uint64_t count = 0;
+  for (const GroupId group : groups) count += order.size(group);
+  if (count > kMaxMembers) return false;
   return working_set(*this, members(groups), together) <= options.fast_memory;
 }
 

@@ -15,6 +15,10 @@ namespace opscope {
 // Forms that are known as a whole, and are more than their parts side by side.
 enum class Form : std::uint8_t { kPlain, kAttention, kSqueezeExcite };
 
+// Ops of one group, views included, that are looked at again when it grows: where there are more it does not,
+// so that the whole stays linear.
+inline constexpr std::uint32_t kMaxMembers = 1024;
+
 // What a group's kernel loops over.
 struct Loop {
   Count domain{};             // elements of its result; with rows, of what it folds
