@@ -51,6 +51,8 @@ def _mismatches(row: Row, result: dict[str, Any]) -> list[str]:
         found.append(f"{result['flops']} FLOPs; the table has {row.wanted_flops} ({row.counted_on or 'by hand'})")
     if result["unknown"]:
         found.append(f"unknown ops: {', '.join(result['unknown'])}")
+    if result["partition"]["problems"]:
+        found.append(f"subgraphs: {'; '.join(result['partition']['problems'])}")
     if row.wanted_flops is None or (row.expected is not None and not row.reason):
         found.append("the table gives neither a number nor a reason: run with --refresh, then say why")
     return found
@@ -127,6 +129,8 @@ def totals_text(judged: list[Judged], seconds: float) -> str:
     lines += [
         f"models     {len(judged)}, captured {len(captured)} ({', '.join(f'{n} {name}' for name, n in how.most_common())})",
         f"coverage   100 % on {sum(not each.result['unknown'] for each in captured)}",
+        f"subgraphs  {sum(each.result['partition']['subgraphs'] for each in captured)} of "
+        f"{sum(each.result['partition']['working'] for each in captured)} ops that do work, each in one",
         f"MACs       equal to FlopCounterMode's on {sum(each.verdict == 'equal' for each in judged)}, "
         f"{sum(bool(each.exception) for each in judged)} exceptions with a reason",
         f"time       {median:.1f} ms a capture (median), {seconds:.0f} s in all",

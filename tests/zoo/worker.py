@@ -20,6 +20,7 @@ import torch  # noqa: E402
 from opscope import torchvision_ops  # noqa: E402
 
 import file_models  # noqa: E402
+import partitions  # noqa: E402
 import reference  # noqa: E402
 import transformers_configs  # noqa: E402
 
@@ -88,6 +89,7 @@ def profile(spec: str, options: dict[str, Any], folder: Path) -> Answer:
         "slow": {row["op"]: row["count"] for row in found.capture.slow_path},
         "unknown": {row["op"]: row["count"] for row in found.coverage.unknown_ops},
         "types": {row.type: row.ops for row in found.types},
+        "partition": partitions.check(found.to_dict()),
         "notes": [f"{note.kind}: {note.op} {note.message}" for note in found.diagnostics],
     }
 
