@@ -202,7 +202,7 @@ Selection select_nodes(const GraphView& view, const ExploreQuery& query,
                        const std::function<double(const ViewNode&)>& cost) {
   const Bounds bounds = bounds_of(view, query);
   const Conditions conditions(view, query);
-  Selection selection{.nodes = {}, .found = 0, .center = bounds.center};
+  Selection selection{.nodes = {}, .found = 0, .ranked = query.top.has_value(), .center = bounds.center};
   for (std::uint32_t n = bounds.begin; n < bounds.end; ++n)
     if (conditions.hold(view.nodes[n])) selection.nodes.push_back(n);
   if (selection.nodes.empty()) fail_nothing(view, query);

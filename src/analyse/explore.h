@@ -37,6 +37,7 @@ struct ExploreQuery {
 struct Selection {
   std::vector<std::uint32_t> nodes;
   std::size_t found = 0;                  // before max_nodes cut it
+  bool ranked = false;                    // the costliest first, not in the graph's order
   std::optional<std::uint32_t> center{};  // that was looked around
 };
 // `cost`: what --top goes by. Throws Error for numbers outside the graph, names that are not there, and where

@@ -10,6 +10,7 @@
 #include "cli/model_flags.h"
 #include "cli/models.h"
 #include "cli/output.h"
+#include "cli/partition_flags.h"
 #include "report/explore.h"
 
 namespace opscope {
@@ -17,6 +18,7 @@ namespace {
 
 struct Flags : ModelCommandFlags {
   LevelFlags level;
+  PartitionFlags partition;
   std::string start, end, around, context, max_nodes, find, type, module, bottleneck, top, node;
   std::vector<std::string> path;
   std::string sort = "flops", ridge, convention = "opscope", graph_part;
@@ -94,6 +96,7 @@ int run_explore(const Flags& flags) {
   const ChosenLevel level = chosen_level(flags.level);
   ProfileOptions options;
   options.convention = convention_from_name(flags.convention);
+  options.partition = partition_options(flags.partition);
   if (!flags.ridge.empty()) options.ridge = parse_number("--ridge", flags.ridge);
   const CaptureRequest request = request_from(flags.model, &text.notes);
   check_graph_part(flags.graph_part);
@@ -144,6 +147,7 @@ Action define_explore(CLI::App& app) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("A B");
   app.add_flag("-i,--interactive", flags->interactive, "Walk through the model in the terminal");
+  add_partition_flags(app, flags->partition);
   add_convention_flag(app, flags->convention);
   app.add_option("--ridge", flags->ridge, "FLOPs per byte below which memory is the limit; 10")
       ->type_name("X");

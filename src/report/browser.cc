@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/text.h"
 #include "report/document.h"
@@ -91,6 +92,8 @@ bool Browser::press(const KeyPress& key) {
       set_open(rows_[at_], !open_[rows_[at_]], false);
       break;
     case Key::kEscape:
+      search_.clear();
+      break;
     case Key::kBackspace:
       break;
     case Key::kText:
@@ -271,7 +274,7 @@ void Browser::find(bool forward, bool from_here) {
     const ItemId id = order[(here + (forward ? i : count - i % count)) % count];
     if (matches(tree_.items[id])) return reveal(id);
   }
-  message_ = "nothing has '" + search_ + "' in its name, type or shape";
+  message_ = "nothing has '" + std::exchange(search_, "") + "' in its name, type or shape";
 }
 
 // Opens what is above it; lets go of a filter that would hide it.

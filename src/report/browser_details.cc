@@ -161,8 +161,13 @@ class Details {
     fact("Memory",
          format_bytes(group.memory_bytes()) + ", " + format_bytes(group.saved_bytes()) + " saved by fusing");
     if (!full) return;
-    fact("Begins", explanation(group.begins), Ink::kQuiet);
-    fact("Ends", explanation(group.ends), Ink::kQuiet);
+    fact("Begins", border_text("after ", group.begins, group.begins_at), Ink::kQuiet);
+    fact("Ends", border_text("before ", group.ends, group.ends_at), Ink::kQuiet);
+  }
+
+  std::string border_text(std::string side, Border border, OpId at) const {
+    const std::string where = at == kNone ? "" : side + node_name(view_.node_of[at]) + ": ";
+    return where + std::string(explanation(border));
   }
 
   void formula(OpId op) {

@@ -126,7 +126,8 @@ ScreenLine Browser::keys_line(int width, Screen& screen) const {
   }
   if (!message_.empty()) return fitted({{message_, Ink::kWarning}}, width);
   std::string keys = "↑↓ move  ←→ fold  / find  n next  s sort  m measure  b costly  ? help  q quit";
-  if (!search_.empty()) keys = "found '" + search_ + "'  n next  N before   " + keys;
+  if (!search_.empty())
+    keys = "found '" + search_ + "'  n next  N before  / find  Esc forget  ? help  q quit";
   return fitted({{keys, Ink::kQuiet}}, width);
 }
 

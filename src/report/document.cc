@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "report/explore.h"
 
 namespace opscope {
 namespace {
@@ -88,7 +89,9 @@ std::string plural(std::size_t count, std::string_view noun) {
 
 Document make_document(const Profile& profile, const TextOptions& options) {
   Document document{header_cells(profile), note_lines(profile, options), {}};
-  document.sections.push_back(tree_section(profile, options));
+  document.sections.push_back(options.level == Level::kModule
+                                  ? tree_section(profile, options)
+                                  : level_section(make_view(profile, options.level), options));
   document.sections.push_back(summary_section(profile));
   if (profile.parts.size() > 1) document.sections.push_back(parts_section(profile));
   if (!options.sections_000) document.sections.push_back(breakdown_section(profile, options));

@@ -17,9 +17,9 @@ std::string explore_listing(const GraphView& view, const Selection& selection, F
 std::string explore_node(const GraphView& view, std::uint32_t node, Format format,
                          const TextOptions& options);
 std::string explore_ways(const GraphView& view, const Ways& ways, Format format, const TextOptions& options);
-// The nodes of a view one a row with their costs, in place of a profile's tree; the first options.top of them
-// unless all are asked for.
-Section level_section(const GraphView& view, const TextOptions& options, std::size_t shown);
+// The nodes of a view one a row with their costs, in place of a profile's tree; the first of them unless all
+// are asked for.
+Section level_section(const GraphView& view, const TextOptions& options);
 
 // What a node is sorted by.
 std::function<double(const ViewNode&)> sort_key(Sort sort);
@@ -37,7 +37,7 @@ std::string ways_json(const GraphView& view, const Ways& ways);
 std::string node_text(const GraphView& view, std::uint32_t node);
 // "1x64x56x56, 1x64x56x56 -> 1x64x56x56"; at most two of what it takes.
 std::string shapes_text(const GraphView& view, const ViewNode& node);
-// Why a subgraph begins or ends, and where: "the next has a kernel of its own (13 layer1.0.conv2)".
+// Why a subgraph begins or ends, and where: "before 13 layer1.0.conv2: the next has a kernel of its own".
 std::string begins_text(const GraphView& view, const Subgraph& subgraph);
 std::string ends_text(const GraphView& view, const Subgraph& subgraph);
 // "#3", "#3 to #7", "#3, #9, #12 and 4 more"

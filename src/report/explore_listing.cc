@@ -73,14 +73,13 @@ class SideBySide {
     for (std::size_t begin = 0, end = 0; begin < nodes.size(); begin = end) {
       end = begin + 1;
       while (end < nodes.size() && together(end - 1, end)) ++end;
-      if (begin > 0 && nodes[begin] != nodes[begin - 1] + 1 && !ranked()) out += gap();
+      if (begin > 0 && nodes[begin] != nodes[begin - 1] + 1 && !selection_.ranked) out += gap();
       add_group(begin, end, out);
     }
     return out;
   }
 
  private:
-  bool ranked() const { return !std::ranges::is_sorted(selection_.nodes); }
   std::string gap() const { return std::string(static_cast<std::size_t>(digits_), ' ') + "...\n\n"; }
 
   // Neighbours in the list that are in one and the same subgraph.
@@ -91,7 +90,7 @@ class SideBySide {
   void settle_widths() {
     int longest = 0;
     for (const std::uint32_t n : selection_.nodes) longest = std::max(longest, natural_width(view_.nodes[n]));
-    left_ = std::clamp(longest, kLeastLeft, std::min(kMostLeft, options_.width * 11 / 20));
+    left_ = std::clamp(longest, kLeastLeft, std::min(kMostLeft, options_.width * 3 / 5));
     right_ = options_.width - left_ - 3;
     if (right_ < kLeastRight) left_ = options_.width - kLeastRight - 3, right_ = kLeastRight;
     stacked_ = left_ < kLeastLeft;
@@ -192,10 +191,16 @@ class SideBySide {
     lines.push_back({{truncate_middle(head + ": " + std::string(subgraph.type), right_), Style::kStrong}});
     say_sums(lines, standing,
              subgraph.saved_bytes() ? ", saved: " + format_bytes(subgraph.saved_bytes()) : std::string());
-    say(lines, "begins: " + begins_text(view_, subgraph), Style::kQuiet);
-    say(lines, "ends: " + ends_text(view_, subgraph), Style::kQuiet);
+    say(lines, "begins: " + border_text("after", subgraph.begins, subgraph.begins_at), Style::kQuiet);
+    say(lines, "ends: " + border_text("before", subgraph.ends, subgraph.ends_at), Style::kQuiet);
     if (const std::string others = others_text(id, begin, end); !others.empty())
       say(lines, others, Style::kQuiet);
+  }
+  // With the number alone: the node is in the list, or one --node away.
+  std::string border_text(std::string_view side, Border border, OpId at) const {
+    std::string text;
+    if (at != kNone) text = std::string(side) + " node " + std::to_string(view_.node_of[at] + 1) + ": ";
+    return text.append(explanation(border));
   }
   // Its nodes that do not stand beside these.
   std::string others_text(SubgraphId id, std::size_t begin, std::size_t end) const {
@@ -252,16 +257,18 @@ class SideBySide {
   bool stacked_ = false;
 };
 
-std::string title(const GraphView& view, const Selection& selection) {
+std::string title(const GraphView& view, const Selection& selection, const TextOptions& options) {
   const std::size_t shown = selection.nodes.size();
-  const std::string level =
-      view.level == Level::kLayer ? "" : " at the level of " + std::string(name(view.level)) + "s";
-  const bool run = !selection.nodes.empty() && std::ranges::is_sorted(selection.nodes) &&
-                   selection.nodes.back() - selection.nodes.front() + 1 == shown;
-  std::string text = run ? "Nodes " + std::to_string(selection.nodes.front() + 1) + " to " +
-                               std::to_string(selection.nodes.back() + 1)
-                         : plural(shown, "node");
-  text += " of " + std::to_string(view.nodes.size()) + level;
+  const std::string all =
+      " of " + std::to_string(view.nodes.size()) +
+      (view.level == Level::kLayer ? "" : " at the level of " + std::string(name(view.level)) + "s");
+  if (selection.ranked)
+    return "The " + std::to_string(shown) + " costliest" + all + ", by " + std::string(name(options.sort));
+  const bool run = selection.nodes.back() - selection.nodes.front() + 1 == shown;
+  std::string text = run && shown > 1 ? "Nodes " + std::to_string(selection.nodes.front() + 1) + " to " +
+                                            std::to_string(selection.nodes.back() + 1)
+                                      : plural(shown, "node");
+  text += all;
   if (selection.center) text += ", around " + node_text(view, *selection.center);
   if (selection.found > shown && !run) text += "; " + std::to_string(selection.found) + " fit";
   return text;
@@ -274,7 +281,7 @@ std::string side_by_side(const GraphView& view, const Selection& selection, cons
   std::string out = to_text(head, options);
   out += "\nCreated " + plural(view.profile->partition.subgraphs.size(), "subgraph") + " from " +
          plural(view.nodes.size(), "node") + "\n";
-  out += paint(title(view, selection), Style::kStrong, options.color) + "\n\n";
+  out += paint(title(view, selection, options), Style::kStrong, options.color) + "\n\n";
   out += SideBySide(view, selection, options).text();
   if (out.ends_with("\n\n")) out.pop_back();
   return out;
@@ -285,7 +292,7 @@ std::string explore_listing(const GraphView& view, const Selection& selection, F
   const auto document = [&] {
     Document made{header_cells(*view.profile), note_lines(*view.profile, options), {}};
     made.sections.push_back(nodes_section(view, selection.nodes));
-    made.sections.back().title = title(view, selection);
+    made.sections.back().title = title(view, selection, options);
     return made;
   };
   switch (format) {

@@ -24,11 +24,16 @@ std::string strategy_text(const Partition& partition) {
   return text;
 }
 
+Section created(const GraphView& view) {
+  const std::string title = "Created " + plural(view.profile->partition.subgraphs.size(), "subgraph") +
+                            " from " + plural(view.nodes.size(), "node");
+  return {title, {{{title, Align::kLeft}}, {}}, {}};
+}
+
 Section overview(const GraphView& view, const ExploreSummary& summary) {
   const Partition& partition = view.profile->partition;
-  const std::string title = "Created " + plural(partition.subgraphs.size(), "subgraph") + " from " +
-                            plural(view.nodes.size(), "node");
-  Section section{title, {{{title, Align::kLeft}, {""}, {"", Align::kLeft, 20}}, {}}, {}};
+  Section section{
+      "Nodes and subgraphs", {{{"Nodes and subgraphs", Align::kLeft}, {""}, {"", Align::kLeft, 20}}, {}}, {}};
   const auto add = [&](std::string label, std::string value, std::string detail) {
     section.table.rows.push_back(
         {{std::move(label)}, {std::move(value), Style::kStrong}, {std::move(detail), Style::kQuiet}});
@@ -102,17 +107,21 @@ Section further(const GraphView& view) {
   const std::string middle = std::to_string(count / 2 + 1);
   add("--start 1 --end " + std::to_string(std::min<std::size_t>(count, 20)), "nodes beside their subgraphs");
   add("--around " + middle + " --context 5", "those near a node, by its number or name");
-  add("--find TEXT, --type conv, --module PATH", "those that have it in their name, target, module or shape");
-  add("--bottleneck memory, --top 10 --sort mem", "those that cost, and why");
-  add("--node " + middle + ", --path 1 " + std::to_string(count), "all of one node; the ways between two");
-  add("--level op, module or subgraph", "the graph in other pieces");
-  add("--interactive", "walk through it in the terminal");
+  add("--find TEXT", "those that have it in their name, target, module or shape");
+  add("--type conv, --module PATH", "those of one type, or of one module");
+  add("--bottleneck memory", "those that wait for memory; or compute, balanced");
+  add("--top 10 --sort mem", "those that cost most");
+  add("--node " + middle, "everything about one");
+  add("--path 1 " + std::to_string(count), "the ways from one to another");
+  add("--level op", "the graph in other pieces: module, op or subgraph");
+  add("--interactive", "walk through the model in the terminal");
   return section;
 }
 
 Document summary_document(const GraphView& view, const TextOptions& options) {
   const ExploreSummary summary = summarise(view);
   Document document{header_cells(*view.profile), note_lines(*view.profile, options), {}};
+  document.sections.push_back(created(view));
   document.sections.push_back(overview(view, summary));
   document.sections.push_back(bounds(view, summary));
   document.sections.push_back(types(view, options));

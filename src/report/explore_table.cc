@@ -2,6 +2,8 @@
 // level than its modules.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "report/explore.h"
 #include "report/listing.h"
@@ -9,6 +11,7 @@
 namespace opscope {
 namespace {
 
+constexpr std::size_t kRowsShown = 60;
 constexpr const char* kCsvKeys[] = {"index",
                                     "kind",
                                     "name",
@@ -143,9 +146,9 @@ std::string nodes_csv(const GraphView& view, const std::vector<std::uint32_t>& n
   return to_format(listing, Format::kCsv, {});
 }
 
-Section level_section(const GraphView& view, const TextOptions& options, std::size_t shown) {
+Section level_section(const GraphView& view, const TextOptions& options) {
   const std::size_t all = view.nodes.size();
-  if (options.verbose || shown > all) shown = all;
+  const std::size_t shown = options.verbose ? all : std::min(all, kRowsShown);
   const std::string title =
       std::to_string(all) + " nodes at the level of " + std::string(name(view.level)) + "s";
   Section section{title, {{{"#"}}, {}}, {}};

@@ -10,10 +10,11 @@ namespace {
 constexpr std::size_t kInputsShown = 2;
 constexpr std::size_t kIdsShown = 4;
 
-std::string border_text(const GraphView& view, Border border, OpId at) {
-  std::string text(explanation(border));
-  if (at != kNone) text += " (" + node_text(view, view.node_of[at]) + ")";
-  return text;
+// The explanation speaks of the one before: what follows it is "the next".
+std::string border_text(const GraphView& view, std::string_view side, Border border, OpId at) {
+  std::string text;
+  if (at != kNone) text.append(side).append(" ").append(node_text(view, view.node_of[at])).append(": ");
+  return text.append(explanation(border));
 }
 
 bool consecutive(const std::vector<SubgraphId>& ids) { return ids.back() - ids.front() + 1 == ids.size(); }
@@ -61,10 +62,10 @@ std::string shapes_text(const GraphView& view, const ViewNode& node) {
 }
 
 std::string begins_text(const GraphView& view, const Subgraph& subgraph) {
-  return border_text(view, subgraph.begins, subgraph.begins_at);
+  return border_text(view, "after", subgraph.begins, subgraph.begins_at);
 }
 std::string ends_text(const GraphView& view, const Subgraph& subgraph) {
-  return border_text(view, subgraph.ends, subgraph.ends_at);
+  return border_text(view, "before", subgraph.ends, subgraph.ends_at);
 }
 
 std::string subgraphs_text(const std::vector<SubgraphId>& subgraphs) {

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kNodesShown = 24, kStagesShown = 40;
 
-// "2 conv1 -> 3 bn1 -> ... -> 12 layer1.0.add"
+// "2:conv1 -> 3:bn1 -> (5 more) -> 12:layer1.0.add"
 std::string way_text(const GraphView& view, const std::vector<std::uint32_t>& way, bool all) {
   const bool cut = !all && way.size() > kNodesShown;
   std::string text;
@@ -16,7 +16,8 @@ std::string way_text(const GraphView& view, const std::vector<std::uint32_t>& wa
       text += " -> (" + std::to_string(way.size() - kNodesShown) + " more)";
       i = way.size() - 4;
     }
-    text += (i ? " -> " : "") + node_text(view, way[i]);
+    // No space between number and name, where a line could end.
+    text += (i ? " -> " : "") + std::to_string(way[i] + 1) + ":" + std::string(view.nodes[way[i]].name);
   }
   return text;
 }

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "base/text.h"
-#include "report/report.h"
+#include "report/explore.h"
 
 namespace opscope {
 namespace {
@@ -55,6 +55,9 @@ std::string to_format(const Profile& profile, Format format, const TextOptions& 
     case Format::kJson:
       return to_json(profile);
     case Format::kCsv:
+      // A row per layer, unless other pieces were asked for.
+      if (options.level == Level::kOp || options.level == Level::kSubgraph)
+        return explore_summary(make_view(profile, options.level), format, options);
       return to_csv(profile);
     case Format::kMarkdown:
       return to_markdown(profile, options);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyse/profile.h"
+#include "analyse/view.h"
 
 namespace opscope {
 
@@ -22,6 +23,7 @@ struct TextOptions {
   int depth = -1;        // -1: what fits a screen, see text.cc; otherwise the tree's levels below the root
   int top = 10;
   Sort sort = Sort::kFlops;
+  Level level = Level::kModule;  // the tree of modules, or a table of other pieces
   bool sections_000 = false;  // seed 000's profile_model: hierarchical profile, summary, bottlenecks only
   std::vector<std::string> notes;  // said under the header, before the capture's own
 };
