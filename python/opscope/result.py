@@ -104,6 +104,11 @@ class Profile:
         return Row(self._data["coverage"])
 
     @property
+    def memory(self) -> Row:
+        """The most that is in use at one time: peak_memory_bytes, where it is, its split, the peak of each phase."""
+        return Row(self._data["memory"])
+
+    @property
     def capture(self) -> Row:
         """How the model was captured: tracer, seconds, ops, ops on the slow path."""
         return Row(self._data["capture"])

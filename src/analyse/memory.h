@@ -14,9 +14,9 @@ namespace opscope {
 struct MemoryOwner {
   ModuleId module = 0;
   std::uint32_t depth = 0;
-  Count held{};           // its own and that of all modules below it, weights not
-  Count own_held{};       // by its own ops
-  Count weights{};        // each storage once, with the first module that owns it
+  Count held{};              // its own and that of all modules below it, weights not
+  Count own_held{};          // by its own ops
+  Count weights{};           // each storage once, with the first module that owns it
   std::uint32_t pieces = 0;  // how many of the storages are in `held`
 };
 
@@ -24,7 +24,8 @@ struct MemoryPhase {
   std::string_view name{};  // "forward"; text of the graph
   OpId begin = 0, end = 0;  // ops of begin..end-1
   OpId peak_op = kNone;     // kNone where it has no ops
-  MemorySplit at_peak{};    // weights included
+  Count peak{};             // weights not
+  MemorySplit at_peak{};    // weights included; in a MemoryReport
 };
 
 // A change to the model or to the way it is run.
@@ -36,7 +37,7 @@ enum class Remedy : std::uint8_t {
   kLastLogits,      // one position of the result in place of all
   kChunk,           // a block that treats rows alike, on part of them at a time
   kHalfWeights,
-  kHalfAll,         // weights and activations; in training activations alone
+  kHalfAll,  // weights and activations; in training activations alone
 };
 std::string_view name(Remedy remedy);  // "in_place", "free_earlier"
 
@@ -52,13 +53,14 @@ struct MemoryAdvice {
 struct MemoryReport {
   const Profile* profile = nullptr;  // not owned
   std::vector<MemoryPiece> pieces;
-  std::vector<MemorySplit> splits;    // by op, weights included
-  std::vector<std::uint32_t> held;    // pieces in use at the peak, weights not; by bytes, the most first
-  std::vector<MemoryOwner> owners;    // in tree order, as Profile::modules
-  std::vector<MemoryPhase> phases;    // one, "forward", where the capture has none
-  std::vector<MemoryAdvice> advice;   // by bytes saved, the most first
+  std::vector<MemorySplit> splits;   // by op, weights included
+  std::vector<std::uint32_t> held;   // pieces in use at the peak, weights not; by bytes, the most first
+  std::vector<MemoryOwner> owners;   // in tree order, as Profile::modules
+  std::vector<MemoryPhase> phases;   // one, "forward", where the capture has none
+  std::vector<MemoryAdvice> advice;  // by bytes saved, the most first
+  bool is_advised = false;           // advice was asked for
   bool is_training = false;
-  bool lifetimes_told = false;        // false: by last use
+  bool lifetimes_told = false;  // false: by last use
 
   const Graph& graph() const { return *profile->graph; }
   const MemoryTimeline& timeline() const { return profile->memory; }
@@ -71,10 +73,11 @@ struct MemoryOptions {
 // Linear in the graph, but for sorting what is held at the peak.
 MemoryReport make_memory_report(const Profile& profile, const MemoryOptions& options = {});
 
-// The peak and the phases alone, for the profile's own reports.
-std::vector<MemoryPhase> memory_phases(const Graph& graph, const MemoryTimeline& timeline,
-                                       std::span<const MemorySplit> splits);
+// The phases without their splits, for the profile's own reports.
+std::vector<MemoryPhase> memory_phases(const Graph& graph, const MemoryTimeline& timeline);
 
+// "encoder.layer.3.attention" -> "encoder.layer.*.attention".
+std::string pattern_of(std::string_view layer);
 // The layer that an op is in, by name.
 std::string_view layer_name(const Profile& profile, OpId op);
 

@@ -5,6 +5,7 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "report/document.h"
+#include "report/memory_report.h"
 #include "report/fuse_json.h"
 #include "report/tracer_json.h"
 
@@ -32,6 +33,7 @@ class ProfileWriter {
     capture();
     coverage();
     bottlenecks();
+    write_memory(json_, profile_);
     json_.objects("types", profile_.types, [&](const TypeRow& row) { type(row); });
     json_.objects("modules", profile_.modules, [&](const ModuleRow& row) { module(row); });
     json_.objects("layers", profile_.layers, [&](const LayerRow& row) { layer(row); });
@@ -88,6 +90,7 @@ class ProfileWriter {
     json_.field("layers", profile_.layers.size());
     json_.field("modules", profile_.modules.size());
     json_.field("subgraphs", profile_.partition.subgraphs.size());
+    json_.field("peak_memory_bytes", profile_.memory.peak_memory_bytes());
     json_.end_object();
   }
 

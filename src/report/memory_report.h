@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analyse/memory.h"
+#include "base/json_writer.h"
 #include "report/document.h"
 
 namespace opscope {
@@ -30,6 +31,11 @@ Section memory_phases_section(const MemoryReport& report);
 Section memory_held_section(const MemoryReport& report, const TextOptions& options);
 Section memory_owners_section(const MemoryReport& report, const TextOptions& options);
 Section memory_advice_section(const MemoryReport& report, const TextOptions& options);
+
+// The fields of an object: "weights_bytes", "inputs_bytes", ...
+void write_split(JsonWriter& json, const MemorySplit& split);
+// `memory` of a profile's JSON: the peak, where it is, its split and the phases.
+void write_memory(JsonWriter& json, const Profile& profile);
 
 // "438.0MB weights + 3.2MB activations", the largest first; what is nothing is left out.
 std::string split_text(const MemorySplit& split);

@@ -1,6 +1,7 @@
 // The model summary: the totals, each with what it is made of.
 #include "base/text.h"
 #include "report/document.h"
+#include "report/memory_report.h"
 
 namespace opscope {
 namespace {
@@ -38,6 +39,13 @@ std::string memory_detail(const Traffic& traffic) {
          " outputs + " + format_bytes(traffic.weight_bytes) + " weights";
 }
 
+std::string peak_detail(const Profile& profile) {
+  const MemoryTimeline& memory = profile.memory;
+  std::string text = split_text(memory.at_peak);
+  if (memory.peak_op != kNone) text += ", at " + std::string(layer_name(profile, memory.peak_op));
+  return text;
+}
+
 std::string subgraph_detail(const Partition& partition) {
   if (partition.options.strategy == Strategy::kEachOp) return "one op each (--partition none)";
   const Count saved = partition.unfused_bytes - partition.fused_bytes;
@@ -63,6 +71,7 @@ Section summary_section(const Profile& profile) {
   add("MACs", format_count(totals.work.macs), "");
   add("FLOPs", flops_text(totals), flops_detail(profile));
   add("Memory", format_bytes(totals.memory_bytes()), memory_detail(totals.traffic));
+  add("Peak memory", format_bytes(profile.memory.peak_memory_bytes()), peak_detail(profile));
   add("Intensity", format_ratio(totals.arithmetic_intensity()), "FLOPs per byte, on average");
   add("Ops", std::to_string(totals.ops),
       "in " + plural(profile.layers.size(), "layer") + " of " + plural(profile.modules.size(), "module"));

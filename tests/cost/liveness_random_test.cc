@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -69,29 +70,107 @@ bool touches(const std::vector<std::set<Piece>>& steps, std::size_t begin, std::
   return false;
 }
 
+// The kind of each piece, asked of every value and every op anew.
+MemoryKind kind_of(const Graph& graph, Piece piece) {
+  const auto has = [&](ValueKind kind) { return pieces_of_kind(graph, {kind}).contains(piece); };
+  if (has(ValueKind::kParameter) || has(ValueKind::kBuffer)) return MemoryKind::kWeights;
+  if (has(ValueKind::kGradient)) return MemoryKind::kGradients;
+  if (has(ValueKind::kOptimizerState)) return MemoryKind::kOptimizerState;
+  if (has(ValueKind::kInput)) return MemoryKind::kInputs;
+  for (const auto& op : graph.ops) {
+    bool is_read = false, is_written = false;
+    each_read(graph, op, [&](ValueId id) { is_read = is_read || piece_of(graph, id) == piece; });
+    for (const auto id : graph.outputs_of(op)) is_written = is_written || piece_of(graph, id) == piece;
+    if (is_read) break;
+    if (is_written) return MemoryKind::kActivations;
+  }
+  const bool is_told = !piece.first && piece.second < graph.lifetimes.size();
+  return is_told && graph.lifetimes[piece.second].made != kNone ? MemoryKind::kActivations
+                                                                : MemoryKind::kWeights;
+}
+
+std::set<Piece> all_pieces(const Graph& graph) {
+  std::set<Piece> found;
+  for (ValueId id = 0; id < graph.values.size(); ++id) found.insert(piece_of(graph, id));
+  return found;
+}
+
+class Oracle {
+ public:
+  explicit Oracle(const Graph& graph)
+      : graph_(graph), inputs_(pieces_of_kind(graph, {ValueKind::kInput})), kept_(returned(graph)) {
+    for (const auto& op : graph.ops) steps_.push_back(touched_by(graph, op));
+    for (const auto& piece : all_pieces(graph)) kinds.emplace(piece, kind_of(graph, piece));
+  }
+  std::map<Piece, MemoryKind> kinds;
+
+  bool is_in_use(Piece piece, MemoryKind kind, OpId op) const {
+    if (kind == MemoryKind::kWeights) return true;
+    const bool is_told = !piece.first && piece.second < graph_.lifetimes.size();
+    return is_told ? is_told_alive(graph_.lifetimes[piece.second], op) : is_needed(piece, kind, op);
+  }
+  MemorySplit split(OpId op) const {
+    MemorySplit split;
+    for (const auto& [piece, kind] : kinds)
+      if (is_in_use(piece, kind, op)) split[kind] += size_of(graph_, piece);
+    split[MemoryKind::kWorkspace] += Count{graph_.ops[op].workspace};
+    return split;
+  }
+
+ private:
+  static bool is_told_alive(Lifetime life, OpId op) {
+    return (life.made == kNone || life.made <= op) && (life.freed == kNone || op <= life.freed);
+  }
+  bool is_needed(Piece piece, MemoryKind kind, OpId op) const {
+    const bool stays = kind == MemoryKind::kGradients || kind == MemoryKind::kOptimizerState;
+    const bool is_read_first = stays && !written_first(piece);
+    const bool is_there = inputs_.contains(piece) || is_read_first || touches(steps_, 0, op + 1, piece);
+    return is_there && (stays || kept_.contains(piece) || touches(steps_, op, steps_.size(), piece));
+  }
+  bool written_first(Piece piece) const {
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (!steps_[i].contains(piece)) continue;
+      bool is_read = false;
+      each_read(graph_, graph_.ops[i],
+                [&](ValueId id) { is_read = is_read || piece_of(graph_, id) == piece; });
+      return !is_read;
+    }
+    return false;
+  }
+
+  const Graph& graph_;
+  std::vector<std::set<Piece>> steps_;
+  std::set<Piece> inputs_, kept_;
+};
+
 TEST(MemoryTimeline, AgreesWithBruteForce) {
+  std::size_t told = 0;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     auto graph = test::RandomGraph(seed).make(1 + seed % 50);
     test::Random random(seed);
     for (auto& value : graph.values)
       if (random.chance(10)) value.storage = kNone;
-    std::vector<std::set<Piece>> steps;
-    for (const auto& op : graph.ops) steps.push_back(touched_by(graph, op));
-    const auto inputs = pieces_of_kind(graph, {ValueKind::kInput});
-    const auto kept = returned(graph);
-    Counts expected(steps.size());
-    for (const auto& piece : counted(graph))
-      for (std::size_t i = 0; i < steps.size(); ++i) {
-        const bool is_there = inputs.contains(piece) || touches(steps, 0, i + 1, piece);
-        if (is_there && (kept.contains(piece) || touches(steps, i, steps.size(), piece)))
-          expected[i] += size_of(graph, piece);
-      }
-    const auto timeline = memory_timeline(graph);
-    ASSERT_EQ(timeline.alive, expected) << "seed " << seed;
-    const auto peak = std::max_element(expected.begin(), expected.end());
+    told += graph.lifetimes.empty() ? 0 : 1;
+    const Oracle oracle(graph);
+    const auto pieces = memory_pieces(graph);
+    const auto timeline = memory_timeline(graph, pieces);
+    const auto splits = memory_splits(graph, pieces);
+    ASSERT_EQ(splits.size(), graph.ops.size());
+    Counts alive;
+    for (OpId op = 0; op < graph.ops.size(); ++op) {
+      auto split = oracle.split(op);
+      ASSERT_EQ(splits[op].bytes, split.bytes) << "seed " << seed << ", op " << op;
+      split[MemoryKind::kWeights] = 0;
+      alive.push_back(split.total());
+    }
+    ASSERT_EQ(timeline.alive, alive) << "seed " << seed;
+    const auto peak = std::max_element(alive.begin(), alive.end());
     EXPECT_EQ(timeline.peak, *peak);
-    EXPECT_EQ(timeline.peak_op, static_cast<OpId>(peak - expected.begin()));
+    EXPECT_EQ(timeline.peak_op, static_cast<OpId>(peak - alive.begin()));
+    EXPECT_EQ(timeline.at_peak, splits[timeline.peak_op]);
+    EXPECT_EQ(timeline.weights, splits[0][MemoryKind::kWeights]);
   }
+  EXPECT_GT(told, 40u);
 }
 
 // Runs parts, again and again, with ops between them, and remembers what happened when.

@@ -2,6 +2,7 @@
 // machine (no std distributions, whose results the standard leaves open).
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -36,7 +37,10 @@ class RandomGraph {
     describe();
     tensors outputs;
     for (std::size_t i = 0; i < 1 + random_.below(2); ++i) outputs.push_back(random_.pick(live_));
-    return builder_.finish(outputs);
+    auto graph = builder_.finish(outputs);
+    if (random_.chance(2)) tell_memory(graph);
+    graph.verify();
+    return graph;
   }
 
   // The same with a tracer's graphs around the ops: some parts run again, some ops run outside, some nodes
@@ -55,6 +59,26 @@ class RandomGraph {
   }
 
  private:
+  // When storages were held, what ops took beside, and the phases of a training step.
+  void tell_memory(Graph& graph) {
+    const auto ops = graph.ops.size();
+    if (ops == 0) return;
+    for (std::size_t i = 0; i < graph.storages.size(); ++i) {
+      const auto a = static_cast<OpId>(random_.below(ops)), b = static_cast<OpId>(random_.below(ops));
+      const OpId made = random_.chance(4) ? kNone : std::min(a, b);
+      graph.lifetimes.push_back({made, random_.chance(4) ? kNone : std::max(a, b)});
+    }
+    for (auto& op : graph.ops)
+      if (random_.chance(3)) op.workspace = random_.chance(5) ? Count::kMax : random_.below(1000);
+    for (auto& value : graph.values)
+      if (value.kind == ValueKind::kConstant && random_.chance(2))
+        value.kind = random_.chance(2) ? ValueKind::kGradient : ValueKind::kOptimizerState;
+    if (random_.chance(2))
+      graph.phases = {{"forward", 0},
+                      {"backward", static_cast<OpId>(random_.below(ops))},
+                      {"optimizer", static_cast<OpId>(ops)}};
+  }
+
   void add_part(Graph& graph) {
     const auto begin = static_cast<NodeId>(graph.nodes.size());
     const auto part = static_cast<PartId>(graph.parts.size());
