@@ -50,8 +50,9 @@ class _Kernels:
                 "name": group.get_name(),
                 "kind": kind,
                 "target": _target(group),
-                # Of a node that a library is called for, loops do what goes before: bias, masks, layouts.
+                # Of a node that a library is called for, loops do what is left: bias, masks, copies.
                 "nodes": sorted(numbers - called if kind == "fused" else numbers),
+                "rest": sorted(numbers & called if kind == "fused" else ()),
             }
             for group, kind, numbers in zip(self._groups, kinds, found, strict=True)
             if kind != "nop"

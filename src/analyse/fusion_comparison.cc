@@ -88,6 +88,8 @@ class Comparing {
     const bool ours = partition_.of_op[from] != kNone && partition_.of_op[from] == partition_.of_op[to];
     const bool theirs = members_.together(from, to);
     ++(ours ? theirs ? pairs.both : pairs.ours_only : theirs ? pairs.theirs_only : pairs.neither);
+    if (ours || theirs)
+      (ours ? theirs ? pairs.both_bytes : pairs.ours_only_bytes : pairs.theirs_only_bytes) += bytes;
     if (ours != theirs) differences_.add_pair(from, to, bytes, ours);
   }
 

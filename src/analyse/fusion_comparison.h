@@ -25,6 +25,7 @@ struct OtherKernel {
   std::string name, target;  // "op3_op4"; the library's function
   KernelKind kind = KernelKind::kFused;
   std::vector<NodeId> nodes;  // of the tracer's graph; empty: it lays memory out anew for another kernel
+  std::vector<NodeId> rest;   // what a library is called for, and this does the rest of: bias, masks, copies
 };
 
 // Why the other compiler has two of its kernels apart, in its own words.
@@ -43,6 +44,7 @@ struct OtherFusion {
 // Pairs of ops joined by a value.
 struct PairCounts {
   std::uint64_t both = 0, ours_only = 0, theirs_only = 0, neither = 0;
+  Count both_bytes{}, ours_only_bytes{}, theirs_only_bytes{};  // of the values between them
   std::uint64_t unjudged = 0;  // one of them is in no kernel, or the tracer's node does not tell them apart
 
   std::uint64_t ours() const { return both + ours_only; }

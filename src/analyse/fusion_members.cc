@@ -3,6 +3,7 @@
 #include "analyse/fusion_members.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace opscope {
 
@@ -14,6 +15,7 @@ FusionMembers::FusionMembers(const Graph& graph, const Dataflow& flow, const Oth
       kernels_(graph.ops.size()) {
   find_runs();
   place();
+  place_apart();
   find_constants();
   fold();
 }
@@ -51,6 +53,47 @@ void FusionMembers::place() {
     fate_[op] = Fate::kInKernel;
     kernels_[op] = {begin[node], begin[node + 1] - begin[node]};
   }
+}
+
+void FusionMembers::give(OpId op, std::span<const Id> kernels) {
+  const std::vector<Id> kept(kernels.begin(), kernels.end());  // they may be in refs_
+  kernels_[op] = {static_cast<std::uint32_t>(refs_.size()), static_cast<std::uint32_t>(kept.size())};
+  refs_.insert(refs_.end(), kept.begin(), kept.end());
+}
+
+// A node of several ops, such as attention with its projections: library calls are for its anchors, in their
+// order.
+void FusionMembers::place_apart() {
+  std::unordered_map<NodeId, std::vector<Id>> rest;
+  for (Id id = 0; id < other_.kernels.size(); ++id)
+    for (const NodeId node : other_.kernels[id].rest) rest[node].push_back(id);
+  std::vector<OpId> ops;
+  for (OpId op = 0; op < graph_.ops.size(); ++op) {
+    if (fate_[op] != Fate::kInKernel) continue;
+    const bool goes_on =
+        !ops.empty() && graph_.ops[ops.back()].node == graph_.ops[op].node && run_[ops.back()] == run_[op];
+    if (!goes_on && !ops.empty()) place_calls(ops, rest[graph_.ops[ops.back()].node]), ops.clear();
+    ops.push_back(op);
+  }
+  if (!ops.empty()) place_calls(ops, rest[graph_.ops[ops.back()].node]);
+}
+
+bool FusionMembers::place_calls(std::span<const OpId> ops, std::span<const Id> rest) {
+  if (ops.size() < 2 || kernels_[ops.front()].size < 2) return false;
+  std::vector<Id> calls, loops(rest.begin(), rest.end());
+  for (const Id id : kernels(ops.front()))
+    (other_.kernels[id].kind == KernelKind::kFused ? loops : calls).push_back(id);
+  const auto is_anchor = [&](OpId op) {
+    const OpRule* rule = find_rule(graph_.op_name(graph_.ops[op]));
+    return rule && rule->fusion == Fusion::kAnchor;
+  };
+  if (static_cast<std::size_t>(std::ranges::count_if(ops, is_anchor)) != calls.size()) return false;
+  std::ranges::sort(loops);
+  auto call = calls.begin();
+  for (const OpId op : ops) is_anchor(op) ? give(op, std::span(&*call++, 1)) : give(op, loops);
+  for (const OpId op : ops)
+    if (kernels_[op].size == 0) fate_[op] = Fate::kRemoved;
+  return true;
 }
 
 bool FusionMembers::is_constant(OpId op, const std::vector<char>& constant) const {
@@ -121,7 +164,8 @@ bool FusionMembers::together(OpId a, OpId b) const {
 }
 
 bool FusionMembers::indistinct(OpId a, OpId b) const {
-  return graph_.ops[a].node == graph_.ops[b].node && run_[a] == run_[b] && kernels_[a].size > 1;
+  return graph_.ops[a].node == graph_.ops[b].node && run_[a] == run_[b] && kernels_[a].size > 1 &&
+         kernels_[a] == kernels_[b];
 }
 
 }  // namespace opscope

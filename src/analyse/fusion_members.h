@@ -31,6 +31,9 @@ class FusionMembers {
  private:
   void find_runs();
   void place();
+  void place_apart();
+  bool place_calls(std::span<const OpId> ops, std::span<const Id> rest);
+  void give(OpId op, std::span<const Id> kernels);
   void find_constants();
   void fold();
   bool is_constant(OpId op, const std::vector<char>& constant) const;

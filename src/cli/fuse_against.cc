@@ -28,12 +28,16 @@ constexpr std::array<std::string_view, 2> kAgainst{"inductor", "inductor-max"};
 
 std::string text_of(element object, const char* key) { return std::string(std::string_view(object[key])); }
 
+std::vector<NodeId> nodes_of(element object, const char* key) {
+  std::vector<NodeId> nodes;
+  for (const element node : object[key].get_array())
+    nodes.push_back(static_cast<NodeId>(std::uint64_t(node)));
+  return nodes;
+}
+
 OtherKernel kernel_from(element object) {
-  OtherKernel kernel{
-      text_of(object, "name"), text_of(object, "target"), kernel_kind_from_name(text_of(object, "kind")), {}};
-  for (const element node : object["nodes"].get_array())
-    kernel.nodes.push_back(static_cast<NodeId>(std::uint64_t(node)));
-  return kernel;
+  return {text_of(object, "name"), text_of(object, "target"), kernel_kind_from_name(text_of(object, "kind")),
+          nodes_of(object, "nodes"), nodes_of(object, "rest")};
 }
 
 OtherCut cut_from(element object) {

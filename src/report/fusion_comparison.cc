@@ -63,6 +63,9 @@ Section summary_of(const FusionComparison& c) {
   row("Recall", share_text(p.recall()),
       fmt::format("{} of the {} that they have together", p.both, p.theirs()),
       p.recall() < 0.8 ? Style::kWarning : Style::kGood);
+  row("Stays inside", format_bytes(p.both_bytes + p.ours_only_bytes),
+      fmt::format("of values in our groups; {} in their kernels, {} in both",
+                  format_bytes(p.both_bytes + p.theirs_only_bytes), format_bytes(p.both_bytes)));
   if (p.unjudged)
     section.remarks.push_back(
         fmt::format("{} not compared: an op has no kernel there", plural(p.unjudged, "pair")));
@@ -135,7 +138,7 @@ std::string csv(const FusionComparison& c) {
 
 std::string op_place(const Graph& graph, OpId op) {
   const std::string_view path = graph.path(graph.modules[graph.scopes[graph.ops[op].scope].module]);
-  return fmt::format("{}{}#{}", path, path.empty() ? "" : " ", op + 1);
+  return fmt::format("{}{}#{}", path, path.empty() ? "" : " ", op);
 }
 
 Document fusion_comparison_document(const FusionComparison& c, const TextOptions& options) {

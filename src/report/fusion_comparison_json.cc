@@ -1,4 +1,4 @@
-// The comparison with another compiler as JSON. Ops count from 1, as everywhere in reports.
+// The comparison with another compiler as JSON. Nodes count from 1, ops from 0, as in the profile.
 #include "base/json_writer.h"
 #include "report/fusion_comparison.h"
 
@@ -32,6 +32,9 @@ void write_pairs(const PairCounts& pairs, JsonWriter& json) {
   json.field("theirs_only", pairs.theirs_only);
   json.field("neither", pairs.neither);
   json.field("unjudged", pairs.unjudged);
+  json.field("both_bytes", pairs.both_bytes);
+  json.field("ours_only_bytes", pairs.ours_only_bytes);
+  json.field("theirs_only_bytes", pairs.theirs_only_bytes);
   json.field("precision", pairs.precision());
   json.field("recall", pairs.recall());
   json.end_object();
@@ -61,8 +64,8 @@ std::string fusion_comparison_json(const FusionComparison& c) {
     json.field("why", row.why);
     json.field("pairs", row.count);
     json.field("bytes", row.bytes);
-    json.field("first_from", row.first_from + 1);
-    json.field("first_to", row.first_to + 1);
+    json.field("first_from", row.first_from);
+    json.field("first_to", row.first_to);
     json.field("first", op_place(*c.graph, row.first_to));
   });
   json.objects("groups", c.group_differences, [&](const GroupDifference& row) {

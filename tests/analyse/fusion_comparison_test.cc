@@ -24,7 +24,7 @@ class Traced {
   Tensor unary(const char* name, Tensor of) { return op(name, {{"self", of}}); }
   Tensor add(Tensor a, Tensor b) { return op("aten::add.Tensor", {{"self", a}, {"other", b}}); }
   Tensor conv(Tensor of) {
-    const auto weight = b_.parameter("weight" + std::to_string(count_), {8, 8, 1, 1});
+    const auto weight = b_.parameter("weight" + std::to_string(count_ + weights_), {8, 8, 1, 1});
     return op("aten::conv2d", {{"input", of}, {"weight", weight}, {"bias", nullptr}, {"stride", ints{1, 1}}});
   }
   Tensor batch_norm(Tensor of) {
@@ -48,6 +48,15 @@ class Traced {
     return b_.op("aten::view", {{"self", of}, {"size", ints{1, 8, 256}}},
                  {TensorSpec{1, 8, 256}.view_of(of)});
   }
+  // Under one node all that `make` does.
+  template <class Make>
+  void several(Make make) {
+    const auto node = begin();
+    inside_ = true;
+    last_ = make();
+    inside_ = false;
+  }
+  Tensor last() const { return last_; }
   void again() { b_.begin_part("forward"), count_ = 0; }
   Graph finish(Tensor result) { return b_.finish({result}); }
 
@@ -57,13 +66,16 @@ class Traced {
     return b_.node(NodeKind::kCallFunction, name, "torch." + name);
   }
   Tensor op(const char* name, std::initializer_list<NamedArgument> arguments) {
+    if (inside_) return ++weights_, b_.op(name, arguments, {{1, 8, 16, 16}});
     const auto node = begin();
     return b_.op(name, arguments, {{1, 8, 16, 16}});
   }
 
   GraphBuilder b_;
   Tensor x_;
-  int count_ = 0;
+  Tensor last_;
+  int count_ = 0, weights_ = 0;
+  bool inside_ = false;
 };
 
 // Each op's group.
@@ -82,9 +94,11 @@ Partition grouped(const Graph& graph, std::vector<SubgraphId> of_op) {
   return result;
 }
 
-OtherKernel fused(std::vector<NodeId> nodes) { return {"loop", "", KernelKind::kFused, std::move(nodes)}; }
+OtherKernel fused(std::vector<NodeId> nodes) {
+  return {"loop", "", KernelKind::kFused, std::move(nodes), {}};
+}
 OtherKernel library(std::vector<NodeId> nodes) {
-  return {"call", "lib", KernelKind::kExtern, std::move(nodes)};
+  return {"call", "lib", KernelKind::kExtern, std::move(nodes), {}};
 }
 
 OtherFusion theirs(std::vector<OtherKernel> kernels, bool frozen = false) {
@@ -193,6 +207,21 @@ TEST(FusionComparison, EachRunOfAGraphHasItsOwnKernels) {
   EXPECT_EQ(found.equal_groups, 2U);
   EXPECT_EQ(found.pairs.both, 2U);
   EXPECT_EQ(found.pairs.neither, 1U);
+}
+
+// One node for conv, relu, conv: the two calls are for the two convolutions, the loop for what is between.
+TEST(FusionComparison, CallsOfANodeOfSeveralOpsAreForItsAnchors) {
+  Traced t;
+  t.several([&] { return t.conv(t.unary("aten::relu", t.conv(t.x()))); });
+  const Graph graph = t.finish(t.unary("aten::exp", t.last()));
+  OtherFusion other = theirs({library({0}), fused({}), library({0}), fused({1})});
+  other.kernels[1].rest = {0};
+  const FusionComparison found = compare(graph, {0, 0, 1, 2}, other);
+  EXPECT_EQ(found.pairs.unjudged, 0U);
+  EXPECT_EQ(found.pairs.ours_only, 1U);
+  EXPECT_EQ(found.pairs.neither, 2U);
+  EXPECT_EQ(found.kernels, 4U);
+  EXPECT_EQ(found.split, 0U);
 }
 
 TEST(FusionComparison, ConstantsAndWhatIsLeftOutAreNotCompared) {
