@@ -59,7 +59,9 @@ Action define_fuse(CLI::App& app) {
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
   add_partition_flags(app, flags->partition);
-  app.add_option("--against", flags->against, "Compare with the kernels that a compiler makes: inductor")
+  app.add_option("--against", flags->against,
+                 "Compare with the kernels that torch.compile makes: inductor, or inductor-max (frozen, all "
+                 "templates)")
       ->type_name("COMPILER");
   app.add_option("--top", flags->top, "How many of the largest savings and of what was not fused; 10")
       ->type_name("N");
