@@ -70,7 +70,7 @@ struct TypesPlot {
   Metrics rest{}, totals{};
 };
 
-// At most `top` rows; the rest in one where that is more than one type.
+// The `top` types with the largest share of the metric or of the bytes, whichever is larger; the rest in one.
 TypesPlot make_types_plot(const Profile& profile, PlotMetric metric, std::size_t top);
 
 // A module, or the ops of one type that a module with children ran itself.
@@ -81,6 +81,7 @@ struct IcicleSlice {
   std::optional<Category> category{};  // of its costliest op; none for a module with slices below it
   std::uint32_t depth = 0;
   std::uint32_t parent = kNone;  // in slices
+  std::uint32_t folded = 1;      // equal siblings in this slice
   std::uint32_t repeat = 1;      // equal blocks, those of its parents included
   bool is_module = true;
   Count value{};     // of all blocks together

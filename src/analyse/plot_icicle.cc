@@ -208,6 +208,7 @@ class IcicleTree {
     const bool below_root = place.parent != kNone && plot.slices[place.parent].parent != kNone;
     if (place.parent != kNone)
       slice.path = below_root ? plot.slices[place.parent].path + "." + slice.name : slice.name;
+    slice.folded = node.repeat;
     slice.repeat = place.repeat * node.repeat;
     slice.is_module = node.is_module;
     slice.value = node.value * Count{slice.repeat};

@@ -87,9 +87,7 @@ RooflinePlot make_roofline(const Profile& profile, Level level, const Roof& roof
     if (point.flops || point.memory_bytes) add_point(seen, plot.points, std::move(point), node.name);
   }
   settle(plot);
-  // Views live in the graph and the profile; those of the view itself go with it.
-  for (RooflinePoint& point : plot.points)
-    if (!point.type.empty()) point.type = short_op_name(point.type);
+  for (RooflinePoint& point : plot.points) point.type = short_op_name(point.type);
   return plot;
 }
 

@@ -1,21 +1,27 @@
 // `opscope plot`: one picture of a model, in the terminal or in a file.
 #include <memory>
 
+#include "analyse/memory.h"
 #include "analyse/plot.h"
 #include "base/error.h"
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/graph_part.h"
+#include "cli/level_flag.h"
 #include "cli/model_flags.h"
 #include "cli/models.h"
+#include "cli/partition_flags.h"
 #include "cli/picture_output.h"
+#include "report/memory_report.h"
 #include "report/plot.h"
 
 namespace opscope {
 namespace {
 
 struct Flags : ModelCommandFlags {
-  std::string kind, metric, level = "layer", depth, top, ridge, convention = "opscope";
+  std::string kind, metric, level = "layer", depth, top, ridge, convention = "opscope", graph_part;
   bool no_fold = false;
+  PartitionFlags partition;
 };
 
 // Everything that the flags say, read before the model is.
@@ -46,6 +52,7 @@ Request request_of(const Flags& flags) {
   request.text.top = static_cast<int>(request.top);
   request.profile.convention = convention_from_name(flags.convention);
   if (!flags.ridge.empty()) request.profile.ridge = parse_number("--ridge", flags.ridge);
+  request.profile.partition = partition_options(flags.partition);
   return request;
 }
 
@@ -70,6 +77,12 @@ std::string icicle(const Profile& profile, const Request& request, const Picture
   return icicle_data(profile, plot, output.format());
 }
 
+std::string memory(const Profile& profile, const Request& request, const PictureOutput& output) {
+  if (output.is_picture()) return memory_svg(profile);
+  if (output.format() == Format::kText) return memory_plot(profile, request.text);
+  return to_format(make_memory_report(profile, {.advice = false}), output.format(), request.text);
+}
+
 std::string plotted(const Profile& profile, const Request& request, const PictureOutput& output) {
   switch (request.kind) {
     case PlotKind::kRoofline:
@@ -79,17 +92,18 @@ std::string plotted(const Profile& profile, const Request& request, const Pictur
     case PlotKind::kIcicle:
       return icicle(profile, request, output);
     case PlotKind::kMemory:
-      break;
+      return memory(profile, request, output);
   }
   return {};
 }
 
 int run_plot(const Flags& flags) {
   Request request = request_of(flags);
-  const CaptureRequest capture = request_from(flags.model);
+  const CaptureRequest capture = request_from(flags.model, &request.text.notes);
+  check_graph_part(flags.graph_part);
   const PictureOutput output(flags.output, {Format::kText, Format::kJson, Format::kCsv});
   output.set_style(request.text);
-  const Graph graph = load_model(capture, flags.talk);
+  const Graph graph = chosen_part(load_model(capture, flags.talk), flags.graph_part, request.text.notes);
   const Profile profile = make_profile(graph, request.profile);
   if (!profile.totals.counts())
     throw Error("there is nothing to plot: no op of this model does work or moves bytes");
@@ -104,16 +118,17 @@ Action define_plot(CLI::App& app) {
   const auto flags = std::make_shared<Flags>();
   app.add_option("KIND", flags->kind, "roofline, types (cost by op type), icicle (cost by module) or memory");
   add_model_flags(app, flags->model);
+  add_graph_part_flag(app, flags->graph_part);
   app.add_option("--metric", flags->metric, "types, icicle: flops, macs, memory-bytes (mem) or params; flops")
       ->type_name("KEY");
-  app.add_option("--level", flags->level, "roofline: a dot for each module, layer, op or subgraph")
-      ->type_name("LEVEL");
+  add_level_flag(app, flags->level);
   app.add_option("--top", flags->top, "How many are named: points, types, rows of tables; 10")
       ->type_name("N");
   app.add_option("--ridge", flags->ridge, "roofline: FLOPs per byte above which an op is compute-bound; 10")
       ->type_name("X");
   app.add_option("--depth", flags->depth, "icicle: levels of the module tree; all")->type_name("N");
   app.add_flag("--no-fold", flags->no_fold, "icicle: equal repeated blocks one by one");
+  add_partition_flags(app, flags->partition);
   add_convention_flag(app, flags->convention);
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);

@@ -11,10 +11,10 @@ namespace opscope {
 
 // Of a picture, in units of a pixel at 96 dpi. Bars and slices take the height that they need.
 struct PlotSize {
-  double width = 960, height = 600;
+  double width = 1000, height = 600;
 };
 
-// `labels`: how many of the costliest points are named, where there is room for their names.
+// `labels`: how many of the costliest points are numbered and named.
 std::string roofline_svg(const Profile& profile, const RooflinePlot& plot, std::size_t labels,
                          const PlotSize& size = {});
 std::string types_svg(const Profile& profile, const TypesPlot& plot, const PlotSize& size = {});

@@ -2,10 +2,11 @@
 #include "report/plot_frame.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <numbers>
 
 #include "base/text.h"
 #include "report/document.h"
@@ -33,19 +34,31 @@ double overlap(const Box& a, const Box& b) {
   return width > 0 && height > 0 ? width * height : 0;
 }
 
-// Directions from a dot, the most natural to read first.
-constexpr std::array<Point, 8> kDirections{
-    {{1, 0}, {-1, 0}, {0, -1}, {0, 1}, {0.7, -0.7}, {0.7, 0.7}, {-0.7, -0.7}, {-0.7, 0.7}}};
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr int kDirections = 16;  // from a dot, the first to its right
 
-// The box whose near side or corner is at `distance` from the center.
-Box beside(Point center, Point direction, double distance, double width, double height) {
-  const Point anchor{center.x + direction.x * distance, center.y + direction.y * distance};
-  const double x = direction.x > 0.1    ? anchor.x
-                   : direction.x < -0.1 ? anchor.x - width
-                                        : anchor.x - width / 2;
-  const bool level = std::abs(direction.y) < 0.1;
-  const double y = level ? anchor.y - height / 2 : direction.y > 0 ? anchor.y : anchor.y - height;
-  return {x, y, width, height};
+double distance(Point a, Point b) { return std::hypot(a.x - b.x, a.y - b.y); }
+
+// The label whose near side or corner is `gap` away from the dot.
+LabelPlacer::Place beside(Point center, double radius, double gap, int direction, double width,
+                          double height) {
+  const double angle = 2 * std::numbers::pi * direction / kDirections;
+  const Point along{std::cos(angle), std::sin(angle)};
+  const Point near{center.x + along.x * (radius + gap), center.y + along.y * (radius + gap)};
+  const double x = along.x > 0.1 ? near.x : along.x < -0.1 ? near.x - width : near.x - width / 2;
+  const double y = along.y > 0.1 ? near.y : along.y < -0.1 ? near.y - height : near.y - height / 2;
+  return {{x, y, width, height}, near, {center.x + along.x * radius, center.y + along.y * radius}};
+}
+
+// Small boxes along a line, its ends left out.
+std::vector<Box> steps(Point from, Point to) {
+  const int count = static_cast<int>(distance(from, to) / 4);
+  std::vector<Box> boxes;
+  for (int i = 1; i < count; ++i) {
+    const double t = static_cast<double>(i) / count;
+    boxes.push_back({from.x + t * (to.x - from.x) - 1, from.y + t * (to.y - from.y) - 1, 2, 2});
+  }
+  return boxes;
 }
 
 }  // namespace
@@ -61,7 +74,7 @@ std::string model_line(const Profile& profile) {
   std::string line;
   const auto cells = model_cells(*profile.graph);
   for (std::size_t i = 1; i < cells.size(); ++i)
-    if (!cells[i].text.empty()) line.append(line.empty() ? "" : "   ").append(cells[i].text);
+    if (!cells[i].text.empty()) line.append(line.empty() ? "" : " \xc2\xb7 ").append(cells[i].text);
   return line;
 }
 
@@ -117,31 +130,57 @@ double draw_paragraph(Svg& svg, Point at, double width, std::string_view text, c
   return at.y;
 }
 
-void LabelPlacer::add_dot(Point center, double radius) {
-  dots_.push_back({center.x - radius, center.y - radius, 2 * radius, 2 * radius});
+bool LabelPlacer::Place::is_far() const { return distance(near, edge) > 5; }
+
+bool LabelPlacer::is_blocked(const Box& box) const {
+  return std::ranges::any_of(blocked_, [&](const Box& b) { return b.overlaps(box); });
 }
 
-double LabelPlacer::badness(const Box& box) const {
-  constexpr double kNever = std::numeric_limits<double>::infinity();
-  if (!bounds_.contains(box)) return kNever;
-  if (std::ranges::any_of(blocked_, [&](const Box& b) { return b.overlaps(box); })) return kNever;
-  double covered = 0;
-  for (const Box& dot : dots_) covered += overlap(dot, box);
-  return covered;
+double LabelPlacer::covered(const Box& box) const {
+  double area = 0;
+  for (const Box& other : avoided_) area += overlap(other, box);
+  return area;
+}
+
+double LabelPlacer::badness(const Place& place) const {
+  if (!bounds_.contains(place.box) || is_blocked(place.box)) return kNever;
+  double bad = 4 * covered(place.box) + distance(place.near, place.edge);
+  if (!place.is_far()) return bad;
+  for (const Box& step : steps(place.edge, place.near)) {
+    if (is_blocked(step)) return kNever;
+    bad += 4 * covered(step);
+  }
+  return bad;
+}
+
+bool LabelPlacer::take(const Box& box) {
+  if (!bounds_.contains(box) || is_blocked(box)) return false;
+  blocked_.push_back(box);
+  return true;
 }
 
 std::optional<LabelPlacer::Place> LabelPlacer::place(Point center, double radius, double width,
                                                      double height) {
   std::optional<Place> best;
-  double least = std::numeric_limits<double>::infinity();
-  for (const double distance : {3.0, 12.0, 24.0, 38.0, 54.0, 72.0, 92.0})
-    for (const Point& direction : kDirections) {
-      const Box box = beside(center, direction, radius + distance, width, height);
-      const double bad = badness(box) + 1.5 * distance;
-      if (bad < least) least = bad, best = Place{box, distance > 3};
+  double least = kNever;
+  for (const double gap : {3.0, 12.0, 24.0, 38.0, 54.0, 72.0, 92.0, 116.0, 142.0})
+    for (int direction = 0; direction < kDirections; ++direction) {
+      const Place place = beside(center, radius, gap, direction, width, height);
+      if (const double bad = badness(place); bad < least) least = bad, best = place;
     }
-  if (best) blocked_.push_back(best->box);
+  if (!best) return best;
+  blocked_.push_back(best->box);
+  if (best->is_far()) std::ranges::copy(steps(best->edge, best->near), std::back_inserter(blocked_));
   return best;
+}
+
+std::string text_head(const Profile& profile, const std::string& title, const TextOptions& options) {
+  std::string out = paint(truncate(title, options.width), Style::kStrong, options.color) + "\n";
+  if (const std::string model = model_line(profile); !model.empty())
+    out += paint(truncate(model, options.width), Style::kQuiet, options.color) + "\n";
+  for (const std::string& note : options.notes)
+    out += paint(indented(note, options.width, 0), Style::kQuiet, options.color) + "\n";
+  return out + "\n";
 }
 
 std::string painted(std::string_view text, std::string_view color, bool enabled) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyse/plot.h"
+#include "report/report.h"
 #include "report/svg.h"
 #include "report/svg_colors.h"
 
@@ -18,7 +19,7 @@ inline constexpr double kMargin = 20;
 inline constexpr double kTitleBottom = 52;  // where the title block ends
 
 void draw_title(Svg& svg, std::string_view title, std::string_view subtitle);
-// "x: 1x3x224x224 float32   torchvision 0.28.0", cut to what fits.
+// "torchvision 0.28.0 · x: 1x3x224x224 float32"
 std::string model_line(const Profile& profile);
 
 // The colour groups of these categories, each once, in the order of the house.
@@ -35,21 +36,29 @@ class LabelPlacer {
  public:
   explicit LabelPlacer(const Box& bounds) : bounds_(bounds) {}
   void block(const Box& box) { blocked_.push_back(box); }  // nothing may cover it
-  void add_dot(Point center, double radius);
+  void avoid(const Box& box) { avoided_.push_back(box); }  // nor this, where there is another place
 
   struct Place {
     Box box;
-    bool far = false;  // needs a line to its dot
+    Point near, edge;  // a line joins the label and its dot where they are apart
+    bool is_far() const;
   };
-  // Takes the place; nullopt where there is none nearby.
+  // Takes this place, if nothing is there that must not be covered.
+  bool take(const Box& box);
+  // Takes the best place beside a dot; nullopt where there is none nearby.
   std::optional<Place> place(Point center, double radius, double width, double height);
 
  private:
-  double badness(const Box& box) const;  // of what it covers; infinite where it must not be
+  double badness(const Place& place) const;  // infinite where it must not be
+  bool is_blocked(const Box& box) const;
+  double covered(const Box& box) const;
 
   Box bounds_;
-  std::vector<Box> blocked_, dots_;
+  std::vector<Box> blocked_, avoided_;
 };
+
+// The title block in a terminal, with the notes and an empty line after it.
+std::string text_head(const Profile& profile, const std::string& title, const TextOptions& options);
 
 // One line of text in a terminal's 256 colours: the foreground of an SVG colour, or it behind the text.
 std::string painted(std::string_view text, std::string_view color, bool enabled);

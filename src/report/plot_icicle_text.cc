@@ -17,7 +17,7 @@ std::string value_text(const IciclePlot& plot, Count value) {
 
 std::string label(const IcicleSlice& slice, int room) {
   std::string text = slice.name;
-  if (text.find("..") != std::string::npos) text += " x" + std::to_string(slice.repeat);
+  if (slice.folded > 1) text += " x" + std::to_string(slice.folded);
   const std::string share = format_percent(slice.share, 1.0);
   if (display_width(text) + 1 + display_width(share) <= room) return text + " " + share;
   return display_width(text) <= room ? text : room >= 3 ? truncate_middle(text, room) : "";
@@ -70,13 +70,10 @@ Table leaves_table(const IciclePlot& plot, std::size_t top) {
 }  // namespace
 
 std::string icicle_text(const Profile& profile, const IciclePlot& plot, const TextOptions& options) {
-  std::string out = paint(model_name(*profile.graph) + ": " + std::string(title(plot.metric)) +
-                              " by module, " + value_text(plot, plot.total) + " in all",
-                          Style::kStrong, options.color) +
-                    "\n";
-  if (const std::string model = model_line(profile); !model.empty())
-    out += paint(truncate(model, options.width), Style::kQuiet, options.color) + "\n";
-  out += "\n";
+  std::string out = text_head(profile,
+                              model_name(*profile.graph) + ": " + std::string(title(plot.metric)) +
+                                  " by module, " + value_text(plot, plot.total) + " in all",
+                              options);
   for (std::uint32_t depth = 0; depth <= plot.depth; ++depth) {
     const std::string line = level_line(plot, depth, options.width, options.color);
     if (line != "\n") out += line;

@@ -13,12 +13,38 @@
 namespace opscope {
 namespace {
 
-constexpr Font kLabelFont{.size = 9.5}, kNoteFont{.size = 10};
-constexpr double kLegendWidth = 168;
-constexpr double kLargestDot = 44;  // radius of a dot that takes all of the time
+constexpr Font kSmallFont{.size = 9.5}, kNoteFont{.size = 10}, kHeadFont{.size = 10.5, .bold = true};
+constexpr double kRoofRoom = 40, kSideWidth = 236;  // right of the plot: the roofs' labels, the legends
+constexpr double kTop = 98, kBottom = 90, kLeft = 76;
+constexpr double kLargestDot = 38;  // radius of a dot that takes all of the time
 constexpr double kSmallestDot = 2.2;
+constexpr double kKeyLine = 16;
+constexpr double kNumberHeight = 11;
 
 double radius_of(double share) { return std::max(kSmallestDot, kLargestDot * std::sqrt(share)); }
+bool on_axes(const RooflinePoint& point) { return point.flops && point.memory_bytes; }
+
+// The points that get a number: a dot that takes next to no time needs none.
+std::vector<const RooflinePoint*> named_points(const RooflinePlot& plot, std::size_t most) {
+  constexpr double kLeastNamed = 0.001;  // of the time
+  std::vector<const RooflinePoint*> named;
+  for (const RooflinePoint& point : plot.points)
+    if (on_axes(point) && point.time_share >= kLeastNamed && named.size() < most) named.push_back(&point);
+  return named;
+}
+
+std::vector<ColorGroup> groups_of_points(const RooflinePlot& plot) {
+  std::vector<Category> categories;
+  for (const RooflinePoint& point : plot.points)
+    if (on_axes(point)) categories.push_back(point.category);
+  return groups_of(categories);
+}
+
+// What the legends beside the plot need; the plot is at least as high.
+double height_for(const RooflinePlot& plot, std::size_t named, double least) {
+  const auto lines = static_cast<double>(groups_of_points(plot).size());
+  return std::max(least, kTop + 18 * (lines + 1) + 70 + kKeyLine * static_cast<double>(named + 1) + kBottom);
+}
 
 std::string nodes_text(const RooflinePlot& plot, std::uint64_t count) {
   return plural(count, name(plot.level));
@@ -26,30 +52,33 @@ std::string nodes_text(const RooflinePlot& plot, std::uint64_t count) {
 
 class RooflineDrawing {
  public:
-  RooflineDrawing(const Profile& profile, const RooflinePlot& plot, const PlotSize& size)
+  RooflineDrawing(const Profile& profile, const RooflinePlot& plot, std::size_t labels, const PlotSize& size)
       : plot_(plot),
-        svg_(size.width, size.height, model_name(*profile.graph) + ": roofline"),
-        box_{76, 98, size.width - 76 - kLegendWidth - kMargin, size.height - 98 - 78},
+        named_(named_points(plot, labels)),
+        svg_(size.width, height_for(plot, named_.size(), size.height),
+             model_name(*profile.graph) + ": roofline"),
+        box_{kLeft, kTop, size.width - kLeft - kRoofRoom - kSideWidth - kMargin,
+             svg_.height() - kTop - kBottom},
         placer_(box_.inset(2)) {
     make_axes();
     draw_title(svg_, model_name(*profile.graph) + ": roofline by " + std::string(name(plot.level)),
                model_line(profile));
   }
 
-  std::string draw(std::size_t labels) {
+  std::string draw() {
     draw_sides();
     draw_x_axis(svg_, x_, box_, "arithmetic intensity (FLOPs per byte)");
     draw_y_axis(svg_, y_, box_, "FLOPs of each " + std::string(name(plot_.level)));
     draw_roofs();
     draw_ridge();
     draw_dots();
-    draw_labels(labels);
-    draw_side_notes();
+    draw_numbers();
+    draw_legends();
+    draw_notes();
     return svg_.document();
   }
 
  private:
-  bool on_axes(const RooflinePoint& point) const { return point.flops && point.memory_bytes; }
   Point at(const RooflinePoint& point) const {
     return {x_.at(point.intensity), y_.at(static_cast<double>(point.flops))};
   }
@@ -64,7 +93,7 @@ class RooflineDrawing {
     }
     if (high_y == 0) low_y = high_y = 1;
     x_ = log_axis(low_x, high_x, box_.x, box_.right(), Unit::kPlain);
-    y_ = log_axis(low_y, high_y, box_.bottom(), box_.y, Unit::kCount);
+    y_ = log_axis(low_y, 2 * high_y, box_.bottom(), box_.y, Unit::kCount);  // room for names above
   }
 
   void draw_sides() {
@@ -93,13 +122,14 @@ class RooflineDrawing {
     const std::string text = "ridge: " + svg_number(plot_.roof.ridge) + " FLOPs per byte";
     svg_.text({x - 5, box_.bottom() - 8}, text, style);
     const double length = text_width(text, kNoteFont);
+    placer_.avoid({x - 1, box_.y, 2, box_.height});
     placer_.block({x - 16, box_.bottom() - 10 - length, 18, length + 4});
   }
 
   // Lines of equal time: bytes are equal up to the ridge, FLOPs from there on.
   void draw_roofs() {
     const std::string clip = svg_.clip(box_);
-    for (const double share : {1.0, 0.1, 0.01, 0.001, 0.0001, 0.00001}) {
+    for (const double share : {1.0, 0.1, 0.01, 0.001, 0.0001}) {
       const double cost = share * plot_.total_cost;
       const double top = y_.at(cost * plot_.roof.ridge), ridge = x_.at(plot_.roof.ridge);
       const std::array<Point, 3> line{Point{box_.x, y_.at(cost * x_.low)}, Point{ridge, top},
@@ -107,14 +137,17 @@ class RooflineDrawing {
       svg_.begin_group({.clip = clip});
       svg_.polyline(line, {.stroke = kAxis, .stroke_width = 0.8, .dash = "5 3"});
       svg_.end_group();
-      if (top < box_.y + 14 || top > box_.bottom() - 2) continue;
-      std::string text = format_percent(share, 1.0) + " of time";
-      if (const auto seconds = plot_.roof.seconds(cost)) text += ", " + format_seconds(*seconds);
-      const TextStyle style{
-          .font = {.size = 9}, .color = kQuietInk, .anchor = Anchor::kEnd, .halo = tinted_paper_};
-      svg_.text({box_.right() - 5, top - 4}, text, style);
-      placer_.block(text_box({box_.right() - 5, top - 4}, text, style));
+      placer_.avoid({ridge, top - 1, box_.right() - ridge, 2});
+      if (top >= box_.y && top <= box_.bottom()) draw_roof_label(share, cost, top);
     }
+    svg_.text({box_.right() + 6, box_.y - 8}, "time", {.font = kSmallFont, .color = kQuietInk});
+  }
+
+  void draw_roof_label(double share, double cost, double y) {
+    const TextStyle style{.font = kSmallFont, .color = kQuietInk, .baseline = Baseline::kMiddle};
+    const auto seconds = plot_.roof.seconds(cost);
+    svg_.text({box_.right() + 6, y}, seconds ? format_seconds(*seconds) : tick_label(share, Unit::kPercent),
+              style);
   }
 
   void draw_dots() {
@@ -124,7 +157,8 @@ class RooflineDrawing {
       svg_.circle(at(point), radius,
                   {.fill = color_of(point.category), .stroke = kPaper, .stroke_width = 0.7, .opacity = 0.88},
                   tooltip(point));
-      placer_.add_dot(at(point), radius);
+      const Point center = at(point);
+      placer_.avoid({center.x - radius, center.y - radius, 2 * radius, 2 * radius});
     }
   }
 
@@ -136,75 +170,100 @@ class RooflineDrawing {
            format_percent(point.time_share, 1.0) + " of time";
   }
 
-  void draw_labels(std::size_t labels) {
-    for (std::size_t i = 0, named = 0; i < plot_.points.size() && named < labels; ++i) {
-      const RooflinePoint& point = plot_.points[i];
-      if (!on_axes(point)) continue;
-      ++named;
-      std::string text = fitted_middle(point.name, 170, kLabelFont);
-      if (point.count > 1) text += " \xc3\x97" + std::to_string(point.count);
-      text += ", " + format_percent(point.time_share, 1.0);
-      draw_label(at(point), radius_of(point.time_share), text);
+  // Inside the dot where it is large enough and no later dot lies on it, else beside it.
+  void draw_numbers() {
+    for (std::size_t i = 0; i < named_.size(); ++i) {
+      const RooflinePoint& point = *named_[i];
+      const Point center = at(point);
+      const std::string text = std::to_string(i + 1);
+      const double radius = radius_of(point.time_share), width = text_width(text, kHeadFont) + 2;
+      const Box inside{center.x - width / 2, center.y - kNumberHeight / 2, width, kNumberHeight};
+      TextStyle style{
+          .font = {.size = 9.5, .bold = true}, .anchor = Anchor::kMiddle, .baseline = Baseline::kMiddle};
+      if (radius >= 0.75 * width && is_free(point, inside) && placer_.take(inside)) {
+        style.color = ink_on(color_of(point.category));
+        svg_.text(center, text, style);
+      } else if (const auto place = placer_.place(center, radius, width, kNumberHeight)) {
+        if (place->is_far()) svg_.line(place->edge, place->near, {.stroke = kAxis, .stroke_width = 0.8});
+        svg_.text(place->box.center(), text, style);
+      }
     }
   }
 
-  void draw_label(Point center, double radius, const std::string& text) {
-    const double width = text_width(text, kLabelFont) + 4, height = 13;
-    const auto place = placer_.place(center, radius, width, height);
-    if (!place) return;
-    const Box& box = place->box;
-    if (place->far) {
-      const Point near{std::clamp(center.x, box.x, box.right()), std::clamp(center.y, box.y, box.bottom())};
-      const double dx = near.x - center.x, dy = near.y - center.y, length = std::hypot(dx, dy);
-      const Point edge{center.x + dx / length * radius, center.y + dy / length * radius};
-      svg_.line(edge, near, {.stroke = kAxis, .stroke_width = 0.8});
-    }
-    svg_.text({box.x + 2, box.center().y}, text,
-              {.font = kLabelFont, .baseline = Baseline::kMiddle, .halo = tinted_paper_});
+  bool is_free(const RooflinePoint& point, const Box& box) const {
+    return std::ranges::none_of(plot_.points, [&](const RooflinePoint& other) {
+      if (&other <= &point || !on_axes(other)) return false;  // drawn before it
+      const Point center = at(other);
+      const double radius = radius_of(other.time_share);
+      return box.overlaps({center.x - radius, center.y - radius, 2 * radius, 2 * radius});
+    });
   }
 
-  void draw_side_notes() {
-    std::vector<Category> categories;
-    for (const RooflinePoint& point : plot_.points)
-      if (on_axes(point)) categories.push_back(point.category);
-    const double x = box_.right() + 20, width = kLegendWidth - 20;
-    double y = draw_legend(svg_, {x, box_.y}, "Dominant work", groups_of(categories)) + 10;
-    svg_.text({x, y + 9}, "Area: share of time", {.font = {.size = 10.5, .bold = true}});
-    y += 22;
-    for (const double share : {0.1, 0.01}) {
+  void draw_legends() {
+    const double x = box_.right() + kRoofRoom + 16;
+    double y = draw_legend(svg_, {x, box_.y}, "Costliest op", groups_of_points(plot_)) + 10;
+    y = draw_areas({x, y}) + 14;
+    svg_.text({x, y + 9}, "Most time", {.font = kHeadFont});
+    for (std::size_t i = 0; i < named_.size(); ++i)
+      draw_key(*named_[i], std::to_string(i + 1), {x, y + kKeyLine * static_cast<double>(i + 1) + 8});
+  }
+
+  double draw_areas(Point corner) {
+    svg_.text({corner.x, corner.y + 9}, "Area: share of time", {.font = kHeadFont});
+    double x = corner.x;
+    const double y = corner.y + 18 + radius_of(0.1);
+    for (const double share : {0.1, 0.03, 0.01}) {
       const double radius = radius_of(share);
-      svg_.circle({x + radius_of(0.1), y + radius}, radius,
-                  {.fill = kGrid, .stroke = kAxis, .stroke_width = 0.8});
-      svg_.text({x + 2 * radius_of(0.1) + 8, y + radius}, format_percent(share, 1.0),
-                {.font = {.size = 10.5}, .baseline = Baseline::kMiddle});
-      y += 2 * radius + 8;
+      const std::string text = tick_label(share, Unit::kPercent);
+      svg_.circle({x + radius, y}, radius, {.fill = kGrid, .stroke = kAxis, .stroke_width = 0.8});
+      svg_.text({x + 2 * radius + 5, y}, text, {.font = kNoteFont, .baseline = Baseline::kMiddle});
+      x += 2 * radius + 5 + text_width(text, kNoteFont) + 16;
     }
-    const TextStyle quiet{.font = {.size = 9.5}, .color = kQuietInk};
-    draw_paragraph(
-        svg_, {x, y + 6}, width,
-        "Dashed: equal time at the roof of a device with this ridge, everything one after the other.", quiet);
-    if (plot_.without_flops.nodes) svg_.text({box_.x, svg_.height() - 14}, without_flops_text(), quiet);
+    return y + radius_of(0.1);
   }
 
-  std::string without_flops_text() const {
-    const RooflineSide& side = plot_.without_flops;
-    return "Not on the axes: " + nodes_text(plot_, side.nodes) + " without FLOPs, " +
-           format_bytes(side.memory_bytes) + " moved, " + format_percent(side.time_share, 1.0) + " of time.";
+  void draw_key(const RooflinePoint& point, const std::string& number, Point corner) {
+    const double y = corner.y + kKeyLine / 2, right = svg_.width() - kMargin;
+    const std::string share = format_percent(point.time_share, 1.0);
+    std::string count = point.count > 1 ? " \xc3\x97" + std::to_string(point.count) : "";
+    std::string label = point.name;
+    if (label.ends_with('*')) label.append(" ").append(point.type);  // what they have in common
+    const double room = right - corner.x - 20 - 46 - text_width(count, kSmallFont);
+    svg_.text({corner.x + 14, y}, number,
+              {.font = {.size = 9.5, .bold = true}, .anchor = Anchor::kEnd, .baseline = Baseline::kMiddle});
+    svg_.text({corner.x + 20, y}, fitted_middle(label, room, kSmallFont) + count,
+              {.font = kSmallFont, .baseline = Baseline::kMiddle});
+    svg_.text(
+        {right, y}, share,
+        {.font = kSmallFont, .color = kQuietInk, .anchor = Anchor::kEnd, .baseline = Baseline::kMiddle});
+  }
+
+  void draw_notes() {
+    std::string text =
+        "Time is that of one after the other at the roof of a device with this ridge. Along a dashed line "
+        "one " +
+        std::string(name(plot_.level)) + " takes as long; \xc3\x97" + "n: so many equal ones in one dot.";
+    if (const RooflineSide& side = plot_.without_flops; side.nodes)
+      text += " Not on the axes: " + nodes_text(plot_, side.nodes) + " without FLOPs, " +
+              format_bytes(side.memory_bytes) + " moved, " + format_percent(side.time_share, 1.0) +
+              " of time.";
+    draw_paragraph(svg_, {box_.x, box_.bottom() + 48}, svg_.width() - kMargin - box_.x, text,
+                   {.font = kSmallFont, .color = kQuietInk});
   }
 
   const RooflinePlot& plot_;
+  std::vector<const RooflinePoint*> named_;
   Svg svg_;
   Box box_;
   LabelPlacer placer_;
   Axis x_, y_;
-  std::string_view tinted_paper_ = "#fbfaf9";  // behind labels: as good as both sides' tints
 };
 
 }  // namespace
 
 std::string roofline_svg(const Profile& profile, const RooflinePlot& plot, std::size_t labels,
                          const PlotSize& size) {
-  return RooflineDrawing(profile, plot, size).draw(labels);
+  return RooflineDrawing(profile, plot, labels, size).draw();
 }
 
 }  // namespace opscope

@@ -14,13 +14,6 @@ namespace {
 constexpr int kGridRows = 16;
 constexpr int kAxisRoom = 7;  // for "100G ┤"
 
-std::string head(const Profile& profile, const std::string& title, const TextOptions& options) {
-  std::string line = paint(title, Style::kStrong, options.color) + "\n";
-  if (const std::string model = model_line(profile); !model.empty())
-    line += paint(truncate(model, options.width), Style::kQuiet, options.color) + "\n";
-  return line + "\n";
-}
-
 std::string as_line(const std::string& text, const TextOptions& options, Style style = Style::kQuiet) {
   return paint(indented(text, options.width, 0), style, options.color) + "\n";
 }
@@ -159,8 +152,8 @@ Table points_table(const RooflinePlot& plot, std::size_t top) {
 }  // namespace
 
 std::string roofline_text(const Profile& profile, const RooflinePlot& plot, const TextOptions& options) {
-  std::string out =
-      head(profile, model_name(*profile.graph) + ": roofline by " + std::string(name(plot.level)), options);
+  std::string out = text_head(
+      profile, model_name(*profile.graph) + ": roofline by " + std::string(name(plot.level)), options);
   out += paint("FLOPs of each " + std::string(name(plot.level)), Style::kQuiet, options.color) + "\n";
   out += CharacterGrid(plot, options.width - kAxisRoom).draw(options.color);
   const std::string axis =
@@ -206,7 +199,7 @@ std::string types_text(const Profile& profile, const TypesPlot& plot, const Text
   };
   for (const TypeRow& row : plot.rows) add(row.type, row.metrics, Style::kPlain);
   if (plot.others) add(plural(plot.others, "other type"), plot.rest, Style::kQuiet);
-  return head(profile, model_name(*profile.graph) + ": cost by op type", options) +
+  return text_head(profile, model_name(*profile.graph) + ": cost by op type", options) +
          render_table(table, options.width, options.color);
 }
 

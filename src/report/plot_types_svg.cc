@@ -119,8 +119,8 @@ class TypesDrawing {
       svg_.rect({panel.box.x, y - kBar / 2, std::max(end - panel.box.x, 0.8), kBar},
                 {.fill = bar.color, .stroke = bar.color == kGrid ? kAxis : "", .stroke_width = 0.6}, 1,
                 bar.label + ": " + percent + ", " + exact);
-    const TextStyle strong{.font = kValueFont, .baseline = Baseline::kMiddle},
-        quiet{.font = kValueFont, .color = kQuietInk, .baseline = Baseline::kMiddle};
+    const TextStyle strong{.font = kValueFont, .baseline = Baseline::kMiddle, .halo = kPaper},
+        quiet{.font = kValueFont, .color = kQuietInk, .baseline = Baseline::kMiddle, .halo = kPaper};
     svg_.text({end + 6, y}, amount ? percent : "\xe2\x80\x93", strong);
     if (amount) svg_.text({end + 6 + text_width(percent, kValueFont) + 7, y}, exact, quiet);
   }
