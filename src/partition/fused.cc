@@ -61,7 +61,10 @@ class Fuser {
       return g_.order.position(a.group) > g_.order.position(b.group);
     });
     bool has_joined = false;
+    std::uint32_t tries = 0;
     for (Candidate& candidate : candidates) {
+      if (candidate.refusal) continue;
+      if (++tries > kMaxWorking) candidate.refusal = Border::kSizeLimit;
       if (candidate.refusal) continue;
       candidate.refusal = join(op, candidate.group, has_joined);
       if (!candidate.refusal) has_joined = true;
