@@ -48,16 +48,6 @@ std::vector<Pattern> group(const std::vector<Chance>& chances) {
   return patterns;
 }
 
-// The first few patterns by name.
-std::string joined(const std::vector<Pattern>& patterns) {
-  constexpr std::size_t kNamed = 3;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(patterns.size(), kNamed); ++i)
-    text += (i > 0 ? ", " : "") + patterns[i].where;
-  if (patterns.size() > kNamed) text += " and " + std::to_string(patterns.size() - kNamed) + " more";
-  return text;
-}
-
 }  // namespace
 
 Count WhatIf::peak_with(const std::vector<MemoryChange>& changes) const {
@@ -76,6 +66,15 @@ Count WhatIf::peak_with(const std::vector<MemoryChange>& changes) const {
     peak = std::max(peak, Count{static_cast<std::uint64_t>(sum > minus ? sum - minus : 0)});
   }
   return peak;
+}
+
+std::string joined(const std::vector<std::string>& patterns) {
+  constexpr std::size_t kNamed = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(patterns.size(), kNamed); ++i)
+    text += (i > 0 ? ", " : "") + patterns[i];
+  if (patterns.size() > kNamed) text += " and " + std::to_string(patterns.size() - kNamed) + " more";
+  return text;
 }
 
 std::string pattern_of(std::string_view layer) {
@@ -116,8 +115,11 @@ void add_advice(Remedy remedy, std::vector<Chance> chances, std::string_view tog
     if (saved) report.advice.push_back({remedy, pattern.where, pattern.what, pattern.places, saved, {}});
   }
   const Count all = what_if.peak() - lowest;
-  if (patterns.size() > 1 && all > best)
-    report.advice.push_back({remedy, joined(patterns), std::string(together), places, all, {}});
+  if (patterns.size() < 2 || all <= best) return;
+  std::vector<std::string> wheres;
+  for (const auto& pattern : patterns)
+    if (std::ranges::find(wheres, pattern.where) == wheres.end()) wheres.push_back(pattern.where);
+  report.advice.push_back({remedy, joined(wheres), std::string(together), places, all, {}});
 }
 
 std::string_view name(Remedy remedy) {

@@ -44,6 +44,9 @@ struct Chance {
 void add_advice(Remedy remedy, std::vector<Chance> chances, std::string_view together, const WhatIf& what_if,
                 MemoryReport& report);
 
+// "layer1.*, layer2.*, layer3.* and 1 more".
+std::string joined(const std::vector<std::string>& patterns);
+
 void advise_in_place(const WhatIf& what_if, MemoryReport& report);
 void advise_freeing(const WhatIf& what_if, MemoryReport& report);
 void advise_checkpoints(const WhatIf& what_if, MemoryReport& report);

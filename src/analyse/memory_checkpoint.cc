@@ -24,7 +24,7 @@ struct Use {
 struct Blocks {
   std::vector<MemoryChange> changes{};
   Count bytes{}, flops{};
-  std::string where{};
+  std::vector<std::string> patterns{};  // of their paths
   std::string_view type{};
   std::size_t calls = 0;
 };
@@ -124,9 +124,9 @@ class Checkpoints {
     const auto& module = graph_.modules[graph_.scopes[scope].module];
     const auto [found, is_new] = index_.try_emplace({module.type, depth_[scope]}, groups.size());
     const auto pattern = pattern_of(graph_.path(module));
-    if (is_new) groups.push_back({.where = pattern, .type = graph_.text(module.type)});
-    auto& where = groups[found->second].where;
-    if (where != pattern) where = std::string(graph_.text(module.type));
+    if (is_new) groups.push_back({.type = graph_.text(module.type)});
+    auto& patterns = groups[found->second].patterns;
+    if (std::ranges::find(patterns, pattern) == patterns.end()) patterns.push_back(pattern);
     return found->second;
   }
 
@@ -164,8 +164,8 @@ void advise_checkpoints(const WhatIf& what_if, MemoryReport& report) {
   for (std::size_t i = 0; i < std::min(checkpoints.groups.size(), kGroupsTried); ++i) {
     const auto& blocks = checkpoints.groups[i];
     const std::string each = blocks.calls == 1 ? "checkpoint the " : "checkpoint each ";
-    found.push_back({Remedy::kCheckpoint, blocks.where, each + std::string(blocks.type), blocks.calls,
-                     what_if.saved_by(blocks.changes), blocks.flops});
+    found.push_back({Remedy::kCheckpoint, joined(blocks.patterns), each + std::string(blocks.type),
+                     blocks.calls, what_if.saved_by(blocks.changes), blocks.flops});
   }
   std::ranges::stable_sort(found, std::greater{}, &MemoryAdvice::saved_bytes);
   std::size_t shown = 0;

@@ -8,10 +8,10 @@ namespace {
 
 class Segments {
  public:
-  Segments(const Graph& graph, double share)
+  Segments(const Graph& graph, const std::vector<MemoryPhase>& phases, double share)
       : graph_(graph), most_(static_cast<double>(graph.ops.size()) * share), depth_(graph.scopes.size()) {
     for (std::size_t s = 1; s < depth_.size(); ++s) depth_[s] = depth_[graph.scopes[s].parent] + 1;
-    split(0, static_cast<OpId>(graph.ops.size()), 1);
+    for (const auto& phase : phases) split(phase.begin, phase.end, 1);
   }
   std::vector<AxisSegment> found;
 
@@ -68,7 +68,7 @@ class Segments {
 }  // namespace
 
 std::vector<AxisSegment> axis_segments(const MemoryReport& report, double share) {
-  return Segments(report.graph(), share).found;
+  return Segments(report.graph(), report.phases, share).found;
 }
 
 std::vector<OpId> column_ops(const MemoryReport& report, std::size_t columns) {

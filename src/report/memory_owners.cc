@@ -61,6 +61,21 @@ class OwnerTree {
   std::vector<std::vector<std::uint32_t>> children_;
 };
 
+// The deepest level down to which all rows fit, at least one below the root.
+std::uint32_t screen_depth(const MemoryReport& report, const std::vector<Line>& lines) {
+  std::vector<std::size_t> at_depth;
+  for (const auto& line : lines) {
+    const auto depth = report.owners[line.row].depth;
+    if (depth >= at_depth.size()) at_depth.resize(depth + 1);
+    ++at_depth[depth];
+  }
+  std::size_t shown = at_depth[0];
+  std::uint32_t depth = 0;
+  while (depth + 1 < at_depth.size() && (depth == 0 || shown + at_depth[depth + 1] <= kRows))
+    shown += at_depth[++depth];
+  return depth;
+}
+
 }  // namespace
 
 Section memory_owners_section(const MemoryReport& report, const TextOptions& options) {
@@ -76,10 +91,14 @@ Section memory_owners_section(const MemoryReport& report, const TextOptions& opt
                    {}},
                   {}};
   const Count all = report.owners.front().held;
-  auto lines = OwnerTree(report, options.verbose ? Count{} : all / 100).lines;
-  const auto shown = options.verbose ? lines.size() : std::min(lines.size(), kRows);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const auto& line = lines[i];
+  const auto lines = OwnerTree(report, options.verbose ? Count{} : all / 100).lines;
+  const auto deepest = options.verbose ? kNone : screen_depth(report, lines);
+  bool is_cut = false;
+  for (const auto& line : lines) {
+    if (report.owners[line.row].depth > deepest) {
+      is_cut = true;
+      continue;
+    }
     const auto& row = report.owners[line.row];
     const auto& module = graph.modules[row.module];
     std::string label = line.row == 0 ? model_name(graph) : std::string(graph.text(module.name));
@@ -94,7 +113,7 @@ Section memory_owners_section(const MemoryReport& report, const TextOptions& opt
          {.bar = static_cast<double>(line.held) / std::max(1.0, static_cast<double>(all))}});
   }
   section.remarks.push_back("held at the peak by the module whose op made it, weights apart; rows under 1% " +
-                            std::string(shown < lines.size() ? "and below the screen " : "") +
+                            std::string(is_cut ? "and deeper ones " : "") +
                             "are left out: --verbose shows all");
   return section;
 }

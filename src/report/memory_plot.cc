@@ -154,9 +154,10 @@ class Plot {
       const auto begin = column_of(segment.begin);
       const auto end = segment.end >= report_.graph().ops.size() ? columns_ : column_of(segment.end);
       if (begin < at || end <= begin) continue;
-      line += std::string(begin - at, ' ');
       const int room = static_cast<int>(end - begin) - 2;
       const std::string label = short_label(segment.label, room);
+      if (label.empty() && room < 1) continue;
+      line += std::string(begin - at, ' ');
       line += std::string(mark) + label;
       at = begin + 1 + static_cast<std::size_t>(display_width(label));
     }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "report/memory_axis.h"
 #include "report/memory_report.h"
 
 namespace opscope {
@@ -84,17 +85,20 @@ Section memory_phases_section(const MemoryReport& report) {
                   {{{"Phase", Align::kLeft},
                     {"Ops"},
                     {"Peak"},
-                    {.title = "At", .align = Align::kLeft, .min_width = 16, .good_width = 28},
-                    {"", Align::kLeft, 24}},
+                    {.title = "At", .align = Align::kLeft, .min_width = 16, .good_width = 24}},
                    {}},
                   {}};
-  for (const auto& phase : report.phases)
-    section.table.rows.push_back(
-        {{std::string(phase.name)},
-         {std::to_string(phase.end - phase.begin)},
-         {phase.peak_op == kNone ? "-" : format_bytes(phase.at_peak.total()), Style::kStrong},
-         {phase.peak_op == kNone ? "" : at_text(report, phase.peak_op)},
-         {split_text(phase.at_peak), Style::kQuiet}});
+  const auto kinds = kinds_in_use(report);
+  for (const auto kind : kinds) section.table.columns.push_back({std::string(title(kind))});
+  for (const auto& phase : report.phases) {
+    const bool has_ops = phase.peak_op != kNone;
+    auto& row = section.table.rows.emplace_back();
+    row = {{std::string(phase.name)},
+           {std::to_string(phase.end - phase.begin)},
+           {has_ops ? format_bytes(phase.at_peak.total()) : "-", Style::kStrong},
+           {has_ops ? std::string(layer_name(*report.profile, phase.peak_op)) : ""}};
+    for (const auto kind : kinds) row.push_back({format_bytes(phase.at_peak[kind], Zero::kDash)});
+  }
   return section;
 }
 

@@ -13,7 +13,7 @@
 namespace opscope {
 namespace {
 
-constexpr double kWidth = 960, kHeight = 470;
+constexpr double kWidth = 960;
 constexpr Box kPlot{84, 100, 852, 262};
 constexpr double kStrip = 20;  // a strip below the plot: weights, modules
 constexpr Font kTitle{.size = 16, .bold = true}, kText{.size = 11}, kSmall{.size = 10};
@@ -24,12 +24,12 @@ class Picture {
   explicit Picture(const MemoryReport& report)
       : report_(report),
         graph_(report.graph()),
-        svg_(kWidth, kHeight, "memory over time of " + model_name(graph_)),
+        svg_(kWidth, height(report), "memory over time of " + model_name(graph_)),
+        is_to_scale_(is_to_scale(report)),
         kinds_(kinds_in_use(report)),
         ops_(column_ops(report, std::min(graph_.ops.size(), static_cast<std::size_t>(kPlot.width)))) {
     const auto& timeline = report.timeline();
     const auto total = static_cast<double>(timeline.peak_memory_bytes());
-    is_to_scale_ = static_cast<double>(timeline.weights) <= kScaleUpTo * total;
     const double most = is_to_scale_ ? total : static_cast<double>(timeline.peak);
     y_ = linear_axis(std::max(most * 1.12, 1.0), kPlot.bottom(), kPlot.y, Unit::kBytes);
     x_ = {.low = 0,
@@ -54,6 +54,13 @@ class Picture {
   }
 
  private:
+  static bool is_to_scale(const MemoryReport& report) {
+    const auto total = static_cast<double>(report.timeline().peak_memory_bytes());
+    return static_cast<double>(report.timeline().weights) <= kScaleUpTo * total;
+  }
+  static double height(const MemoryReport& report) {
+    return kPlot.bottom() + kStrip * (is_to_scale(report) ? 1 : 2) + 56;
+  }
   double bottom() const { return kPlot.bottom() + kStrip + (is_to_scale_ ? 0 : kStrip); }
 
   void titles() {
@@ -142,7 +149,7 @@ class Picture {
       const auto dot = segment.label.rfind('.');
       if (label != segment.label && dot != std::string::npos)
         label = fitted(segment.label.substr(dot + 1), box.width - 4, kSmall);
-      if (label.empty() || label == "…") continue;
+      if (label.size() < 3 + std::string_view("…").size() && label.ends_with("…")) continue;
       svg_.text({box.center().x, box.center().y}, label,
                 {.font = kSmall, .anchor = Anchor::kMiddle, .baseline = Baseline::kMiddle});
     }
@@ -161,15 +168,17 @@ class Picture {
     label = fitted_middle(label, kPlot.width - 20, kText);
     const double half = text_width(label, kText) / 2;
     const double x = std::clamp(at.x, kPlot.x + half + 6, kPlot.right() - half - 6);
-    svg_.text({x, at.y - 10}, label, {.font = kText, .anchor = Anchor::kMiddle, .halo = kPaper});
+    const TextStyle style{.font = kText, .anchor = Anchor::kMiddle};
+    svg_.rect(text_box({x, at.y - 10}, label, style).inset(-2), {.fill = kPaper, .opacity = 0.85}, 3);
+    svg_.text({x, at.y - 10}, label, style);
   }
 
   const MemoryReport& report_;
   const Graph& graph_;
   Svg svg_;
+  bool is_to_scale_;
   std::vector<MemoryKind> kinds_;
   std::vector<OpId> ops_;  // by column
-  bool is_to_scale_ = true;
   Axis x_, y_;
 };
 
