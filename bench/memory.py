@@ -1,8 +1,8 @@
 """Peak memory as opscope predicts it against the peak of a real run, forward and in training.
 
 On the CPU the real peak comes from the allocator's own reports (torch.profiler's memory events), on CUDA from
-torch.cuda.max_memory_allocated. What was there before the run, weights, inputs and the optimiser's state, is a part of
-both. Run as `python bench/memory.py [--device cuda] [--models resnet18,bert] [--json FILE]`.
+torch.cuda.max_memory_allocated, less what cuBLAS and cuDNN take for themselves while one of their ops runs, which is
+told apart. What was there before the run, weights, inputs and the optimiser's state, is a part of all. Run as `python bench/memory.py [--device cuda] [--models resnet18,bert] [--json FILE]`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 OPTIMIZER = "adam"
 Made = tuple[nn.Module, dict[str, torch.Tensor]]
@@ -156,17 +157,50 @@ def peak_on_cpu(step: Step) -> int:
     return there + peak
 
 
-def peak_on_cuda(step: Step) -> int:
+class LibraryOps(TorchDispatchMode):
+    """The peak of a run without what cuBLAS and cuDNN hold for as long as one of their ops takes."""
+
+    LIBRARIES = ("aten::convolution", "aten::cudnn", "aten::addmm", "aten::mm", "aten::bmm", "aten::baddbmm")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.peak = 0
+
+    def __torch_dispatch__(self, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        before = torch.cuda.memory_allocated()
+        torch.cuda.reset_peak_memory_stats()
+        result = op(*args, **(kwargs or {}))
+        own = op._schema.name.startswith(self.LIBRARIES)
+        self.peak = max(self.peak, before, torch.cuda.memory_allocated() if own else torch.cuda.max_memory_allocated())
+        return result
+
+
+@dataclass
+class CudaPeak:
+    allocated: int
+    requested: int  # the same without what the allocator rounds up
+    library: int  # of cuBLAS and cuDNN, at the peak
+
+
+def peak_on_cuda(step: Step) -> CudaPeak:
+    def ready() -> None:
+        step.model.zero_grad()
+        gc.collect()
+        torch.cuda.empty_cache()
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+
     step()
     step()
-    step.model.zero_grad()
-    gc.collect()
-    torch.cuda.empty_cache()
+    ready()
+    step()
     torch.cuda.synchronize()
-    torch.cuda.reset_peak_memory_stats()
-    step()
-    torch.cuda.synchronize()
-    return torch.cuda.max_memory_allocated()
+    allocated = torch.cuda.max_memory_allocated()
+    requested = torch.cuda.memory_stats()["requested_bytes.all.peak"]
+    ready()
+    with LibraryOps() as ops:
+        step()
+    return CudaPeak(allocated, requested, max(allocated - ops.peak, 0))
 
 
 def library_workspaces() -> int:
@@ -194,7 +228,7 @@ def predicted(step: Step) -> tuple[int, float]:
     options = {"training": True, "optimizer": OPTIMIZER} if step.training else {}
     began = time.perf_counter()
     result = opscope.profile(step.model, step.inputs, **options)
-    return json.loads(result.to_json())["totals"]["peak_memory_bytes"], time.perf_counter() - began
+    return json.loads(result.to_json())["memory"]["peak_memory_bytes"], time.perf_counter() - began
 
 
 @dataclass
@@ -202,26 +236,33 @@ class Row:
     model: str
     run: str
     predicted: int
-    measured: int
+    measured: int  # less library
     error: float
     seconds: float
+    library: int = 0
+    requested: int = 0
 
 
 def rows(device: str, names: list[str], runs: list[str]) -> Iterator[Row]:
     models = CUDA_MODELS if device == "cuda" else CPU_MODELS
-    apart = library_workspaces() if device == "cuda" else 0
-    if apart:
-        print(f"library workspaces (cuBLAS, cuDNN), measured once: {apart}", flush=True)
+    if device == "cuda":
+        print(f"kept by cuBLAS and cuDNN from their first use on: {library_workspaces():,}", flush=True)
     for name in names or list(models):
         for run in runs:
+            gc.collect()
             torch.manual_seed(0)
+            before = torch.cuda.memory_allocated() if device == "cuda" else 0
             model, inputs = models[name]()
             step = Step(model.to(device), {key: value.to(device) for key, value in inputs.items()}, run == "training")
             told, seconds = predicted(step)
-            found = (peak_on_cuda(step) - apart) if device == "cuda" else peak_on_cpu(step)
-            yield Row(name, run, told, found, told / found - 1, seconds)
+            if device == "cuda":
+                peak = peak_on_cuda(step)
+                found = peak.allocated - before - peak.library
+                yield Row(name, run, told, found, told / found - 1, seconds, peak.library, peak.requested - before)
+            else:
+                found = peak_on_cpu(step)
+                yield Row(name, run, told, found, told / found - 1, seconds)
             del step, model, inputs
-            gc.collect()
 
 
 def main(arguments: list[str]) -> None:
@@ -235,7 +276,8 @@ def main(arguments: list[str]) -> None:
     done = []
     for row in rows(asked.device, [name for name in asked.models.split(",") if name], asked.runs.split(",")):
         done.append(row)
-        print(f"{row.model:16} {row.run:9} predicted {row.predicted:>13,} measured {row.measured:>13,} {row.error:+8.2%}", flush=True)
+        print(f"{row.model:16} {row.run:9} predicted {row.predicted:>13,} measured {row.measured:>13,} {row.error:+8.2%}"
+              + (f"  library {row.library:>11,} requested {row.requested:>13,}" if row.requested else ""), flush=True)
     errors = [abs(row.error) for row in done]
     print(f"median {statistics.median(errors):.2%}, worst {max(errors):.2%}")
     if asked.json:

@@ -44,6 +44,11 @@ void LifetimeLog::follow_real(const c10::Storage& real, Id storage) {
   real_.push_back({real.getWeakStorageImpl(), storage});
 }
 
+void LifetimeLog::allocate(std::uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  if (running_) inner_peak_ = std::max(inner_peak_, inner_ + static_cast<std::int64_t>(bytes));
+}
+
 bool LifetimeLog::was_made(Id storage) const {
   std::lock_guard lock(mutex_);
   return storage < entries_.size() && entries_[storage].life.made != kNone;

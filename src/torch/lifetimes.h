@@ -24,6 +24,9 @@ class LifetimeLog : public std::enable_shared_from_this<LifetimeLog> {
   void follow(const c10::Storage& guarded, Id storage);
   void follow_real(const c10::Storage& real, Id storage);
 
+  // Bytes that the running op's real kernel would hold now, and not for long.
+  void allocate(std::uint64_t bytes);
+
   // Whether an op made it; it is then no constant, whoever reads it.
   bool was_made(Id storage) const;
   // What is made while it is hidden is no part of the run, unless it stays.

@@ -24,10 +24,12 @@ bool read_tensors(RuleCall& call, Conv& conv) {
   conv.weight = call.tensor(1);
   if (!conv.input || !conv.weight) return false;
   // The real kernels refuse mixed dtypes, and the meta kernels take them.
-  TORCH_CHECK(conv.input->scalar_type() == conv.weight->scalar_type(), "Input type (", conv.input->scalar_type(),
-              ") and weight type (", conv.weight->scalar_type(), ") should be the same");
+  TORCH_CHECK(conv.input->scalar_type() == conv.weight->scalar_type(), "Input type (",
+              conv.input->scalar_type(), ") and weight type (", conv.weight->scalar_type(),
+              ") should be the same");
   if (!c10::isFloatingType(conv.input->scalar_type())) return false;
-  if (!call.none(2)) {
+  // Below autograd, no bias is a tensor that is none.
+  if (!call.none(2) && !(call.at(2).isTensor() && !call.at(2).toTensor().defined())) {
     conv.bias = call.tensor(2);
     if (!conv.bias || conv.bias->dim() != 1 || conv.bias->scalar_type() != conv.input->scalar_type())
       return false;
@@ -111,6 +113,35 @@ Sizes output_strides(const Conv& conv, const Sizes& sizes, int threads) {
   return format_strides(sizes, format);
 }
 
+std::uint64_t bytes_of(const at::Tensor& tensor) {
+  return static_cast<std::uint64_t>(tensor.numel()) * tensor.element_size();
+}
+
+// oneDNN's kernels want blocks of channels, and copy what is not: input, weight and output. A few channels
+// and channels-last are taken as they are.
+struct Copies {
+  std::uint64_t input = 0, weight = 0, output = 0;
+};
+
+std::optional<Copies> copies(RuleCall& call, const Conv& conv, std::uint64_t output) {
+  const auto& recording = call.recording();
+  if (!recording.device.is_cpu() || conv.rank != 2 || !uses_onednn(conv, recording.threads))
+    return std::nullopt;
+  const auto weight = bytes_of(*conv.weight);
+  const bool last = conv.input->suggest_memory_format() != at::MemoryFormat::Contiguous ||
+                    conv.weight->suggest_memory_format() != at::MemoryFormat::Contiguous;
+  if (last) return Copies{0, weight, 0};
+  const bool few = conv.groups == 1 && conv.input->size(1) <= 4;
+  return Copies{few ? 0 : bytes_of(*conv.input), weight, output};
+}
+
+// All three copies, then the output itself in place of what the kernel has read.
+void allocate_for_forward(RuleCall& call, const Conv& conv, const Sizes& sizes) {
+  const auto output = static_cast<std::uint64_t>(element_count(sizes)) * conv.input->element_size();
+  const auto copied = copies(call, conv, output);
+  if (copied) call.allocates(std::max(copied->input + copied->weight, copied->output) + output);
+}
+
 bool emit(RuleCall& call, Conv& conv) {
   if (!valid(conv)) return false;
   Sizes sizes{conv.input->size(0),
@@ -120,6 +151,7 @@ bool emit(RuleCall& call, Conv& conv) {
     if (sizes.back() <= 0) return false;
     if (conv.transposed && conv.output_padding[d] >= std::max(conv.stride[d], conv.dilation[d])) return false;
   }
+  allocate_for_forward(call, conv, sizes);
   call.output(sizes, output_strides(conv, sizes, call.recording().threads), conv.input->scalar_type());
   return true;
 }
@@ -169,6 +201,47 @@ bool convolution(RuleCall& call) {
   return emit(call, c);
 }
 
+// The gradient of the input from copies of the output's and of the weight, then the weight's from copies of
+// the input and the output's.
+void allocate_for_backward(RuleCall& call, const Conv& conv, const at::Tensor& grad, bool of_input) {
+  const auto copied = copies(call, conv, bytes_of(grad));
+  if (!copied) return;
+  const auto weight = copied->weight, made = of_input ? bytes_of(*conv.input) : 0;
+  const auto first = of_input ? std::max(copied->output + weight + made, 2 * made) : 0;
+  call.allocates(std::max(first, made + weight + std::max(copied->input + copied->output, weight)));
+}
+
+// grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, mask
+bool convolution_backward(RuleCall& call) {
+  Conv c;
+  const at::Tensor* grad = call.tensor(0);
+  c.input = call.tensor(1);
+  c.weight = call.tensor(2);
+  if (!grad || !c.input || !c.weight || c.weight->dim() != 4 || c.input->dim() != 4) return false;
+  const bool plain = grad->is_contiguous() && c.input->is_contiguous() && c.weight->is_contiguous() &&
+                     c.input->scalar_type() == at::kFloat && c.weight->scalar_type() == at::kFloat &&
+                     grad->scalar_type() == at::kFloat && c.input->numel() > 0;
+  if (!plain || !call.recording().device.is_cpu()) return false;
+  c.rank = 2;
+  c.stride = call.ints(4);
+  c.padding = call.ints(5);
+  c.dilation = call.ints(6);
+  c.transposed = call.flag(7);
+  c.output_padding = call.ints(8);
+  c.groups = call.integer(9, 1);
+  if (c.transposed || !valid(c)) return false;
+  const bool fits = grad->dim() == 4 && grad->size(0) == c.input->size(0) &&
+                    grad->size(1) == c.weight->size(0) && grad->size(2) == output_size(c, 0) &&
+                    grad->size(3) == output_size(c, 1);
+  if (!fits) return false;
+  const auto mask = call.at(10).toBoolList();
+  allocate_for_backward(call, c, *grad, mask.get(0));
+  mask.get(0) ? call.output(c.input->sizes(), at::kFloat) : call.undefined();
+  mask.get(1) ? call.output(c.weight->sizes(), at::kFloat) : call.undefined();
+  mask.get(2) ? call.output({c.weight->size(0)}, at::kFloat) : call.undefined();
+  return true;
+}
+
 constexpr ShapeRuleRow kRules[] = {
     {"aten::_convolution", "", convolution},
     {"aten::_convolution", "deprecated", convolution},
@@ -182,6 +255,7 @@ constexpr ShapeRuleRow kRules[] = {
     {"aten::conv_transpose2d", "input", conv_transpose<2>},
     {"aten::conv_transpose3d", "input", conv_transpose<3>},
     {"aten::convolution", "", convolution},
+    {"aten::convolution_backward", "", convolution_backward},
 };
 
 }  // namespace

@@ -19,7 +19,8 @@ std::vector<ShapeRuleRow> merged_rules() {
        {pointwise_shape_rules(), activation_shape_rules(), matmul_shape_rules(), conv_shape_rules(),
         norm_shape_rules(), pool_shape_rules(), resize_shape_rules(), reduction_shape_rules(),
         view_shape_rules(), split_shape_rules(), copy_shape_rules(), cat_shape_rules(), index_shape_rules(),
-        recurrent_shape_rules(), quantised_shape_rules(), fft_shape_rules(), fold_shape_rules()})
+        recurrent_shape_rules(), quantised_shape_rules(), fft_shape_rules(), fold_shape_rules(),
+        backward_shape_rules()})
     rows.insert(rows.end(), family.begin(), family.end());
   std::sort(rows.begin(), rows.end(), before);
   return rows;
@@ -66,6 +67,8 @@ at::Tensor RuleCall::make_view(const at::Tensor& base, c10::IntArrayRef sizes, c
   recording_.own(made, recording_.storage_id(base), recording_.kind_of(base));
   return made;
 }
+
+void RuleCall::allocates(std::uint64_t bytes) { recording_.lifetimes->allocate(bytes); }
 
 void RuleCall::output(c10::IntArrayRef sizes, at::ScalarType dtype) {
   output(sizes, engine::contiguous_strides(sizes), dtype);

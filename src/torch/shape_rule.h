@@ -50,6 +50,8 @@ class RuleCall {
   at::Tensor make(c10::IntArrayRef sizes, c10::IntArrayRef strides, at::ScalarType dtype);
   at::Tensor make_view(const at::Tensor& base, c10::IntArrayRef sizes, c10::IntArrayRef strides,
                        std::int64_t offset);
+  // What the real kernel allocates on top of what it has made so far, and lets go again before it returns.
+  void allocates(std::uint64_t bytes);
   void push(c10::IValue value) { results_.push_back(std::move(value)); }
 
   c10::SmallVector<c10::IValue, 3>& results() { return results_; }
@@ -90,6 +92,7 @@ std::span<const ShapeRuleRow> recurrent_shape_rules();
 std::span<const ShapeRuleRow> quantised_shape_rules();
 std::span<const ShapeRuleRow> fft_shape_rules();
 std::span<const ShapeRuleRow> fold_shape_rules();
+std::span<const ShapeRuleRow> backward_shape_rules();
 
 Sizes contiguous_strides(c10::IntArrayRef sizes);
 Sizes format_strides(c10::IntArrayRef sizes, at::MemoryFormat format);
