@@ -29,12 +29,12 @@ struct PartitionOptions {
 
 // Why two ops that are joined by a value are not in one subgraph; for a subgraph, why it begins or ends.
 enum class Border : std::uint8_t {
-  kInput,        // what it takes are the model's inputs and weights
-  kOutput,       // what it gives is the model's output
-  kAnchor,       // the next has a kernel of its own: matmul, conv, attention
-  kBarrier,      // the op next to it fuses with nothing
-  kFork,         // its result is read in several places, and doing it twice costs more than it saves
-  kJoin,         // several groups meet there, and it is in another of them
+  kInput,    // what it takes are the model's inputs and weights
+  kOutput,   // what it gives is the model's output
+  kAnchor,   // the next has a kernel of its own: matmul, conv, attention
+  kBarrier,  // the op next to it fuses with nothing
+  kFork,     // its result is read in several places: for different reasons apart, or better off with another
+  kJoin,     // several groups meet there, and it is in another of them
   kShapeChange,  // the next works on other shapes than a kernel loops over
   kReduction,    // the next needs all of its results before it can begin
   kSizeLimit,    // together they do not fit in fast memory
