@@ -28,8 +28,8 @@ def mlp() -> nn.Module:
     return nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 8), nn.LayerNorm(8), nn.Softmax(-1)).eval()
 
 
-class Forked(nn.Module):
-    """A product that two libraries' calls take: each kernel may work it out for itself."""
+class Joined(nn.Module):
+    """Its concatenation is written in place, by a library's call and by a loop."""
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
         return torch.cat([torch.relu(x) @ y, torch.tanh(x + y)])
@@ -69,10 +69,9 @@ def test_decomposed_ops_come_back_as_one() -> None:
     ]
 
 
-def test_every_op_of_a_fork_has_its_kernel() -> None:
-    found = kernels(Forked(), (torch.zeros(4, 4), torch.zeros(4, 4)))
-    assert ("extern", ["matmul"]) in found
-    assert {"relu", "add", "tanh"} <= {target for kind, targets in found if kind == "fused" for target in targets}
+def test_a_concatenation_is_in_the_kernels_that_write_it() -> None:
+    found = kernels(Joined(), (torch.zeros(4, 4), torch.zeros(4, 4)))
+    assert found == [("fused", ["relu", "add", "tanh"]), ("extern", ["matmul", "cat"])]
 
 
 def test_graphs_are_scheduled_one_by_one() -> None:
