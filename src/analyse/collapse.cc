@@ -68,7 +68,8 @@ class Collapser {
     std::map<std::uint64_t, std::size_t> known;
     for (const ViewEdge& edge : view_.edges) {
       const std::uint32_t from = tree_.drawn_for(edge.from), to = tree_.drawn_for(edge.to);
-      if (from >= to) continue;
+      const bool folded = from != edge.from || to != edge.to;
+      if (from == to || (folded && from > to)) continue;
       const auto [found, is_new] = known.try_emplace(pair_key(from, to), edges_.size());
       if (is_new)
         edges_.push_back({from, to, edge.value});
@@ -204,6 +205,7 @@ class Collapser {
 
   void finish(const Draft& draft) {
     scene_.view = &view_;
+    scene_.focus = options_.focus;
     for (const DraftBox& box : draft.boxes) add_box(box);
     add_edges(draft);
     scene_.box_of.assign(view_.nodes.size(), kNone);

@@ -62,8 +62,9 @@ struct Scene {
   const GraphView* view = nullptr;     // not owned
   std::vector<SceneBox> boxes;         // in the order they run; inputs first
   std::vector<SceneCluster> clusters;  // parents first
-  std::vector<SceneEdge> edges;        // by the box that takes it; never from a later box to an earlier one
+  std::vector<SceneEdge> edges;        // by the box that takes it
   std::vector<std::uint32_t> box_of;   // by node of the view; kNone: not drawn
+  std::string focus;                   // the module that is drawn; "" for the whole model
   std::vector<std::string> notes;      // what was left out or put together
 };
 

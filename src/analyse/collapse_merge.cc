@@ -186,6 +186,7 @@ void merge_runs(const CallTree& tree, Draft& draft, std::size_t most) {
     } else {
       DraftBox& run = left.back();
       run.nodes.insert(run.nodes.end(), box.nodes.begin(), box.nodes.end());
+      std::ranges::sort(run.nodes);
       run.name = tree[run.item].name + " .. " + box.name;
       ++in_run;
     }

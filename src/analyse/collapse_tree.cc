@@ -173,7 +173,9 @@ std::size_t CallTree::repeats(const std::vector<std::uint32_t>& children, std::s
   const auto calls =
       static_cast<std::uint64_t>(std::count_if(begin, begin + static_cast<std::ptrdiff_t>(period),
                                                [&](std::uint32_t c) { return is_call(items_[c]); }));
-  if (calls == 0) return 1;
+  const bool keeps = std::any_of(begin, begin + static_cast<std::ptrdiff_t>(period),
+                                 [&](std::uint32_t c) { return holds_kept(c); });
+  if (calls == 0 || keeps) return 1;
   std::size_t end = at + period;
   while (end < children.size() && !holds_kept(children[end]) &&
          alike(items_[children[end]], items_[children[end - period]], calls))
@@ -211,7 +213,6 @@ void CallTree::fold(std::uint32_t id) {
     for (std::size_t p = 1; p <= kLongestPeriod && at + 2 * p <= children.size(); ++p)
       if (const std::size_t t = repeats(children, at, p); t > 1 && t * p > times * period)
         period = p, times = t;
-    if (holds_kept(children[at])) period = times = 1;
     for (std::size_t k = period; k < period * times; ++k)
       map_onto(children[at + k], children[at + k % period]);
     if (times > 1 && period > 1) {
@@ -258,6 +259,7 @@ void CallTree::map_onto(std::uint32_t item, std::uint32_t first) {
 std::vector<std::uint32_t> CallTree::leaves(std::uint32_t item) const {
   std::vector<std::uint32_t> nodes;
   all_leaves(item, nodes);
+  std::ranges::sort(nodes);
   return nodes;
 }
 

@@ -20,7 +20,7 @@ std::string boxes_words(std::size_t boxes) {
 
 std::string level_words(const Scene& scene) {
   const std::size_t nodes = scene.view->nodes.size(), boxes = scene.boxes.size();
-  const std::string text = std::string(name(scene.view->level)) + " graph of " + plural(nodes, "node");
+  const std::string text = "graph of " + std::string(name(scene.view->level)) + "s: " + plural(nodes, "node");
   return boxes == nodes ? text : text + " in " + boxes_words(boxes);
 }
 
@@ -34,9 +34,10 @@ bool any_repeats(const Scene& scene) {
 PageTexts page_texts(const Scene& scene, ColorBy color) {
   const Profile& profile = *scene.view->profile;
   PageTexts texts;
-  texts.title = model_name(*profile.graph);
+  const std::string model = model_name(*profile.graph);
+  texts.title = scene.focus.empty() ? model : model + " \u00b7 " + scene.focus;
   for (const Cell& cell : model_cells(*profile.graph)) {
-    if (cell.text == texts.title) continue;
+    if (cell.text == model) continue;
     texts.subtitle += (texts.subtitle.empty() ? "" : " \u00b7 ") + cell.text;
   }
   texts.subtitle += (texts.subtitle.empty() ? "" : " \u00b7 ") + level_words(scene);

@@ -160,7 +160,9 @@ class Builder {
           static_cast<std::size_t>(std::ranges::find(exits, net.entry.box, &Port::box) - exits.begin());
     }
     std::ranges::stable_sort(nets_, [](const Net& a, const Net& b) {
-      const auto key = [](const Net& n) { return std::pair(n.to - n.from, n.lane); };
+      const auto key = [](const Net& n) {
+        return std::pair(std::max(n.to, n.from) - std::min(n.to, n.from), n.lane);
+      };
       return key(a) > key(b);
     });
     for (std::size_t i = 0; i < nets_.size(); ++i) nets_[i].top = i;

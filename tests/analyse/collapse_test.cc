@@ -113,8 +113,11 @@ TEST(Collapse, FocusDrawsOneModuleAndItsNeighbours) {
 
 TEST(Collapse, FocusOnTheSecondOfEqualBlocksDrawsThatOne) {
   const Drawn drawn(test::ResNet18::make(), Level::kLayer, {.focus = "layer1.1"});
-  for (const SceneBox& box : drawn.scene.boxes)
-    if (box.kind != BoxKind::kStub) EXPECT_TRUE(box.path.starts_with("layer1.1")) << box.path;
+  for (const SceneBox& box : drawn.scene.boxes) {
+    if (box.kind == BoxKind::kStub) continue;
+    EXPECT_TRUE(box.path.starts_with("layer1.1")) << box.path;
+    EXPECT_EQ(box.all_nodes, box.nodes.size());
+  }
 }
 
 TEST(Collapse, NamesNearAWrongFocus) {
@@ -131,7 +134,8 @@ TEST(Collapse, HoldsOnRandomGraphs) {
   for (std::uint64_t seed = 0; seed < 60; ++seed)
     for (const Level level : {Level::kModule, Level::kLayer, Level::kOp, Level::kSubgraph}) {
       SCOPED_TRACE(std::to_string(seed));
-      const Drawn drawn(test::RandomGraph(seed).make(10 + seed * 3), level, {.max_boxes = 4 + seed % 30, .focus = {}});
+      const Drawn drawn(test::RandomGraph(seed).make(10 + seed * 3), level,
+                        {.max_boxes = 4 + seed % 30, .focus = {}});
       check_adds_up(drawn.scene);
       check_edges(drawn.scene);
     }

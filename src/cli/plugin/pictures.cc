@@ -60,7 +60,9 @@ struct Reader {
   }
 
   void read_edge(Agedge_t* edge) const {
-    const std::size_t id = number_in(agget(edge, const_cast<char*>("id")));
+    const char* name = agget(edge, const_cast<char*>("id"));
+    if (!name || !*name) return;
+    const std::size_t id = number_in(name);
     auto& points = at(result.edges, id);
     Box& label = at(result.labels, id);
     if (const textlabel_t* text = ED_label(edge); text && text->set)
