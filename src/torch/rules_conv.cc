@@ -235,6 +235,7 @@ bool convolution_backward(RuleCall& call) {
                     grad->size(3) == output_size(c, 1);
   if (!fits) return false;
   const auto mask = call.at(10).toBoolList();
+  if (mask.get(2) && !mask.get(1)) return false;  // some kernels give both
   allocate_for_backward(call, c, *grad, mask.get(0));
   mask.get(0) ? call.output(c.input->sizes(), at::kFloat) : call.undefined();
   mask.get(1) ? call.output(c.weight->sizes(), at::kFloat) : call.undefined();

@@ -13,6 +13,7 @@ import pytest
 import torch
 
 import engine_rule_cases as table
+from engine_rule_cases_backward import BACKWARD_CASES
 from engine_rule_cases_layers import LAYER_CASES
 from engine_rule_cases_quantised import QUANTISED_CASES
 from engine_rule_cases_tensors import TENSOR_CASES
@@ -20,7 +21,7 @@ from engine_rule_cases_tensors import TENSOR_CASES
 native = pytest.importorskip("opscope._native")
 from opscope import _engine  # noqa: E402
 
-CASES = {**table.POINTWISE_CASES, **LAYER_CASES, **TENSOR_CASES, **QUANTISED_CASES}
+CASES = {**table.POINTWISE_CASES, **LAYER_CASES, **TENSOR_CASES, **QUANTISED_CASES, **BACKWARD_CASES}
 RULES = sorted(native.shape_rules())
 
 
