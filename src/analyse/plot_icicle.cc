@@ -18,6 +18,7 @@ struct TreeNode {
   bool inner = false;  // has modules below it
   std::uint32_t repeat = 1;
   Count value{};
+  double amount = 0;  // the same, which does not saturate: shares add up however large they are
   Category category = Category::kCustom;  // of the costliest op in it
   Count costliest{};                      // what that op costs
   std::vector<std::uint32_t> children{};
@@ -155,10 +156,12 @@ class IcicleTree {
   }
 
   void sum_up() {
+    for (TreeNode& node : nodes_) node.amount = static_cast<double>(node.value);
     for (std::size_t n = nodes_.size(); n-- > 0;)
       for (const std::uint32_t child : nodes_[n].children) {
         TreeNode& node = nodes_[n];
         node.value += nodes_[child].value;
+        node.amount += nodes_[child].amount;
         if (nodes_[child].costliest > node.costliest)
           node.costliest = nodes_[child].costliest, node.category = nodes_[child].category;
       }
@@ -213,23 +216,22 @@ class IcicleTree {
     slice.is_module = node.is_module;
     slice.value = node.value * Count{slice.repeat};
     slice.begin = place.begin;
-    slice.share = static_cast<double>(slice.value) / static_cast<double>(plot.total);
+    slice.share = slice.repeat * node.amount / nodes_[0].amount;
     const bool deeper = place.depth < max_depth && !node.children.empty();
     if (!deeper) slice.category = node.category;
     plot.depth = std::max(plot.depth, slice.depth);
     plot.slices.push_back(std::move(slice));
     if (deeper)
-      add_children({place.node, id, place.depth + 1, place.repeat * node.repeat, place.begin}, plot, pending);
+      add_children({place.node, id, place.depth + 1, place.repeat * node.repeat, place.begin}, pending);
   }
 
   // `at.node` is the parent here. The first child ends on top of the stack, so that slices come out in the
   // order of the tree.
-  void add_children(Place at, const IciclePlot& plot, std::vector<Place>& pending) const {
+  void add_children(Place at, std::vector<Place>& pending) const {
     const std::size_t first = pending.size();
     for (const std::uint32_t child : nodes_[at.node].children) {
       pending.push_back({child, at.parent, at.depth, at.repeat, at.begin});
-      const Count value = nodes_[child].value * Count{std::uint64_t{at.repeat} * nodes_[child].repeat};
-      at.begin += static_cast<double>(value) / static_cast<double>(plot.total);
+      at.begin += at.repeat * nodes_[child].repeat * nodes_[child].amount / nodes_[0].amount;
     }
     std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(first), pending.end());
   }

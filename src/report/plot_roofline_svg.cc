@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "base/text.h"
 #include "report/document.h"
@@ -112,7 +113,8 @@ class RooflineDrawing {
                                format_percent(side.time_share, 1.0) + " of time";
     const Font strong{.size = 11, .bold = true};
     svg_.text({x, 75}, title, {.font = strong, .color = color, .anchor = anchor});
-    svg_.text({x, 90}, fitted(shares, box_.width / 2 - 6, kNoteFont), {.font = kNoteFont, .anchor = anchor});
+    svg_.text({x, 90}, fitted(shares, box_.width / 2 - 4, kSmallFont),
+              {.font = kSmallFont, .anchor = anchor});
   }
 
   void draw_ridge() {
@@ -170,24 +172,35 @@ class RooflineDrawing {
            format_percent(point.time_share, 1.0) + " of time";
   }
 
-  // Inside the dot where it is large enough and no later dot lies on it, else beside it.
+  // Inside the dot where there is room that no later dot lies on, else beside it.
   void draw_numbers() {
     for (std::size_t i = 0; i < named_.size(); ++i) {
       const RooflinePoint& point = *named_[i];
-      const Point center = at(point);
       const std::string text = std::to_string(i + 1);
-      const double radius = radius_of(point.time_share), width = text_width(text, kHeadFont) + 2;
-      const Box inside{center.x - width / 2, center.y - kNumberHeight / 2, width, kNumberHeight};
+      const double width = text_width(text, kHeadFont) + 2, radius = radius_of(point.time_share);
       TextStyle style{
           .font = {.size = 9.5, .bold = true}, .anchor = Anchor::kMiddle, .baseline = Baseline::kMiddle};
-      if (radius >= 0.75 * width && is_free(point, inside) && placer_.take(inside)) {
+      if (const auto inside = place_inside(point, width)) {
         style.color = ink_on(color_of(point.category));
-        svg_.text(center, text, style);
-      } else if (const auto place = placer_.place(center, radius, width, kNumberHeight)) {
+        svg_.text(inside->center(), text, style);
+      } else if (const auto place = placer_.place(at(point), radius, width, kNumberHeight)) {
         if (place->is_far()) svg_.line(place->edge, place->near, {.stroke = kAxis, .stroke_width = 0.8});
         svg_.text(place->box.center(), text, style);
       }
     }
+  }
+
+  std::optional<Box> place_inside(const RooflinePoint& point, double width) {
+    const Point center = at(point);
+    const double radius = radius_of(point.time_share), room = radius - 0.75 * width;
+    if (room < 0) return std::nullopt;
+    constexpr std::array<Point, 5> kSteps{{{0, 0}, {-1, 0}, {1, 0}, {0, -1}, {0, 1}}};
+    for (const Point& step : kSteps) {
+      const Point middle{center.x + step.x * room, center.y + step.y * room};
+      const Box box{middle.x - width / 2, middle.y - kNumberHeight / 2, width, kNumberHeight};
+      if (is_free(point, box) && placer_.take(box)) return box;
+    }
+    return std::nullopt;
   }
 
   bool is_free(const RooflinePoint& point, const Box& box) const {
@@ -205,7 +218,7 @@ class RooflineDrawing {
     y = draw_areas({x, y}) + 14;
     svg_.text({x, y + 9}, "Most time", {.font = kHeadFont});
     for (std::size_t i = 0; i < named_.size(); ++i)
-      draw_key(*named_[i], std::to_string(i + 1), {x, y + kKeyLine * static_cast<double>(i + 1) + 8});
+      draw_key(*named_[i], std::to_string(i + 1), {x, y + kKeyLine * static_cast<double>(i) + 14});
   }
 
   double draw_areas(Point corner) {
@@ -240,9 +253,9 @@ class RooflineDrawing {
 
   void draw_notes() {
     std::string text =
-        "Time is that of one after the other at the roof of a device with this ridge. Along a dashed line "
-        "one " +
-        std::string(name(plot_.level)) + " takes as long; \xc3\x97" + "n: so many equal ones in one dot.";
+        "Time: everything one after the other at the roof of a device with this ridge. Dashed: where each "
+        "takes "
+        "that share of it. \xc3\x97n: n equal ones in one dot.";
     if (const RooflineSide& side = plot_.without_flops; side.nodes)
       text += " Not on the axes: " + nodes_text(plot_, side.nodes) + " without FLOPs, " +
               format_bytes(side.memory_bytes) + " moved, " + format_percent(side.time_share, 1.0) +

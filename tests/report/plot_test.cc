@@ -64,6 +64,13 @@ std::vector<std::string> all_texts(const Profile& profile, const TextOptions& op
           icicle_text(profile, make_icicle(profile, {.metric = PlotMetric::kMemoryBytes}), options)};
 }
 
+TextOptions styled(int width, bool color) {
+  TextOptions options;
+  options.width = width;
+  options.color = color;
+  return options;
+}
+
 TEST(PlotSvg, OfResNet18IsClean) {
   const Graph graph = ResNet18::make();
   const Profile profile = make_profile(graph);
@@ -98,7 +105,7 @@ TEST(PlotText, FitsEveryWidth) {
   for (const Graph* graph : {&resnet, &random}) {
     const Profile profile = make_profile(*graph);
     for (const int width : {60, 80, 100, 160})
-      for (const std::string& text : all_texts(profile, {.width = width}))
+      for (const std::string& text : all_texts(profile, styled(width, false)))
         for (const std::string& line : lines_of(text)) EXPECT_LE(display_width(line), width) << line;
   }
 }
@@ -107,7 +114,7 @@ TEST(PlotText, ColourOnlyWhereAsked) {
   const Graph graph = ResNet18::make();
   const Profile profile = make_profile(graph);
   for (const std::string& text : all_texts(profile, {})) EXPECT_EQ(text.find('\x1b'), std::string::npos);
-  for (const std::string& text : all_texts(profile, {.color = true}))
+  for (const std::string& text : all_texts(profile, styled(100, true)))
     EXPECT_NE(text.find("\x1b["), std::string::npos);
 }
 
@@ -128,7 +135,7 @@ TEST(LabelPlacer, KeepsLabelsApart) {
   LabelPlacer placer({0, 0, 300, 200});
   std::vector<Box> taken;
   for (int i = 0; i < 8; ++i)
-    if (const auto place = placer.place({150.0 + i, 100}, 4, 50, 12)) {
+    if (const auto place = placer.place({110.0 + 12 * i, 100}, 4, 50, 12)) {
       EXPECT_TRUE((Box{0, 0, 300, 200}).contains(place->box));
       for (const Box& other : taken) EXPECT_FALSE(other.overlaps(place->box));
       taken.push_back(place->box);
