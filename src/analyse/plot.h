@@ -15,7 +15,8 @@
 namespace opscope {
 
 enum class PlotKind : std::uint8_t { kRoofline, kTypes, kIcicle, kMemory };
-std::string_view name(PlotKind kind);                 // "roofline", "types", "icicle", "memory"
+std::string_view name(PlotKind kind);  // "roofline", "types", "icicle", "memory"
+bool is_plot_kind(std::string_view text);
 PlotKind plot_kind_from_name(std::string_view text);  // throws Error naming the choices
 
 enum class PlotMetric : std::uint8_t { kFlops, kMacs, kMemoryBytes, kParams };

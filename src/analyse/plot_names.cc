@@ -56,6 +56,8 @@ std::vector<std::string_view> parts_of(std::string_view name) {
 
 std::string_view name(PlotKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
 
+bool is_plot_kind(std::string_view text) { return std::ranges::count(kKinds, text) > 0; }
+
 PlotKind plot_kind_from_name(std::string_view text) {
   const auto found = std::ranges::find(kKinds, text);
   if (found != kKinds.end()) return static_cast<PlotKind>(found - kKinds.begin());

@@ -39,6 +39,9 @@ PlotKind kind_of(const Flags& flags) {
   if (flags.kind.empty())
     throw Error("which plot?", "",
                 "opscope plot KIND MODEL, where KIND is roofline, types, icicle or memory");
+  if (is_plot_kind(flags.model.positional) && !is_plot_kind(flags.kind))
+    throw Error("the plot comes before the model", "",
+                "opscope plot " + flags.model.positional + " " + flags.kind);
   return plot_kind_from_name(flags.kind);
 }
 
@@ -49,9 +52,14 @@ Request request_of(const Flags& flags) {
   if (!flags.depth.empty())
     request.icicle.depth = static_cast<std::uint32_t>(parse_integer("--depth", flags.depth, 0));
   if (!flags.top.empty()) request.top = static_cast<std::size_t>(parse_integer("--top", flags.top, 0));
+  request.text.verbose = flags.talk.verbose;
   request.text.top = static_cast<int>(request.top);
   request.profile.convention = convention_from_name(flags.convention);
   if (!flags.ridge.empty()) request.profile.ridge = parse_number("--ridge", flags.ridge);
+  if (!(request.profile.ridge > 0))
+    throw Error("the ridge lies above 0 FLOPs per byte", "--ridge", "for example --ridge 12.5");
+  if (request.kind == PlotKind::kTypes && request.metric == PlotMetric::kParams)
+    throw Error("op types have no parameters", "--metric", "choose flops, macs or memory-bytes");
   request.profile.partition = partition_options(flags.partition);
   return request;
 }
@@ -79,7 +87,7 @@ std::string icicle(const Profile& profile, const Request& request, const Picture
 
 std::string memory(const Profile& profile, const Request& request, const PictureOutput& output) {
   if (output.is_picture()) return memory_svg(profile);
-  if (output.format() == Format::kText) return memory_plot(profile, request.text);
+  if (output.format() == Format::kText) return timeline_text(profile, request.text);
   return to_format(make_memory_report(profile, {.advice = false}), output.format(), request.text);
 }
 
@@ -130,7 +138,9 @@ Action define_plot(CLI::App& app) {
   app.add_flag("--no-fold", flags->no_fold, "icicle: equal repeated blocks one by one");
   add_partition_flags(app, flags->partition);
   add_convention_flag(app, flags->convention);
+  app.add_flag("-v,--verbose", flags->talk.verbose, "All notes");
   add_output_flags(app, flags->output);
+  app.get_option("--format")->description("svg, png, pdf, txt, json or csv");
   add_talk_flags(app, flags->talk);
   return [flags] { return run_plot(*flags); };
 }

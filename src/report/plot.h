@@ -24,6 +24,8 @@ std::string icicle_svg(const Profile& profile, const IciclePlot& plot, const Plo
 std::string roofline_text(const Profile& profile, const RooflinePlot& plot, const TextOptions& options);
 std::string types_text(const Profile& profile, const TypesPlot& plot, const TextOptions& options);
 std::string icicle_text(const Profile& profile, const IciclePlot& plot, const TextOptions& options);
+// Memory over time, as memory_report.h draws it, below a title like the others'.
+std::string timeline_text(const Profile& profile, const TextOptions& options);
 
 // What is plotted. Format: JSON or CSV.
 std::string roofline_data(const Profile& profile, const RooflinePlot& plot, Format format);

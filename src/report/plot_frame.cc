@@ -178,7 +178,7 @@ std::string text_head(const Profile& profile, const std::string& title, const Te
   std::string out = paint(truncate(title, options.width), Style::kStrong, options.color) + "\n";
   if (const std::string model = model_line(profile); !model.empty())
     out += paint(truncate(model, options.width), Style::kQuiet, options.color) + "\n";
-  for (const std::string& note : options.notes)
+  for (const std::string& note : note_lines(profile, options))
     out += paint(indented(note, options.width, 0), Style::kQuiet, options.color) + "\n";
   return out + "\n";
 }

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "report/document.h"
+#include "report/memory_report.h"
 #include "report/plot.h"
 #include "report/plot_frame.h"
 #include "report/svg_axis.h"
@@ -201,6 +202,11 @@ std::string types_text(const Profile& profile, const TypesPlot& plot, const Text
   if (plot.others) add(plural(plot.others, "other type"), plot.rest, Style::kQuiet);
   return text_head(profile, model_name(*profile.graph) + ": cost by op type", options) +
          render_table(table, options.width, options.color);
+}
+
+std::string timeline_text(const Profile& profile, const TextOptions& options) {
+  return text_head(profile, model_name(*profile.graph) + ": memory over time", options) +
+         memory_plot(profile, options);
 }
 
 }  // namespace opscope
