@@ -8,7 +8,7 @@ namespace {
 
 // Nodes that run nothing.
 std::string_view why_idle(const GraphView& view, const ViewNode& node) {
-  if (node.kind == "output") return "what the model returns";
+  if (node.kind == "output") return "what is returned";
   if (node.kind == "get_attr") return "a weight";
   if (node.kind == "placeholder") {
     const bool weight = node.output != kNone && (node.parameters.total || node.parameters.buffers);

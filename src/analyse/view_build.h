@@ -46,6 +46,9 @@ void group_by_tracer_node(ViewDraft& draft);
 void group_by_module(ViewDraft& draft, std::uint32_t depth);
 void group_by_subgraph(ViewDraft& draft);
 
+// An in-place op writes to memory that it also takes.
+bool writes_in_place(const Graph& graph, const Op& op, Id storage);
+
 // The edges of a view whose nodes and ops are there, and what each node gives.
 void connect(GraphView& view);
 

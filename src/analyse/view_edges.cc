@@ -2,7 +2,7 @@
 // them; within a tracer's graph what the tracer itself says.
 #include <algorithm>
 #include <tuple>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "analyse/view_build.h"
 #include "graph/reads.h"
@@ -11,8 +11,6 @@ namespace opscope {
 namespace {
 
 constexpr std::uint32_t kNowhere = kNone;
-
-bool writes_in_place(std::string_view op) { return op.ends_with('_') && !op.ends_with("__"); }
 
 // Who made each value and who last wrote each storage, as far as the run has come.
 class Sources {
@@ -29,10 +27,10 @@ class Sources {
   }
 
   void made(OpId op) {
-    const bool in_place = writes_in_place(graph_.op_name(graph_.ops[op]));
     for (const ValueId id : graph_.outputs_of(graph_.ops[op])) {
+      const Id storage = graph_.values[id].storage;
       maker_[id] = op;
-      if (const Id storage = graph_.values[id].storage; in_place && storage != kNone) writer_[storage] = op;
+      if (writes_in_place(graph_, graph_.ops[op], storage)) writer_[storage] = op;
     }
   }
   OpId maker(ValueId id) const { return maker_[id]; }
@@ -83,13 +81,19 @@ class Edges {
   }
 
   void read(ValueId id, std::uint32_t to) {
-    if (told_by_tracer(id, to)) return;
+    const std::uint32_t door = handed_in(id, to);
+    const bool told = is_told(to);
+    if (door != kNowhere) {
+      if (!told) add(door, to, id);
+      return;
+    }
     sources_.each_source(id, [&](std::uint32_t from) {
-      if (!same_part(from, to)) add(from, to, id);
+      if (!told || !same_part(from, to)) add(from, to, id);
     });
   }
 
-  // Within a part the tracer's own edges count, and what comes from elsewhere comes by a placeholder.
+  // Within a part the tracer's own edges count, where it tells them; what comes from elsewhere comes by a
+  // placeholder.
   PartId part_of(std::uint32_t n) const {
     const NodeId node = view_.nodes[n].node;
     return node == kNone ? kNone : graph_.nodes[node].part;
@@ -97,16 +101,26 @@ class Edges {
   bool same_part(std::uint32_t a, std::uint32_t b) const {
     return part_of(a) != kNone && part_of(a) == part_of(b);
   }
-  bool told_by_tracer(ValueId id, std::uint32_t to) const {
-    return !handed_in_.empty() && part_of(to) != kNone && handed_in_.contains(pair_key(part_of(to), id));
+  // The tracer says what the node takes.
+  bool is_told(std::uint32_t n) const {
+    const NodeId node = view_.nodes[n].node;
+    return node != kNone && graph_.nodes[node].inputs.size > 0;
+  }
+  // The node by which a value comes into the part; kNowhere where it was made in it, or there is no part.
+  std::uint32_t handed_in(ValueId id, std::uint32_t to) const {
+    if (handed_in_.empty() || part_of(to) == kNone) return kNowhere;
+    const auto found = handed_in_.find(pair_key(part_of(to), id));
+    return found == handed_in_.end() ? kNowhere : found->second;
   }
   static bool hands_in(const Node& node) {
     return node.kind == NodeKind::kPlaceholder || node.kind == NodeKind::kGetAttr;
   }
   void find_handed_in() {
-    for (const Node& node : graph_.nodes)
-      if (hands_in(node))
-        for (const ValueId id : graph_.outputs_of(node)) handed_in_.insert(pair_key(node.part, id));
+    for (std::uint32_t n = 0; n < view_.nodes.size(); ++n) {
+      if (view_.nodes[n].node == kNone || !hands_in(graph_.nodes[view_.nodes[n].node])) continue;
+      for (const ValueId id : graph_.outputs_of(graph_.nodes[view_.nodes[n].node]))
+        handed_in_.try_emplace(pair_key(part_of(n), id), n);
+    }
   }
   void follow_tracer() {
     std::vector<std::uint32_t> view_of(graph_.nodes.size(), kNowhere);
@@ -198,11 +212,19 @@ class Edges {
   const Graph& graph_;
   Sources sources_;
   std::vector<ViewEdge> found_;
-  std::unordered_set<std::uint64_t> handed_in_;  // part and value
+  std::unordered_map<std::uint64_t, std::uint32_t> handed_in_;  // by part and value: the node
   std::vector<std::tuple<std::uint32_t, ValueId, std::uint32_t>> order_;
 };
 
 }  // namespace
+
+bool writes_in_place(const Graph& graph, const Op& op, Id storage) {
+  const std::string_view name = graph.op_name(op);
+  if (storage == kNone || !name.ends_with('_') || name.ends_with("__")) return false;
+  bool takes = false;
+  each_read(graph, op, [&](ValueId id) { takes |= graph.values[id].storage == storage; });
+  return takes;
+}
 
 void connect(GraphView& view) { Edges(view).find(); }
 

@@ -11,15 +11,25 @@ namespace {
 
 using Place = std::uint32_t;  // 0: before all subgraphs; s + 1: at subgraph s or behind it
 
-// By op. An op that is in no subgraph stands behind the latest of what it reads.
+// By op. An op that is in no subgraph stands behind the latest of what it reads, and behind whoever last
+// wrote to the memory of that.
 std::vector<Place> places(const Graph& graph, const Partition& partition) {
-  std::vector<Place> place(graph.ops.size()), of_value(graph.values.size(), 0);
+  std::vector<Place> place(graph.ops.size()), of_value(graph.values.size(), 0),
+      written(graph.storages.size(), 0);
   for (OpId op = 0; op < place.size(); ++op) {
+    const auto wait_for = [&](ValueId id) {
+      const Id storage = graph.values[id].storage;
+      place[op] = std::max({place[op], of_value[id], storage == kNone ? 0 : written[storage]});
+    };
     if (partition.of_op[op] != kNone)
       place[op] = partition.of_op[op] + 1;
     else
-      each_read(graph, graph.ops[op], [&](ValueId id) { place[op] = std::max(place[op], of_value[id]); });
-    for (const ValueId id : graph.outputs_of(graph.ops[op])) of_value[id] = place[op];
+      each_read(graph, graph.ops[op], wait_for);
+    for (const ValueId id : graph.outputs_of(graph.ops[op])) {
+      const Id storage = graph.values[id].storage;
+      of_value[id] = place[op];
+      if (writes_in_place(graph, graph.ops[op], storage)) written[storage] = place[op];
+    }
   }
   return place;
 }

@@ -59,6 +59,9 @@ ExploreQuery query_from(const Flags& flags) {
 
 // One question at a time.
 void check_questions(const Flags& flags, const ExploreQuery& query) {
+  if (flags.path.size() == 1 || flags.path.size() > 2)
+    throw Error(flags.path.size() == 1 ? "a way has two ends" : "one way at a time", "--path",
+                "for example --path 1 12, or by name");
   const bool one = !flags.node.empty(), two = !flags.path.empty(), list = query.lists();
   if (one + two + list + flags.interactive < 2) return;
   const char* where = flags.interactive ? "--interactive" : two ? "--path" : "--node";

@@ -191,16 +191,15 @@ class SideBySide {
     lines.push_back({{truncate_middle(head + ": " + std::string(subgraph.type), right_), Style::kStrong}});
     say_sums(lines, standing,
              subgraph.saved_bytes() ? ", saved: " + format_bytes(subgraph.saved_bytes()) : std::string());
-    say(lines, "begins: " + border_text("after", subgraph.begins, subgraph.begins_at), Style::kQuiet);
-    say(lines, "ends: " + border_text("before", subgraph.ends, subgraph.ends_at), Style::kQuiet);
+    say(lines, border_text("begins", "after", subgraph.begins, subgraph.begins_at), Style::kQuiet);
+    say(lines, border_text("ends", "before", subgraph.ends, subgraph.ends_at), Style::kQuiet);
     if (const std::string others = others_text(id, begin, end); !others.empty())
       say(lines, others, Style::kQuiet);
   }
   // With the number alone: the node is in the list, or one --node away.
-  std::string border_text(std::string_view side, Border border, OpId at) const {
-    std::string text;
-    if (at != kNone) text = std::string(side) + " node " + std::to_string(view_.node_of[at] + 1) + ": ";
-    return text.append(explanation(border));
+  std::string border_text(std::string text, std::string_view side, Border border, OpId at) const {
+    if (at != kNone) text.append(" ").append(side).append(" node ") += std::to_string(view_.node_of[at] + 1);
+    return text.append(": ").append(explanation(border));
   }
   // Its nodes that do not stand beside these.
   std::string others_text(SubgraphId id, std::size_t begin, std::size_t end) const {
