@@ -202,9 +202,10 @@ class _Run:
             try:
                 called = self.through(session) if self.through else model
                 if self.training is not None and not keep_changes:
-                    self.training.run(session, model, lambda: called(*args, **kwargs))
+                    outputs = self.training.run(session, model, lambda: called(*args, **kwargs))
                 else:
-                    for path, tensor in named_tensors(called(*args, **kwargs)):
+                    outputs = called(*args, **kwargs)
+                    for path, tensor in named_tensors(outputs):
                         session.add_output(tensor, path)
             except native.Error:  # from a capture inside this one
                 raise

@@ -97,6 +97,15 @@ constexpr std::array kLikeOther = std::to_array<std::string_view>(
     {"aten::expand_as", "aten::reshape_as", "aten::to", "aten::type_as", "aten::view_as"});
 static_assert(std::ranges::is_sorted(kLikeOther));
 
+// Memory that an op recorded whole makes for a part of it, such as a dropout's mask, and may leave to
+// autograd.
+void follow_made(const Call& call) {
+  std::lock_guard lock(call.recording.mutex);
+  for_each_tensor(call.results(), [&](const at::Tensor& tensor) {
+    if (tensor.defined() && tensor.has_storage()) call.recording.entry_made_now(tensor).preexisting = false;
+  });
+}
+
 }  // namespace
 
 void run_known(const Call& call, const Inputs& inputs, c10::DispatchKeySet below) {
@@ -118,7 +127,11 @@ void run_known(const Call& call, const Inputs& inputs, c10::DispatchKeySet below
   if (explicit_device) set_device(call, c10::kCPU);
   c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
   if (!wrap && inputs.any_tensor) return call.op.redispatchBoxed(below, &call.stack);
-  if (!wrap) return call.op.callBoxed(&call.stack);
+  if (!wrap) {
+    call.op.callBoxed(&call.stack);
+    if (depth > 0) follow_made(call);
+    return;
+  }
 
   // Values live on the CPU inside abstract tensors of another device.
   std::vector<std::pair<at::Tensor, at::Tensor>> originals;  // value, abstract

@@ -158,3 +158,15 @@ def test_memory_that_outlives_its_capture() -> None:
     gc.collect()
     leaked.clear()
     assert len(document(model, X)["ops"]) == 2
+
+
+def test_a_mask_is_let_go_by_backward() -> None:
+    def step(x: torch.Tensor) -> torch.Tensor:
+        with torch.enable_grad():
+            y = F.dropout(x.requires_grad_(), 0.5, True)
+            y.sum().backward()
+            return y.detach() + 1
+
+    found = document(step, torch.rand(4, 8))
+    constants = [value["storage"] for value in found["values"] if value["kind"] == "constant" and value["shape"] == [4, 8]]
+    assert constants and all(found["lifetimes"][storage][1] is not None for storage in constants)
