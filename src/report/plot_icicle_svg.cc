@@ -30,6 +30,12 @@ double height_for(const IciclePlot& plot, double least) {
   return std::clamp(kTop + kBottom + 20.0 * static_cast<double>(named), least, 2 * least);
 }
 
+// "3.64G FLOPs", "47.7MB moved"
+std::string amount_text(const IciclePlot& plot, Count value) {
+  const bool bytes = plot.metric == PlotMetric::kMemoryBytes;
+  return value_text(plot, value) + " " + (bytes ? "moved" : std::string(title(plot.metric)));
+}
+
 class IcicleDrawing {
  public:
   IcicleDrawing(const Profile& profile, const IciclePlot& plot, const PlotSize& size)
@@ -121,8 +127,7 @@ class IcicleDrawing {
   std::string tooltip(const IcicleSlice& slice) const {
     const std::string path = slice.path.empty() ? slice.name : slice.path;
     std::string text = path + (slice.type == slice.name ? "" : " (" + std::string(slice.type) + ")") + "\n" +
-                       value_text(plot_, slice.value) + " " + std::string(title(plot_.metric)) + ", " +
-                       format_percent(slice.share, 1.0);
+                       amount_text(plot_, slice.value) + ", " + format_percent(slice.share, 1.0);
     if (slice.repeat > 1) text += "\n" + std::to_string(slice.repeat) + " equal blocks together";
     return text;
   }
@@ -132,8 +137,7 @@ class IcicleDrawing {
     for (const IcicleSlice& slice : plot_.slices)
       if (slice.category && slice.share * box_.height >= kLeastKeyed) categories.push_back(*slice.category);
     draw_legend_row(svg_, {box_.x, box_.bottom() + 16}, groups_of(categories));
-    const std::string note = "Height: share of " + value_text(plot_, plot_.total) + " " +
-                             std::string(title(plot_.metric)) +
+    const std::string note = "Height: share of " + amount_text(plot_, plot_.total) +
                              ". Depth from left to right; grey modules have others below them.";
     svg_.text({box_.x, svg_.height() - 14}, note, {.font = {.size = 9.5}, .color = kQuietInk});
   }
