@@ -150,13 +150,14 @@ class Chunks {
   }
 
   void look_at(OpId last) {
+    if (input_of(last) == kNone || graph_.outputs_of(graph_.ops[last]).empty()) return;
     const auto between = makers_.ways_back(input_of(last), [&](OpId op) { return is_linear(op); });
     if (between.empty()) return;
     const MemoryPiece* input = nullptr;
     OpId first = last;
     for (const auto op : between) {
       if (!is_linear(op)) continue;
-      const auto* taken = piece_of(input_of(op));
+      const auto* taken = input_of(op) == kNone ? nullptr : piece_of(input_of(op));
       if (taken == nullptr || (input != nullptr && input != taken)) return;  // not one block
       input = taken;
       first = std::min(first, op);
@@ -167,7 +168,9 @@ class Chunks {
   void add(OpId first, OpId last, const MemoryPiece& input, const std::vector<OpId>& between) {
     const auto* result = piece_of(graph_.outputs_of(graph_.ops[last])[0]);
     const auto& shape = graph_.values[graph_.outputs_of(graph_.ops[last])[0]];
-    if (result == nullptr || numel(graph_.shape(shape)) <= graph_.shape(shape).back() * kChunks) return;
+    if (result == nullptr || graph_.shape(shape).empty() ||
+        numel(graph_.shape(shape)) <= Count{graph_.shape(shape).back()} * kChunks)
+      return;
     const std::string where = pattern_of(module_of(last, first));
     const std::string what = "run the rows in " + std::to_string(kChunks) + " parts, one after the other";
     std::vector<const MemoryPiece*> inside;

@@ -43,9 +43,17 @@ class Grouping {
                                      : std::string(layer_name(*report_.profile, piece.held.freed));
   }
 
+  // "addcmul_57" -> "addcmul": an optimiser's ops count up over all parameters.
+  static std::string without_count(std::string layer) {
+    const auto end = layer.find_last_not_of("0123456789");
+    if (end != std::string::npos && end + 1 < layer.size() && layer[end] == '_') layer.resize(end);
+    return layer;
+  }
+  static std::string alike(const std::string& layer) { return pattern_of(without_count(layer)); }
+
   void add(const MemoryPiece& piece) {
     const auto size = piece.value == kNone ? format_bytes(piece.bytes) : shape_text(graph_, piece.value);
-    Alike row{&piece, pattern_of(what(piece)), pattern_of(needed(piece)), pattern_of(held(piece)), 0, {}};
+    Alike row{&piece, alike(what(piece)), alike(needed(piece)), alike(held(piece)), 0, {}};
     const std::string key = row.what + "\n" + row.needed + "\n" + row.held + "\n" + size + "\n" +
                             std::to_string(static_cast<int>(piece.kind)) +
                             std::to_string(piece.bytes.value());
@@ -86,14 +94,14 @@ std::vector<Cell> cells(const MemoryReport& report, const Alike& row) {
 Section memory_held_section(const MemoryReport& report, const TextOptions& options) {
   const auto rows = Grouping(report).rows;
   std::vector<Column> columns{
-      {.title = "Held at the peak", .align = Align::kLeft, .min_width = 16, .good_width = 32},
+      {.title = "Held at the peak", .align = Align::kLeft, .min_width = 16, .good_width = 28},
       {""},
-      {"Shape", Align::kLeft, 10},
+      {"Shape", Align::kLeft},
       {.title = "Type", .align = Align::kLeft, .optional = true},
       {.title = "Kind", .align = Align::kLeft, .optional = true},
       {"Bytes"},
       {.title = "% peak", .optional = true},
-      {.title = "Needed until", .align = Align::kLeft, .min_width = 12, .good_width = 28}};
+      {.title = "Needed until", .align = Align::kLeft, .min_width = 12, .good_width = 24}};
   if (report.lifetimes_told)
     columns.push_back({.title = "Held until", .align = Align::kLeft, .min_width = 8, .good_width = 16});
   Section section{"Held at the peak", {std::move(columns), {}}, {}};

@@ -149,6 +149,7 @@ class Plot {
   void segments(const std::vector<AxisSegment>& all, std::string_view mark) {
     std::string line;
     std::size_t at = 0;
+    bool has_labels = false;
     for (const auto& segment : all) {
       if (segment.begin >= segment.end) continue;
       const auto begin = column_of(segment.begin);
@@ -160,7 +161,9 @@ class Plot {
       line += std::string(begin - at, ' ');
       line += std::string(mark) + label;
       at = begin + 1 + static_cast<std::size_t>(display_width(label));
+      has_labels = has_labels || !label.empty();
     }
+    if (!has_labels) return;
     out_ += std::string(kLabelWidth + 1, ' ') + paint(line, Style::kQuiet, options_.color) + "\n";
   }
 

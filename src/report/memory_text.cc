@@ -1,6 +1,7 @@
 // The memory report for people: the same sections as text around a plot of characters, and as Markdown and
 // HTML.
 #include <algorithm>
+#include <utility>
 
 #include "report/memory_report.h"
 
@@ -23,6 +24,11 @@ Document head(const MemoryReport& report, const TextOptions& options) {
   return document;
 }
 
+Document whole(Document document, std::vector<Section> sections) {
+  for (auto& section : sections) document.sections.push_back(std::move(section));
+  return document;
+}
+
 // Sections after something that is no section: without the header's empty line.
 std::string sections_text(std::vector<Section> sections, const TextOptions& options) {
   return to_text(Document{{}, {}, std::move(sections)}, options).substr(1);
@@ -41,15 +47,18 @@ std::string memory_text(const MemoryReport& report, const TextOptions& options) 
 std::string memory_markdown(const MemoryReport& report, const TextOptions& options) {
   TextOptions plain = options;
   plain.color = false;
-  std::string out = to_markdown(head(report, plain));
-  if (const auto plot = memory_plot(report, plain); !plot.empty()) out += "\n```\n" + plot + "```\n";
-  return out + to_markdown(Document{{}, {}, tables(report, plain)});
+  const auto document = head(report, plain);
+  auto out = to_markdown(whole(document, tables(report, plain)));
+  if (const auto plot = memory_plot(report, plain); !plot.empty())
+    out.insert(to_markdown(document).size(), "\n```\n" + plot + "```\n");
+  return out;
 }
 
 std::string memory_html(const MemoryReport& report, const TextOptions& options) {
-  std::string out = to_html(head(report, options));
-  out += "<div class=\"opscope\">\n" + memory_svg(report) + "</div>\n";
-  return out + to_html(Document{{}, {}, tables(report, options)});
+  constexpr std::string_view kEnd = "</div>\n";
+  const auto document = head(report, options);
+  auto out = to_html(whole(document, tables(report, options)));
+  return out.insert(to_html(document).size() - kEnd.size(), memory_svg(report));
 }
 
 std::string to_format(const MemoryReport& report, Format format, const TextOptions& options) {

@@ -3,6 +3,7 @@
 
 #include "analyse/small_models.h"
 #include "analyse/traced_models.h"
+#include "analyse/training_model.h"
 #include "base/files.h"
 #include "graph/writer.h"
 #include "report/report.h"
@@ -12,6 +13,7 @@ int main(int argc, char** argv) {
   if (argc != 2) return 2;
   const std::string folder = std::string(argv[1]) + "/";
   write_file(folder + "resnet18.json", write_json(test::ResNet18::make()));
+  write_file(folder + "training.json", write_json(test::training_step()));
   write_file(folder + "unknown.json", write_json(test::shared_and_unknown()));
   write_file(folder + "resnet18_fx.json", write_json(test::as_fx(test::ResNet18::make())));
   write_file(folder + "cut.json", write_json(test::cut_in_three()));

@@ -92,6 +92,8 @@ MemoryKind kind_of(const Graph& graph, Piece piece) {
 std::set<Piece> all_pieces(const Graph& graph) {
   std::set<Piece> found;
   for (ValueId id = 0; id < graph.values.size(); ++id) found.insert(piece_of(graph, id));
+  for (Id storage = 0; storage < graph.lifetimes.size(); ++storage)
+    if (graph.lifetimes[storage].made != kNone) found.insert({false, storage});
   return found;
 }
 

@@ -1,0 +1,97 @@
+// The memory report in all its formats: the same peak everywhere, on any graph.
+#include "report/memory_report.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "analyse/small_models.h"
+#include "analyse/training_model.h"
+#include "base/text.h"
+#include "graph/random_graph.h"
+
+namespace opscope {
+namespace {
+
+std::size_t lines_of(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+}
+
+int widest_line(std::string_view text) {
+  int widest = 0;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    widest = std::max(widest, display_width(text.substr(0, end)));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return widest;
+}
+
+TEST(MemoryReportFormats, AgreeOnRandomGraphs) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const Graph graph = test::RandomGraph(seed).make(1 + seed % 40);
+    const Profile profile = make_profile(graph);
+    const auto report = make_memory_report(profile);
+    const Count peak = profile.memory.peak_memory_bytes();
+    const auto json = memory_json(report);
+    EXPECT_NE(json.find("\"peak_memory_bytes\": " + std::to_string(peak.value())), std::string::npos)
+        << "seed " << seed;
+    EXPECT_EQ(lines_of(memory_csv(report)), graph.ops.size() + 1) << "seed " << seed;
+    // What is too much to count is "> 18.4E", which Markdown and HTML escape.
+    for (const auto format : {Format::kText, Format::kMarkdown, Format::kHtml})
+      EXPECT_TRUE((peak.saturated() && format != Format::kText) ||
+                  to_format(report, format).find(format_bytes(peak)) != std::string::npos)
+          << "seed " << seed;
+    EXPECT_NE(to_json(profile).find("\"peak_memory_bytes\": " + std::to_string(peak.value())),
+              std::string::npos);
+    const auto svg = memory_svg(report);
+    EXPECT_EQ(svg.find("nan"), std::string::npos) << "seed " << seed;
+    EXPECT_EQ(svg.find("inf"), std::string::npos) << "seed " << seed;
+  }
+}
+
+TEST(MemoryReportFormats, ThePlotKeepsToItsWidth) {
+  const Graph graph = test::ResNet18::make();
+  const Profile profile = make_profile(graph);
+  for (const int width : {60, 80, 100, 200}) {
+    TextOptions options;
+    options.width = width;
+    EXPECT_LE(widest_line(memory_plot(profile, options)), width);
+    EXPECT_LE(widest_line(memory_text(make_memory_report(profile), options)), width);
+  }
+}
+
+TEST(MemoryReportFormats, PhasesAreMarked) {
+  const Graph graph = test::training_step();
+  const Profile profile = make_profile(graph);
+  const auto report = make_memory_report(profile);
+  const auto plot = memory_plot(report, {});
+  for (const char* phase : {"forward", "backward", "optimizer"}) {
+    EXPECT_NE(plot.find(phase), std::string::npos);
+    EXPECT_NE(memory_svg(report).find(phase), std::string::npos);
+    EXPECT_NE(memory_csv(report).find(phase), std::string::npos);
+  }
+}
+
+TEST(MemoryReportFormats, Words) {
+  MemorySplit split;
+  EXPECT_EQ(split_text(split), "");
+  split[MemoryKind::kInputs] = 10;
+  split[MemoryKind::kKvCache] = 2000;
+  split[MemoryKind::kWeights] = 100;
+  EXPECT_EQ(split_text(split), "2.00KB KV cache + 100B weights + 10B inputs");
+}
+
+TEST(MemoryReportFormats, NoOps) {
+  GraphBuilder b;
+  const auto x = b.input({1});
+  const Graph graph = b.finish({x});
+  const Profile profile = make_profile(graph);
+  const auto report = make_memory_report(profile);
+  for (const auto format : {Format::kText, Format::kJson, Format::kCsv, Format::kMarkdown, Format::kHtml})
+    EXPECT_FALSE(to_format(report, format).empty());
+  EXPECT_NE(memory_svg(report).find("no op ran"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace opscope
