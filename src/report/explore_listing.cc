@@ -151,9 +151,14 @@ class SideBySide {
   }
   void say_sums(std::vector<Line>& lines, const Standing& standing, std::string saved) const {
     say(lines, sums_text(standing) + saved);
-    Line line{{"   "}, {"Intensity: " + format_ratio(standing.arithmetic_intensity()) + " FLOPs/byte, "}};
     if (!standing.bound) return;
-    line.push_back({std::string(name(*standing.bound)), style_of(*standing.bound)});
+    const std::string intensity = format_ratio(standing.arithmetic_intensity()) + " FLOPs/byte, ";
+    const auto line_with = [&](const std::string& label) {
+      return Line{
+          {"   "}, {label + intensity}, {std::string(name(*standing.bound)), style_of(*standing.bound)}};
+    };
+    Line line = line_with("Intensity: ");
+    if (width_of(line) > right_) line = line_with("");
     lines.push_back(std::move(line));
   }
 
