@@ -1,6 +1,5 @@
-// Advance widths of DejaVu Sans, so that text can be fitted without a font library. The widths of Verdana are
-// within a few percent of these and those of Helvetica and Arial below them, so a label that fits here fits
-// there.
+// Advance widths of DejaVu Sans, so that text can be fitted without a font library. It is a wide font: a
+// label that fits in it fits in Helvetica and Arial too.
 #include <algorithm>
 #include <array>
 
