@@ -12,6 +12,8 @@
 namespace opscope {
 namespace {
 
+constexpr std::size_t kTries = 60;         // of classes of modules to open: each looks at the whole graph
+constexpr std::size_t kEdgesPerBox = 4;    // of runs, at the most
 constexpr std::size_t kMergesAtMost = 30;  // boxes of a draft in one of a scene: more are not worth the try
 
 std::string short_target(std::string_view target) {
@@ -42,7 +44,7 @@ class Collapser {
     if (draft.boxes.size() > most()) {
       scene_.notes.push_back("too many for a page: " + std::to_string(draft.boxes.size()) +
                              " steps are drawn as runs of those that follow each other");
-      merge_runs(tree_, draft, most());
+      draft = runs_of(draft);
     }
     finish(draft);
     return std::move(scene_);
@@ -50,6 +52,21 @@ class Collapser {
 
  private:
   std::size_t most() const { return std::max<std::size_t>(options_.max_boxes, 4); }
+
+  // Fewer and longer runs where everything is joined to everything: nobody follows that many lines, and
+  // Graphviz takes minutes for them.
+  Draft runs_of(const Draft& draft) const {
+    for (std::size_t runs = most();; runs = runs / 2) {
+      Draft merged = draft;
+      merge_runs(tree_, merged, runs);
+      std::set<std::uint64_t> edges;
+      for (const NodeEdge& edge : edges_)
+        if (const std::uint32_t a = merged.box_of[edge.from], b = merged.box_of[edge.to];
+            a != kNone && b != kNone && a != b)
+          edges.insert(pair_key(a, b));
+      if (runs <= 8 || edges.size() <= kEdgesPerBox * merged.boxes.size()) return merged;
+    }
+  }
 
   ModuleId focus_module() const {
     if (options_.focus.empty()) return kNone;
@@ -107,6 +124,7 @@ class Collapser {
   // Level by level, all modules of a class together, so that like is drawn as like; the costliest class
   // first.
   void open_what_fits() {
+    if (make_draft().boxes.size() > most()) return;
     std::vector<std::uint32_t> level{root_};
     while (!level.empty()) {
       std::map<std::string, std::vector<std::uint32_t>> classes;
@@ -136,7 +154,7 @@ class Collapser {
   bool fits(std::span<const std::uint32_t> items) {
     std::size_t more = 0;
     for (const std::uint32_t item : items) more += tree_[item].children.size();
-    if (more <= kMergesAtMost * most()) {
+    if (more <= kMergesAtMost * most() && ++tries_ <= kTries) {
       opened_.insert(items.begin(), items.end());
       if (make_draft().boxes.size() <= most()) return true;
       for (const std::uint32_t item : items) opened_.erase(item);
@@ -325,6 +343,7 @@ class Collapser {
   std::uint32_t root_;
   std::vector<NodeEdge> edges_;
   std::set<std::uint32_t> opened_;
+  std::size_t tries_ = 0;
   std::map<std::uint32_t, std::uint32_t> clusters_;  // by item
   Scene scene_;
 };

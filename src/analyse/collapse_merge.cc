@@ -91,7 +91,6 @@ class Merger {
       target.item = source.item, target.name = source.name, target.named_by = source.named_by;
     target.weight = std::max(target.weight, source.weight);
     target.nodes.insert(target.nodes.end(), source.nodes.begin(), source.nodes.end());
-    std::ranges::sort(target.nodes);
   }
 
   bool names_better(const DraftBox& a, const DraftBox& b) const {
@@ -126,6 +125,7 @@ class Merger {
       if (into_[b] != b) continue;
       number[b] = static_cast<std::uint32_t>(left.size());
       left.push_back(std::move(box(b)));
+      std::ranges::sort(left.back().nodes);
     }
     for (std::uint32_t& b : draft_.box_of) {
       if (b == kNone) continue;
@@ -186,7 +186,6 @@ void merge_runs(const CallTree& tree, Draft& draft, std::size_t most) {
     } else {
       DraftBox& run = left.back();
       run.nodes.insert(run.nodes.end(), box.nodes.begin(), box.nodes.end());
-      std::ranges::sort(run.nodes);
       run.name = tree[run.item].name + " .. " + box.name;
       ++in_run;
     }
@@ -195,6 +194,7 @@ void merge_runs(const CallTree& tree, Draft& draft, std::size_t most) {
   }
   for (std::uint32_t& b : draft.box_of)
     if (b != kNone) b = number[b];
+  for (DraftBox& box : left) std::ranges::sort(box.nodes);
   draft.boxes = std::move(left);
 }
 
