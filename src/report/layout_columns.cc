@@ -16,8 +16,9 @@ constexpr double kFrameTop = 27, kFrameFoot = 9;
 constexpr double kBestAspect = 1.5;  // height to width of the graph, its title and legend not counted
 constexpr std::size_t kMostColumns = 6;
 constexpr std::size_t kMostBoxes = 300;  // more are one column: choosing takes their number squared
-// What is bad about a cut, against a page that is off its best shape: each tensor that crosses it, each cluster
-// that it splits, one that stands for several blocks above all, and the share of the page that stays empty.
+// What is bad about a cut, against a page that is off its best shape: each tensor that crosses it, each
+// cluster that it splits, one that stands for several blocks above all, and the share of the page that stays
+// empty.
 constexpr double kCrossing = 0.06, kSplit = 0.2, kSplitRepeat = 0.7, kWaste = 1.6;
 
 struct Extent {
