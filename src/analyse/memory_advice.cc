@@ -85,7 +85,7 @@ std::string pattern_of(std::string_view layer) {
   std::string pattern;
   for (std::size_t at = 0; at < layer.size();) {
     std::size_t end = at;
-    if (at == 0 || is_border(at - 1))
+    if (at == 0 || is_border(at - 1) || layer[at - 1] == '_')
       while (end < layer.size() && is_digit(layer[end])) ++end;
     const bool is_number = end > at && is_border(end);
     pattern += is_number ? "*" : std::string(1, layer[at]);

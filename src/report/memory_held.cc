@@ -10,7 +10,7 @@ namespace {
 
 // Storages that differ in the numbers of their blocks alone.
 struct Alike {
-  const MemoryPiece* piece = nullptr;  // the first
+  const MemoryPiece* piece = nullptr;  // the first; nullptr for an op's workspace
   std::string what{}, needed{}, held{};
   std::size_t count = 0;
   Count bytes{};
@@ -20,9 +20,10 @@ class Grouping {
  public:
   explicit Grouping(const MemoryReport& report) : report_(report), graph_(report.graph()) {
     for (const auto index : report.held) add(report.pieces[index]);
+    add_workspace(report.timeline().peak_op);
     std::ranges::stable_sort(rows, std::greater{}, &Alike::bytes);
     for (auto& row : rows)
-      if (row.count == 1) name_exactly(row);
+      if (row.count == 1 && row.piece != nullptr) name_exactly(row);
   }
   std::vector<Alike> rows;
 
@@ -62,6 +63,11 @@ class Grouping {
     ++rows[found->second].count;
     rows[found->second].bytes += piece.bytes;
   }
+  void add_workspace(OpId op) {
+    if (op == kNone || graph_.ops[op].workspace == 0) return;
+    const std::string layer(layer_name(*report_.profile, op));
+    rows.push_back({nullptr, layer, layer, layer, 1, Count{graph_.ops[op].workspace}});
+  }
   void name_exactly(Alike& row) const {
     row.what = what(*row.piece), row.needed = needed(*row.piece), row.held = held(*row.piece);
   }
@@ -73,19 +79,21 @@ class Grouping {
 
 std::vector<Cell> cells(const MemoryReport& report, const Alike& row) {
   const Graph& graph = report.graph();
-  const bool has_value = row.piece->value != kNone;
+  const bool is_returned = row.piece != nullptr && row.piece->returned;
+  const bool has_value = row.piece != nullptr && row.piece->value != kNone;
+  const auto kind = row.piece != nullptr ? row.piece->kind : MemoryKind::kWorkspace;
   std::vector<Cell> cells{
       {row.what},
       {row.count > 1 ? "x" + std::to_string(row.count) : "", Style::kQuiet},
       {has_value ? shape_text(graph, row.piece->value) : ""},
       {has_value ? std::string(name(graph.values[row.piece->value].dtype)) : "", Style::kQuiet},
-      {std::string(title(row.piece->kind)), Style::kQuiet},
+      {std::string(title(kind)), Style::kQuiet},
       {format_bytes(row.bytes), Style::kStrong},
       {format_percent(row.bytes, report.timeline().peak_memory_bytes())},
       {row.needed}};
   if (report.lifetimes_told)
     cells.push_back({row.held == row.needed ? "the same" : row.held,
-                     row.held == row.needed || row.piece->returned ? Style::kQuiet : Style::kWarning});
+                     row.held == row.needed || is_returned ? Style::kQuiet : Style::kWarning});
   return cells;
 }
 
@@ -98,7 +106,7 @@ Section memory_held_section(const MemoryReport& report, const TextOptions& optio
       {""},
       {"Shape", Align::kLeft},
       {.title = "Type", .align = Align::kLeft, .optional = true},
-      {.title = "Kind", .align = Align::kLeft, .optional = true},
+      {"Kind", Align::kLeft},
       {"Bytes"},
       {.title = "% peak", .optional = true},
       {.title = "Needed until", .align = Align::kLeft, .min_width = 12, .good_width = 24}};

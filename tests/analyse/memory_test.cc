@@ -174,6 +174,7 @@ TEST(Memory, Patterns) {
   EXPECT_EQ(pattern_of("encoder.layer.11.output"), "encoder.layer.*.output");
   EXPECT_EQ(pattern_of("layers[3].keys"), "layers[*].keys");
   EXPECT_EQ(pattern_of("layer1.0.conv2"), "layer1.*.conv2");
+  EXPECT_EQ(pattern_of("encoder_layer_0.mlp"), "encoder_layer_*.mlp");
   EXPECT_EQ(pattern_of("0"), "*");
   EXPECT_EQ(pattern_of(""), "");
   EXPECT_EQ(pattern_of("v2.x3y"), "v2.x3y");
