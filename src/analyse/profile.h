@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyse/text_blocks.h"
+#include "base/text_blocks.h"
 #include "cost/cost.h"
 #include "cost/liveness.h"
 #include "graph/graph.h"

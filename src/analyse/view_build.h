@@ -1,7 +1,7 @@
 // The steps by which a view is made. For view*.cc only.
 #pragma once
 
-#include "analyse/text_blocks.h"
+#include "base/text_blocks.h"
 #include "analyse/view.h"
 
 namespace opscope {

@@ -2,7 +2,7 @@
 #include "partition/assemble.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <unordered_set>
 
 namespace opscope {
 namespace {
@@ -41,18 +41,18 @@ Count independent(const Groups& groups, std::span<const OpId> members, Count ele
   return elements;
 }
 
+// The names of types, each written once.
 class Types {
  public:
-  explicit Types(Partition& partition) : partition_(partition) {}
-  std::size_t id(std::string text) {
-    const auto [at, is_new] = ids_.emplace(std::move(text), partition_.types.size());
-    if (is_new) partition_.types.push_back(at->first);
-    return at->second;
+  std::string_view add(const std::string& text) {
+    if (const auto known = names_.find(text); known != names_.end()) return *known;
+    return *names_.insert(texts_.add(text)).first;
   }
+  std::vector<TextBlock> take() && { return std::move(texts_).take(); }
 
  private:
-  Partition& partition_;
-  std::unordered_map<std::string, std::size_t> ids_;
+  TextBlocks texts_;
+  std::unordered_set<std::string_view> names_;
 };
 
 }  // namespace
@@ -78,8 +78,7 @@ void number_subgraphs(const Groups& groups, Partition& partition) {
 }
 
 void add_up(const Groups& groups, Partition& partition) {
-  Types types(partition);
-  std::vector<std::size_t> type_ids;
+  Types types;
   for (Subgraph& sum : partition.subgraphs) {
     const auto members = partition.ops_of(sum);
     const Loop& loop = groups.loops[groups.order.group_of(members[0])];
@@ -95,11 +94,10 @@ void add_up(const Groups& groups, Partition& partition) {
     sum.parallelism = independent(groups, members, sum.parallelism);
     sum.working_set_bytes = working_set(groups, members, loop);
     if (loop.form == Form::kAttention) sum.category = Category::kAttention;
-    type_ids.push_back(types.id(type_of(groups, members, loop.form)));
+    sum.type = types.add(type_of(groups, members, loop.form));
     partition.unfused_bytes += sum.unfused_bytes;
   }
-  for (std::size_t i = 0; i < type_ids.size(); ++i)
-    partition.subgraphs[i].type = partition.types[type_ids[i]];
+  partition.texts = std::move(types).take();
 }
 
 Partition assemble(Groups& groups) {

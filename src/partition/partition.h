@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/count.h"
+#include "base/text_blocks.h"
 #include "cost/cost.h"
 #include "graph/graph.h"
 
@@ -48,7 +49,7 @@ std::string_view explanation(Border border);  // a person's words: "its result i
 struct Subgraph {
   Range ops{};  // in Partition::ops, in execution order; views that ride along among them
   std::string_view
-      type{};  // "conv+batch_norm+relu", "attention", "pointwise", "layer_norm": text of Partition::types
+      type{};  // "conv+batch_norm+relu", "attention", "pointwise", "layer_norm": text of Partition::texts
   Category category = Category::kCustom;  // of the op that costs most
   ModuleId module = 0;                    // the innermost that ran all of it
   Work work{};
@@ -80,7 +81,7 @@ struct Partition {
   std::vector<OpId> ops;            // members, subgraph by subgraph
   std::vector<SubgraphId> refs;
   std::vector<MissedFusion> missed;      // by bytes, the most first
-  std::vector<std::string> types;        // each once
+  std::vector<TextBlock> texts;          // what the types are written in
   Count unfused_bytes{}, fused_bytes{};  // of all ops, and of all subgraphs
 
   std::span<const OpId> ops_of(const Subgraph& s) const { return {ops.data() + s.ops.begin, s.ops.size}; }

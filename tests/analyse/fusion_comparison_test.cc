@@ -81,14 +81,13 @@ class Traced {
 // Each op's group.
 Partition grouped(const Graph& graph, std::vector<SubgraphId> of_op) {
   Partition result;
-  result.types.emplace_back("ours");
   for (SubgraphId id = 0; id < graph.ops.size(); ++id) {
     const auto begin = static_cast<std::uint32_t>(result.ops.size());
     for (OpId op = 0; op < of_op.size(); ++op)
       if (of_op[op] == id) result.ops.push_back(op);
     const auto size = static_cast<std::uint32_t>(result.ops.size()) - begin;
     if (size == 0) continue;
-    result.subgraphs.push_back({.ops = {begin, size}, .type = result.types.front(), .ends = Border::kFork});
+    result.subgraphs.push_back({.ops = {begin, size}, .type = "ours", .ends = Border::kFork});
   }
   result.of_op = std::move(of_op);
   return result;
