@@ -85,9 +85,9 @@ std::vector<Cell> cells(const MemoryReport& report, const Alike& row) {
   std::vector<Cell> cells{
       {row.what},
       {row.count > 1 ? "x" + std::to_string(row.count) : "", Style::kQuiet},
+      {std::string(title(kind)), Style::kQuiet},
       {has_value ? shape_text(graph, row.piece->value) : ""},
       {has_value ? std::string(name(graph.values[row.piece->value].dtype)) : "", Style::kQuiet},
-      {std::string(title(kind)), Style::kQuiet},
       {format_bytes(row.bytes), Style::kStrong},
       {format_percent(row.bytes, report.timeline().peak_memory_bytes())},
       {row.needed}};
@@ -104,9 +104,9 @@ Section memory_held_section(const MemoryReport& report, const TextOptions& optio
   std::vector<Column> columns{
       {.title = "Held at the peak", .align = Align::kLeft, .min_width = 16, .good_width = 28},
       {""},
+      {.title = "Kind", .align = Align::kLeft, .optional = true},
       {"Shape", Align::kLeft},
       {.title = "Type", .align = Align::kLeft, .optional = true},
-      {"Kind", Align::kLeft},
       {"Bytes"},
       {.title = "% peak", .optional = true},
       {.title = "Needed until", .align = Align::kLeft, .min_width = 12, .good_width = 24}};
