@@ -37,8 +37,9 @@ void write_split(JsonWriter& json, const MemorySplit& split);
 // `memory` of a profile's JSON: the peak, where it is, its split and the phases.
 void write_memory(JsonWriter& json, const Profile& profile);
 
-// "438.0MB weights + 3.2MB activations", the largest first; what is nothing is left out.
-std::string split_text(const MemorySplit& split);
+// "438.0MB weights + 3.2MB activations", the largest first; what is nothing is left out. Of more than
+// `most` and one, the rest is "other".
+std::string split_text(const MemorySplit& split, std::size_t most = kMemoryKinds);
 // "KV cache", "activations": a kind as people say it.
 std::string_view title(MemoryKind kind);
 

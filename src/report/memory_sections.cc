@@ -40,14 +40,22 @@ std::string_view title(MemoryKind kind) {
   }
 }
 
-std::string split_text(const MemorySplit& split) {
+std::string split_text(const MemorySplit& split, std::size_t most) {
   std::vector<MemoryKind> kinds;
   for (std::size_t k = 0; k < kMemoryKinds; ++k)
     if (split.bytes[k]) kinds.push_back(static_cast<MemoryKind>(k));
   std::ranges::stable_sort(kinds, std::greater{}, [&](MemoryKind kind) { return split[kind]; });
   std::string text;
-  for (const auto kind : kinds)
-    text += (text.empty() ? "" : " + ") + format_bytes(split[kind]) + " " + std::string(title(kind));
+  Count rest{};
+  const auto add = [&](Count bytes, std::string_view what) {
+    text += (text.empty() ? "" : " + ") + format_bytes(bytes) + " " + std::string(what);
+  };
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    if (i < most || kinds.size() <= most + 1)
+      add(split[kinds[i]], title(kinds[i]));
+    else
+      rest += split[kinds[i]];
+  if (rest) add(rest, "other");
   return text;
 }
 

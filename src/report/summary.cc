@@ -41,7 +41,7 @@ std::string memory_detail(const Traffic& traffic) {
 
 std::string peak_detail(const Profile& profile) {
   const MemoryTimeline& memory = profile.memory;
-  std::string text = split_text(memory.at_peak);
+  std::string text = split_text(memory.at_peak, 2);
   if (memory.peak_op != kNone) text += ", at " + std::string(layer_name(profile, memory.peak_op));
   return text;
 }
