@@ -26,6 +26,7 @@ from opscope.training import Training, with_stand_ins
 _FakeTensor = torch._subclasses.fake_tensor.FakeTensor
 _USE_EAGER = 'give weights and inputs with data and use tracer="eager" (--tracer eager)'
 _OWN_REASON = "opscope: "  # before the engine's own reasons, in errors that pass through PyTorch
+_TOO_FEW_ROWS = "Expected more than 1 value per channel"  # batch norm's own words, in training
 Through = Callable[[Any], Callable[..., Any]]  # from a session to what is called in the model's place
 _FLIPS = 8  # conditions on data that are tried the other way before a static capture gives up
 
@@ -269,6 +270,8 @@ class _Run:
                 where,
                 f"sizes that depend on data were taken at their largest, and that may be why: {_USE_EAGER}",
             )
+        elif self.training is not None and _TOO_FEW_ROWS in str(problem):
+            made = error(first_line(problem), where, "batch norm has no statistics of one value: take a larger batch (--batch 2)")
         else:
             made = error(first_line(problem), where, "the model itself refused this call: check its inputs' shapes and dtypes")
         made.op, made.module = op, module

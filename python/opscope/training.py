@@ -85,7 +85,14 @@ class Training:
                 if isinstance(value, torch.Tensor):
                     session.mark_optimizer_state(value, f"{name}.{part}")
         session.begin_phase("optimizer")
-        optimizer.step()
+        _as_module(optimizer)()
+
+
+def _as_module(optimizer: Any) -> torch.nn.Module:
+    """Its step as a module's call: one layer, '<Adam>', and not one of each op on each parameter."""
+    stepping = type(type(optimizer).__name__, (torch.nn.Module,), {"forward": lambda _: optimizer.step()})
+    made: torch.nn.Module = stepping()
+    return made
 
 
 def _unfit(what: str, where: str) -> Exception:
@@ -105,8 +112,8 @@ def loss_of(outputs: Any) -> tuple[torch.Tensor | None, str]:
         return sum(outputs.values()), "the sum of those that the model returns"  # type: ignore[return-value]
     total, names = None, []
     for path, tensor in named_tensors(outputs):
-        if tensor.requires_grad and tensor.is_floating_point() and not path.startswith(_CACHES):
-            mean = tensor.mean()
+        if tensor.requires_grad and not path.startswith(_CACHES):
+            mean = (tensor.abs() if tensor.is_complex() else tensor).mean()
             total = mean if total is None else total + mean
             names.append(path or "the output")
     shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")

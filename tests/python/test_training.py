@@ -89,6 +89,26 @@ def test_resnet18_backward_is_twice_its_forward_but_for_the_images() -> None:
     assert both - forward == 2 * forward - first
 
 
+def test_a_step_of_the_optimizer_is_one_layer() -> None:
+    layers = opscope.profile(nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4)), torch.rand(2, 4), training=True, optimizer="adam").to_dict()["layers"]
+    (step,) = [layer for layer in layers if layer["name"] == "<Adam>"]
+    assert step["memory_bytes"] > 0 and layers[-1] == step
+
+
+def test_complex_outputs_have_a_loss() -> None:
+    class Spectrum(nn.Linear):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.fft.fft(super().forward(x))
+
+    assert named(trained(Spectrum(4, 4), torch.rand(2, 4)), "gradient") == {"weight.grad", "bias.grad"}
+
+
+def test_batch_norm_of_one_row_says_what_to_do() -> None:
+    with pytest.raises(opscope.Error) as problem:
+        opscope.profile(nn.BatchNorm1d(4), torch.rand(1, 4), training=True)
+    assert "--batch 2" in problem.value.hint
+
+
 def test_a_tied_weight_has_one_gradient() -> None:
     found = trained(TiedWeights(), torch.zeros(2, 3, dtype=torch.long))
     assert len({v["storage"] for v in found["values"] if v.get("name", "").endswith(".grad")}) == len(named(found, "parameter"))
