@@ -26,6 +26,38 @@ bool is_weight(const Value& value) {
   return value.kind == ValueKind::kParameter || value.kind == ValueKind::kBuffer;
 }
 
+// Bytes of its storage from its first element to its last, and whether all of them are its own.
+struct Extent {
+  Count begin{}, end{};
+  bool is_dense = false;
+};
+
+Extent extent(const Graph& graph, const Value& value) {
+  const auto shape = graph.shape(value);
+  const auto strides = graph.strides(value);
+  Count last{}, distinct = 1;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (strides[i] == 0) continue;
+    last += Count{shape[i] - 1} * Count{strides[i]};
+    distinct *= Count{shape[i]};
+  }
+  const Count element{element_bytes(value.dtype)};
+  const Count begin = Count{value.offset} * element;
+  return {begin, begin + (last + Count{1}) * element, distinct == last + Count{1}};
+}
+
+// Every element of `part` is one of `whole`, as far as their places tell.
+bool covers(const Graph& graph, ValueId whole, ValueId part) {
+  const Value &a = graph.values[whole], &b = graph.values[part];
+  const auto is_strided = [&](const Value& v) { return graph.strides(v).size() == graph.shape(v).size(); };
+  if (whole == part || !is_strided(a) || !is_strided(b)) return true;
+  const Extent outer = extent(graph, a), inner = extent(graph, b);
+  if (outer.is_dense) return outer.begin <= inner.begin && inner.end <= outer.end;
+  return outer.begin == inner.begin && a.dtype == b.dtype &&
+         std::ranges::equal(graph.shape(a), graph.shape(b)) &&
+         std::ranges::equal(graph.strides(a), graph.strides(b));
+}
+
 }  // namespace
 
 // The storages, then the values that have none.
@@ -40,6 +72,7 @@ Dataflow::Dataflow(const Graph& graph, std::span<const OpCost> costs) {
   for (const OpCost& cost : costs) works.push_back(does_work(cost) ? 1 : 0);
   maker_.assign(graph.values.size(), kNone);
   taken_at_.assign(graph.values.size(), kNone);
+  shown_.assign(count, kNone);
   followed_at_.assign(count, kNone);
   std::vector<Piece> pieces(graph.storages.size() + graph.values.size());
   for (OpId op = 0; op < count; ++op) {
@@ -48,6 +81,7 @@ Dataflow::Dataflow(const Graph& graph, std::span<const OpCost> costs) {
     before_begin_.push_back(static_cast<std::uint32_t>(before_.size()));
     take(graph, costs, op, pieces);
     give(graph, op, pieces);
+    settle(graph, costs[op].traffic, op, pieces);
   }
   reads_begin_.push_back(static_cast<std::uint32_t>(reads.size()));
   writes_begin_.push_back(static_cast<std::uint32_t>(writes.size()));
@@ -70,16 +104,24 @@ void Dataflow::take(const Graph& graph, std::span<const OpCost> costs, OpId op, 
     auto& piece = pieces[piece_of(graph, id)];
     must_follow(op, maker_[id]);
     if (piece.last != kNone) must_follow(op, writes[piece.last].op);
-    if (works[op] == 0) return;
+    if (works[op] == 0) return show(op, maker_[id], piece.last);
     const Value& value = graph.values[id];
     // An argument may be there for its shape or dtype only.
     const Traffic& traffic = costs[op].traffic;
     const Count most = is_weight(value) ? traffic.weight_bytes : traffic.input_bytes;
-    reads.push_back({id, piece.last, std::min(read_bytes(graph, value), most), is_weight(value)});
+    const bool is_whole = piece.last == kNone || covers(graph, writes[piece.last].value, id);
+    reads.push_back({id, piece.last, std::min(read_bytes(graph, value), most), is_weight(value), is_whole});
     waiting_.push_back(op);
     waiting_next_.push_back(piece.waiting);
     piece.waiting = static_cast<std::uint32_t>(waiting_.size() - 1);
   });
+}
+
+// By its first argument.
+void Dataflow::show(OpId op, OpId maker, WriteId last) {
+  if (shown_[op] != kNone) return;
+  const OpId changed = last == kNone ? kNone : writes[last].op;
+  shown_[op] = maker == kNone || (changed != kNone && changed > maker) ? changed : maker;
 }
 
 void Dataflow::give(const Graph& graph, OpId op, std::vector<Piece>& pieces) {
@@ -95,9 +137,43 @@ void Dataflow::give(const Graph& graph, OpId op, std::vector<Piece>& pieces) {
     if (piece.last != kNone) {
       must_follow(op, writes[piece.last].op);
       writes[piece.last].next = static_cast<WriteId>(writes.size());
+      writes[piece.last].is_replaced = covers(graph, id, writes[piece.last].value);
     }
     piece.last = static_cast<WriteId>(writes.size());
     writes.push_back({.op = op, .value = id, .bytes = bytes_of(graph, graph.values[id])});
+  }
+}
+
+// Not all that an op takes is read, or not all of it: copy_ replaces its first argument, an index picks from
+// it. What is more than the op's traffic comes off those that it replaces, then off the largest, then off the
+// last.
+void Dataflow::settle(const Graph& graph, const Traffic& traffic, OpId op, const std::vector<Piece>& pieces) {
+  const std::span<Read> all(reads.data() + reads_begin_[op], reads.size() - reads_begin_[op]);
+  for (const bool is_weight : {false, true}) {
+    Count taken{};
+    Read* largest = nullptr;
+    for (Read& read : all) {
+      if (read.is_weight != is_weight) continue;
+      taken += read.bytes;
+      if (largest == nullptr || read.bytes >= largest->bytes) largest = &read;
+    }
+    Count over = taken - (is_weight ? traffic.weight_bytes : traffic.input_bytes);
+    if (!over || taken.saturated()) continue;
+    const auto take_off = [&](Read& read) {
+      const Count bytes = read.is_weight == is_weight ? std::min(read.bytes, over) : Count{};
+      read.bytes = read.bytes - bytes;
+      over = over - bytes;
+    };
+    for (Read& read : all) {
+      const WriteId last = pieces[piece_of(graph, read.value)].last;
+      if (last != kNone && writes[last].op == op) take_off(read);
+    }
+    take_off(*largest);
+    for (std::size_t i = all.size(); i-- > 0;) take_off(all[i]);
+  }
+  for (Read& read : all) {
+    read.is_whole |= !read.bytes;
+    if (!read.is_whole) writes[read.write].is_partial = true;
   }
 }
 

@@ -22,9 +22,11 @@ struct Write {
   OpId op = 0;
   ValueId value = 0;
   Count bytes{};
-  WriteId next = kNone;  // of the same memory
-  Range readers{};       // in Dataflow::readers: ops that do work, each once
-  bool is_kept = false;  // the model returns it, or it is a change of something that was there before
+  WriteId next = kNone;      // of the same memory
+  Range readers{};           // in Dataflow::readers: ops that do work, each once
+  bool is_kept = false;      // the model returns it, or it is a change of something that was there before
+  bool is_replaced = false;  // the next covers all of it
+  bool is_partial = false;   // some reader takes more than it, or another part of the same memory
 };
 
 // One value that an op that does work takes.
@@ -33,6 +35,7 @@ struct Read {
   WriteId write = kNone;  // that it sees; kNone: there before the run
   Count bytes{};          // that reading it touches
   bool is_weight = false;
+  bool is_whole = true;  // the write gave all of it: none is left of earlier ones
 };
 
 class Dataflow {
@@ -55,6 +58,8 @@ class Dataflow {
   }
   // The op whose output a value is; kNone for what was there before the run.
   OpId maker(ValueId value) const { return maker_[value]; }
+  // For an op that does no work: what made or last changed what it shows.
+  OpId shown(OpId op) const { return shown_[op]; }
 
  private:
   struct Piece;  // of memory: what is in it, as the pass goes on
@@ -65,14 +70,16 @@ class Dataflow {
     return {items.data() + begin[op], begin[op + 1] - begin[op]};
   }
   void take(const Graph& graph, std::span<const OpCost> costs, OpId op, std::vector<Piece>& pieces);
+  void show(OpId op, OpId maker, WriteId last);
   void give(const Graph& graph, OpId op, std::vector<Piece>& pieces);
+  void settle(const Graph& graph, const Traffic& traffic, OpId op, const std::vector<Piece>& pieces);
   void must_follow(OpId op, OpId earlier);
   void keep_what_lasts(const Graph& graph, const std::vector<Piece>& pieces);
   void gather_readers();
   void gather_after();
   std::uint32_t piece_of(const Graph& graph, ValueId value) const;
 
-  std::vector<OpId> maker_;
+  std::vector<OpId> maker_, shown_;
   std::vector<OpId> before_, after_;
   std::vector<std::uint32_t> reads_begin_, writes_begin_, before_begin_, after_begin_;
   std::vector<OpId> taken_at_;                // by value: the op that took it last

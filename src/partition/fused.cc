@@ -137,6 +137,11 @@ class Fuser {
         return Border::kBarrier;
       case Role::kGather:
         return Border::kShapeChange;
+      default:
+        break;
+    }
+    if (!read.is_whole) return Border::kShapeChange;
+    switch (trait.role) {
       case Role::kWindow:
         return loop.is_closed ? Border::kBarrier : Border::kReduction;
       case Role::kRows:

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "graph/reads.h"
-
 namespace opscope {
 
 Groups::Groups(const Graph& g, std::span<const OpCost> c, const PartitionOptions& o)
@@ -50,10 +48,7 @@ GroupId Groups::merge(std::span<const GroupId> groups, const Loop& together) {
 }
 
 void Groups::ride(OpId op) {
-  OpId maker = kNone;
-  each_read(graph, graph.ops[op], [&](ValueId id) {
-    if (maker == kNone) maker = flow.maker(id);
-  });
+  const OpId maker = flow.shown(op);
   if (maker == kNone || order.group_of(maker) == order.group_of(op)) return;
   const std::array<GroupId, 2> both{order.group_of(maker), order.group_of(op)};
   merge(both, loops[both[0]]);

@@ -18,12 +18,12 @@ std::vector<char> writes_out(const Groups& groups, const Partition& partition) {
   for (auto id = static_cast<WriteId>(flow.writes.size()); id-- > 0;) {
     const Write& write = flow.writes[id];
     const SubgraphId own = partition.of_op[write.op];
-    bool is_out = write.next == kNone && (write.is_kept || write.readers.size == 0);
+    bool is_out = write.is_partial || (write.next == kNone && (write.is_kept || write.readers.size == 0));
     for (const OpId reader : flow.readers_of(write)) is_out |= partition.of_op[reader] != own;
     if (write.next != kNone) {
       const Write& next = flow.writes[write.next];
       is_out |= partition.of_op[next.op] != own;
-      is_out |= escapes[write.next] != 0 && next.bytes < write.bytes;
+      is_out |= escapes[write.next] != 0 && !write.is_replaced;
     }
     escapes[id] = is_out ? 1 : 0;
   }
@@ -43,7 +43,7 @@ class Spared {
     const SubgraphId own = partition_.of_op[op];
     for (const Read& read : g_.flow.reads_of(op)) {
       Count& from = read.is_weight ? left.weight_bytes : left.input_bytes;
-      const bool is_inner = read.write != kNone && partition_.of_op[g_.writer(read)] == own;
+      const bool is_inner = read.write != kNone && read.is_whole && partition_.of_op[g_.writer(read)] == own;
       const bool is_known = read_by_[read.value] == own && read_of_[read.value] == read.write;
       if (is_inner || (is_known && reads_once)) spare(from, read.bytes);
       if (reads_once) read_by_[read.value] = own, read_of_[read.value] = read.write;
