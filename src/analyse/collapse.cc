@@ -33,7 +33,9 @@ class Collapser {
         tree_(view, options.fold, focus_),
         root_(focus_ == kNone ? 0 : tree_.find(focus_)) {
     if (root_ == kNone)
-      throw Error("no layer of this module is in the graph", options.focus, "it may not have been called");
+      throw Error("no node of the graph is in this module", options.focus,
+                  view.level == Level::kModule ? "a module's inside is drawn with --level layer"
+                                               : "it may not have been called");
     find_edges();
     opened_.insert(root_);
   }
@@ -58,7 +60,7 @@ class Collapser {
   Draft runs_of(const Draft& draft) const {
     for (std::size_t runs = most();; runs = runs / 2) {
       Draft merged = draft;
-      merge_runs(tree_, merged, runs);
+      merge_runs(merged, runs);
       std::set<std::uint64_t> edges;
       for (const NodeEdge& edge : edges_)
         if (const std::uint32_t a = merged.box_of[edge.from], b = merged.box_of[edge.to];

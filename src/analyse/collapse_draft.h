@@ -45,6 +45,6 @@ Category costliest_category(const GraphView& view, std::span<const std::uint32_t
 // one.
 void merge_light(const GraphView& view, Draft& draft, std::span<const NodeEdge> edges);
 // Boxes that follow each other as one, until there are `most` at the most.
-void merge_runs(const CallTree& tree, Draft& draft, std::size_t most);
+void merge_runs(Draft& draft, std::size_t most);
 
 }  // namespace opscope

@@ -166,27 +166,31 @@ void merge_light(const GraphView& view, Draft& draft, std::span<const NodeEdge> 
   Merger(view, draft, edges).run();
 }
 
-void merge_runs(const CallTree& tree, Draft& draft, std::size_t most) {
+void merge_runs(Draft& draft, std::size_t most) {
   const auto fixed = [](const DraftBox& b) {
     return b.kind == BoxKind::kInput || b.kind == BoxKind::kOutput;
   };
-  const auto ends = static_cast<std::size_t>(std::ranges::count_if(draft.boxes, fixed));
-  const std::size_t room = most > ends + 1 ? most - ends : 1, inner = draft.boxes.size() - ends;
-  const std::size_t length = (inner + room - 1) / room;
+  const auto is_stub = [](const DraftBox& b) { return b.kind == BoxKind::kStub; };
+  std::size_t ends = static_cast<std::size_t>(std::ranges::count_if(draft.boxes, fixed));
+  const std::size_t inner = draft.boxes.size() - ends;
+  if (std::ranges::any_of(draft.boxes, is_stub)) ends += 2;  // runs of neighbours may be left unfilled
+  const std::size_t room = most > ends + 1 ? most - ends : 1, length = (inner + room - 1) / room;
   if (length < 2) return;
   std::vector<DraftBox> left;
   std::vector<std::uint32_t> number;
+  std::string first;
   std::size_t in_run = 0;
   for (DraftBox& box : draft.boxes) {
-    if (fixed(box) || in_run == 0 || left.back().kind != BoxKind::kRun) {
-      const bool begins = !fixed(box);
-      if (begins) box.kind = BoxKind::kRun, box.repeat = 1;
+    // What is in focus and what is around it stay apart.
+    if (fixed(box) || in_run == 0 || is_stub(box) != is_stub(left.back())) {
+      first = box.name;
+      in_run = fixed(box) ? 0 : 1;
+      if (in_run == 1 && !is_stub(box)) box.kind = BoxKind::kRun, box.repeat = 1;
       left.push_back(std::move(box));
-      in_run = begins ? 1 : 0;
     } else {
       DraftBox& run = left.back();
       run.nodes.insert(run.nodes.end(), box.nodes.begin(), box.nodes.end());
-      run.name = tree[run.item].name + " .. " + box.name;
+      run.name = first + " .. " + box.name;
       ++in_run;
     }
     number.push_back(static_cast<std::uint32_t>(left.size() - 1));

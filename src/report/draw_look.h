@@ -16,6 +16,7 @@ inline constexpr Font kEdgeFont{8.5, false, false}, kClusterFont{10, true, false
 inline constexpr double kLine = 13;          // from one line of a box to the next
 inline constexpr double kStackOffset = 3;    // of the second sheet behind a box that repeats
 inline constexpr double kClusterTitle = 18;  // height of a cluster's title
+inline constexpr std::string_view kContinued = " (continued)";  // after a cluster's title in a later column
 
 struct BoxLook {
   std::string name, type, cost;  // the lines of text; "" for none

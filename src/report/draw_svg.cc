@@ -12,7 +12,7 @@
 namespace opscope {
 namespace {
 
-constexpr double kMargin = 22, kNarrowestPage = 560, kWidestTotal = 104;
+constexpr double kMargin = 22, kNarrowestPage = 560, kWidestTotal = 104, kSmallLine = 13;
 constexpr std::string_view kLineColor = "#6b7280", kFrameColor = "#c3c8d0", kMark = "#b3202e";
 constexpr Font kTitleFont{17, true, false}, kSmall{9, false, false}, kValue{11.5, true, false};
 
@@ -86,20 +86,23 @@ class Page {
   }
   double head_height() const {
     const std::size_t rows = (texts_.totals.size() + totals_in_row() - 1) / totals_in_row();
-    return kMargin + 40 + 32 * static_cast<double>(rows) + 16;
+    return kMargin + 40 + 32 * static_cast<double>(rows) + 16 + subtitle_rest();
   }
 
   void write_head() {
     svg_.begin_group({.id = "head"});
     const double room = width_ - 2 * kMargin;
     svg_.text({kMargin, kMargin + 14}, fitted(texts_.title, room, kTitleFont), {.font = kTitleFont});
-    svg_.text({kMargin, kMargin + 30}, fitted(texts_.subtitle, room, kSmall),
-              {.font = kSmall, .color = kQuietInk});
+    double y = kMargin + 30;
+    for (const std::string& line : wrapped(texts_.subtitle)) {
+      svg_.text({kMargin, y}, fitted(line, room, kSmall), {.font = kSmall, .color = kQuietInk});
+      y += kSmallLine;
+    }
     for (std::size_t i = 0; i < texts_.totals.size(); ++i) {
       const double x = kMargin + total_width() * static_cast<double>(i % totals_in_row());
-      const double y = kMargin + 50 + 32 * static_cast<double>(i / totals_in_row());
-      svg_.text({x, y}, texts_.totals[i].first, {.font = kSmall, .color = kQuietInk});
-      svg_.text({x, y + 14}, texts_.totals[i].second, {.font = kValue});
+      const double top = kMargin + 50 + subtitle_rest() + 32 * static_cast<double>(i / totals_in_row());
+      svg_.text({x, top}, texts_.totals[i].first, {.font = kSmall, .color = kQuietInk});
+      svg_.text({x, top + 14}, texts_.totals[i].second, {.font = kValue});
     }
     svg_.line({kMargin, head_ - 12}, {width_ - kMargin, head_ - 12}, {.stroke = kGrid});
     svg_.end_group();
@@ -128,7 +131,7 @@ class Page {
     const std::string& title = look_.clusters[frame.cluster];
     svg_.text({box.x + 8, box.y + 14}, title, {.font = kClusterFont, .halo = halo});
     const double after = box.x + 8 + text_width(title, kClusterFont) + 7;
-    const std::string type = cluster.type + (frame.continued ? " (continued)" : "");
+    const std::string type = cluster.type + (frame.continued ? std::string(kContinued) : "");
     svg_.text({after, box.y + 14}, fitted(type, box.right() - after - 4, kEdgeFont),
               {.font = kEdgeFont, .color = kQuietInk, .halo = halo});
   }
@@ -151,12 +154,15 @@ class Page {
   void write_label(std::size_t e) {
     const Box& label = layout_.labels[e];
     if (label.width <= 0) return;
+    std::string_view below = kPaper;
+    for (const ClusterFrame& frame : layout_.frames)
+      if (frame.box.contains(label)) below = frame_color(frame.cluster);
     svg_.text(label.center(), look_.edges[e],
               {.font = kEdgeFont,
                .color = kQuietInk,
                .anchor = Anchor::kMiddle,
                .baseline = Baseline::kMiddle,
-               .halo = kPaper});
+               .halo = below});
   }
 
   void write_box(std::size_t b) {
@@ -217,23 +223,31 @@ class Page {
   }
   double foot_height() const {
     const int rows = legend_rows([](const LegendEntry&, double, int) {});
-    return 24 + 16 * rows + 13 * static_cast<double>(wrapped_remarks().size()) + kMargin;
+    return 24 + 16 * rows + kSmallLine * static_cast<double>(wrapped_remarks().size()) + kMargin;
   }
   std::vector<std::string> wrapped_remarks() const {
     std::vector<std::string> lines;
-    for (const std::string& remark : texts_.remarks) {
-      std::string line;
-      for (std::size_t at_word = 0; at_word < remark.size();) {
-        const auto end = std::min(remark.find(' ', at_word), remark.size());
-        const std::string word = remark.substr(at_word, end - at_word);
-        if (!line.empty() && text_width(line + " " + word, kSmall) > width_ - 2 * kMargin)
-          lines.push_back(std::move(line)), line.clear();
-        line += (line.empty() ? "" : " ") + word;
-        at_word = end + 1;
-      }
-      lines.push_back(std::move(line));
+    for (const std::string& remark : texts_.remarks)
+      for (std::string& line : wrapped(remark)) lines.push_back(std::move(line));
+    return lines;
+  }
+
+  // A text in lines as wide as the page.
+  std::vector<std::string> wrapped(const std::string& text) const {
+    std::vector<std::string> lines(1);
+    for (std::size_t at_word = 0; at_word < text.size();) {
+      const auto end = std::min(text.find(' ', at_word), text.size());
+      const std::string word = text.substr(at_word, end - at_word);
+      if (!lines.back().empty() && text_width(lines.back() + " " + word, kSmall) > width_ - 2 * kMargin)
+        lines.emplace_back();
+      lines.back() += (lines.back().empty() ? "" : " ") + word;
+      at_word = end + 1;
     }
     return lines;
+  }
+  // Height of the subtitle's lines after the first.
+  double subtitle_rest() const {
+    return kSmallLine * static_cast<double>(wrapped(texts_.subtitle).size() - 1);
   }
 
   void write_foot() {
@@ -255,7 +269,7 @@ class Page {
     y += 16 * rows + 14;
     for (const std::string& line : wrapped_remarks()) {
       svg_.text({kMargin, y}, line, {.font = kSmall, .color = kQuietInk});
-      y += 13;
+      y += kSmallLine;
     }
     svg_.end_group();
   }

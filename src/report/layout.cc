@@ -97,14 +97,20 @@ class Builder {
     for (std::uint32_t c = 0; c < scene_.clusters.size(); ++c) {
       if (scene_.clusters[c].parent != cluster || !is_in(column, c)) continue;
       out += fmt::format("subgraph cluster_{} {{ margin=9 labeljust=l label=", c) +
-             space(title_width(c), kClusterTitle - 4) + "\n";
+             space(title_width(c, continues(column, c)), kClusterTitle - 4) + "\n";
       write_cluster(column, c, out);
       out += "}\n";
     }
   }
-  double title_width(std::uint32_t cluster) const {
+  double title_width(std::uint32_t cluster, bool continued) const {
     return text_width(look_.clusters[cluster], kClusterFont) + 14 +
-           text_width(scene_.clusters[cluster].type, kEdgeFont);
+           text_width(scene_.clusters[cluster].type, kEdgeFont) +
+           (continued ? text_width(kContinued, kEdgeFont) : 0);
+  }
+  bool continues(std::uint32_t column, std::uint32_t cluster) const {
+    for (std::uint32_t c = 0; c < column; ++c)
+      if (is_in(c, cluster)) return true;
+    return false;
   }
   bool is_in(std::uint32_t column, std::uint32_t cluster) const {
     return std::ranges::any_of(columns_[column].boxes, [&](std::uint32_t b) {
@@ -183,7 +189,9 @@ class Builder {
     }
     for (std::uint32_t k = 0; k < scene_.clusters.size(); ++k)
       if (is_in(c, k)) {
-        layout_.frames.push_back({k, moved(column.placed.clusters[k], c), !seen_.insert({k, c}).second});
+        const bool continued = continues(c, k);
+        layout_.frames.push_back(
+            {k, moved(column.placed.clusters[k], c), continued, title_width(k, continued)});
       }
     for (std::size_t i = 0; i < column.pieces.size(); ++i) {
       EdgePiece& piece = column.pieces[i];
@@ -220,7 +228,6 @@ class Builder {
   std::vector<std::uint32_t> next_node_;
   std::vector<std::string> edge_lines_;
   std::vector<Net> nets_;
-  std::map<std::uint32_t, std::uint32_t> seen_;  // cluster -> the column where it began
   double top_ = 0;
   Layout layout_;
 };

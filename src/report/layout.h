@@ -14,6 +14,7 @@ struct ClusterFrame {
   std::uint32_t cluster = 0;
   Box box{};
   bool continued = false;  // it began in an earlier column
+  double title_width = 0;
 };
 
 // A piece of an edge: a Bezier curve as Graphviz gives it, or a line with corners to be rounded.

@@ -32,7 +32,8 @@ class Placer {
  public:
   Placer(const Look& look, Layout& layout) : look_(look), layout_(layout) {
     for (const ClusterFrame& frame : layout.frames)
-      titles_.push_back({frame.box.x, frame.box.y, std::min(frame.box.width, 150.0), kClusterTitle});
+      titles_.push_back(
+          {frame.box.x, frame.box.y, std::min(frame.box.width, 8 + frame.title_width), kClusterTitle});
   }
 
   void run() {
@@ -52,7 +53,7 @@ class Placer {
   bool place(const EdgePiece& piece, double width, bool on_borders) {
     for (const double share : {0.5, 0.42, 0.58, 0.35, 0.65, 0.28, 0.72, 0.2, 0.8})
       for (const Point p = point_on(piece, share);
-           const double left : {p.x + 3, p.x - 3 - width, p.x - width / 2}) {
+           const double left : {p.x + 3, p.x - 3 - width, p.x - width / 2, on_borders ? p.x + 3 : p.x + 16}) {
         const Box label{left, p.y - kHeight / 2, width, kHeight};
         if (!is_free(label) || (!on_borders && on_border(label))) continue;
         layout_.labels[piece.edge] = label;

@@ -83,11 +83,11 @@ const Plugin& plugin_or_throw() {
               "install libgraphviz-dev and librsvg2-dev and build it again, or draw to a .dot file");
 }
 
-std::string choices() {
+std::string choices(std::string_view before) {
   std::string text;
   for (const FormatRow& row : kFormats) {
     if (!text.empty()) text += &row == &kFormats.back() ? " or " : ", ";
-    text += row.name;
+    text.append(before).append(row.name);
   }
   return text;
 }
@@ -104,7 +104,7 @@ std::string_view title(PictureFormat format) { return row_of(format).title; }
 PictureFormat picture_format_from_name(std::string_view text) {
   const auto row = std::ranges::find(kFormats, text, &FormatRow::name);
   if (row != kFormats.end()) return row->format;
-  throw Error("no picture format called '" + std::string(text) + "'", "--format", "one of " + choices());
+  throw Error("no picture format called '" + std::string(text) + "'", "--format", "one of " + choices(""));
 }
 
 PictureFormat picture_format_from_extension(const std::string& path) {
@@ -115,7 +115,7 @@ PictureFormat picture_format_from_extension(const std::string& path) {
   if (row != kFormats.end()) return row->format;
   throw Error(extension.empty() ? "the picture's name has no extension that says its format"
                                 : "no picture format for '" + extension + "'",
-              path, "end the name in ." + choices() + ", or say --format");
+              path, "end the name in " + choices("."));
 }
 
 bool pictures_available() { return loaded().place && loaded().convert; }

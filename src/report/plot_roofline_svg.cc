@@ -142,7 +142,8 @@ class RooflineDrawing {
       placer_.avoid({ridge, top - 1, box_.right() - ridge, 2});
       if (top >= box_.y && top <= box_.bottom()) draw_roof_label(share, cost, top);
     }
-    svg_.text({box_.right() + 6, box_.y - 8}, "time", {.font = kSmallFont, .color = kQuietInk});
+    // Below them: above is what is bound by what.
+    svg_.text({box_.right() + 6, box_.bottom() + 12}, "time", {.font = kSmallFont, .color = kQuietInk});
   }
 
   void draw_roof_label(double share, double cost, double y) {

@@ -120,6 +120,23 @@ TEST(Collapse, FocusOnTheSecondOfEqualBlocksDrawsThatOne) {
   }
 }
 
+TEST(Collapse, RunsOfAFocusLeaveItsNeighboursOutside) {
+  const Drawn whole(test::ResNet18::make(), Level::kOp, {.focus = "layer2.0"});
+  const Drawn drawn(test::ResNet18::make(), Level::kOp, {.max_boxes = 6, .fold = false, .focus = "layer2.0"});
+  EXPECT_LE(drawn.scene.boxes.size(), 6U);
+  const auto inside = [](const Scene& scene) {
+    Metrics sum;
+    for (const SceneBox& box : scene.boxes)
+      if (box.kind != BoxKind::kStub) sum += box.all_metrics;
+    return sum;
+  };
+  EXPECT_TRUE(test::same(inside(drawn.scene), inside(whole.scene)));
+  EXPECT_TRUE(
+      std::ranges::any_of(drawn.scene.boxes, [](const SceneBox& b) { return b.kind == BoxKind::kRun; }));
+  EXPECT_TRUE(
+      std::ranges::any_of(drawn.scene.boxes, [](const SceneBox& b) { return b.kind == BoxKind::kStub; }));
+}
+
 TEST(Collapse, NamesNearAWrongFocus) {
   try {
     const Drawn drawn(test::ResNet18::make(), Level::kLayer, {.focus = "layer2.0.conv3"});

@@ -7,7 +7,9 @@
 
 #include "analyse/small_models.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "graph/random_graph.h"
+#include "report/document.h"
 #include "report/draw_svg.h"
 #include "report/layout.h"
 
@@ -46,11 +48,19 @@ void check_boxes(const Laid& laid) {
   }
 }
 
+double title_width(const Laid& laid, const ClusterFrame& frame) {
+  return 8 + text_width(laid.look.clusters[frame.cluster], kClusterFont) + 7 +
+         text_width(laid.scene.clusters[frame.cluster].type, kEdgeFont) +
+         (frame.continued ? text_width(kContinued, kEdgeFont) : 0);
+}
+
 void check_labels(const Laid& laid) {
   const auto& labels = laid.layout.labels;
   for (std::size_t a = 0; a < labels.size(); ++a) {
     if (labels[a].width <= 0) continue;
     for (const Box& box : laid.layout.boxes) EXPECT_FALSE(box.overlaps(labels[a]));
+    for (const ClusterFrame& frame : laid.layout.frames)
+      EXPECT_FALSE((Box{frame.box.x, frame.box.y, title_width(laid, frame), 16}.overlaps(labels[a])));
     for (std::size_t b = a + 1; b < labels.size(); ++b)
       EXPECT_FALSE(labels[b].width > 0 && labels[a].overlaps(labels[b]));
   }
@@ -169,6 +179,32 @@ TEST(Draw, SaysWhatItDrew) {
   const Picture picture = draw(make_profile(graph), PictureFormat::kDot);
   EXPECT_EQ(picture_line("r.dot", PictureFormat::kDot, picture),
             "r.dot  DOT, 71 nodes, " + std::to_string(picture.edges) + " edges in 30 boxes");
+}
+
+// A module's picture has the module's totals.
+TEST(Draw, FocusHasItsOwnTotals) {
+  const Graph graph = test::ResNet18::make();
+  const Profile profile = make_profile(graph);
+  DrawOptions options;
+  options.collapse.focus = "layer2.0";
+  const Picture picture = draw(profile, PictureFormat::kSvg, options);
+  EXPECT_LT(picture.nodes, 71U);
+  const auto row = std::ranges::find_if(
+      profile.modules, [&](const ModuleRow& r) { return graph.path(graph.modules[r.module]) == "layer2.0"; });
+  for (const std::string& text : {flops_text(row->metrics), format_params(row->parameters.total)})
+    EXPECT_NE(picture.bytes.find(">" + text + "<"), std::string::npos) << text;
+  EXPECT_EQ(picture.bytes.find(">" + flops_text(profile.totals) + "<"), std::string::npos);
+}
+
+// What a narrow page has no room for goes on the next line.
+TEST(Draw, SubtitleIsWhole) {
+  Graph graph = test::ResNet18::make();
+  DrawOptions options;
+  options.collapse.focus = "layer2.0";
+  graph.capture.source = "a library whose name and version are so long that no page has room for them 1.0";
+  const Picture picture = draw(make_profile(graph), PictureFormat::kSvg, options);
+  EXPECT_EQ(picture.bytes.find("\u2026"), std::string::npos);
+  EXPECT_NE(picture.bytes.find("boxes<"), std::string::npos);
 }
 
 TEST(Draw, RefusesFormatsThatItDoesNotKnow) {
