@@ -35,7 +35,8 @@ class Fuser {
       if (g_.flow.works[op] == 0)
         g_.ride(op);
       else
-        place(op), turns_.place(op);
+        place(op);
+      turns_.place(op);
     }
   }
 

@@ -62,22 +62,14 @@ std::uint64_t Turns::turned(std::uint64_t turn, OpId id) const {
 }
 
 std::uint64_t Turns::of(const Read& read) const {
-  const OpId writer = g_.writer(read);
-  std::uint64_t turn = turns_[writer];
-  ValueId id = read.value;
-  for (OpId op = g_.flow.maker(id); op != kNone && op > writer && g_.flow.works[op] == 0;) {
-    turn = turned(turn, op);
-    const auto arguments = g_.graph.arguments_of(g_.graph.ops[op]);
-    const auto from = std::ranges::find(arguments, ArgumentKind::kTensor, &Argument::kind);
-    if (from == arguments.end()) break;
-    id = static_cast<ValueId>(from->integer);
-    op = g_.flow.maker(id);
-  }
-  return turn;
+  const OpId writer = g_.writer(read), maker = g_.flow.maker(read.value);
+  const bool is_view = maker != kNone && maker > writer && g_.flow.works[maker] == 0;
+  return turns_[is_view ? maker : writer];
 }
 
 void Turns::place(OpId op) {
   std::uint64_t turn = 0;
+  if (g_.flow.works[op] == 0 && g_.flow.shown(op) != kNone) turn = turns_[g_.flow.shown(op)];
   for (const Read& read : g_.flow.reads_of(op))
     if (read.write != kNone && g_.order.group_of(g_.writer(read)) == g_.order.group_of(op)) {
       turn = of(read);

@@ -12,7 +12,8 @@ class Turns {
 
   // How a value lies, seen from the group that wrote it: equal numbers lie the same way.
   std::uint64_t of(const Read& read) const;
-  // Once an op is placed: how what it gives lies, by what it takes from its group.
+  // Once an op is placed: how what it gives lies, by what it takes from its group; a view's, by what it
+  // shows.
   void place(OpId op);
 
  private:
