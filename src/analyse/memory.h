@@ -37,7 +37,7 @@ enum class Remedy : std::uint8_t {
   kLastLogits,      // one position of the result in place of all
   kChunk,           // a block that treats rows alike, on part of them at a time
   kHalfWeights,
-  kHalfAll,  // weights and activations; in training activations alone
+  kHalfAll,  // weights and all that the run makes
 };
 std::string_view name(Remedy remedy);  // "in_place", "free_earlier"
 

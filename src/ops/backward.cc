@@ -21,6 +21,13 @@ MaybeWork glu_backward(const OpCall& call) {
   return Work{.other_flops = pairs * 7, .specials = pairs};
 }
 
+// A row of the gradient is added for each index.
+MaybeWork bag_backward(const OpCall& call) {
+  const TensorView *grad = call.tensor("grad"), *indices = call.tensor("indices");
+  if (grad == nullptr || indices == nullptr || grad->rank() != 2) return std::nullopt;
+  return Work{.other_flops = indices->numel * Count{grad->dim(1)}};
+}
+
 // Only the picked scores have a gradient.
 MaybeWork target_flops(const OpCall& call) {
   const TensorView* target = call.tensor("target");
@@ -45,8 +52,12 @@ constexpr auto kIndex = Category::kIndex;
 constexpr auto kEstimated = Confidence::kEstimated;
 
 constexpr OpRule kRules[] = {
+    row("aten::_embedding_bag_backward", Category::kEmbedding, bag_backward, "a row of adds for each index"),
+    row("aten::_embedding_bag_dense_backward", Category::kEmbedding, bag_backward,
+        "a row of adds for each index"),
     row("aten::_fused_rms_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
     row("aten::_prelu_kernel_backward", kActivation, pointwise<3>, "3*n flops"),
+    row("aten::_weight_norm_interface_backward", kNorm, pointwise<7>, "7*n flops", kEstimated),
     row("aten::adaptive_max_pool2d_backward", kPool, per_input<1>, "m adds"),
     row("aten::adaptive_max_pool3d_backward", kPool, per_input<1>, "m adds"),
     row("aten::batch_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
@@ -56,12 +67,18 @@ constexpr OpRule kRules[] = {
     row("aten::elu_backward", kActivation, pointwise<3, 1>, "3*n flops + n exps"),
     row("aten::embedding_backward", Category::kEmbedding, per_input<1>, "m adds"),
     row("aten::embedding_dense_backward", Category::kEmbedding, per_input<1>, "m adds"),
+    row("aten::fractional_max_pool2d_backward", kPool, per_input<1>, "m adds"),
+    row("aten::fractional_max_pool3d_backward", kPool, per_input<1>, "m adds"),
     row("aten::gelu_backward", kActivation, gelu_backward,
         "9*n flops + n erfs + n exps, or 17*n flops + n tanhs"),
     row("aten::glu_backward", kActivation, glu_backward, "7 flops + an exp for each pair of halves"),
+    row("aten::grid_sampler_2d_backward", Category::kResize, per_input<24>, "24*m flops", kEstimated),
+    row("aten::grid_sampler_3d_backward", Category::kResize, per_input<64>, "64*m flops", kEstimated),
+    row("aten::hardshrink_backward", kActivation, pointwise<2>, "2*n compares"),
     row("aten::hardsigmoid_backward", kActivation, pointwise<3>, "3*n flops"),
     row("aten::hardswish_backward", kActivation, pointwise<5>, "5*n flops"),
     row("aten::hardtanh_backward", kActivation, pointwise<2>, "2*n compares"),
+    row("aten::huber_loss_backward", kLoss, pointwise<5>, "5*n flops"),
     row("aten::index_select_backward", kIndex, per_input<1>, "m adds"),
     row("aten::leaky_relu_backward", kActivation, pointwise<2>, "2*n flops"),
     row("aten::log_sigmoid_backward", kActivation, pointwise<4, 1>, "4*n flops + n exps"),
@@ -76,6 +93,13 @@ constexpr OpRule kRules[] = {
     row("aten::native_layer_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
     row("aten::nll_loss2d_backward", kLoss, target_flops, "2 flops for each target"),
     row("aten::nll_loss_backward", kLoss, target_flops, "2 flops for each target"),
+    row("aten::reflection_pad1d_backward", kIndex, per_input<1>, "m adds"),
+    row("aten::reflection_pad2d_backward", kIndex, per_input<1>, "m adds"),
+    row("aten::reflection_pad3d_backward", kIndex, per_input<1>, "m adds"),
+    row("aten::replication_pad1d_backward", kIndex, per_input<1>, "m adds"),
+    row("aten::replication_pad2d_backward", kIndex, per_input<1>, "m adds"),
+    row("aten::replication_pad3d_backward", kIndex, per_input<1>, "m adds"),
+    row("aten::rrelu_with_noise_backward", kActivation, pointwise<1>, "n multiplies"),
     row("aten::select_backward", kIndex, no_work, "none"),
     row("aten::sigmoid_backward", kActivation, pointwise<3>, "3*n flops"),
     row("aten::silu_backward", kActivation, pointwise<8, 1>, "8*n flops + n exps"),

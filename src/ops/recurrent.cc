@@ -1,6 +1,8 @@
 // Recurrent layers, whole: t tokens (steps times batch, each layer and direction) meet every weight matrix
 // once, w weight elements in all. h hidden units over all layers and directions, c flops for each: the
 // biases' adds, the two halves of each gate added, the gates' functions and the state's update.
+#include <array>
+
 #include "ops/families.h"
 #include "ops/rules.h"
 
@@ -89,16 +91,30 @@ MaybeWork cudnn_rnn(const OpCall& call) {
                  *cell);
 }
 
+// The weights of a layer, then its biases, under the names that a call gives them.
+using Names = std::array<std::string_view, 4>;
+constexpr Names kForwardNames{"weight0", "weight1", "weight2", "weight3"};
+constexpr Names kBackwardNames{"weight1", "weight2", "weight3", "weight4"};
+
+template <const Names& kNames>
 MaybeWork mkldnn_layer(const OpCall& call) {
   const Cell* cell = cell_of_mode(call);
-  const TensorView *x = call.tensor("input"), *ih = call.tensor("weight0"), *hh = call.tensor("weight1");
+  const TensorView *x = call.tensor("input"), *ih = call.tensor(kNames[0]), *hh = call.tensor(kNames[1]);
   if (cell == nullptr || x == nullptr || ih == nullptr || hh == nullptr || x->rank() < 2) return std::nullopt;
   Layer layer{
       .tokens = tokens_in(*x), .weights = ih->numel + hh->numel, .hidden = Count{ih->dim(0)} / cell->gates};
   if (call.boolean("has_biases").value_or(false))
-    for (const std::string_view bias : {"weight2", "weight3"})
+    for (const auto bias : {kNames[2], kNames[3]})
       if (const TensorView* b = call.tensor(bias)) layer.biases += b->numel;
   return work_of(layer, *cell);
+}
+
+// Each product has two gradients of its size; so is the rest taken.
+template <WorkFunction kForward>
+MaybeWork twice(const OpCall& call) {
+  auto work = kForward(call);
+  if (work) *work = {.macs = work->macs * 2, .other_flops = work->other_flops * 2, .specials = {}};
+  return work;
 }
 
 // The pointwise part of a cell, whose two products came before it.
@@ -125,6 +141,7 @@ Count fvcore_cell(const OpCall& call) {
   return x->numel * Count{ih->dim(0)} + hx->numel * Count{hh->dim(0)};
 }
 
+constexpr std::string_view kTwice = "twice the MACs and flops of the layer of its mode";
 constexpr std::string_view kReluFormula = "t*w MACs + t*(b+2*h) flops";
 constexpr std::string_view kTanhFormula = "t*w MACs + t*(b+h) flops + t*h tanhs";
 constexpr std::string_view kLstmFormula = "t*w MACs + t*(b+17*h) flops + 5*t*h exps and tanhs";
@@ -153,18 +170,20 @@ constexpr OpRule cell_row(std::string_view name, std::string_view formula) {
           .letters = layer_letters<single, kCell>};
 }
 
-constexpr OpRule other_row(std::string_view name, Fusion fusion, WorkFunction work,
-                           std::string_view formula) {
+constexpr OpRule other_row(std::string_view name, Fusion fusion, WorkFunction work, std::string_view formula,
+                           Confidence confidence = Confidence::kExact) {
   return {.name = name,
           .category = Category::kRecurrent,
           .fusion = fusion,
           .work = work,
           .in_torch_counter = fusion == Fusion::kAnchor,
+          .confidence = confidence,
           .formula = formula};
 }
 
 constexpr OpRule kRules[] = {
     other_row("aten::_cudnn_rnn", Fusion::kAnchor, cudnn_rnn, "as the layer of its mode"),
+    other_row("aten::_cudnn_rnn_backward", Fusion::kAnchor, twice<cudnn_rnn>, kTwice, Confidence::kEstimated),
     other_row("aten::_thnn_fused_gru_cell", Fusion::kPointwise, fused_cell<kGru>,
               "13 flops and 3 specials per unit"),
     other_row("aten::_thnn_fused_lstm_cell", Fusion::kPointwise, fused_cell<kLstm>,
@@ -173,7 +192,10 @@ constexpr OpRule kRules[] = {
     cell_row<kGru>("aten::gru_cell", kGruFormula),
     layer_row<kLstm>("aten::lstm", kLstmFormula),
     cell_row<kLstm>("aten::lstm_cell", kLstmFormula),
-    other_row("aten::mkldnn_rnn_layer", Fusion::kAnchor, mkldnn_layer, "as the layer of its mode"),
+    other_row("aten::mkldnn_rnn_layer", Fusion::kAnchor, mkldnn_layer<kForwardNames>,
+              "as the layer of its mode"),
+    other_row("aten::mkldnn_rnn_layer_backward", Fusion::kAnchor, twice<mkldnn_layer<kBackwardNames>>, kTwice,
+              Confidence::kEstimated),
     layer_row<kRelu>("aten::rnn_relu", kReluFormula),
     cell_row<kRelu>("aten::rnn_relu_cell", kReluFormula),
     layer_row<kTanh>("aten::rnn_tanh", kTanhFormula),

@@ -116,6 +116,22 @@ TEST(Memory, PhasesHaveTheirOwnPeaks) {
   EXPECT_EQ(r.report.phases[2].at_peak[MemoryKind::kWeights], Count{50});
 }
 
+// Autocast is not promised: what it keeps in float32, and its copies, are known only by capturing it.
+TEST(Memory, TrainingInBfloat16IsHalfOfEverything) {
+  GraphBuilder b;
+  const auto x = b.input({100}, "x");
+  const auto w = b.parameter("weight", {1000});
+  const auto y = b.op("aten::conv2d", {{"input", x}, {"weight", w}}, {{200}});
+  const auto step = b.op("aten::sum", {{"self", y}}, {TensorSpec(ints{}, DType::kFloat32)});
+  auto graph = b.finish({y});
+  graph.values[step.id].kind = ValueKind::kOptimizerState;  // a count of steps stays as it is
+  graph.phases = {{"forward", 0}, {"backward", 1}};
+  const Reported r(std::move(graph));
+  ASSERT_NE(r.find(Remedy::kHalfAll), nullptr);
+  EXPECT_EQ(r.find(Remedy::kHalfAll)->saved_bytes, Count{2000 + 200 + 400});
+  EXPECT_EQ(r.find(Remedy::kHalfWeights), nullptr);
+}
+
 TEST(Memory, CheckpointsSaveInnerActivationsUntilTheyAreNeeded) {
   const Reported r(test::training_step());
   const auto* advice = r.find(Remedy::kCheckpoint);

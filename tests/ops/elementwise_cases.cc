@@ -120,6 +120,15 @@ const Names kOneFlop = {
     "upsample_nearest1d_backward",
     "upsample_nearest2d_backward",
     "upsample_nearest3d_backward",
+    "fractional_max_pool2d_backward",
+    "fractional_max_pool3d_backward",
+    "reflection_pad1d_backward",
+    "reflection_pad2d_backward",
+    "reflection_pad3d_backward",
+    "replication_pad1d_backward",
+    "replication_pad2d_backward",
+    "replication_pad3d_backward",
+    "rrelu_with_noise_backward",
     // over lists
     "_foreach_abs",
     "_foreach_add",
@@ -175,7 +184,10 @@ const std::vector<ElementwiseGroup>& groups() {
       // floor(a/b), x - trunc(x)
       {2, 0, {"floor_divide", "frac"}},
       // two bounds
-      {2, 0, {"hardtanh", "relu6", "hardshrink", "hardtanh_backward", "softshrink_backward"}},
+      {2,
+       0,
+       {"hardtanh", "relu6", "hardshrink", "hardtanh_backward", "softshrink_backward",
+        "hardshrink_backward"}},
       // x > 0 ? x : a*x
       {2, 0, {"leaky_relu", "prelu", "_prelu_kernel", "rrelu", "rrelu_with_noise", "leaky_relu_backward"}},
       // keep or not, and the scale
@@ -206,7 +218,7 @@ const std::vector<ElementwiseGroup>& groups() {
       // x*clamp(x + 3, 0, 6)/6; its gradient: two bounds, (x/3 + 0.5)*g
       {5, 0, {"hardswish", "hardswish_backward"}},
       // clamp((x - t)/beta, -1, 1)*g
-      {5, 0, {"smooth_l1_loss_backward"}},
+      {5, 0, {"smooth_l1_loss_backward", "huber_loss_backward"}},
       // clamp(round(x/scale) + zero, lowest, highest)
       {5, 0, {"quantize_per_tensor", "quantize_per_channel", "quantize_per_tensor_dynamic"}},
       // two bounds, (x - lowest)*scale, count
