@@ -75,7 +75,8 @@ def test_the_schemas_are_strict(captured: dict[str, opscope.Capture]) -> None:
         check = validator(name)
         assert not check.is_valid({**data, "surprise": 1})
         for key in data:
-            assert not check.is_valid(_without(data, key)), key
+            if key != "lifetimes":  # not every capture tells them
+                assert not check.is_valid(_without(data, key)), key
 
 
 def _without(data: dict[str, Any], key: str) -> dict[str, Any]:

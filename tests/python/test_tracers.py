@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
 
 import opscope
 import tracer_models
@@ -326,3 +327,10 @@ def test_a_cache_without_data_is_forgotten_with_what_it_is_for(tracer: str) -> N
     else:
         assert graph.profile().totals.macs == 2 * 8 * 8
     assert model.shape is None and model.kept.numel() == 0
+
+
+def test_what_dynamo_once_left_alone_is_looked_at_again() -> None:
+    model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+    with torch.no_grad(), FlopCounterMode(display=False):
+        torch.compile(model)(torch.ones(1, 4))  # which Dynamo does not follow, and marks PyTorch's wrapper of it so
+    assert len(opscope.trace(model, torch.ones(1, 4), tracer="dynamo").parts) == 1

@@ -24,6 +24,7 @@ RESULT: dict[str, Any] = {
     "slow": {},
     "unknown": {},
     "types": {"linear": 3},
+    "partition": {"subgraphs": 1, "working": 3, "problems": []},
 }
 
 
@@ -44,6 +45,7 @@ def test_equal_is_well() -> None:
         ({"params": 11}, "11 parameters; the table has 10"),
         ({"inputs": "x 1x4 float32"}, "inputs x 1x4 float32"),
         ({"unknown": {"my::op": 1}}, "unknown ops: my::op"),
+        ({"partition": {"subgraphs": 1, "working": 3, "problems": ["op 2 is in none"]}}, "subgraphs: op 2 is in none"),
         ({"error": "ValueError: no"}, "ValueError: no"),
     ],
 )

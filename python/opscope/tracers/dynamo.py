@@ -204,6 +204,7 @@ def compiled(model: Any, computes: bool) -> Iterator[tuple[Callable[..., Any], C
     function = _function_of(model)
     collector = Collector(computes, function)
     seen = set(_visited())
+    _look_again()
     run = torch.compile(function, backend=collector, dynamic=False, **_apart())
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -222,6 +223,15 @@ def compiled(model: Any, computes: bool) -> Iterator[tuple[Callable[..., Any], C
         for code in {*collector.codes, *(set(_visited()) - seen)}:  # a function of which the caller has graphs keeps them
             if len(dynamo.eval_frame._debug_get_cache_entry_list(code)) <= collector.codes[code]:
                 dynamo.eval_frame.reset_code(code)
+
+
+def _look_again() -> None:
+    """Dynamo passes by what it once left alone, under a FlopCounterMode for example, for the rest of the process."""
+    from torch._dynamo import eval_frame
+
+    for code in _visited():
+        if not eval_frame._debug_get_cache_entry_list(code):
+            eval_frame.reset_code(code)
 
 
 def _apart() -> dict[str, Any]:
