@@ -105,7 +105,7 @@ Section memory_held_section(const MemoryReport& report, const TextOptions& optio
       {.title = "Held at the peak", .align = Align::kLeft, .min_width = 16, .good_width = 28},
       {""},
       {.title = "Kind", .align = Align::kLeft, .optional = true},
-      {"Shape", Align::kLeft},
+      {.title = "Shape", .align = Align::kLeft, .optional = true},
       {.title = "Type", .align = Align::kLeft, .optional = true},
       {"Bytes"},
       {.title = "% peak", .optional = true},

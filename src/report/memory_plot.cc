@@ -167,15 +167,24 @@ class Plot {
     out_ += std::string(kLabelWidth + 1, ' ') + paint(line, Style::kQuiet, options_.color) + "\n";
   }
 
+  // Kinds that do not fit are below the first ones.
   void legend() {
-    std::string line = "above " + format_bytes(report_.timeline().weights) + " of weights:";
-    std::string plain;
+    const std::string indent(kLabelWidth + 1, ' ');
+    const std::string words = "above " + format_bytes(report_.timeline().weights) + " of weights:";
+    out_ += indent + paint(words, Style::kQuiet, options_.color);
+    int used = display_width(indent + words);
     for (const auto kind : kinds_in_use(report_)) {
       if (kind == MemoryKind::kWeights) continue;
       const auto look = look_of(kind);
-      plain += "  " + paint(look.glyph, look.style, options_.color) + " " + std::string(title(kind));
+      const int needed = 4 + display_width(title(kind));
+      if (used + needed > options_.width) {
+        out_ += "\n" + indent.substr(2);
+        used = static_cast<int>(indent.size()) - 2;
+      }
+      out_ += "  " + paint(look.glyph, look.style, options_.color) + " " + std::string(title(kind));
+      used += needed;
     }
-    out_ += std::string(kLabelWidth + 1, ' ') + paint(line, Style::kQuiet, options_.color) + plain + "\n";
+    out_ += "\n";
   }
 
   const MemoryReport& report_;

@@ -97,7 +97,8 @@ Section memory_phases_section(const MemoryReport& report) {
                    {}},
                   {}};
   const auto kinds = kinds_in_use(report);
-  for (const auto kind : kinds) section.table.columns.push_back({std::string(title(kind))});
+  for (const auto kind : kinds)
+    section.table.columns.push_back({.title = std::string(title(kind)), .optional = true});
   for (const auto& phase : report.phases) {
     const bool has_ops = phase.peak_op != kNone;
     auto& row = section.table.rows.emplace_back();

@@ -61,6 +61,17 @@ TEST(MemoryReportFormats, ThePlotKeepsToItsWidth) {
   }
 }
 
+// Of a training step, with all its kinds of memory.
+TEST(MemoryReportFormats, ATrainingStepFitsToo) {
+  const Graph graph = test::training_step();
+  const Profile profile = make_profile(graph);
+  for (const int width : {60, 80, 100}) {
+    TextOptions options;
+    options.width = width;
+    EXPECT_LE(widest_line(memory_text(make_memory_report(profile), options)), width);
+  }
+}
+
 TEST(MemoryReportFormats, PhasesAreMarked) {
   const Graph graph = test::training_step();
   const Profile profile = make_profile(graph);
