@@ -27,13 +27,26 @@ bool has(std::span<const std::string_view> words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
 }
 
+// Folded rows, a root of what that gave for each row, and back over all of their elements: a norm. A root of
+// each element, as in an optimizer's step, or of a sum that is the result, as in a distance, is none.
+bool normalises(const Groups& groups, std::span<const OpId> members, const Loop& loop) {
+  bool has_root = false;
+  for (const OpId op : members) {
+    const Trait& trait = groups.traits[op];
+    const auto word = op_word(groups.graph, op);
+    if (has_root && trait.role == Role::kPointwise && trait.out == loop.domain) return true;
+    has_root |= trait.out == loop.rows && (word == "rsqrt" || word == "sqrt" || word == "std");
+  }
+  return false;
+}
+
 // Norms and softmax written out by hand.
-std::string_view row_word(std::span<const std::string_view> words) {
-  const bool divides = has(words, "rsqrt") || has(words, "sqrt") || has(words, "std");
-  if (divides && (has(words, "var") || has(words, "var_mean") || has(words, "std") || has(words, "sub")))
-    return "layer_norm";
-  if (divides && has(words, "mean")) return "rms_norm";
-  if (has(words, "exp") && has(words, "sum")) return "softmax";
+std::string_view row_word(std::span<const std::string_view> words, bool is_norm) {
+  const bool is_centred =
+      has(words, "var") || has(words, "var_mean") || has(words, "std") || has(words, "sub");
+  if (is_norm && is_centred) return "layer_norm";
+  if (is_norm && has(words, "mean")) return "rms_norm";
+  if (has(words, "exp") && has(words, "sum") && has(words, "div")) return "softmax";
   return "";
 }
 
@@ -54,7 +67,10 @@ std::string type_of(const Groups& groups, std::span<const OpId> members, Form fo
   }
   if (words.size() == 1) return std::string(words[0]);
   if (!anchor.empty()) return words.size() <= kMaxNames ? joined(words) : std::string(anchor) + "+pointwise";
-  if (const auto known = row_word(words); !rows.empty() && !known.empty()) return std::string(known);
+  if (!rows.empty()) {
+    const bool is_norm = normalises(groups, members, groups.loops[groups.order.group_of(members[0])]);
+    if (const auto known = row_word(words, is_norm); !known.empty()) return std::string(known);
+  }
   if (words.size() <= kMaxNames) return joined(words);
   return rows.empty() ? "pointwise" : "pointwise+" + std::string(rows);
 }

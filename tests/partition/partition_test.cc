@@ -164,6 +164,14 @@ TEST(Partition, RmsNormByHandIsOneGroup) {
   EXPECT_EQ(made.partition.subgraphs[1].memory_bytes(), Count{2 * n.bytes()});
 }
 
+TEST(Partition, DistancesAreNoNorms) {
+  Net n;
+  const auto apart = n.b.op("aten::sub.Tensor", {{"self", n.input()}, {"other", n.input()}}, {n.full()});
+  const auto far = n.mean(n.mul(apart, apart));
+  const Made made(n.b.finish({n.b.op("aten::sqrt", {{"self", far}}, {{4, 1}})}));
+  EXPECT_EQ(made.types(), Types{"sub+mul+mean+sqrt"});
+}
+
 TEST(Partition, LoopsOfOtherShapesEnd) {
   Net n;
   const auto small = n.b.op("aten::exp", {{"self", n.b.input({4, 1})}}, {{4, 1}});
