@@ -1,14 +1,25 @@
 // Two bytes in place of four: exact by the sizes of the dtypes. What is held in other dtypes, and workspaces,
 // stay as they are.
+#include <algorithm>
+
 #include "analyse/memory_advice.h"
 
 namespace opscope {
 namespace {
 
+// PyTorch's attention computes in float32 whatever it is given, and keeps for backward what that made.
+bool is_kept_by_attention(const Graph& graph, const MemoryPiece& piece) {
+  if (piece.held.made == kNone) return false;
+  const auto& op = graph.ops[piece.held.made];
+  return short_op_name(graph.op_name(op)) == "scaled_dot_product_attention" &&
+         std::ranges::find(graph.outputs_of(op), piece.value) == graph.outputs_of(op).end();
+}
+
 // Of a piece with this many bytes, what bfloat16 would not need. An optimiser counts its steps in float32.
 Count spared(const Graph& graph, const MemoryPiece& piece) {
   if (piece.value == kNone) return {};
   if (piece.kind == MemoryKind::kOptimizerState && graph.shape(graph.values[piece.value]).empty()) return {};
+  if (is_kept_by_attention(graph, piece)) return {};
   switch (graph.values[piece.value].dtype) {
     case DType::kFloat32:
       return piece.bytes / 2;

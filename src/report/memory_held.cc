@@ -102,14 +102,14 @@ std::vector<Cell> cells(const MemoryReport& report, const Alike& row) {
 Section memory_held_section(const MemoryReport& report, const TextOptions& options) {
   const auto rows = Grouping(report).rows;
   std::vector<Column> columns{
-      {.title = "Held at the peak", .align = Align::kLeft, .min_width = 16, .good_width = 28},
+      {.title = "Held at the peak", .align = Align::kLeft, .min_width = 12, .good_width = 28},
       {""},
       {.title = "Kind", .align = Align::kLeft, .optional = true},
-      {.title = "Shape", .align = Align::kLeft, .optional = true},
+      {"Shape", Align::kLeft},
       {.title = "Type", .align = Align::kLeft, .optional = true},
       {"Bytes"},
       {.title = "% peak", .optional = true},
-      {.title = "Needed until", .align = Align::kLeft, .min_width = 12, .good_width = 24}};
+      {.title = "Needed until", .align = Align::kLeft, .min_width = 8, .good_width = 24}};
   if (report.lifetimes_told)
     columns.push_back({.title = "Held until", .align = Align::kLeft, .min_width = 8, .good_width = 16});
   Section section{"Held at the peak", {std::move(columns), {}}, {}};
