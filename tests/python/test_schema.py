@@ -42,16 +42,21 @@ def captured() -> dict[str, opscope.Capture]:
         "resnet18": opscope.capture("resnet18", source_lines=True),
         "LooksAtValues": opscope.capture(LooksAtValues(), torch.zeros(2, 4)),
         "lstm": opscope.capture(nn.LSTM(3, 5, num_layers=2), input_shape=(7, 1, 3)),
+        "training": opscope.capture(nn.Linear(4, 4), torch.zeros(2, 4), training=True, optimizer="adam"),
+        "fx": opscope.trace(nn.Sequential(nn.Linear(4, 4), nn.ReLU()), torch.zeros(2, 4), tracer="fx"),
     }
 
 
-@pytest.mark.parametrize("model", ["resnet18", "LooksAtValues", "lstm"])
+MODELS = ["resnet18", "LooksAtValues", "lstm", "training", "fx"]
+
+
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("convention", ["opscope", "torch"])
 def test_profiles(captured: dict[str, opscope.Capture], model: str, convention: str) -> None:
     validator("profile").validate(captured[model].profile(convention=convention).to_dict())
 
 
-@pytest.mark.parametrize("model", ["resnet18", "LooksAtValues", "lstm"])
+@pytest.mark.parametrize("model", MODELS)
 def test_captures(captured: dict[str, opscope.Capture], model: str) -> None:
     validator("capture").validate(json.loads(captured[model].to_json()))
 
