@@ -121,11 +121,17 @@ constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view 
                      TrafficFunction traffic = nullptr) {
   return {.name = name,
           .category = Category::kIndex,
-          // What picks elements goes on element by element; what writes wherever its indices say does not.
-          .fusion = traffic == read_selected ? Fusion::kPointwise : Fusion::kBarrier,
+          .fusion = Fusion::kBarrier,
           .work = work,
           .traffic = traffic,
           .formula = formula};
+}
+
+// What picks elements goes on element by element; what writes wherever its indices say does not.
+constexpr OpRule pick_row(std::string_view name) {
+  OpRule rule = row(name, no_work, "none", read_selected);
+  rule.fusion = Fusion::kPointwise;
+  return rule;
 }
 
 template <Touched kTouched, Meets kMeets>
@@ -138,21 +144,21 @@ constexpr OpRule write_row(std::string_view name) {
 
 constexpr OpRule kRules[] = {
     write_row<each_indexed, Meets::kAsTold>("aten::_index_put_impl"),
-    row("aten::_unsafe_index", no_work, "none", read_selected),
+    pick_row("aten::_unsafe_index"),
     write_row<each_indexed, Meets::kAsTold>("aten::_unsafe_index_put"),
     row("aten::argwhere", per_input<1>, "m compares"),
     row("aten::as_strided_scatter", no_work, "none"),
     row("aten::bincount", per_input<1>, "m adds"),
     row("aten::diagonal_scatter", no_work, "none"),
-    row("aten::gather", no_work, "none", read_selected),
+    pick_row("aten::gather"),
     row("aten::histc", per_input<5>, "5*m flops (two compares, subtract, scale, add)"),
-    row("aten::index", no_work, "none", read_selected),
+    pick_row("aten::index"),
     write_row<each_slice, Meets::kFolds>("aten::index_add"),
     write_row<each_slice, Meets::kReplaces>("aten::index_copy"),
     write_row<each_slice, Meets::kReplaces>("aten::index_fill"),
     write_row<each_indexed, Meets::kAsTold>("aten::index_put"),
     write_row<each_slice, Meets::kFolds>("aten::index_reduce"),
-    row("aten::index_select", no_work, "none", read_selected),
+    pick_row("aten::index_select"),
     row("aten::isin", isin, "m*k compares"),
     row("aten::masked_scatter", no_work, "none"),
     row("aten::masked_select", no_work, "none"),
@@ -166,8 +172,8 @@ constexpr OpRule kRules[] = {
     write_row<each_index, Meets::kFolds>("aten::scatter_reduce"),
     row("aten::select_scatter", no_work, "none"),
     row("aten::slice_scatter", no_work, "none"),
-    row("aten::take", no_work, "none", read_selected),
-    row("aten::take_along_dim", no_work, "none", read_selected),
+    pick_row("aten::take"),
+    pick_row("aten::take_along_dim"),
 };
 static_assert(sorted_and_unique(kRules));
 
