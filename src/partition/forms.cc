@@ -159,6 +159,7 @@ class Finder {
     std::ranges::sort(ops_);
     const auto repeated = std::ranges::unique(ops_);
     ops_.erase(repeated.begin(), repeated.end());
+    if (g_.changes_phase(ops_.front(), ops_.back())) return;
     found_.push_back({form, ops_, result});
   }
 

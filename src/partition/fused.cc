@@ -85,6 +85,7 @@ class Fuser {
       }
       Candidate* at = candidate_in(found, group);
       at->gain += gain(op, group, read);
+      if (g_.changes_phase(g_.writer(read), op)) at->refusal = Border::kPhase;
       if (!at->refusal) at->refusal = refusal(g_.traits[op], g_.loops[group], read);
       if (!at->refusal) at->refusal = waiting(op, g_.loops[group]);
       if (!at->refusal) at->refusal = misaligned(read, *at);
@@ -224,7 +225,7 @@ class Fuser {
   }
   static bool is_lasting(Border why) {
     return why == Border::kShapeChange || why == Border::kReduction || why == Border::kAnchor ||
-           why == Border::kBarrier;
+           why == Border::kBarrier || why == Border::kPhase;
   }
 
   void tell(OpId op, const std::vector<Candidate>& candidates) {

@@ -26,6 +26,11 @@ void Groups::part() {
   }
 }
 
+bool Groups::changes_phase(OpId earlier, OpId later) const {
+  const auto next = std::ranges::upper_bound(graph.phases, earlier, {}, &Phase::begin);
+  return next != graph.phases.end() && next->begin <= later;
+}
+
 std::vector<OpId> Groups::members(std::span<const GroupId> groups) const {
   std::vector<OpId> result;
   for (const GroupId group : groups) order.each_member(group, [&](OpId op) { result.push_back(op); });

@@ -30,8 +30,9 @@ constexpr std::array kBorders{
     BorderWords{"cycle", "a way leads out of the group and back into it"},
     BorderWords{"strategy", "the strategy asked for ends it here"},
     BorderWords{"unread", "nobody reads its result"},
+    BorderWords{"phase", "the next is of another phase of the training step"},
 };
-static_assert(kBorders.size() == static_cast<std::size_t>(Border::kUnread) + 1);
+static_assert(kBorders.size() == static_cast<std::size_t>(Border::kPhase) + 1);
 
 }  // namespace
 

@@ -42,6 +42,7 @@ enum class Border : std::uint8_t {
   kCycle,        // together they would wait for themselves
   kStrategy,     // the strategy asked for ends it here: another op, another layer
   kUnread,       // nobody reads what it gives
+  kPhase,        // the next is of another phase of a training step
 };
 std::string_view name(Border border);         // "fork", "shape_change"
 std::string_view explanation(Border border);  // a person's words: "its result is read in several places"

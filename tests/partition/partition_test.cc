@@ -247,6 +247,16 @@ TEST(Partition, FastMemoryEndsGroups) {
                                   [](const MissedFusion& m) { return m.why == Border::kSizeLimit; }));
 }
 
+TEST(Partition, PhasesOfTrainingAreApart) {
+  Net n;
+  const auto y = n.linear(n.input());
+  Graph graph = n.b.finish({n.relu(y)});
+  graph.phases = {{"forward", 0}, {"backward", 1}};
+  const Made made(std::move(graph));
+  ASSERT_EQ(made.types(), (Types{"linear", "relu"}));
+  EXPECT_EQ(made.partition.subgraphs[0].ends, Border::kPhase);
+}
+
 TEST(Partition, NoOpsNoSubgraphs) {
   GraphBuilder b;
   const auto x = b.input({1});
