@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analyse/folding.h"
+#include "analyse/phases.h"
 
 namespace opscope {
 namespace {
@@ -25,7 +26,8 @@ std::uint64_t mixed(std::uint64_t hash, std::string_view text) {
 
 CallTree::CallTree(const GraphView& view, bool fold_blocks, ModuleId keep)
     : view_(view), graph_(*view.profile->graph), keep_(keep) {
-  of_scope_.assign(graph_.scopes.size(), kNone);
+  of_scope_.assign(std::max<std::size_t>(graph_.phases.size(), 1),
+                   std::vector<std::uint32_t>(graph_.scopes.size(), kNone));
   first_scope_.assign(graph_.modules.size(), kNone);
   for (ScopeId s = 0; s < graph_.scopes.size(); ++s)
     if (ScopeId& first = first_scope_[graph_.scopes[s].module]; first == kNone) first = s;
@@ -62,11 +64,19 @@ std::uint32_t CallTree::child(std::uint32_t parent, ModuleId module, std::uint32
   return id;
 }
 
-std::uint32_t CallTree::item_of_scope(ScopeId scope) {
-  if (of_scope_[scope] != kNone) return of_scope_[scope];
+std::uint32_t CallTree::item_of_phase(std::uint32_t phase) {
+  if (phase == 0) return 0;
+  const std::uint32_t item = child(0, 0, phase);
+  items_[item].name = graph_.phases[phase].name;
+  return item;
+}
+
+std::uint32_t CallTree::item_of_scope(ScopeId scope, std::uint32_t phase) {
+  if (of_scope_[phase][scope] != kNone) return of_scope_[phase][scope];
   const Scope& s = graph_.scopes[scope];
-  const std::uint32_t item = s.parent == kNone ? 0 : child(item_of_scope(s.parent), s.module, s.call);
-  return of_scope_[scope] = item;
+  const std::uint32_t item =
+      s.parent == kNone ? item_of_phase(phase) : child(item_of_scope(s.parent, phase), s.module, s.call);
+  return of_scope_[phase][scope] = item;
 }
 
 // Of nodes that ran no ops: where their module was called first, or the module around it.
@@ -90,9 +100,10 @@ std::uint32_t CallTree::container_of(const ViewNode& node) {
   ScopeId scope = scope_of(node);
   const bool is_call = node.kind == "call_module";
   if (scope == kNone) return item_of_module(is_call ? graph_.modules[node.module].parent : node.module);
-  if (!is_call) return item_of_scope(scope);
+  const std::uint32_t phase = phase_of(graph_, view_.ops_of(node).front());
+  if (!is_call) return item_of_scope(scope, phase);
   while (scope != 0 && graph_.scopes[scope].module != node.module) scope = graph_.scopes[scope].parent;
-  return scope == 0 ? 0 : item_of_scope(graph_.scopes[scope].parent);
+  return scope == 0 ? item_of_phase(phase) : item_of_scope(graph_.scopes[scope].parent, phase);
 }
 
 std::string CallTree::relative(ModuleId parent, std::string_view path) const {

@@ -1,5 +1,5 @@
 // A view's nodes as a tree of the module calls that they ran in, equal blocks in a row folded into the first.
-// For collapse*.cc only.
+// Of a training step, the backward pass and the optimizer are branches of their own. For collapse*.cc only.
 #pragma once
 
 #include <string>
@@ -40,7 +40,8 @@ class CallTree {
   std::uint32_t find(ModuleId module) const;
 
  private:
-  std::uint32_t item_of_scope(ScopeId scope);
+  std::uint32_t item_of_phase(std::uint32_t phase);
+  std::uint32_t item_of_scope(ScopeId scope, std::uint32_t phase = 0);
   std::uint32_t item_of_module(ModuleId module);
   std::uint32_t child(std::uint32_t parent, ModuleId module, std::uint32_t call);
   ScopeId scope_of(const ViewNode& node) const;
@@ -64,8 +65,8 @@ class CallTree {
   ModuleId keep_;
   std::vector<TreeItem> items_;
   std::vector<std::uint32_t> drawn_for_;
-  std::vector<std::uint32_t> of_scope_;
-  std::vector<ScopeId> first_scope_;  // by module
+  std::vector<std::vector<std::uint32_t>> of_scope_;  // by phase
+  std::vector<ScopeId> first_scope_;                  // by module
   std::unordered_map<std::uint64_t, std::uint32_t> calls_;
 };
 

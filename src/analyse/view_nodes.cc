@@ -4,6 +4,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "analyse/phases.h"
 #include "analyse/rollup.h"
 #include "analyse/view_build.h"
 #include "graph/reads.h"
@@ -52,6 +53,33 @@ std::string_view call_name(ViewDraft& draft, ScopeId id) {
   if (scope.call == 0 && path.find('#') == std::string_view::npos) return path;
   return draft.texts.add(std::string(path) + "#" + std::to_string(scope.call + 1));
 }
+
+// What a module does in the backward pass is another node than what it does in the forward pass: as one they
+// would take from each other.
+class PhasedNodes {
+ public:
+  explicit PhasedNodes(ViewDraft& draft) : draft_(draft) {}
+
+  // The node of an op, made where it is the first of this group in its phase.
+  template <class Make>
+  std::uint32_t of(OpId op, std::uint32_t group, Make&& make) {
+    const std::uint32_t phase = phase_of(draft_.graph, op);
+    const auto [found, is_new] = nodes_.try_emplace(pair_key(group, phase));
+    if (!is_new) return found->second;
+    ViewNode node = make();
+    if (phase > 0 && node.kind == kModuleCall) {
+      const std::string& name = draft_.graph.phases[phase].name;
+      node.name = draft_.texts.add(std::string(node.name) + "." + name);
+      node.target = draft_.texts.add(std::string(node.target) + " " + name);
+      node.parameters = {};
+    }
+    return found->second = draft_.add(node);
+  }
+
+ private:
+  ViewDraft& draft_;
+  std::unordered_map<std::uint64_t, std::uint32_t> nodes_;
+};
 
 // A tracer's nodes in its order; what ran outside the graphs where it ran, layer by layer.
 class TracerNodes {
@@ -186,13 +214,9 @@ void group_by_op(ViewDraft& draft) {
 }
 
 void group_by_layer(ViewDraft& draft) {
-  const auto first = static_cast<std::uint32_t>(draft.nodes.size());
-  std::uint32_t layers = 0;
-  for (OpId op = 0; op < draft.graph.ops.size(); ++op) {
-    const std::uint32_t layer = draft.profile.layer_of[op];
-    if (layer == layers) draft.add(layer_node(draft, op)), ++layers;  // numbered by their first op
-    draft.node_of[op] = first + layer;
-  }
+  PhasedNodes nodes(draft);
+  for (OpId op = 0; op < draft.graph.ops.size(); ++op)
+    draft.node_of[op] = nodes.of(op, draft.profile.layer_of[op], [&] { return layer_node(draft, op); });
 }
 
 void group_by_tracer_node(ViewDraft& draft) { TracerNodes(draft).run(); }
@@ -200,8 +224,7 @@ void group_by_tracer_node(ViewDraft& draft) { TracerNodes(draft).run(); }
 void group_by_module(ViewDraft& draft, std::uint32_t depth) {
   const std::vector<ScopeId> call_of = calls_at(draft.graph, depth);
   const std::vector<std::uint32_t> row_of = rows_of_modules(draft.profile);
-  std::vector<std::uint32_t> of_call(draft.graph.scopes.size(), kNone);
-  std::vector<std::uint32_t> of_layer(draft.profile.layers.size(), kNone);
+  PhasedNodes calls(draft), layers(draft);
   const auto call_node = [&](ScopeId call) {
     const ModuleId module = draft.graph.scopes[call].module;
     return ViewNode{.kind = kModuleCall,
@@ -212,9 +235,9 @@ void group_by_module(ViewDraft& draft, std::uint32_t depth) {
   };
   for (OpId op = 0; op < draft.graph.ops.size(); ++op) {
     const ScopeId call = call_of[draft.graph.ops[op].scope];
-    std::uint32_t& node = call != kNone ? of_call[call] : of_layer[draft.profile.layer_of[op]];
-    if (node == kNone) node = draft.add(call != kNone ? call_node(call) : layer_node(draft, op));
-    draft.node_of[op] = node;
+    draft.node_of[op] =
+        call != kNone ? calls.of(op, call, [&] { return call_node(call); })
+                      : layers.of(op, draft.profile.layer_of[op], [&] { return layer_node(draft, op); });
   }
 }
 

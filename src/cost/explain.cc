@@ -24,15 +24,17 @@ constexpr bool is_word(char c) {
 }
 
 // A word of the formula that is one of the letters becomes its value; "MACs" and "adds" stay. Words in
-// parentheses that are remarks ("(bias)") have no letters in them, or are longer than one.
+// parentheses that are remarks ("(bias)") have no letters in them, or are longer than one; the "s" of
+// "input's" is none.
 std::string substitute(std::string_view formula, const Letters& letters) {
   std::string text;
   for (std::size_t i = 0; i < formula.size();) {
     std::size_t end = i;
     while (end < formula.size() && is_word(formula[end])) ++end;
     const std::string_view word = formula.substr(i, end - i);
-    const auto letter =
-        std::find_if(letters.begin(), letters.end(), [&](const auto& l) { return l.first == word; });
+    const bool is_ending = i > 0 && formula[i - 1] == '\'';
+    const auto letter = std::find_if(letters.begin(), letters.end(),
+                                     [&](const auto& l) { return l.first == word && !is_ending; });
     if (letter != letters.end())
       text += fmt::format("{}", letter->second.value());
     else

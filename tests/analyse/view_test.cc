@@ -11,6 +11,7 @@
 #include "analyse/metrics_sums.h"
 #include "analyse/small_models.h"
 #include "analyse/traced_models.h"
+#include "graph/builder.h"
 #include "graph/random_graph.h"
 
 namespace opscope {
@@ -210,6 +211,29 @@ TEST(View, BoundsMeetAtTheRidge) {
 TEST(View, LevelsHaveNames) {
   for (const Level level : kAllLevels) EXPECT_EQ(level_from_name(name(level)), level);
   EXPECT_THROW(level_from_name("galaxy"), Error);
+}
+
+// As one node, a layer's forward and backward would take from each other.
+TEST(View, BackwardIsANodeOfItsOwn) {
+  GraphBuilder b("net", "Net");
+  const auto x = b.input({4}, "x");
+  Tensor y, g;
+  {
+    const auto call = b.call("act", "ReLU");
+    y = b.op("aten::relu", {{"self", x}}, {{4}});
+  }
+  const auto loss = b.op("aten::sum", {{"self", y}}, {{1}});
+  g = b.op("aten::mul.Tensor", {{"self", loss}, {"other", y}}, {{4}});
+  Graph graph = b.finish({loss, g});
+  graph.ops[2].scope = graph.ops[0].scope;  // as autograd's ops have
+  graph.phases = {{"forward", 0}, {"backward", 2}};
+  const Profile profile = make_profile(graph);
+  for (const Level level : {Level::kLayer, Level::kModule}) {
+    const GraphView view = make_view(profile, level);
+    EXPECT_EQ(names_of(view), (std::vector<std::string>{"x", "act", "sum", "act.backward", "output"}));
+    for (const ViewEdge& edge : view.edges) EXPECT_LT(edge.from, edge.to);
+    check_members(view);
+  }
 }
 
 }  // namespace

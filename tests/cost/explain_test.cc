@@ -42,6 +42,20 @@ TEST(Explain, Elementwise) {
             "             to    4x3 float32\n");
 }
 
+// The "s" of "input's" is no size.
+TEST(Explain, WordsOfAFormulaStay) {
+  GraphBuilder b;
+  const auto y = b.op("aten::convolution_backward",
+                      {{"grad_output", b.input({1, 64, 112, 112})},
+                       {"input", b.input({1, 3, 224, 224})},
+                       {"weight", b.parameter("weight", {64, 3, 7, 7})},
+                       {"output_mask", ints{0, 1, 0}}},
+                      {{64, 3, 7, 7}});
+  const std::string text = explain(b.finish({y}), 0);
+  EXPECT_NE(text.find("MACs (input's and weight's gradient) + "), text.rfind("MACs (input's and weight's"))
+      << text;
+}
+
 TEST(Explain, SaysWhatItDoesNotKnow) {
   GraphBuilder b;
   b.op("mylib::foo", {{"x", b.input({4, 3})}}, {{4, 3}});
