@@ -214,5 +214,14 @@ TEST(Draw, RefusesFormatsThatItDoesNotKnow) {
   EXPECT_THROW(picture_format_from_name("jpg"), Error);
 }
 
+// Graphviz by itself crashes in a process that has laid out a few hundred graphs with clusters.
+TEST(Place, ManyGraphsInOneProcess) {
+  const std::string dot =
+      "digraph g { subgraph cluster_0 { { rank=source; n0; } n1; { rank=sink; n2; } } n0 -> n1 -> n2; }";
+  for (int i = 0; i < 400; ++i) ASSERT_EQ(place(dot).nodes.size(), 3u) << i;
+}
+
+TEST(Place, SaysWhatGraphvizSays) { EXPECT_THROW(place("digraph g { n0 -> "), Error); }
+
 }  // namespace
 }  // namespace opscope

@@ -4,16 +4,26 @@
 
 #include <cairo-pdf.h>
 #include <cairo.h>
+#include <fcntl.h>
 #include <gvc.h>
 #include <librsvg/rsvg.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -113,6 +123,120 @@ void place_graph(GVC_t* context, const std::string& dot, Placement& result, std:
   agclose(graph);
 }
 
+// A placement as bytes: what one process tells another.
+class Wire {
+ public:
+  explicit Wire(std::string bytes = {}) : bytes_(std::move(bytes)) {}
+  const std::string& bytes() const { return bytes_; }
+
+  template <class T>
+  void put(const T& item) {
+    bytes_.append(reinterpret_cast<const char*>(&item), sizeof item);
+  }
+  template <class T>
+  void put(const std::vector<T>& items) {
+    put(items.size());
+    for (const T& item : items) put(item);
+  }
+  template <class T>
+  void take(T& item) {
+    is_whole_ = is_whole_ && bytes_.size() - at_ >= sizeof item;
+    if (is_whole_) std::memcpy(&item, bytes_.data() + std::exchange(at_, at_ + sizeof item), sizeof item);
+  }
+  template <class T>
+  void take(std::vector<T>& items) {
+    std::size_t size = 0;
+    take(size);
+    is_whole_ = is_whole_ && size <= bytes_.size();
+    if (is_whole_) items.resize(size);
+    for (T& item : items) take(item);
+  }
+  std::string rest() const { return bytes_.substr(at_); }
+  bool is_whole() const { return is_whole_; }
+
+ private:
+  std::string bytes_;
+  std::size_t at_ = 0;
+  bool is_whole_ = true;
+};
+
+void put_placement(Wire& wire, const Placement& placed) {
+  wire.put(placed.width), wire.put(placed.height);
+  wire.put(placed.nodes), wire.put(placed.clusters), wire.put(placed.labels), wire.put(placed.edges);
+}
+void take_placement(Wire& wire, Placement& placed) {
+  wire.take(placed.width), wire.take(placed.height);
+  wire.take(placed.nodes), wire.take(placed.clusters), wire.take(placed.labels), wire.take(placed.edges);
+}
+
+constexpr std::chrono::seconds kPatience{20};
+
+// All that comes until the other end closes; nothing where that takes too long.
+std::optional<std::string> read_all(int from) {
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  std::string bytes;
+  char buffer[1 << 16];
+  while (true) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd ready{from, POLLIN, 0};
+    const int found = left.count() > 0 ? ::poll(&ready, 1, static_cast<int>(left.count())) : 0;
+    if (found == 0) return std::nullopt;
+    const ssize_t size = found < 0 ? -1 : ::read(from, buffer, sizeof buffer);
+    if (size == 0) return bytes;
+    if (size > 0)
+      bytes.append(buffer, static_cast<std::size_t>(size));
+    else if (errno != EINTR)
+      return bytes;
+  }
+}
+
+void write_all(int to, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t size = ::write(to, bytes.data(), bytes.size());
+    if (size < 0 && errno != EINTR) return;
+    bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  }
+}
+
+[[noreturn]] void place_in_child(int to, GVC_t* context, const std::string& dot) {
+  Placement placed;
+  std::string problem;
+  place_graph(context, dot, placed, problem);
+  Wire wire;
+  wire.put(problem.empty());
+  if (problem.empty()) put_placement(wire, placed);
+  write_all(to, wire.bytes() + problem);
+  ::_exit(0);
+}
+
+// dot keeps counters in globals that wrap, and crashes in a process that has laid out a few hundred graphs.
+// So each layout is made in a child, whose state is as new: what goes wrong there is an error here and
+// nothing worse.
+void place_apart(GVC_t* context, const std::string& dot, Placement& result, std::string& problem) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    problem = std::strerror(errno);
+    return;
+  }
+  const pid_t child = ::fork();
+  if (child == 0) place_in_child(ends[1], context, dot);
+  ::close(ends[1]);
+  const auto bytes = child > 0 ? read_all(ends[0]) : std::string();
+  ::close(ends[0]);
+  if (!bytes) ::kill(child, SIGKILL);
+  while (child > 0 && ::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  Wire wire(bytes.value_or(""));
+  bool is_placed = false;
+  wire.take(is_placed);
+  if (is_placed) take_placement(wire, result);
+  if (!wire.is_whole())
+    problem = bytes ? "it crashed" : "it took longer than 20 seconds";
+  else if (!is_placed)
+    problem = wire.rest();
+}
+
 cairo_status_t append(void* to, const unsigned char* bytes, unsigned int size) {
   static_cast<std::string*>(to)->append(reinterpret_cast<const char*>(bytes), size);
   return CAIRO_STATUS_SUCCESS;
@@ -174,7 +298,7 @@ __attribute__((visibility("default"))) void opscope_place(const std::string& dot
   agseterr(AGERR);
   agseterrf(note_error);
   static GVC_t* const context = gvContext();
-  place_graph(context, dot, result, problem);
+  place_apart(context, dot, result, problem);
 }
 
 __attribute__((visibility("default"))) void opscope_convert(opscope::PictureFormat format,
