@@ -20,17 +20,17 @@ struct BorderWords {
 constexpr std::array kBorders{
     BorderWords{"input", "it takes the model's inputs and weights"},
     BorderWords{"output", "the model returns its result"},
-    BorderWords{"anchor", "the next has a kernel of its own"},
+    BorderWords{"anchor", "the later has a kernel of its own"},
     BorderWords{"barrier", "the op on the other side fuses with none"},
     BorderWords{"fork", "read in several places, and better off with another"},
     BorderWords{"join", "groups meet there, and it went with another"},
-    BorderWords{"shape_change", "the next loops over another shape"},
-    BorderWords{"reduction", "the next needs all of it before it can begin"},
+    BorderWords{"shape_change", "the later loops over another shape"},
+    BorderWords{"reduction", "the later needs all of it before it can begin"},
     BorderWords{"size_limit", "together they are too large"},
     BorderWords{"cycle", "a way leads out of the group and back into it"},
     BorderWords{"strategy", "the strategy asked for ends it here"},
     BorderWords{"unread", "nobody reads its result"},
-    BorderWords{"phase", "the next is of another phase of the training step"},
+    BorderWords{"phase", "the later is of another phase of the training step"},
 };
 static_assert(kBorders.size() == static_cast<std::size_t>(Border::kPhase) + 1);
 

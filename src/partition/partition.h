@@ -32,12 +32,12 @@ struct PartitionOptions {
 enum class Border : std::uint8_t {
   kInput,    // what it takes are the model's inputs and weights
   kOutput,   // what it gives is the model's output
-  kAnchor,   // the next has a kernel of its own: matmul, conv, attention
+  kAnchor,   // the later has a kernel of its own: matmul, conv, attention
   kBarrier,  // the op next to it fuses with nothing
   kFork,     // its result is read in several places: for different reasons apart, or better off with another
   kJoin,     // several groups meet there, and it is in another of them
   kShapeChange,  // the next works on other shapes than a kernel loops over
-  kReduction,    // the next needs all of its results before it can begin
+  kReduction,    // the later needs all of its results before it can begin
   kSizeLimit,    // together they do not fit in fast memory
   kCycle,        // together they would wait for themselves
   kStrategy,     // the strategy asked for ends it here: another op, another layer

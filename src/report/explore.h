@@ -37,7 +37,7 @@ std::string ways_json(const GraphView& view, const Ways& ways);
 std::string node_text(const GraphView& view, std::uint32_t node);
 // "1x64x56x56, 1x64x56x56 -> 1x64x56x56"; at most two of what it takes.
 std::string shapes_text(const GraphView& view, const ViewNode& node);
-// Why a subgraph begins or ends, and where: "before 13 layer1.0.conv2: the next has a kernel of its own".
+// Why a subgraph begins or ends, and where: "before 13 layer1.0.conv2: the later has a kernel of its own".
 std::string begins_text(const GraphView& view, const Subgraph& subgraph);
 std::string ends_text(const GraphView& view, const Subgraph& subgraph);
 // "#3", "#3 to #7", "#3, #9, #12 and 4 more"
