@@ -5,11 +5,11 @@
 #include "base/error.h"
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/cost_flags.h"
 #include "cli/graph_part.h"
 #include "cli/level_flag.h"
 #include "cli/model_flags.h"
 #include "cli/models.h"
-#include "cli/partition_flags.h"
 #include "cli/picture_file.h"
 #include "cli/terminal.h"
 #include "report/draw.h"
@@ -20,8 +20,8 @@ namespace {
 struct Flags {
   ModelFlags model;
   TalkFlags talk;
-  PartitionFlags partition;
-  std::string file, format, level = "layer", depth, focus, max_nodes, color = "category", ridge, graph_part;
+  CostFlags cost;
+  std::string file, format, level = "layer", depth, focus, max_nodes, color = "category", graph_part;
   bool no_fold = false;
 };
 
@@ -50,14 +50,12 @@ int run_draw(Flags flags) {
   settle_positionals(flags);
   const PictureFile file(flags.file, flags.format);
   const DrawOptions options = draw_options(flags);
-  ProfileOptions profile_options;
-  profile_options.partition = partition_options(flags.partition);
-  if (!flags.ridge.empty()) profile_options.ridge = parse_number("--ridge", flags.ridge);
+  const ProfileOptions costs = profile_options(flags.cost);
   check_graph_part(flags.graph_part);
   std::vector<std::string> notes;
   const CaptureRequest request = request_from(flags.model, &notes);
   const Graph graph = chosen_part(load_model(request, flags.talk), flags.graph_part, notes);
-  const Profile profile = make_profile(graph, profile_options);
+  const Profile profile = make_profile(graph, costs);
   std::puts(file.write(profile, options, notes).c_str());
   if (!flags.talk.quiet)
     for (const std::string& note : notes) remark(note);
@@ -79,9 +77,7 @@ Action define_draw(CLI::App& app) {
   app.add_option("--max-nodes", flags->max_nodes, "Boxes on the page at the most; 60")->type_name("N");
   app.add_option("--color", flags->color, "category, bound or cost (share of FLOPs)")->type_name("BY");
   app.add_flag("--no-fold", flags->no_fold, "Draw equal blocks and small steps one by one");
-  app.add_option("--ridge", flags->ridge, "FLOPs per byte below which work is bandwidth-bound; 10")
-      ->type_name("X");
-  add_partition_flags(app, flags->partition);
+  add_cost_flags(app, flags->cost);
   add_graph_part_flag(app, flags->graph_part);
   add_talk_flags(app, flags->talk);
   return [flags] { return run_draw(*flags); };

@@ -4,13 +4,13 @@
 #include "base/error.h"
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/cost_flags.h"
 #include "cli/graph_part.h"
 #include "cli/interactive.h"
 #include "cli/level_flag.h"
 #include "cli/model_flags.h"
 #include "cli/models.h"
 #include "cli/output.h"
-#include "cli/partition_flags.h"
 #include "report/explore.h"
 
 namespace opscope {
@@ -18,10 +18,10 @@ namespace {
 
 struct Flags : ModelCommandFlags {
   LevelFlags level;
-  PartitionFlags partition;
+  CostFlags cost;
   std::string start, end, around, context, max_nodes, find, type, module, bottleneck, top, node;
   std::vector<std::string> path;
-  std::string sort = "flops", ridge, convention = "opscope", graph_part;
+  std::string sort = "flops", graph_part;
   bool interactive = false;
 };
 
@@ -97,10 +97,7 @@ int run_explore(const Flags& flags) {
   const ExploreQuery query = query_from(flags);
   check_questions(flags, query);
   const ChosenLevel level = chosen_level(flags.level);
-  ProfileOptions options;
-  options.convention = convention_from_name(flags.convention);
-  options.partition = partition_options(flags.partition);
-  if (!flags.ridge.empty()) options.ridge = parse_number("--ridge", flags.ridge);
+  const ProfileOptions options = profile_options(flags.cost);
   const CaptureRequest request = request_from(flags.model, &text.notes);
   check_graph_part(flags.graph_part);
   if (flags.interactive) check_interactive();
@@ -150,10 +147,7 @@ Action define_explore(CLI::App& app) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("A B");
   app.add_flag("-i,--interactive", flags->interactive, "Walk through the model in the terminal");
-  add_partition_flags(app, flags->partition);
-  add_convention_flag(app, flags->convention);
-  app.add_option("--ridge", flags->ridge, "FLOPs per byte below which memory is the limit; 10")
-      ->type_name("X");
+  add_cost_flags(app, flags->cost);
   app.add_flag("-v,--verbose", flags->talk.verbose, "All op types, ops and notes");
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);

@@ -3,20 +3,20 @@
 
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/cost_flags.h"
 #include "cli/fuse_against.h"
 #include "cli/graph_part.h"
 #include "cli/model_flags.h"
 #include "cli/models.h"
 #include "cli/output.h"
-#include "cli/partition_flags.h"
 #include "report/fuse_report.h"
 
 namespace opscope {
 namespace {
 
 struct Flags : ModelCommandFlags {
-  PartitionFlags partition;
-  std::string top, ridge, graph_part, against, sort = "order", convention = "opscope";
+  CostFlags cost;
+  std::string top, graph_part, against, sort = "order";
   bool no_fold = false;
 };
 
@@ -28,17 +28,9 @@ FuseOptions fuse_options(const Flags& flags) {
   return options;
 }
 
-ProfileOptions profile_options(const Flags& flags) {
-  ProfileOptions options;
-  options.convention = convention_from_name(flags.convention);
-  options.partition = partition_options(flags.partition);
-  if (!flags.ridge.empty()) options.ridge = parse_number("--ridge", flags.ridge);
-  return options;
-}
-
 int run_fuse(const Flags& flags) {
   FuseOptions fuse = fuse_options(flags);
-  const ProfileOptions options = profile_options(flags);
+  const ProfileOptions options = profile_options(flags.cost);
   const CaptureRequest request = request_from(flags.model, &fuse.text.notes);
   check_graph_part(flags.graph_part);
   const Output output(flags.output);
@@ -58,7 +50,6 @@ Action define_fuse(CLI::App& app) {
   const auto flags = std::make_shared<Flags>();
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
-  add_partition_flags(app, flags->partition);
   app.add_option("--against", flags->against,
                  "Compare with the kernels that torch.compile makes: inductor, or inductor-max (frozen, all "
                  "templates)")
@@ -69,9 +60,7 @@ Action define_fuse(CLI::App& app) {
                  "order, saved-bytes (saved), memory-bytes (mem), flops or arithmetic-intensity (ai)")
       ->type_name("KEY");
   app.add_flag("--no-fold", flags->no_fold, "Show equal subgraphs one by one");
-  add_convention_flag(app, flags->convention);
-  app.add_option("--ridge", flags->ridge, "FLOPs per byte above which a subgraph is not bandwidth-bound; 10")
-      ->type_name("X");
+  add_cost_flags(app, flags->cost);
   app.add_flag("-v,--verbose", flags->talk.verbose, "All subgraphs, all that was not fused, and all notes");
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);

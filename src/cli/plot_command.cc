@@ -6,11 +6,11 @@
 #include "base/error.h"
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/cost_flags.h"
 #include "cli/graph_part.h"
 #include "cli/level_flag.h"
 #include "cli/model_flags.h"
 #include "cli/models.h"
-#include "cli/partition_flags.h"
 #include "cli/picture_output.h"
 #include "report/memory_report.h"
 #include "report/plot.h"
@@ -19,9 +19,9 @@ namespace opscope {
 namespace {
 
 struct Flags : ModelCommandFlags {
-  std::string kind, metric, level = "layer", depth, top, ridge, convention = "opscope", graph_part;
+  std::string kind, metric, level = "layer", depth, top, graph_part;
   bool no_fold = false;
-  PartitionFlags partition;
+  CostFlags cost;
 };
 
 // Everything that the flags say, read before the model is.
@@ -54,13 +54,11 @@ Request request_of(const Flags& flags) {
   if (!flags.top.empty()) request.top = static_cast<std::size_t>(parse_integer("--top", flags.top, 0));
   request.text.verbose = flags.talk.verbose;
   request.text.top = static_cast<int>(request.top);
-  request.profile.convention = convention_from_name(flags.convention);
-  if (!flags.ridge.empty()) request.profile.ridge = parse_number("--ridge", flags.ridge);
+  request.profile = profile_options(flags.cost);
   if (!(request.profile.ridge > 0))
     throw Error("the ridge lies above 0 FLOPs per byte", "--ridge", "for example --ridge 12.5");
   if (request.kind == PlotKind::kTypes && request.metric == PlotMetric::kParams)
     throw Error("op types have no parameters", "--metric", "choose flops, macs or memory-bytes");
-  request.profile.partition = partition_options(flags.partition);
   return request;
 }
 
@@ -132,12 +130,9 @@ Action define_plot(CLI::App& app) {
   add_level_flag(app, flags->level);
   app.add_option("--top", flags->top, "How many are named: points, types, rows of tables; 10")
       ->type_name("N");
-  app.add_option("--ridge", flags->ridge, "roofline: FLOPs per byte above which an op is compute-bound; 10")
-      ->type_name("X");
   app.add_option("--depth", flags->depth, "icicle: levels of the module tree; all")->type_name("N");
   app.add_flag("--no-fold", flags->no_fold, "icicle: equal repeated blocks one by one");
-  add_partition_flags(app, flags->partition);
-  add_convention_flag(app, flags->convention);
+  add_cost_flags(app, flags->cost);
   app.add_flag("-v,--verbose", flags->talk.verbose, "All notes");
   add_output_flags(app, flags->output);
   app.get_option("--format")->description("svg, png, pdf, txt, json or csv");

@@ -6,12 +6,12 @@
 #include "base/error.h"
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/cost_flags.h"
 #include "cli/graph_part.h"
 #include "cli/level_flag.h"
 #include "cli/model_flags.h"
 #include "cli/models.h"
 #include "cli/output.h"
-#include "cli/partition_flags.h"
 #include "cli/picture_file.h"
 #include "cli/terminal.h"
 #include "report/listing.h"
@@ -20,8 +20,8 @@ namespace opscope {
 namespace {
 
 struct Flags : ModelCommandFlags {
-  PartitionFlags partition;
-  std::string depth, top, ridge, sort = "flops", convention = "opscope";
+  CostFlags cost;
+  std::string depth, top, sort = "flops";
   bool show_shapes = false, no_fold = false, strict = false, print_inputs = false;
   std::string graph_part, level = "module", visualize;
   bool draws = false;
@@ -37,14 +37,6 @@ TextOptions text_options(const Flags& flags) {
   options.level = level_from_name(flags.level);
   if (!flags.depth.empty()) options.depth = static_cast<int>(parse_integer("--depth", flags.depth, 0));
   if (!flags.top.empty()) options.top = static_cast<int>(parse_integer("--top", flags.top, 0));
-  return options;
-}
-
-ProfileOptions profile_options(const Flags& flags) {
-  ProfileOptions options;
-  options.convention = convention_from_name(flags.convention);
-  options.partition = partition_options(flags.partition);
-  if (!flags.ridge.empty()) options.ridge = parse_number("--ridge", flags.ridge);
   return options;
 }
 
@@ -89,7 +81,7 @@ void draw_picture(const PictureFile& picture, const Profile& profile, const Talk
 
 int run_profile(const Flags& flags) {
   TextOptions text = text_options(flags);
-  const ProfileOptions options = profile_options(flags);
+  const ProfileOptions options = profile_options(flags.cost);
   const CaptureRequest request = request_from(flags.model, &text.notes);
   check_graph_part(flags.graph_part);
   const Output output(flags.output);
@@ -120,10 +112,7 @@ Action define_profile(CLI::App& app) {
   app.add_option("--sort", flags->sort,
                  "flops, macs, memory-bytes (mem), params or arithmetic-intensity (ai)")
       ->type_name("KEY");
-  add_convention_flag(app, flags->convention);
-  add_partition_flags(app, flags->partition);
-  app.add_option("--ridge", flags->ridge, "FLOPs per byte above which an op is compute-bound; 10")
-      ->type_name("X");
+  add_cost_flags(app, flags->cost);
   const auto* visualize = app.add_option("-v,--visualize", flags->visualize,
                                          "Draw the graph to a .png, .pdf, .svg, .dot or .html too")
                               ->expected(0, 1)

@@ -1,11 +1,12 @@
 // Sizes in bytes are read here as people write them: decimal and binary units, in either case.
-#include "cli/partition_flags.h"
+#include "cli/cost_flags.h"
 
 #include <array>
 #include <charconv>
 #include <cmath>
 
 #include "base/error.h"
+#include "cli/flags.h"
 
 namespace opscope {
 namespace {
@@ -47,8 +48,11 @@ Count parse_bytes(const char* flag, const std::string& text) {
   return bad("'" + std::string(rest) + "' is not a unit of bytes");
 }
 
-void add_partition_flags(CLI::App& app, PartitionFlags& flags) {
-  app.add_option("--partition", flags.strategy,
+void add_cost_flags(CLI::App& app, CostFlags& flags) {
+  add_convention_flag(app, flags.convention);
+  app.add_option("--ridge", flags.ridge, "FLOPs per byte up to which memory is the limit; 10")
+      ->type_name("X");
+  app.add_option("--partition", flags.partition,
                  "How ops make subgraphs: none (each by itself), layer (a leaf module each) or fused (one "
                  "kernel each)")
       ->type_name("NAME");
@@ -57,11 +61,14 @@ void add_partition_flags(CLI::App& app, PartitionFlags& flags) {
       ->type_name("SIZE");
 }
 
-PartitionOptions partition_options(const PartitionFlags& flags) {
-  PartitionOptions options{.strategy = strategy_from_name(flags.strategy)};
+ProfileOptions profile_options(const CostFlags& flags) {
+  ProfileOptions options;
+  options.convention = convention_from_name(flags.convention);
+  if (!flags.ridge.empty()) options.ridge = parse_number("--ridge", flags.ridge);
+  options.partition.strategy = strategy_from_name(flags.partition);
   if (flags.fast_memory.empty()) return options;
-  options.fast_memory = parse_bytes("--fast-memory", flags.fast_memory);
-  if (!options.fast_memory)
+  options.partition.fast_memory = parse_bytes("--fast-memory", flags.fast_memory);
+  if (!options.partition.fast_memory)
     throw Error("no subgraph fits in no memory", "--fast-memory", "for example 256KiB");
   return options;
 }

@@ -1,0 +1,23 @@
+// What a profile depends on beside the model: how FLOPs are counted, the ridge, and how subgraphs are made.
+// The same flags on every command that shows costs.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "analyse/profile.h"
+
+namespace opscope {
+
+struct CostFlags {
+  std::string convention = "opscope", ridge, partition = "fused", fast_memory;
+};
+
+void add_cost_flags(CLI::App& app, CostFlags& flags);
+// Throws Error for what is not known, or a number that is none.
+ProfileOptions profile_options(const CostFlags& flags);
+
+// "256KiB", "1MB", "1.5 GiB", "65536": bytes; throws Error saying what would do.
+Count parse_bytes(const char* flag, const std::string& text);
+
+}  // namespace opscope
