@@ -331,6 +331,7 @@ def test_a_cache_without_data_is_forgotten_with_what_it_is_for(tracer: str) -> N
 
 def test_what_dynamo_once_left_alone_is_looked_at_again() -> None:
     model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+    torch._dynamo.reset()
     with torch.no_grad(), FlopCounterMode(display=False):
         torch.compile(model)(torch.ones(1, 4))  # which Dynamo does not follow, and marks PyTorch's wrapper of it so
     assert len(opscope.trace(model, torch.ones(1, 4), tracer="dynamo").parts) == 1

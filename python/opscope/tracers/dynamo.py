@@ -204,7 +204,7 @@ def compiled(model: Any, computes: bool) -> Iterator[tuple[Callable[..., Any], C
     function = _function_of(model)
     collector = Collector(computes, function)
     seen = set(_visited())
-    _look_again()
+    _look_again(function)
     run = torch.compile(function, backend=collector, dynamic=False, **_apart())
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -225,13 +225,26 @@ def compiled(model: Any, computes: bool) -> Iterator[tuple[Callable[..., Any], C
                 dynamo.eval_frame.reset_code(code)
 
 
-def _look_again() -> None:
+def _look_again(function: Callable[..., Any]) -> None:
     """Dynamo passes by what it once left alone, under a FlopCounterMode for example, for the rest of the process."""
     from torch._dynamo import eval_frame
 
-    for code in _visited():
+    for code in {*_visited(), *_wrappers(), getattr(function, "__code__", None)} - {None}:
         if not eval_frame._debug_get_cache_entry_list(code):
             eval_frame.reset_code(code)
+        elif hasattr(eval_frame, "set_code_exec_strategy"):  # the caller's graphs stay
+            from torch._dynamo.types import FrameAction, FrameExecStrategy
+
+            eval_frame.set_code_exec_strategy(code, FrameExecStrategy(FrameAction.DEFAULT, FrameAction.DEFAULT))
+
+
+def _wrappers() -> Iterator[CodeType]:
+    """What Dynamo puts around functions of PyTorch's own, such as nn.Sequential's forward, to compile them at all."""
+    from torch._dynamo import external_utils
+
+    for value in vars(external_utils).values():
+        constants = getattr(getattr(value, "__code__", None), "co_consts", ())
+        yield from (each for each in constants if isinstance(each, CodeType))
 
 
 def _apart() -> dict[str, Any]:
