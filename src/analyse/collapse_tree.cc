@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "analyse/folding.h"
-#include "analyse/phases.h"
+#include "graph/scopes.h"
 
 namespace opscope {
 namespace {
@@ -89,9 +89,8 @@ std::uint32_t CallTree::item_of_module(ModuleId module) {
 ScopeId CallTree::scope_of(const ViewNode& node) const {
   ScopeId common = kNone;
   for (const OpId op : view_.ops_of(node)) {
-    ScopeId scope = graph_.ops[op].scope;
-    if (common == kNone) common = scope;
-    while (common != scope) (common > scope ? common : scope) = graph_.scopes[std::max(common, scope)].parent;
+    const ScopeId scope = graph_.ops[op].scope;
+    common = common == kNone ? scope : common_scope(graph_, common, scope);
   }
   return common;
 }

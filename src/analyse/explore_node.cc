@@ -17,9 +17,7 @@ std::vector<std::size_t> places(const Graph& graph) {
   return place;
 }
 
-bool is_weight(ValueKind kind) {
-  return kind == ValueKind::kParameter || kind == ValueKind::kBuffer || kind == ValueKind::kConstant;
-}
+bool is_stored(ValueKind kind) { return is_weight(kind) || kind == ValueKind::kConstant; }
 
 }  // namespace
 
@@ -49,7 +47,7 @@ std::vector<ValueId> weights_read(const GraphView& view, const ViewNode& node) {
   std::vector<ValueId> weights;
   for (const OpId op : view.ops_of(node))
     each_read(graph, graph.ops[op], [&](ValueId id) {
-      if (!is_weight(graph.values[id].kind) || seen[id]) return;
+      if (!is_stored(graph.values[id].kind) || seen[id]) return;
       seen[id] = true;
       weights.push_back(id);
     });

@@ -194,24 +194,6 @@ class LayerNames {
   ScopeId scope_ = kNone;
 };
 
-// Parameters and buffers that an op takes directly, each once.
-Parameters parameters_read(const Graph& graph, const Op& op) {
-  Parameters sum;
-  std::vector<ValueId> seen;
-  const auto add = [&](ValueId id) {
-    if (id == kNone || std::ranges::find(seen, id) != seen.end()) return;
-    const Value& value = graph.values[id];
-    if (value.kind != ValueKind::kParameter && value.kind != ValueKind::kBuffer) return;
-    seen.push_back(id);
-    sum += parameters_of(graph, value);
-  };
-  for (const Argument& argument : graph.arguments_of(op)) {
-    if (argument.kind == ArgumentKind::kTensor) add(static_cast<ValueId>(argument.integer));
-    if (argument.kind == ArgumentKind::kTensorList) std::ranges::for_each(graph.values_in(argument), add);
-  }
-  return sum;
-}
-
 }  // namespace
 
 Bottleneck bottleneck_of(const Metrics& metrics, double ridge) {
@@ -236,7 +218,7 @@ void roll_up_layers(const Graph& graph, const OpTypes& types, Profile& profile) 
                               .scope = op.scope,
                               .is_module = is_module,
                               .parameters = is_module ? profile.modules[row_of_module[module]].parameters
-                                                      : parameters_read(graph, op)});
+                                                      : parameters_read(graph, {&seed.op, 1})});
   };
   profile.layers.reserve(seeds.size());
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {

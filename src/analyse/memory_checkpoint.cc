@@ -6,6 +6,7 @@
 
 #include "analyse/memory_advice.h"
 #include "graph/reads.h"
+#include "graph/scopes.h"
 
 namespace opscope {
 namespace {
@@ -43,24 +44,13 @@ class Checkpoints {
  private:
   void find_scopes() {
     const auto count = graph_.scopes.size();
-    depth_.resize(count), has_children_.resize(count), is_counted_.resize(count), flops_.resize(count);
+    depth_ = scope_depths(graph_);
+    has_children_.resize(count), is_counted_.resize(count), flops_.resize(count);
     restart_.resize(count, kNone);
-    for (std::size_t s = 1; s < count; ++s) {
-      depth_[s] = depth_[graph_.scopes[s].parent] + 1;
-      has_children_[graph_.scopes[s].parent] = 1;
-    }
+    for (std::size_t s = 1; s < count; ++s) has_children_[graph_.scopes[s].parent] = 1;
     for (OpId op = forward_.begin; op < forward_.end; ++op)
       flops_[graph_.ops[op].scope] += report_.profile->costs[op].flops;
     for (std::size_t s = count; s-- > 1;) flops_[graph_.scopes[s].parent] += flops_[s];
-  }
-
-  ScopeId common(ScopeId a, ScopeId b) const {
-    if (a == kNone) return b;
-    while (a != b) {
-      ScopeId& deeper = depth_[a] >= depth_[b] ? a : b;
-      deeper = graph_.scopes[deeper].parent;
-    }
-    return a;
   }
 
   void find_uses() {
@@ -75,7 +65,8 @@ class Checkpoints {
     if (storage == kNone) return;
     auto& use = uses_[storage];
     if (op >= forward_.begin && op < forward_.end) {
-      use.inside = common(use.inside, graph_.ops[op].scope);
+      const ScopeId scope = graph_.ops[op].scope;
+      use.inside = use.inside == kNone ? scope : common_scope(graph_, use.inside, scope);
       use.last_forward = op;
     } else if (op >= backward_ && use.first_backward == kNone) {
       use.first_backward = op;

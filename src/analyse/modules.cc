@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyse/rollup.h"
+#include "graph/reads.h"
 
 namespace opscope {
 namespace {
@@ -102,6 +103,19 @@ Parameters& operator+=(Parameters& sum, const Parameters& other) {
   sum.bytes += other.bytes;
   sum.buffers += other.buffers;
   sum.buffer_bytes += other.buffer_bytes;
+  return sum;
+}
+
+Parameters parameters_read(const Graph& graph, std::span<const OpId> ops) {
+  Parameters sum;
+  std::vector<ValueId> seen;
+  for (const OpId op : ops)
+    each_read(graph, graph.ops[op], [&](ValueId id) {
+      if (is_weight(graph.values[id].kind)) seen.push_back(id);
+    });
+  std::ranges::sort(seen);
+  seen.erase(std::ranges::unique(seen).begin(), seen.end());
+  for (const ValueId id : seen) sum += parameters_of(graph, graph.values[id]);
   return sum;
 }
 

@@ -1,9 +1,9 @@
 // The module tree as nested slices: each module as long as its share, the ops that a module with children ran
 // itself beside the children, equal numbered siblings in one slice.
 #include <algorithm>
-#include <charconv>
 #include <map>
 
+#include "analyse/folding.h"
 #include "analyse/plot.h"
 #include "analyse/rollup.h"
 #include "base/error.h"
@@ -36,21 +36,6 @@ Count value_of(const OpCost& cost, PlotMetric metric) {
       return {};
   }
   return {};
-}
-
-// "layer12" -> {"layer", 12}
-std::optional<std::pair<std::string_view, std::uint64_t>> numbered(std::string_view name) {
-  const auto digits = name.find_last_not_of("0123456789") + 1;
-  std::uint64_t number = 0;
-  const auto end = name.data() + name.size();
-  if (digits == name.size() || std::from_chars(name.data() + digits, end, number).ec != std::errc{})
-    return std::nullopt;
-  return std::pair(name.substr(0, digits), number);
-}
-
-bool follows(std::string_view name, std::string_view previous) {
-  const auto a = numbered(previous), b = numbered(name);
-  return a && b && a->first == b->first && a->second + 1 == b->second;
 }
 
 // The tree of modules by id, then the slices of modules' own ops. Children have higher ids than their

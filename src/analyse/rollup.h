@@ -1,6 +1,7 @@
-// The views of a profile, each a pass over the same op costs. For profile.cc only.
+// The views of a profile, each a pass over the same op costs. For analyse/ only.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -51,5 +52,7 @@ void advise(Profile& profile);
 Bottleneck bottleneck_of(const Metrics& metrics, double ridge);
 Parameters parameters_of(const Graph& graph, const Value& value);
 Parameters& operator+=(Parameters& sum, const Parameters& other);
+// Parameters and buffers that ops take directly, each once.
+Parameters parameters_read(const Graph& graph, std::span<const OpId> ops);
 
 }  // namespace opscope

@@ -10,13 +10,11 @@ namespace opscope {
 namespace {
 
 // Dynamo and export hand in every parameter as if it were an input.
-bool is_weight(const Graph& graph, const Node& node) {
+bool hands_in_weight(const Graph& graph, const Node& node) {
   if (node.kind != NodeKind::kPlaceholder && node.kind != NodeKind::kGetAttr) return false;
   const auto outputs = graph.outputs_of(node);
   return !outputs.empty() && std::ranges::all_of(outputs, [&](ValueId id) {
-    if (id == kNone) return false;
-    const ValueKind kind = graph.values[id].kind;
-    return kind == ValueKind::kParameter || kind == ValueKind::kBuffer;
+    return id != kNone && is_weight(graph.values[id].kind);
   });
 }
 
@@ -38,7 +36,7 @@ std::vector<GraphNode> tracer_nodes(const Profile& profile) {
                      .source = graph.text(node.source),
                      .part = node.part,
                      .calls = row.calls,
-                     .is_weight = is_weight(graph, node),
+                     .is_weight = hands_in_weight(graph, node),
                      .output = outputs.empty() ? kNone : outputs.front(),
                      .metrics = row.metrics});
   }

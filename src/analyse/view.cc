@@ -7,6 +7,7 @@
 #include <array>
 #include <tuple>
 
+#include "analyse/rollup.h"
 #include "analyse/view_build.h"
 #include "base/text.h"
 

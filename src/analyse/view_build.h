@@ -34,9 +34,6 @@ class OpLabels {
   std::string text_;
 };
 
-// Parameters and buffers that ops read, each once.
-Parameters parameters_read(const Graph& graph, std::span<const OpId> ops);
-
 ViewNode op_node(const ViewDraft& draft, OpId op, std::string_view label);
 void add_inputs(ViewDraft& draft);
 void add_output(ViewDraft& draft);

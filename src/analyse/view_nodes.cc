@@ -4,10 +4,9 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "analyse/phases.h"
 #include "analyse/rollup.h"
 #include "analyse/view_build.h"
-#include "graph/reads.h"
+#include "graph/scopes.h"
 
 namespace opscope {
 namespace {
@@ -33,12 +32,11 @@ std::vector<std::uint32_t> rows_of_modules(const Profile& profile) {
 
 // By scope: the call `depth` levels below the root that it is or is in; kNone for those above.
 std::vector<ScopeId> calls_at(const Graph& graph, std::uint32_t depth) {
+  const std::vector<std::uint32_t> depths = scope_depths(graph);
   std::vector<ScopeId> call(graph.scopes.size(), kNone);
-  std::vector<std::uint32_t> depth_of(graph.scopes.size(), 0);
   for (ScopeId s = 0; s < graph.scopes.size(); ++s) {
     const ScopeId parent = graph.scopes[s].parent;
-    if (parent != kNone) depth_of[s] = depth_of[parent] + 1;
-    call[s] = depth_of[s] == depth ? s : parent == kNone ? kNone : call[parent];
+    call[s] = depths[s] == depth ? s : parent == kNone ? kNone : call[parent];
   }
   return call;
 }
@@ -169,20 +167,6 @@ std::string_view OpLabels::label(OpId op, TextBlocks& texts) {
   text_ += op_type(profile_.graph->op_name(profile_.graph->ops[op]));
   if (number_[op]) text_.append("_").append(std::to_string(number_[op]));
   return texts.add(text_);
-}
-
-Parameters parameters_read(const Graph& graph, std::span<const OpId> ops) {
-  Parameters sum;
-  std::vector<ValueId> seen;
-  for (const OpId op : ops)
-    each_read(graph, graph.ops[op], [&](ValueId id) {
-      const ValueKind kind = graph.values[id].kind;
-      if (kind == ValueKind::kParameter || kind == ValueKind::kBuffer) seen.push_back(id);
-    });
-  std::ranges::sort(seen);
-  seen.erase(std::ranges::unique(seen).begin(), seen.end());
-  for (const ValueId id : seen) sum += parameters_of(graph, graph.values[id]);
-  return sum;
 }
 
 ViewNode op_node(const ViewDraft& draft, OpId op, std::string_view label) {

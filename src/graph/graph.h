@@ -66,6 +66,11 @@ enum class ValueKind : std::uint8_t {
 };
 inline constexpr std::size_t kValueKinds = 8;
 
+// Owned by the model: what reports call weights.
+constexpr bool is_weight(ValueKind kind) {
+  return kind == ValueKind::kParameter || kind == ValueKind::kBuffer;
+}
+
 struct Value {
   Range shape{};            // in dims
   Range strides{};          // in dims, in elements; empty for a value that is not strided

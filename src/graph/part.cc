@@ -95,8 +95,7 @@ class PartGraph {
     for (const auto& entry : whole_.owned) is_owned[entry.value] = 1;
     for (ValueId id = 0; id < uses_.size(); ++id) {
       const auto& value = whole_.values[id];
-      const bool is_weight = value.kind == ValueKind::kParameter || value.kind == ValueKind::kBuffer;
-      if (uses_[id].is_needed && is_weight && is_owned[id] == 0 && value.storage != kNone)
+      if (uses_[id].is_needed && is_weight(value.kind) && is_owned[id] == 0 && value.storage != kNone)
         by_view[value.storage] = 1;
     }
     for (const auto& entry : whole_.owned)

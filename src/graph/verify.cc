@@ -111,8 +111,7 @@ class Verifier {
       const auto& entry = graph_.owned[i];
       if (entry.module >= graph_.modules.size() || !is_value(entry.value) || !is_string(entry.name))
         fail("owned {} names a module, value or string that is not there", i);
-      const auto kind = graph_.values[entry.value].kind;
-      if (kind != ValueKind::kParameter && kind != ValueKind::kBuffer)
+      if (!is_weight(graph_.values[entry.value].kind))
         fail("owned {} is value {}, which is neither parameter nor buffer", i, entry.value);
     }
   }

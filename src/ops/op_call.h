@@ -30,7 +30,7 @@ struct TensorView {
   // says.
   Count distinct_bytes() const;
   bool is_complex() const { return info(dtype).is_complex; }
-  bool is_weight() const { return kind == ValueKind::kParameter || kind == ValueKind::kBuffer; }
+  bool is_weight() const { return opscope::is_weight(kind); }
 };
 
 // Reused from op to op so that costing a graph allocates nothing per op.

@@ -4,17 +4,10 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "graph/scopes.h"
+
 namespace opscope {
 namespace {
-
-// The innermost module that ran both.
-ScopeId common_scope(const Graph& graph, ScopeId a, ScopeId b) {
-  while (a != b) {  // parents come first, so the later one is the deeper one or in another branch
-    if (a < b) std::swap(a, b);
-    a = graph.scopes[a].parent;
-  }
-  return a;
-}
 
 bool costs_more(const OpCost& a, const OpCost& b) {
   if (a.flops != b.flops) return a.flops > b.flops;

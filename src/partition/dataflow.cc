@@ -22,10 +22,6 @@ Count read_bytes(const Graph& graph, const Value& value) {
       .distinct_bytes();
 }
 
-bool is_weight(const Value& value) {
-  return value.kind == ValueKind::kParameter || value.kind == ValueKind::kBuffer;
-}
-
 // Bytes of its storage from its first element to its last, and whether all of them are its own.
 struct Extent {
   Count begin{}, end{};
@@ -108,9 +104,10 @@ void Dataflow::take(const Graph& graph, std::span<const OpCost> costs, OpId op, 
     const Value& value = graph.values[id];
     // An argument may be there for its shape or dtype only.
     const Traffic& traffic = costs[op].traffic;
-    const Count most = is_weight(value) ? traffic.weight_bytes : traffic.input_bytes;
+    const Count most = is_weight(value.kind) ? traffic.weight_bytes : traffic.input_bytes;
     const bool is_whole = piece.last == kNone || covers(graph, writes[piece.last].value, id);
-    reads.push_back({id, piece.last, std::min(read_bytes(graph, value), most), is_weight(value), is_whole});
+    reads.push_back(
+        {id, piece.last, std::min(read_bytes(graph, value), most), is_weight(value.kind), is_whole});
     waiting_.push_back(op);
     waiting_next_.push_back(piece.waiting);
     piece.waiting = static_cast<std::uint32_t>(waiting_.size() - 1);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "graph/scopes.h"
+
 namespace opscope {
 
 Groups::Groups(const Graph& g, std::span<const OpCost> c, const PartitionOptions& o)
@@ -27,8 +29,7 @@ void Groups::part() {
 }
 
 bool Groups::changes_phase(OpId earlier, OpId later) const {
-  const auto next = std::ranges::upper_bound(graph.phases, earlier, {}, &Phase::begin);
-  return next != graph.phases.end() && next->begin <= later;
+  return phase_of(graph, earlier) != phase_of(graph, later);
 }
 
 std::vector<OpId> Groups::members(std::span<const GroupId> groups) const {

@@ -223,9 +223,8 @@ std::vector<ValueId> OnnxCall::op(std::string_view name, std::span<const Argumen
       const auto& value = graph.values[base];
       const Layout in{graph.shape(value), graph.strides(value), value.dtype, value.device};
       if (shares_memory(name, in, {spec.shape, spec.strides, spec.dtype, value.device}, false)) alias = base;
-      const bool is_weight = value.kind == ValueKind::kParameter || value.kind == ValueKind::kBuffer ||
-                             value.kind == ValueKind::kConstant;
-      if (alias != kNone && is_weight) kind = value.kind;
+      const bool is_stored = opscope::is_weight(value.kind) || value.kind == ValueKind::kConstant;
+      if (alias != kNone && is_stored) kind = value.kind;
     }
     made.push_back(state_.out.value(spec, kind, alias));
   }

@@ -286,9 +286,8 @@ class Pt2Reader {
     const Layout to{spec.shape, spec.strides, spec.dtype, out_.graph.intern(spec.device)};
     if (!shares_memory(op, layout(base), to, read_.flag)) return out_.value(spec, ValueKind::kActivation);
     const auto kind = out_.graph.values[base].kind;
-    const bool is_weight =
-        kind == ValueKind::kParameter || kind == ValueKind::kBuffer || kind == ValueKind::kConstant;
-    return out_.value(spec, is_weight ? kind : ValueKind::kActivation, base);
+    const bool is_stored = is_weight(kind) || kind == ValueKind::kConstant;
+    return out_.value(spec, is_stored ? kind : ValueKind::kActivation, base);
   }
 
   // --- Graphs in graphs

@@ -3,14 +3,15 @@
 
 #include <algorithm>
 
+#include "graph/scopes.h"
+
 namespace opscope {
 namespace {
 
 class Segments {
  public:
   Segments(const Graph& graph, const std::vector<MemoryPhase>& phases, double share)
-      : graph_(graph), most_(static_cast<double>(graph.ops.size()) * share), depth_(graph.scopes.size()) {
-    for (std::size_t s = 1; s < depth_.size(); ++s) depth_[s] = depth_[graph.scopes[s].parent] + 1;
+      : graph_(graph), most_(static_cast<double>(graph.ops.size()) * share), depth_(scope_depths(graph)) {
     for (const auto& phase : phases) split(phase.begin, phase.end, 1);
   }
   std::vector<AxisSegment> found;

@@ -13,9 +13,7 @@ void Recording::begin_phase(std::string_view name) {
 void Recording::mark(const at::Tensor& tensor, ValueKind kind, std::string_view name) {
   const auto id_of = value_of(tensor);
   auto& value = graph.values[id_of];
-  const bool taken = value.kind == ValueKind::kParameter || value.kind == ValueKind::kBuffer ||
-                     value.kind == ValueKind::kInput;
-  if (taken) return;
+  if (is_weight(value.kind) || value.kind == ValueKind::kInput) return;
   value.kind = kind;
   value.name = graph.intern(name);
   marked_[value.storage] = kind;

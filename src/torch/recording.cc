@@ -379,7 +379,7 @@ ValueId Recording::output_value(const at::Tensor& tensor) {
   const auto value = made(storage, new_value(tensor, storage, kind));
   auto [slot, fresh] = real_values_.try_emplace(tensor.unsafeGetTensorImpl(), RealEntry(tensor));
   // The model's own tensors keep their named value.
-  if (fresh || (kind != ValueKind::kParameter && kind != ValueKind::kBuffer)) slot->second.value = value;
+  if (fresh || !is_weight(kind)) slot->second.value = value;
   return value;
 }
 
