@@ -22,18 +22,23 @@ struct Metrics {
   Count flops;
   std::uint64_t ops = 0;
   Confidence confidence = Confidence::kExact;  // the worst of its ops
+  Count time, roofline_time;                   // picoseconds: see OpCost
 
   Count memory_bytes() const { return traffic.total(); }
   double arithmetic_intensity() const;                     // flops / memory_bytes, 0 where no byte moves
+  double time_seconds() const { return static_cast<double>(time.value()) * 1e-12; }
+  double roofline_seconds() const { return static_cast<double>(roofline_time.value()) * 1e-12; }
   bool counts() const { return flops || memory_bytes(); }  // does work or moves bytes
   // Inline: run several times for each op of every graph.
   Metrics& operator+=(const Metrics& other) {
     work += other.work, traffic += other.traffic, flops += other.flops, ops += other.ops;
+    time += other.time, roofline_time += other.roofline_time;
     confidence = std::max(confidence, other.confidence);
     return *this;
   }
   Metrics& operator+=(const OpCost& cost) {
     work += cost.work, traffic += cost.traffic, flops += cost.flops, ++ops;
+    time += cost.time, roofline_time += cost.roofline_time;
     confidence = std::max(confidence, cost.confidence);
     return *this;
   }

@@ -34,6 +34,22 @@ constexpr std::array kCommands{
             "  opscope memory bert-base-uncased --training --optimizer adam\n"
             "  opscope memory gpt2 --phase decode --output timeline.svg\n",
             define_memory},
+    Command{"measure", "What a model really takes: every op, layer and module timed, beside what it should take",
+            "  opscope measure resnet18\n"
+            "  opscope measure bert-base-uncased --seq-len 128 --runs 50 --sort time\n"
+            "  opscope measure resnet50 --batch 32 --on cuda --hardware h200\n"
+            "  opscope measure resnet18 --training --optimizer adam --trace run.json\n"
+            "  opscope measure vit_b_16 --repeat-ops --save vit.json\n",
+            define_measure},
+    Command{"read-trace", "Times from a torch.profiler trace, joined to a model's graph op by op",
+            "  opscope read-trace trace.json resnet50 --batch 32\n"
+            "  opscope read-trace trace.json.gz resnet50.json --format csv\n",
+            define_read_trace},
+    Command{"devices", "The devices that opscope knows: peaks, bandwidths, memory, and where each figure is from",
+            "  opscope devices\n"
+            "  opscope devices h200\n"
+            "  opscope profile resnet50 --hardware h100,l4\n",
+            define_devices},
     Command{"draw", "A picture of the graph: png, pdf, svg, dot, or html to look around in",
             "  opscope draw resnet18 resnet18.png\n"
             "  opscope draw bert-base-uncased bert.html --color bound\n"

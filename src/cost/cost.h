@@ -22,6 +22,9 @@ struct OpCost {
   Count flops = {};  // under the convention asked for
   Confidence confidence = Confidence::kUnknown;
   const OpRule* rule = nullptr;  // nullptr: unknown, or declared by the user
+  // In picoseconds, so that sums are the same in every order. 0 where nothing was measured, no device named.
+  Count time = {};           // measured: the median of its runs, less what the clock itself takes
+  Count roofline_time = {};  // the least it can take on the device
 };
 
 // One per op, in op order.

@@ -15,6 +15,7 @@
 #include "base/count.h"
 #include "base/error.h"
 #include "graph/dtype.h"
+#include "graph/measurement.h"
 #include "graph/string_pool.h"
 
 namespace opscope {
@@ -243,6 +244,7 @@ class Graph {
   std::vector<Part> parts;
   std::vector<Break> breaks;
   CaptureInfo capture;
+  Measurement measurement;  // what its ops took; empty where it was not measured
 
   std::vector<std::int64_t> dims;
   std::vector<double> reals;
