@@ -2,6 +2,7 @@
 #include "analyse/profile.h"
 
 #include "analyse/rollup.h"
+#include "analyse/times.h"
 
 namespace opscope {
 
@@ -10,6 +11,7 @@ Profile make_profile(const Graph& graph, const ProfileOptions& options) {
   profile.graph = &graph;
   profile.options = options;
   profile.costs = estimate(graph, options.convention);
+  add_times(graph, profile.costs);
   profile.partition = make_partition(graph, profile.costs, options.partition);
   profile.memory = memory_timeline(graph);
   const OpTypes types(graph);

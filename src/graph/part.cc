@@ -50,6 +50,7 @@ class PartGraph {
     nodes();
     ops();
     diagnostics();
+    measurement();
     part_.verify();
     return std::move(part_);
   }
@@ -257,6 +258,27 @@ class PartGraph {
     for (const auto& target : part_.targets) names.insert(part_.text(target.name));
     for (const auto& diagnostic : whole_.diagnostics)
       if (diagnostic.op.empty() || names.contains(diagnostic.op)) part_.diagnostics.push_back(diagnostic);
+  }
+
+  // The samples of its ops. Whole runs, module calls and memory are of the whole model and stay there.
+  void measurement() {
+    const auto& whole = whole_.measurement;
+    if (whole.empty() || ops_.empty()) return;
+    auto& part = part_.measurement;
+    part.environment = whole.environment;
+    part.warmup = whole.warmup, part.runs = whole.runs, part.typical = whole.typical;
+    part.on_device = whole.on_device, part.empty_interval = whole.empty_interval;
+    cut(whole.host, whole.runs, part.host), cut(whole.device, whole.runs, part.device);
+    cut(whole.repeated, 1, part.repeated);
+    cut(whole.host_begin, 1, part.host_begin), cut(whole.device_begin, 1, part.device_begin);
+  }
+  void cut(const std::vector<Nanoseconds>& whole, std::size_t runs, std::vector<Nanoseconds>& part) const {
+    if (whole.empty()) return;
+    part.reserve(ops_.size() * runs);
+    for (const auto op : ops_) {
+      const auto samples = Measurement::samples(whole, op, runs);
+      part.insert(part.end(), samples.begin(), samples.end());
+    }
   }
 
   const Graph& whole_;

@@ -30,6 +30,7 @@ class Verifier {
     breaks();
     lifetimes();
     phases();
+    measurement();
   }
 
  private:
@@ -134,6 +135,30 @@ class Verifier {
         fail("the phase {} begins at op {}", phase.name, phase.begin);
       begin = phase.begin;
     }
+  }
+
+  // Every op has a sample of every run, on the clock that its time is taken from; the rest is whole or
+  // absent.
+  void measurement() const {
+    const auto& measured = graph_.measurement;
+    if (measured.empty()) return;
+    const std::size_t runs = measured.runs, ops = graph_.ops.size(), scopes = graph_.scopes.size();
+    if (measured.typical >= runs) fail("run {} of {} is the typical one", measured.typical, runs);
+    if (measured.op_samples().size() != ops * runs || (ops == 0 && measured.timed.size() != runs))
+      fail("{} ops were measured in {} runs and have {} samples", ops, runs, measured.op_samples().size());
+    const auto whole = [](const std::vector<Nanoseconds>& samples, std::size_t size, const char* of) {
+      if (!samples.empty() && samples.size() != size)
+        fail("{} samples of {}, not {}", samples.size(), of, size);
+    };
+    whole(measured.plain, runs, "plain runs"), whole(measured.timed, runs, "timed runs");
+    whole(measured.plain_device, runs, "plain runs on the device");
+    whole(measured.timed_device, runs, "timed runs on the device");
+    whole(measured.host, ops * runs, "ops on the host"),
+        whole(measured.device, ops * runs, "ops on the device");
+    whole(measured.scopes, scopes * runs, "module calls"), whole(measured.repeated, ops, "repeated ops");
+    whole(measured.host_begin, ops, "beginnings"),
+        whole(measured.device_begin, ops, "beginnings on the device");
+    whole(measured.scope_begin, scopes, "beginnings of module calls");
   }
 
   static void boundary_fail(const char* which, std::size_t i) { fail("{}[{}] is not a value", which, i); }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/json_writer.h"
+#include "graph/measurement_writer.h"
 
 namespace opscope {
 namespace {
@@ -36,6 +37,10 @@ class Writer {
     section("ops", graph_.ops, [&](const Op& op) { write(op); });
     section("declared", graph_.declared, [&](const DeclaredCost& cost) { write(cost); });
     section("diagnostics", graph_.diagnostics, [&](const Diagnostic& diagnostic) { write(diagnostic); });
+    if (!graph_.measurement.empty()) {
+      json_.key("measurement");
+      write_json(json_, graph_.measurement);
+    }
     json_.end_object();
   }
 

@@ -5,6 +5,7 @@
 
 #include "readers/argument_reader.h"
 #include "readers/json_access.h"
+#include "readers/measurement_reader.h"
 #include "readers/tracer_reader.h"
 
 namespace opscope {
@@ -13,10 +14,10 @@ namespace {
 using json::kAll;
 using json::Keys;
 
-constexpr Keys<17> kDocument{
+constexpr Keys<18> kDocument{
     {"schema_version", "capture", "modules", "scopes", "storages", "values", "owned", "inputs", "outputs",
-     "parts", "breaks", "nodes", "ops", "declared", "diagnostics", "lifetimes", "phases"},
-    0b00'111'000'111111111};
+     "parts", "breaks", "nodes", "ops", "declared", "diagnostics", "lifetimes", "phases", "measurement"},
+    0b000'111'000'111111111};
 constexpr Keys<8> kCapture{
     {"model", "source", "tracer", "torch", "seconds", "slow_path", "dependencies", "rungs"}, 0b01111111};
 constexpr Keys<2> kSlowOp{{"op", "count"}, kAll};
@@ -116,8 +117,10 @@ class CaptureReader {
         return items(item, [&](json::value it) { diagnostic(it); });
       case 15:
         return items(item, [&](json::value it) { lifetime(it); });
-      default:
+      case 16:
         return items(item, [&](json::value it) { phase(it); });
+      default:
+        graph_.measurement = read_measurement(place_, item);
     }
   }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cost/cost.h"
+#include "graph/measured_graph.h"
 #include "graph/random_graph.h"
 #include "graph/reads.h"
 #include "graph/writer.h"
@@ -68,6 +69,24 @@ class Parts : public testing::Test {
   GraphBuilder b{"net"};
   Graph graph;
 };
+
+TEST_F(Parts, KeepTheTimesOfTheirOps) {
+  test::measure(graph, {.runs = 3, .on_device = true});
+  const auto part = part_of(graph, 1);
+  const auto& whole = graph.measurement;
+  std::vector<Nanoseconds> host, begins;
+  for (OpId op = 0; op < graph.ops.size(); ++op) {
+    if (graph.ops[op].node == kNone || graph.nodes[graph.ops[op].node].part != 1) continue;
+    for (const auto sample : Measurement::samples(whole.host, op, 3)) host.push_back(sample);
+    begins.push_back(whole.host_begin[op]);
+  }
+  EXPECT_EQ(part.measurement.host, host);
+  EXPECT_EQ(part.measurement.host_begin, begins);
+  EXPECT_EQ(part.measurement.device.size(), host.size());
+  EXPECT_EQ(part.measurement.environment.device, "cuda:0");
+  EXPECT_TRUE(part.measurement.timed.empty());  // of the whole model
+  EXPECT_EQ(part.measurement.peak_memory_bytes, 0u);
+}
 
 TEST_F(Parts, TheFirst) {
   const auto part = part_of(graph, 0);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "graph/measured_graph.h"
 #include "graph/random_graph.h"
 
 namespace opscope {
@@ -106,6 +107,18 @@ const Breakage kBreakages[] = {
     {"node 0 gives value 50, which is not there",
      [](Graph& g) { g.value_refs[g.nodes[0].outputs.begin] = 50; }},
     {"break 0 comes after part 2, which is not there", [](Graph& g) { g.breaks[0].after = 2; }},
+    {"run 1 of 1 is the typical one",
+     [](Graph& g) { test::measure(g, {.runs = 1}), g.measurement.typical = 1; }},
+    {"2 ops were measured in 3 runs and have 5 samples",
+     [](Graph& g) { test::measure(g, {.runs = 3}), g.measurement.host.pop_back(); }},
+    {"2 ops were measured in 2 runs and have 0 samples",
+     [](Graph& g) { test::measure(g, {.runs = 2}), g.measurement.on_device = true; }},
+    {"2 samples of timed runs, not 3",
+     [](Graph& g) { test::measure(g, {.runs = 3}), g.measurement.timed.pop_back(); }},
+    {"1 samples of module calls, not 2",
+     [](Graph& g) { test::measure(g, {.runs = 1}), g.measurement.scopes.pop_back(); }},
+    {"1 samples of repeated ops, not 2",
+     [](Graph& g) { test::measure(g, {.runs = 1}), g.measurement.repeated = {1}; }},
 };
 
 TEST(Verify, NamesWhatIsBroken) {

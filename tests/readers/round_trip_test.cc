@@ -1,6 +1,7 @@
 // write -> read -> write is the identity on bytes, whatever the graph.
 #include <gtest/gtest.h>
 
+#include "graph/measured_graph.h"
 #include "graph/random_graph.h"
 #include "graph/writer.h"
 #include "readers/capture_reader.h"
@@ -74,6 +75,52 @@ TEST(RoundTrip, KeepsEveryFieldOfATracersGraph) {
   EXPECT_EQ(read.capture.rungs[1].seconds, 0);
 }
 
+TEST(RoundTrip, MeasuredGraphsComeBackAsTheSameBytes) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    auto graph = test::RandomGraph(seed).make(seed % 20);
+    test::measure(graph, {.runs = 1 + static_cast<std::uint32_t>(seed % 7), .on_device = seed % 2 == 0});
+    const auto written = write_json(graph);
+    const auto read = read_capture(written, "random");
+    ASSERT_EQ(write_json(read), written) << "seed " << seed;
+    ASSERT_EQ(read.measurement.host, graph.measurement.host);
+    ASSERT_EQ(read.measurement.device, graph.measurement.device);
+    ASSERT_EQ(read.measurement.scopes, graph.measurement.scopes);
+    ASSERT_EQ(read.measurement.environment.clocks_mhz, graph.measurement.environment.clocks_mhz);
+  }
+}
+
+TEST(RoundTrip, KeepsEveryFieldOfAMeasurement) {
+  GraphBuilder b;
+  const auto x = b.input({2});
+  b.op("aten::relu", {{"self", x}}, {{2}});
+  auto graph = b.finish({x});
+  auto& m = graph.measurement;
+  m.environment = {"cuda:0", "a", "b", "c", "d", "e",
+                   "f",      "g", "h", 3,   4,   {{"graphics", 1.5}, {"memory", 2}}};
+  m.warmup = 5, m.runs = 2, m.on_device = true, m.typical = 1, m.empty_interval = 6;
+  m.plain = {7, 8}, m.timed = {9, 10}, m.plain_device = {11, 12}, m.timed_device = {13, 14};
+  m.host = {15, kUnmeasured}, m.device = {0, kUnmeasured - 1}, m.scopes = {16, 17},
+  m.repeated = {kUnmeasured};
+  m.host_begin = {18}, m.device_begin = {19}, m.scope_begin = {20};
+  m.unmatched = {{"aten::add", 21, 22}};
+  m.peak_memory_bytes = 23, m.base_memory_bytes = 24;
+  const auto read = read_capture(write_json(graph), "test").measurement;
+  const auto fields = [](const Measurement& of) {
+    const auto& at = of.environment;
+    return std::tuple(at.device, at.device_name, at.host, at.system, at.torch, at.runtime, at.driver,
+                      at.precision, at.dtype, at.threads, at.memory_bytes, at.clocks_mhz);
+  };
+  EXPECT_EQ(fields(read), fields(m));
+  const auto numbers = [](const Measurement& of) {
+    return std::tuple(of.warmup, of.runs, of.on_device, of.typical, of.empty_interval, of.plain, of.timed,
+                      of.plain_device, of.timed_device, of.host, of.device, of.scopes, of.repeated,
+                      of.host_begin, of.device_begin, of.scope_begin, of.peak_memory_bytes,
+                      of.base_memory_bytes, of.unmatched.size(), of.unmatched.at(0).op,
+                      of.unmatched.at(0).count, of.unmatched.at(0).total);
+  };
+  EXPECT_EQ(numbers(read), numbers(m));
+}
+
 TEST(RoundTrip, KeepsWhatJsonHasNoWordFor) {
   GraphBuilder b;
   const auto x = b.input({2});
@@ -99,13 +146,15 @@ TEST(RoundTrip, BadUtf8IsReplacedOnce) {
 
 // Damaged files: every prefix, and many single-byte changes, end in an Error or a graph that verifies.
 TEST(RoundTrip, EveryPrefixIsRefused) {
-  const auto written = write_json(test::RandomGraph(7).make_traced(12));
+  auto graph = test::RandomGraph(7).make_traced(12);
+  const auto written = write_json(test::measure(graph, {.runs = 2, .on_device = true}));
   for (std::size_t size = 0; size + 1 < written.size(); ++size)
     ASSERT_THROW(read_capture(written.substr(0, size), "cut"), Error) << size;
 }
 
 TEST(RoundTrip, ChangedBytesNeverCrash) {
-  const auto written = write_json(test::RandomGraph(11).make_traced(20));
+  auto graph = test::RandomGraph(11).make_traced(20);
+  const auto written = write_json(test::measure(graph, {.runs = 2, .on_device = true}));
   test::Random random(1);
   std::size_t refused = 0;
   for (int i = 0; i < 4000; ++i) {
