@@ -19,7 +19,7 @@ from opscope._load import native
 from opscope.errors import error, first_line
 from opscope.nested import is_wrapper, named_tensors, replace, tensors_in, unflattened
 from opscope.source_lines import OWN_FOLDER, TORCH_FOLDER, line_of
-from opscope.structural_copy import root_module
+from opscope.structural_copy import model_tensors, root_module
 from opscope.surroundings import Surroundings
 from opscope.training import Training, with_stand_ins
 
@@ -334,13 +334,6 @@ def _argument_names(model: Any, count: int) -> list[str]:
     names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][:count]
     rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
     return names + [f"{rest}[{index}]" for index in range(count - len(names))]
-
-
-def model_tensors(model: Any) -> Iterator[torch.Tensor]:
-    root = root_module(model)
-    if root is not None:
-        yield from root.parameters()
-        yield from root.buffers()
 
 
 def _first_weight(model: Any) -> Iterator[torch.Tensor]:

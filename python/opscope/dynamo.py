@@ -26,6 +26,7 @@ from opscope.inputs import as_inputs
 from opscope.nested import tensors_in
 from opscope.result import Row, counted
 from opscope.source_lines import user_line
+from opscope.structural_copy import model_tensors
 from opscope.tensor_meta import fill_tensor_meta, is_weight, placeholder_inputs
 from opscope.tracers import Traced, TracedBreak, TracedModel, TracedPart, failure_of
 from opscope.tracers.dynamo import Collector, compiled
@@ -277,7 +278,7 @@ def _root_of(part: TracedPart, weights: list[torch.Tensor] | None = None) -> tor
     """The module that a partition is of: the one among its function's locals that has the weights it reads."""
     wanted = {id(weight) for weight in weights or []}
     for root in part.roots.values():
-        if isinstance(root, torch.nn.Module) and wanted <= {id(tensor) for tensor in _engine.model_tensors(root)}:
+        if isinstance(root, torch.nn.Module) and wanted <= {id(tensor) for tensor in model_tensors(root)}:
             return root
     return _Weights(weights or [])
 

@@ -36,6 +36,13 @@ def root_module(model: Any) -> torch.nn.Module | None:
     return owner if isinstance(owner, torch.nn.Module) else None
 
 
+def model_tensors(model: Any) -> Iterator[torch.Tensor]:
+    root = root_module(model)
+    if root is not None:
+        yield from root.parameters()
+        yield from root.buffers()
+
+
 def structural_copy(model: Any, without_data: bool) -> Any:
     """New modules, containers and objects; the same tensors, but for those that have no shape yet."""
     return copy_with(model, lambda tensor: _uninitialised(tensor, without_data) if is_lazy(tensor) else tensor)

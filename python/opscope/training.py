@@ -6,7 +6,7 @@ optimiser is one of our own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import torch
 from opscope._load import native
 from opscope.errors import error
 from opscope.nested import named_tensors
-from opscope.structural_copy import copy_with, modules_of, root_module
+from opscope.structural_copy import copy_with, model_tensors, root_module
 
 #: By name: what makes the optimiser of a list of parameters, as it is by default.
 OPTIMIZERS: dict[str, Callable[[Any], Any] | None] = {
@@ -126,15 +126,9 @@ def _is_scalar(value: Any) -> bool:
 
 def with_stand_ins(model: Any, device: str) -> Any:
     """A model whose weights are on the meta device as one whose weights seem to be on another, where gradients go too."""
-    if not any(tensor.is_meta for tensor in _tensors(model)):
+    if not any(tensor.is_meta for tensor in model_tensors(model)):
         return model
     return copy_with(model, lambda tensor: _stand_in(tensor, device) if tensor.is_meta else tensor)
-
-
-def _tensors(model: Any) -> Iterator[torch.Tensor]:
-    for module in modules_of(model):
-        yield from module.parameters(recurse=False)
-        yield from module.buffers(recurse=False)
 
 
 def _stand_in(tensor: torch.Tensor, device: str) -> torch.Tensor:

@@ -50,7 +50,7 @@ def _own(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
 
 
 def has_data(model: Any) -> bool:
-    return not any(tensor.is_meta for tensor in _engine.model_tensors(model))
+    return not any(tensor.is_meta for tensor in structural_copy.model_tensors(model))
 
 
 def with_memory(value: Any, device: torch.device) -> Any:
