@@ -127,6 +127,16 @@ std::vector<Metrics> own_metrics(const Profile& profile) {
   return sums;
 }
 
+std::vector<std::uint32_t> subtree_ends(const std::vector<ModuleRow>& rows) {
+  std::vector<std::uint32_t> ends(rows.size(), static_cast<std::uint32_t>(rows.size())), open;
+  for (std::uint32_t row = 0; row < rows.size(); ++row) {
+    for (; !open.empty() && rows[open.back()].depth >= rows[row].depth; open.pop_back())
+      ends[open.back()] = row;
+    open.push_back(row);
+  }
+  return ends;
+}
+
 void roll_up_modules(const Graph& graph, Profile& profile) {
   std::vector<ModuleRow> rows = tree_order(graph);
   std::vector<std::uint32_t> row_of(rows.size());

@@ -22,7 +22,7 @@ struct Metrics {
   Count flops;
   std::uint64_t ops = 0;
   Confidence confidence = Confidence::kExact;  // the worst of its ops
-  Count time, roofline_time;                   // picoseconds: see OpCost
+  Count time{}, roofline_time{};               // picoseconds: see OpCost
 
   Count memory_bytes() const { return traffic.total(); }
   double arithmetic_intensity() const;                     // flops / memory_bytes, 0 where no byte moves
@@ -148,6 +148,9 @@ struct Profile {
 };
 
 Profile make_profile(const Graph& graph, const ProfileOptions& options = {});
+
+// By row of Profile::modules: one past the last row of its subtree.
+std::vector<std::uint32_t> subtree_ends(const std::vector<ModuleRow>& rows);
 
 // By module: the ops it ran itself, outside the modules below it.
 std::vector<Metrics> own_metrics(const Profile& profile);

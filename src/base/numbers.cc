@@ -91,6 +91,17 @@ std::string format_seconds(double seconds) {
   return fmt::format("{:.{}f} s", seconds, seconds < 9.995 ? 2 : 1);
 }
 
+std::string format_time(double seconds, Zero zero) {
+  if (!std::isfinite(seconds) || seconds < 0) return "-";
+  if (seconds == 0) return zero == Zero::kDash ? "-" : "0 ns";
+  constexpr std::array<std::string_view, 4> kTimeUnits{"ns", "us", "ms", "s"};
+  double number = seconds * 1e9;
+  std::size_t unit = 0;
+  for (; unit + 1 < kTimeUnits.size() && number >= 999.5; ++unit) number /= 1000;
+  const int decimals = unit == 0 || number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2;
+  return fmt::format("{:.{}f} {}", number, decimals, kTimeUnits[unit]);
+}
+
 std::string format_shape(std::span<const std::int64_t> shape) {
   return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, "x"));
 }

@@ -30,6 +30,8 @@ std::string format_percent(double part, double whole, Zero zero = Zero::kDigit);
 std::string format_percent(Count part, Count whole, Zero zero = Zero::kDigit);
 // "850 us", "1.4 ms", "2.31 s".
 std::string format_seconds(double seconds);
+// Three significant digits: "0 ns", "850 ns", "12.3 us", "1.24 ms", "2.31 s", "125 s".
+std::string format_time(double seconds, Zero zero = Zero::kDigit);
 // "1x3x224x224", "scalar" for no dimensions.
 std::string format_shape(std::span<const std::int64_t> shape);
 
@@ -40,6 +42,12 @@ std::string pad_left(std::string_view text, int width);   // spaces, then text
 // At most `width` columns, the cut marked with an ellipsis; the middle form keeps both ends, for paths.
 std::string truncate(std::string_view text, int width);
 std::string truncate_middle(std::string_view text, int width);
+// Letters of ASCII in lower case, others as they are.
+std::string lower_case(std::string_view text);
+// Case aside.
+bool contains_text(std::string_view text, std::string_view part);
+// "json" of "folder/out.JSON", in lower case; "" where the file's name has no dot.
+std::string file_extension(std::string_view path);
 // True if every byte belongs to a well-formed character.
 bool is_utf8(std::string_view text);
 

@@ -2,10 +2,13 @@
 // fits a screen unless told otherwise.
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <span>
 
 #include "analyse/folding.h"
 #include "base/text.h"
 #include "report/document.h"
+#include "report/times.h"
 
 namespace opscope {
 namespace {
@@ -25,26 +28,24 @@ struct Line {
 class Tree {
  public:
   Tree(const Profile& profile, const std::vector<Metrics>& own, bool fold)
-      : graph_(*profile.graph), rows_(profile.modules), own_(own) {
-    find_ends();
+      : graph_(*profile.graph), rows_(profile.modules), own_(own), end_(subtree_ends(profile.modules)) {
     repeat_.assign(rows_.size(), 1);
+    folded_into_.assign(rows_.size(), kNone);
     if (fold) fold_siblings();
+    find_blocks();
     make_lines();
   }
 
   const std::vector<Line>& lines() const { return lines_; }
+  // The rows that a row stands for, itself first: the same place in each of the equal blocks.
+  std::span<const std::uint32_t> blocks(const Line& line) const { return blocks_[line.row]; }
   std::uint32_t max_depth() const {
     return lines_.empty() ? 0 : std::ranges::max(lines_, {}, &Line::depth).depth;
   }
-  // The deepest cut that fits a screen, at least one level.
-  std::uint32_t screen_depth() const {
+  std::vector<std::size_t> rows_at_depth() const {
     std::vector<std::size_t> at_depth(max_depth() + 1, 0);
     for (const Line& line : lines_) ++at_depth[line.depth];
-    std::size_t shown = at_depth[0];
-    std::uint32_t depth = 0;
-    while (depth + 1 < at_depth.size() && (depth == 0 || shown + at_depth[depth + 1] <= kScreenRows))
-      shown += at_depth[++depth];
-    return depth;
+    return at_depth;
   }
 
  private:
@@ -52,17 +53,6 @@ class Tree {
     return graph_.text(graph_.modules[rows_[row].module].name);
   }
   bool has_children(std::size_t row) const { return end_[row] > row + 1; }
-
-  void find_ends() {
-    end_.resize(rows_.size());
-    std::vector<std::uint32_t> open;
-    for (std::uint32_t r = 0; r < rows_.size(); ++r) {
-      for (; !open.empty() && rows_[open.back()].depth >= rows_[r].depth; open.pop_back())
-        end_[open.back()] = r;
-      open.push_back(r);
-    }
-    for (const std::uint32_t r : open) end_[r] = static_cast<std::uint32_t>(rows_.size());
-  }
 
   // Everything that a row and those below it show; equal rows get equal numbers.
   std::vector<std::uint64_t> signature(std::size_t row, const std::vector<std::uint32_t>& kind) const {
@@ -101,14 +91,28 @@ class Tree {
       for (std::uint32_t c = parent + 1; c < end_[parent]; previous = c, c = end_[c]) {
         const bool same = first && kind[c] == kind[first] && follows(name_of(c), name_of(previous));
         if (same)
-          ++repeat_[first], repeat_[c] = 0;
+          ++repeat_[first], repeat_[c] = 0, folded_into_[c] = first;
         else
           first = c;
       }
     }
   }
 
-  bool shows_own_ops(std::size_t row) const { return has_children(row) && own_[rows_[row].module].counts(); }
+  // A block that is folded away lies over the first of its siblings, which may lie over another itself.
+  void find_blocks() {
+    std::vector<std::uint32_t> shown_in(rows_.size());
+    blocks_.resize(rows_.size());
+    for (std::uint32_t r = 0, folded = 0, end = 0; r < rows_.size(); ++r) {
+      if (r >= end && folded_into_[r] != kNone) folded = r, end = end_[r];
+      shown_in[r] = r < end ? shown_in[folded_into_[folded] + (r - folded)] : r;
+      blocks_[shown_in[r]].push_back(r);
+    }
+  }
+
+  bool shows_own_ops(std::size_t row) const {
+    const Metrics& own = own_[rows_[row].module];
+    return has_children(row) && (own.counts() || own.time);
+  }
 
   void make_lines() {
     std::vector<std::uint32_t> open;
@@ -138,9 +142,11 @@ class Tree {
 
   const Graph& graph_;
   const std::vector<ModuleRow>& rows_;
-  const std::vector<Metrics>& own_;    // by module
-  std::vector<std::uint32_t> end_;     // by row: one past its subtree
-  std::vector<std::uint32_t> repeat_;  // by row: 0 is folded into an earlier sibling
+  const std::vector<Metrics>& own_;                 // by module
+  std::vector<std::uint32_t> end_;                  // by row: one past its subtree
+  std::vector<std::uint32_t> repeat_;               // by row: 0 is folded into an earlier sibling
+  std::vector<std::uint32_t> folded_into_;          // by row: the first of its equal siblings; kNone: shown
+  std::vector<std::vector<std::uint32_t>> blocks_;  // by row that is shown
   std::vector<Line> lines_;
 };
 
@@ -184,6 +190,25 @@ struct OwnOps {
   std::vector<std::string> types;
 };
 
+// Equal blocks cost the same and take as long as they take: a row has the mean of those that it stands for.
+struct Measured {
+  Metrics metrics;
+  Statistics time;
+};
+Measured measured(const Profile& profile, const OpTimes& times, const Tree& tree, const Line& line,
+                  const OwnOps& own) {
+  const auto blocks = tree.blocks(line);
+  const auto of = [&](std::uint32_t row) -> const Metrics& {
+    return line.own_ops ? own.metrics[profile.modules[row].module] : profile.modules[row].metrics;
+  };
+  Measured result{of(line.row), {}};
+  Count time;
+  for (const auto row : blocks) time += of(row).time;
+  result.metrics.time = time / Count{blocks.size()};
+  result.time = line.own_ops ? times.of_module_alone(line.row) : times.of_modules(blocks);
+  return result;
+}
+
 std::string label(const Profile& profile, const Line& line) {
   const Graph& graph = *profile.graph;
   if (line.own_ops) return "(own ops)";
@@ -197,9 +222,21 @@ std::string label(const Profile& profile, const Line& line) {
   return text;
 }
 
-std::vector<Column> columns(const TextOptions& options) {
-  std::vector<Column> result{{"Module", Align::kLeft, 24}, {"Type", Align::kLeft, 12}, {"Params"}};
+void add(std::vector<Column>& columns, std::vector<Column> more) {
+  for (Column& column : more) columns.push_back(std::move(column));
+}
+
+std::vector<Column> columns(const Profile& profile, const TextOptions& options) {
+  std::vector<Column> result{{"Module", Align::kLeft, 24},
+                             {"Type", Align::kLeft, 12},
+                             {.title = "Params", .optional = is_measured(profile)}};
   if (options.show_shapes) result.push_back({"Output", Align::kLeft, 10});
+  if (is_measured(profile)) {
+    add(result, time_columns());
+    add(result, {{"FLOPs"}, {.title = "Memory", .optional = true}});
+    add(result, rate_columns(profile));
+    return result;
+  }
   for (const char* title : {"MACs", "FLOPs", "Memory", "AI"}) result.push_back({title});
   if (options.width >= kWideTerminal)
     result.insert(result.end() - 2, {"% FLOPs"}), result.insert(result.end() - 1, {"% Mem"});
@@ -207,7 +244,7 @@ std::vector<Column> columns(const TextOptions& options) {
 }
 
 std::vector<Cell> cells(const Profile& profile, const TextOptions& options, const Line& line,
-                        std::string guides, const OwnOps& own) {
+                        std::string guides, const OwnOps& own, const std::optional<Measured>& measured) {
   const ModuleRow& row = profile.modules[line.row];
   const Graph& graph = *profile.graph;
   const Metrics& metrics = line.own_ops ? own.metrics[row.module] : row.metrics;
@@ -219,6 +256,12 @@ std::vector<Cell> cells(const Profile& profile, const TextOptions& options, cons
   add(line.own_ops ? own.types[row.module] : std::string(graph.text(graph.modules[row.module].type)));
   add(line.own_ops ? "-" : format_params(row.parameters.total, Zero::kDash));
   if (options.show_shapes) add(line.own_ops ? "" : shape_text(graph, row.output));
+  if (measured) {
+    add_time_cells(profile, measured->metrics, measured->time, style, result);
+    add(flops_text(metrics)), add(format_bytes(metrics.memory_bytes(), Zero::kDash));
+    add_rate_cells(profile, measured->metrics, style, result);
+    return result;
+  }
   add(format_count(metrics.work.macs, Zero::kDash));
   add(flops_text(metrics));
   const bool wide = options.width >= kWideTerminal;
@@ -235,18 +278,26 @@ Section tree_section(const Profile& profile, const TextOptions& options) {
   const OwnOps own{own_metrics(profile), own_op_types(profile)};
   const Tree tree(profile, own.metrics, options.fold);
   const std::uint32_t deepest = tree.max_depth();
-  const std::uint32_t depth =
-      options.depth < 0 ? tree.screen_depth() : std::min(static_cast<std::uint32_t>(options.depth), deepest);
-  Section section{"Modules", {columns(options), {}}, {}};
+  const std::uint32_t depth = options.depth < 0
+                                  ? screen_depth(tree.rows_at_depth(), kScreenRows)
+                                  : std::min(static_cast<std::uint32_t>(options.depth), deepest);
+  Section section{"Modules", {columns(profile, options), {}}, {}};
   Guides guides;
-  for (const Line& line : tree.lines())
-    if (line.depth <= depth)
-      section.table.rows.push_back(cells(profile, options, line, guides.next(line), own));
+  std::optional<OpTimes> times;
+  if (is_measured(profile)) times.emplace(profile);
+  for (const Line& line : tree.lines()) {
+    if (line.depth > depth) continue;
+    std::optional<Measured> of_line;
+    if (times) of_line = measured(profile, *times, tree, line, own);
+    section.table.rows.push_back(cells(profile, options, line, guides.next(line), own, of_line));
+  }
   // However deep the tree lines go, some of the name stays.
   section.table.columns[0].min_width = std::max(24, 3 * static_cast<int>(depth) + 12);
   if (depth < deepest)
     section.remarks.push_back(std::to_string(tree.lines().size() - section.table.rows.size()) +
                               " rows below are not shown: --depth " + std::to_string(deepest) + " shows all");
+  if (times && std::ranges::any_of(tree.lines(), [](const Line& line) { return line.repeat > 1; }))
+    section.remarks.push_back("of equal blocks in one row: what one of them takes, on average");
   if (profile.totals.confidence != Confidence::kExact)
     section.remarks.push_back(flops_legend(profile.totals.confidence));
   return section;

@@ -1,0 +1,34 @@
+// Measured times as cells of tables: what every table of a measured profile has in the same words.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analyse/times.h"
+#include "report/document.h"
+
+namespace opscope {
+
+inline bool is_measured(const Profile& profile) { return !profile.graph->measurement.empty(); }
+
+// "±2.1%": the standard deviation of runs, as a share of the median; "-" where there is one run.
+std::string spread_text(const Statistics& statistics);
+// "412G", "3.20GB"
+std::string flops_rate_text(double per_second);
+std::string bytes_rate_text(double per_second);
+// "1.035x", "0.98x"
+std::string ratio_text(double ratio);
+
+// Time, its share of all ops, and the spread over runs.
+std::vector<Column> time_columns();
+void add_time_cells(const Profile& profile, const Metrics& metrics, const Statistics& statistics, Style style,
+                    std::vector<Cell>& cells);
+// What was achieved in that time: FLOPs, bytes, and how far from the roof where a device is named.
+std::vector<Column> rate_columns(const Profile& profile);
+void add_rate_cells(const Profile& profile, const Metrics& metrics, Style style, std::vector<Cell>& cells);
+
+// Sections of the measured report.
+Section runs_section(const Profile& profile, const RunTimes& runs);
+Section phases_section(const Profile& profile, const RunTimes& runs);
+
+}  // namespace opscope
