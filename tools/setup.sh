@@ -5,8 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(g++ cmake ninja-build ccache libfmt-dev libsimdjson-dev libcli11-dev libgtest-dev libbenchmark-dev
-          zlib1g-dev libonnx-dev libprotobuf-dev libgraphviz-dev librsvg2-dev libncurses-dev fonts-dejavu-core tmux
-          python3-venv python3-dev libgl1 libglib2.0-0)
+          zlib1g-dev libsqlite3-dev libonnx-dev libprotobuf-dev libgraphviz-dev librsvg2-dev libncurses-dev
+          fonts-dejavu-core tmux python3-venv python3-dev libgl1 libglib2.0-0)
 python=${PYTHON:-python3}
 
 say() { printf '%s\n' "$*" >&2; }
@@ -63,7 +63,7 @@ install_requirements() {
 
 sources_hash() {
   {
-    find src python cmake -type f -not -name '*.pyc' -print0 | sort -z | xargs -0 sha256sum
+    find src python cmake data -type f -not -name '*.pyc' -print0 | sort -z | xargs -0 sha256sum
     sha256sum CMakeLists.txt pyproject.toml requirements.txt
   } | sha256sum
 }

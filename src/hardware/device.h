@@ -1,0 +1,57 @@
+// A device that models run on: what it can do at best, each figure with where it is from. Figures that nobody
+// published are not there.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace opscope {
+
+struct Figure {
+  double value = 0;    // FLOP/s, bytes/s, bytes, seconds, W
+  std::string text;    // as the file has it: "4.8 TB/s"
+  std::string source;  // "datasheet: GPU Memory Bandwidth"; empty where a user's file does not say
+};
+
+// Matrix units multiply matrices and nothing else: tensor cores, AMX. Their rates are dense, without
+// sparsity.
+enum class Units : std::uint8_t { kMatrix, kVector };
+std::string_view name(Units units);  // "matrix", "vector"
+
+struct Peak {
+  Units units = Units::kVector;
+  std::string dtype;  // "float16", "tf32", "int8": see kPeakNames
+  Figure rate;        // two FLOPs a multiply-add
+};
+
+struct Cache {
+  std::string level;  // "L2"
+  std::optional<Figure> size, bandwidth;
+};
+
+struct Device {
+  std::string id;    // "h200"
+  std::string name;  // "NVIDIA H200 SXM 141GB"
+  std::string kind;  // "gpu" or "cpu"
+  std::string vendor, architecture, note;
+  std::vector<std::string> aliases;      // what people call it: "a100"
+  std::vector<std::string> reported_as;  // what PyTorch or the system call it: "NVIDIA H200"
+  std::string file;                      // of the user; empty for one that opscope knows
+  std::uint32_t cores = 0;               // of a CPU; 0: not said
+  Figure memory_bandwidth;
+  std::optional<Figure> memory_size;
+  std::vector<Peak> peaks;
+  std::vector<Cache> caches;
+  std::optional<Figure> launch_overhead;  // from one kernel to the next, at best
+  std::optional<Figure> power_limit;
+  std::vector<std::pair<std::string, std::string>> sources;  // "datasheet", its title
+
+  // nullptr where the device has no such units for it, or nobody says how fast they are.
+  const Peak* peak(Units units, std::string_view dtype) const;
+};
+
+}  // namespace opscope

@@ -1,0 +1,191 @@
+// Each item of the file has one place in the device; what has none is a mistake, told with the nearest key.
+#include "hardware/device_file.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "hardware/plain_toml.h"
+#include "hardware/roofline.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::array<std::string_view, 9> kTexts{"id",   "name",        "kind",  "vendor", "architecture",
+                                                 "note", "reported_as", "cores", "aliases"};
+constexpr std::array<std::string_view, 9> kTables{"memory.size",  "memory.bandwidth", "peaks.matrix",
+                                                  "peaks.vector", "caches.L1",        "caches.L2",
+                                                  "caches.L3",    "launch.overhead",  "power.limit"};
+
+// The path's parts: "peaks", "matrix", "float16", "value".
+std::vector<std::string> parts_of(std::string_view path) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= path.size();) {
+    const std::size_t end = std::min(path.find('.', at), path.size());
+    parts.emplace_back(path.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+class DeviceReader {
+ public:
+  DeviceReader(std::string_view text, const std::string& name)
+      : name_(name), items_(read_plain_toml(text, name)) {}
+
+  Device read() {
+    for (const TomlItem& item : items_) place(item);
+    check();
+    return std::move(device_);
+  }
+
+ private:
+  std::string where(const TomlItem& item) const { return name_ + ":" + std::to_string(item.line); }
+  [[noreturn]] void fail(const TomlItem& item, const std::string& what, const std::string& hint = "") const {
+    throw Error(what, where(item), hint);
+  }
+
+  void place(const TomlItem& item) {
+    const std::vector<std::string> parts = parts_of(item.path);
+    if (parts.size() == 1) return text(item);
+    if (item.is_list) fail(item, "'" + item.path + "' is one text, not a list");
+    if (parts[0] == "sources" && parts.size() == 2)
+      return device_.sources.emplace_back(parts[1], item.values[0]), void();
+    if (Figure* figure = figure_of(item, parts)) return part(item, parts.back(), *figure);
+    unknown(item);
+  }
+
+  void text(const TomlItem& item) {
+    const std::string& key = item.path;
+    if (key == "aliases") return list(item, device_.aliases);
+    if (key == "reported_as") return list(item, device_.reported_as);
+    if (item.is_list) fail(item, "'" + key + "' is one text, not a list");
+    if (key == "cores") return cores(item);
+    for (const auto& [name, field] :
+         {std::pair{"id", &Device::id}, std::pair{"name", &Device::name}, std::pair{"kind", &Device::kind},
+          std::pair{"vendor", &Device::vendor}, std::pair{"architecture", &Device::architecture},
+          std::pair{"note", &Device::note}})
+      if (key == name) return device_.*field = item.values[0], void();
+    unknown(item);
+  }
+  void list(const TomlItem& item, std::vector<std::string>& into) {
+    if (!item.is_list) fail(item, "'" + item.path + "' is a list", item.path + " = [\"one\", \"another\"]");
+    into = item.values;
+  }
+  void cores(const TomlItem& item) {
+    const std::string& text = item.values[0];
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), device_.cores);
+    if (error != std::errc{} || stop != text.data() + text.size() || device_.cores == 0)
+      fail(item, "'" + text + "' is not a number of cores", "for example cores = 64");
+  }
+
+  // Where a figure's "value" and "source" go; nullptr for a path that is none's.
+  Figure* figure_of(const TomlItem& item, const std::vector<std::string>& parts) {
+    if (parts[0] == "peaks" && parts.size() == 4) return peak(item, parts[1], parts[2]);
+    if (parts[0] == "caches" && parts.size() == 4) return cache(parts[1], parts[2]);
+    if (parts.size() != 3) return nullptr;
+    const std::string path = parts[0] + "." + parts[1];
+    if (path == "memory.bandwidth") return quantity_ = Quantity::kBandwidth, &device_.memory_bandwidth;
+    if (path == "memory.size") return made(Quantity::kSize, device_.memory_size);
+    if (path == "launch.overhead") return made(Quantity::kTime, device_.launch_overhead);
+    if (path == "power.limit") return made(Quantity::kPower, device_.power_limit);
+    return nullptr;
+  }
+  Figure* made(Quantity quantity, std::optional<Figure>& figure) {
+    quantity_ = quantity;
+    if (!figure) figure.emplace();
+    return &*figure;
+  }
+  Figure* peak(const TomlItem& item, const std::string& units_name, const std::string& dtype) {
+    if (units_name != "matrix" && units_name != "vector") return nullptr;
+    if (!std::ranges::count(kPeakNames, dtype))
+      fail(item, "no such type of number: '" + dtype + "'", did_you_mean(dtype, kPeakNames));
+    quantity_ = Quantity::kRate;
+    const Units units = units_name == "matrix" ? Units::kMatrix : Units::kVector;
+    if (const Peak* there = device_.peak(units, dtype)) return &const_cast<Peak*>(there)->rate;
+    return &device_.peaks.emplace_back(Peak{units, dtype, {}}).rate;
+  }
+  Figure* cache(const std::string& level, const std::string& what) {
+    if (what != "size" && what != "bandwidth") return nullptr;
+    auto found = std::ranges::find(device_.caches, level, &Cache::level);
+    if (found == device_.caches.end()) {
+      device_.caches.push_back({level, {}, {}});
+      found = device_.caches.end() - 1;
+    }
+    return what == "size" ? made(Quantity::kSize, found->size) : made(Quantity::kBandwidth, found->bandwidth);
+  }
+
+  void part(const TomlItem& item, const std::string& key, Figure& figure) {
+    if (key == "value") {
+      figure.text = item.values[0];
+      figure.value = parse_quantity(quantity_, figure.text, where(item));
+    } else if (key == "source") {
+      figure.source = item.values[0];
+    } else {
+      fail(item, "no such key: '" + item.path + "'", "a figure has value and source");
+    }
+  }
+
+  [[noreturn]] void unknown(const TomlItem& item) const {
+    std::vector<std::string_view> known(kTexts.begin(), kTexts.end());
+    known.insert(known.end(), kTables.begin(), kTables.end());
+    const std::string path = item.path.substr(0, item.path.rfind('.'));
+    std::string hint = did_you_mean(item.path, known);
+    if (hint.empty()) hint = did_you_mean(path, known);
+    fail(item, "no such key: '" + item.path + "'",
+         hint.empty() ? "memory.bandwidth = { value = \"4.8 TB/s\", source = \"...\" }" : hint);
+  }
+
+  void check() const {
+    const auto need = [&](bool there, const std::string& what, const std::string& hint) {
+      if (!there) throw Error(what, name_, hint);
+    };
+    need(!device_.id.empty(), "the device has no id", "for example id = \"my-gpu\"");
+    need(!device_.name.empty(), "the device has no name", "for example name = \"My GPU 24GB\"");
+    need(device_.kind == "gpu" || device_.kind == "cpu", "the device has no kind, or one that is not known",
+         "kind = \"gpu\" or kind = \"cpu\"");
+    need(device_.memory_bandwidth.value > 0, "the memory's bandwidth is missing",
+         "[memory] bandwidth = { value = \"900 GB/s\", source = \"...\" }");
+    need(device_.peak(Units::kVector, "float32") != nullptr, "the peak of vector units in float32 is missing",
+         "[peaks.vector] float32 = { value = \"19.5 TFLOP/s\", source = \"...\" }");
+    for (const Peak& peak : device_.peaks)
+      need(peak.rate.value > 0,
+           "a peak has no value: " + std::string(opscope::name(peak.units)) + " " + peak.dtype,
+           "value = \"19.5 TFLOP/s\"");
+    check_figures(need);
+  }
+  template <class Need>
+  void check_figures(const Need& need) const {
+    const auto valued = [&](const std::optional<Figure>& figure, const std::string& what) {
+      need(!figure || figure->value > 0, what + " has a source but no value", "value = \"...\"");
+    };
+    valued(device_.memory_size, "memory.size");
+    valued(device_.launch_overhead, "launch.overhead");
+    valued(device_.power_limit, "power.limit");
+    for (const Cache& cache : device_.caches) {
+      valued(cache.size, "caches." + cache.level + ".size");
+      valued(cache.bandwidth, "caches." + cache.level + ".bandwidth");
+    }
+  }
+
+  const std::string& name_;
+  std::vector<TomlItem> items_;
+  Device device_;
+  Quantity quantity_ = Quantity::kRate;  // of the figure being filled
+};
+
+}  // namespace
+
+std::string_view name(Units units) { return units == Units::kMatrix ? "matrix" : "vector"; }
+
+const Peak* Device::peak(Units units, std::string_view dtype) const {
+  for (const Peak& row : peaks)
+    if (row.units == units && row.dtype == dtype) return &row;
+  return nullptr;
+}
+
+Device read_device(std::string_view text, const std::string& name) { return DeviceReader(text, name).read(); }
+
+}  // namespace opscope

@@ -1,0 +1,124 @@
+// Finding devices. The built-in files are read once, when the first is asked for.
+#include "hardware/devices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "hardware/device_file.h"
+#include "hardware/embedded.h"
+
+namespace opscope {
+namespace {
+
+double half_peak(const Device& device) {
+  for (const Units units : {Units::kMatrix, Units::kVector})
+    for (const char* dtype : {"float16", "bfloat16", "float32"})
+      if (const Peak* peak = device.peak(units, dtype)) return peak->rate.value;
+  return 0;
+}
+
+std::vector<DevicePointer> read_known() {
+  std::vector<DevicePointer> devices;
+  for (const EmbeddedFile& file : embedded_devices())
+    devices.push_back(std::make_shared<const Device>(read_device(file.text, std::string(file.name))));
+  std::ranges::sort(devices, {}, [](const DevicePointer& device) {
+    return std::tuple(device->kind == "cpu", -half_peak(*device), std::string_view(device->id));
+  });
+  return devices;
+}
+
+// "NVIDIA H100 PCIe" and "nvidia-h100_pcie" are one name.
+std::string plain(std::string_view name) {
+  std::string text = lower_case(name);
+  std::erase_if(text, [](char c) { return c == ' ' || c == '-' || c == '_'; });
+  return text;
+}
+
+bool is_called(const Device& device, const std::string& name) {
+  const auto same = [&](const std::string& other) { return plain(other) == name; };
+  return same(device.id) || same(device.name) || std::ranges::any_of(device.aliases, same) ||
+         std::ranges::any_of(device.reported_as, same);
+}
+
+bool is_file(const std::string& name) {
+  return name.find('/') != std::string::npos || name.ends_with(".toml");
+}
+
+[[noreturn]] void fail_unknown(const std::string& name, const std::string& flag) {
+  std::vector<std::string> names;
+  for (const DevicePointer& device : known_devices()) {
+    names.push_back(device->id);
+    names.insert(names.end(), device->aliases.begin(), device->aliases.end());
+  }
+  const std::string near = did_you_mean(name, std::span<const std::string>(names));
+  throw Error("no such device: '" + name + "'", flag,
+              near.empty() ? "`opscope devices` lists them; a file of your own ends in .toml" : near);
+}
+
+}  // namespace
+
+std::span<const DevicePointer> known_devices() {
+  static const std::vector<DevicePointer> devices = read_known();
+  return devices;
+}
+
+DevicePointer find_device(std::string_view name) {
+  const std::string wanted = plain(name);
+  if (wanted.empty()) return nullptr;
+  for (const DevicePointer& device : known_devices())
+    if (is_called(*device, wanted)) return device;
+  return nullptr;
+}
+
+DevicePointer load_device(const std::string& name_or_file, const std::string& flag) {
+  if (is_file(name_or_file)) {
+    Device device = read_device(read_file(name_or_file), name_or_file);
+    device.file = name_or_file;
+    return std::make_shared<const Device>(std::move(device));
+  }
+  if (DevicePointer device = find_device(name_or_file)) return device;
+  fail_unknown(name_or_file, flag);
+}
+
+std::vector<DevicePointer> load_devices(const std::string& names, const std::string& flag) {
+  std::vector<DevicePointer> devices;
+  for (std::size_t at = 0; at <= names.size();) {
+    const std::size_t end = std::min(names.find(',', at), names.size());
+    std::string name = names.substr(at, end - at);
+    std::erase(name, ' ');
+    if (name.empty()) throw Error("a device's name is missing", flag, "for example " + flag + " h100,l4");
+    DevicePointer device = load_device(name, flag);
+    for (const DevicePointer& other : devices)
+      if (other->id == device->id) throw Error("'" + device->id + "' is there twice", flag);
+    devices.push_back(std::move(device));
+    at = end + 1;
+  }
+  return devices;
+}
+
+Device with_cores(const Device& device, std::uint32_t cores) {
+  Device part = device;
+  if (cores == 0 || cores >= device.cores) return part;
+  part.name += fmt::format(", {} of {} cores", cores, device.cores);
+  part.cores = cores;
+  for (Peak& peak : part.peaks) {
+    peak.rate.value *= static_cast<double>(cores) / device.cores;
+    peak.rate.source += fmt::format(" (x {} / {})", cores, device.cores);
+    peak.rate.text = fmt::format("{:.4g} TFLOP/s", peak.rate.value * 1e-12);
+  }
+  return part;
+}
+
+DevicePointer measured_device(const Environment& environment) {
+  DevicePointer device = find_device(environment.device_name);
+  if (device && device->kind == "cpu" && environment.threads > 0 && environment.threads < device->cores)
+    return std::make_shared<const Device>(with_cores(*device, environment.threads));
+  return device;
+}
+
+}  // namespace opscope
