@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from opscope.errors import Error
     from opscope.sources.hf_models import load_transformer_model
     from opscope.inputs import Inputs
+    from opscope.measuring import measure
     from opscope.partitioning import FusionPartitioner, GraphPartitioner, PartitionReport
     from opscope.registry import MODEL_REGISTRY, register_model
     from opscope.result import Profile, Row
@@ -71,6 +72,7 @@ _HOME = {
     "load_and_trace_model": "discovery",
     "load_transformer_model": "sources.hf_models",
     "load_yolo_model": "discovery",
+    "measure": "measuring",
     "profile": "api",
     "profile_model": "api",
     "register_model": "registry",

@@ -10,6 +10,7 @@ import dataclasses
 import importlib
 import json
 import os
+import time
 import traceback
 import warnings
 from collections.abc import Callable
@@ -17,11 +18,15 @@ from pathlib import Path
 from typing import Any, TextIO
 
 
+_TOLD_SECONDS = 0.2  # between words of progress
+
+
 class Answers:
     """The protocol's side of the pipe."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self._told = 0.0  # when progress was
 
     def send(self, kind: str, value: Any) -> None:
         self._stream.write(json.dumps({kind: value}) + "\n")
@@ -29,6 +34,14 @@ class Answers:
 
     def status(self, text: str) -> None:
         self.send("status", text)
+
+    def progress(self, done: int, total: int, doing: str) -> None:
+        """Not more often than a person sees: what is measured shares the processor with whoever reads this."""
+        now = time.monotonic()
+        if now - self._told < _TOLD_SECONDS and (done < total or total == 0):
+            return
+        self._told = now
+        self.send("progress", {"done": done, "total": total, "doing": doing})
 
 
 def main(arguments: list[str]) -> int:
@@ -142,6 +155,19 @@ def _trace(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     return {"cacheable": False}
 
 
+def _measure(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
+    """The model run for real, with the times of its ops in the capture."""
+    _load_package(answers)
+    from opscope.measuring import Runs, measure_source
+
+    asked = Runs(**{field.name: request.get(field.name) for field in dataclasses.fields(Runs)})
+    options = _options({**request, "tracer": "eager"})
+    source = _source(request, options, answers)
+    graph = measure_source(source, None, options, asked, answers.status, answers.progress)
+    graph.save(request["output"])
+    return {"cacheable": False}
+
+
 def _inductor(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     """The kernels that Inductor makes of Dynamo's graphs, and the capture by these."""
     _load_package(answers)
@@ -186,6 +212,7 @@ _COMMANDS = {
     "inductor": _inductor,
     "inputs": _inputs,
     "list": _list,
+    "measure": _measure,
     "trace": _trace,
 }
 

@@ -118,6 +118,15 @@ class Profile:
         """What was assumed or not known: kind, op, module and message."""
         return self._rows("diagnostics")
 
+    @property
+    def measurement(self) -> Row | None:
+        """How it was measured: whole runs with the clock and without, what ops account for, the environment, real memory.
+
+        None where the model was not run: see opscope.measure.
+        """
+        found = self._data.get("measurement")
+        return None if found is None else Row(found)
+
     def by_module(self) -> dict[str, Row]:
         """Rows of the module tree by path; the root's path is ''."""
         return {row["path"]: row for row in self.modules}
@@ -171,6 +180,14 @@ class Profile:
     def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
         """The report as Markdown; written to `path` too if there is one."""
         return _written(self._native.to_markdown(), path)
+
+    def trace(self, path: str | os.PathLike[str] | None = None) -> str:
+        """One measured run as a Chrome and Perfetto trace; written to `path` too if there is one."""
+        return _written(self._native.chrome_trace(), path)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """The capture behind it, and what was measured: a file that every command and opscope.load read without a model."""
+        self._native.graph.save(os.fspath(path))
 
     def to_pandas(self, view: str = "layers") -> pandas.DataFrame:
         """A DataFrame of one view: 'layers', 'modules', 'ops' or 'types'."""
