@@ -1,55 +1,91 @@
 // The operation breakdown: where FLOPs and bytes go by op type, and what that suggests.
+#include <algorithm>
+#include <functional>
+
 #include "base/text.h"
 #include "report/document.h"
+#include "report/times.h"
 
 namespace opscope {
 namespace {
 
 constexpr std::size_t kTypesShown = 12;
 
-std::vector<Cell> cells(const Profile& profile, std::string label, const Metrics& metrics, Style style) {
-  const Metrics& totals = profile.totals;
-  const double share =
-      totals.flops ? static_cast<double>(metrics.flops) / static_cast<double>(totals.flops) : 0;
-  return {{std::move(label), style},
-          {std::to_string(metrics.ops), style},
-          {flops_text(metrics), style},
-          {format_percent(metrics.flops, totals.flops, Zero::kDash), style},
-          {format_bytes(metrics.memory_bytes(), Zero::kDash), style},
-          {format_percent(metrics.memory_bytes(), totals.memory_bytes(), Zero::kDash), style},
-          {format_ratio(metrics.arithmetic_intensity(), Zero::kDash), style},
-          {"", Style::kGood, "", share}};
+double share(Count part, Count whole) {
+  return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
+std::vector<Cell> cells(const Profile& profile, std::string label, const Metrics& metrics, Style style) {
+  const Metrics& totals = profile.totals;
+  std::vector<Cell> result{{std::move(label), style}, {std::to_string(metrics.ops), style}};
+  const auto add = [&](std::string text) { result.push_back({std::move(text), style}); };
+  if (is_measured(profile)) {
+    add(format_time(metrics.time_seconds(), Zero::kDash));
+    add(format_percent(metrics.time, totals.time, Zero::kDash));
+    add(flops_text(metrics)), add(format_percent(metrics.flops, totals.flops, Zero::kDash));
+    add(format_bytes(metrics.memory_bytes(), Zero::kDash));
+    add_rate_cells(profile, metrics, style, result);
+    result.push_back({"", Style::kGood, "", share(metrics.time, totals.time)});
+    return result;
+  }
+  add(flops_text(metrics)), add(format_percent(metrics.flops, totals.flops, Zero::kDash));
+  add(format_bytes(metrics.memory_bytes(), Zero::kDash));
+  add(format_percent(metrics.memory_bytes(), totals.memory_bytes(), Zero::kDash));
+  add(format_ratio(metrics.arithmetic_intensity(), Zero::kDash));
+  result.push_back({"", Style::kGood, "", share(metrics.flops, totals.flops)});
+  return result;
+}
+
+void add_columns(const Profile& profile, std::vector<Column>& columns) {
+  const auto add = [&](std::vector<Column> more) {
+    for (Column& column : more) columns.push_back(std::move(column));
+  };
+  if (is_measured(profile)) {
+    add({{"Ops"}, {"Time"}, {"% Time"}, {"FLOPs"}, {.title = "% FLOPs", .optional = true}, {"Memory"}});
+    add(rate_columns(profile));
+  } else {
+    add({{"Ops"}, {"FLOPs"}, {"% FLOPs"}, {"Memory"}, {"% Mem"}, {"AI"}});
+  }
+  add({{"", Align::kLeft}});
+}
+
+// By time where it was measured.
+std::vector<TypeRow> sorted_types(const Profile& profile) {
+  std::vector<TypeRow> types = profile.types;
+  if (is_measured(profile))
+    std::ranges::stable_sort(types, std::greater{}, [](const TypeRow& row) { return row.metrics.time; });
+  return types;
+}
+
+bool shows(const Metrics& metrics) { return metrics.counts() || metrics.time; }
+
 // Types that do work or move bytes, up to a screenful.
-std::size_t shown_types(const Profile& profile, const TextOptions& options) {
-  std::size_t shown = profile.types.size();
+std::size_t shown_types(const std::vector<TypeRow>& types, const TextOptions& options) {
+  std::size_t shown = types.size();
   if (options.verbose) return shown;
-  while (shown > 0 && !profile.types[shown - 1].metrics.counts()) --shown;
+  while (shown > 0 && !shows(types[shown - 1].metrics)) --shown;
   return shown > kTypesShown ? kTypesShown - 1 : shown;
 }
 
-std::string rest_label(const Profile& profile, std::size_t shown, const Metrics& rest) {
-  const std::size_t count = profile.types.size() - shown;
-  if (count == 1) return profile.types[shown].type;
-  return std::to_string(count) + (rest.counts() ? " other types" : " types that cost nothing");
+std::string rest_label(const std::vector<TypeRow>& types, std::size_t shown, const Metrics& rest) {
+  const std::size_t count = types.size() - shown;
+  if (count == 1) return types[shown].type;
+  return std::to_string(count) + (shows(rest) ? " other types" : " types that cost nothing");
 }
 
 }  // namespace
 
 Section breakdown_section(const Profile& profile, const TextOptions& options) {
   Section section{"Operations", {{{"Operations", Align::kLeft, 16}}, {}}, {}};
-  for (const char* title : {"Ops", "FLOPs", "% FLOPs", "Memory", "% Mem", "AI"})
-    section.table.columns.push_back({title});
-  section.table.columns.push_back({"", Align::kLeft});
-  const std::size_t shown = shown_types(profile, options);
+  add_columns(profile, section.table.columns);
+  const std::vector<TypeRow> types = sorted_types(profile);
+  const std::size_t shown = shown_types(types, options);
   for (std::size_t t = 0; t < shown; ++t)
-    section.table.rows.push_back(
-        cells(profile, profile.types[t].type, profile.types[t].metrics, Style::kPlain));
-  if (shown < profile.types.size()) {
+    section.table.rows.push_back(cells(profile, types[t].type, types[t].metrics, Style::kPlain));
+  if (shown < types.size()) {
     Metrics rest;
-    for (std::size_t t = shown; t < profile.types.size(); ++t) rest += profile.types[t].metrics;
-    section.table.rows.push_back(cells(profile, rest_label(profile, shown, rest), rest, Style::kQuiet));
+    for (std::size_t t = shown; t < types.size(); ++t) rest += types[t].metrics;
+    section.table.rows.push_back(cells(profile, rest_label(types, shown, rest), rest, Style::kQuiet));
   }
   for (const Advice& advice : profile.advice) {
     section.remarks.push_back(advice.finding + ":");

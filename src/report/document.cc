@@ -22,6 +22,7 @@ constexpr std::array kSortNames{
     SortName{"memory-bytes", Sort::kMemoryBytes},
     SortName{"params", Sort::kParams},
     SortName{"arithmetic-intensity", Sort::kArithmeticIntensity},
+    SortName{"time", Sort::kTime},
     SortName{"memory", Sort::kMemoryBytes},
     SortName{"mem", Sort::kMemoryBytes},
     SortName{"bytes", Sort::kMemoryBytes},
@@ -30,6 +31,8 @@ constexpr std::array kSortNames{
     SortName{"arithmetic_intensity", Sort::kArithmeticIntensity},
     SortName{"intensity", Sort::kArithmeticIntensity},
     SortName{"ai", Sort::kArithmeticIntensity},
+    SortName{"time_seconds", Sort::kTime},
+    SortName{"time-seconds", Sort::kTime},
 };
 
 }  // namespace
@@ -40,7 +43,7 @@ Sort sort_from_name(std::string_view text) {
   const auto found = std::ranges::find(kSortNames, text, &SortName::name);
   if (found != kSortNames.end()) return found->sort;
   throw Error("cannot sort by '" + std::string(text) + "'", "",
-              "choose flops, macs, memory-bytes (mem), params or arithmetic-intensity (ai)");
+              "choose flops, macs, memory-bytes (mem), params, arithmetic-intensity (ai) or time");
 }
 
 std::string flops_text(const Metrics& metrics) {
@@ -85,6 +88,14 @@ std::string_view source_text(std::string_view source) { return source.substr(sou
 
 std::string plural(std::size_t count, std::string_view noun) {
   return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+std::uint32_t screen_depth(std::span<const std::size_t> at_depth, std::size_t most_rows) {
+  std::size_t shown = at_depth.front();
+  std::uint32_t depth = 0;
+  while (depth + 1 < at_depth.size() && (depth == 0 || shown + at_depth[depth + 1] <= most_rows))
+    shown += at_depth[++depth];
+  return depth;
 }
 
 Document make_document(const Profile& profile, const TextOptions& options) {

@@ -2,6 +2,8 @@
 // reports draw the same document, so they cannot disagree.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +62,25 @@ std::string to_text(const Document& document, const TextOptions& options);
 std::string to_markdown(const Document& document);
 std::string to_html(const Document& document);
 
+// Each of a report's three forms is made only where the format needs it.
+template <class MakeJson, class MakeCsv, class MakeDocument>
+std::string in_format(Format format, const TextOptions& options, MakeJson json, MakeCsv csv,
+                      MakeDocument document) {
+  switch (format) {
+    case Format::kText:
+      return to_text(document(), options);
+    case Format::kJson:
+      return json();
+    case Format::kCsv:
+      return csv();
+    case Format::kMarkdown:
+      return to_markdown(document());
+    case Format::kHtml:
+      return to_html(document());
+  }
+  return {};
+}
+
 // The sections, one file each.
 std::vector<Cell> model_cells(const Graph& graph);  // the model, where it is from, its inputs
 std::vector<Cell> header_cells(const Profile& profile);
@@ -90,8 +111,13 @@ std::string flops_legend(Confidence worst);
 std::string model_name(const Graph& graph);
 std::string shape_text(const Graph& graph, ValueId value);  // "" where there is none
 
+// The deepest level down to which a tree's rows fit, at least one below the root. `at_depth`: how many rows
+// each level has.
+std::uint32_t screen_depth(std::span<const std::size_t> at_depth, std::size_t most_rows);
 // A table as aligned lines of at most `width` columns.
 std::string render_table(const Table& table, int width, bool color);
+// Ends a line without the spaces before its end.
+void end_line(std::string& out);
 std::string paint(std::string_view text, Style style, bool color);
 // Someone else's lines, each with its own indent after ours, its words wrapped; no newline at the end.
 std::string indented(std::string_view text, int width, int indent);

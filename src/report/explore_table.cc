@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "report/explore.h"
 #include "report/listing.h"
+#include "report/times.h"
 
 namespace opscope {
 namespace {
@@ -83,6 +84,7 @@ std::vector<Listing::Item> csv_items(const GraphView& view, std::uint32_t n) {
   } else {
     items.insert(items.end(), {std::string(), std::string(), std::string(), std::string(standing.why_none)});
   }
+  if (is_measured(*view.profile)) items.push_back(fmt::format("{}", m.time_seconds()));
   return items;
 }
 
@@ -122,6 +124,10 @@ std::vector<Cell> cost_row(const GraphView& view, std::uint32_t n, bool show_sha
   cells.push_back({format_percent(m.flops, view.profile->totals.flops, Zero::kDash)});
   cells.push_back({format_bytes(m.memory_bytes(), Zero::kDash)});
   cells.push_back({format_ratio(m.arithmetic_intensity(), Zero::kDash)});
+  if (is_measured(*view.profile)) {
+    cells.push_back({format_time(m.time_seconds(), Zero::kDash)});
+    cells.push_back({format_percent(m.time, view.profile->totals.time, Zero::kDash)});
+  }
   cells.push_back({node.subgraph == kNone ? "-" : "#" + std::to_string(node.subgraph + 1), Style::kQuiet});
   return cells;
 }
@@ -142,6 +148,7 @@ Section nodes_section(const GraphView& view, const std::vector<std::uint32_t>& n
 
 std::string nodes_csv(const GraphView& view, const std::vector<std::uint32_t>& nodes) {
   Listing listing{"nodes", {std::begin(kCsvKeys), std::end(kCsvKeys)}, {}};
+  if (is_measured(*view.profile)) listing.keys.push_back("time_seconds");
   for (const std::uint32_t n : nodes) listing.rows.push_back(csv_items(view, n));
   return to_format(listing, Format::kCsv, {});
 }
@@ -161,6 +168,8 @@ Section level_section(const GraphView& view, const TextOptions& options) {
   columns.push_back({"FLOPs"});
   columns.push_back({.title = "% FLOPs", .optional = true});
   for (const char* name : {"Memory", "AI"}) columns.push_back({name});
+  if (is_measured(*view.profile))
+    for (const char* name : {"Time", "% Time"}) columns.push_back({name});
   columns.push_back({.title = "Subgraph", .optional = true});
   for (std::uint32_t n = 0; n < shown; ++n)
     section.table.rows.push_back(cost_row(view, n, options.show_shapes));

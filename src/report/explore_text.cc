@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kInputsShown = 2;
 constexpr std::size_t kIdsShown = 4;
 
-// The explanation speaks of the one before: what follows it is "the next".
+// "before 13 layer1.0.conv2: the later has a kernel of its own"; without an op the reason alone.
 std::string border_text(const GraphView& view, std::string_view side, Border border, OpId at) {
   std::string text;
   if (at != kNone) text.append(side).append(" ").append(node_text(view, view.node_of[at])).append(": ");
@@ -33,6 +33,8 @@ std::function<double(const ViewNode&)> sort_key(Sort sort) {
       return [](const ViewNode& node) { return static_cast<double>(node.parameters.total); };
     case Sort::kArithmeticIntensity:
       return [](const ViewNode& node) { return node.metrics.arithmetic_intensity(); };
+    case Sort::kTime:
+      return [](const ViewNode& node) { return static_cast<double>(node.metrics.time); };
   }
   return [](const ViewNode& node) { return static_cast<double>(node.metrics.flops); };
 }
@@ -90,6 +92,12 @@ Style style_of(Bound bound) {
       return Style::kWarning;
   }
   return Style::kPlain;
+}
+
+std::vector<std::uint32_t> all_nodes(const GraphView& view) {
+  std::vector<std::uint32_t> nodes(view.nodes.size());
+  for (std::uint32_t n = 0; n < nodes.size(); ++n) nodes[n] = n;
+  return nodes;
 }
 
 std::vector<std::uint32_t> nodes_of_subgraph(const GraphView& view, SubgraphId subgraph) {

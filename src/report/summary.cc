@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "report/document.h"
 #include "report/memory_report.h"
+#include "report/times.h"
 
 namespace opscope {
 namespace {
@@ -55,6 +56,19 @@ std::string subgraph_detail(const Partition& partition) {
   return text;
 }
 
+// "of all ops, 97.1% of a run of 1.90 ms ±1.2%, over 50 runs on NVIDIA H200"
+std::string time_detail(const Profile& profile) {
+  const Measurement& measured = profile.graph->measurement;
+  const RunTimes runs = run_times(profile, OpTimes(profile));
+  std::string text = "of all ops";
+  if (runs.whole() > 0)
+    text += ", " + format_percent(runs.ops.median, runs.whole()) + " of a run of " +
+            format_time(runs.whole()) + " " + spread_text(runs.on_device ? runs.plain_device : runs.plain);
+  text += ", over " + plural(measured.runs, "run");
+  const Environment& at = measured.environment;
+  return text + (at.device_name.empty() ? "" : " on " + at.device_name);
+}
+
 }  // namespace
 
 Section summary_section(const Profile& profile) {
@@ -73,6 +87,7 @@ Section summary_section(const Profile& profile) {
   add("Memory", format_bytes(totals.memory_bytes()), memory_detail(totals.traffic));
   add("Peak memory", format_bytes(profile.memory.peak_memory_bytes()), peak_detail(profile));
   add("Intensity", format_ratio(totals.arithmetic_intensity()), "FLOPs per byte, on average");
+  if (is_measured(profile)) add("Time", format_time(totals.time_seconds()), time_detail(profile));
   add("Ops", std::to_string(totals.ops),
       "in " + plural(profile.layers.size(), "layer") + " of " + plural(profile.modules.size(), "module"));
   add("Subgraphs", std::to_string(profile.partition.subgraphs.size()), subgraph_detail(profile.partition));

@@ -1,9 +1,11 @@
 // The layers that cost most, by the measure asked for.
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "base/text.h"
 #include "report/document.h"
+#include "report/times.h"
 
 namespace opscope {
 namespace {
@@ -20,6 +22,8 @@ double measure(const LayerRow& layer, Sort sort) {
       return static_cast<double>(layer.parameters.total);
     case Sort::kArithmeticIntensity:
       return layer.metrics.arithmetic_intensity();
+    case Sort::kTime:
+      return static_cast<double>(layer.metrics.time);
   }
   return 0;
 }
@@ -36,6 +40,8 @@ std::string_view title(Sort sort) {
       return "parameters";
     case Sort::kArithmeticIntensity:
       return "arithmetic intensity";
+    case Sort::kTime:
+      return "time";
   }
   return "";
 }
@@ -49,22 +55,49 @@ std::vector<std::size_t> ranking(const Profile& profile, Sort sort) {
   return order;
 }
 
-std::vector<Cell> cells(const Profile& profile, const TextOptions& options, const LayerRow& layer) {
+Cell bound_cell(const LayerRow& layer) {
+  if (!layer.metrics.counts()) return {"-", Style::kQuiet};
+  const bool compute = layer.bottleneck == Bottleneck::kComputeBound;
+  return {compute ? "compute" : "memory", compute ? Style::kGood : Style::kWarning};
+}
+
+std::vector<Cell> cells(const Profile& profile, const TextOptions& options, const OpTimes* times,
+                        std::size_t index) {
+  const LayerRow& layer = profile.layers[index];
   const Metrics& metrics = layer.metrics;
   std::vector<Cell> result{{std::string(layer.name)},
                            {std::string(layer.type), Style::kQuiet},
                            {format_params(layer.parameters.total, Zero::kDash)}};
-  if (options.show_shapes) result.push_back({shape_text(*profile.graph, layer.output)});
-  result.push_back({format_count(metrics.work.macs, Zero::kDash)});
-  result.push_back({flops_text(metrics)});
-  result.push_back({format_percent(metrics.flops, profile.totals.flops, Zero::kDash)});
-  result.push_back({format_bytes(metrics.memory_bytes(), Zero::kDash)});
-  result.push_back({format_ratio(metrics.arithmetic_intensity(), Zero::kDash)});
-  const bool compute = layer.bottleneck == Bottleneck::kComputeBound;
-  result.push_back(metrics.counts()
-                       ? Cell{compute ? "compute" : "memory", compute ? Style::kGood : Style::kWarning}
-                       : Cell{"-", Style::kQuiet});
+  const auto add = [&](std::string text) { result.push_back({std::move(text)}); };
+  if (options.show_shapes) add(shape_text(*profile.graph, layer.output));
+  if (times) {
+    add_time_cells(profile, metrics, times->of_layer(index), Style::kPlain, result);
+    add(flops_text(metrics)), add(format_bytes(metrics.memory_bytes(), Zero::kDash));
+    add_rate_cells(profile, metrics, Style::kPlain, result);
+  } else {
+    add(format_count(metrics.work.macs, Zero::kDash)), add(flops_text(metrics));
+    add(format_percent(metrics.flops, profile.totals.flops, Zero::kDash));
+    add(format_bytes(metrics.memory_bytes(), Zero::kDash));
+    add(format_ratio(metrics.arithmetic_intensity(), Zero::kDash));
+  }
+  result.push_back(bound_cell(layer));
   return result;
+}
+
+void add_columns(const Profile& profile, const TextOptions& options, std::vector<Column>& columns) {
+  const auto add = [&](std::vector<Column> more) {
+    for (Column& column : more) columns.push_back(std::move(column));
+  };
+  if (options.show_shapes) add({{"Output", Align::kLeft, 10}});
+  if (is_measured(profile)) {
+    add(time_columns());
+    add({{"FLOPs"}, {.title = "Memory", .optional = options.sort != Sort::kMemoryBytes}});
+    add(rate_columns(profile));
+  } else {
+    add({{.title = "MACs", .optional = true}, {"FLOPs"}, {.title = "% FLOPs", .optional = true}});
+    add({{"Memory"}, {"AI"}});
+  }
+  add({{"Bound", Align::kLeft}});
 }
 
 }  // namespace
@@ -83,16 +116,12 @@ Section top_layers_section(const Profile& profile, const TextOptions& options) {
                     {.title = "Params", .optional = options.sort != Sort::kParams}},
                    {}},
                   {}};
-  auto& columns = section.table.columns;
-  if (options.show_shapes) columns.push_back({"Output", Align::kLeft, 10});
-  columns.push_back({.title = "MACs", .optional = true});
-  columns.push_back({"FLOPs"});
-  columns.push_back({.title = "% FLOPs", .optional = true});
-  for (const char* name : {"Memory", "AI"}) columns.push_back({name});
-  columns.push_back({"Bound", Align::kLeft});
+  add_columns(profile, options, section.table.columns);
+  std::optional<OpTimes> times;
+  if (is_measured(profile)) times.emplace(profile);
   const auto order = ranking(profile, options.sort);
   for (std::size_t i = 0; i < shown; ++i)
-    section.table.rows.push_back(cells(profile, options, profile.layers[order[i]]));
+    section.table.rows.push_back(cells(profile, options, times ? &*times : nullptr, order[i]));
   return section;
 }
 
