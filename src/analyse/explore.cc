@@ -10,20 +10,6 @@
 namespace opscope {
 namespace {
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-// `needle` is in lower case.
-bool contains(std::string_view text, std::string_view needle) {
-  return std::search(text.begin(), text.end(), needle.begin(), needle.end(),
-                     [](char a, char b) { return lower(a) == b; }) != text.end();
-}
-
-std::string lower_case(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), lower);
-  return result;
-}
-
 std::string all_nodes(const GraphView& view) {
   return view.nodes.empty() ? "the graph has no nodes"
                             : "nodes are numbered 1 to " + std::to_string(view.nodes.size());
@@ -138,19 +124,20 @@ class Conditions {
 
  private:
   bool found(const ViewNode& node) const {
-    if (contains(node.name, find_) || contains(node.target, find_) ||
-        contains(own_name(view_, node), find_) || contains(graph_.path(graph_.modules[node.module]), find_) ||
-        contains(shape_of(graph_, node.output), find_))
+    if (contains_text(node.name, find_) || contains_text(node.target, find_) ||
+        contains_text(own_name(view_, node), find_) ||
+        contains_text(graph_.path(graph_.modules[node.module]), find_) ||
+        contains_text(shape_of(graph_, node.output), find_))
       return true;
     return std::ranges::any_of(view_.inputs_of(node), [&](const ViewEdge& edge) {
-      return contains(shape_of(graph_, edge.value), find_);
+      return contains_text(shape_of(graph_, edge.value), find_);
     });
   }
   bool typed(const ViewNode& node) const {
-    if (contains(node.target, type_)) return true;
+    if (contains_text(node.target, type_)) return true;
     return std::ranges::any_of(view_.ops_of(node), [&](OpId op) {
       const OpRule* rule = view_.profile->costs[op].rule;
-      return contains(op_type(graph_.op_name(graph_.ops[op])), type_) ||
+      return contains_text(op_type(graph_.op_name(graph_.ops[op])), type_) ||
              (rule && name(rule->category) == type_);
     });
   }

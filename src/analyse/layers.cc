@@ -1,7 +1,6 @@
 // The layer graph: one layer per call of a leaf module, and one per op that a non-leaf module ran itself;
 // what torch.fx.symbolic_trace would have drawn. Every op is in exactly one layer, every layer has its own
 // name.
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <set>
@@ -9,19 +8,12 @@
 #include <unordered_map>
 
 #include "analyse/rollup.h"
+#include "base/text.h"
 
 namespace opscope {
 namespace {
 
 constexpr std::uint32_t kUnset = kNone;
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-std::string lower_case(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), lower);
-  return result;
-}
 
 void append_number(std::string& text, char mark, std::uint32_t number) {
   char digits[12];

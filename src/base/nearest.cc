@@ -13,11 +13,8 @@ namespace {
 
 // Case and the kind of dash aside.
 std::string folded(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    if (c == '-') c = '_';
-  }
+  std::string out = lower_case(text);
+  std::ranges::replace(out, '-', '_');
   return out;
 }
 

@@ -69,6 +69,8 @@ std::size_t tail_begin(std::string_view text, int width) {
   return at;
 }
 
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
 std::string spaces(int count) { return std::string(static_cast<std::size_t>(std::max(count, 0)), ' '); }
 
 constexpr std::string_view kEllipsis = "\xe2\x80\xa6";
@@ -105,6 +107,22 @@ std::string truncate_middle(std::string_view text, int width) {
   const int tail = width / 2;
   const auto head = text.substr(0, bytes_within(text, width - 1 - tail));
   return std::string(head).append(kEllipsis).append(text.substr(tail_begin(text, tail)));
+}
+
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), lower);
+  return result;
+}
+
+bool contains_text(std::string_view text, std::string_view part) {
+  return !std::ranges::search(text, part, {}, lower, lower).empty() || part.empty();
+}
+
+std::string file_extension(std::string_view path) {
+  const auto name = path.substr(path.rfind('/') + 1);
+  const auto dot = name.rfind('.');
+  return dot == std::string_view::npos ? std::string() : lower_case(name.substr(dot + 1));
 }
 
 bool is_utf8(std::string_view text) {

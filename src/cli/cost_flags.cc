@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/flags.h"
 
 namespace opscope {
@@ -21,12 +22,6 @@ constexpr std::array kByteUnits{
     Unit{"m", 1048576.0}, Unit{"mb", 1e6},  Unit{"mib", 1048576.0}, Unit{"g", 0x1p30}, Unit{"gb", 1e9},
     Unit{"gib", 0x1p30},  Unit{"tb", 1e12}, Unit{"tib", 0x1p40},
 };
-
-std::string lower_case(std::string_view text) {
-  std::string result;
-  for (const char c : text) result += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return result;
-}
 
 }  // namespace
 

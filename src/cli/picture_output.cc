@@ -7,24 +7,16 @@
 #include <array>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace opscope {
 namespace {
 
 constexpr std::array kPictures{PictureFormat::kSvg, PictureFormat::kPng, PictureFormat::kPdf};
 
-// "PNG" of "out.PNG", lower case; "" without one.
-std::string extension_of(const std::string& path) {
-  const auto file = path.substr(path.rfind('/') + 1);
-  const auto dot = file.rfind('.');
-  std::string extension = dot == std::string::npos ? "" : file.substr(dot + 1);
-  for (char& c : extension) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return extension;
-}
-
 std::string asked_for(const OutputFlags& flags) {
   if (!flags.format.empty()) return flags.format;
-  return flags.output.empty() || flags.output == "-" ? "txt" : extension_of(flags.output);
+  return flags.output.empty() || flags.output == "-" ? "txt" : file_extension(flags.output);
 }
 
 std::string choices(const std::vector<Format>& formats, std::string_view dot) {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "cli/exported_file.h"
 #include "cli/python_child.h"
 #include "cli/signals.h"
@@ -120,10 +121,7 @@ Traces run_tracers(const CaptureRequest& request, const TraceFiles& files, const
 }
 
 std::string extension_of(const std::string& path) {
-  std::string text = std::filesystem::path(path).extension().string();
-  std::ranges::transform(text, text.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
-  return text;
+  return lower_case(std::filesystem::path(path).extension().string());
 }
 
 const Graph* Traces::first_graph() const {

@@ -15,13 +15,6 @@ constexpr double kCostlyShare = 0.01;
 constexpr std::array<std::string_view, 4> kMetricNames{"FLOPs", "memory", "params", "FLOPs/byte"};
 constexpr std::array<std::string_view, 4> kOrderNames{"run", "FLOPs", "memory", "params"};
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool contains(std::string_view text, std::string_view needle) {
-  return std::search(text.begin(), text.end(), needle.begin(), needle.end(),
-                     [](char a, char b) { return lower(a) == lower(b); }) != text.end();
-}
-
 template <class Choice>
 Choice next(Choice choice, std::size_t count) {
   return static_cast<Choice>((static_cast<std::size_t>(choice) + 1) % count);
@@ -248,9 +241,10 @@ void Browser::unfold_or_enter() {
 }
 
 bool Browser::matches(const TreeItem& item) const {
-  if (contains(item.name, search_) || contains(item.path, search_) || contains(item.type, search_))
+  if (contains_text(item.name, search_) || contains_text(item.path, search_) ||
+      contains_text(item.type, search_))
     return true;
-  return item.output != kNone && contains(shape_text(graph_, item.output), search_);
+  return item.output != kNone && contains_text(shape_text(graph_, item.output), search_);
 }
 
 // In the order of the run, around the end.

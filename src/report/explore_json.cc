@@ -2,8 +2,8 @@
 // profiles.
 #include <algorithm>
 
-#include "base/json_writer.h"
 #include "report/explore.h"
+#include "report/json_parts.h"
 
 namespace opscope {
 namespace {
@@ -12,11 +12,7 @@ class ExploreWriter {
  public:
   ExploreWriter(const GraphView& view, std::string& out)
       : view_(view), profile_(*view.profile), graph_(*profile_.graph), json_(out) {
-    json_.begin_object();
-    json_.field("schema_version", kSchemaVersion);
-    json_.field("opscope_version", OPSCOPE_VERSION);
-    json_.field("model", model_name(graph_));
-    json_.field("source", graph_.capture.source);
+    begin_report(json_, graph_);
     json_.field("tracer", graph_.capture.tracer);
     json_.field("level", name(view.level));
     json_.field("convention", name(profile_.options.convention));
@@ -201,12 +197,6 @@ std::string written(const GraphView& view, Write write) {
   write(writer);
   writer.end();
   return out + "\n";
-}
-
-std::vector<std::uint32_t> all_nodes(const GraphView& view) {
-  std::vector<std::uint32_t> nodes(view.nodes.size());
-  for (std::uint32_t n = 0; n < nodes.size(); ++n) nodes[n] = n;
-  return nodes;
 }
 
 }  // namespace

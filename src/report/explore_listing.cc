@@ -29,11 +29,6 @@ std::string painted(const Line& line, bool color) {
   return out;
 }
 
-void end_line(std::string& out) {
-  while (out.ends_with(' ')) out.pop_back();
-  out += '\n';
-}
-
 // Words into lines of at most `width`, those after the first indented.
 std::vector<std::string> wrap(std::string_view text, int width, int indent) {
   std::vector<std::string> lines;

@@ -269,20 +269,9 @@ class NodeReport {
 
 std::string explore_node(const GraphView& view, std::uint32_t node, Format format,
                          const TextOptions& options) {
-  const auto document = [&] { return NodeReport(view, node, options).document(); };
-  switch (format) {
-    case Format::kText:
-      return to_text(document(), options);
-    case Format::kJson:
-      return node_json(view, node);
-    case Format::kCsv:
-      return nodes_csv(view, {node});
-    case Format::kMarkdown:
-      return to_markdown(document());
-    case Format::kHtml:
-      return to_html(document());
-  }
-  return {};
+  return in_format(
+      format, options, [&] { return node_json(view, node); }, [&] { return nodes_csv(view, {node}); },
+      [&] { return NodeReport(view, node, options).document(); });
 }
 
 }  // namespace opscope

@@ -132,21 +132,9 @@ Document summary_document(const GraphView& view, const TextOptions& options) {
 }  // namespace
 
 std::string explore_summary(const GraphView& view, Format format, const TextOptions& options) {
-  std::vector<std::uint32_t> all;
-  switch (format) {
-    case Format::kText:
-      return to_text(summary_document(view, options), options);
-    case Format::kJson:
-      return summary_json(view);
-    case Format::kCsv:
-      for (std::uint32_t n = 0; n < view.nodes.size(); ++n) all.push_back(n);
-      return nodes_csv(view, all);
-    case Format::kMarkdown:
-      return to_markdown(summary_document(view, options));
-    case Format::kHtml:
-      return to_html(summary_document(view, options));
-  }
-  return {};
+  return in_format(
+      format, options, [&] { return summary_json(view); }, [&] { return nodes_csv(view, all_nodes(view)); },
+      [&] { return summary_document(view, options); });
 }
 
 }  // namespace opscope

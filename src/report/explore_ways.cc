@@ -86,21 +86,14 @@ Document ways_document(const GraphView& view, const Ways& ways, const TextOption
 }  // namespace
 
 std::string explore_ways(const GraphView& view, const Ways& ways, Format format, const TextOptions& options) {
-  std::vector<std::uint32_t> on_all;
-  switch (format) {
-    case Format::kText:
-      return to_text(ways_document(view, ways, options), options);
-    case Format::kJson:
-      return ways_json(view, ways);
-    case Format::kCsv:
-      for (const Stage& stage : ways.stages) on_all.push_back(stage.node);
-      return nodes_csv(view, on_all);
-    case Format::kMarkdown:
-      return to_markdown(ways_document(view, ways, options));
-    case Format::kHtml:
-      return to_html(ways_document(view, ways, options));
-  }
-  return {};
+  const auto csv = [&] {
+    std::vector<std::uint32_t> on_all;
+    for (const Stage& stage : ways.stages) on_all.push_back(stage.node);
+    return nodes_csv(view, on_all);
+  };
+  return in_format(
+      format, options, [&] { return ways_json(view, ways); }, csv,
+      [&] { return ways_document(view, ways, options); });
 }
 
 }  // namespace opscope

@@ -35,12 +35,7 @@ Format format_from_name(std::string_view text) {
 }
 
 Format format_from_extension(const std::string& path) {
-  const auto slash = path.rfind('/');
-  const std::string file = slash == std::string::npos ? path : path.substr(slash + 1);
-  const auto dot = file.rfind('.');
-  std::string extension = dot == std::string::npos ? "" : file.substr(dot + 1);
-  std::ranges::transform(extension, extension.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const std::string extension = file_extension(path);
   const auto found = std::ranges::find(kFormats, extension, &FormatName::name);
   if (found != kFormats.end()) return found->format;
   const std::string what = extension.empty() ? "the file name has no extension"

@@ -2,14 +2,10 @@
 #include "report/fuse_json.h"
 
 #include "analyse/subgraphs.h"
+#include "report/json_parts.h"
 
 namespace opscope {
 namespace {
-
-void op_or_null(JsonWriter& json, std::string_view key, OpId op) {
-  json.key(key);
-  op == kNone ? json.null() : json.value(op);
-}
 
 void write_subgraph(JsonWriter& json, const Profile& profile, SubgraphId id) {
   const Partition& partition = profile.partition;
@@ -40,9 +36,9 @@ void write_subgraph(JsonWriter& json, const Profile& profile, SubgraphId id) {
   for (const SubgraphId other : partition.depends_on(s)) json.value(other + 1);
   json.end_array();
   json.field("begins", name(s.begins));
-  op_or_null(json, "begins_at", s.begins_at);
+  id_or_null(json, "begins_at", s.begins_at);
   json.field("ends", name(s.ends));
-  op_or_null(json, "ends_at", s.ends_at);
+  id_or_null(json, "ends_at", s.ends_at);
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include <iterator>
 
 #include "analyse/subgraphs.h"
-#include "base/json_writer.h"
 #include "report/fuse_json.h"
+#include "report/json_parts.h"
 
 namespace opscope {
 namespace {
@@ -52,11 +52,7 @@ FuseSort fuse_sort_from_name(std::string_view text) {
 std::string fuse_json(const Profile& profile) {
   std::string out;
   JsonWriter json(out);
-  json.begin_object();
-  json.field("schema_version", kSchemaVersion);
-  json.field("opscope_version", OPSCOPE_VERSION);
-  json.field("model", model_name(*profile.graph));
-  json.field("source", profile.graph->capture.source);
+  begin_report(json, *profile.graph);
   json.field("convention", name(profile.options.convention));
   json.field("ridge", profile.options.ridge);
   write_partition(json, profile);
@@ -95,19 +91,9 @@ std::string fuse_csv(const Profile& profile) {
 }
 
 std::string fuse_report(const Profile& profile, Format format, const FuseOptions& options) {
-  switch (format) {
-    case Format::kText:
-      return to_text(fuse_document(profile, options), options.text);
-    case Format::kJson:
-      return fuse_json(profile);
-    case Format::kCsv:
-      return fuse_csv(profile);
-    case Format::kMarkdown:
-      return to_markdown(fuse_document(profile, options));
-    case Format::kHtml:
-      return to_html(fuse_document(profile, options));
-  }
-  return {};
+  return in_format(
+      format, options.text, [&] { return fuse_json(profile); }, [&] { return fuse_csv(profile); },
+      [&] { return fuse_document(profile, options); });
 }
 
 }  // namespace opscope

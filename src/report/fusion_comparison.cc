@@ -155,11 +155,9 @@ Document fusion_comparison_document(const FusionComparison& c, const TextOptions
 }
 
 std::string to_format(const FusionComparison& comparison, Format format, const TextOptions& options) {
-  if (format == Format::kJson) return fusion_comparison_json(comparison);
-  if (format == Format::kCsv) return csv(comparison);
-  const Document document = fusion_comparison_document(comparison, options);
-  if (format == Format::kMarkdown) return to_markdown(document);
-  return format == Format::kHtml ? to_html(document) : to_text(document, options);
+  return in_format(
+      format, options, [&] { return fusion_comparison_json(comparison); }, [&] { return csv(comparison); },
+      [&] { return fusion_comparison_document(comparison, options); });
 }
 
 }  // namespace opscope

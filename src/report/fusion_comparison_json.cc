@@ -1,6 +1,6 @@
 // The comparison with another compiler as JSON. Nodes count from 1, ops from 0, as in the profile.
-#include "base/json_writer.h"
 #include "report/fusion_comparison.h"
+#include "report/json_parts.h"
 
 namespace opscope {
 namespace {
@@ -47,11 +47,7 @@ std::string_view side(bool is_ours) { return is_ours ? "here" : "there"; }
 std::string fusion_comparison_json(const FusionComparison& c) {
   std::string out;
   JsonWriter json(out);
-  json.begin_object();
-  json.field("schema_version", kSchemaVersion);
-  json.field("opscope_version", OPSCOPE_VERSION);
-  json.field("model", model_name(*c.graph));
-  json.field("source", c.graph->capture.source);
+  begin_report(json, *c.graph);
   json.field("against", c.other->setting);
   json.field("torch", c.other->version);
   json.field("frozen", c.other->frozen);

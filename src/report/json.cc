@@ -2,11 +2,10 @@
 // else; `total_flops`, `total_memory` and a layer's `memory` repeat them under the names older scripts read.
 #include <fmt/format.h>
 
-#include "base/json_writer.h"
 #include "base/text.h"
-#include "report/document.h"
-#include "report/memory_report.h"
 #include "report/fuse_json.h"
+#include "report/json_parts.h"
+#include "report/memory_report.h"
 #include "report/tracer_json.h"
 
 namespace opscope {
@@ -18,11 +17,7 @@ class ProfileWriter {
       : profile_(profile), graph_(*profile.graph), json_(out) {}
 
   void write() {
-    json_.begin_object();
-    json_.field("schema_version", kSchemaVersion);
-    json_.field("opscope_version", OPSCOPE_VERSION);
-    json_.field("model", model_name(graph_));
-    json_.field("source", graph_.capture.source);
+    begin_report(json_, graph_);
     json_.field("convention", name(profile_.options.convention));
     json_.field("ridge", profile_.options.ridge);
     json_.field("total_flops", profile_.totals.flops);
@@ -137,10 +132,6 @@ class ProfileWriter {
     json_.objects("breaks", graph_.breaks, [&](const Break& row) { write_fields(json_, row); });
     json_.objects("nodes", profile_.nodes, [&](const NodeRow& row) { node(row); });
   }
-  void number_or_null(std::string_view key, Id id) {
-    json_.key(key);
-    id == kNone ? json_.null() : json_.value(id + 1);
-  }
   void node(const NodeRow& row) {
     const Node& node = graph_.nodes[row.node];
     json_.field("index", row.node + 1);
@@ -247,7 +238,7 @@ class ProfileWriter {
     json_.field("overload", graph_.text(graph_.targets[op.target].overload));
     json_.field("module", graph_.path(graph_.modules[graph_.scopes[op.scope].module]));
     json_.field("layer", profile_.layers[profile_.layer_of[id]].name);
-    if (!profile_.parts.empty()) number_or_null("node", op.node);
+    if (!profile_.parts.empty()) id_or_null(json_, "node", op.node, 1);
     json_.field("category", name(cost.rule ? cost.rule->category : Category::kCustom));
     work(cost.work);
     json_.field("flops", cost.flops);

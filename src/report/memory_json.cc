@@ -2,6 +2,7 @@
 #include <array>
 #include <string>
 
+#include "report/json_parts.h"
 #include "report/memory_report.h"
 
 namespace opscope {
@@ -15,17 +16,18 @@ std::string_view module_path(const Graph& graph, OpId op) {
   return graph.path(graph.modules[graph.scopes[graph.ops[op].scope].module]);
 }
 
+void layer_or_null(JsonWriter& json, const Profile& profile, std::string_view key, OpId op) {
+  json.key(key);
+  op == kNone ? json.null() : json.value(layer_name(profile, op));
+}
+
 class MemoryWriter {
  public:
   MemoryWriter(const MemoryReport& report, std::string& out)
       : report_(report), graph_(report.graph()), json_(out) {}
 
   void write() {
-    json_.begin_object();
-    json_.field("schema_version", kSchemaVersion);
-    json_.field("opscope_version", OPSCOPE_VERSION);
-    json_.field("model", model_name(graph_));
-    json_.field("source", graph_.capture.source);
+    begin_report(json_, graph_);
     json_.field("lifetimes", report_.lifetimes_told ? "captured" : "last_use");
     json_.field("training", report_.is_training);
     peak();
@@ -39,14 +41,6 @@ class MemoryWriter {
   }
 
  private:
-  void op_or_null(std::string_view key, OpId op) {
-    json_.key(key);
-    op == kNone ? json_.null() : json_.value(op);
-  }
-  void layer_or_null(std::string_view key, OpId op) {
-    json_.key(key);
-    op == kNone ? json_.null() : json_.value(layer_name(*report_.profile, op));
-  }
   void split(const MemorySplit& split) {
     json_.key("split");
     json_.begin_object(JsonLayout::kInline);
@@ -57,8 +51,8 @@ class MemoryWriter {
   void peak() {
     const auto& timeline = report_.timeline();
     json_.field("peak_memory_bytes", timeline.peak_memory_bytes());
-    op_or_null("peak_op", timeline.peak_op);
-    layer_or_null("peak_layer", timeline.peak_op);
+    id_or_null(json_, "peak_op", timeline.peak_op);
+    layer_or_null(json_, *report_.profile, "peak_layer", timeline.peak_op);
     split(timeline.at_peak);
   }
   void phase(const MemoryPhase& row) {
@@ -66,8 +60,8 @@ class MemoryWriter {
     json_.field("begin", row.begin);
     json_.field("end", row.end);
     json_.field("peak_memory_bytes", row.at_peak.total());
-    op_or_null("peak_op", row.peak_op);
-    layer_or_null("peak_layer", row.peak_op);
+    id_or_null(json_, "peak_op", row.peak_op);
+    layer_or_null(json_, *report_.profile, "peak_layer", row.peak_op);
     split(row.at_peak);
   }
   void held(const MemoryPiece& piece) {
@@ -79,12 +73,12 @@ class MemoryWriter {
       json_.list("shape", graph_.shape(value));
       json_.field("dtype", name(value.dtype));
     }
-    op_or_null("made_by", piece.held.made);
-    layer_or_null("made_by_layer", piece.held.made);
-    op_or_null("needed_until", piece.last_use);
-    layer_or_null("needed_until_layer", piece.last_use);
-    op_or_null("held_until", piece.held.freed);
-    layer_or_null("held_until_layer", piece.held.freed);
+    id_or_null(json_, "made_by", piece.held.made);
+    layer_or_null(json_, *report_.profile, "made_by_layer", piece.held.made);
+    id_or_null(json_, "needed_until", piece.last_use);
+    layer_or_null(json_, *report_.profile, "needed_until_layer", piece.last_use);
+    id_or_null(json_, "held_until", piece.held.freed);
+    layer_or_null(json_, *report_.profile, "held_until_layer", piece.held.freed);
     json_.field("returned", piece.returned);
   }
   void owner(const MemoryOwner& row) {
@@ -136,10 +130,8 @@ void write_memory(JsonWriter& json, const Profile& profile) {
   json.key("memory");
   json.begin_object();
   json.field("peak_memory_bytes", timeline.peak_memory_bytes());
-  json.key("peak_op");
-  timeline.peak_op == kNone ? json.null() : json.value(timeline.peak_op);
-  json.key("peak_layer");
-  timeline.peak_op == kNone ? json.null() : json.value(layer_name(profile, timeline.peak_op));
+  id_or_null(json, "peak_op", timeline.peak_op);
+  layer_or_null(json, profile, "peak_layer", timeline.peak_op);
   json.key("split");
   json.begin_object(JsonLayout::kInline);
   write_split(json, timeline.at_peak);
@@ -147,8 +139,7 @@ void write_memory(JsonWriter& json, const Profile& profile) {
   json.objects("phases", memory_phases(*profile.graph, timeline), [&](const MemoryPhase& phase) {
     json.field("name", phase.name);
     json.field("peak_memory_bytes", timeline.weights + phase.peak);
-    json.key("peak_op");
-    phase.peak_op == kNone ? json.null() : json.value(phase.peak_op);
+    id_or_null(json, "peak_op", phase.peak_op);
   });
   json.end_object();
 }

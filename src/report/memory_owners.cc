@@ -61,19 +61,14 @@ class OwnerTree {
   std::vector<std::vector<std::uint32_t>> children_;
 };
 
-// The deepest level down to which all rows fit, at least one below the root.
-std::uint32_t screen_depth(const MemoryReport& report, const std::vector<Line>& lines) {
+std::vector<std::size_t> rows_at_depth(const MemoryReport& report, const std::vector<Line>& lines) {
   std::vector<std::size_t> at_depth;
   for (const auto& line : lines) {
     const auto depth = report.owners[line.row].depth;
     if (depth >= at_depth.size()) at_depth.resize(depth + 1);
     ++at_depth[depth];
   }
-  std::size_t shown = at_depth[0];
-  std::uint32_t depth = 0;
-  while (depth + 1 < at_depth.size() && (depth == 0 || shown + at_depth[depth + 1] <= kRows))
-    shown += at_depth[++depth];
-  return depth;
+  return at_depth;
 }
 
 }  // namespace
@@ -92,7 +87,7 @@ Section memory_owners_section(const MemoryReport& report, const TextOptions& opt
                   {}};
   const Count all = report.owners.front().held;
   const auto lines = OwnerTree(report, options.verbose ? Count{} : all / 100).lines;
-  const auto deepest = options.verbose ? kNone : screen_depth(report, lines);
+  const auto deepest = options.verbose ? kNone : screen_depth(rows_at_depth(report, lines), kRows);
   bool is_cut = false;
   for (const auto& line : lines) {
     if (report.owners[line.row].depth > deepest) {

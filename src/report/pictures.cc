@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace opscope {
 namespace {
@@ -108,8 +109,7 @@ PictureFormat picture_format_from_name(std::string_view text) {
 }
 
 PictureFormat picture_format_from_extension(const std::string& path) {
-  std::string extension = std::filesystem::path(path).extension().string();
-  for (char& c : extension) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::string extension = lower_case(std::filesystem::path(path).extension().string());
   const auto row = std::ranges::find_if(
       kFormats, [&](const FormatRow& r) { return extension == "." + std::string(r.name); });
   if (row != kFormats.end()) return row->format;

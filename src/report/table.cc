@@ -126,13 +126,12 @@ std::string draw(const Cell& cell, int width, Align align, bool color) {
          paint(align == Align::kLeft ? pad_right(text, room) : pad_left(text, room), cell.style, color);
 }
 
-// A line's last cell needs no padding, and trailing spaces help nobody.
+}  // namespace
+
 void end_line(std::string& out) {
   while (out.ends_with(' ')) out.pop_back();
   out += '\n';
 }
-
-}  // namespace
 
 std::string paint(std::string_view text, Style style, bool color) {
   static constexpr std::array<std::string_view, 5> kCodes{"", "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[33m"};

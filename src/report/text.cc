@@ -10,12 +10,6 @@ namespace {
 
 constexpr int kNarrowest = 60;
 
-// Trailing spaces help nobody.
-void end_line(std::string& out) {
-  while (out.ends_with(' ')) out.pop_back();
-  out += '\n';
-}
-
 // The pieces in a row, broken between pieces where the line is full.
 std::string header_lines(const std::vector<Cell>& cells, int width, bool color) {
   std::string out;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "report/json_parts.h"
 #include "report/listing.h"
 #include "report/trace_report.h"
 #include "report/tracer_json.h"
@@ -17,7 +18,7 @@ class TraceWriter {
   explicit TraceWriter(std::string& out) : json_(out) {}
 
   void comparison(const TraceComparison& comparison) {
-    begin(*comparison.graph);
+    begin_report(json_, *comparison.graph);
     json_.objects("tracers", comparison.rows, [&](const TracerRow& row) { tracer(row); });
     files(comparison.files);
     json_.end_object();
@@ -26,7 +27,7 @@ class TraceWriter {
   void detail(const TraceDetail& detail) {
     const Profile& profile = *detail.profile;
     const std::vector<GraphNode> nodes = graph_nodes(profile);
-    begin(*profile.graph);
+    begin_report(json_, *profile.graph);
     json_.key("tracer");
     json_.begin_object();
     tracer(detail.row);
@@ -46,14 +47,6 @@ class TraceWriter {
   }
 
  private:
-  void begin(const Graph& graph) {
-    json_.begin_object();
-    json_.field("schema_version", kSchemaVersion);
-    json_.field("opscope_version", OPSCOPE_VERSION);
-    json_.field("model", model_name(graph));
-    json_.field("source", graph.capture.source);
-  }
-
   void failure(const TraceFailure& failure) {
     json_.key("error");
     json_.begin_object(JsonLayout::kInline);
@@ -201,25 +194,6 @@ Listing node_listing(const TraceDetail& detail) {
   return listing;
 }
 
-// Each of a report's three forms is made only where the format needs it.
-template <class MakeJson, class MakeListing, class MakeDocument>
-std::string in_format(Format format, const TextOptions& options, MakeJson json, MakeListing listing,
-                      MakeDocument document) {
-  switch (format) {
-    case Format::kText:
-      return to_text(document(), options);
-    case Format::kJson:
-      return json();
-    case Format::kCsv:
-      return to_format(listing(), format, options);
-    case Format::kMarkdown:
-      return to_markdown(document());
-    case Format::kHtml:
-      return to_html(document());
-  }
-  return {};
-}
-
 }  // namespace
 
 std::string comparison_json(const TraceComparison& comparison) {
@@ -237,13 +211,14 @@ std::string detail_json(const TraceDetail& detail) {
 std::string to_format(const TraceComparison& comparison, Format format, const TextOptions& options) {
   return in_format(
       format, options, [&] { return comparison_json(comparison); },
-      [&] { return comparison_listing(comparison); },
+      [&] { return to_format(comparison_listing(comparison), format, options); },
       [&] { return comparison_document(comparison, options); });
 }
 
 std::string to_format(const TraceDetail& detail, Format format, const TextOptions& options) {
   return in_format(
-      format, options, [&] { return detail_json(detail); }, [&] { return node_listing(detail); },
+      format, options, [&] { return detail_json(detail); },
+      [&] { return to_format(node_listing(detail), format, options); },
       [&] { return detail_document(detail, options); });
 }
 

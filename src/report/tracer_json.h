@@ -1,8 +1,7 @@
 // What a profile and a comparison of tracers say in the same words. Parts count from 1, as --graph-part does.
 #pragma once
 
-#include "base/json_writer.h"
-#include "graph/graph.h"
+#include "report/json_parts.h"
 
 namespace opscope {
 
@@ -18,8 +17,7 @@ inline void write_fields(JsonWriter& json, const Rung& rung) {
 inline void write_fields(JsonWriter& json, const Break& item) {
   json.field("reason", item.reason);
   json.field("source", item.source);
-  json.key("after");
-  item.after == kNone ? json.null() : json.value(item.after + 1);
+  id_or_null(json, "after", item.after, 1);
   json.field("detail", item.detail);
 }
 

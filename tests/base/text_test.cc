@@ -151,6 +151,17 @@ TEST(Utf8, WellFormed) {
   EXPECT_FALSE(is_utf8("\xed\xa0\x80"));
 }
 
+TEST(Text, CaseAside) {
+  EXPECT_EQ(lower_case("ResNet-50 Ä"), "resnet-50 Ä");
+  EXPECT_TRUE(contains_text("Conv2d", "conv2D"));
+  EXPECT_TRUE(contains_text("conv", ""));
+  EXPECT_FALSE(contains_text("conv", "conv2d"));
+  EXPECT_EQ(file_extension("a.b/out.tar.JSON"), "json");
+  EXPECT_EQ(file_extension(".json"), "json");
+  EXPECT_EQ(file_extension("a.b/out"), "");
+  EXPECT_EQ(file_extension("out."), "");
+}
+
 using Names = std::vector<std::string>;
 const Names kModels{"alexnet",        "densenet121", "mobilenet_v2", "mobilenet_v3_large",
                     "resnet101",      "resnet152",   "resnet18",     "resnet34",

@@ -9,21 +9,16 @@
 #include "analyse/training_model.h"
 #include "base/text.h"
 #include "graph/random_graph.h"
+#include "report/text_lines.h"
 
 namespace opscope {
 namespace {
 
-std::size_t lines_of(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
-}
+using test::lines_of;
 
-int widest_line(std::string_view text) {
+int widest_line(const std::string& text) {
   int widest = 0;
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    widest = std::max(widest, display_width(text.substr(0, end)));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for (const std::string& line : lines_of(text)) widest = std::max(widest, display_width(line));
   return widest;
 }
 
@@ -36,7 +31,7 @@ TEST(MemoryReportFormats, AgreeOnRandomGraphs) {
     const auto json = memory_json(report);
     EXPECT_NE(json.find("\"peak_memory_bytes\": " + std::to_string(peak.value())), std::string::npos)
         << "seed " << seed;
-    EXPECT_EQ(lines_of(memory_csv(report)), graph.ops.size() + 1) << "seed " << seed;
+    EXPECT_EQ(lines_of(memory_csv(report)).size(), graph.ops.size() + 1) << "seed " << seed;
     // What is too much to count is "> 18.4E", which Markdown and HTML escape.
     for (const auto format : {Format::kText, Format::kMarkdown, Format::kHtml})
       EXPECT_TRUE((peak.saturated() && format != Format::kText) ||

@@ -3,24 +3,17 @@
 
 #include <gtest/gtest.h>
 
-#include <sstream>
-
 #include "analyse/small_models.h"
 #include "base/text.h"
 #include "graph/random_graph.h"
+#include "report/text_lines.h"
 
 namespace opscope {
 namespace {
 
+using test::lines_of;
 using test::RandomGraph;
 using test::ResNet18;
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
