@@ -17,7 +17,7 @@ if(OPSCOPE_CLI)
   target_link_libraries(_native PRIVATE opscope_readers)
   target_compile_definitions(_native PRIVATE OPSCOPE_READERS)
 endif()
-target_link_libraries(_native PRIVATE opscope_engine torch_python opscope_warnings)
+target_link_libraries(_native PRIVATE opscope_engine opscope_op_times torch_python opscope_warnings)
 target_compile_definitions(_native PRIVATE TORCH_EXTENSION_NAME=_native
                            OPSCOPE_TORCH_VERSION="${OPSCOPE_TORCH_VERSION}")
 set_target_properties(_native PROPERTIES BUILD_WITH_INSTALL_RPATH ON

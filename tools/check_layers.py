@@ -26,6 +26,7 @@ OUTSIDE = [
     (re.compile(r"(Python\.h$|pybind11/|torch/(extension\.h$|csrc/.*python))"), {"python"}, "Python"),
     (re.compile(r"simdjson(\.h$|/)"), {"readers", "cli"}, "simdjson"),
     (re.compile(r"CLI/"), {"cli"}, "CLI11"),
+    (re.compile(r"sqlite3"), {"readers"}, "SQLite"),
     (re.compile(r"(onnx|google/protobuf)/"), {"cli"}, "libonnx"),  # torch's process has a protobuf of its own
 ]
 

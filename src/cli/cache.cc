@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/cache_folder.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
@@ -19,13 +20,6 @@ namespace {
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
-}
-
-std::string cache_folder() {
-  if (const std::string folder = variable("OPSCOPE_CACHE_DIR"); !folder.empty()) return folder;
-  if (const std::string folder = variable("XDG_CACHE_HOME"); !folder.empty()) return folder + "/opscope";
-  const std::string home = variable("HOME");
-  return home.empty() ? "" : home + "/.cache/opscope";
 }
 
 std::int64_t modified_ns(const struct stat& status) {

@@ -13,7 +13,7 @@ namespace opscope {
 
 class Cache {
  public:
-  // $OPSCOPE_CACHE_DIR, $XDG_CACHE_HOME/opscope or ~/.cache/opscope.
+  // In cache_folder().
   Cache(bool enabled, bool talkative);
 
   // What a request's result depends on besides the files that Python names.

@@ -1,0 +1,45 @@
+// What makes two calls of an op the same work: the op and its overload, dtype, shape, strides and alignment
+// of every tensor, which of them are weights, and all other arguments by value. Names of models, modules and
+// values are no part of it, so that models share what was measured for one of them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "graph/graph.h"
+
+namespace opscope {
+
+// One line for people and for keys:
+//   aten::conv2d(input: float32[1,3,224,224], weight: weight float32[64,3,7,7], bias: none, stride: [2,2],
+//                padding: [3,3], dilation: [1,1], groups: 1) on cpu
+// Contiguous tensors say nothing of their strides, aligned ones nothing of their offset, and those on the
+// op's own device nothing of that; "same as input" is the very tensor that another argument is.
+std::string signature_of(const Graph& graph, const Op& op);
+
+// 32 digits, the same on every machine and in every version.
+std::string signature_hash(std::string_view signature);
+
+// "cuda" of the first tensor that is not on the CPU, results among them; else "cpu".
+std::string_view device_type_of(const Graph& graph, const Op& op);
+
+// Bytes by which a tensor's first element lies off the boundary that kernels choose their loads by.
+inline constexpr std::int64_t kAlignment = 64;
+std::int64_t misaligned_bytes(const Value& value);
+
+// Belongs to the model from one run to the next: by the time it is used again, other data has been in the
+// caches.
+constexpr bool is_lasting(ValueKind kind) { return is_weight(kind) || kind == ValueKind::kOptimizerState; }
+
+// Calls `visit(ValueId, const Argument&)` for every tensor that an op is given, lists' among them.
+template <class Visit>
+void for_each_argument_value(const Graph& graph, const Op& op, Visit&& visit) {
+  for (const auto& argument : graph.arguments_of(op)) {
+    if (argument.kind == ArgumentKind::kTensor) visit(static_cast<ValueId>(argument.integer), argument);
+    if (argument.kind != ArgumentKind::kTensorList) continue;
+    for (const auto id : graph.values_in(argument))
+      if (id != kNone) visit(id, argument);
+  }
+}
+
+}  // namespace opscope
