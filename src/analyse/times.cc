@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
+
+#include "analyse/rollup.h"
 
 namespace opscope {
 namespace {
@@ -187,6 +190,15 @@ RunTimes run_times(const Profile& profile, const OpTimes& times) {
     runs.phases.push_back(phase);
   }
   return runs;
+}
+
+std::vector<std::vector<OpId>> ops_by_type(const Profile& profile) {
+  std::unordered_map<std::string_view, std::size_t> row_of;
+  for (std::size_t row = 0; row < profile.types.size(); ++row) row_of[profile.types[row].type] = row;
+  std::vector<std::vector<OpId>> ops(profile.types.size());
+  for (OpId op = 0; op < profile.graph->ops.size(); ++op)
+    ops[row_of.at(op_type(profile.graph->op_name(profile.graph->ops[op])))].push_back(op);
+  return ops;
 }
 
 double flops_per_second(const Metrics& metrics) {

@@ -97,6 +97,9 @@ struct RunTimes {
 };
 RunTimes run_times(const Profile& profile, const OpTimes& times);
 
+// By row of Profile::types.
+std::vector<std::vector<OpId>> ops_by_type(const Profile& profile);
+
 // FLOPs and bytes a second at a profile's own times; 0 where nothing was measured.
 double flops_per_second(const Metrics& metrics);
 double bytes_per_second(const Metrics& metrics);

@@ -37,9 +37,7 @@ std::vector<Cell> cells(const Profile& profile, std::string label, const Metrics
 }
 
 void add_columns(const Profile& profile, std::vector<Column>& columns) {
-  const auto add = [&](std::vector<Column> more) {
-    for (Column& column : more) columns.push_back(std::move(column));
-  };
+  const auto add = [&](std::vector<Column> more) { append(columns, std::move(more)); };
   if (is_measured(profile)) {
     add({{"Ops"}, {"Time"}, {"% Time"}, {"FLOPs"}, {.title = "% FLOPs", .optional = true}, {"Memory"}});
     add(rate_columns(profile));

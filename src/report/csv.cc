@@ -3,9 +3,11 @@
 
 #include <array>
 #include <iterator>
+#include <optional>
 
 #include "base/text.h"
 #include "report/document.h"
+#include "report/times.h"
 
 namespace opscope {
 namespace {
@@ -13,7 +15,20 @@ namespace {
 constexpr std::string_view kHeader =
     "name,type,module,params,trainable_params,buffers,macs,other_flops,specials,flops,input_bytes,output_"
     "bytes,"
-    "weight_bytes,memory_bytes,ops,arithmetic_intensity,bottleneck,confidence,output_shape\n";
+    "weight_bytes,memory_bytes,ops,arithmetic_intensity,bottleneck,confidence,output_shape";
+constexpr std::string_view kTimes =
+    ",time_seconds,flops_per_second,bytes_per_second,median_seconds,mean_seconds,"
+    "standard_deviation_seconds,p95_seconds,minimum_seconds,maximum_seconds,outliers";
+
+// What the layer took, over all runs.
+void add_times(const OpTimes& times, const Profile& profile, std::size_t layer, std::string& out) {
+  const Metrics& metrics = profile.layers[layer].metrics;
+  const Statistics of = times.of_layer(layer);
+  for (const double number : {metrics.time_seconds(), flops_per_second(metrics), bytes_per_second(metrics),
+                              of.median, of.mean, of.standard_deviation, of.p95, of.minimum, of.maximum})
+    fmt::format_to(std::back_inserter(out), ",{}", number);
+  fmt::format_to(std::back_inserter(out), ",{}", of.outliers);
+}
 
 }  // namespace
 
@@ -29,8 +44,12 @@ std::string csv_field(std::string_view text) {
 
 std::string to_csv(const Profile& profile) {
   const Graph& graph = *profile.graph;
+  std::optional<OpTimes> times;
+  if (is_measured(profile)) times.emplace(profile);
   std::string out(kHeader);
-  for (const LayerRow& layer : profile.layers) {
+  out.append(times ? kTimes : "").append("\n");
+  for (std::size_t i = 0; i < profile.layers.size(); ++i) {
+    const LayerRow& layer = profile.layers[i];
     const Metrics& m = layer.metrics;
     const std::array numbers{layer.parameters.total,
                              layer.parameters.trainable,
@@ -47,8 +66,10 @@ std::string to_csv(const Profile& profile) {
     out += csv_field(layer.name) + "," + csv_field(layer.type) + "," +
            csv_field(graph.path(graph.modules[layer.module]));
     for (const Count number : numbers) fmt::format_to(std::back_inserter(out), ",{}", number.value());
-    fmt::format_to(std::back_inserter(out), ",{},{},{},{}\n", m.arithmetic_intensity(),
-                   name(layer.bottleneck), name(m.confidence), shape_text(graph, layer.output));
+    fmt::format_to(std::back_inserter(out), ",{},{},{},{}", m.arithmetic_intensity(), name(layer.bottleneck),
+                   name(m.confidence), shape_text(graph, layer.output));
+    if (times) add_times(*times, profile, i, out);
+    out += '\n';
   }
   return out;
 }

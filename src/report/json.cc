@@ -2,10 +2,13 @@
 // else; `total_flops`, `total_memory` and a layer's `memory` repeat them under the names older scripts read.
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "base/text.h"
 #include "report/fuse_json.h"
 #include "report/json_parts.h"
 #include "report/memory_report.h"
+#include "report/times_json.h"
 #include "report/tracer_json.h"
 
 namespace opscope {
@@ -14,7 +17,9 @@ namespace {
 class ProfileWriter {
  public:
   ProfileWriter(const Profile& profile, std::string& out)
-      : profile_(profile), graph_(*profile.graph), json_(out) {}
+      : profile_(profile), graph_(*profile.graph), json_(out) {
+    if (!graph_.measurement.empty()) times_.emplace(profile);
+  }
 
   void write() {
     begin_report(json_, graph_);
@@ -29,7 +34,8 @@ class ProfileWriter {
     coverage();
     bottlenecks();
     write_memory(json_, profile_);
-    json_.objects("types", profile_.types, [&](const TypeRow& row) { type(row); });
+    if (times_) write_measurement(json_, profile_, *times_);
+    types();
     json_.objects("modules", profile_.modules, [&](const ModuleRow& row) { module(row); });
     json_.objects("layers", profile_.layers, [&](const LayerRow& row) { layer(row); });
     ops();
@@ -63,7 +69,9 @@ class ProfileWriter {
     json_.field("ops", metrics.ops);
     json_.field("arithmetic_intensity", metrics.arithmetic_intensity());
     json_.field("confidence", name(metrics.confidence));
+    if (times_) write_time(json_, metrics);
   }
+  void statistics(const Statistics& statistics) { write_statistics(json_, "time_statistics", statistics); }
   void parameters(const Parameters& parameters) {
     json_.field("params", parameters.total);
     json_.field("trainable_params", parameters.trainable);
@@ -192,10 +200,18 @@ class ProfileWriter {
     json_.end_object();
   }
 
-  void type(const TypeRow& row) {
-    json_.field("type", row.type);
-    json_.field("category", name(row.category));
-    metrics(row.metrics);
+  void types() {
+    const auto ops = times_ ? ops_by_type(profile_) : std::vector<std::vector<OpId>>{};
+    json_.objects("types", profile_.types, [&](const TypeRow& row) {
+      json_.field("type", row.type);
+      json_.field("category", name(row.category));
+      metrics(row.metrics);
+      if (times_) statistics(times_->of_ops(ops[index(profile_.types, row)]));
+    });
+  }
+  template <class Row>
+  static std::size_t index(const std::vector<Row>& rows, const Row& row) {
+    return static_cast<std::size_t>(&row - rows.data());
   }
 
   void module(const ModuleRow& row) {
@@ -207,7 +223,13 @@ class ProfileWriter {
     json_.field("calls", row.calls);
     parameters(row.parameters);
     metrics(row.metrics);
+    if (times_) module_times(index(profile_.modules, row));
     shape("output_shape", row.output);
+  }
+  void module_times(std::size_t row) {
+    statistics(times_->of_module(row));
+    write_statistics(json_, "own_time_statistics", times_->of_module_alone(row));
+    write_statistics(json_, "call_statistics", times_->of_calls(row));
   }
 
   void layer(const LayerRow& row) {
@@ -216,6 +238,7 @@ class ProfileWriter {
     json_.field("module", graph_.path(graph_.modules[row.module]));
     parameters(row.parameters);
     metrics(row.metrics);
+    if (times_) statistics(times_->of_layer(index(profile_.layers, row)));
     json_.field("memory", row.metrics.memory_bytes());
     json_.field("bottleneck", name(row.bottleneck));
     shape("output_shape", row.output);
@@ -245,6 +268,7 @@ class ProfileWriter {
     traffic(cost.traffic);
     json_.field("arithmetic_intensity", own.arithmetic_intensity());
     json_.field("confidence", name(cost.confidence));
+    if (times_) write_time(json_, own), statistics(times_->of_op(id));
     tensors("inputs", tensor_arguments(op));
     tensors("outputs", graph_.outputs_of(op));
     if (op.source) json_.field("source", graph_.text(op.source));
@@ -286,6 +310,7 @@ class ProfileWriter {
   const Profile& profile_;
   const Graph& graph_;
   JsonWriter json_;
+  std::optional<OpTimes> times_;  // where it was measured
   std::vector<ValueId> inputs_;
 };
 

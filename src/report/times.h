@@ -27,6 +27,10 @@ void add_time_cells(const Profile& profile, const Metrics& metrics, const Statis
 std::vector<Column> rate_columns(const Profile& profile);
 void add_rate_cells(const Profile& profile, const Metrics& metrics, Style style, std::vector<Cell>& cells);
 
+inline void append(std::vector<Column>& columns, std::vector<Column> more) {
+  for (Column& column : more) columns.push_back(std::move(column));
+}
+
 // Sections of the measured report.
 Section runs_section(const Profile& profile, const RunTimes& runs);
 Section phases_section(const Profile& profile, const RunTimes& runs);

@@ -85,9 +85,7 @@ std::vector<Cell> cells(const Profile& profile, const TextOptions& options, cons
 }
 
 void add_columns(const Profile& profile, const TextOptions& options, std::vector<Column>& columns) {
-  const auto add = [&](std::vector<Column> more) {
-    for (Column& column : more) columns.push_back(std::move(column));
-  };
+  const auto add = [&](std::vector<Column> more) { append(columns, std::move(more)); };
   if (options.show_shapes) add({{"Output", Align::kLeft, 10}});
   if (is_measured(profile)) {
     add(time_columns());

@@ -222,19 +222,15 @@ std::string label(const Profile& profile, const Line& line) {
   return text;
 }
 
-void add(std::vector<Column>& columns, std::vector<Column> more) {
-  for (Column& column : more) columns.push_back(std::move(column));
-}
-
 std::vector<Column> columns(const Profile& profile, const TextOptions& options) {
   std::vector<Column> result{{"Module", Align::kLeft, 24},
                              {"Type", Align::kLeft, 12},
                              {.title = "Params", .optional = is_measured(profile)}};
   if (options.show_shapes) result.push_back({"Output", Align::kLeft, 10});
   if (is_measured(profile)) {
-    add(result, time_columns());
-    add(result, {{"FLOPs"}, {.title = "Memory", .optional = true}});
-    add(result, rate_columns(profile));
+    append(result, time_columns());
+    append(result, {{"FLOPs"}, {.title = "Memory", .optional = true}});
+    append(result, rate_columns(profile));
     return result;
   }
   for (const char* title : {"MACs", "FLOPs", "Memory", "AI"}) result.push_back({title});

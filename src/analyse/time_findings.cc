@@ -1,0 +1,147 @@
+// What would shorten a run most. Candidates of every kind are ranked by what they would save; the best is
+// taken and its ops are taken out of the others, so that nothing is saved twice.
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "analyse/plot.h"
+#include "analyse/where_time_goes.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::size_t kMost = 5;
+constexpr double kLeastShare = 0.01;  // of the whole: less is not worth a person's time
+constexpr double kPicosecond = 1e-12;
+
+struct Saving {
+  OpId op;
+  double seconds;
+};
+
+struct Candidate {
+  FindingKind kind;
+  std::string name;
+  std::uint32_t count = 0;
+  std::vector<Saving> savings{};
+  double fixed = 0;  // of no op: the idle time
+};
+
+class Candidates {
+ public:
+  Candidates(const Profile& profile, const WhereTimeGoes& where) : profile_(profile), where_(where) {
+    add_layers();
+    if (profile.partition.options.strategy == Strategy::kFused) add_fusions();
+    add_small_ops();
+    if (where.idle > 0) list_.push_back({FindingKind::kIdle, "", 0, {}, where.idle});
+  }
+
+  std::vector<Finding> best() {
+    std::vector<Finding> findings;
+    const double least = kLeastShare * std::max(where_.whole, where_.seconds);
+    taken_.assign(profile_.costs.size(), false);
+    while (findings.size() < kMost && !list_.empty()) {
+      const auto found = std::ranges::max_element(list_, {}, [&](const Candidate& c) { return saving(c); });
+      if (saving(*found) < least) break;
+      findings.push_back(finding(*found));
+      for (const Saving& each : found->savings) taken_[each.op] = true;
+      list_.erase(found);
+    }
+    return findings;
+  }
+
+ private:
+  double seconds(OpId op) const { return static_cast<double>(profile_.costs[op].time) * kPicosecond; }
+  // The least it could take: on the device named, else at the best rates that this model reached.
+  double limit(OpId op) const {
+    const OpCost& cost = profile_.costs[op];
+    return cost.roofline_time ? static_cast<double>(cost.roofline_time) * kPicosecond
+                              : where_.rates.seconds(cost);
+  }
+  double saving(const Candidate& candidate) const {
+    double sum = candidate.fixed;
+    for (const Saving& each : candidate.savings)
+      if (!taken_[each.op]) sum += each.seconds;
+    return sum;
+  }
+
+  Finding finding(const Candidate& candidate) const {
+    Finding found{.kind = candidate.kind, .name = candidate.name, .count = candidate.count};
+    double memory = 0, compute = 0;
+    for (const Saving& each : candidate.savings) {
+      if (taken_[each.op]) continue;
+      found.ops.push_back(each.op);
+      found.metrics += profile_.costs[each.op];
+      memory += where_.rates.memory_seconds(profile_.costs[each.op]);
+      compute += where_.rates.compute_seconds(profile_.costs[each.op]);
+    }
+    found.saving_seconds = saving(candidate);
+    found.memory_limited = memory >= compute;
+    return found;
+  }
+
+  // Layers of one type and cost: "layer1.*.conv*".
+  void add_layers() {
+    std::map<std::tuple<std::string_view, Count, Count>, std::size_t> at;
+    std::vector<std::size_t> candidate_of(profile_.layers.size());
+    for (std::size_t i = 0; i < profile_.layers.size(); ++i) {
+      const LayerRow& layer = profile_.layers[i];
+      const auto [found, added] =
+          at.try_emplace({layer.type, layer.metrics.flops, layer.metrics.memory_bytes()}, list_.size());
+      if (added) list_.push_back({FindingKind::kLayers, std::string(layer.name), 0, {}});
+      Candidate& candidate = list_[found->second];
+      if (!added) candidate.name = merged_name(candidate.name, layer.name);
+      ++candidate.count;
+      candidate_of[i] = found->second;
+    }
+    for (OpId op = 0; op < profile_.costs.size(); ++op)
+      if (const double more = seconds(op) - limit(op); more > 0)
+        list_[candidate_of[profile_.layer_of[op]]].savings.push_back({op, more});
+  }
+
+  // All but the costliest op of a subgraph, as far as their bytes would stay inside one kernel.
+  void add_fusions() {
+    std::map<std::string_view, std::size_t> at;
+    for (const Subgraph& subgraph : profile_.partition.subgraphs) {
+      const auto ops = profile_.partition.ops_of(subgraph);
+      if (ops.size() < 2 || !subgraph.saved_bytes()) continue;
+      const OpId main = *std::ranges::max_element(ops, {}, [&](OpId op) { return profile_.costs[op].time; });
+      Count bytes;
+      for (const OpId op : ops)
+        if (op != main) bytes += profile_.costs[op].traffic.total();
+      if (!bytes) continue;
+      const double kept =
+          std::min(1.0, static_cast<double>(subgraph.saved_bytes()) / static_cast<double>(bytes));
+      const auto [found, added] = at.try_emplace(subgraph.type, list_.size());
+      if (added) list_.push_back({FindingKind::kFusion, std::string(subgraph.type), 0, {}});
+      Candidate& candidate = list_[found->second];
+      ++candidate.count;
+      for (const OpId op : ops)
+        if (op != main && profile_.costs[op].time) candidate.savings.push_back({op, kept * seconds(op)});
+    }
+  }
+
+  // What only calling them takes: gone where a graph is captured and replayed or compiled.
+  void add_small_ops() {
+    if (where_.on_device || where_.call_seconds <= 0) return;
+    Candidate candidate{FindingKind::kSmallOps, "", 0, {}};
+    for (OpId op = 0; op < profile_.costs.size(); ++op)
+      if (profile_.costs[op].time && seconds(op) <= 2 * where_.call_seconds)
+        candidate.savings.push_back({op, seconds(op)});
+    candidate.count = static_cast<std::uint32_t>(candidate.savings.size());
+    list_.push_back(std::move(candidate));
+  }
+
+  const Profile& profile_;
+  const WhereTimeGoes& where_;
+  std::vector<Candidate> list_;
+  std::vector<bool> taken_;  // by op
+};
+
+}  // namespace
+
+std::vector<Finding> find_savings(const Profile& profile, const WhereTimeGoes& where) {
+  return Candidates(profile, where).best();
+}
+
+}  // namespace opscope

@@ -1,0 +1,104 @@
+#include "analyse/where_time_goes.h"
+
+#include <algorithm>
+#include <array>
+
+namespace opscope {
+namespace {
+
+constexpr double kPicosecond = 1e-12;
+constexpr double kNoticeable = 0.01;  // of all ops' time: below it, a rate is too noisy to be a best one
+constexpr double kFar = 0.25;         // of the best rate
+
+double seconds_of(const OpCost& cost) { return static_cast<double>(cost.time) * kPicosecond; }
+double bytes_of(const OpCost& cost) { return static_cast<double>(cost.traffic.total()); }
+double flops_of(const OpCost& cost) { return static_cast<double>(cost.flops); }
+bool does_nothing(const OpCost& cost) { return !cost.flops && !cost.traffic.total(); }
+
+void add(TimeShare& share, const OpCost& cost) { ++share.ops, share.seconds += seconds_of(cost); }
+
+double median(std::vector<double> numbers) {
+  return numbers.empty() ? 0 : statistics(std::move(numbers)).median;
+}
+
+// On a device what the host needs for a call, else what an op takes that does nothing: a view.
+double call_seconds(const Profile& profile, const OpTimes& times) {
+  std::vector<double> calls;
+  const Measurement& measured = profile.graph->measurement;
+  for (OpId op = 0; op < profile.costs.size(); ++op) {
+    const OpCost& cost = profile.costs[op];
+    if (measured.on_device ? bool(cost.time) : does_nothing(cost) && cost.confidence != Confidence::kUnknown)
+      calls.push_back(measured.on_device ? times.of_host({&op, 1}).median : seconds_of(cost));
+  }
+  return median(std::move(calls));
+}
+
+bool is_launch_bound(const Profile& profile, const OpTimes& times, OpId op, double call) {
+  const OpCost& cost = profile.costs[op];
+  if (!cost.time) return false;
+  if (!profile.graph->measurement.on_device) return call > 0 && seconds_of(cost) <= 2 * call;
+  return seconds_of(cost) < times.of_host({&op, 1}).median;
+}
+
+void share_out(const Profile& profile, WhereTimeGoes& where) {
+  for (const OpCost& cost : profile.costs) {
+    if (!cost.time) continue;
+    const double compute = where.rates.compute_seconds(cost), memory = where.rates.memory_seconds(cost);
+    if (does_nothing(cost))
+      add(where.calls, cost);
+    else
+      add(compute > memory ? where.compute_bound : where.memory_bound, cost);
+    if (!does_nothing(cost) && std::max(compute, memory) < kFar * seconds_of(cost))
+      add(where.far_from_both, cost);
+  }
+}
+
+}  // namespace
+
+double MeasuredRates::compute_seconds(const OpCost& cost) const {
+  return flops_per_second > 0 ? flops_of(cost) / flops_per_second : 0;
+}
+double MeasuredRates::memory_seconds(const OpCost& cost) const {
+  return bytes_per_second > 0 ? bytes_of(cost) / bytes_per_second : 0;
+}
+double MeasuredRates::seconds(const OpCost& cost) const {
+  return std::max(compute_seconds(cost), memory_seconds(cost));
+}
+
+MeasuredRates measured_rates(const Profile& profile) {
+  MeasuredRates best;
+  const double least = kNoticeable * profile.totals.time_seconds();
+  for (const bool any : {false, true}) {  // any op where none takes that much
+    for (OpId op = 0; op < profile.costs.size(); ++op) {
+      const OpCost& cost = profile.costs[op];
+      if (!cost.time || (!any && seconds_of(cost) < least)) continue;
+      const double flops = flops_of(cost) / seconds_of(cost), bytes = bytes_of(cost) / seconds_of(cost);
+      if (flops > best.flops_per_second) best.flops_per_second = flops, best.flops_op = op;
+      if (bytes > best.bytes_per_second) best.bytes_per_second = bytes, best.bytes_op = op;
+    }
+    if (best.flops_op != kNone && best.bytes_op != kNone) break;
+  }
+  return best;
+}
+
+std::string_view name(FindingKind kind) {
+  static constexpr std::array<std::string_view, 5> kNames{"layers", "fusion", "small_ops", "idle",
+                                                          "precision"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+WhereTimeGoes where_time_goes(const Profile& profile, const OpTimes& times) {
+  WhereTimeGoes where;
+  const RunTimes runs = run_times(profile, times);
+  where.seconds = profile.totals.time_seconds();
+  where.whole = runs.whole(), where.idle = runs.idle(), where.on_device = runs.on_device;
+  where.rates = measured_rates(profile);
+  share_out(profile, where);
+  where.call_seconds = call_seconds(profile, times);
+  for (OpId op = 0; op < profile.costs.size(); ++op)
+    if (is_launch_bound(profile, times, op, where.call_seconds)) add(where.launch_bound, profile.costs[op]);
+  where.findings = find_savings(profile, where);
+  return where;
+}
+
+}  // namespace opscope

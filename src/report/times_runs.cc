@@ -1,0 +1,111 @@
+// Whole runs beside the sum of their ops, and how far the two agree; the phases of a training step.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "report/times.h"
+
+namespace opscope {
+namespace {
+
+void add_row(Table& table, std::string label, const Statistics& of, Style style) {
+  if (of.samples == 0) return;
+  const auto cell = [&](double seconds) { return Cell{format_time(seconds), style}; };
+  const bool several = of.samples > 1;
+  table.rows.push_back(
+      {{std::move(label), style},
+       {format_time(of.median), style == Style::kPlain ? Style::kStrong : style},
+       {spread_text(of), style},
+       cell(of.mean),
+       {several ? format_time(of.standard_deviation) : "-", style},
+       cell(of.p95),
+       cell(of.minimum),
+       cell(of.maximum),
+       {of.outliers ? std::to_string(of.outliers) + " of " + std::to_string(of.samples) : "-",
+        of.outliers ? Style::kWarning : Style::kQuiet}});
+}
+
+// "Ops account for 97.4% of a run: 30.2 ms of 31.0 ms. The other 0.8 ms is Python and dispatch between them."
+std::string accounted_text(const RunTimes& runs) {
+  const std::string ops = format_time(runs.ops.median), whole = format_time(runs.whole());
+  std::string text = runs.on_device ? "ops account for {} of the device's run: {} of {}"
+                                    : "ops account for {} of a run: {} of {}";
+  text = fmt::format(fmt::runtime(text), format_percent(runs.ops.median, runs.whole()), ops, whole);
+  if (runs.ops.median > runs.whole())
+    return fmt::format("ops add up to {}, {} of a run without the clock ({})", ops,
+                       ratio_text(runs.accounted()), whole);
+  const std::string rest = format_time(runs.idle());
+  return text + (runs.on_device ? "; for " + rest + " it had nothing to do"
+                                : "; the other " + rest + " is Python and dispatch between them");
+}
+
+std::string host_text(const RunTimes& runs, std::uint64_t ops) {
+  const double each = ops ? runs.host_ops.median / static_cast<double>(ops) : 0;
+  return "on the host, calling the ops took " + format_time(runs.host_ops.median) + ", " + format_time(each) +
+         " each, and the whole run " + format_time(runs.timed.median) + " with the clock";
+}
+
+std::string unmatched_text(const Measurement& measured) {
+  std::uint64_t count = 0;
+  Nanoseconds total = 0;
+  std::string names;
+  for (const UnmatchedOp& op : measured.unmatched) {
+    count += op.count, total += op.total;
+    if (names.size() < 60) names += (names.empty() ? "" : ", ") + op.op;
+  }
+  return plural(count, "op") + (count == 1 ? " is" : " are") + " not the same in every run and " +
+         (count == 1 ? "is" : "are") + " in none of these numbers, " +
+         format_time(static_cast<double>(total) * 1e-9) + " in all: " + names;
+}
+
+void add_remarks(const Profile& profile, const RunTimes& runs, std::vector<std::string>& remarks) {
+  const Measurement& measured = profile.graph->measurement;
+  if (runs.whole() > 0) remarks.push_back(accounted_text(runs));
+  if (runs.host_ops.samples && profile.totals.ops) remarks.push_back(host_text(runs, profile.totals.ops));
+  if (runs.overhead() > 0)
+    remarks.push_back("timing every op takes the run to " + ratio_text(runs.overhead()) +
+                      " of what it is without; the clock's own " +
+                      format_time(static_cast<double>(measured.empty_interval) * 1e-9) +
+                      " are taken off every op");
+  if (runs.plain.outliers + runs.timed.outliers > 0)
+    remarks.push_back("outliers (more than 3 scaled MADs from the median) are in every number");
+  if (runs.unmeasured_ops) remarks.push_back(plural(runs.unmeasured_ops, "op") + " could not be measured");
+  if (!measured.unmatched.empty()) remarks.push_back(unmatched_text(measured));
+}
+
+}  // namespace
+
+Section runs_section(const Profile& profile, const RunTimes& runs) {
+  Section section{"Runs", {{{"Runs", Align::kLeft}, {"Median"}, {"±"}}, {}}, {}};
+  auto& columns = section.table.columns;
+  columns.push_back({.title = "Mean", .optional = true});
+  columns.push_back({.title = "Std dev", .optional = true});
+  for (const char* title : {"p95", "Min", "Max"}) columns.push_back({title});
+  columns.push_back({"Outliers"});
+  Table& table = section.table;
+  add_row(table, "whole run", runs.plain, Style::kPlain);
+  add_row(table, "  with every op timed", runs.timed, Style::kQuiet);
+  add_row(table, "on the device", runs.plain_device, Style::kPlain);
+  add_row(table, "  with every op timed", runs.timed_device, Style::kQuiet);
+  add_row(table, "sum of ops", runs.ops, Style::kPlain);
+  add_row(table, "  their calls on the host", runs.host_ops, Style::kQuiet);
+  add_remarks(profile, runs, section.remarks);
+  return section;
+}
+
+Section phases_section(const Profile& profile, const RunTimes& runs) {
+  Section section{"Phases", {{{"Phases", Align::kLeft}, {"Ops"}}, {}}, {}};
+  append(section.table.columns, time_columns());
+  append(section.table.columns, {{"FLOPs"}, {"Memory"}});
+  append(section.table.columns, rate_columns(profile));
+  for (const PhaseTimes& phase : runs.phases) {
+    std::vector<Cell> cells{{std::string(phase.name)}, {std::to_string(phase.metrics.ops)}};
+    add_time_cells(profile, phase.metrics, phase.time, Style::kPlain, cells);
+    cells.push_back({flops_text(phase.metrics)});
+    cells.push_back({format_bytes(phase.metrics.memory_bytes(), Zero::kDash)});
+    add_rate_cells(profile, phase.metrics, Style::kPlain, cells);
+    section.table.rows.push_back(std::move(cells));
+  }
+  return section;
+}
+
+}  // namespace opscope

@@ -1,0 +1,13 @@
+// analyse/where_time_goes.h in words.
+#pragma once
+
+#include "analyse/where_time_goes.h"
+#include "report/document.h"
+
+namespace opscope {
+
+Section where_time_goes_section(const Profile& profile, const WhereTimeGoes& where);
+// One finding as a person would say it: what it is about, then what it takes and what could be saved.
+Entry finding_entry(const Profile& profile, const WhereTimeGoes& where, const Finding& finding);
+
+}  // namespace opscope
