@@ -151,7 +151,7 @@ def measure_source(
     if source.with_data is not None:
         status(f"building {source.name} with weights")
         source.model, source.with_data = source.with_data(), None
-    left = RanOut("", source.name, device or torch.device("cpu"))
+    left, call = RanOut("", source.name, device or torch.device("cpu")), None
     try:
         call, left.device = _placed(source, inputs, options, device)
         status(f"running {source.name} on {left.device}")
@@ -164,7 +164,7 @@ def measure_source(
         for cause in _causes(problem):
             traceback.clear_frames(cause.__traceback__)
     # Outside of the handler: what was raised holds the model's frames, and these its activations.
-    raise out_of_memory(left, lambda: _predicted_peak(source, inputs, options))
+    raise out_of_memory(left, lambda: _predicted_peak(call or call_of(source, inputs, options)))
 
 
 def _device(on: Any) -> torch.device:
@@ -271,7 +271,6 @@ def _counted(name: str, plan: dict[str, Any], progress: Progress | None) -> Call
     return told
 
 
-def _predicted_peak(source: Source, inputs: Any, options: Options) -> int:
+def _predicted_peak(call: Call) -> int:
     """Of the same run, worked out without data."""
-    graph = call_of(source, inputs, options).capture("static")
-    return int(Graph(graph).profile().memory.peak_memory_bytes)
+    return int(Graph(call.capture("static")).profile().memory.peak_memory_bytes)
