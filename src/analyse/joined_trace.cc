@@ -73,9 +73,10 @@ class Joiner {
     environment.device_name = trace_.device_name, environment.memory_bytes = trace_.memory_bytes;
     environment.runtime = trace_.runtime, environment.driver = trace_.driver;
     const std::size_t samples = graph_.ops.size() * runs_.runs;
-    measured_.host.assign(samples, 0);
+    measured_.host.assign(samples, kUnmeasured);
     begins_.assign(samples, kNever);
-    if (measured_.on_device) measured_.device.assign(samples, 0), device_begins_.assign(samples, kNever);
+    if (measured_.on_device)
+      measured_.device.assign(samples, kUnmeasured), device_begins_.assign(samples, kNever);
     spans_.assign(runs_.runs, {}), device_spans_.assign(runs_.runs, {});
   }
 
@@ -89,13 +90,18 @@ class Joiner {
       const OpId op = runs_.op_of[call];
       if (op == kNone) continue;
       seen[op] = true;
-      measured_.host[sample(call)] += length(tree_[call]);
+      add_to(measured_.host[sample(call)], length(tree_[call]));
+      if (measured_.on_device) add_to(measured_.device[sample(call)], 0);
       begins_[sample(call)] = std::min(begins_[sample(call)], tree_[call].begin);
       spans_[runs_.run_of[call]].add(tree_[call].begin, tree_[call].end);
     }
     for (OpId op = 0; op < seen.size(); ++op)
       if (!seen[op]) made_.missing.push_back(op);
     made_.joined_ops = seen.size() - made_.missing.size();
+  }
+
+  static void add_to(Nanoseconds& sum, Nanoseconds duration) {
+    sum = (sum == kUnmeasured ? 0 : sum) + duration;
   }
 
   const RecordedLaunch* launch_of(const RecordedWork& work) const {
@@ -115,7 +121,7 @@ class Joiner {
     if (op_call == kNone) return leave_out(work, launch, call);
     made_.joined += work.duration;
     const std::size_t at = sample(op_call);
-    measured_.device[at] += work.duration;
+    add_to(measured_.device[at], work.duration);
     device_begins_[at] = std::min(device_begins_[at], work.begin);
     const TraceTime end = work.begin + static_cast<TraceTime>(work.duration);
     spans_[runs_.run_of[op_call]].add(work.begin, end);
@@ -198,7 +204,8 @@ class Joiner {
       measured_.host_begin.push_back(offset(begins_[typical(op)]));
       if (measured_.on_device) measured_.device_begin.push_back(offset(device_begins_[typical(op)]));
     }
-    for (const TraceSpan& call : module_calls_) measured_.scopes.push_back(call.length());
+    for (const TraceSpan& call : module_calls_)
+      measured_.scopes.push_back(call.known() ? call.length() : kUnmeasured);
     for (ScopeId s = 0; s < graph_.scopes.size(); ++s)
       measured_.scope_begin.push_back(offset(module_calls_[typical(s)].begin));
   }

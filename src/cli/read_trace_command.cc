@@ -1,10 +1,110 @@
+// `opscope read-trace`: the times of a torch.profiler trace on a model's own ops, layers and modules.
+#include <memory>
+
+#include "analyse/joined_trace.h"
 #include "base/error.h"
+#include "base/files.h"
+#include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/cost_flags.h"
+#include "cli/model_flags.h"
+#include "cli/models.h"
+#include "cli/output.h"
+#include "cli/signals.h"
+#include "cli/terminal.h"
+#include "graph/writer.h"
+#include "readers/kineto_reader.h"
+#include "report/chrome_trace.h"
+#include "report/joined_trace_report.h"
 
 namespace opscope {
+namespace {
 
-Action define_read_trace(CLI::App&) {
-  return []() -> int { throw Error("not built yet", "read_trace"); };
+struct Flags : ModelCommandFlags {
+  CostFlags cost;
+  std::string file, save, trace, depth, top, sort = "time";
+  bool show_shapes = false, no_fold = false;
+};
+
+TextOptions text_options(const Flags& flags) {
+  TextOptions options;
+  options.show_shapes = flags.show_shapes;
+  options.fold = !flags.no_fold;
+  options.verbose = flags.talk.verbose;
+  options.sort = sort_from_name(flags.sort);
+  if (!flags.depth.empty()) options.depth = static_cast<int>(parse_integer("--depth", flags.depth, 0));
+  if (!flags.top.empty()) options.top = static_cast<int>(parse_integer("--top", flags.top, 0));
+  return options;
+}
+
+void check_files(const Flags& flags) {
+  if (flags.file.empty())
+    throw Error("no trace to read", "", "for example opscope read-trace trace.json.gz resnet50 --batch 32");
+  if (flags.model.positional.empty() && flags.model.model.empty())
+    throw Error("no model to join the trace to", "",
+                "name it behind the trace, with the inputs that it ran with: opscope read-trace " +
+                    flags.file + " resnet50 --batch 32");
+  for (const std::string& path : {flags.save, flags.trace})
+    if (!path.empty()) check_writable(path);
+}
+
+void write_beside(const std::string& path, const std::string& text, const TalkFlags& talk) {
+  const SignalsNoted signals;
+  write_file(path, text);
+  if (!talk.quiet) remark("wrote " + path);
+}
+
+// The graph does not know the trace's name.
+JoinedTrace joined(const Graph& graph, RecordedTrace trace, const std::string& file) {
+  try {
+    return join_trace(graph, std::move(trace));
+  } catch (const Error& error) {
+    throw Error(error.what(), file, error.hint());
+  }
+}
+
+int run_read_trace(const Flags& flags) {
+  TextOptions text = text_options(flags);
+  const ProfileOptions options = profile_options(flags.cost);
+  check_files(flags);
+  const CaptureRequest request = request_from(flags.model, &text.notes);
+  const Output output(flags.output);
+  output.set_style(text);
+  RecordedTrace recorded = read_kineto_trace(flags.file);
+  Graph graph = load_model(request, flags.talk);
+  const JoinedTrace trace = joined(graph, std::move(recorded), flags.file);
+  graph.measurement = trace.measurement;
+  graph.verify();
+  const Profile profile = make_profile(graph, options);
+  output.write(joined_trace_report(profile, trace, flags.file, output.format(), text));
+  if (!flags.save.empty()) write_beside(flags.save, write_json(graph), flags.talk);
+  if (!flags.trace.empty()) write_beside(flags.trace, chrome_trace(profile), flags.talk);
+  return kExitDone;
+}
+
+}  // namespace
+
+Action define_read_trace(CLI::App& app) {
+  const auto flags = std::make_shared<Flags>();
+  app.add_option("file", flags->file, "A trace of torch.profiler: .json or .json.gz")->type_name("FILE");
+  add_model_flags(app, flags->model);
+  app.add_flag("--showshape", flags->show_shapes, "Show output shapes");
+  app.add_option("--depth", flags->depth, "Levels of the module tree; as many as fit a screen")
+      ->type_name("N");
+  app.add_flag("--no-fold", flags->no_fold, "Show equal repeated blocks one by one");
+  app.add_option("--top", flags->top, "How many of the slowest layers and kernels; 10")->type_name("N");
+  app.add_option("--sort", flags->sort,
+                 "time, flops, macs, memory-bytes (mem), params or arithmetic-intensity (ai)")
+      ->type_name("KEY");
+  app.add_option("--save", flags->save, "Keep the model with the trace's times: a file for every command")
+      ->type_name("FILE.json");
+  app.add_option("--trace", flags->trace, "Write one run as a Chrome trace with the model's modules")
+      ->type_name("FILE.json");
+  add_cost_flags(app, flags->cost);
+  app.add_flag("-v,--verbose", flags->talk.verbose, "All layers, kernels and what was not joined");
+  add_output_flags(app, flags->output);
+  add_talk_flags(app, flags->talk);
+  return [flags] { return run_read_trace(*flags); };
 }
 
 }  // namespace opscope
