@@ -62,7 +62,7 @@ void find_nodes(ViewDraft& draft, Level level, std::uint32_t depth) {
   add_inputs(draft);
   switch (level) {
     case Level::kModule:
-      group_by_module(draft, depth);
+      group_by_module(draft, calls_at(draft.graph, depth));
       break;
     case Level::kLayer:
       group_by_layer(draft);
@@ -75,6 +75,22 @@ void find_nodes(ViewDraft& draft, Level level, std::uint32_t depth) {
       break;
   }
   add_output(draft);
+}
+
+GraphView completed(ViewDraft draft, Level level) {
+  GraphView view{.profile = &draft.profile,
+                 .level = level,
+                 .nodes = std::move(draft.nodes),
+                 .edges = {},
+                 .out_edges = {},
+                 .ops = {},
+                 .node_of = std::move(draft.node_of),
+                 .texts = std::move(draft.texts).take()};
+  collect_ops(view);
+  sum_up(view);
+  find_parameters(view);
+  connect(view);
+  return view;
 }
 
 }  // namespace
@@ -106,19 +122,15 @@ std::string bound_legend(double ridge) {
 GraphView make_view(const Profile& profile, Level level, std::uint32_t depth) {
   ViewDraft draft(profile);
   find_nodes(draft, level, depth);
-  GraphView view{.profile = &profile,
-                 .level = level,
-                 .nodes = std::move(draft.nodes),
-                 .edges = {},
-                 .out_edges = {},
-                 .ops = {},
-                 .node_of = std::move(draft.node_of),
-                 .texts = std::move(draft.texts).take()};
-  collect_ops(view);
-  sum_up(view);
-  find_parameters(view);
-  connect(view);
-  return view;
+  return completed(std::move(draft), level);
+}
+
+GraphView make_module_view(const Profile& profile, std::span<const ScopeId> call_of) {
+  ViewDraft draft(profile);
+  add_inputs(draft);
+  group_by_module(draft, call_of);
+  add_output(draft);
+  return completed(std::move(draft), Level::kModule);
 }
 
 }  // namespace opscope

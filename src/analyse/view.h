@@ -74,5 +74,8 @@ struct GraphView {
 // the calls of modules `depth` calls below the root's (1: those that its forward makes; 0: the whole), and
 // the ops that modules above them ran themselves.
 GraphView make_view(const Profile& profile, Level level, std::uint32_t depth = 1);
+// Of modules, with the calls to show chosen by hand. By scope: the call that it is or is in; kNone for those
+// above them all.
+GraphView make_module_view(const Profile& profile, std::span<const ScopeId> call_of);
 
 }  // namespace opscope

@@ -40,7 +40,9 @@ void add_output(ViewDraft& draft);
 void group_by_op(ViewDraft& draft);
 void group_by_layer(ViewDraft& draft);
 void group_by_tracer_node(ViewDraft& draft);
-void group_by_module(ViewDraft& draft, std::uint32_t depth);
+void group_by_module(ViewDraft& draft, std::span<const ScopeId> call_of);
+// By scope: the call `depth` levels below the root that it is or is in; kNone for those above.
+std::vector<ScopeId> calls_at(const Graph& graph, std::uint32_t depth);
 void group_by_subgraph(ViewDraft& draft);
 
 // An in-place op writes to memory that it also takes.

@@ -30,17 +30,6 @@ std::vector<std::uint32_t> rows_of_modules(const Profile& profile) {
   return row_of;
 }
 
-// By scope: the call `depth` levels below the root that it is or is in; kNone for those above.
-std::vector<ScopeId> calls_at(const Graph& graph, std::uint32_t depth) {
-  const std::vector<std::uint32_t> depths = scope_depths(graph);
-  std::vector<ScopeId> call(graph.scopes.size(), kNone);
-  for (ScopeId s = 0; s < graph.scopes.size(); ++s) {
-    const ScopeId parent = graph.scopes[s].parent;
-    call[s] = depths[s] == depth ? s : parent == kNone ? kNone : call[parent];
-  }
-  return call;
-}
-
 // As layers are named: the second call is "encoder#2".
 std::string_view call_name(ViewDraft& draft, ScopeId id) {
   const Scope& scope = draft.graph.scopes[id];
@@ -205,8 +194,17 @@ void group_by_layer(ViewDraft& draft) {
 
 void group_by_tracer_node(ViewDraft& draft) { TracerNodes(draft).run(); }
 
-void group_by_module(ViewDraft& draft, std::uint32_t depth) {
-  const std::vector<ScopeId> call_of = calls_at(draft.graph, depth);
+std::vector<ScopeId> calls_at(const Graph& graph, std::uint32_t depth) {
+  const std::vector<std::uint32_t> depths = scope_depths(graph);
+  std::vector<ScopeId> call(graph.scopes.size(), kNone);
+  for (ScopeId s = 0; s < graph.scopes.size(); ++s) {
+    const ScopeId parent = graph.scopes[s].parent;
+    call[s] = depths[s] == depth ? s : parent == kNone ? kNone : call[parent];
+  }
+  return call;
+}
+
+void group_by_module(ViewDraft& draft, std::span<const ScopeId> call_of) {
   const std::vector<std::uint32_t> row_of = rows_of_modules(draft.profile);
   PhasedNodes calls(draft), layers(draft);
   const auto call_node = [&](ScopeId call) {
