@@ -45,11 +45,12 @@ test-asan: setup
 test-cuda:  ## the engine's own tests on a machine with a GPU, against the torch that is there
 	@tools/test_cuda.sh
 
-bench: setup  ## opscope beside other counters, the core alone, and the command line
+bench: setup  ## opscope beside other counters, the core alone, the command line, and what timing every op costs
 	@[ -d $(PEERS)/torchinfo ] || $(PYTHON_BIN) -m pip install -q --no-deps --target $(PEERS) -r requirements-bench.txt
 	@$(CMAKE) -B build/bench -DOPSCOPE_BENCH=ON >/dev/null
 	@cmake --build build/bench
 	@PYTHONPATH=$(PEERS) $(PYTHON_BIN) bench/peers.py --write docs/benchmarks.md --core build/bench/bench/core_bench
+	@$(PYTHON_BIN) bench/overhead.py --device cpu
 
 format:  ## clang-format over all C++
 	@command -v clang-format >/dev/null || { echo "clang-format is missing: apt-get install clang-format" >&2; exit 1; }

@@ -27,6 +27,7 @@ from opscope.nested import replace as replace_tensors
 from opscope.options import Options, takes_options
 from opscope.placing import RanOut, check_available, check_one_device, out_of_memory, ran_out
 from opscope.real_memory import peak_of
+from opscope.repeat import repeat_ops
 from opscope.result import Profile
 from opscope.sources import Source
 
@@ -249,6 +250,8 @@ def _measured(call: Call, device: torch.device, asked: Runs, progress: Progress 
     graph.set_environment(environment | {"clocks_mhz": clocks | clocks_of(device, "after")})
     if memory is not None:
         graph.set_memory(*memory)
+    if asked.repeat_ops:
+        repeat_ops(graph, device, progress)  # by the environment, which is known by now
     call.add_notes(graph)
     return graph
 
