@@ -9,6 +9,7 @@ Band& operator+=(Band& band, const OpCost& cost) {
   ++band.ops;
   band.flops += cost.flops;
   band.memory_bytes += cost.traffic.total();
+  band.roofline_time += cost.roofline_time;
   return band;
 }
 
@@ -27,7 +28,8 @@ void assess_bottlenecks(Profile& profile) {
     const Count bytes = cost.traffic.total();
     if (!cost.flops && !bytes) continue;
     const double intensity = bytes ? static_cast<double>(cost.flops) / static_cast<double>(bytes) : 0.0;
-    (intensity > summary.ridge ? summary.compute_bound : summary.memory_bound) += cost;
+    const bool compute = cost.roofline_time ? cost.compute_bound : intensity > summary.ridge;
+    (compute ? summary.compute_bound : summary.memory_bound) += cost;
     band_of(summary, intensity) += cost;
   }
 }

@@ -189,6 +189,11 @@ class LayerNames {
 }  // namespace
 
 Bottleneck bottleneck_of(const Metrics& metrics, double ridge) {
+  // On a device, what takes most of its time there.
+  if (metrics.roofline_time)
+    return metrics.compute_bound_time + metrics.compute_bound_time > metrics.roofline_time
+               ? Bottleneck::kComputeBound
+               : Bottleneck::kMemoryBound;
   return metrics.arithmetic_intensity() > ridge ? Bottleneck::kComputeBound : Bottleneck::kMemoryBound;
 }
 

@@ -13,6 +13,7 @@ Profile make_profile(const Graph& graph, const ProfileOptions& options) {
   profile.costs = estimate(graph, options.convention);
   add_times(graph, profile.costs);
   profile.partition = make_partition(graph, profile.costs, options.partition);
+  assess_roofline(graph, profile);
   profile.memory = memory_timeline(graph);
   const OpTypes types(graph);
   roll_up_modules(graph, profile);

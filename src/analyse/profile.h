@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,6 +13,8 @@
 #include "cost/cost.h"
 #include "cost/liveness.h"
 #include "graph/graph.h"
+#include "hardware/devices.h"
+#include "hardware/roofline.h"
 #include "partition/partition.h"
 
 namespace opscope {
@@ -23,6 +26,8 @@ struct Metrics {
   std::uint64_t ops = 0;
   Confidence confidence = Confidence::kExact;  // the worst of its ops
   Count time{}, roofline_time{};               // picoseconds: see OpCost
+  Count compute_bound_time{};                  // of the roofline's: of ops that arithmetic limits
+  std::uint64_t roofline_unknown = 0;          // ops whose roofline time is not known, and not in it
 
   Count memory_bytes() const { return traffic.total(); }
   double arithmetic_intensity() const;                     // flops / memory_bytes, 0 where no byte moves
@@ -33,12 +38,15 @@ struct Metrics {
   Metrics& operator+=(const Metrics& other) {
     work += other.work, traffic += other.traffic, flops += other.flops, ops += other.ops;
     time += other.time, roofline_time += other.roofline_time;
+    compute_bound_time += other.compute_bound_time, roofline_unknown += other.roofline_unknown;
     confidence = std::max(confidence, other.confidence);
     return *this;
   }
   Metrics& operator+=(const OpCost& cost) {
     work += cost.work, traffic += cost.traffic, flops += cost.flops, ++ops;
     time += cost.time, roofline_time += cost.roofline_time;
+    if (cost.compute_bound) compute_bound_time += cost.roofline_time;
+    roofline_unknown += !cost.roofline_known;
     confidence = std::max(confidence, cost.confidence);
     return *this;
   }
@@ -111,6 +119,23 @@ struct Advice {
 struct Band {  // share of ops, FLOPs and bytes
   std::uint64_t ops = 0;
   Count flops, memory_bytes;
+  Count roofline_time{};  // picoseconds, on the device
+};
+
+// What the device asked for could do at best: one op after the other, and as subgraphs.
+struct RooflineSummary {
+  const Device* device = nullptr;  // ProfileOptions::hardware, or what was measured on; nullptr: none
+  Float32 float32 = Float32::kTorch;
+  const Peak* peak = nullptr;  // of the units that do most of the products
+  double ridge = 0;            // FLOPs per byte at which they take as long as the memory
+  std::vector<Limit> limits;   // by op
+  std::array<Band, kLimits> by_limit{};
+  Count fused_time{};                // every subgraph as one kernel
+  std::uint64_t fused_unknown = 0;   // subgraphs that are not in it
+  std::uint64_t kernels = 0;         // ops that take time
+
+  const Band& of(Limit limit) const { return by_limit[static_cast<std::size_t>(limit)]; }
+  double launch_seconds() const { return device->launch_overhead ? device->launch_overhead->value : 0; }
 };
 
 struct BottleneckSummary {
@@ -121,8 +146,11 @@ struct BottleneckSummary {
 
 struct ProfileOptions {
   Convention convention = Convention::kOpscope;
-  double ridge = 10;  // FLOPs per byte
+  double ridge = 10;  // FLOPs per byte; make_profile puts the device's here where there is one
   PartitionOptions partition{};
+  DevicePointer hardware{};  // whose roofline to take; nullptr: that of the device measured on, where it is known
+  Float32 float32 = Float32::kTorch;
+  bool ridge_is_given = false;  // the user's own ridge: the device's does not replace it
 };
 
 struct Profile {
@@ -142,6 +170,7 @@ struct Profile {
   MemoryTimeline memory;                // what is in use when
   Coverage coverage;
   BottleneckSummary bottlenecks;        // over ops that do work or move bytes
+  RooflineSummary roofline;             // on the device, where one is named
   std::vector<Diagnostic> diagnostics;  // the capture's, and one per unknown op
   std::vector<Advice> advice;
   std::vector<TextBlock> texts;  // what the names of layers and nodes are written in

@@ -35,6 +35,9 @@ struct OpTypes {
   std::vector<std::uint32_t> of_target;  // by target
 };
 
+// The roofline of every op and subgraph on the device, and its ridge. Before the views are made: needs
+// profile.costs and profile.partition.
+void assess_roofline(const Graph& graph, Profile& profile);
 // The module tree with the parameters of each row. Needs profile.costs.
 void roll_up_modules(const Graph& graph, Profile& profile);
 // The layer graph and profile.layer_of. Needs profile.costs and profile.modules.

@@ -17,13 +17,16 @@ Metrics metrics_of(const Profile& profile, const Subgraph& subgraph) {
                   .confidence = subgraph.confidence};
   for (const OpId op : profile.partition.ops_of(subgraph)) {
     const OpCost& cost = profile.costs[op];
+    metrics.time += cost.time, metrics.roofline_time += cost.roofline_time;
+    metrics.roofline_unknown += !cost.roofline_known;
     if (cost.work != Work{} || cost.traffic.total() || cost.confidence == Confidence::kUnknown) ++metrics.ops;
   }
   return metrics;
 }
 
 Bottleneck bottleneck_of(const Profile& profile, const Subgraph& subgraph) {
-  return bottleneck_of(metrics_of(profile, subgraph), profile.options.ridge);
+  Metrics fused{.traffic = subgraph.traffic, .flops = subgraph.flops};  // as one kernel, at the ridge
+  return bottleneck_of(fused, profile.options.ridge);
 }
 
 PartitionSummary summarise_partition(const Profile& profile) {

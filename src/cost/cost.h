@@ -23,8 +23,10 @@ struct OpCost {
   Confidence confidence = Confidence::kUnknown;
   const OpRule* rule = nullptr;  // nullptr: unknown, or declared by the user
   // In picoseconds, so that sums are the same in every order. 0 where nothing was measured, no device named.
-  Count time = {};           // measured: the median of its runs, less what the clock itself takes
-  Count roofline_time = {};  // the least it can take on the device
+  Count time = {};             // measured: the median of its runs, less what the clock itself takes
+  Count roofline_time = {};    // the least it can take on the device
+  bool roofline_known = true;  // false: its work is unknown, or how fast the device does such work
+  bool compute_bound = false;  // on the device: its arithmetic takes longer than its bytes
 };
 
 // One per op, in op order.

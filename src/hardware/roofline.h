@@ -26,6 +26,7 @@ Float32 float32_from_name(std::string_view text);  // throws Error naming the ch
 
 // What keeps an op from being faster.
 enum class Limit : std::uint8_t { kNothing, kCompute, kMemory, kLaunch, kUnknown };
+inline constexpr std::size_t kLimits = 5;
 std::string_view name(Limit limit);  // "-", "compute", "memory", "launch", "?"
 
 struct RooflineTime {
