@@ -14,15 +14,18 @@
 
 namespace opscope {
 
-enum class PlotKind : std::uint8_t { kRoofline, kTypes, kIcicle, kMemory };
-std::string_view name(PlotKind kind);  // "roofline", "types", "icicle", "memory"
+enum class PlotKind : std::uint8_t { kRoofline, kTypes, kIcicle, kMemory, kFlame };
+std::string_view name(PlotKind kind);  // "roofline", "types", "icicle", "memory", "flame"
 bool is_plot_kind(std::string_view text);
 PlotKind plot_kind_from_name(std::string_view text);  // throws Error naming the choices
 
-enum class PlotMetric : std::uint8_t { kFlops, kMacs, kMemoryBytes, kParams };
+enum class PlotMetric : std::uint8_t { kFlops, kMacs, kMemoryBytes, kParams, kTime };
 std::string_view name(PlotMetric metric);                 // "flops", "memory-bytes"
 std::string_view title(PlotMetric metric);                // "FLOPs", "bytes moved"
 PlotMetric plot_metric_from_name(std::string_view text);  // throws Error naming the choices
+
+// Throws Error where time is asked for and the model was not measured.
+void require_measured(const Profile& profile, PlotMetric metric);
 
 // What a device can do at best. Without its peak only the shape of the roof is known, and times are shares.
 struct Roof {
@@ -85,7 +88,7 @@ struct IcicleSlice {
   std::uint32_t folded = 1;      // equal siblings in this slice
   std::uint32_t repeat = 1;      // equal blocks, those of its parents included
   bool is_module = true;
-  Count value{};     // of all blocks together
+  Count value{};     // of all blocks together; picoseconds of time
   double begin = 0;  // of the whole, 0..1
   double share = 0;  // of the whole
 };

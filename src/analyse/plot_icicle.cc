@@ -32,8 +32,10 @@ Count value_of(const OpCost& cost, PlotMetric metric) {
       return cost.work.macs;
     case PlotMetric::kMemoryBytes:
       return cost.traffic.total();
+    case PlotMetric::kTime:
+      return cost.time;
     case PlotMetric::kParams:
-      return {};
+      break;
   }
   return {};
 }
@@ -232,6 +234,7 @@ class IcicleTree {
 
 IciclePlot make_icicle(const Profile& profile, const IcicleOptions& options) {
   IciclePlot plot{.metric = options.metric};
+  require_measured(profile, options.metric);
   IcicleTree tree(profile, options.metric);
   if (!tree.total())
     throw Error("there are no " + std::string(title(options.metric)) + " to show in this model", "--metric",

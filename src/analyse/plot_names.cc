@@ -9,16 +9,17 @@
 namespace opscope {
 namespace {
 
-constexpr std::array<std::string_view, 4> kKinds{"roofline", "types", "icicle", "memory"};
+constexpr std::array<std::string_view, 5> kKinds{"roofline", "types", "icicle", "memory", "flame"};
 
 struct MetricName {
   std::string_view name, title;
 };
-constexpr std::array<MetricName, 4> kMetrics{{
+constexpr std::array<MetricName, 5> kMetrics{{
     {"flops", "FLOPs"},
     {"macs", "MACs"},
     {"memory-bytes", "bytes moved"},
     {"params", "parameters"},
+    {"time", "time"},
 }};
 
 std::string listed(std::span<const std::string_view> names) {
@@ -74,6 +75,12 @@ PlotMetric plot_metric_from_name(std::string_view text) {
   std::array<std::string_view, kMetrics.size()> names;
   std::ranges::transform(kMetrics, names.begin(), &MetricName::name);
   throw Error("no metric called '" + std::string(text) + "'", "--metric", hint_for(text, names));
+}
+
+void require_measured(const Profile& profile, PlotMetric metric) {
+  if (metric != PlotMetric::kTime || profile.totals.time) return;
+  throw Error("this model was not measured, so there is no time to show", "--metric",
+              "measure it: opscope measure MODEL --save FILE.json, then plot the file; or --metric flops");
 }
 
 std::string merged_name(std::string_view pattern, std::string_view name) {

@@ -16,6 +16,8 @@ Count value_of(const TypeRow& row, PlotMetric metric) {
       return row.metrics.work.macs;
     case PlotMetric::kMemoryBytes:
       return row.metrics.memory_bytes();
+    case PlotMetric::kTime:
+      return row.metrics.time;
     case PlotMetric::kParams:
       break;
   }
@@ -29,8 +31,9 @@ double share(Count part, Count whole) {
 }  // namespace
 
 TypesPlot make_types_plot(const Profile& profile, PlotMetric metric, std::size_t top) {
+  require_measured(profile, metric);
   TypesPlot plot{.metric = metric, .rows = profile.types, .totals = profile.totals};
-  std::erase_if(plot.rows, [](const TypeRow& row) { return !row.metrics.counts(); });
+  std::erase_if(plot.rows, [](const TypeRow& row) { return !row.metrics.counts() && !row.metrics.time; });
   const TypeRow all{.type = {}, .metrics = plot.totals};
   // By the larger share first, so that what moves many bytes and computes little is shown too.
   std::ranges::stable_sort(plot.rows, std::ranges::greater{}, [&](const TypeRow& row) {

@@ -38,7 +38,7 @@ struct Request {
 PlotKind kind_of(const Flags& flags) {
   if (flags.kind.empty())
     throw Error("which plot?", "",
-                "opscope plot KIND MODEL, where KIND is roofline, types, icicle or memory");
+                "opscope plot KIND MODEL, where KIND is roofline, types, icicle, flame or memory");
   if (is_plot_kind(flags.model.positional) && !is_plot_kind(flags.kind))
     throw Error("the plot comes before the model", "",
                 "opscope plot " + flags.model.positional + " " + flags.kind);
@@ -47,8 +47,9 @@ PlotKind kind_of(const Flags& flags) {
 
 Request request_of(const Flags& flags) {
   Request request{.kind = kind_of(flags), .level = level_from_name(flags.level)};
+  if (request.kind == PlotKind::kFlame) request.metric = PlotMetric::kTime;
   if (!flags.metric.empty()) request.metric = plot_metric_from_name(flags.metric);
-  request.icicle = {.metric = request.metric, .fold = !flags.no_fold};
+  request.icicle = {.metric = request.metric, .fold = !flags.no_fold && request.kind != PlotKind::kFlame};
   if (!flags.depth.empty())
     request.icicle.depth = static_cast<std::uint32_t>(parse_integer("--depth", flags.depth, 0));
   if (!flags.top.empty()) request.top = static_cast<std::size_t>(parse_integer("--top", flags.top, 0));
@@ -58,7 +59,7 @@ Request request_of(const Flags& flags) {
   if (!(request.profile.ridge > 0))
     throw Error("the ridge lies above 0 FLOPs per byte", "--ridge", "for example --ridge 12.5");
   if (request.kind == PlotKind::kTypes && request.metric == PlotMetric::kParams)
-    throw Error("op types have no parameters", "--metric", "choose flops, macs or memory-bytes");
+    throw Error("op types have no parameters", "--metric", "choose flops, macs, memory-bytes or time");
   return request;
 }
 
@@ -78,9 +79,10 @@ std::string types(const Profile& profile, const Request& request, const PictureO
 
 std::string icicle(const Profile& profile, const Request& request, const PictureOutput& output) {
   const IciclePlot plot = make_icicle(profile, request.icicle);
-  if (output.is_picture()) return icicle_svg(profile, plot);
-  if (output.format() == Format::kText) return icicle_text(profile, plot, request.text);
-  return icicle_data(profile, plot, output.format());
+  const bool flame = request.kind == PlotKind::kFlame;
+  if (output.is_picture()) return flame ? flame_svg(profile, plot) : icicle_svg(profile, plot);
+  if (output.format() == Format::kText) return icicle_text(profile, plot, request.text, request.kind);
+  return icicle_data(profile, plot, output.format(), request.kind);
 }
 
 std::string memory(const Profile& profile, const Request& request, const PictureOutput& output) {
@@ -96,6 +98,7 @@ std::string plotted(const Profile& profile, const Request& request, const Pictur
     case PlotKind::kTypes:
       return types(profile, request, output);
     case PlotKind::kIcicle:
+    case PlotKind::kFlame:
       return icicle(profile, request, output);
     case PlotKind::kMemory:
       return memory(profile, request, output);
@@ -122,15 +125,18 @@ int run_plot(const Flags& flags) {
 
 Action define_plot(CLI::App& app) {
   const auto flags = std::make_shared<Flags>();
-  app.add_option("KIND", flags->kind, "roofline, types (cost by op type), icicle (cost by module) or memory");
+  app.add_option("KIND", flags->kind,
+                 "roofline, types (cost by op type), icicle or flame (cost, time by module), or memory");
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
-  app.add_option("--metric", flags->metric, "types, icicle: flops, macs, memory-bytes (mem) or params; flops")
+  app.add_option(
+         "--metric", flags->metric,
+         "types, icicle, flame: flops, macs, memory-bytes (mem), params or time; flops, time for flame")
       ->type_name("KEY");
   add_level_flag(app, flags->level);
   app.add_option("--top", flags->top, "How many are named: points, types, rows of tables; 10")
       ->type_name("N");
-  app.add_option("--depth", flags->depth, "icicle: levels of the module tree; all")->type_name("N");
+  app.add_option("--depth", flags->depth, "icicle, flame: levels of the module tree; all")->type_name("N");
   app.add_flag("--no-fold", flags->no_fold, "icicle: equal repeated blocks one by one");
   add_cost_flags(app, flags->cost);
   app.add_flag("-v,--verbose", flags->talk.verbose, "All notes");

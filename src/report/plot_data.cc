@@ -116,15 +116,18 @@ std::string types_data(const Profile& profile, const TypesPlot& plot, Format for
   DataWriter data(profile, PlotKind::kTypes, format, about);
   data.begin_rows("types");
   const auto add = [&](std::string_view type, std::string_view category, const Metrics& metrics) {
-    const std::vector<Named> row{
-        {"type", type},
-        {"category", category},
-        {"ops", Count{metrics.ops}},
-        {"macs", metrics.work.macs},
-        {"flops", metrics.flops},
-        {"flops_share", share(metrics.flops, plot.totals.flops)},
-        {"memory_bytes", metrics.memory_bytes()},
-        {"memory_bytes_share", share(metrics.memory_bytes(), plot.totals.memory_bytes())}};
+    std::vector<Named> row{{"type", type},
+                           {"category", category},
+                           {"ops", Count{metrics.ops}},
+                           {"macs", metrics.work.macs},
+                           {"flops", metrics.flops},
+                           {"flops_share", share(metrics.flops, plot.totals.flops)},
+                           {"memory_bytes", metrics.memory_bytes()},
+                           {"memory_bytes_share", share(metrics.memory_bytes(), plot.totals.memory_bytes())}};
+    if (plot.totals.time) {
+      row.push_back({"time_seconds", metrics.time_seconds()});
+      row.push_back({"time_share", share(metrics.time, plot.totals.time)});
+    }
     data.row(row);
   };
   for (const TypeRow& type : plot.rows) add(type.type, name(type.category), type.metrics);
@@ -132,16 +135,20 @@ std::string types_data(const Profile& profile, const TypesPlot& plot, Format for
   return data.end();
 }
 
-std::string icicle_data(const Profile& profile, const IciclePlot& plot, Format format) {
-  const std::vector<Named> about{{"metric", name(plot.metric)}, {"total", plot.total}};
-  DataWriter data(profile, PlotKind::kIcicle, format, about);
+std::string icicle_data(const Profile& profile, const IciclePlot& plot, Format format, PlotKind kind) {
+  const auto value = [&](Count count) -> Field {  // time in seconds
+    if (plot.metric == PlotMetric::kTime) return static_cast<double>(count) * 1e-12;
+    return count;
+  };
+  const std::vector<Named> about{{"metric", name(plot.metric)}, {"total", value(plot.total)}};
+  DataWriter data(profile, kind, format, about);
   data.begin_rows("slices");
   for (const IcicleSlice& slice : plot.slices) {
     const std::vector<Named> row{
         {"path", slice.path},          {"name", slice.name},
         {"type", slice.type},          {"category", slice.category ? name(*slice.category) : ""},
         {"depth", Count{slice.depth}}, {"blocks", Count{slice.repeat}},
-        {"value", slice.value},        {"begin", slice.begin},
+        {"value", value(slice.value)}, {"begin", slice.begin},
         {"share", slice.share}};
     data.row(row);
   }

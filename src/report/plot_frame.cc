@@ -78,6 +78,35 @@ std::string model_line(const Profile& profile) {
   return line;
 }
 
+std::string value_text(PlotMetric metric, Count value) {
+  switch (metric) {
+    case PlotMetric::kMemoryBytes:
+      return format_bytes(value);
+    case PlotMetric::kParams:
+      return format_params(value);
+    case PlotMetric::kTime:
+      return format_time(static_cast<double>(value) * 1e-12);
+    case PlotMetric::kFlops:
+    case PlotMetric::kMacs:
+      break;
+  }
+  return format_count(value);
+}
+
+std::string amount_text(PlotMetric metric, Count value) {
+  if (metric == PlotMetric::kTime) return value_text(metric, value);
+  const bool bytes = metric == PlotMetric::kMemoryBytes;
+  return value_text(metric, value) + " " + (bytes ? "moved" : std::string(title(metric)));
+}
+
+std::string slice_tooltip(const IciclePlot& plot, const IcicleSlice& slice) {
+  const std::string path = slice.path.empty() ? slice.name : slice.path;
+  std::string text = path + (slice.type == slice.name ? "" : " (" + std::string(slice.type) + ")") + "\n" +
+                     amount_text(plot.metric, slice.value) + ", " + format_percent(slice.share, 1.0);
+  if (slice.repeat > 1) text += "\n" + std::to_string(slice.repeat) + " equal blocks together";
+  return text;
+}
+
 std::vector<ColorGroup> groups_of(std::span<const Category> categories) {
   std::vector<ColorGroup> groups;
   for (const ColorGroup& group : color_groups())

@@ -18,22 +18,11 @@ constexpr double kLeastDrawn = 0.4;  // thinner slices are left out: a hairline 
 constexpr double kNameHeight = 12.5, kSmallHeight = 9.5, kTwoLines = 27;
 constexpr double kStrip = 12, kWidest = 220;  // of columns
 
-std::string value_text(const IciclePlot& plot, Count value) {
-  if (plot.metric == PlotMetric::kMemoryBytes) return format_bytes(value);
-  return plot.metric == PlotMetric::kParams ? format_params(value) : format_count(value);
-}
-
 // Taller where there are many slices, so that more of them can be named.
 double height_for(const IciclePlot& plot, double least) {
   const auto named =
       std::ranges::count_if(plot.slices, [](const IcicleSlice& s) { return s.category && s.share >= 0.01; });
   return std::clamp(kTop + kBottom + 20.0 * static_cast<double>(named), least, 2 * least);
-}
-
-// "3.64G FLOPs", "47.7MB moved"
-std::string amount_text(const IciclePlot& plot, Count value) {
-  const bool bytes = plot.metric == PlotMetric::kMemoryBytes;
-  return value_text(plot, value) + " " + (bytes ? "moved" : std::string(title(plot.metric)));
 }
 
 class IcicleDrawing {
@@ -95,7 +84,7 @@ class IcicleDrawing {
     const std::string fill =
         slice.category ? std::string(color_of(*slice.category)) : module_color(slice.depth);
     svg_.rect(box, {.fill = fill, .stroke = kPaper, .stroke_width = box.height > 4 ? 1 : box.height / 4}, 0,
-              tooltip(slice));
+              slice_tooltip(plot_, slice));
     draw_text(slice, box, ink_on(fill));
   }
 
@@ -124,20 +113,12 @@ class IcicleDrawing {
       svg_.text({box.right() - 5, middle}, share, quiet);
   }
 
-  std::string tooltip(const IcicleSlice& slice) const {
-    const std::string path = slice.path.empty() ? slice.name : slice.path;
-    std::string text = path + (slice.type == slice.name ? "" : " (" + std::string(slice.type) + ")") + "\n" +
-                       amount_text(plot_, slice.value) + ", " + format_percent(slice.share, 1.0);
-    if (slice.repeat > 1) text += "\n" + std::to_string(slice.repeat) + " equal blocks together";
-    return text;
-  }
-
   void draw_notes() {
     std::vector<Category> categories;
     for (const IcicleSlice& slice : plot_.slices)
       if (slice.category && slice.share * box_.height >= kLeastKeyed) categories.push_back(*slice.category);
     draw_legend_row(svg_, {box_.x, box_.bottom() + 16}, groups_of(categories));
-    const std::string note = "Height: share of " + amount_text(plot_, plot_.total) +
+    const std::string note = "Height: share of " + amount_text(plot_.metric, plot_.total) +
                              ". Depth from left to right; grey modules have others below them.";
     svg_.text({box_.x, svg_.height() - 14}, note, {.font = {.size = 9.5}, .color = kQuietInk});
   }

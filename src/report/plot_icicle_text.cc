@@ -10,11 +10,6 @@
 namespace opscope {
 namespace {
 
-std::string value_text(const IciclePlot& plot, Count value) {
-  if (plot.metric == PlotMetric::kMemoryBytes) return format_bytes(value);
-  return plot.metric == PlotMetric::kParams ? format_params(value) : format_count(value);
-}
-
 std::string label(const IcicleSlice& slice, int room) {
   std::string text = slice.name;
   if (slice.folded > 1) text += " x" + std::to_string(slice.folded);
@@ -60,7 +55,7 @@ Table leaves_table(const IciclePlot& plot, std::size_t top) {
     table.rows.push_back({{leaf.path.empty() ? leaf.name : leaf.path},
                           {leaf.repeat > 1 ? "x" + std::to_string(leaf.repeat) : ""},
                           {std::string(leaf.type)},
-                          {value_text(plot, leaf.value)},
+                          {value_text(plot.metric, leaf.value)},
                           {format_percent(leaf.share, 1.0)},
                           {"", Style::kGood, "", leaf.share / leaves[0]->share}});
   }
@@ -69,12 +64,14 @@ Table leaves_table(const IciclePlot& plot, std::size_t top) {
 
 }  // namespace
 
-std::string icicle_text(const Profile& profile, const IciclePlot& plot, const TextOptions& options) {
+std::string icicle_text(const Profile& profile, const IciclePlot& plot, const TextOptions& options,
+                        PlotKind kind) {
   std::string out = text_head(profile,
                               model_name(*profile.graph) + ": " + std::string(title(plot.metric)) +
-                                  " by module, " + value_text(plot, plot.total) + " in all",
+                                  " by module, " + value_text(plot.metric, plot.total) + " in all",
                               options);
-  for (std::uint32_t depth = 0; depth <= plot.depth; ++depth) {
+  for (std::uint32_t level = 0; level <= plot.depth; ++level) {
+    const std::uint32_t depth = kind == PlotKind::kFlame ? plot.depth - level : level;
     const std::string line = level_line(plot, depth, options.width, options.color);
     if (line != "\n") out += line;
   }

@@ -172,17 +172,22 @@ std::string roofline_text(const Profile& profile, const RooflinePlot& plot, cons
 }
 
 std::string types_text(const Profile& profile, const TypesPlot& plot, const TextOptions& options) {
-  const bool macs = plot.metric == PlotMetric::kMacs;
+  const bool macs = plot.metric == PlotMetric::kMacs, time = plot.metric == PlotMetric::kTime;
+  const PlotMetric metric = macs || time ? plot.metric : PlotMetric::kFlops;
   Table table{{{"Type", Align::kLeft, 12},
                {"Ops"},
-               {macs ? "MACs" : "FLOPs"},
-               {macs ? "% MACs" : "% FLOPs"},
+               {time   ? "Time"
+                : macs ? "MACs"
+                       : "FLOPs"},
+               {time   ? "% Time"
+                : macs ? "% MACs"
+                       : "% FLOPs"},
                {"", Align::kLeft},
                {"Memory"},
                {"% Mem"},
                {"", Align::kLeft}},
               {}};
-  const auto amount = [&](const Metrics& m) { return macs ? m.work.macs : m.flops; };
+  const auto amount = [&](const Metrics& m) { return time ? m.time : macs ? m.work.macs : m.flops; };
   const auto share = [](Count part, Count whole) {
     return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
   };
@@ -191,7 +196,7 @@ std::string types_text(const Profile& profile, const TypesPlot& plot, const Text
                 moved = plot.totals.memory_bytes();
     table.rows.push_back({{label, style},
                           {std::to_string(m.ops), style},
-                          {format_count(flops, Zero::kDash), style},
+                          {flops ? value_text(metric, flops) : "-", style},
                           {format_percent(flops, all, Zero::kDash), style},
                           {"", Style::kGood, "", share(flops, all)},
                           {format_bytes(bytes, Zero::kDash), style},

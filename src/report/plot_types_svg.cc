@@ -51,8 +51,7 @@ class TypesDrawing {
     const double left = kMargin + labels + 12, gap = 26;
     const double width = (svg_.width() - left - kMargin - gap) / 2;
     const double height = kRow * static_cast<double>(bars_.size());
-    const bool macs = plot_.metric == PlotMetric::kMacs;
-    draw_panel({.title = macs ? "share of MACs" : "share of FLOPs", .box = {left, 86, width, height}});
+    draw_panel({.title = "share of " + std::string(title(panel_metric())), .box = {left, 86, width, height}});
     draw_panel(
         {.title = "share of bytes moved", .box = {left + width + gap, 86, width, height}, .bytes = true});
     for (std::size_t i = 0; i < bars_.size(); ++i) draw_row_label(bars_[i], left - 12, center_of(i));
@@ -82,8 +81,16 @@ class TypesDrawing {
         {.font = kValueFont, .color = kQuietInk, .anchor = Anchor::kEnd, .baseline = Baseline::kMiddle});
   }
 
+  // Of the first panel; the second has the bytes.
+  PlotMetric panel_metric() const {
+    return plot_.metric == PlotMetric::kMemoryBytes ? PlotMetric::kFlops : plot_.metric;
+  }
+  PlotMetric metric(const Panel& panel) const {
+    return panel.bytes ? PlotMetric::kMemoryBytes : panel_metric();
+  }
   Count value(const Metrics& metrics, const Panel& panel) const {
     if (panel.bytes) return metrics.memory_bytes();
+    if (plot_.metric == PlotMetric::kTime) return metrics.time;
     return plot_.metric == PlotMetric::kMacs ? metrics.work.macs : metrics.flops;
   }
 
@@ -94,12 +101,9 @@ class TypesDrawing {
     panel.axis = linear_axis(most, panel.box.x, panel.box.right() - kValueRoom, Unit::kPercent, 4);
     Box axis_box = panel.box;
     axis_box.width -= kValueRoom;
-    const std::string totals = panel.bytes ? format_bytes(total) : format_count(total);
-    svg_.text({panel.box.x, 76},
-              (panel.bytes                         ? "Bytes moved, "
-               : plot_.metric == PlotMetric::kMacs ? "MACs, "
-                                                   : "FLOPs, ") +
-                  totals + " in all",
+    std::string heading(title(metric(panel)));
+    if (heading.front() >= 'a') heading.front() = static_cast<char>(heading.front() - 'a' + 'A');
+    svg_.text({panel.box.x, 76}, heading + ", " + value_text(metric(panel), total) + " in all",
               {.font = {.size = 11, .bold = true}});
     draw_x_axis(svg_, panel.axis, axis_box, panel.title);
     svg_.line({panel.box.x, panel.box.y}, {panel.box.x, panel.box.bottom()}, {.stroke = kAxis});
@@ -113,7 +117,7 @@ class TypesDrawing {
   void draw_bar(const Bar& bar, const Panel& panel, Count total, double y) {
     const Count amount = value(bar.metrics, panel);
     const double end = panel.axis.at(share(bar, panel, total));
-    const std::string exact = panel.bytes ? format_bytes(amount) : format_count(amount);
+    const std::string exact = value_text(metric(panel), amount);
     const std::string percent = format_percent(amount, total);
     if (amount)
       svg_.rect({panel.box.x, y - kBar / 2, std::max(end - panel.box.x, 0.8), kBar},
