@@ -28,6 +28,7 @@ void write_subgraph(JsonWriter& json, const Profile& profile, SubgraphId id) {
   json.field("saved_bytes", s.saved_bytes());
   json.field("working_set_bytes", s.working_set_bytes);
   json.field("arithmetic_intensity", metrics.arithmetic_intensity());
+  if (!profile.graph->measurement.empty()) json.field("time_seconds", metrics.time_seconds());
   json.field("bottleneck", name(bottleneck_of(profile, s)));
   json.field("parallelism", s.parallelism);
   json.field("confidence", name(s.confidence));

@@ -1,6 +1,6 @@
 #include "report/times_json.h"
 
-#include "report/document.h"
+#include "report/where_time_goes.h"
 
 namespace opscope {
 namespace {
@@ -88,6 +88,43 @@ void phases(JsonWriter& json, const RunTimes& runs) {
   });
 }
 
+void time_share(JsonWriter& json, std::string_view key, const TimeShare& share) {
+  json.key(key);
+  json.begin_object(kInline);
+  json.field("ops", share.ops);
+  json.field("seconds", share.seconds);
+  json.end_object();
+}
+
+void findings(JsonWriter& json, const Profile& profile, const WhereTimeGoes& where) {
+  json.objects("findings", where.findings, [&](const Finding& finding) {
+    json.field("kind", name(finding.kind));
+    json.field("name", finding.name);
+    json.field("count", finding.count);
+    json.list("ops", finding.ops);
+    json.field("time_seconds", finding.metrics.time_seconds());
+    json.field("saving_seconds", finding.saving_seconds);
+    json.list("text", finding_entry(profile, where, finding).lines);
+  });
+}
+
+void where(JsonWriter& json, const Profile& profile, const OpTimes& times) {
+  const WhereTimeGoes where = where_time_goes(profile, times);
+  json.key("where_time_goes");
+  json.begin_object();
+  json.field("seconds", where.seconds);
+  unknown_if_zero(json, "call_seconds", where.call_seconds);
+  json.field("best_flops_per_second", where.rates.flops_per_second);
+  json.field("best_bytes_per_second", where.rates.bytes_per_second);
+  time_share(json, "launch_bound", where.launch_bound);
+  time_share(json, "memory_bound", where.memory_bound);
+  time_share(json, "compute_bound", where.compute_bound);
+  time_share(json, "calls", where.calls);
+  time_share(json, "far_from_both", where.far_from_both);
+  findings(json, profile, where);
+  json.end_object();
+}
+
 }  // namespace
 
 void write_time(JsonWriter& json, const Metrics& metrics) {
@@ -124,6 +161,7 @@ void write_measurement(JsonWriter& json, const Profile& profile, const OpTimes& 
   reconciliation(json, measured, runs);
   phases(json, runs);
   memory(json, profile);
+  where(json, profile, times);
   json.end_object();
 }
 
