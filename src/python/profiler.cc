@@ -1,4 +1,6 @@
 // The graphs of opscope.Profiler for Python: rows as dicts, totals, and the text files.
+#include "python/profiler.h"
+
 #include <filesystem>
 
 #include "analyse/profiler_graph.h"

@@ -1,0 +1,10 @@
+// opscope.Profiler's graphs for Python.
+#pragma once
+
+#include <torch/csrc/utils/pybind.h>
+
+namespace opscope::python {
+
+void bind_profiler(pybind11::module_& m);
+
+}  // namespace opscope::python
