@@ -7,7 +7,7 @@ namespace opscope::test {
 
 inline bool same(const Metrics& a, const Metrics& b) {
   return a.work == b.work && a.traffic == b.traffic && a.flops == b.flops && a.ops == b.ops &&
-         a.confidence == b.confidence;
+         a.confidence == b.confidence && a.time == b.time;
 }
 
 template <class Rows>

@@ -1,10 +1,12 @@
 // Writes the captures that the tests of the program read into the folder given.
 #include <string>
 
+#include "analyse/measured_models.h"
 #include "analyse/small_models.h"
 #include "analyse/traced_models.h"
 #include "analyse/training_model.h"
 #include "base/files.h"
+#include "graph/measured_graph.h"
 #include "graph/writer.h"
 #include "report/report.h"
 
@@ -13,12 +15,21 @@ int main(int argc, char** argv) {
   if (argc != 2) return 2;
   const std::string folder = std::string(argv[1]) + "/";
   write_file(folder + "resnet18.json", write_json(test::ResNet18::make()));
+  write_file(folder + "measured.json", write_json(test::measured_resnet18(false)));
+  write_file(folder + "measured_cuda.json", write_json(test::measured_resnet18(true)));
   write_file(folder + "training.json", write_json(test::training_step()));
   write_file(folder + "unknown.json", write_json(test::shared_and_unknown()));
   write_file(folder + "resnet18_fx.json", write_json(test::as_fx(test::ResNet18::make())));
   write_file(folder + "cut.json", write_json(test::cut_in_three()));
   write_file(folder + "cut_static.json", write_json(test::cut_in_three(false)));
   write_file(folder + "cut_hybrid.json", write_json(test::by_hybrid()));
+  for (const bool on_device : {false, true}) {
+    const std::string name = on_device ? "measured_gpu" : "measured_cpu";
+    Graph graph = test::ResNet18::make();
+    write_file(folder + name + ".json", write_json(test::measure(graph, {.on_device = on_device})));
+  }
+  Graph step = test::training_step();
+  write_file(folder + "measured_training.json", write_json(test::measure(step)));
   Graph newer = test::shared_and_unknown();
   std::string text = write_json(newer);
   const std::string key = "\"schema_version\": ";
