@@ -28,7 +28,7 @@ struct Peak {
   Figure rate;        // two FLOPs a multiply-add
 };
 
-struct Cache {
+struct DeviceCache {
   std::string level;  // "L2"
   std::optional<Figure> size, bandwidth;
 };
@@ -45,7 +45,7 @@ struct Device {
   Figure memory_bandwidth;
   std::optional<Figure> memory_size;
   std::vector<Peak> peaks;
-  std::vector<Cache> caches;
+  std::vector<DeviceCache> caches;
   std::optional<Figure> launch_overhead;  // from one kernel to the next, at best
   std::optional<Figure> power_limit;
   std::vector<std::pair<std::string, std::string>> sources;  // "datasheet", its title

@@ -109,7 +109,7 @@ class DeviceReader {
   }
   Figure* cache(const std::string& level, const std::string& what) {
     if (what != "size" && what != "bandwidth") return nullptr;
-    auto found = std::ranges::find(device_.caches, level, &Cache::level);
+    auto found = std::ranges::find(device_.caches, level, &DeviceCache::level);
     if (found == device_.caches.end()) {
       device_.caches.push_back({level, {}, {}});
       found = device_.caches.end() - 1;
@@ -164,7 +164,7 @@ class DeviceReader {
     valued(device_.memory_size, "memory.size");
     valued(device_.launch_overhead, "launch.overhead");
     valued(device_.power_limit, "power.limit");
-    for (const Cache& cache : device_.caches) {
+    for (const DeviceCache& cache : device_.caches) {
       valued(cache.size, "caches." + cache.level + ".size");
       valued(cache.bandwidth, "caches." + cache.level + ".bandwidth");
     }
