@@ -33,6 +33,8 @@ class Candidates {
     add_layers();
     if (profile.partition.options.strategy == Strategy::kFused) add_fusions();
     add_small_ops();
+    if (profile.roofline.device && profile.graph->measurement.environment.precision == "highest")
+      add_precision(*profile.roofline.device);
     if (where.idle > 0) list_.push_back({FindingKind::kIdle, "", 0, {}, where.idle});
   }
 
@@ -128,6 +130,24 @@ class Candidates {
     for (OpId op = 0; op < profile_.costs.size(); ++op)
       if (profile_.costs[op].time && seconds(op) <= 2 * where_.call_seconds)
         candidate.savings.push_back({op, seconds(op)});
+    candidate.count = static_cast<std::uint32_t>(candidate.savings.size());
+    list_.push_back(std::move(candidate));
+  }
+
+  // Float32 products in the vector units of a device that has TF32 ones, as far as bytes let them be faster.
+  void add_precision(const Device& device) {
+    Candidate candidate{FindingKind::kPrecision, "", 0, {}};
+    for (OpId op = 0; op < profile_.costs.size(); ++op) {
+      const OpCost& cost = profile_.costs[op];
+      const DType dtype = product_dtype(*profile_.graph, profile_.graph->ops[op]);
+      if (!cost.rule || !cost.work.macs || dtype != DType::kFloat32) continue;
+      const Peak* now = product_peak(device, cost.rule->category, dtype, Float32::kTorch);
+      const Peak* then = product_peak(device, cost.rule->category, dtype, Float32::kTf32);
+      if (!now || !then || then->rate.value <= now->rate.value) continue;
+      const double left = std::max(seconds(op) * now->rate.value / then->rate.value,
+                                   memory_seconds(device, cost.traffic.total()));
+      if (seconds(op) > left) candidate.savings.push_back({op, seconds(op) - left});
+    }
     candidate.count = static_cast<std::uint32_t>(candidate.savings.size());
     list_.push_back(std::move(candidate));
   }
