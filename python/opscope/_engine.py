@@ -20,14 +20,15 @@ from opscope.errors import error, first_line
 from opscope.nested import is_wrapper, named_tensors, replace, tensors_in, unflattened
 from opscope.source_lines import OWN_FOLDER, TORCH_FOLDER, line_of
 from opscope.structural_copy import model_tensors, root_module
-from opscope.surroundings import Surroundings
-from opscope.training import Training, with_stand_ins
+from opscope.surroundings import Surroundings, measured
+from opscope.training import Step, Training, with_stand_ins
 
 _FakeTensor = torch._subclasses.fake_tensor.FakeTensor
 _USE_EAGER = 'give weights and inputs with data and use tracer="eager" (--tracer eager)'
 _OWN_REASON = "opscope: "  # before the engine's own reasons, in errors that pass through PyTorch
 _TOO_FEW_ROWS = "Expected more than 1 value per channel"  # batch norm's own words, in training
 Through = Callable[[Any], Callable[..., Any]]  # from a session to what is called in the model's place
+After = Callable[[Callable[[], Any], Iterator[torch.Tensor]], None]  # one more run, and the tensors that it finds
 _FLIPS = 8  # conditions on data that are tried the other way before a static capture gives up
 
 
@@ -53,12 +54,7 @@ def capture(
     """
     run = _Run(model, args, kwargs, name, source, device, source_lines, dict(limits or {}), through, training)
     if tracer == "eager":
-        if not run.has_data():
-            raise error(
-                "a real run needs weights and inputs with data, and some are on the meta device",
-                name,
-                'build the model on a real device, or use tracer="static"',
-            )
+        run.need_data()
         return run.capture(eager=True)
     try:
         return run.capture_statically()
@@ -71,6 +67,45 @@ def capture(
         "fallback", stopped.op, stopped.module, f"the static capture stopped ({stopped}), so the model was run for real"
     )
     return graph
+
+
+def measure(
+    model: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    warmup: int,
+    runs: int,
+    most_runs: int,
+    seconds: float,
+    name: str = "",
+    source: str = "",
+    device: Any = None,
+    source_lines: bool = False,
+    limits: dict[str, int] | None = None,
+    training: Training | None = None,
+    progress: Callable[[int], None] | None = None,
+    after: After | None = None,
+) -> Any:
+    """The graph of a real run with the times of others in it: `runs` of them and more until `seconds` have passed.
+
+    As many without the clock are between them. `progress` hears how many are done; `after` may make one more run, of
+    which nothing is kept, and hears which tensors were there before it.
+    """
+    run = _Run(model, args, kwargs, name, source, device, source_lines, dict(limits or {}), None, training)
+    run.need_data()
+    plan = {"warmup": warmup, "runs": runs, "most_runs": most_runs, "seconds": seconds, "progress": progress}
+    return run.measure(plan, after)
+
+
+def profile_run(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, name: str = "", lasting: bool = False) -> tuple[Any, Any]:
+    """What one real run of a model gives, and its graph with the time of each op of that same run.
+
+    `lasting` runs are the caller's own: what they change stays, and gradients are theirs to ask for.
+    """
+    run = _Run(model, args, kwargs, name or type(model).__name__, "", None, False, {})
+    run.need_data()
+    return run.profile_run(lasting)
 
 
 def run_abstract(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call: Callable[..., Any] | None = None) -> Any:
@@ -143,6 +178,7 @@ class _Run:
     ) -> None:
         self.model, self.args, self.kwargs, self.name, self.source = model, args, kwargs, name, source
         self.source_lines, self.limits, self.through, self.training = source_lines, limits, through, training
+        self.step: Step | None = None  # of a training that is measured
         self.explains = True  # what a model raises becomes an error that says where
         if any(isinstance(t, _FakeTensor) for t in itertools.chain(_first_weight(model), tensors_in((args, kwargs)))):
             raise error("fake tensors hold neither data nor memory to follow", name, "build it on the meta device instead")
@@ -152,6 +188,70 @@ class _Run:
 
     def has_data(self) -> bool:
         return not any(t.is_meta for t in itertools.chain(model_tensors(self.model), tensors_in((self.args, self.kwargs))))
+
+    def need_data(self) -> None:
+        if not self.has_data():
+            raise error(
+                "a real run needs weights and inputs with data, and some are on the meta device",
+                self.name,
+                'build the model on a real device, or use tracer="static"',
+            )
+
+    def measure(self, plan: dict[str, Any], after: After | None = None) -> Any:
+        began = time.perf_counter()
+        model, session = self._ready_session()
+        args, kwargs = self._inputs(session)
+        with without_dispatch_modes(), measured(), _running(session):
+            try:
+                call = self._recorded(session, model, args, kwargs)
+                session.measure(lambda: _fresh(args, kwargs), call, **plan)
+                if after is not None:
+                    after(lambda: call(_fresh(args, kwargs)), self._there(model, args, kwargs))
+            except native.Error:
+                raise
+            except Exception as problem:
+                raise self._explained(problem, session) from problem
+        return self._taken(session, began)
+
+    def _recorded(self, session: Any, model: Any, args: Any, kwargs: Any) -> Callable[[Any], Any]:
+        """Makes the recorded call; gives what makes the next ones."""
+        given, named = _fresh(args, kwargs)
+        if self.training is not None:
+            self.step = step = Step(self.training, session, model)
+            step.first(lambda: model(*given, **named))
+            return lambda inputs: step.again(lambda: model(*inputs[0], **inputs[1]))
+        for path, tensor in named_tensors(model(*given, **named)):
+            session.add_output(tensor, path)
+        return lambda inputs: model(*inputs[0], **inputs[1])
+
+    def _there(self, model: Any, args: Any, kwargs: Any) -> Iterator[torch.Tensor]:
+        """What a run finds: weights, inputs and an optimiser's state. The last step's gradients are let go of first."""
+        yield from itertools.chain(model_tensors(model), tensors_in((args, kwargs)))
+        if self.step is not None:
+            self.step.root.zero_grad()
+            yield from self.step.state()
+
+    def profile_run(self, lasting: bool) -> tuple[Any, Any]:
+        began = time.perf_counter()
+        session = self._session(self.model, True, ())
+        if lasting:
+            session.set_lasting()
+        args, kwargs = (self.args, self.kwargs) if lasting else self._inputs(session)
+        with without_dispatch_modes(), nullcontext() if lasting else measured(), _running(session):
+            session.begin_timed_run()
+            outputs = self.model(*args, **kwargs)
+            session.end_timed_run()
+            for path, tensor in named_tensors(outputs):
+                session.add_output(tensor, path)
+        return outputs, self._taken(session, began)
+
+    def _ready_session(self) -> tuple[Any, Any]:
+        """The model, or a copy of a lazy one after its first call; a session for a real run of it."""
+        session = self._session(self.model, True, ())
+        if not session.is_lazy:
+            return self.model, session
+        model = self._initialised(True, ())
+        return model, self._session(model, True, ())
 
     def capture_statically(self) -> Any:
         """Conditions on data are assumed. Where one makes the model raise, it is assumed the other way."""
@@ -176,6 +276,9 @@ class _Run:
                 initialised = with_stand_ins(initialised, self.device)
             session = self._session(initialised, eager, flipped)
             self._call(session, initialised)
+        return self._taken(session, began)
+
+    def _taken(self, session: Any, began: float) -> Any:
         graph = session.take()
         _declare_costs(graph)
         graph.set_info(
@@ -241,7 +344,7 @@ class _Run:
                 )
             return memo[id(tensor)]
 
-        names = _argument_names(self.model, len(self.args))
+        names = argument_names(self.model, len(self.args))
         args = tuple(replace(value, name, replaced) for name, value in zip(names, self.args, strict=True))
         return args, {name: replace(value, name, replaced) for name, value in self.kwargs.items()}
 
@@ -287,6 +390,13 @@ class _Run:
         return made
 
 
+def _fresh(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The same tensors in containers of their own: a model may add to a cache that it is given."""
+    same = lambda tensor, _: tensor  # noqa: E731
+    given = tuple(replace(value, "", same) for value in args)
+    return given, {name: replace(value, "", same) for name, value in kwargs.items()}
+
+
 def without_dispatch_modes() -> Any:
     """A FlopCounterMode or FakeTensorMode around a capture would get between the model and the engine."""
     if torch._C._len_torch_dispatch_stack() == 0:
@@ -325,7 +435,7 @@ def _shape_only(value: Any) -> Any:
     return value
 
 
-def _argument_names(model: Any, count: int) -> list[str]:
+def argument_names(model: Any, count: int) -> list[str]:
     """The names of forward's positional parameters: 'x', or 'args[1]' where they are a *args."""
     try:
         parameters = inspect.signature(getattr(model, "forward", model)).parameters.values()

@@ -63,6 +63,30 @@ def alone() -> Iterator[None]:
             Surroundings._lock.notify_all()
 
 
+@contextmanager
+def measured() -> Iterator[None]:
+    """Around real runs that are timed: the model as its owner runs it, but for compilers, which would hide its ops."""
+    with ExitStack() as undo:
+        _keep_generators(undo)
+        for undo_one in _interpreted():
+            undo.callback(undo_one)
+        undo.callback(_set(torch, "compile", lambda model=None, **_: model if model is not None else lambda function: function))
+        _show_higher_order_ops()
+        yield
+
+
+def _interpreted() -> Iterator[Callable[[], None]]:
+    """What is scripted runs op by op, what is compiled as it was before."""
+    optimise = torch._C._get_graph_executor_optimize()
+    torch._C._set_graph_executor_optimize(False)
+    yield lambda: torch._C._set_graph_executor_optimize(optimise)
+
+    if "torch._dynamo" in sys.modules:
+        stance = torch.compiler.set_stance("force_eager")
+        stance.__enter__()
+        yield lambda: stance.__exit__(None, None, None)
+
+
 def _keep_generators(undo: ExitStack) -> None:
     """Has `undo` put the random number generators that are not PyTorch's own back to where they are now."""
     undo.callback(random.setstate, random.getstate())
@@ -93,14 +117,7 @@ def _switches() -> Iterator[Callable[[], None]]:
     torch.backends.mha.set_fastpath_enabled(False)
     yield lambda: torch.backends.mha.set_fastpath_enabled(fast_path)
 
-    optimise = torch._C._get_graph_executor_optimize()
-    torch._C._set_graph_executor_optimize(False)
-    yield lambda: torch._C._set_graph_executor_optimize(optimise)
-
-    if "torch._dynamo" in sys.modules:
-        stance = torch.compiler.set_stance("force_eager")
-        stance.__enter__()
-        yield lambda: stance.__exit__(None, None, None)
+    yield from _interpreted()
     yield _set(torch, "compile", _uncompiled(torch.compile))
 
     yield _set(torch.cuda, "_lazy_init", _not_started(torch.cuda._lazy_init))

@@ -6,7 +6,7 @@ optimiser is one of our own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,47 +45,79 @@ class Training:
 
     def run(self, session: Any, model: Any, called: Callable[[], Any]) -> Any:
         """What the model gives. `called` calls it, and the session is running."""
+        return Step(self, session, model).first(called)
+
+
+class Step:
+    """A step of training, recorded the first time; the steps after it go on from there."""
+
+    def __init__(self, training: Training, session: Any, model: Any) -> None:
         root = root_module(model)
-        trained = [] if root is None else [p for p in root.parameters() if p.requires_grad]
-        if root is None or not trained:
+        self.trained = [] if root is None else [p for p in root.parameters() if p.requires_grad]
+        if root is None or not self.trained:
             raise _unfit("the model has no parameter that requires a gradient", type(model).__name__)
+        self.session, self.root, self.type = session, root, type(model).__name__
+        self.make = OPTIMIZERS[training.optimizer]
+        self.update: torch.nn.Module | None = None  # the optimiser's step
+        self.optimizer: torch.optim.Optimizer | None = None
+
+    def first(self, called: Callable[[], Any]) -> Any:
+        """What the model gives."""
+        session = self.session
         session.follow_autograd()
         session.begin_phase("forward")
-        with torch.enable_grad():
-            root.train()
-            root.zero_grad()
-            outputs = called()
-            loss, words = loss_of(outputs)
-        if loss is None:
-            raise _unfit("nothing that it returns in training depends on its parameters", type(model).__name__)
+        outputs, loss, words = self._forward(called)
         native.note("assumption", "", f"the loss is {words}")
         for path, tensor in named_tensors(outputs):
             session.add_output(tensor, path)
         session.begin_phase("backward")
         loss.backward()
-        for name, parameter in root.named_parameters():
+        for name, parameter in self.root.named_parameters():
             if parameter.grad is not None:
                 session.mark_gradient(parameter.grad, f"{name}.grad")
-        self._step(session, root, trained)
+        self._first_update()
         return outputs
 
-    def _step(self, session: Any, root: torch.nn.Module, trained: list[torch.nn.Parameter]) -> None:
+    def again(self, called: Callable[[], Any]) -> Any:
+        """A later step as it is, for the clock alone."""
+        outputs, loss, _ = self._forward(called)
+        loss.backward()
+        if self.update is not None:
+            self.update()
+        return outputs
+
+    def state(self) -> Iterator[torch.Tensor]:
+        """What the optimiser keeps from step to step."""
+        kept = [] if self.optimizer is None else list(self.optimizer.state.values())
+        return (value for state in kept for value in state.values() if isinstance(value, torch.Tensor))
+
+    def _forward(self, called: Callable[[], Any]) -> tuple[Any, torch.Tensor, str]:
+        with torch.enable_grad():
+            self.root.train()
+            self.root.zero_grad()
+            outputs = called()
+            loss, words = loss_of(outputs)
+        if loss is None:
+            raise _unfit("nothing that it returns in training depends on its parameters", self.type)
+        return outputs, loss, words
+
+    def _first_update(self) -> None:
         """A later step than the first, which finds the optimiser's state as the one before it left it."""
-        make = OPTIMIZERS[self.optimizer]
-        if make is None:
+        if self.make is None:
             return
-        optimizer = make(trained)
-        session.hide(True)
+        self.optimizer = optimizer = self.make(self.trained)
+        self.session.hide(True)
         try:
             optimizer.step()
         finally:
-            session.hide(False)
-        for name, parameter in root.named_parameters():
+            self.session.hide(False)
+        for name, parameter in self.root.named_parameters():
             for part, value in optimizer.state.get(parameter, {}).items():
                 if isinstance(value, torch.Tensor):
-                    session.mark_optimizer_state(value, f"{name}.{part}")
-        session.begin_phase("optimizer")
-        _as_module(optimizer)()
+                    self.session.mark_optimizer_state(value, f"{name}.{part}")
+        self.session.begin_phase("optimizer")
+        self.update = _as_module(optimizer)
+        self.update()
 
 
 def _as_module(optimizer: Any) -> torch.nn.Module:

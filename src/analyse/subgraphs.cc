@@ -25,7 +25,8 @@ Metrics metrics_of(const Profile& profile, const Subgraph& subgraph) {
 }
 
 Bottleneck bottleneck_of(const Profile& profile, const Subgraph& subgraph) {
-  Metrics fused{.traffic = subgraph.traffic, .flops = subgraph.flops};  // as one kernel, at the ridge
+  Metrics fused;  // as one kernel, at the ridge
+  fused.traffic = subgraph.traffic, fused.flops = subgraph.flops;
   return bottleneck_of(fused, profile.options.ridge);
 }
 

@@ -10,11 +10,16 @@
 #include "graph/part.h"
 #include "graph/writer.h"
 #include "python/node_run.h"
+#include "python/profiler.h"
+#include "python/replay.h"
+#include "report/chrome_trace.h"
 #include "report/draw.h"
 #include "report/fuse_report.h"
 #include "report/listing.h"
+#include "report/measure_report.h"
 #include "report/report.h"
 #include "torch/bounds.h"
+#include "torch/memory_meter.h"
 #ifdef OPSCOPE_READERS
 #include "readers/capture_reader.h"
 #include "readers/model_file.h"
@@ -167,6 +172,22 @@ py::list node_memory(const Graph& graph) {
   return rows;
 }
 
+// Keys are the fields' names; clocks_mhz is a dict.
+void set_environment(Graph& graph, const py::dict& fields) {
+  auto& made = graph.measurement.environment;
+  const std::pair<const char*, std::string*> texts[] = {
+      {"device", &made.device},   {"device_name", &made.device_name}, {"host", &made.host},
+      {"system", &made.system},   {"torch", &made.torch},             {"runtime", &made.runtime},
+      {"driver", &made.driver},   {"precision", &made.precision},     {"dtype", &made.dtype}};
+  for (const auto& [key, field] : texts)
+    if (fields.contains(key)) *field = py::cast<std::string>(fields[key]);
+  if (fields.contains("threads")) made.threads = py::cast<std::uint32_t>(fields["threads"]);
+  if (fields.contains("memory_bytes")) made.memory_bytes = py::cast<std::uint64_t>(fields["memory_bytes"]);
+  if (!fields.contains("clocks_mhz")) return;
+  for (const auto& [name_of, mhz] : py::cast<py::dict>(fields["clocks_mhz"]))
+    made.clocks_mhz.emplace_back(py::cast<std::string>(name_of), py::cast<double>(mhz));
+}
+
 void bind_graph(py::module_& m) {
   py::class_<Rung>(m, "Rung")
       .def(py::init([](const std::string& tracer, const std::string& outcome, const std::string& reason,
@@ -220,6 +241,13 @@ void bind_graph(py::module_& m) {
       .def("part",
            [](const Graph& graph, PartId part) { return std::make_shared<Graph>(part_of(graph, part)); })
       .def("memory_timeline", node_memory)
+      .def_property_readonly("measured", [](const Graph& graph) { return !graph.measurement.empty(); })
+      .def("set_environment", set_environment)
+      .def("set_memory",
+           [](Graph& graph, std::uint64_t peak, std::uint64_t base) {
+             graph.measurement.peak_memory_bytes = peak;
+             graph.measurement.base_memory_bytes = base;
+           })
       .def("add_rung", [](Graph& graph, Rung rung) { graph.capture.rungs.push_back(std::move(rung)); })
       .def(
           "profile",
@@ -251,12 +279,21 @@ std::string draw_to(const OwnedProfile& self, const std::string& path, const std
   return picture_line(path, format, picture);
 }
 
+// For a person: what was measured where it was, else what it costs.
+std::string report_of(const OwnedProfile& self, Format format, const TextOptions& options) {
+  if (self.graph->measurement.empty() || options.sections_000)
+    return to_format(self.profile, format, options);
+  return measure_report(self.profile, format, options);
+}
+
 void bind_profile(py::module_& m) {
   py::class_<OwnedProfile, std::shared_ptr<OwnedProfile>>(m, "Profile")
       .def("to_json", [](const OwnedProfile& self) { return to_json(self.profile); })
       .def("to_csv", [](const OwnedProfile& self) { return to_csv(self.profile); })
-      .def("to_markdown", [](const OwnedProfile& self) { return to_markdown(self.profile); })
-      .def("to_html", [](const OwnedProfile& self) { return to_html(self.profile); })
+      .def("to_markdown", [](const OwnedProfile& self) { return report_of(self, Format::kMarkdown, {}); })
+      .def("to_html", [](const OwnedProfile& self) { return report_of(self, Format::kHtml, {}); })
+      .def_property_readonly("graph", [](const OwnedProfile& self) { return self.graph; })
+      .def("chrome_trace", [](const OwnedProfile& self) { return chrome_trace(self.profile); })
       .def("fuse_json", [](const OwnedProfile& self) { return fuse_json(self.profile); })
       .def(
           "fuse_text",
@@ -272,8 +309,9 @@ void bind_profile(py::module_& m) {
           "to_text",
           [](const OwnedProfile& self, int width, bool color, bool show_shapes, bool fold, bool verbose,
              int depth, int top, const std::string& sort, bool sections_000) {
-            return to_text(self.profile, text_options(width, color, show_shapes, fold, verbose, depth, top,
-                                                      sort, sections_000));
+            return report_of(
+                self, Format::kText,
+                text_options(width, color, show_shapes, fold, verbose, depth, top, sort, sections_000));
           },
           py::kw_only(), py::arg("width") = 100, py::arg("color") = false, py::arg("show_shapes") = false,
           py::arg("fold") = true, py::arg("verbose") = false, py::arg("depth") = -1, py::arg("top") = 10,
@@ -300,6 +338,18 @@ void bind_session(py::module_& m) {
       .def("add_output", &Session::add_output)
       .def("start", &Session::start)
       .def("stop", &Session::stop)
+      .def("set_lasting", &Session::set_lasting)
+      .def("begin_timed_run", &Session::begin_timed_run)
+      .def("end_timed_run", &Session::end_timed_run)
+      .def(
+          "measure",
+          [](Session& self, const py::object& prepare, const py::object& call, std::uint32_t warmup,
+             std::uint32_t runs, std::uint32_t most_runs, double seconds, const py::object& progress) {
+            self.measure(prepare, call, {warmup, runs, most_runs, seconds}, progress);
+          },
+          py::arg("prepare"), py::arg("call"), py::kw_only(), py::arg("warmup"), py::arg("runs"),
+          py::arg("most_runs"), py::arg("seconds"), py::arg("progress") = py::none())
+      .def_property_readonly("failed_op", [](Session& self) { return self.recording().failed_op; })
       .def("keep_changes", &Session::keep_changes)
       .def_property_readonly("grew", &Session::grew)
       .def_property_readonly("is_lazy", &Session::is_lazy)
@@ -370,6 +420,9 @@ void bind_session(py::module_& m) {
     for (const auto& row : engine::all_shape_rules()) names.emplace_back(row.name, row.overload);
     return names;
   });
+  m.def("peak_growth", [](const std::string& device, const py::object& run) {
+    return engine::peak_growth(c10::Device(device), [&] { run(); });
+  });
   m.attr("NO_DATA") = engine::kNoDataMessage;
 }
 
@@ -384,6 +437,8 @@ PYBIND11_MODULE(_native, m) {
   bind_profile(m);
   bind_session(m);
   bind_node_runs(m);
+  bind_profiler(m);
+  bind_replay(m);
   engine::register_backend_kernels();
   m.def("explain_tracer_failure",
         [](const std::string& tracer, const std::string& type, const std::string& message) {
@@ -393,6 +448,7 @@ PYBIND11_MODULE(_native, m) {
   m.def("nearest", [](const std::string& typed, const std::vector<std::string>& names) {
     return nearest_names(typed, std::span<const std::string>(names));
   });
+  m.def("format_bytes", [](std::uint64_t bytes) { return format_bytes(Count{bytes}); });
   m.def("format_listing", [](const std::string& name, const std::vector<std::string>& keys,
                              const std::vector<std::vector<std::string>>& rows) {
     Listing listing{name, keys, {}};

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "torch/bounds.h"
+#include "torch/timing.h"
 
 namespace opscope::python {
 
@@ -198,10 +199,16 @@ Session::~Session() {
 
 void Session::start() {
   guard_ = std::make_unique<engine::CaptureGuard>(recording_);
-  follows_ = !recording_->muted;
-  if (!follows_) return;
-  follow_module_calls(true);
-  active = this;
+  if (!recording_->muted) set_watching(true);
+}
+
+// Watching: the mode is on in this thread, and calls of modules are followed.
+void Session::set_watching(bool on) {
+  if (on == follows_) return;
+  follows_ = on;
+  guard_->set_watching(on);
+  follow_module_calls(on);
+  active = on ? this : nullptr;
 }
 
 void Session::note_source_lines(const std::string& torch_folder, const std::string& own_folder) {
@@ -219,15 +226,22 @@ void Session::note_source_lines(const std::string& torch_folder, const std::stri
 
 void Session::stop() {
   if (!guard_) return;
+  if (follows_) set_watching(false);
   guard_.reset();
-  if (follows_) {
-    active = nullptr;
-    follow_module_calls(false);
+  if (recording_->lasting) {
+    tensors_.clear(), snapshots_.clear(), seen_.clear();
+    return;
   }
   restore_modules();
 }
 
-std::shared_ptr<Graph> Session::take() { return std::make_shared<Graph>(recording_->take()); }
+std::shared_ptr<Graph> Session::take() {
+  auto graph = std::make_shared<Graph>(recording_->take());
+  if (!recording_->timing) return graph;
+  graph->measurement = recording_->timing->take(*graph);
+  graph->measurement.warmup = warmup_;
+  return graph;
+}
 
 std::optional<std::tuple<std::string, std::string, std::string>> Session::failure() const {
   if (!recording_->failure) return std::nullopt;
@@ -270,6 +284,7 @@ void Session::add_tensors(py::handle table, ModuleId module, const std::string& 
     const auto& tensor = THPVariable_Unpack(value.ptr());
     recording_->add_owned(module, name, joined(path, name), tensor, parameters);
     keep(tensor);
+    if (!parameters) buffers_.push_back(tensor);
   });
 }
 
@@ -422,8 +437,17 @@ ModuleId Session::module_of(PyObject* module) {
 
 PyObject* Session::call_module(PyObject* original, PyObject* const* args, std::size_t nargsf,
                                PyObject* kwnames) {
+  auto* timing = recording_->timing.get();
+  if (timing && timing->expects()) {  // all that there is to know of the call is how long it takes
+    const auto entry = timing->enter(find_module(args[0]));
+    PyObject* result = PyObject_Vectorcall(original, args, nargsf, kwnames);
+    timing->leave(entry);
+    return result;
+  }
   const auto scope = recording_->enter(module_of(args[0]));
+  const auto entry = timing ? timing->enter(recording_->graph.scopes[scope].module) : 0;
   PyObject* result = PyObject_Vectorcall(original, args, nargsf, kwnames);
+  if (timing) timing->leave(entry);
   if (!result && !failed_module_) failed_module_ = recording_->scope_path();
   recording_->leave(scope);
   return result;

@@ -34,6 +34,17 @@ class Session {
   // Notes for each op the innermost line of Python that is in neither folder.
   void note_source_lines(const std::string& torch_folder, const std::string& own_folder);
   void start();
+  // A recorded real run may be timed too; only its own time is kept.
+  void begin_timed_run();
+  void end_timed_run();
+  struct Plan {
+    std::uint32_t warmup, runs, most_runs;
+    double seconds;  // until it has taken so long and there are `runs`, or there are `most_runs`
+  };
+  // After the recorded run: more of them, one without the clock for each with it. Each is call(prepare()), and
+  // progress(runs so far) is told between them.
+  void measure(const py::object& prepare, const py::object& call, const Plan& plan, const py::object& progress);
+  void set_lasting();  // before the start: a real run whose effects are to stay
   void stop();  // also puts the modules' attributes back; harmless when stopped
   // A first call that is to leave its changes: layers made, shapes found. Only for a copy of a model.
   void keep_changes() { snapshots_.clear(); }
@@ -87,7 +98,10 @@ class Session {
     bool requires_grad;
   };
   static void restore(const TensorState& state);
+  void set_watching(bool on);
   std::vector<TensorState> tensors_;
+  std::vector<at::Tensor> buffers_;
+  std::uint32_t warmup_ = 0;
   std::optional<std::string> failed_module_;
   bool lazy_ = false;
   bool follows_ = false;  // the calls of modules

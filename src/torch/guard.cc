@@ -52,6 +52,10 @@ CaptureGuard::CaptureGuard(std::shared_ptr<Recording> recording)
     throw Error("a capture is already running in this thread", recording_->graph.capture.model,
                 "profile the inner model on its own, outside the outer model's forward");
   register_backend_kernels();
+  if (recording_->lasting) {
+    set_watching(true);
+    return;
+  }
   ensure_device_guard(recording_->device.type());
   rng_state_ = random_state();
   autocast_ = at::autocast::is_autocast_enabled(recording_->device.type());
@@ -61,17 +65,21 @@ CaptureGuard::CaptureGuard(std::shared_ptr<Recording> recording)
   recording_->threads = threads_;
   // What is computed in a static capture is small, and other threads would be waited for.
   if (!recording_->eager) set_own_threads(1);
-  depth = 0;
-  c10::ThreadLocalDebugInfo::_push(c10::DebugInfoKind::TEST_INFO, recording_);
-  c10::impl::tls_set_dispatch_key_included(kModeKey, true);
+  set_watching(true);
+}
+
+void CaptureGuard::set_watching(bool on) {
+  c10::impl::tls_set_dispatch_key_included(kModeKey, on);
+  // Not _pop: it throws where the model left something of its own on top, such as a running profiler.
+  c10::ThreadLocalDebugInfo::_forceCurrentDebugInfo(before_);
+  if (on) c10::ThreadLocalDebugInfo::_push(c10::DebugInfoKind::TEST_INFO, recording_);
+  depth = on ? 0 : depth_;
 }
 
 CaptureGuard::~CaptureGuard() {
-  c10::impl::tls_set_dispatch_key_included(kModeKey, false);
-  // Not _pop: it throws where the model left something of its own on top, such as a running profiler.
-  c10::ThreadLocalDebugInfo::_forceCurrentDebugInfo(before_);
-  depth = depth_;
+  set_watching(false);
   recording_->lifetimes->close();
+  if (recording_->lasting) return;
   recording_->restore_journal();
   at::autocast::clear_cache();
   at::autocast::set_autocast_enabled(recording_->device.type(), autocast_);

@@ -16,6 +16,9 @@ class CaptureGuard {
   CaptureGuard(const CaptureGuard&) = delete;
   CaptureGuard& operator=(const CaptureGuard&) = delete;
 
+  // Between the runs of a measurement: ops go by unseen, all else stays as it is.
+  void set_watching(bool on);
+
  private:
   std::shared_ptr<Recording> recording_;
   bool grad_mode_;

@@ -25,6 +25,7 @@ namespace opscope::engine {
 using Stack = torch::jit::Stack;
 
 struct BoundRow;
+class Timing;
 enum class Choice : std::uint8_t;
 
 enum class ArgumentForm : std::uint8_t { kPlain, kDType, kLayout, kMemoryFormat };
@@ -131,6 +132,9 @@ class Recording final : public c10::DebugInfoBase {
   std::uint32_t decisions = 0;                              // conditions on data that were assumed
   std::unordered_set<std::uint32_t> flipped;                // those of them to be answered the other way
   const std::shared_ptr<LifetimeLog> lifetimes = std::make_shared<LifetimeLog>();
+  std::shared_ptr<Timing> timing;  // where ops are under a clock
+  bool lasting = false;            // a real run whose effects are to stay: nothing is put back
+  std::string failed_op;           // that threw first, in a real run
   std::optional<AutogradScopes> autograd;  // in training: whose forward made a node of the backward graph
 
   // --- modules and their tensors
