@@ -125,8 +125,8 @@ class OpRepeats {
   engine::Replayer replayer_;
   py::object progress_;
   ReplayPlan plan_;
-  std::optional<OpTimes> store_;
-  std::vector<OpTimes::Row> fresh_;
+  std::optional<OpTimeStore> store_;
+  std::vector<OpTimeStore::Row> fresh_;
   RepeatCounts counts_;
 };
 
@@ -139,7 +139,7 @@ py::list rows_of(const std::vector<NotReplayed>& skipped) {
 py::dict repeat_ops(Graph& graph, const std::optional<std::string>& store, std::size_t cache_bytes,
                     double min_seconds, const py::object& progress) {
   OpRepeats repeats(graph, {.cache_bytes = cache_bytes, .min_seconds = min_seconds}, progress);
-  const auto path = store ? *store : OpTimes::default_path();
+  const auto path = store ? *store : OpTimeStore::default_path();
   if (!path.empty()) repeats.use_store(path);
   const auto counts = repeats.run();
   py::dict result;
@@ -173,7 +173,7 @@ void bind_replay(py::module_& m) {
       times.append(time == kUnmeasured ? py::object(py::none()) : py::int_(time));
     return times;
   });
-  m.attr("KEEPS_OP_TIMES") = OpTimes::available();
+  m.attr("KEEPS_OP_TIMES") = OpTimeStore::available();
 }
 
 }  // namespace opscope::python

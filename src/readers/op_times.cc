@@ -41,7 +41,7 @@ std::string environment_key(const Environment& environment, std::string_view set
   return key;
 }
 
-std::string OpTimes::default_path() {
+std::string OpTimeStore::default_path() {
   const std::string folder = cache_folder();
   return folder.empty() ? "" : folder + "/op_times.sqlite";
 }
@@ -121,7 +121,7 @@ class Statement {
 
 }  // namespace
 
-struct OpTimes::Database {
+struct OpTimeStore::Database {
   explicit Database(const std::string& file) : path(file) {
     std::error_code ignored;  // opening says what is wrong
     std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
@@ -212,15 +212,15 @@ struct OpTimes::Database {
   sqlite3* handle = nullptr;
 };
 
-bool OpTimes::available() { return true; }
+bool OpTimeStore::available() { return true; }
 
-OpTimes::OpTimes(const std::string& path) : database_(std::make_unique<Database>(path)) {
+OpTimeStore::OpTimeStore(const std::string& path) : database_(std::make_unique<Database>(path)) {
   database_->prepare_tables();
 }
-OpTimes::~OpTimes() = default;
-OpTimes::OpTimes(OpTimes&&) noexcept = default;
+OpTimeStore::~OpTimeStore() = default;
+OpTimeStore::OpTimeStore(OpTimeStore&&) noexcept = default;
 
-std::optional<OpTime> OpTimes::find(const std::string& environment, const std::string& signature) const {
+std::optional<OpTime> OpTimeStore::find(const std::string& environment, const std::string& signature) const {
   auto statement = database_->prepare(
       "SELECT median_ns, mean_ns, deviation_ns, minimum_ns, batches, repetitions, waited, signature FROM "
       "op_times "
@@ -236,7 +236,7 @@ std::optional<OpTime> OpTimes::find(const std::string& environment, const std::s
                 .waited = statement.integer(6) != 0};
 }
 
-void OpTimes::add(const std::string& environment, const std::vector<Row>& rows) {
+void OpTimeStore::add(const std::string& environment, const std::vector<Row>& rows) {
   if (rows.empty()) return;
   Database::Transaction transaction(*database_);
   const auto id = database_->environment_id(environment);
@@ -257,25 +257,25 @@ void OpTimes::add(const std::string& environment, const std::vector<Row>& rows) 
   transaction.commit();
 }
 
-std::uint64_t OpTimes::size() const {
+std::uint64_t OpTimeStore::size() const {
   return static_cast<std::uint64_t>(database_->number("SELECT count(*) FROM op_times"));
 }
 
 #else
 
-struct OpTimes::Database {};
+struct OpTimeStore::Database {};
 
-bool OpTimes::available() { return false; }
+bool OpTimeStore::available() { return false; }
 
-OpTimes::OpTimes(const std::string& path) {
+OpTimeStore::OpTimeStore(const std::string& path) {
   throw Error("this opscope was built without SQLite, and keeps no times of ops", path,
               "install libsqlite3-dev and build opscope again");
 }
-OpTimes::~OpTimes() = default;
-OpTimes::OpTimes(OpTimes&&) noexcept = default;
-std::optional<OpTime> OpTimes::find(const std::string&, const std::string&) const { return std::nullopt; }
-void OpTimes::add(const std::string&, const std::vector<Row>&) {}
-std::uint64_t OpTimes::size() const { return 0; }
+OpTimeStore::~OpTimeStore() = default;
+OpTimeStore::OpTimeStore(OpTimeStore&&) noexcept = default;
+std::optional<OpTime> OpTimeStore::find(const std::string&, const std::string&) const { return std::nullopt; }
+void OpTimeStore::add(const std::string&, const std::vector<Row>&) {}
+std::uint64_t OpTimeStore::size() const { return 0; }
 
 #endif
 

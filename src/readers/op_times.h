@@ -14,12 +14,12 @@
 
 namespace opscope {
 
-class OpTimes {
+class OpTimeStore {
  public:
   // Opens the file, and makes it where there is none. Throws Error.
-  explicit OpTimes(const std::string& path);
-  ~OpTimes();
-  OpTimes(OpTimes&&) noexcept;
+  explicit OpTimeStore(const std::string& path);
+  ~OpTimeStore();
+  OpTimeStore(OpTimeStore&&) noexcept;
 
   struct Row {
     std::string signature;

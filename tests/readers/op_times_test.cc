@@ -18,10 +18,10 @@
 namespace opscope {
 namespace {
 
-class OpTimesTest : public testing::Test {
+class OpTimeStoreTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!OpTimes::available()) GTEST_FAIL() << "SQLite is not there: install libsqlite3-dev";
+    if (!OpTimeStore::available()) GTEST_FAIL() << "SQLite is not there: install libsqlite3-dev";
     std::string pattern = testing::TempDir() + "/op_times_XXXXXX";
     ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
@@ -31,7 +31,7 @@ class OpTimesTest : public testing::Test {
 
   std::string complaint() const {
     try {
-      OpTimes times(path_);
+      OpTimeStore times(path_);
       return "";
     } catch (const Error& problem) {
       EXPECT_EQ(problem.where(), path_);
@@ -51,9 +51,9 @@ constexpr OpTime kTime{.median_ns = 812.5,
                        .repetitions = 20'000,
                        .waited = true};
 
-TEST_F(OpTimesTest, KeepsAllFields) {
-  OpTimes(path_).add("cpu", {{"aten::relu", kTime}});
-  const auto found = OpTimes(path_).find("cpu", "aten::relu");
+TEST_F(OpTimeStoreTest, KeepsAllFields) {
+  OpTimeStore(path_).add("cpu", {{"aten::relu", kTime}});
+  const auto found = OpTimeStore(path_).find("cpu", "aten::relu");
   ASSERT_TRUE(found);
   EXPECT_EQ(found->median_ns, kTime.median_ns);
   EXPECT_EQ(found->mean_ns, kTime.mean_ns);
@@ -64,8 +64,8 @@ TEST_F(OpTimesTest, KeepsAllFields) {
   EXPECT_TRUE(found->waited);
 }
 
-TEST_F(OpTimesTest, EnvironmentsAndSignaturesAreApart) {
-  OpTimes times(path_);
+TEST_F(OpTimeStoreTest, EnvironmentsAndSignaturesAreApart) {
+  OpTimeStore times(path_);
   times.add("one", {{"a", {.median_ns = 1}}, {"b", {.median_ns = 2}}});
   times.add("other", {{"a", {.median_ns = 3}}});
   EXPECT_EQ(times.find("one", "a")->median_ns, 1);
@@ -78,12 +78,12 @@ TEST_F(OpTimesTest, EnvironmentsAndSignaturesAreApart) {
   EXPECT_EQ(times.size(), 3u);
 }
 
-TEST_F(OpTimesTest, MakesItsFolder) {
-  OpTimes times(folder_ + "/a/b/times.sqlite");
+TEST_F(OpTimeStoreTest, MakesItsFolder) {
+  OpTimeStore times(folder_ + "/a/b/times.sqlite");
   EXPECT_EQ(times.size(), 0u);
 }
 
-TEST_F(OpTimesTest, ProcessesTakeTurns) {
+TEST_F(OpTimeStoreTest, ProcessesTakeTurns) {
   constexpr int kProcesses = 4, kRows = 25;
   std::vector<pid_t> children;
   for (int process = 0; process < kProcesses; ++process) {
@@ -92,7 +92,7 @@ TEST_F(OpTimesTest, ProcessesTakeTurns) {
       int status = 0;
       try {
         for (int row = 0; row < kRows; ++row)
-          OpTimes(path_).add("cpu", {{std::to_string(process * kRows + row), kTime}});
+          OpTimeStore(path_).add("cpu", {{std::to_string(process * kRows + row), kTime}});
       } catch (const std::exception&) {
         status = 1;
       }
@@ -105,30 +105,30 @@ TEST_F(OpTimesTest, ProcessesTakeTurns) {
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
   }
-  EXPECT_EQ(OpTimes(path_).size(), static_cast<std::uint64_t>(kProcesses * kRows));
+  EXPECT_EQ(OpTimeStore(path_).size(), static_cast<std::uint64_t>(kProcesses * kRows));
 }
 
-TEST_F(OpTimesTest, DamagedFilesAreLeftAlone) {
+TEST_F(OpTimeStoreTest, DamagedFilesAreLeftAlone) {
   const std::string noise(5000, '\x5a');
   write_file(path_, noise);
   EXPECT_NE(complaint().find("cannot be used"), std::string::npos);
   EXPECT_EQ(read_file(path_), noise);
 }
 
-TEST_F(OpTimesTest, DamageInsideIsAnError) {
-  std::vector<OpTimes::Row> rows;
+TEST_F(OpTimeStoreTest, DamageInsideIsAnError) {
+  std::vector<OpTimeStore::Row> rows;
   for (int i = 0; i < 500; ++i) rows.push_back({std::string(100, 'x') + std::to_string(i), kTime});
-  OpTimes(path_).add("cpu", rows);
+  OpTimeStore(path_).add("cpu", rows);
   std::string bytes = read_file(path_);
   ASSERT_GT(bytes.size(), 20'000u);
   std::fill(bytes.begin() + 4096, bytes.end(), '\x5a');  // the header's page stays
   write_file(path_, bytes);
-  EXPECT_THROW((void)OpTimes(path_).find("cpu", rows[0].signature), Error);
-  EXPECT_THROW(OpTimes(path_).add("cpu", rows), Error);
+  EXPECT_THROW((void)OpTimeStore(path_).find("cpu", rows[0].signature), Error);
+  EXPECT_THROW(OpTimeStore(path_).add("cpu", rows), Error);
   EXPECT_EQ(read_file(path_), bytes);
 }
 
-TEST_F(OpTimesTest, FoldersAreNoFiles) {
+TEST_F(OpTimeStoreTest, FoldersAreNoFiles) {
   std::filesystem::create_directory(path_);
   EXPECT_NE(complaint().find("cannot be opened"), std::string::npos);
 }
@@ -141,15 +141,15 @@ void run_sql(const std::string& path, const char* sql) {
   sqlite3_close(database);
 }
 
-TEST_F(OpTimesTest, AnotherProgramsDatabaseIsLeftAlone) {
+TEST_F(OpTimeStoreTest, AnotherProgramsDatabaseIsLeftAlone) {
   run_sql(path_, "CREATE TABLE mails (id INTEGER)");
   const auto bytes = read_file(path_);
   EXPECT_NE(complaint().find("another program"), std::string::npos);
   EXPECT_EQ(read_file(path_), bytes);
 }
 
-TEST_F(OpTimesTest, AnotherVersionIsLeftAlone) {
-  OpTimes(path_).add("cpu", {{"a", kTime}});
+TEST_F(OpTimeStoreTest, AnotherVersionIsLeftAlone) {
+  OpTimeStore(path_).add("cpu", {{"a", kTime}});
   run_sql(path_, "PRAGMA user_version = 77");
   const auto bytes = read_file(path_);
   EXPECT_NE(complaint().find("version 77"), std::string::npos);
