@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "report/fuse_json.h"
+#include "report/hardware.h"
 #include "report/json_parts.h"
 #include "report/memory_report.h"
 #include "report/times_json.h"
@@ -34,6 +35,7 @@ class ProfileWriter {
     coverage();
     bottlenecks();
     write_memory(json_, profile_);
+    if (has_device(profile_)) write_hardware(json_, profile_);
     if (times_) write_measurement(json_, profile_, *times_);
     types();
     json_.objects("modules", profile_.modules, [&](const ModuleRow& row) { module(row); });
@@ -69,7 +71,8 @@ class ProfileWriter {
     json_.field("ops", metrics.ops);
     json_.field("arithmetic_intensity", metrics.arithmetic_intensity());
     json_.field("confidence", name(metrics.confidence));
-    if (times_) write_time(json_, metrics);
+    if (times_) write_time(json_, profile_, metrics);
+    if (has_device(profile_)) write_roofline(json_, metrics);
   }
   void statistics(const Statistics& statistics) { write_statistics(json_, "time_statistics", statistics); }
   void parameters(const Parameters& parameters) {
@@ -268,11 +271,17 @@ class ProfileWriter {
     traffic(cost.traffic);
     json_.field("arithmetic_intensity", own.arithmetic_intensity());
     json_.field("confidence", name(cost.confidence));
-    if (times_) write_time(json_, own), statistics(times_->of_op(id));
+    if (times_) write_time(json_, profile_, own), statistics(times_->of_op(id));
+    if (has_device(profile_)) roofline(id, own);
     tensors("inputs", tensor_arguments(op));
     tensors("outputs", graph_.outputs_of(op));
     if (op.source) json_.field("source", graph_.text(op.source));
     json_.end_object();
+  }
+  // Of an op its limit too, which may be its launch.
+  void roofline(OpId id, const Metrics& own) {
+    write_roofline(json_, own);
+    json_.field("limit", name(profile_.roofline.limits[id]));
   }
   std::span<const ValueId> tensor_arguments(const Op& op) {
     inputs_.clear();

@@ -41,6 +41,7 @@ void add_time_cells(const Profile& profile, const Metrics& metrics, const Statis
 
 std::vector<Column> rate_columns(const Profile& profile) {
   std::vector<Column> columns{{"FLOP/s"}, {"Bytes/s"}};
+  if (profile.roofline.peak) columns.push_back({.title = "% Peak", .optional = true});
   if (profile.totals.roofline_time) columns.push_back({"Of roof"});
   return columns;
 }
@@ -48,6 +49,8 @@ std::vector<Column> rate_columns(const Profile& profile) {
 void add_rate_cells(const Profile& profile, const Metrics& metrics, Style style, std::vector<Cell>& cells) {
   cells.push_back({flops_rate_text(flops_per_second(metrics)), style});
   cells.push_back({bytes_rate_text(bytes_per_second(metrics)), style});
+  if (const Peak* peak = profile.roofline.peak)
+    cells.push_back({format_percent(flops_per_second(metrics), peak->rate.value, Zero::kDash), style});
   if (profile.totals.roofline_time)
     cells.push_back({format_percent(metrics.roofline_time, metrics.time, Zero::kDash), style});
 }

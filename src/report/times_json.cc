@@ -1,5 +1,6 @@
 #include "report/times_json.h"
 
+#include "report/repeated_ops.h"
 #include "report/where_time_goes.h"
 
 namespace opscope {
@@ -76,14 +77,14 @@ void memory(JsonWriter& json, const Profile& profile) {
   json.end_object();
 }
 
-void phases(JsonWriter& json, const RunTimes& runs) {
+void phases(JsonWriter& json, const Profile& profile, const RunTimes& runs) {
   if (runs.phases.empty()) return;
   json.objects("phases", runs.phases, [&](const PhaseTimes& phase) {
     json.field("name", phase.name);
     json.field("ops", phase.metrics.ops);
     json.field("flops", phase.metrics.flops);
     json.field("memory_bytes", phase.metrics.memory_bytes());
-    write_time(json, phase.metrics);
+    write_time(json, profile, phase.metrics);
     write_statistics(json, "time_statistics", phase.time);
   });
 }
@@ -127,10 +128,12 @@ void where(JsonWriter& json, const Profile& profile, const OpTimes& times) {
 
 }  // namespace
 
-void write_time(JsonWriter& json, const Metrics& metrics) {
+void write_time(JsonWriter& json, const Profile& profile, const Metrics& metrics) {
   json.field("time_seconds", metrics.time_seconds());
   json.field("flops_per_second", flops_per_second(metrics));
   json.field("bytes_per_second", bytes_per_second(metrics));
+  if (const Peak* peak = profile.roofline.peak)
+    json.field("peak_share", flops_per_second(metrics) / peak->rate.value);
 }
 
 void write_statistics(JsonWriter& json, std::string_view key, const Statistics& of) {
@@ -159,8 +162,10 @@ void write_measurement(JsonWriter& json, const Profile& profile, const OpTimes& 
   json.field("on_device", measured.on_device);
   whole_runs(json, runs);
   reconciliation(json, measured, runs);
-  phases(json, runs);
+  phases(json, profile, runs);
   memory(json, profile);
+  if (const RepeatedOps repeated = repeated_ops(profile); !repeated.empty())
+    write_repeated_ops(json, profile, repeated);
   where(json, profile, times);
   json.end_object();
 }

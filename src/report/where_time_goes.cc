@@ -91,7 +91,7 @@ std::string layers_text(const Profile& profile, const WhereTimeGoes& where, cons
   if (m.roofline_time && profile.roofline.device)
     return text + "; " + profile.roofline.device->name + " could do it in " +
            format_time(m.roofline_seconds()) + ", " + ratio_text(m.time_seconds() / m.roofline_seconds()) +
-           " less";
+           " as fast";
   const OpId best = finding.memory_limited ? where.rates.bytes_op : where.rates.flops_op;
   const std::string reached = finding.memory_limited
                                   ? bytes_rate_text(where.rates.bytes_per_second) + "/s"
