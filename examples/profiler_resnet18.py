@@ -5,10 +5,8 @@
 """
 
 import torch
-from opscope import Profiler, torchvision_ops
-
-torchvision_ops.prepare()  # for a torchvision whose own library does not load beside this torch
-from torchvision.models import resnet18  # noqa: E402
+from opscope import Profiler
+from torchvision.models import resnet18
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 model = resnet18().eval().to(device)

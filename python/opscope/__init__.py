@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from opscope.inputs import Inputs
     from opscope.measuring import measure
     from opscope.partitioning import FusionPartitioner, GraphPartitioner, PartitionReport
+    from opscope.profiler import Profiler, ProfilerGraph
     from opscope.registry import MODEL_REGISTRY, register_model
     from opscope.result import Profile, Row
     from opscope.visualization import generate_visualization
@@ -56,6 +57,8 @@ _HOME = {
     "MODEL_REGISTRY": "registry",
     "PartitionReport": "partitioning",
     "Profile": "result",
+    "Profiler": "profiler",
+    "ProfilerGraph": "profiler",
     "Row": "result",
     "SubgraphDescriptor": "descriptors",
     "TensorDescriptor": "descriptors",

@@ -233,13 +233,14 @@ class _Run:
 
     def profile_run(self, lasting: bool) -> tuple[Any, Any]:
         began = time.perf_counter()
-        session = self._session(self.model, True, ())
+        model, session = (self.model, self._session(self.model, True, ())) if lasting else self._ready_session()
         if lasting:
             session.set_lasting()
-        args, kwargs = (self.args, self.kwargs) if lasting else self._inputs(session)
+        given = self._inputs(session)
+        args, kwargs = (self.args, self.kwargs) if lasting else given  # in the caller's own containers, or in copies
         with without_dispatch_modes(), nullcontext() if lasting else measured(), _running(session):
             session.begin_timed_run()
-            outputs = self.model(*args, **kwargs)
+            outputs = model(*args, **kwargs)
             session.end_timed_run()
             for path, tensor in named_tensors(outputs):
                 session.add_output(tensor, path)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import os
 import threading
 from collections.abc import Callable
@@ -16,12 +17,16 @@ from typing import Any
 
 import torch
 
-from opscope import _engine
+from opscope import _engine, torchvision_ops
 from opscope._load import native
 from opscope.api import Graph
+from opscope.environment import environment_of
 from opscope.errors import error, three_nearest
 from opscope.nested import tensors_in
 from opscope.result import Row
+from opscope.structural_copy import model_tensors
+
+torchvision_ops.prepare()  # the models to come may be torchvision's, or import it
 
 
 class ProfilerGraph:
@@ -176,6 +181,7 @@ class Profiler(torch.nn.Module):
     def _profile(self, args: Any, kwargs: Any, *, module: bool = True, detail: bool = False, lasting: bool = False) -> Any:
         state = self._profiler
         outputs, run = _engine.profile_run(state.model, args, kwargs, lasting=lasting)
+        run.set_environment(environment_of(_device_of(state.model, (args, kwargs)), state.model))
         if module:
             state.graph = ProfilerGraph(native.profiler_graph(run, state.granularity))
         if detail:
@@ -196,6 +202,8 @@ class Profiler(torch.nn.Module):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         state = self._profiler
         args, kwargs = self._with_tokens(args, kwargs)
+        if torch.compiler.is_compiling():
+            return state.model(*args, **kwargs)
         if native.capturing():  # of a model around this one: it knows this object by its path
             return super().__call__(*args, **kwargs)
         if state.due and _is_real((args, kwargs)) and state.lock.acquire(blocking=False):
@@ -274,9 +282,14 @@ def _check_token_kwarg(model: torch.nn.Module, name: str | None) -> None:
         raise error(f"forward has no argument called '{name}'", "token_kwarg", "", near)
 
 
+def _device_of(model: torch.nn.Module, inputs: Any) -> torch.device:
+    first = next(itertools.chain(model_tensors(model), tensors_in(inputs)), None)
+    return torch.device("cpu") if first is None else first.device
+
+
 def _is_real(inputs: Any) -> bool:
-    """A call that computes: not one that a compiler, a tracer or a CUDA graph only looks at."""
-    if torch.compiler.is_compiling() or torch.jit.is_tracing():
+    """A call that computes: not one that a tracer or a CUDA graph only looks at."""
+    if torch.jit.is_tracing():
         return False
     if torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
         return False
