@@ -66,6 +66,8 @@ struct RooflinePlot {
 };
 
 RooflinePlot make_roofline(const Profile& profile, Level level, const Roof& roof);
+// The profile's ridge, and the peak of its device where it is that device's.
+Roof roof_of(const Profile& profile);
 
 struct TypesPlot {
   PlotMetric metric = PlotMetric::kFlops;  // sorted by it

@@ -75,6 +75,13 @@ std::optional<double> Roof::seconds(double cost) const {
   return cost * ridge / *peak_flops_per_second;
 }
 
+Roof roof_of(const Profile& profile) {
+  Roof roof{.ridge = profile.options.ridge};
+  if (profile.roofline.device != nullptr && !profile.options.ridge_is_given)
+    roof.peak_flops_per_second = profile.roofline.peak->rate.value;
+  return roof;
+}
+
 RooflinePlot make_roofline(const Profile& profile, Level level, const Roof& roof) {
   RooflinePlot plot{.level = level, .roof = roof};
   const GraphView view = make_view(profile, level);

@@ -130,9 +130,10 @@ struct RooflineSummary {
   double ridge = 0;            // FLOPs per byte at which they take as long as the memory
   std::vector<Limit> limits;   // by op
   std::array<Band, kLimits> by_limit{};
-  Count fused_time{};                // every subgraph as one kernel
-  std::uint64_t fused_unknown = 0;   // subgraphs that are not in it
-  std::uint64_t kernels = 0;         // ops that take time
+  std::vector<RooflineTime> subgraphs;  // by subgraph: as one kernel
+  Count fused_time{};                   // of them all
+  std::uint64_t fused_unknown = 0;      // subgraphs that are not in it
+  std::uint64_t kernels = 0;            // ops that take time
 
   const Band& of(Limit limit) const { return by_limit[static_cast<std::size_t>(limit)]; }
   double launch_seconds() const { return device->launch_overhead ? device->launch_overhead->value : 0; }

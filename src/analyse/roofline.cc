@@ -64,6 +64,7 @@ void add_subgraphs(const std::vector<RooflineTime>& times, Profile& profile) {
       roofline.fused_time += picoseconds(time.seconds());
     else
       ++roofline.fused_unknown;
+    roofline.subgraphs.push_back(time);
   }
 }
 

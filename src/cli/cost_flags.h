@@ -1,9 +1,11 @@
-// What a profile depends on beside the model: how FLOPs are counted, the ridge, and how subgraphs are made.
+// What a profile depends on beside the model: how FLOPs are counted, the device or its ridge, and how subgraphs
+// are made.
 // The same flags on every command that shows costs.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 #include "analyse/profile.h"
 
@@ -11,11 +13,14 @@ namespace opscope {
 
 struct CostFlags {
   std::string convention = "opscope", ridge, partition = "fused", fast_memory;
+  std::string hardware, float32 = "torch";
 };
 
 void add_cost_flags(CLI::App& app, CostFlags& flags);
-// Throws Error for what is not known, or a number that is none.
+// Throws Error for what is not known, or a number that is none; for several devices too.
 ProfileOptions profile_options(const CostFlags& flags);
+// The same once for each device of --hardware; once where there is none.
+std::vector<ProfileOptions> profile_options_by_device(const CostFlags& flags);
 
 // "256KiB", "1MB", "1.5 GiB", "65536": bytes; throws Error saying what would do.
 Count parse_bytes(const char* flag, const std::string& text);

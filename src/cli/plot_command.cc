@@ -64,7 +64,7 @@ Request request_of(const Flags& flags) {
 }
 
 std::string roofline(const Profile& profile, const Request& request, const PictureOutput& output) {
-  const RooflinePlot plot = make_roofline(profile, request.level, {.ridge = request.profile.ridge});
+  const RooflinePlot plot = make_roofline(profile, request.level, roof_of(profile));
   if (output.is_picture()) return roofline_svg(profile, plot, request.top);
   if (output.format() == Format::kText) return roofline_text(profile, plot, request.text);
   return roofline_data(profile, plot, output.format());

@@ -14,6 +14,7 @@
 #include "cli/output.h"
 #include "cli/picture_file.h"
 #include "cli/terminal.h"
+#include "report/hardware.h"
 #include "report/listing.h"
 
 namespace opscope {
@@ -79,9 +80,16 @@ void draw_picture(const PictureFile& picture, const Profile& profile, const Talk
   for (const std::string& note : notes) remark(note);
 }
 
+std::string side_by_side(const Graph& graph, const std::vector<ProfileOptions>& options, Format format,
+                         const TextOptions& text) {
+  std::vector<Profile> profiles;
+  for (const ProfileOptions& on_device : options) profiles.push_back(make_profile(graph, on_device));
+  return compare_hardware(profiles, format, text);
+}
+
 int run_profile(const Flags& flags) {
   TextOptions text = text_options(flags);
-  const ProfileOptions options = profile_options(flags.cost);
+  const std::vector<ProfileOptions> options = profile_options_by_device(flags.cost);
   const CaptureRequest request = request_from(flags.model, &text.notes);
   check_graph_part(flags.graph_part);
   const Output output(flags.output);
@@ -89,8 +97,11 @@ int run_profile(const Flags& flags) {
   const std::optional<PictureFile> picture = picture_file(flags);
   if (flags.print_inputs) return print_inputs(request, output, text, flags.talk);
   const Graph graph = chosen_part(load_model(request, flags.talk), flags.graph_part, text.notes);
-  const Profile profile = make_profile(graph, options);
-  output.write(to_format(profile, output.format(), text));
+  if (options.size() > 1 && picture)
+    throw Error("a picture is of one device", "--hardware", "name one, or leave out --visualize");
+  const Profile profile = make_profile(graph, options.front());
+  output.write(options.size() > 1 ? side_by_side(graph, options, output.format(), text)
+                                  : to_format(profile, output.format(), text));
   if (picture) draw_picture(*picture, profile, flags.talk);
   return strict_answer(profile, flags);
 }

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "report/document.h"
+#include "report/hardware.h"
 
 namespace opscope {
 namespace {
@@ -32,9 +33,11 @@ Section bottleneck_section(const Profile& profile) {
   Section section{"Bottlenecks", {{{"Bottlenecks", Align::kLeft}}, {}}, {}};
   for (const char* title : {"Ops", "% Ops", "FLOPs", "% FLOPs", "Memory", "% Mem"})
     section.table.columns.push_back({title});
+  // On a device each op has its own ridge: that of the units that do its products.
+  const bool own_ridges = has_device(profile) && !profile.options.ridge_is_given;
   const std::string ridge = fmt::format("{:g}", summary.ridge);
-  add_row(section, all, "compute-bound   AI > " + ridge, compute, Style::kPlain);
-  add_row(section, all, "memory-bound    AI <= " + ridge, memory, Style::kPlain);
+  add_row(section, all, own_ridges ? "compute-bound" : "compute-bound   AI > " + ridge, compute, Style::kPlain);
+  add_row(section, all, own_ridges ? "memory-bound" : "memory-bound    AI <= " + ridge, memory, Style::kPlain);
   add_row(section, all, "  AI > 100", summary.over_100, Style::kQuiet);
   add_row(section, all, "  AI 50 to 100", summary.from_50_to_100, Style::kQuiet);
   add_row(section, all, "  AI 10 to 50", summary.from_10_to_50, Style::kQuiet);

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "report/document.h"
+#include "report/hardware.h"
 #include "report/times.h"
 
 namespace opscope {
@@ -32,6 +33,11 @@ std::vector<Cell> cells(const Profile& profile, std::string label, const Metrics
   add(format_bytes(metrics.memory_bytes(), Zero::kDash));
   add(format_percent(metrics.memory_bytes(), totals.memory_bytes(), Zero::kDash));
   add(format_ratio(metrics.arithmetic_intensity(), Zero::kDash));
+  if (has_device(profile)) {
+    add(roofline_text(metrics)), add(format_percent(metrics.roofline_time, totals.roofline_time, Zero::kDash));
+    result.push_back({"", Style::kGood, "", share(metrics.roofline_time, totals.roofline_time)});
+    return result;
+  }
   result.push_back({"", Style::kGood, "", share(metrics.flops, totals.flops)});
   return result;
 }
@@ -43,6 +49,7 @@ void add_columns(const Profile& profile, std::vector<Column>& columns) {
     add(rate_columns(profile));
   } else {
     add({{"Ops"}, {"FLOPs"}, {"% FLOPs"}, {"Memory"}, {"% Mem"}, {"AI"}});
+    if (has_device(profile)) add({{"Roofline"}, {"% Roof"}});
   }
   add({{"", Align::kLeft}});
 }

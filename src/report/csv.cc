@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "report/document.h"
+#include "report/hardware.h"
 #include "report/times.h"
 
 namespace opscope {
@@ -47,7 +48,7 @@ std::string to_csv(const Profile& profile) {
   std::optional<OpTimes> times;
   if (is_measured(profile)) times.emplace(profile);
   std::string out(kHeader);
-  out.append(times ? kTimes : "").append("\n");
+  out.append(times ? kTimes : "").append(has_device(profile) ? ",roofline_seconds,bound" : "").append("\n");
   for (std::size_t i = 0; i < profile.layers.size(); ++i) {
     const LayerRow& layer = profile.layers[i];
     const Metrics& m = layer.metrics;
@@ -69,6 +70,7 @@ std::string to_csv(const Profile& profile) {
     fmt::format_to(std::back_inserter(out), ",{},{},{},{}", m.arithmetic_intensity(), name(layer.bottleneck),
                    name(m.confidence), shape_text(graph, layer.output));
     if (times) add_times(*times, profile, i, out);
+    if (has_device(profile)) out += csv_roofline(m);
     out += '\n';
   }
   return out;

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "report/explore.h"
+#include "report/hardware.h"
 
 namespace opscope {
 namespace {
@@ -23,6 +24,7 @@ constexpr std::array kSortNames{
     SortName{"params", Sort::kParams},
     SortName{"arithmetic-intensity", Sort::kArithmeticIntensity},
     SortName{"time", Sort::kTime},
+    SortName{"roofline", Sort::kRoofline},
     SortName{"memory", Sort::kMemoryBytes},
     SortName{"mem", Sort::kMemoryBytes},
     SortName{"bytes", Sort::kMemoryBytes},
@@ -33,6 +35,8 @@ constexpr std::array kSortNames{
     SortName{"ai", Sort::kArithmeticIntensity},
     SortName{"time_seconds", Sort::kTime},
     SortName{"time-seconds", Sort::kTime},
+    SortName{"roofline_seconds", Sort::kRoofline},
+    SortName{"roofline-seconds", Sort::kRoofline},
 };
 
 }  // namespace
@@ -43,7 +47,7 @@ Sort sort_from_name(std::string_view text) {
   const auto found = std::ranges::find(kSortNames, text, &SortName::name);
   if (found != kSortNames.end()) return found->sort;
   throw Error("cannot sort by '" + std::string(text) + "'", "",
-              "choose flops, macs, memory-bytes (mem), params, arithmetic-intensity (ai) or time");
+              "choose flops, macs, memory-bytes (mem), params, arithmetic-intensity (ai), time or roofline");
 }
 
 std::string flops_text(const Metrics& metrics) {
@@ -104,6 +108,7 @@ Document make_document(const Profile& profile, const TextOptions& options) {
                                   ? tree_section(profile, options)
                                   : level_section(make_view(profile, options.level), options));
   document.sections.push_back(summary_section(profile));
+  if (has_device(profile)) document.sections.push_back(hardware_section(profile));
   if (profile.parts.size() > 1) document.sections.push_back(parts_section(profile));
   if (!options.sections_000) document.sections.push_back(breakdown_section(profile, options));
   document.sections.push_back(bottleneck_section(profile));

@@ -35,6 +35,8 @@ std::function<double(const ViewNode&)> sort_key(Sort sort) {
       return [](const ViewNode& node) { return node.metrics.arithmetic_intensity(); };
     case Sort::kTime:
       return [](const ViewNode& node) { return static_cast<double>(node.metrics.time); };
+    case Sort::kRoofline:
+      return [](const ViewNode& node) { return static_cast<double>(node.metrics.roofline_time); };
   }
   return [](const ViewNode& node) { return static_cast<double>(node.metrics.flops); };
 }

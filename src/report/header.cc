@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "report/document.h"
+#include "report/hardware.h"
 
 namespace opscope {
 namespace {
@@ -182,6 +183,7 @@ std::vector<Cell> model_cells(const Graph& graph) {
 std::vector<Cell> header_cells(const Profile& profile) {
   std::vector<Cell> cells = model_cells(*profile.graph);
   if (std::string text = capture_text(*profile.graph); !text.empty()) cells.push_back({std::move(text)});
+  if (has_device(profile)) cells.push_back(hardware_cell(profile));
   cells.push_back(coverage_cell(profile.coverage));
   return cells;
 }

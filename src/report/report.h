@@ -10,7 +10,7 @@
 
 namespace opscope {
 
-enum class Sort : std::uint8_t { kFlops, kMacs, kMemoryBytes, kParams, kArithmeticIntensity, kTime };
+enum class Sort : std::uint8_t { kFlops, kMacs, kMemoryBytes, kParams, kArithmeticIntensity, kTime, kRoofline };
 std::string_view name(Sort sort);            // "flops", "memory-bytes"
 Sort sort_from_name(std::string_view text);  // short forms too ("mem", "ai"); throws Error naming the choices
 

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "report/document.h"
+#include "report/hardware.h"
 #include "report/times.h"
 
 namespace opscope {
@@ -24,6 +25,8 @@ double measure(const LayerRow& layer, Sort sort) {
       return layer.metrics.arithmetic_intensity();
     case Sort::kTime:
       return static_cast<double>(layer.metrics.time);
+    case Sort::kRoofline:
+      return static_cast<double>(layer.metrics.roofline_time);
   }
   return 0;
 }
@@ -42,6 +45,8 @@ std::string_view title(Sort sort) {
       return "arithmetic intensity";
     case Sort::kTime:
       return "time";
+    case Sort::kRoofline:
+      return "roofline time";
   }
   return "";
 }
@@ -79,6 +84,7 @@ std::vector<Cell> cells(const Profile& profile, const TextOptions& options, cons
     add(format_percent(metrics.flops, profile.totals.flops, Zero::kDash));
     add(format_bytes(metrics.memory_bytes(), Zero::kDash));
     add(format_ratio(metrics.arithmetic_intensity(), Zero::kDash));
+    if (has_device(profile)) add(roofline_text(metrics));
   }
   result.push_back(bound_cell(layer));
   return result;
@@ -94,6 +100,7 @@ void add_columns(const Profile& profile, const TextOptions& options, std::vector
   } else {
     add({{.title = "MACs", .optional = true}, {"FLOPs"}, {.title = "% FLOPs", .optional = true}});
     add({{"Memory"}, {"AI"}});
+    if (has_device(profile)) add({{"Roofline"}});
   }
   add({{"Bound", Align::kLeft}});
 }

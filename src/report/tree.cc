@@ -8,6 +8,7 @@
 #include "analyse/folding.h"
 #include "base/text.h"
 #include "report/document.h"
+#include "report/hardware.h"
 #include "report/times.h"
 
 namespace opscope {
@@ -233,9 +234,11 @@ std::vector<Column> columns(const Profile& profile, const TextOptions& options) 
     append(result, rate_columns(profile));
     return result;
   }
-  for (const char* title : {"MACs", "FLOPs", "Memory", "AI"}) result.push_back({title});
+  result.push_back({.title = "MACs", .optional = has_device(profile)});
+  for (const char* title : {"FLOPs", "Memory", "AI"}) result.push_back({title});
   if (options.width >= kWideTerminal)
     result.insert(result.end() - 2, {"% FLOPs"}), result.insert(result.end() - 1, {"% Mem"});
+  if (has_device(profile)) append(result, {{"Roofline"}, {"Bound", Align::kLeft}});
   return result;
 }
 
@@ -265,6 +268,7 @@ std::vector<Cell> cells(const Profile& profile, const TextOptions& options, cons
   add(format_bytes(metrics.memory_bytes(), Zero::kDash));
   if (wide) add(format_percent(metrics.memory_bytes(), profile.totals.memory_bytes(), Zero::kDash));
   add(format_ratio(metrics.arithmetic_intensity(), Zero::kDash));
+  if (has_device(profile)) add(roofline_text(metrics)), result.push_back(bound_cell(metrics));
   return result;
 }
 
