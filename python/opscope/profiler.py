@@ -100,7 +100,7 @@ class Profiler(torch.nn.Module):
     """Wraps a model, or a module inside one, and shows its graph with forward times.
 
     `granularity` is 'module' (the model's parts) or 'layer' (its leaf layers); `token_kwarg` names the argument that
-    carries the tokens, and a first positional argument is passed by that name; with `auto_profile` the first call is
+    carries the tokens, and a single positional argument is passed by that name; with `auto_profile` the first call is
     profiled; with `capture_ops` a module pass gives the graph of ops too.
     """
 
@@ -195,7 +195,7 @@ class Profiler(torch.nn.Module):
 
     def _with_tokens(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
         name = self._profiler.token_kwarg
-        return (args[1:], {name: args[0], **kwargs}) if name and args and name not in kwargs else (args, kwargs)
+        return ((), {name: args[0], **kwargs}) if name and len(args) == 1 and name not in kwargs else (args, kwargs)
 
     # --- the model
 

@@ -148,7 +148,7 @@ Table total_table(const ProfilerGraph& graph, const ProfilerStats& stats) {
   add(table, "nodes", format_exact(stats.nodes));
   add(table, "edges", format_exact(stats.edges));
   add(table, "ops", format_exact(stats.ops),
-      graph.left_out ? plural(graph.left_out, "more") + " that return no tensor, left out" : "");
+      graph.left_out ? fmt::format("without {} that return no tensor", graph.left_out) : "");
   add(table, "parameters", format_exact(stats.parameters.total),
       format_exact(stats.parameters.bytes) + " bytes, shared ones once");
   if (graph.without_ops)
