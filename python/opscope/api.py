@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import functools
+import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,10 +39,25 @@ class Graph:
         self._graph = graph
 
     def profile(
-        self, *, convention: str = "opscope", ridge: float = 10.0, partition: str = "fused", fast_memory: int = 0
+        self,
+        *,
+        convention: str = "opscope",
+        ridge: float | None = None,
+        partition: str = "fused",
+        fast_memory: int = 0,
+        hardware: str | os.PathLike[str] | None = None,
+        float32: str | None = None,
     ) -> Profile:
-        """`partition` is how ops are put into subgraphs: 'none', 'layer' or 'fused'; `fast_memory` limits their bytes."""
-        return Profile(self._graph.profile(convention, ridge, partition, fast_memory))
+        """`partition` is how ops are put into subgraphs: 'none', 'layer' or 'fused'; `fast_memory` limits their bytes.
+
+        `hardware` is a device that `opscope.devices()` lists, or your own .toml file: rows then have `roofline_seconds`
+        and `bound`, and the ridge is the device's, else 10. `float32` says where it multiplies float32: 'torch', as
+        PyTorch does (convolutions in TF32), 'tf32' or 'ieee'.
+        """
+        settings: dict[str, Any] = {"ridge": ridge, "float32": float32}
+        settings["hardware"] = None if hardware is None else os.fspath(hardware)
+        given = {name: value for name, value in settings.items() if value is not None}
+        return Profile(self._graph.profile(convention, partition=partition, fast_memory=fast_memory, **given))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a file that `opscope profile FILE` reads without Python; the whole of it or nothing."""
@@ -113,7 +129,14 @@ def _rows(rows: list[dict[str, Any]]) -> list[Row]:
 
 @takes_options
 def profile(
-    model: Any, inputs: Any = None, *, convention: str = "opscope", ridge: float = 10.0, **options: Any
+    model: Any,
+    inputs: Any = None,
+    *,
+    convention: str = "opscope",
+    ridge: float | None = None,
+    hardware: str | os.PathLike[str] | None = None,
+    float32: str | None = None,
+    **options: Any,
 ) -> Profile:
     """What a model costs, without running it.
 
@@ -122,9 +145,15 @@ def profile(
     `inputs` is a tensor, a tuple of positional arguments, a dict of keyword arguments or opscope.Inputs; without it they are
     worked out from the model, and `input_shape`, `batch`, `seq_len`, `image_size`, `named_inputs`, `phase` and `past_len`
     change a part of them. `training` adds backward and a step of `optimizer` (sgd, sgd-momentum, adam, adamw, adagrad,
-    rmsprop, none). The model is left as it was.
+    rmsprop, none). `hardware` adds what a device could do at best: see `Graph.profile`. The model is left as it was.
     """
-    return capture(model, inputs, **options).profile(convention=convention, ridge=ridge)
+    graph = capture(model, inputs, **options)
+    return graph.profile(convention=convention, ridge=ridge, hardware=hardware, float32=float32)
+
+
+def devices() -> list[Row]:
+    """The devices that `hardware=` takes by name: peaks, bandwidths and memory, each figure with where it is from."""
+    return _rows(json.loads(native.devices())["devices"])
 
 
 @takes_options

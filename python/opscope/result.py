@@ -74,6 +74,11 @@ class Profile:
         return self._rows("inputs")
 
     @property
+    def hardware(self) -> Row | None:
+        """What the device named could do at best: its ridge, times at the roofline, findings. None where none was."""
+        return Row(self._data["hardware"]) if "hardware" in self._data else None
+
+    @property
     def totals(self) -> Row:
         """Parameters, MACs, FLOPs, bytes and counts of the whole model."""
         return Row(self._data["totals"])

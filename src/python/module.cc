@@ -15,6 +15,7 @@
 #include "report/chrome_trace.h"
 #include "report/draw.h"
 #include "report/fuse_report.h"
+#include "report/hardware.h"
 #include "report/listing.h"
 #include "report/measure_report.h"
 #include "report/report.h"
@@ -251,17 +252,21 @@ void bind_graph(py::module_& m) {
       .def("add_rung", [](Graph& graph, Rung rung) { graph.capture.rungs.push_back(std::move(rung)); })
       .def(
           "profile",
-          [](const std::shared_ptr<Graph>& graph, const std::string& convention, double ridge,
-             const std::string& partition, std::uint64_t fast_memory) {
+          [](const std::shared_ptr<Graph>& graph, const std::string& convention, std::optional<double> ridge,
+             const std::string& partition, std::uint64_t fast_memory, const std::string& hardware,
+             const std::string& float32) {
             auto owned = std::make_shared<OwnedProfile>();
             owned->graph = graph;
-            ProfileOptions options{.convention = convention_from_name(convention), .ridge = ridge};
+            ProfileOptions options{.convention = convention_from_name(convention)};
+            options.ridge = ridge.value_or(options.ridge), options.ridge_is_given = ridge.has_value();
             options.partition = {strategy_from_name(partition), Count{fast_memory}};
+            if (!hardware.empty()) options.hardware = load_device(hardware, "hardware");
+            options.float32 = float32_from_name(float32);
             owned->profile = make_profile(*graph, options);
             return owned;
           },
-          py::arg("convention") = "opscope", py::arg("ridge") = 10.0, py::arg("partition") = "fused",
-          py::arg("fast_memory") = 0);
+          py::arg("convention") = "opscope", py::arg("ridge") = py::none(), py::arg("partition") = "fused",
+          py::arg("fast_memory") = 0, py::arg("hardware") = "", py::arg("float32") = "torch");
 }
 
 // The picture in a file, in the format of its extension; the line that says so.
@@ -448,6 +453,7 @@ PYBIND11_MODULE(_native, m) {
   m.def("nearest", [](const std::string& typed, const std::vector<std::string>& names) {
     return nearest_names(typed, std::span<const std::string>(names));
   });
+  m.def("devices", [] { return devices_report(known_devices(), Format::kJson, {}); });
   m.def("format_bytes", [](std::uint64_t bytes) { return format_bytes(Count{bytes}); });
   m.def("format_listing", [](const std::string& name, const std::vector<std::string>& keys,
                              const std::vector<std::vector<std::string>>& rows) {
