@@ -122,7 +122,8 @@ std::string to_html(const Document& document) {
   for (const std::string& note : document.notes) out += note_text(note);
   for (const Section& section : document.sections) {
     out += "<details open><summary>" + html_escaped(section.title) + "</summary>\n";
-    if (!section.table.columns.empty()) out += table_text(section.table);
+    // One column without rows is a title above entries.
+    if (section.table.columns.size() > 1 || !section.table.rows.empty()) out += table_text(section.table);
     for (const std::string& remark : section.remarks)
       out += "<div class=\"q\">" + html_escaped(remark) + "</div>\n";
     out += entry_list(section.entries);

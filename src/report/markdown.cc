@@ -69,7 +69,9 @@ std::string to_markdown(const Document& document) {
   for (const std::string& note : document.notes) out += fmt::format("\n> {}\n", escaped(note));
   for (const Section& section : document.sections) {
     out += fmt::format("\n## {}\n", escaped(section.title));
-    if (!section.table.columns.empty()) out += "\n" + markdown_table(section.table);
+    // One column without rows is a title above entries.
+    if (section.table.columns.size() > 1 || !section.table.rows.empty())
+      out += "\n" + markdown_table(section.table);
     for (const std::string& remark : section.remarks) out += fmt::format("\n{}\n", escaped(remark));
     out += entry_list(section.entries);
   }

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "report/explore.h"
+#include "report/repeated_ops.h"
 #include "report/times.h"
 #include "report/where_time_goes.h"
 
@@ -82,7 +83,8 @@ std::string peak_text(const Profile& profile) {
 }
 
 Section findings_section(const Profile& profile, const WhereTimeGoes& where) {
-  Section section{"What to look at", {}, {}};
+  Section section{"What to look at", {{{"What to look at", Align::kLeft}}, {}}, {}};
+  section.remarks.push_back("by the time it could save at most; no op is in two of them, so savings add up");
   for (std::size_t i = 0; i < where.findings.size(); ++i) {
     section.entries.push_back(finding_entry(profile, where, where.findings[i]));
     section.entries.back().head = std::to_string(i + 1) + ". " + section.entries.back().head;
@@ -107,6 +109,8 @@ Document measured_document(const Profile& profile, const TextOptions& options) {
   sections.push_back(breakdown_section(profile, options));
   sections.back().remarks.clear();  // advice on counts; here times speak
   if (options.top > 0 || options.verbose) sections.push_back(top_layers_section(profile, options));
+  if (const RepeatedOps repeated = repeated_ops(profile); !repeated.empty())
+    sections.push_back(repeated_ops_section(profile, repeated, options));
   sections.push_back(where_time_goes_section(profile, where));
   if (!where.findings.empty()) sections.push_back(findings_section(profile, where));
   return document;

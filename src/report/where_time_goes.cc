@@ -176,12 +176,10 @@ Entry finding_entry(const Profile& profile, const WhereTimeGoes& where, const Fi
 }
 
 Section where_time_goes_section(const Profile& profile, const WhereTimeGoes& where) {
-  Section section{
-      "Where the time goes", {{{"Where the time goes", Align::kLeft}, {"", Align::kLeft, 40}}, {}}, {}};
+  Section section{"Where the time goes", {{{"Where the time goes", Align::kLeft}}, {}}, {}};
   const auto add = [&](std::string head, std::string text) {
     section.entries.push_back({std::move(head), {std::move(text)}});
   };
-  section.table = {};
   add("Ops", types_text(profile));
   if (where.idle > 0) add(where.on_device ? "Idle" : "Between ops", idle_text(where));
   add(where.on_device ? "Launch-bound" : "Call-bound", launch_text(where));
