@@ -30,6 +30,16 @@ Bottleneck bottleneck_of(const Profile& profile, const Subgraph& subgraph) {
   return bottleneck_of(fused, profile.options.ridge);
 }
 
+Metrics kernel_roofline(const Profile& profile, SubgraphId subgraph) {
+  const RooflineTime& time = profile.roofline.subgraphs[subgraph];
+  Metrics metrics;
+  metrics.roofline_unknown = !time.known;
+  if (!time.known) return metrics;
+  metrics.roofline_time = picoseconds(time.seconds());
+  if (time.compute_seconds() > time.memory_seconds) metrics.compute_bound_time = metrics.roofline_time;
+  return metrics;
+}
+
 PartitionSummary summarise_partition(const Profile& profile) {
   PartitionSummary summary;
   Metrics all;

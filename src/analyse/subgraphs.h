@@ -15,6 +15,8 @@ namespace opscope {
 // Of a subgraph as one kernel: the bytes are those that it still moves. Its ops are those that do work.
 Metrics metrics_of(const Profile& profile, const Subgraph& subgraph);
 Bottleneck bottleneck_of(const Profile& profile, const Subgraph& subgraph);
+// Its roofline on the profile's device, as one kernel: roofline_time, compute_bound_time and roofline_unknown.
+Metrics kernel_roofline(const Profile& profile, SubgraphId subgraph);
 
 struct PartitionSummary {
   std::uint64_t subgraphs = 0, ops = 0;  // ops that do work

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "report/explore.h"
+#include "report/hardware.h"
 #include "report/json_parts.h"
 
 namespace opscope {
@@ -106,6 +107,7 @@ class ExploreWriter {
     json_.field("memory_bytes", m.memory_bytes());
     json_.field("arithmetic_intensity", m.arithmetic_intensity());
     json_.field("confidence", name(m.confidence));
+    if (has_device(profile_)) write_roofline(json_, m);
   }
   void band(Bound bound, const Band& band) {
     json_.key(name(bound));

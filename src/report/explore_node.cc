@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "report/explore.h"
+#include "report/hardware.h"
 
 namespace opscope {
 namespace {
@@ -91,6 +92,9 @@ class NodeReport {
           format_ratio(m.arithmetic_intensity()) + " FLOPs per byte by itself: " + std::string(name(bound)),
           style_of(bound));
     }
+    if (has_device(profile_) && m.counts())
+      add(section, "Roofline",
+          roofline_text(m) + " on " + profile_.roofline.device->id + ", limited by " + bound_cell(m).text);
     add(section, "Parameters", parameters_text());
     add(section, "Memory then", alive_text());
   }

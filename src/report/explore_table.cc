@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "report/explore.h"
+#include "report/hardware.h"
 #include "report/listing.h"
 #include "report/times.h"
 
@@ -85,6 +86,7 @@ std::vector<Listing::Item> csv_items(const GraphView& view, std::uint32_t n) {
     items.insert(items.end(), {std::string(), std::string(), std::string(), std::string(standing.why_none)});
   }
   if (is_measured(*view.profile)) items.push_back(fmt::format("{}", m.time_seconds()));
+  if (has_device(*view.profile)) items.push_back(fmt::format("{}", m.roofline_seconds()));
   return items;
 }
 
@@ -128,6 +130,7 @@ std::vector<Cell> cost_row(const GraphView& view, std::uint32_t n, bool show_sha
     cells.push_back({format_time(m.time_seconds(), Zero::kDash)});
     cells.push_back({format_percent(m.time, view.profile->totals.time, Zero::kDash)});
   }
+  if (has_device(*view.profile)) cells.push_back({roofline_text(m)}), cells.push_back(bound_cell(m));
   cells.push_back({node.subgraph == kNone ? "-" : "#" + std::to_string(node.subgraph + 1), Style::kQuiet});
   return cells;
 }
@@ -149,6 +152,7 @@ Section nodes_section(const GraphView& view, const std::vector<std::uint32_t>& n
 std::string nodes_csv(const GraphView& view, const std::vector<std::uint32_t>& nodes) {
   Listing listing{"nodes", {std::begin(kCsvKeys), std::end(kCsvKeys)}, {}};
   if (is_measured(*view.profile)) listing.keys.push_back("time_seconds");
+  if (has_device(*view.profile)) listing.keys.push_back("roofline_seconds");
   for (const std::uint32_t n : nodes) listing.rows.push_back(csv_items(view, n));
   return to_format(listing, Format::kCsv, {});
 }
@@ -170,6 +174,7 @@ Section level_section(const GraphView& view, const TextOptions& options) {
   for (const char* name : {"Memory", "AI"}) columns.push_back({name});
   if (is_measured(*view.profile))
     for (const char* name : {"Time", "% Time"}) columns.push_back({name});
+  if (has_device(*view.profile)) append(columns, {{"Roofline"}, {"Bound", Align::kLeft}});
   columns.push_back({.title = "Subgraph", .optional = true});
   for (std::uint32_t n = 0; n < shown; ++n)
     section.table.rows.push_back(cost_row(view, n, options.show_shapes));

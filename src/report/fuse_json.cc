@@ -2,7 +2,7 @@
 #include "report/fuse_json.h"
 
 #include "analyse/subgraphs.h"
-#include "report/json_parts.h"
+#include "report/hardware.h"
 
 namespace opscope {
 namespace {
@@ -29,6 +29,7 @@ void write_subgraph(JsonWriter& json, const Profile& profile, SubgraphId id) {
   json.field("working_set_bytes", s.working_set_bytes);
   json.field("arithmetic_intensity", metrics.arithmetic_intensity());
   if (!profile.graph->measurement.empty()) json.field("time_seconds", metrics.time_seconds());
+  if (has_device(profile)) write_roofline(json, kernel_roofline(profile, id));
   json.field("bottleneck", name(bottleneck_of(profile, s)));
   json.field("parallelism", s.parallelism);
   json.field("confidence", name(s.confidence));

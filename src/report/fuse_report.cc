@@ -9,6 +9,7 @@
 
 #include "analyse/subgraphs.h"
 #include "report/fuse_json.h"
+#include "report/hardware.h"
 #include "report/json_parts.h"
 
 namespace opscope {
@@ -68,7 +69,8 @@ std::string fuse_csv(const Profile& profile) {
       "memory_bytes,"
       "unfused_bytes,saved_bytes,working_set_bytes,arithmetic_intensity,bottleneck,parallelism,confidence,"
       "depends_on,"
-      "begins,ends\n";
+      "begins,ends";
+  out.append(has_device(profile) ? ",roofline_seconds,bound" : "").append("\n");
   const auto add = std::back_inserter(out);
   const Partition& partition = profile.partition;
   for (SubgraphId id = 0; id < partition.subgraphs.size(); ++id) {
@@ -83,9 +85,10 @@ std::string fuse_csv(const Profile& profile) {
                                s.traffic.input_bytes, s.traffic.output_bytes, s.traffic.weight_bytes,
                                s.memory_bytes(), s.unfused_bytes, s.saved_bytes(), s.working_set_bytes})
       fmt::format_to(add, ",{}", number.value());
-    fmt::format_to(add, ",{},{},{},{},{},{},{}\n", metrics.arithmetic_intensity(),
+    fmt::format_to(add, ",{},{},{},{},{},{},{}", metrics.arithmetic_intensity(),
                    name(bottleneck_of(profile, s)), s.parallelism.value(), name(s.confidence),
                    fmt::join(before, " "), name(s.begins), name(s.ends));
+    out.append(has_device(profile) ? csv_roofline(kernel_roofline(profile, id)) : "").append("\n");
   }
   return out;
 }

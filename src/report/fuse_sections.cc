@@ -5,6 +5,7 @@
 #include "analyse/subgraphs.h"
 #include "base/text.h"
 #include "report/fuse_report.h"
+#include "report/hardware.h"
 
 namespace opscope {
 namespace {
@@ -72,18 +73,19 @@ std::vector<Cell> row_cells(const Profile& profile, const SubgraphRow& row) {
   const Subgraph& s = profile.partition.subgraphs[row.ids[0]];
   const Metrics metrics = metrics_of(profile, s);
   const Bound bound = bound_of(s.flops, s.memory_bytes(), profile.options.ridge);
-  return {{number_text(row.ids[0])},
-          {times_text(row.ids.size()), Style::kStrong},
-          {std::string(s.type)},
-          {module_text(profile, s), Style::kQuiet},
-          {std::to_string(metrics.ops)},
-          {flops_text(metrics)},
-          {format_bytes(s.memory_bytes(), Zero::kDash)},
-          {format_bytes(s.saved_bytes(), Zero::kDash)},
-          {format_ratio(metrics.arithmetic_intensity(), Zero::kDash)},
-          {std::string(bound_word(bound)), bound_style(bound)},
-          {std::string(name(s.begins)), Style::kQuiet},
-          {std::string(name(s.ends)), Style::kQuiet}};
+  std::vector<Cell> cells{{number_text(row.ids[0])},
+                          {times_text(row.ids.size()), Style::kStrong},
+                          {std::string(s.type)},
+                          {module_text(profile, s), Style::kQuiet},
+                          {std::to_string(metrics.ops)},
+                          {flops_text(metrics)},
+                          {format_bytes(s.memory_bytes(), Zero::kDash)},
+                          {format_bytes(s.saved_bytes(), Zero::kDash)},
+                          {format_ratio(metrics.arithmetic_intensity(), Zero::kDash)}};
+  if (has_device(profile)) cells.push_back({roofline_text(kernel_roofline(profile, row.ids[0]))});
+  cells.push_back({std::string(bound_word(bound)), bound_style(bound)});
+  for (const Border border : {s.begins, s.ends}) cells.push_back({std::string(name(border)), Style::kQuiet});
+  return cells;
 }
 
 }  // namespace
@@ -106,6 +108,9 @@ Section fuse_summary_section(const Profile& profile) {
           format_percent(saved, partition.unfused_bytes) + " stays inside");
   add("Intensity", format_ratio(summary.intensity_after),
       "FLOPs per byte, " + format_ratio(summary.intensity_before) + " op by op");
+  if (has_device(profile))
+    add("Roofline", format_time(static_cast<double>(profile.roofline.fused_time) * 1e-12),
+        "on " + profile.roofline.device->id + ", " + roofline_text(profile.totals) + " op by op");
   return section;
 }
 
@@ -137,12 +142,13 @@ Section subgraphs_section(const Profile& profile, const FuseOptions& options) {
                     {"FLOPs"},
                     {"Memory"},
                     {"Saved"},
-                    {"AI"},
-                    {"Bound", Align::kLeft},
-                    {"Begins", Align::kLeft, 0, true},
-                    {"Ends", Align::kLeft, 0, true}},
+                    {"AI"}},
                    {}},
                   {}};
+  auto& columns = section.table.columns;
+  if (has_device(profile)) columns.push_back({"Roofline"});
+  columns.push_back({"Bound", Align::kLeft});
+  for (const char* title : {"Begins", "Ends"}) columns.push_back({title, Align::kLeft, 0, true});
   const auto rows = sorted_rows(profile, options, options.sort);
   // A screenful, or all.
   const std::size_t shown = options.text.verbose || rows.size() <= 40 ? rows.size() : 40;

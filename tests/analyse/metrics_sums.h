@@ -7,7 +7,8 @@ namespace opscope::test {
 
 inline bool same(const Metrics& a, const Metrics& b) {
   return a.work == b.work && a.traffic == b.traffic && a.flops == b.flops && a.ops == b.ops &&
-         a.confidence == b.confidence && a.time == b.time;
+         a.confidence == b.confidence && a.time == b.time && a.roofline_time == b.roofline_time &&
+         a.compute_bound_time == b.compute_bound_time && a.roofline_unknown == b.roofline_unknown;
 }
 
 template <class Rows>
