@@ -73,22 +73,20 @@ std::string peak_text(const Profile& profile) {
   const Metrics& totals = profile.totals;
   std::string text = "at its roofline " + roof.device->name + " would take " +
                      format_time(totals.roofline_seconds()) + ", " +
-                     format_percent(totals.roofline_time, totals.time) + " of what the ops took";
+                     share_text(totals.roofline_seconds() / totals.time_seconds()) + " of what the ops took";
   if (roof.peak)
     text += fmt::format("; {}FLOP/s is {} of its peak in {} ({} units)",
                         flops_rate_text(flops_per_second(totals)),
-                        format_percent(flops_per_second(totals), roof.peak->rate.value), roof.peak->dtype,
+                        share_text(flops_per_second(totals) / roof.peak->rate.value), roof.peak->dtype,
                         name(roof.peak->units));
   return text;
 }
 
 Section findings_section(const Profile& profile, const WhereTimeGoes& where) {
   Section section{"What to look at", {{{"What to look at", Align::kLeft}}, {}}, {}};
-  section.remarks.push_back("by the time it could save at most; no op is in two of them, so savings add up");
-  for (std::size_t i = 0; i < where.findings.size(); ++i) {
-    section.entries.push_back(finding_entry(profile, where, where.findings[i]));
-    section.entries.back().head = std::to_string(i + 1) + ". " + section.entries.back().head;
-  }
+  section.remarks.push_back("at most so much of a run; no op is in two of them, so that savings add up");
+  for (const Finding& finding : where.findings)
+    section.entries.push_back(finding_entry(profile, where, finding));
   return section;
 }
 

@@ -24,6 +24,11 @@ std::string spread_text(const Statistics& statistics) {
 std::string flops_rate_text(double per_second) { return format_count(rounded(per_second), Zero::kDash); }
 std::string bytes_rate_text(double per_second) { return format_bytes(rounded(per_second), Zero::kDash); }
 
+std::string share_text(double share) {
+  if (!std::isfinite(share) || share <= 0) return "-";
+  return share > 1 ? fmt::format("{:.0f}%", 100 * share) : format_percent(share, 1.0);
+}
+
 std::string ratio_text(double ratio) {
   if (!std::isfinite(ratio) || ratio <= 0) return "-";
   if (ratio >= 9.995) return fmt::format("{:.{}f}x", ratio, ratio >= 99.95 ? 0 : 1);
@@ -40,7 +45,7 @@ void add_time_cells(const Profile& profile, const Metrics& metrics, const Statis
 }
 
 std::vector<Column> rate_columns(const Profile& profile) {
-  std::vector<Column> columns{{"FLOP/s"}, {"Bytes/s"}};
+  std::vector<Column> columns{{"FLOP/s"}, {.title = "Bytes/s", .optional = true}};
   if (profile.roofline.peak) columns.push_back({.title = "% Peak", .optional = true});
   if (profile.totals.roofline_time) columns.push_back({"Of roof"});
   return columns;
@@ -50,9 +55,9 @@ void add_rate_cells(const Profile& profile, const Metrics& metrics, Style style,
   cells.push_back({flops_rate_text(flops_per_second(metrics)), style});
   cells.push_back({bytes_rate_text(bytes_per_second(metrics)), style});
   if (const Peak* peak = profile.roofline.peak)
-    cells.push_back({format_percent(flops_per_second(metrics), peak->rate.value, Zero::kDash), style});
+    cells.push_back({share_text(flops_per_second(metrics) / peak->rate.value), style});
   if (profile.totals.roofline_time)
-    cells.push_back({format_percent(metrics.roofline_time, metrics.time, Zero::kDash), style});
+    cells.push_back({share_text(metrics.roofline_seconds() / metrics.time_seconds()), style});
 }
 
 }  // namespace opscope

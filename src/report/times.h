@@ -16,6 +16,8 @@ std::string spread_text(const Statistics& statistics);
 // "412G", "3.20GB"
 std::string flops_rate_text(double per_second);
 std::string bytes_rate_text(double per_second);
+// "12.3%", "<0.1%", "-" for none; above 100% too: a cache may beat the memory.
+std::string share_text(double share);
 // "1.035x", "0.98x"
 std::string ratio_text(double ratio);
 

@@ -95,14 +95,15 @@ void add_columns(const Profile& profile, const TextOptions& options, std::vector
   if (options.show_shapes) add({{"Output", Align::kLeft, 10}});
   if (is_measured(profile)) {
     add(time_columns());
-    add({{"FLOPs"}, {.title = "Memory", .optional = options.sort != Sort::kMemoryBytes}});
+    add({{.title = "FLOPs", .optional = true},
+         {.title = "Memory", .optional = options.sort != Sort::kMemoryBytes}});
     add(rate_columns(profile));
   } else {
     add({{.title = "MACs", .optional = true}, {"FLOPs"}, {.title = "% FLOPs", .optional = true}});
     add({{"Memory"}, {"AI"}});
     if (has_device(profile)) add({{"Roofline"}});
   }
-  add({{"Bound", Align::kLeft}});
+  add({{.title = "Bound", .align = Align::kLeft, .optional = is_measured(profile)}});
 }
 
 }  // namespace
