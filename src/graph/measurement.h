@@ -34,7 +34,7 @@ struct Environment {
 struct UnmatchedOp {
   std::string op;
   std::uint64_t count = 0;
-  Nanoseconds total = 0;  // on the device's clock where there is one
+  Nanoseconds total = 0;  // on the host's clock
 };
 
 // Samples are by op (or scope) and then by run: sample(host, op, run) = host[op * runs + run].

@@ -1,4 +1,5 @@
-// Runs of a model under the clock, each beside one without it. Python makes the calls and hears how far they are.
+// Runs of a model under the clock, each beside one without it. Python makes the calls and hears how far they
+// are.
 #include <algorithm>
 
 #include "base/error.h"
@@ -39,10 +40,10 @@ void Session::measure(const py::object& prepare, const py::object& call, const P
     const py::object outputs = call(inputs);
     timing->end_plain_run();
   };
-  const auto timed = [&] {
+  const auto timed = [&](engine::Pace pace) {
     const py::object inputs = prepare();
     set_watching(true);
-    timing->begin_run();
+    timing->begin_run(pace);
     py::object outputs;
     try {
       outputs = call(inputs);
@@ -59,16 +60,20 @@ void Session::measure(const py::object& prepare, const py::object& call, const P
   };
 
   for (std::uint32_t i = 0; i < plan.warmup; ++i) plain(), report(0);
-  for (std::uint32_t i = 0; i < kClockWarmups; ++i) timed();
+  const auto both = [&] {
+    timed(engine::Pace::kFree);
+    if (timing->on_device()) timed(engine::Pace::kPaced);
+  };
+  for (std::uint32_t i = 0; i < kClockWarmups; ++i) both();
   timing->forget_runs();
   const auto began = engine::now();
   const auto seconds = [&] { return static_cast<double>(engine::now() - began) * 1e-9; };
   // Whichever of the two is first has what the other left in the caches: they take turns.
   for (std::uint32_t done = 0; done < plan.runs || (seconds() < plan.seconds && done < plan.most_runs);) {
     if (done % 2 == 0) {
-      plain(), timed();
+      plain(), both();
     } else {
-      timed(), plain();
+      both(), plain();
     }
     report(++done);
   }

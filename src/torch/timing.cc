@@ -35,8 +35,12 @@ Nanoseconds DeviceClock::between(std::uint32_t from, std::uint32_t to) const {
 
 namespace {
 
-constexpr std::uint32_t kEmptyPairs = 256;
-constexpr std::int64_t kBusyBytes = std::int64_t{1} << 28;  // filled first, so that the marks queue up behind it
+constexpr std::uint32_t kEmptyPairs = 64;
+constexpr Nanoseconds kEmptyDelay = 8'000'000;  // for which 128 marks and the kernels between them queue up
+constexpr std::size_t kMarkEvery = 8;           // a mark costs the host as much as many an op
+constexpr std::int64_t kSquare = 2048;
+constexpr std::size_t kOpsBehind =
+    48;  // ops for which the device is delayed at once; they fit into its queue
 
 Nanoseconds median(std::vector<Nanoseconds> samples) {
   if (samples.empty()) return 0;
@@ -55,8 +59,8 @@ Nanoseconds empty_host_interval() {
   return median(std::move(samples));
 }
 
-// Whether running an op gives the device work: not where it only looks at memory in another way, nor where none
-// of its tensors is on the device.
+// Whether running an op gives the device work: not where it only looks at memory in another way, nor where
+// none of its tensors is on the device.
 bool gives_work(const Graph& graph, const Op& op, std::string_view device) {
   const auto on_device = [&](ValueId id) {
     return id != kNone && graph.text(graph.values[id].device) == device;
@@ -77,7 +81,8 @@ bool gives_work(const Graph& graph, const Op& op, std::string_view device) {
   any = any || std::ranges::any_of(outputs, on_device);
   if (!any) return false;
   const auto* rule = find_rule(graph.op_name(op));
-  const bool may_be_view = rule && (rule->category == Category::kView || rule->category == Category::kMetadata);
+  const bool may_be_view =
+      rule && (rule->category == Category::kView || rule->category == Category::kMetadata);
   return !may_be_view || outputs.empty() || std::ranges::any_of(outputs, [&](ValueId id) {
     return std::ranges::find(read, graph.values[id].storage) == read.end();
   });
@@ -85,17 +90,47 @@ bool gives_work(const Graph& graph, const Op& op, std::string_view device) {
 
 }  // namespace
 
-Nanoseconds DeviceClock::empty_interval() {
+// The median of marks around so many of the smallest kernel.
+Nanoseconds DeviceClock::around(int kernels) {
   c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
-  at::NoGradGuard no_grad;
-  prepare(2 * kEmptyPairs);
-  const auto busy = at::zeros({kBusyBytes}, at::TensorOptions().dtype(at::kByte).device(device_));
-  for (std::uint32_t i = 0; i < 2 * kEmptyPairs; ++i) mark();
+  at::AutoDispatchBelowADInplaceOrView below_autograd;
+  auto smallest = at::zeros({1}, at::TensorOptions().dtype(at::kFloat).device(device_));
+  reset();
+  delay(kEmptyDelay);
+  for (std::uint32_t i = 0; i < kEmptyPairs; ++i) {
+    mark();
+    for (int k = 0; k < kernels; ++k) smallest.zero_();
+    mark();
+  }
   wait();
   std::vector<Nanoseconds> samples;
   for (std::uint32_t i = 0; i < kEmptyPairs; ++i) samples.push_back(between(2 * i, 2 * i + 1));
   reset();
   return median(std::move(samples));
+}
+
+Nanoseconds DeviceClock::empty_interval() {
+  prepare(2 * kEmptyPairs);
+  const auto one = around(1), five = around(5);
+  const auto kernel = five > one ? (five - one) / 4 : 0;
+  return one > kernel ? one - kernel : 0;
+}
+
+void DeviceClock::delay(Nanoseconds time) {
+  c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
+  at::AutoDispatchBelowADInplaceOrView below_autograd;
+  if (!square_.defined()) {
+    square_ = at::zeros({kSquare, kSquare}, at::TensorOptions().dtype(at::kFloat).device(device_));
+    product_ = at::empty_like(square_);
+    for (int i = 0; i < 3; ++i) at::mm_out(product_, square_, square_);  // the first loads the library
+    const auto begin = mark();
+    for (int i = 0; i < 8; ++i) at::mm_out(product_, square_, square_);
+    const auto end = mark();
+    wait();
+    product_time_ = std::max<Nanoseconds>(between(begin, end) / 8, 1'000);
+    reset();
+  }
+  for (Nanoseconds given = 0; given < time; given += product_time_) at::mm_out(product_, square_, square_);
 }
 
 Timing::Timing(c10::Device device) : device_name_(device.str()) {
@@ -141,18 +176,26 @@ void Timing::end_whole(std::vector<Nanoseconds>& host, std::vector<Nanoseconds>&
 void Timing::begin_plain_run() { begin_whole(); }
 void Timing::end_plain_run() { end_whole(plain_, plain_device_); }
 
-void Timing::begin_run() {
+void Timing::begin_run(Pace pace) {
   current_ = {};
+  current_.pace = pace;
   current_.ops.reserve(expected_.size());
-  next_ = 0;
+  next_ = behind_ = 0;
   begin_whole();
   current_.began = began_;
   running_ = true;
 }
 
 void Timing::end_run() {
-  end_whole(timed_, timed_device_);
   running_ = false;
+  if (current_.pace == Pace::kPaced) {
+    clock_->wait();
+    read_marks(current_);
+    paced_.push_back(std::move(current_));
+    return;
+  }
+  end_whole(timed_, timed_device_);
+  host_per_op_ = timed_.back() / std::max<std::size_t>(current_.ops.size(), 1);
   if (clock_) read_marks(current_);
   runs_.push_back(std::move(current_));
 }
@@ -164,7 +207,7 @@ void Timing::abandon_run() {
 
 void Timing::forget_runs() {
   for (auto* times : {&plain_, &timed_, &plain_device_, &timed_device_}) times->clear();
-  runs_.clear();
+  runs_.clear(), paced_.clear();
 }
 
 void Timing::read_marks(Run& run) const {
@@ -182,10 +225,28 @@ bool Timing::launches(TargetId target) {
   return launches_[next_++] != 0;
 }
 
+// Long enough for the host to get so many ops ahead.
+void Timing::keep_behind() {
+  if (behind_ == 0) {
+    clock_->delay(host_per_op_ * kOpsBehind * 3 / 2);
+    behind_ = kOpsBehind;
+  }
+  --behind_;
+}
+
+// Free runs have a mark behind every eighth op, another one in each run; one that is recorded has no other.
+void Timing::mark_before(OpEntry& op) {
+  if (current_.pace == Pace::kPaced) keep_behind();
+  if (current_.pace == Pace::kPaced || !expects_)
+    op.first_mark = clock_->mark();
+  else if ((current_.ops.size() + runs_.size()) % kMarkEvery == 0)
+    op.first_mark = first_mark_;
+}
+
 std::size_t Timing::begin_op(TargetId target) {
   std::lock_guard lock(mutex_);
   auto& op = current_.ops.emplace_back(OpEntry{.target = target});
-  if (running_ && launches(target)) op.first_mark = clock_->mark();
+  if (running_ && launches(target)) mark_before(op);
   op.begin = now();
   return current_.ops.size() - 1;
 }

@@ -1,5 +1,6 @@
-// A clock on the ops of real runs. On the host a steady clock; on a device its own events, which are put into the
-// stream around each op and read once the run is over, so that nothing waits. Events are made once and used again.
+// A clock on the ops of real runs. On the host a steady clock; on a device its own events, which are put into
+// the stream around each op and read once the run is over, so that nothing waits. Events are made once and
+// used again.
 #pragma once
 
 #include <c10/core/Event.h>
@@ -29,14 +30,27 @@ class DeviceClock {
   void wait() const;  // until the device has done all it was given
   Nanoseconds between(std::uint32_t from, std::uint32_t to) const;
   void reset() { used_ = 0; }
-  // What it shows around nothing, while the device is busy.
+  // What it shows around nothing, while the device is busy: around ever fewer of the smallest kernel, taken
+  // to none.
   Nanoseconds empty_interval();
+  // Gives the device something else to do for about so long, so that what follows waits for it in the queue.
+  void delay(Nanoseconds time);
 
  private:
+  Nanoseconds around(int kernels);
   c10::Device device_;
   c10::impl::VirtualGuardImpl backend_;
   std::vector<c10::Event> events_;
   std::size_t used_ = 0;
+  at::Tensor square_, product_;  // what a delay multiplies
+  Nanoseconds product_time_ = 0;
+};
+
+// How a run is timed. An op that waits for its own launch would count the wait as its own: in a paced run the
+// device is kept behind the host, so that each op finds the next already there, and its time is its kernels'.
+enum class Pace : std::uint8_t {
+  kFree,   // as the model runs: the host's clock on each op, and a mark on the device behind one in eight
+  kPaced,  // marks around each op, and delays between them
 };
 
 // The runs of one graph's model. The first may be the one that is being recorded.
@@ -48,7 +62,9 @@ class Timing {
   void expect(const Graph& graph);
   bool expects() const { return expects_; }
 
-  void begin_run();
+  bool on_device() const { return clock_.has_value(); }
+
+  void begin_run(Pace pace = Pace::kFree);
   void end_run();      // waits for the device
   void abandon_run();  // it failed
   // A run without the clock on its ops; what it took is kept beside.
@@ -79,6 +95,7 @@ class Timing {
   };
   struct Run {
     Nanoseconds began = 0;
+    Pace pace = Pace::kFree;
     std::vector<OpEntry> ops;
     std::vector<ScopeEntry> scopes;
   };
@@ -86,17 +103,23 @@ class Timing {
   void end_whole(std::vector<Nanoseconds>& host, std::vector<Nanoseconds>& device);
   void read_marks(Run& run) const;
   bool launches(TargetId target);
-  void fill_ops(const Graph& graph, Measurement& made) const;
+  void mark_before(OpEntry& op);
+  void keep_behind();
+  void fill_host(const Graph& graph, Measurement& made) const;
+  void fill_device(const Graph& graph, Measurement& made) const;
+  void place_on_device(const Graph& graph, Measurement& made) const;
   void fill_scopes(const Graph& graph, Measurement& made) const;
 
   const std::string device_name_;
   std::optional<DeviceClock> clock_;
   std::mutex mutex_;  // autograd's threads time their ops too
-  std::vector<Run> runs_;
+  std::vector<Run> runs_, paced_;
   Run current_;
   bool running_ = false, expects_ = false;
   Nanoseconds began_ = 0;
   std::uint32_t first_mark_ = 0;
+  std::size_t behind_ = 0;          // ops for which the device is kept busy still
+  Nanoseconds host_per_op_ = 0;     // by the last free run
   std::vector<TargetId> expected_;  // by op
   std::vector<char> launches_;      // by op: gives the device something to do
   std::size_t next_ = 0;            // op that is expected now

@@ -25,32 +25,71 @@ std::vector<TargetId> targets_of(const Graph& graph) {
   return targets;
 }
 
+// Calls visit(op of the graph or kNone, entry) for each op of a run.
+template <class Run, class Visit>
+void for_each_aligned(const std::vector<TargetId>& expected, const Run& run, Visit&& visit) {
+  std::vector<TargetId> seen;
+  for (const auto& op : run.ops) seen.push_back(op.target);
+  const auto found = align(expected, seen);
+  for (std::size_t i = 0; i < found.size(); ++i) visit(found[i], run.ops[i]);
+}
+
 }  // namespace
 
-void Timing::fill_ops(const Graph& graph, Measurement& made) const {
+void Timing::fill_host(const Graph& graph, Measurement& made) const {
   const auto expected = targets_of(graph);
-  const auto runs = runs_.size();
   std::map<TargetId, UnmatchedOp> unmatched;
-  for (std::size_t r = 0; r < runs; ++r) {
-    std::vector<TargetId> seen;
-    for (const auto& op : runs_[r].ops) seen.push_back(op.target);
-    const auto found = align(expected, seen);
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      const auto& op = runs_[r].ops[i];
-      if (found[i] == kNone) {
+  for (std::size_t r = 0; r < runs_.size(); ++r)
+    for_each_aligned(expected, runs_[r], [&](OpId id, const OpEntry& op) {
+      if (id == kNone) {
         auto& [name_of, count, total] = unmatched[op.target];
         name_of = std::string(graph.text(graph.targets[op.target].name));
-        ++count, total += clock_ ? op.device : op.end - op.begin;
-        continue;
+        ++count, total += op.end - op.begin;
+        return;
       }
-      made.host[found[i] * runs + r] = op.end - op.begin;
-      if (clock_) made.device[found[i] * runs + r] = op.device;
-      if (r != made.typical) continue;
-      made.host_begin[found[i]] = op.begin - runs_[r].began;
-      if (clock_) made.device_begin[found[i]] = op.device_begin;
-    }
-  }
+      made.host[id * runs_.size() + r] = op.end - op.begin;
+      if (r == made.typical) made.host_begin[id] = op.begin - runs_[r].began;
+    });
   for (auto& [target, op] : unmatched) made.unmatched.push_back(std::move(op));
+}
+
+// Of the paced runs; of the one that was recorded where there is no other.
+void Timing::fill_device(const Graph& graph, Measurement& made) const {
+  const auto& runs = paced_.empty() ? runs_ : paced_;
+  const auto expected = targets_of(graph);
+  for (std::size_t r = 0; r < runs.size() && r < made.runs; ++r)
+    for_each_aligned(expected, runs[r], [&](OpId id, const OpEntry& op) {
+      if (id != kNone) made.device[id * made.runs + r] = op.device;
+    });
+}
+
+// When each op ran on the device in the typical run: not before it was called nor before the one ahead of it
+// was done, and so that those with a mark end there.
+void Timing::place_on_device(const Graph& graph, Measurement& made) const {
+  struct Placed {
+    OpId id;
+    Nanoseconds begin, end;
+  };
+  std::vector<Placed> placed;
+  const auto& run = runs_[made.typical];
+  for_each_aligned(targets_of(graph), run, [&](OpId id, const OpEntry& op) {
+    if (id == kNone) return;
+    const auto sample = made.device[id * made.runs + made.typical];
+    const auto time = sample == kUnmeasured ? 0 : sample;
+    auto begin = std::max(op.begin - run.began, placed.empty() ? 0 : placed.back().end);
+    if (op.last_mark == kNone) {
+      placed.push_back({id, begin, begin + time});
+      return;
+    }
+    auto end = op.device_begin + op.device;
+    placed.push_back({id, std::min(begin, end - std::min(end, time)), end});
+    for (auto i = placed.size() - 1; i > 0 && placed[i - 1].end > placed[i].begin; --i) {
+      const auto length = placed[i - 1].end - placed[i - 1].begin;
+      placed[i - 1].end = placed[i].begin;
+      placed[i - 1].begin = placed[i].begin - std::min(placed[i].begin, length);
+    }
+  });
+  for (const auto& op : placed) made.device_begin[op.id] = op.begin;
 }
 
 // Calls in their order. Modules that forward makes anew each time have no id.
@@ -89,7 +128,11 @@ Measurement Timing::take(const Graph& graph) {
   }
   made.scopes.assign(graph.scopes.size() * runs, kUnmeasured);
   made.scope_begin.assign(graph.scopes.size(), kUnmeasured);
-  fill_ops(graph, made);
+  fill_host(graph, made);
+  if (clock_) {
+    fill_device(graph, made);
+    place_on_device(graph, made);
+  }
   fill_scopes(graph, made);
   made.plain = std::move(plain_), made.timed = std::move(timed_);
   made.plain_device = std::move(plain_device_), made.timed_device = std::move(timed_device_);
