@@ -21,7 +21,7 @@ def repeat_ops(
     device: torch.device,
     progress: Callable[[int, int, str], None] | None = None,
     store: str | os.PathLike[str] | None = None,
-) -> dict[str, int]:
+) -> dict[str, Any]:
     """Fills in a native graph's repeated times. How many distinct ops there are, and where their times are from.
 
     `store` is the file that keeps times; by default the one in the cache folder, and "" for none. What was not
@@ -30,7 +30,7 @@ def repeat_ops(
     path = None if store is None else os.fspath(store)
     try:
         with without_dispatch_modes():
-            counts: dict[str, int] = native.repeat_ops(
+            counts: dict[str, Any] = native.repeat_ops(
                 graph, store=path, cache_bytes=_cache_bytes(device), progress=progress
             )
     finally:
