@@ -25,14 +25,6 @@ KnownCost cost_of(const Graph& graph) {
   return {profile.parameters.total, profile.totals.work.macs, profile.totals.flops, graph.capture.tracer};
 }
 
-std::string progress_line(std::size_t done, std::size_t all, const std::string& name) {
-  constexpr std::size_t kColumns = 24;
-  const std::size_t full = all == 0 ? 0 : done * kColumns / all;
-  std::string bar;
-  for (std::size_t i = 0; i < kColumns; ++i) bar += i < full ? "█" : "░";
-  return bar + "  " + std::to_string(done) + " of " + std::to_string(all) + "  " + name;
-}
-
 }  // namespace
 
 ModelCatalogue::ModelCatalogue(const std::string& registry, bool use_cache, const TalkFlags& talk)

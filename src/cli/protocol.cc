@@ -54,6 +54,13 @@ ChildError error_at(const element& object) {
   return error;
 }
 
+Progress parse_progress(const element& object) {
+  Progress progress{text_at(object, "doing")};
+  if (object["done"].get(progress.done)) progress.done = 0;
+  if (object["total"].get(progress.total)) progress.total = 0;
+  return progress;
+}
+
 Dependency parse_dependency(const element& object) {
   Dependency dependency;
   dependency.path = std::string(std::string_view(object["path"]));
@@ -72,6 +79,9 @@ Answer parse_answer(std::string_view line) {
   if (std::string_view status; !object["status"].get(status)) {
     answer.kind = Answer::Kind::kStatus;
     answer.status = status;
+  } else if (!object["progress"].get(part)) {
+    answer.kind = Answer::Kind::kProgress;
+    answer.progress = parse_progress(part);
   } else if (!object["finished"].get(part)) {
     answer.kind = Answer::Kind::kFinished;
     if (std::uint64_t index = 0; !part["index"].get(index)) answer.index = index;

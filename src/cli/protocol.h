@@ -15,11 +15,18 @@ struct ChildError {
   std::vector<std::string> candidates;  // names that there are, to suggest from
 };
 
+// How far work of many steps has come.
+struct Progress {
+  std::string doing;
+  std::uint64_t done = 0, total = 0;  // total: 0 where it is not known
+};
+
 struct Answer {
   // kFinished: one of several models, captured or, with an error, not
-  enum class Kind : std::uint8_t { kOther, kStatus, kFinished, kError, kDone };
+  enum class Kind : std::uint8_t { kOther, kStatus, kProgress, kFinished, kError, kDone };
   Kind kind = Kind::kOther;  // kOther: not a line of the protocol
   std::string status;
+  Progress progress;
   ChildError error;
   std::size_t index = 0;  // of the model that is finished
   bool cacheable = false;

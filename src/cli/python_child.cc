@@ -59,6 +59,7 @@ Run run_child(const std::string& python, const std::string& request_json, const 
   const auto on_line = [&](std::string_view line) {
     Answer answer = parse_answer(line);
     if (answer.kind == Answer::Kind::kStatus) run.doing = answer.status;
+    if (answer.kind == Answer::Kind::kProgress) run.doing = answer.progress.doing;
     if (answer.kind == Answer::Kind::kError || answer.kind == Answer::Kind::kDone)
       run.last = std::move(answer);
     else
@@ -119,6 +120,11 @@ void show_status(const std::string& status, const TalkFlags& talk, Spinner& spin
   spinner.say(status.substr(status.find("] ") + 2));
 }
 
+std::string line_of(const Progress& progress) {
+  if (progress.total > 0) return progress_line(progress.done, progress.total, progress.doing);
+  return progress.done == 0 ? progress.doing : progress.doing + "  " + std::to_string(progress.done);
+}
+
 }  // namespace
 
 bool run_python(const std::string& python, const std::string& request_json, const TalkFlags& talk) {
@@ -126,6 +132,7 @@ bool run_python(const std::string& python, const std::string& request_json, cons
   spinner.say("starting Python");
   const auto on_answer = [&](Answer answer) {
     if (answer.kind == Answer::Kind::kStatus) show_status(answer.status, talk, spinner);
+    if (answer.kind == Answer::Kind::kProgress) spinner.say(line_of(answer.progress));
   };
   const Run run = run_child(python, request_json, talk, on_answer, spinner);
   if (!run.last) fail_died(python, run);

@@ -12,7 +12,8 @@ void text_or_null(JsonWriter& json, std::string_view key, const std::string& tex
   json.null();
 }
 
-void number_or_null(JsonWriter& json, std::string_view key, const std::optional<std::int64_t>& number) {
+template <typename Number>
+void number_or_null(JsonWriter& json, std::string_view key, const std::optional<Number>& number) {
   json.key(key);
   number ? json.value(*number) : json.null();
 }
@@ -98,6 +99,23 @@ std::string trace_request_json(const CaptureRequest& capture, const TraceRequest
   json.field("weights", trace.weights);
   json.list("exports", trace.exports);
   json.field("strict_static", trace.strict_static);
+  json.end_object();
+  return out;
+}
+
+std::string measure_request_json(const CaptureRequest& capture, const MeasureRequest& measure,
+                                 const std::string& output) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object(JsonLayout::kInline);
+  json.field("command", "measure");
+  capture.write_fields(json);
+  text_or_null(json, "on", measure.on);
+  number_or_null(json, "warmup", measure.warmup);
+  number_or_null(json, "runs", measure.runs);
+  number_or_null(json, "min_time", measure.min_time);
+  json.field("repeat_ops", measure.repeat_ops);
+  if (!output.empty()) json.field("output", output);
   json.end_object();
   return out;
 }

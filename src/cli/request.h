@@ -55,6 +55,16 @@ struct TraceRequest {
 };
 std::string trace_request_json(const CaptureRequest& capture, const TraceRequest& trace);
 
+// What `opscope measure` asks for besides; what is not said is as opscope.measure has it.
+struct MeasureRequest {
+  std::string on;  // a device; "": where the model's weights are
+  std::optional<std::int64_t> warmup, runs;
+  std::optional<double> min_time;  // seconds
+  bool repeat_ops = false;
+};
+std::string measure_request_json(const CaptureRequest& capture, const MeasureRequest& measure,
+                                 const std::string& output);
+
 // A request for the names of all models.
 std::string list_request_json(const std::string& registry, const std::string& output);
 // A request for captures of many models, each with its own inputs: the i-th goes to FOLDER/i.json.

@@ -70,6 +70,14 @@ void Spinner::clear() {
   drawn_ = false;
 }
 
+std::string progress_line(std::uint64_t done, std::uint64_t all, const std::string& doing) {
+  constexpr std::uint64_t kColumns = 24;
+  const std::uint64_t full = all == 0 ? 0 : done * kColumns / all;
+  std::string bar;
+  for (std::uint64_t i = 0; i < kColumns; ++i) bar += i < full ? "█" : "░";
+  return bar + "  " + std::to_string(done) + " of " + std::to_string(all) + "  " + doing;
+}
+
 void remark(const std::string& text) { std::fprintf(stderr, "opscope: %s\n", text.c_str()); }
 
 }  // namespace opscope

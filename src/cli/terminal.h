@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 namespace opscope {
@@ -30,6 +31,9 @@ class Spinner {
   std::string text_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
+
+// "██████░░░░  12 of 30  measuring resnet18", for a spinner.
+std::string progress_line(std::uint64_t done, std::uint64_t all, const std::string& doing);
 
 // A remark on stderr.
 void remark(const std::string& text);

@@ -38,4 +38,12 @@ int main(int argc, char** argv) {
   write_file(folder + "broken.json", write_json(newer).substr(0, 2000));
   write_file(folder + "profile.json", to_json(make_profile(newer, {})));
   write_file(folder + "text.json", "these are not the captures you are looking for\n");
+  const std::string device =
+      "id = \"mine\"\nname = \"My GPU\"\nkind = \"gpu\"\n[peaks.vector]\n"
+      "float32 = { value = \"8 TFLOP/s\", source = \"page: FP32\" }\n[launch]\noverhead = { value = \"3 us\" "
+      "}\n";
+  write_file(folder + "my_gpu.toml", device +
+                                         "[memory]\nsize = { value = \"32 MiB\" }\n"
+                                         "bandwidth = { value = \"400 GB/s\" }\n");
+  write_file(folder + "slow_gpu.toml", device + "[memory]\nbandwith = { value = \"400 GB/s\" }\n");
 }
