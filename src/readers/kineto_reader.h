@@ -12,7 +12,7 @@ namespace opscope {
 
 struct KinetoLimits {
   // Of each kind of record. Calls come in the order in which they began, so what is left out is the end of
-  // the run. Some 300 MB for a trace of any size.
+  // the run. With what joining takes, half a gigabyte for a trace of any size.
   std::size_t most_records = 4'000'000;
   std::size_t most_event_bytes = 16 << 20;
 };

@@ -132,7 +132,7 @@ class TraceDocument {
     Section section{
         fmt::format("Not joined, {} of {}",
                     format_percent(seconds(joined_.total - joined_.joined), seconds(joined_.total)), clock()),
-        {{{.title = on_device() ? "Kernel" : "Op", .align = Align::kLeft, .min_width = 24, .good_width = 40},
+        {{{.title = "Not joined", .align = Align::kLeft, .min_width = 24, .good_width = 40},
           {.title = "Why", .align = Align::kLeft, .min_width = 20, .good_width = 48}},
          {}},
         {}};
@@ -148,7 +148,8 @@ class TraceDocument {
   }
 
   Section missing_section() const {
-    Section section{"Ops that the trace has not", {{{"Op", Align::kLeft}, {"Count"}}, {}}, {}};
+    Section section{
+        "Ops that the trace has not", {{{"Ops that the trace has not", Align::kLeft}, {"Count"}}, {}}, {}};
     std::map<std::string_view, std::uint64_t> counts;
     for (const OpId op : joined_.missing) ++counts[graph_.op_name(graph_.ops[op])];
     for (const auto& [name, count] : counts)

@@ -75,7 +75,9 @@ void expect_arrows(const std::vector<Read>& events, std::size_t count) {
   for (const Read& event : events) {
     if (event.ph == "X" && (event.cat == "op" || event.cat == "device"))
       slices.insert({{event.pid, event.begin}, event.name});
-    if (event.ph == "s") EXPECT_TRUE(starts.emplace(event.id, &event).second);
+    if (event.ph == "s") {
+      EXPECT_TRUE(starts.emplace(event.id, &event).second);
+    }
   }
   std::set<std::int64_t> ended;
   for (const Read& event : events) {
