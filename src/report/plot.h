@@ -19,7 +19,7 @@ std::string roofline_svg(const Profile& profile, const RooflinePlot& plot, std::
                          const PlotSize& size = {});
 std::string types_svg(const Profile& profile, const TypesPlot& plot, const PlotSize& size = {});
 std::string icicle_svg(const Profile& profile, const IciclePlot& plot, const PlotSize& size = {});
-std::string flame_svg(const Profile& profile, const IciclePlot& plot, const PlotSize& size = {});
+std::string flame_svg(const Profile& profile, const IciclePlot& plot, const PlotSize& size = {.width = 1200});
 
 // At most options.width columns; options.top rows in the tables below.
 std::string roofline_text(const Profile& profile, const RooflinePlot& plot, const TextOptions& options);

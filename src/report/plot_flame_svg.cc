@@ -13,18 +13,46 @@ namespace {
 constexpr double kTop = 66, kBottom = 62;
 constexpr double kRow = 23, kGap = 1;  // of a level; white between neighbours
 constexpr double kLeastDrawn = 0.5;    // narrower slices are left out: a hairline tells nothing
-constexpr double kLeastNamed = 24;     // narrower ones have no name
-constexpr double kUprightRoom = 92;    // of a tip whose name stands on it
 constexpr Font kNameFont{.size = 10.5}, kStrongFont{.size = 10.5, .bold = true}, kShareFont{.size = 9.5};
-constexpr Font kUprightFont{.size = 9.5};
+constexpr Font kUprightFont{.size = 8.5};
+constexpr double kLongest = 110;  // of a name that stands on its tip
+
+// Numbers alone say little: "0 Bottleneck".
+std::string label(const IcicleSlice& slice) {
+  std::string text = slice.name;
+  if (slice.folded > 1) text += " \xc3\x97" + std::to_string(slice.folded);
+  const bool numbers = slice.name.find_first_not_of("0123456789.") == std::string::npos;
+  return numbers ? text + " " + std::string(slice.type) : text;
+}
+
+// A tip too narrow for its name has it standing above, where nothing else is.
+bool stands_upright(const IcicleSlice& slice, double width) {
+  const double room = slice.share * width;
+  return slice.category && room >= kUprightFont.size && text_width(label(slice), kNameFont) + 8 > room;
+}
+
+std::string upright_label(const IcicleSlice& slice) {
+  return fitted_middle(label(slice), kLongest, kUprightFont);
+}
+
+// Above the highest level, for names that stand on tips.
+double room_above(const IciclePlot& plot, double width) {
+  double room = 0;
+  for (const IcicleSlice& slice : plot.slices)
+    if (stands_upright(slice, width))
+      room = std::max(room,
+                      text_width(upright_label(slice), kUprightFont) + 8 - kRow * (plot.depth - slice.depth));
+  return room;
+}
 
 class FlameDrawing {
  public:
   FlameDrawing(const Profile& profile, const IciclePlot& plot, const PlotSize& size)
       : plot_(plot),
         title_(model_name(*profile.graph) + ": " + std::string(title(plot.metric)) + " by module"),
-        svg_(size.width, kTop + kUprightRoom + kRow * (plot.depth + 1.0) + kBottom, title_),
-        box_{kMargin, kTop + kUprightRoom, size.width - 2 * kMargin, kRow * (plot.depth + 1.0)} {
+        box_{kMargin, kTop + room_above(plot, size.width - 2 * kMargin), size.width - 2 * kMargin,
+             kRow * (plot.depth + 1.0)},
+        svg_(size.width, box_.bottom() + kBottom, title_) {
     draw_title(svg_, title_, model_line(profile));
   }
 
@@ -39,13 +67,6 @@ class FlameDrawing {
     return {box_.x + slice.begin * box_.width, box_.bottom() - kRow * (slice.depth + 1.0),
             slice.share * box_.width, kRow};
   }
-  static std::string label(const IcicleSlice& slice) {
-    std::string text = slice.name;
-    if (slice.folded > 1) text += " \xc3\x97" + std::to_string(slice.folded);
-    const bool numbers = slice.name.find_first_not_of("0123456789.") == std::string::npos;
-    return numbers ? text + " " + std::string(slice.type) : text;
-  }
-
   void draw_slice(const IcicleSlice& slice) {
     Box box = box_of(slice);
     if (box.width < kLeastDrawn) return;
@@ -55,10 +76,11 @@ class FlameDrawing {
     Box inner = box;
     inner.width -= box.width > 4 ? kGap : 0, inner.height -= kGap;
     svg_.rect(inner, {.fill = fill}, box.width > 6 ? 1.5 : 0, slice_tooltip(plot_, slice));
-    if (box.width >= kLeastNamed)
+    if (stands_upright(slice, box_.width))
+      svg_.text({box.center().x + kUprightFont.size * 0.36, box.y - 4}, upright_label(slice),
+                {.font = kUprightFont, .color = kQuietInk, .rotation = -90});
+    else
       draw_name(slice, inner, ink_on(fill));
-    else if (slice.category && box.width >= kUprightFont.size)
-      draw_upright(slice, box);
   }
 
   void draw_name(const IcicleSlice& slice, const Box& box, std::string_view ink) {
@@ -67,21 +89,12 @@ class FlameDrawing {
     const double room = box.width - 8, share_width = text_width(share, kShareFont);
     const bool both = text_width(name, font) + 8 + share_width <= room;
     const double middle = box.center().y;
-    const std::string shown = both ? name : fitted_middle(name, room, font);
+    const std::string shown = both ? name : fitted(name, room, font);
     if (shown.empty()) return;
     svg_.text({box.x + 4, middle}, shown, {.font = font, .color = ink, .baseline = Baseline::kMiddle});
     if (both)
       svg_.text({box.right() - 4, middle}, share,
                 {.font = kShareFont, .color = ink, .anchor = Anchor::kEnd, .baseline = Baseline::kMiddle});
-  }
-
-  // A tip too narrow for its name has it standing above, where nothing else is.
-  void draw_upright(const IcicleSlice& slice, const Box& box) {
-    const double room = std::min(box.y - kTop, kUprightRoom + kRow * plot_.depth) - 4;
-    const std::string name = fitted_middle(label(slice), std::min(room, kUprightRoom + 40), kUprightFont);
-    if (name.empty()) return;
-    svg_.text({box.center().x + kUprightFont.size * 0.36, box.y - 4}, name,
-              {.font = kUprightFont, .color = kQuietInk, .rotation = -90});
   }
 
   void draw_notes() {
@@ -98,8 +111,8 @@ class FlameDrawing {
 
   const IciclePlot& plot_;
   std::string title_;
-  Svg svg_;
   Box box_;
+  Svg svg_;
 };
 
 }  // namespace

@@ -55,9 +55,10 @@ std::string layers_text(const Profile& profile, const WhereTimeGoes& where, cons
 // Why such ops are slower than the best, as far as the numbers say.
 std::string layers_reason(const Profile& profile, const WhereTimeGoes& where, const Finding& finding) {
   const Metrics& m = finding.metrics;
-  if (where.call_seconds > 0 && seconds_each(finding) < 4 * where.call_seconds)
-    return "an op takes " + format_time(seconds_each(finding)) + ", not much more than a call (" +
-           format_time(where.call_seconds) + "): there is too little work in each";
+  const double each = seconds_each(finding), call = where.call_seconds;
+  if (call > 0 && each < 4 * call)
+    return "an op takes " + format_time(each) + ", " + (each < call ? "less" : "not much more") +
+           " than a call (" + format_time(call) + "): there is too little work in each";
   const double left = m.time_seconds() - finding.saving_seconds;
   if (left >= kNear * m.time_seconds())
     return finding.memory_limited
