@@ -265,8 +265,10 @@ def _passed_on(name: str) -> Callable[..., Any]:
     return call
 
 
+# A walk over modules meets the Profiler, in the place of the model that it stands for.
+_OWN = ("forward", "modules", "named_modules")
 for _name, _member in vars(torch.nn.Module).items():
-    if inspect.isfunction(_member) and not _name.startswith("__") and _name not in ("forward", "named_modules"):
+    if inspect.isfunction(_member) and not _name.startswith("__") and _name not in _OWN:
         setattr(Profiler, _name, _passed_on(_name))
 
 

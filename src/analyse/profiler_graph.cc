@@ -1,4 +1,4 @@
-// A view without the nodes of its inputs and outputs; at the level of ops, without those that give no tensor.
+// A view without the nodes of its inputs and outputs, and without ops that give no tensor.
 #include "analyse/profiler_graph.h"
 
 #include <algorithm>
@@ -68,9 +68,11 @@ class Draft {
     return make_view(profile, Level::kOp);
   }
 
+  // Of ops outside modules: dim(), item() and the like are noise in a graph of tensors.
   bool gives_no_tensor(const ViewNode& node) const {
-    return made_.granularity == Granularity::kOp &&
-           graph_.outputs_of(graph_.ops[view_.ops_of(node).front()]).empty();
+    if (node.kind == "call_module" && made_.granularity != Granularity::kOp) return false;
+    return std::ranges::all_of(view_.ops_of(node),
+                               [&](OpId op) { return graph_.outputs_of(graph_.ops[op]).empty(); });
   }
 
   void number_nodes() {

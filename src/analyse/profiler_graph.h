@@ -46,7 +46,7 @@ struct ProfilerGraph {
   std::vector<ProfilerNode> nodes;  // in the order in which they begin
   std::vector<ProfilerEdge> edges;  // by the node that takes it, each pair of nodes and tensor once
   std::vector<ProfilerPort> inputs, outputs;
-  std::uint64_t left_out = 0;     // kOp: ops that return no tensor
+  std::uint64_t left_out = 0;     // ops outside modules that return no tensor
   std::uint64_t without_ops = 0;  // kLayer: calls of leaf modules that ran no op: Identity, Dropout in eval
   std::vector<TextBlock> texts;   // of names that had to be put together
 

@@ -160,18 +160,20 @@ Table total_table(const ProfilerGraph& graph, const ProfilerStats& stats) {
 
 Table type_table(const ProfilerGraph& graph, const ProfilerStats& stats) {
   Table table{{{"type", Align::kLeft}, {"nodes"}, {"forward ms"}, {"share"}}, {}};
-  for (std::size_t i = 0; i < std::min(stats.types.size(), kTypesShown); ++i) {
+  // One alone is no shorter in words.
+  const std::size_t shown = stats.types.size() > kTypesShown + 1 ? kTypesShown : stats.types.size();
+  for (std::size_t i = 0; i < shown; ++i) {
     const ProfilerType& type = stats.types[i];
     table.rows.push_back({{std::string(type.type)},
                           {format_exact(type.nodes)},
                           {graph.is_measured() ? milliseconds(type.time) : "-"},
                           {format_percent(type.time, stats.time, Zero::kDash)}});
   }
-  if (stats.types.size() > kTypesShown) {
+  if (shown < stats.types.size()) {
     ProfilerType rest;
-    for (std::size_t i = kTypesShown; i < stats.types.size(); ++i)
+    for (std::size_t i = shown; i < stats.types.size(); ++i)
       rest.nodes += stats.types[i].nodes, rest.time += stats.types[i].time;
-    table.rows.push_back({{fmt::format("{} others", stats.types.size() - kTypesShown)},
+    table.rows.push_back({{fmt::format("{} others", stats.types.size() - shown)},
                           {format_exact(rest.nodes)},
                           {graph.is_measured() ? milliseconds(rest.time) : "-"},
                           {format_percent(rest.time, stats.time, Zero::kDash)}});
