@@ -35,7 +35,7 @@ std::string sum_text(const RepeatedOps& repeated) {
 Section repeated_ops_section(const Profile& profile, const RepeatedOps& repeated,
                              const TextOptions& options) {
   Section section{"Ops alone", {}, {}};
-  section.table.columns = {{.title = "Op", .align = Align::kLeft, .min_width = 12},
+  section.table.columns = {{.title = "Ops alone", .align = Align::kLeft, .min_width = 12},
                            {.title = "Output", .align = Align::kLeft, .min_width = 8, .optional = true},
                            {.title = "Calls"},
                            {.title = "In the model"},
