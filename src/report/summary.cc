@@ -56,7 +56,7 @@ std::string subgraph_detail(const Partition& partition) {
   return text;
 }
 
-// "of all ops, 97.1% of a run of 1.90 ms ±1.2%, over 50 runs on NVIDIA H200"
+// "of all ops, 97.1% of a run of 1.90 ms ±1.2%, over 50 runs on cuda:0"
 std::string time_detail(const Profile& profile) {
   const Measurement& measured = profile.graph->measurement;
   const RunTimes runs = run_times(profile, OpTimes(profile));
@@ -65,8 +65,8 @@ std::string time_detail(const Profile& profile) {
     text += ", " + format_percent(runs.ops.median, runs.whole()) + " of a run of " +
             format_time(runs.whole()) + " " + spread_text(runs.on_device ? runs.plain_device : runs.plain);
   text += ", over " + plural(measured.runs, "run");
-  const Environment& at = measured.environment;
-  return text + (at.device_name.empty() ? "" : " on " + at.device_name);
+  const std::string& device = measured.environment.device;
+  return device.empty() ? text : text + " on " + device;
 }
 
 }  // namespace

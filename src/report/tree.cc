@@ -296,7 +296,8 @@ Section tree_section(const Profile& profile, const TextOptions& options) {
   if (depth < deepest)
     section.remarks.push_back(std::to_string(tree.lines().size() - section.table.rows.size()) +
                               " rows below are not shown: --depth " + std::to_string(deepest) + " shows all");
-  if (times && std::ranges::any_of(tree.lines(), [](const Line& line) { return line.repeat > 1; }))
+  const auto is_folded = [&](const Line& line) { return line.repeat > 1 && line.depth <= depth; };
+  if (times && std::ranges::any_of(tree.lines(), is_folded))
     section.remarks.push_back("of equal blocks in one row: what one of them takes, on average");
   if (profile.totals.confidence != Confidence::kExact)
     section.remarks.push_back(flops_legend(profile.totals.confidence));
