@@ -47,6 +47,7 @@ class Runs:
     min_time: float | None = None  # seconds
     on: Any = None  # a device
     repeat_ops: bool = False
+    keep_times: bool = True  # of repeated ops, for other models
 
     def __post_init__(self) -> None:
         _check_whole(self.warmup, "warmup", 0, "runs before any is timed: 0 or more")
@@ -251,7 +252,8 @@ def _measured(call: Call, device: torch.device, asked: Runs, progress: Progress 
     if memory is not None:
         graph.set_memory(*memory)
     if asked.repeat_ops:
-        repeat_ops(graph, device, progress)  # by the environment, which is known by now
+        store = None if asked.keep_times else ""
+        repeat_ops(graph, device, progress, store)  # by the environment, which is known by now
     call.add_notes(graph)
     return graph
 

@@ -115,6 +115,7 @@ std::string measure_request_json(const CaptureRequest& capture, const MeasureReq
   number_or_null(json, "runs", measure.runs);
   number_or_null(json, "min_time", measure.min_time);
   json.field("repeat_ops", measure.repeat_ops);
+  json.field("keep_times", capture.use_cache);
   if (!output.empty()) json.field("output", output);
   json.end_object();
   return out;
