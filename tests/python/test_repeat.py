@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import opscope
 import pytest
 import torch
-from torch import nn
-from torch.nn import functional as F
-
 from opscope import torchvision_ops
 from opscope._engine import capture
 from opscope._load import native
 from opscope.repeat import repeat_ops
 from opscope.training import Training
+from torch import nn
+from torch.nn import functional as F
 
 torchvision_ops.prepare()
 CPU = torch.device("cpu")
@@ -204,6 +205,23 @@ def test_another_model_reuses_the_times(tmp_path: Path) -> None:
     second = quickly(large, store)
     assert (second["signatures"], second["measured"], second["stored"]) == (3, 0, 3)
     assert native.repeated_times(large) == native.repeated_times(small) * 3
+
+
+def test_measure_repeats_ops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPSCOPE_CACHE_DIR", str(tmp_path))
+    quick = {"warmup": 1, "runs": 2, "repeat_ops": True}
+    first = json.loads(opscope.measure(Smaller(), torch.rand(2, 16), **quick).to_json())
+    second = json.loads(opscope.measure(Larger(), torch.rand(2, 16), **quick).to_json())
+    for found, calls in ((first, 3), (second, 9)):
+        repeated = found["measurement"]["repeated_ops"]
+        assert (repeated["calls"], len(repeated["rows"]), repeated["other_calls"]) == (calls, 3, 0)
+    assert "3 measured alone, 0 from stored times" in note_of(first)
+    assert "0 measured alone, 3 from stored times" in note_of(second)
+
+
+def note_of(profile: dict[str, Any]) -> str:
+    (note,) = (row["message"] for row in profile["diagnostics"] if row["kind"] == "repeated")
+    return str(note)
 
 
 def test_another_process_reuses_the_times(tmp_path: Path) -> None:
