@@ -238,6 +238,9 @@ class Joiner {
       note(
           "the trace's inputs have other shapes than the graph's: was it recorded with this batch size and "
           "model?");
+    if (2 * made_.joined_ops < graph_.ops.size())
+      note(fmt::format("the trace has {} of the graph's {} ops: is it of this model, and of a run like this?",
+                       made_.joined_ops, graph_.ops.size()));
     if (runs_.partial) note("runs of which the trace has less than half were left out");
     if (trace_.left_out > 0)
       note(fmt::format("the trace is longer than what is kept in memory: {} records at its end were left out",

@@ -106,9 +106,14 @@ class RunFinder {
 
   // How often the model ran, told by what most of its ops say.
   std::uint32_t passes(std::span<const Id> calls) const {
-    std::unordered_map<Id, std::pair<std::size_t, std::size_t>> counts;  // in the graph, in the trace
-    for (OpId op = 0; op < graph_.ops.size(); ++op) ++counts[symbols_.of_op(op)].first;
-    for (const Id call : calls) ++counts[symbol_[call]].second;
+    std::unordered_map<std::uint64_t, std::pair<std::size_t, std::size_t>>
+        counts;  // in the graph, in the trace
+    for (OpId op = 0; op < graph_.ops.size(); ++op)
+      ++counts[pair_key(symbols_.of_op(op), use_shapes_ ? shapes_[op] : 0)].first;
+    for (const Id call : calls) {
+      const auto found = counts.find(pair_key(symbol_[call], use_shapes_ ? tree_[call].shapes : 0));
+      if (found != counts.end()) ++found->second.second;
+    }
     std::vector<std::pair<double, std::size_t>> ratios;
     for (const auto& [symbol, count] : counts)
       ratios.emplace_back(static_cast<double>(count.second) / static_cast<double>(count.first), count.first);

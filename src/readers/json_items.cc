@@ -112,7 +112,9 @@ bool JsonItems::field(JsonItem& item) {
   item_ = at_;
   pass_string();
   key_.assign(passed().substr(1, passed().size() - 2));
-  if (peek() != ':') fail("expected ':' after \"" + key_ + "\"");
+  const int colon = peek();
+  if (colon < 0) fail_cut_off();
+  if (colon != ':') fail("expected ':' after \"" + key_ + "\"");
   ++at_;
   const int value = peek();
   if (value < 0) fail_cut_off();

@@ -31,7 +31,8 @@ class Program(unittest.TestCase):
         cls.captures = cls.folder / "captures"
         cls.captures.mkdir()
         subprocess.run([MAKE_CAPTURES, str(cls.captures)], check=True)
-        shutil.copy(HERE.parent / "readers" / "files" / "cnn.onnx", cls.captures)
+        for file in ("cnn.onnx", "cuda_trace.json"):
+            shutil.copy(HERE.parent / "readers" / "files" / file, cls.captures)
 
     @classmethod
     def tearDownClass(cls):

@@ -44,7 +44,7 @@ void add_run(SmallTrace& trace, long start, std::string_view dims = "[[2, 8], [8
   trace.call("aten::t", start + 10, 20);
   trace.call("aten::matmul", start + 40, 50);
   trace.call("aten::mm", start + 45, 40);
-  trace.call("aten::relu_", start + 200, 101);
+  trace.call("aten::relu_", start + 200, 101, std::string(dims.substr(0, dims.find(']') + 1)) + "]");
   trace.call("aten::clamp_min_", start + 210, 50);
   trace.call("aten::linear", start + 400, 102, dims);
 }
