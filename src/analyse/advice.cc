@@ -51,7 +51,9 @@ void advise(Profile& profile) {
     const Count flops = flops_in(profile, finding.categories);
     if (!all || static_cast<double>(flops) <= finding.above * static_cast<double>(all)) continue;
     std::string text = std::string(finding.label) + " " + format_percent(flops, all) + " of FLOPs";
-    profile.advice.push_back({std::move(text), {finding.suggestions.begin(), finding.suggestions.end()}});
+    // What decides in general comes first; on a device its roofline knows better.
+    const auto suggestions = finding.suggestions.subspan(profile.roofline.device != nullptr ? 1 : 0);
+    profile.advice.push_back({std::move(text), {suggestions.begin(), suggestions.end()}});
   }
 }
 

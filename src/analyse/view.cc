@@ -115,7 +115,7 @@ Bound bound_of(Count flops, Count memory_bytes, double ridge) {
 }
 
 std::string bound_legend(double ridge) {
-  return fmt::format("bandwidth_bound below {:g} FLOPs per byte, balanced to {:g}, compute_bound above",
+  return fmt::format("bandwidth_bound below {:.4g} FLOPs per byte, balanced to {:.4g}, compute_bound above",
                      ridge, kBalancedUpTo * ridge);
 }
 

@@ -45,11 +45,10 @@ Document list_document(std::span<const DevicePointer> devices) {
   Section section{"Devices", {{{"Device", Align::kLeft}, {"Name", Align::kLeft, 18}}, {}}, {}};
   for (const char* title : {"fp32", "tf32", "fp16", "fp8", "int8"}) section.table.columns.push_back({title});
   for (const char* title : {"Bandwidth", "Memory"}) section.table.columns.push_back({title});
-  section.table.columns.push_back({.title = "Ridge", .optional = true});
+  section.table.columns.push_back({.title = "Ridge fp16", .optional = true});
   for (const DevicePointer& device : devices) section.table.rows.push_back(row_of(*device));
   section.remarks = {
       "fp32: vector units; tf32 and the others: matrix units (tensor cores, AMX); fp16 or bf16",
-      "ridge: FLOPs per byte in fp16, in fp32 where there are no matrix units",
       "`opscope devices NAME` shows every figure and where it is from; --hardware takes a file "
       "of your own as well"};
   document.sections.push_back(std::move(section));
@@ -90,8 +89,8 @@ std::string names_text(const Device& device) {
 }
 
 Document one_document(const Device& device) {
-  Document document{
-      {{device.id, Style::kStrong}, {device.name}, {device.vendor + " " + device.architecture}}, {}, {}};
+  Document document{{{device.id, Style::kStrong}, {device.name}}, {}, {}};
+  if (!device.vendor.empty()) document.header.push_back({device.vendor + " " + device.architecture});
   if (device.cores) document.header.push_back({plural(device.cores, "core")});
   if (const std::string names = names_text(device); !names.empty())
     document.header.push_back({"also called " + names});

@@ -43,7 +43,8 @@ std::string fits_text(const Profile& profile) {
 }  // namespace
 
 std::string roofline_text(const Metrics& metrics) {
-  const std::string text = format_time(metrics.roofline_seconds(), Zero::kDash);
+  const bool tiny = metrics.roofline_time && metrics.roofline_time < Count{500};
+  const std::string text = tiny ? "<1 ns" : format_time(metrics.roofline_seconds(), Zero::kDash);
   if (metrics.roofline_unknown == 0) return text;
   return metrics.roofline_time ? "≥" + text : "?";
 }

@@ -86,7 +86,7 @@ std::vector<Cell> cells(const Profile& profile, const TextOptions& options, cons
     add(format_ratio(metrics.arithmetic_intensity(), Zero::kDash));
     if (has_device(profile)) add(roofline_text(metrics));
   }
-  result.push_back(bound_cell(layer));
+  result.push_back(has_device(profile) ? bound_cell(metrics) : bound_cell(layer));
   return result;
 }
 
