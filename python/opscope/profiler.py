@@ -6,6 +6,7 @@ the keys of its state_dict and finds everything where it was.
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import itertools
@@ -127,12 +128,13 @@ class Profiler(torch.nn.Module):
 
     def profile_once(self, *args: Any, **kwargs: Any) -> ProfilerGraph:
         """Builds the module graph with a single forward, which leaves the model as it was."""
-        self._profile(*self._with_tokens(args, kwargs), detail=self._profiler.capture_ops)
+        self._profile(*_for_a_dry_run(*self._with_tokens(args, kwargs)), detail=self._profiler.capture_ops)
         return self._made("graph")
 
     def profile_detail(self, *args: Any, **kwargs: Any) -> ProfilerGraph:
         """Builds the graph of ops with a single forward; the module graph stays the one of its own pass, if there is one."""
-        self._profile(*self._with_tokens(args, kwargs), module=self._profiler.graph is None, detail=True)
+        given = _for_a_dry_run(*self._with_tokens(args, kwargs))
+        self._profile(*given, module=self._profiler.graph is None, detail=True)
         return self._made("detail_graph")
 
     @property
@@ -282,6 +284,20 @@ def _check_token_kwarg(model: torch.nn.Module, name: str | None) -> None:
     if name not in parameters and not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         near = three_nearest(name, list(parameters))
         raise error(f"forward has no argument called '{name}'", "token_kwarg", "", near)
+
+
+def _for_a_dry_run(args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """What a model may fill though it holds no tensor yet, an empty cache, is copied; the engine sees to the rest."""
+
+    def own(value: Any) -> Any:
+        if callable(value) or next(tensors_in(value), None) is not None:
+            return value
+        try:
+            return copy.deepcopy(value)
+        except Exception:  # what cannot be copied is passed as it is
+            return value
+
+    return tuple(map(own, args)), {name: own(value) for name, value in kwargs.items()}
 
 
 def _device_of(model: torch.nn.Module, inputs: Any) -> torch.device:
