@@ -19,6 +19,7 @@ namespace {
 
 struct RepeatCounts {
   std::size_t signatures = 0, stored = 0, measured = 0, failed = 0;
+  std::size_t waited = 0;  // of the stored and measured: gaps in which a device had nothing to do are counted
 };
 
 class OpRepeats {
@@ -43,6 +44,7 @@ class OpRepeats {
       for (const auto& group : plan_.groups) {
         report();
         const auto time = time_of(group);
+        if (time && time->waited) ++counts_.waited;
         for (const auto op : group.ops)
           graph_.measurement.repeated[op] =
               time ? static_cast<Nanoseconds>(std::llround(time->median_ns)) : kUnmeasured;
@@ -114,6 +116,11 @@ class OpRepeats {
              "{} calls are {} distinct ops: {} measured alone, {} from stored times, {} not replayed; {} "
              "other calls do no work",
              calls, counts_.signatures, counts_.measured, counts_.stored, counts_.failed, plan_.idle));
+    if (counts_.waited > 0)
+      note("repeated", "", "",
+           fmt::format(
+               "{} of the distinct ops wait for the host themselves: the device's idle time is in theirs",
+               counts_.waited));
     for (const auto& row : plan_.skipped)
       note("not_repeated", row.op, row.module,
            fmt::format("{} not replayed: {}", row.calls == 1 ? "1 call" : fmt::format("{} calls", row.calls),
@@ -147,6 +154,7 @@ py::dict repeat_ops(Graph& graph, const std::optional<std::string>& store, std::
   result["stored"] = counts.stored;
   result["measured"] = counts.measured;
   result["failed"] = counts.failed;
+  result["waited"] = counts.waited;
   result["idle"] = repeats.plan().idle;
   result["not_replayed"] = rows_of(repeats.plan().skipped);
   return result;
