@@ -111,55 +111,54 @@ class Candidates {
         return std::pair(profile_.costs[op].flops, profile_.costs[op].time);
       };
       const OpId main = *std::ranges::max_element(ops, {}, weight);
-    });
-    Count bytes;
-    for (const OpId op : ops)
-      if (op != main) bytes += profile_.costs[op].traffic.total();
-    if (!bytes) continue;
-    const double kept =
-        std::min(1.0, static_cast<double>(subgraph.saved_bytes()) / static_cast<double>(bytes));
-    const auto [found, added] = at.try_emplace(subgraph.type, list_.size());
-    if (added) list_.push_back({FindingKind::kFusion, std::string(subgraph.type), 0, {}});
-    Candidate& candidate = list_[found->second];
-    ++candidate.count;
-    for (const OpId op : ops)
-      if (op != main && profile_.costs[op].time) candidate.savings.push_back({op, kept * seconds(op)});
+      Count bytes;
+      for (const OpId op : ops)
+        if (op != main) bytes += profile_.costs[op].traffic.total();
+      if (!bytes) continue;
+      const double kept =
+          std::min(1.0, static_cast<double>(subgraph.saved_bytes()) / static_cast<double>(bytes));
+      const auto [found, added] = at.try_emplace(subgraph.type, list_.size());
+      if (added) list_.push_back({FindingKind::kFusion, std::string(subgraph.type), 0, {}});
+      Candidate& candidate = list_[found->second];
+      ++candidate.count;
+      for (const OpId op : ops)
+        if (op != main && profile_.costs[op].time) candidate.savings.push_back({op, kept * seconds(op)});
+    }
   }
-}
 
   // What only calling them takes: gone where a graph is captured and replayed or compiled.
   void add_small_ops() {
-  if (where_.on_device || where_.call_seconds <= 0) return;
-  Candidate candidate{FindingKind::kSmallOps, "", 0, {}};
-  for (OpId op = 0; op < profile_.costs.size(); ++op)
-    if (profile_.costs[op].time && seconds(op) <= 2 * where_.call_seconds)
-      candidate.savings.push_back({op, seconds(op)});
-  candidate.count = static_cast<std::uint32_t>(candidate.savings.size());
-  list_.push_back(std::move(candidate));
-}
-
-// Float32 products in the vector units of a device that has TF32 ones, as far as bytes let them be faster.
-void add_precision(const Device& device) {
-  Candidate candidate{FindingKind::kPrecision, "", 0, {}};
-  for (OpId op = 0; op < profile_.costs.size(); ++op) {
-    const OpCost& cost = profile_.costs[op];
-    const DType dtype = product_dtype(*profile_.graph, profile_.graph->ops[op]);
-    if (!cost.rule || !cost.work.macs || dtype != DType::kFloat32) continue;
-    const Peak* now = product_peak(device, cost.rule->category, dtype, Float32::kTorch);
-    const Peak* then = product_peak(device, cost.rule->category, dtype, Float32::kTf32);
-    if (!now || !then || then->rate.value <= now->rate.value) continue;
-    const double left = std::max(seconds(op) * now->rate.value / then->rate.value,
-                                 memory_seconds(device, cost.traffic.total()));
-    if (seconds(op) > left) candidate.savings.push_back({op, seconds(op) - left});
+    if (where_.on_device || where_.call_seconds <= 0) return;
+    Candidate candidate{FindingKind::kSmallOps, "", 0, {}};
+    for (OpId op = 0; op < profile_.costs.size(); ++op)
+      if (profile_.costs[op].time && seconds(op) <= 2 * where_.call_seconds)
+        candidate.savings.push_back({op, seconds(op)});
+    candidate.count = static_cast<std::uint32_t>(candidate.savings.size());
+    list_.push_back(std::move(candidate));
   }
-  candidate.count = static_cast<std::uint32_t>(candidate.savings.size());
-  list_.push_back(std::move(candidate));
-}
 
-const Profile& profile_;
-const WhereTimeGoes& where_;
-std::vector<Candidate> list_;
-std::vector<bool> taken_;  // by op
+  // Float32 products in the vector units of a device that has TF32 ones, as far as bytes let them be faster.
+  void add_precision(const Device& device) {
+    Candidate candidate{FindingKind::kPrecision, "", 0, {}};
+    for (OpId op = 0; op < profile_.costs.size(); ++op) {
+      const OpCost& cost = profile_.costs[op];
+      const DType dtype = product_dtype(*profile_.graph, profile_.graph->ops[op]);
+      if (!cost.rule || !cost.work.macs || dtype != DType::kFloat32) continue;
+      const Peak* now = product_peak(device, cost.rule->category, dtype, Float32::kTorch);
+      const Peak* then = product_peak(device, cost.rule->category, dtype, Float32::kTf32);
+      if (!now || !then || then->rate.value <= now->rate.value) continue;
+      const double left = std::max(seconds(op) * now->rate.value / then->rate.value,
+                                   memory_seconds(device, cost.traffic.total()));
+      if (seconds(op) > left) candidate.savings.push_back({op, seconds(op) - left});
+    }
+    candidate.count = static_cast<std::uint32_t>(candidate.savings.size());
+    list_.push_back(std::move(candidate));
+  }
+
+  const Profile& profile_;
+  const WhereTimeGoes& where_;
+  std::vector<Candidate> list_;
+  std::vector<bool> taken_;  // by op
 };
 
 }  // namespace

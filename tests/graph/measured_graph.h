@@ -51,8 +51,8 @@ inline void add_whole_runs(Graph& graph) {
         m.scopes[scope * m.runs + run] += m.host[op * m.runs + run] + 600;
     }
     const auto whole = std::max(host, device) + 5000;
-    m.timed.push_back(whole), m.plain.push_back(whole - whole / 50);
-    if (m.on_device) m.timed_device.push_back(device), m.plain_device.push_back(device - device / 60);
+    m.timed.push_back(whole + whole / 50), m.plain.push_back(whole);
+    if (m.on_device) m.timed_device.push_back(device + device / 60), m.plain_device.push_back(device);
   }
 }
 
