@@ -41,11 +41,12 @@ class Session {
     std::uint32_t warmup, runs, most_runs;
     double seconds;  // until it has taken so long and there are `runs`, or there are `most_runs`
   };
-  // After the recorded run: more of them, one without the clock for each with it. Each is call(prepare()), and
-  // progress(runs so far) is told between them.
-  void measure(const py::object& prepare, const py::object& call, const Plan& plan, const py::object& progress);
+  // After the recorded run: more of them, one without the clock for each with it. Each is call(prepare()),
+  // and progress(runs so far) is told between them.
+  void measure(const py::object& prepare, const py::object& call, const Plan& plan,
+               const py::object& progress);
   void set_lasting();  // before the start: a real run whose effects are to stay
-  void stop();  // also puts the modules' attributes back; harmless when stopped
+  void stop();         // also puts the modules' attributes back; harmless when stopped
   // A first call that is to leave its changes: layers made, shapes found. Only for a copy of a model.
   void keep_changes() { snapshots_.clear(); }
   // Whether forward gave a module, a parameter or a buffer to the model.

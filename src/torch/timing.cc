@@ -36,6 +36,9 @@ Nanoseconds DeviceClock::between(std::uint32_t from, std::uint32_t to) const {
 namespace {
 
 constexpr std::uint32_t kEmptyPairs = 64;
+// Marks around nothing at all miss what a kernel waits for its launch and its end. What CUPTI shows for the
+// fill of one number and for an empty kernel on an H200: 0.64 to 0.77 us, 2.9 us less than marks around them.
+constexpr Nanoseconds kSmallestKernel = 700;
 constexpr Nanoseconds kEmptyDelay = 8'000'000;  // for which 128 marks and the kernels between them queue up
 constexpr std::size_t kMarkEvery = 8;           // a mark costs the host as much as many an op
 constexpr std::int64_t kSquare = 2048;
@@ -90,8 +93,8 @@ bool gives_work(const Graph& graph, const Op& op, std::string_view device) {
 
 }  // namespace
 
-// The median of marks around so many of the smallest kernel.
-Nanoseconds DeviceClock::around(int kernels) {
+// What marks around the smallest kernel show.
+Nanoseconds DeviceClock::around_smallest() {
   c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
   at::AutoDispatchBelowADInplaceOrView below_autograd;
   auto smallest = at::zeros({1}, at::TensorOptions().dtype(at::kFloat).device(device_));
@@ -99,7 +102,7 @@ Nanoseconds DeviceClock::around(int kernels) {
   delay(kEmptyDelay);
   for (std::uint32_t i = 0; i < kEmptyPairs; ++i) {
     mark();
-    for (int k = 0; k < kernels; ++k) smallest.zero_();
+    smallest.zero_();
     mark();
   }
   wait();
@@ -111,9 +114,8 @@ Nanoseconds DeviceClock::around(int kernels) {
 
 Nanoseconds DeviceClock::empty_interval() {
   prepare(2 * kEmptyPairs);
-  const auto one = around(1), five = around(5);
-  const auto kernel = five > one ? (five - one) / 4 : 0;
-  return one > kernel ? one - kernel : 0;
+  const auto smallest = around_smallest();
+  return smallest > kSmallestKernel ? smallest - kSmallestKernel : 0;
 }
 
 void DeviceClock::delay(Nanoseconds time) {
@@ -195,7 +197,8 @@ void Timing::end_run() {
     return;
   }
   end_whole(timed_, timed_device_);
-  host_per_op_ = timed_.back() / std::max<std::size_t>(current_.ops.size(), 1);
+  host_per_launch_ =
+      timed_.back() / std::max<std::size_t>(static_cast<std::size_t>(std::ranges::count(launches_, 1)), 1);
   if (clock_) read_marks(current_);
   runs_.push_back(std::move(current_));
 }
@@ -228,7 +231,7 @@ bool Timing::launches(TargetId target) {
 // Long enough for the host to get so many ops ahead.
 void Timing::keep_behind() {
   if (behind_ == 0) {
-    clock_->delay(host_per_op_ * kOpsBehind * 3 / 2);
+    clock_->delay(host_per_launch_ * kOpsBehind * 2);
     behind_ = kOpsBehind;
   }
   --behind_;
@@ -256,7 +259,10 @@ void Timing::end_op(std::size_t entry) {
   std::lock_guard lock(mutex_);
   auto& op = current_.ops[entry];
   op.end = end;
-  if (op.first_mark != kNone) op.last_mark = clock_->mark();
+  if (op.first_mark == kNone) return;
+  op.last_mark = clock_->mark();
+  // One that waits for the device, to read a number, has let it catch up.
+  if (end - op.begin > host_per_launch_ * kOpsBehind / 2) behind_ = 0;
 }
 
 std::size_t Timing::enter(ModuleId module) {

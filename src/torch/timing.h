@@ -30,14 +30,13 @@ class DeviceClock {
   void wait() const;  // until the device has done all it was given
   Nanoseconds between(std::uint32_t from, std::uint32_t to) const;
   void reset() { used_ = 0; }
-  // What it shows around nothing, while the device is busy: around ever fewer of the smallest kernel, taken
-  // to none.
+  // What it shows beside a kernel's own time, while the device is busy.
   Nanoseconds empty_interval();
   // Gives the device something else to do for about so long, so that what follows waits for it in the queue.
   void delay(Nanoseconds time);
 
  private:
-  Nanoseconds around(int kernels);
+  Nanoseconds around_smallest();
   c10::Device device_;
   c10::impl::VirtualGuardImpl backend_;
   std::vector<c10::Event> events_;
@@ -118,11 +117,11 @@ class Timing {
   bool running_ = false, expects_ = false;
   Nanoseconds began_ = 0;
   std::uint32_t first_mark_ = 0;
-  std::size_t behind_ = 0;          // ops for which the device is kept busy still
-  Nanoseconds host_per_op_ = 0;     // by the last free run
-  std::vector<TargetId> expected_;  // by op
-  std::vector<char> launches_;      // by op: gives the device something to do
-  std::size_t next_ = 0;            // op that is expected now
+  std::size_t behind_ = 0;           // ops for which the device is kept busy still
+  Nanoseconds host_per_launch_ = 0;  // by the last free run
+  std::vector<TargetId> expected_;   // by op
+  std::vector<char> launches_;       // by op: gives the device something to do
+  std::size_t next_ = 0;             // op that is expected now
   std::vector<Nanoseconds> plain_, timed_, plain_device_, timed_device_;
   Nanoseconds empty_interval_ = 0;
 };
