@@ -56,7 +56,7 @@ TEST(RepeatedOps, AreInEveryReport) {
       EXPECT_LE(display_width(line), width) << line;
   }
   const auto json = measure_report(profile, Format::kJson);
-  EXPECT_NE(json.find("\"signature\": \"aten::relu(self: float32[4096]) on cpu\""), std::string::npos);
+  EXPECT_NE(json.find("\"aten::relu(self: float32[4096]) on cpu\""), std::string::npos);
 }
 
 TEST(RepeatedOps, NothingIsSaidWhereNoneWereRepeated) {
