@@ -21,8 +21,9 @@ constexpr std::array kFlagWords{
     FlagWords{"--convention", "opscope macs torch fvcore"},
     FlagWords{"--device", "cpu cuda meta"},
     FlagWords{"--dtype", "float32 float16 bfloat16 float64"},
+    FlagWords{"--float32", "torch tf32 ieee"},
     FlagWords{"--format", "json csv md txt html"},
-    FlagWords{"--sort", "flops macs memory-bytes params arithmetic-intensity"},
+    FlagWords{"--sort", "flops macs memory-bytes params arithmetic-intensity time roofline"},
     FlagWords{"--tracer", "auto static eager fx dynamo export hybrid"},
 };
 constexpr std::string_view kModels =

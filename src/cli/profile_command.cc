@@ -121,7 +121,7 @@ Action define_profile(CLI::App& app) {
   app.add_flag("--no-fold", flags->no_fold, "Show equal repeated blocks one by one");
   app.add_option("--top", flags->top, "How many of the costliest layers; 10")->type_name("N");
   app.add_option("--sort", flags->sort,
-                 "flops, macs, memory-bytes (mem), params or arithmetic-intensity (ai)")
+                 "flops, macs, memory-bytes (mem), params, arithmetic-intensity (ai), time or roofline")
       ->type_name("KEY");
   add_cost_flags(app, flags->cost);
   const auto* visualize = app.add_option("-v,--visualize", flags->visualize,
