@@ -57,8 +57,15 @@ std::string unmatched_text(const Measurement& measured) {
          format_time(static_cast<double>(total) * 1e-9) + " in all: " + names;
 }
 
+// Between the quickest and all but the slowest runs lies half of what a run takes.
+bool is_noisy(const Statistics& of) { return of.samples > 2 && of.p95 - of.minimum > 0.5 * of.median; }
+
 void add_remarks(const Profile& profile, const RunTimes& runs, std::vector<std::string>& remarks) {
   const Measurement& measured = profile.graph->measurement;
+  if (is_noisy(runs.plain))
+    remarks.push_back("runs take from " + format_time(runs.plain.minimum) + " to " +
+                      format_time(runs.plain.maximum) +
+                      ": something else used the machine, or its clocks moved; all numbers here are rough");
   if (runs.whole() > 0) remarks.push_back(accounted_text(runs));
   if (runs.host_ops.samples && profile.totals.ops) remarks.push_back(host_text(runs, profile.totals.ops));
   if (runs.overhead() > 0)
