@@ -128,14 +128,15 @@ def test_a_large_trace_in_little_memory(tmp_path: Path) -> None:
     model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
     trace, graph = tmp_path / "trace.json", tmp_path / "graph.json"
     opscope.capture(model, torch.randn(1, 4)).save(str(graph))
-    head = '{"ph": "X", "pid": 1, "tid": 1, '
-    python = head + '"cat": "python_function", "name": "%s", "ts": 1, "dur": 1, "args": {"Python id": 1}},\n' % ("f" * 900)
+    head, long_name = '{"ph": "X", "pid": 1, "tid": 1, ', "f" * 900
+    python = head + f'"cat": "python_function", "name": "{long_name}", "ts": 1, "dur": 1, "args": {{}}}},\n'
     runs = 20_000
     with trace.open("w") as file:
         file.write('{"schemaVersion": 1, "traceEvents": [\n')
         for i in range(runs):
             for at, op in ((0, "aten::linear"), (20, "aten::relu")):
-                file.write(head + f'"cat": "cpu_op", "name": "{op}", "ts": {100 * i + at}.5, "dur": 10.25, "args": {{}}}},\n')
+                begin = f"{100 * i + at}.5"
+                file.write(f'{head}"cat": "cpu_op", "name": "{op}", "ts": {begin}, "dur": 10.25, "args": {{}}}},\n')
             file.write(python * 10)
         file.write('{"ph": "M", "name": "process_name", "pid": 1, "tid": 1, "args": {}}\n]}')
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss

@@ -11,20 +11,46 @@ from pathlib import Path
 
 PID, MAIN, WORKER, STREAM = 4242, 4242, 4300, 7
 
-# Op, its calls inside, its kernels; "out" ops are not in the graph. Kernels are (category, name, launched by).
 KERNEL, COPY, FILL = "kernel", "gpu_memcpy", "gpu_memset"
+IMAGE, FEATURES = [1, 3, 32, 32], [1, 8, 16, 16]
+
+# Op, the calls inside it, shapes of its inputs, and its kernels: category, name, and what launches it. The first is
+# not in the graph.
 OPS = [
-    ("aten::to", ["aten::_to_copy", "aten::copy_"], [(COPY, "Memcpy HtoD (Pageable -> Device)", "cudaMemcpyAsync")], [[1, 3, 32, 32]]),
+    (
+        "aten::to",
+        ["aten::_to_copy", "aten::copy_"],
+        [IMAGE],
+        [(COPY, "Memcpy HtoD (Pageable -> Device)", "cudaMemcpyAsync")],
+    ),
     (
         "aten::conv2d",
         ["aten::convolution", "aten::_convolution", "aten::cudnn_convolution"],
-        [(FILL, "Memset (Device)", "cudaMemsetAsync"), (KERNEL, "void cutlass_80_simt_sgemm_conv<float, 128>(Params)", "cudaLaunchKernelExC")],
-        [[1, 3, 32, 32], [8, 3, 3, 3], [8]],
+        [IMAGE, [8, 3, 3, 3], [8]],
+        [
+            (FILL, "Memset (Device)", "cudaMemsetAsync"),
+            (KERNEL, "void cutlass_80_simt_sgemm_conv<float, 128>(Params)", "cudaLaunchKernelExC"),
+        ],
     ),
-    ("aten::relu_", ["aten::clamp_min_"], [(KERNEL, "void at::native::vectorized_elementwise_kernel<4, relu>(int)", "cudaLaunchKernel")], [[1, 8, 16, 16]]),
-    ("aten::mean", [], [(KERNEL, "void at::native::reduce_kernel<512, 1, MeanOps>(ReduceOp)", "cudaLaunchKernel")], [[1, 8, 16, 16]]),
-    ("aten::reshape", ["aten::view"], [], [[1, 8, 1, 1]]),
-    ("aten::linear", ["aten::t", "aten::addmm"], [(KERNEL, "ampere_sgemm_32x32_sliced1x4_tn", "cuLaunchKernelEx")], [[1, 8], [4, 8], [4]]),
+    (
+        "aten::relu_",
+        ["aten::clamp_min_"],
+        [FEATURES],
+        [(KERNEL, "void at::native::vectorized_elementwise_kernel<4, relu>(int)", "cudaLaunchKernel")],
+    ),
+    (
+        "aten::mean",
+        [],
+        [FEATURES],
+        [(KERNEL, "void at::native::reduce_kernel<512, 1, MeanOps>(ReduceOp)", "cudaLaunchKernel")],
+    ),
+    ("aten::reshape", ["aten::view"], [[1, 8, 1, 1]], []),
+    (
+        "aten::linear",
+        ["aten::t", "aten::addmm"],
+        [[1, 8], [4, 8], [4]],
+        [(KERNEL, "ampere_sgemm_32x32_sliced1x4_tn", "cuLaunchKernelEx")],
+    ),
 ]
 
 
@@ -34,9 +60,8 @@ class Trace:
         self.external = self.correlation = 0
 
     def slice(self, events, category, name, thread, begin, duration, **args):
-        events.append(
-            {"ph": "X", "cat": category, "name": name, "pid": PID, "tid": thread, "ts": begin, "dur": duration, "args": args}
-        )
+        head = {"ph": "X", "cat": category, "name": name, "pid": PID, "tid": thread}
+        events.append({**head, "ts": begin, "dur": duration, "args": args})
 
     def call(self, name, thread, begin, duration, shapes=None):
         self.external += 1
@@ -49,8 +74,8 @@ class Trace:
 
     def kernel(self, category, name, launched_by, thread, launch, begin, duration, external, recorded=True):
         self.correlation += 1
-        number = {"External id": external, "correlation": self.correlation} if external else {"correlation": self.correlation}
-        runtime = "cuda_driver" if launched_by.startswith("cu") and not launched_by.startswith("cuda") else "cuda_runtime"
+        number = {**({"External id": external} if external else {}), "correlation": self.correlation}
+        runtime = "cuda_runtime" if launched_by.startswith("cuda") else "cuda_driver"
         if recorded:
             self.slice(self.runtime, runtime, launched_by, thread, launch, 2.5, **{"cbid": 211, **number})
             flow = {"id": self.correlation, "cat": "ac2g", "name": "ac2g"}
@@ -67,8 +92,9 @@ class Trace:
         index = 0
         device = start + 60
         self.external += 1
-        self.slice(self.host, "user_annotation", f"ProfilerStep#{number}", MAIN, start, 400, **{"External id": self.external})
-        for i, (name, inner, kernels, shapes) in enumerate(OPS):
+        mark = f"ProfilerStep#{number}"
+        self.slice(self.host, "user_annotation", mark, MAIN, start, 400, **{"External id": self.external})
+        for i, (name, inner, shapes, kernels) in enumerate(OPS):
             begin = round(start + 10 + 50 * i + 0.125, 3)
             external = self.call(name, MAIN, begin, 40, shapes)
             for depth, part in enumerate(inner):
@@ -88,10 +114,11 @@ class Trace:
             {"ph": "M", "name": "process_name", "ts": 1000.0, "pid": PID, "tid": 0, "args": {"name": "python"}},
             {"ph": "M", "name": "process_labels", "ts": 1000.0, "pid": 0, "tid": 0, "args": {"labels": "GPU 0"}},
         ]
+        module = {"ph": "X", "cat": "python_function", "name": "nn.Module: Cnn_0", "pid": PID, "tid": MAIN}
         python = [
-            {"ph": "X", "cat": "python_function", "name": "nn.Module: Cnn_0", "pid": PID, "tid": MAIN, "ts": 2055.0, "dur": 340.0, "args": {"Python id": 1}},
+            {**module, "ts": 2055.0, "dur": 340.0, "args": {"Python id": 1}},
             {"ph": "i", "s": "g", "name": "Record Window End", "pid": "", "tid": "", "ts": 9000.0},
-        ]  # fmt: skip
+        ]
         return {
             "schemaVersion": 1,
             "deviceProperties": [{"id": 0, "name": "NVIDIA H200", "totalGlobalMem": 150109880320, "computeMajor": 9}],
