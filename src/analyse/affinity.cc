@@ -56,9 +56,16 @@ std::string precision_finding(const Profile& profile, const Affinity& found) {
   const Peak* half = device.peak(Units::kMatrix, "bfloat16");
   if (half == nullptr) half = device.peak(Units::kMatrix, "float16");
   if (found.memory_share >= kMost) return "half precision would halve the bytes, and so nearly the time";
-  if (half == nullptr || half->rate.value <= now.rate.value) return "";
-  return fmt::format("products in {} run {:.1f} times as fast here ({})", half->dtype,
-                     half->rate.value / now.rate.value, half->rate.text);
+  std::string text;
+  const auto add = [&](const Peak* peak, std::string_view how) {
+    if (peak == nullptr || peak->rate.value <= now.rate.value) return;
+    text += fmt::format("{}in {}{} products run {:.1f} times as fast here", text.empty() ? "" : ", ",
+                        peak->dtype, how, peak->rate.value / now.rate.value);
+  };
+  if (now.dtype == "float32")
+    add(device.peak(Units::kMatrix, "tf32"), " (torch.set_float32_matmul_precision(\"high\"))");
+  add(half, "");
+  return text;
 }
 
 std::string fusing_finding(const Affinity& found) {
