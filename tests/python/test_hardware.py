@@ -55,5 +55,6 @@ def test_own_file(tmp_path):
 
 
 def test_a_typo_is_told_with_the_nearest_name():
-    with pytest.raises(opscope.Error, match="h200"):
+    with pytest.raises(opscope.Error, match="no such device: 'h20'") as raised:
         opscope.profile(model(), torch.zeros(1, 3, 8, 8), hardware="h20")
+    assert "h200" in raised.value.hint
