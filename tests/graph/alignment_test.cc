@@ -43,7 +43,7 @@ TEST(Alignment, RisesAndMatchesOnlyWhatIsAlike) {
   for (int trial = 0; trial < 200; ++trial) {
     Ids expected, seen;
     for (int i = 0; i < 300; ++i) {
-      const Id op = random() % 6;
+      const auto op = static_cast<Id>(random() % 6);
       if (random() % 10 != 0) expected.push_back(op);
       if (random() % 10 != 0) seen.push_back(op);
     }
