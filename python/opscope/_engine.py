@@ -351,7 +351,7 @@ class _Run:
 
     def _explained(self, problem: Exception, session: Any) -> Exception:
         """The model's own error with the module and the line of its code; or why a static capture stops here."""
-        op, module, limit = session.failure or ("", session.failed_module or "", "")
+        op, module, limit = session.failure or (session.failed_op, session.failed_module or "", "")
         line = line_of(problem)
         where = ", ".join(part for part in (module or self.name, line) if part)
         if session.failure:

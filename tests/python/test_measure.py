@@ -240,10 +240,10 @@ def test_a_thousand_passes_leave_nothing() -> None:
 
 
 def test_an_exception_comes_with_its_module_and_line() -> None:
-    model = Raises()
+    model, x = Raises(), torch.rand(2, 4)
     before, around = fingerprint(model), surroundings()
     with pytest.raises(opscope.Error, match="the model's own complaint") as caught:
-        opscope.measure(model, torch.rand(2, 4), **QUICK)
+        opscope.measure(model, x, **QUICK)
     assert "inner" in caught.value.where and "small_models.py" in caught.value.where
     assert fingerprint(model) == before and surroundings() == around
 
@@ -265,10 +265,10 @@ class FailsLater(nn.Module):
 @pytest.mark.parametrize("good", range(7))
 def test_an_exception_in_any_of_the_runs(good: int) -> None:
     FailsLater.seen = 0
-    model = FailsLater(good)
+    model, x = FailsLater(good), torch.rand(2, 4)
     before, around = fingerprint(model), surroundings()
     with pytest.raises(opscope.Error, match="enough"):
-        opscope.measure(model, torch.rand(2, 4), warmup=1, runs=5)
+        opscope.measure(model, x, warmup=1, runs=5)
     assert fingerprint(model) == before and surroundings() == around and hooks() == 0
 
 
