@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -17,11 +18,21 @@ def peak_of(run: Callable[[], Any], there: Iterable[torch.Tensor], device: torch
     None where another profiler is listening to the allocator.
     """
     base = _bytes(tensor for tensor in there if tensor.device == device)
-    gc.collect()
-    if device.type == "cuda":
-        return base + _grown_on_cuda(run, device), base
-    grown = native.peak_growth(str(device), run)
+    with _no_collector():
+        grown = _grown_on_cuda(run, device) if device.type == "cuda" else native.peak_growth(str(device), run)
     return None if grown is None else (base + grown, base)
+
+
+@contextmanager
+def _no_collector() -> Iterator[None]:
+    """What was garbage before the run stays for its time: given back in it, it would be taken off the peak."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _bytes(tensors: Iterable[torch.Tensor]) -> int:
