@@ -82,8 +82,8 @@ MODELS: dict[str, dict[str, Callable[[], Made]]] = {
     "cuda": {
         "resnet50": lambda: _image_model("resnet50", "ResNet", 32),
         "vit_b_16": lambda: _image_model("vit_b_16", "ViT", 32),
-        "llama-1b": lambda: _llama_1b(1, 2048),
-        "bert": lambda: _bert(32, 256),
+        "llama-1b": lambda: _llama_1b(4, 2048),
+        "bert": lambda: _bert(64, 256),
         "gpt2": lambda: _gpt2(8, 512),
     },
 }

@@ -11,4 +11,4 @@ cmake --build "$build" --target _native -j "$(nproc)"
 rm -rf "$build/package" && mkdir -p "$build/package"
 cp -r python/opscope "$build/package/"
 cp "$build"/_native*.so "$build/_build.py" "$build/package/opscope/"
-PYTHONPATH="$build/package" "$python" -m pytest -q -p no:cacheprovider tests/cuda tests/python/test_engine_cases.py tests/python/test_engine_traces.py
+PYTHONPATH="$PWD/$build/package" "$python" -m pytest -q -p no:cacheprovider tests/cuda tests/python/test_engine_cases.py tests/python/test_engine_traces.py

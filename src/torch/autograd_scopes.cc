@@ -12,7 +12,7 @@ AutogradScopes::AutogradScopes() : next_(at::sequence_number::peek()) {}
 
 void AutogradScopes::note(ScopeId scope) {
   const auto now = at::sequence_number::peek();
-  if (now == next_) return;
+  if (now <= next_) return;  // the numbers of autograd's own threads, which make no nodes, are others
   if (steps_.empty() || steps_.back().scope != scope) steps_.push_back({next_, scope});
   next_ = now;
 }

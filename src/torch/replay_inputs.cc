@@ -1,7 +1,9 @@
 #include "torch/replay_inputs.h"
 
 #include <algorithm>
-#include <fstream>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <unordered_map>
 
@@ -44,15 +46,18 @@ bool has_random_kernels(at::ScalarType type) {
   return type == at::kFloat || type == at::kDouble || type == at::kHalf || type == at::kBFloat16;
 }
 
-// Of the host, with what the system would give up for it; nullopt where that cannot be told.
+// Of the host, with what the system would give up for it; nullopt where that cannot be told. Not by a stream:
+// torch builds that carry a C++ library of their own crash on those that read numbers.
 std::optional<std::int64_t> available_memory() {
-  std::ifstream file("/proc/meminfo");
-  for (std::string name, rest; file >> name;) {
-    std::int64_t kilobytes = 0;
-    if (name == "MemAvailable:" && file >> kilobytes) return kilobytes * 1024;
-    std::getline(file, rest);
-  }
-  return std::nullopt;
+  constexpr std::string_view kName = "MemAvailable:";
+  std::array<char, 4096> text{};
+  std::FILE* file = std::fopen("/proc/meminfo", "r");
+  if (!file) return std::nullopt;
+  const auto size = std::fread(text.data(), 1, text.size() - 1, file);
+  std::fclose(file);
+  const auto at = std::string_view(text.data(), size).find(kName);
+  if (at == std::string_view::npos) return std::nullopt;
+  return std::strtoll(text.data() + at + kName.size(), nullptr, 10) * 1024;
 }
 
 c10::TypePtr without_optional(c10::TypePtr type) {
