@@ -1,4 +1,5 @@
-"""Fails when a folder of src/ includes one that comes later in the pipeline.
+"""Fails when a folder of src/ includes one that comes later in the pipeline, or two files define a type of one name:
+the linker would keep one of the two, and its destructor.
 
     python3 tools/check_layers.py src
     python3 tools/check_layers.py --self-test
@@ -32,6 +33,8 @@ OUTSIDE = [
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SUFFIXES = {".h", ".cc"}
+NAMESPACE = re.compile(r"^namespace\s*([\w:]*)\s*\{")
+TYPE = re.compile(r"^(?:struct|class|enum class)\s+(\w+)\b(?!::)[^;(]*\{")
 
 
 def check_include(folder, bracket, path, folders):
@@ -47,9 +50,24 @@ def check_include(folder, bracket, path, folders):
     return None
 
 
+def types_in(lines):
+    """(namespace, name) of each type that other files can see."""
+    space = []
+    for line in lines:
+        opened = NAMESPACE.match(line)
+        if opened:
+            space.append(opened[1])
+        elif line.startswith("}  // namespace") and space:
+            space.pop()
+        found = TYPE.match(line)
+        if found and "" not in space:
+            yield "::".join(space), found[1]
+
+
 def check(root):
     root = pathlib.Path(root)
     problems = []
+    seen = {}
     for file in sorted(root.rglob("*")):
         if file.suffix not in SUFFIXES:
             continue
@@ -58,7 +76,12 @@ def check(root):
         if folder not in ALLOWED:
             problems.append(f"{relative}: {folder}/ is not a folder of the pipeline")
             continue
-        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        lines = file.read_text(encoding="utf-8").splitlines()
+        for name in types_in(lines):
+            other = seen.setdefault(name, relative)
+            if other != relative:
+                problems.append(f"{relative}: {'::'.join(name)} is a type in {other} too")
+        for number, line in enumerate(lines, 1):
             found = INCLUDE.match(line)
             problem = found and check_include(folder, found[1], found[2], ALLOWED)
             if problem:
@@ -87,7 +110,9 @@ SELF_TEST = [
     ("cli/a.cc", "#include <onnx/onnx_pb.h>", True),
     ("cli/a.cc", '// #include "torch/recording.h"', True),
     ("elsewhere/a.cc", "", False),
+    ("graph/a.cc", "namespace opscope {\nnamespace {\nstruct A {};\n}  // namespace\n}  // namespace opscope", True),
 ]
+TWICE = "namespace opscope {\nstruct A {\n};\n}  // namespace opscope\n"
 
 
 def self_test():
@@ -100,6 +125,13 @@ def self_test():
             if (not check(folder)) != good:
                 failures += 1
                 print(f"{path}: {line!r} should be {'fine' if good else 'refused'}", file=sys.stderr)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("a.h", "b.h"):
+            pathlib.Path(folder, "graph").mkdir(exist_ok=True)
+            pathlib.Path(folder, "graph", name).write_text(TWICE, encoding="utf-8")
+        if len(check(folder)) != 1:
+            failures += 1
+            print("a type in two files should be refused", file=sys.stderr)
     return failures
 
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <numeric>
 
-#include "analyse/call_tree.h"
+#include "analyse/trace_calls.h"
 #include "analyse/module_times.h"
 #include "analyse/trace_runs.h"
 #include "base/error.h"
@@ -254,7 +254,7 @@ class Joiner {
 
   const Graph& graph_;
   RecordedTrace& trace_;
-  const CallTree tree_;
+  const TraceCalls tree_;
   const OpSymbols symbols_;
   const TraceRuns runs_;
   JoinedTrace made_;

@@ -27,7 +27,7 @@ std::uint32_t shapes_of(const Graph& graph, const Op& op) {
 
 class RunFinder {
  public:
-  RunFinder(const Graph& graph, const RecordedTrace& trace, const CallTree& tree, const OpSymbols& symbols)
+  RunFinder(const Graph& graph, const RecordedTrace& trace, const TraceCalls& tree, const OpSymbols& symbols)
       : graph_(graph), trace_(trace), tree_(tree), symbols_(symbols) {
     found_.op_of.assign(tree.size(), kNone);
     found_.run_of.assign(tree.size(), 0);
@@ -193,7 +193,7 @@ class RunFinder {
 
   const Graph& graph_;
   const RecordedTrace& trace_;
-  const CallTree& tree_;
+  const TraceCalls& tree_;
   const OpSymbols& symbols_;
   TraceRuns found_;
   std::vector<Id> candidates_;
@@ -216,7 +216,7 @@ Id OpSymbols::of_name(std::string_view name) const {
   return found == ids_.end() ? kNone : found->second;
 }
 
-TraceRuns find_runs(const Graph& graph, const RecordedTrace& trace, const CallTree& tree,
+TraceRuns find_runs(const Graph& graph, const RecordedTrace& trace, const TraceCalls& tree,
                     const OpSymbols& symbols) {
   return RunFinder(graph, trace, tree, symbols).run();
 }

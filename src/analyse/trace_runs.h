@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analyse/call_tree.h"
+#include "analyse/trace_calls.h"
 #include "graph/graph.h"
 
 namespace opscope {
@@ -33,7 +33,7 @@ class OpSymbols {
   std::vector<Id> of_op_;
 };
 
-TraceRuns find_runs(const Graph& graph, const RecordedTrace& trace, const CallTree& tree,
+TraceRuns find_runs(const Graph& graph, const RecordedTrace& trace, const TraceCalls& tree,
                     const OpSymbols& symbols);
 
 }  // namespace opscope

@@ -32,7 +32,7 @@ static_assert(std::ranges::is_sorted(kMayDoNothing));
 
 bool in_place(std::string_view op) { return op.ends_with('_') && !op.ends_with("__"); }
 
-bool same(const Layout& in, const Layout& out) {
+bool same(const TensorLayout& in, const TensorLayout& out) {
   return in.dtype == out.dtype && in.device == out.device && std::ranges::equal(in.shape, out.shape) &&
          std::ranges::equal(in.strides, out.strides);
 }
@@ -41,7 +41,7 @@ bool same(const Layout& in, const Layout& out) {
 
 // As PyTorch's computeStride: runs of input dimensions that lie densely in memory take runs of output
 // dimensions of the same number of elements.
-std::vector<std::int64_t> view_strides(const Layout& in, std::span<const std::int64_t> shape) {
+std::vector<std::int64_t> view_strides(const TensorLayout& in, std::span<const std::int64_t> shape) {
   if (in.strides.size() != in.shape.size() || numel(in.shape) != numel(shape)) return {};
   if (!numel(shape) || shape.empty() || in.shape.empty()) return contiguous_strides(shape);
   std::vector<std::int64_t> strides(shape.size());
@@ -69,7 +69,7 @@ std::vector<std::int64_t> view_strides(const Layout& in, std::span<const std::in
   return view == -1 ? strides : std::vector<std::int64_t>{};
 }
 
-bool shares_memory(std::string_view op, const Layout& in, const Layout& out, bool drops_or_copies) {
+bool shares_memory(std::string_view op, const TensorLayout& in, const TensorLayout& out, bool drops_or_copies) {
   if (in_place(op)) return true;
   if (std::ranges::binary_search(kReshapes, op))
     return !view_strides(in, out.shape).empty() || out.shape.empty();

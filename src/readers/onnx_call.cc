@@ -221,7 +221,7 @@ std::vector<ValueId> OnnxCall::op(std::string_view name, std::span<const Argumen
     auto kind = ValueKind::kActivation;
     if (base != kNone) {
       const auto& value = graph.values[base];
-      const Layout in{graph.shape(value), graph.strides(value), value.dtype, value.device};
+      const TensorLayout in{graph.shape(value), graph.strides(value), value.dtype, value.device};
       if (shares_memory(name, in, {spec.shape, spec.strides, spec.dtype, value.device}, false)) alias = base;
       const bool is_stored = opscope::is_weight(value.kind) || value.kind == ValueKind::kConstant;
       if (alias != kNone && is_stored) kind = value.kind;

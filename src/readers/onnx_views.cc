@@ -21,7 +21,7 @@ Shape strides_of(const OnnxCall& call, std::size_t i) {
 bool reshape_to(OnnxCall& call, const Shape& shape) {
   const auto& graph = call.state().out.graph;
   const auto& value = value_of(call, 0);
-  const Layout in{graph.shape(value), graph.strides(value), value.dtype, value.device};
+  const TensorLayout in{graph.shape(value), graph.strides(value), value.dtype, value.device};
   auto strides = view_strides(in, shape);
   return call.answer("aten::reshape", {call.tensor("self", 0), call.list("shape", shape)},
                      {shape, call.dtype(0), std::move(strides)});

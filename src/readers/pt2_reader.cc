@@ -274,7 +274,7 @@ class Pt2Reader {
     return kNone;
   }
 
-  Layout layout(ValueId id) const {
+  TensorLayout layout(ValueId id) const {
     const auto& value = out_.graph.values[id];
     return {out_.graph.shape(value), out_.graph.strides(value), value.dtype, value.device};
   }
@@ -283,7 +283,7 @@ class Pt2Reader {
                       std::size_t i) {
     const auto base = base_of(arguments, i);
     if (base == kNone) return out_.value(spec, ValueKind::kActivation);
-    const Layout to{spec.shape, spec.strides, spec.dtype, out_.graph.intern(spec.device)};
+    const TensorLayout to{spec.shape, spec.strides, spec.dtype, out_.graph.intern(spec.device)};
     if (!shares_memory(op, layout(base), to, read_.flag)) return out_.value(spec, ValueKind::kActivation);
     const auto kind = out_.graph.values[base].kind;
     const bool is_stored = is_weight(kind) || kind == ValueKind::kConstant;

@@ -25,7 +25,7 @@ Choice next(Choice choice, std::size_t count) {
 std::string_view name(Metric metric) { return kMetricNames[static_cast<std::size_t>(metric)]; }
 std::string_view name(Order order) { return kOrderNames[static_cast<std::size_t>(order)]; }
 
-double measure(const TreeItem& item, Metric metric) {
+double measure(const BrowserItem& item, Metric metric) {
   switch (metric) {
     case Metric::kFlops:
       return static_cast<double>(item.metrics.flops);
@@ -176,13 +176,13 @@ void Browser::move(std::ptrdiff_t by) {
   details_top_ = 0;
 }
 
-bool Browser::is_costly(const TreeItem& item) const {
+bool Browser::is_costly(const BrowserItem& item) const {
   if (metric_ == Metric::kIntensity) return item.metrics.counts();
   return measure(item, metric_) >= kCostlyShare * measure(tree_.items[0], metric_) &&
          measure(item, metric_) > 0;
 }
 
-std::vector<ItemId> Browser::ordered_children(const TreeItem& item) const {
+std::vector<ItemId> Browser::ordered_children(const BrowserItem& item) const {
   const auto span = tree_.children_of(item);
   std::vector<ItemId> order(span.begin(), span.end());
   if (only_costly_) std::erase_if(order, [&](ItemId id) { return !is_costly(tree_.items[id]); });
@@ -240,7 +240,7 @@ void Browser::unfold_or_enter() {
   open_[id] ? move(1) : set_open(id, true, false);
 }
 
-bool Browser::matches(const TreeItem& item) const {
+bool Browser::matches(const BrowserItem& item) const {
   if (contains_text(item.name, search_) || contains_text(item.path, search_) ||
       contains_text(item.type, search_))
     return true;

@@ -52,7 +52,7 @@ class Browser {
   bool press(const KeyPress& key);  // false: the user wants to leave
   Screen draw(int width, int height);
 
-  const TreeItem& chosen() const { return tree_.items[rows_[at_]]; }
+  const BrowserItem& chosen() const { return tree_.items[rows_[at_]]; }
   std::size_t row_count() const { return rows_.size(); }
 
  private:
@@ -60,15 +60,15 @@ class Browser {
   void move(std::ptrdiff_t by);
   void show_rows();  // after anything that changes what is visible
   void add_rows(ItemId item);
-  std::vector<ItemId> ordered_children(const TreeItem& item) const;
-  bool is_costly(const TreeItem& item) const;
+  std::vector<ItemId> ordered_children(const BrowserItem& item) const;
+  bool is_costly(const BrowserItem& item) const;
   void fold_or_leave();
   void unfold_or_enter();
   void set_open(ItemId item, bool open, bool all_below);
   bool press_command(const std::string& text);
   void press_search(const KeyPress& key);
   void find(bool forward, bool from_here);
-  bool matches(const TreeItem& item) const;
+  bool matches(const BrowserItem& item) const;
   void reveal(ItemId item);
 
   // browser_screen.cc
@@ -76,7 +76,7 @@ class Browser {
   ScreenLine tree_line(std::size_t row, int width) const;
   ScreenLine keys_line(int width, Screen& screen) const;
   Screen help_screen(int width, int height) const;
-  std::string measure_text(const TreeItem& item) const;
+  std::string measure_text(const BrowserItem& item) const;
 
   // browser_details.cc
   std::vector<ScreenLine> details(int width) const;
@@ -99,7 +99,7 @@ class Browser {
   std::string search_, message_;
 };
 
-double measure(const TreeItem& item, Metric metric);
+double measure(const BrowserItem& item, Metric metric);
 std::string_view name(Metric metric);
 std::string_view name(Order order);
 

@@ -185,7 +185,7 @@ class Details {
   const Graph& graph_;
   const BrowserTree& tree_;
   const GraphView& view_;
-  const TreeItem& item_;
+  const BrowserItem& item_;
   std::vector<OpId> ops_;
   int width_;
   std::vector<ScreenLine> lines_;

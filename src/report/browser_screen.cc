@@ -76,7 +76,7 @@ ScreenLine Browser::title_line(int width) const {
   return fitted({{pad_right(truncate(text, room), room + 1), Ink::kChosen}, {state, Ink::kChosen}}, width);
 }
 
-std::string Browser::measure_text(const TreeItem& item) const {
+std::string Browser::measure_text(const BrowserItem& item) const {
   switch (metric_) {
     case Metric::kFlops:
       return flops_text(item.metrics);
@@ -92,7 +92,7 @@ std::string Browser::measure_text(const TreeItem& item) const {
 
 ScreenLine Browser::tree_line(std::size_t row, int width) const {
   const ItemId id = rows_[row];
-  const TreeItem& item = tree_.items[id];
+  const BrowserItem& item = tree_.items[id];
   const bool chosen = row == at_, bars = width >= kRoomForBars;
   const auto ink = [&](Ink plain) { return chosen ? Ink::kChosen : plain; };
   const double whole = measure(tree_.items[0], metric_);

@@ -20,7 +20,7 @@ class TreeMaker {
   }
 
  private:
-  ItemId add(TreeItem item) {
+  ItemId add(BrowserItem item) {
     if (item.parent != kNone) item.depth = tree_.items[item.parent].depth + 1;
     tree_.items.push_back(item);
     return static_cast<ItemId>(tree_.items.size() - 1);
@@ -100,12 +100,12 @@ class TreeMaker {
   void link() {
     auto& items = tree_.items;
     for (std::size_t i = items.size(); i-- > 1;) {
-      TreeItem& parent = items[items[i].parent];
+      BrowserItem& parent = items[items[i].parent];
       parent.first_op = std::min(parent.first_op, items[i].first_op);
     }
     for (std::size_t i = 1; i < items.size(); ++i) ++items[items[i].parent].children.size;
     std::uint32_t begin = 0;
-    for (TreeItem& item : items) {
+    for (BrowserItem& item : items) {
       item.children.begin = begin;
       begin += std::exchange(item.children.size, 0);
     }
@@ -138,7 +138,7 @@ std::vector<OpId> BrowserTree::ops_below(ItemId item) const {
   std::vector<OpId> ops;
   std::vector<ItemId> pending{item};
   while (!pending.empty()) {
-    const TreeItem& next = items[pending.back()];
+    const BrowserItem& next = items[pending.back()];
     pending.pop_back();
     if (next.kind == ItemKind::kOp) ops.push_back(next.source);
     for (const ItemId child : children_of(next)) pending.push_back(child);

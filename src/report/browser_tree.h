@@ -14,7 +14,7 @@ using ItemId = std::uint32_t;
 
 enum class ItemKind : std::uint8_t { kModule, kLayer, kOp };
 
-struct TreeItem {
+struct BrowserItem {
   ItemKind kind = ItemKind::kModule;
   std::string_view name{};  // within its parent: "conv1", "add", "aten::conv2d"
   std::string_view path{};  // "layer1.0.conv1"
@@ -32,11 +32,11 @@ struct TreeItem {
 struct BrowserTree {
   explicit BrowserTree(const Profile& profile);
 
-  std::vector<TreeItem> items;  // the root first, parents before their children
+  std::vector<BrowserItem> items;  // the root first, parents before their children
   std::vector<ItemId> children;
   std::vector<ItemId> of_op;  // by op: its item
 
-  std::span<const ItemId> children_of(const TreeItem& item) const {
+  std::span<const ItemId> children_of(const BrowserItem& item) const {
     return {children.data() + item.children.begin, item.children.size};
   }
   std::vector<OpId> ops_below(ItemId item) const;  // in execution order

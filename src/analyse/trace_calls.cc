@@ -1,4 +1,4 @@
-#include "analyse/call_tree.h"
+#include "analyse/trace_calls.h"
 
 #include <algorithm>
 #include <numeric>
@@ -6,7 +6,7 @@
 
 namespace opscope {
 
-CallTree::CallTree(RecordedTrace& trace) : trace_(trace) {
+TraceCalls::TraceCalls(RecordedTrace& trace) : trace_(trace) {
   std::ranges::stable_sort(trace.calls, [](const RecordedCall& a, const RecordedCall& b) {
     return std::tuple(a.thread, a.begin, b.end) < std::tuple(b.thread, b.begin, a.end);
   });
@@ -33,7 +33,7 @@ CallTree::CallTree(RecordedTrace& trace) : trace_(trace) {
   while (!running.empty()) close(static_cast<Id>(count));
 }
 
-Id CallTree::around(std::uint32_t thread, TraceTime at) const {
+Id TraceCalls::around(std::uint32_t thread, TraceTime at) const {
   const auto after =
       std::ranges::upper_bound(trace_.calls, std::pair(thread, at), {},
                                [](const RecordedCall& call) { return std::pair(call.thread, call.begin); });
@@ -44,7 +44,7 @@ Id CallTree::around(std::uint32_t thread, TraceTime at) const {
   return call;
 }
 
-Id CallTree::numbered(std::uint32_t external) const {
+Id TraceCalls::numbered(std::uint32_t external) const {
   const auto number = [&](Id call) { return trace_.calls[call].external; };
   if (by_number_.empty()) {
     by_number_.resize(size());

@@ -8,11 +8,11 @@
 
 namespace opscope {
 
-class CallTree {
+class TraceCalls {
  public:
   // Sorts the trace's calls by thread and begin, the outer one first; ids are indices in them from then on.
   // The trace outlives the tree.
-  explicit CallTree(RecordedTrace& trace);
+  explicit TraceCalls(RecordedTrace& trace);
 
   std::size_t size() const { return trace_.calls.size(); }
   const RecordedCall& operator[](Id call) const { return trace_.calls[call]; }
