@@ -96,21 +96,27 @@ class Layout {
   }
   void close_down_to(std::size_t depth) { open_.resize(std::min(open_.size(), depth)); }
 
+  // Lengths are the samples. Where the clocks of host and device do not agree on when an op began, it begins
+  // with its call, and after the op ahead of it.
   void device() {
     if (!measured_.on_device) return;
     std::vector<TimelineSlice>& lane = made_.device;
     for (OpId op = 0; op < graph_.ops.size(); ++op) {
       const Interval at =
           interval(measured_.device_begin, measured_.device, op, measured_.runs, measured_.typical);
-      if (at.known() && at.end > at.begin)
-        lane.push_back(
-            {.begin = at.begin, .end = at.end, .id = op, .phase = phase_of(graph_, op), .is_op = true});
+      if (!at.known() || at.end <= at.begin) continue;
+      lane.push_back(
+          {.begin = at.begin, .end = at.end, .id = op, .phase = phase_of(graph_, op), .is_op = true});
+      if (const Interval call = of_op(op); call.known()) begin_at(lane.back(), call.begin);
     }
     std::ranges::stable_sort(lane, {}, &TimelineSlice::begin);
-    for (std::size_t i = 1; i < lane.size(); ++i) {
-      lane[i].begin = std::max(lane[i].begin, lane[i - 1].end);
-      lane[i].end = std::max(lane[i].end, lane[i].begin);
-    }
+    for (std::size_t i = 1; i < lane.size(); ++i) begin_at(lane[i], lane[i - 1].end);
+  }
+  // Not sooner than that, and as long as it is.
+  static void begin_at(TimelineSlice& slice, Nanoseconds earliest) {
+    if (slice.begin >= earliest) return;
+    slice.end += std::min(earliest - slice.begin, kUnmeasured - 1 - slice.end);
+    slice.begin = earliest;
   }
 
   // A phase lasts until the next one's first op, the first from the call of the model on.

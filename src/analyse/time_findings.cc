@@ -78,7 +78,10 @@ class Candidates {
       compute += where_.rates.compute_seconds(profile_.costs[each.op]);
     }
     found.saving_seconds = saving(candidate);
-    found.memory_limited = memory >= compute;
+    // By what the limit above was taken from.
+    const Metrics& m = found.metrics;
+    found.memory_limited =
+        m.roofline_time ? m.compute_bound_time + m.compute_bound_time <= m.roofline_time : memory >= compute;
     return found;
   }
 

@@ -2,6 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <map>
+#include <tuple>
+
+#include "analyse/plot.h"
+#include "analyse/rollup.h"
 
 namespace opscope {
 namespace {
@@ -40,6 +46,43 @@ bool is_launch_bound(const Profile& profile, const OpTimes& times, OpId op, doub
   return seconds_of(cost) < times.of_host({&op, 1}).median;
 }
 
+// Ops whose rate is one number.
+struct SameOps {
+  std::string name;
+  Metrics metrics{};
+};
+
+// Each op, then those of one type and cost, then whole types: the closest name of equal rates is the first.
+std::vector<SameOps> same_ops(const Profile& profile) {
+  std::vector<SameOps> ops, kinds;
+  std::map<std::tuple<std::string, Count, Count>, std::size_t> at;
+  for (OpId op = 0; op < profile.costs.size(); ++op) {
+    const OpCost& cost = profile.costs[op];
+    if (!cost.time) continue;
+    const std::string_view layer = profile.layers[profile.layer_of[op]].name;
+    ops.push_back({.name = std::string(layer)});
+    ops.back().metrics += cost;
+    std::string type(op_type(profile.graph->op_name(profile.graph->ops[op])));
+    const auto [found, added] = at.try_emplace({type, cost.flops, cost.traffic.total()}, kinds.size());
+    if (added) kinds.push_back({.name = std::string(layer)});
+    SameOps& kind = kinds[found->second];
+    kind.metrics += cost;
+    kind.name = added ? kind.name : merged_name(kind.name, layer);
+    if (kind.name == "*") kind.name = type;
+  }
+  std::ranges::move(kinds, std::back_inserter(ops));
+  for (const TypeRow& row : profile.types) ops.push_back({.name = row.type, .metrics = row.metrics});
+  return ops;
+}
+
+void take_rates(MeasuredRates& best, const SameOps& same) {
+  const double flops = flops_per_second(same.metrics), bytes = bytes_per_second(same.metrics);
+  if (flops > best.flops_per_second)
+    best.flops_per_second = flops, best.flops_name = same.name,
+    best.flops_each = static_cast<double>(same.metrics.flops) / static_cast<double>(same.metrics.ops);
+  if (bytes > best.bytes_per_second) best.bytes_per_second = bytes, best.bytes_name = same.name;
+}
+
 void share_out(const Profile& profile, WhereTimeGoes& where) {
   for (const OpCost& cost : profile.costs) {
     if (!cost.time) continue;
@@ -68,16 +111,15 @@ double MeasuredRates::seconds(const OpCost& cost) const {
 MeasuredRates measured_rates(const Profile& profile) {
   MeasuredRates best;
   const double least = kNoticeable * profile.totals.time_seconds();
-  for (const bool any : {false, true}) {  // any op where none takes that much
-    for (OpId op = 0; op < profile.costs.size(); ++op) {
-      const OpCost& cost = profile.costs[op];
-      if (!cost.time || (!any && seconds_of(cost) < least)) continue;
-      const double flops = flops_of(cost) / seconds_of(cost), bytes = bytes_of(cost) / seconds_of(cost);
-      if (flops > best.flops_per_second) best.flops_per_second = flops, best.flops_op = op;
-      if (bytes > best.bytes_per_second) best.bytes_per_second = bytes, best.bytes_op = op;
-    }
-    if (best.flops_op != kNone && best.bytes_op != kNone) break;
-  }
+  for (const SameOps& same : same_ops(profile))
+    if (same.metrics.time_seconds() >= least) take_rates(best, same);
+  if (!best.flops_name.empty() && !best.bytes_name.empty()) return best;
+  MeasuredRates any;  // where nothing takes that much
+  for (const SameOps& same : same_ops(profile)) take_rates(any, same);
+  if (best.flops_name.empty())
+    best.flops_per_second = any.flops_per_second, best.flops_name = any.flops_name,
+    best.flops_each = any.flops_each;
+  if (best.bytes_name.empty()) best.bytes_per_second = any.bytes_per_second, best.bytes_name = any.bytes_name;
   return best;
 }
 

@@ -17,11 +17,12 @@ struct TimeShare {
   double seconds = 0;
 };
 
-// The best rates that ops of this model reached, among those that take a noticeable part of the time: what
-// this machine can do with such work, whatever its data sheet says.
+// The best rates that this model reached, among ops, ops of equal cost together and op types that take a
+// noticeable part of the time: what this machine can do with such work, whatever its data sheet says.
 struct MeasuredRates {
   double flops_per_second = 0, bytes_per_second = 0;
-  OpId flops_op = kNone, bytes_op = kNone;  // that reached them
+  std::string flops_name{}, bytes_name{};  // what reached them: "fc", "layers.*.mlp", "relu"; empty: nothing
+  double flops_each = 0;                   // of an op that reached the first
 
   double ridge() const { return bytes_per_second > 0 ? flops_per_second / bytes_per_second : 0; }
   double compute_seconds(const OpCost& cost) const;

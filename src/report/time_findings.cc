@@ -46,14 +46,14 @@ std::string layers_text(const Profile& profile, const WhereTimeGoes& where, cons
   if (m.roofline_time && profile.roofline.device)
     return text + "; at its roofline " + profile.roofline.device->name + " takes " +
            format_time(m.roofline_seconds());
-  const OpId best = finding.memory_limited ? where.rates.bytes_op : where.rates.flops_op;
-  if (best == kNone) return text;
-  return text + ", where " + std::string(layer_name(profile, best)) + " reaches " +
+  const std::string& best = finding.memory_limited ? where.rates.bytes_name : where.rates.flops_name;
+  if (best.empty()) return text;
+  return text + ", where " + best + " reaches " +
          rate_text(finding, where.rates.flops_per_second, where.rates.bytes_per_second);
 }
 
 // Why such ops are slower than the best, as far as the numbers say.
-std::string layers_reason(const Profile& profile, const WhereTimeGoes& where, const Finding& finding) {
+std::string layers_reason(const WhereTimeGoes& where, const Finding& finding) {
   const Metrics& m = finding.metrics;
   const double each = seconds_each(finding), call = where.call_seconds;
   if (call > 0 && each < 4 * call)
@@ -67,8 +67,7 @@ std::string layers_reason(const Profile& profile, const WhereTimeGoes& where, co
                : "it is near the best rate already: a narrower type or less work helps more than a better "
                  "kernel";
   const double work = static_cast<double>(m.flops) / static_cast<double>(std::max<std::uint64_t>(m.ops, 1));
-  const double best =
-      where.rates.flops_op == kNone ? 0 : static_cast<double>(profile.costs[where.rates.flops_op].flops);
+  const double best = where.rates.flops_each;
   if (!finding.memory_limited && best > 4 * work)
     return "an op has " + format_count(Count{static_cast<std::uint64_t>(work)}) + " FLOPs, the fastest one " +
            format_count(Count{static_cast<std::uint64_t>(best)}) +
@@ -116,7 +115,7 @@ std::vector<std::string> lines_of(const Profile& profile, const WhereTimeGoes& w
                                   const Finding& finding) {
   switch (finding.kind) {
     case FindingKind::kLayers:
-      return {layers_text(profile, where, finding), layers_reason(profile, where, finding)};
+      return {layers_text(profile, where, finding), layers_reason(where, finding)};
     case FindingKind::kFusion: {
       const std::string types = op_types(profile, finding);
       return {types + " in " + std::to_string(finding.count) + " x " + finding.name + " take " +

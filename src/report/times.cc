@@ -18,6 +18,7 @@ Count rounded(double number) {
 std::string spread_text(const Statistics& statistics) {
   if (statistics.samples < 2 || !(statistics.median > 0)) return "-";
   const double percent = 100 * statistics.spread();
+  if (percent >= 999.5) return fmt::format("±{:.0f}x", statistics.spread());
   return percent >= 9.95 ? fmt::format("±{:.0f}%", percent) : fmt::format("±{:.1f}%", percent);
 }
 

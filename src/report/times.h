@@ -11,7 +11,8 @@ namespace opscope {
 
 inline bool is_measured(const Profile& profile) { return !profile.graph->measurement.empty(); }
 
-// "±2.1%": the standard deviation of runs, as a share of the median; "-" where there is one run.
+// "±2.1%": the standard deviation of runs, as a share of the median, from ten times it on as a factor of it,
+// "±57x"; "-" where there is one run.
 std::string spread_text(const Statistics& statistics);
 // "412G", "3.20GB"
 std::string flops_rate_text(double per_second);

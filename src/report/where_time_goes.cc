@@ -41,16 +41,15 @@ std::string of_ops(const WhereTimeGoes& where, const TimeShare& part) {
   return std::to_string(part.ops) + " of " + plural(where.all_ops(), "op");
 }
 
-std::string memory_text(const Profile& profile, const WhereTimeGoes& where) {
+std::string memory_text(const WhereTimeGoes& where) {
   const MeasuredRates& rates = where.rates;
-  if (rates.bytes_op == kNone) return "no op moves bytes";
+  if (rates.bytes_name.empty()) return "no op moves bytes";
   std::string text =
       share(where, where.memory_bound) + " of op time in ops whose bytes take longer than their " +
       "arithmetic, at the best rates reached here: " + bytes_rate_text(rates.bytes_per_second) + "/s (" +
-      std::string(layer_name(profile, rates.bytes_op)) + ")";
-  if (rates.flops_op != kNone)
-    text += " and " + flops_rate_text(rates.flops_per_second) + "FLOP/s (" +
-            std::string(layer_name(profile, rates.flops_op)) + ")";
+      rates.bytes_name + ")";
+  if (!rates.flops_name.empty())
+    text += " and " + flops_rate_text(rates.flops_per_second) + "FLOP/s (" + rates.flops_name + ")";
   text += "; " + of_ops(where, where.memory_bound);
   return text;
 }
@@ -67,7 +66,7 @@ std::string launch_text(const WhereTimeGoes& where) {
   if (where.on_device)
     return share(where, launch) +
            " of op time in ops that run shorter on the device than their call takes on " + "the host (" +
-           call + " at the median, the clock's marks with it): " + of_ops(where, launch);
+           call + " at the median, with what recording it takes): " + of_ops(where, launch);
   if (where.call_seconds <= 0) return "not known: no op here does nothing, to tell what a call takes";
   return share(where, launch) +
          " of op time in ops that take at most twice as long as one that does nothing, " +
@@ -90,7 +89,7 @@ Section where_time_goes_section(const Profile& profile, const WhereTimeGoes& whe
   add("Ops", types_text(profile));
   if (where.idle > 0) add(where.on_device ? "Idle" : "Between ops", idle_text(where));
   add(where.on_device ? "Launch-bound" : "Call-bound", launch_text(where));
-  add("Memory-bound", memory_text(profile, where));
+  add("Memory-bound", memory_text(where));
   if (where.far_from_both.ops) add("Near no limit", far_text(where));
   return section;
 }

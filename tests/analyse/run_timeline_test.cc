@@ -78,6 +78,21 @@ TEST(RunTimeline, DeviceSlicesAreTheSamples) {
   EXPECT_EQ(drawn, sampled);
 }
 
+// A device whose clock is behind the host's: nothing begins there before its call, and nothing is cut short.
+TEST(RunTimeline, TheDeviceNeverRunsAheadOfTheHost) {
+  Graph graph = test::measured_resnet18(true);
+  Measurement& m = graph.measurement;
+  for (Nanoseconds& time : m.device_begin) time -= 1100;
+  for (Nanoseconds& time : m.device) time *= 4;
+  const RunTimeline run = run_timeline(graph);
+  expect_nested(run.device);
+  ASSERT_FALSE(run.device.empty());
+  for (const TimelineSlice& slice : run.device) {
+    EXPECT_GE(slice.begin, m.host_begin[slice.id]);
+    EXPECT_EQ(slice.end - slice.begin, m.device[slice.id * 3 + 2]);
+  }
+}
+
 TEST(RunTimeline, ClocksThatDisagreeStillNest) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);
