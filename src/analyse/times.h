@@ -3,6 +3,7 @@
 // of a group comes from its sum in each run.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -92,7 +93,11 @@ struct RunTimes {
   double whole() const { return on_device ? plain_device.median : plain.median; }
   double overhead() const { return plain.median > 0 ? timed.median / plain.median : 0; }  // 1.03; 0: unknown
   double accounted() const { return whole() > 0 ? ops.median / whole() : 0; }  // by the ops; 0: unknown
-  double idle() const { return whole() > ops.median ? whole() - ops.median : 0; }
+  double whole_timed() const { return on_device ? timed_device.median : timed.median; }
+  // A clock only adds: runs that were clearly quicker with it met a busier machine without it.
+  bool is_reversed() const { return whole_timed() > 0 && whole_timed() < 0.95 * whole(); }
+  // Of a run, outside of ops.
+  double idle() const { return std::max((is_reversed() ? whole_timed() : whole()) - ops.median, 0.0); }
   bool on_device = false;
 };
 RunTimes run_times(const Profile& profile, const OpTimes& times);

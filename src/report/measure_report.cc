@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "report/explore.h"
 #include "report/repeated_ops.h"
@@ -25,10 +27,21 @@ std::string device_text(const Environment& at) {
   return at.device.empty() ? at.device_name : at.device_name + " (" + at.device + ")";
 }
 
+// "graphics 1980 MHz before, 1755 MHz after, memory 2619 MHz before and after"
 std::string clocks_text(const Environment& at) {
+  std::vector<std::pair<std::string, std::string>> clocks;  // name, and what it ran at
+  for (const auto& [name, mhz] : at.clocks_mhz) {
+    const auto space = name.rfind(' ');
+    const std::string clock = name.substr(0, space), speed = fmt::format("{:.0f} MHz", mhz);
+    const std::string when = space == std::string::npos ? "" : name.substr(space);
+    const auto found = std::ranges::find(clocks, clock, &std::pair<std::string, std::string>::first);
+    if (found == clocks.end())
+      clocks.emplace_back(clock, speed + when);
+    else
+      found->second += found->second.starts_with(speed) ? " and" + when : ", " + speed + when;
+  }
   std::string text;
-  for (const auto& [name, mhz] : at.clocks_mhz)
-    text += fmt::format("{}{} {:.0f} MHz", text.empty() ? "" : ", ", name, mhz);
+  for (const auto& [clock, speeds] : clocks) text += (text.empty() ? "" : ", ") + clock + " " + speeds;
   return text;
 }
 
@@ -51,16 +64,15 @@ std::vector<Cell> measured_cells(const Profile& profile) {
   return cells;
 }
 
-// "at most 107.9MB at once, 104.2MB predicted (3.4% less); 44.6MB of it before the run"
+// "peak memory 107.9MB measured, 104.2MB predicted (3.4% less); 44.6MB of the measured was there before ..."
 std::string memory_text(const Profile& profile) {
   const Measurement& measured = profile.graph->measurement;
   const double real = static_cast<double>(measured.peak_memory_bytes);
   const double predicted = static_cast<double>(profile.memory.peak_memory_bytes());
   std::string text = "peak memory " + format_bytes(Count{measured.peak_memory_bytes}) + " measured, " +
                      format_bytes(profile.memory.peak_memory_bytes()) + " predicted";
-  if (real > 0 && predicted > 0)
-    text += fmt::format(" ({:.1f}% {})", 100 * std::abs(predicted - real) / real,
-                        predicted < real ? "less" : "more");
+  const double off = real > 0 && predicted > 0 ? 100 * std::abs(predicted - real) / real : 0;
+  if (off >= 0.05) text += fmt::format(" ({:.1f}% {})", off, predicted < real ? "less" : "more");
   if (measured.base_memory_bytes)
     text +=
         "; " + format_bytes(Count{measured.base_memory_bytes}) + " of the measured was there before the run";

@@ -14,7 +14,7 @@
 namespace opscope {
 namespace {
 
-constexpr double kNear = 0.5;  // of what is possible: from here on, the limit itself has to move
+constexpr double kNear = 0.7;  // of what is possible: from here on, the limit itself has to move
 
 std::string takes(const WhereTimeGoes& where, const Finding& finding) {
   return format_time(finding.metrics.time_seconds()) + ", " +
@@ -52,8 +52,26 @@ std::string layers_text(const Profile& profile, const WhereTimeGoes& where, cons
          rate_text(finding, where.rates.flops_per_second, where.rates.bytes_per_second);
 }
 
+// Its ops' types, the slowest first.
+std::string op_types(const Profile& profile, const Finding& finding) {
+  std::map<std::string_view, Count> times;
+  for (const OpId op : finding.ops) {
+    std::string_view type = short_op_name(profile.graph->op_name(profile.graph->ops[op]));
+    if (type.size() > 1 && type.ends_with('_')) type.remove_suffix(1);
+    times[type] += profile.costs[op].time;
+  }
+  std::vector<std::pair<std::string_view, Count>> types(times.begin(), times.end());
+  std::ranges::stable_sort(types, std::greater{}, [](const auto& type) { return type.second; });
+  std::string text;
+  for (std::size_t i = 0; i < types.size() && i < 3; ++i) {
+    text += i == 0 ? "" : i + 1 == types.size() ? " and " : ", ";
+    text += types[i].first;
+  }
+  return types.size() > 3 ? text + " and others" : text;
+}
+
 // Why such ops are slower than the best, as far as the numbers say.
-std::string layers_reason(const WhereTimeGoes& where, const Finding& finding) {
+std::string layers_reason(const Profile& profile, const WhereTimeGoes& where, const Finding& finding) {
   const Metrics& m = finding.metrics;
   const double each = seconds_each(finding), call = where.call_seconds;
   if (call > 0 && each < 4 * call)
@@ -72,26 +90,12 @@ std::string layers_reason(const WhereTimeGoes& where, const Finding& finding) {
     return "an op has " + format_count(Count{static_cast<std::uint64_t>(work)}) + " FLOPs, the fastest one " +
            format_count(Count{static_cast<std::uint64_t>(best)}) +
            ": a larger batch fills the machine better";
-  return "far from both limits with " + format_ratio(m.arithmetic_intensity()) +
-         " FLOPs per byte: the kernel chosen, the layout (channels_last) or the shape is what to try";
-}
-
-// Its ops' types, the slowest first.
-std::string op_types(const Profile& profile, const Finding& finding) {
-  std::map<std::string_view, Count> times;
-  for (const OpId op : finding.ops) {
-    std::string_view type = short_op_name(profile.graph->op_name(profile.graph->ops[op]));
-    if (type.size() > 1 && type.ends_with('_')) type.remove_suffix(1);
-    times[type] += profile.costs[op].time;
-  }
-  std::vector<std::pair<std::string_view, Count>> types(times.begin(), times.end());
-  std::ranges::stable_sort(types, std::greater{}, [](const auto& type) { return type.second; });
-  std::string text;
-  for (std::size_t i = 0; i < types.size() && i < 3; ++i) {
-    text += i == 0 ? "" : i + 1 == types.size() ? " and " : ", ";
-    text += types[i].first;
-  }
-  return types.size() > 3 ? text + " and others" : text;
+  const bool convolves = op_types(profile, finding).find("conv") != std::string::npos;
+  const std::string with =
+      m.flops ? " with its " + format_ratio(m.arithmetic_intensity()) + " FLOPs per byte" : "";
+  return "at " + format_percent(left, m.time_seconds()) + " of what is possible" + with +
+         ": the kernel chosen, the layout" + (convolves ? " (channels_last)" : "") +
+         " or the shape is what to try";
 }
 
 std::string fusion_hint(const std::string& types) {
@@ -115,11 +119,13 @@ std::vector<std::string> lines_of(const Profile& profile, const WhereTimeGoes& w
                                   const Finding& finding) {
   switch (finding.kind) {
     case FindingKind::kLayers:
-      return {layers_text(profile, where, finding), layers_reason(where, finding)};
+      return {layers_text(profile, where, finding), layers_reason(profile, where, finding)};
     case FindingKind::kFusion: {
       const std::string types = op_types(profile, finding);
-      return {types + " in " + std::to_string(finding.count) + " x " + finding.name + " take " +
-                  takes(where, finding) + ", and what they read and write would stay inside one kernel",
+      const bool one = types.find(' ') == std::string::npos;
+      return {fmt::format("{} in {} x {} {} {}, and what {} would stay inside one kernel", types,
+                          finding.count, finding.name, one ? "takes" : "take", takes(where, finding),
+                          one ? "it reads and writes" : "they read and write"),
               fusion_hint(types)};
     }
     case FindingKind::kSmallOps:

@@ -24,6 +24,13 @@ void add_row(Table& table, std::string label, const Statistics& of, Style style)
         of.outliers ? Style::kWarning : Style::kQuiet}});
 }
 
+// Without the clock and with it; a profiler's trace has the second alone.
+void add_pair(Table& table, const std::string& label, const Statistics& plain, const Statistics& timed) {
+  add_row(table, label, plain, Style::kPlain);
+  if (plain.samples > 0) return add_row(table, "  with every op timed", timed, Style::kQuiet);
+  add_row(table, label + ", every op timed", timed, Style::kPlain);
+}
+
 // "Ops account for 97.4% of a run: 30.2 ms of 31.0 ms. The other 0.8 ms is Python and dispatch between them."
 std::string accounted_text(const RunTimes& runs) {
   const std::string ops = format_time(runs.ops.median), whole = format_time(runs.whole());
@@ -34,8 +41,10 @@ std::string accounted_text(const RunTimes& runs) {
     return fmt::format("ops add up to {}, {} of a run without the clock ({})", ops,
                        ratio_text(runs.accounted()), whole);
   const std::string rest = format_time(runs.idle());
-  return text + (runs.on_device ? "; for " + rest + " it had nothing to do"
-                                : "; the other " + rest + " is Python and dispatch between them");
+  if (runs.on_device) return text + "; for " + rest + " it had nothing to do";
+  return text + (runs.is_reversed()
+                     ? "; Python and dispatch between them take " + rest + ", the rest is noise"
+                     : "; the other " + rest + " is Python and dispatch between them");
 }
 
 std::string host_text(const RunTimes& runs, std::uint64_t ops) {
@@ -60,22 +69,44 @@ std::string unmatched_text(const Measurement& measured) {
 // Between the quickest and all but the slowest runs lies half of what a run takes.
 bool is_noisy(const Statistics& of) { return of.samples > 2 && of.p95 - of.minimum > 0.5 * of.median; }
 
+void add_noise(const RunTimes& runs, std::vector<std::string>& remarks) {
+  static constexpr std::string_view kWhy =
+      ": something else used the machine, or its clocks moved; all numbers here are rough";
+  for (const Statistics* of : {&runs.plain, &runs.timed})
+    if (is_noisy(*of)) {
+      remarks.push_back(
+          fmt::format("runs take from {} to {}{}", format_time(of->minimum), format_time(of->maximum), kWhy));
+      return;
+    }
+  if (runs.is_reversed())
+    remarks.push_back(fmt::format("runs are quicker with the clock than without{}", kWhy));
+}
+
+std::string overhead_text(const RunTimes& runs, Nanoseconds empty_interval) {
+  const std::string ratio = ratio_text(runs.overhead()),
+                    own = format_time(static_cast<double>(empty_interval) * 1e-9);
+  if (runs.overhead() < 1)
+    return fmt::format(
+        "runs with every op timed take {} of those without: what the clock costs is lost in the "
+        "noise; its own {} are taken off every op",
+        ratio, own);
+  return fmt::format(
+      "timing every op takes the run to {} of what it is without; the clock's own {} are taken off "
+      "every op",
+      ratio, own);
+}
+
 void add_remarks(const Profile& profile, const RunTimes& runs, std::vector<std::string>& remarks) {
   const Measurement& measured = profile.graph->measurement;
-  if (is_noisy(runs.plain))
-    remarks.push_back("runs take from " + format_time(runs.plain.minimum) + " to " +
-                      format_time(runs.plain.maximum) +
-                      ": something else used the machine, or its clocks moved; all numbers here are rough");
+  add_noise(runs, remarks);
   if (runs.whole() > 0) remarks.push_back(accounted_text(runs));
   if (runs.host_ops.samples && profile.totals.ops) remarks.push_back(host_text(runs, profile.totals.ops));
-  if (runs.overhead() > 0)
-    remarks.push_back("timing every op takes the run to " + ratio_text(runs.overhead()) +
-                      " of what it is without; the clock's own " +
-                      format_time(static_cast<double>(measured.empty_interval) * 1e-9) +
-                      " are taken off every op");
+  if (runs.overhead() > 0) remarks.push_back(overhead_text(runs, measured.empty_interval));
   if (runs.plain.outliers + runs.timed.outliers > 0)
     remarks.push_back("outliers (more than 3 scaled MADs from the median) are in every number");
-  if (runs.unmeasured_ops) remarks.push_back(plural(runs.unmeasured_ops, "op") + " could not be measured");
+  if (runs.unmeasured_ops)
+    remarks.push_back(plural(runs.unmeasured_ops, "op") + (runs.unmeasured_ops == 1 ? " has" : " have") +
+                      " no time: in none of the timed runs, as what a model makes once and keeps");
   if (!measured.unmatched.empty()) remarks.push_back(unmatched_text(measured));
 }
 
@@ -89,10 +120,8 @@ Section runs_section(const Profile& profile, const RunTimes& runs) {
   for (const char* title : {"p95", "Min", "Max"}) columns.push_back({title});
   columns.push_back({"Outliers"});
   Table& table = section.table;
-  add_row(table, "whole run", runs.plain, Style::kPlain);
-  add_row(table, "  with every op timed", runs.timed, Style::kQuiet);
-  add_row(table, "on the device", runs.plain_device, Style::kPlain);
-  add_row(table, "  with every op timed", runs.timed_device, Style::kQuiet);
+  add_pair(table, "whole run", runs.plain, runs.timed);
+  add_pair(table, "on the device", runs.plain_device, runs.timed_device);
   add_row(table, "sum of ops", runs.ops, Style::kPlain);
   add_row(table, "  their calls on the host", runs.host_ops, Style::kQuiet);
   add_remarks(profile, runs, section.remarks);

@@ -117,7 +117,10 @@ Section top_layers_section(const Profile& profile, const TextOptions& options) {
                     : "Top " + std::to_string(shown) + " of " + std::to_string(all) + " layers by ") +
       std::string(title(options.sort));
   Section section{heading,
-                  {{{heading, Align::kLeft, std::max(24, display_width(heading))},
+                  {{{.title = heading,
+                     .align = Align::kLeft,
+                     .min_width = std::max(24, display_width(heading)),
+                     .good_width = 40},
                     {"Type", Align::kLeft, 10},
                     {.title = "Params", .optional = options.sort != Sort::kParams}},
                    {}},

@@ -65,8 +65,60 @@ TEST(MeasureReport, SaysWhatMatters) {
 TEST(MeasureReport, ADeviceHasItsOwnClock) {
   const Graph graph = measured_resnet18(true);
   const std::string text = measure_report(make_profile(graph), Format::kText);
-  for (const char* part : {"NVIDIA H200 (cuda:0)", "graphics before 1980 MHz", "on the device",
+  for (const char* part : {"NVIDIA H200 (cuda:0)", "graphics 1980 MHz before", "on the device",
                            "Launch-bound", "their calls on the host", "CUDA 13.0"})
+    EXPECT_TRUE(has(text, part)) << part << "\n" << text;
+}
+
+// A profiler's trace has no runs without the clock.
+TEST(MeasureReport, RowsOfRunsHaveTheirOwnTitles) {
+  Graph graph = measured_resnet18(true);
+  graph.measurement.plain.clear(), graph.measurement.plain_device.clear();
+  const std::string text = measure_report(make_profile(graph), Format::kText);
+  for (const char* part : {"whole run, every op timed", "on the device, every op timed"})
+    EXPECT_TRUE(has(text, part)) << part << "\n" << text;
+  EXPECT_FALSE(has(text, "  with every op timed")) << text;
+}
+
+// A clock does not make a run quicker: what runs without it took beyond those with it is not Python's.
+TEST(MeasureReport, RunsThatAreQuickerWithTheClockAreNoise) {
+  Graph graph = measured_resnet18();
+  for (std::size_t run = 0; run < graph.measurement.plain.size(); ++run)
+    graph.measurement.plain[run] = 3 * graph.measurement.timed[run];
+  const Profile profile = make_profile(graph);
+  const RunTimes runs = run_times(profile, OpTimes(profile));
+  EXPECT_TRUE(runs.is_reversed());
+  EXPECT_DOUBLE_EQ(runs.idle(), runs.timed.median - runs.ops.median);
+  TextOptions options;
+  options.width = 200;
+  const std::string text = measure_report(profile, Format::kText, options);
+  for (const char* part : {"all numbers here are rough", "the rest is noise", "is lost in the noise"})
+    EXPECT_TRUE(has(text, part)) << part << "\n" << text;
+}
+
+TEST(MeasureReport, ClocksAreNamedOnce) {
+  Graph graph = measured_resnet18();
+  graph.measurement.environment.clocks_mhz = {
+      {"graphics before", 1980}, {"memory before", 2619}, {"graphics after", 1755}, {"memory after", 2619}};
+  EXPECT_TRUE(has(measure_report(make_profile(graph), Format::kText),
+                  "graphics 1980 MHz before, 1755 MHz after, memory 2619 MHz before and after"));
+}
+
+// Columns give way before names are cut so far that all are one.
+TEST(MeasureReport, SlowLayersKeepTheirNames) {
+  GraphBuilder b("net");
+  auto x = b.input({8, 8});
+  for (int i = 0; i < 12; ++i) {
+    const auto call = b.call("encoder.layer." + std::to_string(i) + ".intermediate.dense", "Linear");
+    const auto weight = b.parameter("weight", {8, 8});
+    x = b.op("aten::mm", {{"self", x}, {"mat2", weight}}, {{8, 8}});
+  }
+  Graph graph = b.finish({x});
+  test::measure(graph, {});
+  TextOptions options;
+  options.sort = Sort::kTime, options.top = 12, options.width = 100;
+  const std::string text = measure_report(make_profile(graph), Format::kText, options);
+  for (const char* part : {"\nencoder.layer.1.intermediate.dense ", "\nencoder.layer.11.intermediate.dense "})
     EXPECT_TRUE(has(text, part)) << part << "\n" << text;
 }
 
