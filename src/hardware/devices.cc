@@ -109,7 +109,8 @@ Device with_cores(const Device& device, std::uint32_t cores) {
   for (Peak& peak : part.peaks) {
     peak.rate.value *= static_cast<double>(cores) / device.cores;
     peak.rate.source += fmt::format(" (x {} / {})", cores, device.cores);
-    peak.rate.text = fmt::format("{:.4g} TFLOP/s", peak.rate.value * 1e-12);
+    const bool whole_numbers = peak.dtype.starts_with("int");
+    peak.rate.text = fmt::format("{:.4g} {}", peak.rate.value * 1e-12, whole_numbers ? "TOP/s" : "TFLOP/s");
   }
   return part;
 }

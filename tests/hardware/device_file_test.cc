@@ -129,6 +129,14 @@ TEST(DeviceFile, MistakesAreToldWithTheirLine) {
   EXPECT_EQ(refusal(std::string(kSmall)), "");
 }
 
+// Fewer cores, smaller peaks, in the unit that they were in.
+TEST(KnownDevices, PartOfACpu) {
+  const Device part = with_cores(*find_device("xeon-8480plus"), 28);
+  EXPECT_EQ(part.peak(Units::kMatrix, "int8")->rate.text, "172 TOP/s");
+  EXPECT_EQ(part.peak(Units::kVector, "float32")->rate.text, "5.375 TFLOP/s");
+  EXPECT_EQ(part.memory_bandwidth.text, "307.2 GB/s");
+}
+
 // Every figure of a built-in device says where it is from, by a source that the file names.
 TEST(KnownDevices, EveryFigureHasASource) {
   std::set<std::string> ids;
@@ -149,6 +157,9 @@ TEST(KnownDevices, EveryFigureHasASource) {
       EXPECT_TRUE(std::ranges::count(device->sources, key, &std::pair<std::string, std::string>::first))
           << figure->text << " is from '" << figure->source << "'";
       EXPECT_GT(figure->source.size(), key.size() + 2) << figure->text;
+      // What was reckoned says so: it is in no document.
+      const auto says = [&](const char* part) { return figure->source.find(part) != std::string::npos; };
+      EXPECT_EQ(says(" x ") || says(" / "), says(": worked out: ")) << figure->source;
     }
   }
   EXPECT_EQ(ids.size(), embedded_devices().size());
