@@ -19,6 +19,7 @@ from typing import Any, TextIO
 
 
 _TOLD_SECONDS = 0.2  # between words of progress
+_FLAGS = frozenset({"device", "min_time", "on", "phase", "repeat_ops", "runs", "warmup"})  # arguments that errors name
 
 
 class Answers:
@@ -79,6 +80,7 @@ def describe(problem: Exception) -> dict[str, Any]:
     """An opscope error as it is; anything else by its type and first line."""
     where, hint = getattr(problem, "where", None), getattr(problem, "hint", None)
     if where is not None and hint is not None:
+        where = f"--{where.replace('_', '-')}" if where in _FLAGS else where
         what = getattr(problem, "what", None) or str(problem)
         return _error(str(what), where, hint, getattr(problem, "candidates", []), problem)
     lines = str(problem).strip().splitlines() or [""]

@@ -124,3 +124,13 @@ def test_a_module_that_a_file_holds_is_cast_too(tmp_path: Path) -> None:
     assert code == 0, answers
     ops = opscope.load(output).profile().ops
     assert {value["dtype"] for value in ops[0]["inputs"]} == {"bfloat16"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "where"),
+    [({"on": "tpu"}, "--on"), ({"runs": 0}, "--runs"), ({"min_time": -1}, "--min-time")],
+)
+def test_errors_name_flags(tmp_path: Path, asked: dict[str, Any], where: str) -> None:
+    code, answers, _ = ask({"command": "measure", "model": None, "output": str(tmp_path / "m.json"), **asked})
+    assert code == 2 and answers[-1]["error"]["where"] == where
+    assert "=" not in answers[-1]["error"]["hint"]
