@@ -5,6 +5,7 @@ What is set for the time of a capture is set in one place, surroundings.py, and 
 
 from __future__ import annotations
 
+import copy
 import inspect
 import itertools
 import time
@@ -20,7 +21,7 @@ from opscope.errors import error, first_line
 from opscope.nested import is_wrapper, named_tensors, replace, tensors_in, unflattened
 from opscope.source_lines import OWN_FOLDER, TORCH_FOLDER, line_of
 from opscope.structural_copy import model_tensors, root_module
-from opscope.surroundings import Surroundings, measured
+from opscope.surroundings import Surroundings, among_others, measured
 from opscope.training import Step, Training, with_stand_ins
 
 _FakeTensor = torch._subclasses.fake_tensor.FakeTensor
@@ -84,18 +85,18 @@ def measure(
     source_lines: bool = False,
     limits: dict[str, int] | None = None,
     training: Training | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
     after: After | None = None,
 ) -> Any:
     """The graph of a real run with the times of others in it: `runs` of them and more until `seconds` have passed.
 
-    As many without the clock are between them. `progress` hears how many are done; `after` may make one more run, of
+    As many without the clock are between them. `progress` hears how many are done, of how many (0: unknown); `after` may make one more run, of
     which nothing is kept, and hears which tensors were there before it.
     """
     run = _Run(model, args, kwargs, name, source, device, source_lines, dict(limits or {}), None, training)
     run.need_data()
-    plan = {"warmup": warmup, "runs": runs, "most_runs": most_runs, "seconds": seconds, "progress": progress}
-    return run.measure(plan, after)
+    plan = {"warmup": warmup, "runs": runs, "most_runs": most_runs, "seconds": seconds}
+    return run.measure(plan, progress, after)
 
 
 def profile_run(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, name: str = "", lasting: bool = False) -> tuple[Any, Any]:
@@ -197,19 +198,31 @@ class _Run:
                 'build the model on a real device, or use tracer="static"',
             )
 
-    def measure(self, plan: dict[str, Any], after: After | None = None) -> Any:
+    def measure(self, plan: dict[str, Any], progress: Callable[[int, int], None] | None, after: After | None) -> Any:
         began = time.perf_counter()
+        raised: list[Exception] = []  # by the caller's own code, and theirs to hear of as it is
+
+        def told(done: int, total: int) -> None:
+            try:
+                progress(done, total)  # type: ignore[misc]
+            except Exception as problem:
+                raised.append(problem)
+                raise
+
         model, session = self._ready_session()
         args, kwargs = self._inputs(session)
         with without_dispatch_modes(), measured(), _running(session):
             try:
                 call = self._recorded(session, model, args, kwargs)
-                session.measure(lambda: _fresh(args, kwargs), call, **plan)
+                session.measure(lambda: _fresh(args, kwargs), call, **plan, progress=progress and told)
                 if after is not None:
+                    session.before_run()
                     after(lambda: call(_fresh(args, kwargs)), self._there(model, args, kwargs))
             except native.Error:
                 raise
             except Exception as problem:
+                if problem in raised:
+                    raise
                 raise self._explained(problem, session) from problem
         return self._taken(session, began)
 
@@ -238,7 +251,7 @@ class _Run:
             session.set_lasting()
         given = self._inputs(session)
         args, kwargs = (self.args, self.kwargs) if lasting else given  # in the caller's own containers, or in copies
-        with without_dispatch_modes(), nullcontext() if lasting else measured(), _running(session):
+        with without_dispatch_modes(), among_others() if lasting else measured(), _running(session):
             session.begin_timed_run()
             outputs = model(*args, **kwargs)
             session.end_timed_run()
@@ -346,8 +359,8 @@ class _Run:
             return memo[id(tensor)]
 
         names = argument_names(self.model, len(self.args))
-        args = tuple(replace(value, name, replaced) for name, value in zip(names, self.args, strict=True))
-        return args, {name: replace(value, name, replaced) for name, value in self.kwargs.items()}
+        args = tuple(own_copy(replace(value, name, replaced)) for name, value in zip(names, self.args, strict=True))
+        return args, {name: own_copy(replace(value, name, replaced)) for name, value in self.kwargs.items()}
 
     def _explained(self, problem: Exception, session: Any) -> Exception:
         """The model's own error with the module and the line of its code; or why a static capture stops here."""
@@ -394,8 +407,20 @@ class _Run:
 def _fresh(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """The same tensors in containers of their own: a model may add to a cache that it is given."""
     same = lambda tensor, _: tensor  # noqa: E731
-    given = tuple(replace(value, "", same) for value in args)
-    return given, {name: replace(value, "", same) for name, value in kwargs.items()}
+    given = tuple(own_copy(replace(value, "", same)) for value in args)
+    return given, {name: own_copy(replace(value, "", same)) for name, value in kwargs.items()}
+
+
+def own_copy(value: Any) -> Any:
+    """What a model may fill though it holds no tensor yet, an empty cache, as a copy; else the value itself."""
+    if callable(value) or not (isinstance(value, (list, dict, set)) or hasattr(value, "__dict__")):
+        return value
+    if next(tensors_in(value), None) is not None:
+        return value
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # what cannot be copied is passed as it is
+        return value
 
 
 def without_dispatch_modes() -> Any:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import operator
 import os
-import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -239,7 +238,7 @@ def _measured(call: Call, device: torch.device, asked: Runs, progress: Progress 
             call.arguments.args,
             call.arguments.kwargs,
             training=training_of(call.options),
-            progress=_counted(call.source.name, plan, progress),
+            progress=_named(call.source.name, progress),
             after=one_more,
             **plan,
             **call.settings(),
@@ -258,22 +257,10 @@ def _measured(call: Call, device: torch.device, asked: Runs, progress: Progress 
     return graph
 
 
-def _counted(name: str, plan: dict[str, Any], progress: Progress | None) -> Callable[[int], None] | None:
-    """Runs in all are known where they were asked for, and otherwise judged by the time that those so far took."""
+def _named(name: str, progress: Progress | None) -> Callable[[int, int], None] | None:
     if progress is None:
         return None
-    least, most, seconds = plan["runs"], plan["most_runs"], plan["seconds"]
-    began = time.perf_counter()
-
-    def told(done: int) -> None:
-        nonlocal began
-        if done == 0:
-            began = time.perf_counter()
-            return progress(0, least if least == most else 0, f"warming up {name}")
-        passed = time.perf_counter() - began
-        progress(done, max(least, min(most, math.ceil(done * seconds / passed))), f"measuring {name}")
-
-    return told
+    return lambda done, total: progress(done, total, f"{'measuring' if done else 'warming up'} {name}")
 
 
 def _predicted_peak(call: Call) -> int:

@@ -25,7 +25,7 @@ def check_available(device: torch.device) -> torch.device:
     if device.type == "cpu":
         return torch.device("cpu")
     if device.type == "meta":
-        raise error("nothing runs on the meta device: its tensors have no data", "on", "on='cpu', or a GPU")
+        raise error("nothing runs on the meta device: its tensors have no data", "on", "run it on the CPU or a GPU")
     module = getattr(torch, device.type, None)
     if module is None or not hasattr(module, "is_available") or not module.is_available():
         raise error(f"there is no {device.type} device here", "on", _why_none(device.type))
@@ -38,7 +38,7 @@ def check_available(device: torch.device) -> torch.device:
 
 def _why_none(kind: str) -> str:
     if kind == "cuda" and not torch.backends.cuda.is_built():
-        return f"torch {torch.__version__} is built for the CPU alone: install one that is built for CUDA, or measure on='cpu'"
+        return f"torch {torch.__version__} is built for the CPU alone: install one that is built for CUDA, or run on the CPU"
     if kind == "cuda":
         runtime = f"ROCm {torch.version.hip}" if torch.version.hip else f"CUDA {torch.version.cuda}"
         return f"torch {torch.__version__} is built for {runtime} and finds no GPU: look at the driver and CUDA_VISIBLE_DEVICES"
@@ -49,7 +49,7 @@ def check_one_device(model: Any, inputs: Inputs, asked: torch.device | None, nam
     """The one device of all weights and inputs; else an error with the tensors that are elsewhere."""
     places: dict[torch.device, list[str]] = {}
     for tensor_name, tensor in named_parts(model, inputs):
-        if tensor.dim() > 0 or tensor.device.type != "cpu":  # a number on the CPU goes with anything
+        if torch.nn.parameter.is_lazy(tensor) or tensor.dim() > 0 or tensor.device.type != "cpu":  # a number on the CPU goes with anything
             places.setdefault(tensor.device, []).append(tensor_name)
     meta = places.pop(torch.device("meta"), [])
     if meta:

@@ -6,7 +6,6 @@ the keys of its state_dict and finds everything where it was.
 
 from __future__ import annotations
 
-import copy
 import functools
 import inspect
 import itertools
@@ -26,6 +25,7 @@ from opscope.errors import error, three_nearest
 from opscope.nested import tensors_in
 from opscope.result import Row
 from opscope.structural_copy import model_tensors
+from opscope.surroundings import is_measuring
 
 torchvision_ops.prepare()  # the models to come may be torchvision's, or import it
 
@@ -128,12 +128,12 @@ class Profiler(torch.nn.Module):
 
     def profile_once(self, *args: Any, **kwargs: Any) -> ProfilerGraph:
         """Builds the module graph with a single forward, which leaves the model as it was."""
-        self._profile(*_for_a_dry_run(*self._with_tokens(args, kwargs)), detail=self._profiler.capture_ops)
+        self._profile(*self._with_tokens(args, kwargs), detail=self._profiler.capture_ops)
         return self._made("graph")
 
     def profile_detail(self, *args: Any, **kwargs: Any) -> ProfilerGraph:
         """Builds the graph of ops with a single forward; the module graph stays the one of its own pass, if there is one."""
-        given = _for_a_dry_run(*self._with_tokens(args, kwargs))
+        given = self._with_tokens(args, kwargs)
         self._profile(*given, module=self._profiler.graph is None, detail=True)
         return self._made("detail_graph")
 
@@ -206,7 +206,7 @@ class Profiler(torch.nn.Module):
         args, kwargs = self._with_tokens(args, kwargs)
         if torch.compiler.is_compiling():
             return state.model(*args, **kwargs)
-        if native.capturing():  # of a model around this one: it knows this object by its path
+        if native.capturing() or is_measuring():  # a model around this one, which knows this object by its path
             return super().__call__(*args, **kwargs)
         if state.due and _is_real((args, kwargs)) and state.lock.acquire(blocking=False):
             try:
@@ -284,20 +284,6 @@ def _check_token_kwarg(model: torch.nn.Module, name: str | None) -> None:
     if name not in parameters and not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         near = three_nearest(name, list(parameters))
         raise error(f"forward has no argument called '{name}'", "token_kwarg", "", near)
-
-
-def _for_a_dry_run(args: Any, kwargs: Any) -> tuple[Any, Any]:
-    """What a model may fill though it holds no tensor yet, an empty cache, is copied; the engine sees to the rest."""
-
-    def own(value: Any) -> Any:
-        if callable(value) or next(tensors_in(value), None) is not None:
-            return value
-        try:
-            return copy.deepcopy(value)
-        except Exception:  # what cannot be copied is passed as it is
-            return value
-
-    return tuple(map(own, args)), {name: own(value) for name, value in kwargs.items()}
 
 
 def _device_of(model: torch.nn.Module, inputs: Any) -> torch.device:

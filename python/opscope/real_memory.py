@@ -13,14 +13,14 @@ from opscope._load import native
 
 
 def peak_of(run: Callable[[], Any], there: Iterable[torch.Tensor], device: torch.device) -> tuple[int, int] | None:
-    """(peak, base) of one more run, in bytes: base is `there`, weights, inputs and an optimiser's state, and a part of both.
+    """(growth, base) of one more run, in bytes: base is `there`, weights, inputs and an optimiser's state, and growth the rest.
 
     None where another profiler is listening to the allocator.
     """
-    base = _bytes(tensor for tensor in there if tensor.device == device)
+    base = native.held_bytes(list(there), str(device))
     with _no_collector():
         grown = _grown_on_cuda(run, device) if device.type == "cuda" else native.peak_growth(str(device), run)
-    return None if grown is None else (base + grown, base)
+    return None if grown is None else (grown, base)
 
 
 @contextmanager
@@ -33,11 +33,6 @@ def _no_collector() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def _bytes(tensors: Iterable[torch.Tensor]) -> int:
-    held = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}
-    return sum(held.values())
 
 
 def _grown_on_cuda(run: Callable[[], Any], device: torch.device) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -15,14 +16,33 @@ from opscope import torchvision_ops
 from opscope._load import native
 
 
+_lock = threading.Condition(threading.RLock())
+_here = threading.local()  # .measuring: this thread's runs are timed, or will be
+
+
+class _Switches:
+    """Set by the first who needs them and put back by the last, whichever thread that is."""
+
+    def __init__(self, set_each: Callable[[], Iterator[Callable[[], None]]]) -> None:
+        self._set_each, self._users, self._undo = set_each, 0, ExitStack()
+
+    def __enter__(self) -> None:
+        with _lock:
+            if self._users == 0:
+                self._undo = _set_all(self._set_each)
+            self._users += 1
+
+    def __exit__(self, *_: object) -> None:
+        with _lock:
+            self._users -= 1
+            if self._users == 0:
+                self._undo.close()
+
+
 class Surroundings:
     """Switches that make PyTorch show every op, set while any thread captures and then put back."""
 
-    _lock = threading.Condition(threading.RLock())
-    _users = 0
-    _alone: int | None = None  # the thread that has PyTorch for itself
     _pretending = 0  # users whose GPU is not there
-    _undo = ExitStack()
 
     def __init__(self, device: str) -> None:
         self._pretends = device.startswith("cuda") and not torch.cuda.is_available()
@@ -31,36 +51,58 @@ class Surroundings:
     def __enter__(self) -> None:
         with ExitStack() as undo:
             _keep_generators(undo)
-            with self._lock:
-                self._lock.wait_for(lambda: Surroundings._alone in (None, threading.get_ident()))
-                if Surroundings._users == 0:
-                    Surroundings._undo = _set_all()
-                Surroundings._users += 1
-                Surroundings._pretending += self._pretends
+            undo.enter_context(among_others())
+            undo.enter_context(_COMPILERS)
+            undo.enter_context(_SHOWN)
+            undo.callback(_interpreted())
+            self._pretend(1)
+            undo.callback(self._pretend, -1)
             self._own_undo = undo.pop_all()
 
     def __exit__(self, *_: object) -> None:
-        with self._own_undo, self._lock:
-            Surroundings._users -= 1
-            Surroundings._pretending -= self._pretends
-            if Surroundings._users == 0:
-                Surroundings._undo.close()
-                self._lock.notify_all()
+        self._own_undo.close()
+
+    def _pretend(self, users: int) -> None:
+        with _lock:
+            Surroundings._pretending += users if self._pretends else 0
+
+
+class _Threads:
+    """Those whose modules' calls are followed, and the one that has PyTorch for itself."""
+
+    following: Counter[int] = Counter()
+    alone: int | None = None
+
+
+@contextmanager
+def among_others() -> Iterator[None]:
+    """This thread has the calls of modules followed, once no other has PyTorch for itself."""
+    me = threading.get_ident()
+    with _lock:
+        _lock.wait_for(lambda: _Threads.alone in (None, me))
+        _Threads.following.update([me])
+    try:
+        yield
+    finally:
+        with _lock:
+            _Threads.following.subtract([me])
+            _Threads.following = +_Threads.following
+            _lock.notify_all()
 
 
 @contextmanager
 def alone() -> Iterator[None]:
     """No capture runs in any other thread: symbolic tracing replaces methods of torch.nn.Module for all of them."""
     me = threading.get_ident()
-    with Surroundings._lock:
-        Surroundings._lock.wait_for(lambda: Surroundings._users == 0 and Surroundings._alone is None)
-        Surroundings._alone = me
+    with _lock:
+        _lock.wait_for(lambda: _Threads.following.keys() <= {me} and _Threads.alone is None)
+        _Threads.alone = me
     try:
         yield
     finally:
-        with Surroundings._lock:
-            Surroundings._alone = None
-            Surroundings._lock.notify_all()
+        with _lock:
+            _Threads.alone = None
+            _lock.notify_all()
 
 
 @contextmanager
@@ -68,23 +110,25 @@ def measured() -> Iterator[None]:
     """Around real runs that are timed: the model as its owner runs it, but for compilers, which would hide its ops."""
     with ExitStack() as undo:
         _keep_generators(undo)
-        for undo_one in _interpreted():
-            undo.callback(undo_one)
-        undo.callback(_set(torch, "compile", lambda model=None, **_: model if model is not None else lambda function: function))
+        undo.enter_context(among_others())
+        undo.enter_context(_COMPILERS)
+        undo.callback(_interpreted())
+        undo.callback(setattr, _here, "measuring", is_measuring())
+        _here.measuring = True
         _show_higher_order_ops()
         yield
 
 
-def _interpreted() -> Iterator[Callable[[], None]]:
-    """What is scripted runs op by op, what is compiled as it was before."""
+def is_measuring() -> bool:
+    """Whether this thread is inside measured(), in a run that the engine watches or in a plain one."""
+    return getattr(_here, "measuring", False)
+
+
+def _interpreted() -> Callable[[], None]:
+    """What is scripted runs op by op, in this thread; what undoes it."""
     optimise = torch._C._get_graph_executor_optimize()
     torch._C._set_graph_executor_optimize(False)
-    yield lambda: torch._C._set_graph_executor_optimize(optimise)
-
-    if "torch._dynamo" in sys.modules:
-        stance = torch.compiler.set_stance("force_eager")
-        stance.__enter__()
-        yield lambda: stance.__exit__(None, None, None)
+    return lambda: torch._C._set_graph_executor_optimize(optimise)
 
 
 def _keep_generators(undo: ExitStack) -> None:
@@ -97,10 +141,10 @@ def _keep_generators(undo: ExitStack) -> None:
         undo.callback(torch.cuda.set_rng_state_all, torch.cuda.get_rng_state_all())
 
 
-def _set_all() -> ExitStack:
+def _set_all(set_each: Callable[[], Iterator[Callable[[], None]]]) -> ExitStack:
     """Sets every switch, or none where one fails; what undoes them."""
     with ExitStack() as undo:
-        for undo_one in _switches():
+        for undo_one in set_each():
             undo.callback(undo_one)
         return undo.pop_all()
 
@@ -111,14 +155,20 @@ def _set(owner: Any, attribute: str, value: Any) -> Callable[[], None]:
     return lambda: setattr(owner, attribute, before)
 
 
-def _switches() -> Iterator[Callable[[], None]]:
+def _without_compilers() -> Iterator[Callable[[], None]]:
+    """What is compiled runs as it was before. Sets each switch and yields what undoes it."""
+    if "torch._dynamo" in sys.modules:
+        stance = torch.compiler.set_stance("force_eager")
+        stance.__enter__()
+        yield lambda: stance.__exit__(None, None, None)
+    yield _set(torch, "compile", _uncompiled(torch.compile))
+
+
+def _showing_ops() -> Iterator[Callable[[], None]]:
     """Sets each switch and yields what undoes it."""
     fast_path = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)
     yield lambda: torch.backends.mha.set_fastpath_enabled(fast_path)
-
-    yield from _interpreted()
-    yield _set(torch, "compile", _uncompiled(torch.compile))
 
     yield _set(torch.cuda, "_lazy_init", _not_started(torch.cuda._lazy_init))
     yield _set(torch._tensor_str, "_str", _printed(torch._tensor_str._str))
@@ -130,9 +180,12 @@ def _switches() -> Iterator[Callable[[], None]]:
     _show_higher_order_ops()
 
 
+_COMPILERS, _SHOWN = _Switches(_without_compilers), _Switches(_showing_ops)
+
+
 def _uncompiled(compile: Callable[..., Any]) -> Callable[..., Any]:
     def uncompiled(model: Any = None, **options: Any) -> Any:
-        if not native.capturing():
+        if not (native.capturing() or is_measuring()):
             return compile(model, **options)
         return model if model is not None else lambda function: function
 

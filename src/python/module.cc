@@ -245,8 +245,8 @@ void bind_graph(py::module_& m) {
       .def_property_readonly("measured", [](const Graph& graph) { return !graph.measurement.empty(); })
       .def("set_environment", set_environment)
       .def("set_memory",
-           [](Graph& graph, std::uint64_t peak, std::uint64_t base) {
-             graph.measurement.peak_memory_bytes = peak;
+           [](Graph& graph, std::uint64_t growth, std::uint64_t base) {
+             graph.measurement.peak_memory_bytes = base + growth;
              graph.measurement.base_memory_bytes = base;
            })
       .def("add_rung", [](Graph& graph, Rung rung) { graph.capture.rungs.push_back(std::move(rung)); })
@@ -343,6 +343,7 @@ void bind_session(py::module_& m) {
       .def("add_output", &Session::add_output)
       .def("start", &Session::start)
       .def("stop", &Session::stop)
+      .def("before_run", &Session::before_run)
       .def("set_lasting", &Session::set_lasting)
       .def("begin_timed_run", &Session::begin_timed_run)
       .def("end_timed_run", &Session::end_timed_run)
@@ -427,6 +428,9 @@ void bind_session(py::module_& m) {
   });
   m.def("peak_growth", [](const std::string& device, const py::object& run) {
     return engine::peak_growth(c10::Device(device), [&] { run(); });
+  });
+  m.def("held_bytes", [](const std::vector<at::Tensor>& tensors, const std::string& device) {
+    return engine::held_bytes(tensors, c10::Device(device));
   });
   m.attr("NO_DATA") = engine::kNoDataMessage;
 }

@@ -16,7 +16,7 @@ namespace {
 thread_local Session* active = nullptr;  // this thread's capture
 
 // --- torch.nn.Module.__call__ while a capture runs. Guarded by the GIL.
-PyObject* original_call = nullptr;
+PyObject* original_call = nullptr;  // kept: forward may have put ours away to call it later
 PyObject* module_class = nullptr;
 int captures = 0;
 
@@ -33,6 +33,11 @@ PyObject* followed_call(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
 PyMethodDef followed_call_def = {"__call__",
                                  reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(followed_call)),
                                  METH_FASTCALL | METH_KEYWORDS, nullptr};
+
+bool is_followed_call(PyObject* method) {
+  return Py_IS_TYPE(method, &PyMethodDescr_Type) &&
+         reinterpret_cast<PyMethodDescrObject*>(method)->d_method == &followed_call_def;
+}
 
 // One of the tables that every module keeps in its __dict__; looked up there first, since ScriptModules make
 // theirs up on demand.
@@ -124,6 +129,8 @@ void put_back_deque(const py::object& live, const py::object& saved) {
 }
 
 constexpr int kSnapshotDepth = 6;
+constexpr int kKeptDepth =
+    1;  // of tensors that runs may write to: further down there are trainers and datasets
 constexpr Py_ssize_t kSnapshotItems = 256;
 constexpr std::size_t kSnapshots = 50'000;  // of what hangs off a model's attributes
 
@@ -150,7 +157,9 @@ bool holds_state(PyObject* object) {
 void follow_module_calls(bool on) {
   if (on && captures++ == 0) {
     is_module(Py_None);
-    original_call = PyObject_GetAttrString(module_class, "__call__");
+    auto now = py::reinterpret_steal<py::object>(PyObject_GetAttrString(module_class, "__call__"));
+    check(static_cast<bool>(now));
+    if (!is_followed_call(now.ptr())) Py_XSETREF(original_call, now.release().ptr());
     // A method descriptor: read from the class it is itself, so that code which replaces Module.__call__ for
     // a while (torch.fx does) puts it back whole.
     const auto method = py::reinterpret_steal<py::object>(
@@ -159,7 +168,6 @@ void follow_module_calls(bool on) {
   }
   if (!on && --captures == 0) {
     PyObject_SetAttrString(module_class, "__call__", original_call);
-    Py_CLEAR(original_call);
   }
 }
 
@@ -323,6 +331,8 @@ void Session::snapshot_value(PyObject* value, bool is_table, int depth) {
     if (seen_.insert(value).second) add(Snapshot::Kind::kSet, value, PySet_New(value));
   } else if (type == deque_type()) {
     if (seen_.insert(value).second) add(Snapshot::Kind::kDeque, value, PySequence_List(value));
+  } else if (THPVariable_Check(value)) {
+    if (recording_->eager && depth <= kKeptDepth) buffers_.push_back(THPVariable_Unpack(value));
   } else {
     snapshot_attributes(value, depth);
   }
@@ -359,7 +369,7 @@ void Session::keep(const at::Tensor& tensor) {
 }
 
 void Session::restore(const TensorState& state) {
-  const auto& [tensor, grad, was, requires_grad] = state;
+  const auto& [tensor, grad, was, requires_grad, version] = state;
   auto* now = tensor.unsafeGetTensorImpl();
   const bool same =
       now->unsafe_storage().unsafeGetStorageImpl() == was->unsafe_storage().unsafeGetStorageImpl() &&

@@ -28,6 +28,7 @@ class Session {
 
   void add_model(py::object model);
   at::Tensor add_input(const at::Tensor& tensor, const std::string& name) {
+    if (recording_->eager) inputs_.push_back({tensor});
     return recording_->add_input(tensor, name);
   }
   void add_output(const at::Tensor& tensor, const std::string& name) { recording_->add_output(tensor, name); }
@@ -40,11 +41,13 @@ class Session {
   struct Plan {
     std::uint32_t warmup, runs, most_runs;
     double seconds;  // until it has taken so long and there are `runs`, or there are `most_runs`
+    std::uint32_t expected_runs(std::uint32_t done, double passed) const;
   };
   // After the recorded run: more of them, one without the clock for each with it. Each is call(prepare()),
-  // and progress(runs so far) is told between them.
+  // and progress(runs so far, runs in all or 0) is told between them.
   void measure(const py::object& prepare, const py::object& call, const Plan& plan,
                const py::object& progress);
+  void before_run();   // it finds its inputs as the first did, and under autocast casts its weights anew
   void set_lasting();  // before the start: a real run whose effects are to stay
   void stop();         // also puts the modules' attributes back; harmless when stopped
   // A first call that is to leave its changes: layers made, shapes found. Only for a copy of a model.
@@ -97,11 +100,20 @@ class Session {
     at::Tensor grad;
     c10::intrusive_ptr<c10::TensorImpl> was;
     bool requires_grad;
+    std::uint32_t version = 0;  // when the recorded run was over
   };
   static void restore(const TensorState& state);
   void set_watching(bool on);
+  void journal_before_runs();
+  void note_changed_weights();
   std::vector<TensorState> tensors_;
-  std::vector<at::Tensor> buffers_;
+  struct Input {
+    at::Tensor tensor;
+    std::uint32_t version = 0;
+    bool is_written = false;  // by the recorded run
+  };
+  std::vector<Input> inputs_;        // of a real run
+  std::vector<at::Tensor> buffers_;  // and tensors that are mere attributes
   std::uint32_t warmup_ = 0;
   std::optional<std::string> failed_module_;
   bool lazy_ = false;

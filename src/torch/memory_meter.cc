@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <unordered_map>
 
 namespace opscope::engine {
 namespace {
@@ -48,6 +49,32 @@ std::optional<std::uint64_t> peak_growth(c10::Device device, const std::function
     call();
   }
   return meter->peak();
+}
+
+namespace {
+
+// The strided tensors that one of another layout is made of.
+std::vector<at::Tensor> parts_of(const at::Tensor& tensor) {
+  const auto layout = tensor.layout();
+  if (layout == c10::kSparse) return {tensor._indices(), tensor._values()};
+  if (layout == c10::kSparseCsr || layout == c10::kSparseBsr)
+    return {tensor.crow_indices(), tensor.col_indices(), tensor.values()};
+  if (layout == c10::kSparseCsc || layout == c10::kSparseBsc)
+    return {tensor.ccol_indices(), tensor.row_indices(), tensor.values()};
+  return {tensor};
+}
+
+}  // namespace
+
+std::uint64_t held_bytes(const std::vector<at::Tensor>& tensors, c10::Device device) {
+  std::unordered_map<const c10::StorageImpl*, std::uint64_t> held;
+  for (const auto& tensor : tensors)
+    for (const auto& part : parts_of(tensor))
+      if (part.has_storage() && part.device() == device)
+        held.emplace(part.storage().unsafeGetStorageImpl(), part.storage().nbytes());
+  std::uint64_t total = 0;
+  for (const auto& [storage, bytes] : held) total += bytes;
+  return total;
 }
 
 }  // namespace opscope::engine

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "torch/torch_headers.h"
 
@@ -13,5 +14,8 @@ namespace opscope::engine {
 // The most bytes that this thread, and autograd's on its behalf, had on the device during the call, beyond
 // what was there before it. Nothing where a profiler listens already: there is one place for either.
 std::optional<std::uint64_t> peak_growth(c10::Device device, const std::function<void()>& call);
+
+// Bytes on the device that these tensors hold, each storage once.
+std::uint64_t held_bytes(const std::vector<at::Tensor>& tensors, c10::Device device);
 
 }  // namespace opscope::engine

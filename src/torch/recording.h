@@ -132,9 +132,9 @@ class Recording final : public c10::DebugInfoBase {
   std::uint32_t decisions = 0;                              // conditions on data that were assumed
   std::unordered_set<std::uint32_t> flipped;                // those of them to be answered the other way
   const std::shared_ptr<LifetimeLog> lifetimes = std::make_shared<LifetimeLog>();
-  std::shared_ptr<Timing> timing;  // where ops are under a clock
-  bool lasting = false;            // a real run whose effects are to stay: nothing is put back
-  std::string failed_op;           // that threw first, in a real run
+  std::shared_ptr<Timing> timing;          // where ops are under a clock
+  bool lasting = false;                    // a real run whose effects are to stay: nothing is put back
+  std::string failed_op;                   // that threw first, in a real run
   std::optional<AutogradScopes> autograd;  // in training: whose forward made a node of the backward graph
 
   // --- modules and their tensors
@@ -207,6 +207,9 @@ class Recording final : public c10::DebugInfoBase {
   std::map<std::string, std::uint32_t> slow_runs() const { return runs(&OpInfo::slow_runs); }
   std::map<std::string, std::uint32_t> rule_hits() const { return runs(&OpInfo::rule_hits); }
 
+  bool is_journalled(const at::Tensor& tensor) { return tensor.has_storage() && entry(tensor).journalled; }
+  // Undoes what runs so far wrote to a journalled tensor, for the next to find it as the first did.
+  void restore_one(const at::Tensor& tensor);
   // Undoes every journalled write. Called once, when the capture ends, however it ends.
   void restore_journal();
   Graph take();

@@ -194,26 +194,50 @@ void Recording::become_unknown(const at::Tensor& real, const at::Tensor& like, c
   held.unknown = true;
 }
 
+namespace {
+
+// Of a storage that is as large as it was.
+void put_back_bytes(const JournalEntry& entry) {
+  auto counter = entry.tensor.unsafeGetTensorImpl()->version_counter();  // shared with the tensor's own
+  if (counter.enabled()) counter.set_version(entry.version);
+  if (entry.storage.device_type() == c10::DeviceType::CPU) {
+    std::memcpy(entry.storage.mutable_data(), entry.copy.const_data_ptr(), entry.storage.nbytes());
+    return;
+  }
+  auto original = at::empty({0}, entry.copy.options());
+  original.set_(entry.storage, 0, {entry.copy.numel()}, {1}).copy_(entry.copy);
+}
+
+}  // namespace
+
+void Recording::restore_one(const at::Tensor& tensor) {
+  if (!tensor.has_storage()) return;
+  c10::impl::ExcludeDispatchKeyGuard off(kModeOff);
+  at::NoGradGuard no_grad;
+  for (const auto& entry : journal_)
+    if (entry.storage.unsafeGetStorageImpl() == tensor.storage().unsafeGetStorageImpl() &&
+        entry.storage.nbytes() == static_cast<std::size_t>(entry.copy.numel()))
+      put_back_bytes(entry);
+}
+
 void Recording::restore_journal() {
   c10::impl::ExcludeDispatchKeyGuard off(kModeOff);
   at::NoGradGuard no_grad;
   for (auto replaced = replaced_.rbegin(); replaced != replaced_.rend(); ++replaced)
     replaced->tensor.unsafeGetTensorImpl()->shallow_copy_from(replaced->was);
   replaced_.clear();
-  for (auto& [storage, copy, tensor, version] : journal_) {
-    auto counter = tensor.unsafeGetTensorImpl()->version_counter();  // shared with the tensor's own
-    if (counter.enabled()) counter.set_version(version);
-    const auto bytes = static_cast<std::size_t>(copy.numel());
-    if (storage.nbytes() != bytes) {  // the model resized it: its own memory is gone
-      storage.set_data_ptr_noswap(
-          std::move(copy.storage().unsafeGetStorageImpl()->_mutable_data_ptr_no_checks()));
-      storage.set_nbytes(bytes);
-    } else if (storage.device_type() == c10::DeviceType::CPU) {
-      std::memcpy(storage.mutable_data(), copy.const_data_ptr(), bytes);
-    } else {
-      auto original = at::empty({0}, copy.options());
-      original.set_(storage, 0, {copy.numel()}, {1}).copy_(copy);
+  for (auto& entry : journal_) {
+    const auto bytes = static_cast<std::size_t>(entry.copy.numel());
+    if (entry.storage.nbytes() == bytes) {
+      put_back_bytes(entry);
+      continue;
     }
+    // The model resized it: its own memory is gone.
+    auto counter = entry.tensor.unsafeGetTensorImpl()->version_counter();
+    if (counter.enabled()) counter.set_version(entry.version);
+    entry.storage.set_data_ptr_noswap(
+        std::move(entry.copy.storage().unsafeGetStorageImpl()->_mutable_data_ptr_no_checks()));
+    entry.storage.set_nbytes(bytes);
   }
   journal_.clear();
 }

@@ -257,6 +257,7 @@ std::size_t Timing::begin_op(TargetId target) {
 void Timing::end_op(std::size_t entry) {
   const auto end = now();
   std::lock_guard lock(mutex_);
+  if (entry >= current_.ops.size()) return;  // another thread's, of a run that failed
   auto& op = current_.ops[entry];
   op.end = end;
   if (op.first_mark == kNone) return;
@@ -273,7 +274,7 @@ std::size_t Timing::enter(ModuleId module) {
 
 void Timing::leave(std::size_t entry) {
   std::lock_guard lock(mutex_);
-  current_.scopes[entry].end = now();
+  if (entry < current_.scopes.size()) current_.scopes[entry].end = now();
 }
 
 }  // namespace opscope::engine
