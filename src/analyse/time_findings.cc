@@ -2,6 +2,7 @@
 // taken and its ops are taken out of the others, so that nothing is saved twice.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "analyse/plot.h"
@@ -17,12 +18,12 @@ constexpr double kPicosecond = 1e-12;
 struct Saving {
   OpId op;
   double seconds;
+  std::size_t part = 0;  // the layer or subgraph that the op is in
 };
 
 struct Candidate {
   FindingKind kind;
   std::string name;
-  std::uint32_t count = 0;
   std::vector<Saving> savings{};
   double fixed = 0;  // of no op: the idle time
 };
@@ -35,7 +36,7 @@ class Candidates {
     add_small_ops();
     if (profile.roofline.device && profile.graph->measurement.environment.precision == "highest")
       add_precision(*profile.roofline.device);
-    if (where.idle > 0) list_.push_back({FindingKind::kIdle, "", 0, {}, where.idle});
+    if (where.idle > 0) list_.push_back({FindingKind::kIdle, "", {}, where.idle});
   }
 
   std::vector<Finding> best() {
@@ -68,15 +69,17 @@ class Candidates {
   }
 
   Finding finding(const Candidate& candidate) const {
-    Finding found{.kind = candidate.kind, .name = candidate.name, .count = candidate.count};
+    Finding found{.kind = candidate.kind, .name = candidate.name};
     double memory = 0, compute = 0;
+    std::set<std::size_t> parts;  // those without anything to save are not spoken of
     for (const Saving& each : candidate.savings) {
       if (taken_[each.op]) continue;
-      found.ops.push_back(each.op);
+      found.ops.push_back(each.op), parts.insert(each.part);
       found.metrics += profile_.costs[each.op];
       memory += where_.rates.memory_seconds(profile_.costs[each.op]);
       compute += where_.rates.compute_seconds(profile_.costs[each.op]);
     }
+    found.count = static_cast<std::uint32_t>(parts.size());
     found.saving_seconds = saving(candidate);
     // By what the limit above was taken from.
     const Metrics& m = found.metrics;
@@ -93,21 +96,21 @@ class Candidates {
       const LayerRow& layer = profile_.layers[i];
       const auto [found, added] =
           at.try_emplace({layer.type, layer.metrics.flops, layer.metrics.memory_bytes()}, list_.size());
-      if (added) list_.push_back({FindingKind::kLayers, std::string(layer.name), 0, {}});
+      if (added) list_.push_back({FindingKind::kLayers, std::string(layer.name), {}});
       Candidate& candidate = list_[found->second];
       if (!added) candidate.name = merged_name(candidate.name, layer.name);
-      ++candidate.count;
       candidate_of[i] = found->second;
     }
     for (OpId op = 0; op < profile_.costs.size(); ++op)
       if (const double more = seconds(op) - limit(op); more > 0)
-        list_[candidate_of[profile_.layer_of[op]]].savings.push_back({op, more});
+        list_[candidate_of[profile_.layer_of[op]]].savings.push_back({op, more, profile_.layer_of[op]});
   }
 
   // All but the op of a subgraph that does most, as far as their bytes would stay inside one kernel.
   void add_fusions() {
     std::map<std::string_view, std::size_t> at;
-    for (const Subgraph& subgraph : profile_.partition.subgraphs) {
+    for (std::size_t i = 0; i < profile_.partition.subgraphs.size(); ++i) {
+      const Subgraph& subgraph = profile_.partition.subgraphs[i];
       const auto ops = profile_.partition.ops_of(subgraph);
       if (ops.size() < 2 || !subgraph.saved_bytes()) continue;
       const auto weight = [&](OpId op) {
@@ -121,28 +124,26 @@ class Candidates {
       const double kept =
           std::min(1.0, static_cast<double>(subgraph.saved_bytes()) / static_cast<double>(bytes));
       const auto [found, added] = at.try_emplace(subgraph.type, list_.size());
-      if (added) list_.push_back({FindingKind::kFusion, std::string(subgraph.type), 0, {}});
-      Candidate& candidate = list_[found->second];
-      ++candidate.count;
+      if (added) list_.push_back({FindingKind::kFusion, std::string(subgraph.type), {}});
       for (const OpId op : ops)
-        if (op != main && profile_.costs[op].time) candidate.savings.push_back({op, kept * seconds(op)});
+        if (op != main && profile_.costs[op].time)
+          list_[found->second].savings.push_back({op, kept * seconds(op), i});
     }
   }
 
   // What only calling them takes: gone where a graph is captured and replayed or compiled.
   void add_small_ops() {
     if (where_.on_device || where_.call_seconds <= 0) return;
-    Candidate candidate{FindingKind::kSmallOps, "", 0, {}};
+    Candidate candidate{FindingKind::kSmallOps, "", {}};
     for (OpId op = 0; op < profile_.costs.size(); ++op)
       if (profile_.costs[op].time && seconds(op) <= 2 * where_.call_seconds)
-        candidate.savings.push_back({op, seconds(op)});
-    candidate.count = static_cast<std::uint32_t>(candidate.savings.size());
+        candidate.savings.push_back({op, seconds(op), op});
     list_.push_back(std::move(candidate));
   }
 
   // Float32 products in the vector units of a device that has TF32 ones, as far as bytes let them be faster.
   void add_precision(const Device& device) {
-    Candidate candidate{FindingKind::kPrecision, "", 0, {}};
+    Candidate candidate{FindingKind::kPrecision, "", {}};
     for (OpId op = 0; op < profile_.costs.size(); ++op) {
       const OpCost& cost = profile_.costs[op];
       const DType dtype = product_dtype(*profile_.graph, profile_.graph->ops[op]);
@@ -152,9 +153,8 @@ class Candidates {
       if (!now || !then || then->rate.value <= now->rate.value) continue;
       const double left = std::max(seconds(op) * now->rate.value / then->rate.value,
                                    memory_seconds(device, cost.traffic.total()));
-      if (seconds(op) > left) candidate.savings.push_back({op, seconds(op) - left});
+      if (seconds(op) > left) candidate.savings.push_back({op, seconds(op) - left, op});
     }
-    candidate.count = static_cast<std::uint32_t>(candidate.savings.size());
     list_.push_back(std::move(candidate));
   }
 

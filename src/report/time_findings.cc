@@ -98,8 +98,9 @@ std::string layers_reason(const Profile& profile, const WhereTimeGoes& where, co
          " or the shape is what to try";
 }
 
-std::string fusion_hint(const std::string& types) {
-  const bool folds = types.find("batch_norm") != std::string::npos;
+// A batch norm is folded only where it does not learn.
+std::string fusion_hint(const Profile& profile, const std::string& types) {
+  const bool folds = profile.graph->phases.empty() && types.find("batch_norm") != std::string::npos;
   return folds ? "torch.compile fuses them; a batch norm in eval mode can be folded into the convolution "
                  "before it"
                : "torch.compile fuses them";
@@ -126,7 +127,7 @@ std::vector<std::string> lines_of(const Profile& profile, const WhereTimeGoes& w
       return {fmt::format("{} in {} x {} {} {}, and what {} would stay inside one kernel", types,
                           finding.count, finding.name, one ? "takes" : "take", takes(where, finding),
                           one ? "it reads and writes" : "they read and write"),
-              fusion_hint(types)};
+              fusion_hint(profile, types)};
     }
     case FindingKind::kSmallOps:
       return {plural(finding.ops.size(), "op") + " (" + op_types(profile, finding) + ") take " +

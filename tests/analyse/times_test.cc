@@ -230,6 +230,7 @@ TEST(WhereTimeGoes, FindsTheSlowLayer) {
   EXPECT_EQ(where.rates.flops_name, "quick");
   EXPECT_EQ(where.findings[0].kind, FindingKind::kLayers);
   EXPECT_EQ(where.findings[0].ops, std::vector<OpId>{0});
+  EXPECT_EQ(where.findings[0].count, 1u);  // the quick one has nothing to save
   EXPECT_NEAR(where.findings[0].saving_seconds, 80e-6, 1e-9);
 }
 
