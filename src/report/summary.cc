@@ -62,8 +62,8 @@ std::string time_detail(const Profile& profile) {
   const RunTimes runs = run_times(profile, OpTimes(profile));
   std::string text = "of all ops";
   if (runs.whole() > 0)
-    text += ", " + format_percent(runs.ops.median, runs.whole()) + " of a run of " +
-            format_time(runs.whole()) + " " + spread_text(runs.on_device ? runs.plain_device : runs.plain);
+    text += ", " + share_text(runs.accounted()) + " of a run of " + format_time(runs.whole()) + " " +
+            spread_text(runs.on_device ? runs.plain_device : runs.plain);
   text += ", over " + plural(measured.runs, "run");
   const std::string& device = measured.environment.device;
   return device.empty() ? text : text + " on " + device;

@@ -51,6 +51,18 @@ std::string_view title(Sort sort) {
   return "";
 }
 
+// The order asked for, where the profile has what it goes by. What was measured is shown in any case: it
+// cannot be had again.
+Sort known_sort(const Profile& profile, Sort sort) {
+  if (sort == Sort::kTime && !is_measured(profile))
+    throw Error("this model was not measured, so there is no time to sort by", "--sort",
+                "measure it: opscope measure MODEL --save FILE.json, then profile the file");
+  if (sort != Sort::kRoofline || has_device(profile)) return sort;
+  if (is_measured(profile)) return Sort::kTime;
+  throw Error("a roofline is of a device, and none is named", "--sort",
+              "for example --hardware h200; `opscope devices` lists them");
+}
+
 // Costliest first; equal ones in execution order.
 std::vector<std::size_t> ranking(const Profile& profile, Sort sort) {
   std::vector<std::size_t> order(profile.layers.size());
@@ -108,7 +120,9 @@ void add_columns(const Profile& profile, const TextOptions& options, std::vector
 
 }  // namespace
 
-Section top_layers_section(const Profile& profile, const TextOptions& options) {
+Section top_layers_section(const Profile& profile, const TextOptions& asked) {
+  TextOptions options = asked;
+  options.sort = known_sort(profile, asked.sort);
   const std::size_t all = profile.layers.size();
   const std::size_t shown =
       options.verbose ? all : std::min(all, static_cast<std::size_t>(std::max(options.top, 0)));
