@@ -11,15 +11,22 @@ import torch
 
 from opscope._load import native
 
+_TWO_PROFILERS = "Profiler is already enabled"  # PyTorch's own words
+
 
 def peak_of(run: Callable[[], Any], there: Iterable[torch.Tensor], device: torch.device) -> tuple[int, int] | None:
     """(growth, base) of one more run, in bytes: base is `there`, weights, inputs and an optimiser's state, and growth the rest.
 
-    None where another profiler is listening to the allocator.
+    None where another profiler is listening to the allocator, or one that the model itself starts.
     """
     base = native.held_bytes(list(there), str(device))
-    with _no_collector():
-        grown = _grown_on_cuda(run, device) if device.type == "cuda" else native.peak_growth(str(device), run)
+    try:
+        with _no_collector():
+            grown = _grown_on_cuda(run, device) if device.type == "cuda" else native.peak_growth(str(device), run)
+    except RuntimeError as problem:
+        if _TWO_PROFILERS not in str(problem):
+            raise
+        return None
     return None if grown is None else (grown, base)
 
 

@@ -90,6 +90,17 @@ def test_an_empty_cache_stays_empty() -> None:
         assert profile.totals.ops == 2
 
 
+def test_a_generator_stays_where_it_is() -> None:
+    def noisy(x: Tensor, generator: torch.Generator) -> Tensor:
+        return x + torch.rand(x.shape, generator=generator)
+
+    generator = torch.Generator().manual_seed(3)
+    before = generator.get_state()
+    opscope.measure(noisy, opscope.Inputs(torch.rand(2), generator), **QUICK)
+    opscope.profile(noisy, opscope.Inputs(torch.rand(2), generator))
+    assert torch.equal(generator.get_state(), before)
+
+
 @pytest.mark.parametrize("training", [False, True])
 def test_every_run_under_autocast_casts_its_weights(training: bool) -> None:
     model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8))
@@ -166,6 +177,16 @@ def test_a_profiler_inside_keeps_its_first_call() -> None:
         assert measured.by_module()[""].ops == measured.totals.ops
     profiler(torch.rand(1, 2))
     assert profiler.graph is not None
+
+
+def test_a_model_that_profiles_itself() -> None:
+    def profiled(x: Tensor) -> Tensor:
+        with torch.profiler.profile():
+            return x + 1
+
+    measured = opscope.measure(profiled, torch.rand(2), **QUICK)
+    assert measured.totals.ops == 1
+    assert measured.measurement is not None
 
 
 def test_what_progress_raises_is_the_callers_own() -> None:
