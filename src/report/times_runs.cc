@@ -24,10 +24,14 @@ void add_row(Table& table, std::string label, const Statistics& of, Style style)
         of.outliers ? Style::kWarning : Style::kQuiet}});
 }
 
-// Without the clock and with it; a profiler's trace has the second alone.
-void add_pair(Table& table, const std::string& label, const Statistics& plain, const Statistics& timed) {
+// Without the clock and with it; a profiler's trace has the second alone. On a device such runs time every
+// call but mark few ops: its times are of other runs.
+void add_pair(Table& table, const std::string& label, const Statistics& plain, const Statistics& timed,
+              bool on_device) {
   add_row(table, label, plain, Style::kPlain);
-  if (plain.samples > 0) return add_row(table, "  with every op timed", timed, Style::kQuiet);
+  if (plain.samples > 0)
+    return add_row(table, on_device ? "  with every call timed" : "  with every op timed", timed,
+                   Style::kQuiet);
   add_row(table, label + ", every op timed", timed, Style::kPlain);
 }
 
@@ -70,30 +74,32 @@ std::string unmatched_text(const Measurement& measured) {
 bool is_noisy(const Statistics& of) { return of.samples > 2 && of.p95 - of.minimum > 0.5 * of.median; }
 
 void add_noise(const RunTimes& runs, std::vector<std::string>& remarks) {
-  static constexpr std::string_view kWhy =
-      ": something else used the machine, or its clocks moved; all numbers here are rough";
+  const std::string why =
+      fmt::format(": something else used the machine, or its clocks moved; {} are rough",
+                  runs.on_device && !is_noisy(runs.ops) ? "times of whole runs" : "all numbers here");
   for (const Statistics* of : {&runs.plain, &runs.timed})
     if (is_noisy(*of)) {
       remarks.push_back(
-          fmt::format("runs take from {} to {}{}", format_time(of->minimum), format_time(of->maximum), kWhy));
+          fmt::format("runs take from {} to {}{}", format_time(of->minimum), format_time(of->maximum), why));
       return;
     }
   if (runs.is_reversed())
-    remarks.push_back(fmt::format("runs are quicker with the clock than without{}", kWhy));
+    remarks.push_back(fmt::format("runs are quicker with the clock than without{}", why));
 }
 
 std::string overhead_text(const RunTimes& runs, Nanoseconds empty_interval) {
   const std::string ratio = ratio_text(runs.overhead()),
                     own = format_time(static_cast<double>(empty_interval) * 1e-9);
+  const char* timed = runs.on_device ? "every call" : "every op";
   if (runs.overhead() < 1)
     return fmt::format(
-        "runs with every op timed take {} of those without: what the clock costs is lost in the "
+        "runs with {} timed take {} of those without: what the clock costs is lost in the "
         "noise; its own {} are taken off every op",
-        ratio, own);
+        timed, ratio, own);
   return fmt::format(
-      "timing every op takes the run to {} of what it is without; the clock's own {} are taken off "
-      "every op",
-      ratio, own);
+      "timing {} takes the run to {} of what it is without; the clock's own {} are taken off "
+      "every op{}",
+      timed, ratio, own, runs.on_device ? ", whose times on the device are of slower runs apart" : "");
 }
 
 void add_remarks(const Profile& profile, const RunTimes& runs, std::vector<std::string>& remarks) {
@@ -120,8 +126,8 @@ Section runs_section(const Profile& profile, const RunTimes& runs) {
   for (const char* title : {"p95", "Min", "Max"}) columns.push_back({title});
   columns.push_back({"Outliers"});
   Table& table = section.table;
-  add_pair(table, "whole run", runs.plain, runs.timed);
-  add_pair(table, "on the device", runs.plain_device, runs.timed_device);
+  add_pair(table, "whole run", runs.plain, runs.timed, runs.on_device);
+  add_pair(table, "on the device", runs.plain_device, runs.timed_device, runs.on_device);
   add_row(table, "sum of ops", runs.ops, Style::kPlain);
   add_row(table, "  their calls on the host", runs.host_ops, Style::kQuiet);
   add_remarks(profile, runs, section.remarks);

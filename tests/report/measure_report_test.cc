@@ -65,9 +65,21 @@ TEST(MeasureReport, SaysWhatMatters) {
 TEST(MeasureReport, ADeviceHasItsOwnClock) {
   const Graph graph = measured_resnet18(true);
   const std::string text = measure_report(make_profile(graph), Format::kText);
-  for (const char* part : {"NVIDIA H200 (cuda:0)", "graphics 1980 MHz before", "on the device",
-                           "Launch-bound", "their calls on the host", "CUDA 13.0"})
+  for (const char* part :
+       {"NVIDIA H200 (cuda:0)", "graphics 1980 MHz before", "on the device", "with every call timed",
+        "of slower runs apart", "Launch-bound", "their calls on the host", "CUDA 13.0"})
     EXPECT_TRUE(has(text, part)) << part << "\n" << text;
+}
+
+// Ops are timed on the device: what disturbs the host does not make their times rough.
+TEST(MeasureReport, NoiseOfTheHostIsNotTheDevices) {
+  Graph graph = measured_resnet18(true);
+  Measurement& m = graph.measurement;
+  for (std::size_t run = 0; run < m.runs; ++run) m.plain[run] = 300'000 * (run + 1);
+  for (std::size_t i = 0; i < m.device.size(); ++i) m.device[i] = 5'000;
+  const std::string text = measure_report(make_profile(graph), Format::kText);
+  EXPECT_TRUE(has(text, "whole runs are")) << text;
+  EXPECT_FALSE(has(text, "all numbers")) << text;
 }
 
 // A profiler's trace has no runs without the clock.
