@@ -3,15 +3,13 @@
 
 #include "analyse/profile.h"
 #include "base/error.h"
-#include "base/files.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/cost_flags.h"
 #include "cli/measured_model.h"
 #include "cli/model_flags.h"
 #include "cli/output.h"
-#include "cli/signals.h"
-#include "cli/terminal.h"
+#include "cli/side_files.h"
 #include "graph/writer.h"
 #include "report/chrome_trace.h"
 #include "report/measure_report.h"
@@ -54,12 +52,6 @@ TextOptions text_options(const Flags& flags) {
   return options;
 }
 
-void write_beside(const std::string& path, const std::string& text, const TalkFlags& talk) {
-  const SignalsNoted signals;
-  write_file(path, text);
-  if (!talk.quiet) remark("wrote " + path);
-}
-
 int run_measure(Flags flags) {
   TextOptions text = text_options(flags);
   const ProfileOptions options = profile_options(flags.cost);
@@ -68,8 +60,7 @@ int run_measure(Flags flags) {
   const CaptureRequest capture = request_from(flags.model, &text.notes);
   const Output output(flags.output);
   output.set_style(text);
-  for (const std::string& path : {flags.trace, flags.save})
-    if (!path.empty()) check_writable(path);
+  check_side_files({capture.model}, {flags.save, flags.trace, flags.output.output});
   const Graph graph = measured_model(capture, measure, flags.talk);
   const Profile profile = make_profile(graph, options);
   // First what cannot be had again.

@@ -3,15 +3,13 @@
 
 #include "analyse/joined_trace.h"
 #include "base/error.h"
-#include "base/files.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/cost_flags.h"
 #include "cli/model_flags.h"
 #include "cli/models.h"
 #include "cli/output.h"
-#include "cli/signals.h"
-#include "cli/terminal.h"
+#include "cli/side_files.h"
 #include "graph/writer.h"
 #include "readers/kineto_reader.h"
 #include "report/chrome_trace.h"
@@ -44,14 +42,8 @@ void check_files(const Flags& flags) {
     throw Error("no model to join the trace to", "",
                 "name it behind the trace, with the inputs that it ran with: opscope read-trace " +
                     flags.file + " resnet50 --batch 32");
-  for (const std::string& path : {flags.save, flags.trace})
-    if (!path.empty()) check_writable(path);
-}
-
-void write_beside(const std::string& path, const std::string& text, const TalkFlags& talk) {
-  const SignalsNoted signals;
-  write_file(path, text);
-  if (!talk.quiet) remark("wrote " + path);
+  const std::string& model = flags.model.positional.empty() ? flags.model.model : flags.model.positional;
+  check_side_files({flags.file, model}, {flags.save, flags.trace, flags.output.output});
 }
 
 // The graph does not know the trace's name.
