@@ -5,6 +5,7 @@
 #include "report/explore.h"
 #include "report/hardware.h"
 #include "report/json_parts.h"
+#include "report/times.h"
 
 namespace opscope {
 namespace {
@@ -107,6 +108,7 @@ class ExploreWriter {
     json_.field("memory_bytes", m.memory_bytes());
     json_.field("arithmetic_intensity", m.arithmetic_intensity());
     json_.field("confidence", name(m.confidence));
+    if (is_measured(profile_)) json_.field("time_seconds", m.time_seconds());
     if (has_device(profile_)) write_roofline(json_, m);
   }
   void band(Bound bound, const Band& band) {

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "report/explore.h"
 #include "report/hardware.h"
+#include "report/times.h"
 
 namespace opscope {
 namespace {
@@ -92,6 +93,7 @@ class NodeReport {
           format_ratio(m.arithmetic_intensity()) + " FLOPs per byte by itself: " + std::string(name(bound)),
           style_of(bound));
     }
+    if (is_measured(profile_)) add(section, "Time", time_text(m));
     if (has_device(profile_) && m.counts())
       add(section, "Roofline",
           roofline_text(m) + " on " + profile_.roofline.device->id + ", limited by " + bound_cell(m).text);
@@ -109,6 +111,16 @@ class NodeReport {
     }
     return text;
   }
+  // "47.9 ms, 4.7% of all ops', 4.82GFLOP/s, 36.6MB/s"
+  std::string time_text(const Metrics& m) const {
+    if (!m.time) return "not in any timed run, or less than the clock can tell";
+    std::string text =
+        format_time(m.time_seconds()) + ", " + format_percent(m.time, profile_.totals.time) + " of all ops'";
+    if (m.flops) text += ", " + flops_rate_text(flops_per_second(m)) + "FLOP/s";
+    if (m.memory_bytes()) text += ", " + bytes_rate_text(bytes_per_second(m)) + "/s";
+    return text;
+  }
+
   std::string parameters_text() const {
     const Parameters& p = node_.parameters;
     if (!p.total && !p.buffers) return "none";
