@@ -415,7 +415,7 @@ def own_copy(value: Any) -> Any:
     """What a model changes though it holds no tensor, an empty cache or a generator, as a copy; else the value itself."""
     if isinstance(value, torch.Generator):
         return value.clone_state()
-    if callable(value) or not (isinstance(value, (list, dict, set)) or hasattr(value, "__dict__")):
+    if isinstance(value, torch.Tensor) or callable(value) or not (isinstance(value, (list, dict, set)) or hasattr(value, "__dict__")):
         return value
     if next(tensors_in(value), None) is not None:
         return value

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import sys
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -70,7 +69,7 @@ class Surroundings:
 class _Threads:
     """Those whose modules' calls are followed, and the one that has PyTorch for itself."""
 
-    following: Counter[int] = Counter()
+    following: list[int] = []  # one as often as it follows
     alone: int | None = None
 
 
@@ -80,13 +79,12 @@ def among_others() -> Iterator[None]:
     me = threading.get_ident()
     with _lock:
         _lock.wait_for(lambda: _Threads.alone in (None, me))
-        _Threads.following.update([me])
+        _Threads.following.append(me)
     try:
         yield
     finally:
         with _lock:
-            _Threads.following.subtract([me])
-            _Threads.following = +_Threads.following
+            _Threads.following.remove(me)
             _lock.notify_all()
 
 
@@ -95,7 +93,7 @@ def alone() -> Iterator[None]:
     """No capture runs in any other thread: symbolic tracing replaces methods of torch.nn.Module for all of them."""
     me = threading.get_ident()
     with _lock:
-        _lock.wait_for(lambda: _Threads.following.keys() <= {me} and _Threads.alone is None)
+        _lock.wait_for(lambda: {me}.issuperset(_Threads.following) and _Threads.alone is None)
         _Threads.alone = me
     try:
         yield
