@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from typing import Any
 
 from opscope._load import native
 
@@ -13,15 +14,24 @@ Error.where, Error.hint, Error.candidates = "", "", []
 Error.is_final, Error.needs_values = True, False
 
 
+def _notes(problem: Any) -> list[str]:
+    """Place and hint, which Python shows under an error that nobody catches; those raised in C++ have them too."""
+    if "_notes" not in problem.__dict__:
+        guess = f"did you mean {', '.join(problem.candidates)}?" if problem.candidates else ""
+        place = f"at {problem.where}" if problem.where else ""
+        lines = (place, "   ".join(part for part in (guess, problem.hint) if part))
+        problem.__dict__["_notes"] = [line for line in lines if line]
+    notes: list[str] = problem.__dict__["_notes"]
+    return notes
+
+
+Error.__notes__ = property(_notes)
+
+
 def error(what: str, where: str = "", hint: str = "", candidates: Sequence[str] = ()) -> Exception:
     """`candidates` are the nearest of the names that would have done; place and hint are shown under the error."""
     made = Error(what)
     made.where, made.hint, made.candidates = where, hint, list(candidates)
-    guess = f"did you mean {', '.join(candidates)}?" if candidates else ""
-    if hasattr(made, "add_note"):  # Python 3.11
-        for note in (f"at {where}" if where else "", "   ".join(part for part in (guess, hint) if part)):
-            if note:
-                made.add_note(note)
     return made
 
 

@@ -58,3 +58,4 @@ def test_a_typo_is_told_with_the_nearest_name():
     with pytest.raises(opscope.Error, match="no such device: 'h20'") as raised:
         opscope.profile(model(), torch.zeros(1, 3, 8, 8), hardware="h20")
     assert "h200" in raised.value.hint
+    assert "h200" in raised.value.__notes__[-1]  # what Python shows under an error that nobody catches
