@@ -127,8 +127,9 @@ Statistics OpTimes::of_host(std::span<const OpId> ops) const {
   std::vector<double> seconds(measured_.runs);
   for (const OpId op : ops) {
     const auto samples = Measurement::samples(measured_.host, op, measured_.runs);
+    const double typical = statistics(samples).median;
     for (std::size_t run = 0; run < samples.size(); ++run)
-      if (samples[run] != kUnmeasured) seconds[run] += static_cast<double>(samples[run]) * kNanosecond;
+      seconds[run] += samples[run] == kUnmeasured ? typical : static_cast<double>(samples[run]) * kNanosecond;
   }
   return statistics(std::move(seconds));
 }

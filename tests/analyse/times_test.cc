@@ -114,6 +114,8 @@ TEST(Times, UnmeasuredSamplesDoNotShortenSums) {
   const RunTimes runs = run_times(profile, OpTimes(profile));
   EXPECT_EQ(runs.unmeasured_ops, 1u);
   EXPECT_DOUBLE_EQ(runs.ops.median, 110e-9);  // 100, 110 in place of what is missing, 120
+  const OpId first = 0;
+  EXPECT_DOUBLE_EQ(OpTimes(profile).of_host({&first, 1}).minimum, 110e-9);  // 110, 120, 130: with the clock
 }
 
 TEST(Times, RatesAreOfTheProfilesOwnTimes) {
