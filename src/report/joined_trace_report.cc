@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "base/text.h"
@@ -99,7 +100,8 @@ class TraceDocument {
   }
 
   std::vector<Cell> amount_cells(std::uint64_t count, Nanoseconds total) const {
-    return {{format_ratio(static_cast<double>(count) / runs())},
+    const double each = static_cast<double>(count) / runs();
+    return {{each == std::floor(each) ? fmt::format("{:.0f}", each) : format_ratio(each)},
             {format_time(seconds(total) / runs())},
             {format_percent(seconds(total), seconds(joined_.total))}};
   }

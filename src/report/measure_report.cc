@@ -118,8 +118,9 @@ Document measured_document(const Profile& profile, const TextOptions& options) {
                          : level_section(make_view(profile, options.level), options));
   sections.push_back(breakdown_section(profile, options));
   sections.back().remarks.clear();  // advice on counts; here times speak
-  if (options.top > 0 || options.verbose) sections.push_back(top_layers_section(profile, options));
-  if (const RepeatedOps repeated = repeated_ops(profile); !repeated.empty())
+  const bool lists = options.top > 0 || options.verbose;
+  if (lists) sections.push_back(top_layers_section(profile, options));
+  if (const RepeatedOps repeated = repeated_ops(profile); lists && !repeated.empty())
     sections.push_back(repeated_ops_section(profile, repeated, options));
   sections.push_back(where_time_goes_section(profile, where));
   if (!where.findings.empty()) sections.push_back(findings_section(profile, where));
