@@ -33,6 +33,7 @@ from opscope.sources import Source
 #: Unless the user says otherwise: enough runs for a median and a spread, and no longer than a person waits.
 WARMUP, LEAST_RUNS, MOST_RUNS, SECONDS = 3, 10, 200, 1.0
 _RUNS_IN_TIME = 10_000  # where the user says for how long
+_MOST = 1_000_000  # runs, and warm-up runs
 
 Progress = Callable[[int, int, str], None]  # runs done, runs in all or 0, what is done
 
@@ -70,6 +71,8 @@ def _check_whole(number: Any, name: str, least: int, hint: str) -> None:
         good = number is None or (not isinstance(number, bool) and operator.index(number) >= least)
     except TypeError:
         good = False
+    if good and number is not None and number > _MOST:
+        raise error(f"{number} of them would not end", name, f"up to {_MOST}")
     if not good:
         raise error(f"{number!r} is no number of {'runs' if name == 'runs' else 'warm-up runs'}", name, hint)
 

@@ -1,7 +1,10 @@
 #include "python/session.h"
 
+#include <torch/csrc/Generator.h>
+
 #include <algorithm>
 #include <exception>
+#include <mutex>
 #include <utility>
 
 #include "base/error.h"
@@ -145,6 +148,10 @@ bool is_module(py::handle object) {
   return PyObject_TypeCheck(object.ptr(), reinterpret_cast<PyTypeObject*>(type));
 }
 
+bool is_generator(PyObject* object) {
+  return THPGeneratorClass && Py_IS_TYPE(object, reinterpret_cast<PyTypeObject*>(THPGeneratorClass));
+}
+
 // An object whose attributes forward may change: no module (walked for itself), tensor, class or function.
 bool holds_state(PyObject* object) {
   return !PyType_Check(object) && !PyModule_Check(object) && !PyFunction_Check(object) &&
@@ -237,7 +244,7 @@ void Session::stop() {
   if (follows_) set_watching(false);
   guard_.reset();
   if (recording_->lasting) {
-    tensors_.clear(), snapshots_.clear(), seen_.clear();
+    tensors_.clear(), snapshots_.clear(), generators_.clear(), seen_.clear();
     return;
   }
   restore_modules();
@@ -331,6 +338,10 @@ void Session::snapshot_value(PyObject* value, bool is_table, int depth) {
     if (seen_.insert(value).second) add(Snapshot::Kind::kSet, value, PySet_New(value));
   } else if (type == deque_type()) {
     if (seen_.insert(value).second) add(Snapshot::Kind::kDeque, value, PySequence_List(value));
+  } else if (is_generator(value)) {
+    auto generator = reinterpret_cast<THPGenerator*>(value)->cdata;
+    const std::lock_guard lock(generator.mutex());
+    generators_.push_back({generator, generator.get_state()});
   } else if (THPVariable_Check(value)) {
     if (recording_->eager && depth <= kKeptDepth) buffers_.push_back(THPVariable_Unpack(value));
   } else {
@@ -380,6 +391,12 @@ void Session::restore(const TensorState& state) {
   if (tensor.is_leaf() && tensor.requires_grad() != requires_grad) tensor.set_requires_grad(requires_grad);
 }
 
+void Session::restore(const GeneratorState& state) {
+  auto generator = state.generator;
+  const std::lock_guard lock(generator.mutex());
+  generator.set_state(state.state);
+}
+
 void Session::restore(const Snapshot& snapshot) {
   const auto& [kind, is_table, live, saved] = snapshot;
   switch (kind) {
@@ -412,6 +429,7 @@ void Session::restore_modules() {
   };
   restore_each(tensors_);
   restore_each(snapshots_);
+  restore_each(generators_);
   seen_.clear();
   if (failure) std::rethrow_exception(failure);
 }

@@ -103,10 +103,16 @@ class Session {
     std::uint32_t version = 0;  // when the recorded run was over
   };
   static void restore(const TensorState& state);
+  struct GeneratorState {
+    at::Generator generator;
+    at::Tensor state;
+  };
+  static void restore(const GeneratorState& state);
   void set_watching(bool on);
   void journal_before_runs();
   void note_changed_weights();
   std::vector<TensorState> tensors_;
+  std::vector<GeneratorState> generators_;  // among a module's attributes
   struct Input {
     at::Tensor tensor;
     std::uint32_t version = 0;

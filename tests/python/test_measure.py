@@ -315,6 +315,8 @@ def test_two_threads_measure_at_once() -> None:
         ({"runs": 2.5}, "2.5 is no number of runs"),
         ({"warmup": -1}, "-1 is no number of warm-up runs"),
         ({"min_time": math.nan}, "nan is no time"),
+        ({"runs": 5_000_000_000}, "would not end"),
+        ({"warmup": 1 << 40}, "would not end"),
         ({"min_time": -1}, "-1 is no time"),
         ({"min_time": math.inf}, "inf is no time"),
         ({"on": "gpu"}, "no device called 'gpu'"),

@@ -101,6 +101,22 @@ def test_a_generator_stays_where_it_is() -> None:
     assert torch.equal(generator.get_state(), before)
 
 
+def test_a_models_own_generator_stays_where_it_is() -> None:
+    class Noisy(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.generator = torch.Generator().manual_seed(3)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return x + torch.rand(x.shape, generator=self.generator)
+
+    model = Noisy()
+    before = model.generator.get_state()
+    opscope.measure(model, torch.rand(2), **QUICK)
+    opscope.profile(model, torch.rand(2))
+    assert torch.equal(model.generator.get_state(), before)
+
+
 @pytest.mark.parametrize("training", [False, True])
 def test_every_run_under_autocast_casts_its_weights(training: bool) -> None:
     model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8))
