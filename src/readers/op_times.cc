@@ -146,9 +146,10 @@ struct OpTimeStore::Database {
   }
 
   // Ours, of this version and usable; made so where it is empty. Two processes that both find it empty take
-  // turns.
+  // turns; what else the file may be is asked inside of a turn, as one may end between two questions.
   void prepare_tables() {
-    if (is_ours()) return;
+    if (number("PRAGMA application_id") == kApplicationId && number("PRAGMA user_version") == kVersion)
+      return;
     Transaction transaction(*this);
     if (is_ours()) return;
     for (const char* rest = kTables; *rest != '\0';) {
