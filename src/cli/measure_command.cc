@@ -10,6 +10,7 @@
 #include "cli/model_flags.h"
 #include "cli/output.h"
 #include "cli/side_files.h"
+#include "cli/table_flags.h"
 #include "graph/writer.h"
 #include "report/chrome_trace.h"
 #include "report/measure_report.h"
@@ -19,8 +20,9 @@ namespace {
 
 struct Flags : ModelCommandFlags {
   CostFlags cost;
-  std::string on, warmup, runs, min_time, trace, save, depth, top, sort = "time";
-  bool repeat_ops = false, show_shapes = false, no_fold = false;
+  TableFlags table;
+  std::string on, warmup, runs, min_time, trace, save;
+  bool repeat_ops = false;
 };
 
 // --device is --on for a model that is run: a model is built where it runs.
@@ -41,19 +43,8 @@ MeasureRequest measure_request(const Flags& flags) {
   return request;
 }
 
-TextOptions text_options(const Flags& flags) {
-  TextOptions options;
-  options.show_shapes = flags.show_shapes;
-  options.fold = !flags.no_fold;
-  options.verbose = flags.talk.verbose;
-  options.sort = sort_from_name(flags.sort);
-  if (!flags.depth.empty()) options.depth = static_cast<int>(parse_integer("--depth", flags.depth, 0));
-  if (!flags.top.empty()) options.top = static_cast<int>(parse_integer("--top", flags.top, 0));
-  return options;
-}
-
 int run_measure(Flags flags) {
-  TextOptions text = text_options(flags);
+  TextOptions text = text_options(flags.table, flags.talk);
   const ProfileOptions options = profile_options(flags.cost);
   const MeasureRequest measure = measure_request(flags);
   flags.model.device.clear();
@@ -84,14 +75,7 @@ void add_run_flags(CLI::App& app, Flags& flags) {
 }
 
 void add_report_flags(CLI::App& app, Flags& flags) {
-  app.add_flag("--showshape", flags.show_shapes, "Show output shapes");
-  app.add_option("--depth", flags.depth, "Levels of the module tree; as many as fit a screen")
-      ->type_name("N");
-  app.add_flag("--no-fold", flags.no_fold, "Show equal repeated blocks one by one");
-  app.add_option("--top", flags.top, "How many of the slowest; 10")->type_name("N");
-  app.add_option("--sort", flags.sort,
-                 "time, flops, macs, memory-bytes (mem), params or arithmetic-intensity (ai)")
-      ->type_name("KEY");
+  add_table_flags(app, flags.table, "time", "How many of the slowest; 10");
   app.add_option("--trace", flags.trace, "Write a Chrome and Perfetto trace of one run too")
       ->type_name("FILE.json");
   app.add_option("--save", flags.save, "Keep what was measured: a file for every command, without Python")

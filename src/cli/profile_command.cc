@@ -13,6 +13,7 @@
 #include "cli/models.h"
 #include "cli/output.h"
 #include "cli/picture_file.h"
+#include "cli/table_flags.h"
 #include "cli/terminal.h"
 #include "report/hardware.h"
 #include "report/listing.h"
@@ -22,24 +23,12 @@ namespace {
 
 struct Flags : ModelCommandFlags {
   CostFlags cost;
-  std::string depth, top, sort = "flops";
-  bool show_shapes = false, no_fold = false, strict = false, print_inputs = false;
+  TableFlags table;
+  bool strict = false, print_inputs = false;
   std::string graph_part, level = "module", visualize;
   bool draws = false;
   std::string list;  // rewritten to the list command before parsing; here for the help
 };
-
-TextOptions text_options(const Flags& flags) {
-  TextOptions options;
-  options.show_shapes = flags.show_shapes;
-  options.fold = !flags.no_fold;
-  options.verbose = flags.talk.verbose;
-  options.sort = sort_from_name(flags.sort);
-  options.level = level_from_name(flags.level);
-  if (!flags.depth.empty()) options.depth = static_cast<int>(parse_integer("--depth", flags.depth, 0));
-  if (!flags.top.empty()) options.top = static_cast<int>(parse_integer("--top", flags.top, 0));
-  return options;
-}
 
 int strict_answer(const Profile& profile, const Flags& flags) {
   const Coverage& coverage = profile.coverage;
@@ -88,7 +77,8 @@ std::string side_by_side(const Graph& graph, const std::vector<ProfileOptions>& 
 }
 
 int run_profile(const Flags& flags) {
-  TextOptions text = text_options(flags);
+  TextOptions text = text_options(flags.table, flags.talk);
+  text.level = level_from_name(flags.level);
   const std::vector<ProfileOptions> options = profile_options_by_device(flags.cost);
   const CaptureRequest request = request_from(flags.model, &text.notes);
   check_graph_part(flags.graph_part);
@@ -114,15 +104,8 @@ Action define_profile(CLI::App& app) {
   add_graph_part_flag(app, flags->graph_part);
   app.add_flag("--print-inputs", flags->print_inputs,
                "Show what the model would be called with and why, no more");
-  app.add_flag("--showshape", flags->show_shapes, "Show output shapes");
-  app.add_option("--depth", flags->depth, "Levels of the module tree; as many as fit a screen")
-      ->type_name("N");
   add_level_flag(app, flags->level);
-  app.add_flag("--no-fold", flags->no_fold, "Show equal repeated blocks one by one");
-  app.add_option("--top", flags->top, "How many of the costliest layers; 10")->type_name("N");
-  app.add_option("--sort", flags->sort,
-                 "flops, macs, memory-bytes (mem), params, arithmetic-intensity (ai), time or roofline")
-      ->type_name("KEY");
+  add_table_flags(app, flags->table, "flops", "How many of the costliest layers; 10");
   add_cost_flags(app, flags->cost);
   const auto* visualize = app.add_option("-v,--visualize", flags->visualize,
                                          "Draw the graph to a .png, .pdf, .svg, .dot or .html too")

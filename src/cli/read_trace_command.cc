@@ -10,6 +10,7 @@
 #include "cli/models.h"
 #include "cli/output.h"
 #include "cli/side_files.h"
+#include "cli/table_flags.h"
 #include "graph/writer.h"
 #include "readers/kineto_reader.h"
 #include "report/chrome_trace.h"
@@ -20,20 +21,9 @@ namespace {
 
 struct Flags : ModelCommandFlags {
   CostFlags cost;
-  std::string file, save, trace, depth, top, sort = "time";
-  bool show_shapes = false, no_fold = false;
+  TableFlags table;
+  std::string file, save, trace;
 };
-
-TextOptions text_options(const Flags& flags) {
-  TextOptions options;
-  options.show_shapes = flags.show_shapes;
-  options.fold = !flags.no_fold;
-  options.verbose = flags.talk.verbose;
-  options.sort = sort_from_name(flags.sort);
-  if (!flags.depth.empty()) options.depth = static_cast<int>(parse_integer("--depth", flags.depth, 0));
-  if (!flags.top.empty()) options.top = static_cast<int>(parse_integer("--top", flags.top, 0));
-  return options;
-}
 
 void check_files(const Flags& flags) {
   if (flags.file.empty())
@@ -56,7 +46,7 @@ JoinedTrace joined(const Graph& graph, RecordedTrace trace, const std::string& f
 }
 
 int run_read_trace(const Flags& flags) {
-  TextOptions text = text_options(flags);
+  TextOptions text = text_options(flags.table, flags.talk);
   const ProfileOptions options = profile_options(flags.cost);
   check_files(flags);
   const CaptureRequest request = request_from(flags.model, &text.notes);
@@ -80,14 +70,7 @@ Action define_read_trace(CLI::App& app) {
   const auto flags = std::make_shared<Flags>();
   app.add_option("file", flags->file, "A trace of torch.profiler: .json or .json.gz")->type_name("FILE");
   add_model_flags(app, flags->model);
-  app.add_flag("--showshape", flags->show_shapes, "Show output shapes");
-  app.add_option("--depth", flags->depth, "Levels of the module tree; as many as fit a screen")
-      ->type_name("N");
-  app.add_flag("--no-fold", flags->no_fold, "Show equal repeated blocks one by one");
-  app.add_option("--top", flags->top, "How many of the slowest layers and kernels; 10")->type_name("N");
-  app.add_option("--sort", flags->sort,
-                 "time, flops, macs, memory-bytes (mem), params or arithmetic-intensity (ai)")
-      ->type_name("KEY");
+  add_table_flags(app, flags->table, "time", "How many of the slowest layers and kernels; 10");
   app.add_option("--save", flags->save, "Keep the model with the trace's times: a file for every command")
       ->type_name("FILE.json");
   app.add_option("--trace", flags->trace, "Write one run as a Chrome trace with the model's modules")
