@@ -7,7 +7,9 @@ graph from its cache, so it compiles under the engine's mode, with the recording
 
 from __future__ import annotations
 
+import functools
 import inspect
+import pkgutil
 import re
 import sys
 from collections import Counter
@@ -18,6 +20,7 @@ from typing import Any
 
 import torch
 
+import opscope
 from opscope._load import native
 from opscope.nested import tensors_in
 from opscope.source_lines import OWN_FOLDER, TORCH_FOLDER, user_line
@@ -195,12 +198,20 @@ def _results_without_data(module: torch.fx.GraphModule, args: tuple[Any, ...]) -
     return torch.fx.node.map_arg(output.args[0], result)
 
 
+@functools.cache
+def _pass_by_opscope() -> None:
+    """Its own functions, such as the kernels of torchvision's ops, are no part of a model; a Profiler in one is."""
+    for module in pkgutil.iter_modules(opscope.__path__, "opscope."):
+        if module.name != "opscope.profiler":
+            torch._dynamo.trace_rules.add(module.name)
+
+
 @contextmanager
 def compiled(model: Any, computes: bool) -> Iterator[tuple[Callable[..., Any], Collector]]:
     """What calls the model through Dynamo, and the backend. What was compiled for it is forgotten in the end."""
     import torch._dynamo as dynamo
 
-    dynamo.trace_rules.add("opscope")  # its own functions, such as the kernels of torchvision's ops, are no part of a model
+    _pass_by_opscope()
     function = _function_of(model)
     collector = Collector(computes, function)
     seen = set(_visited())
