@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analyse/memory_advice.h"
+#include "graph/scopes.h"
 
 namespace opscope {
 namespace {
@@ -87,10 +88,10 @@ std::string_view layer_name(const Profile& profile, OpId op) {
 std::vector<MemoryPhase> memory_phases(const Graph& graph, const MemoryTimeline& timeline) {
   const auto ops = static_cast<OpId>(graph.ops.size());
   std::vector<MemoryPhase> phases;
-  for (const auto& phase : graph.phases)
-    phases.push_back({.name = phase.name, .begin = phase.begin, .end = ops});
+  for (std::size_t i = 0; i < graph.phases.size(); ++i)
+    phases.push_back(
+        {.name = graph.phases[i].name, .begin = graph.phases[i].begin, .end = phase_end(graph, i)});
   if (phases.empty()) phases.push_back({.name = "forward", .begin = 0, .end = ops});
-  for (std::size_t i = 0; i + 1 < phases.size(); ++i) phases[i].end = phases[i + 1].begin;
   for (auto& phase : phases) {
     if (phase.begin == phase.end) continue;
     const auto begin = timeline.alive.begin();

@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include "analyse/sequence_match.h"
+#include "graph/alignment.h"
 
 namespace opscope {
 namespace {
@@ -61,7 +61,7 @@ class ModuleTimer {
       seen.push_back(symbol(trace_.text(span.name)));
       spans.push_back(&span);
     }
-    const auto found = match_sequences(classes_, seen);
+    const auto found = align(classes_, seen);
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (found[i] == kNone) continue;
       TraceSpan& call = calls_[found[i]];

@@ -123,7 +123,7 @@ class Layout {
   void phases() {
     for (std::uint32_t p = 0; p < graph_.phases.size(); ++p) {
       Interval whole;
-      for (OpId op = graph_.phases[p].begin; op < phase_end(p); ++op) {
+      for (OpId op = graph_.phases[p].begin; op < phase_end(graph_, p); ++op) {
         const Interval at = of_op(op);
         if (!at.known()) continue;
         whole.begin = std::min(whole.begin, at.begin);
@@ -139,9 +139,6 @@ class Layout {
       }
       lane.push_back({.begin = whole.begin, .end = std::max(whole.end, whole.begin), .id = p, .phase = p});
     }
-  }
-  OpId phase_end(std::uint32_t p) const {
-    return p + 1 < graph_.phases.size() ? graph_.phases[p + 1].begin : static_cast<OpId>(graph_.ops.size());
   }
 
   // Outer before inner where they begin together: modules before ops, the longer first, then as they were

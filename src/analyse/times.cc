@@ -2,34 +2,15 @@
 #include "analyse/times.h"
 
 #include <algorithm>
-#include <cmath>
 #include <unordered_map>
 
 #include "analyse/rollup.h"
+#include "graph/scopes.h"
 
 namespace opscope {
 namespace {
 
 constexpr double kNanosecond = 1e-9, kPicosecond = 1e-12;
-
-// Of sorted numbers.
-double quantile(const std::vector<double>& sorted, double share) {
-  const double at = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const double rest = at - static_cast<double>(below);
-  return rest == 0 ? sorted[below] : sorted[below] + rest * (sorted[below + 1] - sorted[below]);
-}
-
-// Median absolute deviation; 1.4826 of it is the standard deviation of a normal distribution.
-std::uint32_t outliers_of(const std::vector<double>& sorted, double median) {
-  constexpr double kScale = 1.4826, kFar = 3;
-  std::vector<double> deviations;
-  deviations.reserve(sorted.size());
-  for (const double sample : sorted) deviations.push_back(std::abs(sample - median));
-  std::ranges::sort(deviations);
-  const double far = kFar * kScale * quantile(deviations, 0.5);
-  return static_cast<std::uint32_t>(std::ranges::count_if(deviations, [&](double d) { return d > far; }));
-}
 
 std::vector<std::uint32_t> rows_of_scopes(const Profile& profile) {
   const Graph& graph = *profile.graph;
@@ -49,22 +30,6 @@ std::vector<std::uint32_t> rows_of_ops(const Profile& profile) {
 }
 
 }  // namespace
-
-Statistics statistics(std::vector<double> seconds) {
-  Statistics of;
-  if (seconds.empty()) return of;
-  std::ranges::sort(seconds);
-  const auto count = static_cast<double>(seconds.size());
-  of.samples = static_cast<std::uint32_t>(seconds.size());
-  of.minimum = seconds.front(), of.maximum = seconds.back();
-  of.median = quantile(seconds, 0.5), of.p95 = quantile(seconds, 0.95);
-  for (const double sample : seconds) of.mean += sample / count;
-  double squares = 0;
-  for (const double sample : seconds) squares += (sample - of.mean) * (sample - of.mean);
-  if (seconds.size() > 1) of.standard_deviation = std::sqrt(squares / (count - 1));
-  of.outliers = outliers_of(seconds, of.median);
-  return of;
-}
 
 Statistics statistics(std::span<const Nanoseconds> samples) {
   std::vector<double> seconds;
@@ -181,11 +146,9 @@ RunTimes run_times(const Profile& profile, const OpTimes& times) {
     if (std::ranges::all_of(samples, [](Nanoseconds s) { return s == kUnmeasured; })) ++runs.unmeasured_ops;
   }
   for (std::size_t i = 0; i < graph.phases.size(); ++i) {
-    const OpId end =
-        i + 1 < graph.phases.size() ? graph.phases[i + 1].begin : static_cast<OpId>(graph.ops.size());
     PhaseTimes phase{.name = graph.phases[i].name, .metrics = {}, .time = {}};
     std::vector<OpId> ops;
-    for (OpId op = graph.phases[i].begin; op < end; ++op)
+    for (OpId op = graph.phases[i].begin; op < phase_end(graph, i); ++op)
       ops.push_back(op), phase.metrics += profile.costs[op];
     phase.time = times.of_ops(ops);
     runs.phases.push_back(phase);

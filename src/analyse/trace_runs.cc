@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analyse/sequence_match.h"
+#include "graph/alignment.h"
 #include "graph/reads.h"
 
 namespace opscope {
@@ -162,7 +162,7 @@ class RunFinder {
     }
     for (const Id call : calls)
       seen.push_back(by_shapes ? symbol(symbol_[call], tree_[call].shapes) : symbol_[call]);
-    const auto found = match_sequences(wanted, seen);
+    const auto found = align(wanted, seen);
     for (std::size_t i = 0; i < found.size(); ++i)
       if (found[i] != kNone) partner[i] = static_cast<Id>(next + found[i]);
   }

@@ -23,10 +23,6 @@ bool does_nothing(const OpCost& cost) { return !cost.flops && !cost.traffic.tota
 
 void add(TimeShare& share, const OpCost& cost) { ++share.ops, share.seconds += seconds_of(cost); }
 
-double median(std::vector<double> numbers) {
-  return numbers.empty() ? 0 : statistics(std::move(numbers)).median;
-}
-
 // On a device what the host needs for a call, else what an op takes that does nothing: a view.
 double call_seconds(const Profile& profile, const OpTimes& times) {
   std::vector<double> calls;
@@ -36,7 +32,7 @@ double call_seconds(const Profile& profile, const OpTimes& times) {
     if (measured.on_device ? bool(cost.time) : does_nothing(cost) && cost.confidence != Confidence::kUnknown)
       calls.push_back(measured.on_device ? times.of_host({&op, 1}).median : seconds_of(cost));
   }
-  return median(std::move(calls));
+  return statistics(std::move(calls)).median;
 }
 
 bool is_launch_bound(const Profile& profile, const OpTimes& times, OpId op, double call) {

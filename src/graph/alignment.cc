@@ -1,50 +1,108 @@
+// E. W. Myers, "An O(ND) Difference Algorithm and Its Variations" (1986): x runs over `expected`, y over
+// `seen`, a diagonal k = x - y is a run of equal elements, and reach_[k] is how far along it D differences
+// lead. After kMostDifferences the furthest way so far is taken and the search begins anew behind it.
 #include "graph/alignment.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace opscope {
 namespace {
 
-constexpr std::size_t kReach = 512;  // elements looked ahead for the place where two runs meet again
+constexpr int kMostDifferences = 1500;  // in one search: some 10 MB of ways back
+constexpr int kNowhere = -1;
 
-struct Meeting {
-  std::size_t expected, seen;  // elements to pass over
-};
+class Matcher {
+ public:
+  Matcher(std::span<const Id> expected, std::span<const Id> seen)
+      : expected_(expected), seen_(seen), found_(seen.size(), kNone) {}
 
-// Where two stretches are alike again for two elements, or one at their end; the least to pass over in all.
-std::optional<Meeting> meeting(std::span<const Id> expected, std::span<const Id> seen) {
-  const auto alike = [&](std::size_t a, std::size_t b) {
-    if (expected[a] != seen[b]) return false;
-    const bool last = a + 1 == expected.size() || b + 1 == seen.size();
-    return last || expected[a + 1] == seen[b + 1];
-  };
-  for (std::size_t passed = 1; passed <= kReach; ++passed)
-    for (std::size_t b = 0; b <= passed; ++b) {
-      const std::size_t a = passed - b;
-      if (a < expected.size() && b < seen.size() && alike(a, b)) return Meeting{a, b};
+  std::vector<Id> run() {
+    while (x0_ < expected_.size() && y0_ < seen_.size()) search();
+    return std::move(found_);
+  }
+
+ private:
+  int width() const { return static_cast<int>(expected_.size() - x0_); }
+  int height() const { return static_cast<int>(seen_.size() - y0_); }
+  int& reach(int k) { return reach_[static_cast<std::size_t>(k + kMostDifferences + 1)]; }
+
+  void search() {
+    reach_.assign(2 * kMostDifferences + 3, kNowhere);
+    ways_.clear();
+    reach(1) = 0;
+    for (int d = 0; d <= kMostDifferences; ++d) {
+      for (int k = -d; k <= d; k += 2) {
+        reach(k) = slide(step(k), k);
+        if (reach(k) == width() && reach(k) - k == height()) return take(k, d);
+      }
+      ways_.emplace_back(reach_.begin() + kMostDifferences + 1 - d,
+                         reach_.begin() + kMostDifferences + 2 + d);
     }
-  return std::nullopt;
-}
+    take(furthest(), kMostDifferences);
+  }
+
+  // One difference more: an element of `seen` or of `expected` passed over, whichever leads further.
+  int step(int k) {
+    const int down = reach(k + 1), right = reach(k - 1) == kNowhere ? kNowhere : reach(k - 1) + 1;
+    const bool can_down = down != kNowhere && down - k <= height();
+    const bool can_right = right != kNowhere && right <= width();
+    return std::max(can_down ? down : kNowhere, can_right ? right : kNowhere);
+  }
+  int slide(int x, int k) const {
+    if (x == kNowhere) return x;
+    for (int y = x - k; x < width() && y < height() && equal(x, y); ++y) ++x;
+    return x;
+  }
+  bool equal(int x, int y) const {
+    return expected_[x0_ + static_cast<std::size_t>(x)] == seen_[y0_ + static_cast<std::size_t>(y)];
+  }
+  int furthest() {
+    int best = 0;
+    for (int k = -kMostDifferences; k <= kMostDifferences; k += 2)
+      if (reach(k) != kNowhere && 2 * reach(k) - k > 2 * reach(best) - best) best = k;
+    return best;
+  }
+
+  // Walks back from the end of diagonal k to where the search began and notes the partners on the way.
+  void take(int k, int d) {
+    const int end_x = reach(k), end_y = end_x - k;
+    int x = end_x;
+    for (; d > 0; --d) {
+      const auto before = [&](int diagonal) {
+        const std::vector<int>& way = ways_[static_cast<std::size_t>(d - 1)];
+        const int i = diagonal + d - 1;
+        return i < 0 || i >= static_cast<int>(way.size()) ? kNowhere : way[static_cast<std::size_t>(i)];
+      };
+      const int down = before(k + 1), right = before(k - 1) == kNowhere ? kNowhere : before(k - 1) + 1;
+      const bool can_down = down != kNowhere && down - k <= height();
+      const bool can_right = right != kNowhere && right <= width();
+      const bool went_down = can_down && (!can_right || down >= right);
+      const int from = went_down ? down : right;
+      note(x, k, from);
+      x = went_down ? down : right - 1;
+      k += went_down ? 1 : -1;
+    }
+    note(x, k, 0);
+    x0_ += static_cast<std::size_t>(end_x), y0_ += static_cast<std::size_t>(end_y);
+  }
+  void note(int x, int k, int from) {
+    while (x > from) {
+      --x;
+      found_[y0_ + static_cast<std::size_t>(x - k)] = static_cast<Id>(x0_ + static_cast<std::size_t>(x));
+    }
+  }
+
+  std::span<const Id> expected_, seen_;
+  std::vector<Id> found_;
+  std::size_t x0_ = 0, y0_ = 0;  // where the search began
+  std::vector<int> reach_;
+  std::vector<std::vector<int>> ways_;  // reach_ of the diagonals -d..d, by d
+};
 
 }  // namespace
 
 std::vector<Id> align(std::span<const Id> expected, std::span<const Id> seen) {
-  std::vector<Id> found(seen.size(), kNone);
-  std::size_t a = 0, b = 0;
-  while (a < expected.size() && b < seen.size()) {
-    if (expected[a] == seen[b]) {
-      found[b++] = static_cast<Id>(a++);
-      continue;
-    }
-    const auto next = meeting(expected.subspan(a), seen.subspan(b));
-    if (!next) {  // nothing in reach: one of each is passed over
-      ++a, ++b;
-      continue;
-    }
-    a += next->expected, b += next->seen;
-  }
-  return found;
+  return Matcher(expected, seen).run();
 }
 
 }  // namespace opscope

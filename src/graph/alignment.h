@@ -1,5 +1,5 @@
-// Which op of one run is which of another: equal where both did the same, and caught up with again after each
-// stretch where they did not.
+// What two sequences have in common, in order: which op of one run is which of another, of a graph or a
+// trace.
 #pragma once
 
 #include <span>
@@ -9,7 +9,9 @@
 
 namespace opscope {
 
-// By element of `seen`: its index in `expected`, rising; kNone for what was not expected there.
+// By element of `seen`: its index in `expected`, rising; kNone for what has no partner. As many partners as
+// there can be, however long the stretches that only one side has, as long as there are not thousands of
+// differences in a row; beyond that, what brings both on furthest.
 std::vector<Id> align(std::span<const Id> expected, std::span<const Id> seen);
 
 }  // namespace opscope

@@ -32,4 +32,10 @@ inline std::uint32_t phase_of(const Graph& graph, OpId op) {
   return phase;
 }
 
+// The first op behind a phase.
+inline OpId phase_end(const Graph& graph, std::size_t phase) {
+  return phase + 1 < graph.phases.size() ? graph.phases[phase + 1].begin
+                                         : static_cast<OpId>(graph.ops.size());
+}
+
 }  // namespace opscope

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "graph/reads.h"
 
 namespace opscope {
 namespace {
@@ -133,7 +134,7 @@ std::string_view device_type_of(const Graph& graph, const Op& op) {
     const auto type = device_type(graph.text(graph.values[id].device));
     if (found == "cpu" && !type.empty()) found = type;
   };
-  for_each_argument_value(graph, op, [&](ValueId id, const Argument&) { look(id); });
+  each_read(graph, op, look);
   for (const auto id : graph.outputs_of(op)) look(id);
   return found;
 }

@@ -31,15 +31,4 @@ std::int64_t misaligned_bytes(const Value& value);
 // caches.
 constexpr bool is_lasting(ValueKind kind) { return is_weight(kind) || kind == ValueKind::kOptimizerState; }
 
-// Calls `visit(ValueId, const Argument&)` for every tensor that an op is given, lists' among them.
-template <class Visit>
-void for_each_argument_value(const Graph& graph, const Op& op, Visit&& visit) {
-  for (const auto& argument : graph.arguments_of(op)) {
-    if (argument.kind == ArgumentKind::kTensor) visit(static_cast<ValueId>(argument.integer), argument);
-    if (argument.kind != ArgumentKind::kTensorList) continue;
-    for (const auto id : graph.values_in(argument))
-      if (id != kNone) visit(id, argument);
-  }
-}
-
 }  // namespace opscope

@@ -4,6 +4,7 @@
 #include <array>
 #include <unordered_map>
 
+#include "graph/reads.h"
 #include "graph/signature.h"
 #include "ops/op_rule.h"
 
@@ -76,7 +77,7 @@ bool indexes_with_mask(const Graph& graph, const Op& op) {
 
 std::string_view tensor_reason(const Graph& graph, const Op& op) {
   std::string_view reason;
-  for_each_argument_value(graph, op, [&](ValueId id, const Argument&) {
+  each_read(graph, op, [&](ValueId id) {
     const auto& value = graph.values[id];
     if (graph.strides(value).size() != graph.shape(value).size())
       reason = "a tensor of it is sparse, or of rows of different lengths";

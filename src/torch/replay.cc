@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <new>
 #include <vector>
 
 #include "base/error.h"
+#include "base/statistics.h"
 #include "base/text.h"
+#include "graph/reads.h"
 #include "graph/signature.h"
 #include "torch/execute.h"
 
@@ -51,19 +52,13 @@ void put_back(const PreparedCall& call) {
   for (const auto& [tensor, before] : call.written) tensor.copy_(before);
 }
 
-OpTime statistics(std::vector<double> seconds, std::uint64_t repetitions, bool waited) {
-  std::ranges::sort(seconds);
-  const auto count = seconds.size();
-  double sum = 0, squares = 0;
-  for (const double each : seconds) sum += each;
-  const double mean = sum / static_cast<double>(count);
-  for (const double each : seconds) squares += (each - mean) * (each - mean);
-  const double median = (seconds[(count - 1) / 2] + seconds[count / 2]) / 2;
-  return {.median_ns = median * 1e9,
-          .mean_ns = mean * 1e9,
-          .deviation_ns = count > 1 ? std::sqrt(squares / static_cast<double>(count - 1)) * 1e9 : 0,
-          .minimum_ns = seconds.front() * 1e9,
-          .batches = count,
+OpTime op_time(std::vector<double> seconds, std::uint64_t repetitions, bool waited) {
+  const auto of = statistics(std::move(seconds));
+  return {.median_ns = of.median * 1e9,
+          .mean_ns = of.mean * 1e9,
+          .deviation_ns = of.standard_deviation * 1e9,
+          .minimum_ns = of.minimum * 1e9,
+          .batches = of.samples,
           .repetitions = repetitions,
           .waited = waited};
 }
@@ -74,7 +69,7 @@ c10::Device device_of(const Graph& graph, const Op& op) {
     const c10::Device device{std::string(graph.text(graph.values[id].device))};
     if (found.is_cpu()) found = device;
   };
-  for_each_argument_value(graph, op, [&](ValueId id, const Argument&) { look(id); });
+  each_read(graph, op, look);
   for (const auto id : graph.outputs_of(op)) look(id);
   return found;
 }
@@ -224,7 +219,7 @@ OpTime Replayer::time_on_host(const PreparedCall& call) const {
     seconds.push_back(batch / static_cast<double>(repetitions));
   }
   const auto done = repetitions * seconds.size();
-  return statistics(std::move(seconds), done, false);
+  return op_time(std::move(seconds), done, false);
 }
 
 // A batch counts where its first repetition had not begun when the last was queued: then nothing was waited
@@ -268,7 +263,7 @@ OpTime Replayer::time_on_device(const PreparedCall& call, c10::Device device) {
     if (retries < kHoldRetries) ++retries, repetitions = std::max<std::uint64_t>(repetitions / 2, 1);
   }
   const bool waited = seconds.empty();
-  return statistics(waited ? std::move(with_gaps) : std::move(seconds), done, waited);
+  return op_time(waited ? std::move(with_gaps) : std::move(seconds), done, waited);
 }
 
 std::string kernel_settings() {

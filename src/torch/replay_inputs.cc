@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "graph/reads.h"
 #include "graph/signature.h"
 #include "torch/abstract_tensor.h"
 #include "torch/replay_data.h"
@@ -97,7 +98,7 @@ class CallMaker {
     std::unordered_map<ValueId, bool> seen;
     std::size_t position = 0;
     const Argument* list = nullptr;
-    for_each_argument_value(graph_, op_, [&](ValueId id, const Argument& argument) {
+    each_read(graph_, op_, [&](ValueId id, const Argument& argument) {
       position = list == &argument ? position + 1 : 0;
       list = &argument;
       if (!seen.emplace(id, true).second) return;

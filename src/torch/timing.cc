@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "graph/reads.h"
 #include "torch/execute.h"
 
 namespace opscope::engine {
@@ -65,21 +66,13 @@ Nanoseconds empty_host_interval() {
 // Whether running an op gives the device work: not where it only looks at memory in another way, nor where
 // none of its tensors is on the device.
 bool gives_work(const Graph& graph, const Op& op, std::string_view device) {
-  const auto on_device = [&](ValueId id) {
-    return id != kNone && graph.text(graph.values[id].device) == device;
-  };
+  const auto on_device = [&](ValueId id) { return graph.text(graph.values[id].device) == device; };
   bool any = false;
   std::vector<Id> read;
-  const auto look = [&](ValueId id) {
-    if (id == kNone) return;
+  each_read(graph, op, [&](ValueId id) {
     any = any || on_device(id);
     read.push_back(graph.values[id].storage);
-  };
-  for (const auto& argument : graph.arguments_of(op)) {
-    if (argument.kind == ArgumentKind::kTensor) look(static_cast<ValueId>(argument.integer));
-    if (argument.kind == ArgumentKind::kTensorList)
-      for (const auto id : graph.values_in(argument)) look(id);
-  }
+  });
   const auto outputs = graph.outputs_of(op);
   any = any || std::ranges::any_of(outputs, on_device);
   if (!any) return false;
@@ -152,8 +145,8 @@ void Timing::expect(const Graph& graph) {
     expected_.push_back(op.target);
     launches_.push_back(clock_ && gives_work(graph, op, device_name_));
   }
-  const auto count = static_cast<std::size_t>(std::ranges::count(launches_, 1));
-  if (clock_) clock_->prepare(2 * count + 2);
+  launch_count_ = static_cast<std::size_t>(std::ranges::count(launches_, 1));
+  if (clock_) clock_->prepare(2 * launch_count_ + 2);
 }
 
 void Timing::begin_whole() {
@@ -197,8 +190,7 @@ void Timing::end_run() {
     return;
   }
   end_whole(timed_, timed_device_);
-  host_per_launch_ =
-      timed_.back() / std::max<std::size_t>(static_cast<std::size_t>(std::ranges::count(launches_, 1)), 1);
+  host_per_launch_ = timed_.back() / std::max<std::size_t>(launch_count_, 1);
   if (clock_) read_marks(current_);
   runs_.push_back(std::move(current_));
 }

@@ -121,7 +121,8 @@ class Timing {
   Nanoseconds host_per_launch_ = 0;  // by the last free run
   std::vector<TargetId> expected_;   // by op
   std::vector<char> launches_;       // by op: gives the device something to do
-  std::size_t next_ = 0;             // op that is expected now
+  std::size_t launch_count_ = 0;
+  std::size_t next_ = 0;  // op that is expected now
   std::vector<Nanoseconds> plain_, timed_, plain_device_, timed_device_;
   Nanoseconds empty_interval_ = 0;
 };
