@@ -34,7 +34,8 @@ constexpr std::array kCommands{
             "  opscope memory bert-base-uncased --training --optimizer adam\n"
             "  opscope memory gpt2 --phase decode --output timeline.svg\n",
             define_memory},
-    Command{"measure", "What a model really takes: every op, layer and module timed, beside what it should take",
+    Command{"measure",
+            "What a model really takes: every op, layer and module timed, beside what it should take",
             "  opscope measure resnet18\n"
             "  opscope measure bert-base-uncased --seq-len 128 --runs 50 --sort time\n"
             "  opscope measure resnet50 --batch 32 --on cuda --hardware h200\n"
@@ -45,22 +46,57 @@ constexpr std::array kCommands{
             "  opscope read-trace trace.json resnet50 --batch 32\n"
             "  opscope read-trace trace.json.gz resnet50.json --format csv\n",
             define_read_trace},
-    Command{"devices", "The devices that opscope knows: peaks, bandwidths, memory, and where each figure is from",
+    Command{"devices",
+            "The devices that opscope knows: peaks, bandwidths, memory, and where each figure is from",
             "  opscope devices\n"
             "  opscope devices h200\n"
             "  opscope profile resnet50 --hardware h100,l4\n",
             define_devices},
+    Command{"compare",
+            "Models side by side: what each costs, which is best at what, and what the difference means",
+            "  opscope compare resnet50 efficientnet_b0 convnext_tiny vit_b_16\n"
+            "  opscope compare resnet18 resnet50 --by module\n"
+            "  opscope compare resnet18 mobilenet_v2 vit_b_16 --pareto pareto.svg\n",
+            define_compare},
+    Command{"reconcile", "What other tools count for a model, beside opscope, and why they differ",
+            "  opscope reconcile resnet18\n"
+            "  opscope reconcile --models resnet18,vit_b_16 --with fvcore,torch --why\n",
+            define_reconcile},
+    Command{"sweep",
+            "A model over many batch sizes, lengths, image sizes and dtypes, and where its behaviour turns",
+            "  opscope sweep bert-base-uncased --batch 1:256:x2 --seq-len 16:512:x2\n"
+            "  opscope sweep resnet50 --batch 1,8,32 --image-size 224,384 --hardware l4 --output sweep.svg\n",
+            define_sweep},
+    Command{"fit", "The largest batch or length that fits a device's memory",
+            "  opscope fit resnet50 --memory 24GiB\n"
+            "  opscope fit bert-base-uncased --memory 16GiB --training --optimizer adam\n",
+            define_fit},
+    Command{
+        "diff",
+        "What changed between two versions of a model: added, removed, changed and moved, and what it costs",
+        "  opscope diff resnet50 wide_resnet50_2\n"
+        "  opscope diff base.json new.json --format md\n"
+        "  opscope diff HEAD~1:model.py:build model.py:build\n",
+        define_diff},
+    Command{"check",
+            "Whether a model keeps its budget: exit code 1 where it does not, and which modules did it",
+            "  opscope check resnet18 --max flops=4.2G,params=12M\n"
+            "  opscope check my_model.py:build --budget budget.toml\n"
+            "  opscope check my_model.py:build --against base.json --max-increase 2%\n",
+            define_check},
     Command{"draw", "A picture of the graph: png, pdf, svg, dot, or html to look around in",
             "  opscope draw resnet18 resnet18.png\n"
             "  opscope draw bert-base-uncased bert.html --color bound\n"
             "  opscope draw yolov8n head.svg --focus model.22 --level op\n",
             define_draw},
-    Command{"plot", "Roofline, FLOPs by type, cost by depth, or memory over time: in the terminal, or as a picture",
+    Command{"plot",
+            "Roofline, FLOPs by type, cost by depth, or memory over time: in the terminal, or as a picture",
             "  opscope plot roofline resnet18\n"
             "  opscope plot types vit_b_16 --output types.svg\n"
             "  opscope plot icicle bert-base-uncased --output cost.png\n",
             define_plot},
-    Command{"trace", "Which of PyTorch's tracers work on a model, what their graphs are like, and where they break",
+    Command{"trace",
+            "Which of PyTorch's tracers work on a model, what their graphs are like, and where they break",
             "  opscope trace resnet18\n"
             "  opscope trace gpt2 --tracer export --top 20\n"
             "  opscope trace my_model.py:build --tracer dynamo --graph-part 2\n"
