@@ -8,7 +8,7 @@ PYTHON_BIN := .venv/bin/python
 CMAKE := cmake -G Ninja -S . -DOPSCOPE_ENGINE=OFF -DCMAKE_CXX_COMPILER=g++
 PEERS := build/peers
 
-.PHONY: help setup demo test test-cpp test-python test-zoo test-all test-asan test-cuda bench format clean
+.PHONY: help setup demo test test-cpp test-python test-zoo test-all test-asan test-cuda bench reference format clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -51,6 +51,10 @@ bench: setup  ## opscope beside other counters, the core alone, the command line
 	@cmake --build build/bench
 	@PYTHONPATH=$(PEERS) $(PYTHON_BIN) bench/peers.py --write docs/benchmarks.md --core build/bench/bench/core_bench
 	@$(PYTHON_BIN) bench/overhead.py --device cpu
+
+reference: setup  ## docs/reference, from the program's tables and the package's docstrings
+	@$(PYTHON_BIN) tools/reference.py .venv/bin/opscope
+	@$(PYTHON_BIN) tools/python_reference.py
 
 format:  ## clang-format over all C++
 	@command -v clang-format >/dev/null || { echo "clang-format is missing: apt-get install clang-format" >&2; exit 1; }

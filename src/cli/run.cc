@@ -9,6 +9,7 @@
 #include "cli/arguments.h"
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/command_help.h"
 #include "cli/signals.h"
 
 namespace opscope {
@@ -17,48 +18,6 @@ namespace {
 void print(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     throw Error("cannot write the result", "stdout");
-}
-
-std::string general_help() {
-  std::string text =
-      "opscope tells what a PyTorch model costs: parameters, MACs, FLOPs and bytes, for every op, layer and\n"
-      "module, without running it.\n\n"
-      "Usage: opscope COMMAND ...\n\n";
-  for (const Command& command : commands())
-    text += "  " + pad_right(command.name, 12) + std::string(command.summary) + "\n";
-  text += "  " + pad_right("help", 12) + "Help on a command, with examples\n";
-  text += "  " + pad_right("version", 12) + "The version of opscope\n";
-  return text +
-         "\n"
-         "  opscope profile resnet18              a torchvision model by name\n"
-         "  opscope profile my_model.py:build     your own: a callable or class in a file\n"
-         "  opscope profile capture.json          a saved capture, no Python needed\n\n"
-         "Exit codes: 0 done, 1 the answer is no (--strict), 2 an error, 130 after Ctrl-C.\n";
-}
-
-void set_up(CLI::App& app, const Command& command) {
-  app.name("opscope " + std::string(command.name));
-  app.description(std::string(command.summary));
-  app.footer("Examples:\n" + std::string(command.examples));
-  app.set_help_flag("-h,--help", "This help");
-  app.get_formatter()->column_width(26);
-  app.allow_extras();
-  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // of a flag given twice
-}
-
-// A positional is named by what it is; CLI11 would add "TEXT".
-Action define(const Command& command, CLI::App& app) {
-  Action action = command.define(app);
-  for (CLI::Option* option : app.get_options([](const CLI::Option* o) { return o->get_positional(); }))
-    option->type_name("");
-  return action;
-}
-
-std::string command_help(const Command& command) {
-  CLI::App app;
-  set_up(app, command);
-  define(command, app);
-  return app.help();
 }
 
 const Command& command_called(const std::string& name) {
@@ -87,8 +46,7 @@ const Command& command_called(const std::string& name) {
 
 int run_command(const Command& command, Arguments arguments) {
   CLI::App app;
-  set_up(app, command);
-  const Action action = define(command, app);
+  const Action action = set_up(app, command);
   // CLI11 takes the arguments from the back.
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
@@ -107,8 +65,13 @@ int run_command(const Command& command, Arguments arguments) {
   return action();
 }
 
+// `opscope help [COMMAND]`, or all of it as a page: `opscope help --format md`.
 int help(const Arguments& arguments) {
-  print(arguments.size() > 1 ? command_help(command_called(arguments[1])) : general_help());
+  const std::string which = arguments.size() > 1 ? arguments[1] : "";
+  if (which == "--format=md" || (which == "--format" && arguments.size() > 2 && arguments[2] == "md"))
+    print(command_reference());
+  else
+    print(which.empty() ? general_help() : command_help(command_called(which)));
   return kExitDone;
 }
 
