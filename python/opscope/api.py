@@ -64,6 +64,7 @@ class Graph:
         self._graph.save(os.fspath(path))
 
     def to_json(self) -> str:
+        """The text that `save` writes."""
         return str(self._graph.to_json())
 
     @property

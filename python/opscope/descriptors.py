@@ -48,6 +48,7 @@ class TensorDescriptor:
 
     @property
     def bytes(self) -> int:
+        """What it occupies."""
         return self._tensor.nbytes
 
     @property
@@ -57,6 +58,7 @@ class TensorDescriptor:
 
     @property
     def dtype_name(self) -> str:
+        """Its dtype without "torch.": 'float32'."""
         return str(self.dtype).removeprefix("torch.")
 
 
@@ -146,6 +148,7 @@ class UnifiedAnalyzer:
         return self.graph(what, inputs, **options).profile(convention=self.convention, ridge=self.ridge)
 
     def graph(self, what: Any, inputs: Any = None, **options: Any) -> Graph:
+        """The same as a Graph, without its profile."""
         if isinstance(what, Graph):
             return what
         if isinstance(what, DynamoGraphExtractor):

@@ -41,25 +41,25 @@ class Options:
     """The keyword arguments of `profile` and `capture`."""
 
     name: str | None = None  # what the report calls the model
-    input_shape: Any = None
-    batch: int | None = None
-    seq_len: int | None = None
-    image_size: Any = None
-    named_inputs: Mapping[str, Any] = field(default_factory=dict)  # the command line's --input
-    phase: str | None = None
-    past_len: int | None = None
+    input_shape: Any = None  # one shape, or several: the tensors in the order of the call
+    batch: int | None = None  # samples at once
+    seq_len: int | None = None  # tokens, or frames of features; 128 where the model does not say
+    image_size: Any = None  # one side, or (height, width)
+    named_inputs: Mapping[str, Any] = field(default_factory=dict)  # inputs by name: a shape, (shape, dtype) or a value; --input
+    phase: str | None = None  # of a language model: "prefill", or "decode", one token behind a cache
+    past_len: int | None = None  # tokens in that cache; 128
     limits: Mapping[str, int] = field(default_factory=dict)  # upper bounds of sizes that only data tells: {"nms": 100}
     dims: Mapping[str, int] = field(default_factory=dict)  # dynamic dimensions of a .pt2 or ONNX file
-    task: str | None = None
-    trust: bool = False
-    download: bool = False
-    registry: str | None = None
-    dtype: Any = None
-    device: Any = None
-    tracer: str = "auto"
+    task: str | None = None  # the head of a transformers or ultralytics model
+    trust: bool = False  # open pickles and a model's own code, which may run anything
+    download: bool = False  # fetch configs and weights that are not here
+    registry: str | None = None  # a Python file that calls register_model; else $OPSCOPE_REGISTRY
+    dtype: Any = None  # of the weights and inputs of a model given by name: "bfloat16", torch.float16
+    device: Any = None  # what the model sees; it need not exist on this machine
+    tracer: str = "auto"  # "static" (no data), "eager" (a real run), "fx", "dynamo", "export" or "hybrid"
     source_lines: bool = False  # note each op's line of code
-    training: bool = False  # backward and an optimiser's step too
-    optimizer: str | None = None  # by name; sgd where training does not say
+    training: bool = False  # backward and an optimizer's step too
+    optimizer: str | None = None  # of the training: sgd (the default), sgd-momentum, adam, adamw, adagrad, rmsprop or none
 
     def inputs(self) -> InputRequest:
         return InputRequest(

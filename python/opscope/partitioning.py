@@ -39,6 +39,7 @@ class PartitionReport:
 
     @property
     def total_subgraphs(self) -> int:
+        """How many subgraphs there are; `len(report)` is the same."""
         return int(self._data["partition"]["subgraphs"])
 
     @property
@@ -53,6 +54,7 @@ class PartitionReport:
 
     @property
     def saved_bytes(self) -> int:
+        """The difference: what fusing keeps out of memory."""
         return int(self._data["partition"]["saved_bytes"])
 
     @property
@@ -84,12 +86,15 @@ class PartitionReport:
         ]
 
     def to_text(self, *, width: int = 100, color: bool = False, verbose: bool = False, top: int = 10, sort: str = "order") -> str:
+        """The report that `opscope fuse` prints, as text."""
         return str(self.profile._native.fuse_text(width=width, color=color, verbose=verbose, top=top, sort=sort))
 
     def to_dict(self) -> dict[str, Any]:
+        """The whole report as plain Python data: what to_json gives."""
         return dict(self._data)
 
     def to_json(self) -> str:
+        """The report as `opscope fuse --format json` writes it."""
         return str(self.profile._native.fuse_json())
 
     def __str__(self) -> str:

@@ -72,6 +72,7 @@ class ProfilerGraph:
         return dict(self._native.stats())
 
     def to_text(self, *, include_edges: bool = True, include_stats: bool = True) -> str:
+        """The text that `export` writes: nodes, edges and statistics."""
         return str(self._native.to_text(include_edges=include_edges, include_stats=include_stats))
 
     def __str__(self) -> str:
@@ -148,6 +149,7 @@ class Profiler(torch.nn.Module):
         return self._profiler.detail_graph
 
     def get_graphs(self) -> dict[str, ProfilerGraph | None]:
+        """Both graphs as {"module_graph": ..., "detail_graph": ...}; None for one that no pass has made."""
         return {"module_graph": self._profiler.graph, "detail_graph": self._profiler.detail_graph}
 
     def export(

@@ -67,10 +67,12 @@ class Profile:
 
     @property
     def model(self) -> str:
+        """What the report calls the model."""
         return str(self._data["model"])
 
     @property
     def inputs(self) -> list[Row]:
+        """What the model was called with: name, shape, dtype."""
         return self._rows("inputs")
 
     @property

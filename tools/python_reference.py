@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""Writes docs/reference/python.md from the signatures and docstrings of opscope.__all__; --check only says whether it is right.
+
+    tools/python_reference.py [--check]
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import functools
+import importlib
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import opscope
+from opscope.options import InputRequest, Options, SourceRequest
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "python.md"
+
+#: The module that a name lives in decides its section; the order is that of a reader, not of the alphabet.
+SECTIONS = {
+    "api": "Profiles and graphs",
+    "result": "What a profile holds",
+    "inputs": "What a model is called with",
+    "measuring": "Measured times",
+    "comparing": "Models side by side",
+    "peers": "Beside other tools",
+    "sweeping": "Sweeps",
+    "differing": "Differences",
+    "checking": "Budgets",
+    "profiler": "A model with a look inside",
+    "partitioning": "Subgraphs",
+    "descriptors": "Graphs of one's own",
+    "visualization": "Pictures",
+    "registry": "Names of one's own",
+    "custom_ops": "Costs of one's own",
+    "discovery": "Finding models",
+    "sources": "Finding models",
+    "errors": "Errors",
+}
+#: Made by opscope, never by its users.
+_RESULTS = {"Graph", "Profile", "ProfilerGraph", "PartitionReport", "Row", "GraphStatistics"}
+_SILENT: list[str] = []  # public names without a docstring
+HEAD = """# The Python package, name by name
+
+Made from signatures and docstrings by `tools/python_reference.py`; `make reference` writes it anew.
+[The Python package](../python.md) introduces it. Everything here is `opscope.NAME`.
+"""
+
+
+def page() -> str:
+    parts = [HEAD, _contents(), _options()]
+    for title, names in _sections().items():
+        parts.append(f"\n## {title}\n")
+        parts += [_entry(name) for name in names]
+    parts.append(_module("dynamo"))
+    if _SILENT:
+        raise SystemExit(f"no docstring: {', '.join(sorted(set(_SILENT)))}")
+    return "".join(parts)
+
+
+@functools.cache
+def _sections() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, home in sorted(opscope._HOME.items(), key=lambda item: item[0].lower()):
+        if name == "Capture":  # the older name of Graph
+            continue
+        module = home.split(".")[0]
+        found.setdefault(SECTIONS.get(module, module.replace("_", " ").capitalize()), []).append(name)
+    order = list(dict.fromkeys(SECTIONS.values()))
+    return dict(sorted(found.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order)))
+
+
+def _contents() -> str:
+    rows = "".join(
+        f"| {title} | {', '.join(f'[`{name}`](#{_anchor(name)})' for name in names)} |\n" for title, names in _sections().items()
+    )
+    return f"\n| | |\n|---|---|\n{rows}| Dynamo | [`dynamo`](#opscopedynamo) |\n"
+
+
+def _anchor(name: str) -> str:
+    """As GitHub does: of two headings that differ in case alone the second is numbered."""
+    names = [each for group in _sections().values() for each in group]
+    before = sum(each.lower() == name.lower() for each in names[: names.index(name)])
+    return name.lower() + (f"-{before}" if before else "")
+
+
+def _entry(name: str, home: Any = opscope, level: str = "###") -> str:
+    value = getattr(home, name)
+    if not callable(value):
+        return f"\n{level} {name}\n\n{_documented(name)}\n"
+    if isinstance(value, type) and issubclass(value, BaseException):
+        return f"\n{level} {name}\n\n{_text(value)}\n"
+    made = "" if name in _RESULTS else f"```text\n{name}{_signature(value)}\n```\n\n"
+    body = f"\n{level} {name}\n\n{made}{_text(value)}\n"
+    return body + (_members(value) if isinstance(value, type) else "")
+
+
+def _documented(name: str) -> str:
+    """A variable's words: the `#:` comment in front of it."""
+    source = inspect.getsource(importlib.import_module(f"opscope.{opscope._HOME[name]}"))
+    found = re.search(rf"^#: (.+)\n{name}\b", source, re.M)
+    if not found:
+        raise SystemExit(f"opscope.{name} has no `#:` comment")
+    return found[1]
+
+
+def _text(value: Any, name: str = "") -> str:
+    doc = inspect.getdoc(value)
+    if not doc or (isinstance(value, type) and dataclasses.is_dataclass(value) and doc.startswith(f"{value.__name__}(")):
+        _SILENT.append(name or getattr(value, "__qualname__", str(value)))
+        return ""
+    return doc.strip()
+
+
+def _signature(function: Any) -> str:
+    """Options are a table of their own."""
+    try:
+        signature = inspect.signature(function)
+    except ValueError:
+        return "(...)"
+    options = {field.name: field.default for field in dataclasses.fields(Options)}
+    parameters = list(signature.parameters.values())
+    own = [each for each in parameters if each.name not in options or each.default not in (options[each.name], {})]
+    if len(parameters) - len(own) >= len(options) - 2:  # a function may have one or two of them for itself
+        parameters = [*own, inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD)]
+    parameters = [each.replace(annotation=inspect.Parameter.empty) for each in parameters if each.name != "self"]
+    words = str(signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty))
+    words = re.sub(r"<factory>", "...", words)
+    returned = signature.return_annotation
+    if isinstance(function, type) or returned in (inspect.Signature.empty, "None", None):
+        return words
+    return f"{words} -> {_type(returned)}"
+
+
+def _type(annotation: Any) -> str:
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    return str(text).replace("opscope.", "").replace("'", "")
+
+
+def _public(kind: type) -> Iterator[tuple[str, Any]]:
+    for name, value in vars(kind).items():
+        if name.startswith("_") or name == "forward":
+            continue
+        if isinstance(value, (property, functools.cached_property)) or (inspect.isfunction(value) and name in _own_methods(kind)):
+            yield name, value
+
+
+def _own_methods(kind: type) -> set[str]:
+    """Those that the class's own text defines, not those that a loop passed on."""
+    return set(re.findall(r"^    def (\w+)", inspect.getsource(kind), re.M))
+
+
+def _members(kind: type) -> str:
+    rows = []
+    for name, value in _public(kind):
+        function = inspect.isfunction(value)
+        shown = name + (_signature(value) if function else "")
+        words = _text(value, f"{kind.__qualname__}.{name}").replace("\n\n", " ").replace("\n", " ").replace("|", "\\|").replace("<", "\\<")
+        rows.append(f"| `{shown}` | {words} |\n".replace(" | None`", " \\| None`"))
+    return "\n| | |\n|---|---|\n" + "".join(_escaped(row) for row in rows) if rows else ""
+
+
+def _escaped(row: str) -> str:
+    """A pipe within a cell's code would end the cell."""
+    start, end = row.index("`"), row.index("`", row.index("`") + 1)
+    return row[:start] + re.sub(r"(?<!\\)\|", "\\|", row[start:end]) + row[end:]
+
+
+def _comments(kind: type) -> dict[str, str]:
+    return dict(re.findall(r"^    (\w+): .*?  # (.+)$", inspect.getsource(kind), re.M))
+
+
+def _options() -> str:
+    words = _comments(SourceRequest) | _comments(InputRequest) | _comments(Options)
+    rows = ""
+    for field in dataclasses.fields(Options):
+        default = "{}" if field.default is dataclasses.MISSING else repr(field.default)
+        if field.name not in words:
+            raise SystemExit(f"Options.{field.name} has no comment")
+        rows += f"| `{field.name}` | `{default}` | {words[field.name]} |\n"
+    return (
+        "\n## Options\n\nWhat every function that takes a model takes as `**options`; the command line has the same as flags, with dashes.\n\n"
+        f"| option | default | |\n|---|---|---|\n{rows}"
+    )
+
+
+def _module(name: str) -> str:
+    module: ModuleType = getattr(opscope, name)
+    names = [
+        key for key, value in vars(module).items()
+        if not key.startswith("_") and callable(value) and getattr(value, "__module__", "") == module.__name__
+    ]  # fmt: skip
+    public = [key for key in names if key not in ("require_compile", "Timeline")]
+    return f"\n## opscope.{name}\n\n{_text(module)}\n" + "".join(_entry(key, module) for key in public)
+
+
+def difference() -> list[str]:
+    there = PAGE.read_text() if PAGE.exists() else ""
+    return list(difflib.unified_diff(there.splitlines(), page().splitlines(), str(PAGE), "the package", lineterm="", n=0))
+
+
+if __name__ == "__main__":
+    lines = difference()
+    if "--check" in sys.argv and lines:
+        sys.exit("\n".join([f"{PAGE} is out of date; `make reference` writes it anew:", *lines[:30]]))
+    if lines:
+        PAGE.write_text(page())
