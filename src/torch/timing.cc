@@ -229,12 +229,12 @@ void Timing::keep_behind() {
   --behind_;
 }
 
-// Free runs have a mark behind every eighth op, another one in each run; one that is recorded has no other.
+// Some free runs have a mark behind every eighth op; one that is recorded has no other.
 void Timing::mark_before(OpEntry& op) {
   if (current_.pace == Pace::kPaced) keep_behind();
   if (current_.pace == Pace::kPaced || !expects_)
     op.first_mark = clock_->mark();
-  else if ((current_.ops.size() + runs_.size()) % kMarkEvery == 0)
+  else if (runs_.size() % kMarkedRuns == 0 && current_.ops.size() % kMarkEvery == 0)
     op.first_mark = first_mark_;
 }
 

@@ -48,9 +48,12 @@ class DeviceClock {
 // How a run is timed. An op that waits for its own launch would count the wait as its own: in a paced run the
 // device is kept behind the host, so that each op finds the next already there, and its time is its kernels'.
 enum class Pace : std::uint8_t {
-  kFree,   // as the model runs: the host's clock on each op, and a mark on the device behind one in eight
+  kFree,   // as the model runs: the host's clock on each op; in some, a mark on the device behind one in eight
   kPaced,  // marks around each op, and delays between them
 };
+
+// Free runs with marks are these, the first among them: marks cost the host as much as many an op.
+inline constexpr std::size_t kMarkedRuns = 4;
 
 // The runs of one graph's model. The first may be the one that is being recorded.
 class Timing {
