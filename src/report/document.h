@@ -14,7 +14,7 @@
 namespace opscope {
 
 enum class Align : std::uint8_t { kLeft, kRight };
-enum class Style : std::uint8_t { kPlain, kStrong, kQuiet, kGood, kWarning };
+enum class Style : std::uint8_t { kPlain, kStrong, kQuiet, kGood, kWarning, kBad };
 
 struct Cell {
   std::string text{};

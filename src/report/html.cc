@@ -17,7 +17,7 @@ constexpr std::string_view kStyle =
     ".opscope th,.opscope td{padding:1px 10px;text-align:right;border:0;white-space:pre}"
     ".opscope th{border-bottom:1px solid currentColor}"
     ".opscope .l{text-align:left}.opscope .q{opacity:.6}.opscope .s{font-weight:600}"
-    ".opscope .w{color:#b36b00}.opscope .g{color:#2a8a4a}"
+    ".opscope .w{color:#b36b00}.opscope .g{color:#2a8a4a}.opscope .b{color:#b3202e}"
     ".opscope .bar{display:inline-block;height:.7em;background:#2a8a4a;opacity:.7}"
     ".opscope summary{cursor:pointer;font-weight:600}"
     "</style>";
@@ -34,6 +34,8 @@ std::string_view style_class(Style style) {
       return "g";
     case Style::kWarning:
       return "w";
+    case Style::kBad:
+      return "b";
   }
   return "";
 }

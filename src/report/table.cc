@@ -134,7 +134,8 @@ void end_line(std::string& out) {
 }
 
 std::string paint(std::string_view text, Style style, bool color) {
-  static constexpr std::array<std::string_view, 5> kCodes{"", "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[33m"};
+  static constexpr std::array<std::string_view, 6> kCodes{"",           "\x1b[1m",  "\x1b[2m",
+                                                          "\x1b[32m", "\x1b[33m", "\x1b[31m"};
   const std::string_view code = kCodes[static_cast<std::size_t>(style)];
   // Padding stays outside the colour, so that the ends of lines can be trimmed.
   const auto end = text.find_last_not_of(' ');
