@@ -138,7 +138,7 @@ def _capture_many(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     """Each model on its own: one that fails is told of and the next goes on."""
     _load_package(answers)
     for index, model in enumerate(request["models"]):
-        one = {"model": model, "registry": request.get("registry"), "output": os.path.join(request["folder"], f"{index}.json")}
+        one = {**request, "model": model, "output": os.path.join(request["folder"], f"{index}.json")}
         try:
             answers.send("finished", {"index": index, **_capture(one, answers)})
         except (Exception, SystemExit) as problem:

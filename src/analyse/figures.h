@@ -4,7 +4,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyse/profile.h"
@@ -17,8 +19,8 @@ struct FigureRow {
   std::string type;          // "BasicBlock"; "conv2d"
   std::string output_shape;  // "1x64x56x56", "" where it gave none
   std::uint32_t depth = 0, calls = 1;
-  Parameters parameters{};
-  Metrics metrics{};
+  Parameters parameters{};  // counts alone, no bytes
+  Metrics metrics{};        // compute_bound_time aside
 };
 
 struct Figures {
@@ -26,18 +28,36 @@ struct Figures {
   std::string inputs;         // "x: 1x3x224x224 float32"
   std::string convention;     // of the FLOPs
   std::string device;         // of roofline times; "": none
+  std::string device_id;      // "h100-sxm"
+  std::string measured_on;    // the device that times are of; "": none were measured
+  bool is_training = false;   // a step with its backward pass
+  bool is_saved = false;      // from a file: nothing of it can be computed anew
   Metrics totals;
   Parameters parameters;
   Count peak_memory_bytes;
   std::string peak_at;  // the layer
   std::uint64_t subgraphs = 0;
+  Count fused_bytes{};          // moved by the subgraphs, each as one kernel
+  Count fused_roofline_time{};  // picoseconds, the same of time on the device
   Coverage coverage;
-  BottleneckSummary bottlenecks;
-  std::vector<TypeRow> types;
+  BottleneckSummary bottlenecks;   // roofline times of its bands aside
+  std::vector<TypeRow> types;      // compute_bound_time aside
   std::vector<FigureRow> modules;  // in tree order, the root first
   std::vector<FigureRow> layers;   // in execution order
+  std::vector<std::string>
+      missing{};  // what an older profile does not say: "peak_memory_bytes", "layers", ...
+
+  bool has(std::string_view field) const;  // false where it is one of `missing`
+  bool has_device() const { return !device.empty(); }
+  bool is_measured() const { return !measured_on.empty(); }
 };
 
 Figures figures_of(const Profile& profile);
+
+// "x: 1x3x224x224 float32, mask: 1x128 bool, 3 more", for both of the ways to figures.
+struct FigureInput {
+  std::string name, shape, dtype;
+};
+std::string inputs_text(std::span<const FigureInput> inputs);
 
 }  // namespace opscope

@@ -181,6 +181,10 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
       "A name (opscope list; torchvision:, timm:, hf: or yolo: insists), a Hugging Face folder or id, "
       "a .pt2, .onnx or TorchScript file, file.py:callable, package.module:attr, or a saved capture");
   app.add_option("--model", flags.model, "The same, as a flag")->type_name("MODEL");
+  add_capture_flags(app, flags);
+}
+
+void add_capture_flags(CLI::App& app, ModelFlags& flags) {
   add_input_flags(app, flags);
   add_building_flags(app, flags);
   app.add_flag("--training", flags.training, "A step of training: forward, backward and the optimizer");

@@ -26,6 +26,8 @@ struct ModelCommandFlags {
 };
 
 void add_model_flags(CLI::App& app, ModelFlags& flags);
+// All of them but the model itself, for commands that take several.
+void add_capture_flags(CLI::App& app, ModelFlags& flags);
 
 // The capture that the flags ask for; throws Error. `notes` gets what was chosen for the user.
 CaptureRequest request_from(const ModelFlags& flags, std::vector<std::string>* notes = nullptr);

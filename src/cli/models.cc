@@ -22,13 +22,6 @@ bool is_config(const std::string& path) {
          read_file(path).find("\"model_type\"") != std::string::npos;
 }
 
-// What is called .json and nothing else is taken for a capture: then its reader's error is the useful one.
-FileKind kind_of(const std::string& model) {
-  const FileKind kind = classify_file(model);
-  const bool meant = kind == FileKind::kOther && model.ends_with(".json") && !is_config(model);
-  return meant ? FileKind::kCapture : kind;
-}
-
 const char* capture_flag(const CaptureRequest& request) {
   return !request.input_shapes.empty() ? "--input-shape"
          : request.batch               ? "--batch"
@@ -44,11 +37,6 @@ const char* capture_flag(const CaptureRequest& request) {
          : request.training            ? "--training"
          : request.tracer != "auto"    ? "--tracer"
                                        : nullptr;
-}
-
-void refuse_capture_flags(const CaptureRequest& request) {
-  const char* flag = !request.dims.empty() ? "--dim" : capture_flag(request);
-  if (flag) throw Error("a saved capture cannot be changed", flag, "capture the model again with this flag");
 }
 
 void refuse_model_file_flags(const CaptureRequest& request) {
@@ -95,8 +83,23 @@ PlannedInputs inputs_in(const Graph& graph) {
 
 }  // namespace
 
+void refuse_capture_flags(const CaptureRequest& request) {
+  const char* flag = !request.dims.empty() ? "--dim" : capture_flag(request);
+  if (flag)
+    throw Error("a saved capture cannot be changed", flag, "capture the model again with this flag");
+}
+
+FileKind model_file_kind(const std::string& model) {
+  const FileKind kind = classify_file(model);
+  const bool meant = kind == FileKind::kOther && model.ends_with(".json") && !is_config(model);
+  return meant ? FileKind::kCapture : kind;
+}
+
 std::optional<Graph> read_model(const CaptureRequest& request) {
-  const FileKind kind = kind_of(request.model);
+  const FileKind kind = model_file_kind(request.model);
+  if (kind == FileKind::kProfile)
+    throw Error("this is a saved profile: figures, without the graph that they are of", request.model,
+                "compare, diff and check take it; here, what `opscope capture MODEL -o FILE` writes");
   if (kind == FileKind::kCapture) {
     refuse_capture_flags(request);
     return read_capture(read_file(request.model), request.model);

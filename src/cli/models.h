@@ -9,11 +9,18 @@
 #include "cli/protocol.h"
 #include "cli/request.h"
 #include "graph/graph.h"
+#include "readers/model_file.h"
 
 namespace opscope {
 
 // From a file that C++ reads, the cache or Python, in this order.
 Graph load_model(const CaptureRequest& request, const TalkFlags& talk);
+
+// What is called .json and nothing else is taken for a capture: then its reader's error is the useful one.
+FileKind model_file_kind(const std::string& model);
+
+// Throws Error where a flag asks for another capture than the one in the file.
+void refuse_capture_flags(const CaptureRequest& request);
 
 // From a file that C++ reads, if the model is one.
 std::optional<Graph> read_model(const CaptureRequest& request);

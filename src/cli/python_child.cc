@@ -99,14 +99,6 @@ std::string near_names(const std::vector<std::string>& names) {
   return text.empty() ? text : text + "?";
 }
 
-[[noreturn]] void fail_reported(const ChildError& error) {
-  std::string hint = error.hint;
-  if (const std::string near = near_names(error.candidates); !near.empty())
-    hint = hint.empty() ? near : near + "   " + hint;
-  if (hint.empty() && !error.traceback.empty()) hint = "--debug shows where, with Python's traceback";
-  throw Error(error.what.empty() ? "the capture failed" : error.what, error.where, hint);
-}
-
 // "[1/4] warming up": a stage of work that people want to follow, on a terminal or not.
 bool is_stage(std::string_view status) {
   return status.size() > 1 && status[0] == '[' && status[1] >= '0' && status[1] <= '9' &&
@@ -126,6 +118,14 @@ std::string line_of(const Progress& progress) {
 }
 
 }  // namespace
+
+void fail_reported(const ChildError& error) {
+  std::string hint = error.hint;
+  if (const std::string near = near_names(error.candidates); !near.empty())
+    hint = hint.empty() ? near : near + "   " + hint;
+  if (hint.empty() && !error.traceback.empty()) hint = "--debug shows where, with Python's traceback";
+  throw Error(error.what.empty() ? "the capture failed" : error.what, error.where, hint);
+}
 
 bool run_python(const std::string& python, const std::string& request_json, const TalkFlags& talk) {
   Spinner spinner(!talk.quiet);

@@ -11,6 +11,9 @@
 
 namespace opscope {
 
+// What a child reports, in the words for its user.
+[[noreturn]] void fail_reported(const ChildError& error);
+
 // $OPSCOPE_PYTHON, the Python beside this program, the active virtual environment's, or python3 on the PATH.
 // Throws Error where there is none.
 std::string find_python();

@@ -132,14 +132,14 @@ std::string list_request_json(const std::string& registry, const std::string& ou
   return out;
 }
 
-std::string many_request_json(const std::vector<std::string>& models, const std::string& registry,
+std::string many_request_json(const std::vector<std::string>& models, const CaptureRequest& each,
                               const std::string& folder) {
   std::string out;
   JsonWriter json(out);
   json.begin_object(JsonLayout::kInline);
   json.field("command", "capture_many");
+  each.write_fields(json);
   json.list("models", models);
-  text_or_null(json, "registry", registry);
   json.field("folder", folder);
   json.end_object();
   return out;

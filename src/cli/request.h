@@ -67,8 +67,9 @@ std::string measure_request_json(const CaptureRequest& capture, const MeasureReq
 
 // A request for the names of all models.
 std::string list_request_json(const std::string& registry, const std::string& output);
-// A request for captures of many models, each with its own inputs: the i-th goes to FOLDER/i.json.
-std::string many_request_json(const std::vector<std::string>& models, const std::string& registry,
+// A request for captures of many models, each as `each` asks for, its model aside: the i-th goes to
+// FOLDER/i.json.
+std::string many_request_json(const std::vector<std::string>& models, const CaptureRequest& each,
                               const std::string& folder);
 
 }  // namespace opscope

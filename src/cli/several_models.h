@@ -25,8 +25,12 @@ struct LoadedModel {
 };
 
 // In the order given; all that Python has to capture in one process of it. Flags of captures (--batch, ...)
-// hold for every model that is captured. Throws Error naming the model for the first that cannot be had.
+// hold for every model that is captured; files among them are as they are, and where all are files such a
+// flag is refused. Throws Error naming the model for the first that cannot be had.
 std::vector<LoadedModel> load_models(const std::vector<std::string>& specs, const ModelFlags& flags,
                                      const ProfileOptions& options, const TalkFlags& talk);
+
+// Gives each its label.
+void name_apart(std::vector<LoadedModel>& models);
 
 }  // namespace opscope

@@ -7,13 +7,15 @@
 #include "readers/capture_reader.h"
 #include "readers/mapped_file.h"
 #include "readers/onnx_model.h"
+#include "readers/profile_reader.h"
 #include "readers/pt2_reader.h"
 #include "readers/zip_archive.h"
 
 namespace opscope {
 namespace {
 
-constexpr std::array<std::string_view, 6> kNames{"capture", "pt2", "onnx", "torchscript", "pickle", "other"};
+constexpr std::array<std::string_view, 7> kNames{"capture",     "pt2",    "onnx",
+                                                     "torchscript", "pickle", "profile", "other"};
 
 FileKind classify_zip(std::string_view bytes) {
   try {
@@ -43,6 +45,7 @@ std::string_view name(FileKind kind) { return kNames[static_cast<std::size_t>(ki
 
 FileKind classify_bytes(std::string_view bytes) {
   if (looks_like_zip(bytes)) return classify_zip(bytes);
+  if (looks_like_profile(bytes)) return FileKind::kProfile;
   if (looks_like_capture(bytes.substr(0, 256))) return FileKind::kCapture;
   if (looks_like_pickle(bytes)) return FileKind::kPickle;
   if (looks_like_onnx(bytes)) return FileKind::kOnnx;

@@ -17,6 +17,7 @@ enum class FileKind : std::uint8_t {
   kOnnx,
   kTorchScript,  // an archive with code: captured through torch
   kPickle,       // can run code when it is opened: weights files of old and new form
+  kProfile,      // opscope's own too: figures, and no graph
   kOther,
 };
 std::string_view name(FileKind kind);

@@ -1,0 +1,189 @@
+// Files are read here, what the cache has comes from there, and the rest from one Python process.
+#include "cli/several_models.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "cli/models.h"
+#include "cli/python_child.h"
+#include "cli/question.h"
+#include "readers/capture_reader.h"
+#include "readers/profile_reader.h"
+
+namespace opscope {
+namespace {
+
+bool is_exported(FileKind kind) { return kind == FileKind::kPt2 || kind == FileKind::kOnnx; }
+bool is_saved(FileKind kind) {
+  return kind == FileKind::kCapture || kind == FileKind::kProfile || is_exported(kind);
+}
+
+ModelFlags flags_of(const ModelFlags& all, const std::string& spec) {
+  ModelFlags flags = all;
+  flags.positional = spec;
+  flags.model.clear();
+  return flags;
+}
+
+// A file beside models that are captured is as it is: flags about captures are not for it, nor are those
+// about exported files for the others. Where no model could take a flag, it stays and is refused.
+ModelFlags flags_for(const ModelFlags& all, const std::string& spec, std::span<const FileKind> kinds) {
+  ModelFlags flags = flags_of(all, spec);
+  const FileKind kind = model_file_kind(spec);
+  const bool some_captured = std::ranges::any_of(kinds, [](FileKind k) { return !is_saved(k); });
+  if (is_saved(kind) && some_captured) {
+    flags = ModelFlags();
+    flags.positional = spec;
+    flags.dim = all.dim;
+    flags.no_cache = all.no_cache;
+  }
+  if (!is_exported(kind) && std::ranges::any_of(kinds, is_exported)) flags.dim.clear();
+  return flags;
+}
+
+std::vector<CaptureRequest> requests_for(const std::vector<std::string>& specs, const ModelFlags& flags) {
+  std::vector<FileKind> kinds;
+  for (const std::string& spec : specs) kinds.push_back(model_file_kind(spec));
+  std::vector<CaptureRequest> requests;
+  for (const std::string& spec : specs) requests.push_back(request_from(flags_for(flags, spec, kinds)));
+  return requests;
+}
+
+// The models that Python has to capture, in one process of it.
+class Captures {
+ public:
+  Captures(const std::vector<CaptureRequest>& requests, const TalkFlags& talk)
+      : requests_(requests), talk_(talk), graphs_(requests.size()) {}
+
+  std::vector<std::unique_ptr<Graph>> take(const std::vector<std::size_t>& wanted) {
+    if (wanted.empty()) return std::move(graphs_);
+    const Cache cache(requests_[wanted.front()].use_cache, talk_.debug || talk_.verbose);
+    const std::string python = find_python();
+    std::vector<std::size_t> left;
+    for (const std::size_t i : wanted) {
+      if (auto graph = cached_model(requests_[i], cache, python))
+        graphs_[i] = std::make_unique<Graph>(*std::move(graph));
+      else
+        left.push_back(i);
+    }
+    if (!left.empty()) ask_for(left, cache, python);
+    return std::move(graphs_);
+  }
+
+ private:
+  void ask_for(const std::vector<std::size_t>& left, const Cache& cache, const std::string& python) {
+    const SignalsNoted signals;
+    const TemporaryFolder folder;
+    std::vector<std::string> names;
+    for (const std::size_t i : left) names.push_back(requests_[i].model);
+    Spinner spinner(!talk_.quiet);
+    spinner.say(progress_line(0, left.size(), names.front()));
+    std::size_t done = 0;
+    const auto finish = [&](const Answer& answer) {
+      if (answer.index >= left.size()) return;
+      add(left[answer.index], answer, folder.file(std::to_string(answer.index) + ".json"), cache, python);
+      ++done;
+      spinner.say(progress_line(done, left.size(), done < names.size() ? names[done] : ""));
+    };
+    const CaptureRequest& each = requests_[left.front()];
+    const std::string ended =
+        run_python_for_many(python, many_request_json(names, each, folder.file("")), finish, spinner, talk_);
+    spinner.clear();
+    for (const std::size_t i : left)
+      if (!graphs_[i]) fail(i, ended);
+  }
+
+  // A failure is told when all are done: what worked is in the cache then.
+  void add(std::size_t i, const Answer& answer, const std::string& file, const Cache& cache,
+           const std::string& python) {
+    if (!answer.error.what.empty()) {
+      errors_[i] = answer.error;
+      return;
+    }
+    const CaptureRequest& request = requests_[i];
+    const std::string bytes = read_file(file);
+    graphs_[i] = std::make_unique<Graph>(read_capture(bytes, "capture of " + request.model));
+    if (answer.cacheable)
+      cache.write(Cache::key(python, request.to_json("capture", ""), request.registry), bytes);
+  }
+
+  [[noreturn]] void fail(std::size_t i, const std::string& ended) {
+    const auto found = errors_.find(i);
+    if (found == errors_.end())
+      throw Error(ended.empty() ? "Python ended without its capture" : ended, requests_[i].model,
+                  "--debug shows all that Python wrote");
+    ChildError error = found->second;
+    if (error.where.empty()) error.where = requests_[i].model;
+    if (talk_.debug) std::fputs(error.traceback.c_str(), stderr);
+    fail_reported(error);
+  }
+
+  const std::vector<CaptureRequest>& requests_;
+  const TalkFlags& talk_;
+  std::vector<std::unique_ptr<Graph>> graphs_;
+  std::map<std::size_t, ChildError> errors_;
+};
+
+LoadedModel profiled(std::string spec, std::unique_ptr<Graph> graph, const ProfileOptions& options) {
+  LoadedModel model{std::move(spec), "", std::move(graph), nullptr, {}};
+  model.profile = std::make_unique<Profile>(make_profile(*model.graph, options));
+  model.figures = figures_of(*model.profile);
+  return model;
+}
+
+LoadedModel saved_profile(const std::string& spec, const CaptureRequest& request) {
+  refuse_capture_flags(request);
+  return {spec, "", nullptr, nullptr, read_profile(read_file(request.model), request.model)};
+}
+
+// From short to long; the last is what the user wrote.
+std::string label_at(const LoadedModel& model, int level) {
+  if (level == 0 && !model.figures.model.empty()) return model.figures.model;
+  if (level <= 1) return std::filesystem::path(model.spec).stem().string();
+  return model.spec;
+}
+
+bool is_repeated(const std::vector<LoadedModel>& models, const LoadedModel& one) {
+  return std::ranges::count(models, one.label, &LoadedModel::label) > 1;
+}
+
+}  // namespace
+
+void name_apart(std::vector<LoadedModel>& models) {
+  for (LoadedModel& model : models) model.label = label_at(model, 0);
+  for (int level = 1; level <= 2; ++level) {
+    std::vector<LoadedModel*> repeated;
+    for (LoadedModel& model : models)
+      if (is_repeated(models, model)) repeated.push_back(&model);
+    for (LoadedModel* model : repeated) model->label = label_at(*model, level);
+  }
+  std::map<std::string, int> seen;
+  for (LoadedModel& model : models) {
+    const int count = ++seen[model.label];
+    if (count > 1) model.label += " (" + std::to_string(count) + ")";
+  }
+}
+
+std::vector<LoadedModel> load_models(const std::vector<std::string>& specs, const ModelFlags& flags,
+                                     const ProfileOptions& options, const TalkFlags& talk) {
+  const std::vector<CaptureRequest> requests = requests_for(specs, flags);
+  std::vector<LoadedModel> models(specs.size());
+  std::vector<std::size_t> captured;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (model_file_kind(requests[i].model) == FileKind::kProfile)
+      models[i] = saved_profile(specs[i], requests[i]);
+    else if (auto graph = read_model(requests[i]))
+      models[i] = profiled(specs[i], std::make_unique<Graph>(*std::move(graph)), options);
+    else
+      captured.push_back(i);
+  }
+  auto graphs = Captures(requests, talk).take(captured);
+  for (const std::size_t i : captured) models[i] = profiled(specs[i], std::move(graphs[i]), options);
+  name_apart(models);
+  return models;
+}
+
+}  // namespace opscope
