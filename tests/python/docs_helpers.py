@@ -111,12 +111,12 @@ def is_slow(command: Command) -> bool:
     """Runs a model, asks a tracer, or captures what no other command does: left to `make test-all`."""
     if _SLOW.search(command.text):
         return True
-    words = command.words
-    if words[1] not in _OF_ONE_MODEL:
+    words = [word for word in command.words[1:] if word not in ("--model",)]
+    if words[0] not in _OF_ONE_MODEL:
         return False
-    arguments = [word for word in words[2:] if word in QUICK_MODELS or word.endswith(".json")]
+    model = words[2] if words[0] == "plot" else words[1] if len(words) > 1 else ""
     sized = any(word in ("--seq-len", "--batch", "--image-size", "--input-shape", "--dtype", "--phase") for word in words)
-    return len(words) > 2 and (sized or not arguments)
+    return sized or not (model in QUICK_MODELS or model.endswith((".json", ".onnx")))
 
 
 class Shell:

@@ -34,11 +34,6 @@ def page_commands(page: Path) -> list[docs.Command]:
 RUN_PAGES = [page for page in PAGES if page_commands(page)]
 
 
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("docs_cache")
-
-
 def prepared(folder: Path, cache: Path, page: Path) -> docs.Shell:
     """A folder with the files that the page speaks of: those it shows, and a model of each format."""
     write_model_files(folder)
@@ -93,14 +88,14 @@ def run_page(page: Path, folder: Path, cache: Path, slow: bool) -> None:
 
 
 @pytest.mark.parametrize("page", RUN_PAGES, ids=name_of)
-def test_quick_commands_run(page: Path, tmp_path: Path, cache: Path) -> None:
-    run_page(page, tmp_path, cache, slow=False)
+def test_quick_commands_run(page: Path, tmp_path: Path, docs_cache: Path) -> None:
+    run_page(page, tmp_path, docs_cache, slow=False)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", RUN_PAGES, ids=name_of)
-def test_all_commands_run(page: Path, tmp_path: Path, cache: Path) -> None:
-    run_page(page, tmp_path, cache, slow=True)
+def test_all_commands_run(page: Path, tmp_path: Path, docs_cache: Path) -> None:
+    run_page(page, tmp_path, docs_cache, slow=True)
 
 
 # --- flags ------------------------------------------------------------------------------------------------------

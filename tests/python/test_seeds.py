@@ -34,11 +34,11 @@ COMMANDS = [docs.Command(f"docs/seeds.md:{line}", code) for line, code in right_
 EXPRESSIONS = [(line, code) for line, code in right_sides() if re.match(r"opscope\.|prof\b|extractor\b|from |torch\.|\[", code)]
 
 
-def run_commands(folder: Path, slow: bool) -> None:
+def run_commands(folder: Path, cache: Path, slow: bool) -> None:
     (folder / "my_models.py").write_text(
         "import opscope, torch\nopscope.MODEL_REGISTRY['my_model'] = lambda: (torch.nn.Linear(4, 4), torch.zeros(1, 4))\n"
     )
-    shell = docs.Shell(folder, folder / ".cache")
+    shell = docs.Shell(folder, cache)
     failures = [shell.failure(command) for command in docs.runnable(COMMANDS, slow)]
     assert not any(failures), "\n".join(filter(None, failures))
 
@@ -49,13 +49,13 @@ def test_every_right_side_is_of_one_kind() -> None:
     assert all(docs.FLAG.fullmatch(code) for code in other), other
 
 
-def test_quick_commands(tmp_path: Path) -> None:
-    run_commands(tmp_path, slow=False)
+def test_quick_commands(tmp_path: Path, docs_cache: Path) -> None:
+    run_commands(tmp_path, docs_cache, slow=False)
 
 
 @pytest.mark.slow
-def test_all_commands(tmp_path: Path) -> None:
-    run_commands(tmp_path, slow=True)
+def test_all_commands(tmp_path: Path, docs_cache: Path) -> None:
+    run_commands(tmp_path, docs_cache, slow=True)
 
 
 class MyModel(nn.Module):
