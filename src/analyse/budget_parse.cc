@@ -1,0 +1,78 @@
+// Limits as they are written on the command line.
+#include <charconv>
+#include <cmath>
+
+#include "analyse/budget.h"
+#include "base/error.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::array kIncreases{GuardedMetric::kParams, GuardedMetric::kMacs, GuardedMetric::kFlops,
+                                GuardedMetric::kMemoryBytes, GuardedMetric::kPeakMemoryBytes};
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    if (end > at) parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+std::pair<GuardedMetric, std::string> pair_in(const std::string& part, const std::string& flag,
+                                              const char* example) {
+  const auto sign = part.find('=');
+  if (sign == std::string::npos || sign + 1 == part.size())
+    throw Error("'" + part + "' is no METRIC=AMOUNT", flag, std::string("for example ") + example);
+  return {guarded_metric(part.substr(0, sign), flag), part.substr(sign + 1)};
+}
+
+}  // namespace
+
+std::vector<BudgetLimit> parse_limits(const std::string& text, LimitKind kind, const std::string& flag) {
+  std::vector<BudgetLimit> limits;
+  for (const std::string& part : split(text)) {
+    const auto [metric, amount] = pair_in(part, flag, "flops=4.2G,params=12M");
+    limits.push_back(
+        {.metric = metric, .kind = kind, .amount = parse_amount(metric, amount, flag), .where = flag});
+  }
+  if (limits.empty()) throw Error("no limit is given", flag, "for example flops=4.2G,params=12M");
+  return limits;
+}
+
+BudgetLimit increase_limit(GuardedMetric metric, const std::string& text, const std::string& where) {
+  BudgetLimit limit{.metric = metric, .kind = LimitKind::kIncrease, .where = where};
+  if (!text.ends_with('%')) {
+    limit.amount = parse_amount(metric, text, where);
+    return limit;
+  }
+  double percent = 0;
+  const char* const last = text.data() + text.size() - 1;
+  const auto [end, error] = std::from_chars(text.data(), last, percent);
+  if (error != std::errc{} || end != last || !std::isfinite(percent) || percent < 0)
+    throw Error("'" + text + "' is no percentage", where, "for example 2%");
+  limit.percent = percent;
+  return limit;
+}
+
+std::vector<BudgetLimit> parse_increases(const std::string& text, const std::string& flag) {
+  std::vector<BudgetLimit> limits;
+  for (const std::string& part : split(text)) {
+    if (part.find('=') == std::string::npos) {
+      if (!part.ends_with('%') && part != "0")
+        throw Error("'" + part + "' is no percentage", flag, "for example 2%, or flops=2%,params=0");
+      for (const GuardedMetric metric : kIncreases)
+        limits.push_back(increase_limit(metric, part == "0" ? "0%" : part, flag));
+      continue;
+    }
+    const auto [metric, amount] = pair_in(part, flag, "flops=2%,params=0");
+    std::erase_if(limits, [m = metric](const BudgetLimit& limit) { return limit.metric == m; });
+    limits.push_back(increase_limit(metric, amount, flag));
+  }
+  if (limits.empty()) throw Error("no limit is given", flag, "for example 2%, or flops=2%,params=0");
+  return limits;
+}
+
+}  // namespace opscope
