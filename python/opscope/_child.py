@@ -180,6 +180,19 @@ def _inductor(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     return {"cacheable": False}
 
 
+def _reconcile(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
+    """Other tools run on each model, beside its capture."""
+    _load_package(answers)
+    from opscope.peers.child import reconcile_models
+
+    def find(one: dict[str, Any]) -> Any:
+        options = _options(one)
+        return _source(one, options, answers), options
+
+    reconcile_models(request, find, describe, answers.status)
+    return {"cacheable": False}
+
+
 def _inputs(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     _load_package(answers)
     from opscope.api import plan_for
@@ -215,6 +228,7 @@ _COMMANDS = {
     "inputs": _inputs,
     "list": _list,
     "measure": _measure,
+    "reconcile": _reconcile,
     "trace": _trace,
 }
 
