@@ -4,9 +4,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(g++ cmake ninja-build ccache libfmt-dev libsimdjson-dev libcli11-dev libgtest-dev libbenchmark-dev
-          zlib1g-dev libsqlite3-dev libonnx-dev libprotobuf-dev libgraphviz-dev librsvg2-dev libncurses-dev
-          fonts-dejavu-core tmux python3-venv python3-dev libgl1 libglib2.0-0)
+packages=(g++ cmake ninja-build ccache libfmt-dev libsimdjson-dev libcli11-dev libtomlplusplus-dev libgtest-dev
+          libbenchmark-dev zlib1g-dev libsqlite3-dev libonnx-dev libprotobuf-dev libgraphviz-dev librsvg2-dev
+          libncurses-dev fonts-dejavu-core tmux python3-venv python3-dev libgl1 libglib2.0-0)
 python=${PYTHON:-python3}
 
 say() { printf '%s\n' "$*" >&2; }
