@@ -1,11 +1,10 @@
-// The rows. A value that is only a bound is never called best on its word alone.
+// The rows. A lower bound is never called the best.
 #include "analyse/comparison.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <map>
 
 #include "base/error.h"
@@ -42,19 +41,13 @@ RowUnit row_unit(MetricUnit unit) {
   return RowUnit::kCount;
 }
 
-// What a value may really be. Estimates are taken at their word.
-double least(const ComparedValue& value) {
-  return value.confidence == Confidence::kUpperBound ? 0 : value.amount.real;
-}
-double most(const ComparedValue& value) {
-  return value.confidence == Confidence::kUnknown ? std::numeric_limits<double>::infinity()
-                                                  : value.amount.real;
-}
-
+// A value of which more may be there than was counted is no least; an upper bound is taken for its value.
 bool is_surely_best(const ComparedRow& row, const ComparedValue& value) {
+  if (value.confidence == Confidence::kUnknown) return false;
   return std::ranges::all_of(row.values, [&](const ComparedValue& other) {
-    if (!other.is_known || &other == &value) return true;
-    return row.better == Better::kLess ? most(value) <= least(other) : least(value) >= most(other);
+    if (!other.is_known) return true;
+    return row.better == Better::kLess ? value.amount.real <= other.amount.real
+                                       : value.amount.real >= other.amount.real;
   });
 }
 

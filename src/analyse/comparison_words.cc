@@ -171,23 +171,46 @@ bool has_least_of_all(const std::vector<const ComparedRow*>& rows, std::size_t m
   return std::ranges::all_of(rows, [&](const ComparedRow* row) { return row->values[model].is_best; });
 }
 
+std::vector<std::string> shortened(std::vector<std::string> labels) {
+  const std::size_t all = labels.size();
+  if (all > kMostNamed)
+    labels.resize(kMostNamed - 1), labels.push_back(fmt::format("{} more", all - kMostNamed + 1));
+  return labels;
+}
+
+// By model: the first that costs less in every row, if there is one.
+std::vector<std::optional<std::size_t>> cheaper_ones(const ModelComparison& comparison) {
+  const auto rows = cost_rows(comparison);
+  std::vector<std::optional<std::size_t>> cheaper(comparison.models.size());
+  for (std::size_t i = 0; i < cheaper.size(); ++i)
+    for (std::size_t than = 0; than < cheaper.size() && !cheaper[i]; ++than)
+      if (costs_more(rows, i, than)) cheaper[i] = than;
+  return cheaper;
+}
+
+// Of many, those that are left.
+void add_undominated(ModelComparison& comparison, const std::vector<std::optional<std::size_t>>& cheaper) {
+  std::vector<std::string> left;
+  for (std::size_t i = 0; i < cheaper.size(); ++i)
+    if (!cheaper[i]) left.push_back(comparison.models[i].label);
+  if (left.size() < 2 || left.size() == cheaper.size()) return;
+  comparison.findings.push_back(
+      fmt::format("{} of {} cost more than another in every one of these; what is left: {}",
+                  cheaper.size() - left.size(), cheaper.size(), joined(shortened(left))));
+}
+
 // What is beaten in every row, by a model that is not the best in all of them: that was said.
 void add_dearer(ModelComparison& comparison) {
+  const auto cheaper = cheaper_ones(comparison);
+  if (comparison.models.size() > kMostNamed) return add_undominated(comparison, cheaper);
   const auto rows = cost_rows(comparison);
   std::map<std::size_t, std::vector<std::string>> dearer;  // by the model that they cost more than
-  for (std::size_t i = 0; i < comparison.models.size(); ++i)
-    for (std::size_t than = 0; than < comparison.models.size(); ++than) {
-      if (has_least_of_all(rows, than) || !costs_more(rows, i, than)) continue;
-      dearer[than].push_back(comparison.models[i].label);
-      break;
-    }
-  for (auto& [than, labels] : dearer) {
-    const std::size_t all = labels.size();
-    if (all > kMostNamed)
-      labels.resize(kMostNamed - 1), labels.push_back(fmt::format("{} more", all - kMostNamed + 1));
-    comparison.findings.push_back(joined(labels) + (all > 1 ? " cost" : " costs") + " more than " +
+  for (std::size_t i = 0; i < cheaper.size(); ++i)
+    if (cheaper[i] && !has_least_of_all(rows, *cheaper[i]))
+      dearer[*cheaper[i]].push_back(comparison.models[i].label);
+  for (const auto& [than, labels] : dearer)
+    comparison.findings.push_back(joined(labels) + (labels.size() > 1 ? " cost" : " costs") + " more than " +
                                   comparison.models[than].label + " in every one of these");
-  }
 }
 
 // Shapes and types alone: what inputs are called differs from library to library.
@@ -241,6 +264,14 @@ std::string unknown_note(const ComparedModel& model) {
                      model.label, coverage.unknown, coverage.ops, joined(ops));
 }
 
+std::string bound_note(const ComparedModel& model) {
+  const Coverage& coverage = model.figures.coverage;
+  if (coverage.upper_bound == 0 || coverage.unknown > 0) return "";
+  return model.label +
+         ": sizes that only data tells are taken at their most, so its totals are upper bounds, marked "
+         "\u2264";
+}
+
 std::string missing_note(const ComparedModel& model, const std::vector<std::string>& device_ids) {
   std::vector<std::string> missing(model.figures.missing);
   std::erase(missing, "param_bytes"), std::erase(missing, "buffer_bytes"), std::erase(missing, "is_training");
@@ -283,7 +314,7 @@ void add_notes(ModelComparison& comparison) {
     add(differing(comparison, "not measured alike", [](const Figures& f) {
       return f.is_measured() ? "on " + f.measured_on : std::string("not measured");
     }));
-  for (const ComparedModel& model : comparison.models) add(unknown_note(model));
+  for (const ComparedModel& model : comparison.models) add(unknown_note(model)), add(bound_note(model));
   for (const ComparedModel& model : comparison.models) add(missing_note(model, ids));
 }
 

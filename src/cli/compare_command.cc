@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/cost_flags.h"
+#include "cli/model_patterns.h"
 #include "cli/picture_output.h"
 #include "cli/several_models.h"
 #include "cli/terminal.h"
@@ -40,7 +41,7 @@ CompareBy by_from_name(const std::string& text) {
 }
 
 Request request_of(const Flags& flags) {
-  if (flags.models.size() < 2)
+  if (flags.models.empty() || (flags.models.size() < 2 && !is_model_pattern(flags.models.front())))
     throw Error(flags.models.empty() ? "which models?" : "one model is nothing to compare", "",
                 "opscope compare A B [C ...], for example opscope compare resnet50 efficientnet_b0");
   Request request;
@@ -69,6 +70,19 @@ std::vector<DeviceTime> times_of(const LoadedModel& model, const std::vector<Pro
   return times;
 }
 
+std::vector<LoadedModel> loaded(const Flags& flags, Request& request) {
+  const std::vector<std::string> specs = expand_patterns(flags.models, flags.model, flags.talk);
+  const ProfileOptions& options = request.profile.front();
+  if (specs == flags.models) return load_models(specs, flags.model, options, flags.talk);
+  std::vector<std::string> failed;
+  auto models = load_those_that_work(specs, flags.model, options, flags.talk, failed);
+  if (models.size() < 2)
+    throw Error("fewer than two models to compare", flags.models.front(),
+                failed.empty() ? "" : failed.front());
+  for (const std::string& why : failed) request.text.notes.push_back("left out: " + why);
+  return models;
+}
+
 ModelComparison compared(std::vector<LoadedModel> loaded, const std::vector<ProfileOptions>& options) {
   std::vector<ComparedModel> models;
   for (LoadedModel& model : loaded) {
@@ -94,8 +108,7 @@ int run_compare(const Flags& flags) {
   output.set_style(request.text);
   std::optional<PictureOutput> pareto;
   if (!flags.pareto.empty()) pareto.emplace(pareto_file(flags));
-  const ModelComparison comparison =
-      compared(load_models(flags.models, flags.model, request.profile.front(), flags.talk), request.profile);
+  const ModelComparison comparison = compared(loaded(flags, request), request.profile);
   if (output.is_picture()) {
     output.write_picture(pareto_svg(comparison, request.pareto));
     return kExitDone;

@@ -58,7 +58,9 @@ class Captures {
   Captures(const std::vector<CaptureRequest>& requests, const TalkFlags& talk)
       : requests_(requests), talk_(talk), graphs_(requests.size()) {}
 
-  std::vector<std::unique_ptr<Graph>> take(const std::vector<std::size_t>& wanted) {
+  // nullptr for what failed, where failures are asked for; else the first is thrown.
+  std::vector<std::unique_ptr<Graph>> take(const std::vector<std::size_t>& wanted,
+                                           std::vector<std::string>* failed) {
     if (wanted.empty()) return std::move(graphs_);
     const Cache cache(requests_[wanted.front()].use_cache, talk_.debug || talk_.verbose);
     const std::string python = find_python();
@@ -69,12 +71,13 @@ class Captures {
       else
         left.push_back(i);
     }
-    if (!left.empty()) ask_for(left, cache, python);
+    if (!left.empty()) ask_for(left, cache, python, failed);
     return std::move(graphs_);
   }
 
  private:
-  void ask_for(const std::vector<std::size_t>& left, const Cache& cache, const std::string& python) {
+  void ask_for(const std::vector<std::size_t>& left, const Cache& cache, const std::string& python,
+               std::vector<std::string>* failed) {
     const SignalsNoted signals;
     const TemporaryFolder folder;
     std::vector<std::string> names;
@@ -92,8 +95,11 @@ class Captures {
     const std::string ended =
         run_python_for_many(python, many_request_json(names, each, folder.file("")), finish, spinner, talk_);
     spinner.clear();
-    for (const std::size_t i : left)
-      if (!graphs_[i]) fail(i, ended);
+    for (const std::size_t i : left) {
+      if (graphs_[i]) continue;
+      if (!failed) fail(i, ended);
+      failed->push_back(requests_[i].model + ": " + (errors_.contains(i) ? errors_[i].what : ended));
+    }
   }
 
   // A failure is told when all are done: what worked is in the cache then.
@@ -150,6 +156,28 @@ bool is_repeated(const std::vector<LoadedModel>& models, const LoadedModel& one)
   return std::ranges::count(models, one.label, &LoadedModel::label) > 1;
 }
 
+std::vector<LoadedModel> load(const std::vector<std::string>& specs, const ModelFlags& flags,
+                              const ProfileOptions& options, const TalkFlags& talk,
+                              std::vector<std::string>* failed) {
+  const std::vector<CaptureRequest> requests = requests_for(specs, flags);
+  std::vector<LoadedModel> models(specs.size());
+  std::vector<std::size_t> captured;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (model_file_kind(requests[i].model) == FileKind::kProfile)
+      models[i] = saved_profile(specs[i], requests[i]);
+    else if (auto graph = read_model(requests[i]))
+      models[i] = profiled(specs[i], std::make_unique<Graph>(*std::move(graph)), options);
+    else
+      captured.push_back(i);
+  }
+  auto graphs = Captures(requests, talk).take(captured, failed);
+  for (const std::size_t i : captured)
+    if (graphs[i]) models[i] = profiled(specs[i], std::move(graphs[i]), options);
+  std::erase_if(models, [](const LoadedModel& model) { return model.spec.empty(); });
+  name_apart(models);
+  return models;
+}
+
 }  // namespace
 
 void name_apart(std::vector<LoadedModel>& models) {
@@ -169,21 +197,13 @@ void name_apart(std::vector<LoadedModel>& models) {
 
 std::vector<LoadedModel> load_models(const std::vector<std::string>& specs, const ModelFlags& flags,
                                      const ProfileOptions& options, const TalkFlags& talk) {
-  const std::vector<CaptureRequest> requests = requests_for(specs, flags);
-  std::vector<LoadedModel> models(specs.size());
-  std::vector<std::size_t> captured;
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    if (model_file_kind(requests[i].model) == FileKind::kProfile)
-      models[i] = saved_profile(specs[i], requests[i]);
-    else if (auto graph = read_model(requests[i]))
-      models[i] = profiled(specs[i], std::make_unique<Graph>(*std::move(graph)), options);
-    else
-      captured.push_back(i);
-  }
-  auto graphs = Captures(requests, talk).take(captured);
-  for (const std::size_t i : captured) models[i] = profiled(specs[i], std::move(graphs[i]), options);
-  name_apart(models);
-  return models;
+  return load(specs, flags, options, talk, nullptr);
+}
+
+std::vector<LoadedModel> load_those_that_work(const std::vector<std::string>& specs, const ModelFlags& flags,
+                                              const ProfileOptions& options, const TalkFlags& talk,
+                                              std::vector<std::string>& failed) {
+  return load(specs, flags, options, talk, &failed);
 }
 
 }  // namespace opscope

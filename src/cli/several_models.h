@@ -29,6 +29,11 @@ struct LoadedModel {
 // flag is refused. Throws Error naming the model for the first that cannot be had.
 std::vector<LoadedModel> load_models(const std::vector<std::string>& specs, const ModelFlags& flags,
                                      const ProfileOptions& options, const TalkFlags& talk);
+// The same for lists that nobody chose one by one: what cannot be captured is left out, and `failed` says
+// why.
+std::vector<LoadedModel> load_those_that_work(const std::vector<std::string>& specs, const ModelFlags& flags,
+                                              const ProfileOptions& options, const TalkFlags& talk,
+                                              std::vector<std::string>& failed);
 
 // Gives each its label.
 void name_apart(std::vector<LoadedModel>& models);

@@ -81,7 +81,7 @@ constexpr std::array kModelColumns{
     ModelColumn{"flops", "FLOPs", false},
     ModelColumn{"memory_bytes", "Moved", false},
     ModelColumn{"peak_memory_bytes", "Peak", false},
-    ModelColumn{"arithmetic_intensity", "FLOPs/B", false},
+    ModelColumn{"arithmetic_intensity", "FLOPs/B", true},
     ModelColumn{"memory_bound_time_share", "Mem-bound", false},
     ModelColumn{"relative_time", "Time", false},
     ModelColumn{"roofline_seconds", "Roofline", false},

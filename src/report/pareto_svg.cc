@@ -57,9 +57,11 @@ class ParetoDrawing {
   std::string draw() {
     draw_title(svg_, heading(), subtitle());
     svg_.rect(box_, {.fill = kPaper, .stroke = kGrid});
+    const std::vector<Point> front = front_line();
+    shade(front);
     draw_x_axis(svg_, x_, box_, axis_title(options_.x));
     draw_y_axis(svg_, y_, box_, axis_title(options_.y));
-    draw_front();
+    draw_front(front);
     draw_dots();
     draw_names();
     draw_legend();
@@ -112,20 +114,23 @@ class ParetoDrawing {
   }
 
   // A staircase: what is above and to the right of it costs more of both than a model on it.
-  void draw_front() {
+  std::vector<Point> front_line() const {
     std::vector<Point> line;
     for (const ParetoPoint& point : points_) {
       if (!point.is_front) continue;
       const Point here = at(point);
-      if (!line.empty()) line.push_back({here.x, line.back().y});
+      if (line.empty()) line.push_back({here.x, box_.y});
+      if (line.size() > 1) line.push_back({here.x, line.back().y});
       line.push_back(here);
     }
-    if (line.empty()) return;
-    line.insert(line.begin(), {line.front().x, box_.y});
     line.push_back({box_.right(), line.back().y});
-    std::vector<Point> area(line);
+    return line;
+  }
+  void shade(std::vector<Point> area) {
     area.push_back({box_.right(), box_.y});
     svg_.polygon(area, {.fill = tinted(kFrontColor, 0.94)});
+  }
+  void draw_front(const std::vector<Point>& line) {
     svg_.polyline(line, {.stroke = kFrontColor, .stroke_width = 1.4, .dash = "6 3"});
     for (std::size_t i = 1; i < line.size(); ++i) avoid_line(line[i - 1], line[i]);
   }
