@@ -1,0 +1,72 @@
+"""What the commands write with --format json is what schema/*.json says: no key more, no key less."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import opscope
+import pytest
+import torch
+from torch import nn
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("OPSCOPE_PROGRAM", str(Path(sys.executable).parent / "opscope"))
+
+#: Schema, and the arguments that make such a document of a saved model ($M), or of two ($M, $N).
+REPORTS = [
+    ("memory", "memory $M"),
+    ("memory", "plot memory $M"),
+    ("fuse", "fuse $M"),
+    ("explore", "explore $M"),
+    ("explore", "explore $M --level op --max-nodes 3"),
+    ("explore", "explore $M --level subgraph --hardware h200"),
+    ("explore_node", "explore $M --node 2"),
+    ("explore_path", "explore $M --path 1 2"),
+    ("explain", "explain $M 0"),
+    ("hardware", "profile $M --hardware h200,l4"),
+    ("plot_roofline", "plot roofline $M"),
+    ("plot_types", "plot types $M"),
+    ("plot_icicle", "plot icicle $M --metric params"),
+    ("devices", "devices"),
+]
+MODELS = ["resnet18", "training", "attention", "measured"]
+
+
+def validator(name: str) -> jsonschema.protocols.Validator:
+    schema = json.loads((ROOT / "schema" / f"{name}.schema.json").read_text())
+    kind = jsonschema.validators.validator_for(schema)
+    kind.check_schema(schema)
+    return kind(schema)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("captures")
+    layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
+    opscope.capture("resnet18").save(made / "resnet18.json")
+    opscope.capture(nn.Linear(4, 4), torch.zeros(2, 4), training=True, optimizer="adam").save(made / "training.json")
+    opscope.capture(layer, torch.zeros(1, 8, 16)).save(made / "attention.json")
+    opscope.measure(layer, torch.zeros(1, 8, 16), runs=2).save(str(made / "measured.json"))
+    return made
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("schema", "arguments"), REPORTS, ids=[text for _, text in REPORTS])
+def test_documents(folder: Path, model: str, schema: str, arguments: str) -> None:
+    words = arguments.replace("$M", str(folder / f"{model}.json")).replace("$N", str(folder / "resnet18.json")).split()
+    done = subprocess.run([PROGRAM, *words, "--format", "json", "--quiet"], capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stderr
+    validator(schema).validate(json.loads(done.stdout))
+
+
+def test_every_schema_is_tested_and_in_the_docs() -> None:
+    schemas = {path.name.removesuffix(".schema.json") for path in (ROOT / "schema").glob("*.json")}
+    page = (ROOT / "docs" / "reference" / "json.md").read_text()
+    assert schemas == set(re.findall(r"schema/(\w+)\.schema\.json", page))
+    assert schemas - {"capture", "profile"} == {schema for schema, _ in REPORTS}
