@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 SHELL = ("", "sh", "bash", "console")
@@ -159,3 +161,15 @@ def runnable(commands: Iterable[Command], slow: bool) -> Iterator[Command]:
             left_out |= files
         else:
             yield command
+
+
+@contextlib.contextmanager
+def kept(*tables: dict[Any, Any]) -> Iterator[None]:
+    """What the pages register is gone again afterwards."""
+    before = [dict(table) for table in tables]
+    try:
+        yield
+    finally:
+        for table, old in zip(tables, before, strict=True):
+            table.clear()
+            table.update(old)

@@ -81,10 +81,10 @@ def test_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names |= {"traced": torch.fx.symbolic_trace(model), "tensor": opscope.TensorDescriptor((1, 8)), "llama": small_llama()}
     names["prof"] = opscope.Profiler(model, auto_profile=False)
     names["extractor"] = opscope.dynamo.trace_model_with_dynamo(model, x)
-    monkeypatch.setattr(opscope.registry, "MODEL_REGISTRY", dict(opscope.MODEL_REGISTRY))
-    for line, code in EXPRESSIONS:
-        try:
-            exec(compile(code, f"docs/seeds.md:{line}", "exec"), names)
-        except Exception as problem:
-            raise AssertionError(f"docs/seeds.md:{line}: {code}: {problem}") from problem
+    with docs.kept(opscope.MODEL_REGISTRY):
+        for line, code in EXPRESSIONS:
+            try:
+                exec(compile(code, f"docs/seeds.md:{line}", "exec"), names)
+            except Exception as problem:
+                raise AssertionError(f"docs/seeds.md:{line}: {code}: {problem}") from problem
     assert {"net_module.txt", "net_detail.txt", "graph.svg", "output"} <= {path.name for path in tmp_path.iterdir()}
