@@ -27,7 +27,10 @@ if TYPE_CHECKING:
         trace_model_hybrid,
     )
     from opscope import dynamo
+    from opscope.checking import Check, check
+    from opscope.comparing import Comparison, compare
     from opscope.custom_ops import register_op
+    from opscope.differing import Diff, diff
     from opscope.descriptors import SubgraphDescriptor, TensorDescriptor, UnifiedAnalyzer
     from opscope.discovery import (
         discover_models,
@@ -44,13 +47,18 @@ if TYPE_CHECKING:
     from opscope.profiler import Profiler, ProfilerGraph
     from opscope.registry import MODEL_REGISTRY, register_model
     from opscope.result import Profile, Row
+    from opscope.sweeping import Fit, Sweep, fit, sweep
     from opscope.visualization import generate_visualization
 
 __version__ = "0.1.0"
 
 _HOME = {
     "Capture": "api",
+    "Check": "checking",
+    "Comparison": "comparing",
+    "Diff": "differing",
     "Error": "errors",
+    "Fit": "sweeping",
     "FusionPartitioner": "partitioning",
     "Graph": "api",
     "GraphPartitioner": "partitioning",
@@ -62,13 +70,18 @@ _HOME = {
     "ProfilerGraph": "profiler",
     "Row": "result",
     "SubgraphDescriptor": "descriptors",
+    "Sweep": "sweeping",
     "TensorDescriptor": "descriptors",
     "UnifiedAnalyzer": "descriptors",
     "capture": "api",
+    "check": "checking",
+    "compare": "comparing",
     "devices": "api",
+    "diff": "differing",
     "discover_models": "discovery",
     "discover_transformers": "discovery",
     "explain": "api",
+    "fit": "sweeping",
     "from_graph_module": "api",
     "generate_visualization": "visualization",
     "inputs_for": "api",
@@ -84,6 +97,7 @@ _HOME = {
     "register_op": "custom_ops",
     "show_model_list": "discovery",
     "show_table": "api",
+    "sweep": "sweeping",
     "trace": "api",
     "trace_model_hybrid": "api",
 }

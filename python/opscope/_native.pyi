@@ -149,6 +149,30 @@ class Session:
     @property
     def failed_module(self) -> str | None: ...
 
+class Comparison:
+    def to_format(
+        self,
+        format: str,
+        *,
+        by: str = "",
+        metric: str = "flops",
+        depth: int = 1,
+        top: int = 15,
+        width: int = 100,
+        color: bool = False,
+        verbose: bool = False,
+    ) -> str: ...
+    def pareto(self, path: str, x: str = "params", y: str = "flops") -> None: ...
+
+def compare(
+    models: list[tuple[list[str], Graph | None, str]],
+    *,
+    convention: str = "opscope",
+    ridge: float | None = None,
+    hardware: str = "",
+    float32: str = "torch",
+) -> Comparison: ...
+
 class ProfilerGraph:
     captured: Graph
     granularity: str
@@ -201,3 +225,37 @@ def repeated_times(graph: Graph) -> list[int | None]: ...
 KEEPS_OP_TIMES: bool
 
 def explain_tracer_failure(tracer: str, type: str, message: str) -> tuple[str, str]: ...
+
+class Diff:
+    def to_format(
+        self, format: str, *, width: int = 100, color: bool = False, depth: int = -1, fold: bool = True, verbose: bool = False
+    ) -> str: ...
+    def draw(self, path: str, max_boxes: int = 60) -> None: ...
+    @property
+    def same(self) -> bool: ...
+
+def diff(
+    base: tuple[str, Graph | None, str],
+    new: tuple[str, Graph | None, str],
+    *,
+    convention: str = "opscope",
+    hardware: str = "",
+) -> Diff: ...
+
+class Check:
+    def to_format(self, format: str, *, width: int = 100, color: bool = False) -> str: ...
+    @property
+    def kept(self) -> bool: ...
+
+def check(
+    model: tuple[str, Graph | None, str],
+    *,
+    against: tuple[str, Graph | None, str] | None = None,
+    budget: str = "",
+    max: str = "",
+    min: str = "",
+    max_increase: str = "",
+    allow_unknown: bool = False,
+    convention: str = "opscope",
+    hardware: str = "",
+) -> Check: ...

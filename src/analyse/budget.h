@@ -18,18 +18,18 @@ std::string_view name(LimitKind kind);  // "max", "min", "max_increase"
 struct BudgetLimit {
   GuardedMetric metric = GuardedMetric::kFlops;
   LimitKind kind = LimitKind::kMost;
-  MetricAmount amount{};          // kMost and kLeast; kIncrease where there is no percentage
-  std::optional<double> percent;  // kIncrease: of the base
-  std::string module, type;       // what it holds for: a module, or ops of one type; "": the whole model
-  std::string where;              // who asks for it: "budget.toml:12", "--max"
+  MetricAmount amount{};            // kMost and kLeast; kIncrease where there is no percentage
+  std::optional<double> percent{};  // kIncrease: of the base
+  std::string module{}, type{};     // what it holds for: a module, or ops of one type; "": the whole model
+  std::string where{};              // who asks for it: "budget.toml:12", "--max"
 };
 
 // One [[model]] of a budget file, or what the command line asks for.
 struct ModelBudget {
-  std::string spec;                                        // "": any model
-  std::vector<std::pair<std::string, std::string>> flags;  // "batch": "8"; as on the command line
-  std::vector<BudgetLimit> limits;
-  std::string where;
+  std::string spec;                                          // "": any model
+  std::vector<std::pair<std::string, std::string>> flags{};  // "batch": "8"; as on the command line
+  std::vector<BudgetLimit> limits{};
+  std::string where{};
 };
 
 enum class Verdict : std::uint8_t { kKept, kBroken, kUnknown };
@@ -43,13 +43,13 @@ struct Contributor {
 };
 
 struct LimitResult {
-  BudgetLimit limit;
+  BudgetLimit limit{};
   Verdict verdict = Verdict::kKept;
   MetricAmount allowed{};
-  std::optional<MetricAmount> value, base;  // base: of kIncrease
-  std::string reason;                       // why it is not known
-  bool at_least = false;                    // ops of unknown cost are not in the value
-  std::vector<Contributor> contributors;    // of a limit that is not kept, the largest first
+  std::optional<MetricAmount> value{}, base{};  // base: of kIncrease
+  std::string reason{};                         // why it is not known
+  bool at_least = false;                        // ops of unknown cost are not in the value
+  std::vector<Contributor> contributors{};      // of a limit that is not kept, the largest first
 };
 
 struct CheckReport {

@@ -100,6 +100,7 @@ class TreeBuilder {
                            find(parent_path(path)));
     DiffItem& item = tree_.items[id];
     item.own += amounts_of(row.metrics, {});
+    item.layers.push_back(static_cast<std::uint32_t>(i));
     item.confidence = std::max(item.confidence, row.metrics.confidence);
     add_details(item, i, ++calls_[id]);
   }

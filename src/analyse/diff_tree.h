@@ -56,6 +56,7 @@ struct DiffItem {
   Amounts own{}, all{};                   // of itself; with everything below it
   Confidence confidence = Confidence::kExact;
   std::vector<LayerDetail> details{};
+  std::vector<std::uint32_t> layers{};  // of the figures: its calls, or the op itself
   // Equal for what is the same below it and in itself, its own name aside: in everything; in what its author
   // wrote (shapes of activations and costs aside); in the classes that it is made of.
   std::uint64_t exact = 0, config = 0, kind = 0;

@@ -1,11 +1,185 @@
-// `opscope check`.
+// `opscope check`: whether models keep their budgets.
+#include <cstdio>
+#include <memory>
+
+#include "analyse/budget.h"
 #include "base/error.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/cost_flags.h"
+#include "cli/git_revision.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "readers/budget_reader.h"
+#include "report/check_report.h"
 
 namespace opscope {
+namespace {
 
-Action define_check(CLI::App&) {
-  return []() -> int { throw Error("not built yet", "check", ""); };
+struct CheckFlags : ModelCommandFlags {
+  CostFlags cost;
+  std::string budget, max, min, against, max_increase, write_budget;
+  bool allow_unknown = false;
+};
+
+// The flags that a [[model]] may have, by their names on the command line with underscores.
+void set_flag(ModelFlags& flags, const std::string& name, const std::string& value,
+              const std::string& where) {
+  const std::pair<const char*, std::string*> texts[] = {
+      {"batch", &flags.batch},         {"seq_len", &flags.seq_len},   {"image_size", &flags.image_size},
+      {"phase", &flags.phase},         {"past_len", &flags.past_len}, {"task", &flags.task},
+      {"dtype", &flags.dtype},         {"device", &flags.device},     {"registry", &flags.registry},
+      {"optimizer", &flags.optimizer}, {"tracer", &flags.tracer}};
+  const std::pair<const char*, std::vector<std::string>*> lists[] = {{"input_shape", &flags.input_shape},
+                                                                     {"input", &flags.input},
+                                                                     {"limit", &flags.limit},
+                                                                     {"dim", &flags.dim}};
+  std::vector<std::string_view> known{"spec",    "max",   "min",      "max_increase",
+                                      "modules", "types", "training", "trust"};
+  for (const auto& [key, text] : texts) {
+    if (name == key) return *text = value, void();
+    known.emplace_back(key);
+  }
+  for (const auto& [key, list] : lists) {
+    if (name == key) return *list = {value}, void();
+    known.emplace_back(key);
+  }
+  if (name == "training") return flags.training = value == "true", void();
+  if (name == "trust") return flags.trust = value == "true", void();
+  throw Error("no flag of a model is called '" + name + "'", where, did_you_mean(name, known));
+}
+
+// What to check: each model of the file, or the one that was named.
+std::vector<ModelBudget> budgets_for(const CheckFlags& flags) {
+  const std::string& model = flags.model.positional.empty() ? flags.model.model : flags.model.positional;
+  std::vector<ModelBudget> budgets;
+  if (!flags.budget.empty()) budgets = read_budget(read_file(flags.budget), flags.budget);
+  if (budgets.empty()) budgets.push_back({});
+  if (!model.empty() && !budgets.front().spec.empty()) {
+    std::vector<std::string> specs;
+    for (const ModelBudget& budget : budgets) specs.push_back(budget.spec);
+    std::erase_if(budgets, [&](const ModelBudget& budget) { return budget.spec != model; });
+    if (budgets.empty()) {
+      const std::string hint = did_you_mean(model, specs);
+      throw Error("the budget has no model called '" + model + "'", flags.budget,
+                  hint.empty() ? "without a model, all of the file are checked" : hint);
+    }
+  }
+  for (ModelBudget& budget : budgets) {
+    if (budget.spec.empty()) budget.spec = model;
+    if (budget.spec.empty())
+      throw Error("no model to check", "check",
+                  "opscope check MODEL --max flops=4.2G, or [[model]] in the budget");
+  }
+  return budgets;
+}
+
+void add_flag_limits(const CheckFlags& flags, std::vector<BudgetLimit>& limits) {
+  const auto add = [&](std::vector<BudgetLimit> more) {
+    limits.insert(limits.end(), more.begin(), more.end());
+  };
+  if (!flags.max.empty()) add(parse_limits(flags.max, LimitKind::kMost, "--max"));
+  if (!flags.min.empty()) add(parse_limits(flags.min, LimitKind::kLeast, "--min"));
+  const bool has_increase = std::ranges::any_of(
+      limits, [](const BudgetLimit& limit) { return limit.kind == LimitKind::kIncrease; });
+  if (!flags.max_increase.empty())
+    add(parse_increases(flags.max_increase, "--max-increase"));
+  else if (!flags.against.empty() && !has_increase)
+    add(parse_increases("0%", "--against"));
+  if (flags.against.empty() && !flags.max_increase.empty())
+    throw Error("an increase is from another version", "--max-increase", "name it with --against base.json");
+  if (limits.empty() && flags.write_budget.empty())
+    throw Error(
+        "there is no limit to check", "check",
+        "--max flops=4.2G,params=12M, --budget budget.toml or --against base.json; --write-budget makes one");
+}
+
+CheckReport checked(const CheckFlags& flags, const ModelBudget& budget, const LoadedModel& model,
+                    const ProfileOptions& options, const ModelFlags& model_flags) {
+  CheckedModel one{model.label, &model.figures, nullptr};
+  if (flags.against.empty()) return check_budget(one, budget.limits, flags.allow_unknown);
+  const LoadedModel base =
+      std::move(load_versions({flags.against}, model_flags, options, flags.talk).front());
+  const std::string base_label = base.label == model.label ? flags.against : base.label;
+  const ModelDiff diff = make_diff({base_label, &base.figures, base.profile.get()},
+                                   {model.label, &model.figures, model.profile.get()});
+  one.change = &diff;
+  return check_budget(one, budget.limits, flags.allow_unknown);
+}
+
+// What was asked of the capture, for the budget that is written.
+std::vector<std::pair<std::string, std::string>> flags_given(const ModelFlags& flags) {
+  std::vector<std::pair<std::string, std::string>> given;
+  const std::pair<const char*, const std::string*> texts[] = {
+      {"batch", &flags.batch}, {"seq_len", &flags.seq_len},   {"image_size", &flags.image_size},
+      {"phase", &flags.phase}, {"past_len", &flags.past_len}, {"task", &flags.task},
+      {"dtype", &flags.dtype}, {"device", &flags.device},     {"optimizer", &flags.optimizer}};
+  for (const auto& [key, text] : texts)
+    if (!text->empty()) given.emplace_back(key, *text);
+  if (flags.input_shape.size() == 1) given.emplace_back("input_shape", flags.input_shape.front());
+  if (flags.training) given.emplace_back("training", "true");
+  return given;
+}
+
+int run_check(CheckFlags flags) {
+  const bool annotations = flags.output.format == "github";
+  if (annotations) flags.output.format = "txt";
+  const Output output(flags.output);
+  TextOptions text;
+  output.set_style(text);
+  if (!flags.write_budget.empty()) check_writable(flags.write_budget);
+  std::vector<ModelBudget> budgets = budgets_for(flags);
+  const ProfileOptions options = profile_options(flags.cost);
+  std::vector<CheckReport> reports;
+  std::string written;
+  for (ModelBudget& budget : budgets) {
+    add_flag_limits(flags, budget.limits);
+    ModelFlags model_flags = flags.model;
+    model_flags.positional.clear(), model_flags.model.clear();
+    for (const auto& [name, value] : budget.flags) set_flag(model_flags, name, value, budget.where);
+    const LoadedModel model =
+        std::move(load_versions({budget.spec}, model_flags, options, flags.talk).front());
+    if (!flags.write_budget.empty())
+      written +=
+          (written.empty() ? "" : "\n") + budget_toml(budget.spec, flags_given(model_flags), model.figures);
+    reports.push_back(checked(flags, budget, model, options, model_flags));
+  }
+  if (!flags.write_budget.empty()) {
+    write_file(flags.write_budget, written);
+    if (!flags.talk.quiet) remark("wrote " + flags.write_budget);
+    if (reports.front().results.empty()) return kExitDone;
+  }
+  output.write(annotations ? check_annotations(reports) : to_format(reports, output.format(), text));
+  return std::ranges::all_of(reports, [](const CheckReport& r) { return r.kept(); }) ? kExitDone : kExitNo;
+}
+
+}  // namespace
+
+Action define_check(CLI::App& app) {
+  const auto flags = std::make_shared<CheckFlags>();
+  add_model_flags(app, flags->model);
+  add_cost_flags(app, flags->cost);
+  app.add_option("--budget", flags->budget, "Limits from a TOML file, of one model or of several")
+      ->type_name("FILE");
+  app.add_option("--max", flags->max, "Limits from above: flops=4.2G,params=12M,peak_memory_bytes=200MiB")
+      ->type_name("LIMITS");
+  app.add_option("--min", flags->min, "Limits from below: arithmetic_intensity=20")->type_name("LIMITS");
+  app.add_option("--against", flags->against,
+                 "An earlier version: a capture, a saved profile, a model, or REV:file.py:fn")
+      ->type_name("MODEL");
+  app.add_option("--max-increase", flags->max_increase,
+                 "How much more than it is allowed: 2%, or flops=2%,params=0; 0% where nothing is said")
+      ->type_name("LIMITS");
+  app.add_flag("--allow-unknown", flags->allow_unknown,
+               "Let a limit pass where ops of unknown cost, or a figure that is not there, leave it open");
+  app.add_option("--write-budget", flags->write_budget, "Write the present figures as a budget file")
+      ->type_name("FILE");
+  add_output_flags(app, flags->output);
+  app.get_option("--format")->description("txt, json, csv, md, html, or github for annotations");
+  add_talk_flags(app, flags->talk);
+  return [flags] { return run_check(*flags); };
 }
 
 }  // namespace opscope

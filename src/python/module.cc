@@ -9,6 +9,8 @@
 #include "cost/liveness.h"
 #include "graph/part.h"
 #include "graph/writer.h"
+#include "python/comparing.h"
+#include "python/differing.h"
 #include "python/node_run.h"
 #include "python/profiler.h"
 #include "python/replay.h"
@@ -448,6 +450,9 @@ PYBIND11_MODULE(_native, m) {
   bind_node_runs(m);
   bind_profiler(m);
   bind_replay(m);
+  bind_sweep(m);
+  bind_comparing(m);
+  bind_differing(m);
   engine::register_backend_kernels();
   m.def("explain_tracer_failure",
         [](const std::string& tracer, const std::string& type, const std::string& message) {

@@ -54,13 +54,14 @@ std::array<Point, 3> arrow_head(const std::vector<Point>& points) {
 
 class Page {
  public:
-  Page(const Scene& scene, const Look& look, const Layout& layout, ColorBy color)
+  Page(const Scene& scene, const Look& look, const Layout& layout, ColorBy color, PageTexts texts,
+       std::vector<LegendEntry> entries)
       : scene_(scene),
         look_(look),
         layout_(layout),
         color_(color),
-        texts_(page_texts(scene, color)),
-        entries_(legend(scene, color)),
+        texts_(std::move(texts)),
+        entries_(std::move(entries)),
         width_(std::max(layout.width + 2 * kMargin, kNarrowestPage)),
         head_(head_height()),
         svg_(width_, head_ + layout.height + foot_height(), texts_.title) {}
@@ -288,7 +289,12 @@ class Page {
 }  // namespace
 
 std::string page_svg(const Scene& scene, const Look& look, const Layout& layout, ColorBy color) {
-  return Page(scene, look, layout, color).run();
+  return Page(scene, look, layout, color, page_texts(scene, color), legend(scene, color)).run();
+}
+
+std::string page_svg(const Scene& scene, const Look& look, const Layout& layout, PageTexts texts,
+                     std::vector<LegendEntry> entries) {
+  return Page(scene, look, layout, ColorBy::kCategory, std::move(texts), std::move(entries)).run();
 }
 
 }  // namespace opscope

@@ -19,6 +19,9 @@ PageTexts page_texts(const Scene& scene, ColorBy color);
 // A whole page. Boxes are groups of class "box" with id "b7", edges of class "edge" with data-from and
 // data-to.
 std::string page_svg(const Scene& scene, const Look& look, const Layout& layout, ColorBy color);
+// With other words and colours than a model's own.
+std::string page_svg(const Scene& scene, const Look& look, const Layout& layout, PageTexts texts,
+                     std::vector<LegendEntry> entries);
 std::string scene_dot(const Scene& scene, const Look& look, ColorBy color);
 std::string page_html(const Scene& scene, const Look& look, const Layout& layout, ColorBy color);
 

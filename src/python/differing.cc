@@ -1,0 +1,170 @@
+// opscope.diff and opscope.check: graphs and saved profiles, as Python hands them over, held against each
+// other or a budget by C++.
+#include "python/differing.h"
+
+#include "analyse/budget.h"
+#include "analyse/diff.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "python/session.h"
+#include "report/check_report.h"
+#include "report/diff_report.h"
+#ifdef OPSCOPE_READERS
+#include "readers/budget_reader.h"
+#include "readers/profile_reader.h"
+#endif
+
+namespace opscope::python {
+namespace {
+
+// A name, a graph, or the path of a profile's JSON.
+using Handed = std::tuple<std::string, std::shared_ptr<Graph>, std::string>;
+
+// One side: the graph and its profile where there is one, the figures in any case.
+struct HandedModel {
+  HandedModel(const Handed& handed, const ProfileOptions& options) : graph(std::get<1>(handed)) {
+    if (graph) {
+      profile = std::make_shared<Profile>(make_profile(*graph, options));
+      figures = figures_of(*profile);
+    } else {
+      figures = saved(std::get<2>(handed));
+    }
+    label = std::get<0>(handed).empty() ? figures.model : std::get<0>(handed);
+  }
+  static Figures saved(const std::string& path) {
+#ifdef OPSCOPE_READERS
+    return read_profile(read_file(path), path);
+#else
+    throw Error("this build of opscope reads no profiles", path, "profile the model instead");
+#endif
+  }
+  DiffSide side(const std::string& called) const { return {called, &figures, profile.get()}; }
+
+  std::shared_ptr<Graph> graph;
+  std::shared_ptr<Profile> profile;
+  Figures figures;
+  std::string label;
+};
+
+struct HandedDiff {
+  HandedModel base, now;
+  ModelDiff diff;
+};
+
+ProfileOptions options_for(const std::string& convention, const std::string& hardware) {
+  ProfileOptions options{.convention = convention_from_name(convention)};
+  if (!hardware.empty()) options.hardware = load_devices(hardware, "hardware").front();
+  return options;
+}
+
+std::string apart(const std::string& label, const std::string& other, const char* word) {
+  return label == other ? label + " (" + word + ")" : label;
+}
+
+std::shared_ptr<HandedDiff> diff_models(const Handed& base, const Handed& now,
+                                        const ProfileOptions& options) {
+  HandedModel a(base, options), b(now, options);
+  ModelDiff diff = make_diff(a.side(apart(a.label, b.label, "base")), b.side(apart(b.label, a.label, "new")));
+  return std::make_shared<HandedDiff>(HandedDiff{std::move(a), std::move(b), std::move(diff)});
+}
+
+std::string format_diff(const HandedDiff& self, const std::string& format, int width, bool color, int depth,
+                        bool fold, bool verbose) {
+  TextOptions options;
+  options.width = width, options.color = color, options.depth = depth, options.fold = fold;
+  options.verbose = verbose;
+  return to_format(self.diff, format_from_name(format), options);
+}
+
+void draw_to(const HandedDiff& self, const std::string& path, std::size_t max_boxes) {
+  const PictureFormat format = picture_format_from_extension(path);
+  check_writable(path);
+  if (!self.base.profile || !self.now.profile)
+    throw Error("a saved profile has no graph to draw", path, "diff captures, or the models themselves");
+  write_file(path, draw_diff(self.diff, *self.base.profile, *self.now.profile, format, max_boxes).bytes);
+}
+
+std::vector<BudgetLimit> limits_in(const std::string& budget, const std::string& max, const std::string& min,
+                                   const std::string& max_increase, bool against) {
+  std::vector<BudgetLimit> limits;
+  const auto add = [&](const std::vector<BudgetLimit>& more) {
+    limits.insert(limits.end(), more.begin(), more.end());
+  };
+  if (!budget.empty()) {
+#ifdef OPSCOPE_READERS
+    const auto models = read_budget(read_file(budget), budget);
+    if (models.size() > 1 || !models.front().spec.empty())
+      throw Error("the budget is of models that it names", budget,
+                  "opscope check --budget FILE checks them all");
+    add(models.front().limits);
+#else
+    throw Error("this build of opscope reads no budgets", budget, "give the limits as max={...}");
+#endif
+  }
+  if (!max.empty()) add(parse_limits(max, LimitKind::kMost, "max"));
+  if (!min.empty()) add(parse_limits(min, LimitKind::kLeast, "min"));
+  if (!max_increase.empty())
+    add(parse_increases(max_increase, "max_increase"));
+  else if (against)
+    add(parse_increases("0%", "against"));
+  if (limits.empty()) throw Error("there is no limit to check", "max", "for example max={'flops': '4.2G'}");
+  return limits;
+}
+
+std::vector<CheckReport> check_model(const Handed& model, const std::optional<Handed>& against,
+                                     const std::vector<BudgetLimit>& limits, const ProfileOptions& options,
+                                     bool allow_unknown) {
+  const HandedModel now(model, options);
+  if (!against) return {check_budget({now.label, &now.figures, nullptr}, limits, allow_unknown)};
+  const HandedModel base(*against, options);
+  const ModelDiff diff = make_diff(base.side(apart(base.label, now.label, "base")), now.side(now.label));
+  return {check_budget({now.label, &now.figures, &diff}, limits, allow_unknown)};
+}
+
+using Checks = std::vector<CheckReport>;
+struct HandedChecks {
+  Checks reports;
+};
+
+std::string format_checks(const HandedChecks& self, const std::string& format, int width, bool color) {
+  if (format == "github") return check_annotations(self.reports);
+  TextOptions options;
+  options.width = width, options.color = color;
+  return to_format(self.reports, format_from_name(format), options);
+}
+
+}  // namespace
+
+void bind_differing(py::module_& m) {
+  py::class_<HandedDiff, std::shared_ptr<HandedDiff>>(m, "Diff")
+      .def("to_format", format_diff, py::arg("format"), py::kw_only(), py::arg("width") = 100,
+           py::arg("color") = false, py::arg("depth") = -1, py::arg("fold") = true,
+           py::arg("verbose") = false)
+      .def("draw", draw_to, py::arg("path"), py::arg("max_boxes") = 60)
+      .def_property_readonly("same", [](const HandedDiff& self) { return self.diff.same(); });
+  m.def(
+      "diff",
+      [](const Handed& base, const Handed& now, const std::string& convention, const std::string& hardware) {
+        return diff_models(base, now, options_for(convention, hardware));
+      },
+      py::arg("base"), py::arg("new"), py::kw_only(), py::arg("convention") = "opscope",
+      py::arg("hardware") = "");
+  py::class_<HandedChecks>(m, "Check")
+      .def("to_format", format_checks, py::arg("format"), py::kw_only(), py::arg("width") = 100,
+           py::arg("color") = false)
+      .def_property_readonly("kept", [](const HandedChecks& self) { return self.reports.front().kept(); });
+  m.def(
+      "check",
+      [](const Handed& model, const std::optional<Handed>& against, const std::string& budget,
+         const std::string& max, const std::string& min, const std::string& max_increase, bool allow_unknown,
+         const std::string& convention, const std::string& hardware) {
+        const auto limits = limits_in(budget, max, min, max_increase, against.has_value());
+        return HandedChecks{
+            check_model(model, against, limits, options_for(convention, hardware), allow_unknown)};
+      },
+      py::arg("model"), py::kw_only(), py::arg("against") = py::none(), py::arg("budget") = "",
+      py::arg("max") = "", py::arg("min") = "", py::arg("max_increase") = "",
+      py::arg("allow_unknown") = false, py::arg("convention") = "opscope", py::arg("hardware") = "");
+}
+
+}  // namespace opscope::python
