@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from opscope.inputs import Inputs
     from opscope.measuring import measure
     from opscope.partitioning import FusionPartitioner, GraphPartitioner, PartitionReport
+    from opscope.peers.reconciling import Reconciliation, reconcile
     from opscope.profiler import Profiler, ProfilerGraph
     from opscope.registry import MODEL_REGISTRY, register_model
     from opscope.result import Profile, Row
@@ -68,6 +69,7 @@ _HOME = {
     "Profile": "result",
     "Profiler": "profiler",
     "ProfilerGraph": "profiler",
+    "Reconciliation": "peers.reconciling",
     "Row": "result",
     "SubgraphDescriptor": "descriptors",
     "Sweep": "sweeping",
@@ -93,6 +95,7 @@ _HOME = {
     "measure": "measuring",
     "profile": "api",
     "profile_model": "api",
+    "reconcile": "peers.reconciling",
     "register_model": "registry",
     "register_op": "custom_ops",
     "show_model_list": "discovery",

@@ -259,3 +259,17 @@ def check(
     convention: str = "opscope",
     hardware: str = "",
 ) -> Check: ...
+
+class Reconciliations:
+    def to_format(
+        self,
+        format: str,
+        *,
+        why: bool = ...,
+        tolerance: float = ...,
+        width: int = ...,
+        color: bool = ...,
+        verbose: bool = ...,
+    ) -> str: ...
+
+def reconcile(models: list[tuple[Graph, list[dict[str, Any]]]]) -> Reconciliations: ...

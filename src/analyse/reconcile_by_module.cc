@@ -132,9 +132,7 @@ class ByModule {
     return {CauseKind::kRuleOfItsOwn, answer_.tool + "'s own rule for " + counted.type};
   }
 
-  std::string functions_text() const {
-    return "functions, which " + answer_.tool + " counts for the whole model and does not place";
-  }
+  std::string functions_text() const { return "functions, which " + answer_.tool + " counts beside modules"; }
 
   std::int64_t compare_rest(std::int64_t left) {
     if (left == 0) return 0;

@@ -13,7 +13,9 @@
 #include "python/differing.h"
 #include "python/node_run.h"
 #include "python/profiler.h"
+#include "python/reconcile.h"
 #include "python/replay.h"
+#include "python/sweep.h"
 #include "report/chrome_trace.h"
 #include "report/draw.h"
 #include "report/fuse_report.h"
@@ -450,6 +452,7 @@ PYBIND11_MODULE(_native, m) {
   bind_node_runs(m);
   bind_profiler(m);
   bind_replay(m);
+  bind_reconcile(m);
   bind_sweep(m);
   bind_comparing(m);
   bind_differing(m);

@@ -36,13 +36,13 @@ class Totals {
                     {{{"Model", Align::kLeft, 12, false, 20},
                       {"Tool", Align::kLeft},
                       {"Our FLOPs"},
-                      {"Their FLOPs"},
+                      {"Theirs"},
                       {"Difference"},
                       {"Accuracy"},
                       {"", Align::kLeft},
-                      {"Its own number", Align::kRight, 0, true},
-                      {"Our params", Align::kRight, 0, true},
-                      {"Their params", Align::kRight, 0, true}},
+                      {"Own number", Align::kRight, 0, true},
+                      {"Params", Align::kRight, 0, true},
+                      {"Theirs", Align::kRight, 0, true}},
                      {}},
                     {}};
     for (const Reconciliation& model : models_) add(section, model);

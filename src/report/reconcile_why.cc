@@ -74,12 +74,22 @@ class Walk {
 
   void add(const Cause& cause) {
     const auto ops = by_op(cause);
+    if (ops.size() == 1) return add_only(cause, ops.front());
     std::uint64_t count = 0;
     for (const OfOp& op : ops) count += op.ops;
     section_.table.rows.push_back({{cause.what}, {std::to_string(count)}, {}, {signed_exact(cause.flops)}});
     const std::size_t shown = options_.verbose || ops.size() <= kOpsShown ? ops.size() : kOpsShown - 1;
     for (std::size_t i = 0; i < shown; ++i) add_op(ops[i].op, ops[i]);
     if (shown < ops.size()) add_op(plural(ops.size() - shown, "other op type"), rest(ops, shown));
+  }
+
+  // A cause of one op type is one line; its words may name the op already.
+  void add_only(const Cause& cause, const OfOp& op) {
+    const bool named = op.op.empty() || cause.what.find(op.op) != std::string::npos;
+    section_.table.rows.push_back({{named ? cause.what : cause.what + " (" + op.op + ")"},
+                                   {std::to_string(op.ops)},
+                                   {where_text(op.modules), Style::kQuiet},
+                                   {signed_exact(cause.flops)}});
   }
 
   static OfOp rest(const std::vector<OfOp>& ops, std::size_t from) {

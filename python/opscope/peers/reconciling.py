@@ -1,0 +1,98 @@
+"""`opscope.reconcile`: what other tools count for a model, beside opscope, and why they differ."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from opscope._load import native
+from opscope.api import _source_of
+from opscope.errors import error
+from opscope.options import Options, takes_options
+from opscope.peers.child import peers_of
+from opscope.peers.running import check_tools
+from opscope.result import Row
+
+
+class Reconciliation:
+    """Other tools' numbers beside opscope's. `print(it)` shows the tables; every number comes from C++."""
+
+    def __init__(self, found: Any, why: bool, tolerance: float) -> None:
+        self._native, self._settings = found, {"why": why, "tolerance": tolerance}
+
+    @property
+    def rows(self) -> list[Row]:
+        """One a tool: tool, version, unit, total (its own), flops, difference, accuracy, params; or error and hint."""
+        return [Row(peer) for peer in self.to_dict()["models"][0]["peers"]]
+
+    @property
+    def flops(self) -> int:
+        """opscope's own: two for a multiply-accumulate, one for other arithmetic."""
+        return int(self.to_dict()["models"][0]["flops"])
+
+    def causes(self, tool: str) -> list[Row]:
+        """Why a tool's number is another: kind, what, flops and rows (op, module, ops, flops), the largest first.
+
+        Those with `is_unit` lead from the tool's own number to its FLOPs; the others add up to the difference.
+        """
+        return [Row(cause) for row in self.rows if row.tool == tool for cause in row.get("causes", [])]
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(self._data)
+
+    def to_json(self) -> str:
+        return self.to_format("json")
+
+    def to_csv(self) -> str:
+        """One line a tool; with causes one line for each cause, op and module."""
+        return self.to_format("csv")
+
+    def to_markdown(self) -> str:
+        return self.to_format("md")
+
+    def to_format(self, format: str, *, width: int = 100) -> str:
+        """'txt', 'json', 'csv', 'md' or 'html', as `opscope reconcile --format`."""
+        return str(self._native.to_format(format, width=width, **self._settings))
+
+    @functools.cached_property
+    def _data(self) -> dict[str, Any]:
+        data: dict[str, Any] = json.loads(self._native.to_format("json", **self._settings))
+        return data
+
+    def __str__(self) -> str:
+        return self.to_format("txt").rstrip("\n")
+
+    def __repr__(self) -> str:
+        tools = ", ".join(row.tool for row in self.rows)
+        return f"<opscope.Reconciliation of {self._data['models'][0]['model']} with {tools}>"
+
+
+@takes_options
+def reconcile(
+    model: Any,
+    inputs: Any = None,
+    *,
+    with_: str | Sequence[str] = ("fvcore",),
+    why: bool = True,
+    tolerance: float = 0.1,
+    **options: Any,
+) -> Reconciliation:
+    """What other tools count for a model, beside opscope, and where every FLOP of the difference comes from.
+
+    `model`, `inputs` and the other options are those of `profile`. `with_` names the tools: 'fvcore', 'torch'
+    (FlopCounterMode), 'ptflops', 'thop', 'torchinfo', 'calflops', or 'all'. Each is run for real, on the CPU, on a
+    copy of the model with the same inputs; one that is not installed or fails is a row that says so. With `why`
+    the causes are there too. A tool further off than `tolerance` is marked.
+
+        >>> print(opscope.reconcile("resnet18", with_=["fvcore", "torch"]))
+    """
+    tools = [with_] if isinstance(with_, str) else list(with_)
+    check_tools(tools)
+    if isinstance(model, (str, os.PathLike)) and os.fspath(model).endswith((".json", ".onnx", ".pt2")):
+        raise error("a graph in a file cannot be run by other tools", os.fspath(model), "give the model itself")
+    asked = Options(**options | {"tracer": "eager"})
+    graph, answer = peers_of(_source_of(model, asked), inputs, asked, tools, lambda _: None)
+    return Reconciliation(native.reconcile([(graph, answer["peers"])]), why, tolerance)
