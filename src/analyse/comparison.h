@@ -72,6 +72,8 @@ std::optional<RidgeTime> ridge_time(const Figures& figures);
 
 // A quantity of every model by op type or by module.
 enum class CompareBy : std::uint8_t { kType, kModule };
+CompareBy compare_by_from_name(std::string_view text,
+                               const std::string& where);  // throws Error with the choices
 struct ComparedPart {
   std::string name;         // "conv2d"; "layer1.0"; "" for what the root module runs itself
   std::uint32_t depth = 0;  // of a module

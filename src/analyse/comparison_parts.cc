@@ -116,6 +116,12 @@ bool has_something(const ComparedPart& row) {
 
 }  // namespace
 
+CompareBy compare_by_from_name(std::string_view text, const std::string& where) {
+  if (text == "type" || text == "types") return CompareBy::kType;
+  if (text == "module" || text == "modules") return CompareBy::kModule;
+  throw Error("no way to compare called '" + std::string(text) + "'", where, "choose type or module");
+}
+
 ComparedParts compare_parts(const ModelComparison& comparison, CompareBy by, GuardedMetric metric,
                             std::uint32_t depth) {
   refuse(by, metric);

@@ -159,9 +159,8 @@ bool costs_more(const std::vector<const ComparedRow*>& rows, std::size_t model, 
   bool more = false;
   for (const ComparedRow* row : rows) {
     const ComparedValue &a = row->values[model], &b = row->values[than];
-    if (!a.is_known || !b.is_known || b.confidence > Confidence::kEstimated ||
-        a.confidence == Confidence::kUpperBound || a.amount.real < b.amount.real)
-      return false;
+    const bool may_be_more = b.confidence == Confidence::kUnknown;
+    if (!a.is_known || !b.is_known || may_be_more || a.amount.real < b.amount.real) return false;
     more = more || a.amount.real > b.amount.real;
   }
   return more;
@@ -279,8 +278,9 @@ std::string missing_note(const ComparedModel& model, const std::vector<std::stri
   for (const std::string& id : device_ids)
     if (model.figures.is_saved && std::ranges::find(model.times, id, &DeviceTime::id) == model.times.end())
       return fmt::format(
-          "{}: a saved profile, made without --hardware {}: save it again with it to see its roofline",
-          model.label, id);
+          "{}: a saved profile, made without --hardware {}, at a ridge of {:.4g}: save it again with "
+          "it to see its roofline",
+          model.label, id, model.figures.bottlenecks.ridge);
   return "";
 }
 

@@ -60,6 +60,24 @@ BottleneckSummary without_times(BottleneckSummary summary) {
 
 bool Figures::has(std::string_view field) const { return std::ranges::find(missing, field) == missing.end(); }
 
+std::vector<std::string> labels_apart(const std::vector<std::vector<std::string>>& choices) {
+  std::vector<std::string> labels;
+  std::size_t most = 0;
+  for (const auto& each : choices) labels.push_back(each.front()), most = std::max(most, each.size());
+  for (std::size_t level = 1; level < most; ++level) {
+    const std::vector<std::string> before = labels;
+    for (std::size_t i = 0; i < labels.size(); ++i)
+      if (std::ranges::count(before, before[i]) > 1)
+        labels[i] = choices[i][std::min(level, choices[i].size() - 1)];
+  }
+  for (std::size_t i = labels.size(); i-- > 0;) {
+    const auto earlier =
+        std::count(labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(i), labels[i]);
+    if (earlier > 0) labels[i] += " (" + std::to_string(earlier + 1) + ")";
+  }
+  return labels;
+}
+
 std::string inputs_text(std::span<const FigureInput> inputs) {
   std::string text;
   for (std::size_t i = 0; i < std::min(inputs.size(), kInputsNamed); ++i) {

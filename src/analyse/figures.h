@@ -54,6 +54,10 @@ struct Figures {
 
 Figures figures_of(const Profile& profile);
 
+// What to call models beside each other, no two the same. `choices`: of each, from the name that is best to
+// the one that is surest; models whose names are the same take the next.
+std::vector<std::string> labels_apart(const std::vector<std::vector<std::string>>& choices);
+
 // "x: 1x3x224x224 float32, mask: 1x128 bool, 3 more", for both of the ways to figures.
 struct FigureInput {
   std::string name, shape, dtype;

@@ -34,19 +34,13 @@ struct Request {
   TextOptions text{};
 };
 
-CompareBy by_from_name(const std::string& text) {
-  if (text == "type" || text == "types" || text == "op") return CompareBy::kType;
-  if (text == "module" || text == "modules") return CompareBy::kModule;
-  throw Error("no way to compare called '" + text + "'", "--by", "choose type or module");
-}
-
 Request request_of(const Flags& flags) {
   if (flags.models.empty() || (flags.models.size() < 2 && !is_model_pattern(flags.models.front())))
     throw Error(flags.models.empty() ? "which models?" : "one model is nothing to compare", "",
                 "opscope compare A B [C ...], for example opscope compare resnet50 efficientnet_b0");
   Request request;
   request.profile = profile_options_by_device(flags.cost);
-  if (!flags.by.empty()) request.by = by_from_name(flags.by);
+  if (!flags.by.empty()) request.by = compare_by_from_name(flags.by, "--by");
   if (!flags.metric.empty()) request.metric = guarded_metric(flags.metric, "--metric");
   if (!flags.metric.empty() && !request.by)
     throw Error("a metric is for --by: without it all are shown", "--metric", "add --by type or --by module");

@@ -145,17 +145,6 @@ LoadedModel saved_profile(const std::string& spec, const CaptureRequest& request
   return {spec, "", nullptr, nullptr, read_profile(read_file(request.model), request.model)};
 }
 
-// From short to long; the last is what the user wrote.
-std::string label_at(const LoadedModel& model, int level) {
-  if (level == 0 && !model.figures.model.empty()) return model.figures.model;
-  if (level <= 1) return std::filesystem::path(model.spec).stem().string();
-  return model.spec;
-}
-
-bool is_repeated(const std::vector<LoadedModel>& models, const LoadedModel& one) {
-  return std::ranges::count(models, one.label, &LoadedModel::label) > 1;
-}
-
 std::vector<LoadedModel> load(const std::vector<std::string>& specs, const ModelFlags& flags,
                               const ProfileOptions& options, const TalkFlags& talk,
                               std::vector<std::string>* failed) {
@@ -181,18 +170,13 @@ std::vector<LoadedModel> load(const std::vector<std::string>& specs, const Model
 }  // namespace
 
 void name_apart(std::vector<LoadedModel>& models) {
-  for (LoadedModel& model : models) model.label = label_at(model, 0);
-  for (int level = 1; level <= 2; ++level) {
-    std::vector<LoadedModel*> repeated;
-    for (LoadedModel& model : models)
-      if (is_repeated(models, model)) repeated.push_back(&model);
-    for (LoadedModel* model : repeated) model->label = label_at(*model, level);
+  std::vector<std::vector<std::string>> choices;
+  for (const LoadedModel& model : models) {
+    const std::string stem = std::filesystem::path(model.spec).stem().string();
+    choices.push_back({model.figures.model.empty() ? stem : model.figures.model, stem, model.spec});
   }
-  std::map<std::string, int> seen;
-  for (LoadedModel& model : models) {
-    const int count = ++seen[model.label];
-    if (count > 1) model.label += " (" + std::to_string(count) + ")";
-  }
+  const std::vector<std::string> labels = labels_apart(choices);
+  for (std::size_t i = 0; i < models.size(); ++i) models[i].label = labels[i];
 }
 
 std::vector<LoadedModel> load_models(const std::vector<std::string>& specs, const ModelFlags& flags,
