@@ -76,11 +76,14 @@ class ProfileReader {
     if (found->get(number)) fail("'" + std::string(key) + "' is not a number");
     return number;
   }
-  // Picoseconds of seconds; what was written with all digits comes back as it was.
+  // Picoseconds of seconds; what was written with all digits comes back as it was, up to hours.
   Count time(element item, std::string_view key) const {
     const double seconds = real(item, key).value_or(0);
-    if (!(seconds >= 0) || seconds > 1e6) fail("'" + std::string(key) + "' is not a time");
-    return static_cast<std::uint64_t>(std::llround(seconds * 1e12));
+    if (!(seconds >= 0)) fail("'" + std::string(key) + "' is not a time");
+    return picoseconds_of(std::round(seconds * 1e12));
+  }
+  static Count picoseconds_of(double number) {
+    return number < 0x1p64 ? Count{static_cast<std::uint64_t>(number)} : Count{Count::kMax};
   }
   template <class Visit>
   bool each(element item, std::string_view key, const Visit& visit) const {
@@ -161,14 +164,15 @@ class ProfileReader {
     figures_.device_id = text(*hardware, "id");
     figures_.fused_roofline_time = time(*hardware, "fused_roofline_seconds");
     compute_share_ = real(*hardware, "compute_bound_share").value_or(0);
+    if (!(compute_share_ >= 0 && compute_share_ <= 1)) fail("'compute_bound_share' is not a share");
   }
 
   void read_totals(element totals) {
     for (const char* key : {"params", "flops", "macs", "memory_bytes", "ops"})
       if (!dom::field(totals, key)) fail("a profile without total " + std::string(key));
     figures_.totals = metrics(totals);
-    figures_.totals.compute_bound_time = static_cast<std::uint64_t>(
-        std::llround(compute_share_ * static_cast<double>(figures_.totals.roofline_time)));
+    figures_.totals.compute_bound_time =
+        picoseconds_of(std::round(compute_share_ * static_cast<double>(figures_.totals.roofline_time)));
     figures_.parameters = parameters(totals);
     figures_.parameters.bytes = total(totals, "param_bytes");
     figures_.parameters.buffer_bytes = total(totals, "buffer_bytes");

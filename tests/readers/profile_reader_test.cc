@@ -49,7 +49,7 @@ TEST(ProfileReader, GivesTheFiguresThatWereSaved) {
 TEST(ProfileReader, GivesTheFiguresOfRandomGraphs) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     const auto graph = test::RandomGraph(seed).make(seed % 40);
-    const Profile profile = make_profile(graph, seed % 2 ? on("h100-sxm") : ProfileOptions());
+    const Profile profile = make_profile(graph);
     ASSERT_EQ(test::text_of(read_profile(to_json(profile), "saved")), test::text_of(figures_of(profile)))
         << "seed " << seed;
   }
