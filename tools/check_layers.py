@@ -15,7 +15,7 @@ import tempfile
 
 PIPELINE = ["base", "graph", "ops", "cost", "partition", "hardware", "analyse", "report"]
 ALLOWED = {folder: set(PIPELINE[: i + 1]) for i, folder in enumerate(PIPELINE)}
-ALLOWED["readers"] = {"base", "graph", "ops", "readers"}
+ALLOWED["readers"] = {"base", "graph", "ops", "analyse", "readers"}  # analyse: figures of saved profiles, budgets
 ALLOWED["torch"] = {"base", "graph", "ops", "torch"}
 ALLOWED["cli"] = set(PIPELINE) | {"readers", "cli"}
 ALLOWED["python"] = set(PIPELINE) | {"readers", "torch", "python"}
@@ -28,6 +28,7 @@ OUTSIDE = [
     (re.compile(r"simdjson(\.h$|/)"), {"readers", "cli"}, "simdjson"),
     (re.compile(r"CLI/"), {"cli"}, "CLI11"),
     (re.compile(r"sqlite3"), {"readers"}, "SQLite"),
+    (re.compile(r"toml\+\+/"), {"readers"}, "toml++"),
     (re.compile(r"(onnx|google/protobuf)/"), {"cli"}, "libonnx"),  # torch's process has a protobuf of its own
 ]
 
@@ -96,6 +97,9 @@ SELF_TEST = [
     ("report/a.cc", '#include "analyse/profile.h"', True),
     ("readers/a.cc", "#include <simdjson.h>", True),
     ("report/a.cc", "#include <simdjson.h>", False),
+    ("readers/a.cc", '#include "analyse/figures.h"', True),
+    ("readers/a.cc", "#include <toml++/toml.h>", True),
+    ("cli/a.cc", "#include <toml++/toml.h>", False),
     ("readers/a.cc", '#include "report/report.h"', False),
     ("torch/a.cc", "#include <torch/library.h>", True),
     ("torch/a.cc", '#include "torch/recording.h"', True),

@@ -26,7 +26,7 @@ struct BudgetLimit {
 
 // One [[model]] of a budget file, or what the command line asks for.
 struct ModelBudget {
-  std::string spec;                                          // "": any model
+  std::string spec{};                                        // "": any model
   std::vector<std::pair<std::string, std::string>> flags{};  // "batch": "8"; as on the command line
   std::vector<BudgetLimit> limits{};
   std::string where{};

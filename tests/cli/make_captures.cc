@@ -1,6 +1,7 @@
 // Writes the captures that the tests of the program read into the folder given.
 #include <string>
 
+#include "analyse/diff_models.h"
 #include "analyse/measured_models.h"
 #include "analyse/small_models.h"
 #include "analyse/traced_models.h"
@@ -9,6 +10,22 @@
 #include "graph/measured_graph.h"
 #include "graph/writer.h"
 #include "report/report.h"
+
+namespace {
+
+// A net before and after an edit: blocks wider and one more, an activation of another class, the stem
+// renamed.
+opscope::Graph edited(bool after) {
+  using namespace opscope::test;
+  const auto body = block("", {linear("up", after ? 64 : 32), relu("act"), linear("down", 16)}, true);
+  std::vector<Part> parts{linear(after ? "entry" : "stem", 16),
+                          sequence("layers", std::vector<Part>(after ? 4 : 3, body)), relu("act"),
+                          linear("head", 10)};
+  if (after) parts[2] = unknown("act");
+  return PartBuilder::make(parts);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace opscope;
@@ -19,6 +36,8 @@ int main(int argc, char** argv) {
   write_file(folder + "measured_cuda.json", write_json(test::measured_resnet18(true)));
   write_file(folder + "training.json", write_json(test::training_step()));
   write_file(folder + "unknown.json", write_json(test::shared_and_unknown()));
+  write_file(folder + "net_before.json", write_json(edited(false)));
+  write_file(folder + "net_after.json", write_json(edited(true)));
   write_file(folder + "resnet18_fx.json", write_json(test::as_fx(test::ResNet18::make())));
   write_file(folder + "cut.json", write_json(test::cut_in_three()));
   write_file(folder + "cut_static.json", write_json(test::cut_in_three(false)));
