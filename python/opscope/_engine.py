@@ -21,15 +21,14 @@ from opscope.errors import error, first_line
 from opscope.nested import is_wrapper, named_tensors, replace, tensors_in, unflattened
 from opscope.source_lines import OWN_FOLDER, TORCH_FOLDER, line_of
 from opscope.structural_copy import model_tensors, root_module
-from opscope.surroundings import Surroundings, among_others, measured
-from opscope.training import Step, Training, with_stand_ins
+from opscope.surroundings import Surroundings
+from opscope.training import Training, with_stand_ins
 
 _FakeTensor = torch._subclasses.fake_tensor.FakeTensor
 _USE_EAGER = 'give weights and inputs with data and use tracer="eager" (--tracer eager)'
 _OWN_REASON = "opscope: "  # before the engine's own reasons, in errors that pass through PyTorch
 _TOO_FEW_ROWS = "Expected more than 1 value per channel"  # batch norm's own words, in training
 Through = Callable[[Any], Callable[..., Any]]  # from a session to what is called in the model's place
-After = Callable[[Callable[[], Any], Iterator[torch.Tensor]], None]  # one more run, and the tensors that it finds
 _FLIPS = 8  # conditions on data that are tried the other way before a static capture gives up
 
 
@@ -53,7 +52,7 @@ def capture(
     `through` gives what is called in the model's place: a graph that a tracer made of it.
     `training` adds backward and an optimiser's step.
     """
-    run = _Run(model, args, kwargs, name, source, device, source_lines, dict(limits or {}), through, training)
+    run = Run(model, args, kwargs, name, source, device, source_lines, dict(limits or {}), through, training)
     if tracer == "eager":
         run.need_data()
         return run.capture(eager=True)
@@ -70,58 +69,19 @@ def capture(
     return graph
 
 
-def measure(
-    model: Any,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    *,
-    warmup: int,
-    runs: int,
-    most_runs: int,
-    seconds: float,
-    name: str = "",
-    source: str = "",
-    device: Any = None,
-    source_lines: bool = False,
-    limits: dict[str, int] | None = None,
-    training: Training | None = None,
-    progress: Callable[[int, int], None] | None = None,
-    after: After | None = None,
-) -> Any:
-    """The graph of a real run with the times of others in it: `runs` of them and more until `seconds` have passed.
-
-    As many without the clock are between them. `progress` hears how many are done, of how many (0: unknown); `after` may make one more run, of
-    which nothing is kept, and hears which tensors were there before it.
-    """
-    run = _Run(model, args, kwargs, name, source, device, source_lines, dict(limits or {}), None, training)
-    run.need_data()
-    plan = {"warmup": warmup, "runs": runs, "most_runs": most_runs, "seconds": seconds}
-    return run.measure(plan, progress, after)
-
-
-def profile_run(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, name: str = "", lasting: bool = False) -> tuple[Any, Any]:
-    """What one real run of a model gives, and its graph with the time of each op of that same run.
-
-    `lasting` runs are the caller's own: what they change stays, and gradients are theirs to ask for.
-    """
-    run = _Run(model, args, kwargs, name or type(model).__name__, "", None, False, {})
-    run.need_data()
-    return run.profile_run(lasting)
-
-
 def run_abstract(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call: Callable[..., Any] | None = None) -> Any:
     """What a model, or a method of it, gives for these inputs by shapes alone; nothing is recorded for long.
 
     Tensors whose values the run does not know come back on the meta device, the others with their values.
     """
-    run = _Run(model, args, kwargs, type(model).__name__, "", None, False, {})
+    run = Run(model, args, kwargs, type(model).__name__, "", None, False, {})
     session = run._session(model, False, ())
     if session.is_lazy:
         model = run._initialised(False, ())
         session = run._session(model, False, ())
     given, named = run._inputs(session)
     known: dict[int, Any] = {}
-    with without_dispatch_modes(), Surroundings(run.device), _running(session), torch.no_grad():
+    with without_dispatch_modes(), Surroundings(run.device), running(session), torch.no_grad():
         try:
             outputs = (call or model)(*given, **named)
             known = {id(t): t.tolist() for t in tensors_in(outputs) if native.is_abstract(t) and not native.is_unknown(t)}
@@ -143,7 +103,7 @@ def run_abstract(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call
 
 def initialised(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A copy of a model after its first call, which was abstract where that works and real where data is there."""
-    run = _Run(model, args, kwargs, type(model).__name__, "", None, False, {})
+    run = Run(model, args, kwargs, type(model).__name__, "", None, False, {})
     try:
         return run._initialised(False, ())
     except native.Error as problem:
@@ -154,14 +114,14 @@ def initialised(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 def run_unrecorded(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call: Callable[..., Any]) -> None:
     """Makes a real call in the same surroundings as a capture's, the thread's dispatch keys included; nothing is recorded."""
-    run = _Run(model, args, kwargs, type(model).__name__, "", None, False, {})
+    run = Run(model, args, kwargs, type(model).__name__, "", None, False, {})
     session = run._session(model, True, ())
     session.mute(True)
     run.explains = False
     run._call(session, call)
 
 
-class _Run:
+class Run:
     """One model with its inputs, ready to be captured one way or the other."""
 
     def __init__(
@@ -179,7 +139,6 @@ class _Run:
     ) -> None:
         self.model, self.args, self.kwargs, self.name, self.source = model, args, kwargs, name, source
         self.source_lines, self.limits, self.through, self.training = source_lines, limits, through, training
-        self.step: Step | None = None  # of a training that is measured
         self.explains = True  # what a model raises becomes an error that says where
         if any(isinstance(t, _FakeTensor) for t in itertools.chain(_first_weight(model), tensors_in((args, kwargs)))):
             raise error("fake tensors hold neither data nor memory to follow", name, "build it on the meta device instead")
@@ -197,75 +156,6 @@ class _Run:
                 self.name,
                 'build the model on a real device, or use tracer="static"',
             )
-
-    def measure(self, plan: dict[str, Any], progress: Callable[[int, int], None] | None, after: After | None) -> Any:
-        began = time.perf_counter()
-        raised: list[Exception] = []  # by the caller's own code, and theirs to hear of as it is
-
-        def told(done: int, total: int) -> None:
-            try:
-                progress(done, total)  # type: ignore[misc]
-            except Exception as problem:
-                raised.append(problem)
-                raise
-
-        model, session = self._ready_session()
-        args, kwargs = self._inputs(session)
-        with without_dispatch_modes(), measured(), _running(session):
-            try:
-                call = self._recorded(session, model, args, kwargs)
-                session.measure(lambda: _fresh(args, kwargs), call, **plan, progress=progress and told)
-                if after is not None:
-                    session.before_run()
-                    after(lambda: call(_fresh(args, kwargs)), self._there(model, args, kwargs))
-            except native.Error:
-                raise
-            except Exception as problem:
-                if problem in raised:
-                    raise
-                raise self._explained(problem, session) from problem
-        return self._taken(session, began)
-
-    def _recorded(self, session: Any, model: Any, args: Any, kwargs: Any) -> Callable[[Any], Any]:
-        """Makes the recorded call; gives what makes the next ones."""
-        given, named = _fresh(args, kwargs)
-        if self.training is not None:
-            self.step = step = Step(self.training, session, model)
-            step.first(lambda: model(*given, **named))
-            return lambda inputs: step.again(lambda: model(*inputs[0], **inputs[1]))
-        for path, tensor in named_tensors(model(*given, **named)):
-            session.add_output(tensor, path)
-        return lambda inputs: model(*inputs[0], **inputs[1])
-
-    def _there(self, model: Any, args: Any, kwargs: Any) -> Iterator[torch.Tensor]:
-        """What a run finds: weights, inputs and an optimiser's state. The last step's gradients are let go of first."""
-        yield from itertools.chain(model_tensors(model), tensors_in((args, kwargs)))
-        if self.step is not None:
-            self.step.root.zero_grad()
-            yield from self.step.state()
-
-    def profile_run(self, lasting: bool) -> tuple[Any, Any]:
-        began = time.perf_counter()
-        model, session = (self.model, self._session(self.model, True, ())) if lasting else self._ready_session()
-        if lasting:
-            session.set_lasting()
-        given = self._inputs(session)
-        args, kwargs = (self.args, self.kwargs) if lasting else given  # in the caller's own containers, or in copies
-        with without_dispatch_modes(), among_others() if lasting else measured(), _running(session):
-            session.begin_timed_run()
-            outputs = model(*args, **kwargs)
-            session.end_timed_run()
-            for path, tensor in named_tensors(outputs):
-                session.add_output(tensor, path)
-        return outputs, self._taken(session, began)
-
-    def _ready_session(self) -> tuple[Any, Any]:
-        """The model, or a copy of a lazy one after its first call; a session for a real run of it."""
-        session = self._session(self.model, True, ())
-        if not session.is_lazy:
-            return self.model, session
-        model = self._initialised(True, ())
-        return model, self._session(model, True, ())
 
     def capture_statically(self) -> Any:
         """Conditions on data are assumed. Where one makes the model raise, it is assumed the other way."""
@@ -316,7 +206,7 @@ class _Run:
             raise
         except RuntimeError as problem:
             raise self._explained(problem, session) from problem
-        with without_dispatch_modes(), Surroundings(self.device), _running(session):
+        with without_dispatch_modes(), Surroundings(self.device), running(session):
             try:
                 called = self.through(session) if self.through else model
                 if self.training is not None and not keep_changes:
@@ -404,13 +294,6 @@ class _Run:
         return made
 
 
-def _fresh(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The same tensors in containers of their own: a model may add to a cache that it is given."""
-    same = lambda tensor, _: tensor  # noqa: E731
-    given = tuple(own_copy(replace(value, "", same)) for value in args)
-    return given, {name: own_copy(replace(value, "", same)) for name, value in kwargs.items()}
-
-
 def own_copy(value: Any) -> Any:
     """What a model changes though it holds no tensor, an empty cache or a generator, as a copy; else the value itself."""
     if isinstance(value, torch.Generator):
@@ -433,7 +316,7 @@ def without_dispatch_modes() -> Any:
 
 
 @contextmanager
-def _running(session: Any) -> Iterator[None]:
+def running(session: Any) -> Iterator[None]:
     try:
         session.start()
     except native.Error as problem:
@@ -497,5 +380,5 @@ def abstract_calls(device: str = "cpu") -> Iterator[Any]:
     """Abstract tensors to call single ops on: the session's `abstract`, `storage_id`, `slow_path`, `rule_hits`."""
     session = native.Session(device, False)
     session.add_model(lambda: None)
-    with Surroundings(device), _running(session):
+    with Surroundings(device), running(session):
         yield session

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from opscope import _engine
+from opscope import real_runs
 from opscope.api import Call, Graph, _read_file, _source_of, call_of, plan_for, training_of
 from opscope.environment import clocks_of, environment_of
 from opscope.errors import Error, error
@@ -236,7 +236,7 @@ def _measured(call: Call, device: torch.device, asked: Runs, progress: Progress 
     environment = environment_of(device, call.source.model)
     clocks = clocks_of(device, "before")
     try:
-        graph = _engine.measure(
+        graph = real_runs.measure(
             call.source.model,
             call.arguments.args,
             call.arguments.kwargs,

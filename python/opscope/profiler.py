@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from opscope import _engine, torchvision_ops
+from opscope import real_runs, torchvision_ops
 from opscope._load import native
 from opscope.api import Graph
 from opscope.environment import environment_of
@@ -184,7 +184,7 @@ class Profiler(torch.nn.Module):
 
     def _profile(self, args: Any, kwargs: Any, *, module: bool = True, detail: bool = False, lasting: bool = False) -> Any:
         state = self._profiler
-        outputs, run = _engine.profile_run(state.model, args, kwargs, lasting=lasting)
+        outputs, run = real_runs.profile_run(state.model, args, kwargs, lasting=lasting)
         run.set_environment(environment_of(_device_of(state.model, (args, kwargs)), state.model))
         if module:
             state.graph = ProfilerGraph(native.profiler_graph(run, state.granularity))

@@ -41,7 +41,8 @@ void Session::journal_before_runs() {
     version = version_of(input);
   }
   std::ranges::for_each(buffers_, journal);
-  for (auto& state : tensors_) state.version = version_of(state.tensor);
+  std::ranges::for_each(state_.attribute_tensors(), journal);
+  for (auto& state : state_.tensors()) state.version = version_of(state.tensor);
 }
 
 void Session::before_run() {
@@ -54,7 +55,7 @@ void Session::note_changed_weights() {
   auto& graph = recording_->graph;
   std::string first;
   std::size_t count = 0;
-  for (const auto& state : tensors_) {
+  for (const auto& state : state_.tensors()) {
     if (recording_->is_journalled(state.tensor) || version_of(state.tensor) == state.version) continue;
     if (count++ == 0) first = graph.text(graph.values[recording_->value_id(state.tensor)].name);
   }

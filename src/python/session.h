@@ -2,22 +2,17 @@
 // forward changed on them.
 #pragma once
 
-#include <torch/csrc/autograd/python_variable.h>
-#include <torch/csrc/utils/pybind.h>
-
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
+#include "python/model_state.h"
 #include "torch/guard.h"
 
 namespace opscope::python {
-
-namespace py = pybind11;
 
 class Session {
  public:
@@ -51,9 +46,9 @@ class Session {
   void set_lasting();  // before the start: a real run whose effects are to stay
   void stop();         // also puts the modules' attributes back; harmless when stopped
   // A first call that is to leave its changes: layers made, shapes found. Only for a copy of a model.
-  void keep_changes() { snapshots_.clear(); }
+  void keep_changes() { state_.forget_modules(); }
   // Whether forward gave a module, a parameter or a buffer to the model.
-  bool grew() const;
+  bool grew() const { return state_.grew(); }
   // Whether some of its tensors get their shape from the first call.
   bool is_lazy() const { return lazy_; }
   std::shared_ptr<Graph> take();
@@ -68,58 +63,26 @@ class Session {
   PyObject* call_module(PyObject* original, PyObject* const* args, std::size_t nargsf, PyObject* kwnames);
 
  private:
-  // Something of a model that forward can change in place, as it was: a module's attributes and tables
-  // (_parameters, hooks), and the containers and objects among them.
-  struct Snapshot {
-    enum class Kind : std::uint8_t { kDict, kList, kSet, kDeque };
-    Kind kind;
-    bool is_table;  // what a module owns: _parameters, _buffers, _modules
-    py::object live;
-    py::object saved;  // null: it was empty
-  };
   void walk(py::handle module, ModuleId parent, const std::string& name, const std::string& path);
   void add_tensors(py::handle table, ModuleId module, const std::string& path, bool parameters);
   ModuleId module_of(PyObject* module);
-  void snapshot(PyObject* attributes);
-  void snapshot_value(PyObject* value, bool is_table, int depth);
-  void snapshot_items(PyObject* container, int depth);
-  void snapshot_attributes(PyObject* object, int depth);
-  void restore_modules();
-  static void restore(const Snapshot& snapshot);
-  void keep(const at::Tensor& tensor);
 
   std::shared_ptr<engine::Recording> recording_;
   std::unique_ptr<engine::CaptureGuard> guard_;
+  ModelState state_;
   std::unordered_map<PyObject*, ModuleId> modules_;
   std::vector<py::object> kept_;  // modules met only in calls: held so that addresses are not reused
-  std::vector<Snapshot> snapshots_;
-  std::unordered_set<PyObject*> seen_;                                 // by the snapshots
   std::map<std::pair<ModuleId, std::string>, std::uint32_t> unnamed_;  // modules made in forward, by type
-  struct TensorState {
-    at::Tensor tensor;
-    at::Tensor grad;
-    c10::intrusive_ptr<c10::TensorImpl> was;
-    bool requires_grad;
-    std::uint32_t version = 0;  // when the recorded run was over
-  };
-  static void restore(const TensorState& state);
-  struct GeneratorState {
-    at::Generator generator;
-    at::Tensor state;
-  };
-  static void restore(const GeneratorState& state);
   void set_watching(bool on);
   void journal_before_runs();
   void note_changed_weights();
-  std::vector<TensorState> tensors_;
-  std::vector<GeneratorState> generators_;  // among a module's attributes
   struct Input {
     at::Tensor tensor;
     std::uint32_t version = 0;
     bool is_written = false;  // by the recorded run
   };
-  std::vector<Input> inputs_;        // of a real run
-  std::vector<at::Tensor> buffers_;  // and tensors that are mere attributes
+  std::vector<Input> inputs_;  // of a real run
+  std::vector<at::Tensor> buffers_;
   std::uint32_t warmup_ = 0;
   std::optional<std::string> failed_module_;
   bool lazy_ = false;

@@ -1,0 +1,80 @@
+// What a model's forward can change without an op: the attributes and tables of its modules, what hangs off
+// them, and its tensors' gradients and sizes. Kept as it was, and put back.
+#pragma once
+
+#include <torch/csrc/autograd/python_variable.h>
+#include <torch/csrc/utils/pybind.h>
+
+#include <unordered_set>
+#include <vector>
+
+namespace opscope::python {
+
+namespace py = pybind11;
+
+// The names of the tables that every module keeps in its __dict__.
+struct ModuleTables {
+  PyObject* parameters = PyUnicode_InternFromString("_parameters");
+  PyObject* buffers = PyUnicode_InternFromString("_buffers");
+  PyObject* modules = PyUnicode_InternFromString("_modules");
+};
+const ModuleTables& module_tables();
+
+PyObject* module_class();  // torch.nn.Module
+bool is_module(py::handle object);
+
+// Throws the Python error that a call of Python's API reported.
+void check(bool succeeded);
+
+class ModelState {
+ public:
+  // notes_tensors: those that are mere attributes are gathered too, for runs that may write to them.
+  explicit ModelState(bool notes_tensors) : notes_tensors_(notes_tensors) {}
+
+  struct TensorState {
+    at::Tensor tensor;
+    at::Tensor grad;
+    c10::intrusive_ptr<c10::TensorImpl> was;
+    bool requires_grad;
+    std::uint32_t version = 0;  // when the recorded run was over
+  };
+
+  void keep_attributes(PyObject* attributes);  // a module's __dict__, and what its values hold
+  void keep_tensor(const at::Tensor& tensor);  // a parameter or buffer
+  void restore();
+  void forget();          // what forward changed stays
+  void forget_modules();  // what it changed on modules stays, its tensors are put back
+  bool grew() const;      // whether forward gave a module, a parameter or a buffer to the model
+
+  std::vector<TensorState>& tensors() { return tensors_; }
+  const std::vector<at::Tensor>& attribute_tensors() const { return attribute_tensors_; }
+
+ private:
+  // Something that forward can change in place, as it was.
+  struct Snapshot {
+    enum class Kind : std::uint8_t { kDict, kList, kSet, kDeque };
+    Kind kind;
+    bool is_table;  // what a module owns: _parameters, _buffers, _modules
+    py::object live;
+    py::object saved;  // null: it was empty
+  };
+  struct GeneratorState {
+    at::Generator generator;
+    at::Tensor state;
+  };
+  void keep_value(PyObject* value, bool is_table, int depth);
+  void keep_items(PyObject* container, int depth);
+  void keep_object(PyObject* object, int depth);
+  static void restore(const Snapshot& snapshot);
+  static void restore(const TensorState& state);
+  static void restore(const GeneratorState& state);
+
+  bool notes_tensors_;
+  std::vector<Snapshot> snapshots_;
+  std::unordered_set<PyObject*> seen_;  // by the snapshots
+  std::vector<TensorState> tensors_;
+  std::vector<GeneratorState> generators_;  // among a module's attributes
+  std::vector<at::Tensor> attribute_tensors_;
+};
+
+}  // namespace opscope::python
