@@ -55,8 +55,10 @@ constexpr std::array kCommands{
     Command{"compare",
             "Models side by side: what each costs, which is best at what, and what the difference means",
             "  opscope compare resnet50 efficientnet_b0 convnext_tiny vit_b_16\n"
-            "  opscope compare resnet18 resnet50 --by module\n"
-            "  opscope compare resnet18 mobilenet_v2 vit_b_16 --pareto pareto.svg\n",
+            "  opscope compare resnet50 vit_b_16 --hardware h100,l4\n"
+            "  opscope compare resnet18 resnet50 --by module --depth 2\n"
+            "  opscope compare base.json my_model.py:build --by type --metric memory-bytes\n"
+            "  opscope compare 'torchvision:resnet*' mobilenet_v2 --pareto pareto.svg\n",
             define_compare},
     Command{"reconcile", "What other tools count for a model, beside opscope, and why they differ",
             "  opscope reconcile resnet18\n"
@@ -65,24 +67,32 @@ constexpr std::array kCommands{
     Command{"sweep",
             "A model over many batch sizes, lengths, image sizes and dtypes, and where its behaviour turns",
             "  opscope sweep bert-base-uncased --batch 1:256:x2 --seq-len 16:512:x2\n"
-            "  opscope sweep resnet50 --batch 1,8,32 --image-size 224,384 --hardware l4 --output sweep.svg\n",
+            "  opscope sweep resnet50 --batch 1,2,4,..,256 --hardware l4 --output sweep.svg\n"
+            "  opscope sweep gpt2 --seq-len 128:1024:+128 --dtype fp32,bf16 --metric peak-memory-bytes\n"
+            "  opscope sweep bert-base-uncased --batch 1:256 --seq-len 1:512 --format csv\n"
+            "  opscope sweep model.onnx --dim batch=1,8,64 --memory 24GiB\n",
             define_sweep},
     Command{"fit", "The largest batch or length that fits a device's memory",
             "  opscope fit resnet50 --memory 24GiB\n"
-            "  opscope fit bert-base-uncased --memory 16GiB --training --optimizer adam\n",
+            "  opscope fit bert-base-uncased --memory 16GiB --training --optimizer adam\n"
+            "  opscope fit gpt2 --hardware l4 --variable seq-len --reserve 10%\n",
             define_fit},
     Command{
         "diff",
         "What changed between two versions of a model: added, removed, changed and moved, and what it costs",
         "  opscope diff resnet50 wide_resnet50_2\n"
         "  opscope diff base.json new.json --format md\n"
-        "  opscope diff HEAD~1:model.py:build model.py:build\n",
+        "  opscope diff model.py:build --base-rev HEAD~1\n"
+        "  opscope diff main:src/net.py:make src/net.py:make --exit-code\n"
+        "  opscope diff resnet50 wide_resnet50_2 --output diff.svg\n",
         define_diff},
     Command{"check",
             "Whether a model keeps its budget: exit code 1 where it does not, and which modules did it",
             "  opscope check resnet18 --max flops=4.2G,params=12M\n"
             "  opscope check my_model.py:build --budget budget.toml\n"
-            "  opscope check my_model.py:build --against base.json --max-increase 2%\n",
+            "  opscope check my_model.py:build --against base.json --max-increase 2%\n"
+            "  opscope check my_model.py:build --against main:my_model.py:build --max-increase flops=2%,params=0\n"
+            "  opscope check resnet18 --write-budget budget.toml\n",
             define_check},
     Command{"draw", "A picture of the graph: png, pdf, svg, dot, or html to look around in",
             "  opscope draw resnet18 resnet18.png\n"
