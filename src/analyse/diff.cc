@@ -19,16 +19,20 @@ constexpr std::array<std::string_view, kDiffStatuses> kStatusNames{"unchanged", 
 std::vector<DetailChange> changed_details(const DiffItem& before, const DiffItem& after) {
   std::vector<DetailChange> changes;
   if (before.type != after.type) changes.push_back({DetailKind::kType, "type", before.type, after.type});
-  std::unordered_map<std::string_view, const LayerDetail*> was;
-  for (const LayerDetail& detail : before.details) was.emplace(detail.what, &detail);
+  std::unordered_map<std::string_view, std::vector<const LayerDetail*>> was;  // an op may have two of a name
+  for (const LayerDetail& detail : before.details) was[detail.what].push_back(&detail);
   for (const LayerDetail& detail : after.details) {
-    const auto found = was.find(detail.what);
-    const std::string old = found == was.end() ? "" : found->second->value;
-    if (found != was.end()) was.erase(found);
-    if (old != detail.value) changes.push_back({detail.kind, detail.what, old, detail.value});
+    auto& old = was[detail.what];
+    if (old.empty()) {
+      changes.push_back({detail.kind, detail.what, "", detail.value});
+      continue;
+    }
+    if (old.front()->value != detail.value)
+      changes.push_back({detail.kind, detail.what, old.front()->value, detail.value});
+    old.erase(old.begin());
   }
   for (const LayerDetail& detail : before.details)
-    if (const auto left = was.find(detail.what); left != was.end() && left->second == &detail)
+    if (std::ranges::find(was[detail.what], &detail) != was[detail.what].end())
       changes.push_back({detail.kind, detail.what, detail.value, ""});
   std::ranges::stable_sort(changes, {}, &DetailChange::kind);
   return changes;

@@ -43,7 +43,7 @@ class TreeMatcher {
 
   DiffMatch run() {
     pair(0, 0);
-    for (int level = 0; level < kLevels; ++level) find_moved(level);
+    for (const int level : {0, 1, 2}) find_moved(level);
     follow_moved();
     return std::move(match_);
   }
@@ -132,9 +132,10 @@ class TreeMatcher {
   void find_moved(int level) {
     std::unordered_map<std::uint64_t, Items> there;
     for (std::uint32_t b = 0; b < now_.size(); ++b)
-      if (match_.in_base[b] == kNone && may_move(now_[b])) there[move_key(now_[b], level)].push_back(b);
+      if (match_.in_base[b] == kNone && may_move(now_[b], level))
+        there[move_key(now_[b], level)].push_back(b);
     for (std::uint32_t a = 0; a < base_.size(); ++a) {
-      if (match_.in_new[a] != kNone || !may_move(base_[a])) continue;
+      if (match_.in_new[a] != kNone || !may_move(base_[a], level)) continue;
       const auto found = there.find(move_key(base_[a], level));
       if (found == there.end()) continue;
       const auto free =
@@ -142,7 +143,10 @@ class TreeMatcher {
       if (free != found->second.end()) pair(a, *free);
     }
   }
-  static bool may_move(const DiffItem& item) { return item.is_module && item.all.params != 0; }
+  // One layer of a class is not another of it.
+  static bool may_move(const DiffItem& item, int level) {
+    return item.is_module && item.all.params != 0 && (level < 2 || !item.is_layer());
+  }
   // Of less than the same, also by name: an index says nothing without the path around it.
   static std::uint64_t move_key(const DiffItem& item, int level) {
     const std::uint64_t key = key_of(item, level);
