@@ -10,6 +10,7 @@ import dataclasses
 import importlib
 import json
 import os
+import sys
 import time
 import traceback
 import warnings
@@ -170,6 +171,18 @@ def _measure(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     return {"cacheable": False}
 
 
+def _sweep(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
+    """The model at the sizes that come on stdin, until it is closed."""
+    _load_package(answers)
+    from opscope.sweeping import serve
+
+    options = _options(request)
+    source = _source(request, options, answers)
+    answers.status(f"capturing {source.name}")
+    serve(source, options, sys.stdin, request["output"], answers.send, lambda _: None, describe)
+    return {"cacheable": False}
+
+
 def _inductor(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     """The kernels that Inductor makes of Dynamo's graphs, and the capture by these."""
     _load_package(answers)
@@ -228,6 +241,7 @@ _COMMANDS = {
     "inputs": _inputs,
     "list": _list,
     "measure": _measure,
+    "sweep": _sweep,
     "reconcile": _reconcile,
     "trace": _trace,
 }

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,12 +60,19 @@ class Attributes {
 
 }  // namespace
 
-ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::string& stderr_path) {
-  std::array<int, 2> pipe{};
-  if (::pipe2(pipe.data(), O_CLOEXEC) != 0)
+ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::string& stderr_path,
+                           Stdin stdin_is) {
+  std::array<int, 2> pipe{}, input{-1, -1};
+  const bool talks = stdin_is == Stdin::kPipe;
+  // A pair of sockets and no pipe: writing to a child that is gone is then no signal.
+  if (::pipe2(pipe.data(), O_CLOEXEC) != 0 ||
+      (talks && ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input.data()) != 0))
     throw Error("cannot start a process: " + std::generic_category().message(errno), command[0]);
   FileActions files;
-  ::posix_spawn_file_actions_addopen(files.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (talks)
+    ::posix_spawn_file_actions_adddup2(files.get(), input[1], STDIN_FILENO);
+  else
+    ::posix_spawn_file_actions_addopen(files.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(files.get(), pipe[1], STDOUT_FILENO);
   ::posix_spawn_file_actions_addopen(files.get(), STDERR_FILENO, stderr_path.c_str(),
                                      O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -75,22 +83,47 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::s
   const int failed =
       ::posix_spawn(&pid_, command[0].c_str(), files.get(), attributes.get(), arguments.data(), environ);
   ::close(pipe[1]);
-  stdout_ = pipe[0];
+  if (talks) ::close(input[1]);
+  stdout_ = pipe[0], stdin_ = input[0];
   if (failed == 0) return;
+  close_stdin();
   ::close(stdout_);
   throw Error("cannot start it: " + std::generic_category().message(failed), command[0]);
 }
 
 ChildProcess::~ChildProcess() {
+  close_stdin();
   if (pid_ > 0) end();
   ::close(stdout_);
 }
 
-void ChildProcess::read_lines(const std::function<void(std::string_view)>& on_line,
+void ChildProcess::close_stdin() {
+  if (stdin_ >= 0) ::close(stdin_);
+  stdin_ = -1;
+}
+
+void ChildProcess::write(std::string_view text) {
+  while (!text.empty() && stdin_ >= 0) {
+    const auto size = ::send(stdin_, text.data(), text.size(), MSG_NOSIGNAL);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return close_stdin();
+    text.remove_prefix(static_cast<std::size_t>(size));
+  }
+}
+
+bool ChildProcess::read_until(const std::function<bool(std::string_view)>& on_line,
                               const std::function<void()>& on_idle) {
-  std::string pending;
   std::array<char, 65536> buffer;
   for (;;) {
+    std::size_t begin = 0;
+    bool enough = false;
+    for (auto end = pending_.find('\n'); end != std::string::npos && !enough;
+         end = pending_.find('\n', begin)) {
+      enough = on_line(std::string_view(pending_).substr(begin, end - begin));
+      begin = end + 1;
+    }
+    pending_.erase(0, begin);
+    if (enough) return true;
     pollfd ready{stdout_, POLLIN, 0};
     const int count = ::poll(&ready, 1, kIdleMilliseconds);
     on_idle();
@@ -98,15 +131,16 @@ void ChildProcess::read_lines(const std::function<void(std::string_view)>& on_li
     const auto size = ::read(stdout_, buffer.data(), buffer.size());
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) break;
-    pending.append(buffer.data(), static_cast<std::size_t>(size));
-    std::size_t begin = 0;
-    for (auto end = pending.find('\n'); end != std::string::npos; end = pending.find('\n', begin)) {
-      on_line(std::string_view(pending).substr(begin, end - begin));
-      begin = end + 1;
-    }
-    pending.erase(0, begin);
+    pending_.append(buffer.data(), static_cast<std::size_t>(size));
   }
-  if (!pending.empty()) on_line(pending);
+  const std::string last = std::move(pending_);
+  pending_.clear();
+  return !last.empty() && on_line(last);
+}
+
+void ChildProcess::read_lines(const std::function<void(std::string_view)>& on_line,
+                              const std::function<void()>& on_idle) {
+  read_until([&](std::string_view line) { return on_line(line), false; }, on_idle);
 }
 
 int ChildProcess::wait() {

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -12,7 +13,10 @@ namespace opscope {
 
 class ChildProcess {
  public:
-  ChildProcess(const std::vector<std::string>& command, const std::string& stderr_path);
+  // kNothing: its stdin is empty. kPipe: what write() sends.
+  enum class Stdin : std::uint8_t { kNothing, kPipe };
+  ChildProcess(const std::vector<std::string>& command, const std::string& stderr_path,
+               Stdin stdin_is = Stdin::kNothing);
   ~ChildProcess();  // ends the child if it still runs
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
@@ -20,13 +24,18 @@ class ChildProcess {
   // Calls on_line for each line of stdout and on_idle about ten times a second until stdout is closed. Either
   // may throw.
   void read_lines(const std::function<void(std::string_view)>& on_line, const std::function<void()>& on_idle);
+  // The same until on_line says that it has enough; false where stdout was closed before.
+  bool read_until(const std::function<bool(std::string_view)>& on_line, const std::function<void()>& on_idle);
+  void write(std::string_view text);  // to its stdin; nothing where it reads no more
+  void close_stdin();
   int wait();  // waitpid's status
 
  private:
   void end();
 
   pid_t pid_ = -1;
-  int stdout_ = -1;
+  int stdout_ = -1, stdin_ = -1;
+  std::string pending_;  // of its stdout, no whole line yet or not asked for
 };
 
 }  // namespace opscope

@@ -13,6 +13,7 @@
 #include "cli/models.h"
 #include "cli/output.h"
 #include "cli/picture_file.h"
+#include "cli/sweep_run.h"
 #include "cli/table_flags.h"
 #include "cli/terminal.h"
 #include "report/hardware.h"
@@ -25,7 +26,7 @@ struct Flags : ModelCommandFlags {
   CostFlags cost;
   TableFlags table;
   bool strict = false, print_inputs = false;
-  std::string graph_part, level = "module", visualize;
+  std::string graph_part, level = "module", visualize, batch_sizes;
   bool draws = false;
   std::string list;  // rewritten to the list command before parsing; here for the help
 };
@@ -76,7 +77,17 @@ std::string side_by_side(const Graph& graph, const std::vector<ProfileOptions>& 
   return compare_hardware(profiles, format, text);
 }
 
+// The table of a sweep; --visualize then draws its lines.
+int profile_batches(const Flags& flags) {
+  if (!flags.model.batch.empty())
+    throw Error("--batch and --batch-sizes do not go together", "--batch-sizes", "leave one out");
+  ModelCommandFlags each = flags;
+  each.model.batch = flags.batch_sizes;
+  return run_sweep(each, flags.cost, {.visualize = flags.visualize});
+}
+
 int run_profile(const Flags& flags) {
+  if (!flags.batch_sizes.empty()) return profile_batches(flags);
   TextOptions text = text_options(flags.table, flags.talk);
   text.level = level_from_name(flags.level);
   const std::vector<ProfileOptions> options = profile_options_by_device(flags.cost);
@@ -102,6 +113,9 @@ Action define_profile(CLI::App& app) {
   const auto flags = std::make_shared<Flags>();
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
+  app.add_option("--batch-sizes", flags->batch_sizes,
+                 "A row for each batch size instead, as `opscope sweep --batch` has it: 1,4,8,16")
+      ->type_name("LIST");
   app.add_flag("--print-inputs", flags->print_inputs,
                "Show what the model would be called with and why, no more");
   add_level_flag(app, flags->level);

@@ -40,12 +40,7 @@ std::string how_it_ended(int status) {
   return "exit code " + std::to_string(WEXITSTATUS(status));
 }
 
-// A request's run in a child, and how it ended.
-struct Run {
-  std::optional<Answer> last;  // kError or kDone; none where it ended without a word of the protocol
-  std::string doing, words;    // its last status, and all that it wrote to stderr
-  int status = 0;
-};
+using Run = ChildRun;
 
 Run run_child(const std::string& python, const std::string& request_json, const TalkFlags& talk,
               const std::function<void(Answer)>& on_answer, Spinner& spinner) {
@@ -82,16 +77,6 @@ std::string how_it_died(const Run& run) {
   return run.doing.empty() ? what : what + " while " + run.doing;
 }
 
-// It ended without a word of the protocol: say how, and the last that it wrote.
-[[noreturn]] void fail_died(const std::string& python, const Run& run) {
-  if (run.words.find("No module named opscope") != std::string::npos ||
-      run.words.find("No module named 'opscope'") != std::string::npos)
-    throw Error("the opscope package is not installed for this Python", python,
-                "install it there, or set OPSCOPE_PYTHON to a Python that has it");
-  const std::string last = last_lines(run.words, 3);
-  throw Error(how_it_died(run), python, last.empty() ? "--debug shows all that it wrote" : last);
-}
-
 std::string near_names(const std::vector<std::string>& names) {
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), 3); ++i)
@@ -118,6 +103,16 @@ std::string line_of(const Progress& progress) {
 }
 
 }  // namespace
+
+// It ended without a word of the protocol: say how, and the last that it wrote.
+void fail_died(const std::string& python, const Run& run) {
+  if (run.words.find("No module named opscope") != std::string::npos ||
+      run.words.find("No module named 'opscope'") != std::string::npos)
+    throw Error("the opscope package is not installed for this Python", python,
+                "install it there, or set OPSCOPE_PYTHON to a Python that has it");
+  const std::string last = last_lines(run.words, 3);
+  throw Error(how_it_died(run), python, last.empty() ? "--debug shows all that it wrote" : last);
+}
 
 void fail_reported(const ChildError& error) {
   std::string hint = error.hint;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "cli/flags.h"
@@ -27,5 +28,13 @@ bool run_python(const std::string& python, const std::string& request_json, cons
 std::string run_python_for_many(const std::string& python, const std::string& request_json,
                                 const std::function<void(const Answer&)>& on_finished, Spinner& spinner,
                                 const TalkFlags& talk);
+
+// The parts of it, for what talks with a child that lives on: how a run ended, and what to throw then.
+struct ChildRun {
+  std::optional<Answer> last;  // kError or kDone; none where it ended without a word of the protocol
+  std::string doing, words;    // its last status, and all that it wrote to stderr
+  int status = 0;
+};
+[[noreturn]] void fail_died(const std::string& python, const ChildRun& run);
 
 }  // namespace opscope
