@@ -59,7 +59,7 @@ RoofRows roof_rows(const ModelComparison& comparison) {
     if (!row.key.ends_with(kEnd) || row.is_part) continue;
     const std::string prefix = row.key.substr(0, row.key.size() - kEnd.size());
     return {&row, comparison.row(prefix + "memory_bound_time_share"),
-            "on " + row.title.substr(kRoofline.size())};
+            "at " + row.title.substr(kRoofline.size()) + "'s roofline"};
   }
   return {};
 }

@@ -146,7 +146,7 @@ TEST(Comparison, WithADeviceHasItsRoofline) {
       1e-12);
   EXPECT_EQ(c.row("fused_roofline_seconds")->values[0].amount.count, a.roofline.fused_time);
   EXPECT_EQ(c.row("relative_time"), nullptr);
-  EXPECT_TRUE(says(c.findings, "on h100-sxm"));
+  EXPECT_TRUE(says(c.findings, "at h100-sxm's roofline"));
 }
 
 TEST(Comparison, MeasuredModelsHaveTimes) {
