@@ -76,9 +76,29 @@ class Captures {
   }
 
  private:
-  void ask_for(const std::vector<std::size_t>& left, const Cache& cache, const std::string& python,
+  // A model that takes Python down is its own failure; where failures are asked for, the rest go on in a new
+  // one.
+  void ask_for(std::vector<std::size_t> left, const Cache& cache, const std::string& python,
                std::vector<std::string>* failed) {
     const SignalsNoted signals;
+    const std::vector<std::size_t> all = left;
+    std::string ended;
+    while (!left.empty()) {
+      ended = ask_once(left, cache, python);
+      std::erase_if(left, [&](std::size_t i) { return graphs_[i] || errors_.contains(i); });
+      if (left.empty() || ended.empty() || !failed) break;
+      errors_[left.front()] = {.what = ended, .where = "", .hint = "", .traceback = "", .candidates = {}};
+      left.erase(left.begin());
+    }
+    for (const std::size_t i : all) {
+      if (graphs_[i]) continue;
+      if (!failed) fail(i, ended);
+      failed->push_back(requests_[i].model + ": " + (errors_.contains(i) ? errors_[i].what : ended));
+    }
+  }
+
+  // Returns how Python ended where it died on the way.
+  std::string ask_once(const std::vector<std::size_t>& left, const Cache& cache, const std::string& python) {
     const TemporaryFolder folder;
     std::vector<std::string> names;
     for (const std::size_t i : left) names.push_back(requests_[i].model);
@@ -92,14 +112,8 @@ class Captures {
       spinner.say(progress_line(done, left.size(), done < names.size() ? names[done] : ""));
     };
     const CaptureRequest& each = requests_[left.front()];
-    const std::string ended =
-        run_python_for_many(python, many_request_json(names, each, folder.file("")), finish, spinner, talk_);
-    spinner.clear();
-    for (const std::size_t i : left) {
-      if (graphs_[i]) continue;
-      if (!failed) fail(i, ended);
-      failed->push_back(requests_[i].model + ": " + (errors_.contains(i) ? errors_[i].what : ended));
-    }
+    return run_python_for_many(python, many_request_json(names, each, folder.file("")), finish, spinner,
+                               talk_);
   }
 
   // A failure is told when all are done: what worked is in the cache then.

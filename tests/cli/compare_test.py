@@ -78,6 +78,13 @@ class Compare(Program):
         text = self.compare("*11", "resnet*", FAKE_CAPTURE=self.resnet)
         self.assertIn("left out: resnet34: too deep", text)
 
+    def test_a_pattern_goes_on_after_a_crash(self):
+        text = self.compare("vgg*", self.training, "resnet*", FAKE_CAPTURE=self.resnet, FAKE_MODE="crash_on_vgg")
+        said = " ".join(text.split())
+        self.assertIn("left out: vgg11: Python ended without an answer", said)
+        self.assertIn("left out: resnet34: too deep", said)
+        self.assertIn("2 models", said)
+
     def test_formats_have_the_same_totals(self):
         models = [self.resnet, self.training]
         found = json.loads(self.compare(*models, "--format", "json"))

@@ -10,7 +10,7 @@
 #include "graph/random_graph.h"
 #include "graph/writer.h"
 #include "readers/model_file.h"
-#include "report/report.h"
+#include "report/comparison_report.h"
 
 namespace opscope {
 namespace {
@@ -85,6 +85,29 @@ void expect_refused(std::string_view json, const std::string& why) {
     EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
     EXPECT_EQ(error.where(), "x.json");
     EXPECT_FALSE(error.hint().empty());
+  }
+}
+
+// Damaged files end in an Error, or in figures that everything behind them can work with.
+TEST(ProfileReader, DamagedProfilesDoNoHarm) {
+  const std::string whole = to_json(make_profile(test::measured_training_step(true), on("l4")));
+  test::Random random(7);
+  for (int i = 0; i < 2000; ++i) {
+    std::string damaged = whole;
+    for (std::uint64_t n = 1 + random.below(4); n > 0; --n) {
+      const std::size_t at = random.below(damaged.size());
+      random.chance(3) ? void(damaged.erase(at, random.below(40)))
+                       : void(damaged[at] = "0123456789-.,:\"{}[]eEn"[random.below(22)]);
+    }
+    try {
+      const Figures figures = read_profile(damaged, "damaged");
+      const auto compared = compare_models({{"a", figures, {}}, {"b", figures, {}}});
+      to_format(compared, std::nullopt, Format::kText, {});
+      to_format(compared, compare_parts(compared, CompareBy::kModule, GuardedMetric::kFlops, 9),
+                Format::kJson, {});
+    } catch (const Error&) {
+      continue;
+    }
   }
 }
 
