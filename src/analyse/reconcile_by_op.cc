@@ -37,6 +37,12 @@ bool is_attention_name(std::string_view op) {
   return op.find("attention") != std::string_view::npos || op.find("encoder_layer") != std::string_view::npos;
 }
 
+// PyTorch's fast paths, which do the work of the modules inside.
+bool takes_modules_in(std::string_view op) {
+  return op.find("multi_head") != std::string_view::npos ||
+         op.find("encoder_layer") != std::string_view::npos;
+}
+
 struct Amount {
   std::int64_t flops = 0;
   std::uint64_t ops = 0;
@@ -159,7 +165,7 @@ class ByOp {
       what = word + ": no formula in torch";
     else {
       kind = CauseKind::kNotSeen;
-      what = word + ": not in " + answer_.tool + "'s trace";
+      what = word + ": " + not_in_trace();
     }
     ledger_.add(kind, what, op, module, 1, difference);
   }
@@ -186,20 +192,21 @@ class ByOp {
 
   // --- what it really counted ---
 
-  // The kernel that took a module's products, of the module itself or of one around it.
+  // The kernel that took a module's products: one of its own, or one around it that does all of a module
+  // below.
   const std::string* product_without_formula(std::string module) const {
-    while (true) {
+    for (bool own = true;; own = false) {
       const auto found = unseen_.find(module);
       if (found != unseen_.end())
         for (const auto& [op, calls] : found->second)
-          if (calls > 0 && is_product_name(op)) return &op;
+          if (calls > 0 && is_product_name(op) && (own || takes_modules_in(op))) return &op;
       if (module.empty()) return nullptr;
       module = parent_of(module);
     }
   }
 
   std::string ran_as(const std::string& kernel) const {
-    return "ran as " + kernel + ", which " + answer_.tool + " has no formula for";
+    return "no formula in " + answer_.tool + " for " + kernel;
   }
 
   void execution(const std::string& module, const std::string& sort, const CountedOps& cell) {
@@ -248,8 +255,8 @@ class ByOp {
     const std::int64_t missing = cell.ours_flops - cell.theirs_flops;
     if (cell.theirs.empty()) {
       const bool idle = std::ranges::find(answer_.not_called, row.module) != answer_.not_called.end();
-      const std::string what = idle ? "in a module that " + answer_.tool + " did not see called"
-                                    : "not run when " + answer_.tool + " ran the model";
+      const std::string what =
+          idle ? "in a module that " + answer_.tool + " did not see called" : not_in_trace();
       return spread(CauseKind::kNotSeen, what, row.module, cell.ours, missing);
     }
     std::map<std::string, Amount> less;
@@ -258,8 +265,16 @@ class ByOp {
       return spread(CauseKind::kOnlyThere,
                     "run when " + answer_.tool + " ran the model, not when opscope did", row.module, less,
                     missing);
-    spread(CauseKind::kCountedOtherwise, "products by another formula in " + answer_.tool, row.module,
-           cell.ours, missing);
+    if (missing > 0 && answer_.inclusive)
+      return spread(CauseKind::kNotSeen, not_in_trace(), row.module, cell.ours, missing);
+    spread(CauseKind::kCountedOtherwise, "by another formula in " + answer_.tool, row.module, cell.ours,
+           missing);
+  }
+
+  // Tracing keeps what the outputs depend on: a result that only Python looked at is not there.
+  std::string not_in_trace() const {
+    return answer_.tool == "torch" ? "not run when torch ran the model"
+                                   : "not in " + answer_.tool + "'s trace, which drops unused results";
   }
 
   const Profile& profile_;

@@ -20,6 +20,7 @@ std::string accuracy_text(const Reconciliation& model, const PeerComparison& pee
   if (!peer.has_accuracy()) return "-";
   const double accuracy = peer.accuracy(model.flops);
   if (peer.difference == 0) return "100%";
+  if (accuracy < 0) return fmt::format("{:.0f}%", accuracy);
   return accuracy > 99.99 ? ">99.99%" : fmt::format("{:.2f}%", accuracy);
 }
 
@@ -106,16 +107,28 @@ class Totals {
   double tolerance_;
 };
 
-// What the tools had to be given, each way once.
+void add_once(std::string& names, const std::string& name) {
+  if ((", " + names + ",").find(", " + name + ",") != std::string::npos) return;
+  names += (names.empty() ? "" : ", ") + name;
+}
+
+// What the tools had to be given, each way once: "fvcore, thop on gpt2, t5-small: called through a wrapper".
 std::vector<std::string> notes_of(std::span<const Reconciliation> models) {
-  std::vector<std::string> notes;
+  struct Said {
+    std::string note, tools, on;
+  };
+  std::vector<Said> said;
   for (const Reconciliation& model : models)
     for (const PeerComparison& peer : model.peers)
       for (const std::string& note : peer.answer.notes) {
-        const std::string line = fmt::format("{}, {}: {}", model.model, peer.answer.tool, note);
-        if (std::ranges::find(notes, line) == notes.end()) notes.push_back(line);
+        auto found = std::ranges::find(said, note, &Said::note);
+        if (found == said.end()) found = said.insert(said.end(), {note, "", ""});
+        add_once(found->tools, peer.answer.tool);
+        add_once(found->on, model.model);
       }
-  return notes;
+  std::vector<std::string> lines;
+  for (const Said& each : said) lines.push_back(fmt::format("{} on {}: {}", each.tools, each.on, each.note));
+  return lines;
 }
 
 std::string closing(std::span<const Reconciliation> models) {

@@ -49,8 +49,9 @@ class Walk {
 
   Section section() {
     const PeerAnswer& answer = peer_.answer;
-    section_.title = fmt::format("{} and {} {}", model_.model, answer.tool, answer.version);
-    section_.table.columns = {{section_.title, Align::kLeft, 30, false, 44},
+    section_.title = fmt::format("{} and {} {}", model_.model, answer.tool,
+                                 answer.version.substr(0, answer.version.find(".post")));
+    section_.table.columns = {{section_.title, Align::kLeft, 30, false, 62},
                               {"Ops", Align::kRight},
                               {"Where", Align::kLeft, 12, true, 20},
                               {"FLOPs", Align::kRight}};

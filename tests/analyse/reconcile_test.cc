@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "graph/builder.h"
@@ -60,8 +61,15 @@ void expect_sums(const Reconciliation& model) {
   }
 }
 
+PeerAnswer answer_of(const char* tool, PeerUnit unit) {
+  PeerAnswer answer;
+  answer.tool = tool;
+  answer.unit = unit;
+  return answer;
+}
+
 PeerAnswer torch_answer() {
-  PeerAnswer answer{.tool = "torch", .version = "2", .unit = PeerUnit::kFlops};
+  PeerAnswer answer = answer_of("torch", PeerUnit::kFlops);
   for (int call = 0; call < 2; ++call) {
     answer.counts.push_back({"block.fc", "aten.addmm", 2 * kLinear, 1});
     answer.counts.push_back({"block", "aten.relu", {}, 1});
@@ -86,7 +94,7 @@ TEST(Reconcile, AttentionInAKernelWithoutAFormula) {
 
 TEST(Reconcile, InclusiveCountsInMacs) {
   const Graph graph = small_model();
-  PeerAnswer answer{.tool = "fvcore", .version = "0", .unit = PeerUnit::kMacs};
+  PeerAnswer answer = answer_of("fvcore", PeerUnit::kMacs);
   answer.inclusive = true;
   answer.free_ops = {"aten::relu"};
   for (const char* const module : {"", "block", "block.fc"})
@@ -131,7 +139,7 @@ TEST(Reconcile, CountsUnderAnotherModuleCancel) {
 
 TEST(Reconcile, ToolsThatCountModules) {
   const Graph graph = small_model();
-  PeerAnswer exact{.tool = "thop", .version = "0", .unit = PeerUnit::kMacs};
+  PeerAnswer exact = answer_of("thop", PeerUnit::kMacs);
   exact.counts = {{"block.fc", "Linear", 2 * kLinear, 1}};
   exact.total = 2 * kLinear;
   exact.params = 4 * 8;
@@ -151,7 +159,7 @@ TEST(Reconcile, ToolsThatCountModules) {
 
 TEST(Reconcile, PerSampleAndTwoNames) {
   const Graph graph = small_model();
-  PeerAnswer answer{.tool = "ptflops", .version = "0", .unit = PeerUnit::kMacs};
+  PeerAnswer answer = answer_of("ptflops", PeerUnit::kMacs);
   answer.counts = {{"block.fc", "Linear", 2 * kLinear, 1}, {"alias.fc", "Linear", 2 * kLinear, 1}};
   answer.divided_by = 4;
   answer.total = kLinear;
@@ -164,7 +172,7 @@ TEST(Reconcile, PerSampleAndTwoNames) {
 
 TEST(Reconcile, AToolThatFailed) {
   const Graph graph = small_model();
-  PeerAnswer answer{.tool = "thop"};
+  PeerAnswer answer = answer_of("thop", PeerUnit::kMacs);
   answer.error = "thop is not installed";
   const auto model = reconcile(make_profile(graph), {&answer, 1});
   EXPECT_FALSE(model.peers[0].ran());

@@ -125,7 +125,9 @@ class Reconcile(Program):
         while not self.log.exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=30), 130)
+        out, _ = process.communicate(timeout=30)
+        self.assertEqual((process.returncode, out), (130, ""))
+        self.assertEqual(list(self.temp.iterdir()), [])
 
 
 if __name__ == "__main__":
