@@ -62,7 +62,9 @@ constexpr std::array kCommands{
             define_compare},
     Command{"reconcile", "What other tools count for a model, beside opscope, and why they differ",
             "  opscope reconcile resnet18\n"
-            "  opscope reconcile --models resnet18,vit_b_16 --with fvcore,torch --why\n",
+            "  opscope reconcile --models resnet18,vit_b_16 --with fvcore,torch --why\n"
+            "  opscope reconcile bert-base-uncased --seq-len 512 --with all --format csv\n"
+            "  opscope reconcile my_model.py:build --with torch --strict --tolerance 5%\n",
             define_reconcile},
     Command{"sweep",
             "A model over many batch sizes, lengths, image sizes and dtypes, and where its behaviour turns",

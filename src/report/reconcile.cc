@@ -142,6 +142,7 @@ std::string closing(std::span<const Reconciliation> models) {
   }
   if (compared == 0) return "Nothing to compare: no tool ran.";
   if (apart == 0) return fmt::format("{}: no difference.", plural(compared, "comparison"));
+  if (compared == 1) return "The causes add up to the difference, to the last FLOP.";
   return fmt::format("{} of {} differ, on {}; the causes of each add up to its difference, to the last FLOP.",
                      apart, plural(compared, "comparison"), plural(ran, "model"));
 }
