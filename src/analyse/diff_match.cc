@@ -138,10 +138,16 @@ class TreeMatcher {
       if (match_.in_new[a] != kNone || !may_move(base_[a], level)) continue;
       const auto found = there.find(move_key(base_[a], level));
       if (found == there.end()) continue;
-      const auto free =
-          std::ranges::find_if(found->second, [&](std::uint32_t b) { return match_.in_base[b] == kNone; });
+      const auto free = std::ranges::find_if(
+          found->second, [&](std::uint32_t b) { return match_.in_base[b] == kNone && may_be(a, b); });
       if (free != found->second.end()) pair(a, *free);
     }
+  }
+  // A single layer moves out of a module that stays, or into one: between a block that goes and one that
+  // comes it is a coincidence.
+  bool may_be(std::uint32_t a, std::uint32_t b) const {
+    return !base_[a].is_layer() || match_.in_new[base_[a].parent] != kNone ||
+           match_.in_base[now_[b].parent] != kNone;
   }
   // One layer of a class is not another of it.
   static bool may_move(const DiffItem& item, int level) {

@@ -72,6 +72,8 @@ class OutlineMaker {
   void add_below(std::uint32_t parent, std::uint32_t depth, int deepest) {
     std::vector<OutlineRow> found;
     std::uint32_t last = kNone;  // the child that the last of them is in
+    if (has_own(node(parent)))
+      found.push_back({.nodes = {parent}, .depth = depth, .itself = true, .amounts = node(parent).own});
     OutlineRow followers{.nodes = {}, .depth = depth, .follow = true};
     for (const std::uint32_t child : node(parent).children) {
       if (!node(child).differs) continue;
@@ -92,12 +94,19 @@ class OutlineMaker {
     for (std::size_t i = 0; i < found.size(); ++i) {
       OutlineRow& row = found[i];
       row.is_last = i + 1 == found.size();
-      row.is_open = !row.follow && static_cast<int>(depth) < deepest && opens(node(row.nodes[0]));
+      row.is_open =
+          !row.follow && !row.itself && static_cast<int>(depth) < deepest && opens(node(row.nodes[0]));
       const std::uint32_t first = row.nodes[0];
       const bool open = row.is_open;
       rows_.push_back(std::move(row));
       if (open) add_below(first, depth + 1, deepest);
     }
+  }
+  // The root has no row above its parts that would tell of its class.
+  static bool has_own(const DiffNode& node) {
+    Amounts own = node.own;
+    own.time = own.roofline_time = 0;
+    return own != Amounts{} || (node.parent == kNone && !node.changes.empty());
   }
   bool is_layer_that_follows(std::uint32_t n) const {
     return node(n).status == DiffStatus::kChanged && node(n).follows && !opens(node(n));

@@ -22,6 +22,7 @@ struct OutlineRow {
       nodes;  // of the diff: the first, and those after it that changed in the same way
   std::uint32_t depth = 0;
   bool follow = false;   // different layers that follow what they are given: the amounts are of all of them
+  bool itself = false;   // what is a module's own, beside its parts
   bool is_open = false;  // the rows below it tell more
   bool is_last = false;  // of its parent's rows
   Amounts amounts{};     // of each, or of all that follow

@@ -87,7 +87,7 @@ Document check_document(const CheckReport& report, const TextOptions& options) {
                      {check_summary(report), report.kept() ? Style::kGood : Style::kBad}};
   std::erase_if(document.header, [](const Cell& cell) { return cell.text.empty(); });
   document.notes = options.notes;
-  Section section{"Limits", {}, {}};
+  Section section{"Limits", {}, {}}, why{"Not kept", {}, {}};
   section.table.columns = {{"", Align::kLeft},
                            {"Limit", Align::kLeft, 12, false, 24},
                            {"Value"},
@@ -98,16 +98,18 @@ Document check_document(const CheckReport& report, const TextOptions& options) {
   for (const LimitResult& result : report.results) {
     section.table.rows.push_back(cells_of(report, result));
     if (result.verdict == Verdict::kKept) continue;
-    Entry entry{limit_name(result.limit), {limit_sentence(result)}};
+    const std::string what = limit_name(result.limit);
+    Entry entry{what, {limit_sentence(result).substr(what.size() + 1)}};
     for (const Contributor& one : result.contributors)
       entry.lines.push_back("  " + contributor_text(result, one));
     if (result.limit.metric == GuardedMetric::kPeakMemoryBytes && !report.figures.peak_at.empty())
       entry.lines.push_back("  the peak is at " + report.figures.peak_at);
     if (result.verdict == Verdict::kUnknown && !report.unknown_allowed)
       entry.lines.push_back("  unknown is not within a limit: --allow-unknown lets it pass");
-    section.entries.push_back(std::move(entry));
+    why.entries.push_back(std::move(entry));
   }
   document.sections.push_back(std::move(section));
+  if (!why.entries.empty()) document.sections.push_back(std::move(why));
   return document;
 }
 

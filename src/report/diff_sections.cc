@@ -104,11 +104,12 @@ Section diff_changes_section(const ModelDiff& diff, const TextOptions& options) 
     const DiffNode& node = diff.nodes[row.nodes.front()];
     const DiffItem& item = diff.item(node);
     around.resize(row.depth);
-    const std::string name =
-        row.follow ? plural(row.nodes.size(), "layer") : outline_name(diff, row, around.back()) + times(row);
+    const std::string name = row.itself   ? "(itself)"
+                             : row.follow ? plural(row.nodes.size(), "layer")
+                                          : outline_name(diff, row, around.back()) + times(row);
     around.push_back(item.path);
     const DiffStatus status = node.status == DiffStatus::kUnchanged ? DiffStatus::kChanged : node.status;
-    const Style style = row.is_open || row.follow ? Style::kQuiet : status_style(status);
+    const Style style = row.is_open || row.follow || row.itself ? Style::kQuiet : status_style(status);
     section.table.rows.push_back(
         {{std::string(status_mark(status)), status_style(status)},
          {name, row.follow ? Style::kQuiet : Style::kPlain, guides_of(row, open)},
@@ -118,7 +119,7 @@ Section diff_changes_section(const ModelDiff& diff, const TextOptions& options) 
          change_cell(change_text(GuardedMetric::kFlops, row.amounts.flops)),
          change_cell(change_text(GuardedMetric::kMemoryBytes, row.amounts.memory_bytes))});
     repeats |= !times(row).empty();
-    closed |= !row.is_open && !row.follow && !is_whole(diff, node);
+    closed |= !row.is_open && !row.follow && !row.itself && !is_whole(diff, node);
   }
   if (repeats) section.remarks.push_back("xN: N that changed in the same way; amounts of each");
   for (const std::string& line : diff.renumbered) section.remarks.push_back(line);

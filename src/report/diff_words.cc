@@ -43,8 +43,10 @@ std::string changes_text(const std::vector<DetailChange>& changes) {
   std::vector<std::string> parts;
   bool dtypes = false, shapes = false;
   std::size_t more = 0;
+  const bool chosen = !changes.empty() && changes.front().kind <= DetailKind::kSize;  // the rest follows
   for (const DetailChange& change : changes) {
     std::string text;
+    if (chosen && change.kind == DetailKind::kWeight) continue;
     if (change.kind == DetailKind::kDType) {
       if (std::exchange(dtypes, true)) continue;
       text = dtypes_text(changes);
@@ -94,7 +96,23 @@ std::string followers_text(const ModelDiff& diff, const OutlineRow& row) {
   std::vector<std::string> names;
   for (const std::uint32_t n : row.nodes) names.push_back(diff.item(diff.nodes[n]).name);
   names.erase(std::ranges::unique(names).begin(), names.end());
-  return "follow their inputs: " + fmt::format("{}", fmt::join(names, ", "));
+  return "follow: " + fmt::format("{}", fmt::join(names, ", "));
+}
+
+// A class, and parameters that are not in its parts; less of them where parts share weights, which count
+// once.
+std::string own_text(const ModelDiff& diff, const DiffNode& node) {
+  std::vector<std::string> parts;
+  const auto known =
+      std::ranges::find(node.changes, DetailKind::kCost, &DetailChange::kind) == node.changes.end();
+  if (known && !node.changes.empty()) parts.push_back(changes_text(node.changes));
+  const auto own = [](const DiffTree& tree, std::uint32_t i) {
+    return i == kNone ? 0 : tree.items[i].own.params;
+  };
+  const bool shares = own(diff.base_tree, node.base) < 0 || own(diff.new_tree, node.now) < 0;
+  if (node.own.params != 0)
+    parts.push_back(shares ? "weights that parts share count once" : "its own parameters");
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 std::size_t layers_below(const ModelDiff& diff, const DiffNode& node) {
@@ -119,6 +137,7 @@ Style status_style(DiffStatus status) {
 std::string outline_words(const ModelDiff& diff, const OutlineRow& row) {
   if (row.follow) return followers_text(diff, row);
   const DiffNode& node = diff.nodes[row.nodes.front()];
+  if (row.itself) return own_text(diff, node);
   const DiffItem& item = diff.item(node);
   std::vector<std::string> parts;
   if (node.status == DiffStatus::kMoved) parts.push_back("from " + diff.base_tree.items[node.base].path);
