@@ -46,6 +46,14 @@ SECTIONS = {
 }
 #: Made by opscope, never by its users.
 _RESULTS = {"Graph", "Profile", "ProfilerGraph", "PartitionReport", "Row", "GraphStatistics"}
+#: What such a method does goes without saying.
+_USUAL = {
+    "to_csv": "Its rows as CSV.",
+    "to_dict": "All of it as plain Python data: what to_json writes.",
+    "to_html": "The report as a page.",
+    "to_json": "All of it as JSON.",
+    "to_markdown": "The report as Markdown.",
+}
 _SILENT: list[str] = []  # public names without a docstring
 HEAD = """# The Python package, name by name
 
@@ -114,6 +122,8 @@ def _documented(name: str) -> str:
 def _text(value: Any, name: str = "") -> str:
     doc = inspect.getdoc(value)
     if not doc or (isinstance(value, type) and dataclasses.is_dataclass(value) and doc.startswith(f"{value.__name__}(")):
+        if (usual := _USUAL.get(name.rpartition(".")[2])) is not None:
+            return usual
         _SILENT.append(name or getattr(value, "__qualname__", str(value)))
         return ""
     return doc.strip()
