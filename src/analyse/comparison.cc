@@ -25,22 +25,6 @@ Confidence as_quotient(const ComparedModel& model) {
   return std::min(model.figures.totals.confidence, Confidence::kEstimated);
 }
 
-RowUnit row_unit(MetricUnit unit) {
-  switch (unit) {
-    case MetricUnit::kParams:
-      return RowUnit::kParams;
-    case MetricUnit::kCount:
-      return RowUnit::kCount;
-    case MetricUnit::kBytes:
-      return RowUnit::kBytes;
-    case MetricUnit::kSeconds:
-      return RowUnit::kSeconds;
-    case MetricUnit::kRatio:
-      return RowUnit::kRatio;
-  }
-  return RowUnit::kCount;
-}
-
 // A value of which more may be there than was counted is no least; an upper bound is taken for its value.
 bool is_surely_best(const ComparedRow& row, const ComparedValue& value) {
   if (value.confidence == Confidence::kUnknown) return false;
@@ -84,7 +68,6 @@ class Rows {
     add_bounds();
     add_times();
     add(GuardedMetric::kOps, Better::kNeither);
-    comparison_.rows.back().unit = RowUnit::kWhole;
     add("layers", "Layers", RowUnit::kWhole, Better::kNeither, false, [](const ComparedModel& m) {
       return known_if(m.figures.has("layers"), counted(Count{m.figures.layers.size()}));
     });
@@ -136,7 +119,7 @@ class Rows {
 
   void add(GuardedMetric metric, Better better = Better::kLess) {
     add(
-        std::string(name(metric)), std::string(title(metric)), row_unit(unit_of(metric)), better, false,
+        std::string(name(metric)), std::string(title(metric)), row_unit(metric), better, false,
         [metric](const ComparedModel& m) { return amount_in(m.figures, metric); }, doubt_of(metric));
   }
   static Doubt doubt_of(GuardedMetric metric) {
@@ -268,6 +251,22 @@ bool is_beaten(const std::vector<ParetoPoint>& points, const ParetoPoint& point)
 }
 
 }  // namespace
+
+RowUnit row_unit(GuardedMetric metric) {
+  switch (unit_of(metric)) {
+    case MetricUnit::kParams:
+      return metric == GuardedMetric::kOps ? RowUnit::kWhole : RowUnit::kParams;
+    case MetricUnit::kCount:
+      return RowUnit::kCount;
+    case MetricUnit::kBytes:
+      return RowUnit::kBytes;
+    case MetricUnit::kSeconds:
+      return RowUnit::kSeconds;
+    case MetricUnit::kRatio:
+      return RowUnit::kRatio;
+  }
+  return RowUnit::kCount;
+}
 
 std::optional<DeviceTime> device_time(const Figures& figures) {
   if (!figures.has_device()) return std::nullopt;

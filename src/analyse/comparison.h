@@ -31,6 +31,7 @@ struct ComparedModel {
 };
 
 enum class RowUnit : std::uint8_t { kParams, kCount, kBytes, kSeconds, kRatio, kShare, kTimes, kWhole };
+RowUnit row_unit(GuardedMetric metric);
 enum class Better : std::uint8_t { kLess, kMore, kNeither };
 
 struct ComparedValue {

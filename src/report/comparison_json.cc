@@ -17,17 +17,6 @@ void write_value(JsonWriter& json, RowUnit unit, const ComparedValue& value) {
   is_whole(unit) ? json.value(value.amount.count) : json.value(value.amount.real);
 }
 
-RowUnit unit_in(GuardedMetric metric) {
-  switch (unit_of(metric)) {
-    case MetricUnit::kSeconds:
-      return RowUnit::kSeconds;
-    case MetricUnit::kRatio:
-      return RowUnit::kRatio;
-    default:
-      return RowUnit::kCount;
-  }
-}
-
 void write_mix(JsonWriter& json, const Figures& figures) {
   json.objects("types", figures.types, [&](const TypeRow& row) {
     json.field("type", row.type);
@@ -89,7 +78,7 @@ void write_parts(JsonWriter& json, const ModelComparison& comparison, const Comp
     if (parts.by == CompareBy::kModule) json.field("depth", row.depth);
     for (std::size_t i = 0; i < row.values.size(); ++i) {
       json.key(comparison.models[i].label);
-      write_value(json, unit_in(parts.metric), row.values[i]);
+      write_value(json, row_unit(parts.metric), row.values[i]);
     }
   });
 }
@@ -149,7 +138,7 @@ std::string parts_csv(const ModelComparison& comparison, const ComparedParts& pa
   out += '\n';
   for (const ComparedPart& row : parts.rows) {
     out += csv_field(row.name);
-    for (const ComparedValue& value : row.values) out += "," + csv_value(unit_in(parts.metric), value);
+    for (const ComparedValue& value : row.values) out += "," + csv_value(row_unit(parts.metric), value);
     out += '\n';
   }
   return out;

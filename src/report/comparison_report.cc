@@ -85,12 +85,11 @@ std::string legend(const ModelComparison& comparison) {
 }
 
 Section whole(const ModelComparison& comparison, const TextOptions& options, bool for_terminal) {
-  if (!for_terminal)
-    return comparison.models.size() <= kMostColumns ? totals_section(comparison, 10000)
-                                                    : models_section(comparison, 10000);
-  Section columns = totals_section(comparison, options.width);
-  if (comparison.models.size() == 1 || table_width(columns.table) <= options.width) return columns;
-  return models_section(comparison, options.width);
+  Section columns = totals_section(comparison, options.width, for_terminal);
+  const bool fits =
+      for_terminal ? table_width(columns.table) <= options.width : comparison.models.size() <= kMostColumns;
+  return fits || comparison.models.size() == 1 ? columns
+                                               : models_section(comparison, options.width, for_terminal);
 }
 
 }  // namespace
@@ -114,7 +113,8 @@ int table_width(const Table& table) {
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     if (table.columns[c].optional) continue;
     int width = display_width(table.columns[c].title);
-    for (const auto& row : table.rows) width = std::max(width, display_width(row[c].text));
+    for (const auto& row : table.rows)
+      width = std::max(width, display_width(row[c].guides) + display_width(row[c].text));
     total += width + kGap;
   }
   return total;

@@ -17,8 +17,9 @@ std::string to_format(const ModelComparison& comparison, const std::optional<Com
 // The pieces, one file each.
 Document comparison_document(const ModelComparison& comparison, const std::optional<ComparedParts>& parts,
                              const TextOptions& options, bool for_terminal);
-Section totals_section(const ModelComparison& comparison, int width);  // a column a model
-Section models_section(const ModelComparison& comparison, int width);  // a row a model
+// A column a model; a row a model. Elsewhere than in a terminal the width does not count.
+Section totals_section(const ModelComparison& comparison, int width, bool for_terminal);
+Section models_section(const ModelComparison& comparison, int width, bool for_terminal);
 Section parts_section(const ModelComparison& comparison, const ComparedParts& parts,
                       const TextOptions& options, bool for_terminal);
 std::string comparison_json(const ModelComparison& comparison, const std::optional<ComparedParts>& parts);

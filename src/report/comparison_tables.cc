@@ -9,14 +9,18 @@
 namespace opscope {
 namespace {
 
+constexpr const char* kIndent =
+    "   ";  // of a part below its whole; three columns are a level in every format
+
 // The two texts of a cell.
 struct CellParts {
   std::string value, beside;
   Style style = Style::kPlain;
 };
 
-// Cells of one column, the values right-aligned among themselves and what is beside them too.
-std::vector<Cell> aligned(const std::vector<CellParts>& parts) {
+// Cells of one column. In a terminal the values are right-aligned among themselves, and what is beside them
+// too.
+std::vector<Cell> cells_of(const std::vector<CellParts>& parts, bool for_terminal) {
   int values = 0, others = 0;
   for (const CellParts& part : parts) {
     values = std::max(values, display_width(part.value));
@@ -24,8 +28,10 @@ std::vector<Cell> aligned(const std::vector<CellParts>& parts) {
   }
   std::vector<Cell> cells;
   for (const CellParts& part : parts) {
-    std::string text = pad_left(part.value, values);
-    if (others > 0) text += " " + pad_left(part.beside, others);
+    std::string text = for_terminal ? pad_left(part.value, values) : part.value;
+    if (!for_terminal && text.ends_with(' ')) text.pop_back();
+    if (for_terminal && others > 0) text += " " + pad_left(part.beside, others);
+    if (!for_terminal && !part.beside.empty()) text += " " + part.beside;
     if (part.value.empty()) text.clear();
     cells.push_back({std::move(text), part.style});
   }
@@ -64,10 +70,10 @@ std::vector<CellParts> column_of(const ModelComparison& comparison, std::size_t 
 std::vector<Cell> titles_of(const ModelComparison& comparison) {
   std::vector<Cell> titles;
   for (const ComparedRow& row : comparison.rows)
-    titles.push_back({row.title, row.is_part ? Style::kQuiet : Style::kPlain, row.is_part ? "  " : ""});
+    titles.push_back({row.title, row.is_part ? Style::kQuiet : Style::kPlain, row.is_part ? kIndent : ""});
   if (comparison.mix.empty()) return titles;
   titles.push_back({"FLOPs by op", Style::kStrong});
-  for (const ComparedRow& row : comparison.mix) titles.push_back({row.title, Style::kPlain, "  "});
+  for (const ComparedRow& row : comparison.mix) titles.push_back({row.title, Style::kPlain, kIndent});
   return titles;
 }
 
@@ -98,7 +104,7 @@ bool takes_ratio(std::string_view key, Ratios ratios) {
   return ratios == Ratios::kFew && (key == "flops" || key.ends_with("roofline_seconds"));
 }
 
-Table models_table(const ModelComparison& comparison, Ratios ratios) {
+Table models_table(const ModelComparison& comparison, Ratios ratios, bool for_terminal) {
   Table table;
   std::vector<Cell> names;
   for (const ComparedModel& model : comparison.models) names.push_back({model.label});
@@ -108,7 +114,8 @@ Table models_table(const ModelComparison& comparison, Ratios ratios) {
     for (const ComparedValue& value : row.values)
       parts.push_back(
           parts_of(row.unit, value, row.better != Better::kNeither, takes_ratio(row.key, ratios)));
-    add_column(table, {.title = std::move(title), .optional = optional}, aligned(parts));
+    add_column(table, {.title = std::move(title), .optional = optional && for_terminal},
+               cells_of(parts, for_terminal));
   };
   for (const ModelColumn& column : kModelColumns)
     if (const ComparedRow* row = comparison.row(column.key))
@@ -125,32 +132,16 @@ std::string beside(const ComparedParts& parts, const ComparedValue& value, std::
   return sums ? format_percent(value.amount.real, parts.totals[model].real) : "";
 }
 
-RowUnit unit_in(GuardedMetric metric) {
-  switch (unit_of(metric)) {
-    case MetricUnit::kParams:
-      return metric == GuardedMetric::kOps ? RowUnit::kWhole : RowUnit::kParams;
-    case MetricUnit::kCount:
-      return RowUnit::kCount;
-    case MetricUnit::kBytes:
-      return RowUnit::kBytes;
-    case MetricUnit::kSeconds:
-      return RowUnit::kSeconds;
-    case MetricUnit::kRatio:
-      return RowUnit::kRatio;
-  }
-  return RowUnit::kCount;
-}
-
 Cell part_name(const ComparedParts& parts, const ComparedPart& row) {
   if (parts.by == CompareBy::kType) return {row.name};
-  const std::string indent(row.depth > 1 ? 2 * (row.depth - 1) : 0, ' ');
+  const std::string indent(row.depth > 1 ? 3 * (row.depth - 1) : 0, ' ');
   if (row.name.empty()) return {"(outside modules)", Style::kQuiet};
   return {row.name, Style::kPlain, indent};
 }
 
 // The first `shown` rows of the first `models` models, and the whole of each.
 Table parts_table(const ModelComparison& comparison, const ComparedParts& parts, std::size_t shown,
-                  std::size_t models, bool with_more) {
+                  std::size_t models, bool with_more, bool for_terminal) {
   Table table;
   std::vector<Cell> names;
   for (std::size_t r = 0; r < shown; ++r) names.push_back(part_name(parts, parts.rows[r]));
@@ -165,7 +156,7 @@ Table parts_table(const ModelComparison& comparison, const ComparedParts& parts,
         column.push_back({"-", "", Style::kQuiet});
       else
         column.push_back(
-            {value_text(unit_in(parts.metric), value), with_more ? beside(parts, value, m) : ""});
+            {value_text(row_unit(parts.metric), value), with_more ? beside(parts, value, m) : ""});
     }
     ComparedValue total;
     total.is_known = amount_in(comparison.models[m].figures, parts.metric).has_value();
@@ -176,34 +167,35 @@ Table parts_table(const ModelComparison& comparison, const ComparedParts& parts,
     if (m > 0 && total.is_known && parts.totals[0].real > 0)
       total.ratio = total.amount.real / parts.totals[0].real;
     const bool ratio = with_more && parts.by == CompareBy::kModule;
-    column.push_back(parts_of(unit_in(parts.metric), total, false, ratio));
+    column.push_back(parts_of(row_unit(parts.metric), total, false, ratio));
     column.back().style = Style::kStrong;
-    add_column(table, {comparison.models[m].label}, aligned(column));
+    add_column(table, {comparison.models[m].label}, cells_of(column, for_terminal));
   }
   return table;
 }
 
 }  // namespace
 
-Section totals_section(const ModelComparison& comparison, int width) {
+Section totals_section(const ModelComparison& comparison, int width, bool for_terminal) {
   Section section{"Models", {}, {}, {}};
   for (const bool with_ratio : {true, false}) {
     Table table;
     add_column(table, {.title = "", .align = Align::kLeft}, titles_of(comparison));
     for (std::size_t m = 0; m < comparison.models.size(); ++m)
-      add_column(table, {comparison.models[m].label}, aligned(column_of(comparison, m, with_ratio)));
+      add_column(table, {comparison.models[m].label},
+                 cells_of(column_of(comparison, m, with_ratio), for_terminal));
     section.table = std::move(table);
     const bool few = comparison.models.size() <= 3;  // these are worth a column each even without ratios
-    if (table_width(section.table) <= width || !few) break;
+    if (!for_terminal || table_width(section.table) <= width || !few) break;
   }
   return section;
 }
 
-Section models_section(const ModelComparison& comparison, int width) {
+Section models_section(const ModelComparison& comparison, int width, bool for_terminal) {
   Section section{"Models", {}, {}, {}};
   for (const Ratios ratios : {Ratios::kAll, Ratios::kFew, Ratios::kNone}) {
-    section.table = models_table(comparison, ratios);
-    if (table_width(section.table) <= width) break;
+    section.table = models_table(comparison, ratios, for_terminal);
+    if (!for_terminal || table_width(section.table) <= width) break;
   }
   return section;
 }
@@ -217,11 +209,11 @@ Section parts_section(const ModelComparison& comparison, const ComparedParts& pa
   const std::size_t shown = std::min(parts.rows.size(), most);
   std::size_t models = comparison.models.size();
   bool with_more = true;
-  section.table = parts_table(comparison, parts, shown, models, with_more);
+  section.table = parts_table(comparison, parts, shown, models, with_more, for_terminal);
   const auto too_wide = [&] { return for_terminal && table_width(section.table) > options.width; };
   while (too_wide() && (with_more || models > 1)) {
     with_more ? void(with_more = false) : void(--models);
-    section.table = parts_table(comparison, parts, shown, models, with_more);
+    section.table = parts_table(comparison, parts, shown, models, with_more, for_terminal);
   }
   if (shown < parts.rows.size())
     section.remarks.push_back(plural(parts.rows.size() - shown, "more type") +
