@@ -205,9 +205,7 @@ class ByOp {
     }
   }
 
-  std::string ran_as(const std::string& kernel) const {
-    return "no formula in " + answer_.tool + " for " + kernel;
-  }
+  static std::string ran_as(const std::string& kernel) { return "no formula for " + kernel; }
 
   void execution(const std::string& module, const std::string& sort, const CountedOps& cell) {
     const std::int64_t missing = cell.ours_flops - cell.theirs_flops;

@@ -12,6 +12,7 @@ namespace opscope {
 namespace {
 
 constexpr std::size_t kOpsShown = 6;
+constexpr std::size_t kOneLine = 52;  // words of a cause and its only op
 
 // Rows of one op type.
 struct OfOp {
@@ -51,7 +52,7 @@ class Walk {
     const PeerAnswer& answer = peer_.answer;
     section_.title = fmt::format("{} and {} {}", model_.model, answer.tool,
                                  answer.version.substr(0, answer.version.find(".post")));
-    section_.table.columns = {{section_.title, Align::kLeft, 30, false, 62},
+    section_.table.columns = {{section_.title, Align::kLeft, 30, false, 58},
                               {"Ops", Align::kRight},
                               {"Where", Align::kLeft, 12, true, 20},
                               {"FLOPs", Align::kRight}};
@@ -75,7 +76,8 @@ class Walk {
 
   void add(const Cause& cause) {
     const auto ops = by_op(cause);
-    if (ops.size() == 1) return add_only(cause, ops.front());
+    if (ops.size() == 1 && cause.what.size() + ops.front().op.size() <= kOneLine)
+      return add_only(cause, ops.front());
     std::uint64_t count = 0;
     for (const OfOp& op : ops) count += op.ops;
     section_.table.rows.push_back({{cause.what}, {std::to_string(count)}, {}, {signed_exact(cause.flops)}});
