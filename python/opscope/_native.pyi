@@ -273,3 +273,41 @@ class Reconciliations:
     ) -> str: ...
 
 def reconcile(models: list[tuple[Graph, list[dict[str, Any]]]]) -> Reconciliations: ...
+
+
+class Sweep:
+    def __init__(
+        self,
+        axes: list[tuple[str, str, bool]],
+        *,
+        metric: str = "",
+        memory: str = "",
+        polynomial: bool | None = None,
+        convention: str = "opscope",
+        ridge: float | None = None,
+        hardware: str = "",
+        float32: str = "torch",
+    ) -> None: ...
+    def run(self, capture: Callable[[dict[str, Any], dict[str, int]], Any]) -> None: ...
+    def to_json(self) -> str: ...
+    def to_csv(self) -> str: ...
+    def to_markdown(self) -> str: ...
+    def to_html(self) -> str: ...
+    def to_text(self, width: int = 100) -> str: ...
+
+
+class Fit:
+    def to_json(self) -> str: ...
+    def to_text(self) -> str: ...
+
+
+def fit(
+    variable: str,
+    memory: str,
+    reserve: str,
+    step: int | None,
+    capture: Callable[[dict[str, Any], dict[str, int]], Any],
+    *,
+    convention: str = "opscope",
+    hardware: str = "",
+) -> Fit: ...
