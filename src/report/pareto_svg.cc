@@ -71,7 +71,7 @@ class ParetoDrawing {
 
  private:
   std::string heading() const {
-    return lower_first(title(options_.y)) + " against " + lower_first(title(options_.x)) + " of " +
+    return std::string(title(options_.y)) + " against " + lower_first(title(options_.x)) + " of " +
            plural(comparison_.models.size(), "model");
   }
   static std::string lower_first(std::string_view text) {

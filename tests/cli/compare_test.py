@@ -117,7 +117,7 @@ class Compare(Program):
         self.assertIn("Parameters", out)
         self.assertIn("FLOPs against parameters", (self.work / "p.svg").read_text())
         self.assertEqual(self.compare(self.resnet, self.training, "--output", "q.svg", "--x", "flops", "--y", "peak-memory-bytes"), "")
-        self.assertIn("peak memory against FLOPs", (self.work / "q.svg").read_text())
+        self.assertIn("Peak memory against FLOPs", (self.work / "q.svg").read_text())
 
     def test_bad_input(self):
         for arguments, says in [
