@@ -43,14 +43,18 @@ std::string time_phrase(double ratio) {
   return "takes " + share_text(ratio) + (ratio < 1 ? " of its time" : " its time");
 }
 
-// The times at a roof that all models are compared at.
+// The times that all models are compared by: at a roof, or measured.
 struct RoofRows {
   const ComparedRow* time = nullptr;
   const ComparedRow* memory_share = nullptr;
   std::string where;
 };
 
+// What was measured, where all models were; of it nobody knows which part waited for memory.
 RoofRows roof_rows(const ModelComparison& comparison) {
+  const ComparedRow* measured = comparison.row("time_seconds");
+  if (measured && std::ranges::all_of(measured->values, [](const auto& value) { return value.is_known; }))
+    return {measured, nullptr, "as measured"};
   if (const ComparedRow* row = comparison.row("relative_time"))
     return {row, comparison.row("memory_bound_time_share"),
             fmt::format("at a ridge of {:.4g} FLOPs per byte", comparison.ridge)};

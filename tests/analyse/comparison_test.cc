@@ -160,6 +160,15 @@ TEST(Comparison, MeasuredModelsHaveTimes) {
   EXPECT_TRUE(says(c.notes, "not measured alike: on Some CPU (a); not measured (b)"));
 }
 
+TEST(Comparison, SentencesAreAboutMeasuredTimesWhereAllHaveThem) {
+  const Graph cpu = test::measured_resnet18(false), gpu = test::measured_resnet18(true);
+  const auto c = compare_models(
+      {model("cpu", figures_of(make_profile(cpu))), model("gpu", figures_of(make_profile(gpu)))});
+  EXPECT_TRUE(says(c.findings, "gpu does as many FLOPs as cpu"));
+  EXPECT_TRUE(says(c.findings, "of its time as measured"));
+  EXPECT_FALSE(says(c.findings, "of that is"));
+}
+
 TEST(ComparisonParts, AddUpToTheTotals) {
   const Graph graph = test::ResNet18::make();
   const Figures f = figures_of(make_profile(graph));
