@@ -106,8 +106,7 @@ class ByModule {
       return {work.kind, std::string(work.word) + ": not counted by " + answer_.tool};
     }
     if (leaf) return {CauseKind::kNoRule, "no rule in " + answer_.tool + " for " + type};
-    return {CauseKind::kOutsideModules,
-            "called as functions, outside the modules that " + answer_.tool + " has rules for"};
+    return {CauseKind::kOutsideModules, "called as functions: not seen by " + answer_.tool};
   }
 
   // Returns what the tool counts for it in FLOPs.

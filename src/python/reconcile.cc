@@ -6,10 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "python/session.h"
 #include "report/reconcile.h"
 
 namespace opscope::python {
+
+namespace py = pybind11;
 
 namespace {
 
