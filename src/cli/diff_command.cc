@@ -82,7 +82,7 @@ int run_diff(const DiffFlags& flags) {
 
 Action define_diff(CLI::App& app) {
   const auto flags = std::make_shared<DiffFlags>();
-  app.add_option("MODELS", flags->models, "The model before and after")->expected(1, 2)->required();
+  app.add_option("MODELS", flags->models, "The model before and after")->required();
   add_capture_flags(app, flags->model);
   add_cost_flags(app, flags->cost);
   app.add_option("--base-rev", flags->base_rev,

