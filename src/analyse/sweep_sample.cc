@@ -5,7 +5,6 @@
 #include "analyse/rollup.h"
 #include "analyse/sweep_figures.h"
 #include "analyse/sweep_surface.h"
-#include "base/hash.h"
 #include "graph/reads.h"
 
 namespace opscope {
@@ -40,7 +39,7 @@ SweepSample sample_of(const Graph& graph, Convention convention) {
     const Op& op = graph.ops[i];
     const OpCost& cost = costs[i];
     const Category category = cost.rule != nullptr ? cost.rule->category : Category::kCustom;
-    sample.ops.push_back({hash64(graph.op_name(op)), category, product_dtype(graph, op), cost.confidence,
+    sample.ops.push_back({category, product_dtype(graph, op), cost.confidence,
                           products_of(graph, op, category, cost.traffic.weight_bytes)});
     for (const Count each : {cost.work.macs, cost.work.other_flops, cost.work.specials, cost.flops,
                              cost.traffic.input_bytes, cost.traffic.output_bytes, cost.traffic.weight_bytes})

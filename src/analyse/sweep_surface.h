@@ -16,9 +16,8 @@ namespace opscope {
 // Which products an op does: with weights, between activations, or neither.
 enum class Products : std::uint8_t { kOther, kLinear, kAttention, kConvolution };
 
-// What is the same at every point that polynomials tell.
+// What is the same at every point that polynomials tell. Not its name: a slice that takes all is an alias.
 struct SweptOp {
-  std::uint64_t name = 0;  // hash of the op's
   Category category = Category::kCustom;
   DType dtype = DType::kUndefined;
   Confidence confidence = Confidence::kExact;

@@ -132,16 +132,18 @@ Document sweep_document(const SweepReport& report, const TextOptions& options) {
   const bool as_grid = axes.size() == 2 && report.metrics.size() == 1 && result.axes[axes[1]].size() <= 24 &&
                        result.count(SweepState::kNotDone) == 0;
   Section section{
-      .title = as_grid ? std::string(report.metrics.front()->title) : "", .table = {}, .remarks = {}};
+      .title = as_grid ? std::string(report.metrics.front()->title) : "Points", .table = {}, .remarks = {}};
   section.table = as_grid ? grid_table(report, axes[0], axes[1]) : points_table(report, options);
   if (as_grid) section.remarks = problems(result);
   if (!as_grid && !options.verbose && result.points.size() > kRowsShown)
     section.remarks.push_back("The first and the last of " + format_exact(Count{result.points.size()}) +
                               " points: --verbose shows all, --format csv and json have them");
   document.sections.push_back(std::move(section));
-  auto turns = turn_lines(report);
-  if (!turns.empty())
-    document.sections.push_back({.title = "Turning points", .table = {}, .remarks = std::move(turns)});
+  if (auto turns = turn_lines(report); !turns.empty()) {
+    Section said{.title = "Turning points", .table = {}, .remarks = std::move(turns)};
+    said.table.columns.push_back({.title = said.title, .align = Align::kLeft});
+    document.sections.push_back(std::move(said));
+  }
   return document;
 }
 

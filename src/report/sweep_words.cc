@@ -80,8 +80,14 @@ class Words {
     if (lines.size() == turn_.lines.size()) return lines.size() == 1 ? "" : " whatever the rest is";
     const std::string first = held(*lines.front());
     if (lines.size() == 1) return first.empty() ? "" : " with " + first;
-    if (lines.size() == 2) return " with " + first + " and with " + held(*lines.back());
-    return " with " + first + " to " + held(*lines.back());
+    const std::string last = shortened(held(*lines.back()));
+    return " with " + first + (lines.size() == 2 ? " and " : " to ") + last;
+  }
+
+  // Without the name where only one other axis varies: "seq len 32 to 512".
+  static std::string shortened(const std::string& text) {
+    if (text.find(',') != std::string::npos) return text;
+    return text.substr(text.rfind(' ') + 1);
   }
 
   std::string at(const TurnLine& line) const {
