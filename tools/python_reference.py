@@ -45,7 +45,10 @@ SECTIONS = {
     "errors": "Errors",
 }
 #: Made by opscope, never by its users.
-_RESULTS = {"Graph", "Profile", "ProfilerGraph", "PartitionReport", "Row", "GraphStatistics"}
+_RESULTS = {
+    "Check", "Comparison", "Diff", "Fit", "Graph", "GraphStatistics", "PartitionReport", "Profile", "ProfilerGraph", "Reconciliation",
+    "Row", "Sweep",
+}  # fmt: skip
 #: What such a method does goes without saying.
 _USUAL = {
     "to_csv": "Its rows as CSV.",

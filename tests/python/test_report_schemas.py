@@ -34,6 +34,19 @@ REPORTS = [
     ("plot_types", "plot types $M"),
     ("plot_icicle", "plot icicle $M --metric params"),
     ("devices", "devices"),
+    ("compare", "compare $M $N"),
+    ("compare", "compare $M $N --by type --hardware h200,l4"),
+    ("compare", "compare $M $N --by module --metric params"),
+    ("diff", "diff $M $N"),
+    ("check", "check $M --max flops=1K,params=12M --min arithmetic_intensity=0.1"),
+    ("check", "check $M --against $N"),
+]
+#: Those that need a model to capture or to run.
+OF_MODELS = [
+    ("sweep", "sweep $P:build --batch 1,2"),
+    ("sweep", "sweep $P:build --batch 1:300 --polynomial --memory 1GiB --hardware l4"),
+    ("fit", "fit $P:build --memory 1GiB"),
+    ("reconcile", "reconcile $P:build --with torch,fvcore --why"),
 ]
 MODELS = ["resnet18", "training", "attention", "measured"]
 
@@ -65,8 +78,18 @@ def test_documents(folder: Path, model: str, schema: str, arguments: str) -> Non
     validator(schema).validate(json.loads(done.stdout))
 
 
+@pytest.mark.parametrize(("schema", "arguments"), OF_MODELS, ids=[text for _, text in OF_MODELS])
+def test_documents_of_models(tmp_path: Path, schema: str, arguments: str) -> None:
+    (tmp_path / "net.py").write_text("from torch import nn\nbuild = lambda: nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU())\n")
+    words = arguments.replace("$P", str(tmp_path / "net.py")).split()
+    environment = {**os.environ, "OPSCOPE_PYTHON": sys.executable, "OPSCOPE_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([PROGRAM, *words, "--format", "json", "--quiet"], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    validator(schema).validate(json.loads(done.stdout))
+
+
 def test_every_schema_is_tested_and_in_the_docs() -> None:
     schemas = {path.name.removesuffix(".schema.json") for path in (ROOT / "schema").glob("*.json")}
     page = (ROOT / "docs" / "reference" / "json.md").read_text()
     assert schemas == set(re.findall(r"schema/(\w+)\.schema\.json", page))
-    assert schemas - {"capture", "profile"} == {schema for schema, _ in REPORTS}
+    assert schemas - {"capture", "profile"} == {schema for schema, _ in [*REPORTS, *OF_MODELS]}
