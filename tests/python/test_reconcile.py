@@ -75,7 +75,7 @@ class Twice(nn.Module):
 
     def forward(self, x: torch.Tensor, scale: float = 2.0) -> dict[str, torch.Tensor]:
         x = torch.softmax(self.fc(torch.relu(self.fc(x))), -1)
-        return {"y": torch.einsum("bi,ij->bj", self.tied(x), self.fc.weight) * scale, "z": x @ x[0]}
+        return {"y": torch.einsum("bi,ij->bj", self.tied(x), self.fc.weight) * scale, "z": x @ x.T}
 
 
 def test_a_model_of_ones_own() -> None:
