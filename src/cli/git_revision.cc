@@ -188,6 +188,8 @@ std::vector<LoadedModel> load_versions(const std::vector<std::string>& specs, co
       models.push_back(load_revision(*revision, spec, flags, options, talk));
     else
       models.push_back(std::move(loaded[next++]));
+    // Beside a revision, a file is called by its path and not by what it builds.
+    if (plain.size() < specs.size()) models.back().label = spec;
   }
   return models;
 }
