@@ -64,7 +64,6 @@ void add_row(Table& table, const FitAnswer& answer, const FitPoint& point) {
   cells.push_back({format_bytes(peak), fits ? Style::kPlain : Style::kWarning});
   cells.push_back({fits ? format_bytes(limit - peak) + " free" : format_bytes(peak - limit) + " too much",
                    fits ? Style::kGood : Style::kWarning});
-  cells.push_back({split_text(point.figures.at_peak)});
   cells.push_back({point.peak_at});
   table.rows.push_back(std::move(cells));
 }
@@ -78,14 +77,15 @@ Document document_of(const FitAnswer& answer, const TextOptions& options) {
   section.table.columns = {{.title = answer.question.variable},
                            {.title = "Peak"},
                            {.title = "Of the memory"},
-                           {.title = "Made of", .align = Align::kLeft, .min_width = 20},
-                           {.title = "At", .align = Align::kLeft, .min_width = 12, .optional = true}};
+                           {.title = "While", .align = Align::kLeft, .min_width = 12}};
   if (answer.best) add_row(section.table, answer, *answer.best);
   if (answer.next) add_row(section.table, answer, *answer.next);
   std::string words = verdict(answer);
   if (!words.empty() && words[0] >= 'a' && words[0] <= 'z')
     words[0] = static_cast<char>(words[0] - 'a' + 'A');
   section.remarks.push_back(words);
+  if (const auto& shown = answer.best ? answer.best : answer.next)
+    section.remarks.push_back("Its peak is " + split_text(shown->figures.at_peak));
   document.sections.push_back(std::move(section));
   return document;
 }

@@ -84,10 +84,12 @@ Table grid_table(const SweepReport& report, std::size_t down, std::size_t across
 
 std::string ways_text(const SweepResult& result) {
   const std::size_t fitted = result.count(SweepState::kFitted), failed = result.count(SweepState::kFailed);
-  std::string text = plural(result.points.size() - result.count(SweepState::kNotDone), "point");
+  const std::size_t done = result.points.size() - result.count(SweepState::kNotDone);
+  std::string text = format_exact(Count{done}) + (done == 1 ? " point" : " points");
   if (fitted > 0)
-    text += ", " + format_exact(Count{fitted}) + " by exact polynomials made from and checked against " +
-            plural(result.captures, "capture") + " (" + std::to_string(result.confirmed) + " of them checks)";
+    text += ", " + format_exact(Count{fitted}) +
+            " of them by exact polynomials: " + plural(result.captures, "capture") + ", " +
+            std::to_string(result.confirmed) + " as checks";
   if (failed > 0) text += ", " + format_exact(Count{failed}) + " past what the model takes";
   return text;
 }
