@@ -125,7 +125,7 @@ class ByModule {
     if (counted.module == kNone)
       return {CauseKind::kModuleTwice, "a module that has two names is counted under both"};
     if (product && counted.own == counted.macs * (in_macs_ ? 1 : 2))
-      return {CauseKind::kBias, "adding the bias, and other work beside products"};
+      return {CauseKind::kBias, "adding the bias, and all beside products"};
     if (product && in_macs_ && counted.own == counted.macs + beside)
       return {CauseKind::kBias, "adding the bias counted as multiply-accumulates"};
     return {CauseKind::kRuleOfItsOwn, answer_.tool + "'s own rule for " + counted.type};
