@@ -139,15 +139,17 @@ class TreeMatcher {
       const auto found = there.find(move_key(base_[a], level));
       if (found == there.end()) continue;
       const auto free = std::ranges::find_if(
-          found->second, [&](std::uint32_t b) { return match_.in_base[b] == kNone && may_be(a, b); });
+          found->second, [&](std::uint32_t b) { return match_.in_base[b] == kNone && may_be(a, b, level); });
       if (free != found->second.end()) pair(a, *free);
     }
   }
-  // A single layer moves out of a module that stays, or into one: between a block that goes and one that
-  // comes it is a coincidence.
-  bool may_be(std::uint32_t a, std::uint32_t b) const {
-    return !base_[a].is_layer() || match_.in_new[base_[a].parent] != kNone ||
-           match_.in_base[now_[b].parent] != kNone;
+  // A single layer, or a module of the same make alone, moves out of a module that stays or into one: between
+  // a block that goes and one that comes it is a coincidence.
+  bool may_be(std::uint32_t a, std::uint32_t b, int level) const {
+    return (level < 2 && !base_[a].is_layer()) || stays(base_[a].parent, now_[b].parent);
+  }
+  bool stays(std::uint32_t from, std::uint32_t to) const {
+    return match_.in_new[from] != kNone || match_.in_base[to] != kNone;
   }
   // One layer of a class is not another of it.
   static bool may_move(const DiffItem& item, int level) {
@@ -166,6 +168,7 @@ class TreeMatcher {
     for (std::uint32_t a = 1; a < base_.size(); ++a) {
       const std::uint32_t b = match_.in_new[a];
       if (b == kNone || match_.in_new[base_[a].parent] == now_[b].parent) continue;
+      if (!stays(base_[a].parent, now_[b].parent)) continue;
       homes.emplace(base_[a].parent, now_[b].parent);
     }
     for (const auto& [from, to] : homes) {
