@@ -43,7 +43,9 @@ def chosen(names: Sequence[str]) -> list[ModuleType]:
     return [by_name[name] for name in asked]
 
 
-def run_peers(subject: Subject, names: Sequence[str], status: Status = lambda _: None, model_name: str = "") -> list[dict[str, Any]]:
+def run_peers(
+    subject: Subject, names: Sequence[str], status: Status = lambda _: None, model_name: str = ""
+) -> list[dict[str, Any]]:
     """What each tool says of the model, as rows that C++ reads."""
     rows = []
     for peer in chosen(names):
