@@ -181,6 +181,13 @@ def _showing_ops() -> Iterator[Callable[[], None]]:
 _COMPILERS, _SHOWN = _Switches(_without_compilers), _Switches(_showing_ops)
 
 
+@contextmanager
+def held() -> Iterator[None]:
+    """For many captures in a row: what all of them set is set once. Patching torch.Tensor costs more than a small capture."""
+    with _COMPILERS, _SHOWN:
+        yield
+
+
 def _uncompiled(compile: Callable[..., Any]) -> Callable[..., Any]:
     def uncompiled(model: Any = None, **options: Any) -> Any:
         if not (native.capturing() or is_measuring()):

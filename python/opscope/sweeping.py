@@ -16,8 +16,7 @@ from opscope.nested import replace, tensors_in
 from opscope.options import Options, takes_options
 from opscope.result import Row
 from opscope.sources import Source
-
-_SIZES = ("batch", "seq_len", "image_size", "past_len", "dtype")
+from opscope.surroundings import held
 
 
 class Points:
@@ -55,16 +54,17 @@ def serve(source: Source, options: Options, lines: Iterable[str], output: str, s
           describe: Callable[[Exception], dict[str, Any]]) -> None:  # fmt: skip
     """The command line's side: lists of sizes come in a line each, captures go to files, one a point."""
     points = Points(source, options)
-    for line in lines:
-        for sizes in json.loads(line):
-            index = sizes.pop("index")
-            try:
-                graph = points.capture(sizes, status)
-                with open(f"{output}.{index}", "w", encoding="utf-8") as file:
-                    file.write(graph.to_json())
-                send("finished", {"index": index})
-            except (Exception, SystemExit) as problem:
-                send("finished", {"index": index, "error": describe(problem)})
+    with held():
+        for line in lines:
+            for sizes in json.loads(line):
+                index = sizes.pop("index")
+                try:
+                    graph = points.capture(sizes, status)
+                    with open(f"{output}.{index}", "w", encoding="utf-8") as file:
+                        file.write(graph.to_json())
+                    send("finished", {"index": index})
+                except (Exception, SystemExit) as problem:
+                    send("finished", {"index": index, "error": describe(problem)})
 
 
 class Sweep:
@@ -171,7 +171,7 @@ def sweep(
     """A model's costs at every combination of sizes, and where its behaviour turns.
 
     `batch`, `seq_len`, `image_size`, `past_len` and `dtype` are lists, or text as on the command line ('1,2,4,..,256',
-    '128:4096:x2'). The model is built once and captured at each point; above 200 points, or with `polynomial=True`, most are
+    '128:4096:x2'). The model is built once and captured at each point; above 40 points, or with `polynomial=True`, most are
     worked out by exact polynomials that captures confirm. `memory` is a limit to mark ('24GiB'); `dims` are the dynamic
     dimensions of a .pt2 or ONNX file. With `inputs` of your own, `batch` varies the first dimension that they share.
     """
@@ -180,7 +180,8 @@ def sweep(
     axes += [(name, _listed(value), True) for name, value in (dims or {}).items()]
     settings = _settings(convention, ridge, hardware, float32)
     run = native.Sweep(axes, metric=metric, memory=_text(memory), polynomial=polynomial, **settings)
-    run.run(_capture_at(model, inputs, Options(**_without_lists(options, axes))))
+    with held():
+        run.run(_capture_at(model, inputs, Options(**_without_lists(options, axes))))
     return Sweep(run)
 
 
@@ -204,7 +205,8 @@ def fit(
     """
     settings = _settings(convention, None, hardware, None)
     capture = _capture_at(model, inputs, Options(**options))
-    return Fit(native.fit(variable, _text(memory), _text(reserve), step, capture, **settings))
+    with held():
+        return Fit(native.fit(variable, _text(memory), _text(reserve), step, capture, **settings))
 
 
 def _settings(convention: str, ridge: float | None, hardware: Any, float32: str | None) -> dict[str, Any]:

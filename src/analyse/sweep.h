@@ -47,7 +47,7 @@ struct SweepPoint {
 };
 
 enum class SweepWay : std::uint8_t { kAuto, kCapture, kPolynomial };
-inline constexpr std::size_t kFitFrom = 200;  // points, where the way is left to opscope
+inline constexpr std::size_t kFitFrom = 40;  // points, where the way is left to opscope
 inline constexpr std::size_t kMostPoints = 1'000'000;
 
 struct SweepOptions {

@@ -38,7 +38,7 @@ Action define_sweep(CLI::App& app) {
                  "A limit to mark, as 24GiB; that of --hardware where there is one")
       ->type_name("BYTES");
   app.add_flag("--polynomial", flags->sweep.polynomial,
-               "Work points out by polynomials that captures confirm; by itself above 200 points");
+               "Work points out by polynomials that captures confirm; by itself above 40 points");
   app.add_flag("--every-point", flags->sweep.every_point, "Capture every point, however many");
   app.add_flag("--no-turning-points", flags->sweep.no_turns, "Leave out where the behaviour turns");
   app.add_option("--visualize", flags->sweep.visualize, "Draw the lines to a .svg, .png or .pdf too")
