@@ -143,10 +143,10 @@ class TreeMatcher {
       if (free != found->second.end()) pair(a, *free);
     }
   }
-  // A single layer, or a module of the same make alone, moves out of a module that stays or into one: between
-  // a block that goes and one that comes it is a coincidence.
+  // A single layer, or a module that is not quite the same, moves out of a module that stays or into one:
+  // between a block that goes and one that comes it is a coincidence.
   bool may_be(std::uint32_t a, std::uint32_t b, int level) const {
-    return (level < 2 && !base_[a].is_layer()) || stays(base_[a].parent, now_[b].parent);
+    return (level == 0 && !base_[a].is_layer()) || stays(base_[a].parent, now_[b].parent);
   }
   bool stays(std::uint32_t from, std::uint32_t to) const {
     return match_.in_new[from] != kNone || match_.in_base[to] != kNone;
