@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import opscope
+from opscope._load import native
 
 
 class Net(torch.nn.Module):
@@ -52,7 +53,7 @@ def test_graphs_profiles_and_files(tmp_path) -> None:
     profile.to_json(tmp_path / "saved.json")
     graph.save(tmp_path / "capture.json")
     models = [graph, profile, tmp_path / "capture.json"]
-    if hasattr(opscope._load.native, "file_kind"):
+    if hasattr(native, "file_kind"):
         models.append(tmp_path / "saved.json")
     found = opscope.compare(*models)
     for row in found.models:
