@@ -127,7 +127,7 @@ def test_a_check_against_a_revision(repository):
     (folder / "layers.py").write_text("width = 32\n")
     result = run(folder, *arguments, "--max-increase", "2%")
     assert result.returncode == 1, result.stderr
-    assert "params is 420, over 216 by 204" in result.stdout
+    assert "is 420, over 216 by 204" in result.stdout
 
 
 def test_an_error_of_the_old_version_is_told_by_its_revision(repository):
