@@ -14,7 +14,9 @@
 namespace opscope::python {
 namespace {
 
-// What to compare: a graph, or the path of a profile's JSON. Names from the best to the surest.
+// What to compare: a graph, or the path of a profile's JSON. Names from the best to the surest; the first may
+// be
+// "": the model's own.
 struct Entry {
   std::vector<std::string> names;
   std::shared_ptr<Graph> graph;
@@ -61,8 +63,7 @@ ModelComparison compare_entries(const std::vector<Entry>& entries,
   for (const Entry& entry : entries) {
     models.push_back(model_of(entry, options));
     names.push_back(entry.names);
-    if (names.back().empty() || names.back().front().empty())
-      names.back().insert(names.back().begin(), models.back().figures.model);
+    if (names.back().front().empty()) names.back().front() = models.back().figures.model;
   }
   const std::vector<std::string> labels = labels_apart(names);
   for (std::size_t i = 0; i < models.size(); ++i) models[i].label = labels[i];

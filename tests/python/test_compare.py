@@ -39,7 +39,7 @@ def test_modules_side_by_side() -> None:
     assert any("wide" in sentence for sentence in found.findings)
     assert "narrow" in str(found) and "*" in str(found)
     assert "Comparison of narrow, wide" in repr(found)
-    assert found._repr_html_().startswith("<!")
+    assert found._repr_html_().startswith('<div class="opscope">')
 
 
 def test_labels_are_told_apart() -> None:
