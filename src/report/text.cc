@@ -58,11 +58,14 @@ std::string note(std::string_view text, int width, bool color) {
   return out + "\n";
 }
 
+// Lines that go on are under the words of the first, those of a list under the words after its dash.
 std::string remark(std::string_view text, int width, bool color) {
   const auto words = std::min(text.find_first_not_of(' '), text.size());
-  const int indent = static_cast<int>(words);
-  return std::string(words, ' ') + paint(wrapped(text.substr(words), width, indent), Style::kQuiet, color) +
-         "\n";
+  const std::string_view said = text.substr(words);
+  const std::size_t dash = said.starts_with("- ") ? 2 : 0;
+  const int indent = static_cast<int>(words + dash);
+  const std::string lines = std::string(said.substr(0, dash)) + wrapped(said.substr(dash), width, indent);
+  return std::string(words, ' ') + paint(lines, Style::kQuiet, color) + "\n";
 }
 
 // Heads in one column, what is said about them beside it. Lines of someone else's text keep their indent.
