@@ -3,20 +3,45 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
+
+import torch
 
 from opscope._load import native
 from opscope.api import Status, _read_file, _source_of, capture_source
 from opscope.errors import Error, error
 from opscope.inputs import Inputs, as_inputs
+from opscope.inputs.facts import remembered
 from opscope.nested import replace, tensors_in
 from opscope.options import Options, takes_options
 from opscope.result import Row
 from opscope.sources import Source
 from opscope.surroundings import held
+
+
+@contextmanager
+def _in_a_row() -> Iterator[None]:
+    """What many captures need is set, and found out about the model, once; what was there before is no garbage."""
+    with held(), remembered(), _frozen():
+        yield
+
+
+@contextmanager
+def _frozen() -> Iterator[None]:
+    """The collector leaves PyTorch, the model and all else there is alone: going over it costs a quarter of a capture."""
+    if gc.get_freeze_count() > 0:  # the caller's own, which is not ours to end
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 class Points:
@@ -44,17 +69,21 @@ def with_batch(inputs: Inputs, batch: int) -> Inputs:
         raise error(f"no batch to vary: the inputs do not share a first dimension ({found})", "batch", "leave inputs out, or vary no batch")
 
     def grown(tensor: Any, _: str) -> Any:
-        return tensor[:1].expand(batch, *tensor.shape[1:]) if tensor.dim() > 0 else tensor
+        if tensor.dim() == 0:
+            return tensor
+        if tensor.is_floating_point() and tensor.layout is torch.strided:  # data that a capture does not look at
+            return torch.empty((batch, *tensor.shape[1:]), dtype=tensor.dtype, device="meta")
+        return tensor[:1].expand(batch, *tensor.shape[1:]).contiguous()  # all its rows are held
 
     args, kwargs = replace((inputs.args, inputs.kwargs), "inputs", grown)
-    return Inputs(args, kwargs)
+    return Inputs(*args, **kwargs)
 
 
 def serve(source: Source, options: Options, lines: Iterable[str], output: str, send: Callable[[str, Any], None], status: Status,
           describe: Callable[[Exception], dict[str, Any]]) -> None:  # fmt: skip
     """The command line's side: lists of sizes come in a line each, captures go to files, one a point."""
     points = Points(source, options)
-    with held():
+    with _in_a_row():
         for line in lines:
             for sizes in json.loads(line):
                 index = sizes.pop("index")
@@ -180,7 +209,7 @@ def sweep(
     axes += [(name, _listed(value), True) for name, value in (dims or {}).items()]
     settings = _settings(convention, ridge, hardware, float32)
     run = native.Sweep(axes, metric=metric, memory=_text(memory), polynomial=polynomial, **settings)
-    with held():
+    with _in_a_row():
         run.run(_capture_at(model, inputs, Options(**_without_lists(options, axes))))
     return Sweep(run)
 
@@ -205,7 +234,7 @@ def fit(
     """
     settings = _settings(convention, None, hardware, None)
     capture = _capture_at(model, inputs, Options(**options))
-    with held():
+    with _in_a_row():
         return Fit(native.fit(variable, _text(memory), _text(reserve), step, capture, **settings))
 
 
