@@ -21,8 +21,6 @@ struct FitQuestion {
   Count available() const { return memory - reserve; }
 };
 
-// "24GiB", "80 GB", or a number of bytes; throws Error naming the flag.
-Count parse_memory(const char* flag, std::string_view text);
 // What is asked, from its words. Without `memory` it is the device's, of which 1 GiB is then kept for the
 // driver and the allocator's gaps unless `reserve` ("2GiB", "10%") says otherwise.
 FitQuestion fit_question(std::string variable, const std::string& memory, const std::string& reserve,

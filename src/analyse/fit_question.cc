@@ -5,8 +5,9 @@
 #include <cmath>
 
 #include "analyse/fit.h"
+#include "base/byte_size.h"
 #include "base/error.h"
-#include "hardware/device_file.h"
+#include "hardware/device.h"
 
 namespace opscope {
 namespace {
@@ -15,7 +16,7 @@ constexpr std::uint64_t kDeviceReserve = std::uint64_t{1} << 30;
 constexpr std::int64_t kImageStep = 32;  // what patches and strides divide
 
 Count parse_reserve(const std::string& text, Count whole) {
-  if (!text.ends_with('%')) return parse_memory("--reserve", text);
+  if (!text.ends_with('%')) return parse_bytes("--reserve", text);
   double share = -1;
   const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size() - 1, share);
   if (bad != std::errc{} || end != text.data() + text.size() - 1 || !(share >= 0 && share < 100))
@@ -24,14 +25,6 @@ Count parse_reserve(const std::string& text, Count whole) {
 }
 
 }  // namespace
-
-Count parse_memory(const char* flag, std::string_view text) {
-  std::uint64_t bytes = 0;
-  const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), bytes);
-  if (bad == std::errc{} && end == text.data() + text.size()) return Count{bytes};
-  const double size = parse_quantity(Quantity::kSize, text, flag);
-  return size < 0x1p63 ? Count{static_cast<std::uint64_t>(size)} : Count{Count::kMax};
-}
 
 FitQuestion fit_question(std::string variable, const std::string& memory, const std::string& reserve,
                          std::optional<std::int64_t> step, const Device* device) {
@@ -42,7 +35,7 @@ FitQuestion fit_question(std::string variable, const std::string& memory, const 
   if (question.step < 1) throw Error("a step is 1 or more", "--step", "for example 8");
   question.first = question.step;
   if (!memory.empty())
-    question.memory = parse_memory("--memory", memory);
+    question.memory = parse_bytes("--memory", memory);
   else if (device != nullptr && device->memory_size)
     question.memory = Count{static_cast<std::uint64_t>(device->memory_size->value)};
   else

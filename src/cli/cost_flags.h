@@ -22,7 +22,4 @@ ProfileOptions profile_options(const CostFlags& flags);
 // The same once for each device of --hardware; once where there is none.
 std::vector<ProfileOptions> profile_options_by_device(const CostFlags& flags);
 
-// "256KiB", "1MB", "1.5 GiB", "65536": bytes; throws Error saying what would do.
-Count parse_bytes(const char* flag, const std::string& text);
-
 }  // namespace opscope

@@ -3,6 +3,7 @@
 
 #include <csignal>
 
+#include "base/byte_size.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/cli.h"
@@ -24,7 +25,7 @@ SweepWay way_of(const SweepFlags& flags) {
 // The limit that was given, or the device's memory.
 void set_memory(const SweepFlags& flags, const ProfileOptions& options, SweepReport& report) {
   if (!flags.memory.empty()) {
-    report.memory = parse_memory("--memory", flags.memory), report.memory_text = flags.memory;
+    report.memory = parse_bytes("--memory", flags.memory), report.memory_text = flags.memory;
   } else if (options.hardware && options.hardware->memory_size) {
     report.memory = Count{static_cast<std::uint64_t>(options.hardware->memory_size->value)};
     report.memory_text = options.hardware->id + "'s " + options.hardware->memory_size->text;

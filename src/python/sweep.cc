@@ -10,6 +10,7 @@
 
 #include "analyse/fit.h"
 #include "analyse/sweep_turns.h"
+#include "base/byte_size.h"
 #include "base/error.h"
 #include "hardware/devices.h"
 #include "report/sweep.h"
@@ -82,7 +83,7 @@ class PythonSweep {
     if (polynomial) options.way = *polynomial ? SweepWay::kPolynomial : SweepWay::kCapture;
     sweep_.emplace(axes_, options);
     if (!metric.empty()) report_.metrics = sweep_metrics_from("metric", metric);
-    if (!memory.empty()) report_.memory = parse_memory("memory", memory), report_.memory_text = memory;
+    if (!memory.empty()) report_.memory = parse_bytes("memory", memory), report_.memory_text = memory;
   }
 
   void run(const py::object& capture) {
