@@ -216,7 +216,7 @@ def _read_file(path: str, inputs: Any, options: Options) -> Graph | None:
         return None
     usable = {"name", "registry", "trust", "download", *(("dims",) if kind != "capture" else ())}
     refused = [name for name in options.given() if name not in usable]
-    if inputs is not None or refused:
+    if (inputs is not None or refused) and os.path.exists(path):
         what = "a saved capture" if kind == "capture" else "a graph in a file"
         raise error(f"{what} cannot be changed", ", ".join(refused) or "inputs", "capture the model again with this")
     return load(path) if kind == "capture" else Graph(native.read_model_file(path, dict(options.dims)))

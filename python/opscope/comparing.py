@@ -127,6 +127,9 @@ def _entry(model: Any, name: str, inputs: Any, options: dict[str, Any]) -> tuple
         return [name], model._graph, ""
     spec = os.fspath(model) if isinstance(model, (str, os.PathLike)) else ""
     surer = [spec] if spec else []
-    if spec and hasattr(native, "file_kind") and native.file_kind(spec) == "profile":
+    kind = native.file_kind(spec) if spec and hasattr(native, "file_kind") else ""
+    if kind == "profile":
         return [name, *surer], None, spec
+    if kind == "capture":  # it has its inputs already
+        inputs, options = None, {}
     return [name, *surer], capture(model, inputs, **options)._graph, ""

@@ -111,6 +111,9 @@ def handed_over(model: Any, inputs: Any, options: dict[str, Any]) -> tuple[str, 
     if isinstance(model, Graph):
         return "", model._graph, ""
     spec = os.fspath(model) if isinstance(model, (str, os.PathLike)) else ""
-    if spec and hasattr(native, "file_kind") and native.file_kind(spec) == "profile":
+    kind = native.file_kind(spec) if spec and hasattr(native, "file_kind") else ""
+    if kind == "profile":
         return spec, None, spec
+    if kind == "capture":  # it has its inputs already
+        inputs, options = None, {}
     return spec, capture(model, inputs, **options)._graph, ""

@@ -104,3 +104,9 @@ def test_error_of_a_part() -> None:
         print(found.by_type("speed"))
     with pytest.raises(opscope.Error, match="op types have no parameters"):
         print(found.by_type("params"))
+
+
+def test_a_saved_capture_keeps_its_own_inputs(tmp_path) -> None:
+    opscope.capture(Net(16), X).save(tmp_path / "narrow.json")
+    found = opscope.compare(tmp_path / "narrow.json", Net(64), inputs=X)
+    assert "narrow" in str(found)

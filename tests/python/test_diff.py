@@ -136,3 +136,15 @@ def test_an_error_of_the_old_version_is_told_by_its_revision(repository):
     assert result.returncode == 2
     assert "HEAD:net.py" in result.stderr
     assert "/tree/" not in result.stderr
+
+
+def test_a_saved_capture_keeps_its_own_inputs(tmp_path):
+    base = tmp_path / "base.json"
+    opscope.capture(net(16), torch.zeros(2, 8)).save(base)
+    assert opscope.check(net(16), torch.zeros(2, 8), against=base)
+    assert opscope.diff(base, net(32), inputs=torch.zeros(2, 8)).totals.params.change > 0
+
+
+def test_a_base_that_is_not_there():
+    with pytest.raises(opscope.Error, match="no such file"):
+        opscope.check(net(16), torch.zeros(2, 8), against="nosuch.json")
