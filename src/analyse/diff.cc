@@ -21,9 +21,12 @@ std::vector<DetailChange> changed_details(const DiffItem& before, const DiffItem
   if (before.type != after.type) changes.push_back({DetailKind::kType, "type", before.type, after.type});
   std::unordered_map<std::string_view, std::vector<const LayerDetail*>> was;  // an op may have two of a name
   for (const LayerDetail& detail : before.details) was[detail.what].push_back(&detail);
+  // Of a call that only one side makes it is enough that "calls" says so.
+  const auto is_of_further_call = [](const LayerDetail& detail) { return detail.what.starts_with("call "); };
   for (const LayerDetail& detail : after.details) {
     auto& old = was[detail.what];
     if (old.empty()) {
+      if (is_of_further_call(detail)) continue;
       changes.push_back({detail.kind, detail.what, "", detail.value});
       continue;
     }
@@ -32,7 +35,7 @@ std::vector<DetailChange> changed_details(const DiffItem& before, const DiffItem
     old.erase(old.begin());
   }
   for (const LayerDetail& detail : before.details)
-    if (std::ranges::find(was[detail.what], &detail) != was[detail.what].end())
+    if (!is_of_further_call(detail) && std::ranges::find(was[detail.what], &detail) != was[detail.what].end())
       changes.push_back({detail.kind, detail.what, detail.value, ""});
   std::ranges::stable_sort(changes, {}, &DetailChange::kind);
   return changes;
@@ -58,7 +61,9 @@ class Differ {
   Differ(const DiffSide& base, const DiffSide& now) {
     const bool graphs = base.profile && now.profile;
     diff_.by_arguments = graphs;
-    diff_.base_label = base.label, diff_.new_label = now.label;
+    const bool alike = base.label == now.label;
+    diff_.base_label = base.label + (alike ? " (base)" : ""),
+    diff_.new_label = now.label + (alike ? " (new)" : "");
     diff_.base = *base.figures, diff_.now = *now.figures;
     diff_.base_tree = make_diff_tree(*base.figures, graphs ? base.profile : nullptr);
     diff_.new_tree = make_diff_tree(*now.figures, graphs ? now.profile : nullptr);
@@ -168,10 +173,16 @@ class Differ {
     tell();
   }
 
+  // A layer moves with the module that it is in.
   void count_layers() {
-    for (const DiffNode& node : diff_.nodes) {
+    std::vector<bool> moved(diff_.nodes.size());
+    for (std::size_t n = 0; n < diff_.nodes.size(); ++n) {
+      const DiffNode& node = diff_.nodes[n];
+      moved[n] = node.status == DiffStatus::kMoved || (node.parent != kNone && moved[node.parent]);
       const bool own_change = node.status == DiffStatus::kChanged || node.own != Amounts{};
-      if (node.children.empty() || own_change) ++diff_.layers[static_cast<std::size_t>(node.status)];
+      if (!diff_.item(node).is_layer() && !own_change) continue;
+      const bool carried = moved[n] && node.status == DiffStatus::kUnchanged;
+      ++diff_.layers[static_cast<std::size_t>(carried ? DiffStatus::kMoved : node.status)];
     }
   }
 

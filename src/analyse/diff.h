@@ -53,7 +53,7 @@ struct TypeChange {
 };
 
 struct ModelDiff {
-  std::string base_label, new_label;
+  std::string base_label, new_label;  // told apart where the sides have one label
   Figures base, now;
   DiffTree base_tree, new_tree;
   bool by_arguments = false;        // both sides have graphs: what ops were given is compared too

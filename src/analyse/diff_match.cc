@@ -33,6 +33,8 @@ std::uint64_t key_of(const DiffItem& item, int level) {
   }
 }
 constexpr int kLevels = 4;
+constexpr int kByClass = 3;       // from here on names that differ want more than the key
+constexpr double kSimilar = 0.5;  // of what is in the larger, by class; what git asks of a rename
 
 class TreeMatcher {
  public:
@@ -77,10 +79,56 @@ class TreeMatcher {
   void pair_by_name(Items& left, Items& right) {
     std::unordered_map<std::string_view, std::uint32_t> named;
     for (const std::uint32_t b : right) named.emplace(now_[b].name, b);
-    for (const std::uint32_t a : left)
-      if (const auto found = named.find(base_[a].name); found != named.end()) pair(a, found->second);
+    for (const std::uint32_t a : left) {
+      const auto found = named.find(base_[a].name);
+      if (found != named.end() && !pair_wrapped(a, found->second)) pair(a, found->second);
+    }
     std::erase_if(left, [&](std::uint32_t a) { return match_.in_new[a] != kNone; });
     std::erase_if(right, [&](std::uint32_t b) { return match_.in_base[b] != kNone; });
+  }
+
+  // A module that another of its name was put around, or taken off: the same module with a longer path.
+  bool pair_wrapped(std::uint32_t a, std::uint32_t b) {
+    if (base_[a].kind == now_[b].kind) return false;
+    const auto inside = [](const std::vector<DiffItem>& items, std::uint32_t of, std::uint64_t config) {
+      const auto& parts = items[of].children;
+      const auto found =
+          std::ranges::find_if(parts, [&](std::uint32_t c) { return items[c].config == config; });
+      return found == parts.end() ? kNone : *found;
+    };
+    if (const std::uint32_t inner = inside(now_, b, base_[a].config); inner != kNone)
+      pair(a, inner);
+    else if (const std::uint32_t outer = inside(base_, a, now_[b].config); outer != kNone)
+      pair(outer, b);
+    else
+      return false;
+    return true;
+  }
+
+  // Modules of other names are one module where their classes are the same and most of what is in them.
+  bool may_be_renamed(std::uint32_t a, std::uint32_t b) const {
+    const DiffItem &before = base_[a], &after = now_[b];
+    if (!before.is_module || before.name == after.name || are_indices(before, after)) return true;
+    if (before.type != after.type) return false;
+    if (before.is_layer() || after.is_layer()) return before.is_layer() && after.is_layer();
+    const auto left = classes_below(base_, a), right = classes_below(now_, b);
+    std::vector<std::string_view> common;
+    std::ranges::set_intersection(left, right, std::back_inserter(common));
+    return static_cast<double>(common.size()) >=
+           kSimilar * static_cast<double>(std::max(left.size(), right.size()));
+  }
+  // Of all that is in it, sorted.
+  static std::vector<std::string_view> classes_below(const std::vector<DiffItem>& items, std::uint32_t of) {
+    std::vector<std::string_view> classes;
+    Items open = items[of].children;
+    while (!open.empty()) {
+      const DiffItem& item = items[open.back()];
+      open.pop_back();
+      classes.push_back(item.type);
+      open.insert(open.end(), item.children.begin(), item.children.end());
+    }
+    std::ranges::sort(classes);
+    return classes;
   }
 
   // What is equal at both ends first: of equal blocks in a row, those at the end are the new ones.
@@ -88,11 +136,12 @@ class TreeMatcher {
     if (left.empty() || right.empty()) return;
     if (level == kLevels) {
       if (left.size() == right.size())
-        for (std::size_t i = 0; i < left.size(); ++i) pair(left[i], right[i]);
+        for (std::size_t i = 0; i < left.size(); ++i)
+          if (may_be_renamed(left[i], right[i])) pair(left[i], right[i]);
       return;
     }
     const auto same = [&](std::uint32_t a, std::uint32_t b) {
-      return key_of(base_[a], level) == key_of(now_[b], level);
+      return key_of(base_[a], level) == key_of(now_[b], level) && (level < kByClass || may_be_renamed(a, b));
     };
     while (!left.empty() && !right.empty() && same(left.front(), right.front())) {
       pair(left.front(), right.front());
@@ -112,7 +161,8 @@ class TreeMatcher {
       if (j < right.size() && partners[j] == kNone) continue;
       const std::size_t i = j < right.size() ? partners[j] : left.size();
       align(left.subspan(from, i - from), right.subspan(done, j - done), level + 1);
-      if (j < right.size()) pair(left[i], right[j]);
+      if (j < right.size() && (level < kByClass || may_be_renamed(left[i], right[j])))
+        pair(left[i], right[j]);
       from = i + 1, done = j + 1;
     }
   }

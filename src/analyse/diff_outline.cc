@@ -96,11 +96,21 @@ class OutlineMaker {
       row.is_last = i + 1 == found.size();
       row.is_open =
           !row.follow && !row.itself && static_cast<int>(depth) < deepest && opens(node(row.nodes[0]));
+      row.status = status_of(row);
       const std::uint32_t first = row.nodes[0];
       const bool open = row.is_open;
       rows_.push_back(std::move(row));
       if (open) add_below(first, depth + 1, deepest);
     }
+  }
+  // What is new may hold what moved there and costs less now: the sum is a change then.
+  DiffStatus status_of(const OutlineRow& row) const {
+    const DiffStatus status = node(row.nodes[0]).status;
+    const Amounts& a = row.amounts;
+    const auto [least, most] = std::minmax({a.params, a.macs, a.flops, a.memory_bytes, a.ops});
+    const bool mixed =
+        (status == DiffStatus::kAdded && least < 0) || (status == DiffStatus::kRemoved && most > 0);
+    return mixed || status == DiffStatus::kUnchanged ? DiffStatus::kChanged : status;
   }
   // The root has no row above its parts that would tell of its class.
   static bool has_own(const DiffNode& node) {
@@ -138,7 +148,8 @@ std::string range_of_paths(std::string_view first, std::string_view last) {
 }  // namespace
 
 bool is_whole(const ModelDiff& diff, const DiffNode& node) {
-  if (node.status != DiffStatus::kAdded && node.status != DiffStatus::kRemoved) return node.children.empty();
+  if (node.status != DiffStatus::kAdded && node.status != DiffStatus::kRemoved)
+    return std::ranges::none_of(node.children, [&](std::uint32_t c) { return diff.nodes[c].differs; });
   return std::ranges::all_of(node.children, [&](std::uint32_t c) {
     return diff.nodes[c].status == node.status && is_whole(diff, diff.nodes[c]);
   });

@@ -20,6 +20,8 @@ struct OutlineOptions {
 struct OutlineRow {
   std::vector<std::uint32_t>
       nodes;  // of the diff: the first, and those after it that changed in the same way
+  DiffStatus status =
+      DiffStatus::kChanged;  // with what is below it: an addition only adds, a removal only takes
   std::uint32_t depth = 0;
   bool follow = false;   // different layers that follow what they are given: the amounts are of all of them
   bool itself = false;   // what is a module's own, beside its parts

@@ -67,8 +67,10 @@ int run_diff(const DiffFlags& flags) {
   const PictureOutput output(flags.output,
                              {Format::kText, Format::kJson, Format::kCsv, Format::kMarkdown, Format::kHtml});
   output.set_style(text);
-  const std::vector<LoadedModel> models =
+  std::vector<LoadedModel> models =
       load_versions(specs_of(flags), flags.model, profile_options(flags.cost), flags.talk);
+  if (models[0].spec == models[1].spec)
+    for (LoadedModel& model : models) model.label = model.figures.model;
   const ModelDiff diff = make_diff({models[0].label, &models[0].figures, models[0].profile.get()},
                                    {models[1].label, &models[1].figures, models[1].profile.get()});
   if (output.is_picture() || output.format() == Format::kHtml)

@@ -186,8 +186,11 @@ std::vector<LoadedModel> load(const std::vector<std::string>& specs, const Model
 void name_apart(std::vector<LoadedModel>& models) {
   std::vector<std::vector<std::string>> choices;
   for (const LoadedModel& model : models) {
-    const std::string stem = std::filesystem::path(model.spec).stem().string();
-    choices.push_back({model.figures.model.empty() ? stem : model.figures.model, stem, model.spec});
+    const std::filesystem::path path(model.spec);
+    const std::string stem = path.stem().string();
+    const std::string in_folder = (path.parent_path().filename() / path.filename()).string();
+    choices.push_back(
+        {model.figures.model.empty() ? stem : model.figures.model, stem, in_folder, model.spec});
   }
   const std::vector<std::string> labels = labels_apart(choices);
   for (std::size_t i = 0; i < models.size(); ++i) models[i].label = labels[i];

@@ -38,7 +38,7 @@ struct HandedModel {
     throw Error("this build of opscope reads no profiles", path, "profile the model instead");
 #endif
   }
-  DiffSide side(const std::string& called) const { return {called, &figures, profile.get()}; }
+  DiffSide side() const { return {label, &figures, profile.get()}; }
 
   std::shared_ptr<Graph> graph;
   std::shared_ptr<Profile> profile;
@@ -57,14 +57,10 @@ ProfileOptions options_for(const std::string& convention, const std::string& har
   return options;
 }
 
-std::string apart(const std::string& label, const std::string& other, const char* word) {
-  return label == other ? label + " (" + word + ")" : label;
-}
-
 std::shared_ptr<HandedDiff> diff_models(const Handed& base, const Handed& now,
                                         const ProfileOptions& options) {
   HandedModel a(base, options), b(now, options);
-  ModelDiff diff = make_diff(a.side(apart(a.label, b.label, "base")), b.side(apart(b.label, a.label, "new")));
+  ModelDiff diff = make_diff(a.side(), b.side());
   return std::make_shared<HandedDiff>(HandedDiff{std::move(a), std::move(b), std::move(diff)});
 }
 
@@ -117,7 +113,7 @@ std::vector<CheckReport> check_model(const Handed& model, const std::optional<Ha
   const HandedModel now(model, options);
   if (!against) return {check_budget({now.label, &now.figures, nullptr}, limits, allow_unknown)};
   const HandedModel base(*against, options);
-  const ModelDiff diff = make_diff(base.side(apart(base.label, now.label, "base")), now.side(now.label));
+  const ModelDiff diff = make_diff(base.side(), now.side());
   return {check_budget({now.label, &now.figures, &diff}, limits, allow_unknown)};
 }
 

@@ -108,10 +108,9 @@ Section diff_changes_section(const ModelDiff& diff, const TextOptions& options) 
                              : row.follow ? plural(row.nodes.size(), "layer")
                                           : outline_name(diff, row, around.back()) + times(row);
     around.push_back(item.path);
-    const DiffStatus status = node.status == DiffStatus::kUnchanged ? DiffStatus::kChanged : node.status;
-    const Style style = row.is_open || row.follow || row.itself ? Style::kQuiet : status_style(status);
+    const Style style = row.is_open || row.follow || row.itself ? Style::kQuiet : status_style(row.status);
     section.table.rows.push_back(
-        {{std::string(status_mark(status)), status_style(status)},
+        {{std::string(status_mark(row.status)), status_style(row.status)},
          {name, row.follow ? Style::kQuiet : Style::kPlain, guides_of(row, open)},
          {row.follow || !item.is_module ? "" : item.type, Style::kQuiet},
          {outline_words(diff, row), style},

@@ -118,7 +118,7 @@ std::string own_text(const ModelDiff& diff, const DiffNode& node) {
 }
 
 std::size_t layers_below(const ModelDiff& diff, const DiffNode& node) {
-  std::size_t count = node.children.empty();
+  std::size_t count = diff.item(node).is_layer();
   for (const std::uint32_t c : node.children) count += layers_below(diff, diff.nodes[c]);
   return count;
 }
@@ -148,7 +148,8 @@ std::string outline_words(const ModelDiff& diff, const OutlineRow& row) {
   if (whole && item.is_layer()) {
     if (const std::string shape = output_of(item); !shape.empty()) parts.push_back(shape);
   } else if (whole && is_whole(diff, node)) {
-    parts.push_back(plural(layers_below(diff, node), "layer"));
+    const std::size_t layers = layers_below(diff, node);
+    parts.push_back(layers ? plural(layers, "layer") : "its parts moved");
   } else if (!node.children.empty()) {
     parts.push_back(parts_text(diff, node));
   }
@@ -181,6 +182,11 @@ std::vector<std::string> diff_notes(const ModelDiff& diff) {
   std::vector<std::string> notes;
   if (diff.base.inputs != diff.now.inputs)
     notes.push_back("the inputs differ: " + diff.base.inputs + std::string(kArrow) + diff.now.inputs);
+  if (diff.base.is_training != diff.now.is_training) {
+    const auto kind = [](const Figures& f) { return f.is_training ? "a training step" : "inference"; };
+    notes.push_back(std::string("one is of training: ") + kind(diff.base) + std::string(kArrow) +
+                    kind(diff.now));
+  }
   if (diff.base.convention != diff.now.convention)
     notes.push_back("FLOPs are counted differently: " + diff.base.convention + std::string(kArrow) +
                     diff.now.convention + "; take one --convention for both");

@@ -124,6 +124,60 @@ TEST(Diff, RenamedAndMovedAreNoCosts) {
   expect_sums(diff);
 }
 
+TEST(Diff, AModuleThatIsWrappedMovesWhole) {
+  const auto plain = [] { return block("body", {linear("fc", 8), relu("act")}); };
+  Part inner = plain(), wrap = block("body", {linear("gate", 2), linear("out", 8)});
+  inner.name = "inner", wrap.type = "Wrap";
+  wrap.parts.push_back(inner);
+  const Version a({linear("stem", 8), plain()}), b({linear("stem", 8), wrap});
+  const ModelDiff wrapped = diff_of(a, b), taken_off = diff_of(b, a);
+  EXPECT_EQ(told(wrapped), (Lines{"added body", "moved body.inner"}));
+  EXPECT_EQ(told(taken_off), (Lines{"removed body", "moved body"}));
+  EXPECT_EQ(wrapped.count(DiffStatus::kMoved), 2U);
+  expect_sums(wrapped);
+  expect_sums(taken_off);
+  // One layer too, as adapters do: fc -> fc.base
+  const Version c({linear("fc", 8)}),
+      d({block("fc", {linear("base", 8), linear("down", 2), linear("up", 8)})});
+  EXPECT_EQ(told(diff_of(c, d)), (Lines{"added fc", "moved fc.base"}));
+}
+
+TEST(Diff, UnlikeModulesAreNotRenamed) {
+  const Version a({linear("stem", 8), block("tower", {relu("a"), relu("b"), relu("c")})});
+  const Version b({linear("stem", 8), block("neck", {linear("a", 4), linear("b", 4), relu("c")})});
+  EXPECT_EQ(told(diff_of(a, b)), (Lines{"removed tower", "added neck"}));
+  const Version alike({linear("stem", 8), block("trunk", {relu("a"), relu("b"), linear("d", 4)})});
+  EXPECT_EQ(told(diff_of(a, alike)), (Lines{"moved trunk", "removed tower.c", "added trunk.d"}));
+  const Version other({linear("stem", 8), test::unknown("tail")}), layer({linear("stem", 8), relu("act")});
+  EXPECT_EQ(told(diff_of(layer, other)), (Lines{"removed act", "added tail"}));
+}
+
+TEST(Diff, SidesOfOneLabelAreToldApart) {
+  const Version a({linear("fc", 8)});
+  const ModelDiff diff = make_diff({"net", &a.figures, &a.profile}, {"net", &a.figures, &a.profile});
+  EXPECT_EQ(diff.base_label, "net (base)");
+  EXPECT_EQ(diff.new_label, "net (new)");
+}
+
+TEST(Diff, AModuleCalledOnceMoreIsOneChange) {
+  const auto calls = [](int n) {
+    GraphBuilder b("net", "Net");
+    Tensor x = b.input({2, 8}, "x");
+    for (int i = 0; i < n; ++i) {
+      const auto call = b.call("fc", "Linear");
+      const auto weight = b.parameter("weight", {8, 8});
+      x = b.op("aten::linear", {{"input", x}, {"weight", weight}}, {{2, 8}});
+    }
+    return b.finish({x});
+  };
+  const Version once(calls(1)), twice(calls(2));
+  const ModelDiff diff = diff_of(once, twice);
+  const DiffNode& fc = node_at(diff, "fc");
+  EXPECT_EQ(fc.changes, (std::vector<DetailChange>{{DetailKind::kAttribute, "calls", "1", "2"}}));
+  EXPECT_EQ(fc.own.macs, 2 * 8 * 8);
+  expect_sums(diff);
+}
+
 TEST(Diff, BlocksThatChangedAlikeAreOneRow) {
   const auto blocks = [](std::int64_t width) {
     return Version(
@@ -216,6 +270,17 @@ void expect_outline_sums(const ModelDiff& diff) {
   EXPECT_EQ(top, diff.nodes[0].all);
 }
 
+// What is marked as added only adds, what is marked as removed only takes.
+void expect_marks_that_hold(const ModelDiff& diff) {
+  for (const int depth : {1, 2, 100})
+    for (const OutlineRow& row : make_outline(diff, {.depth = depth}))
+      for (const std::int64_t amount : {row.amounts.params, row.amounts.macs, row.amounts.flops,
+                                        row.amounts.memory_bytes, row.amounts.ops}) {
+        EXPECT_TRUE(row.status != DiffStatus::kAdded || amount >= 0);
+        EXPECT_TRUE(row.status != DiffStatus::kRemoved || amount <= 0);
+      }
+}
+
 TEST(DiffProperty, ChangesAddUpToTheTotalsOnRandomEdits) {
   for (unsigned seed = 0; seed < 150; ++seed) {
     SCOPED_TRACE(seed);
@@ -227,6 +292,7 @@ TEST(DiffProperty, ChangesAddUpToTheTotalsOnRandomEdits) {
     for (const ModelDiff& diff : {diff_of(base, now), test::diff_of_figures(base, now), diff_of(now, base)}) {
       expect_sums(diff);
       expect_outline_sums(diff);
+      expect_marks_that_hold(diff);
     }
     EXPECT_TRUE(diff_of(now, Version(parts)).same());
   }
