@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import itertools
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -90,7 +91,7 @@ def special_ids(config: Any) -> frozenset[int]:
 def plain_id(config: Any, vocabulary: int) -> int:
     """The smallest id from 5 up that means nothing in particular (tokenizers keep the first few for marks)."""
     special = special_ids(config)
-    ids = [*range(min(5, vocabulary), vocabulary), *range(min(5, vocabulary))]
+    ids = itertools.chain(range(min(5, vocabulary), vocabulary), range(min(5, vocabulary)))
     return next((token for token in ids if token not in special), 0)
 
 

@@ -11,6 +11,7 @@ from opscope import _engine
 from opscope.errors import Error
 from opscope.inputs import float_dtype, input_device
 from opscope.inputs.config import AUDIO_CONFIGS, VISION_CONFIGS, find, towers
+from opscope.inputs.facts import fact
 from opscope.inputs.parts import Part, Sizes
 from opscope.inputs.signature import Signature
 
@@ -45,13 +46,6 @@ class Asked:
         except (NotImplementedError, AttributeError):
             return None
         return table if isinstance(table, torch.nn.Embedding) else None
-
-    def padding_offset(self) -> int:
-        """RoBERTa's positions begin after its padding's: 514 rows are 512 tokens."""
-        for name, module in self.model.named_modules():
-            if isinstance(module, torch.nn.Embedding) and name.endswith("position_embeddings"):
-                return 0 if module.padding_idx is None else module.padding_idx + 1
-        return 0
 
     def values(self) -> dict[str, Any]:
         """The parts so far as tensors."""
@@ -104,6 +98,15 @@ class Asked:
         self.notes.append(
             f"{', '.join(parts[:1])} left out, the text goes alone: {method} gave no features ({problem})"
         )
+
+
+@fact
+def padding_offset(model: Any) -> int:
+    """RoBERTa's positions begin after its padding's: 514 rows are 512 tokens."""
+    for name, module in model.named_modules():
+        if isinstance(module, torch.nn.Embedding) and name.endswith("position_embeddings"):
+            return 0 if module.padding_idx is None else module.padding_idx + 1
+    return 0
 
 
 def feature_rows(found: Any, batch: int) -> int | None:

@@ -94,10 +94,12 @@ def _matches_pairs(asked: Asked) -> bool:
 
 def _linear_patches(asked: Asked) -> bool:
     """Fuyu: patches go through one linear layer, as words do through a table."""
+    patch, _ = find(asked.vision, "patch_size")
+    if not isinstance(patch, int) or "pixel_values" not in asked.names:
+        return False
     layers = (getattr(module, "vision_embed_tokens", None) for module in asked.model.modules())
     layer = next((layer for layer in layers if isinstance(layer, torch.nn.Linear)), None)
-    patch, _ = find(asked.vision, "patch_size")
-    if layer is None or not isinstance(patch, int) or "pixel_values" not in asked.names:
+    if layer is None:
         return False
     height, width, why = chosen_size(asked)
     count = (height // patch) * (width // patch)

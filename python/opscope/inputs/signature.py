@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+from opscope.inputs.facts import fact
+
 
 @dataclass(frozen=True)
 class Argument:
@@ -42,6 +44,7 @@ def has_forward(model: Any) -> bool:
     return not isinstance(model, torch.nn.Module) or getattr(model.forward, "__name__", "") != "_forward_unimplemented"
 
 
+@fact
 def signature_of(model: Any) -> Signature:
     """Of the forward that a call reaches: behind partials, compiled wrappers, and wrappers with only *args."""
     if isinstance(model, functools.partial):

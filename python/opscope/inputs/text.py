@@ -7,7 +7,8 @@ from typing import Any
 import torch
 
 from opscope.inputs.config import eos_id, inner_configs, most_tokens, plain_id, text_config
-from opscope.inputs.context import Asked
+from opscope.inputs.context import Asked, padding_offset
+from opscope.inputs.facts import fact
 from opscope.inputs.parts import ANSWER_TOKENS, PROMPT_TOKENS, Part, ones
 
 _CHARACTERS = 0x110000  # code points
@@ -48,7 +49,7 @@ def _of(vocabulary: int) -> str:
 
 def prompt_tokens(asked: Asked, config: Any, taken: int = 0) -> int:
     most, name = most_tokens(config)
-    most = most - asked.padding_offset() if most else None
+    most = most - padding_offset(asked.model) if most else None
     room = max(1, most - taken) if most else None
     return asked.sizes.tokens(PROMPT_TOKENS, room, name)
 
@@ -69,13 +70,14 @@ def prompt(asked: Asked, vocabulary: int, count: int) -> torch.Tensor:
 
 
 def _rows(asked: Asked) -> tuple[int, ...]:
-    batch = asked.sizes.batch * _codebooks(asked)
+    batch = asked.sizes.batch * _codebooks(asked.model)
     return (batch, 2) if type(asked.model).__name__.endswith("ForMultipleChoice") else (batch,)
 
 
-def _codebooks(asked: Asked) -> int:
+@fact
+def _codebooks(model: Any) -> int:
     """Rows of ids for each sample: MusicGen has a table of its own for each book of its codec's codes."""
-    for module in asked.model.modules():
+    for module in model.modules():
         tables = getattr(module, "embed_tokens", None)
         if isinstance(tables, torch.nn.ModuleList):
             return len(tables)
@@ -94,7 +96,7 @@ def add_decoder(asked: Asked) -> None:
         count = asked.sizes.tokens(ANSWER_TOKENS, most, name)
     codes = getattr(getattr(asked.config, "decoder_config", None), "num_channels", None)
     inner = (codes,) if isinstance(codes, int) else ()  # several codes a step of sound
-    ids = torch.full((asked.sizes.batch * _codebooks(asked), count, *inner), plain_id(asked.config, vocabulary))
+    ids = torch.full((asked.sizes.batch * _codebooks(asked.model), count, *inner), plain_id(asked.config, vocabulary))
     start = start_id(asked.config)
     if start is not None:
         ids[:, 0] = start
