@@ -10,6 +10,11 @@
 #include "base/text.h"
 
 namespace opscope {
+namespace {
+
+constexpr std::size_t kWorthHalving = 4;  // times the captures that a polynomial takes: else all are captured
+
+}  // namespace
 
 std::string_view name(SweepState state) {
   switch (state) {
@@ -150,12 +155,31 @@ std::optional<SweepFigures> Sweep::capture_one(const SweepPlace& place, const Sw
 
 void Sweep::run_cell(SweepCell cell, const SweepCapture& capture) {
   if (cell.count() > cell.nodes(0).size()) cut_at_limits(cell, capture);
+  const std::size_t before = result_.surfaces.size();
+  if (tell_cell(cell, capture)) return;
+  const std::size_t parts = result_.surfaces.size() - before;
+  result_.notes.push_back(cell.text() + (parts == 0
+                                             ? ": no polynomial tells it, so every point was captured"
+                                             : ": no one polynomial tells it; " + std::to_string(parts) +
+                                                   (parts == 1 ? " tells a part" : " tell a part each") +
+                                                   ", the rest was captured"));
+}
+
+// What one polynomial cannot tell may be two, each in its half: an op's workspace is the larger of two sizes.
+// False where it took more than one, or none told it.
+bool Sweep::tell_cell(const SweepCell& cell, const SweepCapture& capture) {
   const std::size_t few = cell.nodes(0).size() + cell.checks().size();
-  if (cell.count() <= few) return capture_all(cell.places(), capture);
+  if (cell.count() <= few) {
+    capture_all(cell.places(), capture);
+    return true;
+  }
   for (const std::uint32_t more : {0u, 2u})
-    if (fit_cell(cell, more, capture)) return;
-  result_.notes.push_back(cell.text() + ": no polynomial tells it, so every point was captured");
-  capture_all(cell.places(), capture);
+    if (fit_cell(cell, more, capture)) return true;
+  if (cell.count() < kWorthHalving * few)
+    capture_all(cell.places(), capture);
+  else
+    for (const SweepCell& half : cell.halves()) tell_cell(half, capture);
+  return false;
 }
 
 // The largest value may be more than the model takes (512 positions): then where it ends is looked for, and
@@ -197,13 +221,15 @@ bool Sweep::fit_cell(const SweepCell& cell, std::uint32_t more, const SweepCaptu
   capture_all(wanted, capture);
   auto surface = surface_of(cell, more);
   if (!surface) return false;
+  std::vector<std::pair<SweepPoint*, SweepFigures>> told;
   for (const SweepPlace& place : cell.places()) {
-    SweepPoint& row = *point_at(place);
-    if (row.state != SweepState::kNotDone) continue;
+    SweepPoint* const row = point_at(place);
+    if (row->state != SweepState::kNotDone) continue;
     auto figures = surface->at(surface->variables_of(place), result_.options.profile);
     if (!figures) return false;
-    row.state = SweepState::kFitted, row.figures = *std::move(figures);
+    told.emplace_back(row, *std::move(figures));
   }
+  for (auto& [row, figures] : told) row->state = SweepState::kFitted, row->figures = std::move(figures);
   result_.surfaces.push_back(*std::move(surface));
   return true;
 }

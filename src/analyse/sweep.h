@@ -103,6 +103,7 @@ class Sweep {
   void set_point(const SweepPlace& place, const Known& known);
   SweepPoint* point_at(const SweepPlace& place);  // nullptr where the sweep has no such point
   void run_cell(SweepCell cell, const SweepCapture& capture);
+  bool tell_cell(const SweepCell& cell, const SweepCapture& capture);
   void cut_at_limits(SweepCell& cell, const SweepCapture& capture);
   void fail_beyond(const SweepCell& cell, std::size_t axis, std::size_t index);
   bool fit_cell(const SweepCell& cell, std::uint32_t more, const SweepCapture& capture);

@@ -2,6 +2,7 @@
 #include "analyse/sweep_cell.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace opscope {
@@ -126,22 +127,41 @@ std::vector<SweepPlace> SweepCell::nodes(std::uint32_t more) const {
 bool SweepCell::can_take(std::uint32_t more) const { return nodes(more).size() * 2 < count(); }
 
 std::vector<SweepPlace> SweepCell::checks() const {
-  constexpr std::size_t kChecks = 8;
+  const std::size_t most = count() > 400 ? 16 : 8;
   const auto made_from = nodes(0);
   std::vector<SweepPlace> places;
-  for (std::size_t k = 0; k < kChecks; ++k) {
-    SweepPlace place;
-    for (std::size_t a = 0; a < values.size(); ++a) {
-      // The far corner first, then places all over: 0.618 of the way on each time, an axis later than
-      // another.
-      const std::size_t size = values[a].size();
-      const std::size_t index = k == 0 ? size - 1 : (k * (618 + 137 * a) * size / 1000) % size;
-      place.push_back(values[a][index]);
-    }
+  const auto add = [&](SweepPlace place) {
     const bool is_new = std::ranges::find(places, place) == places.end();
     if (is_new && std::ranges::find(made_from, place) == made_from.end()) places.push_back(std::move(place));
+  };
+  auto ends = values;
+  for (auto& list : ends) list = {list.back(), list.front()};
+  const auto corners = combinations(ends);  // the far one first
+  for (std::size_t k = 0; k < std::min(corners.size(), most / 2); ++k) add(corners[k]);
+  for (std::size_t k = 1; k < most; ++k) {
+    SweepPlace place;
+    for (std::size_t a = 0; a < values.size();
+         ++a)  // 0.618 of the way on each time, an axis later than another
+      place.push_back(values[a][(k * (618 + 137 * a) * values[a].size() / 1000) % values[a].size()]);
+    add(std::move(place));
   }
+  if (places.size() > most) places.resize(most);
   return places;
+}
+
+std::array<SweepCell, 2> SweepCell::halves() const {
+  const auto longest = std::ranges::max_element(values, {}, [](const auto& list) { return list.size(); });
+  const auto axis = static_cast<std::size_t>(longest - values.begin());
+  const double mean = std::sqrt(static_cast<double>(longest->front()) * static_cast<double>(longest->back()));
+  const auto above =
+      std::ranges::find_if(*longest, [&](std::int64_t each) { return static_cast<double>(each) > mean; });
+  const auto cut = std::clamp<std::ptrdiff_t>(above - longest->begin(), 1,
+                                              static_cast<std::ptrdiff_t>(longest->size()) - 1);
+  std::array<SweepCell, 2> parts{*this, *this};
+  parts[0].values[axis].resize(static_cast<std::size_t>(cut));
+  parts[1].values[axis].erase(parts[1].values[axis].begin(), parts[1].values[axis].begin() + cut);
+  parts[1].least[axis] = parts[1].values[axis].front();
+  return parts;
 }
 
 void SweepCell::describe(SweepSurface& surface) const {

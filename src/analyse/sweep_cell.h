@@ -3,6 +3,7 @@
 // copies differ there. For sweep.cc only.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,11 @@ struct SweepCell {
   Grid grid(std::uint32_t more) const;
   std::vector<SweepPlace> nodes(std::uint32_t more) const;
   bool can_take(std::uint32_t more) const;
-  // Places that are no nodes: the far corner, and some in between.
+  // Places that are no nodes: the corners, and some in between.
   std::vector<SweepPlace> checks() const;
+  // In two, across the axis that has the most values: what is larger of two sizes changes once, and mostly
+  // where sizes are small, so the cut is at the geometric mean.
+  std::array<SweepCell, 2> halves() const;
   void describe(SweepSurface& surface) const;  // where it holds
   std::string text() const;                    // "batch 2 to 256, seq_len 16 to 512"
 };

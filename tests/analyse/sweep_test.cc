@@ -85,6 +85,29 @@ TEST(Sweep, what_is_no_polynomial_is_captured_whole) {
             "batch 2 to 5, seq_len 2 to 80: no polynomial tells it, so every point was captured");
 }
 
+// A convolution's workspace is the larger of its weights and its rows: two polynomials, each in its part.
+TEST(Sweep, what_turns_once_is_told_in_parts) {
+  const auto larger_of_two = [](const SweepPlace& place) {
+    Graph graph = attention_model(place[0], place[1]);
+    graph.ops.front().workspace =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(4000, 60 * place[0] * place[1]));
+    return graph;
+  };
+  const std::vector<SweepAxis> axes{numeric_axis("batch", from_to(2, 40)),
+                                    numeric_axis("seq_len", from_to(2, 40))};
+  Captures few{larger_of_two}, all{larger_of_two};
+  Sweep fitted(axes, {.profile = {}, .way = SweepWay::kPolynomial});
+  fitted.run(few.take());
+  Sweep captured(axes, {.profile = {}, .way = SweepWay::kCapture});
+  captured.run(all.take());
+  EXPECT_GT(fitted.result().count(SweepState::kFitted), 700u);
+  EXPECT_EQ(fitted.result().notes.size(), 1u);
+  for (std::size_t i = 0; i < all.taken.size(); ++i) {
+    ASSERT_NE(fitted.result().points[i].state, SweepState::kNotDone) << i;
+    expect_equal(fitted.result().points[i].figures, captured.result().points[i].figures);
+  }
+}
+
 TEST(Sweep, past_the_models_limit_are_rows_with_the_reason) {
   const auto limited = [](const SweepPlace& place) {
     if (place[1] > 33) throw test::Refused{"it has 33 positions"};
