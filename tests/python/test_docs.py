@@ -14,6 +14,7 @@ import docs_helpers as docs
 import opscope
 import pytest
 import torch
+import yaml
 from opscope.custom_ops import DECLARED
 from torch import nn
 
@@ -174,6 +175,18 @@ def test_every_page_is_in_the_index() -> None:
     index = (docs.ROOT / "docs" / "README.md").read_text()
     missing = [str(page.relative_to(docs.ROOT / "docs")) for page in docs.pages()[1:] if page.name != "README.md"]
     assert not [page for page in missing if f"({page}" not in index]
+
+
+def test_the_workflow_installs_what_the_readme_says() -> None:
+    page = docs.ROOT / "docs" / "examples" / "opscope-check.yml"
+    workflow = yaml.safe_load(page.read_text())
+    typed = "\n".join(step.get("run", "") for step in workflow["jobs"]["check"]["steps"]).replace("\\\n", " ")
+    commands = [docs.Command(name_of(page), line) for line in typed.splitlines() if line.startswith("opscope ")]
+    assert len(commands) == 3 and not [flag for command in commands for flag in wrong_flags(command)]
+    readme = (docs.ROOT / "README.md").read_text()
+    libraries = re.findall(r"\b\S+-dev\b", typed)
+    assert len(libraries) == 5 and all(name in readme for name in libraries)
+    assert f"torch=={workflow['env']['TORCH']}\n" in (docs.ROOT / "requirements.txt").read_text()
 
 
 # --- Python -----------------------------------------------------------------------------------------------------
