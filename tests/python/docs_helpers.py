@@ -87,6 +87,14 @@ def commands_of(block: Block) -> Iterator[Command]:
             yield Command(block.place, line, int(said[1]) if said else 0)
 
 
+def shown(block: Block) -> Iterator[tuple[Command, list[str]]]:
+    """Commands behind `$` with the lines below each; `...` stands for lines that were cut."""
+    if block.language in SHELL and block.text.startswith("$ "):
+        for part in re.split(r"^\$ ", block.text.replace("\\\n", " "), flags=re.M)[1:]:
+            line, *printed = part.splitlines()
+            yield Command(block.place, _without_words(line)), [each for each in printed if each.strip() not in ("", "...")]
+
+
 def _without_words(line: str) -> str:
     """What follows two spaces or a `#` says what the line does."""
     return re.split(r"\s{2,}|\s+# ", line)[0].strip()

@@ -107,6 +107,22 @@ def test_all_commands_run(page: Path, tmp_path: Path, docs_cache: Path) -> None:
     run_page(page, tmp_path, docs_cache, slow=True)
 
 
+def settled(line: str) -> str:
+    """Without what differs from one run to the next."""
+    return re.sub(r"static capture [\d.]+ m?s", "static capture", line).rstrip()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [docs.ROOT / name for name in COMPLETE], ids=name_of)
+def test_what_is_shown_is_printed(page: Path, tmp_path: Path, docs_cache: Path) -> None:
+    shell = prepared(tmp_path, docs_cache, page)
+    wrong = []
+    for command, lines in (each for block in docs.blocks(page) for each in docs.shown(block)):
+        printed = {settled(line) for line in shell.run(f"COLUMNS=100 {command.text}").stdout.splitlines()}
+        wrong += [f"{command.place}: {line}" for line in lines if settled(line) not in printed]
+    assert not wrong, "\n".join(wrong)
+
+
 # --- flags ------------------------------------------------------------------------------------------------------
 
 
