@@ -114,6 +114,6 @@ def check(
 
 def _written_out(limits: Mapping[str, Any] | str) -> str:
     """As on the command line: "flops=4.2G,params=12M"."""
-    if isinstance(limits, str):
-        return limits
-    return ",".join(f"{metric}={amount}" for metric, amount in limits.items())
+    if isinstance(limits, Mapping):
+        return ",".join(f"{metric}={amount}" for metric, amount in limits.items())
+    return str(limits)

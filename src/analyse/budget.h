@@ -79,6 +79,16 @@ CheckReport check_budget(const CheckedModel& model, std::span<const BudgetLimit>
 std::vector<BudgetLimit> parse_limits(const std::string& text, LimitKind kind, const std::string& flag);
 // "2%" for all that costs, or "flops=2%,params=0,peak_memory_bytes=10MiB".
 std::vector<BudgetLimit> parse_increases(const std::string& text, const std::string& flag);
+// What a command line or a call asks for beside a budget file.
+struct AskedLimits {
+  std::string max, min, max_increase;  // "": none
+  bool against = false;   // there is another version: nothing more than it, where no increase is said
+  bool as_flags = false;  // errors name --max-increase, not max_increase
+
+  bool empty() const { return max.empty() && min.empty() && max_increase.empty() && !against; }
+};
+// Throws Error where there is none in the end.
+void add_limits(const AskedLimits& asked, std::vector<BudgetLimit>& limits);
 // "2%", "0", "10MiB" for one metric.
 BudgetLimit increase_limit(GuardedMetric metric, const std::string& text, const std::string& where);
 

@@ -1,4 +1,5 @@
 // Limits as they are written on the command line.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -35,6 +36,7 @@ std::vector<BudgetLimit> parse_limits(const std::string& text, LimitKind kind, c
   std::vector<BudgetLimit> limits;
   for (const std::string& part : split(text)) {
     const auto [metric, amount] = pair_in(part, flag, "flops=4.2G,params=12M");
+    std::erase_if(limits, [m = metric](const BudgetLimit& limit) { return limit.metric == m; });
     limits.push_back(
         {.metric = metric, .kind = kind, .amount = parse_amount(metric, amount, flag), .where = flag});
   }
@@ -73,6 +75,33 @@ std::vector<BudgetLimit> parse_increases(const std::string& text, const std::str
   }
   if (limits.empty()) throw Error("no limit is given", flag, "for example 2%, or flops=2%,params=0");
   return limits;
+}
+
+void add_limits(const AskedLimits& asked, std::vector<BudgetLimit>& limits) {
+  const auto called = [&](std::string word) {
+    if (!asked.as_flags) return word;
+    std::ranges::replace(word, '_', '-');
+    return "--" + word;
+  };
+  const auto add = [&](const std::vector<BudgetLimit>& more) {
+    limits.insert(limits.end(), more.begin(), more.end());
+  };
+  if (!asked.against && !asked.max_increase.empty())
+    throw Error("an increase is from another version", called("max_increase"),
+                asked.as_flags ? "name it with --against base.json" : "name it: against=...");
+  if (!asked.max.empty()) add(parse_limits(asked.max, LimitKind::kMost, called("max")));
+  if (!asked.min.empty()) add(parse_limits(asked.min, LimitKind::kLeast, called("min")));
+  const bool has_increase =
+      std::ranges::find(limits, LimitKind::kIncrease, &BudgetLimit::kind) != limits.end();
+  if (!asked.max_increase.empty())
+    add(parse_increases(asked.max_increase, called("max_increase")));
+  else if (asked.against && !has_increase)
+    add(parse_increases("0%", called("against")));
+  if (limits.empty())
+    throw Error("there is no limit to check", "check",
+                asked.as_flags ? "--max flops=4.2G,params=12M, --budget budget.toml or --against base.json; "
+                                 "--write-budget makes one"
+                               : "for example max={'flops': '4.2G'}");
 }
 
 }  // namespace opscope

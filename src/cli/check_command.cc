@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "cli/budget_flags.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/cost_flags.h"
@@ -23,33 +24,6 @@ struct CheckFlags : ModelCommandFlags {
   std::string budget, max, min, against, max_increase, write_budget;
   bool allow_unknown = false;
 };
-
-// The flags that a [[model]] may have, by their names on the command line with underscores.
-void set_flag(ModelFlags& flags, const std::string& name, const std::string& value,
-              const std::string& where) {
-  const std::pair<const char*, std::string*> texts[] = {
-      {"batch", &flags.batch},         {"seq_len", &flags.seq_len},   {"image_size", &flags.image_size},
-      {"phase", &flags.phase},         {"past_len", &flags.past_len}, {"task", &flags.task},
-      {"dtype", &flags.dtype},         {"device", &flags.device},     {"registry", &flags.registry},
-      {"optimizer", &flags.optimizer}, {"tracer", &flags.tracer}};
-  const std::pair<const char*, std::vector<std::string>*> lists[] = {{"input_shape", &flags.input_shape},
-                                                                     {"input", &flags.input},
-                                                                     {"limit", &flags.limit},
-                                                                     {"dim", &flags.dim}};
-  std::vector<std::string_view> known{"spec",    "max",   "min",      "max_increase",
-                                      "modules", "types", "training", "trust"};
-  for (const auto& [key, text] : texts) {
-    if (name == key) return *text = value, void();
-    known.emplace_back(key);
-  }
-  for (const auto& [key, list] : lists) {
-    if (name == key) return *list = {value}, void();
-    known.emplace_back(key);
-  }
-  if (name == "training") return flags.training = value == "true", void();
-  if (name == "trust") return flags.trust = value == "true", void();
-  throw Error("no flag of a model is called '" + name + "'", where, did_you_mean(name, known));
-}
 
 // What to check: each model of the file, or the one that was named.
 std::vector<ModelBudget> budgets_for(const CheckFlags& flags) {
@@ -76,26 +50,6 @@ std::vector<ModelBudget> budgets_for(const CheckFlags& flags) {
   return budgets;
 }
 
-void add_flag_limits(const CheckFlags& flags, std::vector<BudgetLimit>& limits) {
-  const auto add = [&](std::vector<BudgetLimit> more) {
-    limits.insert(limits.end(), more.begin(), more.end());
-  };
-  if (!flags.max.empty()) add(parse_limits(flags.max, LimitKind::kMost, "--max"));
-  if (!flags.min.empty()) add(parse_limits(flags.min, LimitKind::kLeast, "--min"));
-  const bool has_increase = std::ranges::any_of(
-      limits, [](const BudgetLimit& limit) { return limit.kind == LimitKind::kIncrease; });
-  if (!flags.max_increase.empty())
-    add(parse_increases(flags.max_increase, "--max-increase"));
-  else if (!flags.against.empty() && !has_increase)
-    add(parse_increases("0%", "--against"));
-  if (flags.against.empty() && !flags.max_increase.empty())
-    throw Error("an increase is from another version", "--max-increase", "name it with --against base.json");
-  if (limits.empty() && flags.write_budget.empty())
-    throw Error(
-        "there is no limit to check", "check",
-        "--max flops=4.2G,params=12M, --budget budget.toml or --against base.json; --write-budget makes one");
-}
-
 CheckReport checked(const CheckFlags& flags, const ModelBudget& budget, const LoadedModel& model,
                     const ProfileOptions& options, const ModelFlags& model_flags) {
   CheckedModel one{model.label, &model.figures, nullptr};
@@ -109,18 +63,27 @@ CheckReport checked(const CheckFlags& flags, const ModelBudget& budget, const Lo
   return check_budget(one, budget.limits, flags.allow_unknown);
 }
 
-// What was asked of the capture, for the budget that is written.
-std::vector<std::pair<std::string, std::string>> flags_given(const ModelFlags& flags) {
-  std::vector<std::pair<std::string, std::string>> given;
-  const std::pair<const char*, const std::string*> texts[] = {
-      {"batch", &flags.batch}, {"seq_len", &flags.seq_len},   {"image_size", &flags.image_size},
-      {"phase", &flags.phase}, {"past_len", &flags.past_len}, {"task", &flags.task},
-      {"dtype", &flags.dtype}, {"device", &flags.device},     {"optimizer", &flags.optimizer}};
-  for (const auto& [key, text] : texts)
-    if (!text->empty()) given.emplace_back(key, *text);
-  if (flags.input_shape.size() == 1) given.emplace_back("input_shape", flags.input_shape.front());
-  if (flags.training) given.emplace_back("training", "true");
-  return given;
+// `written`: the present figures as a budget.
+std::vector<CheckReport> check_all(const CheckFlags& flags, std::string& written) {
+  std::vector<ModelBudget> budgets = budgets_for(flags);
+  if (!flags.against.empty() && budgets.size() > 1)
+    throw Error("one version is no base for " + std::to_string(budgets.size()) + " models", "--against",
+                "name one of them: opscope check MODEL --budget FILE --against BASE");
+  const AskedLimits asked{flags.max, flags.min, flags.max_increase, !flags.against.empty(), true};
+  const ProfileOptions options = profile_options(flags.cost);
+  std::vector<CheckReport> reports;
+  for (ModelBudget& budget : budgets) {
+    const bool only_writes = !flags.write_budget.empty() && asked.empty() && budget.limits.empty();
+    if (!only_writes) add_limits(asked, budget.limits);
+    ModelFlags model_flags = with_budget_flags(flags.model, budget);
+    model_flags.positional.clear(), model_flags.model.clear();
+    const LoadedModel model =
+        std::move(load_versions({budget.spec}, model_flags, options, flags.talk).front());
+    if (!written.empty()) written += "\n";
+    written += budget_toml(budget.spec, flags_given(model_flags), model.figures);
+    reports.push_back(checked(flags, budget, model, options, model_flags));
+  }
+  return reports;
 }
 
 int run_check(CheckFlags flags) {
@@ -130,22 +93,8 @@ int run_check(CheckFlags flags) {
   TextOptions text;
   output.set_style(text);
   if (!flags.write_budget.empty()) check_writable(flags.write_budget);
-  std::vector<ModelBudget> budgets = budgets_for(flags);
-  const ProfileOptions options = profile_options(flags.cost);
-  std::vector<CheckReport> reports;
   std::string written;
-  for (ModelBudget& budget : budgets) {
-    add_flag_limits(flags, budget.limits);
-    ModelFlags model_flags = flags.model;
-    model_flags.positional.clear(), model_flags.model.clear();
-    for (const auto& [name, value] : budget.flags) set_flag(model_flags, name, value, budget.where);
-    const LoadedModel model =
-        std::move(load_versions({budget.spec}, model_flags, options, flags.talk).front());
-    if (!flags.write_budget.empty())
-      written +=
-          (written.empty() ? "" : "\n") + budget_toml(budget.spec, flags_given(model_flags), model.figures);
-    reports.push_back(checked(flags, budget, model, options, model_flags));
-  }
+  const std::vector<CheckReport> reports = check_all(flags, written);
   if (!flags.write_budget.empty()) {
     write_file(flags.write_budget, written);
     if (!flags.talk.quiet) remark("wrote " + flags.write_budget);

@@ -80,31 +80,17 @@ void draw_to(const HandedDiff& self, const std::string& path, std::size_t max_bo
   write_file(path, draw_diff(self.diff, *self.base.profile, *self.now.profile, format, max_boxes).bytes);
 }
 
-std::vector<BudgetLimit> limits_in(const std::string& budget, const std::string& max, const std::string& min,
-                                   const std::string& max_increase, bool against) {
-  std::vector<BudgetLimit> limits;
-  const auto add = [&](const std::vector<BudgetLimit>& more) {
-    limits.insert(limits.end(), more.begin(), more.end());
-  };
-  if (!budget.empty()) {
+std::vector<BudgetLimit> limits_of_file(const std::string& budget) {
+  if (budget.empty()) return {};
 #ifdef OPSCOPE_READERS
-    const auto models = read_budget(read_file(budget), budget);
-    if (models.size() > 1 || !models.front().spec.empty())
-      throw Error("the budget is of models that it names", budget,
-                  "opscope check --budget FILE checks them all");
-    add(models.front().limits);
+  auto models = read_budget(read_file(budget), budget);
+  if (models.size() > 1 || !models.front().spec.empty())
+    throw Error("the budget is of models that it names", budget,
+                "opscope check --budget FILE checks them all");
+  return std::move(models.front().limits);
 #else
-    throw Error("this build of opscope reads no budgets", budget, "give the limits as max={...}");
+  throw Error("this build of opscope reads no budgets", budget, "give the limits as max={...}");
 #endif
-  }
-  if (!max.empty()) add(parse_limits(max, LimitKind::kMost, "max"));
-  if (!min.empty()) add(parse_limits(min, LimitKind::kLeast, "min"));
-  if (!max_increase.empty())
-    add(parse_increases(max_increase, "max_increase"));
-  else if (against)
-    add(parse_increases("0%", "against"));
-  if (limits.empty()) throw Error("there is no limit to check", "max", "for example max={'flops': '4.2G'}");
-  return limits;
 }
 
 std::vector<CheckReport> check_model(const Handed& model, const std::optional<Handed>& against,
@@ -154,7 +140,8 @@ void bind_differing(py::module_& m) {
       [](const Handed& model, const std::optional<Handed>& against, const std::string& budget,
          const std::string& max, const std::string& min, const std::string& max_increase, bool allow_unknown,
          const std::string& convention, const std::string& hardware) {
-        const auto limits = limits_in(budget, max, min, max_increase, against.has_value());
+        auto limits = limits_of_file(budget);
+        add_limits({max, min, max_increase, against.has_value()}, limits);
         return HandedChecks{
             check_model(model, against, limits, options_for(convention, hardware), allow_unknown)};
       },

@@ -71,10 +71,21 @@ class BudgetReader {
       if (key.str() == "spec")
         model.spec = text(node);
       else
-        model.flags.emplace_back(std::string(key.str()), text(node));
+        add_flag(std::string(key.str()), node, model.flags);
     }
     if (model.spec.empty()) fail(table, "a [[model]] without its spec", "spec = \"resnet18\"");
     return model;
+  }
+
+  // A list of texts is a flag given several times; a list of numbers is one value, "1,3,224,224".
+  void add_flag(const std::string& name, const toml::node& node,
+                std::vector<std::pair<std::string, std::string>>& flags) const {
+    const toml::array* list = node.as_array();
+    if (!list || !list->is_homogeneous(toml::node_type::string)) {
+      flags.emplace_back(name, text(node));
+      return;
+    }
+    for (const toml::node& item : *list) flags.emplace_back(name, text(item));
   }
 
   // False where the key is no table of limits.

@@ -1,6 +1,8 @@
 // A check in sentences, as annotations, and a budget as TOML.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "report/check_report.h"
 #include "report/diff_report.h"
@@ -73,7 +75,10 @@ std::string limit_sentence(const LimitResult& result) {
 std::string check_summary(const CheckReport& report) {
   const std::size_t all = report.results.size(), broken = report.broken();
   if (broken == 0) return fmt::format("within budget: {} kept", plural(all, "limit"));
-  return fmt::format("over budget: {} of {} not kept", broken, plural(all, "limit"));
+  const bool any_over = std::ranges::any_of(
+      report.results, [](const LimitResult& result) { return result.verdict == Verdict::kBroken; });
+  return fmt::format("{}: {} of {} not kept", any_over ? "over budget" : "budget unknown", broken,
+                     plural(all, "limit"));
 }
 
 std::string check_annotations(std::span<const CheckReport> reports) {
@@ -98,7 +103,12 @@ std::string budget_toml(const std::string& spec,
   std::string out =
       "# What " + figures.model + " costs now. Raise a number to allow more; take a line out to allow all.\n";
   out += "[[model]]\nspec = " + quoted(spec) + "\n";
-  for (const auto& [flag, value] : flags) out += flag + " = " + quoted(value) + "\n";
+  for (std::size_t i = 0, next = 0; i < flags.size(); i = next) {
+    std::string values;
+    for (next = i; next < flags.size() && flags[next].first == flags[i].first; ++next)
+      values += (next > i ? ", " : "") + quoted(flags[next].second);
+    out += flags[i].first + " = " + (next > i + 1 ? "[" + values + "]" : values) + "\n";
+  }
   out += "\n[model.max]\n";
   for (const GuardedMetric metric :
        {GuardedMetric::kParams, GuardedMetric::kMacs, GuardedMetric::kFlops, GuardedMetric::kMemoryBytes,

@@ -31,6 +31,29 @@ TEST(Amounts, RefuseWhatIsNone) {
   EXPECT_THROW(parse_amount(GuardedMetric::kTimeSeconds, "5MB", ""), Error);
 }
 
+TEST(Limits, OfOneMetricTheLastCounts) {
+  const auto limits = parse_limits("flops=1,params=3,flops=2", LimitKind::kMost, "--max");
+  ASSERT_EQ(limits.size(), 2U);
+  EXPECT_EQ(limits[1].amount.count, Count{2});
+}
+
+// A budget that says how much more is allowed stands, whoever asks: nothing more, where nobody says.
+TEST(Limits, AgainstAnotherVersionAreNothingMoreUnlessSaid) {
+  std::vector<BudgetLimit> limits{increase_limit(GuardedMetric::kFlops, "2%", "b.toml:1")};
+  add_limits({.max = "", .min = "", .max_increase = "", .against = true}, limits);
+  EXPECT_EQ(limits.size(), 1U);
+  limits.clear();
+  add_limits({.max = "ops=3", .min = "", .max_increase = "", .against = true}, limits);
+  ASSERT_GT(limits.size(), 2U);
+  EXPECT_EQ(limits[1].percent, 0.0);
+  try {
+    add_limits({.max = "", .min = "", .max_increase = "2%", .against = false, .as_flags = true}, limits);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.where(), "--max-increase");
+  }
+}
+
 TEST(Limits, AreLists) {
   const auto limits = parse_limits("flops=4.2G,peak=200MiB", LimitKind::kMost, "--max");
   ASSERT_EQ(limits.size(), 2U);

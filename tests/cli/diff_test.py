@@ -189,6 +189,19 @@ class Budgets(Program):
         (self.work / "now.toml").write_text(text.replace("params = 11689512", "params = 11689511"))
         self.assertEqual(self.run_program("check", "--budget", "now.toml")[0], 1)
 
+    def test_one_base_is_not_for_several_models(self):
+        capture = str(self.captures / "resnet18.json")
+        (self.work / "two.toml").write_text(f'[max]\nops = 9\n[[model]]\nspec = "{capture}"\n[[model]]\nspec = "other"\n')
+        code, _, err = self.run_program("check", "--budget", "two.toml", "--against", capture)
+        self.assertEqual(code, 2)
+        self.assertIn("one version is no base for 2 models", err)
+
+    def test_a_switch_is_true_or_false(self):
+        (self.work / "switch.toml").write_text('[max]\nops = 9\n[[model]]\nspec = "resnet18"\ntraining = "yes"\n')
+        code, _, err = self.run_program("check", "--budget", "switch.toml")
+        self.assertEqual(code, 2)
+        self.assertIn("'training' is true or false, not 'yes'", err)
+
 
 if __name__ == "__main__":
     unittest.main(argv=[sys.argv[0], *[argument for argument in sys.argv[3:] if argument != "--refresh"]])

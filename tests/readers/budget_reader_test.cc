@@ -41,6 +41,13 @@ TEST(BudgetFile, HasModelsWithTheirFlags) {
   EXPECT_EQ(models[0].flags, (Flags{{"batch", "8"}, {"image_size", "224,224"}}));
 }
 
+TEST(BudgetFile, AListOfTextsIsAFlagGivenSeveralTimes) {
+  const auto models = read_budget(
+      "[[model]]\nspec = \"net.py:make\"\ninput_shape = [\"x=1,3\", \"y=2\"]\ntraining = true\n", "b.toml");
+  using Flags = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(models[0].flags, (Flags{{"input_shape", "x=1,3"}, {"input_shape", "y=2"}, {"training", "true"}}));
+}
+
 struct Wrong {
   const char* toml;
   const char* where;
