@@ -13,7 +13,8 @@
 namespace opscope {
 namespace {
 
-constexpr double kSafe = 1e37;  // 2^127 is 1.7e38
+constexpr double kSafe = 1e37;        // 2^127 is 1.7e38
+constexpr double kSafeNarrow = 4e18;  // 2^63 is 9.2e18
 
 bool multiply(Wide a, Wide b, Wide& out) { return !__builtin_mul_overflow(a, b, &out); }
 bool add(Wide a, Wide b, Wide& out) { return !__builtin_add_overflow(a, b, &out); }
@@ -31,6 +32,29 @@ Wide common_divisor(Wide a, Wide b) {
 
 std::size_t product_of(std::span<const std::uint32_t> terms) {
   return std::accumulate(terms.begin(), terms.end(), std::size_t{1}, std::multiplies<>());
+}
+
+// Horner's scheme, the last variable first. Nothing may overflow.
+template <class Number>
+Number folded(std::span<const Number> coefficients, std::span<const std::uint32_t> terms,
+              std::span<const std::int64_t> origin, std::span<const std::int64_t> x) {
+  if (terms.empty()) return coefficients[0];
+  std::array<Number, 32> room;
+  std::vector<Number> large;
+  std::size_t count = coefficients.size();
+  std::span<Number> values{room};
+  if (count > room.size()) large.resize(count), values = large;
+  for (std::size_t v = terms.size(); v-- > 0; coefficients = values) {
+    const Number t = x[v] - origin[v];
+    const std::uint32_t powers = terms[v];
+    count /= powers;
+    for (std::size_t row = 0; row < count; ++row) {
+      Number sum = coefficients[row * powers + powers - 1];
+      for (std::uint32_t power = powers - 1; power-- > 0;) sum = sum * t + coefficients[row * powers + power];
+      values[row] = sum;
+    }
+  }
+  return values[0];
 }
 
 }  // namespace
@@ -64,8 +88,10 @@ void Polynomial::promise_within(std::span<const std::int64_t> farthest) {
                        static_cast<double>(rest % terms_[v]));
     bound += term;
   }
-  safe_.clear();
+  safe_.clear(), narrow_.clear();
   if (bound < kSafe) safe_.assign(farthest.begin(), farthest.end());
+  if (bound < kSafeNarrow)
+    for (const Wide each : coefficients_) narrow_.push_back(static_cast<std::int64_t>(each));
 }
 
 bool Polynomial::is_safe(std::span<const std::int64_t> x) const {
@@ -76,25 +102,8 @@ bool Polynomial::is_safe(std::span<const std::int64_t> x) const {
 }
 
 Wide Polynomial::unchecked(std::span<const std::int64_t> x) const {
-  if (terms_.empty()) return coefficients_[0];
-  // One variable is one pass; more are folded from the last to the first.
-  std::array<Wide, 64> room;
-  std::vector<Wide> large;
-  std::span<Wide> values{room.data(), std::min(coefficients_.size(), room.size())};
-  if (coefficients_.size() > room.size()) large.resize(coefficients_.size()), values = large;
-  std::copy(coefficients_.begin(), coefficients_.end(), values.begin());
-  std::size_t count = coefficients_.size();
-  for (std::size_t v = terms_.size(); v-- > 0;) {
-    const Wide t = x[v] - origin_[v];
-    const std::uint32_t powers = terms_[v];
-    for (std::size_t row = 0; row < count / powers; ++row) {
-      Wide sum = values[row * powers + powers - 1];
-      for (std::uint32_t power = powers - 1; power-- > 0;) sum = sum * t + values[row * powers + power];
-      values[row] = sum;
-    }
-    count /= powers;
-  }
-  return values[0];
+  if (!narrow_.empty()) return folded<std::int64_t>(narrow_, terms_, origin_, x);
+  return folded<Wide>(coefficients_, terms_, origin_, x);
 }
 
 std::optional<Wide> Polynomial::checked(std::span<const std::int64_t> x) const {

@@ -48,7 +48,8 @@ class Polynomial {
 
   std::vector<std::int64_t> origin_, safe_;
   std::vector<std::uint32_t> terms_;
-  std::vector<Wide> coefficients_;  // the last variable's powers run fastest
+  std::vector<Wide> coefficients_;    // the last variable's powers run fastest
+  std::vector<std::int64_t> narrow_;  // the same, where 64 bits are enough within what was promised
   Wide denominator_ = 1;
 };
 

@@ -14,6 +14,13 @@ namespace {
 
 constexpr std::size_t kWorthHalving = 4;  // times the captures that a polynomial takes: else all are captured
 
+// In a list of numbers, mostly one after the other; its size where the number is not there.
+std::size_t index_of(std::span<const std::int64_t> numbers, std::int64_t number) {
+  const auto guess = static_cast<std::uint64_t>(number) - static_cast<std::uint64_t>(numbers.front());
+  if (guess < numbers.size() && numbers[guess] == number) return guess;
+  return static_cast<std::size_t>(std::ranges::find(numbers, number) - numbers.begin());
+}
+
 }  // namespace
 
 std::string_view name(SweepState state) {
@@ -51,9 +58,9 @@ std::optional<SweepFigures> SweepResult::at(const SweepPlace& place) const {
   std::size_t point = 0;
   bool listed = true;
   for (std::size_t a = 0; a < axes.size() && listed; ++a) {
-    const auto found = std::ranges::find(axes[a].numbers, place[a]);
-    listed = found != axes[a].numbers.end();
-    point = point * axes[a].size() + static_cast<std::size_t>(found - axes[a].numbers.begin());
+    const std::size_t found = index_of(axes[a].numbers, place[a]);
+    listed = found < axes[a].size();
+    point = point * axes[a].size() + found;
   }
   if (listed) {
     const SweepPoint& known = points[point];
