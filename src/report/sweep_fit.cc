@@ -86,6 +86,11 @@ Document document_of(const FitAnswer& answer, const TextOptions& options) {
   section.remarks.push_back(words);
   if (const auto& shown = answer.best ? answer.best : answer.next)
     section.remarks.push_back("Its peak is " + split_text(shown->figures.at_peak));
+  // Measured on a GPU: docs/sweep.md.
+  if (answer.end == End::kMemory && !answer.question.reserve)
+    section.remarks.push_back(
+        "This is what tensors hold. The allocator's gaps and the driver come on top: --reserve 10% leaves "
+        "room for them");
   document.sections.push_back(std::move(section));
   return document;
 }
