@@ -20,6 +20,7 @@ from typing import Any
 
 import opscope
 from opscope.options import InputRequest, Options, SourceRequest
+from opscope.report import Report
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "python.md"
 
@@ -158,6 +159,13 @@ def _type(annotation: Any) -> str:
 
 
 def _public(kind: type) -> Iterator[tuple[str, Any]]:
+    """What a class offers, then what it has from opscope.report.Report."""
+    yield from _own(kind)
+    if issubclass(kind, Report):
+        yield from ((name, value) for name, value in _own(Report) if name not in vars(kind))
+
+
+def _own(kind: type) -> Iterator[tuple[str, Any]]:
     for name, value in vars(kind).items():
         if name.startswith("_") or name == "forward":
             continue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -10,17 +9,15 @@ from typing import Any
 from opscope._load import native
 from opscope.differing import handed_over
 from opscope.options import takes_options
-from opscope.result import Row, _written
+from opscope.report import Report
+from opscope.result import Row
 
 
-class Check:
+class Check(Report):
     """Limits and whether a model keeps them, as `opscope check` shows them: `print(check)`.
 
     True where all are kept: `assert opscope.check(model, max={"flops": "4.2G"})`.
     """
-
-    def __init__(self, native_check: Any) -> None:
-        self._native = native_check
 
     @property
     def kept(self) -> bool:
@@ -30,7 +27,7 @@ class Check:
     @property
     def limits(self) -> list[Row]:
         """A row a limit: metric, kind, value, allowed, verdict, contributors, and a sentence in `text`."""
-        return [Row(row) for row in self.to_dict()["models"][0]["limits"]]
+        return [Row(row) for row in self._data["models"][0]["limits"]]
 
     rows = limits
 
@@ -39,37 +36,11 @@ class Check:
         """The limits that are not kept."""
         return [row for row in self.limits if not row.passes]
 
-    def table(self, *, width: int = 100, color: bool = False) -> str:
-        """The report that `opscope check` prints, as text."""
-        return str(self._native.to_format("txt", width=width, color=color))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The whole check as plain Python data: what to_json writes."""
-        return dict(json.loads(self._native.to_format("json")))
-
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The check as JSON; written to `path` too if there is one."""
-        return _written(self._native.to_format("json"), path)
-
-    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
-        """One line a limit as CSV; written to `path` too if there is one."""
-        return _written(self._native.to_format("csv"), path)
-
-    def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The report as Markdown; written to `path` too if there is one."""
-        return _written(self._native.to_format("md"), path)
-
     def __bool__(self) -> bool:
         return self.kept
 
-    def __str__(self) -> str:
-        return self.table()
-
     def __repr__(self) -> str:
         return f"<opscope.Check: {'kept' if self.kept else 'not kept: ' + ', '.join(row.metric for row in self.broken)}>"
-
-    def _repr_html_(self) -> str:
-        return str(self._native.to_format("html"))
 
 
 @takes_options

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
@@ -10,10 +9,11 @@ from opscope._load import native
 from opscope.api import Graph, capture
 from opscope.errors import error
 from opscope.options import takes_options
-from opscope.result import Profile, Row, _written
+from opscope.report import Report
+from opscope.result import Profile, Row
 
 
-class Comparison:
+class Comparison(Report):
     """Models side by side, as `opscope compare` shows them: `print(comparison)`.
 
     `models` has a row of every quantity for each model, `findings` says what the difference means, `notes` what makes
@@ -21,29 +21,29 @@ class Comparison:
     """
 
     def __init__(self, native_comparison: Any, view: dict[str, Any]) -> None:
-        self._native = native_comparison
+        super().__init__(native_comparison)
         self._view = view  # what print shows: by, metric and depth
 
     @property
     def models(self) -> list[Row]:
         """A row a model: params, macs, flops, memory_bytes, peak_memory_bytes, ..., `ratio_to_first`, `best`, `types`."""
-        return [Row(row) for row in self.to_dict()["models"]]
+        return [Row(row) for row in self._data["models"]]
 
     @property
     def rows(self) -> list[Row]:
         """What is compared: the models, or with `by` the op types or modules, one column a model."""
-        found = self.to_dict()
+        found = self._data
         return [Row(row) for row in found.get("rows", found["models"])]
 
     @property
     def findings(self) -> list[str]:
         """What the difference means, a sentence each."""
-        return list(self.to_dict()["findings"])
+        return list(self._data["findings"])
 
     @property
     def notes(self) -> list[str]:
         """What to know before believing the numbers: other inputs, other conventions, ops that are not known."""
-        return list(self.to_dict()["notes"])
+        return list(self._data["notes"])
 
     def by_type(self, metric: str = "flops") -> Comparison:
         """The same models by op type: `metric` is flops, macs, memory_bytes, time_seconds, roofline_seconds or ops."""
@@ -59,32 +59,10 @@ class Comparison:
 
     def table(self, *, width: int = 100, color: bool = False, top: int = 15, verbose: bool = False) -> str:
         """The report that `opscope compare` prints, as text."""
-        return str(self._native.to_format("txt", width=width, color=color, top=top, verbose=verbose, **self._view))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The whole comparison as plain Python data: what to_json writes."""
-        return dict(json.loads(self._native.to_format("json", **self._view)))
-
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The comparison as JSON; written to `path` too if there is one."""
-        return _written(self._native.to_format("json", **self._view), path)
-
-    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
-        """One line a model, or a type or module, as CSV; written to `path` too if there is one."""
-        return _written(self._native.to_format("csv", **self._view), path)
-
-    def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The report as Markdown; written to `path` too if there is one."""
-        return _written(self._native.to_format("md", **self._view), path)
-
-    def __str__(self) -> str:
-        return self.table()
+        return self._in("txt", width=width, color=color, top=top, verbose=verbose)
 
     def __repr__(self) -> str:
         return f"<opscope.Comparison of {', '.join(row.label for row in self.models)}>"
-
-    def _repr_html_(self) -> str:
-        return str(self._native.to_format("html", **self._view))
 
 
 @takes_options

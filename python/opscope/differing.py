@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
 from opscope._load import native
 from opscope.api import Graph, capture
 from opscope.options import takes_options
-from opscope.result import Profile, Row, _written
+from opscope.report import Report
+from opscope.result import Profile, Row
 
 
-class Diff:
+class Diff(Report):
     """What changed between two versions of a model, as `opscope diff` shows it: `print(diff)`.
 
     `changes` has a row for every module and op that was added, removed, changed or moved, with the change of what is its
     own: they add up to `totals`.
     """
-
-    def __init__(self, native_diff: Any) -> None:
-        self._native = native_diff
 
     @property
     def same(self) -> bool:
@@ -30,19 +27,19 @@ class Diff:
     @property
     def totals(self) -> Row:
         """By metric (params, macs, flops, ...): base, new and change."""
-        return Row({name: Row(total) for name, total in self.to_dict()["totals"].items()})
+        return Row({name: Row(total) for name, total in self._data["totals"].items()})
 
     @property
     def changes(self) -> list[Row]:
         """A row a change: status, path, base_path, type, what changed, and the change of its own."""
-        return [Row(row) for row in self.to_dict()["changes"]]
+        return [Row(row) for row in self._data["changes"]]
 
     rows = changes
 
     @property
     def types(self) -> list[Row]:
         """The op types whose work changed, the largest change first: base, new and change."""
-        return [Row(row) for row in self.to_dict()["types"]]
+        return [Row(row) for row in self._data["types"]]
 
     def draw(self, path: str | os.PathLike[str], *, max_nodes: int = 60) -> None:
         """A picture of both graphs as .svg, .png, .pdf or .html: additions green, removals red, changes amber."""
@@ -52,32 +49,10 @@ class Diff:
         self, *, width: int = 100, color: bool = False, depth: int = -1, fold: bool = True, verbose: bool = False
     ) -> str:
         """The report that `opscope diff` prints, as text; `depth` is how many levels of modules it shows."""
-        return str(self._native.to_format("txt", width=width, color=color, depth=depth, fold=fold, verbose=verbose))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The whole diff as plain Python data: what to_json writes."""
-        return dict(json.loads(self._native.to_format("json")))
-
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The diff as JSON; written to `path` too if there is one."""
-        return _written(self._native.to_format("json"), path)
-
-    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
-        """One line a change as CSV; written to `path` too if there is one."""
-        return _written(self._native.to_format("csv"), path)
-
-    def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The diff as a comment for a pull request; written to `path` too if there is one."""
-        return _written(self._native.to_format("md"), path)
-
-    def __str__(self) -> str:
-        return self.table()
+        return self._in("txt", width=width, color=color, depth=depth, fold=fold, verbose=verbose)
 
     def __repr__(self) -> str:
-        return f"<opscope.Diff: {self.to_dict()['summary']}>"
-
-    def _repr_html_(self) -> str:
-        return str(self._native.to_format("html"))
+        return f"<opscope.Diff: {self._data['summary']}>"
 
 
 @takes_options

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
+
+from opscope.report import written
 
 if TYPE_CHECKING:
     import pandas
@@ -178,19 +179,19 @@ class Profile:
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """The profile as JSON; written to `path` too if there is one."""
-        return _written(self._native.to_json(), path)
+        return written(self._native.to_json(), path)
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """One line per layer, as CSV; written to `path` too if there is one."""
-        return _written(self._native.to_csv(), path)
+        return written(self._native.to_csv(), path)
 
     def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
         """The report as Markdown; written to `path` too if there is one."""
-        return _written(self._native.to_markdown(), path)
+        return written(self._native.to_markdown(), path)
 
     def trace(self, path: str | os.PathLike[str] | None = None) -> str:
         """One measured run as a Chrome and Perfetto trace; written to `path` too if there is one."""
-        return _written(self._native.chrome_trace(), path)
+        return written(self._native.chrome_trace(), path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """The capture behind it, and what was measured: a file that every command and opscope.load read without a model."""
@@ -222,25 +223,3 @@ class Profile:
 
 
 _VIEWS = ("layers", "modules", "ops", "types")
-
-
-def _written(text: str, path: str | os.PathLike[str] | None) -> str:
-    """Writes the whole file or none of it: to a neighbour first, then by renaming."""
-    if path is None:
-        return text
-    folder, name = os.path.split(os.path.abspath(os.fspath(path)))
-    try:
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
-    except OSError as problem:  # it would name the temporary file
-        raise type(problem)(problem.errno, problem.strerror, os.fspath(path)) from None
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, os.path.join(folder, name))
-    except BaseException:
-        os.unlink(temporary)
-        raise
-    return text

@@ -19,6 +19,7 @@ from opscope.inputs import Inputs, as_inputs
 from opscope.inputs.facts import remembered
 from opscope.nested import replace, tensors_in
 from opscope.options import Options, takes_options
+from opscope.report import Report
 from opscope.result import Row
 from opscope.sources import Source
 from opscope.surroundings import held
@@ -96,85 +97,50 @@ def serve(source: Source, options: Options, lines: Iterable[str], output: str, s
                     send("finished", {"index": index, "error": describe(problem)})
 
 
-class Sweep:
+class Sweep(Report):
     """What `opscope.sweep` found: a row for each point, in every format that the command line has."""
-
-    def __init__(self, found: Any) -> None:
-        self._native = found
-        self._report: dict[str, Any] = json.loads(found.to_json())
 
     @property
     def rows(self) -> list[Row]:
         """One a point: its sizes, `state` ('captured', 'fitted', 'failed'), then its metrics, or the `problem`."""
-        return [Row(point) for point in self._report["points"]]
+        return [Row(point) for point in self._data["points"]]
 
     @property
     def turning_points(self) -> list[Row]:
         """Where intensity passes the ridge, attention overtakes the linears, memory passes the limit: one a line."""
-        return [Row(turn) for turn in self._report["turning_points"]]
+        return [Row(turn) for turn in self._data["turning_points"]]
 
     @property
     def remarks(self) -> list[str]:
         """The turning points in words."""
-        return list(self._report["remarks"])
-
-    def to_dict(self) -> dict[str, Any]:
-        return self._report
-
-    def to_json(self) -> str:
-        return str(self._native.to_json())
-
-    def to_csv(self) -> str:
-        return str(self._native.to_csv())
-
-    def to_markdown(self) -> str:
-        return str(self._native.to_markdown())
-
-    def to_html(self) -> str:
-        return str(self._native.to_html())
+        return list(self._data["remarks"])
 
     def to_pandas(self) -> Any:
         """The rows as a DataFrame."""
         import pandas
 
-        return pandas.DataFrame(self._report["points"])
-
-    def __str__(self) -> str:
-        return str(self._native.to_text()).rstrip("\n")
+        return pandas.DataFrame(self._data["points"])
 
     def __repr__(self) -> str:
-        return f"<opscope.Sweep of {self._report['model']}: {len(self._report['points'])} points>"
+        return f"<opscope.Sweep of {self._data['model']}: {len(self._data['points'])} points>"
 
 
-class Fit:
+class Fit(Report):
     """What `opscope.fit` found: the largest size that fits, what its peak is made of, and what one more would take."""
-
-    def __init__(self, found: Any) -> None:
-        self._native = found
-        self._report: dict[str, Any] = json.loads(found.to_json())
 
     @property
     def largest(self) -> int | None:
         """The largest value that fits; None where not even the smallest does."""
-        value: int | None = self._report["largest"]
+        value: int | None = self._data["largest"]
         return value
 
     @property
     def limited_by(self) -> str:
         """'memory', 'model' (it takes no more), 'nothing' (nothing fits) or 'unlimited'."""
-        return str(self._report["limited_by"])
-
-    def to_dict(self) -> dict[str, Any]:
-        return self._report
-
-    def to_json(self) -> str:
-        return str(self._native.to_json())
-
-    def __str__(self) -> str:
-        return str(self._native.to_text()).rstrip("\n")
+        return str(self._data["limited_by"])
 
     def __repr__(self) -> str:
-        return f"<opscope.Fit of {self._report['model']}: {self._report['verdict']}>"
+        return f"<opscope.Fit of {self._data['model']}: {self._data['verdict']}>"
 
 
 @takes_options

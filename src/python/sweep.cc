@@ -1,8 +1,6 @@
 // The bindings of sweeps and of what fits: C++ asks Python for a graph at a place, and works out the rest.
 #include "analyse/sweep.h"
 
-#include "python/sweep.h"
-
 #include <torch/csrc/utils/pybind.h>
 
 #include <optional>
@@ -13,6 +11,7 @@
 #include "base/byte_size.h"
 #include "base/error.h"
 #include "hardware/devices.h"
+#include "python/sweep.h"
 #include "report/sweep.h"
 
 namespace opscope::python {
@@ -69,6 +68,13 @@ void give_answer(const py::object& answer,
   throw py::error_already_set();
 }
 
+template <class Answer>
+std::string in_named_format(const Answer& answer, const std::string& format, int width, bool color) {
+  TextOptions options;
+  options.width = width, options.color = color;
+  return to_format(answer, format_from_name(format), options);
+}
+
 class PythonSweep {
  public:
   PythonSweep(const std::vector<AxisText>& axes, const std::string& metric, const std::string& memory,
@@ -105,10 +111,8 @@ class PythonSweep {
     if (report_.metrics.empty()) report_.metrics = usual_sweep_metrics(result);
   }
 
-  std::string in(Format format, int width) const {
-    TextOptions options;
-    options.width = width;
-    return to_format(report_, format, options);
+  std::string in(const std::string& format, int width, bool color) const {
+    return in_named_format(report_, format, width, color);
   }
 
  private:
@@ -120,6 +124,10 @@ class PythonSweep {
 
 struct PythonFit {
   FitAnswer answer;
+
+  std::string in(const std::string& format, int width, bool color) const {
+    return in_named_format(answer, format, width, color);
+  }
 };
 
 PythonFit fit(std::string variable, const std::string& memory, const std::string& reserve,
@@ -154,16 +162,10 @@ void bind_sweep(py::module_& m) {
           py::arg("polynomial") = py::none(), py::arg("convention") = "opscope",
           py::arg("ridge") = py::none(), py::arg("hardware") = "", py::arg("float32") = "torch")
       .def("run", &PythonSweep::run)
-      .def("to_json", [](const PythonSweep& self) { return self.in(Format::kJson, 100); })
-      .def("to_csv", [](const PythonSweep& self) { return self.in(Format::kCsv, 100); })
-      .def("to_markdown", [](const PythonSweep& self) { return self.in(Format::kMarkdown, 100); })
-      .def("to_html", [](const PythonSweep& self) { return self.in(Format::kHtml, 100); })
-      .def(
-          "to_text", [](const PythonSweep& self, int width) { return self.in(Format::kText, width); },
-          py::arg("width") = 100);
-  py::class_<PythonFit>(m, "Fit")
-      .def("to_json", [](const PythonFit& self) { return to_format(self.answer, Format::kJson); })
-      .def("to_text", [](const PythonFit& self) { return to_format(self.answer, Format::kText); });
+      .def("to_format", &PythonSweep::in, py::arg("format"), py::kw_only(), py::arg("width") = 100,
+           py::arg("color") = false);
+  py::class_<PythonFit>(m, "Fit").def("to_format", &PythonFit::in, py::arg("format"), py::kw_only(),
+                                      py::arg("width") = 100, py::arg("color") = false);
   m.def("fit", fit, py::arg("variable"), py::arg("memory"), py::arg("reserve"), py::arg("step"),
         py::arg("capture"), py::kw_only(), py::arg("convention") = "opscope", py::arg("hardware") = "");
 }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import json
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -14,24 +12,26 @@ from opscope.errors import error
 from opscope.options import Options, takes_options
 from opscope.peers.child import peers_of
 from opscope.peers.running import check_tools
+from opscope.report import Report
 from opscope.result import Row
 
 
-class Reconciliation:
+class Reconciliation(Report):
     """Other tools' numbers beside opscope's. `print(it)` shows the tables; every number comes from C++."""
 
     def __init__(self, found: Any, why: bool, tolerance: float) -> None:
-        self._native, self._settings = found, {"why": why, "tolerance": tolerance}
+        super().__init__(found)
+        self._view = {"why": why, "tolerance": tolerance}
 
     @property
     def rows(self) -> list[Row]:
         """One a tool: tool, version, unit, total (its own), flops, difference, accuracy, params; or error and hint."""
-        return [Row(peer) for peer in self.to_dict()["models"][0]["peers"]]
+        return [Row(peer) for peer in self._data["models"][0]["peers"]]
 
     @property
     def flops(self) -> int:
         """opscope's own: two for a multiply-accumulate, one for other arithmetic."""
-        return int(self.to_dict()["models"][0]["flops"])
+        return int(self._data["models"][0]["flops"])
 
     def causes(self, tool: str) -> list[Row]:
         """Why a tool's number is another: kind, what, flops and rows (op, module, ops, flops), the largest first.
@@ -39,31 +39,6 @@ class Reconciliation:
         Those with `is_unit` lead from the tool's own number to its FLOPs; the others add up to the difference.
         """
         return [Row(cause) for row in self.rows if row.tool == tool for cause in row.get("causes", [])]
-
-    def to_dict(self) -> dict[str, Any]:
-        return dict(self._data)
-
-    def to_json(self) -> str:
-        return self.to_format("json")
-
-    def to_csv(self) -> str:
-        """One line a tool; with causes one line for each cause, op and module."""
-        return self.to_format("csv")
-
-    def to_markdown(self) -> str:
-        return self.to_format("md")
-
-    def to_format(self, format: str, *, width: int = 100) -> str:
-        """'txt', 'json', 'csv', 'md' or 'html', as `opscope reconcile --format`."""
-        return str(self._native.to_format(format, width=width, **self._settings))
-
-    @functools.cached_property
-    def _data(self) -> dict[str, Any]:
-        data: dict[str, Any] = json.loads(self._native.to_format("json", **self._settings))
-        return data
-
-    def __str__(self) -> str:
-        return self.to_format("txt").rstrip("\n")
 
     def __repr__(self) -> str:
         tools = ", ".join(row.tool for row in self.rows)
