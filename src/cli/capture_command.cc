@@ -1,4 +1,5 @@
 // `opscope capture`: a model's graph as a file that can be profiled anywhere, without Python.
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
 // `opscope check`: whether models keep their budgets.
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 

@@ -1,10 +1,11 @@
 // The commands: one row each, from which parsing, help, suggestions and shell completion come.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <span>
 #include <string_view>
+
+#include "cli/cli11.h"
 
 namespace opscope {
 

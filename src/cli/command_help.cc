@@ -1,6 +1,8 @@
 // Help as text for the terminal.
 #include "cli/command_help.h"
 
+#include <CLI/CLI.hpp>
+
 #include "base/text.h"
 
 namespace opscope {

@@ -1,4 +1,5 @@
 // All commands and flags as one Markdown page. Flags that many commands share stand once, at the end.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 

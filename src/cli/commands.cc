@@ -93,7 +93,8 @@ constexpr std::array kCommands{
             "  opscope check resnet18 --max flops=4.2G,params=12M\n"
             "  opscope check my_model.py:build --budget budget.toml\n"
             "  opscope check my_model.py:build --against base.json --max-increase 2%\n"
-            "  opscope check my_model.py:build --against main:my_model.py:build --max-increase flops=2%,params=0\n"
+            "  opscope check my_model.py:build --against main:my_model.py:build --max-increase "
+            "flops=2%,params=0\n"
             "  opscope check resnet18 --write-budget budget.toml\n",
             define_check},
     Command{"draw", "A picture of the graph: png, pdf, svg, dot, or html to look around in",

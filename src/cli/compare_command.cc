@@ -1,4 +1,5 @@
 // `opscope compare`: several models side by side.
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "analyse/comparison.h"

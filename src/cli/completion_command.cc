@@ -1,4 +1,5 @@
 // `opscope completion`: a script for the shell, made from the commands' own flags.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <memory>

@@ -1,5 +1,7 @@
 #include "cli/cost_flags.h"
 
+#include <CLI/CLI.hpp>
+
 #include "base/byte_size.h"
 #include "base/error.h"
 #include "base/text.h"

@@ -1,13 +1,12 @@
-// What a profile depends on beside the model: how FLOPs are counted, the device or its ridge, and how subgraphs
-// are made.
-// The same flags on every command that shows costs.
+// What a profile depends on beside the model: how FLOPs are counted, the device or its ridge, and how
+// subgraphs are made. The same flags on every command that shows costs.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "analyse/profile.h"
+#include "cli/cli11.h"
 
 namespace opscope {
 

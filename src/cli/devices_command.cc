@@ -1,4 +1,5 @@
 // `opscope devices`: what opscope knows of devices, and where each figure is from.
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "base/error.h"

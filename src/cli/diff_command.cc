@@ -1,4 +1,5 @@
 // `opscope diff`: what changed between two versions of a model.
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "analyse/diff.h"

@@ -1,4 +1,5 @@
 // `opscope draw`: the graph as a picture.
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 

@@ -1,4 +1,5 @@
 // `opscope explain`: an op's numbers as a formula with its values put in.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 

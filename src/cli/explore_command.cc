@@ -1,4 +1,5 @@
 // `opscope explore`: the graph node by node, beside the subgraphs; one node in full; the ways between two.
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "base/error.h"

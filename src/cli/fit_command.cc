@@ -1,4 +1,5 @@
 // `opscope fit`: the largest batch, length or image that a memory holds.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <memory>

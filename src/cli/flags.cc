@@ -1,6 +1,7 @@
 // The shared flags, and reading their values.
 #include "cli/flags.h"
 
+#include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>

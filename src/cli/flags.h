@@ -2,10 +2,11 @@
 // in the same voice.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "cli/cli11.h"
 
 namespace opscope {
 

@@ -1,4 +1,5 @@
 // `opscope fuse`: which ops run as one kernel, why each group ends where it does, and what that saves.
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/cli.h"

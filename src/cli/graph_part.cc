@@ -1,6 +1,8 @@
 // Parts count from 1 for people, from 0 in graphs.
 #include "cli/graph_part.h"
 
+#include <CLI/CLI.hpp>
+
 #include "base/error.h"
 #include "cli/flags.h"
 #include "graph/part.h"

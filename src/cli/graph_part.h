@@ -1,10 +1,10 @@
 // `--graph-part N`: one of the graphs that a tracer cut the model into, on its own.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "cli/cli11.h"
 #include "graph/graph.h"
 
 namespace opscope {

@@ -1,6 +1,8 @@
 // The level as text becomes a level.
 #include "cli/level_flag.h"
 
+#include <CLI/CLI.hpp>
+
 #include "base/error.h"
 #include "cli/flags.h"
 

@@ -1,10 +1,10 @@
 // `--level module|layer|op|subgraph` and, for modules, `--depth`: in which pieces a graph is shown.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "analyse/view.h"
+#include "cli/cli11.h"
 
 namespace opscope {
 

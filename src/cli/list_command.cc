@@ -1,6 +1,7 @@
 // `opscope list` and `opscope ops`: the models and the cost table's rows there are, by name.
 #include <fnmatch.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -53,7 +54,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kPrefixes
     {{"hf", "transformers"}, {"yolo", "ultralytics"}}};
 
 std::string library_name(const std::string& source) {
-  const auto found = std::ranges::find(kPrefixes, source, &std::pair<std::string_view, std::string_view>::first);
+  const auto found =
+      std::ranges::find(kPrefixes, source, &std::pair<std::string_view, std::string_view>::first);
   return found == kPrefixes.end() ? source : std::string(found->second);
 }
 
@@ -79,7 +81,8 @@ std::vector<std::string> source_names(const std::vector<ModelStatus>& models) {
 
 void check_source(const std::string& wanted, const std::vector<ModelStatus>& models) {
   const auto names = source_names(models);
-  if (wanted.empty() || std::ranges::any_of(names, [&](const auto& name) { return name.starts_with(wanted); }))
+  if (wanted.empty() ||
+      std::ranges::any_of(names, [&](const auto& name) { return name.starts_with(wanted); }))
     return;
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
@@ -116,7 +119,8 @@ int run_list(const ListFlags& flags) {
   if (flags.profile) catalogue.profile(models);
   if (flags.works) std::erase_if(models, [](const ModelStatus& status) { return !status.cost; });
   if (models.empty())
-    throw Error("none of these was profiled yet", "--works", "opscope list " + flags.pattern + " --profile does it");
+    throw Error("none of these was profiled yet", "--works",
+                "opscope list " + flags.pattern + " --profile does it");
   Listing listing{"models", {"name", "family", "source", "params", "macs", "flops", "captured"}, {}};
   for (const ModelStatus& status : models) listing.rows.push_back(row_of(status));
   const bool for_people = output.format() != Format::kJson && output.format() != Format::kCsv;
@@ -150,7 +154,8 @@ int run_ops(const Flags& flags) {
 Action define_list(CLI::App& app) {
   const auto flags = std::make_shared<ListFlags>();
   app.add_option("PATTERN", flags->pattern, "A part of the name, a whole one with * and ?, or a family");
-  app.add_option("--source", flags->source, "Only models of torchvision, timm, transformers, ultralytics, ...")
+  app.add_option("--source", flags->source,
+                 "Only models of torchvision, timm, transformers, ultralytics, ...")
       ->type_name("SOURCE");
   app.add_flag("--profile", flags->profile, "Profile all that is listed, each with its own inputs");
   app.add_flag("--works", flags->works, "Only models that were profiled without an error");

@@ -1,4 +1,5 @@
 // `opscope measure`: a model really run, every op timed, beside what it should cost.
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "analyse/profile.h"

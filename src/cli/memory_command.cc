@@ -1,4 +1,5 @@
 // `opscope memory`: what a model holds in memory over time, and what would lower the peak.
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "analyse/memory.h"

@@ -1,6 +1,7 @@
 // Reads the model flags' values into a request.
 #include "cli/model_flags.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <filesystem>

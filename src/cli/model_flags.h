@@ -1,10 +1,10 @@
 // The flags of every command that takes a model: which model, how it is built, what it is called with.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "cli/cli11.h"
 #include "cli/flags.h"
 #include "cli/request.h"
 

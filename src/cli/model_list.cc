@@ -106,8 +106,8 @@ void ModelCatalogue::profile(std::vector<ModelStatus>& models) const {
       finished = answer.index + 1;
       spinner.say(progress_line(++done, all, finished < names.size() ? names[finished] : ""));
     };
-    const std::string ended =
-        run_python_for_many(python_, many_request_json(names, request_for({}), folder.file("")), finish, spinner, talk_);
+    const std::string ended = run_python_for_many(
+        python_, many_request_json(names, request_for({}), folder.file("")), finish, spinner, talk_);
     if (finished < left.size()) {
       if (ended.empty()) break;
       set_failed(*left[finished++], ended);

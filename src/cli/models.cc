@@ -85,8 +85,7 @@ PlannedInputs inputs_in(const Graph& graph) {
 
 void refuse_capture_flags(const CaptureRequest& request) {
   const char* flag = !request.dims.empty() ? "--dim" : capture_flag(request);
-  if (flag)
-    throw Error("a saved capture cannot be changed", flag, "capture the model again with this flag");
+  if (flag) throw Error("a saved capture cannot be changed", flag, "capture the model again with this flag");
 }
 
 FileKind model_file_kind(const std::string& model) {

@@ -1,4 +1,5 @@
 // `opscope plot`: one picture of a model, in the terminal or in a file.
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "analyse/memory.h"

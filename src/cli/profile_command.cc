@@ -1,4 +1,5 @@
 // `opscope profile`: what a model costs.
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 

@@ -1,4 +1,5 @@
-// One kind of question that only Python can answer: from the cache where the answer is still true, else asked.
+// One kind of question that only Python can answer: from the cache where the answer is still true, else
+// asked.
 #pragma once
 
 #include <functional>

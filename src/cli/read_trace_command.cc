@@ -1,4 +1,5 @@
 // `opscope read-trace`: the times of a torch.profiler trace on a model's own ops, layers and modules.
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "analyse/joined_trace.h"

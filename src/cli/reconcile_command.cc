@@ -1,4 +1,5 @@
 // `opscope reconcile`: what other tools count for a model, and why it is not what opscope counts.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 

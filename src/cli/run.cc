@@ -1,4 +1,5 @@
 // From argv to an exit code: picks the command, parses its flags, and tells every error in the same voice.
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <filesystem>

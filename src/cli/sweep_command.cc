@@ -1,4 +1,5 @@
 // `opscope sweep`: a model at many sizes, and where its behaviour turns.
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/command.h"

@@ -1,12 +1,12 @@
 // What a sweep varies, as flags: lists of values in place of one.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "analyse/sweep.h"
 #include "cli/capture_server.h"
+#include "cli/cli11.h"
 #include "cli/model_flags.h"
 #include "cli/request.h"
 

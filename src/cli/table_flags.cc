@@ -1,5 +1,6 @@
 #include "cli/table_flags.h"
 
+#include <CLI/CLI.hpp>
 
 namespace opscope {
 

@@ -1,9 +1,9 @@
 // Flags of the commands whose report is a module tree and a list of layers.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
+#include "cli/cli11.h"
 #include "cli/flags.h"
 #include "report/report.h"
 

@@ -1,4 +1,5 @@
 // `opscope trace`: which of PyTorch's tracers work on a model, and what their graphs are like.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
