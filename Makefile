@@ -4,8 +4,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 PYTHON_BIN := .venv/bin/python
-# The compiler by the name that the wheel's build calls it, so that ccache serves the core the second time.
-CMAKE := cmake -G Ninja -S . -DOPSCOPE_ENGINE=OFF -DCMAKE_CXX_COMPILER=g++
+# As the wheel's build is, the compiler's name included, so that ccache serves the core the second time.
+CMAKE := cmake -G Ninja -S . -DOPSCOPE_ENGINE=OFF -DCMAKE_UNITY_BUILD=ON -DCMAKE_CXX_COMPILER=g++
 PEERS := build/peers
 
 .PHONY: help setup demo test test-cpp test-python test-zoo test-all test-asan test-cuda test-wheel bench reference format clean

@@ -20,6 +20,7 @@ endif()
 target_link_libraries(_native PRIVATE opscope_engine opscope_op_times torch_python opscope_warnings)
 target_compile_definitions(_native PRIVATE TORCH_EXTENSION_NAME=_native
                            OPSCOPE_TORCH_VERSION="${OPSCOPE_TORCH_VERSION}")
+target_precompile_headers(_native PRIVATE src/torch/torch_headers.h <torch/csrc/utils/pybind.h>)
 set_target_properties(_native PROPERTIES BUILD_WITH_INSTALL_RPATH ON
                       INSTALL_RPATH "$ORIGIN/../torch/lib")
 install(TARGETS _native LIBRARY DESTINATION opscope)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/seconds.h"
 #include "base/text.h"
 
 namespace opscope {
@@ -14,7 +15,7 @@ constexpr double kMost = 0.65;        // of the time: what limits a model
 constexpr double kWorthFusing = 0.9;  // what subgraphs take of it, at most
 constexpr std::size_t kTypesNamed = 3;
 
-double seconds(Count picoseconds) { return static_cast<double>(picoseconds) * 1e-12; }
+double seconds(Count picoseconds) { return static_cast<double>(picoseconds) * kPicosecond; }
 double share(Count part, Count whole) {
   return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/seconds.h"
 #include "base/text.h"
 
 namespace opscope {
@@ -75,8 +76,6 @@ UnitRow unit_row(MetricUnit unit) {
   throw Error("'" + std::string(text) + "' is no amount of " + std::string(name(metric)), where,
               "for example " + std::string(unit_row(unit_of(metric)).example));
 }
-
-constexpr double kPicosecond = 1e-12;
 
 }  // namespace
 

@@ -15,7 +15,7 @@ namespace {
 constexpr double kLeastMix = 0.01;  // of a model's FLOPs: categories with less in all models are one
 constexpr std::size_t kMostMix = 6;
 
-using Value = std::function<std::optional<MetricAmount>(const ComparedModel&)>;
+using MetricOf = std::function<std::optional<MetricAmount>(const ComparedModel&)>;
 using Doubt = std::function<Confidence(const ComparedModel&)>;
 
 Confidence exact(const ComparedModel&) { return Confidence::kExact; }
@@ -130,7 +130,7 @@ class Rows {
   }
 
   void add(std::string key, std::string title, RowUnit unit, Better better, bool is_part,
-           const Value& value_of, const Doubt& doubt = as_totals) {
+           const MetricOf& value_of, const Doubt& doubt = as_totals) {
     ComparedRow row{std::move(key), std::move(title), unit, better, is_part, {}};
     for (const ComparedModel& model : comparison_.models) {
       ComparedValue value;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyse/explore.h"
 #include "analyse/memory.h"
 #include "base/text.h"
 
@@ -20,10 +21,6 @@ Metrics without_bound(Metrics metrics) {
 Parameters counts_alone(Parameters parameters) {
   parameters.bytes = parameters.buffer_bytes = {};
   return parameters;
-}
-
-std::string shape_of(const Graph& graph, ValueId value) {
-  return value == kNone ? "" : format_shape(graph.shape(graph.values[value]));
 }
 
 void add_rows(const Profile& profile, Figures& figures) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/seconds.h"
 #include "base/text_blocks.h"
 #include "cost/cost.h"
 #include "cost/liveness.h"
@@ -30,9 +31,9 @@ struct Metrics {
   std::uint64_t roofline_unknown = 0;          // ops whose roofline time is not known, and not in it
 
   Count memory_bytes() const { return traffic.total(); }
-  double arithmetic_intensity() const;                     // flops / memory_bytes, 0 where no byte moves
-  double time_seconds() const { return static_cast<double>(time.value()) * 1e-12; }
-  double roofline_seconds() const { return static_cast<double>(roofline_time.value()) * 1e-12; }
+  double arithmetic_intensity() const;  // flops / memory_bytes, 0 where no byte moves
+  double time_seconds() const { return static_cast<double>(time.value()) * kPicosecond; }
+  double roofline_seconds() const { return static_cast<double>(roofline_time.value()) * kPicosecond; }
   bool counts() const { return flops || memory_bytes(); }  // does work or moves bytes
   // Inline: run several times for each op of every graph.
   Metrics& operator+=(const Metrics& other) {
@@ -149,7 +150,8 @@ struct ProfileOptions {
   Convention convention = Convention::kOpscope;
   double ridge = 10;  // FLOPs per byte; make_profile puts the device's here where there is one
   PartitionOptions partition{};
-  DevicePointer hardware{};  // whose roofline to take; nullptr: that of the device measured on, where it is known
+  DevicePointer
+      hardware{};  // whose roofline to take; nullptr: that of the device measured on, where it is known
   Float32 float32 = Float32::kTorch;
   bool ridge_is_given = false;  // the user's own ridge: the device's does not replace it
 };

@@ -4,6 +4,7 @@
 #include <functional>
 #include <unordered_map>
 
+#include "base/seconds.h"
 #include "graph/signature.h"
 #include "ops/replay_plan.h"
 
@@ -16,7 +17,7 @@ RepeatedOps repeated_ops(const Profile& profile) {
   std::unordered_map<std::string, std::size_t> known;
   for (OpId id = 0; id < alone.size(); ++id) {
     const auto& op = graph.ops[id];
-    const double in_model = static_cast<double>(profile.costs[id].time.value()) * 1e-12;
+    const double in_model = static_cast<double>(profile.costs[id].time.value()) * kPicosecond;
     if (alone[id] == kUnmeasured) {
       if (does_no_work(graph, op)) continue;
       ++result.other_calls, result.other_seconds += in_model;
@@ -24,7 +25,8 @@ RepeatedOps repeated_ops(const Profile& profile) {
     }
     auto signature = signature_of(graph, op);
     const auto [slot, fresh] = known.try_emplace(signature, result.rows.size());
-    if (fresh) result.rows.push_back({std::move(signature), {}, static_cast<double>(alone[id]) * 1e-9, 0});
+    if (fresh)
+      result.rows.push_back({std::move(signature), {}, static_cast<double>(alone[id]) * kNanosecond, 0});
     auto& row = result.rows[slot->second];
     row.ops.push_back(id), row.time_seconds += in_model;
     ++result.calls, result.alone_seconds += row.alone_seconds, result.time_seconds += in_model;

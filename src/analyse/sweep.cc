@@ -64,7 +64,7 @@ std::optional<SweepFigures> SweepResult::at(const SweepPlace& place) const {
   }
   if (listed) {
     const SweepPoint& known = points[point];
-    if (known.state == SweepState::kCaptured || known.state == SweepState::kFitted) return known.figures;
+    if (known.has_figures()) return known.figures;
     return std::nullopt;
   }
   for (const SweepSurface& surface : surfaces)

@@ -41,6 +41,8 @@ enum class SweepState : std::uint8_t { kNotDone, kCaptured, kFitted, kFailed };
 std::string_view name(SweepState state);  // "captured", "fitted", "failed"
 
 struct SweepPoint {
+  bool has_figures() const { return state == SweepState::kCaptured || state == SweepState::kFitted; }
+
   SweepState state = SweepState::kNotDone;
   std::string problem;  // why it has no figures
   SweepFigures figures;

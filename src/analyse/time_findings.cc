@@ -7,13 +7,13 @@
 
 #include "analyse/plot.h"
 #include "analyse/where_time_goes.h"
+#include "base/seconds.h"
 
 namespace opscope {
 namespace {
 
 constexpr std::size_t kMost = 5;
 constexpr double kLeastShare = 0.01;  // of the whole: less is not worth a person's time
-constexpr double kPicosecond = 1e-12;
 
 struct Saving {
   OpId op;

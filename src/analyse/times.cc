@@ -5,12 +5,11 @@
 #include <unordered_map>
 
 #include "analyse/rollup.h"
+#include "base/seconds.h"
 #include "graph/scopes.h"
 
 namespace opscope {
 namespace {
-
-constexpr double kNanosecond = 1e-9, kPicosecond = 1e-12;
 
 std::vector<std::uint32_t> rows_of_scopes(const Profile& profile) {
   const Graph& graph = *profile.graph;

@@ -5,7 +5,7 @@
 namespace opscope {
 namespace {
 
-constexpr FailureRow kRows[] = {
+constexpr FailureRow kCodeRows[] = {
     {"'Proxy' object cannot be interpreted as an integer",
      "the model counts or indexes with a tensor's size or value, which symbolic tracing does not know",
      Cure::kShape},
@@ -249,11 +249,11 @@ constexpr FailureRow kRows[] = {
      {"original_name=", ")"}},
     {"unsupported index(Tensor)", "the model looks a tensor up in a list", Cure::kRewrite},
 };
-static_assert(sorted_and_unique(kRows));
-static_assert(placeholders_fit(kRows));
+static_assert(sorted_and_unique(kCodeRows));
+static_assert(placeholders_fit(kCodeRows));
 
 }  // namespace
 
-std::span<const FailureRow> failures_of_code() { return kRows; }
+std::span<const FailureRow> failures_of_code() { return kCodeRows; }
 
 }  // namespace opscope

@@ -5,7 +5,7 @@
 namespace opscope {
 namespace {
 
-constexpr FailureRow kRows[] = {
+constexpr FailureRow kValuesRows[] = {
     {"(Size-like symbols: none)", "the model takes a decision on a tensor's value", Cure::kBranch},
     {"(Size-like symbols: u", "the model takes a decision on a size that depends on values", Cure::kSize},
     {"<class 'transformers.cache_utils.",
@@ -191,11 +191,11 @@ constexpr FailureRow kRows[] = {
     {"using `torch.autograd.grad` with", "the model computes gradients (torch.autograd.grad)",
      Cure::kGradient},
 };
-static_assert(sorted_and_unique(kRows));
-static_assert(placeholders_fit(kRows));
+static_assert(sorted_and_unique(kValuesRows));
+static_assert(placeholders_fit(kValuesRows));
 
 }  // namespace
 
-std::span<const FailureRow> failures_of_values() { return kRows; }
+std::span<const FailureRow> failures_of_values() { return kValuesRows; }
 
 }  // namespace opscope

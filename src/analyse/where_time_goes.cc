@@ -8,11 +8,11 @@
 
 #include "analyse/plot.h"
 #include "analyse/rollup.h"
+#include "base/seconds.h"
 
 namespace opscope {
 namespace {
 
-constexpr double kPicosecond = 1e-12;
 constexpr double kNoticeable = 0.01;  // of all ops' time: below it, a rate is too noisy to be a best one
 constexpr double kFar = 0.25;         // of the best rate
 

@@ -16,7 +16,7 @@
 namespace opscope {
 namespace {
 
-struct Flags {
+struct CompareFlags {
   std::vector<std::string> models;
   ModelFlags model;
   CostFlags cost;
@@ -26,7 +26,7 @@ struct Flags {
 };
 
 // Everything that the flags say, read before any model is.
-struct Request {
+struct CompareRequest {
   std::vector<ProfileOptions> profile;
   std::optional<CompareBy> by;
   GuardedMetric metric = GuardedMetric::kFlops;
@@ -35,11 +35,11 @@ struct Request {
   TextOptions text{};
 };
 
-Request request_of(const Flags& flags) {
+CompareRequest request_of(const CompareFlags& flags) {
   if (flags.models.empty() || (flags.models.size() < 2 && !is_model_pattern(flags.models.front())))
     throw Error(flags.models.empty() ? "which models?" : "one model is nothing to compare", "",
                 "opscope compare A B [C ...], for example opscope compare resnet50 efficientnet_b0");
-  Request request;
+  CompareRequest request;
   request.profile = profile_options_by_device(flags.cost);
   if (!flags.by.empty()) request.by = compare_by_from_name(flags.by, "--by");
   if (!flags.metric.empty()) request.metric = guarded_metric(flags.metric, "--metric");
@@ -65,7 +65,7 @@ std::vector<DeviceTime> times_of(const LoadedModel& model, const std::vector<Pro
   return times;
 }
 
-std::vector<LoadedModel> loaded(const Flags& flags, Request& request) {
+std::vector<LoadedModel> loaded(const CompareFlags& flags, CompareRequest& request) {
   const std::vector<std::string> specs = expand_patterns(flags.models, flags.model, flags.talk);
   const ProfileOptions& options = request.profile.front();
   if (specs == flags.models) return load_models(specs, flags.model, options, flags.talk);
@@ -87,7 +87,7 @@ ModelComparison compared(std::vector<LoadedModel> loaded, const std::vector<Prof
   return compare_models(std::move(models));
 }
 
-PictureOutput pareto_file(const Flags& flags) {
+PictureOutput pareto_file(const CompareFlags& flags) {
   OutputFlags output;
   output.output = flags.pareto;
   const PictureOutput file(output, {Format::kText});
@@ -96,8 +96,8 @@ PictureOutput pareto_file(const Flags& flags) {
   return file;
 }
 
-int run_compare(const Flags& flags) {
-  Request request = request_of(flags);
+int run_compare(const CompareFlags& flags) {
+  CompareRequest request = request_of(flags);
   const PictureOutput output(flags.output,
                              {Format::kText, Format::kJson, Format::kCsv, Format::kMarkdown, Format::kHtml});
   output.set_style(request.text);
@@ -120,7 +120,7 @@ int run_compare(const Flags& flags) {
 }  // namespace
 
 Action define_compare(CLI::App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<CompareFlags>();
   app.add_option(
          "MODELS", flags->models,
          "Two or more: names (opscope list; a pattern such as 'resnet*' is all that match), files of every "

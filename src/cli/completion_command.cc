@@ -203,11 +203,11 @@ std::string script_for(const std::string& shell) {
 }  // namespace
 
 Action define_completion(CLI::App& app) {
-  struct Flags {
+  struct CompletionFlags {
     std::string shell;
     OutputFlags output;
   };
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<CompletionFlags>();
   app.add_option("SHELL", flags->shell, "bash, zsh or fish");
   app.add_option("-o,--output", flags->output.output, "Write to a file")->type_name("FILE");
   return [flags] {

@@ -13,7 +13,7 @@
 namespace opscope {
 namespace {
 
-struct Flags {
+struct DevicesFlags {
   std::string name;
   OutputFlags output;
   TalkFlags talk;
@@ -32,7 +32,7 @@ std::vector<DevicePointer> chosen(const std::string& name) {
   return {load_device(name, "")};
 }
 
-int run_devices(const Flags& flags) {
+int run_devices(const DevicesFlags& flags) {
   const Output output(flags.output);
   TextOptions text;
   output.set_style(text);
@@ -43,7 +43,7 @@ int run_devices(const Flags& flags) {
 }  // namespace
 
 Action define_devices(CLI::App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<DevicesFlags>();
   app.add_option("NAME", flags->name, "A device, part of its name, or a .toml file to check; all");
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);

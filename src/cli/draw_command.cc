@@ -18,7 +18,7 @@
 namespace opscope {
 namespace {
 
-struct Flags {
+struct DrawFlags {
   ModelFlags model;
   TalkFlags talk;
   CostFlags cost;
@@ -26,7 +26,7 @@ struct Flags {
   bool no_fold = false;
 };
 
-DrawOptions draw_options(const Flags& flags) {
+DrawOptions draw_options(const DrawFlags& flags) {
   DrawOptions options;
   options.level = level_from_name(flags.level);
   options.color = color_by_from_name(flags.color);
@@ -40,14 +40,14 @@ DrawOptions draw_options(const Flags& flags) {
 }
 
 // With --model, the only positional is the file.
-void settle_positionals(Flags& flags) {
+void settle_positionals(DrawFlags& flags) {
   if (flags.file.empty() && !flags.model.model.empty()) std::swap(flags.file, flags.model.positional);
   if (flags.file.empty())
     throw Error("which file?", "",
                 "opscope draw MODEL FILE, where FILE ends in .png, .pdf, .svg, .dot or .html");
 }
 
-int run_draw(Flags flags) {
+int run_draw(DrawFlags flags) {
   settle_positionals(flags);
   const PictureFile file(flags.file, flags.format);
   const DrawOptions options = draw_options(flags);
@@ -66,7 +66,7 @@ int run_draw(Flags flags) {
 }  // namespace
 
 Action define_draw(CLI::App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<DrawFlags>();
   add_model_flags(app, flags->model);
   app.add_option("FILE", flags->file, "Picture to write: .png, .pdf, .svg, .dot or .html");
   app.add_option("--format", flags->format, "png, pdf, svg, dot or html; FILE's extension")

@@ -15,7 +15,7 @@
 namespace opscope {
 namespace {
 
-struct Flags : ModelCommandFlags {
+struct ExplainFlags : ModelCommandFlags {
   std::string node, convention = "opscope";
 };
 
@@ -70,14 +70,14 @@ Listing as_listing(const Profile& profile, const std::vector<OpId>& ops) {
 }
 
 // With --model, the only positional is the node.
-void settle_positionals(Flags& flags) {
+void settle_positionals(ExplainFlags& flags) {
   if (flags.node.empty() && !flags.model.model.empty()) std::swap(flags.node, flags.model.positional);
   if (flags.node.empty())
     throw Error("which op?", "",
                 "opscope explain MODEL NODE, where NODE is an op's index, a layer, a module or an op type");
 }
 
-int run_explain(Flags flags) {
+int run_explain(ExplainFlags flags) {
   settle_positionals(flags);
   const CaptureRequest request = request_from(flags.model);
   const Convention convention = convention_from_name(flags.convention);
@@ -95,7 +95,7 @@ int run_explain(Flags flags) {
 }  // namespace
 
 Action define_explain(CLI::App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<ExplainFlags>();
   add_model_flags(app, flags->model);
   app.add_option("NODE", flags->node, "An op's index, a layer's name, a module's path or an op type");
   add_convention_flag(app, flags->convention);

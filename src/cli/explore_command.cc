@@ -17,7 +17,7 @@
 namespace opscope {
 namespace {
 
-struct Flags : ModelCommandFlags {
+struct ExploreFlags : ModelCommandFlags {
   LevelFlags level;
   CostFlags cost;
   std::string start, end, around, context, max_nodes, find, type, module, bottleneck, top, node;
@@ -40,7 +40,7 @@ std::optional<Bound> bound_from(const std::string& text) {
   throw Error("no such bottleneck: '" + text + "'", "--bottleneck", "choose compute, memory or balanced");
 }
 
-ExploreQuery query_from(const Flags& flags) {
+ExploreQuery query_from(const ExploreFlags& flags) {
   ExploreQuery query;
   query.start = number("--start", flags.start);
   query.end = number("--end", flags.end);
@@ -59,7 +59,7 @@ ExploreQuery query_from(const Flags& flags) {
 }
 
 // One question at a time.
-void check_questions(const Flags& flags, const ExploreQuery& query) {
+void check_questions(const ExploreFlags& flags, const ExploreQuery& query) {
   if (flags.path.size() == 1 || flags.path.size() > 2)
     throw Error(flags.path.size() == 1 ? "a way has two ends" : "one way at a time", "--path",
                 "for example --path 1 12, or by name");
@@ -72,7 +72,8 @@ void check_questions(const Flags& flags, const ExploreQuery& query) {
       where, "leave out the others");
 }
 
-std::string ways_answer(const GraphView& view, const Flags& flags, Format format, const TextOptions& text) {
+std::string ways_answer(const GraphView& view, const ExploreFlags& flags, Format format,
+                        const TextOptions& text) {
   const std::uint32_t from = node_called(view, flags.path[0], "--path");
   const std::uint32_t to = node_called(view, flags.path[1], "--path");
   if (from == to) throw Error("both are node " + node_text(view, from), "--path", "name two nodes");
@@ -83,7 +84,7 @@ std::string ways_answer(const GraphView& view, const Flags& flags, Format format
                     : "nor back: neither waits for the other");
 }
 
-std::string answer(const GraphView& view, const Flags& flags, const ExploreQuery& query, Format format,
+std::string answer(const GraphView& view, const ExploreFlags& flags, const ExploreQuery& query, Format format,
                    const TextOptions& text) {
   if (!flags.node.empty()) return explore_node(view, node_called(view, flags.node, "--node"), format, text);
   if (!flags.path.empty()) return ways_answer(view, flags, format, text);
@@ -91,7 +92,7 @@ std::string answer(const GraphView& view, const Flags& flags, const ExploreQuery
   return explore_listing(view, select_nodes(view, query, sort_key(text.sort)), format, text);
 }
 
-int run_explore(const Flags& flags) {
+int run_explore(const ExploreFlags& flags) {
   TextOptions text;
   text.verbose = flags.talk.verbose;
   text.sort = sort_from_name(flags.sort);
@@ -112,7 +113,7 @@ int run_explore(const Flags& flags) {
   return kExitDone;
 }
 
-void add_list_flags(CLI::App& app, Flags& flags) {
+void add_list_flags(CLI::App& app, ExploreFlags& flags) {
   app.add_option("--start", flags.start, "List nodes from this number on")->type_name("N");
   app.add_option("--end", flags.end, "List nodes up to this number, included")->type_name("N");
   app.add_option("--around", flags.around, "List the nodes near one, by its number or name")
@@ -136,7 +137,7 @@ void add_list_flags(CLI::App& app, Flags& flags) {
 }  // namespace
 
 Action define_explore(CLI::App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<ExploreFlags>();
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
   add_level_flags(app, flags->level);

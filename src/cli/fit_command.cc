@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kSizes{"batch", "seq_len", "image_size", "past_len"};
 
-struct Flags : ModelCommandFlags {
+struct FitFlags : ModelCommandFlags {
   CostFlags cost;
   std::string variable, memory, reserve, step;
 };
@@ -35,7 +35,7 @@ void check_variable(const std::string& name, bool is_file) {
               near.empty() ? "batch, seq-len, image-size or past-len" : near);
 }
 
-int run_fit(const Flags& flags) {
+int run_fit(const FitFlags& flags) {
   TextOptions text;
   const ProfileOptions options = profile_options(flags.cost);
   SweepRequest request;
@@ -65,7 +65,7 @@ int run_fit(const Flags& flags) {
 }  // namespace
 
 Action define_fit(CLI::App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<FitFlags>();
   add_model_flags(app, flags->model);
   app.add_option("--memory", flags->memory, "What there is, as 24GiB; that of --hardware where there is one")
       ->type_name("BYTES");

@@ -15,13 +15,13 @@
 namespace opscope {
 namespace {
 
-struct Flags : ModelCommandFlags {
+struct FuseFlags : ModelCommandFlags {
   CostFlags cost;
   std::string top, graph_part, against, sort = "order";
   bool no_fold = false;
 };
 
-FuseOptions fuse_options(const Flags& flags) {
+FuseOptions fuse_options(const FuseFlags& flags) {
   FuseOptions options{.sort = fuse_sort_from_name(flags.sort)};
   options.text.fold = !flags.no_fold;
   options.text.verbose = flags.talk.verbose;
@@ -29,7 +29,7 @@ FuseOptions fuse_options(const Flags& flags) {
   return options;
 }
 
-int run_fuse(const Flags& flags) {
+int run_fuse(const FuseFlags& flags) {
   FuseOptions fuse = fuse_options(flags);
   const ProfileOptions options = profile_options(flags.cost);
   const CaptureRequest request = request_from(flags.model, &fuse.text.notes);
@@ -48,7 +48,7 @@ int run_fuse(const Flags& flags) {
 }  // namespace
 
 Action define_fuse(CLI::App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<FuseFlags>();
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
   app.add_option("--against", flags->against,

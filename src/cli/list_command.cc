@@ -19,14 +19,14 @@
 namespace opscope {
 namespace {
 
-struct Flags {
+struct NameFlags {
   OutputFlags output;
   TalkFlags talk;
   std::string pattern, registry;
   bool no_cache = false, only_cached = false;
 };
 
-struct ListFlags : Flags {
+struct ListFlags : NameFlags {
   std::string source;
   bool works = false, profile = false;
 };
@@ -131,7 +131,7 @@ int run_list(const ListFlags& flags) {
   return kExitDone;
 }
 
-int run_ops(const Flags& flags) {
+int run_ops(const NameFlags& flags) {
   const Output output(flags.output);
   Listing listing{"ops", {"name", "category", "fusion", "confidence", "formula"}, {}};
   std::vector<std::string> names;
@@ -168,7 +168,7 @@ Action define_list(CLI::App& app) {
 }
 
 Action define_ops(CLI::App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<NameFlags>();
   app.add_option("PATTERN", flags->pattern, "A part of the name, or a whole one with * and ?");
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);

@@ -19,7 +19,7 @@
 namespace opscope {
 namespace {
 
-struct Flags : ModelCommandFlags {
+struct MeasureFlags : ModelCommandFlags {
   CostFlags cost;
   TableFlags table;
   std::string on, warmup, runs, min_time, trace, save;
@@ -27,14 +27,14 @@ struct Flags : ModelCommandFlags {
 };
 
 // --device is --on for a model that is run: a model is built where it runs.
-std::string device_of(const Flags& flags) {
+std::string device_of(const MeasureFlags& flags) {
   if (!flags.on.empty() && !flags.model.device.empty() && flags.on != flags.model.device)
     throw Error("two devices: --on " + flags.on + " and --device " + flags.model.device, "--on",
                 "a model runs where it is: give one of them");
   return flags.on.empty() ? flags.model.device : flags.on;
 }
 
-MeasureRequest measure_request(const Flags& flags) {
+MeasureRequest measure_request(const MeasureFlags& flags) {
   MeasureRequest request;
   request.on = device_of(flags);
   if (!flags.warmup.empty()) request.warmup = parse_integer("--warmup", flags.warmup, 0);
@@ -44,7 +44,7 @@ MeasureRequest measure_request(const Flags& flags) {
   return request;
 }
 
-int run_measure(Flags flags) {
+int run_measure(MeasureFlags flags) {
   TextOptions text = text_options(flags.table, flags.talk);
   const ProfileOptions options = profile_options(flags.cost);
   const MeasureRequest measure = measure_request(flags);
@@ -62,7 +62,7 @@ int run_measure(Flags flags) {
   return kExitDone;
 }
 
-void add_run_flags(CLI::App& app, Flags& flags) {
+void add_run_flags(CLI::App& app, MeasureFlags& flags) {
   app.add_option("--on", flags.on, "Device to run on: cpu, cuda, cuda:1; where the weights are, else cpu")
       ->type_name("DEVICE");
   app.add_option("--warmup", flags.warmup, "Runs before any is timed; 3")->type_name("N");
@@ -75,7 +75,7 @@ void add_run_flags(CLI::App& app, Flags& flags) {
                "Each distinct op alone too, over and over; kept for other models that have the same");
 }
 
-void add_report_flags(CLI::App& app, Flags& flags) {
+void add_report_flags(CLI::App& app, MeasureFlags& flags) {
   add_table_flags(app, flags.table, "time", "How many of the slowest; 10");
   app.add_option("--trace", flags.trace, "Write a Chrome and Perfetto trace of one run too")
       ->type_name("FILE.json");
@@ -86,7 +86,7 @@ void add_report_flags(CLI::App& app, Flags& flags) {
 }  // namespace
 
 Action define_measure(CLI::App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<MeasureFlags>();
   add_model_flags(app, flags->model);
   add_run_flags(app, *flags);
   add_report_flags(app, *flags);

@@ -14,12 +14,12 @@
 namespace opscope {
 namespace {
 
-struct Flags : ModelCommandFlags {
+struct MemoryFlags : ModelCommandFlags {
   std::string top, graph_part;
   bool no_advice = false;
 };
 
-int run_memory(const Flags& flags) {
+int run_memory(const MemoryFlags& flags) {
   TextOptions text;
   if (!flags.top.empty()) text.top = static_cast<int>(parse_integer("--top", flags.top, 0));
   text.verbose = flags.talk.verbose;
@@ -41,7 +41,7 @@ int run_memory(const Flags& flags) {
 }  // namespace
 
 Action define_memory(CLI::App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<MemoryFlags>();
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
   app.add_option("--top", flags->top, "How many of the storages held at the peak, and of the changes; 10")

@@ -19,14 +19,14 @@
 namespace opscope {
 namespace {
 
-struct Flags : ModelCommandFlags {
+struct PlotFlags : ModelCommandFlags {
   std::string kind, metric, level = "layer", depth, top, graph_part;
   bool no_fold = false;
   CostFlags cost;
 };
 
 // Everything that the flags say, read before the model is.
-struct Request {
+struct PlotRequest {
   PlotKind kind = PlotKind::kRoofline;
   PlotMetric metric = PlotMetric::kFlops;
   Level level = Level::kLayer;
@@ -36,7 +36,7 @@ struct Request {
   TextOptions text{};
 };
 
-PlotKind kind_of(const Flags& flags) {
+PlotKind kind_of(const PlotFlags& flags) {
   if (flags.kind.empty())
     throw Error("which plot?", "",
                 "opscope plot KIND MODEL, where KIND is roofline, types, icicle, flame or memory");
@@ -46,8 +46,8 @@ PlotKind kind_of(const Flags& flags) {
   return plot_kind_from_name(flags.kind);
 }
 
-Request request_of(const Flags& flags) {
-  Request request{.kind = kind_of(flags), .level = level_from_name(flags.level)};
+PlotRequest request_of(const PlotFlags& flags) {
+  PlotRequest request{.kind = kind_of(flags), .level = level_from_name(flags.level)};
   if (request.kind == PlotKind::kFlame) request.metric = PlotMetric::kTime;
   if (!flags.metric.empty()) request.metric = plot_metric_from_name(flags.metric);
   request.icicle = {.metric = request.metric, .fold = !flags.no_fold && request.kind != PlotKind::kFlame};
@@ -64,21 +64,21 @@ Request request_of(const Flags& flags) {
   return request;
 }
 
-std::string roofline(const Profile& profile, const Request& request, const PictureOutput& output) {
+std::string roofline(const Profile& profile, const PlotRequest& request, const PictureOutput& output) {
   const RooflinePlot plot = make_roofline(profile, request.level, roof_of(profile));
   if (output.is_picture()) return roofline_svg(profile, plot, request.top);
   if (output.format() == Format::kText) return roofline_text(profile, plot, request.text);
   return roofline_data(profile, plot, output.format());
 }
 
-std::string types(const Profile& profile, const Request& request, const PictureOutput& output) {
+std::string types(const Profile& profile, const PlotRequest& request, const PictureOutput& output) {
   const TypesPlot plot = make_types_plot(profile, request.metric, request.top);
   if (output.is_picture()) return types_svg(profile, plot);
   if (output.format() == Format::kText) return types_text(profile, plot, request.text);
   return types_data(profile, plot, output.format());
 }
 
-std::string icicle(const Profile& profile, const Request& request, const PictureOutput& output) {
+std::string icicle(const Profile& profile, const PlotRequest& request, const PictureOutput& output) {
   const IciclePlot plot = make_icicle(profile, request.icicle);
   const bool flame = request.kind == PlotKind::kFlame;
   if (output.is_picture()) return flame ? flame_svg(profile, plot) : icicle_svg(profile, plot);
@@ -86,13 +86,13 @@ std::string icicle(const Profile& profile, const Request& request, const Picture
   return icicle_data(profile, plot, output.format(), request.kind);
 }
 
-std::string memory(const Profile& profile, const Request& request, const PictureOutput& output) {
+std::string memory(const Profile& profile, const PlotRequest& request, const PictureOutput& output) {
   if (output.is_picture()) return memory_svg(profile);
   if (output.format() == Format::kText) return timeline_text(profile, request.text);
   return to_format(make_memory_report(profile, {.advice = false}), output.format(), request.text);
 }
 
-std::string plotted(const Profile& profile, const Request& request, const PictureOutput& output) {
+std::string plotted(const Profile& profile, const PlotRequest& request, const PictureOutput& output) {
   switch (request.kind) {
     case PlotKind::kRoofline:
       return roofline(profile, request, output);
@@ -107,8 +107,8 @@ std::string plotted(const Profile& profile, const Request& request, const Pictur
   return {};
 }
 
-int run_plot(const Flags& flags) {
-  Request request = request_of(flags);
+int run_plot(const PlotFlags& flags) {
+  PlotRequest request = request_of(flags);
   const CaptureRequest capture = request_from(flags.model, &request.text.notes);
   check_graph_part(flags.graph_part);
   const PictureOutput output(flags.output, {Format::kText, Format::kJson, Format::kCsv});
@@ -125,7 +125,7 @@ int run_plot(const Flags& flags) {
 }  // namespace
 
 Action define_plot(CLI::App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<PlotFlags>();
   app.add_option("KIND", flags->kind,
                  "roofline, types (cost by op type), icicle or flame (cost, time by module), or memory");
   add_model_flags(app, flags->model);

@@ -23,7 +23,7 @@
 namespace opscope {
 namespace {
 
-struct Flags : ModelCommandFlags {
+struct ProfileFlags : ModelCommandFlags {
   CostFlags cost;
   TableFlags table;
   bool strict = false, print_inputs = false;
@@ -32,7 +32,7 @@ struct Flags : ModelCommandFlags {
   std::string list;  // rewritten to the list command before parsing; here for the help
 };
 
-int strict_answer(const Profile& profile, const Flags& flags) {
+int strict_answer(const Profile& profile, const ProfileFlags& flags) {
   const Coverage& coverage = profile.coverage;
   if (!flags.strict || coverage.exact == coverage.ops) return kExitDone;
   if (!flags.talk.quiet)
@@ -54,7 +54,7 @@ int print_inputs(const CaptureRequest& request, const Output& output, const Text
   return kExitDone;
 }
 
-std::optional<PictureFile> picture_file(const Flags& flags) {
+std::optional<PictureFile> picture_file(const ProfileFlags& flags) {
   if (!flags.draws) return std::nullopt;
   if (flags.visualize.empty())
     throw Error("-v needs the picture's file", "--visualize",
@@ -79,7 +79,7 @@ std::string side_by_side(const Graph& graph, const std::vector<ProfileOptions>& 
 }
 
 // The table of a sweep; --visualize then draws its lines.
-int profile_batches(const Flags& flags) {
+int profile_batches(const ProfileFlags& flags) {
   if (!flags.model.batch.empty())
     throw Error("--batch and --batch-sizes do not go together", "--batch-sizes", "leave one out");
   ModelCommandFlags each = flags;
@@ -87,7 +87,7 @@ int profile_batches(const Flags& flags) {
   return run_sweep(each, flags.cost, {.visualize = flags.visualize});
 }
 
-int run_profile(const Flags& flags) {
+int run_profile(const ProfileFlags& flags) {
   if (!flags.batch_sizes.empty()) return profile_batches(flags);
   TextOptions text = text_options(flags.table, flags.talk);
   text.level = level_from_name(flags.level);
@@ -111,7 +111,7 @@ int run_profile(const Flags& flags) {
 }  // namespace
 
 Action define_profile(CLI::App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<ProfileFlags>();
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
   app.add_option("--batch-sizes", flags->batch_sizes,

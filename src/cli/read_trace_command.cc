@@ -20,13 +20,13 @@
 namespace opscope {
 namespace {
 
-struct Flags : ModelCommandFlags {
+struct ReadTraceFlags : ModelCommandFlags {
   CostFlags cost;
   TableFlags table;
   std::string file, save, trace;
 };
 
-void check_files(const Flags& flags) {
+void check_files(const ReadTraceFlags& flags) {
   if (flags.file.empty())
     throw Error("no trace to read", "", "for example opscope read-trace trace.json.gz resnet50 --batch 32");
   if (flags.model.positional.empty() && flags.model.model.empty())
@@ -46,7 +46,7 @@ JoinedTrace joined(const Graph& graph, RecordedTrace trace, const std::string& f
   }
 }
 
-int run_read_trace(const Flags& flags) {
+int run_read_trace(const ReadTraceFlags& flags) {
   TextOptions text = text_options(flags.table, flags.talk);
   const ProfileOptions options = profile_options(flags.cost);
   check_files(flags);
@@ -68,7 +68,7 @@ int run_read_trace(const Flags& flags) {
 }  // namespace
 
 Action define_read_trace(CLI::App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<ReadTraceFlags>();
   app.add_option("file", flags->file, "A trace of torch.profiler: .json or .json.gz")->type_name("FILE");
   add_model_flags(app, flags->model);
   add_table_flags(app, flags->table, "time", "How many of the slowest layers and kernels; 10");

@@ -15,7 +15,7 @@
 namespace opscope {
 namespace {
 
-struct Flags : ModelCommandFlags {
+struct ReconcileFlags : ModelCommandFlags {
   std::string models, with = "fvcore", tolerance = "10%";
   bool why = false, strict = false;
 };
@@ -44,7 +44,7 @@ double read_tolerance(std::string text) {
   return percent ? number / 100 : number;
 }
 
-std::vector<std::string> models_of(const Flags& flags) {
+std::vector<std::string> models_of(const ReconcileFlags& flags) {
   const std::string& model = flags.model.model;
   if (flags.models.empty()) return {model.empty() ? flags.model.positional : model};
   if (!flags.model.positional.empty() || !model.empty())
@@ -53,7 +53,7 @@ std::vector<std::string> models_of(const Flags& flags) {
 }
 
 // How each of them is built and called. The first stands for all, so that none is chosen where none is named.
-CaptureRequest request_for(const Flags& flags, std::vector<std::string>& models,
+CaptureRequest request_for(const ReconcileFlags& flags, std::vector<std::string>& models,
                            std::vector<std::string>& notes) {
   ModelFlags of_first = flags.model;
   if (!flags.models.empty()) of_first.model = models.front();
@@ -69,7 +69,7 @@ void check(const CaptureRequest& request) {
   if (!request.device.empty()) throw Error("the tools run on the CPU", "--device", "leave it out");
 }
 
-int run_reconcile(const Flags& flags) {
+int run_reconcile(const ReconcileFlags& flags) {
   TextOptions text;
   text.verbose = flags.talk.verbose;
   ReconcileOptions options{read_tolerance(flags.tolerance), flags.why};
@@ -91,7 +91,7 @@ int run_reconcile(const Flags& flags) {
 }  // namespace
 
 Action define_reconcile(CLI::App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<ReconcileFlags>();
   add_model_flags(app, flags->model);
   app.add_option("--models", flags->models, "Several models, with commas between them")->type_name("A,B,C");
   app.add_option(

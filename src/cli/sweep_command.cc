@@ -8,7 +8,7 @@
 namespace opscope {
 namespace {
 
-struct Flags : ModelCommandFlags {
+struct SweepCommandFlags : ModelCommandFlags {
   CostFlags cost;
   SweepFlags sweep;
 };
@@ -29,7 +29,7 @@ void describe_lists(CLI::App& app) {
 }  // namespace
 
 Action define_sweep(CLI::App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<SweepCommandFlags>();
   add_model_flags(app, flags->model);
   describe_lists(app);
   app.add_option("--metric", flags->sweep.metric,

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kNodesShown = 40;
 
-struct Flags : ModelCommandFlags {
+struct TraceFlags : ModelCommandFlags {
   std::string top, graph_part;
   TraceFiles files;
 };
@@ -30,7 +30,7 @@ bool one_of(const std::string& text, std::initializer_list<const char*> choices)
 }
 
 // Before anything runs: minutes may pass until the files are written.
-void check_files(const Flags& flags) {
+void check_files(const TraceFlags& flags) {
   const bool code = flags.files.wants_code();
   if (!flags.files.save_graph.empty() && !code && extension_of(flags.files.save_graph) != ".json")
     throw Error("a graph is saved as Python or as JSON: '" + flags.files.save_graph + "'", "--save-graph",
@@ -52,7 +52,7 @@ void save_capture(const std::string& path, Graph graph, std::vector<SavedFile>& 
   files.push_back({.path = path, .kind = "capture", .notes = {"the graph of " + graph.capture.tracer}});
 }
 
-TextOptions text_options(const Flags& flags) {
+TextOptions text_options(const TraceFlags& flags) {
   TextOptions options;
   options.verbose = flags.talk.verbose;
   options.top = flags.top.empty() ? kNodesShown : static_cast<int>(parse_integer("--top", flags.top, 0));
@@ -75,7 +75,7 @@ int exit_code(const std::vector<TracerRow>& exports, const std::vector<SavedFile
   return failed ? kExitFailed : kExitDone;
 }
 
-int compare(const CaptureRequest& request, const Flags& flags, const Output& output,
+int compare(const CaptureRequest& request, const TraceFlags& flags, const Output& output,
             const TextOptions& text) {
   Traces traces = run_tracers(request, flags.files, flags.talk);
   if (std::ranges::none_of(traces.rows, &TracerRow::works))
@@ -90,7 +90,8 @@ int compare(const CaptureRequest& request, const Flags& flags, const Output& out
   return exit_code(traces.exports, comparison.files);
 }
 
-int show(TraceDetail detail, const Graph& whole, const Flags& flags, const Output& output, TextOptions text) {
+int show(TraceDetail detail, const Graph& whole, const TraceFlags& flags, const Output& output,
+         TextOptions text) {
   const Graph graph = chosen_part(whole, flags.graph_part, text.notes);
   const Profile profile = make_profile(graph);
   if (!flags.graph_part.empty()) detail.row = tracer_row(detail.row.tracer, profile);
@@ -107,7 +108,7 @@ void show_detail(std::string_view detail, int width) {
   std::fputs((indented(detail.substr(0, end + 1), width, 2) + "\n\n").c_str(), stderr);
 }
 
-int show_one(const CaptureRequest& request, const Flags& flags, const Output& output,
+int show_one(const CaptureRequest& request, const TraceFlags& flags, const Output& output,
              const TextOptions& text) {
   Traces traces = run_tracers(request, flags.files, flags.talk);
   compare_to_engine(traces.rows, traces.rows);
@@ -124,7 +125,7 @@ int show_one(const CaptureRequest& request, const Flags& flags, const Output& ou
   return show(std::move(detail), *traces.graph_of.back(), flags, output, text);
 }
 
-int show_file(const Graph& graph, const Flags& flags, const Output& output, const TextOptions& text) {
+int show_file(const Graph& graph, const TraceFlags& flags, const Output& output, const TextOptions& text) {
   if (flags.files.wants_code() || !flags.files.exports.empty())
     throw Error("a file holds the graph and not the model",
                 flags.files.exports.empty() ? "--save-graph" : "--export", "name the model itself");
@@ -132,7 +133,7 @@ int show_file(const Graph& graph, const Flags& flags, const Output& output, cons
   return show(std::move(detail), graph, flags, output, text);
 }
 
-int run_trace(const Flags& flags) {
+int run_trace(const TraceFlags& flags) {
   TextOptions text = text_options(flags);
   const CaptureRequest request = request_from(flags.model, &text.notes);
   check_graph_part(flags.graph_part);
@@ -149,7 +150,7 @@ int run_trace(const Flags& flags) {
 }  // namespace
 
 Action define_trace(CLI::App& app) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<TraceFlags>();
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
   app.add_option("--top", flags->top, "How many nodes to show with --tracer; 40")->type_name("N");

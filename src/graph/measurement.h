@@ -9,9 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/seconds.h"
+
 namespace opscope {
 
 using Nanoseconds = std::uint64_t;
+inline double seconds(Nanoseconds time) { return static_cast<double>(time) * kNanosecond; }
 inline constexpr Nanoseconds kUnmeasured = std::numeric_limits<Nanoseconds>::max();
 
 // Where and how it was measured. What could not be read is empty or 0.

@@ -72,7 +72,7 @@ std::string format_diff(const HandedDiff& self, const std::string& format, int w
   return to_format(self.diff, format_from_name(format), options);
 }
 
-void draw_to(const HandedDiff& self, const std::string& path, std::size_t max_boxes) {
+void draw_diff_to(const HandedDiff& self, const std::string& path, std::size_t max_boxes) {
   const PictureFormat format = picture_format_from_extension(path);
   check_writable(path);
   if (!self.base.profile || !self.now.profile)
@@ -122,7 +122,7 @@ void bind_differing(py::module_& m) {
       .def("to_format", format_diff, py::arg("format"), py::kw_only(), py::arg("width") = 100,
            py::arg("color") = false, py::arg("depth") = -1, py::arg("fold") = true,
            py::arg("verbose") = false)
-      .def("draw", draw_to, py::arg("path"), py::arg("max_boxes") = 60)
+      .def("draw", draw_diff_to, py::arg("path"), py::arg("max_boxes") = 60)
       .def_property_readonly("same", [](const HandedDiff& self) { return self.diff.same(); });
   m.def(
       "diff",

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/seconds.h"
 #include "python/session.h"
 #include "torch/timing.h"
 
@@ -108,7 +109,7 @@ void Session::measure(const py::object& prepare, const py::object& call, const P
     set_watching(false);
   };
   auto began = engine::now();
-  const auto seconds = [&] { return static_cast<double>(engine::now() - began) * 1e-9; };
+  const auto seconds = [&] { return static_cast<double>(engine::now() - began) * kNanosecond; };
   const auto report = [&](std::uint32_t done) {
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     if (!progress.is_none()) progress(done, plan.expected_runs(done, seconds()));

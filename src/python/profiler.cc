@@ -5,6 +5,7 @@
 
 #include "analyse/profiler_graph.h"
 #include "base/files.h"
+#include "base/seconds.h"
 #include "python/session.h"
 #include "report/profiler_text.h"
 
@@ -29,7 +30,7 @@ std::shared_ptr<OwnedProfilerGraph> make(const std::shared_ptr<Graph>& graph, Gr
 
 py::object seconds(const std::optional<Count>& picoseconds) {
   if (!picoseconds) return py::none();
-  return py::float_(static_cast<double>(*picoseconds) * 1e-12);
+  return py::float_(static_cast<double>(*picoseconds) * kPicosecond);
 }
 
 py::str text(std::string_view words) { return py::str(words.data(), words.size()); }
@@ -43,7 +44,7 @@ void add_tensor(py::dict& row, const Graph& graph, ValueId id) {
   row["dtype"] = text(name(graph.values[id].dtype));
 }
 
-py::list nodes_of(const OwnedProfilerGraph& self) {
+py::list nodes_of_graph(const OwnedProfilerGraph& self) {
   py::list rows;
   for (std::size_t id = 0; id < self.shown.nodes.size(); ++id) {
     const ProfilerNode& node = self.shown.nodes[id];
@@ -127,7 +128,7 @@ void bind_profiler(py::module_& m) {
       .def_property_readonly("captured", [](const OwnedProfilerGraph& self) { return self.graph; })
       .def_property_readonly(
           "granularity", [](const OwnedProfilerGraph& self) { return text(name(self.shown.granularity)); })
-      .def_property_readonly("nodes", nodes_of)
+      .def_property_readonly("nodes", nodes_of_graph)
       .def_property_readonly("edges", edges_of)
       .def_property_readonly("inputs",
                              [](const OwnedProfilerGraph& self) { return ports_of(self, self.shown.inputs); })

@@ -144,7 +144,7 @@ bool quantised_binary(OnnxCall& call, std::string_view aten) {
   return shape && call.answer(aten, {call.tensor("qa", 0), call.tensor("qb", 3)}, {*shape, call.dtype(0)});
 }
 
-constexpr auto kRules = std::to_array<OnnxRule>({
+constexpr auto kFusedRules = std::to_array<OnnxRule>({
     {"Attention", fused_attention, "aten::scaled_dot_product_attention"},
     {"BiasGelu", gelu, "aten::gelu"},
     {"FastGelu", gelu, "aten::gelu"},
@@ -158,7 +158,7 @@ constexpr auto kRules = std::to_array<OnnxRule>({
     {"SkipLayerNormalization", skip_norm, "aten::layer_norm"},
     {"SkipSimplifiedLayerNormalization", skip_norm, "aten::rms_norm"},
 });
-static_assert(std::ranges::is_sorted(kRules, {}, &OnnxRule::type));
+static_assert(std::ranges::is_sorted(kFusedRules, {}, &OnnxRule::type));
 
 const OnnxRule* find_in(std::span<const OnnxRule> rules, std::string_view type) {
   const auto found = std::ranges::lower_bound(rules, type, {}, &OnnxRule::type);
@@ -167,7 +167,7 @@ const OnnxRule* find_in(std::span<const OnnxRule> rules, std::string_view type) 
 
 }  // namespace
 
-std::span<const OnnxRule> onnx_fused_rules() { return kRules; }
+std::span<const OnnxRule> onnx_fused_rules() { return kFusedRules; }
 
 const OnnxRule* find_onnx_rule(std::string_view domain, std::string_view type) {
   // Others' names mean what others say; a few of Microsoft's are copies of ONNX's.

@@ -261,7 +261,7 @@ bool quantize_dynamically(OnnxCall& call, std::string_view) {
   return true;
 }
 
-constexpr auto kRules = std::to_array<OnnxRule>({
+constexpr auto kLayersRules = std::to_array<OnnxRule>({
     {"Attention", attention, "aten::scaled_dot_product_attention"},
     {"BatchNormalization", batch_norm, "aten::batch_norm"},
     {"DequantizeLinear", dequantize, "aten::dequantize"},
@@ -282,10 +282,10 @@ constexpr auto kRules = std::to_array<OnnxRule>({
     {"RotaryEmbedding", rotary},
     {"SimplifiedLayerNormalization", row_norm, "aten::rms_norm"},
 });
-static_assert(std::ranges::is_sorted(kRules, {}, &OnnxRule::type));
+static_assert(std::ranges::is_sorted(kLayersRules, {}, &OnnxRule::type));
 
 }  // namespace
 
-std::span<const OnnxRule> onnx_layer_rules() { return kRules; }
+std::span<const OnnxRule> onnx_layer_rules() { return kLayersRules; }
 
 }  // namespace opscope

@@ -224,7 +224,7 @@ bool random(OnnxCall& call, std::string_view aten) {
   return call.answer(aten, {call.list("size", shape)}, {shape, onnx_dtype(call.integer("dtype", 1))});
 }
 
-constexpr auto kRules = std::to_array<OnnxRule>({
+constexpr auto kMovesRules = std::to_array<OnnxRule>({
     {"Compress", compress, "aten::masked_select"},
     {"Concat", concat, "aten::cat"},
     {"ConstantOfShape", constant_of_shape, "aten::full"},
@@ -249,10 +249,10 @@ constexpr auto kRules = std::to_array<OnnxRule>({
     {"TopK", top_k, "aten::topk"},
     {"Trilu", triangle},
 });
-static_assert(std::ranges::is_sorted(kRules, {}, &OnnxRule::type));
+static_assert(std::ranges::is_sorted(kMovesRules, {}, &OnnxRule::type));
 
 }  // namespace
 
-std::span<const OnnxRule> onnx_move_rules() { return kRules; }
+std::span<const OnnxRule> onnx_move_rules() { return kMovesRules; }
 
 }  // namespace opscope

@@ -233,7 +233,7 @@ bool arg_reduce(OnnxCall& call, std::string_view aten) {
                      {shape, DType::kInt64});
 }
 
-constexpr auto kRules = std::to_array<OnnxRule>({
+constexpr auto kPointwiseRules = std::to_array<OnnxRule>({
     {"Abs", unary, "aten::abs"},
     {"Acos", unary, "aten::acos"},
     {"Acosh", unary, "aten::acosh"},
@@ -325,10 +325,10 @@ constexpr auto kRules = std::to_array<OnnxRule>({
     {"Where", where, "aten::where"},
     {"Xor", compare, "aten::logical_xor"},
 });
-static_assert(std::ranges::is_sorted(kRules, {}, &OnnxRule::type));
+static_assert(std::ranges::is_sorted(kPointwiseRules, {}, &OnnxRule::type));
 
 }  // namespace
 
-std::span<const OnnxRule> onnx_pointwise_rules() { return kRules; }
+std::span<const OnnxRule> onnx_pointwise_rules() { return kPointwiseRules; }
 
 }  // namespace opscope

@@ -227,7 +227,7 @@ bool gather(OnnxCall& call, std::string_view) {
       out);
 }
 
-constexpr auto kRules = std::to_array<OnnxRule>({
+constexpr auto kViewsRules = std::to_array<OnnxRule>({
     {"Expand", expand, "aten::expand"},
     {"Flatten", flatten},
     {"Gather", gather},
@@ -238,10 +238,10 @@ constexpr auto kRules = std::to_array<OnnxRule>({
     {"Transpose", transpose, "aten::permute"},
     {"Unsqueeze", unsqueeze, "aten::unsqueeze"},
 });
-static_assert(std::ranges::is_sorted(kRules, {}, &OnnxRule::type));
+static_assert(std::ranges::is_sorted(kViewsRules, {}, &OnnxRule::type));
 
 }  // namespace
 
-std::span<const OnnxRule> onnx_view_rules() { return kRules; }
+std::span<const OnnxRule> onnx_view_rules() { return kViewsRules; }
 
 }  // namespace opscope

@@ -243,7 +243,7 @@ bool grid_sample(OnnxCall& call, std::string_view) {
                      {shape, call.dtype(0)});
 }
 
-constexpr auto kRules = std::to_array<OnnxRule>({
+constexpr auto kWindowsRules = std::to_array<OnnxRule>({
     {"AveragePool", pool, "aten::avg_pool"},
     {"Conv", conv},
     {"ConvInteger", conv_integer},
@@ -256,10 +256,10 @@ constexpr auto kRules = std::to_array<OnnxRule>({
     {"Resize", resize},
     {"Upsample", resize},
 });
-static_assert(std::ranges::is_sorted(kRules, {}, &OnnxRule::type));
+static_assert(std::ranges::is_sorted(kWindowsRules, {}, &OnnxRule::type));
 
 }  // namespace
 
-std::span<const OnnxRule> onnx_window_rules() { return kRules; }
+std::span<const OnnxRule> onnx_window_rules() { return kWindowsRules; }
 
 }  // namespace opscope

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/json_writer.h"
+#include "base/seconds.h"
 #include "base/text.h"
 #include "report/diff_report.h"
 
@@ -68,7 +69,7 @@ void write_result(JsonWriter& json, const CheckReport& report, const LimitResult
     json.field("path", one.path);
     json.field("type", one.type);
     if (unit_of(limit.metric) == MetricUnit::kSeconds)
-      json.field("amount", static_cast<double>(one.amount) * 1e-12);
+      json.field("amount", static_cast<double>(one.amount) * kPicosecond);
     else
       json.field("amount", one.amount);
     json.field("share", one.share);

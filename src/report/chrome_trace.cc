@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "analyse/run_timeline.h"
+#include "base/seconds.h"
 #include "cost/liveness.h"
 #include "graph/reads.h"
 #include "report/json_parts.h"
@@ -216,7 +217,7 @@ class TraceWriter {
     json_.field("flops", cost.flops);
     json_.field("memory_bytes", cost.traffic.total());
     json_.field("arithmetic_intensity", intensity(cost));
-    json_.field("time_seconds", static_cast<double>(cost.time.value()) * 1e-12);
+    json_.field("time_seconds", static_cast<double>(cost.time.value()) * kPicosecond);
     if (of.source != 0) json_.field("source", graph_.text(of.source));
     json_.end_object();
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/json_writer.h"
+#include "base/seconds.h"
 #include "report/diff_report.h"
 
 namespace opscope {
@@ -16,7 +17,6 @@ constexpr std::array kFields{AmountField{"params", &Amounts::params}, AmountFiel
                              AmountField{"flops", &Amounts::flops},
                              AmountField{"memory_bytes", &Amounts::memory_bytes},
                              AmountField{"ops", &Amounts::ops}};
-constexpr double kPicosecond = 1e-12;
 
 bool is_told(const DiffNode& node) { return node.status != DiffStatus::kUnchanged || node.own != Amounts{}; }
 

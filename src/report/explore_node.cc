@@ -10,7 +10,7 @@
 namespace opscope {
 namespace {
 
-constexpr std::size_t kOpsShown = 6, kRowsShown = 12;
+constexpr std::size_t kOpsShown = 6, kNodeRowsShown = 12;
 
 class NodeReport {
  public:
@@ -163,9 +163,9 @@ class NodeReport {
   }
   void limit(Section& section) const {
     const std::size_t all = section.table.rows.size();
-    if (options_.verbose || all <= kRowsShown) return;
-    section.table.rows.resize(kRowsShown);
-    section.remarks.push_back("and " + std::to_string(all - kRowsShown) + " more: --verbose shows them");
+    if (options_.verbose || all <= kNodeRowsShown) return;
+    section.table.rows.resize(kNodeRowsShown);
+    section.remarks.push_back("and " + std::to_string(all - kNodeRowsShown) + " more: --verbose shows them");
   }
 
   Section takes() const {
@@ -240,9 +240,9 @@ class NodeReport {
   std::string members_text() const {
     const std::vector<std::uint32_t> nodes = nodes_of_subgraph(view_, node_.subgraph);
     std::string text;
-    for (std::size_t i = 0; i < nodes.size() && i < kRowsShown; ++i)
+    for (std::size_t i = 0; i < nodes.size() && i < kNodeRowsShown; ++i)
       text += (i ? ", " : "") + node_text(view_, nodes[i]);
-    return nodes.size() > kRowsShown ? text + ", ..." : text;
+    return nodes.size() > kNodeRowsShown ? text + ", ..." : text;
   }
   std::string neighbours(const std::vector<SubgraphId>& ids) const {
     if (ids.empty()) return "none";

@@ -13,7 +13,7 @@
 namespace opscope {
 namespace {
 
-constexpr std::size_t kRowsShown = 60;
+constexpr std::size_t kTableRowsShown = 60;
 constexpr const char* kCsvKeys[] = {"index",
                                     "kind",
                                     "name",
@@ -159,7 +159,7 @@ std::string nodes_csv(const GraphView& view, const std::vector<std::uint32_t>& n
 
 Section level_section(const GraphView& view, const TextOptions& options) {
   const std::size_t all = view.nodes.size();
-  const std::size_t shown = options.verbose ? all : std::min(all, kRowsShown);
+  const std::size_t shown = options.verbose ? all : std::min(all, kTableRowsShown);
   const std::string title =
       std::to_string(all) + " nodes at the level of " + std::string(name(view.level)) + "s";
   Section section{title, {{{"#"}}, {}}, {}};

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "analyse/subgraphs.h"
+#include "base/seconds.h"
 #include "base/text.h"
 #include "report/fuse_report.h"
 #include "report/hardware.h"
@@ -109,7 +110,7 @@ Section fuse_summary_section(const Profile& profile) {
   add("Intensity", format_ratio(summary.intensity_after),
       "FLOPs per byte, " + format_ratio(summary.intensity_before) + " op by op");
   if (has_device(profile))
-    add("Roofline", format_time(static_cast<double>(profile.roofline.fused_time) * 1e-12),
+    add("Roofline", format_time(static_cast<double>(profile.roofline.fused_time) * kPicosecond),
         "on " + profile.roofline.device->id + ", " + roofline_text(profile.totals) + " op by op");
   return section;
 }

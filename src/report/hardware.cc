@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/seconds.h"
 #include "base/text.h"
 
 namespace opscope {
@@ -77,7 +78,7 @@ Section hardware_section(const Profile& profile) {
       fmt::format("ridge at {} FLOPs per byte", format_ratio(roofline.ridge)));
   add("Roofline", roofline_text(profile.totals), share_text(found));
   add("  as subgraphs",
-      at_least(format_time(static_cast<double>(roofline.fused_time) * 1e-12, Zero::kDash),
+      at_least(format_time(static_cast<double>(roofline.fused_time) * kPicosecond, Zero::kDash),
                roofline.fused_unknown),
       fused_text(profile, found));
   if (device.launch_overhead)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/seconds.h"
 #include "base/text.h"
 #include "report/hardware.h"
 
@@ -91,7 +92,7 @@ class Comparison {
         section, "  memory-bound", [](P, A a) { return format_percent(a.memory_share, 1.0); }, Style::kQuiet);
     add(section, "As subgraphs", [](P p, A) {
       return (p.roofline.fused_unknown ? "≥" : "") +
-             format_time(static_cast<double>(p.roofline.fused_time) * 1e-12);
+             format_time(static_cast<double>(p.roofline.fused_time) * kPicosecond);
     });
     add(section, "Against the best", [&](P p, A) { return ratio(p); });
     add(section, "Memory",

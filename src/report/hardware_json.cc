@@ -1,5 +1,6 @@
 // Devices and what they could do, as JSON: every figure as a number in base units, as its file writes it, and
 // with where it is from.
+#include "base/seconds.h"
 #include "report/hardware.h"
 
 namespace opscope {
@@ -76,7 +77,7 @@ void write_hardware(JsonWriter& json, const Profile& profile) {
   json.field("ridge", roofline.ridge);
   json.field("roofline_seconds", profile.totals.roofline_seconds());
   json.field("roofline_unknown_ops", profile.totals.roofline_unknown);
-  json.field("fused_roofline_seconds", static_cast<double>(roofline.fused_time) * 1e-12);
+  json.field("fused_roofline_seconds", static_cast<double>(roofline.fused_time) * kPicosecond);
   json.field("fused_unknown_subgraphs", roofline.fused_unknown);
   json.field("kernels", roofline.kernels);
   json.field("compute_bound_share", found.compute_share);
@@ -88,7 +89,7 @@ void write_hardware(JsonWriter& json, const Profile& profile) {
                  json.field("flops", roofline.of(limit).flops);
                  json.field("memory_bytes", roofline.of(limit).memory_bytes);
                  json.field("roofline_seconds",
-                            static_cast<double>(roofline.of(limit).roofline_time) * 1e-12);
+                            static_cast<double>(roofline.of(limit).roofline_time) * kPicosecond);
                });
   json.key("memory_bytes");
   roofline.device->memory_size ? json.value(roofline.device->memory_size->value) : json.null();

@@ -4,13 +4,12 @@
 #include <span>
 
 #include "analyse/times.h"
+#include "base/seconds.h"
 #include "report/joined_trace_report.h"
 #include "report/json_parts.h"
 
 namespace opscope {
 namespace {
-
-double seconds(Nanoseconds time) { return static_cast<double>(time) * 1e-9; }
 
 // Of the list by op, those of one op; called for ops in order.
 std::span<const JoinedKernel> kernels_of(OpId op, std::span<const JoinedKernel>& rest) {
@@ -25,7 +24,7 @@ std::string_view module_of(const Graph& graph, OpId op) {
   return graph.path(graph.modules[graph.scopes[graph.ops[op].scope].module]);
 }
 
-double time_seconds(const OpCost& cost) { return static_cast<double>(cost.time.value()) * 1e-12; }
+double time_seconds(const OpCost& cost) { return static_cast<double>(cost.time.value()) * kPicosecond; }
 
 double host_seconds(const Measurement& measured, OpId op) {
   return statistics(Measurement::samples(measured.host, op, measured.runs)).median;

@@ -15,8 +15,6 @@ namespace {
 
 constexpr double kWellJoined = 0.95;
 
-double seconds(Nanoseconds time) { return static_cast<double>(time) * 1e-9; }
-
 class TraceDocument {
  public:
   TraceDocument(const Profile& profile, const JoinedTrace& joined, const std::string& file,

@@ -29,7 +29,7 @@ struct Port {
   std::uint32_t node = 0;  // its number in the column's DOT
 };
 
-struct Column {
+struct BoxColumn {
   std::vector<std::uint32_t> boxes;
   std::vector<Port> exits, entries;
   std::vector<EdgePiece> pieces;  // by the id of the DOT's edge; points come from Graphviz
@@ -78,7 +78,7 @@ class Builder {
   }
 
   void add_line(std::uint32_t column, std::uint32_t from, std::uint32_t to, std::uint32_t e, bool arrow) {
-    Column& c = columns_[column];
+    BoxColumn& c = columns_[column];
     std::string line = fmt::format("n{} -> n{} [id=\"{}\"", from, to, c.pieces.size());
     // The order in which things run is kept straight, what skips bends.
     if (to == from + 1 || to >= scene_.boxes.size() || from >= scene_.boxes.size()) line += " weight=300";
@@ -158,7 +158,7 @@ class Builder {
 
   // Nearer the gutter is nearer the column, so that lines of one column do not cross each other.
   void order_nets() {
-    for (Column& column : columns_)
+    for (BoxColumn& column : columns_)
       std::ranges::stable_sort(column.exits, [&](const Port& a, const Port& b) {
         return column.placed.nodes[a.node].x > column.placed.nodes[b.node].x;
       });
@@ -181,7 +181,7 @@ class Builder {
   }
 
   void take(std::uint32_t c) {
-    Column& column = columns_[c];
+    BoxColumn& column = columns_[c];
     for (const std::uint32_t b : column.boxes) {
       Box box = moved(column.placed.nodes[b], c);
       if (scene_.boxes[b].repeat > 1) box.width -= kStackOffset, box.height -= kStackOffset;
@@ -203,7 +203,7 @@ class Builder {
 
   void add_connectors() {
     for (const Net& net : nets_) {
-      const Column &from = columns_[net.from], &to = columns_[net.to];
+      const BoxColumn &from = columns_[net.from], &to = columns_[net.to];
       const Port& exit = from.exits[net.lane];
       const Point out = moved(from.placed.nodes[exit.node], static_cast<std::uint32_t>(net.from)).center();
       const Point in = moved(to.placed.nodes[net.entry.node], static_cast<std::uint32_t>(net.to)).center();
@@ -224,7 +224,7 @@ class Builder {
   const Scene& scene_;
   const Look& look_;
   std::vector<std::uint32_t> column_of_;
-  std::vector<Column> columns_;
+  std::vector<BoxColumn> columns_;
   std::vector<std::uint32_t> next_node_;
   std::vector<std::string> edge_lines_;
   std::vector<Net> nets_;

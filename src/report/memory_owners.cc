@@ -9,7 +9,7 @@
 namespace opscope {
 namespace {
 
-constexpr std::size_t kRows = 24;  // on a screen; --verbose shows all
+constexpr std::size_t kOwnerRows = 24;  // on a screen; --verbose shows all
 
 struct Line {
   std::uint32_t row = 0;
@@ -87,7 +87,7 @@ Section memory_owners_section(const MemoryReport& report, const TextOptions& opt
                   {}};
   const Count all = report.owners.front().held;
   const auto lines = OwnerTree(report, options.verbose ? Count{} : all / 100).lines;
-  const auto deepest = options.verbose ? kNone : screen_depth(rows_at_depth(report, lines), kRows);
+  const auto deepest = options.verbose ? kNone : screen_depth(rows_at_depth(report, lines), kOwnerRows);
   bool is_cut = false;
   for (const auto& line : lines) {
     if (report.owners[line.row].depth > deepest) {

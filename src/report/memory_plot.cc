@@ -9,7 +9,7 @@
 namespace opscope {
 namespace {
 
-constexpr int kRows = 12;
+constexpr int kPlotRows = 12;
 constexpr int kEighths = 8;
 constexpr int kLabelWidth = 9;  // "1234.5MB "
 constexpr std::string_view kTops[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -45,7 +45,7 @@ class Plot {
 
   std::string text() {
     if (ops_.empty()) return "";
-    for (int row = kRows; row-- > 0;) line(row);
+    for (int row = kPlotRows; row-- > 0;) line(row);
     out_ += std::string(kLabelWidth, ' ') + "└";
     for (std::size_t c = 0; c < columns_; ++c) out_ += is_phase_start(c) ? "┴" : "─";
     out_ += '\n';
@@ -59,7 +59,7 @@ class Plot {
  private:
   double height(OpId op) const {
     const auto peak = static_cast<double>(report_.timeline().peak);
-    return peak == 0 ? 0 : static_cast<double>(report_.timeline().alive[op]) / peak * kRows * kEighths;
+    return peak == 0 ? 0 : static_cast<double>(report_.timeline().alive[op]) / peak * kPlotRows * kEighths;
   }
   // The kind at a height in eighths, from the weights up.
   MemoryKind kind_at(OpId op, double eighths) const {
@@ -69,7 +69,7 @@ class Plot {
     for (const auto kind : kStacking) {
       const Count bytes = report_.splits[op][kind];
       if (kind == MemoryKind::kWeights || !bytes) continue;
-      sum += static_cast<double>(bytes) / peak * kRows * kEighths;
+      sum += static_cast<double>(bytes) / peak * kPlotRows * kEighths;
       top = kind;
       if (eighths < sum) break;
     }
@@ -79,11 +79,11 @@ class Plot {
   void line(int row) {
     const auto& timeline = report_.timeline();
     std::string label;
-    if (row == kRows - 1) label = format_bytes(timeline.peak_memory_bytes());
-    if (row == kRows / 2 - 1) label = format_bytes(timeline.weights + timeline.peak / 2);
+    if (row == kPlotRows - 1) label = format_bytes(timeline.peak_memory_bytes());
+    if (row == kPlotRows / 2 - 1) label = format_bytes(timeline.weights + timeline.peak / 2);
     if (row == 0) label = format_bytes(timeline.weights);
     out_ += paint(pad_left(label, kLabelWidth - 1), Style::kQuiet, options_.color);
-    out_ += row == kRows - 1 || row == kRows / 2 - 1 || row == 0 ? " ┤" : " │";
+    out_ += row == kPlotRows - 1 || row == kPlotRows / 2 - 1 || row == 0 ? " ┤" : " │";
     cells(row);
     while (out_.ends_with(' ')) out_.pop_back();
     out_ += '\n';

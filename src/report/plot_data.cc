@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/json_writer.h"
+#include "base/seconds.h"
 #include "report/document.h"
 #include "report/plot.h"
 
@@ -137,7 +138,7 @@ std::string types_data(const Profile& profile, const TypesPlot& plot, Format for
 
 std::string icicle_data(const Profile& profile, const IciclePlot& plot, Format format, PlotKind kind) {
   const auto value = [&](Count count) -> Field {  // time in seconds
-    if (plot.metric == PlotMetric::kTime) return static_cast<double>(count) * 1e-12;
+    if (plot.metric == PlotMetric::kTime) return static_cast<double>(count) * kPicosecond;
     return count;
   };
   const std::vector<Named> about{{"metric", name(plot.metric)}, {"total", value(plot.total)}};

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numbers>
 
+#include "base/seconds.h"
 #include "base/text.h"
 #include "report/document.h"
 
@@ -85,7 +86,7 @@ std::string value_text(PlotMetric metric, Count value) {
     case PlotMetric::kParams:
       return format_params(value);
     case PlotMetric::kTime:
-      return format_time(static_cast<double>(value) * 1e-12);
+      return format_time(static_cast<double>(value) * kPicosecond);
     case PlotMetric::kFlops:
     case PlotMetric::kMacs:
       break;

@@ -8,10 +8,6 @@
 namespace opscope {
 namespace {
 
-bool has_figures(const SweepPoint& point) {
-  return point.state == SweepState::kCaptured || point.state == SweepState::kFitted;
-}
-
 void write_value(JsonWriter& json, const SweepMetric& metric, const SweepFigures& figures) {
   json.key(metric.key);
   if (const auto count = metric.count(figures))
@@ -37,7 +33,7 @@ void write_point(JsonWriter& json, const SweepResult& result, std::size_t i) {
   json.begin_object(JsonLayout::kInline);
   write_place(json, result, result.place(i));
   json.field("state", name(point.state));
-  if (has_figures(point)) {
+  if (point.has_figures()) {
     for (const SweepMetric& metric : sweep_metrics()) write_value(json, metric, point.figures);
     json.field("confidence", name(point.figures.totals.confidence));
   } else {
@@ -120,8 +116,8 @@ std::string sweep_csv(const SweepReport& report) {
     const SweepPlace place = result.place(i);
     for (std::size_t a = 0; a < place.size(); ++a) out += csv_field(result.text_of(place, a)) + ",";
     for (const SweepMetric& metric : sweep_metrics()) {
-      const auto count = has_figures(point) ? metric.count(point.figures) : std::nullopt;
-      const auto value = has_figures(point) ? metric.value(point.figures) : std::nullopt;
+      const auto count = point.has_figures() ? metric.count(point.figures) : std::nullopt;
+      const auto value = point.has_figures() ? metric.value(point.figures) : std::nullopt;
       if (count)
         out += std::to_string(count->value());
       else if (value)

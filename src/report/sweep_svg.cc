@@ -21,10 +21,6 @@ struct Line {
   std::vector<Point> points;  // in the values' own units
 };
 
-bool has_figures(const SweepPoint& point) {
-  return point.state == SweepState::kCaptured || point.state == SweepState::kFitted;
-}
-
 class Picture {
  public:
   explicit Picture(const SweepReport& report)
@@ -79,7 +75,7 @@ class Picture {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < result_.points.size(); ++i) {
       const SweepPoint& point = result_.points[i];
-      const auto value = has_figures(point) ? metric_.value(point.figures) : std::nullopt;
+      const auto value = point.has_figures() ? metric_.value(point.figures) : std::nullopt;
       const SweepPlace place = result_.place(i);
       std::string name;
       for (std::size_t a = 0; a < place.size(); ++a)
@@ -107,7 +103,7 @@ class Picture {
     if (metric_.key == "peak_memory_bytes" && report_.memory) return static_cast<double>(*report_.memory);
     if (metric_.key != "arithmetic_intensity") return std::nullopt;
     for (const SweepPoint& point : result_.points)
-      if (has_figures(point)) return point.figures.ridge;
+      if (point.has_figures()) return point.figures.ridge;
     return std::nullopt;
   }
 

@@ -10,12 +10,8 @@ namespace {
 
 constexpr std::size_t kRowsShown = 200;  // of a table for people; files have them all
 
-bool has_figures(const SweepPoint& point) {
-  return point.state == SweepState::kCaptured || point.state == SweepState::kFitted;
-}
-
 bool is_over(const SweepReport& report, const SweepPoint& point) {
-  return report.memory && has_figures(point) && point.figures.peak_memory_bytes > *report.memory;
+  return report.memory && point.has_figures() && point.figures.peak_memory_bytes > *report.memory;
 }
 
 std::vector<std::size_t> varying(const SweepResult& result) {
@@ -26,7 +22,7 @@ std::vector<std::size_t> varying(const SweepResult& result) {
 }
 
 Cell value_cell(const SweepReport& report, const SweepMetric& metric, const SweepPoint& point) {
-  if (!has_figures(point)) return {"-", Style::kQuiet};
+  if (!point.has_figures()) return {"-", Style::kQuiet};
   const bool is_peak = metric.key == "peak_memory_bytes";
   return {metric.text(point.figures), is_peak && is_over(report, point) ? Style::kWarning : Style::kPlain};
 }

@@ -40,8 +40,7 @@ class Words {
 
   double ridge() const {
     for (const SweepPoint& point : result_.points)
-      if (point.state == SweepState::kCaptured || point.state == SweepState::kFitted)
-        return point.figures.ridge;
+      if (point.has_figures()) return point.figures.ridge;
     return 10;
   }
 

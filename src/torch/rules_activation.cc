@@ -83,7 +83,7 @@ bool log_sigmoid(RuleCall& call) {
   return true;
 }
 
-constexpr ShapeRuleRow kRules[] = {
+constexpr ShapeRuleRow kActivationRules[] = {
     {"aten::alpha_dropout", "", dropout},
     OPSCOPE_POINTWISE("celu", kFloatingOnly),
     {"aten::dropout", "", dropout},
@@ -114,6 +114,6 @@ constexpr ShapeRuleRow kRules[] = {
 
 }  // namespace
 
-std::span<const ShapeRuleRow> activation_shape_rules() { return kRules; }
+std::span<const ShapeRuleRow> activation_shape_rules() { return kActivationRules; }
 
 }  // namespace opscope::engine

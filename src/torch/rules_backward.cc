@@ -97,7 +97,7 @@ bool max_pool_backward(RuleCall& call) {
 #define OPSCOPE_GRADIENT(op) \
   { "aten::" op, "", pointwise<kGradient> }
 
-constexpr ShapeRuleRow kRules[] = {
+constexpr ShapeRuleRow kBackwardRules[] = {
     {"aten::_softmax_backward_data", "", softmax_backward},
     {"aten::embedding_dense_backward", "", embedding_backward},
     OPSCOPE_GRADIENT("gelu_backward"),
@@ -115,6 +115,6 @@ constexpr ShapeRuleRow kRules[] = {
 
 }  // namespace
 
-std::span<const ShapeRuleRow> backward_shape_rules() { return kRules; }
+std::span<const ShapeRuleRow> backward_shape_rules() { return kBackwardRules; }
 
 }  // namespace opscope::engine

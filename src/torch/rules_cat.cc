@@ -185,7 +185,7 @@ bool triangle(RuleCall& call) {
   return true;
 }
 
-constexpr ShapeRuleRow kRules[] = {
+constexpr ShapeRuleRow kCatRules[] = {
     {"aten::cat", "", cat},         {"aten::concat", "", cat},
     {"aten::concatenate", "", cat}, {"aten::flip", "", flip},
     {"aten::repeat", "", repeat},   {"aten::repeat_interleave", "self_int", repeat_interleave},
@@ -196,6 +196,6 @@ constexpr ShapeRuleRow kRules[] = {
 
 }  // namespace
 
-std::span<const ShapeRuleRow> cat_shape_rules() { return kRules; }
+std::span<const ShapeRuleRow> cat_shape_rules() { return kCatRules; }
 
 }  // namespace opscope::engine

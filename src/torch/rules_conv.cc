@@ -243,7 +243,7 @@ bool convolution_backward(RuleCall& call) {
   return true;
 }
 
-constexpr ShapeRuleRow kRules[] = {
+constexpr ShapeRuleRow kConvRules[] = {
     {"aten::_convolution", "", convolution},
     {"aten::_convolution", "deprecated", convolution},
     {"aten::conv1d", "", conv<1>},
@@ -261,6 +261,6 @@ constexpr ShapeRuleRow kRules[] = {
 
 }  // namespace
 
-std::span<const ShapeRuleRow> conv_shape_rules() { return kRules; }
+std::span<const ShapeRuleRow> conv_shape_rules() { return kConvRules; }
 
 }  // namespace opscope::engine

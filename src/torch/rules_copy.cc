@@ -182,7 +182,7 @@ bool bernoulli_of_one(RuleCall& call) {
   return p >= 0 && p <= 1 && bernoulli(call);
 }
 
-constexpr ShapeRuleRow kRules[] = {
+constexpr ShapeRuleRow kCopyRules[] = {
     {"aten::_to_copy", "", to_copy},
     {"aten::bernoulli", "", bernoulli},
     {"aten::bernoulli", "p", bernoulli_of_one},
@@ -217,6 +217,6 @@ constexpr ShapeRuleRow kRules[] = {
 
 }  // namespace
 
-std::span<const ShapeRuleRow> copy_shape_rules() { return kRules; }
+std::span<const ShapeRuleRow> copy_shape_rules() { return kCopyRules; }
 
 }  // namespace opscope::engine

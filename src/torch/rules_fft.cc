@@ -8,9 +8,8 @@ namespace {
 
 // Dimensions from the largest stride to the smallest; `keep_last` leaves the last one where it is.
 void sort_by_stride(Sizes& dims, const at::Tensor& self, bool keep_last) {
-  std::sort(dims.begin(), dims.end() - (keep_last ? 1 : 0), [&](std::int64_t a, std::int64_t b) {
-    return self.stride(a) > self.stride(b);
-  });
+  std::sort(dims.begin(), dims.end() - (keep_last ? 1 : 0),
+            [&](std::int64_t a, std::int64_t b) { return self.stride(a) > self.stride(b); });
 }
 
 bool read_dims(RuleCall& call, const at::Tensor& self, Sizes& dims) {
@@ -101,7 +100,7 @@ bool solve_triangular(RuleCall& call) {
   return true;
 }
 
-constexpr ShapeRuleRow kRules[] = {
+constexpr ShapeRuleRow kFftRules[] = {
     {"aten::_fft_c2c", "", complex_to_complex},
     {"aten::_fft_c2r", "", complex_to_real},
     {"aten::_fft_r2c", "", real_to_complex},
@@ -110,6 +109,6 @@ constexpr ShapeRuleRow kRules[] = {
 
 }  // namespace
 
-std::span<const ShapeRuleRow> fft_shape_rules() { return kRules; }
+std::span<const ShapeRuleRow> fft_shape_rules() { return kFftRules; }
 
 }  // namespace opscope::engine

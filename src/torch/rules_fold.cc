@@ -5,7 +5,8 @@ namespace opscope::engine {
 namespace {
 
 // A source with one slice of self for each element of the index.
-bool fits_slices(const at::Tensor& self, std::int64_t dim, const at::Tensor& index, const at::Tensor& source) {
+bool fits_slices(const at::Tensor& self, std::int64_t dim, const at::Tensor& index,
+                 const at::Tensor& source) {
   if (source.dim() != self.dim() || source.size(dim) != index.numel()) return false;
   for (std::int64_t i = 0; i < self.dim(); ++i)
     if (i != dim && source.size(i) != self.size(i)) return false;
@@ -17,7 +18,8 @@ template <bool kInPlace>
 bool index_fold(RuleCall& call) {
   const at::Tensor *self = call.tensor(0), *index = call.tensor(2), *source = call.tensor(3);
   std::int64_t dim = call.integer(1);
-  if (!self || !index || !source || !call.at(1).isInt() || self->dim() == 0 || index->dim() != 1) return false;
+  if (!self || !index || !source || !call.at(1).isInt() || self->dim() == 0 || index->dim() != 1)
+    return false;
   if (!wrap_dim(dim, self->dim()) || index->scalar_type() != at::kLong) return false;
   if (self->scalar_type() != source->scalar_type() || !fits_slices(*self, dim, *index, *source)) return false;
   if (self->numel() == 0) return false;
@@ -86,7 +88,7 @@ bool col2im(RuleCall& call) {
   return true;
 }
 
-constexpr ShapeRuleRow kRules[] = {
+constexpr ShapeRuleRow kFoldRules[] = {
     {"aten::col2im", "", col2im},
     {"aten::histc", "", histc},
     {"aten::index_add", "", index_fold<false>},
@@ -99,6 +101,6 @@ constexpr ShapeRuleRow kRules[] = {
 
 }  // namespace
 
-std::span<const ShapeRuleRow> fold_shape_rules() { return kRules; }
+std::span<const ShapeRuleRow> fold_shape_rules() { return kFoldRules; }
 
 }  // namespace opscope::engine

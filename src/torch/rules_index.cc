@@ -236,7 +236,7 @@ bool scatter(RuleCall& call) {
   return true;
 }
 
-constexpr ShapeRuleRow kRules[] = {
+constexpr ShapeRuleRow kIndexRules[] = {
     {"aten::embedding", "", embedding},         {"aten::gather", "", gather},
     {"aten::index", "Tensor", index},           {"aten::index_put_", "", index_put_},
     {"aten::index_select", "", index_select},   {"aten::scatter", "src", scatter<false>},
@@ -247,6 +247,6 @@ constexpr ShapeRuleRow kRules[] = {
 
 }  // namespace
 
-std::span<const ShapeRuleRow> index_shape_rules() { return kRules; }
+std::span<const ShapeRuleRow> index_shape_rules() { return kIndexRules; }
 
 }  // namespace opscope::engine

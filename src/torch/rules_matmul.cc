@@ -6,8 +6,9 @@ namespace {
 
 // The real kernels refuse mixed dtypes, and the meta kernels take them.
 void refuse_mixed(const at::Tensor* a, const at::Tensor* b) {
-  TORCH_CHECK(!a || !b || a->scalar_type() == b->scalar_type(), "mat1 and mat2 must have the same dtype, but got ",
-              a->scalar_type(), " and ", b->scalar_type());
+  TORCH_CHECK(!a || !b || a->scalar_type() == b->scalar_type(),
+              "mat1 and mat2 must have the same dtype, but got ", a->scalar_type(), " and ",
+              b->scalar_type());
 }
 
 // Products of bools are refused by the CPU kernels.
@@ -206,7 +207,7 @@ bool grouped_product(RuleCall& call) {
   return true;
 }
 
-constexpr ShapeRuleRow kRules[] = {
+constexpr ShapeRuleRow kMatmulRules[] = {
     {"aten::_grouped_mm", "", grouped_product},
     {"aten::addmm", "", added_product<2, false>},
     {"aten::addmm_", "", added_product<2, true>},
@@ -225,6 +226,6 @@ constexpr ShapeRuleRow kRules[] = {
 
 }  // namespace
 
-std::span<const ShapeRuleRow> matmul_shape_rules() { return kRules; }
+std::span<const ShapeRuleRow> matmul_shape_rules() { return kMatmulRules; }
 
 }  // namespace opscope::engine

@@ -154,7 +154,7 @@ bool weight_norm_interface(RuleCall& call) {
   return true;
 }
 
-constexpr ShapeRuleRow kRules[] = {
+constexpr ShapeRuleRow kNormRules[] = {
     {"aten::_log_softmax", "", native_softmax},
     {"aten::_softmax", "", native_softmax},
     {"aten::_weight_norm", "", weight_norm},
@@ -172,6 +172,6 @@ constexpr ShapeRuleRow kRules[] = {
 
 }  // namespace
 
-std::span<const ShapeRuleRow> norm_shape_rules() { return kRules; }
+std::span<const ShapeRuleRow> norm_shape_rules() { return kNormRules; }
 
 }  // namespace opscope::engine

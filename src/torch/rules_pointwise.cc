@@ -229,7 +229,7 @@ bool masked_fill_(RuleCall& call) {
   return true;
 }
 
-constexpr ShapeRuleRow kRules[] = {
+constexpr ShapeRuleRow kPointwiseRules[] = {
     {"aten::__and__", kAnyOverload, pointwise<kBinaryIntegral>},
     {"aten::__or__", kAnyOverload, pointwise<kBinaryIntegral>},
     {"aten::__xor__", kAnyOverload, pointwise<kBinaryIntegral>},
@@ -349,6 +349,6 @@ constexpr ShapeRuleRow kRules[] = {
 
 }  // namespace
 
-std::span<const ShapeRuleRow> pointwise_shape_rules() { return kRules; }
+std::span<const ShapeRuleRow> pointwise_shape_rules() { return kPointwiseRules; }
 
 }  // namespace opscope::engine

@@ -131,7 +131,7 @@ bool adaptive_pool(RuleCall& call) {
   return true;
 }
 
-constexpr ShapeRuleRow kRules[] = {
+constexpr ShapeRuleRow kPoolRules[] = {
     {"aten::_adaptive_avg_pool2d", "", adaptive_pool<2, Format::kSuggested, false>},
     {"aten::adaptive_avg_pool1d", "", adaptive_pool<1, Format::kFlat, false>},
     {"aten::adaptive_avg_pool2d", "", adaptive_pool<2, Format::kSuggested, false>},
@@ -151,6 +151,6 @@ constexpr ShapeRuleRow kRules[] = {
 
 }  // namespace
 
-std::span<const ShapeRuleRow> pool_shape_rules() { return kRules; }
+std::span<const ShapeRuleRow> pool_shape_rules() { return kPoolRules; }
 
 }  // namespace opscope::engine

@@ -63,7 +63,7 @@ bool same_shape(RuleCall& call) {
   return true;
 }
 
-bool batch_norm(RuleCall& call) {
+bool quantised_batch_norm(RuleCall& call) {
   const at::Tensor* self = quantised(call);
   if (!self || self->dim() != 4) return false;
   call.output(self->sizes(), self->scalar_type(), at::MemoryFormat::ChannelsLast);
@@ -83,7 +83,7 @@ bool two_alike(RuleCall& call) {
   return self->sizes() == other->sizes() && same_shape(call);
 }
 
-constexpr ShapeRuleRow kRules[] = {
+constexpr ShapeRuleRow kQuantisedRules[] = {
     {"aten::dequantize", "self", dequantize},
     {"aten::int_repr", "", int_repr},
     {"aten::q_scale", "", scale},
@@ -94,8 +94,8 @@ constexpr ShapeRuleRow kRules[] = {
     {"aten::quantize_per_tensor_dynamic", "", quantize_dynamic},
     {"quantized::add", "", two_alike},
     {"quantized::add_relu", "", two_alike},
-    {"quantized::batch_norm2d", "", batch_norm},
-    {"quantized::batch_norm2d_relu", "", batch_norm},
+    {"quantized::batch_norm2d", "", quantised_batch_norm},
+    {"quantized::batch_norm2d_relu", "", quantised_batch_norm},
     {"quantized::hardswish", "", same_shape},
     {"quantized::leaky_relu", "", same_shape_unless_in_place<2>},
     {"quantized::mul", "", two_alike},
@@ -106,6 +106,6 @@ constexpr ShapeRuleRow kRules[] = {
 
 }  // namespace
 
-std::span<const ShapeRuleRow> quantised_shape_rules() { return kRules; }
+std::span<const ShapeRuleRow> quantised_shape_rules() { return kQuantisedRules; }
 
 }  // namespace opscope::engine

@@ -104,7 +104,7 @@ bool cell(RuleCall& call) {
   return true;
 }
 
-constexpr ShapeRuleRow kRules[] = {
+constexpr ShapeRuleRow kRecurrentRules[] = {
     {"aten::gru", "input", recurrent<3>},
     {"aten::gru_cell", "", cell<3>},
     {"aten::lstm", "input", lstm},
@@ -117,6 +117,6 @@ constexpr ShapeRuleRow kRules[] = {
 
 }  // namespace
 
-std::span<const ShapeRuleRow> recurrent_shape_rules() { return kRules; }
+std::span<const ShapeRuleRow> recurrent_shape_rules() { return kRecurrentRules; }
 
 }  // namespace opscope::engine

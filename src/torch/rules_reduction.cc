@@ -183,7 +183,7 @@ bool pair_loss(RuleCall& call) {
   return true;
 }
 
-constexpr ShapeRuleRow kRules[] = {
+constexpr ShapeRuleRow kReductionRules[] = {
     {"aten::_is_all_true", "", reduce_bools},
     {"aten::_is_any_true", "", reduce_bools},
     {"aten::all", "", reduce<kLogic>},
@@ -237,6 +237,6 @@ constexpr ShapeRuleRow kRules[] = {
 
 }  // namespace
 
-std::span<const ShapeRuleRow> reduction_shape_rules() { return kRules; }
+std::span<const ShapeRuleRow> reduction_shape_rules() { return kReductionRules; }
 
 }  // namespace opscope::engine

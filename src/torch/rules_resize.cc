@@ -182,7 +182,7 @@ bool im2col(RuleCall& call) {
   return true;
 }
 
-constexpr ShapeRuleRow kRules[] = {
+constexpr ShapeRuleRow kResizeRules[] = {
     {"aten::_upsample_bicubic2d_aa", "", upsample<2>},
     {"aten::_upsample_bicubic2d_aa", "vec", upsample_vec<2, 3>},
     {"aten::_upsample_bilinear2d_aa", "", upsample<2>},
@@ -221,6 +221,6 @@ constexpr ShapeRuleRow kRules[] = {
 
 }  // namespace
 
-std::span<const ShapeRuleRow> resize_shape_rules() { return kRules; }
+std::span<const ShapeRuleRow> resize_shape_rules() { return kResizeRules; }
 
 }  // namespace opscope::engine

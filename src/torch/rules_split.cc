@@ -97,7 +97,7 @@ bool unbind(RuleCall& call) {
   return true;
 }
 
-constexpr ShapeRuleRow kRules[] = {
+constexpr ShapeRuleRow kSplitRules[] = {
     {"aten::chunk", "", chunk},
     {"aten::split", "Tensor", split},
     {"aten::split", "sizes", split_with_sizes},
@@ -107,6 +107,6 @@ constexpr ShapeRuleRow kRules[] = {
 
 }  // namespace
 
-std::span<const ShapeRuleRow> split_shape_rules() { return kRules; }
+std::span<const ShapeRuleRow> split_shape_rules() { return kSplitRules; }
 
 }  // namespace opscope::engine

@@ -289,7 +289,7 @@ bool unfold(RuleCall& call) {
   return true;
 }
 
-constexpr ShapeRuleRow kRules[] = {
+constexpr ShapeRuleRow kViewRules[] = {
     {"aten::_unsafe_view", "", view},
     {"aten::alias", "", alias},
     {"aten::detach", "", alias},
@@ -322,6 +322,6 @@ constexpr ShapeRuleRow kRules[] = {
 
 }  // namespace
 
-std::span<const ShapeRuleRow> view_shape_rules() { return kRules; }
+std::span<const ShapeRuleRow> view_shape_rules() { return kViewRules; }
 
 }  // namespace opscope::engine
