@@ -1,6 +1,8 @@
 # The capture engine (src/torch) and the Python module (src/python), against the installed torch.
 add_library(opscope_torch INTERFACE)
 target_include_directories(opscope_torch SYSTEM INTERFACE ${OPSCOPE_TORCH_INCLUDE} ${Python3_INCLUDE_DIRS})
+# torch's headers have an fmt of their own, which its libraries do not export: it is compiled in.
+target_compile_definitions(opscope_torch INTERFACE FMT_HEADER_ONLY=1)
 target_link_directories(opscope_torch INTERFACE ${OPSCOPE_TORCH_ROOT}/lib)
 target_link_libraries(opscope_torch INTERFACE c10 torch_cpu torch)
 

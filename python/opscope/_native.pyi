@@ -165,7 +165,8 @@ class Comparison:
     def pareto(self, path: str, x: str = "params", y: str = "flops") -> None: ...
 
 def compare(
-    models: list[tuple[list[str], Graph | None, str]],
+    names: list[str],
+    models: list[tuple[str, Graph | None, str]],
     *,
     convention: str = "opscope",
     ridge: float | None = None,

@@ -6,11 +6,11 @@ import os
 from typing import Any
 
 from opscope._load import native
-from opscope.api import Graph, capture
+from opscope.differing import handed_over
 from opscope.errors import error
 from opscope.options import takes_options
 from opscope.report import Report
-from opscope.result import Profile, Row
+from opscope.result import Row
 
 
 class Comparison(Report):
@@ -91,23 +91,7 @@ def compare(
     if names and len(names) != len(models):
         raise error(f"{len(names)} names for {len(models)} models", "names", "give one a model")
     given = [str(name) for name in names] or [""] * len(models)
-    entries = [_entry(model, name, inputs, options) for model, name in zip(models, given, strict=True)]
+    handed = [handed_over(model, inputs, options) for model in models]
     device = "" if hardware is None else os.fspath(hardware)
-    found = native.compare(entries, convention=convention, ridge=ridge, hardware=device, float32=float32)
+    found = native.compare(given, handed, convention=convention, ridge=ridge, hardware=device, float32=float32)
     return Comparison(found, {} if by is None else {"by": by, "metric": metric, "depth": depth})
-
-
-def _entry(model: Any, name: str, inputs: Any, options: dict[str, Any]) -> tuple[list[str], Any, str]:
-    """Names from the best to the surest, a native graph, or the path of a saved profile."""
-    if isinstance(model, Profile):
-        return [name], model._native.graph, ""
-    if isinstance(model, Graph):
-        return [name], model._graph, ""
-    spec = os.fspath(model) if isinstance(model, (str, os.PathLike)) else ""
-    surer = [spec] if spec else []
-    kind = native.file_kind(spec) if spec and hasattr(native, "file_kind") else ""
-    if kind == "profile":
-        return [name, *surer], None, spec
-    if kind == "capture":  # it has its inputs already
-        inputs, options = None, {}
-    return [name, *surer], capture(model, inputs, **options)._graph, ""

@@ -1,25 +1,22 @@
 // Sends sizes to the child line by line, and reads each capture from the file that it left.
 #include "cli/capture_server.h"
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "base/files.h"
 #include "base/json_writer.h"
-#include "cli/child_process.h"
 #include "cli/models.h"
 #include "cli/python_child.h"
 #include "cli/temporary_folder.h"
 #include "readers/capture_reader.h"
-#include "readers/model_file.h"
 
 namespace opscope {
 
 struct CaptureServer::Child {
   Child(std::string with, const CaptureRequest& model)
       : python(std::move(with)),
-        process({python, "-m", "opscope.capture", model.to_json("sweep", folder.file("captures"))},
-                folder.file("stderr"), ChildProcess::Stdin::kPipe) {}
+        process(start_python(python, model.to_json("sweep", folder.file("captures")), folder.file("stderr"),
+                             ChildProcess::Stdin::kPipe)) {}
 
   TemporaryFolder folder;
   std::string python;
@@ -52,11 +49,10 @@ std::string line_of(std::span<const CaptureRequest> requests) {
 }  // namespace
 
 CaptureServer::CaptureServer(const CaptureRequest& model, const TalkFlags& talk)
-    : model_(model), talk_(talk), spinner_(!talk.quiet) {
-  const FileKind kind = model_file_kind(model.model);
-  is_file_ = kind == FileKind::kPt2 || kind == FileKind::kOnnx || kind == FileKind::kCapture ||
-             kind == FileKind::kProfile;
-}
+    : model_(model),
+      talk_(talk),
+      spinner_(!talk.quiet),
+      is_file_(is_read_here(model_file_kind(model.model))) {}
 
 CaptureServer::~CaptureServer() = default;
 
@@ -94,8 +90,6 @@ void CaptureServer::read_files(std::span<const CaptureRequest> requests, const G
 }
 
 void CaptureServer::start() {
-  // As run_python does: a folder that one stands in is not trusted by naming a model.
-  ::setenv("PYTHONSAFEPATH", "1", 1);
   spinner_.say("starting Python");
   child_ = std::make_unique<Child>(find_python(), model_);
 }

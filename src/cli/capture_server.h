@@ -47,7 +47,7 @@ class CaptureServer {
   TalkFlags talk_;
   SignalsNoted signals_;
   Spinner spinner_;
-  bool is_file_ = false;
+  bool is_file_;
   std::unique_ptr<Child> child_;
   std::optional<Error> first_problem_;
   std::string last_problem_;

@@ -3,10 +3,9 @@
 
 #include "analyse/profile.h"
 #include "base/text.h"
+#include "cli/many_captures.h"
 #include "cli/models.h"
 #include "cli/question.h"
-#include "cli/terminal.h"
-#include "readers/capture_reader.h"
 
 namespace opscope {
 namespace {
@@ -69,13 +68,6 @@ void ModelCatalogue::add_known_costs(std::vector<ModelStatus>& models) const {
   }
 }
 
-void ModelCatalogue::set_cost(ModelStatus& status, std::string_view bytes, bool cacheable) const {
-  status.cost = cost_of(read_capture(bytes, "capture of " + status.model.name));
-  status.failed.clear();
-  if (cacheable)
-    cache_.write(Cache::key(python_, request_for(status.model).to_json("capture", ""), registry_), bytes);
-}
-
 void ModelCatalogue::set_failed(ModelStatus& status, const std::string& why) const {
   status.failed = why;
   cache_.write(failure_key(status.model), why);
@@ -83,38 +75,16 @@ void ModelCatalogue::set_failed(ModelStatus& status, const std::string& why) con
 
 void ModelCatalogue::profile(std::vector<ModelStatus>& models) const {
   std::vector<ModelStatus*> left;
+  std::vector<CaptureRequest> requests;
   for (ModelStatus& status : models)
-    if (!status.cost) left.push_back(&status);
-  const std::size_t all = left.size();
-  const TemporaryFolder folder;
-  Spinner spinner(!talk_.quiet);
-  std::size_t done = 0;
-  // A model that takes the process down is its own failure; the rest go on in a new one.
-  while (!left.empty()) {
-    std::vector<std::string> names;
-    for (const ModelStatus* status : left) names.push_back(status->model.name);
-    spinner.say(progress_line(done, all, names.front()));
-    std::size_t finished = 0;
-    const auto finish = [&](const Answer& answer) {
-      if (answer.index >= left.size()) return;
-      ModelStatus& status = *left[answer.index];
-      const std::string file = folder.file(std::to_string(answer.index) + ".json");
-      if (answer.error.what.empty())
-        set_cost(status, read_file(file), answer.cacheable);
-      else
-        set_failed(status, answer.error.what);
-      finished = answer.index + 1;
-      spinner.say(progress_line(++done, all, finished < names.size() ? names[finished] : ""));
-    };
-    const std::string ended = run_python_for_many(
-        python_, many_request_json(names, request_for({}), folder.file("")), finish, spinner, talk_);
-    if (finished < left.size()) {
-      if (ended.empty()) break;
-      set_failed(*left[finished++], ended);
-      ++done;
-    }
-    left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(finished));
-  }
+    if (!status.cost) left.push_back(&status), requests.push_back(request_for(status.model));
+  const auto give = [&](std::size_t index, std::unique_ptr<Graph> graph, const ChildError& why) {
+    ModelStatus& status = *left[index];
+    if (!graph) return set_failed(status, why.what);
+    status.cost = cost_of(*graph);
+    status.failed.clear();
+  };
+  capture_many(requests, cache_, python_, AfterDeath::kGoOn, talk_, give);
 }
 
 }  // namespace opscope

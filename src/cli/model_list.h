@@ -39,7 +39,6 @@ class ModelCatalogue {
  private:
   CaptureRequest request_for(const ListedModel& model) const;
   std::string failure_key(const ListedModel& model) const;
-  void set_cost(ModelStatus& status, std::string_view bytes, bool cacheable) const;
   void set_failed(ModelStatus& status, const std::string& why) const;
 
   std::string registry_, python_, stamp_;

@@ -103,7 +103,7 @@ std::optional<Graph> read_model(const CaptureRequest& request) {
     refuse_capture_flags(request);
     return read_capture(read_file(request.model), request.model);
   }
-  if (kind == FileKind::kPt2 || kind == FileKind::kOnnx) {
+  if (is_exported(kind)) {
     refuse_model_file_flags(request);
     return read_model_file(request.model, request.dims, onnx_inference());
   }

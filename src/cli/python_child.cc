@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "cli/child_process.h"
 #include "cli/signals.h"
 #include "cli/temporary_folder.h"
 
@@ -48,9 +47,7 @@ Run run_child(const std::string& python, const std::string& request_json, const 
   const TemporaryFolder folder;
   const std::string stderr_path = folder.file("stderr");
   Run run;
-  // Python 3.11's: a folder that one stands in may hold a numpy.py, and naming a model does not trust it.
-  ::setenv("PYTHONSAFEPATH", "1", 1);
-  ChildProcess child({python, "-m", "opscope.capture", request_json}, stderr_path);
+  ChildProcess child = start_python(python, request_json, stderr_path);
   const auto on_line = [&](std::string_view line) {
     Answer answer = parse_answer(line);
     if (answer.kind == Answer::Kind::kStatus) run.doing = answer.status;
@@ -103,6 +100,13 @@ std::string line_of(const Progress& progress) {
 }
 
 }  // namespace
+
+ChildProcess start_python(const std::string& python, const std::string& request_json,
+                          const std::string& stderr_path, ChildProcess::Stdin stdin_is) {
+  // Python 3.11's: a folder that one stands in may hold a numpy.py, and naming a model does not trust it.
+  ::setenv("PYTHONSAFEPATH", "1", 1);
+  return ChildProcess({python, "-m", "opscope.capture", request_json}, stderr_path, stdin_is);
+}
 
 // It ended without a word of the protocol: say how, and the last that it wrote.
 void fail_died(const std::string& python, const Run& run) {

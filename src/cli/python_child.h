@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/child_process.h"
 #include "cli/flags.h"
 #include "cli/protocol.h"
 #include "cli/terminal.h"
@@ -29,7 +30,11 @@ std::string run_python_for_many(const std::string& python, const std::string& re
                                 const std::function<void(const Answer&)>& on_finished, Spinner& spinner,
                                 const TalkFlags& talk);
 
-// The parts of it, for what talks with a child that lives on: how a run ended, and what to throw then.
+// The parts of it, for what talks with a child that lives on: its start, how a run ended, and what to throw
+// then.
+ChildProcess start_python(const std::string& python, const std::string& request_json,
+                          const std::string& stderr_path,
+                          ChildProcess::Stdin stdin_is = ChildProcess::Stdin::kNothing);
 struct ChildRun {
   std::optional<Answer> last;  // kError or kDone; none where it ended without a word of the protocol
   std::string doing, words;    // its last status, and all that it wrote to stderr

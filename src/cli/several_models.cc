@@ -7,19 +7,13 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "cli/many_captures.h"
 #include "cli/models.h"
 #include "cli/python_child.h"
-#include "cli/question.h"
-#include "readers/capture_reader.h"
 #include "readers/profile_reader.h"
 
 namespace opscope {
 namespace {
-
-bool is_exported(FileKind kind) { return kind == FileKind::kPt2 || kind == FileKind::kOnnx; }
-bool is_saved(FileKind kind) {
-  return kind == FileKind::kCapture || kind == FileKind::kProfile || is_exported(kind);
-}
 
 ModelFlags flags_of(const ModelFlags& all, const std::string& spec) {
   ModelFlags flags = all;
@@ -33,8 +27,8 @@ ModelFlags flags_of(const ModelFlags& all, const std::string& spec) {
 ModelFlags flags_for(const ModelFlags& all, const std::string& spec, std::span<const FileKind> kinds) {
   ModelFlags flags = flags_of(all, spec);
   const FileKind kind = model_file_kind(spec);
-  const bool some_captured = std::ranges::any_of(kinds, [](FileKind k) { return !is_saved(k); });
-  if (is_saved(kind) && some_captured) {
+  const bool some_captured = std::ranges::any_of(kinds, [](FileKind k) { return !is_read_here(k); });
+  if (is_read_here(kind) && some_captured) {
     flags = ModelFlags();
     flags.positional = spec;
     flags.dim = all.dim;
@@ -76,58 +70,22 @@ class Captures {
   }
 
  private:
-  // A model that takes Python down is its own failure; where failures are asked for, the rest go on in a new
-  // one.
-  void ask_for(std::vector<std::size_t> left, const Cache& cache, const std::string& python,
+  // What works is in the cache when a failure is told.
+  void ask_for(const std::vector<std::size_t>& left, const Cache& cache, const std::string& python,
                std::vector<std::string>* failed) {
-    const SignalsNoted signals;
-    const std::vector<std::size_t> all = left;
-    std::string ended;
-    while (!left.empty()) {
-      ended = ask_once(left, cache, python);
-      std::erase_if(left, [&](std::size_t i) { return graphs_[i] || errors_.contains(i); });
-      if (left.empty() || ended.empty() || !failed) break;
-      errors_[left.front()] = {.what = ended, .where = "", .hint = "", .traceback = "", .candidates = {}};
-      left.erase(left.begin());
-    }
-    for (const std::size_t i : all) {
+    std::vector<CaptureRequest> requests;
+    for (const std::size_t i : left) requests.push_back(requests_[i]);
+    const auto give = [&](std::size_t index, std::unique_ptr<Graph> graph, const ChildError& why) {
+      graphs_[left[index]] = std::move(graph);
+      if (!graphs_[left[index]]) errors_[left[index]] = why;
+    };
+    const std::string ended =
+        capture_many(requests, cache, python, failed ? AfterDeath::kGoOn : AfterDeath::kStop, talk_, give);
+    for (const std::size_t i : left) {
       if (graphs_[i]) continue;
       if (!failed) fail(i, ended);
       failed->push_back(requests_[i].model + ": " + (errors_.contains(i) ? errors_[i].what : ended));
     }
-  }
-
-  // Returns how Python ended where it died on the way.
-  std::string ask_once(const std::vector<std::size_t>& left, const Cache& cache, const std::string& python) {
-    const TemporaryFolder folder;
-    std::vector<std::string> names;
-    for (const std::size_t i : left) names.push_back(requests_[i].model);
-    Spinner spinner(!talk_.quiet);
-    spinner.say(progress_line(0, left.size(), names.front()));
-    std::size_t done = 0;
-    const auto finish = [&](const Answer& answer) {
-      if (answer.index >= left.size()) return;
-      add(left[answer.index], answer, folder.file(std::to_string(answer.index) + ".json"), cache, python);
-      ++done;
-      spinner.say(progress_line(done, left.size(), done < names.size() ? names[done] : ""));
-    };
-    const CaptureRequest& each = requests_[left.front()];
-    return run_python_for_many(python, many_request_json(names, each, folder.file("")), finish, spinner,
-                               talk_);
-  }
-
-  // A failure is told when all are done: what worked is in the cache then.
-  void add(std::size_t i, const Answer& answer, const std::string& file, const Cache& cache,
-           const std::string& python) {
-    if (!answer.error.what.empty()) {
-      errors_[i] = answer.error;
-      return;
-    }
-    const CaptureRequest& request = requests_[i];
-    const std::string bytes = read_file(file);
-    graphs_[i] = std::make_unique<Graph>(read_capture(bytes, "capture of " + request.model));
-    if (answer.cacheable)
-      cache.write(Cache::key(python, request.to_json("capture", ""), request.registry), bytes);
   }
 
   [[noreturn]] void fail(std::size_t i, const std::string& ended) {

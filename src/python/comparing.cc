@@ -2,32 +2,21 @@
 #include "python/comparing.h"
 
 #include "analyse/comparison.h"
-#include "base/error.h"
 #include "base/files.h"
-#include "python/session.h"
+#include "hardware/devices.h"
+#include "python/handed.h"
 #include "report/comparison_report.h"
 #include "report/pictures.h"
-#ifdef OPSCOPE_READERS
-#include "readers/profile_reader.h"
-#endif
 
 namespace opscope::python {
 namespace {
 
-// What to compare: a graph, or the path of a profile's JSON. Names from the best to the surest; the first may
-// be
-// "": the model's own.
-struct Entry {
-  std::vector<std::string> names;
-  std::shared_ptr<Graph> graph;
-  std::string profile;
-};
+namespace py = pybind11;
 
-std::vector<ProfileOptions> options_of(const std::string& convention, std::optional<double> ridge,
-                                       const std::string& hardware, const std::string& float32) {
-  ProfileOptions options{.convention = convention_from_name(convention)};
-  options.ridge = ridge.value_or(options.ridge), options.ridge_is_given = ridge.has_value();
-  options.float32 = float32_from_name(float32);
+// One for each device: the first is what the models are profiled for.
+std::vector<ProfileOptions> options_by_device(const std::string& convention, std::optional<double> ridge,
+                                              const std::string& hardware, const std::string& float32) {
+  ProfileOptions options = profile_options(convention, ridge, "", float32);
   if (hardware.empty()) return {options};
   std::vector<ProfileOptions> all;
   for (const DevicePointer& device : load_devices(hardware, "hardware")) {
@@ -37,35 +26,27 @@ std::vector<ProfileOptions> options_of(const std::string& convention, std::optio
   return all;
 }
 
-Figures saved_figures(const std::string& path) {
-#ifdef OPSCOPE_READERS
-  return read_profile(read_file(path), path);
-#else
-  throw Error("this build of opscope reads no profiles", path, "profile the model instead");
-#endif
-}
-
-ComparedModel model_of(const Entry& entry, const std::vector<ProfileOptions>& options) {
-  ComparedModel model;
-  model.figures =
-      entry.graph ? figures_of(make_profile(*entry.graph, options.front())) : saved_figures(entry.profile);
+ComparedModel compared(const HandedModel& handed, const std::vector<ProfileOptions>& options) {
+  ComparedModel model{.label = "", .figures = handed.figures, .times = {}};
   if (const auto time = device_time(model.figures)) model.times.push_back(*time);
-  for (std::size_t i = 1; entry.graph && i < options.size(); ++i)
-    if (const auto time = device_time(figures_of(make_profile(*entry.graph, options[i]))))
+  for (std::size_t i = 1; handed.graph && i < options.size(); ++i)
+    if (const auto time = device_time(figures_of(make_profile(*handed.graph, options[i]))))
       model.times.push_back(*time);
   return model;
 }
 
-ModelComparison compare_entries(const std::vector<Entry>& entries,
-                                const std::vector<ProfileOptions>& options) {
+// `names`: what to call them, "" for their own; where two are the same, what the user wrote tells them apart.
+ModelComparison compare_handed(const std::vector<std::string>& names, const std::vector<Handed>& handed,
+                               const std::vector<ProfileOptions>& options) {
   std::vector<ComparedModel> models;
-  std::vector<std::vector<std::string>> names;
-  for (const Entry& entry : entries) {
-    models.push_back(model_of(entry, options));
-    names.push_back(entry.names);
-    if (names.back().front().empty()) names.back().front() = models.back().figures.model;
+  std::vector<std::vector<std::string>> choices;
+  for (std::size_t i = 0; i < handed.size(); ++i) {
+    const HandedModel model(handed[i], options.front());
+    models.push_back(compared(model, options));
+    choices.push_back({names[i].empty() ? model.figures.model : names[i]});
+    if (!model.spec.empty()) choices.back().push_back(model.spec);
   }
-  const std::vector<std::string> labels = labels_apart(names);
+  const std::vector<std::string> labels = labels_apart(choices);
   for (std::size_t i = 0; i < models.size(); ++i) models[i].label = labels[i];
   return compare_models(std::move(models));
 }
@@ -99,15 +80,13 @@ void bind_comparing(py::module_& m) {
       .def("pareto", write_pareto, py::arg("path"), py::arg("x") = "params", py::arg("y") = "flops");
   m.def(
       "compare",
-      [](const std::vector<std::tuple<std::vector<std::string>, std::shared_ptr<Graph>, std::string>>& models,
+      [](const std::vector<std::string>& names, const std::vector<Handed>& models,
          const std::string& convention, std::optional<double> ridge, const std::string& hardware,
          const std::string& float32) {
-        std::vector<Entry> entries;
-        for (const auto& [names, graph, profile] : models) entries.push_back({names, graph, profile});
-        return compare_entries(entries, options_of(convention, ridge, hardware, float32));
+        return compare_handed(names, models, options_by_device(convention, ridge, hardware, float32));
       },
-      py::arg("models"), py::kw_only(), py::arg("convention") = "opscope", py::arg("ridge") = py::none(),
-      py::arg("hardware") = "", py::arg("float32") = "torch");
+      py::arg("names"), py::arg("models"), py::kw_only(), py::arg("convention") = "opscope",
+      py::arg("ridge") = py::none(), py::arg("hardware") = "", py::arg("float32") = "torch");
 }
 
 }  // namespace opscope::python

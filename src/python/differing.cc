@@ -6,61 +6,34 @@
 #include "analyse/diff.h"
 #include "base/error.h"
 #include "base/files.h"
-#include "python/session.h"
+#include "python/handed.h"
 #include "report/check_report.h"
 #include "report/diff_report.h"
 #ifdef OPSCOPE_READERS
 #include "readers/budget_reader.h"
-#include "readers/profile_reader.h"
 #endif
 
 namespace opscope::python {
 namespace {
 
-// A name, a graph, or the path of a profile's JSON.
-using Handed = std::tuple<std::string, std::shared_ptr<Graph>, std::string>;
+namespace py = pybind11;
 
-// One side: the graph and its profile where there is one, the figures in any case.
-struct HandedModel {
-  HandedModel(const Handed& handed, const ProfileOptions& options) : graph(std::get<1>(handed)) {
-    if (graph) {
-      profile = std::make_shared<Profile>(make_profile(*graph, options));
-      figures = figures_of(*profile);
-    } else {
-      figures = saved(std::get<2>(handed));
-    }
-    label = std::get<0>(handed).empty() ? figures.model : std::get<0>(handed);
-  }
-  static Figures saved(const std::string& path) {
-#ifdef OPSCOPE_READERS
-    return read_profile(read_file(path), path);
-#else
-    throw Error("this build of opscope reads no profiles", path, "profile the model instead");
-#endif
-  }
-  DiffSide side() const { return {label, &figures, profile.get()}; }
+// What the user called it, else its own name.
+std::string label_of(const HandedModel& model) {
+  return model.spec.empty() ? model.figures.model : model.spec;
+}
 
-  std::shared_ptr<Graph> graph;
-  std::shared_ptr<Profile> profile;
-  Figures figures;
-  std::string label;
-};
+DiffSide side_of(const HandedModel& model) { return {label_of(model), &model.figures, model.profile.get()}; }
 
 struct HandedDiff {
   HandedModel base, now;
   ModelDiff diff;
 };
 
-ProfileOptions options_for(const std::string& convention, const std::string& hardware) {
-  ProfileOptions options{.convention = convention_from_name(convention)};
-  if (!hardware.empty()) options.hardware = load_devices(hardware, "hardware").front();
-  return options;
-}
-
 std::shared_ptr<HandedDiff> diff_models(const Handed& base, const Handed& now,
                                         const ProfileOptions& options) {
   HandedModel a(base, options), b(now, options);
-  ModelDiff diff = make_diff(a.side(), b.side());
+  ModelDiff diff = make_diff(side_of(a), side_of(b));
   return std::make_shared<HandedDiff>(HandedDiff{std::move(a), std::move(b), std::move(diff)});
 }
 
@@ -97,10 +70,10 @@ std::vector<CheckReport> check_model(const Handed& model, const std::optional<Ha
                                      const std::vector<BudgetLimit>& limits, const ProfileOptions& options,
                                      bool allow_unknown) {
   const HandedModel now(model, options);
-  if (!against) return {check_budget({now.label, &now.figures, nullptr}, limits, allow_unknown)};
+  if (!against) return {check_budget({label_of(now), &now.figures, nullptr}, limits, allow_unknown)};
   const HandedModel base(*against, options);
-  const ModelDiff diff = make_diff(base.side(), now.side());
-  return {check_budget({now.label, &now.figures, &diff}, limits, allow_unknown)};
+  const ModelDiff diff = make_diff(side_of(base), side_of(now));
+  return {check_budget({label_of(now), &now.figures, &diff}, limits, allow_unknown)};
 }
 
 using Checks = std::vector<CheckReport>;
@@ -127,7 +100,7 @@ void bind_differing(py::module_& m) {
   m.def(
       "diff",
       [](const Handed& base, const Handed& now, const std::string& convention, const std::string& hardware) {
-        return diff_models(base, now, options_for(convention, hardware));
+        return diff_models(base, now, profile_options(convention, std::nullopt, hardware, "torch"));
       },
       py::arg("base"), py::arg("new"), py::kw_only(), py::arg("convention") = "opscope",
       py::arg("hardware") = "");
@@ -142,8 +115,9 @@ void bind_differing(py::module_& m) {
          const std::string& convention, const std::string& hardware) {
         auto limits = limits_of_file(budget);
         add_limits({max, min, max_increase, against.has_value()}, limits);
-        return HandedChecks{
-            check_model(model, against, limits, options_for(convention, hardware), allow_unknown)};
+        return HandedChecks{check_model(model, against, limits,
+                                        profile_options(convention, std::nullopt, hardware, "torch"),
+                                        allow_unknown)};
       },
       py::arg("model"), py::kw_only(), py::arg("against") = py::none(), py::arg("budget") = "",
       py::arg("max") = "", py::arg("min") = "", py::arg("max_increase") = "",

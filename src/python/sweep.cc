@@ -10,7 +10,7 @@
 #include "analyse/sweep_turns.h"
 #include "base/byte_size.h"
 #include "base/error.h"
-#include "hardware/devices.h"
+#include "python/handed.h"
 #include "python/sweep.h"
 #include "report/sweep.h"
 
@@ -20,15 +20,6 @@ namespace {
 namespace py = pybind11;
 
 using AxisText = std::tuple<std::string, std::string, bool>;  // name, values, whether it is a file's
-
-ProfileOptions options_from(const std::string& convention, std::optional<double> ridge,
-                            const std::string& hardware, const std::string& float32) {
-  ProfileOptions options{.convention = convention_from_name(convention)};
-  options.ridge = ridge.value_or(options.ridge), options.ridge_is_given = ridge.has_value();
-  if (!hardware.empty()) options.hardware = load_device(hardware, "hardware");
-  options.float32 = float32_from_name(float32);
-  return options;
-}
 
 // A point's sizes as Python's Options has them.
 py::dict sizes_at(const std::vector<SweepAxis>& axes, const std::vector<bool>& is_dim,
@@ -133,7 +124,7 @@ struct PythonFit {
 PythonFit fit(std::string variable, const std::string& memory, const std::string& reserve,
               std::optional<std::int64_t> step, const py::object& capture, const std::string& convention,
               const std::string& hardware) {
-  const ProfileOptions options = options_from(convention, std::nullopt, hardware, "torch");
+  const ProfileOptions options = profile_options(convention, std::nullopt, hardware, "torch");
   FitQuestion question = fit_question(std::move(variable), memory, reserve, step, options.hardware.get());
   py::object first;
   PythonFit found{find_fit(question, options, [&](std::int64_t value, const auto& give) {
@@ -156,7 +147,7 @@ void bind_sweep(py::module_& m) {
                       std::optional<bool> polynomial, const std::string& convention,
                       std::optional<double> ridge, const std::string& hardware, const std::string& float32) {
             return std::make_unique<PythonSweep>(axes, metric, memory, polynomial,
-                                                 options_from(convention, ridge, hardware, float32));
+                                                 profile_options(convention, ridge, hardware, float32));
           }),
           py::arg("axes"), py::kw_only(), py::arg("metric") = "", py::arg("memory") = "",
           py::arg("polynomial") = py::none(), py::arg("convention") = "opscope",

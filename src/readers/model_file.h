@@ -21,6 +21,11 @@ enum class FileKind : std::uint8_t {
   kOther,
 };
 std::string_view name(FileKind kind);
+constexpr bool is_exported(FileKind kind) { return kind == FileKind::kPt2 || kind == FileKind::kOnnx; }
+// Without Python.
+constexpr bool is_read_here(FileKind kind) {
+  return kind == FileKind::kCapture || kind == FileKind::kProfile || is_exported(kind);
+}
 
 // By content, reading little of it; kOther for what cannot be opened, is a folder or is none of them.
 FileKind classify_file(const std::string& path);

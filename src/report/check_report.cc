@@ -7,6 +7,7 @@
 #include "base/seconds.h"
 #include "base/text.h"
 #include "report/diff_report.h"
+#include "report/json_parts.h"
 
 namespace opscope {
 namespace {
@@ -117,9 +118,7 @@ Document check_document(const CheckReport& report, const TextOptions& options) {
 std::string check_json(std::span<const CheckReport> reports) {
   std::string out;
   JsonWriter json(out);
-  json.begin_object();
-  json.field("schema_version", kSchemaVersion);
-  json.field("opscope_version", OPSCOPE_VERSION);
+  begin_report(json);
   json.field("kept", std::ranges::all_of(reports, [](const CheckReport& r) { return r.kept(); }));
   json.key("models");
   json.begin_array();

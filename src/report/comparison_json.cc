@@ -3,6 +3,7 @@
 
 #include "base/json_writer.h"
 #include "report/comparison_report.h"
+#include "report/json_parts.h"
 
 namespace opscope {
 namespace {
@@ -94,9 +95,7 @@ std::string csv_value(RowUnit unit, const ComparedValue& value) {
 std::string comparison_json(const ModelComparison& comparison, const std::optional<ComparedParts>& parts) {
   std::string out;
   JsonWriter json(out);
-  json.begin_object();
-  json.field("schema_version", kSchemaVersion);
-  json.field("opscope_version", OPSCOPE_VERSION);
+  begin_report(json);
   json.field("report", "comparison");
   json.list("findings", comparison.findings);
   json.list("notes", comparison.notes);

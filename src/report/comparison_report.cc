@@ -12,20 +12,6 @@ namespace {
 
 constexpr std::size_t kMostColumns = 8;  // where no terminal is in the way
 
-std::string_view bound_mark(Confidence confidence) {
-  switch (confidence) {
-    case Confidence::kExact:
-      return "";
-    case Confidence::kEstimated:
-      return "~";
-    case Confidence::kUpperBound:
-      return "≤";
-    case Confidence::kUnknown:
-      return "≥";
-  }
-  return "";
-}
-
 std::string amount_in_unit(RowUnit unit, const MetricAmount& amount) {
   switch (unit) {
     case RowUnit::kParams:
@@ -96,7 +82,7 @@ Section whole(const ModelComparison& comparison, const TextOptions& options, boo
 
 std::string value_text(RowUnit unit, const ComparedValue& value) {
   if (!value.is_known) return "?";
-  return std::string(bound_mark(value.confidence)) + amount_in_unit(unit, value.amount);
+  return std::string(confidence_mark(value.confidence)) + amount_in_unit(unit, value.amount);
 }
 
 std::string ratio_text(const ComparedValue& value) {

@@ -5,6 +5,7 @@
 #include "base/json_writer.h"
 #include "base/seconds.h"
 #include "report/diff_report.h"
+#include "report/json_parts.h"
 
 namespace opscope {
 namespace {
@@ -25,9 +26,7 @@ class DiffJson {
   explicit DiffJson(const ModelDiff& diff) : diff_(diff) {}
 
   std::string run() {
-    json_.begin_object();
-    json_.field("schema_version", kSchemaVersion);
-    json_.field("opscope_version", OPSCOPE_VERSION);
+    begin_report(json_);
     side("base", diff_.base, diff_.base_label);
     side("new", diff_.now, diff_.new_label);
     json_.field("same", diff_.same());

@@ -50,19 +50,25 @@ Sort sort_from_name(std::string_view text) {
               "choose flops, macs, memory-bytes (mem), params, arithmetic-intensity (ai), time or roofline");
 }
 
-std::string flops_text(const Metrics& metrics) {
-  std::string text = format_count(metrics.flops, Zero::kDash);
-  switch (metrics.confidence) {
+std::string_view confidence_mark(Confidence confidence) {
+  switch (confidence) {
     case Confidence::kExact:
-      return text;
+      return "";
     case Confidence::kEstimated:
-      return metrics.flops ? "~" + text : text;
+      return "~";
     case Confidence::kUpperBound:
-      return "≤" + text;
+      return "≤";
     case Confidence::kUnknown:
-      return metrics.flops ? "≥" + text : "?";
+      return "≥";
   }
-  return text;
+  return "";
+}
+
+std::string flops_text(const Metrics& metrics) {
+  const bool is_bound = metrics.confidence == Confidence::kUpperBound;
+  if (!metrics.flops && metrics.confidence == Confidence::kUnknown) return "?";
+  const std::string text = format_count(metrics.flops, Zero::kDash);
+  return metrics.flops || is_bound ? std::string(confidence_mark(metrics.confidence)) + text : text;
 }
 
 std::string flops_legend(Confidence worst) {

@@ -105,7 +105,9 @@ std::string function_text(std::string_view name);
 // "1 graph", "3 graphs"
 std::string plural(std::size_t count, std::string_view noun);
 
-// FLOPs with a mark for what is not exact: "~" estimated, "≤" upper bound, "≥" has ops that are not counted.
+// "~" estimated, "≤" upper bound, "≥" has ops that are not counted, "" exact.
+std::string_view confidence_mark(Confidence confidence);
+// FLOPs with the mark.
 std::string flops_text(const Metrics& metrics);
 std::string flops_legend(Confidence worst);
 std::string model_name(const Graph& graph);

@@ -6,11 +6,14 @@
 
 namespace opscope {
 
-// Opens the report and says by which opscope it is and of which model.
-inline void begin_report(JsonWriter& json, const Graph& graph) {
+// Opens the report and says by which opscope it is, and of which model.
+inline void begin_report(JsonWriter& json) {
   json.begin_object();
   json.field("schema_version", kSchemaVersion);
   json.field("opscope_version", OPSCOPE_VERSION);
+}
+inline void begin_report(JsonWriter& json, const Graph& graph) {
+  begin_report(json);
   json.field("model", model_name(graph));
   json.field("source", graph.capture.source);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/json_writer.h"
+#include "report/json_parts.h"
 #include "report/reconcile.h"
 
 namespace opscope {
@@ -106,9 +107,7 @@ void add_cause_lines(const Reconciliation& model, const PeerComparison& peer, st
 std::string reconcile_json(std::span<const Reconciliation> models, const ReconcileOptions& reconcile) {
   std::string out;
   JsonWriter json(out);
-  json.begin_object();
-  json.field("schema_version", kSchemaVersion);
-  json.field("opscope_version", OPSCOPE_VERSION);
+  begin_report(json);
   json.field("tolerance", reconcile.tolerance);
   json.key("models");
   json.begin_array();

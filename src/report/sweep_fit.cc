@@ -111,9 +111,7 @@ void write_point(JsonWriter& json, std::string_view key, const std::optional<Fit
 std::string json_of(const FitAnswer& answer) {
   std::string out;
   JsonWriter json(out);
-  json.begin_object();
-  json.field("schema_version", kSchemaVersion);
-  json.field("opscope_version", OPSCOPE_VERSION);
+  begin_report(json);
   json.field("model", answer.model);
   json.field("source", answer.source);
   json.field("variable", answer.question.variable);

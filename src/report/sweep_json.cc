@@ -79,9 +79,7 @@ std::string sweep_json(const SweepReport& report) {
   const SweepResult& result = *report.result;
   std::string out;
   JsonWriter json(out);
-  json.begin_object();
-  json.field("schema_version", kSchemaVersion);
-  json.field("opscope_version", OPSCOPE_VERSION);
+  begin_report(json);
   json.field("model", result.model);
   json.field("source", result.source);
   json.field("inputs", result.inputs);

@@ -63,6 +63,17 @@ class Program(unittest.TestCase):
             env={**self.environment, **environment},
         )
 
+    def assert_interrupted(self, number, code, *arguments):
+        """A signal while Python works ends both, without a word on stdout or a file left behind."""
+        process = self.start(*arguments, FAKE_MODE="sleep")
+        deadline = time.monotonic() + 30
+        while not self.log.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(number)
+        out, _ = process.communicate(timeout=30)
+        self.assertEqual((process.returncode, out), (code, ""))
+        self.assertEqual(list(self.temp.iterdir()), [])
+
     def run_program(self, *arguments, **environment):
         process = self.start(*arguments, **environment)
         out, err = process.communicate(timeout=60)
@@ -443,14 +454,7 @@ class Python(Program):
     def test_interrupt(self):
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
             self.log.unlink(missing_ok=True)
-            process = self.start("profile", "resnet18", FAKE_MODE="sleep")
-            deadline = time.monotonic() + 30
-            while not self.log.exists() and time.monotonic() < deadline:
-                time.sleep(0.05)
-            process.send_signal(number)
-            out, _ = process.communicate(timeout=30)
-            self.assertEqual((process.returncode, out), (code, ""))
-            self.assertEqual(list(self.temp.iterdir()), [])
+            self.assert_interrupted(number, code, "profile", "resnet18")
 
     HEAD = "name,family,source,params,macs,flops,captured\n"
 

@@ -7,7 +7,6 @@ import select
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 from cli_test import OPSCOPE, Program
@@ -104,14 +103,7 @@ class Measure(Program):
         self.assertEqual(quiet, (0, ""))
 
     def test_interrupt(self):
-        process = self.start("measure", "resnet18", FAKE_MODE="sleep")
-        deadline = time.monotonic() + 30
-        while not self.log.exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=30)
-        self.assertEqual((process.returncode, out), (130, ""))
-        self.assertEqual(list(self.temp.iterdir()), [])
+        self.assert_interrupted(signal.SIGINT, 130, "measure", "resnet18")
 
     def on_terminal(self, *arguments):
         """The exit code, and what a terminal got on stderr."""

@@ -8,7 +8,6 @@ import io
 import json
 import signal
 import sys
-import time
 import unittest
 
 from cli_test import HERE, Program
@@ -120,14 +119,7 @@ class Reconcile(Program):
         self.assert_failed(self.run_program("reconcile", FAKE_MODE="damaged"), "pounds")
 
     def test_interrupt(self):
-        process = self.start("reconcile", FAKE_MODE="sleep")
-        deadline = time.monotonic() + 30
-        while not self.log.exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=30)
-        self.assertEqual((process.returncode, out), (130, ""))
-        self.assertEqual(list(self.temp.iterdir()), [])
+        self.assert_interrupted(signal.SIGINT, 130, "reconcile")
 
 
 if __name__ == "__main__":

@@ -141,7 +141,9 @@ class Shell:
         programs.mkdir()
         here = Path(sys.executable).parent
         (programs / "opscope").symlink_to(os.environ.get("OPSCOPE_PROGRAM", here / "opscope"))
-        (programs / "python").symlink_to(sys.executable)
+        # A link would be a Python without its environment's packages: that is looked for beside the program.
+        (programs / "python").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
+        (programs / "python").chmod(0o755)
         (folder / "examples").symlink_to(ROOT / "examples")
         self.environment = {
             **os.environ,

@@ -1,0 +1,310 @@
+// Graphs and profiles for Python.
+#include "python/graphs.h"
+
+#include <sys/stat.h>
+
+#include "analyse/profile.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "cost/liveness.h"
+#include "graph/part.h"
+#include "graph/writer.h"
+#include "python/handed.h"
+#include "report/chrome_trace.h"
+#include "report/draw.h"
+#include "report/fuse_report.h"
+#include "report/measure_report.h"
+#include "report/report.h"
+
+namespace opscope::python {
+namespace {
+
+namespace py = pybind11;
+
+// A profile and the graph it speaks about.
+struct OwnedProfile {
+  std::shared_ptr<Graph> graph;
+  Profile profile;
+};
+
+Dependency stamp(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0)
+    throw Error("cannot look at a file that the capture depends on", path);
+  return {path, static_cast<std::uint64_t>(status.st_size),
+          std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
+
+TextOptions text_options(int width, bool color, bool show_shapes, bool fold, bool verbose, int depth, int top,
+                         const std::string& sort, bool sections_000) {
+  TextOptions options;
+  options.width = width;
+  options.color = color;
+  options.show_shapes = show_shapes;
+  options.fold = fold;
+  options.verbose = verbose;
+  options.depth = depth;
+  options.top = top;
+  options.sort = sort_from_name(sort);
+  options.sections_000 = sections_000;
+  return options;
+}
+
+// ((shape), dtype) of a value.
+py::object shape_and_dtype(const Graph& graph, ValueId id) {
+  if (id == kNone) return py::none();
+  const auto& value = graph.values[id];
+  const auto shape = graph.shape(value);
+  return py::make_tuple(py::tuple(py::cast(std::vector<std::int64_t>(shape.begin(), shape.end()))),
+                        std::string(name(value.dtype)));
+}
+
+py::list shapes_and_dtypes(const Graph& graph, std::span<const ValueId> ids) {
+  py::list items;
+  for (const auto id : ids) items.append(shape_and_dtype(graph, id));
+  return items;
+}
+
+py::object to_python(const Graph& graph, const Argument& argument) {
+  const auto listed = [](auto items) { return py::cast(std::vector(items.begin(), items.end())); };
+  switch (argument.kind) {
+    case ArgumentKind::kNone:
+      return py::none();
+    case ArgumentKind::kTensor:
+      return shape_and_dtype(graph, static_cast<ValueId>(argument.integer));
+    case ArgumentKind::kTensorList:
+      return shapes_and_dtypes(graph, graph.values_in(argument));
+    case ArgumentKind::kInt:
+      return py::int_(argument.integer);
+    case ArgumentKind::kBool:
+      return py::bool_(argument.integer != 0);
+    case ArgumentKind::kFloat:
+      return py::float_(argument.real);
+    case ArgumentKind::kString:
+      return py::str(std::string(graph.text(static_cast<StringId>(argument.integer))));
+    case ArgumentKind::kDType:
+      return py::str(std::string(name(static_cast<DType>(argument.integer))));
+    case ArgumentKind::kIntList:
+    case ArgumentKind::kBoolList:
+      return listed(graph.ints_in(argument));
+    case ArgumentKind::kFloatList:
+      return listed(graph.reals_in(argument));
+  }
+  return py::none();
+}
+
+// (op index, arguments by name, outputs) of every call of an op, for the formulas that users declare.
+py::list calls_of(const Graph& graph, const std::string& op_name) {
+  py::list calls;
+  for (OpId id = 0; id < graph.ops.size(); ++id) {
+    const auto& op = graph.ops[id];
+    if (graph.op_name(op) != op_name) continue;
+    py::dict arguments;
+    for (const auto& argument : graph.arguments_of(op))
+      arguments[py::str(std::string(graph.text(argument.name)))] = to_python(graph, argument);
+    calls.append(py::make_tuple(id, arguments, shapes_and_dtypes(graph, graph.outputs_of(op))));
+  }
+  return calls;
+}
+
+// (name, calls) of each.
+py::list parts_of(const Graph& graph) {
+  py::list rows;
+  for (const auto& part : graph.parts) rows.append(py::make_tuple(part.name, part.calls));
+  return rows;
+}
+
+// (reason, source line, part that it ends or None, all that PyTorch says) of each.
+py::list breaks_of(const Graph& graph) {
+  py::list rows;
+  for (const auto& found : graph.breaks)
+    rows.append(py::make_tuple(found.reason, found.source,
+                               found.after == kNone ? py::object(py::none()) : py::int_(found.after),
+                               found.detail));
+  return rows;
+}
+
+// (kind, name, target, module path, part, inputs, shapes and dtypes of the outputs, source line) of each.
+py::list nodes_of(const Graph& graph) {
+  py::list rows;
+  for (const auto& node : graph.nodes) {
+    const auto inputs = graph.inputs_of(node);
+    rows.append(py::make_tuple(
+        std::string(name(node.kind)), std::string(graph.text(node.name)),
+        std::string(graph.text(node.target)), std::string(graph.path(graph.modules[node.module])), node.part,
+        std::vector<NodeId>(inputs.begin(), inputs.end()), shapes_and_dtypes(graph, graph.outputs_of(node)),
+        std::string(graph.text(node.source))));
+  }
+  return rows;
+}
+
+// (index, name, bytes in use after it) of each node.
+py::list node_memory(const Graph& graph) {
+  py::list rows;
+  const auto bytes = node_timeline(graph);
+  for (NodeId id = 0; id < graph.nodes.size(); ++id)
+    rows.append(py::make_tuple(id, std::string(graph.text(graph.nodes[id].name)), bytes[id].value()));
+  return rows;
+}
+
+// Keys are the fields' names; clocks_mhz is a dict.
+void set_environment(Graph& graph, const py::dict& fields) {
+  auto& made = graph.measurement.environment;
+  const std::pair<const char*, std::string*> texts[] = {
+      {"device", &made.device}, {"device_name", &made.device_name},
+      {"host", &made.host},     {"system", &made.system},
+      {"torch", &made.torch},   {"runtime", &made.runtime},
+      {"driver", &made.driver}, {"precision", &made.precision},
+      {"dtype", &made.dtype}};
+  for (const auto& [key, field] : texts)
+    if (fields.contains(key)) *field = py::cast<std::string>(fields[key]);
+  if (fields.contains("threads")) made.threads = py::cast<std::uint32_t>(fields["threads"]);
+  if (fields.contains("memory_bytes")) made.memory_bytes = py::cast<std::uint64_t>(fields["memory_bytes"]);
+  if (!fields.contains("clocks_mhz")) return;
+  for (const auto& [name_of, mhz] : py::cast<py::dict>(fields["clocks_mhz"]))
+    made.clocks_mhz.emplace_back(py::cast<std::string>(name_of), py::cast<double>(mhz));
+}
+
+// The picture in a file, in the format of its extension; the line that says so.
+std::string draw_to(const OwnedProfile& self, const std::string& path, const std::string& level,
+                    const std::string& color, std::optional<std::uint32_t> depth, const std::string& focus,
+                    std::size_t max_boxes, bool fold) {
+  const PictureFormat format = picture_format_from_extension(path);
+  const DrawOptions options{
+      .level = level_from_name(level),
+      .collapse = {.depth = depth.value_or(kNone), .max_boxes = max_boxes, .fold = fold, .focus = focus},
+      .color = color_by_from_name(color)};
+  check_writable(path);
+  const Picture picture = draw(self.profile, format, options);
+  write_file(path, picture.bytes);
+  return picture_line(path, format, picture);
+}
+
+// For a person: what was measured where it was, else what it costs.
+std::string report_of(const OwnedProfile& self, Format format, const TextOptions& options) {
+  if (self.graph->measurement.empty() || options.sections_000)
+    return to_format(self.profile, format, options);
+  return measure_report(self.profile, format, options);
+}
+
+}  // namespace
+
+void bind_graph(py::module_& m) {
+  py::class_<Rung>(m, "Rung")
+      .def(py::init([](const std::string& tracer, const std::string& outcome, const std::string& reason,
+                       const std::string& hint, const std::string& detail,
+                       double seconds) { return Rung{tracer, outcome, reason, hint, detail, seconds}; }),
+           py::arg("tracer"), py::arg("outcome"), py::arg("reason") = "", py::arg("hint") = "",
+           py::arg("detail") = "", py::arg("seconds") = 0.0)
+      .def_readonly("tracer", &Rung::tracer)
+      .def_readonly("outcome", &Rung::outcome)
+      .def_readonly("reason", &Rung::reason)
+      .def_readonly("hint", &Rung::hint)
+      .def_readonly("detail", &Rung::detail)
+      .def_readonly("seconds", &Rung::seconds);
+  py::class_<Graph, std::shared_ptr<Graph>>(m, "Graph")
+      .def("__len__", [](const Graph& graph) { return graph.ops.size(); })
+      .def("to_json", [](const Graph& graph) { return write_json(graph); })
+      .def("save", [](const Graph& graph, const std::string& path) { write_file(path, write_json(graph)); })
+      .def(
+          "set_info",
+          [](Graph& graph, const std::string& model, const std::string& source, const std::string& torch,
+             double seconds) {
+            graph.capture.model = model;
+            graph.capture.source = source;
+            graph.capture.torch = torch;
+            graph.capture.seconds = seconds;
+          },
+          py::arg("model"), py::arg("source"), py::arg("torch"), py::arg("seconds"))
+      .def("add_dependency",
+           [](Graph& graph, const std::string& path) { graph.capture.dependencies.push_back(stamp(path)); })
+      .def("add_diagnostic",
+           [](Graph& graph, const std::string& kind, const std::string& op, const std::string& module,
+              const std::string& message) {
+             graph.diagnostics.push_back({kind, op, module, message});
+           })
+      .def("calls_of", calls_of)
+      .def("declare_cost",
+           [](Graph& graph, OpId op, std::optional<std::uint64_t> macs, std::optional<std::uint64_t> flops,
+              std::optional<std::uint64_t> bytes) {
+             graph.declared.push_back({op, macs, flops, bytes});
+           })
+      .def_property(
+          "tracer", [](const Graph& graph) { return graph.capture.tracer; },
+          [](Graph& graph, const std::string& tracer) { graph.capture.tracer = tracer; })
+      .def_property(
+          "seconds", [](const Graph& graph) { return graph.capture.seconds; },
+          [](Graph& graph, double seconds) { graph.capture.seconds = seconds; })
+      .def_property_readonly("rungs", [](const Graph& graph) { return graph.capture.rungs; })
+      .def_property_readonly("parts", parts_of)
+      .def_property_readonly("breaks", breaks_of)
+      .def_property_readonly("nodes", nodes_of)
+      .def("part",
+           [](const Graph& graph, PartId part) { return std::make_shared<Graph>(part_of(graph, part)); })
+      .def("memory_timeline", node_memory)
+      .def_property_readonly("measured", [](const Graph& graph) { return !graph.measurement.empty(); })
+      .def("set_environment", set_environment)
+      .def("set_memory",
+           [](Graph& graph, std::uint64_t growth, std::uint64_t base) {
+             graph.measurement.peak_memory_bytes = base + growth;
+             graph.measurement.base_memory_bytes = base;
+           })
+      .def("add_rung", [](Graph& graph, Rung rung) { graph.capture.rungs.push_back(std::move(rung)); })
+      .def(
+          "profile",
+          [](const std::shared_ptr<Graph>& graph, const std::string& convention, std::optional<double> ridge,
+             const std::string& partition, std::uint64_t fast_memory, const std::string& hardware,
+             const std::string& float32) {
+            auto owned = std::make_shared<OwnedProfile>();
+            owned->graph = graph;
+            ProfileOptions options = profile_options(convention, ridge, hardware, float32);
+            options.partition = {strategy_from_name(partition), Count{fast_memory}};
+            owned->profile = make_profile(*graph, options);
+            return owned;
+          },
+          py::arg("convention") = "opscope", py::arg("ridge") = py::none(), py::arg("partition") = "fused",
+          py::arg("fast_memory") = 0, py::arg("hardware") = "", py::arg("float32") = "torch");
+}
+
+void bind_profile(py::module_& m) {
+  py::class_<OwnedProfile, std::shared_ptr<OwnedProfile>>(m, "Profile")
+      .def("to_json", [](const OwnedProfile& self) { return to_json(self.profile); })
+      .def("to_csv", [](const OwnedProfile& self) { return to_csv(self.profile); })
+      .def("to_markdown", [](const OwnedProfile& self) { return report_of(self, Format::kMarkdown, {}); })
+      .def("to_html", [](const OwnedProfile& self) { return report_of(self, Format::kHtml, {}); })
+      .def_property_readonly("graph", [](const OwnedProfile& self) { return self.graph; })
+      .def("chrome_trace", [](const OwnedProfile& self) { return chrome_trace(self.profile); })
+      .def("fuse_json", [](const OwnedProfile& self) { return fuse_json(self.profile); })
+      .def(
+          "fuse_text",
+          [](const OwnedProfile& self, int width, bool color, bool verbose, int top,
+             const std::string& sort) {
+            FuseOptions options{.sort = fuse_sort_from_name(sort)};
+            options.text.width = width, options.text.color = color;
+            options.text.verbose = verbose, options.text.top = top;
+            return fuse_report(self.profile, Format::kText, options);
+          },
+          py::kw_only(), py::arg("width") = 100, py::arg("color") = false, py::arg("verbose") = false,
+          py::arg("top") = 10, py::arg("sort") = "order")
+      .def(
+          "to_text",
+          [](const OwnedProfile& self, int width, bool color, bool show_shapes, bool fold, bool verbose,
+             int depth, int top, const std::string& sort, bool sections_000) {
+            return report_of(
+                self, Format::kText,
+                text_options(width, color, show_shapes, fold, verbose, depth, top, sort, sections_000));
+          },
+          py::kw_only(), py::arg("width") = 100, py::arg("color") = false, py::arg("show_shapes") = false,
+          py::arg("fold") = true, py::arg("verbose") = false, py::arg("depth") = -1, py::arg("top") = 10,
+          py::arg("sort") = "flops", py::arg("sections_000") = false)
+      .def("draw", draw_to, py::arg("path"), py::kw_only(), py::arg("level") = "layer",
+           py::arg("color") = "category", py::arg("depth") = py::none(), py::arg("focus") = "",
+           py::arg("max_boxes") = 60, py::arg("fold") = true)
+      .def("explain", [](const OwnedProfile& self, const std::string& node) {
+        std::string text;
+        for (const auto op : find_node(self.profile, node)) text += explain(*self.graph, op);
+        return text;
+      });
+}
+
+}  // namespace opscope::python
