@@ -46,6 +46,7 @@ def surroundings() -> dict[str, object]:
         "tolist": torch.Tensor.tolist,
         "cuda": torch.cuda._lazy_init,
         "threads": torch.get_num_threads(),
+        "optimised": torch._C._get_graph_executor_optimize(),
     }
 
 
@@ -198,11 +199,21 @@ def test_a_capture_that_cannot_begin_leaves_nothing_set(monkeypatch: pytest.Monk
 
 def test_overlapping_captures_leave_nothing_set() -> None:
     around = surroundings()
-    first, second = Surroundings("cuda:0"), Surroundings("cuda:0")
-    first.__enter__()
-    second.__enter__()
-    first.__exit__()
-    second.__exit__()
+    begun, joined, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def first() -> None:
+        with Surroundings("cuda:0"):
+            begun.set()
+            joined.wait(30)
+        ended.set()
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    assert begun.wait(30)
+    with Surroundings("cuda:0"):
+        joined.set()
+        assert ended.wait(30)
+    thread.join()
     assert surroundings() == around
 
 
