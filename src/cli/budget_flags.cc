@@ -8,11 +8,13 @@ namespace opscope {
 namespace {
 
 struct FlagTable {
-  explicit FlagTable(ModelFlags& f)
-      : texts{{"batch", &f.batch},   {"seq_len", &f.seq_len},    {"image_size", &f.image_size},
-              {"phase", &f.phase},   {"past_len", &f.past_len},  {"task", &f.task},
-              {"dtype", &f.dtype},   {"device", &f.device},      {"registry", &f.registry},
-              {"tracer", &f.tracer}, {"optimizer", &f.optimizer}},
+  explicit FlagTable(BudgetFlags& flags) : FlagTable(flags.model, flags.cost) {}
+  FlagTable(ModelFlags& f, CostFlags& cost)
+      : texts{{"batch", &f.batch},          {"seq_len", &f.seq_len},     {"image_size", &f.image_size},
+              {"phase", &f.phase},          {"past_len", &f.past_len},   {"task", &f.task},
+              {"dtype", &f.dtype},          {"device", &f.device},       {"registry", &f.registry},
+              {"tracer", &f.tracer},        {"optimizer", &f.optimizer}, {"convention", &cost.convention},
+              {"hardware", &cost.hardware}, {"float32", &cost.float32}},
         lists{{"input_shape", &f.input_shape}, {"input", &f.input}, {"limit", &f.limit}, {"dim", &f.dim}},
         switches{{"training", &f.training}, {"trust", &f.trust}} {}
 
@@ -50,7 +52,7 @@ void set_flag(const FlagTable& table, const std::string& name, const std::string
 
 }  // namespace
 
-ModelFlags with_budget_flags(ModelFlags flags, const ModelBudget& budget) {
+BudgetFlags with_budget_flags(BudgetFlags flags, const ModelBudget& budget) {
   const FlagTable table(flags);
   std::string_view last;
   for (const auto& [name, value] : budget.flags) {
@@ -60,11 +62,13 @@ ModelFlags with_budget_flags(ModelFlags flags, const ModelBudget& budget) {
   return flags;
 }
 
-std::vector<std::pair<std::string, std::string>> flags_given(ModelFlags flags) {
-  const FlagTable table(flags);
+std::vector<std::pair<std::string, std::string>> flags_given(BudgetFlags flags) {
+  BudgetFlags unsaid;
+  const FlagTable table(flags), defaults(unsaid);
   std::vector<std::pair<std::string, std::string>> given;
-  for (const auto& [key, text] : table.texts)
-    if (!text->empty()) given.emplace_back(key, *text);
+  for (std::size_t i = 0; i < table.texts.size(); ++i)
+    if (const auto& [key, text] = table.texts[i]; *text != *defaults.texts[i].second)
+      given.emplace_back(key, *text);
   for (const auto& [key, list] : table.lists)
     for (const std::string& value : *list) given.emplace_back(key, value);
   for (const auto& [key, on] : table.switches)

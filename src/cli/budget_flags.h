@@ -1,4 +1,4 @@
-// The flags of captures in a budget file: [[model]] has them by their names with underscores.
+// The flags of captures and costs in a budget file: [[model]] has them by their names with underscores.
 #pragma once
 
 #include <string>
@@ -6,14 +6,21 @@
 #include <vector>
 
 #include "analyse/budget.h"
+#include "cli/cost_flags.h"
 #include "cli/model_flags.h"
 
 namespace opscope {
 
-// A budget's flags over those of the command line. Throws Error for what is no flag.
-ModelFlags with_budget_flags(ModelFlags flags, const ModelBudget& budget);
+struct BudgetFlags {
+  ModelFlags model;
+  CostFlags cost;
+};
 
-// What was asked of the capture, for a budget that is written: with_budget_flags makes the same of it.
-std::vector<std::pair<std::string, std::string>> flags_given(ModelFlags flags);
+// A budget's flags over those of the command line. Throws Error for what is no flag.
+BudgetFlags with_budget_flags(BudgetFlags flags, const ModelBudget& budget);
+
+// What was asked of the capture and its costs, for a budget that is written: with_budget_flags makes the same
+// of it.
+std::vector<std::pair<std::string, std::string>> flags_given(BudgetFlags flags);
 
 }  // namespace opscope

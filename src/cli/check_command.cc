@@ -71,18 +71,17 @@ std::vector<CheckReport> check_all(const CheckFlags& flags, std::string& written
     throw Error("one version is no base for " + std::to_string(budgets.size()) + " models", "--against",
                 "name one of them: opscope check MODEL --budget FILE --against BASE");
   const AskedLimits asked{flags.max, flags.min, flags.max_increase, !flags.against.empty(), true};
-  const ProfileOptions options = profile_options(flags.cost);
   std::vector<CheckReport> reports;
   for (ModelBudget& budget : budgets) {
     const bool only_writes = !flags.write_budget.empty() && asked.empty() && budget.limits.empty();
     if (!only_writes) add_limits(asked, budget.limits);
-    ModelFlags model_flags = with_budget_flags(flags.model, budget);
-    model_flags.positional.clear(), model_flags.model.clear();
-    const LoadedModel model =
-        std::move(load_versions({budget.spec}, model_flags, options, flags.talk).front());
+    BudgetFlags own = with_budget_flags({flags.model, flags.cost}, budget);
+    own.model.positional.clear(), own.model.model.clear();
+    const ProfileOptions options = profile_options(own.cost);
+    const LoadedModel model = std::move(load_versions({budget.spec}, own.model, options, flags.talk).front());
     if (!written.empty()) written += "\n";
-    written += budget_toml(budget.spec, flags_given(model_flags), model.figures);
-    reports.push_back(checked(flags, budget, model, options, model_flags));
+    written += budget_toml(budget.spec, flags_given(own), model.figures);
+    reports.push_back(checked(flags, budget, model, options, own.model));
   }
   return reports;
 }

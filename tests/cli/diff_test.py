@@ -189,6 +189,14 @@ class Budgets(Program):
         (self.work / "now.toml").write_text(text.replace("params = 11689512", "params = 11689511"))
         self.assertEqual(self.run_program("check", "--budget", "now.toml")[0], 1)
 
+    def test_one_that_is_written_counts_as_it_was_counted(self):
+        self.run_program("check", self.resnet, "--convention", "fvcore", "--write-budget", "fvcore.toml")
+        self.assertIn('convention = "fvcore"\n', (self.work / "fvcore.toml").read_text())
+        code, out, err = self.run_program("check", "--budget", "fvcore.toml", "--format", "json")
+        self.assertEqual(code, 0, err)
+        flops = next(r for r in json.loads(out)["models"][0]["limits"] if r["metric"] == "flops")
+        self.assertEqual(flops["value"], flops["allowed"])
+
     def test_one_base_is_not_for_several_models(self):
         capture = str(self.captures / "resnet18.json")
         (self.work / "two.toml").write_text(f'[max]\nops = 9\n[[model]]\nspec = "{capture}"\n[[model]]\nspec = "other"\n')
