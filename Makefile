@@ -40,7 +40,7 @@ test-all: test test-asan  ## the slow tests too, every model of the zoo, and the
 test-asan: setup
 	@$(CMAKE) -B build/asan -DOPSCOPE_TESTS=ON -DOPSCOPE_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
 	@cmake --build build/asan
-	@ctest --test-dir build/asan --output-on-failure -j2
+	@LSAN_OPTIONS=suppressions=$(CURDIR)/tests/leaks.txt:print_suppressions=0 ctest --test-dir build/asan --output-on-failure -j2
 
 test-cuda:  ## the engine's own tests on a machine with a GPU, against the torch that is there
 	@tools/test_cuda.sh

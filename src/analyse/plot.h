@@ -39,8 +39,8 @@ struct Roof {
 
 // Layers (or ops, modules, subgraphs) that cost the same and are of one type: one dot.
 struct RooflinePoint {
-  std::string name{};       // "layer1.*.conv*" where there are several
-  std::string_view type{};  // "Conv2d"; text of the graph or of the partition
+  std::string name{};  // "layer1.*.conv*" where there are several
+  std::string type{};  // "Conv2d"
   Category category = Category::kCustom;
   std::uint32_t count = 1;
   Count flops{}, memory_bytes{};  // of each

@@ -29,15 +29,15 @@ Count bytes_of(const Profile& profile, const GraphView& view, const ViewNode& no
 using Key = std::tuple<std::string_view, Category, std::uint64_t, std::uint64_t>;
 
 void add_point(std::map<Key, std::size_t>& seen, std::vector<RooflinePoint>& points, RooflinePoint point,
-               std::string_view name) {
-  const Key key{point.type, point.category, point.flops.value(), point.memory_bytes.value()};
+               const ViewNode& node) {
+  const Key key{node.target, point.category, point.flops.value(), point.memory_bytes.value()};
   const auto [found, added] = seen.try_emplace(key, points.size());
   if (added) {
-    point.name = name;
+    point.name = node.name;
     points.push_back(std::move(point));
   } else {
     RooflinePoint& same = points[found->second];
-    same.name = merged_name(same.name, name);
+    same.name = merged_name(same.name, node.name);
     ++same.count;
   }
 }
@@ -87,14 +87,13 @@ RooflinePlot make_roofline(const Profile& profile, Level level, const Roof& roof
   const GraphView view = make_view(profile, level);
   std::map<Key, std::size_t> seen;
   for (const ViewNode& node : view.nodes) {
-    RooflinePoint point{.type = node.target,
+    RooflinePoint point{.type = std::string(short_op_name(node.target)),
                         .category = category_of(profile, view, node),
                         .flops = node.metrics.flops,
                         .memory_bytes = bytes_of(profile, view, node)};
-    if (point.flops || point.memory_bytes) add_point(seen, plot.points, std::move(point), node.name);
+    if (point.flops || point.memory_bytes) add_point(seen, plot.points, std::move(point), node);
   }
   settle(plot);
-  for (RooflinePoint& point : plot.points) point.type = short_op_name(point.type);
   return plot;
 }
 

@@ -51,6 +51,7 @@ class Program(unittest.TestCase):
             "OPSCOPE_CACHE_DIR": str(self.work / "cache"),
             "FAKE_LOG": str(self.log),
             "FAKE_CAPTURE": str(self.captures / "resnet18.json"),
+            "LSAN_OPTIONS": os.environ.get("LSAN_OPTIONS", ""),  # what `make test-asan` knows to leak
         }
 
     def start(self, *arguments, **environment):
