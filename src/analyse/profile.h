@@ -150,8 +150,8 @@ struct ProfileOptions {
   Convention convention = Convention::kOpscope;
   double ridge = 10;  // FLOPs per byte; make_profile puts the device's here where there is one
   PartitionOptions partition{};
-  DevicePointer
-      hardware{};  // whose roofline to take; nullptr: that of the device measured on, where it is known
+  // Whose roofline to take; nullptr: that of the device measured on, where it is known.
+  DevicePointer hardware{};
   Float32 float32 = Float32::kTorch;
   bool ridge_is_given = false;  // the user's own ridge: the device's does not replace it
 };

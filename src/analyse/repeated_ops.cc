@@ -25,8 +25,7 @@ RepeatedOps repeated_ops(const Profile& profile) {
     }
     auto signature = signature_of(graph, op);
     const auto [slot, fresh] = known.try_emplace(signature, result.rows.size());
-    if (fresh)
-      result.rows.push_back({std::move(signature), {}, static_cast<double>(alone[id]) * kNanosecond, 0});
+    if (fresh) result.rows.push_back({std::move(signature), {}, seconds(alone[id]), 0});
     auto& row = result.rows[slot->second];
     row.ops.push_back(id), row.time_seconds += in_model;
     ++result.calls, result.alone_seconds += row.alone_seconds, result.time_seconds += in_model;

@@ -54,7 +54,7 @@ std::optional<double> attention_share(const SweepFigures& f) {
 std::string attention_text(const SweepFigures& f) {
   return format_percent(f.attention_flops, f.totals.flops);
 }
-std::optional<double> seconds(const SweepFigures& f) {
+std::optional<double> roofline_seconds(const SweepFigures& f) {
   return f.totals.roofline_time ? std::optional(f.totals.roofline_seconds()) : std::nullopt;
 }
 std::string seconds_text(const SweepFigures& f) {
@@ -87,7 +87,7 @@ constexpr std::array kMetrics{
     bytes_metric<cache>("kv_cache_bytes", "KV cache"),
     bytes_metric<gradients>("gradients_bytes", "Gradients"),
     bytes_metric<optimizer>("optimizer_state_bytes", "Optimizer"),
-    SweepMetric{"roofline_seconds", "Roofline", seconds, seconds_text, none, Unit::kPlain},
+    SweepMetric{"roofline_seconds", "Roofline", roofline_seconds, seconds_text, none, Unit::kPlain},
     count_metric<ops>("ops", "Ops"),
 };
 

@@ -1,6 +1,5 @@
 #include "report/times_json.h"
 
-#include "base/seconds.h"
 #include "report/repeated_ops.h"
 #include "report/where_time_goes.h"
 
@@ -54,12 +53,12 @@ void reconciliation(JsonWriter& json, const Measurement& measured, const RunTime
   unknown_if_zero(json, "accounted", runs.accounted());
   json.field("idle_seconds", runs.idle());
   unknown_if_zero(json, "overhead", runs.overhead());
-  json.field("empty_interval_seconds", static_cast<double>(measured.empty_interval) * kNanosecond);
+  json.field("empty_interval_seconds", seconds(measured.empty_interval));
   json.field("unmeasured_ops", runs.unmeasured_ops);
   json.objects("unmatched", measured.unmatched, [&](const UnmatchedOp& op) {
     json.field("op", op.op);
     json.field("count", op.count);
-    json.field("total_seconds", static_cast<double>(op.total) * kNanosecond);
+    json.field("total_seconds", seconds(op.total));
   });
   json.end_object();
 }

@@ -1,7 +1,6 @@
 // Whole runs beside the sum of their ops, and how far the two agree; the phases of a training step.
 #include <fmt/format.h>
 
-#include "base/seconds.h"
 #include "base/text.h"
 #include "report/times.h"
 
@@ -67,8 +66,8 @@ std::string unmatched_text(const Measurement& measured) {
     if (names.size() < 60) names += (names.empty() ? "" : ", ") + op.op;
   }
   return plural(count, "op") + (count == 1 ? " is" : " are") + " not the same in every run and " +
-         (count == 1 ? "is" : "are") + " in none of these numbers, " +
-         format_time(static_cast<double>(total) * kNanosecond) + " in all: " + names;
+         (count == 1 ? "is" : "are") + " in none of these numbers, " + format_time(seconds(total)) +
+         " in all: " + names;
 }
 
 // Between the quickest and all but the slowest runs lies half of what a run takes.
@@ -89,8 +88,7 @@ void add_noise(const RunTimes& runs, std::vector<std::string>& remarks) {
 }
 
 std::string overhead_text(const RunTimes& runs, Nanoseconds empty_interval) {
-  const std::string ratio = ratio_text(runs.overhead()),
-                    own = format_time(static_cast<double>(empty_interval) * kNanosecond);
+  const std::string ratio = ratio_text(runs.overhead()), own = format_time(seconds(empty_interval));
   const char* timed = runs.on_device ? "every call" : "every op";
   if (runs.overhead() < 1)
     return fmt::format(
