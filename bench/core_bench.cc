@@ -5,12 +5,12 @@
 #include <map>
 #include <string>
 
-#include "analyse/profile.h"
+#include "analyse/profile/profile.h"
 #include "cost/cost.h"
 #include "graph/writer.h"
 #include "partition/partition.h"
-#include "readers/capture_reader.h"
-#include "report/report.h"
+#include "readers/capture/capture_reader.h"
+#include "report/core/report.h"
 #include "synthetic.h"
 
 namespace opscope::bench {

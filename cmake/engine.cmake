@@ -7,14 +7,16 @@ target_link_directories(opscope_torch INTERFACE ${OPSCOPE_TORCH_ROOT}/lib)
 target_link_libraries(opscope_torch INTERFACE c10 torch_cpu torch)
 
 # Objects, not an archive: the linker would leave out files that only register kernels.
-file(GLOB engine_sources CONFIGURE_DEPENDS src/torch/*.cc)
+opscope_rooms(engine_sources torch)
 add_library(opscope_engine OBJECT ${engine_sources})
+set_target_properties(opscope_engine PROPERTIES UNITY_BUILD_MODE GROUP)
 target_link_libraries(opscope_engine PRIVATE opscope_warnings)
 target_link_libraries(opscope_engine PUBLIC opscope_core opscope_torch)
-target_precompile_headers(opscope_engine PRIVATE src/torch/torch_headers.h)
+target_precompile_headers(opscope_engine PRIVATE src/torch/engine/torch_headers.h)
 
-file(GLOB bindings CONFIGURE_DEPENDS src/python/*.cc)
+opscope_rooms(bindings python)
 Python3_add_library(_native MODULE ${bindings})
+set_target_properties(_native PROPERTIES UNITY_BUILD_MODE GROUP)
 if(OPSCOPE_CLI)
   target_link_libraries(_native PRIVATE opscope_readers)
   target_compile_definitions(_native PRIVATE OPSCOPE_READERS)
@@ -22,7 +24,7 @@ endif()
 target_link_libraries(_native PRIVATE opscope_engine opscope_op_times torch_python opscope_warnings)
 target_compile_definitions(_native PRIVATE TORCH_EXTENSION_NAME=_native
                            OPSCOPE_TORCH_VERSION="${OPSCOPE_TORCH_VERSION}")
-target_precompile_headers(_native PRIVATE src/torch/torch_headers.h <torch/csrc/utils/pybind.h>)
+target_precompile_headers(_native PRIVATE src/torch/engine/torch_headers.h <torch/csrc/utils/pybind.h>)
 set_target_properties(_native PROPERTIES BUILD_WITH_INSTALL_RPATH ON
                       INSTALL_RPATH "$ORIGIN/../torch/lib")
 install(TARGETS _native LIBRARY DESTINATION opscope)

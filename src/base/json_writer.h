@@ -14,6 +14,7 @@ namespace opscope {
 
 // kLines: one item per line, indented. kInline: all on one line, and so is everything inside.
 enum class JsonLayout : std::uint8_t { kLines, kInline };
+inline constexpr JsonLayout kInline = JsonLayout::kInline;
 
 // Appends text as a JSON string, quotes included.
 void append_json_string(std::string& out, std::string_view text);

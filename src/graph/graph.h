@@ -89,8 +89,8 @@ struct Storage {
   std::uint64_t bytes = 0;
 };
 
-// When a storage was really held, by what ran then: Python's variables and autograd hold memory longer than ops
-// need it.
+// When a storage was really held, by what ran then: Python's variables and autograd hold memory longer than
+// ops need it.
 struct Lifetime {
   OpId made = kNone;   // the op that was running; kNone: it was there before the first
   OpId freed = kNone;  // the last op that had begun when the last handle went; kNone: held to the end
@@ -149,10 +149,17 @@ struct DeclaredCost {
   std::optional<std::uint64_t> macs, flops, bytes;
 };
 
-enum class NodeKind : std::uint8_t { kPlaceholder, kGetAttr, kCallModule, kCallFunction, kCallMethod, kOutput };
+enum class NodeKind : std::uint8_t {
+  kPlaceholder,
+  kGetAttr,
+  kCallModule,
+  kCallFunction,
+  kCallMethod,
+  kOutput
+};
 
-// A node of the graph that one of PyTorch's tracers made. Nodes group ops, as module calls do: an op belongs to
-// one at most, and what a part that runs twice does twice belongs to the same nodes.
+// A node of the graph that one of PyTorch's tracers made. Nodes group ops, as module calls do: an op belongs
+// to one at most, and what a part that runs twice does twice belongs to the same nodes.
 struct Node {
   NodeKind kind = NodeKind::kCallFunction;
   StringId name = 0;    // the tracer's own: "layer1_0_conv1"
@@ -164,8 +171,8 @@ struct Node {
   Range outputs{};      // in value_refs: the tensors of its result, of its first run
 };
 
-// One graph of a tracer: the whole model, or what Dynamo made of it between two breaks. Its nodes are one run of
-// Graph::nodes, and parts are in the order in which they first ran.
+// One graph of a tracer: the whole model, or what Dynamo made of it between two breaks. Its nodes are one run
+// of Graph::nodes, and parts are in the order in which they first ran.
 struct Part {
   std::string name;         // of the function it was made from: "forward"
   std::uint32_t calls = 0;  // how often it ran
@@ -231,8 +238,8 @@ class Graph {
   std::vector<Value> values;
   std::vector<Storage> storages;
   std::vector<Lifetime> lifetimes;  // by storage; empty where the capture does not tell
-  std::vector<Module> modules;  // every module of the model, parents first; 0 is the root
-  std::vector<Scope> scopes;    // parents first
+  std::vector<Module> modules;      // every module of the model, parents first; 0 is the root
+  std::vector<Scope> scopes;        // parents first
   std::vector<Target> targets;
   std::vector<Owned> owned;
   std::vector<ValueId> inputs;
@@ -240,7 +247,7 @@ class Graph {
   std::vector<DeclaredCost> declared;  // by op
   std::vector<Diagnostic> diagnostics;
   std::vector<Phase> phases;  // in order; empty for a forward run alone
-  std::vector<Node> nodes;  // of a tracer's graphs, part by part, each in its order
+  std::vector<Node> nodes;    // of a tracer's graphs, part by part, each in its order
   std::vector<Part> parts;
   std::vector<Break> breaks;
   CaptureInfo capture;

@@ -5,8 +5,6 @@
 namespace opscope {
 namespace {
 
-constexpr auto kInline = JsonLayout::kInline;
-
 void words(JsonWriter& json, std::string_view key, const std::string& text) {
   if (!text.empty()) json.field(key, text);
 }

@@ -1,4 +1,5 @@
-// A graph's measurement -> its part of the capture's JSON; readers/measurement_reader.h is the inverse.
+// A graph's measurement -> its part of the capture's JSON; readers/capture/measurement_reader.h is the
+// inverse.
 #pragma once
 
 #include "base/json_writer.h"

@@ -9,8 +9,6 @@
 namespace opscope {
 namespace {
 
-constexpr auto kInline = JsonLayout::kInline;
-
 class Writer {
  public:
   Writer(const Graph& graph, std::string& out) : graph_(graph), json_(out) {}

@@ -1,5 +1,5 @@
 // Graph -> the capture's JSON form (schema/capture.schema.json): lossless, deterministic, one op, value or
-// module per line. readers/capture_reader.h is its inverse.
+// module per line. readers/capture/capture_reader.h is its inverse.
 #pragma once
 
 #include <string>

@@ -7,8 +7,8 @@
 namespace opscope {
 namespace {
 
-constexpr int kMaxSteps = 16;   // ops between the two products of an attention, each way
-constexpr int kMaxVisits = 96;  // ops looked at in all, where values fork
+constexpr int kMaxStepsBetween = 16;  // ops between the two products of an attention, each way
+constexpr int kMaxVisits = 96;        // ops looked at in all, where values fork
 
 class Finder {
  public:
@@ -45,8 +45,8 @@ class Finder {
     const Count scores = g_.traits[softmax].in;
     ops_ = {softmax};
     visits_ = 0;
-    if (!walk_back(softmax, scores, kMaxSteps)) return;
-    const OpId product = walk_on(softmax, scores, kMaxSteps);
+    if (!walk_back(softmax, scores, kMaxStepsBetween)) return;
+    const OpId product = walk_on(softmax, scores, kMaxStepsBetween);
     if (product == kNone) return;
     add_scale();
     keep(Form::kAttention, product);
@@ -113,7 +113,7 @@ class Finder {
     ops_ = {mean};
     int products = 0;
     OpId op = mean;
-    for (int steps = 0; steps < kMaxSteps; ++steps) {
+    for (int steps = 0; steps < kMaxStepsBetween; ++steps) {
       const OpId reader = only_reader(op);
       if (reader == kNone) return;
       for (const Read& read : g_.flow.reads_of(reader))

@@ -8,7 +8,7 @@
 namespace opscope {
 namespace {
 
-constexpr std::uint32_t kMaxReaders = 16;
+constexpr std::uint32_t kMaxReadersToTry = 16;
 
 class Waits {
  public:
@@ -37,7 +37,7 @@ class Waits {
   GroupId only_taker(OpId op) const {
     GroupId taker = kNone;
     for (const Write& write : g_.flow.writes_of(op)) {
-      if (write.is_kept || write.next != kNone || write.readers.size > kMaxReaders) return kNone;
+      if (write.is_kept || write.next != kNone || write.readers.size > kMaxReadersToTry) return kNone;
       for (const OpId reader : g_.flow.readers_of(write)) {
         if (taker != kNone && target_[reader] != taker) return kNone;
         taker = target_[reader];
@@ -75,7 +75,7 @@ class Waits {
     return bytes;
   }
   bool reads(GroupId group, const Read& wanted) const {
-    if (g_.flow.writes[wanted.write].readers.size > kMaxReaders) return false;
+    if (g_.flow.writes[wanted.write].readers.size > kMaxReadersToTry) return false;
     return std::ranges::any_of(g_.flow.readers_of(g_.flow.writes[wanted.write]), [&](OpId reader) {
       return target_[reader] == group && g_.traits[reader].role != Role::kAnchor;
     });
@@ -83,7 +83,7 @@ class Waits {
   // Nobody outside the group reads it: it would have to be written for this op alone.
   bool is_for(OpId op, const Write& write) const {
     const bool is_changed = write.next != kNone && g_.flow.writes[write.next].op != op;
-    if (write.is_kept || is_changed || write.readers.size > kMaxReaders) return false;
+    if (write.is_kept || is_changed || write.readers.size > kMaxReadersToTry) return false;
     return std::ranges::all_of(g_.flow.readers_of(write),
                                [&](OpId reader) { return target_[reader] == target_[op]; });
   }

@@ -1,12 +1,12 @@
 // opscope.compare: graphs and saved profiles, as Python hands them over, compared and written by C++.
 #include "python/comparing.h"
 
-#include "analyse/comparison.h"
+#include "analyse/compare/comparison.h"
 #include "base/files.h"
 #include "hardware/devices.h"
 #include "python/handed.h"
-#include "report/comparison_report.h"
-#include "report/pictures.h"
+#include "report/compare/report.h"
+#include "report/svg/pictures.h"
 
 namespace opscope::python {
 namespace {

@@ -2,15 +2,15 @@
 // other or a budget by C++.
 #include "python/differing.h"
 
-#include "analyse/budget.h"
-#include "analyse/diff.h"
+#include "analyse/check/budget.h"
+#include "analyse/diff/diff.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "python/handed.h"
-#include "report/check_report.h"
-#include "report/diff_report.h"
+#include "report/check/report.h"
+#include "report/diff/report.h"
 #ifdef OPSCOPE_READERS
-#include "readers/budget_reader.h"
+#include "readers/results/budget_reader.h"
 #endif
 
 namespace opscope::python {

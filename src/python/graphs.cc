@@ -3,18 +3,18 @@
 
 #include <sys/stat.h>
 
-#include "analyse/profile.h"
+#include "analyse/profile/profile.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "cost/liveness.h"
 #include "graph/part.h"
 #include "graph/writer.h"
 #include "python/handed.h"
-#include "report/chrome_trace.h"
-#include "report/draw.h"
-#include "report/fuse_report.h"
-#include "report/measure_report.h"
-#include "report/report.h"
+#include "report/core/report.h"
+#include "report/draw/draw.h"
+#include "report/fuse/report.h"
+#include "report/times/chrome_trace.h"
+#include "report/times/measure.h"
 
 namespace opscope::python {
 namespace {

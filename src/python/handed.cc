@@ -5,7 +5,7 @@
 #include "base/files.h"
 #include "hardware/devices.h"
 #ifdef OPSCOPE_READERS
-#include "readers/profile_reader.h"
+#include "readers/results/profile_reader.h"
 #endif
 
 namespace opscope::python {

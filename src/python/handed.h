@@ -6,8 +6,8 @@
 #include <string>
 #include <tuple>
 
-#include "analyse/figures.h"
-#include "analyse/profile.h"
+#include "analyse/profile/figures.h"
+#include "analyse/profile/profile.h"
 #include "graph/graph.h"
 
 namespace opscope::python {

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/seconds.h"
 #include "python/session.h"
-#include "torch/timing.h"
+#include "torch/timing/timing.h"
 
 namespace opscope::python {
 

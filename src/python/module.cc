@@ -1,5 +1,5 @@
 // opscope._native: the capture engine, the profile and its reports, for Python.
-#include "analyse/tracer_failures.h"
+#include "analyse/trace/failures.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -11,13 +11,13 @@
 #include "python/reconcile.h"
 #include "python/replay.h"
 #include "python/sweep.h"
-#include "report/hardware.h"
-#include "report/listing.h"
-#include "torch/bounds.h"
-#include "torch/memory_meter.h"
+#include "report/core/listing.h"
+#include "report/hardware/hardware.h"
+#include "torch/recording/bounds.h"
+#include "torch/timing/memory_meter.h"
 #ifdef OPSCOPE_READERS
-#include "readers/capture_reader.h"
-#include "readers/model_file.h"
+#include "readers/capture/capture_reader.h"
+#include "readers/files/model_file.h"
 #endif
 
 namespace opscope::python {

@@ -1,5 +1,5 @@
-// One run of a tracer's graph, node by node, inside a capture: what is recorded meanwhile belongs to the node,
-// in the module calls that the tracer noted for it.
+// One run of a tracer's graph, node by node, inside a capture: what is recorded meanwhile belongs to the
+// node, in the module calls that the tracer noted for it.
 #pragma once
 
 #include <map>
@@ -19,7 +19,8 @@ class NodeRun {
   NodeRun(const NodeRun&) = delete;
   NodeRun& operator=(const NodeRun&) = delete;
 
-  // `calls` are (module, key) pairs, outermost first: the same key below the same call is the same call again.
+  // `calls` are (module, key) pairs, outermost first: the same key below the same call is the same call
+  // again.
   void enter(NodeId node, const std::vector<std::pair<py::object, std::string>>& calls);
   // The tensors that the node gave; kept of its first run.
   void leave(const std::vector<at::Tensor>& outputs);

@@ -3,11 +3,11 @@
 
 #include <filesystem>
 
-#include "analyse/profiler_graph.h"
+#include "analyse/times/profiler_graph.h"
 #include "base/files.h"
 #include "base/seconds.h"
 #include "python/session.h"
-#include "report/profiler_text.h"
+#include "report/times/profiler_text.h"
 
 namespace opscope::python {
 

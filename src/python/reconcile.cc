@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/reconcile.h"
+#include "report/reconcile/reconcile.h"
 
 namespace opscope::python {
 

@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "graph/signature.h"
 #include "ops/replay_plan.h"
-#include "readers/op_times.h"
-#include "torch/replay.h"
+#include "readers/results/op_times.h"
+#include "torch/timing/replay.h"
 
 namespace opscope::python {
 

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "torch/bounds.h"
-#include "torch/timing.h"
+#include "torch/recording/bounds.h"
+#include "torch/timing/timing.h"
 
 namespace opscope::python {
 

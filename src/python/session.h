@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "python/model_state.h"
-#include "torch/guard.h"
+#include "torch/engine/guard.h"
 
 namespace opscope::python {
 

@@ -1,18 +1,18 @@
 // The bindings of sweeps and of what fits: C++ asks Python for a graph at a place, and works out the rest.
-#include "analyse/sweep.h"
+#include "analyse/sweep/sweep.h"
 
 #include <torch/csrc/utils/pybind.h>
 
 #include <optional>
 #include <tuple>
 
-#include "analyse/fit.h"
-#include "analyse/sweep_turns.h"
+#include "analyse/sweep/fit.h"
+#include "analyse/sweep/turns.h"
 #include "base/byte_size.h"
 #include "base/error.h"
 #include "python/handed.h"
 #include "python/sweep.h"
-#include "report/sweep.h"
+#include "report/sweep/sweep.h"
 
 namespace opscope::python {
 namespace {

@@ -1,5 +1,5 @@
 // Limits as people write them, and what is held to them.
-#include "analyse/budget.h"
+#include "analyse/check/budget.h"
 
 #include <gtest/gtest.h>
 

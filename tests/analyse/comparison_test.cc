@@ -1,5 +1,5 @@
 // Models side by side: every value by hand, the best marked, and nothing said that is not so.
-#include "analyse/comparison.h"
+#include "analyse/compare/comparison.h"
 
 #include <gtest/gtest.h>
 

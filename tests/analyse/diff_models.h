@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/diff.h"
+#include "analyse/diff/diff.h"
 #include "graph/builder.h"
 
 namespace opscope::test {

@@ -1,12 +1,12 @@
 // Which part is which, what is told of it, and that everything adds up.
-#include "analyse/diff.h"
+#include "analyse/diff/diff.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
+#include "analyse/diff/outline.h"
 #include "analyse/diff_models.h"
-#include "analyse/diff_outline.h"
 #include "analyse/small_models.h"
 
 namespace opscope {

@@ -1,5 +1,5 @@
 // Looking around: ranges, names, conditions, standings, and the ways between nodes, counted by hand.
-#include "analyse/explore.h"
+#include "analyse/explore/explore.h"
 
 #include <gtest/gtest.h>
 

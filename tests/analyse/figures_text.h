@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "analyse/figures.h"
+#include "analyse/profile/figures.h"
 
 namespace opscope::test {
 

@@ -1,5 +1,5 @@
 // What fits: the answer and the value above it, the model's own end, and memories that hold nothing.
-#include "analyse/fit.h"
+#include "analyse/sweep/fit.h"
 
 #include <gtest/gtest.h>
 

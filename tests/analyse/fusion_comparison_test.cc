@@ -1,11 +1,10 @@
 // Two groupings of the same ops: what is counted as the same, what became of ops that no kernel names, and
 // the words for what differs.
-#include "analyse/fusion_comparison.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "analyse/fusion/comparison.h"
 #include "graph/builder.h"
 #include "graph/random_graph.h"
 

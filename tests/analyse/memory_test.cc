@@ -1,6 +1,6 @@
 // What is held at the peak and what would help, on graphs small enough to work out by hand. A value of shape
 // {n} is n bytes.
-#include "analyse/memory.h"
+#include "analyse/memory/memory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Sums of rows and their equality, for tests that every view has the same total.
 #pragma once
 
-#include "analyse/profile.h"
+#include "analyse/profile/profile.h"
 
 namespace opscope::test {
 

@@ -1,5 +1,5 @@
 // Data of plots: shares add up to one, nothing is lost between the model and its picture.
-#include "analyse/plot.h"
+#include "analyse/plot/plot.h"
 
 #include <gtest/gtest.h>
 

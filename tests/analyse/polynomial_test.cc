@@ -1,5 +1,5 @@
 // Polynomials: random ones come back exactly, others are told apart, and what does not fit is refused.
-#include "analyse/polynomial.h"
+#include "analyse/sweep/polynomial.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Profiles: numbers that can be counted by hand, and what has to hold for every graph.
-#include "analyse/profile.h"
+#include "analyse/profile/profile.h"
 
 #include <gtest/gtest.h>
 

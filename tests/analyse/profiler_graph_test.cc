@@ -1,13 +1,13 @@
 // The graphs of opscope.Profiler: which calls are nodes, that no edge and no time gets lost, and what the
 // totals are. Properties hold on random graphs.
-#include "analyse/profiler_graph.h"
+#include "analyse/times/profiler_graph.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "analyse/explore/view.h"
 #include "analyse/small_models.h"
-#include "analyse/view.h"
 #include "graph/measured_graph.h"
 #include "graph/random_graph.h"
 

@@ -1,5 +1,5 @@
 // Causes add up to the difference, and each is what the tools' rules say it is.
-#include "analyse/reconcile.h"
+#include "analyse/reconcile/reconcile.h"
 
 #include <gtest/gtest.h>
 

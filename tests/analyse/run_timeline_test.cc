@@ -1,5 +1,5 @@
 // Every slice inside the one around it, whatever the clocks said.
-#include "analyse/run_timeline.h"
+#include "analyse/times/run_timeline.h"
 
 #include <gtest/gtest.h>
 

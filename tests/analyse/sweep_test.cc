@@ -1,10 +1,10 @@
 // Sweeps over a small transformer: polynomials equal captures to the last byte, what is none is captured, and
 // what the model does not take has its reason.
-#include "analyse/sweep.h"
+#include "analyse/sweep/sweep.h"
 
 #include <gtest/gtest.h>
 
-#include "analyse/sweep_turns.h"
+#include "analyse/sweep/turns.h"
 #include "analyse/swept_model.h"
 
 namespace opscope {

@@ -1,8 +1,7 @@
 // Lists of values: every form, and every mistake with its words.
-#include "analyse/sweep_values.h"
-
 #include <gtest/gtest.h>
 
+#include "analyse/sweep/values.h"
 #include "base/error.h"
 
 namespace opscope {

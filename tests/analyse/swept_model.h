@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "analyse/sweep.h"
+#include "analyse/sweep/sweep.h"
 #include "graph/builder.h"
 
 namespace opscope::test {

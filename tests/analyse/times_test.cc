@@ -1,5 +1,5 @@
 // Times of groups: statistics on numbers worked out by hand, and sums that hold on every graph.
-#include "analyse/times.h"
+#include "analyse/times/times.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 
 #include "analyse/metrics_sums.h"
 #include "analyse/small_models.h"
+#include "analyse/times/where_time_goes.h"
 #include "analyse/training_model.h"
-#include "analyse/where_time_goes.h"
 #include "graph/measured_graph.h"
 #include "graph/random_graph.h"
 

@@ -1,13 +1,13 @@
 // Tracers' graphs in a profile: the same totals as every other view, names that a person would write, and
 // rows that can be compared.
-#include "analyse/trace.h"
+#include "analyse/trace/trace.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "analyse/metrics_sums.h"
-#include "analyse/rollup.h"
+#include "analyse/profile/rollup.h"
 #include "analyse/traced_models.h"
 #include "graph/part.h"
 #include "graph/random_graph.h"

@@ -1,7 +1,7 @@
 // Models as PyTorch's tracers draw them: ResNet-18 by fx, and a model that Dynamo cuts in three.
 #pragma once
 
-#include "analyse/profile.h"
+#include "analyse/profile/profile.h"
 #include "analyse/small_models.h"
 
 namespace opscope::test {

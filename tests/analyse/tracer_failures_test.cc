@@ -1,5 +1,3 @@
-#include "analyse/tracer_failures.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,8 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "analyse/trace/failure_rows.h"
+#include "analyse/trace/failures.h"
 #include "analyse/tracer_failure_cases.h"
-#include "analyse/tracer_failure_rows.h"
 
 namespace opscope {
 namespace {

@@ -1,6 +1,6 @@
 // Views: the same ops at every level, numbered and joined. Properties hold on random graphs; what a person
 // would count by hand holds on ResNet-18.
-#include "analyse/view.h"
+#include "analyse/explore/view.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "graph/measured_graph.h"
 #include "graph/writer.h"
-#include "report/report.h"
+#include "report/core/report.h"
 
 namespace {
 

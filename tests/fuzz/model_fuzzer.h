@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "fuzz/use_graph.h"
-#include "readers/model_file.h"
+#include "readers/files/model_file.h"
 
 namespace opscope {
 

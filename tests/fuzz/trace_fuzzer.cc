@@ -5,13 +5,13 @@
 #include <optional>
 #include <string_view>
 
-#include "analyse/joined_trace.h"
 #include "analyse/small_models.h"
+#include "analyse/trace/joined.h"
 #include "base/error.h"
 #include "fuzz/use_graph.h"
-#include "readers/kineto_reader.h"
-#include "report/chrome_trace.h"
-#include "report/joined_trace_report.h"
+#include "readers/kineto/reader.h"
+#include "report/times/chrome_trace.h"
+#include "report/trace/joined.h"
 
 namespace {
 

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "analyse/profile.h"
+#include "analyse/profile/profile.h"
 #include "cost/liveness.h"
 #include "graph/part.h"
 #include "graph/writer.h"
-#include "readers/capture_reader.h"
-#include "report/report.h"
+#include "readers/capture/capture_reader.h"
+#include "report/core/report.h"
 
 namespace opscope {
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "analyse/affinity.h"
+#include "analyse/compare/affinity.h"
 #include "analyse/metrics_sums.h"
 #include "analyse/small_models.h"
 #include "base/error.h"

@@ -292,7 +292,10 @@ const std::vector<OpCase>& cases() {
        Work{.other_flops = 2 * 4 * 16 + 5 * (2 * 4 * 16) * 4 / 2}},
       {"aten::stft", {{"self", T{2, 40}}, {"n_fft", 0}}, {{2, 9, 4}}, std::nullopt},
       {"aten::diff", {{"self", T{3, 10}}}, {{3, 9}}, Work{.other_flops = 3 * 9}},
-      {"aten::diff", {{"self", T{3, 10}}, {"n", 3}, {"dim", 1}}, {{3, 7}}, Work{.other_flops = 3 * (9 + 8 + 7)}},
+      {"aten::diff",
+       {{"self", T{3, 10}}, {"n", 3}, {"dim", 1}},
+       {{3, 7}},
+       Work{.other_flops = 3 * (9 + 8 + 7)}},
   };
   return kCases;
 }

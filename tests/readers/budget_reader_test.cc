@@ -1,5 +1,5 @@
 // Budget files, and what is wrong with some.
-#include "readers/budget_reader.h"
+#include "readers/results/budget_reader.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What the reader refuses, and the words it does it with. Each row changes one thing in a good capture.
-#include "readers/capture_reader.h"
+#include "readers/capture/capture_reader.h"
 
 #include <gtest/gtest.h>
 

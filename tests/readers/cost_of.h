@@ -6,8 +6,8 @@
 #include "graph/graph.h"
 #include "ops/op_call.h"
 #include "ops/op_rule.h"
-#include "readers/mapped_file.h"
-#include "readers/zip_archive.h"
+#include "readers/files/mapped_file.h"
+#include "readers/files/zip_archive.h"
 
 namespace opscope {
 

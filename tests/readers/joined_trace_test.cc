@@ -1,14 +1,13 @@
 // A trace's times on the ops that they belong to, and reasons for the rest.
-#include "analyse/joined_trace.h"
-
 #include <gtest/gtest.h>
 
+#include "analyse/trace/joined.h"
 #include "base/error.h"
 #include "graph/builder.h"
 #include "graph/writer.h"
-#include "readers/capture_reader.h"
-#include "readers/kineto_reader.h"
-#include "readers/model_file.h"
+#include "readers/capture/capture_reader.h"
+#include "readers/files/model_file.h"
+#include "readers/kineto/reader.h"
 #include "readers/small_trace.h"
 
 namespace opscope {

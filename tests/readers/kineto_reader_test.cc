@@ -1,6 +1,4 @@
 // Traces good and bad, whole and cut off, plain and compressed.
-#include "readers/kineto_reader.h"
-
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -8,8 +6,9 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "readers/json_items.h"
-#include "readers/kineto_event.h"
+#include "readers/json/items.h"
+#include "readers/kineto/event.h"
+#include "readers/kineto/reader.h"
 #include "readers/small_trace.h"
 
 namespace opscope {

@@ -1,6 +1,6 @@
 // The small files of files/: exported by PyTorch, weights taken out. What each holds is written here as
 // formulas.
-#include "readers/model_file.h"
+#include "readers/files/model_file.h"
 
 #include <gtest/gtest.h>
 
@@ -69,7 +69,8 @@ TEST(Pt2, AsksForDimensionsAndTakesThem) {
   EXPECT_EQ(graph.shape(graph.values[graph.outputs[1]])[0], 5);
   ASSERT_EQ(graph.diagnostics.size(), 1u);
   EXPECT_EQ(graph.diagnostics[0].op, "higher_order::cond");
-  for (const auto& op : graph.ops) EXPECT_EQ(op.bounded, graph.op_name(op) == "aten::index") << graph.op_name(op);
+  for (const auto& op : graph.ops)
+    EXPECT_EQ(op.bounded, graph.op_name(op) == "aten::index") << graph.op_name(op);
   EXPECT_EQ(problem("dynamic.pt2", {{"s77", 6}, {"u0", 5}, {"s78", 1}}),
             "the model has no dimension of the name s78 | did you mean s77?");
 }

@@ -1,14 +1,13 @@
 // Models made node by node: what the rules answer, what is said to be unknown, and files that mean harm.
-#include "readers/onnx_reader.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "base/error.h"
 #include "graph/writer.h"
-#include "readers/capture_reader.h"
+#include "readers/capture/capture_reader.h"
 #include "readers/cost_of.h"
+#include "readers/onnx/reader.h"
 #include "readers/small_onnx.h"
 
 namespace opscope {

@@ -1,5 +1,5 @@
 // The stored times of ops: kept, replaced, shared by processes; and files that are not ours left as they are.
-#include "readers/op_times.h"
+#include "readers/results/op_times.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 // What Python says of other tools, and what is none.
-#include "readers/peer_counts.h"
+#include "readers/results/peer_counts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // A profile saved and read back says what it said; older ones say what they do not know.
-#include "readers/profile_reader.h"
+#include "readers/results/profile_reader.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "graph/random_graph.h"
 #include "graph/writer.h"
-#include "readers/model_file.h"
-#include "report/comparison_report.h"
+#include "readers/files/model_file.h"
+#include "report/compare/report.h"
 
 namespace opscope {
 namespace {

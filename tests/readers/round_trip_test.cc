@@ -4,7 +4,7 @@
 #include "graph/measured_graph.h"
 #include "graph/random_graph.h"
 #include "graph/writer.h"
-#include "readers/capture_reader.h"
+#include "readers/capture/capture_reader.h"
 
 namespace opscope {
 namespace {

@@ -1,5 +1,5 @@
 // Expressions over dynamic dimensions, in both spellings, and the errors that ask for what is missing.
-#include "readers/symbols.h"
+#include "readers/pt2/symbols.h"
 
 #include <gtest/gtest.h>
 

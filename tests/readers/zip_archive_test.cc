@@ -1,5 +1,5 @@
 // Good archives, and every way in which one can lie about itself.
-#include "readers/zip_archive.h"
+#include "readers/files/zip_archive.h"
 
 #include <gtest/gtest.h>
 

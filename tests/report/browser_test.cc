@@ -1,5 +1,5 @@
 // The browser without a terminal: keys in, lines out.
-#include "report/browser.h"
+#include "report/browser/browser.h"
 
 #include <gtest/gtest.h>
 

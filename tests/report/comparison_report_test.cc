@@ -1,12 +1,11 @@
 // A comparison in every format: the same numbers, no line wider than asked for, a picture in which no name
 // lies on another.
-#include "report/comparison_report.h"
-
 #include <gtest/gtest.h>
 
 #include "analyse/measured_models.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "report/compare/report.h"
 #include "report/text_lines.h"
 
 namespace opscope {

@@ -1,5 +1,5 @@
 // Drawings: nothing overlaps, text fits, every edge is there, the same bytes each time.
-#include "report/draw.h"
+#include "report/draw/draw.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "graph/random_graph.h"
-#include "report/document.h"
-#include "report/draw_svg.h"
-#include "report/layout.h"
+#include "report/core/document.h"
+#include "report/draw/layout.h"
+#include "report/draw/svg.h"
 
 namespace opscope {
 namespace {

@@ -1,19 +1,18 @@
 // The report of a measured model: the same numbers in every format, within its width, on any graph.
-#include "report/measure_report.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "analyse/plot.h"
+#include "analyse/plot/plot.h"
 #include "analyse/small_models.h"
-#include "analyse/times.h"
+#include "analyse/times/times.h"
 #include "analyse/training_model.h"
 #include "base/text.h"
 #include "graph/measured_graph.h"
 #include "graph/random_graph.h"
-#include "report/plot.h"
+#include "report/plot/plot.h"
 #include "report/text_lines.h"
+#include "report/times/measure.h"
 
 namespace opscope {
 namespace {

@@ -1,6 +1,4 @@
 // The memory report in all its formats: the same peak everywhere, on any graph.
-#include "report/memory_report.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "analyse/training_model.h"
 #include "base/text.h"
 #include "graph/random_graph.h"
+#include "report/memory/report.h"
 #include "report/text_lines.h"
 
 namespace opscope {

@@ -1,5 +1,5 @@
 // Drawings of plots: everything is inside the page, no two texts touch, and text versions fit their width.
-#include "report/plot.h"
+#include "report/plot/plot.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "graph/random_graph.h"
-#include "report/plot_frame.h"
+#include "report/plot/frame.h"
 #include "report/svg_elements.h"
 #include "report/text_lines.h"
 

@@ -1,13 +1,13 @@
 // Ops measured alone beside the model's: groups, sums and words.
-#include "report/repeated_ops.h"
+#include "report/times/repeated_ops.h"
 
 #include <gtest/gtest.h>
 
 #include "base/text.h"
 #include "graph/builder.h"
 #include "graph/measured_graph.h"
-#include "report/measure_report.h"
 #include "report/text_lines.h"
+#include "report/times/measure.h"
 
 namespace opscope {
 namespace {

@@ -1,5 +1,5 @@
 // Reports: every format carries the same totals, fits its width, and survives hostile names.
-#include "report/report.h"
+#include "report/core/report.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "report/svg.h"
+#include "report/svg/svg.h"
 
 namespace opscope::test {
 

@@ -1,5 +1,5 @@
 // The SVG writer: numbers, escaping, widths of text, colours and axes.
-#include "report/svg.h"
+#include "report/svg/svg.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <set>
 
 #include "base/error.h"
-#include "report/svg_axis.h"
-#include "report/svg_colors.h"
+#include "report/svg/axis.h"
+#include "report/svg/colors.h"
 #include "report/svg_elements.h"
 
 namespace opscope {

@@ -1,6 +1,4 @@
 // Reports of tracers: they fit their width, carry the totals, and name what to do about what failed.
-#include "report/trace_report.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
@@ -9,6 +7,7 @@
 #include "analyse/traced_models.h"
 #include "base/text.h"
 #include "graph/random_graph.h"
+#include "report/trace/report.h"
 
 namespace opscope {
 namespace {

@@ -17,9 +17,9 @@ bool knows_opsets(const onnx::ModelProto& model) {
 
 }  // namespace
 
-// The model with the shapes that could be inferred, or "". See cli/onnx_inference.cc.
+// The model with the shapes that could be inferred, or "". See app/models/onnx_inference.cc.
 extern "C" __attribute__((visibility("default"))) void opscope_infer_onnx_shapes(const std::string& bytes,
-                                                                               std::string& result) {
+                                                                                 std::string& result) {
   try {
     onnx::ModelProto model;
     if (!model.ParseFromString(bytes) || !knows_opsets(model)) return;

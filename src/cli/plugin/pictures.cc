@@ -1,6 +1,6 @@
 // Graphviz, librsvg and cairo as a library of its own, loaded when a picture is asked for: together they
-// would cost every start of the program more than most of its answers do. See report/pictures.cc.
-#include "report/pictures.h"
+// would cost every start of the program more than most of its answers do. See report/svg/pictures.cc.
+#include "report/svg/pictures.h"
 
 #include <cairo-pdf.h>
 #include <cairo.h>

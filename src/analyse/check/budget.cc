@@ -1,0 +1,251 @@
+// Each limit held against the model, and who has most of what is too much.
+#include "analyse/check/budget.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "ops/op_rule.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::size_t kMostContributors = 3;
+constexpr double kMostOfIt = 0.6;  // a part with this share is looked into
+
+bool needs_work(GuardedMetric metric) {
+  return metric == GuardedMetric::kFlops || metric == GuardedMetric::kMacs ||
+         metric == GuardedMetric::kArithmeticIntensity || metric == GuardedMetric::kRooflineSeconds;
+}
+
+std::int64_t of_metric(const Amounts& amounts, GuardedMetric metric) {
+  switch (metric) {
+    case GuardedMetric::kParams:
+      return amounts.params;
+    case GuardedMetric::kMacs:
+      return amounts.macs;
+    case GuardedMetric::kFlops:
+      return amounts.flops;
+    case GuardedMetric::kMemoryBytes:
+      return amounts.memory_bytes;
+    case GuardedMetric::kTimeSeconds:
+      return amounts.time;
+    case GuardedMetric::kRooflineSeconds:
+      return amounts.roofline_time;
+    case GuardedMetric::kOps:
+      return amounts.ops;
+    case GuardedMetric::kPeakMemoryBytes:
+    case GuardedMetric::kArithmeticIntensity:
+      break;  // of the whole alone
+  }
+  return 0;
+}
+
+// The largest parts of an amount, from where it is no longer mostly one part's.
+template <class Children, class AmountOf>
+std::vector<std::uint32_t> largest(std::uint32_t from, Children children, AmountOf amount) {
+  for (;;) {
+    std::vector<std::uint32_t> parts = children(from);
+    std::erase_if(parts, [&](std::uint32_t p) { return amount(p) <= 0; });
+    std::ranges::stable_sort(parts, [&](std::uint32_t a, std::uint32_t b) { return amount(a) > amount(b); });
+    if (parts.empty()) return {from};
+    const double first = static_cast<double>(amount(parts[0])), all = static_cast<double>(amount(from));
+    if (first < kMostOfIt * all || children(parts[0]).empty()) {
+      if (parts.size() > kMostContributors) parts.resize(kMostContributors);
+      return parts;
+    }
+    from = parts[0];
+  }
+}
+
+class BudgetCheck {
+ public:
+  BudgetCheck(const CheckedModel& model, bool allow_unknown) : model_(model), figures_(*model.figures) {
+    report_.label = model.label;
+    report_.figures = figures_;
+    report_.unknown_allowed = allow_unknown;
+    if (model.change) report_.against = model.change->base_label;
+    tree_ = make_diff_tree(figures_, nullptr);
+  }
+
+  CheckReport run(std::span<const BudgetLimit> limits) {
+    for (const BudgetLimit& limit : limits) report_.results.push_back(judged(limit));
+    return std::move(report_);
+  }
+
+ private:
+  LimitResult judged(const BudgetLimit& limit) {
+    LimitResult result{.limit = limit};
+    find_value(result);
+    if (!find_allowed(result)) return result;
+    if (!result.value) {
+      result.verdict = Verdict::kUnknown;
+      if (result.reason.empty()) result.reason = missing_reason(limit.metric);
+      return result;
+    }
+    const bool over = is_more(limit.metric, *result.value, result.allowed);
+    const bool under = is_more(limit.metric, result.allowed, *result.value);
+    if (limit.kind == LimitKind::kLeast)
+      result.verdict = !under ? Verdict::kKept : result.at_least ? Verdict::kUnknown : Verdict::kBroken;
+    else
+      result.verdict = over ? Verdict::kBroken : result.at_least ? Verdict::kUnknown : Verdict::kKept;
+    if (result.verdict == Verdict::kUnknown) result.reason = unknown_ops_reason(limit);
+    if (result.verdict == Verdict::kBroken && limit.kind != LimitKind::kLeast) find_contributors(result);
+    return result;
+  }
+
+  void find_value(LimitResult& result) const {
+    const BudgetLimit& limit = result.limit;
+    Confidence confidence = Confidence::kExact;
+    if (!limit.module.empty()) {
+      const FigureRow& row = module_row(limit);
+      result.value = amount_in(figures_, row.metrics, row.parameters, limit.metric);
+      confidence = row.metrics.confidence;
+    } else if (!limit.type.empty()) {
+      const Metrics metrics = type_metrics(limit);
+      result.value = amount_in(figures_, metrics, {}, limit.metric);
+      confidence = metrics.confidence;
+    } else {
+      result.value = amount_in(figures_, limit.metric);
+      if (figures_.coverage.unknown) confidence = Confidence::kUnknown;
+    }
+    result.at_least = confidence == Confidence::kUnknown && needs_work(limit.metric);
+  }
+
+  const FigureRow& module_row(const BudgetLimit& limit) const {
+    if (limit.metric == GuardedMetric::kPeakMemoryBytes)
+      throw Error("a module has no peak of its own", limit.where, "the peak is of the whole model: [max]");
+    std::vector<std::string> names;
+    for (const FigureRow& row : figures_.modules) {
+      if (row.name == limit.module) return row;
+      names.push_back(row.name);
+    }
+    const std::string hint = did_you_mean(limit.module, names);
+    throw Error("no module called '" + limit.module + "' in " + model_.label, limit.where,
+                hint.empty() ? "opscope profile MODEL --depth 9 shows the modules there are" : hint);
+  }
+
+  // An op that the model does not run costs it nothing; one that nobody has heard of is a mistake.
+  Metrics type_metrics(const BudgetLimit& limit) const {
+    if (limit.metric == GuardedMetric::kPeakMemoryBytes || limit.metric == GuardedMetric::kParams)
+      throw Error("an op type has no " + std::string(name(limit.metric)) + " of its own", limit.where,
+                  "flops, macs, memory_bytes, ops and times are of types too");
+    std::vector<std::string> names;
+    for (const TypeRow& row : figures_.types) {
+      if (row.type == limit.type) return row.metrics;
+      names.push_back(row.type);
+    }
+    if (find_rule("aten::" + limit.type)) return {};
+    const std::string hint = did_you_mean(limit.type, names);
+    throw Error("no op type called '" + limit.type + "'", limit.where,
+                hint.empty() ? "opscope ops shows those that are known" : hint);
+  }
+
+  bool find_allowed(LimitResult& result) const {
+    const BudgetLimit& limit = result.limit;
+    result.allowed = limit.amount;
+    if (limit.kind != LimitKind::kIncrease) return true;
+    if (!model_.change)
+      throw Error("an increase is from another version", limit.where, "name it with --against");
+    result.base = amount_in(model_.change->base, limit.metric);
+    if (!result.base) {
+      result.verdict = Verdict::kUnknown;
+      result.reason = "not known of " + model_.change->base_label;
+      return false;
+    }
+    result.allowed = increased(limit, *result.base);
+    return true;
+  }
+  static MetricAmount increased(const BudgetLimit& limit, const MetricAmount& base) {
+    const double more = limit.percent ? base.real * *limit.percent / 100 : limit.amount.real;
+    if (unit_of(limit.metric) == MetricUnit::kRatio) return {{}, base.real + more};
+    const Count extra = limit.percent
+                            ? Count{static_cast<std::uint64_t>(std::min(
+                                  9e18, std::floor(static_cast<double>(base.count) * *limit.percent / 100)))}
+                            : limit.amount.count;
+    return {base.count + extra, base.real + more};
+  }
+
+  std::string missing_reason(GuardedMetric metric) const {
+    if (metric == GuardedMetric::kTimeSeconds)
+      return "no time was measured: opscope measure MODEL --save FILE, and check the file";
+    if (metric == GuardedMetric::kRooflineSeconds) return "a roofline is of a device: --hardware";
+    return "the saved profile does not say";
+  }
+  std::string unknown_ops_reason(const BudgetLimit& limit) const {
+    std::string ops;
+    for (const SlowOp& op : figures_.coverage.unknown_ops) ops += (ops.empty() ? "" : ", ") + op.op;
+    const std::string of = limit.module.empty() ? "" : " in " + limit.module;
+    return "ops of unknown cost" + of + " are not counted: " + ops;
+  }
+
+  void find_contributors(LimitResult& result) const {
+    if (result.limit.kind == LimitKind::kIncrease) return contributors_to_change(result);
+    const GuardedMetric metric = result.limit.metric;
+    if (!result.limit.type.empty()) return contributors_of_type(result);
+    std::uint32_t from = 0;
+    for (std::uint32_t i = 0; i < tree_.items.size(); ++i)
+      if (tree_.items[i].is_module && tree_.items[i].path == result.limit.module) from = i;
+    const auto amount = [&](std::uint32_t i) { return of_metric(tree_.items[i].all, metric); };
+    const std::int64_t whole = amount(from);
+    if (whole <= 0) return;
+    for (const std::uint32_t i : largest(
+             from, [&](std::uint32_t p) { return tree_.items[p].children; }, amount))
+      if (i != 0) add(result, tree_.items[i], amount(i), whole);
+  }
+
+  void contributors_of_type(LimitResult& result) const {
+    std::vector<const FigureRow*> rows;
+    const auto amount = [&](const FigureRow* row) {
+      return of_metric(amounts_of(row->metrics, row->parameters), result.limit.metric);
+    };
+    for (const FigureRow& row : figures_.layers)
+      if (row.type == result.limit.type && amount(&row) > 0) rows.push_back(&row);
+    std::ranges::stable_sort(rows, [&](auto* a, auto* b) { return amount(a) > amount(b); });
+    const double whole = result.value ? static_cast<double>(result.value->count) : 0;
+    for (std::size_t i = 0; i < std::min(rows.size(), kMostContributors); ++i)
+      result.contributors.push_back({rows[i]->name, rows[i]->type, amount(rows[i]),
+                                     whole > 0 ? static_cast<double>(amount(rows[i])) / whole : 0});
+  }
+
+  void contributors_to_change(LimitResult& result) const {
+    const ModelDiff& diff = *model_.change;
+    const auto amount = [&](std::uint32_t n) { return of_metric(diff.nodes[n].all, result.limit.metric); };
+    const std::int64_t whole = amount(0);
+    if (whole <= 0) return;
+    const auto children = [&](std::uint32_t n) { return diff.nodes[n].children; };
+    for (const std::uint32_t n : largest(0, children, amount))
+      if (n != 0) add(result, diff.item(diff.nodes[n]), amount(n), whole);
+  }
+
+  static void add(LimitResult& result, const DiffItem& item, std::int64_t amount, std::int64_t whole) {
+    result.contributors.push_back(
+        {item.path, item.type, amount, static_cast<double>(amount) / static_cast<double>(whole)});
+  }
+
+  const CheckedModel& model_;
+  const Figures& figures_;
+  DiffTree tree_;
+  CheckReport report_;
+};
+
+}  // namespace
+
+std::string_view name(LimitKind kind) {
+  return kind == LimitKind::kMost ? "max" : kind == LimitKind::kLeast ? "min" : "max_increase";
+}
+std::string_view name(Verdict verdict) {
+  return verdict == Verdict::kKept ? "kept" : verdict == Verdict::kBroken ? "broken" : "unknown";
+}
+
+std::size_t CheckReport::broken() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(results, [&](const LimitResult& r) { return breaks(r); }));
+}
+
+CheckReport check_budget(const CheckedModel& model, std::span<const BudgetLimit> limits, bool allow_unknown) {
+  return BudgetCheck(model, allow_unknown).run(limits);
+}
+
+}  // namespace opscope

@@ -1,0 +1,318 @@
+// The rows. A lower bound is never called the best.
+#include "analyse/compare/comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "base/error.h"
+
+namespace opscope {
+namespace {
+
+constexpr double kLeastMix = 0.01;  // of a model's FLOPs: categories with less in all models are one
+constexpr std::size_t kMostMix = 6;
+
+using MetricOf = std::function<std::optional<MetricAmount>(const ComparedModel&)>;
+using Doubt = std::function<Confidence(const ComparedModel&)>;
+
+Confidence exact(const ComparedModel&) { return Confidence::kExact; }
+Confidence as_totals(const ComparedModel& model) { return model.figures.totals.confidence; }
+// Of two bounds nobody knows the quotient's side.
+Confidence as_quotient(const ComparedModel& model) {
+  return std::min(model.figures.totals.confidence, Confidence::kEstimated);
+}
+
+// A value of which more may be there than was counted is no least; an upper bound is taken for its value.
+bool is_surely_best(const ComparedRow& row, const ComparedValue& value) {
+  if (value.confidence == Confidence::kUnknown) return false;
+  return std::ranges::all_of(row.values, [&](const ComparedValue& other) {
+    if (!other.is_known) return true;
+    return row.better == Better::kLess ? value.amount.real <= other.amount.real
+                                       : value.amount.real >= other.amount.real;
+  });
+}
+
+void mark_best(ComparedRow& row) {
+  const auto known = std::ranges::count(row.values, true, &ComparedValue::is_known);
+  if (row.better == Better::kNeither || known < 2) return;
+  std::vector<ComparedValue*> best;
+  for (ComparedValue& value : row.values)
+    if (value.is_known && is_surely_best(row, value)) best.push_back(&value);
+  if (static_cast<std::ptrdiff_t>(best.size()) == known) return;  // all the same
+  for (ComparedValue* value : best) value->is_best = true;
+}
+
+void add_ratios(std::vector<ComparedValue>& values) {
+  const ComparedValue& first = values.front();
+  if (!first.is_known || first.confidence == Confidence::kUnknown || !(first.amount.real > 0)) return;
+  for (ComparedValue& value : values)
+    if (value.is_known) value.ratio = value.amount.real / first.amount.real;
+}
+
+class Rows {
+ public:
+  explicit Rows(ModelComparison& comparison) : comparison_(comparison) {}
+
+  void add_all() {
+    for (const GuardedMetric metric :
+         {GuardedMetric::kParams, GuardedMetric::kMacs, GuardedMetric::kFlops, GuardedMetric::kMemoryBytes})
+      add(metric);
+    add("fused_bytes", "as subgraphs", RowUnit::kBytes, Better::kLess, true, [](const ComparedModel& m) {
+      return known_if(m.figures.has("fused_bytes"), counted(m.figures.fused_bytes));
+    });
+    add(GuardedMetric::kPeakMemoryBytes);
+    add(GuardedMetric::kArithmeticIntensity, Better::kMore);
+    add_bounds();
+    add_times();
+    add(GuardedMetric::kOps, Better::kNeither);
+    add("layers", "Layers", RowUnit::kWhole, Better::kNeither, false, [](const ComparedModel& m) {
+      return known_if(m.figures.has("layers"), counted(Count{m.figures.layers.size()}));
+    });
+    add("subgraphs", "Subgraphs", RowUnit::kWhole, Better::kNeither, false, [](const ComparedModel& m) {
+      return known_if(m.figures.has("subgraphs"), counted(Count{m.figures.subgraphs}));
+    });
+  }
+
+  void add_mix() {
+    std::map<Category, double> largest;
+    for (const ComparedModel& model : comparison_.models)
+      for (const TypeRow& row : model.figures.types) {
+        double& share = largest[row.category];
+        share = std::max(share, share_of(model, row.category));
+      }
+    std::erase_if(largest, [](const auto& each) { return each.second < kLeastMix; });
+    std::vector<std::pair<double, Category>> order;
+    for (const auto& [category, share] : largest) order.push_back({-share, category});
+    std::ranges::sort(order);
+    if (order.size() > kMostMix) order.resize(kMostMix);
+    std::vector<Category> shown;
+    for (const auto& [share, category] : order) shown.push_back(category);
+    for (const Category category : shown)
+      add_share(std::string(name(category)),
+                [category](const ComparedModel& m) { return share_of(m, category); });
+    if (shown.empty()) return;
+    add_share("other", [shown](const ComparedModel& m) {
+      double rest = 1;
+      for (const Category category : shown) rest -= share_of(m, category);
+      return std::max(0.0, rest < 1e-12 ? 0.0 : rest);
+    });
+  }
+
+ private:
+  static std::optional<MetricAmount> known_if(bool known, const MetricAmount& amount) {
+    return known ? std::optional(amount) : std::nullopt;
+  }
+  static std::optional<MetricAmount> share(Count part, Count whole) {
+    if (!whole) return std::nullopt;
+    return MetricAmount{{}, static_cast<double>(part) / static_cast<double>(whole)};
+  }
+  static double share_of(const ComparedModel& model, Category category) {
+    Count flops;
+    for (const TypeRow& row : model.figures.types)
+      if (row.category == category) flops += row.metrics.flops;
+    const auto found = share(flops, model.figures.totals.flops);
+    return found ? found->real : 0;
+  }
+
+  void add(GuardedMetric metric, Better better = Better::kLess) {
+    add(
+        std::string(name(metric)), std::string(title(metric)), row_unit(metric), better, false,
+        [metric](const ComparedModel& m) { return amount_in(m.figures, metric); }, doubt_of(metric));
+  }
+  static Doubt doubt_of(GuardedMetric metric) {
+    if (metric == GuardedMetric::kParams || metric == GuardedMetric::kOps ||
+        metric == GuardedMetric::kTimeSeconds)
+      return exact;
+    return metric == GuardedMetric::kArithmeticIntensity ? as_quotient : as_totals;
+  }
+
+  void add(std::string key, std::string title, RowUnit unit, Better better, bool is_part,
+           const MetricOf& value_of, const Doubt& doubt = as_totals) {
+    ComparedRow row{std::move(key), std::move(title), unit, better, is_part, {}};
+    for (const ComparedModel& model : comparison_.models) {
+      ComparedValue value;
+      if (const auto amount = value_of(model)) {
+        value.is_known = true;
+        value.amount = *amount;
+        value.confidence = doubt(model);
+      }
+      row.values.push_back(value);
+    }
+    if (unit == RowUnit::kWhole || unit == RowUnit::kShare)
+      for (ComparedValue& value : row.values) value.confidence = Confidence::kExact;
+    if (unit != RowUnit::kShare && unit != RowUnit::kTimes) add_ratios(row.values);
+    mark_best(row);
+    comparison_.rows.push_back(std::move(row));
+  }
+
+  void add_bounds() {
+    const auto bands = [](const ComparedModel& m) -> const BottleneckSummary& {
+      return m.figures.bottlenecks;
+    };
+    add("memory_bound_flops_share", "Memory-bound FLOPs", RowUnit::kShare, Better::kNeither, false,
+        [&](const ComparedModel& m) {
+          return share(bands(m).memory_bound.flops,
+                       bands(m).memory_bound.flops + bands(m).compute_bound.flops);
+        });
+    add("memory_bound_bytes_share", "Memory-bound bytes", RowUnit::kShare, Better::kNeither, false,
+        [&](const ComparedModel& m) {
+          return share(bands(m).memory_bound.memory_bytes,
+                       bands(m).memory_bound.memory_bytes + bands(m).compute_bound.memory_bytes);
+        });
+  }
+
+  void add_times() {
+    const auto ids = device_ids();
+    if (ids.empty()) add_ridge_time();
+    for (const std::string& id : ids) add_device(id, ids.size() > 1);
+    const bool measured = std::ranges::any_of(comparison_.models,
+                                              [](const ComparedModel& m) { return m.figures.is_measured(); });
+    if (measured) add(GuardedMetric::kTimeSeconds);
+    if (measured) comparison_.rows.back().title = "Time, measured";
+  }
+
+  std::vector<std::string> device_ids() const {
+    std::vector<std::string> ids;
+    for (const ComparedModel& model : comparison_.models)
+      for (const DeviceTime& time : model.times)
+        if (std::ranges::find(ids, time.id) == ids.end()) ids.push_back(time.id);
+    return ids;
+  }
+
+  void add_ridge_time() {
+    const auto first = ridge_time(comparison_.models.front().figures);
+    add("memory_bound_time_share", "Memory-bound time", RowUnit::kShare, Better::kNeither, false,
+        [](const ComparedModel& m) -> std::optional<MetricAmount> {
+          const auto time = ridge_time(m.figures);
+          if (!time || !(time->total() > 0)) return std::nullopt;
+          return MetricAmount{{}, time->memory / time->total()};
+        });
+    add("relative_time", fmt::format("Time at ridge {:.4g}", comparison_.ridge), RowUnit::kTimes,
+        Better::kLess, false, [&](const ComparedModel& m) -> std::optional<MetricAmount> {
+          const auto time = ridge_time(m.figures);
+          const bool same =
+              m.figures.bottlenecks.ridge == comparison_.models.front().figures.bottlenecks.ridge;
+          if (!time || !first || !same || !(first->total() > 0)) return std::nullopt;
+          return MetricAmount{{}, time->total() / first->total()};
+        });
+  }
+
+  // With several devices each row says which.
+  void add_device(const std::string& id, bool several) {
+    const auto on = [id](const ComparedModel& m) -> const DeviceTime* {
+      const auto found = std::ranges::find(m.times, id, &DeviceTime::id);
+      return found == m.times.end() ? nullptr : &*found;
+    };
+    const auto doubt = [on](const ComparedModel& m) {
+      return on(m) && on(m)->unknown_ops > 0 ? Confidence::kUnknown : Confidence::kExact;
+    };
+    const std::string key = several ? id + "." : "";
+    add(
+        key + "roofline_seconds", "Roofline, " + id, RowUnit::kSeconds, Better::kLess, false,
+        [on](const ComparedModel& m) {
+          return on(m) ? std::optional(picoseconds(on(m)->roofline_time)) : std::nullopt;
+        },
+        doubt);
+    add(key + "memory_bound_time_share", "memory-bound", RowUnit::kShare, Better::kNeither, true,
+        [on](const ComparedModel& m) {
+          if (!on(m)) return std::optional<MetricAmount>();
+          return share(on(m)->roofline_time - on(m)->compute_bound_time, on(m)->roofline_time);
+        });
+    add(
+        key + "fused_roofline_seconds", "as subgraphs", RowUnit::kSeconds, Better::kLess, true,
+        [on](const ComparedModel& m) {
+          return on(m) ? std::optional(picoseconds(on(m)->fused_time)) : std::nullopt;
+        },
+        doubt);
+  }
+
+  template <class Share>
+  void add_share(const std::string& title, const Share& share_in) {
+    ComparedRow row{title, title, RowUnit::kShare, Better::kNeither, false, {}};
+    for (const ComparedModel& model : comparison_.models) {
+      ComparedValue value;
+      value.is_known = model.figures.has("types") && model.figures.totals.flops;
+      if (value.is_known) value.amount = {{}, share_in(model)};
+      row.values.push_back(value);
+    }
+    comparison_.mix.push_back(std::move(row));
+  }
+
+  ModelComparison& comparison_;
+};
+
+bool is_beaten(const std::vector<ParetoPoint>& points, const ParetoPoint& point) {
+  return std::ranges::any_of(points, [&](const ParetoPoint& other) {
+    return other.x <= point.x && other.y <= point.y && (other.x < point.x || other.y < point.y);
+  });
+}
+
+}  // namespace
+
+RowUnit row_unit(GuardedMetric metric) {
+  switch (unit_of(metric)) {
+    case MetricUnit::kParams:
+      return metric == GuardedMetric::kOps ? RowUnit::kWhole : RowUnit::kParams;
+    case MetricUnit::kCount:
+      return RowUnit::kCount;
+    case MetricUnit::kBytes:
+      return RowUnit::kBytes;
+    case MetricUnit::kSeconds:
+      return RowUnit::kSeconds;
+    case MetricUnit::kRatio:
+      return RowUnit::kRatio;
+  }
+  return RowUnit::kCount;
+}
+
+std::optional<DeviceTime> device_time(const Figures& figures) {
+  if (!figures.has_device()) return std::nullopt;
+  return DeviceTime{figures.device_id,
+                    figures.device,
+                    figures.totals.roofline_time,
+                    figures.totals.compute_bound_time,
+                    figures.fused_roofline_time,
+                    figures.totals.roofline_unknown};
+}
+
+std::optional<RidgeTime> ridge_time(const Figures& figures) {
+  const BottleneckSummary& at = figures.bottlenecks;
+  if (!figures.has("bottlenecks") || !(at.ridge > 0)) return std::nullopt;
+  return RidgeTime{static_cast<double>(at.compute_bound.flops) / at.ridge,
+                   static_cast<double>(at.memory_bound.memory_bytes)};
+}
+
+const ComparedRow* ModelComparison::row(std::string_view key) const {
+  const auto found = std::ranges::find(rows, key, &ComparedRow::key);
+  return found == rows.end() ? nullptr : &*found;
+}
+
+ModelComparison compare_models(std::vector<ComparedModel> models) {
+  if (models.empty()) throw Error("nothing to compare", "", "name two models or more");
+  ModelComparison comparison;
+  comparison.models = std::move(models);
+  comparison.ridge = comparison.models.front().figures.bottlenecks.ridge;
+  Rows rows(comparison);
+  rows.add_all();
+  rows.add_mix();
+  add_findings(comparison);
+  add_notes(comparison);
+  return comparison;
+}
+
+std::vector<ParetoPoint> pareto_points(const ModelComparison& comparison, GuardedMetric x, GuardedMetric y) {
+  std::vector<ParetoPoint> points;
+  for (std::size_t i = 0; i < comparison.models.size(); ++i) {
+    const Figures& figures = comparison.models[i].figures;
+    const auto across = amount_in(figures, x), up = amount_in(figures, y);
+    if (across && up) points.push_back({i, across->real, up->real});
+  }
+  for (ParetoPoint& point : points) point.is_front = !is_beaten(points, point);
+  std::ranges::stable_sort(points, {}, [](const ParetoPoint& p) { return std::pair(p.x, p.y); });
+  return points;
+}
+
+}  // namespace opscope

@@ -1,0 +1,185 @@
+// Modules and layers put into one tree, with hashes of what is below each item.
+#include "analyse/diff/items.h"
+
+#include <array>
+#include <limits>
+#include <unordered_map>
+
+#include "base/hash.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::array<std::string_view, kDetailKinds> kNames{"type",   "ops",   "attribute", "size",
+                                                            "weight", "dtype", "shape",     "cost"};
+
+std::int64_t add(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return a > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
+}
+std::int64_t negative(std::int64_t a) {
+  return a == std::numeric_limits<std::int64_t>::min() ? std::numeric_limits<std::int64_t>::max() : -a;
+}
+std::int64_t as_signed(Count count) {
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  return count > Count{most} ? most : static_cast<std::int64_t>(count.value());
+}
+
+// "layer1.0.relu" of "layer1.0.relu#2", "block.conv" of "block#2.conv".
+std::string without_calls(std::string_view name) {
+  std::string text;
+  for (std::size_t at = 0; at < name.size();) {
+    const std::size_t end = std::min(name.find('.', at), name.size());
+    const std::string_view part = name.substr(at, end - at);
+    text.append(at > 0 ? "." : "").append(part.substr(0, part.rfind('#')));
+    at = end + 1;
+  }
+  return text;
+}
+
+std::string_view parent_path(std::string_view path) {
+  const auto dot = path.rfind('.');
+  return dot == std::string_view::npos ? std::string_view() : path.substr(0, dot);
+}
+std::string_view last_part(std::string_view path) { return path.substr(path.rfind('.') + 1); }
+
+class TreeBuilder {
+ public:
+  TreeBuilder(const Figures& figures, const Profile* profile) : figures_(figures) {
+    if (profile) details_ = layer_details(*profile);
+  }
+
+  DiffTree run() {
+    if (figures_.modules.empty()) add_item({.name = "", .path = "", .type = figures_.model}, kNone);
+    for (const FigureRow& row : figures_.modules) add_module(row);
+    for (std::size_t i = 0; i < figures_.layers.size(); ++i) add_layer(i);
+    roll_up();
+    return std::move(tree_);
+  }
+
+ private:
+  std::uint32_t add_item(DiffItem item, std::uint32_t parent) {
+    const auto id = static_cast<std::uint32_t>(tree_.items.size());
+    item.parent = parent;
+    if (parent != kNone) tree_.items[parent].children.push_back(id);
+    tree_.items.push_back(std::move(item));
+    calls_.push_back(0);
+    return id;
+  }
+
+  // What a module has beyond the modules below it. Less than nothing where two of them share a weight, which
+  // counts once in the module that holds both.
+  void add_module(const FigureRow& row) {
+    DiffItem item{.name = std::string(last_part(row.name)), .path = row.name, .type = row.type};
+    item.own.params = as_signed(row.parameters.total);
+    const std::uint32_t parent = tree_.items.empty() ? kNone : find(parent_path(row.name));
+    if (parent != kNone)
+      tree_.items[parent].own.params = add(tree_.items[parent].own.params, -item.own.params);
+    const std::uint32_t id = add_item(std::move(item), parent);
+    by_path_.emplace(row.name, id);
+  }
+
+  std::uint32_t find(std::string_view path) const {
+    for (;; path = parent_path(path)) {
+      const auto found = by_path_.find(std::string(path));
+      if (found != by_path_.end()) return found->second;
+      if (path.empty()) return 0;
+    }
+  }
+
+  // A call of a module that ran no other is the module's own; what a module ran between others is an item.
+  void add_layer(std::size_t i) {
+    const FigureRow& row = figures_.layers[i];
+    const std::string path = without_calls(row.name);
+    const auto module = by_path_.find(path);
+    const bool is_call = module != by_path_.end() && !path.empty();
+    const std::uint32_t id =
+        is_call ? module->second
+                : add_item({.name = row.type, .path = row.name, .type = row.type, .is_module = false},
+                           find(parent_path(path)));
+    DiffItem& item = tree_.items[id];
+    item.own += amounts_of(row.metrics, {});
+    item.layers.push_back(static_cast<std::uint32_t>(i));
+    item.confidence = std::max(item.confidence, row.metrics.confidence);
+    add_details(item, i, ++calls_[id]);
+  }
+
+  void add_details(DiffItem& item, std::size_t layer, std::uint32_t call) {
+    const std::string prefix = call > 1 ? "call " + std::to_string(call) + " " : "";
+    if (details_.empty()) {
+      if (const auto& shape = figures_.layers[layer].output_shape; !shape.empty())
+        item.details.push_back({DetailKind::kShape, prefix + "output", shape});
+      return;
+    }
+    for (LayerDetail& detail : details_[layer]) {
+      detail.what = prefix + detail.what;
+      item.details.push_back(std::move(detail));
+    }
+  }
+
+  void roll_up() {
+    for (std::size_t i = tree_.items.size(); i-- > 0;) {
+      DiffItem& item = tree_.items[i];
+      if (item.is_module && item.is_layer())
+        item.details.push_back({DetailKind::kAttribute, "calls", std::to_string(calls_[i])});
+      item.all += item.own;
+      hash(item);
+      if (item.parent != kNone) tree_.items[item.parent].all += item.all;
+    }
+  }
+
+  void hash(DiffItem& item) const {
+    Hasher exact, config, kind;
+    for (Hasher* each : {&exact, &config, &kind}) each->add(item.type).add(item.is_module ? "m" : "o");
+    for (const std::int64_t number :
+         {item.own.params, item.own.macs, item.own.flops, item.own.memory_bytes, item.own.ops})
+      exact.add(static_cast<std::uint64_t>(number));
+    config.add(static_cast<std::uint64_t>(item.own.params));
+    for (const LayerDetail& detail : item.details) {
+      exact.add(detail.what).add(detail.value);
+      if (detail.kind < DetailKind::kDType) config.add(detail.what).add(detail.value);
+    }
+    for (const std::uint32_t c : item.children) {
+      const DiffItem& child = tree_.items[c];
+      for (Hasher* each : {&exact, &config, &kind}) each->add(child.name);
+      exact.add(child.exact), config.add(child.config), kind.add(child.kind);
+    }
+    item.exact = hash64(exact.hex()), item.config = hash64(config.hex()), item.kind = hash64(kind.hex());
+  }
+
+  const Figures& figures_;
+  std::vector<std::vector<LayerDetail>> details_;
+  std::unordered_map<std::string, std::uint32_t> by_path_;
+  std::vector<std::uint32_t> calls_;  // by item
+  DiffTree tree_;
+};
+
+}  // namespace
+
+std::string_view name(DetailKind kind) { return kNames[static_cast<std::size_t>(kind)]; }
+
+Amounts& Amounts::operator+=(const Amounts& o) {
+  params = add(params, o.params), macs = add(macs, o.macs), flops = add(flops, o.flops);
+  memory_bytes = add(memory_bytes, o.memory_bytes), ops = add(ops, o.ops);
+  time = add(time, o.time), roofline_time = add(roofline_time, o.roofline_time);
+  return *this;
+}
+
+Amounts& Amounts::operator-=(const Amounts& o) {
+  return *this +=
+         Amounts{negative(o.params), negative(o.macs), negative(o.flops),        negative(o.memory_bytes),
+                 negative(o.ops),    negative(o.time), negative(o.roofline_time)};
+}
+
+Amounts amounts_of(const Metrics& metrics, const Parameters& parameters) {
+  return {as_signed(parameters.total),       as_signed(metrics.work.macs),  as_signed(metrics.flops),
+          as_signed(metrics.memory_bytes()), as_signed(Count{metrics.ops}), as_signed(metrics.time),
+          as_signed(metrics.roofline_time)};
+}
+
+DiffTree make_diff_tree(const Figures& figures, const Profile* profile) {
+  return TreeBuilder(figures, profile).run();
+}
+
+}  // namespace opscope

@@ -1,0 +1,77 @@
+// A model as the tree that a diff compares: every module, and every op that a module with parts ran itself.
+// Each item holds what is its own, so that the items of a tree add up to the model. The same from a profile
+// made now and from a saved one, which knows no arguments of ops.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyse/profile/figures.h"
+
+namespace opscope {
+
+// What adds up over a model, signed so that differences do too. Stops at the limits of 64 bits.
+struct Amounts {
+  std::int64_t params = 0, macs = 0, flops = 0, memory_bytes = 0, ops = 0;
+  std::int64_t time = 0, roofline_time = 0;  // picoseconds
+
+  Amounts& operator+=(const Amounts& other);
+  Amounts& operator-=(const Amounts& other);
+  friend Amounts operator-(Amounts a, const Amounts& b) { return a -= b; }
+  friend bool operator==(const Amounts&, const Amounts&) = default;
+};
+Amounts amounts_of(const Metrics& metrics, const Parameters& parameters);
+
+// What kind of fact about a layer, in the order in which a person wants to hear of it.
+enum class DetailKind : std::uint8_t {
+  kType,       // its class or op
+  kOps,        // what it runs
+  kAttribute,  // stride, groups, eps; how often it is called
+  kSize,       // sizes that its author chose: out_channels, out_features, kernel
+  kWeight,     // sizes of weights that follow from its input
+  kDType,
+  kShape,  // of what it takes and gives
+  kCost,   // nothing else that is known, but its numbers
+};
+inline constexpr std::size_t kDetailKinds = 8;
+std::string_view name(
+    DetailKind kind);  // "type", "ops", "attribute", "size", "weight", "dtype", "shape", "cost"
+
+struct LayerDetail {
+  DetailKind kind = DetailKind::kAttribute;
+  std::string what;   // "stride"
+  std::string value;  // "2x2"
+  friend bool operator==(const LayerDetail&, const LayerDetail&) = default;
+};
+
+struct DiffItem {
+  std::string name;  // the last part of its path; of an op, its type
+  std::string path;  // "layer1.0.conv1"; "" for the root
+  std::string type;  // "Conv2d"; "add"
+  bool is_module = true;
+  std::uint32_t parent = kNone;
+  std::vector<std::uint32_t> children{};  // modules in the model's order, then ops in the order they ran
+  Amounts own{}, all{};                   // of itself; with everything below it
+  Confidence confidence = Confidence::kExact;
+  std::vector<LayerDetail> details{};
+  std::vector<std::uint32_t> layers{};  // of the figures: its calls, or the op itself
+  // Equal for what is the same below it and in itself, its own name aside: in everything; in what its author
+  // wrote (shapes of activations and costs aside); in the classes that it is made of.
+  std::uint64_t exact = 0, config = 0, kind = 0;
+
+  bool is_layer() const { return children.empty(); }
+};
+
+struct DiffTree {
+  std::vector<DiffItem> items;  // parents first; 0 is the root
+};
+
+// `profile`: what the figures are of, for the arguments of ops; nullptr where it was saved.
+DiffTree make_diff_tree(const Figures& figures, const Profile* profile);
+
+// By layer of the profile: the facts about its ops.
+std::vector<std::vector<LayerDetail>> layer_details(const Profile& profile);
+
+}  // namespace opscope

@@ -1,0 +1,206 @@
+// Which nodes a query means: numbers and names first, then conditions node by node.
+#include "analyse/explore/explore.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "analyse/profile/rollup.h"
+#include "base/text.h"
+
+namespace opscope {
+namespace {
+
+std::string all_nodes(const GraphView& view) {
+  return view.nodes.empty() ? "the graph has no nodes"
+                            : "nodes are numbered 1 to " + std::to_string(view.nodes.size());
+}
+
+std::optional<std::uint64_t> as_number(std::string_view text) {
+  if (text.starts_with('#')) text.remove_prefix(1);
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::uint32_t numbered(const GraphView& view, std::uint64_t number, const char* flag) {
+  if (number >= 1 && number <= view.nodes.size()) return static_cast<std::uint32_t>(number - 1);
+  throw Error("there is no node " + std::to_string(number), flag, all_nodes(view));
+}
+
+std::string_view own_name(const GraphView& view, const ViewNode& node) {
+  const Graph& graph = *view.profile->graph;
+  return node.node == kNone ? std::string_view{} : graph.text(graph.nodes[node.node].name);
+}
+
+// Modules that are, or are below, the one with this path; all false where there is none.
+std::vector<bool> modules_below(const Graph& graph, std::string_view path) {
+  std::vector<bool> inside(graph.modules.size(), false);
+  for (std::size_t m = 0; m < inside.size(); ++m) {
+    const ModuleId parent = graph.modules[m].parent;
+    inside[m] = graph.path(graph.modules[m]) == path || (parent != kNone && inside[parent]);
+  }
+  return inside;
+}
+
+[[noreturn]] void fail_several(const GraphView& view, std::string_view text,
+                               const std::vector<std::uint32_t>& found, const char* flag) {
+  constexpr std::size_t kShown = 6;
+  std::string numbers;
+  for (std::size_t i = 0; i < found.size() && i < kShown; ++i)
+    numbers += (i ? ", " : "") + std::to_string(found[i] + 1);
+  if (found.size() > kShown) numbers += ", ...";
+  (void)view;
+  throw Error(std::to_string(found.size()) + " nodes are called '" + std::string(text) + "'", flag,
+              "say which by its number: " + numbers);
+}
+
+[[noreturn]] void fail_unknown(const GraphView& view, std::string_view text, const char* flag) {
+  const std::vector<bool> below = modules_below(*view.profile->graph, text);
+  std::uint32_t first = kNone, last = 0, count = 0;
+  for (std::uint32_t n = 0; n < view.nodes.size(); ++n)
+    if (view.nodes[n].ops.size > 0 && below[view.nodes[n].module])
+      first = std::min(first, n), last = n, ++count;
+  if (count > 0)
+    throw Error(
+        "'" + std::string(text) + "' is a module of " + std::to_string(count) + " nodes, " +
+            std::to_string(first + 1) + " to " + std::to_string(last + 1),
+        flag,
+        "--module " + std::string(text) + " lists them; --level module shows calls of modules as nodes");
+  std::vector<std::string_view> names;
+  for (const ViewNode& node : view.nodes) names.push_back(node.name);
+  const std::string near = did_you_mean(text, names);
+  throw Error("no node is called '" + std::string(text) + "'", flag,
+              near.empty() ? all_nodes(view) + "; --find TEXT looks for a part of a name" : near);
+}
+
+// The run of nodes that numbers and --around leave.
+struct Bounds {
+  std::uint32_t begin = 0, end = 0;  // the end not included
+  std::optional<std::uint32_t> center{};
+};
+
+Bounds bounds_of(const GraphView& view, const ExploreQuery& query) {
+  const auto count = static_cast<std::uint32_t>(view.nodes.size());
+  if (!query.around.empty()) {
+    if (query.start || query.end)
+      throw Error("either a range or the nodes around one", "--around", "leave out --start and --end");
+    const std::uint32_t center = node_called(view, query.around, "--around");
+    return {center - std::min(center, query.context),
+            center + std::min(count - center - 1, query.context) + 1, center};
+  }
+  const std::uint32_t begin = query.start ? numbered(view, *query.start, "--start") : 0;
+  const std::uint32_t last = query.end ? numbered(view, *query.end, "--end") : count - (count ? 1 : 0);
+  if (begin > last)
+    throw Error("the range begins at node " + std::to_string(begin + 1) + " and ends at node " +
+                    std::to_string(last + 1),
+                "--start", "--start " + std::to_string(last + 1) + " --end " + std::to_string(begin + 1));
+  return {begin, count ? last + 1 : 0, std::nullopt};
+}
+
+// The conditions, each with its words in lower case once.
+class Conditions {
+ public:
+  Conditions(const GraphView& view, const ExploreQuery& query)
+      : view_(view),
+        graph_(*view.profile->graph),
+        query_(query),
+        find_(lower_case(query.find)),
+        type_(lower_case(query.type)) {
+    if (query.module.empty()) return;
+    inside_ = modules_below(graph_, query.module);
+    if (std::ranges::find(inside_, true) != inside_.end()) return;
+    std::vector<std::string_view> paths;
+    for (const Module& module : graph_.modules) paths.push_back(graph_.path(module));
+    throw Error("the model has no module '" + query.module + "'", "--module",
+                did_you_mean(query.module, paths));
+  }
+
+  bool hold(const ViewNode& node) const {
+    return (find_.empty() || found(node)) && (type_.empty() || typed(node)) &&
+           (inside_.empty() || (node.ops.size > 0 && inside_[node.module])) &&
+           (!query_.bound || standing_of(view_, node).bound == query_.bound);
+  }
+
+ private:
+  bool found(const ViewNode& node) const {
+    if (contains_text(node.name, find_) || contains_text(node.target, find_) ||
+        contains_text(own_name(view_, node), find_) ||
+        contains_text(graph_.path(graph_.modules[node.module]), find_) ||
+        contains_text(shape_of(graph_, node.output), find_))
+      return true;
+    return std::ranges::any_of(view_.inputs_of(node), [&](const ViewEdge& edge) {
+      return contains_text(shape_of(graph_, edge.value), find_);
+    });
+  }
+  bool typed(const ViewNode& node) const {
+    if (contains_text(node.target, type_)) return true;
+    return std::ranges::any_of(view_.ops_of(node), [&](OpId op) {
+      const OpRule* rule = view_.profile->costs[op].rule;
+      return contains_text(op_type(graph_.op_name(graph_.ops[op])), type_) ||
+             (rule && name(rule->category) == type_);
+    });
+  }
+
+  const GraphView& view_;
+  const Graph& graph_;
+  const ExploreQuery& query_;
+  std::string find_, type_;
+  std::vector<bool> inside_;  // by module; empty: any
+};
+
+[[noreturn]] void fail_nothing(const GraphView& view, const ExploreQuery& query) {
+  if (!query.find.empty())
+    throw Error("no node here has '" + query.find + "' in its name, target, module or shape", "--find",
+                view.level == Level::kOp ? "" : "--level op looks at single ops");
+  if (!query.type.empty()) {
+    std::vector<std::string_view> types;
+    for (const TypeRow& row : view.profile->types) types.push_back(row.type);
+    const std::string near = did_you_mean(query.type, types);
+    throw Error("no node here is of type '" + query.type + "'", "--type",
+                near.empty() ? "`opscope explore MODEL` lists the types" : near);
+  }
+  if (query.bound)
+    throw Error("no node here is " + std::string(name(*query.bound)), "--bottleneck",
+                bound_legend(view.profile->options.ridge));
+  throw Error("no node here fits", "", all_nodes(view));
+}
+
+}  // namespace
+
+std::string shape_of(const Graph& graph, ValueId value) {
+  return value == kNone ? std::string() : format_shape(graph.shape(graph.values[value]));
+}
+
+std::uint32_t node_called(const GraphView& view, std::string_view text, const char* flag) {
+  if (const auto number = as_number(text)) return numbered(view, *number, flag);
+  std::vector<std::uint32_t> found;
+  for (const bool own : {false, true}) {
+    for (std::uint32_t n = 0; n < view.nodes.size(); ++n)
+      if ((own ? own_name(view, view.nodes[n]) : view.nodes[n].name) == text && !text.empty())
+        found.push_back(n);
+    if (found.size() == 1) return found.front();
+    if (!found.empty()) fail_several(view, text, found, flag);
+  }
+  fail_unknown(view, text, flag);
+}
+
+Selection select_nodes(const GraphView& view, const ExploreQuery& query,
+                       const std::function<double(const ViewNode&)>& cost) {
+  const Bounds bounds = bounds_of(view, query);
+  const Conditions conditions(view, query);
+  Selection selection{.nodes = {}, .found = 0, .ranked = query.top.has_value(), .center = bounds.center};
+  for (std::uint32_t n = bounds.begin; n < bounds.end; ++n)
+    if (conditions.hold(view.nodes[n])) selection.nodes.push_back(n);
+  if (selection.nodes.empty()) fail_nothing(view, query);
+  selection.found = selection.nodes.size();
+  if (query.top) {
+    std::ranges::stable_sort(selection.nodes, std::greater{},
+                             [&](std::uint32_t n) { return cost(view.nodes[n]); });
+    if (*query.top < selection.nodes.size()) selection.nodes.resize(*query.top);
+  }
+  if (query.max_nodes && *query.max_nodes < selection.nodes.size()) selection.nodes.resize(*query.max_nodes);
+  return selection;
+}
+
+}  // namespace opscope

@@ -1,0 +1,164 @@
+// What would help: each change is put into the timeline, and the peak is taken again.
+#include "analyse/memory/advice.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace opscope {
+namespace {
+
+constexpr std::size_t kPatternsTried = 24;  // a sweep over the run each
+
+using WideSum = unsigned __int128;
+
+// Where the peak would still be above what all chances together reach: only what acts there matters.
+std::vector<std::uint32_t> ops_above(const std::vector<Count>& alive, Count peak) {
+  std::vector<std::uint32_t> count(alive.size() + 1);
+  for (std::size_t op = 0; op < alive.size(); ++op) count[op + 1] = count[op] + (alive[op] > peak ? 1 : 0);
+  return count;
+}
+
+std::vector<MemoryChange> changes_of(const std::vector<Chance>& chances) {
+  std::vector<MemoryChange> changes;
+  for (const auto& chance : chances) changes.push_back(chance.change);
+  return changes;
+}
+
+struct Pattern {
+  std::vector<MemoryChange> changes{};
+  std::size_t places = 0;
+  OpId last_place = kNone;
+  std::string where{}, what{};
+  Count bytes{};
+};
+
+std::vector<Pattern> group(const std::vector<Chance>& chances) {
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> index;
+  std::vector<Pattern> patterns;
+  for (const auto& chance : chances) {
+    const auto [found, is_new] = index.try_emplace({chance.where, chance.what}, patterns.size());
+    if (is_new) patterns.push_back({.where = chance.where, .what = chance.what});
+    auto& pattern = patterns[found->second];
+    pattern.changes.push_back(chance.change);
+    pattern.bytes += chance.change.bytes;
+    if (std::exchange(pattern.last_place, chance.place) != chance.place) ++pattern.places;
+  }
+  std::ranges::stable_sort(patterns, std::greater{}, &Pattern::bytes);
+  return patterns;
+}
+
+}  // namespace
+
+Count WhatIf::peak_with(const std::vector<MemoryChange>& changes) const {
+  std::vector<WideSum> less(alive_.size() + 1), more(alive_.size() + 1);
+  for (const auto& change : changes) {
+    // A sum that falls again wraps around twice and is right in the end.
+    auto& sums = change.is_more ? more : less;
+    sums[change.first] += change.bytes.value();
+    sums[change.last + 1] -= change.bytes.value();
+  }
+  WideSum minus = 0, plus = 0;
+  Count peak{};
+  for (std::size_t op = 0; op < alive_.size(); ++op) {
+    minus += less[op], plus += more[op];
+    const WideSum sum = alive_[op].value() + plus;
+    peak = std::max(peak, Count{static_cast<std::uint64_t>(sum > minus ? sum - minus : 0)});
+  }
+  return peak;
+}
+
+std::string joined(const std::vector<std::string>& patterns) {
+  constexpr std::size_t kNamed = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(patterns.size(), kNamed); ++i)
+    text += (i > 0 ? ", " : "") + patterns[i];
+  if (patterns.size() > kNamed) text += " and " + std::to_string(patterns.size() - kNamed) + " more";
+  return text;
+}
+
+std::string pattern_of(std::string_view layer) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto is_border = [&](std::size_t at) {
+    return at >= layer.size() || layer[at] == '.' || layer[at] == '[' || layer[at] == ']' || layer[at] == '#';
+  };
+  std::string pattern;
+  for (std::size_t at = 0; at < layer.size();) {
+    std::size_t end = at;
+    if (at == 0 || is_border(at - 1) || layer[at - 1] == '_')
+      while (end < layer.size() && is_digit(layer[end])) ++end;
+    const bool is_number = end > at && is_border(end);
+    pattern += is_number ? "*" : std::string(1, layer[at]);
+    at = is_number ? end : at + 1;
+  }
+  return pattern;
+}
+
+void add_advice(Remedy remedy, std::vector<Chance> chances, std::string_view together, const WhatIf& what_if,
+                MemoryReport& report) {
+  if (chances.empty()) return;
+  const Count lowest = what_if.peak_with(changes_of(chances));
+  const auto above = ops_above(what_if.alive(), lowest);
+  std::erase_if(chances, [&](const Chance& chance) {
+    const auto& change = chance.change;
+    return !change.is_more && above[change.first] == above[change.last + 1];
+  });
+  Count best{};
+  std::size_t places = 0;
+  const auto patterns = group(chances);
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    const auto& pattern = patterns[i];
+    places += pattern.places;
+    if (i >= kPatternsTried) continue;
+    const Count saved = what_if.saved_by(pattern.changes);
+    best = std::max(best, saved);
+    if (saved) report.advice.push_back({remedy, pattern.where, pattern.what, pattern.places, saved, {}});
+  }
+  const Count all = what_if.peak() - lowest;
+  if (patterns.size() < 2 || all <= best) return;
+  std::vector<std::string> wheres;
+  for (const auto& pattern : patterns)
+    if (std::ranges::find(wheres, pattern.where) == wheres.end()) wheres.push_back(pattern.where);
+  report.advice.push_back({remedy, joined(wheres), std::string(together), places, all, {}});
+}
+
+std::string_view name(Remedy remedy) {
+  switch (remedy) {
+    case Remedy::kInPlace:
+      return "in_place";
+    case Remedy::kFreeEarlier:
+      return "free_earlier";
+    case Remedy::kCheckpoint:
+      return "checkpoint";
+    case Remedy::kFusedAttention:
+      return "fused_attention";
+    case Remedy::kLastLogits:
+      return "last_logits";
+    case Remedy::kChunk:
+      return "chunk";
+    case Remedy::kHalfWeights:
+      return "half_weights";
+    case Remedy::kHalfAll:
+      return "half_all";
+  }
+  return "";
+}
+
+void advise(MemoryReport& report) {
+  const auto& timeline = report.timeline();
+  if (timeline.peak_op == kNone || timeline.peak_memory_bytes().saturated()) return;
+  const WhatIf what_if(timeline);
+  advise_in_place(what_if, report);
+  advise_freeing(what_if, report);
+  advise_checkpoints(what_if, report);
+  advise_scores(what_if, report);
+  advise_logits(what_if, report);
+  advise_chunks(what_if, report);
+  advise_precision(what_if, report);
+  const Count least = timeline.peak_memory_bytes() / 1000;
+  std::erase_if(report.advice,
+                [&](const MemoryAdvice& a) { return !a.saved_bytes || a.saved_bytes < least; });
+  std::ranges::stable_sort(report.advice, std::greater{}, &MemoryAdvice::saved_bytes);
+}
+
+}  // namespace opscope

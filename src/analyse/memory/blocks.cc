@@ -1,0 +1,245 @@
+// Patterns of a few ops that hold more than they have to: attention scores that are written out, logits of
+// positions nobody asked for, and wide layers between two narrow ones that could take a few rows at a time.
+#include <algorithm>
+#include <array>
+
+#include "analyse/memory/advice.h"
+#include "base/text.h"
+#include "graph/reads.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::size_t kLongestWalk = 16;  // ops between the two ends of a pattern
+constexpr int kChunks = 4;
+
+constexpr std::array kProducts{std::to_array<std::string_view>({"baddbmm", "bmm", "einsum", "matmul"})};
+constexpr std::array kLinears{std::to_array<std::string_view>({"addmm", "linear", "mm"})};
+constexpr std::array kSoftmaxes{std::to_array<std::string_view>({"_softmax", "softmax"})};
+
+bool is_one_of(std::string_view name, auto& names) { return std::ranges::find(names, name) != names.end(); }
+
+// The ops behind values, and the ways back through what treats every row by itself.
+class Makers {
+ public:
+  explicit Makers(const MemoryReport& report)
+      : report_(report), graph_(report.graph()), of_(graph_.values.size(), kNone) {
+    for (OpId op = 0; op < graph_.ops.size(); ++op)
+      for (const auto id : graph_.outputs_of(graph_.ops[op])) of_[id] = op;
+  }
+
+  OpId of(ValueId value) const { return of_[value]; }
+  std::string_view type(OpId op) const { return short_op_name(graph_.op_name(graph_.ops[op])); }
+
+  // Goes back from `value` through pointwise ops and views until `is_end` says so of an op, and collects the
+  // ops on the way, ends included. Empty where some way leads to other ops; ways to weights, inputs and
+  // constants (a mask, a scale) do not count.
+  template <class IsEnd>
+  std::vector<OpId> ways_back(ValueId value, IsEnd is_end) const {
+    std::vector<OpId> found;
+    bool has_end = false;
+    const bool is_whole = walk(value, is_end, found, has_end, bytes_of(graph_, graph_.values[value]));
+    return is_whole && has_end ? found : std::vector<OpId>();
+  }
+
+  const MemoryPiece* piece_made_by(OpId op) const {
+    const auto outputs = graph_.outputs_of(graph_.ops[op]);
+    if (outputs.empty()) return nullptr;
+    const auto storage = graph_.values[outputs[0]].storage;
+    if (storage == kNone) return nullptr;
+    const auto& piece = report_.pieces[storage];
+    const bool is_made_here = piece.in_use && piece.held.made == op && piece.kind == MemoryKind::kActivations;
+    return is_made_here ? &piece : nullptr;
+  }
+
+ private:
+  bool rides_along(OpId op) const {
+    const auto* rule = report_.profile->costs[op].rule;
+    return rule != nullptr && (rule->fusion == Fusion::kPointwise || rule->fusion == Fusion::kView);
+  }
+  // Side branches much smaller than the pattern's own values are masks and biases.
+  template <class IsEnd>
+  bool walk(ValueId value, IsEnd is_end, std::vector<OpId>& found, bool& has_end, Count size) const {
+    const OpId op = of_[value];
+    if (op == kNone || std::ranges::find(found, op) != found.end()) return true;
+    if (bytes_of(graph_, graph_.values[value]) + bytes_of(graph_, graph_.values[value]) < size) return true;
+    if (is_end(op)) {
+      has_end = true;
+      found.push_back(op);
+      return true;
+    }
+    if (!rides_along(op) || found.size() >= kLongestWalk) return false;
+    found.push_back(op);
+    bool is_whole = true;
+    each_read(graph_, graph_.ops[op],
+              [&](ValueId input) { is_whole = walk(input, is_end, found, has_end, size) && is_whole; });
+    return is_whole;
+  }
+
+  const MemoryReport& report_;
+  const Graph& graph_;
+  std::vector<OpId> of_;  // by value
+};
+
+MemoryChange whole(const MemoryReport& report, const MemoryPiece& piece, Count bytes) {
+  return {piece.first_op(), piece.last_op(report.graph().ops.size()), bytes, false};
+}
+
+// softmax between two products: what both sides of it hold.
+class Scores {
+ public:
+  Scores(const MemoryReport& report, const Makers& makers) : report_(report), makers_(makers) {
+    const Graph& graph = report.graph();
+    is_seen_.resize(graph.ops.size());
+    for (OpId op = 0; op < graph.ops.size(); ++op)
+      if (is_one_of(makers.type(op), kProducts))
+        each_read(graph, graph.ops[op], [&](ValueId value) { look_at(value); });
+  }
+  std::vector<Chance> chances;
+
+ private:
+  void look_at(ValueId value) {
+    const auto is_softmax = [&](OpId op) { return is_one_of(makers_.type(op), kSoftmaxes); };
+    const auto is_product = [&](OpId op) { return is_one_of(makers_.type(op), kProducts); };
+    const auto after = makers_.ways_back(value, is_softmax);
+    const auto softmax = std::ranges::find_if(after, is_softmax);
+    if (softmax == after.end()) return;
+    const Graph& graph = report_.graph();
+    ValueId scores = kNone;
+    each_read(graph, graph.ops[*softmax], [&](ValueId input) { scores = input; });
+    if (scores == kNone) return;
+    const auto before = makers_.ways_back(scores, is_product);
+    if (before.empty()) return;
+    for (const auto op : after) add(op, *softmax);
+    for (const auto op : before) add(op, *softmax);
+  }
+  void add(OpId op, OpId softmax) {
+    const auto* piece = makers_.piece_made_by(op);
+    if (piece == nullptr || std::exchange(is_seen_[op], 1) != 0) return;
+    chances.push_back({whole(report_, *piece, piece->bytes), softmax,
+                       pattern_of(layer_name(*report_.profile, softmax)),
+                       "use scaled_dot_product_attention, which does not write its scores"});
+  }
+
+  const MemoryReport& report_;
+  const Makers& makers_;
+  std::vector<char> is_seen_;  // by op
+};
+
+// linear -> pointwise ops -> linear, with more between than around: run on a quarter of the rows at a time.
+// The result and the input are then there all the while.
+class Chunks {
+ public:
+  Chunks(const MemoryReport& report, const Makers& makers)
+      : report_(report), graph_(report.graph()), makers_(makers) {
+    for (OpId op = 0; op < graph_.ops.size(); ++op)
+      if (is_linear(op)) look_at(op);
+  }
+  std::vector<Chance> chances;
+
+ private:
+  bool is_linear(OpId op) const { return is_one_of(makers_.type(op), kLinears); }
+  ValueId input_of(OpId op) const {
+    ValueId first = kNone;
+    each_read(graph_, graph_.ops[op], [&](ValueId id) { first = first == kNone ? id : first; });
+    return first;
+  }
+  const MemoryPiece* piece_of(ValueId id) const {
+    const auto storage = graph_.values[id].storage;
+    return storage == kNone ? nullptr : &report_.pieces[storage];
+  }
+
+  void look_at(OpId last) {
+    if (input_of(last) == kNone || graph_.outputs_of(graph_.ops[last]).empty()) return;
+    const auto between = makers_.ways_back(input_of(last), [&](OpId op) { return is_linear(op); });
+    if (between.empty()) return;
+    const MemoryPiece* input = nullptr;
+    OpId first = last;
+    for (const auto op : between) {
+      if (!is_linear(op)) continue;
+      const auto* taken = input_of(op) == kNone ? nullptr : piece_of(input_of(op));
+      if (taken == nullptr || (input != nullptr && input != taken)) return;  // not one block
+      input = taken;
+      first = std::min(first, op);
+    }
+    add(first, last, *input, between);
+  }
+
+  void add(OpId first, OpId last, const MemoryPiece& input, const std::vector<OpId>& between) {
+    const auto* result = piece_of(graph_.outputs_of(graph_.ops[last])[0]);
+    const auto& shape = graph_.values[graph_.outputs_of(graph_.ops[last])[0]];
+    if (result == nullptr || graph_.shape(shape).empty() ||
+        numel(graph_.shape(shape)) <= Count{graph_.shape(shape).back()} * kChunks)
+      return;
+    const std::string where = pattern_of(module_of(last, first));
+    const std::string what = "run the rows in " + std::to_string(kChunks) + " parts, one after the other";
+    std::vector<const MemoryPiece*> inside;
+    Count bytes{};
+    for (const auto op : between) {
+      const auto* piece = makers_.piece_made_by(op);
+      if (piece == nullptr || piece->last_use > last || piece->returned) continue;
+      inside.push_back(piece);
+      bytes += piece->bytes;
+    }
+    if (bytes <= result->bytes) return;
+    for (const auto* piece : inside)
+      chances.push_back({whole(report_, *piece, piece->bytes - piece->bytes / kChunks), last, where, what});
+    if (first < last) chances.push_back({{first, last - 1, result->bytes, true}, last, where, what});
+    if (const OpId gone = input.last_op(graph_.ops.size()); input.kind != MemoryKind::kWeights && gone < last)
+      chances.push_back({{gone + 1, last, input.bytes, true}, last, where, what});
+  }
+
+  // The innermost module that ran both.
+  std::string_view module_of(OpId a, OpId b) const {
+    const auto path_of = [&](OpId op) {
+      return graph_.path(graph_.modules[graph_.scopes[graph_.ops[op].scope].module]);
+    };
+    const auto one = path_of(a), other = path_of(b);
+    const auto same = static_cast<std::size_t>(std::ranges::mismatch(one, other).in1 - one.begin());
+    if (same == one.size() && same == other.size()) return one;
+    const auto dot = one.substr(0, same).rfind('.');
+    return dot == std::string_view::npos ? std::string_view() : one.substr(0, dot);
+  }
+
+  const MemoryReport& report_;
+  const Graph& graph_;
+  const Makers& makers_;
+};
+
+}  // namespace
+
+void advise_scores(const WhatIf& what_if, MemoryReport& report) {
+  const Makers makers(report);
+  add_advice(Remedy::kFusedAttention, Scores(report, makers).chances,
+             "use scaled_dot_product_attention in all of these", what_if, report);
+}
+
+void advise_chunks(const WhatIf& what_if, MemoryReport& report) {
+  if (report.is_training) return;  // autograd keeps the parts all the same
+  const Makers makers(report);
+  add_advice(Remedy::kChunk, Chunks(report, makers).chances, "run all of these in parts", what_if, report);
+}
+
+void advise_logits(const WhatIf& what_if, MemoryReport& report) {
+  if (report.is_training) return;  // the loss needs them all
+  const Graph& graph = report.graph();
+  for (const auto id : graph.outputs) {
+    const auto& value = graph.values[id];
+    const auto shape = graph.shape(value);
+    const auto name = graph.text(value.name);
+    if (value.storage == kNone || shape.size() < 3 || name.find("logits") == std::string_view::npos) continue;
+    const auto positions = shape[shape.size() - 2];
+    const auto& piece = report.pieces[value.storage];
+    if (positions < 2 || !piece.in_use || piece.bytes != bytes_of(graph, value)) continue;
+    const MemoryChange change = whole(report, piece, piece.bytes - piece.bytes / positions);
+    report.advice.push_back({Remedy::kLastLogits,
+                             std::string(name),
+                             "compute them for one position of " + format_exact(positions) +
+                                 ", where the next token is all that is asked for",
+                             1,
+                             what_if.saved_by({change}),
+                             {}});
+  }
+}
+
+}  // namespace opscope

@@ -1,0 +1,141 @@
+// Two changes that cost nothing: pointwise ops that write into an input nobody needs any more, and variables
+// that let go of memory when it was used for the last time.
+#include <algorithm>
+#include <array>
+
+#include "analyse/memory/advice.h"
+#include "analyse/profile/rollup.h"
+#include "graph/reads.h"
+
+namespace opscope {
+namespace {
+
+// The pointwise ops that PyTorch also has in place, as aten::name_, with the dtype and shape of their input.
+constexpr std::array kInPlaceOps{std::to_array<std::string_view>(
+    {"abs",        "acos",    "add",         "addcdiv",   "addcmul",   "asin",       "atan",   "atan2",
+     "ceil",       "celu",    "clamp",       "clamp_max", "clamp_min", "clip",       "cos",    "cosh",
+     "div",        "dropout", "elu",         "erf",       "erfc",      "exp",        "expm1",  "floor",
+     "fmod",       "gelu",    "hardsigmoid", "hardswish", "hardtanh",  "leaky_relu", "lerp",   "log",
+     "log1p",      "log2",    "masked_fill", "mish",      "mul",       "nan_to_num", "neg",    "pow",
+     "reciprocal", "relu",    "relu6",       "remainder", "round",     "rrelu",      "rsqrt",  "selu",
+     "sigmoid",    "sign",    "silu",        "sin",       "sinh",      "sqrt",       "square", "sub",
+     "tan",        "tanh",    "threshold",   "tril",      "triu",      "trunc"})};
+static_assert(std::ranges::is_sorted(kInPlaceOps));
+
+constexpr std::array kHasSwitch{std::to_array<std::string_view>(
+    {"celu", "dropout", "elu", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "mish", "relu", "relu6",
+     "rrelu", "selu", "silu", "threshold"})};
+
+// As a person writes it.
+std::string in_place_words(std::string_view op) {
+  const std::string how = std::ranges::find(kHasSwitch, op) != kHasSwitch.end() ? "inplace=True"
+                          : op == "add"                                         ? "+="
+                          : op == "sub"                                         ? "-="
+                          : op == "mul"                                         ? "*="
+                          : op == "div"                                         ? "/="
+                                                                                : std::string(op) + "_";
+  return "let " + std::string(op) + " write into its input (" + how + ")";
+}
+
+class InPlace {
+ public:
+  explicit InPlace(const MemoryReport& report) : report_(report), graph_(report.graph()) {
+    for (OpId op = 0; op < graph_.ops.size(); ++op) look_at(op);
+  }
+  std::vector<Chance> chances;
+
+ private:
+  void look_at(OpId id) {
+    const auto& op = graph_.ops[id];
+    const auto type = short_op_name(graph_.op_name(op));
+    const auto outputs = graph_.outputs_of(op);
+    if (outputs.size() != 1 || !std::ranges::binary_search(kInPlaceOps, type)) return;
+    const auto* made = piece_of(outputs[0]);
+    if (made == nullptr || made->held.made != id || made->kind == MemoryKind::kWeights) return;
+    const bool commutes = type == "add" || type == "mul";
+    bool is_first = true, is_found = false;
+    each_read(graph_, op, [&](ValueId input) {
+      if (!is_found && (is_first || commutes) && could_take(input, outputs[0], id)) {
+        is_found = true;
+        add(id, type, *piece_of(input), *made);
+      }
+      is_first = false;
+    });
+  }
+
+  // The result fits exactly into what nobody reads after this op.
+  bool could_take(ValueId input, ValueId output, OpId op) const {
+    const auto &from = graph_.values[input], &to = graph_.values[output];
+    const auto* piece = piece_of(input);
+    if (piece == nullptr || from.storage == to.storage || piece->kind != MemoryKind::kActivations)
+      return false;
+    if (piece->returned || piece->held.made == kNone || piece->last_use != op) return false;
+    return from.dtype == to.dtype && std::ranges::equal(graph_.shape(from), graph_.shape(to)) &&
+           piece->bytes == piece_of(output)->bytes && piece->bytes == bytes_of(graph_, from);
+  }
+  void add(OpId op, std::string_view type, const MemoryPiece& from, const MemoryPiece& to) {
+    const auto ops = graph_.ops.size();
+    const OpId last = std::min(from.last_op(ops), to.last_op(ops));
+    chances.push_back({{op, last, to.bytes, false},
+                       op,
+                       pattern_of(layer_name(*report_.profile, op)),
+                       in_place_words(type)});
+  }
+  const MemoryPiece* piece_of(ValueId value) const {
+    const auto storage = graph_.values[value].storage;
+    return storage == kNone ? nullptr : &report_.pieces[storage];
+  }
+
+  const MemoryReport& report_;
+  const Graph& graph_;
+};
+
+class Freeing {
+ public:
+  explicit Freeing(const MemoryReport& report) : report_(report), graph_(report.graph()) {
+    for (OpId i = 0; i < report.pieces.size(); ++i) look_at(report.pieces[i], i);
+  }
+  std::vector<Chance> chances;
+
+ private:
+  static bool is_users(MemoryKind kind) {
+    return kind == MemoryKind::kActivations || kind == MemoryKind::kInputs || kind == MemoryKind::kKvCache;
+  }
+  void look_at(const MemoryPiece& piece, OpId place) {
+    if (!piece.in_use || !is_users(piece.kind) || piece.returned || piece.last_use == kNone) return;
+    const OpId last = piece.last_op(graph_.ops.size());
+    if (piece.last_use >= last || !piece.bytes) return;
+    const auto user = pattern_of(layer_name(*report_.profile, piece.last_use));
+    const bool is_given = piece.held.made == kNone;
+    const auto maker =
+        is_given ? given_name(piece) : pattern_of(layer_name(*report_.profile, piece.held.made));
+    chances.push_back({{piece.last_use + 1, last, piece.bytes, false},
+                       place,
+                       maker,
+                       is_given ? "the caller's variable could go after " + user + ", which reads it last"
+                                : "del the result after " + user + ", which reads it last"});
+  }
+  std::string given_name(const MemoryPiece& piece) const {
+    const auto name =
+        piece.value == kNone ? std::string_view() : graph_.text(graph_.values[piece.value].name);
+    return name.empty() ? "an input" : pattern_of(name);
+  }
+
+  const MemoryReport& report_;
+  const Graph& graph_;
+};
+
+}  // namespace
+
+void advise_in_place(const WhatIf& what_if, MemoryReport& report) {
+  add_advice(Remedy::kInPlace, InPlace(report).chances, "let all of these write into their inputs", what_if,
+             report);
+}
+
+void advise_freeing(const WhatIf& what_if, MemoryReport& report) {
+  if (!report.lifetimes_told) return;  // by last use everything is gone when it was read
+  add_advice(Remedy::kFreeEarlier, Freeing(report).chances, "free all of these after their last use", what_if,
+             report);
+}
+
+}  // namespace opscope

@@ -1,0 +1,122 @@
+// What is held at the peak, who made it, and the peak of each phase.
+#include "analyse/memory/memory.h"
+
+#include <algorithm>
+
+#include "analyse/memory/advice.h"
+#include "graph/scopes.h"
+
+namespace opscope {
+namespace {
+
+std::vector<std::uint32_t> held_at_peak(const MemoryReport& report) {
+  const auto ops = report.graph().ops.size();
+  const OpId peak = report.timeline().peak_op;
+  std::vector<std::uint32_t> held;
+  for (std::uint32_t i = 0; i < report.pieces.size() && peak != kNone; ++i) {
+    const auto& piece = report.pieces[i];
+    if (piece.kind == MemoryKind::kWeights || !piece.in_use || !piece.bytes) continue;
+    if (piece.first_op() <= peak && peak <= piece.last_op(ops)) held.push_back(i);
+  }
+  std::ranges::stable_sort(held, std::greater{}, [&](std::uint32_t i) { return report.pieces[i].bytes; });
+  return held;
+}
+
+// What was there before the run has no op that made it: it is the caller's, and stands with the root.
+ModuleId maker_of(const Graph& graph, const MemoryPiece& piece) {
+  return piece.held.made == kNone ? 0 : graph.scopes[graph.ops[piece.held.made].scope].module;
+}
+
+class Owners {
+ public:
+  explicit Owners(const MemoryReport& report) : report_(report), row_of_(report.graph().modules.size()) {
+    for (const auto& row : report.profile->modules) {
+      row_of_[row.module] = static_cast<std::uint32_t>(rows.size());
+      rows.push_back({.module = row.module, .depth = row.depth});
+    }
+    add_held();
+    add_weights();
+    add_to_parents();
+  }
+  std::vector<MemoryOwner> rows;
+
+ private:
+  void add_held() {
+    for (const auto i : report_.held) {
+      auto& row = rows[row_of_[maker_of(report_.graph(), report_.pieces[i])]];
+      row.own_held += report_.pieces[i].bytes;
+      row.held += report_.pieces[i].bytes;
+      ++row.pieces;
+    }
+    const auto& graph = report_.graph();
+    if (const OpId peak = report_.timeline().peak_op; peak != kNone && graph.ops[peak].workspace > 0) {
+      auto& row = rows[row_of_[graph.scopes[graph.ops[peak].scope].module]];
+      row.own_held += Count{graph.ops[peak].workspace};
+      row.held += Count{graph.ops[peak].workspace};
+    }
+  }
+  void add_weights() {
+    const auto& graph = report_.graph();
+    std::vector<char> is_counted(graph.storages.size());
+    for (const auto& owned : graph.owned) {
+      const auto storage = graph.values[owned.value].storage;
+      if (storage != kNone && is_counted[storage] != 0) continue;
+      if (storage != kNone) is_counted[storage] = 1;
+      rows[row_of_[owned.module]].weights += storage == kNone ? bytes_of(graph, graph.values[owned.value])
+                                                              : Count{graph.storages[storage].bytes};
+    }
+  }
+  void add_to_parents() {
+    for (std::size_t r = rows.size(); r-- > 1;) {
+      auto& parent = rows[row_of_[report_.graph().modules[rows[r].module].parent]];
+      parent.held += rows[r].held;
+      parent.weights += rows[r].weights;
+      parent.pieces += rows[r].pieces;
+    }
+  }
+
+  const MemoryReport& report_;
+  std::vector<std::uint32_t> row_of_;  // by module
+};
+
+}  // namespace
+
+std::string_view layer_name(const Profile& profile, OpId op) {
+  return profile.layers[profile.layer_of[op]].name;
+}
+
+std::vector<MemoryPhase> memory_phases(const Graph& graph, const MemoryTimeline& timeline) {
+  const auto ops = static_cast<OpId>(graph.ops.size());
+  std::vector<MemoryPhase> phases;
+  for (std::size_t i = 0; i < graph.phases.size(); ++i)
+    phases.push_back(
+        {.name = graph.phases[i].name, .begin = graph.phases[i].begin, .end = phase_end(graph, i)});
+  if (phases.empty()) phases.push_back({.name = "forward", .begin = 0, .end = ops});
+  for (auto& phase : phases) {
+    if (phase.begin == phase.end) continue;
+    const auto begin = timeline.alive.begin();
+    phase.peak_op = static_cast<OpId>(std::max_element(begin + phase.begin, begin + phase.end) - begin);
+    phase.peak = timeline.alive[phase.peak_op];
+  }
+  return phases;
+}
+
+MemoryReport make_memory_report(const Profile& profile, const MemoryOptions& options) {
+  MemoryReport report;
+  report.profile = &profile;
+  const Graph& graph = *profile.graph;
+  report.pieces = memory_pieces(graph);
+  report.splits = memory_splits(graph, report.pieces);
+  report.held = held_at_peak(report);
+  report.owners = Owners(report).rows;
+  report.phases = memory_phases(graph, profile.memory);
+  for (auto& phase : report.phases)
+    if (phase.peak_op != kNone) phase.at_peak = report.splits[phase.peak_op];
+  report.is_training = std::ranges::any_of(graph.phases, [](const Phase& p) { return p.name == "backward"; });
+  report.lifetimes_told = !graph.lifetimes.empty();
+  report.is_advised = options.advice;
+  if (options.advice) advise(report);
+  return report;
+}
+
+}  // namespace opscope

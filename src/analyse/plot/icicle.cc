@@ -1,0 +1,247 @@
+// The module tree as nested slices: each module as long as its share, the ops that a module with children ran
+// itself beside the children, equal numbered siblings in one slice.
+#include <algorithm>
+#include <map>
+
+#include "analyse/plot/plot.h"
+#include "analyse/profile/rollup.h"
+#include "analyse/tree/folding.h"
+#include "base/error.h"
+
+namespace opscope {
+namespace {
+
+struct TreeNode {
+  std::string name{};
+  std::string_view type{};
+  bool is_module = true;
+  bool inner = false;  // has modules below it
+  std::uint32_t repeat = 1;
+  Count value{};
+  double amount = 0;  // the same, which does not saturate: shares add up however large they are
+  Category category = Category::kCustom;  // of the costliest op in it
+  Count costliest{};                      // what that op costs
+  std::vector<std::uint32_t> children{};
+};
+
+Count value_of(const OpCost& cost, PlotMetric metric) {
+  switch (metric) {
+    case PlotMetric::kFlops:
+      return cost.flops;
+    case PlotMetric::kMacs:
+      return cost.work.macs;
+    case PlotMetric::kMemoryBytes:
+      return cost.traffic.total();
+    case PlotMetric::kTime:
+      return cost.time;
+    case PlotMetric::kParams:
+      break;
+  }
+  return {};
+}
+
+// The tree of modules by id, then the slices of modules' own ops. Children have higher ids than their
+// parents.
+class IcicleTree {
+ public:
+  IcicleTree(const Profile& profile, PlotMetric metric)
+      : profile_(profile), graph_(*profile.graph), metric_(metric), nodes_(graph_.modules.size()) {
+    add_modules();
+    if (metric == PlotMetric::kParams) add_parameters();
+    add_ops();
+    sum_up();
+  }
+
+  Count total() const { return nodes_[0].value; }
+
+  // Values of the first of equal siblings stand for all of them.
+  void fold() {
+    std::map<std::vector<std::uint64_t>, std::uint32_t> kinds;
+    std::vector<std::uint32_t> kind(nodes_.size());
+    for (std::size_t n = nodes_.size(); n-- > 0;)
+      kind[n] = kinds.emplace(signature(n, kind), static_cast<std::uint32_t>(kinds.size())).first->second;
+    for (TreeNode& node : nodes_) fold_children(node, kind);
+  }
+
+  void write(std::uint32_t max_depth, IciclePlot& plot) const {
+    plot.total = nodes_[0].value;
+    Place root{.node = 0};
+    std::vector<Place> pending{root};
+    while (!pending.empty()) {
+      const Place place = pending.back();
+      pending.pop_back();
+      write_slice(place, max_depth, plot, pending);
+    }
+  }
+
+ private:
+  struct Place {
+    std::uint32_t node = 0, parent = kNone, depth = 0, repeat = 1;
+    double begin = 0;
+  };
+
+  void add_modules() {
+    for (ModuleId m = 0; m < nodes_.size(); ++m) {
+      const Module& module = graph_.modules[m];
+      nodes_[m].name = graph_.text(module.name);
+      nodes_[m].type = graph_.text(module.type);
+    }
+    if (nodes_[0].name.empty())
+      nodes_[0].name = graph_.capture.model.empty() ? std::string(nodes_[0].type) : graph_.capture.model;
+    for (const ModuleRow& row : profile_.modules) {
+      if (row.module == 0) continue;
+      TreeNode& parent = nodes_[graph_.modules[row.module].parent];
+      parent.inner = true;
+      parent.children.push_back(row.module);
+    }
+  }
+
+  // A tied weight counts where the model first owns it, so that slices add up.
+  void add_parameters() {
+    std::vector<bool> counted(graph_.values.size(), false);
+    for (const Owned& owned : graph_.owned) {
+      const Value& value = graph_.values[owned.value];
+      if (value.kind != ValueKind::kParameter || counted[owned.value]) continue;
+      counted[owned.value] = true;
+      TreeNode& owner = nodes_[owned.module];
+      if (!owner.inner) {
+        owner.value += numel(graph_.shape(value));
+      } else {
+        const std::uint32_t own = add_own(owned.module, graph_.text(owned.name));
+        nodes_[own].value = numel(graph_.shape(value));
+      }
+    }
+  }
+
+  std::uint32_t add_own(ModuleId module, std::string_view name) {
+    const auto id = static_cast<std::uint32_t>(nodes_.size());
+    nodes_.push_back({.name = std::string(name), .type = name, .is_module = false});
+    nodes_[module].children.push_back(id);
+    return id;
+  }
+
+  // With parameters for a metric, ops only say what a module is.
+  void add_ops() {
+    const OpTypes types(graph_);
+    std::map<std::pair<ModuleId, std::uint32_t>, std::uint32_t> own;
+    for (OpId op = 0; op < graph_.ops.size(); ++op) {
+      const OpCost& cost = profile_.costs[op];
+      const ModuleId module = graph_.scopes[graph_.ops[op].scope].module;
+      const Count value = value_of(cost, metric_);
+      std::uint32_t at = module;
+      if (nodes_[module].inner && value) {
+        const std::uint32_t type = types.of_target[graph_.ops[op].target];
+        const auto [found, added] = own.try_emplace({module, type}, 0);
+        if (added) found->second = add_own(module, types.names[type]);
+        at = found->second;
+      }
+      TreeNode& node = nodes_[at];
+      node.value += value;
+      const Count weight = metric_ == PlotMetric::kParams ? cost.flops : value;
+      if (cost.rule && weight > node.costliest) node.costliest = weight, node.category = cost.rule->category;
+    }
+  }
+
+  void sum_up() {
+    for (TreeNode& node : nodes_) node.amount = static_cast<double>(node.value);
+    for (std::size_t n = nodes_.size(); n-- > 0;)
+      for (const std::uint32_t child : nodes_[n].children) {
+        TreeNode& node = nodes_[n];
+        node.value += nodes_[child].value;
+        node.amount += nodes_[child].amount;
+        if (nodes_[child].costliest > node.costliest)
+          node.costliest = nodes_[child].costliest, node.category = nodes_[child].category;
+      }
+    for (TreeNode& node : nodes_)
+      std::erase_if(node.children, [&](std::uint32_t child) { return !nodes_[child].value; });
+  }
+
+  // What a slice and those below it show; equal slices get equal numbers.
+  std::vector<std::uint64_t> signature(std::size_t n, const std::vector<std::uint32_t>& kind) {
+    const TreeNode& node = nodes_[n];
+    std::vector<std::uint64_t> key{word(node.type), node.value.value(),
+                                   static_cast<std::uint64_t>(node.category)};
+    for (const std::uint32_t child : node.children) {
+      key.push_back(word(nodes_[child].name));
+      key.push_back(kind[child]);
+    }
+    return key;
+  }
+  std::uint64_t word(std::string_view text) { return words_.try_emplace(text, words_.size()).first->second; }
+
+  void fold_children(TreeNode& parent, const std::vector<std::uint32_t>& kind) {
+    std::vector<std::uint32_t> kept;
+    std::string_view previous;
+    for (const std::uint32_t child : parent.children) {
+      const TreeNode& node = nodes_[child];
+      if (!kept.empty() && node.is_module && kind[child] == kind[kept.back()] && follows(node.name, previous))
+        ++nodes_[kept.back()].repeat;
+      else
+        kept.push_back(child);
+      previous = node.name;
+    }
+    parent.children = std::move(kept);
+  }
+
+  // "0..11" for twelve blocks, the first called "0".
+  static std::string label(const TreeNode& node) {
+    const auto first = numbered(node.name);
+    if (node.repeat == 1 || !first) return node.name;
+    return node.name + ".." + std::to_string(first->second + node.repeat - 1);
+  }
+
+  void write_slice(const Place& place, std::uint32_t max_depth, IciclePlot& plot,
+                   std::vector<Place>& pending) const {
+    const TreeNode& node = nodes_[place.node];
+    const auto id = static_cast<std::uint32_t>(plot.slices.size());
+    IcicleSlice slice{.name = label(node), .type = node.type, .depth = place.depth, .parent = place.parent};
+    const bool below_root = place.parent != kNone && plot.slices[place.parent].parent != kNone;
+    if (place.parent != kNone)
+      slice.path = below_root ? plot.slices[place.parent].path + "." + slice.name : slice.name;
+    slice.folded = node.repeat;
+    slice.repeat = place.repeat * node.repeat;
+    slice.is_module = node.is_module;
+    slice.value = node.value * Count{slice.repeat};
+    slice.begin = place.begin;
+    slice.share = slice.repeat * node.amount / nodes_[0].amount;
+    const bool deeper = place.depth < max_depth && !node.children.empty();
+    if (!deeper) slice.category = node.category;
+    plot.depth = std::max(plot.depth, slice.depth);
+    plot.slices.push_back(std::move(slice));
+    if (deeper)
+      add_children({place.node, id, place.depth + 1, place.repeat * node.repeat, place.begin}, pending);
+  }
+
+  // `at.node` is the parent here. The first child ends on top of the stack, so that slices come out in the
+  // order of the tree.
+  void add_children(Place at, std::vector<Place>& pending) const {
+    const std::size_t first = pending.size();
+    for (const std::uint32_t child : nodes_[at.node].children) {
+      pending.push_back({child, at.parent, at.depth, at.repeat, at.begin});
+      at.begin += at.repeat * nodes_[child].repeat * nodes_[child].amount / nodes_[0].amount;
+    }
+    std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(first), pending.end());
+  }
+
+  const Profile& profile_;
+  const Graph& graph_;
+  PlotMetric metric_;
+  std::vector<TreeNode> nodes_;
+  std::map<std::string_view, std::uint64_t> words_;  // of names and types, in the tree or the graph
+};
+
+}  // namespace
+
+IciclePlot make_icicle(const Profile& profile, const IcicleOptions& options) {
+  IciclePlot plot{.metric = options.metric};
+  require_measured(profile, options.metric);
+  IcicleTree tree(profile, options.metric);
+  if (!tree.total())
+    throw Error("there are no " + std::string(title(options.metric)) + " to show in this model", "--metric",
+                "choose another: flops, macs, memory-bytes or params");
+  if (options.fold) tree.fold();
+  tree.write(options.depth, plot);
+  return plot;
+}
+
+}  // namespace opscope

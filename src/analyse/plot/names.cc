@@ -1,0 +1,102 @@
+// The choices of plots by name, and names that stand for several.
+#include <algorithm>
+#include <array>
+
+#include "analyse/plot/plot.h"
+#include "base/error.h"
+#include "base/text.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::array<std::string_view, 5> kKinds{"roofline", "types", "icicle", "memory", "flame"};
+
+struct MetricName {
+  std::string_view name, title;
+};
+constexpr std::array<MetricName, 5> kMetrics{{
+    {"flops", "FLOPs"},
+    {"macs", "MACs"},
+    {"memory-bytes", "bytes moved"},
+    {"params", "parameters"},
+    {"time", "time"},
+}};
+
+std::string listed(std::span<const std::string_view> names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text.append(i == 0 ? "" : i + 1 == names.size() ? " or " : ", ").append(names[i]);
+  return text;
+}
+
+std::string hint_for(std::string_view typed, std::span<const std::string_view> names) {
+  const std::string near = did_you_mean(typed, names);
+  return near.empty() ? "choose " + listed(names) : near;
+}
+
+// "conv1" and "conv2" -> "conv*"
+std::string merged_part(std::string_view a, std::string_view b) {
+  if (a == b) return std::string(a);
+  std::size_t same = 0;
+  while (same < std::min(a.size(), b.size()) && a[same] == b[same] && a[same] != '*') ++same;
+  while (same > 0 && ((a[same - 1] >= '0' && a[same - 1] <= '9') || (a[same - 1] & 0x80))) --same;
+  return std::string(a.substr(0, same)) + "*";
+}
+
+std::vector<std::string_view> parts_of(std::string_view name) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const auto dot = name.find('.');
+    parts.push_back(name.substr(0, dot));
+    if (dot == std::string_view::npos) return parts;
+    name.remove_prefix(dot + 1);
+  }
+}
+
+}  // namespace
+
+std::string_view name(PlotKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
+
+bool is_plot_kind(std::string_view text) { return std::ranges::count(kKinds, text) > 0; }
+
+PlotKind plot_kind_from_name(std::string_view text) {
+  const auto found = std::ranges::find(kKinds, text);
+  if (found != kKinds.end()) return static_cast<PlotKind>(found - kKinds.begin());
+  throw Error("no plot called '" + std::string(text) + "'", "", hint_for(text, kKinds));
+}
+
+std::string_view name(PlotMetric metric) { return kMetrics[static_cast<std::size_t>(metric)].name; }
+std::string_view title(PlotMetric metric) { return kMetrics[static_cast<std::size_t>(metric)].title; }
+
+PlotMetric plot_metric_from_name(std::string_view text) {
+  if (text == "mem") return PlotMetric::kMemoryBytes;
+  const auto found = std::ranges::find(kMetrics, text, &MetricName::name);
+  if (found != kMetrics.end()) return static_cast<PlotMetric>(found - kMetrics.begin());
+  std::array<std::string_view, kMetrics.size()> names;
+  std::ranges::transform(kMetrics, names.begin(), &MetricName::name);
+  throw Error("no metric called '" + std::string(text) + "'", "--metric", hint_for(text, names));
+}
+
+void require_measured(const Profile& profile, PlotMetric metric) {
+  if (metric != PlotMetric::kTime || profile.totals.time) return;
+  throw Error("this model was not measured, so there is no time to show", "--metric",
+              "measure it: opscope measure MODEL --save FILE.json, then plot the file; or --metric flops");
+}
+
+std::string merged_name(std::string_view pattern, std::string_view name) {
+  const auto a = parts_of(pattern), b = parts_of(name);
+  const std::size_t shorter = std::min(a.size(), b.size());
+  std::size_t front = a.size() == b.size() ? shorter : 0, back = 0;
+  std::string merged;
+  if (a.size() != b.size()) {
+    while (front < shorter && a[front] == b[front]) ++front;
+    while (front + back < shorter && a[a.size() - 1 - back] == b[b.size() - 1 - back]) ++back;
+  }
+  const auto add = [&](std::string part) { merged.append(merged.empty() ? "" : ".").append(part); };
+  for (std::size_t i = 0; i < front; ++i) add(merged_part(a[i], b[i]));
+  if (a.size() != b.size()) add("*");
+  for (std::size_t i = back; i > 0; --i) add(std::string(a[a.size() - i]));
+  return merged;
+}
+
+}  // namespace opscope

@@ -1,0 +1,61 @@
+// The views of a profile, each a pass over the same op costs. For analyse/ only.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "analyse/profile/profile.h"
+
+namespace opscope {
+
+// "aten::relu_" -> "relu": an in-place op is of its functional twin's type.
+std::string_view op_type(std::string_view op_name);
+
+// What a person reads for each node: the true path where the graph knows it, otherwise the tracer's name put
+// into words. Two nodes of a part never share one. Views are of the graph's text or of `texts`.
+std::vector<std::string_view> node_labels(const Graph& graph, TextBlocks& texts);
+
+// "torch.nn.functional.relu" -> "relu", "aten.conv2d.default" -> "conv2d", "add_" -> "add".
+class TargetNames {
+ public:
+  explicit TargetNames(const Graph& graph);
+  std::string_view short_name(std::string_view target) const;
+
+ private:
+  std::unordered_set<std::string> operators_;  // "aten.conv2d" of the graph's own ops
+};
+
+// Each op target's row in a list of distinct op types.
+struct OpTypes {
+  explicit OpTypes(const Graph& graph);
+  std::vector<std::string_view> names;   // by type
+  std::vector<std::uint32_t> of_target;  // by target
+};
+
+// The roofline of every op and subgraph on the device, and its ridge. Before the views are made: needs
+// profile.costs and profile.partition.
+void assess_roofline(const Graph& graph, Profile& profile);
+// The module tree with the parameters of each row. Needs profile.costs.
+void roll_up_modules(const Graph& graph, Profile& profile);
+// The layer graph and profile.layer_of. Needs profile.costs and profile.modules.
+void roll_up_layers(const Graph& graph, const OpTypes& types, Profile& profile);
+// The nodes and parts of a tracer's graphs, and what ran outside them. Needs profile.costs; adds to
+// profile.texts.
+void roll_up_nodes(const Graph& graph, Profile& profile);
+void roll_up_types(const Graph& graph, const OpTypes& types, Profile& profile);
+// Coverage, and a diagnostic for each kind of op that is unknown.
+void assess_coverage(const Graph& graph, Profile& profile);
+void assess_bottlenecks(Profile& profile);
+// Needs profile.types.
+void advise(Profile& profile);
+
+Bottleneck bottleneck_of(const Metrics& metrics, double ridge);
+Parameters parameters_of(const Graph& graph, const Value& value);
+Parameters& operator+=(Parameters& sum, const Parameters& other);
+// Parameters and buffers that ops take directly, each once.
+Parameters parameters_read(const Graph& graph, std::span<const OpId> ops);
+
+}  // namespace opscope

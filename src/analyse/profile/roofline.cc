@@ -1,0 +1,98 @@
+// The device's part of a profile: the roofline time of every op, what limits each, the whole as subgraphs,
+// and the ridge of the units that do most of the work.
+#include <cmath>
+#include <map>
+
+#include "analyse/profile/rollup.h"
+
+namespace opscope {
+namespace {
+
+// What was asked for, or what the times were measured on.
+DevicePointer device_for(const Graph& graph, const ProfileOptions& options) {
+  if (options.hardware || graph.measurement.empty()) return options.hardware;
+  return measured_device(graph.measurement.environment);
+}
+
+// float32_matmul_precision "high" and "medium" let matmuls use TF32.
+Float32 float32_of(const Graph& graph, const ProfileOptions& options) {
+  const std::string& measured = graph.measurement.environment.precision;
+  const bool lowered = measured == "high" || measured == "medium";
+  return lowered && options.float32 == Float32::kTorch ? Float32::kTf32 : options.float32;
+}
+
+// The units that most of the products are done by; without products, those that do the rest.
+const Peak* main_peak(const Graph& graph, const Profile& profile) {
+  const RooflineSummary& roofline = profile.roofline;
+  std::map<const Peak*, Count> macs;
+  for (OpId i = 0; i < graph.ops.size(); ++i) {
+    const OpCost& cost = profile.costs[i];
+    if (!cost.work.macs) continue;
+    const Category category = cost.rule != nullptr ? cost.rule->category : Category::kCustom;
+    macs[product_peak(*roofline.device, category, product_dtype(graph, graph.ops[i]), roofline.float32)] +=
+        cost.work.macs;
+  }
+  const Peak* best = roofline.device->peak(Units::kVector, "float32");
+  Count most;
+  for (const Peak& peak : roofline.device->peaks)
+    if (const auto found = macs.find(&peak); found != macs.end() && found->second > most)
+      best = &peak, most = found->second;
+  return best;
+}
+
+// The user's own ridge decides what is bound by what, where there is one.
+bool is_compute_bound(const OpCost& cost, const RooflineTime& time, const ProfileOptions& options) {
+  if (!options.ridge_is_given) return time.compute_seconds() > time.memory_seconds;
+  return static_cast<double>(cost.flops) > options.ridge * static_cast<double>(cost.traffic.total());
+}
+
+void add(Band& band, const OpCost& cost) {
+  ++band.ops;
+  band.flops += cost.flops;
+  band.memory_bytes += cost.traffic.total();
+  band.roofline_time += cost.roofline_time;
+}
+
+// Arithmetic as of the ops, bytes as of the one kernel.
+void add_subgraphs(const std::vector<RooflineTime>& times, Profile& profile) {
+  RooflineSummary& roofline = profile.roofline;
+  for (const Subgraph& subgraph : profile.partition.subgraphs) {
+    RooflineTime time;
+    for (const OpId op : profile.partition.ops_of(subgraph)) time += times[op];
+    time.memory_seconds = memory_seconds(*roofline.device, subgraph.memory_bytes());
+    if (time.known)
+      roofline.fused_time += picoseconds(time.seconds());
+    else
+      ++roofline.fused_unknown;
+    roofline.subgraphs.push_back(time);
+  }
+}
+
+}  // namespace
+
+void assess_roofline(const Graph& graph, Profile& profile) {
+  ProfileOptions& options = profile.options;
+  options.hardware = device_for(graph, options);
+  if (!options.hardware) return;
+  RooflineSummary& roofline = profile.roofline;
+  roofline.device = options.hardware.get();
+  roofline.float32 = float32_of(graph, options);
+  roofline.peak = main_peak(graph, profile);
+  roofline.ridge = roofline.peak->rate.value / roofline.device->memory_bandwidth.value;
+  if (!options.ridge_is_given) options.ridge = roofline.ridge;
+  std::vector<RooflineTime> times(graph.ops.size());
+  roofline.limits.resize(graph.ops.size());
+  for (OpId i = 0; i < graph.ops.size(); ++i) {
+    OpCost& cost = profile.costs[i];
+    times[i] = roofline_time(*roofline.device, cost, product_dtype(graph, graph.ops[i]), roofline.float32);
+    cost.roofline_known = times[i].known;
+    if (times[i].known) cost.roofline_time = picoseconds(times[i].seconds());
+    cost.compute_bound = times[i].known && is_compute_bound(cost, times[i], options);
+    roofline.limits[i] = limit_of(*roofline.device, times[i]);
+    roofline.kernels += cost.roofline_time || !times[i].known;
+    add(roofline.by_limit[static_cast<std::size_t>(roofline.limits[i])], cost);
+  }
+  add_subgraphs(times, profile);
+}
+
+}  // namespace opscope

@@ -1,0 +1,91 @@
+// Why another tool's number is not ours: every FLOP between the two under a cause, with the ops and modules
+// that it comes from.
+//
+// The common unit is a FLOP, two for each multiply-accumulate. For tools that look at ops (torch, fvcore) the
+// difference is (ours - ours as that tool would count) by op, and (ours as that tool would count - what it
+// really counted) by module and op: the first is convention, the second is what it saw of the model. For
+// tools that look at modules it is what they say of each module they have a rule for, and all that happens
+// outside of these.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyse/profile/profile.h"
+#include "graph/peer_counts.h"
+
+namespace opscope {
+
+enum class CauseKind : std::uint8_t {
+  kMacAsFlop,
+  kPerSample,
+  kAttentionNotSeen,
+  kUnsupportedOp,
+  kNotSeen,
+  kOutsideModules,
+  kNoRule,
+  kRuleOfItsOwn,
+  kFunctionsOfTheModel,
+  kModuleTwice,
+  kOnlyThere,
+  kCountedOtherwise,
+  kBias,
+  kInsideAttention,
+  kElementwise,
+  kActivation,
+  kNorm,
+  kSoftmax,
+  kPooling,
+  kReduction,
+  kDeclared,
+};
+std::string_view name(CauseKind kind);  // "mac_counted_as_flop", as JSON and CSV have it
+
+// Ops of one type in one module.
+struct CauseRow {
+  std::string op, module;  // "add", "layer1.0"; a class for tools that count modules
+  std::uint64_t ops = 0;
+  std::int64_t flops = 0;  // ours less theirs
+};
+
+struct Cause {
+  CauseKind kind = CauseKind::kMacAsFlop;
+  std::string what;  // in words: "adding the bias"
+  std::int64_t flops = 0;
+  std::vector<CauseRow> rows;  // by op, then in the model's order; they add up to `flops`
+
+  // A change of unit: between the tool's own number and its number in FLOPs.
+  bool is_unit() const { return kind == CauseKind::kMacAsFlop || kind == CauseKind::kPerSample; }
+};
+
+struct PeerComparison {
+  PeerAnswer answer;            // without its counts
+  std::int64_t flops = 0;       // theirs, in the common unit
+  std::int64_t difference = 0;  // ours - theirs; the causes that are no change of unit add up to it
+  std::vector<Cause> causes;    // changes of unit first, then the largest first
+  std::string params_cause;     // why parameters differ; "" where they do not, or it does not count them
+
+  bool ran() const { return answer.error.empty(); }
+  bool has_accuracy() const { return ran() && flops > 0; }
+  double accuracy(Count ours) const;  // 100 (1 - |ours - theirs| / theirs)
+  double off(Count ours) const;       // |ours - theirs| / theirs; infinite where they count nothing
+};
+
+struct Reconciliation {
+  std::string model, source, inputs;
+  Count flops, macs, params;
+  bool is_exact = true;  // ours: nothing unknown or estimated in it
+  std::vector<PeerComparison> peers;
+  std::string error, hint;  // the model could not be had; nothing else is known then
+};
+
+// The profile is by opscope's own convention.
+Reconciliation reconcile(const Profile& profile, std::span<const PeerAnswer> answers);
+
+// What the tool's counts say, in FLOPs: where it counts one for a multiply-accumulate, products count twice.
+bool counts_ops(const PeerAnswer& answer);  // torch, fvcore
+
+}  // namespace opscope

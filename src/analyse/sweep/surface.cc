@@ -1,0 +1,151 @@
+// Fits every number of every op over a grid of captures, keeps each polynomial once, and of the ops' memory
+// only what can be the peak.
+#include "analyse/sweep/surface.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "analyse/sweep/figures.h"
+
+namespace opscope {
+namespace {
+
+// Of one number's values at the grid's points.
+struct SeriesHash {
+  std::size_t operator()(const std::vector<std::uint64_t>& values) const {
+    std::uint64_t state = 0xcbf29ce484222325u;
+    for (const std::uint64_t each : values) state = (state ^ each) * 0x100000001b3u, state ^= state >> 29;
+    return state;
+  }
+};
+
+bool same_ops(std::span<const SweepSample* const> samples) {
+  return std::ranges::all_of(samples, [&](const SweepSample* each) {
+    return each->ops == samples[0]->ops && each->numbers.size() == samples[0]->numbers.size();
+  });
+}
+
+}  // namespace
+
+std::optional<SweepSurface> SweepSurface::fit(const Grid& grid, std::span<const SweepSample* const> samples) {
+  if (samples.empty() || !same_ops(samples)) return std::nullopt;
+  SweepSurface surface;
+  surface.ops_ = samples[0]->ops;
+  const Interpolation interpolation(grid);
+  std::unordered_map<std::vector<std::uint64_t>, std::uint32_t, SeriesHash> known;
+  std::vector<std::uint64_t> values(samples.size());
+  for (std::size_t i = 0; i < samples[0]->numbers.size(); ++i) {
+    for (std::size_t s = 0; s < samples.size(); ++s) values[s] = samples[s]->numbers[i];
+    const auto next = static_cast<std::uint32_t>(surface.polynomials_.size());
+    const auto [found, is_new] = known.emplace(values, next);
+    surface.series_.push_back(found->second);
+    if (!is_new) continue;
+    auto polynomial = interpolation.fit(values);
+    if (!polynomial || std::ranges::find(values, Count::kMax) != values.end()) return std::nullopt;
+    surface.polynomials_.push_back(*std::move(polynomial));
+  }
+  for (std::size_t v = 0; v < grid.size(); ++v) {
+    std::uint32_t highest = 0;
+    for (const Polynomial& each : surface.polynomials_) highest = std::max(highest, each.degree(v));
+    surface.degrees.push_back(highest);
+  }
+  surface.group_ops();
+  surface.find_peaks();
+  return surface;
+}
+
+void SweepSurface::group_ops() {
+  std::map<std::array<std::uint32_t, kCostNumbers>, std::vector<std::size_t>> by_numbers;
+  for (std::size_t i = 0; i < ops_.size(); ++i) {
+    std::array<std::uint32_t, kCostNumbers> numbers;
+    std::copy_n(series_.begin() + static_cast<std::ptrdiff_t>(i * kOpNumbers), kCostNumbers, numbers.begin());
+    auto& classes = by_numbers[numbers];
+    const auto found =
+        std::ranges::find_if(classes, [&](std::size_t c) { return classes_[c].op == ops_[i]; });
+    if (found != classes.end()) {
+      ++classes_[*found].count;
+      continue;
+    }
+    classes.push_back(classes_.size());
+    classes_.push_back({ops_[i], 1, numbers});
+  }
+}
+
+// An op whose memory another's is never below is no peak. Of equals the first stays, as the timeline has it.
+void SweepSurface::find_peaks() {
+  std::map<Split, std::size_t> seen;
+  std::vector<Polynomial> totals;
+  for (std::size_t i = 0; i < ops_.size(); ++i) {
+    Split split;
+    std::copy_n(series_.begin() + static_cast<std::ptrdiff_t>(i * kOpNumbers + kCostNumbers), kMemoryKinds,
+                split.begin());
+    if (!seen.emplace(split, i).second) continue;
+    std::optional<Polynomial> total = polynomials_[split[0]];
+    for (std::size_t kind = 1; kind < kMemoryKinds && total; ++kind)
+      total = Polynomial::sum(*total, polynomials_[split[kind]]);
+    if (!total) continue;
+    if (std::ranges::any_of(totals, [&](const Polynomial& each) { return each.is_never_below(*total); }))
+      continue;
+    totals.push_back(*std::move(total)), peaks_.push_back(split);
+  }
+  for (const OpClass& each : classes_) used_.insert(used_.end(), each.numbers.begin(), each.numbers.end());
+  for (const Split& each : peaks_) used_.insert(used_.end(), each.begin(), each.end());
+  used_.insert(used_.end(), series_.end() - kParameterNumbers, series_.end());
+  std::ranges::sort(used_);
+  used_.erase(std::ranges::unique(used_).begin(), used_.end());
+}
+
+bool SweepSurface::agrees(std::span<const std::int64_t> x, const SweepSample& sample) const {
+  if (sample.ops != ops_ || sample.numbers.size() != series_.size()) return false;
+  std::vector<std::optional<std::uint64_t>> values;
+  for (const Polynomial& each : polynomials_) values.push_back(each.at(x));
+  for (std::size_t i = 0; i < series_.size(); ++i)
+    if (values[series_[i]] != sample.numbers[i]) return false;
+  return true;
+}
+
+std::optional<SweepFigures> SweepSurface::at(std::span<const std::int64_t> x,
+                                             const ProfileOptions& options) const {
+  std::vector<std::uint64_t> values(polynomials_.size());
+  for (const std::uint32_t id : used_) {
+    const auto value = polynomials_[id].at(x);
+    if (!value) return std::nullopt;
+    values[id] = *value;
+  }
+  std::vector<CountedOp> ops(classes_.size());
+  std::array<std::uint64_t, kCostNumbers> numbers;
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    for (std::size_t n = 0; n < kCostNumbers; ++n) numbers[n] = values[classes_[c].numbers[n]];
+    ops[c] = {&classes_[c].op, classes_[c].count, cost_of(classes_[c].op, numbers)};
+  }
+  SweepFigures figures = sum_up(ops, options);
+  const std::uint32_t* own = series_.data() + series_.size() - kParameterNumbers;
+  figures.parameters = {values[own[0]], values[own[1]], values[own[2]], values[own[3]], values[own[4]]};
+  for (const Split& candidate : peaks_) {
+    MemorySplit split;
+    for (std::size_t kind = 0; kind < kMemoryKinds; ++kind) split.bytes[kind] = values[candidate[kind]];
+    if (const Count total = split.total(); total > figures.peak_memory_bytes)
+      figures.peak_memory_bytes = total, figures.at_peak = split;
+  }
+  return figures;
+}
+
+void SweepSurface::promise_within(std::span<const std::int64_t> farthest) {
+  for (Polynomial& each : polynomials_) each.promise_within(farthest);
+}
+
+bool SweepSurface::holds(std::span<const std::int64_t> place) const {
+  for (std::size_t axis = 0; axis < place.size(); ++axis)
+    if (place[axis] < low[axis] || place[axis] > high[axis] || (place[axis] - low[axis]) % step[axis] != 0)
+      return false;
+  return true;
+}
+
+std::vector<std::int64_t> SweepSurface::variables_of(std::span<const std::int64_t> place) const {
+  std::vector<std::int64_t> x;
+  for (const std::size_t axis : variables) x.push_back(place[axis]);
+  return x;
+}
+
+}  // namespace opscope

@@ -1,0 +1,91 @@
+// What a point of a sweep costs, op by op, and the polynomials that tell it for a whole block of points. Each
+// op's work, bytes and memory is fitted on its own, so that sums, maxima (the peak) and times follow exactly.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "analyse/profile/profile.h"
+#include "analyse/sweep/polynomial.h"
+
+namespace opscope {
+
+// Which products an op does: with weights, between activations, or neither.
+enum class Products : std::uint8_t { kOther, kLinear, kAttention, kConvolution };
+
+// What is the same at every point that polynomials tell. Not its name: a slice that takes all is an alias.
+struct SweptOp {
+  Category category = Category::kCustom;
+  DType dtype = DType::kUndefined;
+  Confidence confidence = Confidence::kExact;
+  Products products = Products::kOther;
+  friend bool operator==(const SweptOp&, const SweptOp&) = default;
+};
+
+inline constexpr std::size_t kCostNumbers = 7;  // work, FLOPs, traffic
+inline constexpr std::size_t kOpNumbers = kCostNumbers + kMemoryKinds;
+inline constexpr std::size_t kParameterNumbers = 5;
+
+// A capture's numbers: kOpNumbers for each op, then those of its parameters.
+struct SweepSample {
+  std::vector<SweptOp> ops;
+  std::vector<std::uint64_t> numbers;
+};
+SweepSample sample_of(const Graph& graph, Convention convention);
+
+struct SweepFigures {
+  Metrics totals{};
+  Parameters parameters{};
+  Count peak_memory_bytes{};
+  MemorySplit at_peak{};
+  Count linear_flops{}, attention_flops{}, convolution_flops{};
+  Count compute_bound_flops{};  // of ops above the ridge, or that arithmetic limits on the device
+  double ridge = 10;            // that applied: a device's depends on the types that are multiplied
+
+  double compute_bound_share() const;
+};
+SweepFigures figures_of(const SweepSample& sample, const ProfileOptions& options);
+
+// The polynomials of one block of points: all its variables' values, some captured.
+class SweepSurface {
+ public:
+  // `samples`: at every point of the grid, the last variable fastest. nullopt where the captures are not of
+  // the same ops, or numbers overflow. `axes`: which axes of the sweep the variables are.
+  static std::optional<SweepSurface> fit(const Grid& grid, std::span<const SweepSample* const> samples);
+
+  // Every number of every op is what the capture has.
+  bool agrees(std::span<const std::int64_t> x, const SweepSample& sample) const;
+  // nullopt where a number would not be whole: no capture can be like that.
+  std::optional<SweepFigures> at(std::span<const std::int64_t> x, const ProfileOptions& options) const;
+  void promise_within(std::span<const std::int64_t> largest);
+
+  // Where it holds, set by the sweep: by axis the numbers' bounds, and their distance from one another.
+  std::vector<std::int64_t> low, high, step;
+  std::vector<std::size_t> variables;  // the axes that vary
+  std::vector<std::uint32_t> degrees;  // of each variable
+  bool holds(std::span<const std::int64_t> place) const;
+  std::vector<std::int64_t> variables_of(std::span<const std::int64_t> place) const;
+
+ private:
+  struct OpClass {
+    SweptOp op;
+    std::uint64_t count = 0;
+    std::array<std::uint32_t, kCostNumbers> numbers{};
+  };
+  using Split = std::array<std::uint32_t, kMemoryKinds>;
+
+  void group_ops();
+  void find_peaks();
+
+  std::vector<SweptOp> ops_;
+  std::vector<std::uint32_t> series_;    // by number of a sample: its polynomial
+  std::vector<Polynomial> polynomials_;  // each once
+  std::vector<OpClass> classes_;
+  std::vector<Split> peaks_;         // what may be the most, in the order of the ops
+  std::vector<std::uint32_t> used_;  // polynomials that figures need
+};
+
+}  // namespace opscope

@@ -1,0 +1,123 @@
+// A model at many sizes: what is asked, what each point costs, and which points were captured, which worked
+// out by polynomials that captures confirmed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "analyse/profile/profile.h"
+#include "analyse/sweep/surface.h"
+
+namespace opscope {
+
+inline constexpr std::int64_t kImageStep = 32;  // what strides of networks, and patches, divide
+
+// What varies, and which values it takes.
+struct SweepAxis {
+  std::string name;  // "batch", "seq_len", "image_size", "past_len", "dtype", or a dimension of a file
+  std::vector<std::int64_t> numbers;  // for dtypes and images that are not square: their places in the list
+  std::vector<std::string> texts;     // as shown: "8", "480x640", "bfloat16"
+  bool numeric = true;
+
+  std::size_t size() const { return texts.size(); }
+};
+SweepAxis numeric_axis(std::string name, std::vector<std::int64_t> numbers);
+SweepAxis worded_axis(std::string name, std::vector<std::string> texts);
+// As people write it: see sweep_values.h; dtypes and images that are not square are words. Throws Error.
+SweepAxis axis_from_text(const std::string& name, const char* flag, std::string_view text);
+// {480, 640} of "480x640"; nothing where it is not that.
+std::vector<std::int64_t> sides_of(std::string_view text);
+
+// For each axis the number, also one that is not in its list: turning points lie between.
+using SweepPlace = std::vector<std::int64_t>;
+
+enum class SweepState : std::uint8_t { kNotDone, kCaptured, kFitted, kFailed };
+std::string_view name(SweepState state);  // "captured", "fitted", "failed"
+
+struct SweepPoint {
+  bool has_figures() const { return state == SweepState::kCaptured || state == SweepState::kFitted; }
+
+  SweepState state = SweepState::kNotDone;
+  std::string problem;  // why it has no figures
+  SweepFigures figures;
+};
+
+enum class SweepWay : std::uint8_t { kAuto, kCapture, kPolynomial };
+inline constexpr std::size_t kFitFrom = 40;  // points, where the way is left to opscope
+inline constexpr std::size_t kMostPoints = 1'000'000;
+
+struct SweepOptions {
+  ProfileOptions profile{};
+  SweepWay way = SweepWay::kAuto;
+};
+
+// Captures these places, in this order, telling of each as it is there: a graph, or nullptr and the problem.
+using SweepGiven = std::function<void(std::size_t index, const Graph* graph, const std::string& problem)>;
+using SweepCapture = std::function<void(std::span<const SweepPlace> places, const SweepGiven& give)>;
+
+struct SweepResult {
+  std::string model, source, inputs;  // inputs: of the first point that was captured
+  std::vector<SweepAxis> axes;
+  SweepOptions options;
+  std::vector<SweepPoint> points;  // every combination, the last axis fastest
+  std::vector<SweepSurface> surfaces;
+  std::size_t captures = 0;   // of points asked for, of others that fits and limits needed
+  std::size_t confirmed = 0;  // captures that polynomials were checked against, and not made from
+  std::vector<std::string> notes;
+
+  SweepPlace place(std::size_t point) const;
+  std::string text_of(const SweepPlace& place, std::size_t axis) const;
+  std::size_t count(SweepState state) const;
+  // Of one of the points, or of a polynomial that holds there; nullopt where neither is known.
+  std::optional<SweepFigures> at(const SweepPlace& place) const;
+};
+
+// "input_ids: 1x128 int64, attention_mask: 1x128 int64"
+std::string inputs_text(const Graph& graph);
+
+struct SweepCell;
+
+// Runs a sweep. What is done stays in result() where the capture throws on the way.
+class Sweep {
+ public:
+  Sweep(std::vector<SweepAxis> axes, const SweepOptions& options);
+  void run(const SweepCapture& capture);
+  // Further points, where no polynomial tells them: for turning points between two values.
+  std::optional<SweepFigures> capture_one(const SweepPlace& place, const SweepCapture& capture);
+  const SweepResult& result() const { return result_; }
+  bool uses_polynomials() const { return by_polynomials_; }
+
+ private:
+  struct Known {
+    std::shared_ptr<const SweepSample> sample;  // nullptr: it failed
+    std::string problem;
+    SweepFigures figures;
+  };
+
+  void capture_all(std::span<const SweepPlace> places, const SweepCapture& capture);
+  void note_graph(const Graph& graph);
+  void set_point(const SweepPlace& place, const Known& known);
+  SweepPoint* point_at(const SweepPlace& place);  // nullptr where the sweep has no such point
+  void run_cell(SweepCell cell, const SweepCapture& capture);
+  bool tell_cell(const SweepCell& cell, const SweepCapture& capture);
+  void cut_at_limits(SweepCell& cell, const SweepCapture& capture);
+  void fail_beyond(const SweepCell& cell, std::size_t axis, std::size_t index);
+  bool fit_cell(const SweepCell& cell, std::uint32_t more, const SweepCapture& capture);
+  std::optional<SweepSurface> surface_of(const SweepCell& cell, std::uint32_t more);
+  void learn_from_captures();
+
+  SweepResult result_;
+  bool by_polynomials_ = false;
+  std::map<SweepPlace, Known> known_;
+  std::vector<std::unordered_map<std::int64_t, std::size_t>> index_;  // by axis: a number's place in it
+};
+
+}  // namespace opscope

@@ -1,0 +1,198 @@
+// Finds what a tracer's message is about, and says it in one line: the row that fits, with what the message
+// tells of its operator, function or input, and the user's line.
+#include "analyse/trace/failures.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "analyse/trace/failure_rows.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::size_t kDetailBytes = 60;
+constexpr std::size_t kLineBytes = 40;
+
+bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
+
+// One line of text: colours, addresses, control characters and runs of blanks are for no reader.
+std::string cleaned(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text.substr(at).starts_with("\x1b[")) {
+      at = std::min(text.find_first_not_of("0123456789;", at + 2), text.size());
+    } else if (text.substr(at).starts_with(" at 0x")) {
+      at = std::min(text.find_first_not_of("0123456789abcdef", at + 6), text.size()) - 1;
+    } else if (static_cast<unsigned char>(text[at]) <= ' ' || text[at] == '\x7f') {
+      if (!out.empty() && out.back() != ' ') out += ' ';
+    } else {
+      out += text[at];
+    }
+  }
+  while (out.ends_with(' ')) out.pop_back();
+  return out;
+}
+
+std::string clipped(std::string text, std::size_t bytes) {
+  if (text.size() <= bytes) return text;
+  auto end = bytes - 3;
+  while (end > 0 && is_continuation(text[end])) --end;
+  while (end > 0 && text[end - 1] == ' ') --end;
+  return text.erase(end).append("...");
+}
+
+std::string_view base_name(std::string_view path) { return path.substr(path.find_last_of("/\\") + 1); }
+std::string_view class_name(std::string_view type) { return type.substr(type.rfind('.') + 1); }
+
+std::optional<std::string_view> between(std::string_view text, Ends ends) {
+  const auto begin = text.find(ends.begin);
+  if (begin == std::string_view::npos) return std::nullopt;
+  const auto rest = text.substr(begin + ends.begin.size());
+  return rest.substr(0, std::min(rest.find(ends.end), rest.find('\n')));
+}
+
+// Whose code a file is, the user's first. Python's own, and opscope's that called the tracer, count as
+// PyTorch's.
+enum class Owner : std::uint8_t { kUser, kLibrary, kPyTorch };
+
+Owner owner_of(std::string_view path) {
+  const auto has = [&](std::string_view part) { return path.find(part) != std::string_view::npos; };
+  if (has("-packages/torch/") || has("-packages\\torch\\")) return Owner::kPyTorch;
+  if (has("/opscope/tracers/") || has("/opscope/_") || has("/opscope/api.py")) return Owner::kPyTorch;
+  if (has("-packages/") || has("-packages\\")) return Owner::kLibrary;
+  return path.empty() || path[0] == '<' || has("/lib/python3") ? Owner::kPyTorch : Owner::kUser;
+}
+
+// "/x/model.py", line 42 behind File: the line, or "".
+std::string_view line_number(std::string_view after_path) {
+  constexpr std::string_view kLine = "\", line ";
+  if (!after_path.starts_with(kLine)) return {};
+  after_path.remove_prefix(kLine.size());
+  return after_path.substr(0, after_path.find_first_not_of("0123456789"));
+}
+
+// What the message is about stands before the lines of the model it quotes.
+std::string_view without_quoted_code(std::string_view message) {
+  return message.substr(
+      0, std::min(message.find("\nfrom user code:"), message.find("\nTraceback (most recent call last)")));
+}
+
+bool is_better(const FailureRow& row, const FailureRow* best) {
+  if (best == nullptr || row.general != best->general) return best == nullptr || best->general;
+  return row.find.size() > best->find.size();
+}
+
+const FailureRow* find_row(std::string_view tracer, std::string_view text) {
+  const FailureRow* best = nullptr;
+  for (const auto rows : {failures_of_code(), failures_of_values()}) {
+    for (const auto& row : rows) {
+      if (!row.tracer.empty() && row.tracer != tracer) continue;
+      if (is_better(row, best) && text.find(row.find) != std::string_view::npos) best = &row;
+    }
+  }
+  return best;
+}
+
+// As users know it: "aten.nonzero.default" as "aten::nonzero", "torch._C.Generator" as "torch.Generator".
+std::string public_name(std::string detail) {
+  // Dynamo quotes an error within another: what closes it is not part of the text.
+  const bool quoted = detail.ends_with("')") || detail.ends_with("\")");
+  if (quoted && detail.find('(') == std::string::npos) detail.resize(detail.size() - 2);
+  if (detail.ends_with(".default")) detail.resize(detail.size() - 8);
+  if (detail.starts_with("torch.ops.")) detail.erase(0, 10);
+  if (detail.starts_with("torch._C.")) detail.erase(6, 3);
+  for (const std::string_view library : {"aten.", "prims.", "torchvision."}) {
+    if (detail.starts_with(library)) return detail.replace(library.size() - 1, 1, "::");
+  }
+  return detail;
+}
+
+std::string filled(const FailureRow& row, std::string_view text) {
+  std::string reason(row.reason);
+  const auto at = reason.find("{}");
+  if (at == std::string::npos) return reason;
+  const auto found = between(text, row.ends);
+  auto detail = clipped(public_name(cleaned(found.value_or(""))), kDetailBytes);
+  return reason.replace(at, 2, detail.empty() ? "something" : detail);
+}
+
+// Lines that introduce the one that says something.
+bool is_introduction(std::string_view line) {
+  constexpr std::array<std::string_view, 6> kIntroductions{
+      "Failed to ", "backend='", "- ", "## Exception summary", "Traceback (most recent call last)",
+      "File \""};
+  return line.empty() || std::any_of(kIntroductions.begin(), kIntroductions.end(),
+                                     [&](std::string_view begin) { return line.starts_with(begin); });
+}
+
+std::string first_line(std::string_view text) {
+  std::string introduction;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    auto line = cleaned(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!is_introduction(line)) return line;
+    if (introduction.empty()) introduction = std::move(line);
+  }
+  return introduction;
+}
+
+// Errors of Python that PyTorch's tracers do not raise for what they cannot follow: the model's own.
+bool is_models_own(std::string_view type) {
+  constexpr std::array<std::string_view, 8> kTypes{
+      "AssertionError", "AttributeError",      "FileNotFoundError", "IndexError",
+      "KeyError",       "NotImplementedError", "ValueError",        "ZeroDivisionError"};
+  return std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end();
+}
+
+TracerFailure unknown_failure(std::string_view tracer, std::string_view type, std::string_view message) {
+  const auto whole = first_line(message);
+  std::string_view line = whole;
+  // The ONNX exporter writes "<class 'x.Error'>: text" for the error behind its own.
+  if (const auto inner = between(line, {"<class '", "'>: "}); inner && line.starts_with("<class '")) {
+    type = class_name(*inner);
+    line.remove_prefix(std::min(inner->size() + 12, line.size()));
+  }
+  if (!is_models_own(type)) {
+    const auto said = !line.empty() ? line : !type.empty() ? type : "PyTorch says nothing";
+    return {std::string(said), std::string(hint_for(Cure::kUnknown, tracer))};
+  }
+  // Symbolic values fail checks that tensors pass.
+  const bool symbolic = tracer == "fx";
+  auto reason = std::string("the model raises ").append(type).append(symbolic ? " for symbolic values" : "");
+  if (!line.empty()) reason.append(": ").append(line);
+  return {reason, std::string(hint_for(symbolic ? Cure::kShape : Cure::kModel, tracer))};
+}
+
+}  // namespace
+
+std::string user_line(std::string_view message) {
+  constexpr std::string_view kFile = "File \"";
+  auto nearest = Owner::kPyTorch;
+  std::string found;
+  for (auto at = message.find(kFile); at != std::string_view::npos; at = message.find(kFile, at + 1)) {
+    const auto rest = message.substr(at + kFile.size());
+    const auto path = rest.substr(0, rest.find('"'));
+    const auto line = line_number(rest.substr(path.size()));
+    if (line.empty() || path.find('\n') != std::string_view::npos || owner_of(path) > nearest) continue;
+    nearest = owner_of(path);
+    if (nearest != Owner::kPyTorch) found = cleaned(base_name(path)).append(":").append(line);
+  }
+  return found;
+}
+
+TracerFailure explain_tracer_failure(std::string_view tracer, std::string_view exception_type,
+                                     std::string_view message) {
+  const auto type = class_name(exception_type);
+  const auto text = std::string(type).append(": ").append(without_quoted_code(message)).append("\n");
+  const auto* row = find_row(tracer, text);
+  auto failure = row == nullptr ? unknown_failure(tracer, type, message)
+                                : TracerFailure{filled(*row, text), std::string(hint_for(row->cure, tracer))};
+  auto line = user_line(message);
+  line = line.empty() || line.size() > kLineBytes ? "" : ", at " + line;
+  failure.reason = clipped(cleaned(failure.reason), kReasonBytes - line.size()) + line;
+  return failure;
+}
+
+}  // namespace opscope

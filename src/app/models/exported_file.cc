@@ -1,0 +1,110 @@
+// What an exported file holds, counted in the file itself: opscope's reader may split an operator into
+// several.
+#include "app/models/exported_file.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <unordered_set>
+
+#include "app/models/onnx_inference.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "readers/files/model_file.h"
+#include "readers/onnx/proto_wire.h"
+
+namespace opscope {
+namespace {
+
+// torch.export's graph has a placeholder for every parameter and buffer, and calls of functions only.
+std::vector<KindRow> pt2_kinds(const Profile& profile) {
+  const Graph& graph = *profile.graph;
+  std::unordered_set<ValueId> owned;
+  for (const Owned& each : graph.owned) owned.insert(each.value);
+  return {{.kind = NodeKind::kPlaceholder, .count = owned.size() + graph.inputs.size()},
+          {.kind = NodeKind::kCallFunction, .count = graph.ops.size(), .metrics = profile.totals},
+          {.kind = NodeKind::kOutput, .count = 1}};
+}
+
+// ModelProto.graph is field 7, GraphProto.node field 1.
+std::uint64_t count_onnx_nodes(std::string_view bytes) {
+  std::uint64_t count = 0;
+  for (ProtoReader model(bytes); model.next();) {
+    if (model.field != 7 || model.wire != ProtoReader::kBytes) continue;
+    for (ProtoReader graph(model.bytes); graph.next();)
+      if (graph.field == 1 && graph.wire == ProtoReader::kBytes) ++count;
+  }
+  return count;
+}
+
+TracerRow graph_row(const std::string& path, std::string_view kind) {
+  const Graph graph = read_model_file(path, {}, onnx_inference());
+  const Profile profile = make_profile(graph);
+  TracerRow row = tracer_row("", profile);
+  row.kinds = kind == "pt2" ? pt2_kinds(profile) : std::vector<KindRow>{};
+  row.nodes = kind == "pt2" ? 0 : count_onnx_nodes(read_file(path));
+  for (const KindRow& each : row.kinds) *row.nodes += each.count;
+  return row;
+}
+
+TracerRow mlir_row(const std::string& path) {
+  TracerRow row;
+  row.nodes = count_mlir_operations(read_file(path));
+  row.graphs = 1;
+  return row;
+}
+
+// "stablehlo.add" of "%1 = stablehlo.add %0, %0 : ...", quoted or not; "" where the line begins no operation.
+std::string_view operation_of(std::string_view line) {
+  const auto skip_spaces = [&line] {
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  };
+  skip_spaces();
+  if (line.starts_with('%')) {
+    const auto equals = line.find(" = ");
+    if (equals == std::string_view::npos) return "";
+    line.remove_prefix(equals + 3);
+    skip_spaces();
+  }
+  if (line.starts_with('"')) line.remove_prefix(1);
+  const auto is_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+  };
+  const auto end = std::ranges::find_if_not(line, is_name);
+  const std::string_view name = line.substr(0, static_cast<std::size_t>(end - line.begin()));
+  const auto dot = name.find('.');
+  return dot == std::string_view::npos || dot == 0 ? std::string_view() : name;
+}
+
+constexpr std::array<std::string_view, 5> kHolders{"builtin.module", "func.func", "func.return",
+                                                   "stablehlo.return", "torch.initialize.global_slots"};
+
+}  // namespace
+
+std::uint64_t count_mlir_operations(std::string_view text) {
+  std::uint64_t count = 0;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const std::string_view name = operation_of(text.substr(0, end));
+    if (!name.empty() && std::ranges::find(kHolders, name) == kHolders.end()) ++count;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return count;
+}
+
+TracerRow exported_row(const std::string& path, std::string_view kind, double seconds) {
+  TracerRow row;
+  try {
+    row = kind == "mlir" ? mlir_row(path) : graph_row(path, kind);
+  } catch (const Error& error) {
+    row = {};
+    row.failure = {.reason = std::string("the file was written, but cannot be read back: ") + error.what(),
+                   .where = {},
+                   .hint = error.hint()};
+  }
+  row.tracer = std::filesystem::path(path).filename().string();
+  row.seconds = seconds;
+  return row;
+}
+
+}  // namespace opscope

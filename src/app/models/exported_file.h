@@ -1,0 +1,17 @@
+// Files that a tracer's graph was exported to, read back for their rows in the comparison.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "analyse/trace/trace.h"
+
+namespace opscope {
+
+// kind: "pt2", "onnx" or "mlir". A file that cannot be read back is a row that does not work.
+TracerRow exported_row(const std::string& path, std::string_view kind, double seconds);
+
+// The operations in MLIR's text, those that only hold others together left out.
+std::uint64_t count_mlir_operations(std::string_view text);
+
+}  // namespace opscope

@@ -1,0 +1,49 @@
+// The models there are, what is known of their costs, and profiling all of them in one Python process.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/models/cache.h"
+#include "app/models/request.h"
+#include "app/worker/protocol.h"
+#include "app/worker/talk.h"
+#include "base/count.h"
+
+namespace opscope {
+
+// What an earlier profile with the model's own inputs said.
+struct KnownCost {
+  Count params, macs, flops;
+  std::string captured;  // "static" or "eager"
+};
+
+struct ModelStatus {
+  ListedModel model;
+  std::optional<KnownCost> cost;
+  std::string failed;  // why it could not be profiled; "" where it could or was not tried
+};
+
+class ModelCatalogue {
+ public:
+  ModelCatalogue(const std::string& registry, bool use_cache, const TalkFlags& talk);
+
+  // Every model's name. With only_cached, none where Python would have to be asked.
+  std::vector<ModelStatus> list(bool only_cached);
+
+  void add_known_costs(std::vector<ModelStatus>& models) const;
+  // Captures those without a cost. An interrupt keeps what is done and is thrown on.
+  void profile(std::vector<ModelStatus>& models) const;
+
+ private:
+  CaptureRequest request_for(const ListedModel& model) const;
+  std::string failure_key(const ListedModel& model) const;
+  void set_failed(ModelStatus& status, const std::string& why) const;
+
+  std::string registry_, python_, stamp_;
+  Cache cache_;
+  TalkFlags talk_;
+};
+
+}  // namespace opscope

@@ -1,0 +1,169 @@
+// posix_spawn, poll and waitpid.
+#include "app/worker/child_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+#include <thread>
+
+#include "base/error.h"
+
+extern char** environ;
+
+namespace opscope {
+namespace {
+
+constexpr int kIdleMilliseconds = 90;
+constexpr int kPatienceTicks = 50;  // of 10 ms, between asking a child to end and ending it
+
+class FileActions {
+ public:
+  FileActions() { ::posix_spawn_file_actions_init(&actions_); }
+  ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+  posix_spawn_file_actions_t* get() { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+};
+
+class Attributes {
+ public:
+  // A group of its own, so that whatever the child starts ends with it; signals as a new program has them.
+  Attributes() {
+    ::posix_spawnattr_init(&attributes_);
+    ::posix_spawnattr_setpgroup(&attributes_, 0);
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) sigaddset(&signals, signal);
+    ::posix_spawnattr_setsigdefault(&attributes_, &signals);
+    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+  }
+  ~Attributes() { ::posix_spawnattr_destroy(&attributes_); }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+  posix_spawnattr_t* get() { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_;
+};
+
+}  // namespace
+
+ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::string& stderr_path,
+                           Stdin stdin_is) {
+  std::array<int, 2> pipe{}, input{-1, -1};
+  const bool talks = stdin_is == Stdin::kPipe;
+  // A pair of sockets and no pipe: writing to a child that is gone is then no signal.
+  if (::pipe2(pipe.data(), O_CLOEXEC) != 0 ||
+      (talks && ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input.data()) != 0))
+    throw Error("cannot start a process: " + std::generic_category().message(errno), command[0]);
+  FileActions files;
+  if (talks)
+    ::posix_spawn_file_actions_adddup2(files.get(), input[1], STDIN_FILENO);
+  else
+    ::posix_spawn_file_actions_addopen(files.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(files.get(), pipe[1], STDOUT_FILENO);
+  ::posix_spawn_file_actions_addopen(files.get(), STDERR_FILENO, stderr_path.c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  Attributes attributes;
+  std::vector<char*> arguments;
+  for (const std::string& text : command) arguments.push_back(const_cast<char*>(text.c_str()));
+  arguments.push_back(nullptr);
+  const int failed =
+      ::posix_spawn(&pid_, command[0].c_str(), files.get(), attributes.get(), arguments.data(), environ);
+  ::close(pipe[1]);
+  if (talks) ::close(input[1]);
+  stdout_ = pipe[0], stdin_ = input[0];
+  if (failed == 0) return;
+  close_stdin();
+  ::close(stdout_);
+  throw Error("cannot start it: " + std::generic_category().message(failed), command[0]);
+}
+
+ChildProcess::~ChildProcess() {
+  close_stdin();
+  if (pid_ > 0) end();
+  ::close(stdout_);
+}
+
+void ChildProcess::close_stdin() {
+  if (stdin_ >= 0) ::close(stdin_);
+  stdin_ = -1;
+}
+
+void ChildProcess::write(std::string_view text) {
+  while (!text.empty() && stdin_ >= 0) {
+    const auto size = ::send(stdin_, text.data(), text.size(), MSG_NOSIGNAL);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return close_stdin();
+    text.remove_prefix(static_cast<std::size_t>(size));
+  }
+}
+
+bool ChildProcess::read_until(const std::function<bool(std::string_view)>& on_line,
+                              const std::function<void()>& on_idle) {
+  std::array<char, 65536> buffer;
+  for (;;) {
+    std::size_t begin = 0;
+    bool enough = false;
+    for (auto end = pending_.find('\n'); end != std::string::npos && !enough;
+         end = pending_.find('\n', begin)) {
+      enough = on_line(std::string_view(pending_).substr(begin, end - begin));
+      begin = end + 1;
+    }
+    pending_.erase(0, begin);
+    if (enough) return true;
+    pollfd ready{stdout_, POLLIN, 0};
+    const int count = ::poll(&ready, 1, kIdleMilliseconds);
+    on_idle();
+    if (count <= 0) continue;
+    const auto size = ::read(stdout_, buffer.data(), buffer.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) break;
+    pending_.append(buffer.data(), static_cast<std::size_t>(size));
+  }
+  const std::string last = std::move(pending_);
+  pending_.clear();
+  return !last.empty() && on_line(last);
+}
+
+void ChildProcess::read_lines(const std::function<void(std::string_view)>& on_line,
+                              const std::function<void()>& on_idle) {
+  read_until([&](std::string_view line) { return on_line(line), false; }, on_idle);
+}
+
+int ChildProcess::wait() {
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  return status;
+}
+
+void ChildProcess::end() {
+  ::kill(-pid_, SIGTERM);
+  int status = 0;
+  for (int tick = 0; tick < kPatienceTicks; ++tick) {
+    if (::waitpid(pid_, &status, WNOHANG) == pid_) {
+      ::kill(-pid_, SIGKILL);  // what it left behind
+      pid_ = -1;
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ::kill(-pid_, SIGKILL);
+  wait();
+}
+
+}  // namespace opscope

@@ -1,0 +1,134 @@
+// `opscope check`: whether models keep their budgets.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "analyse/check/budget.h"
+#include "app/models/git_revision.h"
+#include "app/worker/terminal.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/flags/budget.h"
+#include "cli/flags/cost.h"
+#include "cli/main/cli.h"
+#include "cli/main/command.h"
+#include "cli/output/output.h"
+#include "readers/results/budget_reader.h"
+#include "report/check/report.h"
+
+namespace opscope {
+namespace {
+
+struct CheckFlags : ModelCommandFlags {
+  CostFlags cost;
+  std::string budget, max, min, against, max_increase, write_budget;
+  bool allow_unknown = false;
+};
+
+// What to check: each model of the file, or the one that was named.
+std::vector<ModelBudget> budgets_for(const CheckFlags& flags) {
+  const std::string& model = flags.model.positional.empty() ? flags.model.model : flags.model.positional;
+  std::vector<ModelBudget> budgets;
+  if (!flags.budget.empty()) budgets = read_budget(read_file(flags.budget), flags.budget);
+  if (budgets.empty()) budgets.push_back({});
+  if (!model.empty() && !budgets.front().spec.empty()) {
+    std::vector<std::string> specs;
+    for (const ModelBudget& budget : budgets) specs.push_back(budget.spec);
+    std::erase_if(budgets, [&](const ModelBudget& budget) { return budget.spec != model; });
+    if (budgets.empty()) {
+      const std::string hint = did_you_mean(model, specs);
+      throw Error("the budget has no model called '" + model + "'", flags.budget,
+                  hint.empty() ? "without a model, all of the file are checked" : hint);
+    }
+  }
+  for (ModelBudget& budget : budgets) {
+    if (budget.spec.empty()) budget.spec = model;
+    if (budget.spec.empty())
+      throw Error("no model to check", "check",
+                  "opscope check MODEL --max flops=4.2G, or [[model]] in the budget");
+  }
+  return budgets;
+}
+
+CheckReport checked(const CheckFlags& flags, const ModelBudget& budget, const LoadedModel& model,
+                    const ProfileOptions& options, const ModelFlags& model_flags) {
+  CheckedModel one{model.label, &model.figures, nullptr};
+  if (flags.against.empty()) return check_budget(one, budget.limits, flags.allow_unknown);
+  const LoadedModel base =
+      std::move(load_versions({flags.against}, model_flags, options, flags.talk).front());
+  const std::string base_label = base.label == model.label ? flags.against : base.label;
+  const ModelDiff diff = make_diff({base_label, &base.figures, base.profile.get()},
+                                   {model.label, &model.figures, model.profile.get()});
+  one.change = &diff;
+  return check_budget(one, budget.limits, flags.allow_unknown);
+}
+
+// `written`: the present figures as a budget.
+std::vector<CheckReport> check_all(const CheckFlags& flags, std::string& written) {
+  std::vector<ModelBudget> budgets = budgets_for(flags);
+  if (!flags.against.empty() && budgets.size() > 1)
+    throw Error("one version is no base for " + std::to_string(budgets.size()) + " models", "--against",
+                "name one of them: opscope check MODEL --budget FILE --against BASE");
+  const AskedLimits asked{flags.max, flags.min, flags.max_increase, !flags.against.empty(), true};
+  std::vector<CheckReport> reports;
+  for (ModelBudget& budget : budgets) {
+    const bool only_writes = !flags.write_budget.empty() && asked.empty() && budget.limits.empty();
+    if (!only_writes) add_limits(asked, budget.limits);
+    BudgetFlags own = with_budget_flags({flags.model, flags.cost}, budget);
+    own.model.positional.clear(), own.model.model.clear();
+    const ProfileOptions options = profile_options(own.cost);
+    const LoadedModel model = std::move(load_versions({budget.spec}, own.model, options, flags.talk).front());
+    if (!written.empty()) written += "\n";
+    written += budget_toml(budget.spec, flags_given(own), model.figures);
+    reports.push_back(checked(flags, budget, model, options, own.model));
+  }
+  return reports;
+}
+
+int run_check(CheckFlags flags) {
+  const bool annotations = flags.output.format == "github";
+  if (annotations) flags.output.format = "txt";
+  const Output output(flags.output);
+  TextOptions text;
+  output.set_style(text);
+  if (!flags.write_budget.empty()) check_writable(flags.write_budget);
+  std::string written;
+  const std::vector<CheckReport> reports = check_all(flags, written);
+  if (!flags.write_budget.empty()) {
+    write_file(flags.write_budget, written);
+    if (!flags.talk.quiet) remark("wrote " + flags.write_budget);
+    if (reports.front().results.empty()) return kExitDone;
+  }
+  output.write(annotations ? check_annotations(reports) : to_format(reports, output.format(), text));
+  return std::ranges::all_of(reports, [](const CheckReport& r) { return r.kept(); }) ? kExitDone : kExitNo;
+}
+
+}  // namespace
+
+Action define_check(CLI::App& app) {
+  const auto flags = std::make_shared<CheckFlags>();
+  add_model_flags(app, flags->model);
+  add_cost_flags(app, flags->cost);
+  app.add_option("--budget", flags->budget, "Limits from a TOML file, of one model or of several")
+      ->type_name("FILE");
+  app.add_option("--max", flags->max, "Limits from above: flops=4.2G,params=12M,peak_memory_bytes=200MiB")
+      ->type_name("LIMITS");
+  app.add_option("--min", flags->min, "Limits from below: arithmetic_intensity=20")->type_name("LIMITS");
+  app.add_option("--against", flags->against,
+                 "An earlier version: a capture, a saved profile, a model, or REV:file.py:fn")
+      ->type_name("MODEL");
+  app.add_option("--max-increase", flags->max_increase,
+                 "How much more than it is allowed: 2%, or flops=2%,params=0; 0% where nothing is said")
+      ->type_name("LIMITS");
+  app.add_flag("--allow-unknown", flags->allow_unknown,
+               "Let a limit pass where ops of unknown cost, or a figure that is not there, leave it open");
+  app.add_option("--write-budget", flags->write_budget, "Write the present figures as a budget file")
+      ->type_name("FILE");
+  add_output_flags(app, flags->output);
+  app.get_option("--format")->description("txt, json, csv, md, html, or github for annotations");
+  add_talk_flags(app, flags->talk);
+  return [flags] { return run_check(*flags); };
+}
+
+}  // namespace opscope

@@ -1,0 +1,153 @@
+// `opscope compare`: several models side by side.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "analyse/compare/comparison.h"
+#include "app/models/several_models.h"
+#include "app/worker/terminal.h"
+#include "base/error.h"
+#include "cli/flags/cost.h"
+#include "cli/flags/model_patterns.h"
+#include "cli/main/cli.h"
+#include "cli/main/command.h"
+#include "cli/output/picture_output.h"
+#include "report/compare/report.h"
+
+namespace opscope {
+namespace {
+
+struct CompareFlags {
+  std::vector<std::string> models;
+  ModelFlags model;
+  CostFlags cost;
+  OutputFlags output;
+  TalkFlags talk;
+  std::string by, metric, depth, top, pareto, x = "params", y = "flops";
+};
+
+// Everything that the flags say, read before any model is.
+struct CompareRequest {
+  std::vector<ProfileOptions> profile;
+  std::optional<CompareBy> by;
+  GuardedMetric metric = GuardedMetric::kFlops;
+  std::uint32_t depth = 1;
+  ParetoOptions pareto{};
+  TextOptions text{};
+};
+
+CompareRequest request_of(const CompareFlags& flags) {
+  if (flags.models.empty() || (flags.models.size() < 2 && !is_model_pattern(flags.models.front())))
+    throw Error(flags.models.empty() ? "which models?" : "one model is nothing to compare", "",
+                "opscope compare A B [C ...], for example opscope compare resnet50 efficientnet_b0");
+  CompareRequest request;
+  request.profile = profile_options_by_device(flags.cost);
+  if (!flags.by.empty()) request.by = compare_by_from_name(flags.by, "--by");
+  if (!flags.metric.empty()) request.metric = guarded_metric(flags.metric, "--metric");
+  if (!flags.metric.empty() && !request.by)
+    throw Error("a metric is for --by: without it all are shown", "--metric", "add --by type or --by module");
+  if (!flags.depth.empty())
+    request.depth = static_cast<std::uint32_t>(parse_integer("--depth", flags.depth, 1));
+  request.pareto.x = guarded_metric(flags.x, "--x");
+  request.pareto.y = guarded_metric(flags.y, "--y");
+  request.text.top = flags.top.empty() ? 15 : static_cast<int>(parse_integer("--top", flags.top, 1));
+  request.text.verbose = flags.talk.verbose;
+  return request;
+}
+
+// Of a graph on every device; a saved profile is as it was saved.
+std::vector<DeviceTime> times_of(const LoadedModel& model, const std::vector<ProfileOptions>& options) {
+  std::vector<DeviceTime> times;
+  if (const auto first = device_time(model.figures)) times.push_back(*first);
+  if (!model.has_graph()) return times;
+  for (std::size_t i = 1; i < options.size(); ++i)
+    if (const auto time = device_time(figures_of(make_profile(*model.graph, options[i]))))
+      times.push_back(*time);
+  return times;
+}
+
+std::vector<LoadedModel> loaded(const CompareFlags& flags, CompareRequest& request) {
+  const std::vector<std::string> specs = expand_patterns(flags.models, flags.model, flags.talk);
+  const ProfileOptions& options = request.profile.front();
+  if (specs == flags.models) return load_models(specs, flags.model, options, flags.talk);
+  std::vector<std::string> failed;
+  auto models = load_those_that_work(specs, flags.model, options, flags.talk, failed);
+  if (models.size() < 2)
+    throw Error("fewer than two models to compare", flags.models.front(),
+                failed.empty() ? "" : failed.front());
+  for (const std::string& why : failed) request.text.notes.push_back("left out: " + why);
+  return models;
+}
+
+ModelComparison compared(std::vector<LoadedModel> loaded, const std::vector<ProfileOptions>& options) {
+  std::vector<ComparedModel> models;
+  for (LoadedModel& model : loaded) {
+    std::vector<DeviceTime> times = times_of(model, options);
+    models.push_back({std::move(model.label), std::move(model.figures), std::move(times)});
+  }
+  return compare_models(std::move(models));
+}
+
+PictureOutput pareto_file(const CompareFlags& flags) {
+  OutputFlags output;
+  output.output = flags.pareto;
+  const PictureOutput file(output, {Format::kText});
+  if (!file.is_picture())
+    throw Error("a picture is svg, png or pdf", "--pareto", "for example --pareto models.svg");
+  return file;
+}
+
+int run_compare(const CompareFlags& flags) {
+  CompareRequest request = request_of(flags);
+  const PictureOutput output(flags.output,
+                             {Format::kText, Format::kJson, Format::kCsv, Format::kMarkdown, Format::kHtml});
+  output.set_style(request.text);
+  std::optional<PictureOutput> pareto;
+  if (!flags.pareto.empty()) pareto.emplace(pareto_file(flags));
+  const ModelComparison comparison = compared(loaded(flags, request), request.profile);
+  if (output.is_picture()) {
+    output.write_picture(pareto_svg(comparison, request.pareto));
+    return kExitDone;
+  }
+  std::optional<ComparedParts> parts;
+  if (request.by) parts = compare_parts(comparison, *request.by, request.metric, request.depth);
+  output.write(to_format(comparison, parts, output.format(), request.text));
+  if (!pareto) return kExitDone;
+  pareto->write_picture(pareto_svg(comparison, request.pareto));
+  if (!flags.talk.quiet) remark("the picture is in " + flags.pareto);
+  return kExitDone;
+}
+
+}  // namespace
+
+Action define_compare(CLI::App& app) {
+  const auto flags = std::make_shared<CompareFlags>();
+  app.add_option(
+         "MODELS", flags->models,
+         "Two or more: names (opscope list; a pattern such as 'resnet*' is all that match), files of every "
+         "kind that profile takes, saved captures, and profiles saved as JSON")
+      ->type_name("MODEL ...");
+  app.add_option("--by", flags->by, "One quantity by op type or by module, matched by path: type or module")
+      ->type_name("WHAT");
+  app.add_option("--metric,--sort", flags->metric,
+                 "What --by shows and sorts by: flops (default), macs, params, memory-bytes, time-seconds, "
+                 "roofline-seconds, arithmetic-intensity or ops")
+      ->type_name("KEY");
+  app.add_option("--depth", flags->depth, "--by module: levels of the module tree; 1")->type_name("N");
+  app.add_option("--top", flags->top, "--by type: how many types; 15")->type_name("N");
+  app.add_option("--pareto", flags->pareto,
+                 "A picture of all models too, and which of them no other beats: .svg, .png or .pdf")
+      ->type_name("FILE");
+  app.add_option("--x", flags->x, "Of the picture, across: params (default) or another of the metrics")
+      ->type_name("KEY");
+  app.add_option("--y", flags->y, "Of the picture, up: flops (default) or another of the metrics")
+      ->type_name("KEY");
+  add_capture_flags(app, flags->model);
+  add_cost_flags(app, flags->cost);
+  app.add_flag("-v,--verbose", flags->talk.verbose, "All op types");
+  add_output_flags(app, flags->output);
+  app.get_option("--format")->description("txt, json, csv, md, html, or svg, png, pdf for the picture alone");
+  add_talk_flags(app, flags->talk);
+  return [flags] { return run_compare(*flags); };
+}
+
+}  // namespace opscope

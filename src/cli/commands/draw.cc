@@ -1,0 +1,88 @@
+// `opscope draw`: the graph as a picture.
+#include "report/draw/draw.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "app/models/models.h"
+#include "app/worker/terminal.h"
+#include "base/error.h"
+#include "cli/flags/cost.h"
+#include "cli/flags/graph_part.h"
+#include "cli/flags/level.h"
+#include "cli/flags/model.h"
+#include "cli/main/cli.h"
+#include "cli/main/command.h"
+#include "cli/output/picture_file.h"
+
+namespace opscope {
+namespace {
+
+struct DrawFlags {
+  ModelFlags model;
+  TalkFlags talk;
+  CostFlags cost;
+  std::string file, format, level = "layer", depth, focus, max_nodes, color = "category", graph_part;
+  bool no_fold = false;
+};
+
+DrawOptions draw_options(const DrawFlags& flags) {
+  DrawOptions options;
+  options.level = level_from_name(flags.level);
+  options.color = color_by_from_name(flags.color);
+  options.collapse.fold = !flags.no_fold;
+  options.collapse.focus = flags.focus;
+  if (!flags.depth.empty())
+    options.collapse.depth = static_cast<std::uint32_t>(parse_integer("--depth", flags.depth, 1));
+  if (!flags.max_nodes.empty())
+    options.collapse.max_boxes = static_cast<std::size_t>(parse_integer("--max-nodes", flags.max_nodes, 4));
+  return options;
+}
+
+// With --model, the only positional is the file.
+void settle_positionals(DrawFlags& flags) {
+  if (flags.file.empty() && !flags.model.model.empty()) std::swap(flags.file, flags.model.positional);
+  if (flags.file.empty())
+    throw Error("which file?", "",
+                "opscope draw MODEL FILE, where FILE ends in .png, .pdf, .svg, .dot or .html");
+}
+
+int run_draw(DrawFlags flags) {
+  settle_positionals(flags);
+  const PictureFile file(flags.file, flags.format);
+  const DrawOptions options = draw_options(flags);
+  const ProfileOptions costs = profile_options(flags.cost);
+  check_graph_part(flags.graph_part);
+  std::vector<std::string> notes;
+  const CaptureRequest request = request_from(flags.model, &notes);
+  const Graph graph = chosen_part(load_model(request, flags.talk), flags.graph_part, notes);
+  const Profile profile = make_profile(graph, costs);
+  std::puts(file.write(profile, options, notes).c_str());
+  if (!flags.talk.quiet)
+    for (const std::string& note : notes) remark(note);
+  return kExitDone;
+}
+
+}  // namespace
+
+Action define_draw(CLI::App& app) {
+  const auto flags = std::make_shared<DrawFlags>();
+  add_model_flags(app, flags->model);
+  app.add_option("FILE", flags->file, "Picture to write: .png, .pdf, .svg, .dot or .html");
+  app.add_option("--format", flags->format, "png, pdf, svg, dot or html; FILE's extension")
+      ->type_name("FORMAT");
+  add_level_flag(app, flags->level);
+  app.add_option("--depth", flags->depth, "Levels of modules that are opened; as many as fit a page")
+      ->type_name("N");
+  app.add_option("--focus", flags->focus, "Only this module, with its neighbours")->type_name("PATH");
+  app.add_option("--max-nodes", flags->max_nodes, "Boxes on the page at the most; 60")->type_name("N");
+  app.add_option("--color", flags->color, "category, bound or cost (share of FLOPs)")->type_name("BY");
+  app.add_flag("--no-fold", flags->no_fold, "Draw equal blocks and small steps one by one");
+  add_cost_flags(app, flags->cost);
+  add_graph_part_flag(app, flags->graph_part);
+  add_talk_flags(app, flags->talk);
+  return [flags] { return run_draw(*flags); };
+}
+
+}  // namespace opscope

@@ -1,0 +1,160 @@
+// `opscope explore`: the graph node by node, beside the subgraphs; one node in full; the ways between two.
+#include "report/explore/explore.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "app/models/models.h"
+#include "base/error.h"
+#include "cli/commands/interactive.h"
+#include "cli/flags/cost.h"
+#include "cli/flags/graph_part.h"
+#include "cli/flags/level.h"
+#include "cli/flags/model.h"
+#include "cli/main/cli.h"
+#include "cli/main/command.h"
+#include "cli/output/output.h"
+
+namespace opscope {
+namespace {
+
+struct ExploreFlags : ModelCommandFlags {
+  LevelFlags level;
+  CostFlags cost;
+  std::string start, end, around, context, max_nodes, find, type, module, bottleneck, top, node;
+  std::vector<std::string> path;
+  std::string sort = "flops", graph_part;
+  bool interactive = false;
+};
+
+std::optional<std::uint32_t> number(const char* flag, const std::string& text, std::int64_t least = 1) {
+  if (text.empty()) return std::nullopt;
+  return static_cast<std::uint32_t>(parse_integer(flag, text, least));
+}
+
+std::optional<Bound> bound_from(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  if (text == "compute" || text == "compute_bound" || text == "compute-bound") return Bound::kComputeBound;
+  if (text == "balanced") return Bound::kBalanced;
+  for (const char* word : {"memory", "bandwidth", "bandwidth_bound", "memory_bound", "memory-bound"})
+    if (text == word) return Bound::kBandwidthBound;
+  throw Error("no such bottleneck: '" + text + "'", "--bottleneck", "choose compute, memory or balanced");
+}
+
+ExploreQuery query_from(const ExploreFlags& flags) {
+  ExploreQuery query;
+  query.start = number("--start", flags.start);
+  query.end = number("--end", flags.end);
+  query.around = flags.around;
+  if (const auto context = number("--context", flags.context, 0)) {
+    if (flags.around.empty()) throw Error("around which node?", "--context", "add --around N");
+    query.context = *context;
+  }
+  query.max_nodes = number("--max-nodes", flags.max_nodes);
+  query.top = number("--top", flags.top);
+  query.find = flags.find;
+  query.type = flags.type;
+  query.module = flags.module;
+  query.bound = bound_from(flags.bottleneck);
+  return query;
+}
+
+// One question at a time.
+void check_questions(const ExploreFlags& flags, const ExploreQuery& query) {
+  if (flags.path.size() == 1 || flags.path.size() > 2)
+    throw Error(flags.path.size() == 1 ? "a way has two ends" : "one way at a time", "--path",
+                "for example --path 1 12, or by name");
+  const bool one = !flags.node.empty(), two = !flags.path.empty(), list = query.lists();
+  if (one + two + list + flags.interactive < 2) return;
+  const char* where = flags.interactive ? "--interactive" : two ? "--path" : "--node";
+  throw Error(
+      "one thing at a time: a list of nodes, one node (--node), the ways between two (--path), or "
+      "--interactive",
+      where, "leave out the others");
+}
+
+std::string ways_answer(const GraphView& view, const ExploreFlags& flags, Format format,
+                        const TextOptions& text) {
+  const std::uint32_t from = node_called(view, flags.path[0], "--path");
+  const std::uint32_t to = node_called(view, flags.path[1], "--path");
+  if (from == to) throw Error("both are node " + node_text(view, from), "--path", "name two nodes");
+  if (const auto ways = ways_between(view, from, to)) return explore_ways(view, *ways, format, text);
+  const bool other = ways_between(view, to, from).has_value();
+  throw Error("no way leads from " + node_text(view, from) + " to " + node_text(view, to), "--path",
+              other ? "there is one from " + node_text(view, to) + " to " + node_text(view, from)
+                    : "nor back: neither waits for the other");
+}
+
+std::string answer(const GraphView& view, const ExploreFlags& flags, const ExploreQuery& query, Format format,
+                   const TextOptions& text) {
+  if (!flags.node.empty()) return explore_node(view, node_called(view, flags.node, "--node"), format, text);
+  if (!flags.path.empty()) return ways_answer(view, flags, format, text);
+  if (!query.lists()) return explore_summary(view, format, text);
+  return explore_listing(view, select_nodes(view, query, sort_key(text.sort)), format, text);
+}
+
+int run_explore(const ExploreFlags& flags) {
+  TextOptions text;
+  text.verbose = flags.talk.verbose;
+  text.sort = sort_from_name(flags.sort);
+  const ExploreQuery query = query_from(flags);
+  check_questions(flags, query);
+  const ChosenLevel level = chosen_level(flags.level);
+  const ProfileOptions options = profile_options(flags.cost);
+  const CaptureRequest request = request_from(flags.model, &text.notes);
+  check_graph_part(flags.graph_part);
+  if (flags.interactive) check_interactive();
+  const Output output(flags.output);
+  output.set_style(text);
+  const Graph graph = chosen_part(load_model(request, flags.talk), flags.graph_part, text.notes);
+  const Profile profile = make_profile(graph, options);
+  if (flags.interactive) return browse(profile);
+  const GraphView view = make_view(profile, level.level, level.depth);
+  output.write(answer(view, flags, query, output.format(), text));
+  return kExitDone;
+}
+
+void add_list_flags(CLI::App& app, ExploreFlags& flags) {
+  app.add_option("--start", flags.start, "List nodes from this number on")->type_name("N");
+  app.add_option("--end", flags.end, "List nodes up to this number, included")->type_name("N");
+  app.add_option("--around", flags.around, "List the nodes near one, by its number or name")
+      ->type_name("NODE");
+  app.add_option("--context", flags.context, "How many on each side; 10")->type_name("N");
+  app.add_option("--max-nodes", flags.max_nodes, "List the first N of what there is")->type_name("N");
+  app.add_option("--find", flags.find, "List nodes with this in name, target, module or shape")
+      ->type_name("TEXT");
+  app.add_option("--type", flags.type, "List nodes of a type of op, module or subgraph: conv")
+      ->type_name("TYPE");
+  app.add_option("--module", flags.module, "List the nodes of a module")->type_name("PATH");
+  app.add_option("--bottleneck", flags.bottleneck,
+                 "List nodes that are limited by it: compute, memory, balanced")
+      ->type_name("NAME");
+  app.add_option("--top", flags.top, "List the N costliest")->type_name("N");
+  app.add_option("--sort", flags.sort,
+                 "What --top goes by: flops, macs, memory-bytes (mem), params or arithmetic-intensity (ai)")
+      ->type_name("KEY");
+}
+
+}  // namespace
+
+Action define_explore(CLI::App& app) {
+  const auto flags = std::make_shared<ExploreFlags>();
+  add_model_flags(app, flags->model);
+  add_graph_part_flag(app, flags->graph_part);
+  add_level_flags(app, flags->level);
+  add_list_flags(app, *flags);
+  app.add_option("--node", flags->node, "Everything about one node, by its number or name")
+      ->type_name("NODE");
+  app.add_option("--path", flags->path, "The ways from one node to another")
+      ->expected(2)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("A B");
+  app.add_flag("-i,--interactive", flags->interactive, "Walk through the model in the terminal");
+  add_cost_flags(app, flags->cost);
+  app.add_flag("-v,--verbose", flags->talk.verbose, "All op types, ops and notes");
+  add_output_flags(app, flags->output);
+  add_talk_flags(app, flags->talk);
+  return [flags] { return run_explore(*flags); };
+}
+
+}  // namespace opscope

@@ -1,0 +1,178 @@
+// `opscope list` and `opscope ops`: the models and the cost table's rows there are, by name.
+#include <fnmatch.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "app/models/model_list.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/flags/flags.h"
+#include "cli/main/cli.h"
+#include "cli/main/command.h"
+#include "cli/output/output.h"
+#include "ops/op_rule.h"
+#include "report/core/listing.h"
+
+namespace opscope {
+namespace {
+
+struct NameFlags {
+  OutputFlags output;
+  TalkFlags talk;
+  std::string pattern, registry;
+  bool no_cache = false, only_cached = false;
+};
+
+struct ListFlags : NameFlags {
+  std::string source;
+  bool works = false, profile = false;
+};
+
+// A part of the name, or a whole one with * and ?.
+bool matches(const std::string& pattern, std::string_view name) {
+  if (pattern.find_first_of("*?[") == std::string::npos) return name.find(pattern) != std::string_view::npos;
+  return ::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
+}
+
+[[noreturn]] void none_match(const std::string& kind, const std::string& pattern,
+                             const std::vector<std::string>& names, const std::string& otherwise) {
+  const std::string near = did_you_mean(pattern, names);
+  throw Error("no " + kind + " matches '" + pattern + "'", "", near.empty() ? otherwise : near);
+}
+
+void write(const Output& output, const Listing& listing) {
+  TextOptions text;
+  output.set_style(text);
+  output.write(to_format(listing, output.format(), text));
+}
+
+// The prefixes of specs, where they are not the library's name.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kPrefixes{
+    {{"hf", "transformers"}, {"yolo", "ultralytics"}}};
+
+std::string library_name(const std::string& source) {
+  const auto found =
+      std::ranges::find(kPrefixes, source, &std::pair<std::string_view, std::string_view>::first);
+  return found == kPrefixes.end() ? source : std::string(found->second);
+}
+
+// Columns that nobody has filled.
+void drop_columns(Listing& listing, std::size_t from) {
+  listing.keys.resize(from);
+  for (auto& row : listing.rows) row.resize(from);
+}
+
+bool from_source(const std::string& wanted, const ListedModel& model) {
+  return wanted.empty() || model.source.starts_with(wanted);
+}
+
+// What --source takes: the libraries by their names, without versions.
+std::vector<std::string> source_names(const std::vector<ModelStatus>& models) {
+  std::vector<std::string> names;
+  for (const ModelStatus& status : models) {
+    const std::string name = status.model.source.substr(0, status.model.source.find(' '));
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+void check_source(const std::string& wanted, const std::vector<ModelStatus>& models) {
+  const auto names = source_names(models);
+  if (wanted.empty() ||
+      std::ranges::any_of(names, [&](const auto& name) { return name.starts_with(wanted); }))
+    return;
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  throw Error("no source called '" + wanted + "'", "--source", "there are " + all);
+}
+
+std::vector<Listing::Item> row_of(const ModelStatus& status) {
+  std::vector<Listing::Item> row{status.model.name, status.model.family, status.model.source};
+  row.resize(7);
+  if (const auto& cost = status.cost) {
+    row[3] = cost->params, row[4] = cost->macs, row[5] = cost->flops;
+    row[6] = cost->captured;
+  } else if (!status.failed.empty()) {
+    row[6] = "failed: " + status.failed;
+  }
+  return row;
+}
+
+int run_list(const ListFlags& flags) {
+  const Output output(flags.output);
+  ModelCatalogue catalogue(registry_path(flags.registry), !flags.no_cache, flags.talk);
+  std::vector<ModelStatus> models = catalogue.list(flags.only_cached);
+  if (flags.only_cached && models.empty()) return kExitDone;
+  const std::string source = library_name(flags.source);
+  check_source(source, models);
+  std::vector<std::string> names;
+  for (const ModelStatus& status : models) names.push_back(status.model.name);
+  std::erase_if(models, [&](const ModelStatus& status) {
+    return !from_source(source, status.model) ||
+           !(matches(flags.pattern, status.model.name) || status.model.family == flags.pattern);
+  });
+  if (models.empty()) none_match("model", flags.pattern, names, "opscope list shows them all");
+  if (!flags.only_cached) catalogue.add_known_costs(models);
+  if (flags.profile) catalogue.profile(models);
+  if (flags.works) std::erase_if(models, [](const ModelStatus& status) { return !status.cost; });
+  if (models.empty())
+    throw Error("none of these was profiled yet", "--works",
+                "opscope list " + flags.pattern + " --profile does it");
+  Listing listing{"models", {"name", "family", "source", "params", "macs", "flops", "captured"}, {}};
+  for (const ModelStatus& status : models) listing.rows.push_back(row_of(status));
+  const bool for_people = output.format() != Format::kJson && output.format() != Format::kCsv;
+  if (for_people && std::ranges::none_of(models, [](const auto& m) { return m.cost || !m.failed.empty(); }))
+    drop_columns(listing, 3);
+  listing.rounded = true;
+  write(output, listing);
+  return kExitDone;
+}
+
+int run_ops(const NameFlags& flags) {
+  const Output output(flags.output);
+  Listing listing{"ops", {"name", "category", "fusion", "confidence", "formula"}, {}};
+  std::vector<std::string> names;
+  for (const OpRule* rule : all_rules()) {
+    names.emplace_back(rule->name);
+    if (matches(flags.pattern, rule->name))
+      listing.rows.push_back({std::string(rule->name), std::string(name(rule->category)),
+                              std::string(name(rule->fusion)), std::string(name(rule->confidence)),
+                              std::string(rule->formula)});
+  }
+  if (listing.rows.empty())
+    none_match("op", flags.pattern, names,
+               "an op that is not in the table can be declared with opscope.register_op");
+  write(output, listing);
+  return kExitDone;
+}
+
+}  // namespace
+
+Action define_list(CLI::App& app) {
+  const auto flags = std::make_shared<ListFlags>();
+  app.add_option("PATTERN", flags->pattern, "A part of the name, a whole one with * and ?, or a family");
+  app.add_option("--source", flags->source,
+                 "Only models of torchvision, timm, transformers, ultralytics, ...")
+      ->type_name("SOURCE");
+  app.add_flag("--profile", flags->profile, "Profile all that is listed, each with its own inputs");
+  app.add_flag("--works", flags->works, "Only models that were profiled without an error");
+  add_registry_flags(app, flags->registry, flags->no_cache);
+  app.add_flag("--only-cached", flags->only_cached,
+               "Print nothing rather than ask Python; for shell completion");
+  add_output_flags(app, flags->output);
+  add_talk_flags(app, flags->talk);
+  return [flags] { return run_list(*flags); };
+}
+
+Action define_ops(CLI::App& app) {
+  const auto flags = std::make_shared<NameFlags>();
+  app.add_option("PATTERN", flags->pattern, "A part of the name, or a whole one with * and ?");
+  add_output_flags(app, flags->output);
+  add_talk_flags(app, flags->talk);
+  return [flags] { return run_ops(*flags); };
+}
+
+}  // namespace opscope

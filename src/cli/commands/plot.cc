@@ -1,0 +1,151 @@
+// `opscope plot`: one picture of a model, in the terminal or in a file.
+#include "analyse/plot/plot.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "analyse/memory/memory.h"
+#include "app/models/models.h"
+#include "base/error.h"
+#include "cli/flags/cost.h"
+#include "cli/flags/graph_part.h"
+#include "cli/flags/level.h"
+#include "cli/flags/model.h"
+#include "cli/main/cli.h"
+#include "cli/main/command.h"
+#include "cli/output/picture_output.h"
+#include "report/memory/report.h"
+#include "report/plot/plot.h"
+
+namespace opscope {
+namespace {
+
+struct PlotFlags : ModelCommandFlags {
+  std::string kind, metric, level = "layer", depth, top, graph_part;
+  bool no_fold = false;
+  CostFlags cost;
+};
+
+// Everything that the flags say, read before the model is.
+struct PlotRequest {
+  PlotKind kind = PlotKind::kRoofline;
+  PlotMetric metric = PlotMetric::kFlops;
+  Level level = Level::kLayer;
+  IcicleOptions icicle{};
+  std::size_t top = 10;
+  ProfileOptions profile{};
+  TextOptions text{};
+};
+
+PlotKind kind_of(const PlotFlags& flags) {
+  if (flags.kind.empty())
+    throw Error("which plot?", "",
+                "opscope plot KIND MODEL, where KIND is roofline, types, icicle, flame or memory");
+  if (is_plot_kind(flags.model.positional) && !is_plot_kind(flags.kind))
+    throw Error("the plot comes before the model", "",
+                "opscope plot " + flags.model.positional + " " + flags.kind);
+  return plot_kind_from_name(flags.kind);
+}
+
+PlotRequest request_of(const PlotFlags& flags) {
+  PlotRequest request{.kind = kind_of(flags), .level = level_from_name(flags.level)};
+  if (request.kind == PlotKind::kFlame) request.metric = PlotMetric::kTime;
+  if (!flags.metric.empty()) request.metric = plot_metric_from_name(flags.metric);
+  request.icicle = {.metric = request.metric, .fold = !flags.no_fold && request.kind != PlotKind::kFlame};
+  if (!flags.depth.empty())
+    request.icicle.depth = static_cast<std::uint32_t>(parse_integer("--depth", flags.depth, 0));
+  if (!flags.top.empty()) request.top = static_cast<std::size_t>(parse_integer("--top", flags.top, 0));
+  request.text.verbose = flags.talk.verbose;
+  request.text.top = static_cast<int>(request.top);
+  request.profile = profile_options(flags.cost);
+  if (!(request.profile.ridge > 0))
+    throw Error("the ridge lies above 0 FLOPs per byte", "--ridge", "for example --ridge 12.5");
+  if (request.kind == PlotKind::kTypes && request.metric == PlotMetric::kParams)
+    throw Error("op types have no parameters", "--metric", "choose flops, macs, memory-bytes or time");
+  return request;
+}
+
+std::string roofline(const Profile& profile, const PlotRequest& request, const PictureOutput& output) {
+  const RooflinePlot plot = make_roofline(profile, request.level, roof_of(profile));
+  if (output.is_picture()) return roofline_svg(profile, plot, request.top);
+  if (output.format() == Format::kText) return roofline_text(profile, plot, request.text);
+  return roofline_data(profile, plot, output.format());
+}
+
+std::string types(const Profile& profile, const PlotRequest& request, const PictureOutput& output) {
+  const TypesPlot plot = make_types_plot(profile, request.metric, request.top);
+  if (output.is_picture()) return types_svg(profile, plot);
+  if (output.format() == Format::kText) return types_text(profile, plot, request.text);
+  return types_data(profile, plot, output.format());
+}
+
+std::string icicle(const Profile& profile, const PlotRequest& request, const PictureOutput& output) {
+  const IciclePlot plot = make_icicle(profile, request.icicle);
+  const bool flame = request.kind == PlotKind::kFlame;
+  if (output.is_picture()) return flame ? flame_svg(profile, plot) : icicle_svg(profile, plot);
+  if (output.format() == Format::kText) return icicle_text(profile, plot, request.text, request.kind);
+  return icicle_data(profile, plot, output.format(), request.kind);
+}
+
+std::string memory(const Profile& profile, const PlotRequest& request, const PictureOutput& output) {
+  if (output.is_picture()) return memory_svg(profile);
+  if (output.format() == Format::kText) return timeline_text(profile, request.text);
+  return to_format(make_memory_report(profile, {.advice = false}), output.format(), request.text);
+}
+
+std::string plotted(const Profile& profile, const PlotRequest& request, const PictureOutput& output) {
+  switch (request.kind) {
+    case PlotKind::kRoofline:
+      return roofline(profile, request, output);
+    case PlotKind::kTypes:
+      return types(profile, request, output);
+    case PlotKind::kIcicle:
+    case PlotKind::kFlame:
+      return icicle(profile, request, output);
+    case PlotKind::kMemory:
+      return memory(profile, request, output);
+  }
+  return {};
+}
+
+int run_plot(const PlotFlags& flags) {
+  PlotRequest request = request_of(flags);
+  const CaptureRequest capture = request_from(flags.model, &request.text.notes);
+  check_graph_part(flags.graph_part);
+  const PictureOutput output(flags.output, {Format::kText, Format::kJson, Format::kCsv});
+  output.set_style(request.text);
+  const Graph graph = chosen_part(load_model(capture, flags.talk), flags.graph_part, request.text.notes);
+  const Profile profile = make_profile(graph, request.profile);
+  if (!profile.totals.counts())
+    throw Error("there is nothing to plot: no op of this model does work or moves bytes");
+  const std::string result = plotted(profile, request, output);
+  output.is_picture() ? output.write_picture(result) : output.write(result);
+  return kExitDone;
+}
+
+}  // namespace
+
+Action define_plot(CLI::App& app) {
+  const auto flags = std::make_shared<PlotFlags>();
+  app.add_option("KIND", flags->kind,
+                 "roofline, types (cost by op type), icicle or flame (cost, time by module), or memory");
+  add_model_flags(app, flags->model);
+  add_graph_part_flag(app, flags->graph_part);
+  app.add_option(
+         "--metric", flags->metric,
+         "types, icicle, flame: flops, macs, memory-bytes (mem), params or time; flops, time for flame")
+      ->type_name("KEY");
+  add_level_flag(app, flags->level);
+  app.add_option("--top", flags->top, "How many are named: points, types, rows of tables; 10")
+      ->type_name("N");
+  app.add_option("--depth", flags->depth, "icicle, flame: levels of the module tree; all")->type_name("N");
+  app.add_flag("--no-fold", flags->no_fold, "icicle: equal repeated blocks one by one");
+  add_cost_flags(app, flags->cost);
+  app.add_flag("-v,--verbose", flags->talk.verbose, "All notes");
+  add_output_flags(app, flags->output);
+  app.get_option("--format")->description("svg, png, pdf, txt, json or csv");
+  add_talk_flags(app, flags->talk);
+  return [flags] { return run_plot(*flags); };
+}
+
+}  // namespace opscope

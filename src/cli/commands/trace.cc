@@ -1,0 +1,176 @@
+// `opscope trace`: which of PyTorch's tracers work on a model, and what their graphs are like.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "app/models/models.h"
+#include "app/models/tracing.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "cli/flags/graph_part.h"
+#include "cli/flags/model.h"
+#include "cli/main/cli.h"
+#include "cli/main/command.h"
+#include "cli/output/output.h"
+#include "graph/writer.h"
+#include "report/trace/report.h"
+
+namespace opscope {
+namespace {
+
+constexpr int kNodesShown = 40;
+
+struct TraceFlags : ModelCommandFlags {
+  std::string top, graph_part;
+  TraceFiles files;
+};
+
+bool one_of(const std::string& text, std::initializer_list<const char*> choices) {
+  return std::ranges::any_of(choices, [&](const char* choice) { return text == choice; });
+}
+
+// Before anything runs: minutes may pass until the files are written.
+void check_files(const TraceFlags& flags) {
+  const bool code = flags.files.wants_code();
+  if (!flags.files.save_graph.empty() && !code && extension_of(flags.files.save_graph) != ".json")
+    throw Error("a graph is saved as Python or as JSON: '" + flags.files.save_graph + "'", "--save-graph",
+                "end it in .py or .json");
+  if (flags.files.weights && !code)
+    throw Error("weights are saved beside a graph in Python", "--weights", "add --save-graph FILE.py");
+  for (const std::string& path : flags.files.exports)
+    if (!one_of(extension_of(path), {".pt2", ".onnx", ".mlir"}))
+      throw Error("cannot export to '" + path + "'", "--export", "end it in .pt2, .onnx or .mlir");
+  if (code && !flags.graph_part.empty())
+    throw Error("a .py file holds all graphs", "--save-graph", "--save-graph FILE.json keeps one");
+  if (!flags.files.save_graph.empty()) check_writable(flags.files.save_graph);
+  for (const std::string& path : flags.files.exports) check_writable(path);
+}
+
+void save_capture(const std::string& path, Graph graph, std::vector<SavedFile>& files) {
+  graph.capture.dependencies.clear();  // this machine's files: of no use to whoever gets the graph
+  write_file(path, write_json(graph));
+  files.push_back({.path = path, .kind = "capture", .notes = {"the graph of " + graph.capture.tracer}});
+}
+
+TextOptions text_options(const TraceFlags& flags) {
+  TextOptions options;
+  options.verbose = flags.talk.verbose;
+  options.top = flags.top.empty() ? kNodesShown : static_cast<int>(parse_integer("--top", flags.top, 0));
+  return options;
+}
+
+[[noreturn]] void fail_all(const std::string& model, const std::vector<TracerRow>& rows, bool verbose) {
+  std::string reasons;
+  for (const TracerRow& row : rows)
+    for (const std::string& line : failure_lines(row.failure, verbose))
+      reasons += (reasons.empty() ? "" : "\n") + (line.starts_with(' ') ? line : row.tracer + ": " + line);
+  throw Error("no tracer works on " + model, "", reasons);
+}
+
+// What was asked for and not written is an error, though the rest was done.
+int exit_code(const std::vector<TracerRow>& exports, const std::vector<SavedFile>& files) {
+  const bool failed =
+      std::ranges::any_of(files, [](const auto& file) { return !file.failure.reason.empty(); }) ||
+      !std::ranges::all_of(exports, &TracerRow::works);
+  return failed ? kExitFailed : kExitDone;
+}
+
+int compare(const CaptureRequest& request, const TraceFlags& flags, const Output& output,
+            const TextOptions& text) {
+  Traces traces = run_tracers(request, flags.files, flags.talk);
+  if (std::ranges::none_of(traces.rows, &TracerRow::works))
+    fail_all(request.model, traces.rows, text.verbose);
+  const Graph* graph = traces.first_graph();
+  if (flags.files.wants_capture()) save_capture(flags.files.save_graph, *graph, traces.files);
+  TraceComparison comparison{
+      .graph = graph, .rows = std::move(traces.rows), .files = std::move(traces.files)};
+  std::ranges::copy(traces.exports, std::back_inserter(comparison.rows));
+  compare_to_engine(comparison.rows, comparison.rows);
+  output.write(to_format(comparison, output.format(), text));
+  return exit_code(traces.exports, comparison.files);
+}
+
+int show(TraceDetail detail, const Graph& whole, const TraceFlags& flags, const Output& output,
+         TextOptions text) {
+  const Graph graph = chosen_part(whole, flags.graph_part, text.notes);
+  const Profile profile = make_profile(graph);
+  if (!flags.graph_part.empty()) detail.row = tracer_row(detail.row.tracer, profile);
+  detail.profile = &profile;
+  if (flags.files.wants_capture()) save_capture(flags.files.save_graph, graph, detail.files);
+  output.write(to_format(detail, output.format(), text));
+  return exit_code(detail.exports, detail.files);
+}
+
+// Before the error, whose line is then the last: what PyTorch says can be long.
+void show_detail(std::string_view detail, int width) {
+  const auto end = detail.find_last_not_of(" \n");
+  if (end == std::string_view::npos) return;
+  std::fputs((indented(detail.substr(0, end + 1), width, 2) + "\n\n").c_str(), stderr);
+}
+
+int show_one(const CaptureRequest& request, const TraceFlags& flags, const Output& output,
+             const TextOptions& text) {
+  Traces traces = run_tracers(request, flags.files, flags.talk);
+  compare_to_engine(traces.rows, traces.rows);
+  compare_to_engine(traces.rows, traces.exports);
+  if (traces.rows.empty())
+    throw Error("Python told nothing of " + request.tracer, "trace of " + request.model);
+  TracerRow& row = traces.rows.back();
+  if (!row.works()) {
+    if (flags.talk.debug || flags.talk.verbose) show_detail(row.failure.detail, text.width);
+    throw Error(row.failure.reason, row.failure.where.empty() ? row.tracer : row.failure.where,
+                row.failure.hint);
+  }
+  TraceDetail detail{.row = row, .exports = std::move(traces.exports), .files = std::move(traces.files)};
+  return show(std::move(detail), *traces.graph_of.back(), flags, output, text);
+}
+
+int show_file(const Graph& graph, const TraceFlags& flags, const Output& output, const TextOptions& text) {
+  if (flags.files.wants_code() || !flags.files.exports.empty())
+    throw Error("a file holds the graph and not the model",
+                flags.files.exports.empty() ? "--save-graph" : "--export", "name the model itself");
+  TraceDetail detail{.row = tracer_row(graph.capture.tracer, make_profile(graph))};
+  return show(std::move(detail), graph, flags, output, text);
+}
+
+int run_trace(const TraceFlags& flags) {
+  TextOptions text = text_options(flags);
+  const CaptureRequest request = request_from(flags.model, &text.notes);
+  check_graph_part(flags.graph_part);
+  check_files(flags);
+  const Output output(flags.output);
+  output.set_style(text);
+  if (const auto graph = read_model(request)) return show_file(*graph, flags, output, text);
+  if (request.tracer != "auto") return show_one(request, flags, output, text);
+  if (!flags.graph_part.empty())
+    throw Error("a graph of which tracer?", "--graph-part", "add --tracer dynamo, or another");
+  return compare(request, flags, output, text);
+}
+
+}  // namespace
+
+Action define_trace(CLI::App& app) {
+  const auto flags = std::make_shared<TraceFlags>();
+  add_model_flags(app, flags->model);
+  add_graph_part_flag(app, flags->graph_part);
+  app.add_option("--top", flags->top, "How many nodes to show with --tracer; 40")->type_name("N");
+  const CLI::Option* save =
+      app.add_option("--save-graph", flags->files.save_graph,
+                     "Write the graph as Python that runs by itself (.py), or as a capture (.json)")
+          ->type_name("FILE");
+  app.add_flag("--weights", flags->files.weights, "Put the weights beside the .py file");
+  repeatable(
+      app.add_option("--export", flags->files.exports, "Write the model as .pt2, .onnx or .mlir; repeatable"))
+      ->type_name("FILE");
+  app.add_flag("-v,--verbose", flags->talk.verbose,
+               "All nodes, and all that PyTorch said of failures and breaks");
+  add_output_flags(app, flags->output);
+  add_talk_flags(app, flags->talk);
+  return [flags, save] {
+    if (save->count() > 1)
+      throw Error("one file for the graph at a time", "--save-graph", "run it once for each");
+    return run_trace(*flags);
+  };
+}
+
+}  // namespace opscope

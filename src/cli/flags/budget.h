@@ -1,0 +1,26 @@
+// The flags of captures and costs in a budget file: [[model]] has them by their names with underscores.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyse/check/budget.h"
+#include "cli/flags/cost.h"
+#include "cli/flags/model.h"
+
+namespace opscope {
+
+struct BudgetFlags {
+  ModelFlags model;
+  CostFlags cost;
+};
+
+// A budget's flags over those of the command line. Throws Error for what is no flag.
+BudgetFlags with_budget_flags(BudgetFlags flags, const ModelBudget& budget);
+
+// What was asked of the capture and its costs, for a budget that is written: with_budget_flags makes the same
+// of it.
+std::vector<std::pair<std::string, std::string>> flags_given(BudgetFlags flags);
+
+}  // namespace opscope

@@ -1,0 +1,62 @@
+#include "cli/flags/cost.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/byte_size.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/flags/flags.h"
+
+namespace opscope {
+
+void add_cost_flags(CLI::App& app, CostFlags& flags) {
+  add_convention_flag(app, flags.convention);
+  app.add_option("--ridge", flags.ridge,
+                 "FLOPs per byte up to which memory is the limit; that of the device, else 10")
+      ->type_name("X");
+  app.add_option("--hardware", flags.hardware,
+                 "Device whose roofline to show, by a name that `opscope devices` lists or a .toml file of "
+                 "your own; profile compares several: h100,l4")
+      ->type_name("NAME");
+  app.add_option("--float32", flags.float32,
+                 "Where the device multiplies float32: torch (convolutions in TF32, as PyTorch does), tf32 "
+                 "(all that can) or ieee")
+      ->type_name("NAME");
+  app.add_option("--partition", flags.partition,
+                 "How ops make subgraphs: none (each by itself), layer (a leaf module each) or fused (one "
+                 "kernel each)")
+      ->type_name("NAME");
+  app.add_option("--fast-memory", flags.fast_memory,
+                 "Bytes that what a subgraph holds at once must fit in, such as 256KiB; no limit")
+      ->type_name("SIZE");
+}
+
+std::vector<ProfileOptions> profile_options_by_device(const CostFlags& flags) {
+  ProfileOptions options;
+  options.convention = convention_from_name(flags.convention);
+  options.ridge_is_given = !flags.ridge.empty();
+  if (options.ridge_is_given) options.ridge = parse_number("--ridge", flags.ridge);
+  options.float32 = float32_from_name(flags.float32);
+  options.partition.strategy = strategy_from_name(flags.partition);
+  if (!flags.fast_memory.empty()) {
+    options.partition.fast_memory = parse_bytes("--fast-memory", flags.fast_memory);
+    if (!options.partition.fast_memory)
+      throw Error("no subgraph fits in no memory", "--fast-memory", "for example 256KiB");
+  }
+  if (flags.hardware.empty()) return {options};
+  std::vector<ProfileOptions> all;
+  for (DevicePointer& device : load_devices(flags.hardware)) {
+    options.hardware = std::move(device);
+    all.push_back(options);
+  }
+  return all;
+}
+
+ProfileOptions profile_options(const CostFlags& flags) {
+  std::vector<ProfileOptions> all = profile_options_by_device(flags);
+  if (all.size() > 1)
+    throw Error("one device at a time here", "--hardware", "`opscope profile` shows several side by side");
+  return std::move(all.front());
+}
+
+}  // namespace opscope

@@ -1,0 +1,37 @@
+// The shared flags.
+#include "cli/flags/flags.h"
+
+#include <CLI/CLI.hpp>
+
+namespace opscope {
+
+void add_talk_flags(CLI::App& app, TalkFlags& flags) {
+  app.add_flag("-q,--quiet", flags.quiet, "No progress and no remarks on stderr");
+  app.add_flag("--debug", flags.debug, "Show Python's own output and tracebacks");
+}
+
+void add_output_flags(CLI::App& app, OutputFlags& flags) {
+  app.add_option("-o,--output", flags.output, "Write to a file; its extension is the format")
+      ->type_name("FILE");
+  app.add_option("--format", flags.format, "json, csv, md, txt or html")->type_name("FORMAT");
+  app.add_option("--color", flags.color, "auto, always or never; NO_COLOR is respected")->type_name("WHEN");
+  app.add_option("--width", flags.width, "Columns of text; the terminal's, or 100")->type_name("N");
+}
+
+void add_registry_flags(CLI::App& app, std::string& registry, bool& no_cache) {
+  app.add_option("--registry", registry,
+                 "Python file that calls opscope.register_model; or $OPSCOPE_REGISTRY")
+      ->type_name("FILE");
+  app.add_flag("--no-cache", no_cache, "Neither read nor write the cache");
+}
+
+void add_convention_flag(CLI::App& app, std::string& convention) {
+  app.add_option("--convention", convention, "How FLOPs are counted: opscope, macs, torch or fvcore")
+      ->type_name("NAME");
+}
+
+CLI::Option* repeatable(CLI::Option* option) {
+  return option->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+}  // namespace opscope

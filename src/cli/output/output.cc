@@ -1,0 +1,61 @@
+// Results to stdout or to a file, whole or not at all.
+#include "cli/output/output.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "app/worker/signals.h"
+#include "app/worker/terminal.h"
+#include "base/error.h"
+#include "base/files.h"
+
+namespace opscope {
+namespace {
+
+Format choose_format(const OutputFlags& flags, Format by_default) {
+  if (!flags.format.empty()) return format_from_name(flags.format);
+  return flags.output.empty() ? by_default : format_from_extension(flags.output);
+}
+
+void write_stdout(std::string_view text) {
+  while (!text.empty()) {
+    const auto written = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0)
+      throw Error("cannot write the result: " + std::generic_category().message(errno), "stdout",
+                  "--output FILE writes to a file instead");
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+}  // namespace
+
+Output::Output(const OutputFlags& flags, Format by_default)
+    : path_(flags.output == "-" ? "" : flags.output),
+      format_(choose_format({path_, flags.format, {}, {}}, by_default)),
+      width_(flags.width.empty() ? (path_.empty() ? terminal_width() : 100)
+                                 : static_cast<int>(parse_integer("--width", flags.width, 40))),
+      color_(wants_color(flags.color, path_.empty())) {
+  if (!path_.empty()) check_writable(path_);
+}
+
+void Output::set_style(TextOptions& options) const {
+  options.width = width_;
+  options.color = color_;
+}
+
+void Output::allow_only(Format format, const char* why) const {
+  if (format_ == format) return;
+  throw Error(why, path_.empty() ? "--format" : path_, "say --format " + std::string(name(format)));
+}
+
+void Output::write(std::string_view text) const {
+  if (path_.empty()) return write_stdout(text);
+  const SignalsNoted signals;
+  write_file(path_, text);
+}
+
+}  // namespace opscope

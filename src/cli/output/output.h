@@ -1,0 +1,30 @@
+// Where a command's result goes. Made before the work, so that a wrong format or a path that cannot be
+// written is found out first.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/flags/flags.h"
+#include "report/core/report.h"
+
+namespace opscope {
+
+class Output {
+ public:
+  explicit Output(const OutputFlags& flags, Format by_default = Format::kText);
+
+  Format format() const { return format_; }
+  void set_style(TextOptions& options) const;  // width and colour
+  void write(std::string_view text) const;
+  // Throws Error unless the format is one of those given.
+  void allow_only(Format format, const char* why) const;
+
+ private:
+  std::string path_;  // "" is stdout
+  Format format_;
+  int width_;
+  bool color_;
+};
+
+}  // namespace opscope

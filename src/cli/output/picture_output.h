@@ -1,0 +1,32 @@
+// The output of commands that write reports or pictures, whichever the file's extension or --format asks for:
+// an svg, png or pdf file, or one of the formats of reports.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/output/output.h"
+#include "report/svg/pictures.h"
+
+namespace opscope {
+
+class PictureOutput {
+ public:
+  // `formats`: those of reports that the command can write. Throws Error, before the work, for other formats,
+  // for paths that cannot be written and for pictures that would go to a terminal as bytes.
+  PictureOutput(const OutputFlags& flags, std::vector<Format> formats);
+
+  bool is_picture() const { return picture_.has_value(); }
+  Format format() const { return output_.format(); }  // where it is no picture
+  void set_style(TextOptions& options) const { output_.set_style(options); }
+  void write(std::string_view text) const { output_.write(text); }
+  void write_picture(std::string_view svg) const { output_.write(svg_to(*picture_, svg)); }
+
+ private:
+  std::optional<PictureFormat> picture_;
+  Output output_;
+};
+
+}  // namespace opscope

@@ -1,0 +1,139 @@
+// The inverse of the writer's arguments: plain JSON where its type says enough, {"kind": ..} otherwise.
+#include "readers/capture/argument_reader.h"
+
+#include <string>
+
+namespace opscope {
+namespace {
+
+using simdjson::ondemand::json_type;
+
+enum Tag : std::size_t { kTensor, kTensors, kFloat, kDType, kInts, kFloats, kBools };
+constexpr json::Keys<7> kTags{{"tensor", "tensors", "float", "dtype", "ints", "floats", "bools"}, 0};
+
+void set(Argument& argument, ArgumentKind kind, std::int64_t integer) {
+  argument.kind = kind;
+  argument.integer = integer;
+}
+void set(Argument& argument, ArgumentKind kind, Range range) {
+  argument.kind = kind;
+  argument.range = range;
+}
+void set_real(Argument& argument, double real) {
+  argument.kind = ArgumentKind::kFloat;
+  argument.real = real;
+}
+
+}  // namespace
+
+void ArgumentReader::check_id(json::value item, std::size_t index) const {
+  if (json::natural(place_, item) != index) json::fail(place_, "expected " + std::to_string(index));
+}
+
+// Most values have the dtype and the device of the one before.
+DType ArgumentReader::dtype(json::value item) {
+  const auto word = json::text(place_, item);
+  if (name(last_dtype_) == word) return last_dtype_;
+  const auto found = dtype_from_name(word);
+  if (!found) json::fail(place_, "not a dtype that opscope knows");
+  return last_dtype_ = *found;
+}
+
+StringId ArgumentReader::device(json::value item) {
+  const auto word = json::text(place_, item);
+  if (graph_.text(last_device_) != word) last_device_ = graph_.intern(word);
+  return last_device_;
+}
+
+Range ArgumentReader::integers(json::value list) { return collect(list, graph_.dims, json::integer); }
+Range ArgumentReader::reals(json::value list) { return collect(list, graph_.reals, json::real); }
+Range ArgumentReader::booleans(json::value list) { return collect(list, graph_.dims, json::boolean); }
+Range ArgumentReader::references(json::value list) { return collect(list, graph_.value_refs, json::id); }
+Range ArgumentReader::node_references(json::value list) { return collect(list, graph_.node_refs, json::id); }
+
+Range ArgumentReader::optional_references(json::value list) {
+  return collect(list, graph_.value_refs, [](const json::Place& place, json::value item) {
+    const bool is_absent = json::take(place, item.is_null(), "a value's id or null");
+    return is_absent ? kNone : json::id(place, item);
+  });
+}
+
+Range ArgumentReader::arguments(json::value object) {
+  const auto begin = graph_.arguments.size();
+  for (auto result : json::take(place_, object.get_object(), "an object")) {
+    auto field = json::take(place_, result, "an object that is closed");
+    Argument argument;
+    argument.name = argument_name(json::take(place_, field.unescaped_key(), "a key"));
+    read(argument, field.value());
+    graph_.arguments.push_back(argument);
+  }
+  return since(begin, graph_.arguments);
+}
+
+// A model has few argument names and uses them over and over: a small direct-mapped memory saves the look-up.
+StringId ArgumentReader::argument_name(std::string_view word) {
+  std::size_t slot = word.size() * 31;
+  if (!word.empty())
+    slot += static_cast<unsigned char>(word.front()) * 7u + static_cast<unsigned char>(word.back());
+  auto& recent = recent_names_[slot % recent_names_.size()];
+  if (graph_.text(recent) != word) recent = graph_.intern(word);
+  return recent;
+}
+
+void ArgumentReader::read(Argument& argument, json::value item) {
+  switch (json::take(place_, item.type(), "an argument")) {
+    case json_type::null:
+      if (!json::take(place_, item.is_null(), "null")) json::fail(place_, "expected null");
+      return;
+    case json_type::boolean:
+      return set(argument, ArgumentKind::kBool, json::boolean(place_, item));
+    case json_type::string:
+      return set(argument, ArgumentKind::kString, string(item));
+    case json_type::number:
+      return read_number(argument, item);
+    case json_type::object:
+      return read_tagged(argument, item);
+    case json_type::array:
+      json::fail(place_, "a list that does not say of what, as {\"ints\":[1]} does");
+  }
+}
+
+// 1 is an int, 1.0 a float.
+void ArgumentReader::read_number(Argument& argument, json::value item) {
+  auto number = json::take(place_, item.get_number(), "a number");
+  if (number.is_double()) return set_real(argument, number.get_double());
+  if (!number.is_int64()) json::fail(place_, "number out of range");
+  set(argument, ArgumentKind::kInt, number.get_int64());
+}
+
+void ArgumentReader::read_tagged(Argument& argument, json::value item) {
+  const auto outer = place_.key;
+  bool has_kind = false;
+  json::each_field(place_, item, kTags, [&](std::size_t kind, json::value it) {
+    if (std::exchange(has_kind, true)) json::fail(place_, "an argument has one kind only");
+    read_kind(argument, kind, it);
+  });
+  place_.key = outer;
+  if (!has_kind) json::fail(place_, "an argument without a kind");
+}
+
+void ArgumentReader::read_kind(Argument& argument, std::size_t kind, json::value item) {
+  switch (kind) {
+    case kTensor:
+      return set(argument, ArgumentKind::kTensor, json::id(place_, item));
+    case kTensors:
+      return set(argument, ArgumentKind::kTensorList, optional_references(item));
+    case kFloat:
+      return set_real(argument, json::real(place_, item));
+    case kDType:
+      return set(argument, ArgumentKind::kDType, static_cast<std::int64_t>(dtype(item)));
+    case kInts:
+      return set(argument, ArgumentKind::kIntList, integers(item));
+    case kFloats:
+      return set(argument, ArgumentKind::kFloatList, reals(item));
+    default:
+      return set(argument, ArgumentKind::kBoolList, booleans(item));
+  }
+}
+
+}  // namespace opscope

@@ -1,0 +1,83 @@
+#include "readers/files/model_file.h"
+
+#include <array>
+#include <filesystem>
+
+#include "base/error.h"
+#include "readers/capture/capture_reader.h"
+#include "readers/files/mapped_file.h"
+#include "readers/files/zip_archive.h"
+#include "readers/onnx/model.h"
+#include "readers/pt2/reader.h"
+#include "readers/results/profile_reader.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::array<std::string_view, 7> kNames{"capture", "pt2",     "onnx", "torchscript",
+                                                 "pickle",  "profile", "other"};
+
+FileKind classify_zip(std::string_view bytes) {
+  try {
+    const ZipArchive archive(bytes, "");
+    if (find_exported_program(archive) != nullptr) return FileKind::kPt2;
+    bool has_code = false, has_constants = false, has_pickle = false;
+    for (const auto& member : archive.members()) {
+      has_code |= member.name.find("/code/") != std::string_view::npos;
+      has_constants |= member.name.ends_with("/constants.pkl");
+      has_pickle |= member.name.ends_with(".pkl");
+    }
+    if (has_code && has_constants) return FileKind::kTorchScript;
+    return has_pickle ? FileKind::kPickle : FileKind::kOther;
+  } catch (const Error&) {
+    return FileKind::kPt2;  // cut off: the reader says so
+  }
+}
+
+// Protocol 2 and up say so in two bytes.
+bool looks_like_pickle(std::string_view bytes) {
+  return bytes.size() > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
+}
+
+}  // namespace
+
+std::string_view name(FileKind kind) { return kNames[static_cast<std::size_t>(kind)]; }
+
+FileKind classify_bytes(std::string_view bytes) {
+  if (looks_like_zip(bytes)) return classify_zip(bytes);
+  if (looks_like_profile(bytes)) return FileKind::kProfile;
+  if (looks_like_capture(bytes.substr(0, 256))) return FileKind::kCapture;
+  if (looks_like_pickle(bytes)) return FileKind::kPickle;
+  if (looks_like_onnx(bytes)) return FileKind::kOnnx;
+  return FileKind::kOther;
+}
+
+FileKind classify_file(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return FileKind::kOther;
+  try {
+    return classify_bytes(MappedFile(path).bytes());
+  } catch (const Error&) {
+    return FileKind::kOther;
+  }
+}
+
+Graph read_model_bytes(std::string_view bytes, const std::string& where, const Dims& dims,
+                       OnnxInference infer) {
+  const auto model = std::filesystem::path(where).stem().string();
+  switch (classify_bytes(bytes)) {
+    case FileKind::kPt2:
+      return read_pt2(ZipArchive(bytes, where), where, model, dims);
+    case FileKind::kOnnx:
+      return read_onnx(bytes, where, model, dims, infer);
+    default:
+      throw Error("neither an exported program nor an ONNX model", where);
+  }
+}
+
+Graph read_model_file(const std::string& path, const Dims& dims, OnnxInference infer) {
+  const MappedFile file(path);
+  return read_model_bytes(file.bytes(), path, dims, infer);
+}
+
+}  // namespace opscope

@@ -1,0 +1,297 @@
+#include "readers/onnx/call.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/text.h"
+#include "readers/capture/aliasing.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::size_t kMostDims = 64;
+constexpr std::size_t kMostMade = 32'000'000;  // numbers: 256 MB
+
+bool holds_weights(DType dtype) {
+  return info(dtype).is_float || info(dtype).is_complex || dtype == DType::kInt8 || dtype == DType::kUInt8;
+}
+
+}  // namespace
+
+std::int64_t clamp_size(__int128 size) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  return size < 0 ? 0 : size > kMost ? kMost : static_cast<std::int64_t>(size);
+}
+
+std::optional<Shape> broadcast(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
+  if (a.size() < b.size()) std::swap(a, b);
+  Shape out(a.begin(), a.end());
+  const auto lead = a.size() - b.size();
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    auto& size = out[lead + i];
+    if (size == 1)
+      size = b[i];
+    else if (b[i] != 1 && b[i] != size)
+      return std::nullopt;
+  }
+  return out;
+}
+
+std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank) {
+  const auto count = static_cast<std::int64_t>(rank);
+  if (axis < -count || axis >= count) return std::nullopt;
+  return static_cast<std::size_t>(axis < 0 ? axis + count : axis);
+}
+
+std::int64_t Numbers::integer(std::size_t i) const {
+  if (!is_real) return integers[i];
+  constexpr double kMost = 9.2e18;
+  return std::isfinite(reals[i]) && std::abs(reals[i]) < kMost ? static_cast<std::int64_t>(reals[i]) : 0;
+}
+
+OnnxInfo* OnnxState::add(OnnxInfo info) {
+  if (info.weight == nullptr) {
+    if (info.shape) numbers_made += info.shape->size();
+    if (info.numbers) numbers_made += info.numbers->size();
+    if (numbers_made > kMostMade)
+      throw Error("its constants and shapes unfold to more than 32 million numbers", where,
+                  "the file is damaged, or made by a program that writes broken models");
+  }
+  return &infos.emplace_back(std::move(info));
+}
+
+OnnxInfo* OnnxCall::find(std::string_view name) const {
+  for (const OnnxFrame* frame = &frame_; frame != nullptr; frame = frame->outer)
+    if (const auto found = frame->names.find(name); found != frame->names.end()) return found->second;
+  return nullptr;
+}
+
+// Inner graphs see what the function around them was not given.
+bool OnnxCall::is_absent(std::string_view name) const {
+  for (const OnnxFrame* frame = &frame_; frame != nullptr; frame = frame->outer)
+    if (frame->absent.contains(name)) return true;
+  return false;
+}
+
+OnnxInfo* OnnxCall::info(std::size_t i) const {
+  if (i >= node_.inputs.size() || node_.inputs[i].empty()) return nullptr;
+  auto* const found = find(node_.inputs[i]);
+  if (found == nullptr && is_absent(node_.inputs[i])) return nullptr;
+  if (found == nullptr)
+    throw Error(fmt::format("{} reads '{}' before anything makes it", truncate(node_.op_type, 40),
+                            truncate(node_.inputs[i], 60)),
+                state_.where, "the file is damaged, or its nodes are out of order");
+  return found;
+}
+
+void OnnxCall::define(std::string_view name, OnnxInfo* info) {
+  if (!name.empty()) frame_.names.insert_or_assign(name, info);
+}
+
+bool OnnxCall::knows_all_shapes() const {
+  for (std::size_t i = 0; i < node_.inputs.size(); ++i)
+    if (const auto* one = info(i); one != nullptr && !one->shape) return false;
+  return true;
+}
+
+const Shape& OnnxCall::shape(std::size_t i) const {
+  const auto* one = info(i);
+  OPSCOPE_CHECK(one != nullptr && one->shape);
+  return *one->shape;
+}
+
+std::int64_t OnnxCall::dim(std::size_t i, std::int64_t axis) const {
+  const auto at = axis_of(axis, shape(i).size());
+  return at ? shape(i)[*at] : 1;
+}
+
+DType OnnxCall::dtype(std::size_t i) const {
+  const auto* one = info(i);
+  return one != nullptr ? one->dtype : DType::kUndefined;
+}
+
+const Numbers* OnnxCall::numbers(std::size_t i) const {
+  auto* one = info(i);
+  if (one == nullptr || !one->numbers) return nullptr;
+  one->read_as_numbers = true;
+  return &*one->numbers;
+}
+
+std::string OnnxCall::full_name() const {
+  const auto domain = node_.domain.empty() ? std::string("onnx") : truncate(node_.domain, 60);
+  return domain + "::" + truncate(node_.op_type, 60);
+}
+
+bool OnnxCall::misfit(std::size_t a, std::size_t b) const {
+  const auto name = !node_.name.empty() ? node_.name : wants(0) ? node_.outputs[0] : std::string_view{};
+  state_.out.note("unknown_op", full_name(),
+                  fmt::format("the shapes {} and {} of '{}' do not fit", format_shape(shape(a)),
+                              format_shape(shape(b)), truncate(name, 60)));
+  return false;
+}
+
+bool OnnxCall::is_weight(std::size_t i) const {
+  const auto* one = info(i);
+  return one != nullptr && one->weight != nullptr;
+}
+
+// A weight that the exporter made anew ("val_12") belongs to the module that reads it first.
+std::string OnnxCall::owned_path(std::string_view weight) const {
+  const Graph& graph = state_.out.graph;
+  const std::string_view reader = graph.path(graph.modules[graph.scopes[state_.out.scope()].module]);
+  if (reader.empty() || weight.find('.') != std::string_view::npos) return std::string(weight);
+  return std::string(reader) + "." + std::string(weight);
+}
+
+ValueId OnnxCall::value(std::size_t i, ValueKind weight_kind) const {
+  auto* one = info(i);
+  OPSCOPE_CHECK(one != nullptr);
+  if (one->weight != nullptr) {
+    const auto module = state_.out.graph.scopes[state_.out.scope()].module;
+    if (one->reader == kNone) one->reader = module;
+    one->is_shared = one->is_shared || one->reader != module;
+  }
+  if (one->id != kNone) return one->id;
+  const ValueSpec spec{.shape = one->shape.value_or(Shape{}), .strides = {}, .dtype = one->dtype};
+  const bool is_parameter = one->weight != nullptr && holds_weights(one->dtype) && !spec.shape.empty() &&
+                            !one->weight->name.empty();
+  one->id = state_.out.value(spec, is_parameter ? weight_kind : ValueKind::kConstant);
+  if (is_parameter) state_.out.own(owned_path(one->weight->name), one->id);
+  if (is_parameter && weight_kind == ValueKind::kParameter) state_.out.graph.values[one->id].trainable = true;
+  return one->id;
+}
+
+// --- Attributes
+
+const OnnxAttribute* OnnxCall::attribute(std::string_view name) const {
+  const auto* found = node_.attribute(name);
+  if (found == nullptr || found->refers_to.empty()) return found;
+  const auto given = frame_.given.find(found->refers_to);
+  return given == frame_.given.end() ? nullptr : given->second;
+}
+std::int64_t OnnxCall::integer(std::string_view name, std::int64_t usual) const {
+  const auto* found = attribute(name);
+  return found != nullptr && found->has_integer ? found->integer : usual;
+}
+double OnnxCall::real(std::string_view name, double usual) const {
+  const auto* found = attribute(name);
+  return found != nullptr && found->has_real ? found->real : usual;
+}
+std::string_view OnnxCall::text(std::string_view name, std::string_view usual) const {
+  const auto* found = attribute(name);
+  return found != nullptr && !found->text.empty() ? found->text : usual;
+}
+std::vector<std::int64_t> OnnxCall::integers(std::string_view name) const {
+  const auto* found = attribute(name);
+  return found != nullptr ? found->integers : std::vector<std::int64_t>{};
+}
+std::optional<std::vector<std::int64_t>> OnnxCall::integers(std::string_view name, std::size_t input) const {
+  if (const auto* found = attribute(name)) return found->integers;
+  if (!has(input)) return std::nullopt;
+  const auto* known = numbers(input);
+  if (known == nullptr || known->is_real) return std::nullopt;
+  return known->integers;
+}
+
+// --- Answers
+
+Argument OnnxCall::tensor(std::string_view name, std::size_t input) const {
+  return has(input) ? state_.out.tensor(name, value(input)) : state_.out.none(name);
+}
+
+std::vector<ValueId> OnnxCall::op(std::string_view name, std::span<const Argument> arguments,
+                                  std::span<const OnnxOutput> outputs) {
+  auto& graph = state_.out.graph;
+  ValueId base = kNone;
+  for (const auto& argument : arguments)
+    if (argument.kind == ArgumentKind::kTensor) {
+      base = static_cast<ValueId>(argument.integer);
+      break;
+    }
+  std::vector<ValueId> made;
+  for (const auto& output : outputs) {
+    ValueSpec spec{.shape = output.shape, .strides = output.strides, .dtype = output.dtype};
+    if (spec.shape.size() > kMostDims)
+      throw Error("a value of more than 64 dimensions", state_.where, "the file is damaged");
+    if (spec.strides.size() != spec.shape.size()) spec.strides = contiguous_strides(spec.shape);
+    ValueId alias = kNone;
+    auto kind = ValueKind::kActivation;
+    if (base != kNone) {
+      const auto& value = graph.values[base];
+      const TensorLayout in{graph.shape(value), graph.strides(value), value.dtype, value.device};
+      if (shares_memory(name, in, {spec.shape, spec.strides, spec.dtype, value.device}, false)) alias = base;
+      const bool is_stored = opscope::is_weight(value.kind) || value.kind == ValueKind::kConstant;
+      if (alias != kNone && is_stored) kind = value.kind;
+    }
+    made.push_back(state_.out.value(spec, kind, alias));
+  }
+  state_.out.op(name, {}, arguments, made);
+  state_.out.graph.ops.back().bounded = std::exchange(state_.symbols.used_data, false);
+  return made;
+}
+
+ValueId OnnxCall::op(std::string_view name, std::initializer_list<Argument> arguments, OnnxOutput output) {
+  return op(name, {arguments.begin(), arguments.size()}, {&output, 1}).front();
+}
+
+void OnnxCall::result(std::size_t i, ValueId id) {
+  if (!wants(i)) return;
+  const auto& value = state_.out.graph.values[id];
+  const auto shape = state_.out.graph.shape(value);
+  define(node_.outputs[i],
+         state_.add({.shape = Shape(shape.begin(), shape.end()), .dtype = value.dtype, .id = id}));
+}
+
+bool OnnxCall::answer(std::string_view name, std::initializer_list<Argument> arguments, OnnxOutput output) {
+  result(0, op(name, arguments, settle(0, std::move(output))));
+  return true;
+}
+
+// Names in value_info need not be the user's: unresolved ones are asked for only where nothing else helps.
+std::optional<Shape> OnnxCall::declared_shape(std::size_t i, bool ask) const {
+  if (!wants(i)) return std::nullopt;
+  const auto found = frame_.declared.find(node_.outputs[i]);
+  if (found == frame_.declared.end() || !found->second->has_shape) return std::nullopt;
+  Shape shape;
+  for (const auto& dim : found->second->dims) {
+    if (dim.size >= 0) {
+      shape.push_back(dim.size);
+    } else if (ask && !dim.name.empty()) {
+      shape.push_back(state_.symbols.evaluate(dim.name).value_or(1));
+    } else {
+      return std::nullopt;
+    }
+  }
+  return shape;
+}
+
+OnnxOutput OnnxCall::settle(std::size_t i, OnnxOutput output) const {
+  if (const auto shape = declared_shape(i, false); shape && *shape != output.shape) {
+    output.shape = *shape;
+    output.strides.clear();
+  }
+  return output;
+}
+
+std::int64_t OnnxCall::asked_size(std::size_t output, std::size_t axis) {
+  std::string name;
+  if (wants(output)) {
+    const auto found = frame_.declared.find(node_.outputs[output]);
+    if (found != frame_.declared.end() && axis < found->second->dims.size()) {
+      const auto& dim = found->second->dims[axis];
+      if (dim.size >= 0) return dim.size;
+      name = dim.name;
+    }
+    if (name.empty()) name = fmt::format("{}.{}", node_.outputs[output], axis);
+  } else {
+    name = fmt::format("{}.{}", node_.op_type, axis);
+  }
+  state_.symbols.describe(name, fmt::format("of {}", truncate(node_.op_type, 40)));
+  state_.symbols.depends_on_data(name);
+  return std::max<std::int64_t>(state_.symbols.value_of(name).value_or(1), 0);
+}
+
+}  // namespace opscope

@@ -1,0 +1,185 @@
+// One ONNX node as the rules see it: inputs with shapes, and their numbers where those are known, attributes,
+// and the ways to answer: ATen ops with outputs. A rule says what the node costs by which ops it becomes, and
+// what its outputs are like.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "readers/capture/graph_assembler.h"
+#include "readers/onnx/model.h"
+#include "readers/pt2/symbols.h"
+
+namespace opscope {
+
+using Shape = std::vector<std::int64_t>;
+
+// A small tensor's numbers: shapes, axes, scales.
+struct Numbers {
+  std::vector<std::int64_t> integers = {};
+  std::vector<double> reals = {};
+  bool is_real = false;
+
+  std::size_t size() const { return is_real ? reals.size() : integers.size(); }
+  std::int64_t integer(std::size_t i) const;  // reals cut off
+  double real(std::size_t i) const { return is_real ? reals[i] : static_cast<double>(integers[i]); }
+};
+
+// What is known of a name. A value of the graph is made when an op reads it: constants that only shape other
+// things never become one.
+struct OnnxInfo {
+  std::optional<Shape> shape = {};
+  DType dtype = DType::kUndefined;
+  std::optional<Numbers> numbers = {};
+  ValueId id = kNone;
+  const OnnxTensor* weight = nullptr;  // an initialiser or Constant
+  bool read_as_numbers = false;
+  ModuleId reader = kNone;  // of a weight: the first module that reads it
+  bool is_shared = false;   // and others do
+};
+
+// The names of one graph or function body; inner graphs see the names around them.
+struct OnnxFrame {
+  std::unordered_map<std::string_view, OnnxInfo*> names;
+  std::unordered_map<std::string_view, const OnnxType*> declared;    // the file's value_info
+  std::unordered_map<std::string_view, const OnnxAttribute*> given;  // a function's attributes
+  std::unordered_set<std::string_view> absent;  // a function's inputs that the call leaves out
+  OnnxFrame* outer = nullptr;
+  int depth = 0;
+};
+
+struct OnnxState {
+  OnnxState(std::string_view model, const Dims& dims, std::string file)
+      : out(model), symbols(dims), where(std::move(file)) {}
+
+  GraphAssembler out;
+  Symbols symbols;
+  std::string where;
+  std::deque<OnnxInfo> infos;
+  std::deque<OnnxTensor> constants;
+  std::int64_t opset = 0;
+  std::size_t numbers_made = 0;
+
+  // Functions repeat what is in them: numbers and shapes that nodes make are bounded, weights by the file.
+  OnnxInfo* add(OnnxInfo info);
+};
+
+// How one output of an emitted op is like.
+struct OnnxOutput {
+  Shape shape;
+  DType dtype = DType::kUndefined;
+  Shape strides = {};  // empty: contiguous
+};
+
+class OnnxCall {
+ public:
+  OnnxCall(OnnxState& state, OnnxFrame& frame, const OnnxNode& node)
+      : state_(state), frame_(frame), node_(node) {}
+
+  const OnnxNode& node() const { return node_; }
+  std::string full_name() const;  // of its type: "onnx::MatMul"
+  std::int64_t opset() const { return state_.opset; }
+
+  // --- Inputs
+  std::size_t input_count() const { return node_.inputs.size(); }
+  bool has(std::size_t i) const { return info(i) != nullptr; }
+  bool knows_all_shapes() const;
+  const Shape& shape(std::size_t i) const;  // of a tensor that is there
+  std::int64_t rank(std::size_t i) const { return static_cast<std::int64_t>(shape(i).size()); }
+  std::int64_t dim(std::size_t i,
+                   std::int64_t axis) const;  // from the end when negative; 1 where there is none
+  DType dtype(std::size_t i) const;
+  const Numbers* numbers(std::size_t i) const;  // where they are known
+  bool is_weight(std::size_t i) const;
+  // The value, made where it is the first time that an op reads it.
+  ValueId value(std::size_t i, ValueKind weight_kind = ValueKind::kParameter) const;
+
+  // --- Attributes, with what a function was given in their place
+  const OnnxAttribute* attribute(std::string_view name) const;
+  std::int64_t integer(std::string_view name, std::int64_t usual) const;
+  double real(std::string_view name, double usual) const;
+  std::string_view text(std::string_view name, std::string_view usual) const;
+  std::vector<std::int64_t> integers(std::string_view name) const;
+  // axes and the like: an input since some opset, an attribute before.
+  std::optional<std::vector<std::int64_t>> integers(std::string_view name, std::size_t input) const;
+
+  // --- Arguments
+  Argument tensor(std::string_view name, std::size_t input) const;  // none where it is not there
+  Argument tensor_of(std::string_view name, ValueId id) const { return state_.out.tensor(name, id); }
+  Argument tensors(std::string_view name, std::span<const ValueId> ids) const {
+    return state_.out.tensors(name, ids);
+  }
+  Argument number(std::string_view name, std::int64_t value) const { return state_.out.integer(name, value); }
+  Argument real_number(std::string_view name, double value) const { return state_.out.real(name, value); }
+  Argument flag(std::string_view name, bool value) const { return state_.out.boolean(name, value); }
+  Argument list(std::string_view name, std::span<const std::int64_t> items) const {
+    return state_.out.ints(name, items);
+  }
+  Argument word(std::string_view name, std::string_view value) const { return state_.out.text(name, value); }
+
+  // --- Answers
+  // An op whose outputs are new values; views share their first tensor argument's memory.
+  std::vector<ValueId> op(std::string_view name, std::span<const Argument> arguments,
+                          std::span<const OnnxOutput> outputs);
+  ValueId op(std::string_view name, std::initializer_list<Argument> arguments, OnnxOutput output);
+  // Output i of the node is this value; an output that nobody named is left alone.
+  void result(std::size_t i, ValueId id);
+  // The usual case: one op, one output, which is output 0. The file's shape of it wins over the rule's.
+  bool answer(std::string_view name, std::initializer_list<Argument> arguments, OnnxOutput output);
+  // Output 0 as the file declares it, where it does so completely, else as the rule has it.
+  OnnxOutput settle(std::size_t i, OnnxOutput output) const;
+  std::optional<Shape> declared_shape(std::size_t i, bool ask) const;
+  // A size that depends on data: what --dim says, under the file's name for it or a made-up one.
+  std::int64_t asked_size(std::size_t output, std::size_t axis);
+  bool wants(std::size_t i) const { return i < node_.outputs.size() && !node_.outputs[i].empty(); }
+
+  OnnxState& state() const { return state_; }
+  OnnxFrame& frame() const { return frame_; }
+  // The information of input i; nullptr where it is left out.
+  OnnxInfo* info(std::size_t i) const;
+  OnnxInfo* find(std::string_view name) const;
+  // False, after a note that these inputs' shapes do not go together.
+  bool misfit(std::size_t a, std::size_t b) const;
+  void define(std::string_view name, OnnxInfo* info);
+
+ private:
+  bool is_absent(std::string_view name) const;
+  std::string owned_path(std::string_view weight) const;
+
+  OnnxState& state_;
+  OnnxFrame& frame_;
+  const OnnxNode& node_;
+};
+
+// Sizes of hostile files do not overflow: they stop at the type's limits.
+std::int64_t clamp_size(__int128 size);
+// nullopt where the shapes do not go together.
+std::optional<Shape> broadcast(std::span<const std::int64_t> a, std::span<const std::int64_t> b);
+// Within [0, rank); nullopt outside.
+std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank);
+
+// A node type and what it becomes. apply is false where the node is not one it understands.
+struct OnnxRule {
+  std::string_view type;
+  bool (*apply)(OnnxCall&, std::string_view aten);
+  std::string_view aten = {};
+};
+const OnnxRule* find_onnx_rule(std::string_view domain, std::string_view type);
+// Every family's rows, each sorted by type.
+std::span<const OnnxRule> onnx_pointwise_rules();
+std::span<const OnnxRule> onnx_layer_rules();
+std::span<const OnnxRule> onnx_move_rules();
+std::span<const OnnxRule> onnx_view_rules();
+std::span<const OnnxRule> onnx_window_rules();
+std::span<const OnnxRule> onnx_fused_rules();  // com.microsoft
+
+// The node's only output where all it needs is known: Shape, and arithmetic on small tensors.
+std::optional<OnnxInfo> fold_onnx(const OnnxCall& call);
+
+}  // namespace opscope

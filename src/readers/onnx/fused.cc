@@ -1,0 +1,183 @@
+// Microsoft's contributed ops, as onnxruntime's optimiser writes them, taken apart into ATen's; and the one
+// table over all families.
+#include <algorithm>
+#include <array>
+
+#include "readers/onnx/call.h"
+
+namespace opscope {
+namespace {
+
+OnnxOutput like(const OnnxCall& call, std::size_t i) { return {call.shape(i), call.dtype(i)}; }
+
+bool bias_gelu(OnnxCall& call, std::string_view aten) {
+  if (!call.has(0)) return false;
+  auto x = call.value(0);
+  if (call.has(1))
+    x = call.op("aten::add", {call.tensor_of("self", x), call.tensor("other", 1)}, like(call, 0));
+  call.result(0, call.op(aten,
+                         {call.tensor_of("self", x),
+                          call.word("approximate", call.node().op_type == "FastGelu" ? "tanh" : "none")},
+                         call.settle(0, like(call, 0))));
+  return true;
+}
+
+// x * sigmoid(alpha * x)
+bool quick_gelu(OnnxCall& call, std::string_view) {
+  if (!call.has(0)) return false;
+  const auto scaled =
+      call.op("aten::mul", {call.tensor("self", 0), call.real_number("other", 1.702)}, like(call, 0));
+  const auto gate = call.op("aten::sigmoid", {call.tensor_of("self", scaled)}, like(call, 0));
+  return call.answer("aten::mul", {call.tensor("self", 0), call.tensor_of("other", gate)}, like(call, 0));
+}
+
+// (x + skip + bias), then the norm; the sum is the fourth output.
+bool skip_norm(OnnxCall& call, std::string_view aten) {
+  if (!call.has(0) || !call.has(1) || !call.has(2) || call.shape(0).empty()) return false;
+  const bool is_rms = aten == "aten::rms_norm";
+  const std::size_t bias = is_rms ? 3 : 4;
+  auto sum = call.op("aten::add", {call.tensor("self", 0), call.tensor("other", 1)}, like(call, 0));
+  if (call.has(bias))
+    sum = call.op("aten::add", {call.tensor_of("self", sum), call.tensor("other", bias)}, like(call, 0));
+  const std::int64_t width[] = {call.dim(0, -1)};
+  const auto made = call.op(aten,
+                            {call.tensor_of("input", sum), call.list("normalized_shape", width),
+                             call.tensor("weight", 2), call.tensor("bias", is_rms ? call.input_count() : 3)},
+                            like(call, 0));
+  call.result(0, made);
+  call.result(3, sum);
+  return true;
+}
+
+std::int64_t times(std::int64_t a, std::int64_t b) { return clamp_size(__int128{a} * b); }
+
+// Query [batch, length, width], key and value likewise, or the key as [batch, heads, length, width].
+bool multi_head(OnnxCall& call, std::string_view aten) {
+  const auto heads = call.integer("num_heads", 0);
+  if (!call.has(0) || !call.has(1) || !call.has(2) || heads < 1) return false;
+  if (call.rank(0) != 3 || call.wants(1) || call.wants(2)) return false;  // caches: not worked out
+  const auto split = [&](std::size_t i) -> std::optional<Shape> {
+    if (call.rank(i) == 4) return call.shape(i);
+    if (call.rank(i) != 3 || call.dim(i, 2) % heads != 0) return std::nullopt;
+    return Shape{call.dim(i, 0), heads, call.dim(i, 1), call.dim(i, 2) / heads};
+  };
+  const auto q = split(0), k = split(1), v = split(2);
+  if (!q || !k || !v) return false;
+  const auto view = [&](std::size_t i, const Shape& shape) {
+    auto x = call.value(i);
+    return call.op("aten::view", {call.tensor_of("self", x), call.list("size", shape)},
+                   {shape, call.dtype(i)});
+  };
+  const auto query = view(0, *q), key = view(1, *k), value = view(2, *v);
+  const auto out = call.op(aten,
+                           {call.tensor_of("query", query), call.tensor_of("key", key),
+                            call.tensor_of("value", value), call.tensor("attn_mask", 5)},
+                           {{(*q)[0], heads, (*q)[2], (*v)[3]}, call.dtype(0)});
+  return call.answer("aten::view", {call.tensor_of("self", out)},
+                     {{(*q)[0], (*q)[2], times(heads, (*v)[3])}, call.dtype(0)});
+}
+
+// One projection to queries, keys and values, then the heads.
+bool fused_attention(OnnxCall& call, std::string_view aten) {
+  const auto heads = call.integer("num_heads", 0);
+  if (!call.has(0) || !call.has(1) || heads < 1 || call.rank(0) != 3 || call.rank(1) != 2) return false;
+  if (call.has(4) || call.wants(1) || call.attribute("qkv_hidden_sizes") != nullptr) return false;
+  const auto batch = call.dim(0, 0), length = call.dim(0, 1), all = call.dim(1, 1);
+  if (call.dim(0, 2) != call.dim(1, 0) || all % 3 != 0 || (all / 3) % heads != 0) return false;
+  const auto width = all / 3;
+  const Shape projected{batch, length, all}, split{batch, heads, length, width / heads};
+  auto x =
+      call.op("aten::matmul", {call.tensor("self", 0), call.tensor("other", 1)}, {projected, call.dtype(0)});
+  if (call.has(2))
+    x = call.op("aten::add", {call.tensor_of("self", x), call.tensor("other", 2)},
+                {projected, call.dtype(0)});
+  const std::vector<OnnxOutput> thirds(3, {split, call.dtype(0)});
+  const Argument self[] = {call.tensor_of("self", x)};
+  const auto parts = call.op("aten::split", self, thirds);
+  const auto out = call.op(
+      aten,
+      {call.tensor_of("query", parts[0]), call.tensor_of("key", parts[1]), call.tensor_of("value", parts[2]),
+       call.tensor("attn_mask", 3), call.flag("is_causal", call.integer("unidirectional", 0) != 0)},
+      {split, call.dtype(0)});
+  return call.answer("aten::view", {call.tensor_of("self", out)}, {{batch, length, width}, call.dtype(0)});
+}
+
+// A product with optional transposes of the last two axes.
+bool fused_matmul(OnnxCall& call, std::string_view) {
+  if (!call.has(0) || !call.has(1) || call.rank(0) < 2 || call.rank(1) < 2) return false;
+  if (call.integer("transBatchA", 0) != 0 || call.integer("transBatchB", 0) != 0) return false;
+  Shape shapes[2];
+  ValueId ids[2];
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    shapes[i] = call.shape(i);
+    if (call.integer(i == 0 ? "transA" : "transB", 0) != 0)
+      std::swap(shapes[i][shapes[i].size() - 1], shapes[i][shapes[i].size() - 2]);
+  }
+  if (shapes[0].back() != shapes[1][shapes[1].size() - 2]) return false;
+  auto out = broadcast(std::span(shapes[0]).first(shapes[0].size() - 2),
+                       std::span(shapes[1]).first(shapes[1].size() - 2));
+  if (!out) return false;
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
+    ids[i] = shapes[i] == call.shape(i)
+                 ? call.value(i)
+                 : call.op("aten::transpose", {call.tensor("self", i)}, {shapes[i], call.dtype(i)});
+  out->push_back(shapes[0][shapes[0].size() - 2]);
+  out->push_back(shapes[1].back());
+  return call.answer("aten::matmul", {call.tensor_of("self", ids[0]), call.tensor_of("other", ids[1])},
+                     {*out, call.dtype(0)});
+}
+
+// x [.., k] by n rows of k packed weights, K and N in the attributes.
+bool packed_matmul(OnnxCall& call, std::string_view) {
+  const auto k = call.integer("K", 0), n = call.integer("N", 0);
+  if (!call.has(0) || !call.has(1) || call.shape(0).empty() || call.dim(0, -1) != k || n < 1) return false;
+  Shape shape = call.shape(0);
+  shape.back() = n;
+  const auto weight = call.op("aten::dequantize", {call.tensor("self", 1)}, {{n, k}, call.dtype(0)});
+  return call.answer("aten::linear", {call.tensor("input", 0), call.tensor_of("weight", weight)},
+                     {shape, call.dtype(0)});
+}
+
+bool quantised_binary(OnnxCall& call, std::string_view aten) {
+  if (!call.has(0) || !call.has(3)) return false;
+  const auto shape = broadcast(call.shape(0), call.shape(3));
+  return shape && call.answer(aten, {call.tensor("qa", 0), call.tensor("qb", 3)}, {*shape, call.dtype(0)});
+}
+
+constexpr auto kFusedRules = std::to_array<OnnxRule>({
+    {"Attention", fused_attention, "aten::scaled_dot_product_attention"},
+    {"BiasGelu", bias_gelu, "aten::gelu"},
+    {"FastGelu", bias_gelu, "aten::gelu"},
+    {"FusedMatMul", fused_matmul},
+    {"Gelu", bias_gelu, "aten::gelu"},
+    {"MatMulNBits", packed_matmul},
+    {"MultiHeadAttention", multi_head, "aten::scaled_dot_product_attention"},
+    {"QLinearAdd", quantised_binary, "quantized::add"},
+    {"QLinearMul", quantised_binary, "quantized::mul"},
+    {"QuickGelu", quick_gelu},
+    {"SkipLayerNormalization", skip_norm, "aten::layer_norm"},
+    {"SkipSimplifiedLayerNormalization", skip_norm, "aten::rms_norm"},
+});
+static_assert(std::ranges::is_sorted(kFusedRules, {}, &OnnxRule::type));
+
+const OnnxRule* find_in(std::span<const OnnxRule> rules, std::string_view type) {
+  const auto found = std::ranges::lower_bound(rules, type, {}, &OnnxRule::type);
+  return found != rules.end() && found->type == type ? &*found : nullptr;
+}
+
+}  // namespace
+
+std::span<const OnnxRule> onnx_fused_rules() { return kFusedRules; }
+
+const OnnxRule* find_onnx_rule(std::string_view domain, std::string_view type) {
+  // Others' names mean what others say; a few of Microsoft's are copies of ONNX's.
+  const bool is_copy = type == "DequantizeLinear" || type == "QuantizeLinear" || type == "RotaryEmbedding";
+  if (domain == "com.microsoft" && !is_copy) return find_in(onnx_fused_rules(), type);
+  if (!domain.empty() && domain != "com.microsoft") return nullptr;
+  for (const auto rules : {onnx_pointwise_rules(), onnx_layer_rules(), onnx_window_rules(), onnx_view_rules(),
+                           onnx_move_rules()})
+    if (const auto* rule = find_in(rules, type)) return rule;
+  return nullptr;
+}
+
+}  // namespace opscope

@@ -1,0 +1,258 @@
+// ONNX ops that copy, choose, sort and make data, and detection's last steps.
+#include <algorithm>
+#include <array>
+
+#include "readers/onnx/call.h"
+
+namespace opscope {
+namespace {
+
+bool concat(OnnxCall& call, std::string_view aten) {
+  if (!call.has(0)) return false;
+  const auto axis = axis_of(call.integer("axis", 1), call.shape(0).size());
+  if (!axis) return false;
+  Shape shape = call.shape(0);
+  std::vector<ValueId> ids;
+  __int128 total = 0;
+  for (std::size_t i = 0; i < call.input_count(); ++i) {
+    if (!call.has(i) || call.shape(i).size() != shape.size()) return false;
+    total += call.shape(i)[*axis];
+  }
+  for (std::size_t i = 0; i < call.input_count(); ++i) ids.push_back(call.value(i));
+  shape[*axis] = clamp_size(total);
+  return call.answer(aten,
+                     {call.tensors("tensors", ids), call.number("dim", static_cast<std::int64_t>(*axis))},
+                     {shape, call.dtype(0)});
+}
+
+bool tile(OnnxCall& call, std::string_view aten) {
+  const auto* repeats = call.numbers(1);
+  if (!call.has(0) || repeats == nullptr || repeats->size() != call.shape(0).size()) return false;
+  Shape shape = call.shape(0);
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    shape[i] = clamp_size(__int128{shape[i]} * repeats->integer(i));
+  return call.answer(aten, {call.tensor("self", 0)}, {shape, call.dtype(0)});
+}
+
+bool pad(OnnxCall& call, std::string_view aten) {
+  const auto pads = call.integers("pads", 1);
+  if (!call.has(0)) return false;
+  const auto rank = call.shape(0).size();
+  std::vector<std::size_t> axes;
+  if (const auto named = call.integers("axes", 3)) {
+    for (const auto axis : *named) {
+      const auto at = axis_of(axis, rank);
+      if (!at) return false;
+      axes.push_back(*at);
+    }
+  } else {
+    for (std::size_t i = 0; i < rank; ++i) axes.push_back(i);
+  }
+  std::optional<Shape> shape = call.declared_shape(0, false);
+  if (pads && pads->size() == 2 * axes.size()) {
+    shape = call.shape(0);
+    for (std::size_t i = 0; i < axes.size(); ++i)
+      (*shape)[axes[i]] = clamp_size(__int128{(*shape)[axes[i]]} + (*pads)[i] + (*pads)[axes.size() + i]);
+  }
+  return shape &&
+         call.answer(aten, {call.tensor("self", 0), call.word("mode", call.text("mode", "constant"))},
+                     {*shape, call.dtype(0)});
+}
+
+bool shuffle(OnnxCall& call, std::string_view aten) {
+  if (!call.has(0) || call.rank(0) != 4) return false;
+  const auto block = call.integer("blocksize", 0);
+  if (block < 1 || block > (std::int64_t{1} << 20)) return false;
+  Shape shape = call.shape(0);
+  const bool spreads = call.node().op_type == "DepthToSpace";
+  shape[1] = spreads ? shape[1] / (block * block) : clamp_size(__int128{shape[1]} * block * block);
+  for (const std::size_t i : {std::size_t{2}, std::size_t{3}})
+    shape[i] = spreads ? clamp_size(__int128{shape[i]} * block) : shape[i] / block;
+  return call.answer(aten, {call.tensor("self", 0)}, {shape, call.dtype(0)});
+}
+
+bool triangle(OnnxCall& call, std::string_view) {
+  return call.has(0) && call.answer(call.integer("upper", 1) != 0 ? "aten::triu" : "aten::tril",
+                                    {call.tensor("self", 0)}, {call.shape(0), call.dtype(0)});
+}
+
+bool same_shape(OnnxCall& call, std::string_view aten) {
+  return call.has(0) && call.answer(aten, {call.tensor("self", 0)}, {call.shape(0), call.dtype(0)});
+}
+
+// --- Choosing
+
+bool gather_elements(OnnxCall& call, std::string_view aten) {
+  return call.has(0) && call.has(1) &&
+         call.answer(
+             aten,
+             {call.tensor("self", 0), call.number("dim", call.integer("axis", 0)), call.tensor("index", 1)},
+             {call.shape(1), call.dtype(0)});
+}
+
+bool gather_nd(OnnxCall& call, std::string_view aten) {
+  if (!call.has(0) || !call.has(1) || call.shape(1).empty()) return false;
+  const auto batch = call.integer("batch_dims", 0), depth = call.dim(1, -1);
+  if (batch < 0 || depth < 1 || batch > call.rank(0) || depth > call.rank(0) - batch) return false;
+  Shape shape(call.shape(1).begin(), call.shape(1).end() - 1);
+  shape.insert(shape.end(), call.shape(0).begin() + batch + depth, call.shape(0).end());
+  const ValueId indices[] = {call.value(1)};
+  return call.answer(aten, {call.tensor("self", 0), call.tensors("indices", indices)},
+                     {shape, call.dtype(0)});
+}
+
+bool scatter_nd(OnnxCall& call, std::string_view aten) {
+  if (!call.has(0) || !call.has(1) || !call.has(2)) return false;
+  const ValueId indices[] = {call.value(1)};
+  return call.answer(aten,
+                     {call.tensor("self", 0), call.tensors("indices", indices), call.tensor("values", 2)},
+                     {call.shape(0), call.dtype(0)});
+}
+
+bool scatter(OnnxCall& call, std::string_view aten) {
+  return call.has(0) && call.has(1) && call.has(2) &&
+         call.answer(aten,
+                     {call.tensor("self", 0), call.number("dim", call.integer("axis", 0)),
+                      call.tensor("index", 1), call.tensor("src", 2)},
+                     {call.shape(0), call.dtype(0)});
+}
+
+bool top_k(OnnxCall& call, std::string_view aten) {
+  const auto* k = call.numbers(1);
+  if (!call.has(0)) return false;
+  const auto axis = axis_of(call.integer("axis", -1), call.shape(0).size());
+  if (!axis) return false;
+  Shape shape = call.shape(0);
+  if (k != nullptr && k->size() == 1)
+    shape[*axis] = std::max<std::int64_t>(k->integer(0), 0);
+  else if (const auto* attribute = call.attribute("k"))
+    shape[*axis] = std::max<std::int64_t>(attribute->integer, 0);
+  else
+    shape[*axis] = call.asked_size(0, *axis);
+  const OnnxOutput outputs[] = {{shape, call.dtype(0)}, {shape, DType::kInt64}};
+  const Argument arguments[] = {call.tensor("self", 0), call.number("k", shape[*axis]),
+                                call.number("dim", static_cast<std::int64_t>(*axis))};
+  const auto made = call.op(aten, arguments, outputs);
+  call.result(0, made[0]);
+  call.result(1, made[1]);
+  return true;
+}
+
+// --- Sizes that depend on data
+
+bool non_zero(OnnxCall& call, std::string_view aten) {
+  return call.has(0) &&
+         call.answer(aten, {call.tensor("self", 0)}, {{call.rank(0), call.asked_size(0, 1)}, DType::kInt64});
+}
+
+bool compress(OnnxCall& call, std::string_view aten) {
+  if (!call.has(0) || !call.has(1)) return false;
+  const auto* named = call.attribute("axis");
+  Shape shape{0};
+  std::size_t at = 0;
+  if (named != nullptr) {
+    const auto axis = axis_of(named->integer, call.shape(0).size());
+    if (!axis) return false;
+    shape = call.shape(0);
+    at = *axis;
+  }
+  shape[at] = call.asked_size(0, at);
+  return call.answer(aten, {call.tensor("self", 0), call.tensor("mask", 1)}, {shape, call.dtype(0)});
+}
+
+// Boxes [batch, n, 4] and scores [batch, classes, n] -> [chosen, 3].
+bool non_max_suppression(OnnxCall& call, std::string_view aten) {
+  if (!call.has(0) || !call.has(1)) return false;
+  return call.answer(aten, {call.tensor("dets", 0), call.tensor("scores", 1)},
+                     {{call.asked_size(0, 0), 3}, DType::kInt64});
+}
+
+bool roi_align(OnnxCall& call, std::string_view aten) {
+  if (!call.has(0) || !call.has(1) || call.rank(0) != 4 || call.rank(1) != 2) return false;
+  const auto height = call.integer("output_height", 1), width = call.integer("output_width", 1);
+  if (height < 0 || width < 0) return false;
+  return call.answer(
+      aten,
+      {call.tensor("input", 0), call.tensor("rois", 1), call.number("pooled_height", height),
+       call.number("pooled_width", width), call.number("sampling_ratio", call.integer("sampling_ratio", 0))},
+      {{call.dim(1, 0), call.dim(0, 1), height, width}, call.dtype(0)});
+}
+
+// --- Making
+
+bool constant_of_shape(OnnxCall& call, std::string_view aten) {
+  const auto* size = call.numbers(0);
+  if (size == nullptr || size->is_real || size->size() > 64) return false;
+  for (const auto item : size->integers)
+    if (item < 0) return false;
+  const auto* value = call.attribute("value");
+  const auto dtype = value != nullptr && !value->tensor.empty()
+                         ? parse_onnx_tensor(value->tensor, call.state().where).dtype
+                         : DType::kFloat32;
+  return call.answer(aten, {call.list("size", size->integers)}, {size->integers, dtype});
+}
+
+bool range(OnnxCall& call, std::string_view aten) {
+  std::optional<Shape> shape = call.declared_shape(0, false);
+  const auto *from = call.numbers(0), *to = call.numbers(1), *step = call.numbers(2);
+  const bool known = from != nullptr && to != nullptr && step != nullptr && from->size() == 1 &&
+                     to->size() == 1 && step->size() == 1 && step->real(0) != 0;
+  if (known) {
+    const double count = (to->real(0) - from->real(0)) / step->real(0);
+    const auto whole = count > 0 && count < 9e18 ? static_cast<std::int64_t>(count) : 0;
+    shape = Shape{whole + (static_cast<double>(whole) < count ? 1 : 0)};
+  }
+  return shape && call.answer(aten, {}, {*shape, call.dtype(0)});
+}
+
+bool one_hot(OnnxCall& call, std::string_view aten) {
+  const auto* depth = call.numbers(1);
+  if (!call.has(0) || !call.has(2) || depth == nullptr || depth->size() != 1 || depth->integer(0) < 0)
+    return false;
+  Shape shape = call.shape(0);
+  const auto axis = axis_of(call.integer("axis", -1), shape.size() + 1);
+  if (!axis) return false;
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(*axis), depth->integer(0));
+  return call.answer(aten, {call.tensor("self", 0), call.number("num_classes", depth->integer(0))},
+                     {shape, call.dtype(2)});
+}
+
+bool random(OnnxCall& call, std::string_view aten) {
+  auto shape = call.integers("shape");
+  if (shape.size() > 64 || std::ranges::any_of(shape, [](std::int64_t size) { return size < 0; }))
+    return false;
+  return call.answer(aten, {call.list("size", shape)}, {shape, onnx_dtype(call.integer("dtype", 1))});
+}
+
+constexpr auto kMovesRules = std::to_array<OnnxRule>({
+    {"Compress", compress, "aten::masked_select"},
+    {"Concat", concat, "aten::cat"},
+    {"ConstantOfShape", constant_of_shape, "aten::full"},
+    {"DepthToSpace", shuffle, "aten::pixel_shuffle"},
+    {"EyeLike", same_shape, "aten::eye"},
+    {"GatherElements", gather_elements, "aten::gather"},
+    {"GatherND", gather_nd, "aten::index"},
+    {"NonMaxSuppression", non_max_suppression, "torchvision::nms"},
+    {"NonZero", non_zero, "aten::nonzero"},
+    {"OneHot", one_hot, "aten::one_hot"},
+    {"Pad", pad, "aten::pad"},
+    {"RandomNormal", random, "aten::randn"},
+    {"RandomUniform", random, "aten::rand"},
+    {"Range", range, "aten::arange"},
+    {"ReverseSequence", same_shape, "aten::flip"},
+    {"RoiAlign", roi_align, "torchvision::roi_align"},
+    {"Scatter", scatter, "aten::scatter"},
+    {"ScatterElements", scatter, "aten::scatter"},
+    {"ScatterND", scatter_nd, "aten::index_put"},
+    {"SpaceToDepth", shuffle, "aten::pixel_unshuffle"},
+    {"Tile", tile, "aten::repeat"},
+    {"TopK", top_k, "aten::topk"},
+    {"Trilu", triangle},
+});
+static_assert(std::ranges::is_sorted(kMovesRules, {}, &OnnxRule::type));
+
+}  // namespace
+
+std::span<const OnnxRule> onnx_move_rules() { return kMovesRules; }
+
+}  // namespace opscope

@@ -1,0 +1,334 @@
+// Elementwise ONNX ops, reductions and softmaxes: mostly a name of ATen's for a name of ONNX's.
+#include <algorithm>
+#include <array>
+
+#include "readers/onnx/call.h"
+
+namespace opscope {
+namespace {
+
+bool unary(OnnxCall& call, std::string_view aten) {
+  return call.has(0) && call.answer(aten, {call.tensor("self", 0)}, {call.shape(0), call.dtype(0)});
+}
+
+bool to_bool(OnnxCall& call, std::string_view aten) {
+  return call.has(0) && call.answer(aten, {call.tensor("self", 0)}, {call.shape(0), DType::kBool});
+}
+
+bool binary_as(OnnxCall& call, std::string_view aten, DType dtype) {
+  if (!call.has(0) || !call.has(1)) return false;
+  const auto shape = broadcast(call.shape(0), call.shape(1));
+  return shape && call.answer(aten, {call.tensor("self", 0), call.tensor("other", 1)}, {*shape, dtype});
+}
+bool binary(OnnxCall& call, std::string_view aten) { return binary_as(call, aten, call.dtype(0)); }
+bool compare(OnnxCall& call, std::string_view aten) { return binary_as(call, aten, DType::kBool); }
+
+bool power(OnnxCall& call, std::string_view aten) {
+  if (!call.has(0) || !call.has(1)) return false;
+  const auto shape = broadcast(call.shape(0), call.shape(1));
+  if (!shape) return false;
+  const auto* exponent = call.numbers(1);
+  const bool is_number = exponent != nullptr && exponent->size() == 1;
+  return call.answer(aten,
+                     {call.tensor("self", 0), is_number ? call.real_number("exponent", exponent->real(0))
+                                                        : call.tensor("exponent", 1)},
+                     {*shape, call.dtype(0)});
+}
+
+bool shift(OnnxCall& call, std::string_view) {
+  return binary(
+      call, call.text("direction", "") == "RIGHT" ? "aten::bitwise_right_shift" : "aten::bitwise_left_shift");
+}
+
+// Sum, Mean, Max and Min of any number of tensors: one op after the other.
+bool variadic(OnnxCall& call, std::string_view aten) {
+  if (!call.has(0)) return false;
+  auto total = call.value(0);
+  auto shape = call.shape(0);
+  const auto count = call.input_count();
+  for (std::size_t i = 1; i < count; ++i) {
+    if (!call.has(i)) return false;
+    const auto next = broadcast(shape, call.shape(i));
+    if (!next) return false;
+    shape = *next;
+  }
+  shape = call.shape(0);
+  for (std::size_t i = 1; i < count; ++i) {
+    shape = *broadcast(shape, call.shape(i));
+    total = call.op(aten, {call.tensor_of("self", total), call.tensor("other", i)}, {shape, call.dtype(0)});
+  }
+  if (call.node().op_type == "Mean" && count > 1)
+    total =
+        call.op("aten::div", {call.tensor_of("self", total), call.number("other", static_cast<int>(count))},
+                {shape, call.dtype(0)});
+  if (count == 1) total = call.op("aten::alias", {call.tensor("self", 0)}, {shape, call.dtype(0)});
+  call.result(0, total);
+  return true;
+}
+
+bool where(OnnxCall& call, std::string_view aten) {
+  if (!call.has(0) || !call.has(1) || !call.has(2)) return false;
+  const auto pair = broadcast(call.shape(1), call.shape(2));
+  const auto shape = pair ? broadcast(*pair, call.shape(0)) : std::nullopt;
+  return shape &&
+         call.answer(aten, {call.tensor("condition", 0), call.tensor("self", 1), call.tensor("other", 2)},
+                     {*shape, call.dtype(1)});
+}
+
+bool clip(OnnxCall& call, std::string_view) {
+  if (!call.has(0)) return false;
+  const bool low = call.has(1) || call.attribute("min") != nullptr;
+  const bool high = call.has(2) || call.attribute("max") != nullptr;
+  const auto bound = [&](std::string_view name, std::size_t i) {
+    const auto* numbers = call.numbers(i);
+    if (numbers != nullptr && numbers->size() == 1) return call.real_number(name, numbers->real(0));
+    return call.has(i) ? call.tensor(name, i) : call.real_number(name, call.real(name, 0));
+  };
+  const OnnxOutput out{call.shape(0), call.dtype(0)};
+  const auto self = call.tensor("self", 0);
+  if (low && high) return call.answer("aten::clamp", {self, bound("min", 1), bound("max", 2)}, out);
+  if (low) return call.answer("aten::clamp_min", {self, bound("min", 1)}, out);
+  if (high) return call.answer("aten::clamp_max", {self, bound("max", 2)}, out);
+  return call.answer("aten::alias", {self}, out);
+}
+
+bool cast(OnnxCall& call, std::string_view aten) {
+  const bool is_like = call.node().op_type == "CastLike";
+  const auto to = is_like ? call.dtype(1) : onnx_dtype(call.integer("to", 0));
+  if (!call.has(0) || to == DType::kUndefined) return false;
+  return call.answer(aten, {call.tensor("self", 0), call.state().out.dtype("dtype", to)},
+                     {call.shape(0), to});
+}
+
+bool prelu(OnnxCall& call, std::string_view aten) {
+  if (!call.has(0) || !call.has(1)) return false;
+  return call.answer(aten, {call.tensor("self", 0), call.tensor("weight", 1)},
+                     {call.shape(0), call.dtype(0)});
+}
+
+bool gelu(OnnxCall& call, std::string_view aten) {
+  return call.has(0) &&
+         call.answer(aten,
+                     {call.tensor("self", 0), call.word("approximate", call.text("approximate", "none"))},
+                     {call.shape(0), call.dtype(0)});
+}
+
+// x / (1 + |x|)
+bool softsign(OnnxCall& call, std::string_view) {
+  if (!call.has(0)) return false;
+  const OnnxOutput out{call.shape(0), call.dtype(0)};
+  const auto size = call.op("aten::abs", {call.tensor("self", 0)}, out);
+  const auto below = call.op("aten::add", {call.tensor_of("self", size), call.number("other", 1)}, out);
+  return call.answer("aten::div", {call.tensor("self", 0), call.tensor_of("other", below)}, out);
+}
+
+bool softmax(OnnxCall& call, std::string_view aten) {
+  if (!call.has(0)) return false;
+  const auto axis = call.integer("axis", call.opset() >= 13 ? -1 : 1);
+  return call.answer(aten, {call.tensor("self", 0), call.number("dim", axis)},
+                     {call.shape(0), call.dtype(0)});
+}
+
+bool dropout(OnnxCall& call, std::string_view aten) {
+  if (!call.has(0)) return false;
+  const auto* training = call.numbers(2);
+  const bool drops = training != nullptr && training->size() == 1 && training->integer(0) != 0;
+  call.answer(aten, {call.tensor("input", 0), call.real_number("p", 0.5), call.flag("train", drops)},
+              {call.shape(0), call.dtype(0)});
+  if (call.wants(1))
+    call.result(1, call.op("aten::ones_like", {call.tensor("self", 0)}, {call.shape(0), DType::kBool}));
+  return true;
+}
+
+bool cumulative(OnnxCall& call, std::string_view aten) {
+  const auto* axis = call.numbers(1);
+  return call.has(0) &&
+         call.answer(aten,
+                     {call.tensor("self", 0),
+                      call.number("dim", axis != nullptr && axis->size() == 1 ? axis->integer(0) : 0)},
+                     {call.shape(0), call.dtype(0)});
+}
+
+// --- Reductions
+
+struct Reduction {
+  Shape shape;
+  std::vector<std::int64_t> axes;
+  bool keeps = true;
+};
+
+std::optional<Reduction> reduction(const OnnxCall& call) {
+  if (!call.has(0)) return std::nullopt;
+  Reduction out{.shape = {}, .axes = {}, .keeps = call.integer("keepdims", 1) != 0};
+  const auto axes = call.integers("axes", 1);
+  if (call.has(1) && !axes) return std::nullopt;  // not known
+  if ((!axes || axes->empty()) && call.integer("noop_with_empty_axes", 0) != 0) {
+    out.shape = call.shape(0);
+    return out;
+  }
+  std::vector<bool> folded(call.shape(0).size(), !axes || axes->empty());
+  for (const auto axis : axes.value_or(std::vector<std::int64_t>{})) {
+    const auto at = axis_of(axis, folded.size());
+    if (!at) return std::nullopt;
+    folded[*at] = true;
+  }
+  for (std::size_t i = 0; i < folded.size(); ++i) {
+    if (folded[i]) out.axes.push_back(static_cast<std::int64_t>(i));
+    if (!folded[i])
+      out.shape.push_back(call.shape(0)[i]);
+    else if (out.keeps)
+      out.shape.push_back(1);
+  }
+  return out;
+}
+
+bool reduce(OnnxCall& call, std::string_view aten) {
+  const auto r = reduction(call);
+  return r && call.answer(aten,
+                          {call.tensor("self", 0), call.list("dim", r->axes), call.flag("keepdim", r->keeps)},
+                          {r->shape, call.dtype(0)});
+}
+
+// A norm over axes: |x|, x^2 and root, as linalg_vector_norm counts it.
+bool reduce_norm(OnnxCall& call, std::string_view aten) {
+  const auto r = reduction(call);
+  const int order = call.node().op_type == "ReduceL1" ? 1 : 2;
+  return r && call.answer(aten,
+                          {call.tensor("self", 0), call.number("ord", order), call.list("dim", r->axes),
+                           call.flag("keepdim", r->keeps)},
+                          {r->shape, call.dtype(0)});
+}
+
+// First an elementwise op, then the sum; or the sum and then its logarithm.
+bool reduce_in_two(OnnxCall& call, std::string_view) {
+  const auto r = reduction(call);
+  if (!r) return false;
+  const bool squares = call.node().op_type == "ReduceSumSquare";
+  auto x = call.value(0);
+  if (squares)
+    x = call.op("aten::mul", {call.tensor_of("self", x), call.tensor_of("other", x)},
+                {call.shape(0), call.dtype(0)});
+  const OnnxOutput out{r->shape, call.dtype(0)};
+  const auto total = call.op(
+      "aten::sum", {call.tensor_of("self", x), call.list("dim", r->axes), call.flag("keepdim", r->keeps)},
+      call.settle(0, out));
+  call.result(0,
+              squares ? total : call.op("aten::log", {call.tensor_of("self", total)}, call.settle(0, out)));
+  return true;
+}
+
+bool arg_reduce(OnnxCall& call, std::string_view aten) {
+  if (!call.has(0)) return false;
+  const auto axis = axis_of(call.integer("axis", 0), call.shape(0).size());
+  if (!axis) return false;
+  Shape shape = call.shape(0);
+  const bool keeps = call.integer("keepdims", 1) != 0;
+  if (keeps)
+    shape[*axis] = 1;
+  else
+    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(*axis));
+  return call.answer(aten,
+                     {call.tensor("self", 0), call.number("dim", static_cast<std::int64_t>(*axis)),
+                      call.flag("keepdim", keeps)},
+                     {shape, DType::kInt64});
+}
+
+constexpr auto kPointwiseRules = std::to_array<OnnxRule>({
+    {"Abs", unary, "aten::abs"},
+    {"Acos", unary, "aten::acos"},
+    {"Acosh", unary, "aten::acosh"},
+    {"Add", binary, "aten::add"},
+    {"And", compare, "aten::logical_and"},
+    {"ArgMax", arg_reduce, "aten::argmax"},
+    {"ArgMin", arg_reduce, "aten::argmin"},
+    {"Asin", unary, "aten::asin"},
+    {"Asinh", unary, "aten::asinh"},
+    {"Atan", unary, "aten::atan"},
+    {"Atanh", unary, "aten::atanh"},
+    {"Bernoulli", unary, "aten::bernoulli"},
+    {"BitShift", shift},
+    {"BitwiseAnd", binary, "aten::bitwise_and"},
+    {"BitwiseNot", unary, "aten::bitwise_not"},
+    {"BitwiseOr", binary, "aten::bitwise_or"},
+    {"BitwiseXor", binary, "aten::bitwise_xor"},
+    {"Cast", cast, "aten::to"},
+    {"CastLike", cast, "aten::to"},
+    {"Ceil", unary, "aten::ceil"},
+    {"Celu", unary, "aten::celu"},
+    {"Clip", clip},
+    {"Cos", unary, "aten::cos"},
+    {"Cosh", unary, "aten::cosh"},
+    {"CumProd", cumulative, "aten::cumprod"},
+    {"CumSum", cumulative, "aten::cumsum"},
+    {"Div", binary, "aten::div"},
+    {"Dropout", dropout, "aten::dropout"},
+    {"Elu", unary, "aten::elu"},
+    {"Equal", compare, "aten::eq"},
+    {"Erf", unary, "aten::erf"},
+    {"Exp", unary, "aten::exp"},
+    {"Floor", unary, "aten::floor"},
+    {"Gelu", gelu, "aten::gelu"},
+    {"Greater", compare, "aten::gt"},
+    {"GreaterOrEqual", compare, "aten::ge"},
+    {"HardSigmoid", unary, "aten::hardsigmoid"},
+    {"HardSwish", unary, "aten::hardswish"},
+    {"Identity", unary, "aten::alias"},
+    {"IsInf", to_bool, "aten::isinf"},
+    {"IsNaN", to_bool, "aten::isnan"},
+    {"LeakyRelu", unary, "aten::leaky_relu"},
+    {"Less", compare, "aten::lt"},
+    {"LessOrEqual", compare, "aten::le"},
+    {"Log", unary, "aten::log"},
+    {"LogSoftmax", softmax, "aten::log_softmax"},
+    {"Max", variadic, "aten::maximum"},
+    {"Mean", variadic, "aten::add"},
+    {"Min", variadic, "aten::minimum"},
+    {"Mish", unary, "aten::mish"},
+    {"Mod", binary, "aten::remainder"},
+    {"Mul", binary, "aten::mul"},
+    {"Neg", unary, "aten::neg"},
+    {"Not", to_bool, "aten::logical_not"},
+    {"Or", compare, "aten::logical_or"},
+    {"PRelu", prelu, "aten::prelu"},
+    {"Pow", power, "aten::pow"},
+    {"RandomNormalLike", unary, "aten::randn_like"},
+    {"RandomUniformLike", unary, "aten::rand_like"},
+    {"Reciprocal", unary, "aten::reciprocal"},
+    {"ReduceL1", reduce_norm, "aten::linalg_vector_norm"},
+    {"ReduceL2", reduce_norm, "aten::linalg_vector_norm"},
+    {"ReduceLogSum", reduce_in_two},
+    {"ReduceLogSumExp", reduce, "aten::logsumexp"},
+    {"ReduceMax", reduce, "aten::amax"},
+    {"ReduceMean", reduce, "aten::mean"},
+    {"ReduceMin", reduce, "aten::amin"},
+    {"ReduceProd", reduce, "aten::prod"},
+    {"ReduceSum", reduce, "aten::sum"},
+    {"ReduceSumSquare", reduce_in_two},
+    {"Relu", unary, "aten::relu"},
+    {"Round", unary, "aten::round"},
+    {"Selu", unary, "aten::selu"},
+    {"Shrink", unary, "aten::softshrink"},
+    {"Sigmoid", unary, "aten::sigmoid"},
+    {"Sign", unary, "aten::sign"},
+    {"Sin", unary, "aten::sin"},
+    {"Sinh", unary, "aten::sinh"},
+    {"Softmax", softmax, "aten::softmax"},
+    {"Softplus", unary, "aten::softplus"},
+    {"Softsign", softsign},
+    {"Sqrt", unary, "aten::sqrt"},
+    {"Sub", binary, "aten::sub"},
+    {"Sum", variadic, "aten::add"},
+    {"Swish", unary, "aten::silu"},
+    {"Tan", unary, "aten::tan"},
+    {"Tanh", unary, "aten::tanh"},
+    {"ThresholdedRelu", unary, "aten::threshold"},
+    {"Where", where, "aten::where"},
+    {"Xor", compare, "aten::logical_xor"},
+});
+static_assert(std::ranges::is_sorted(kPointwiseRules, {}, &OnnxRule::type));
+
+}  // namespace
+
+std::span<const OnnxRule> onnx_pointwise_rules() { return kPointwiseRules; }
+
+}  // namespace opscope

@@ -1,0 +1,429 @@
+// The walk over the nodes: what can be folded is, functions and branches are gone into, rules make ops of the
+// rest.
+#include "readers/onnx/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "readers/onnx/call.h"
+#include "readers/onnx/scopes.h"
+#include "readers/onnx/single.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::size_t kMostNodes = 2'000'000;  // functions can call functions: 2^30 nodes in a small file
+constexpr std::size_t kItemsOfNode = 16;       // inputs, outputs and numbers of lists: more count as nodes
+constexpr int kMostDepth = 48;
+constexpr std::size_t kMostNumbers = 4096;
+
+// Ops without a row in the cost table whose result is as large as what they read.
+constexpr auto kKeepShape =
+    std::to_array<std::string_view>({"Hardmax", "LRN", "LpNormalization", "MeanVarianceNormalization",
+                                     "OptionalGetElement", "TensorScatter"});
+static_assert(std::ranges::is_sorted(kKeepShape));
+
+class OnnxReader {
+ public:
+  OnnxReader(std::string_view bytes, const std::string& where, std::string_view model, const Dims& dims,
+             OnnxInference infer)
+      : state_(model, dims, where),
+        model_(parse_onnx_model(bytes, where)),
+        scopes_(state_.out),
+        infer_(infer) {}
+
+  Graph run() {
+    about();
+    OnnxFrame frame;
+    add_names(frame, model_.graph);
+    for (const auto& value : model_.graph.outputs) frame.declared.try_emplace(value.name, &value.type);
+    read_inputs(frame);
+    read_nodes(frame, model_.graph.nodes);
+    const auto outputs = read_outputs(frame);
+    note_sharing();
+    own_the_rest(frame);
+    note_folding();
+    state_.symbols.check(state_.where);
+    return state_.out.finish(outputs, state_.where);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error(what, state_.where, "the file is damaged, or made by a program that writes broken models");
+  }
+
+  void about() {
+    auto& capture = state_.out.graph.capture;
+    const auto found = model_.opsets.find("");
+    state_.opset = found != model_.opsets.end() ? found->second : 1;
+    capture.source = fmt::format("ONNX opset {}", state_.opset);
+    std::string by(model_.producer);
+    if (!model_.producer_version.empty()) by += " " + std::string(model_.producer_version);
+    if (is_utf8(by) && !by.empty()) capture.source += ", made by " + truncate(by, 60);
+    for (const auto& function : model_.functions)
+      functions_.emplace(key(function.domain, function.name), &function);
+  }
+
+  static std::string key(std::string_view domain, std::string_view name) {
+    return std::string(domain).append("\n").append(name);
+  }
+
+  // --- What is there before the first node
+  void add_names(OnnxFrame& frame, const OnnxGraph& graph) {
+    for (const auto& value : graph.values) frame.declared.try_emplace(value.name, &value.type);
+    count_nodes(graph.initializers.size() + graph.values.size() / kItemsOfNode);
+    for (const auto& tensor : graph.initializers) frame.names.insert_or_assign(tensor.name, weight(tensor));
+  }
+
+  // A tensor of the file is one weight, however often a function that has it is called.
+  OnnxInfo* weight(const OnnxTensor& tensor) {
+    auto& known = weights_[&tensor];
+    if (known != nullptr) return known;
+    OnnxInfo info{.shape = tensor.dims, .dtype = tensor.dtype, .weight = &tensor};
+    if (auto numbers = onnx_numbers(tensor, kMostNumbers))
+      info.numbers = Numbers{std::move(numbers->integers), std::move(numbers->reals), numbers->is_real};
+    return known = state_.add(std::move(info));
+  }
+
+  void count_nodes(std::size_t more) {
+    nodes_ += more;
+    if (nodes_ > kMostNodes) fail("its functions unfold to more than two million nodes");
+  }
+
+  void read_inputs(OnnxFrame& frame) {
+    for (const auto& input : model_.graph.inputs) {
+      if (frame.names.contains(input.name)) continue;  // an initialiser that may be replaced
+      if (!input.type.is_tensor || !input.type.has_shape) {
+        frame.names.emplace(input.name, state_.add({.dtype = input.type.dtype}));
+        continue;
+      }
+      const ValueSpec spec{.shape = input_shape(input), .strides = {}, .dtype = input.type.dtype};
+      const auto id = state_.out.value(spec, ValueKind::kInput);
+      state_.out.name(id, input.name);
+      state_.out.graph.inputs.push_back(id);
+      frame.names.emplace(input.name, state_.add({.shape = spec.shape, .dtype = spec.dtype, .id = id}));
+    }
+  }
+
+  // A dimension without a name gets one: "x.0".
+  Shape input_shape(const OnnxValueInfo& input) {
+    Shape shape;
+    if (input.type.dims.size() > 64) fail("an input of more than 64 dimensions");
+    for (std::size_t i = 0; i < input.type.dims.size(); ++i) {
+      const auto& dim = input.type.dims[i];
+      if (dim.size >= 0) {
+        shape.push_back(dim.size);
+        continue;
+      }
+      const auto name = dim.name.empty() ? fmt::format("{}.{}", input.name, i) : std::string(dim.name);
+      state_.symbols.describe(name, fmt::format("dimension {} of {}", i, truncate(input.name, 40)));
+      const auto size = state_.symbols.value_of(name).value_or(1);
+      if (size < 0)
+        throw Error(fmt::format("a dimension of {}", size), "--dim " + name, "sizes are not negative");
+      shape.push_back(size);
+    }
+    return shape;
+  }
+
+  // --- Nodes
+  void read_nodes(OnnxFrame& frame, const std::vector<OnnxNode>& nodes) {
+    for (const auto& node : nodes) {
+      count_nodes(frame.depth == 0 ? 1 : 1 + extra_items(node));
+      const auto outer = state_.out.scope();
+      if (frame.depth == 0 || !node.name_scopes.empty()) scopes_.enter(node);
+      OnnxCall call(state_, frame, node);
+      read_node(call);
+      state_.out.return_to(outer);
+      if (node.rewritten_by.find("FuseBatchNorm") != std::string_view::npos) ++folded_norms_;
+    }
+  }
+
+  // A node with long lists makes the graph keep as much as many nodes.
+  static std::size_t extra_items(const OnnxNode& node) {
+    auto count = node.inputs.size() + node.outputs.size();
+    for (const auto& attribute : node.attributes) count += attribute.integers.size() + attribute.reals.size();
+    return count - std::min(count, kItemsOfNode);
+  }
+
+  void read_node(OnnxCall& call) {
+    const auto& node = call.node();
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) static_cast<void>(call.info(i));
+    if (node.op_type.empty()) fail("a node without a type");
+    if (node.domain.empty() && read_special(call)) return;
+    if (auto folded = fold_onnx(call)) return call.define(node.outputs[0], state_.add(std::move(*folded)));
+    if (const auto found = functions_.find(key(node.domain, node.op_type)); found != functions_.end())
+      return read_function(call, *found->second);
+    const auto* rule = call.knows_all_shapes() ? find_onnx_rule(node.domain, node.op_type) : nullptr;
+    if (rule != nullptr && rule->apply(call, rule->aten)) return define_missing(call);
+    read_unknown(call);
+  }
+
+  // True where it was one of those that are no ops.
+  bool read_special(OnnxCall& call) {
+    const auto type = call.node().op_type;
+    if (type == "Constant") return read_constant(call);
+    if (type == "If") return read_branch(call);
+    if (type == "Identity" && call.has(0) && (call.is_weight(0) || call.info(0)->numbers)) {
+      if (call.wants(0)) call.define(call.node().outputs[0], call.info(0));
+      return true;
+    }
+    return false;
+  }
+
+  bool read_constant(OnnxCall& call) {
+    if (!call.wants(0)) return true;
+    const auto name = call.node().outputs[0];
+    const auto one = [&](std::string_view attribute) { return call.attribute(attribute); };
+    if (const auto* value = one("value"); value != nullptr && !value->tensor.empty()) {
+      call.define(name, weight(constant(value->tensor, name)));
+    } else if (const auto* integer = one("value_int")) {
+      define_integers(call, {integer->integer}, {});
+    } else if (const auto* integers = one("value_ints")) {
+      define_integers(call, integers->integers, {static_cast<std::int64_t>(integers->integers.size())});
+    } else if (const auto* real = one("value_float")) {
+      define_reals(call, {real->real}, {});
+    } else if (const auto* reals = one("value_floats")) {
+      define_reals(call, {reals->reals.begin(), reals->reals.end()},
+                   {static_cast<std::int64_t>(reals->reals.size())});
+    } else {
+      call.define(name, state_.add({.dtype = DType::kUndefined}));
+    }
+    return true;
+  }
+  const OnnxTensor& constant(std::string_view bytes, std::string_view name) {
+    auto& known = constants_[bytes.data()];
+    if (known == nullptr) {
+      known = &state_.constants.emplace_back(parse_onnx_tensor(bytes, state_.where));
+      known->name = name;
+    }
+    return *known;
+  }
+  void define_integers(OnnxCall& call, std::vector<std::int64_t> items, Shape shape) {
+    call.define(call.node().outputs[0], state_.add({.shape = std::move(shape),
+                                                    .dtype = DType::kInt64,
+                                                    .numbers = Numbers{.integers = std::move(items)}}));
+  }
+  void define_reals(OnnxCall& call, std::vector<double> items, Shape shape) {
+    call.define(call.node().outputs[0],
+                state_.add({.shape = std::move(shape),
+                            .dtype = DType::kFloat32,
+                            .numbers = Numbers{.reals = std::move(items), .is_real = true}}));
+  }
+
+  // --- Graphs in graphs
+  bool read_branch(OnnxCall& call) {
+    const auto *first = call.attribute("then_branch"), *second = call.attribute("else_branch");
+    if (first == nullptr || second == nullptr || call.frame().depth >= kMostDepth) return false;
+    const auto* known = call.numbers(0);
+    const OnnxGraph* chosen = nullptr;
+    if (known != nullptr && known->size() == 1) {
+      chosen = &branch(known->integer(0) != 0 ? first->graph : second->graph);
+    } else {
+      const auto &graph = branch(first->graph), &other = branch(second->graph);
+      const bool is_first = graph.nodes.size() >= other.nodes.size();
+      chosen = is_first ? &graph : &other;
+      state_.out.note(
+          "assumption", "onnx::If",
+          fmt::format("which branch runs depends on the data; the {} one, with more ops, was taken",
+                      is_first ? "first" : "second"));
+    }
+    OnnxFrame inner;
+    inner.given = call.frame().given;
+    inner.outer = &call.frame();
+    inner.depth = call.frame().depth + 1;
+    add_names(inner, *chosen);
+    read_nodes(inner, chosen->nodes);
+    std::vector<std::string_view> names;
+    for (const auto& output : chosen->outputs) names.push_back(output.name);
+    return_values(call, inner, names);
+    return true;
+  }
+
+  // Parsed once, however often a function that has it is called.
+  const OnnxGraph& branch(std::string_view bytes) {
+    const auto [found, is_new] = branches_.try_emplace(bytes.data());
+    if (is_new) found->second = parse_onnx_graph(bytes, state_.where);
+    return found->second;
+  }
+
+  void read_function(OnnxCall& call, const OnnxFunction& function) {
+    if (call.frame().depth >= kMostDepth) fail("its functions call each other without end");
+    OnnxFrame inner;
+    inner.depth = call.frame().depth + 1;
+    count_nodes((function.inputs.size() + function.values.size() + function.defaults.size()) / kItemsOfNode);
+    for (std::size_t i = 0; i < function.inputs.size(); ++i) {
+      auto* given = i < call.input_count() ? call.info(i) : nullptr;
+      if (given != nullptr)
+        inner.names.emplace(function.inputs[i], given);
+      else
+        inner.absent.insert(function.inputs[i]);
+    }
+    for (const auto& attribute : function.defaults) inner.given.insert_or_assign(attribute.name, &attribute);
+    for (const auto& attribute : call.node().attributes)
+      if (const auto* given = call.attribute(attribute.name))
+        inner.given.insert_or_assign(attribute.name, given);
+    for (const auto& value : function.values) inner.declared.try_emplace(value.name, &value.type);
+    read_nodes(inner, function.nodes);
+    return_values(call, inner, function.outputs);
+  }
+
+  void return_values(OnnxCall& call, OnnxFrame& inner, const std::vector<std::string_view>& names) {
+    const OnnxCall inside(state_, inner, call.node());
+    for (std::size_t i = 0; i < call.node().outputs.size(); ++i) {
+      auto* made = i < names.size() ? inside.find(names[i]) : nullptr;
+      if (made == nullptr)
+        fail(fmt::format("a subgraph of {} does not make its output", truncate(call.node().op_type, 40)));
+      call.define(call.node().outputs[i], made);
+    }
+  }
+
+  // --- What has no rule
+  void read_unknown(OnnxCall& call) {
+    const auto& node = call.node();
+    const auto name = call.full_name();
+    std::vector<Argument> arguments;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      if (call.has(i)) arguments.push_back(call.tensor(fmt::format("input{}", i), i));
+    std::vector<OnnxOutput> outputs;
+    std::vector<bool> known;
+    std::optional<std::vector<OnnxType>> inferred;  // asked for once, and only where it is needed
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      auto shape = call.declared_shape(i, false);
+      if (!shape && i == 0 && keeps_shape(call)) shape = call.shape(0);
+      if (!shape && call.wants(i)) {
+        if (!inferred) inferred = infer_single(call, infer_);
+        if (i < inferred->size()) shape = fixed_shape((*inferred)[i]);
+      }
+      if (!shape) shape = call.declared_shape(i, true);
+      known.push_back(shape.has_value());
+      outputs.push_back({shape.value_or(Shape{}), declared_dtype(call, i)});
+      if (!shape && call.wants(i))
+        state_.out.note("unknown_op", name,
+                        fmt::format("the shape of '{}' is not known", truncate(node.outputs[i], 60)));
+    }
+    const auto made = call.op(name, arguments, outputs);
+    for (std::size_t i = 0; i < made.size(); ++i)
+      if (call.wants(i)) {
+        call.result(i, made[i]);
+        if (!known[i]) call.find(node.outputs[i])->shape.reset();
+      }
+  }
+
+  static bool keeps_shape(const OnnxCall& call) {
+    return call.node().domain.empty() && std::ranges::binary_search(kKeepShape, call.node().op_type) &&
+           call.has(0) && call.info(0)->shape;
+  }
+
+  static std::optional<Shape> fixed_shape(const OnnxType& type) {
+    Shape shape;
+    if (!type.has_shape) return std::nullopt;
+    for (const auto& dim : type.dims) {
+      if (dim.size < 0) return std::nullopt;
+      shape.push_back(dim.size);
+    }
+    return shape;
+  }
+
+  DType declared_dtype(const OnnxCall& call, std::size_t i) const {
+    const auto found = call.frame().declared.find(call.node().outputs[i]);
+    const auto dtype = found != call.frame().declared.end() ? found->second->dtype : DType::kUndefined;
+    return dtype != DType::kUndefined ? dtype : call.dtype(0);
+  }
+
+  // Outputs that the rule has nothing to say about: statistics in training, masks.
+  void define_missing(OnnxCall& call) {
+    for (const auto output : call.node().outputs)
+      if (!output.empty() && !call.frame().names.contains(output))
+        call.define(output, state_.add({.dtype = DType::kUndefined}));
+  }
+
+  // --- The end
+  std::vector<ValueId> read_outputs(OnnxFrame& frame) {
+    std::vector<ValueId> outputs;
+    OnnxNode node;
+    node.op_type = "the graph's output";
+    for (const auto& output : model_.graph.outputs) node.inputs.push_back(output.name);
+    const OnnxCall call(state_, frame, node);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!call.has(i)) continue;
+      const auto id = call.value(i);
+      outputs.push_back(id);
+      if (state_.out.graph.values[id].name == 0) state_.out.name(id, node.inputs[i]);
+    }
+    return outputs;
+  }
+
+  // Initialisers that nothing reads, or that only functions would: the file has them.
+  void own_the_rest(OnnxFrame& frame) {
+    state_.out.return_to(0);
+    OnnxNode node;
+    node.op_type = "the graph";
+    for (const auto& tensor : model_.graph.initializers) {
+      const auto found = frame.names.find(tensor.name);
+      if (found == frame.names.end() || found->second->weight != &tensor) continue;
+      if (found->second->id == kNone && !found->second->read_as_numbers && info(tensor.dtype).is_float)
+        node.inputs.push_back(tensor.name);
+    }
+    const OnnxCall call(state_, frame, node);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      if (call.has(i) && !call.shape(i).empty()) call.value(i);
+  }
+
+  // PyTorch's new exporter keeps equal tensors once: a model whose biases are all zero has few parameters
+  // then.
+  void note_sharing() {
+    const auto shared = std::ranges::count_if(state_.infos, [&](const OnnxInfo& one) {
+      return one.is_shared && one.id != kNone &&
+             state_.out.graph.values[one.id].kind == ValueKind::kParameter;
+    });
+    if (shared == 0) return;
+    state_.out.note(
+        "assumption", "",
+        fmt::format("{} of the file's weights {} read by more than one module: tied, or equal and kept "
+                    "once by the exporter; parameters are the file's own",
+                    shared, shared == 1 ? "is" : "are"));
+  }
+
+  // PyTorch's exporters fold batch norms into the convolutions before them: the new one says so beside each
+  // node, the old one renames the weights.
+  void note_folding() {
+    std::size_t renamed = 0;
+    for (const auto& node : model_.graph.nodes) {
+      const bool is_conv = node.op_type == "Conv" && node.inputs.size() > 1;
+      renamed += is_conv && node.inputs[1].starts_with("onnx::Conv_") ? 1 : 0;
+    }
+    const auto folded = std::max(folded_norms_, renamed);
+    if (folded == 0) return;
+    state_.out.note("assumption", "",
+                    folded == 1
+                        ? "the exporter folded 1 batch norm into a convolution: its parameters and its work "
+                          "are not in the file"
+                        : fmt::format("the exporter folded {} batch norms into convolutions: their "
+                                      "parameters and their work are not in the file",
+                                      folded));
+  }
+
+  OnnxState state_;
+  OnnxModel model_;
+  OnnxScopes scopes_;
+  // By the address of their bytes in the file.
+  std::unordered_map<const char*, OnnxGraph> branches_;
+  std::unordered_map<const char*, OnnxTensor*> constants_;
+  std::unordered_map<const OnnxTensor*, OnnxInfo*> weights_;
+  std::unordered_map<std::string, const OnnxFunction*> functions_;
+  std::size_t nodes_ = 0, folded_norms_ = 0;
+  OnnxInference infer_;
+};
+
+}  // namespace
+
+Graph read_onnx(std::string_view bytes, const std::string& where, std::string_view model, const Dims& dims,
+                OnnxInference infer) {
+  return OnnxReader(bytes, where, model, dims, infer).run();
+}
+
+}  // namespace opscope

@@ -1,0 +1,18 @@
+// A profile that `opscope profile --format json` saved -> its figures.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "analyse/profile/figures.h"
+
+namespace opscope {
+
+// where: the file's name, for errors. Profiles of older versions read too: what they do not say is named in
+// Figures::missing. Throws Error for what is no profile, or one of another tool.
+Figures read_profile(std::string_view json, const std::string& where);
+
+// True for text that begins as opscope's reports do: a profile, most likely. Reads a few bytes only.
+bool looks_like_profile(std::string_view text);
+
+}  // namespace opscope

@@ -1,0 +1,286 @@
+// The browser's state: what is open, what is chosen, in which order, and what is looked for.
+#include "report/browser/browser.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/text.h"
+#include "report/core/document.h"
+
+namespace opscope {
+namespace {
+
+constexpr double kCostlyShare = 0.01;
+constexpr std::array<std::string_view, 4> kMetricNames{"FLOPs", "memory", "params", "FLOPs/byte"};
+constexpr std::array<std::string_view, 4> kOrderNames{"run", "FLOPs", "memory", "params"};
+
+template <class Choice>
+Choice next(Choice choice, std::size_t count) {
+  return static_cast<Choice>((static_cast<std::size_t>(choice) + 1) % count);
+}
+
+}  // namespace
+
+std::string_view name(Metric metric) { return kMetricNames[static_cast<std::size_t>(metric)]; }
+std::string_view name(Order order) { return kOrderNames[static_cast<std::size_t>(order)]; }
+
+double measure(const BrowserItem& item, Metric metric) {
+  switch (metric) {
+    case Metric::kFlops:
+      return static_cast<double>(item.metrics.flops);
+    case Metric::kMemoryBytes:
+      return static_cast<double>(item.metrics.memory_bytes());
+    case Metric::kParams:
+      return static_cast<double>(item.parameters.total);
+    case Metric::kIntensity:
+      return item.metrics.arithmetic_intensity();
+  }
+  return 0;
+}
+
+Browser::Browser(const Profile& profile)
+    : profile_(profile),
+      graph_(*profile.graph),
+      tree_(profile),
+      view_(make_view(profile, Level::kOp)),
+      open_(tree_.items.size(), false) {
+  open_[0] = true;
+  show_rows();
+}
+
+bool Browser::press(const KeyPress& key) {
+  message_.clear();
+  if (std::exchange(help_, false)) return true;
+  if (typing_) {
+    press_search(key);
+    return true;
+  }
+  switch (key.key) {
+    case Key::kUp:
+      move(-1);
+      break;
+    case Key::kDown:
+      move(1);
+      break;
+    case Key::kPageUp:
+      move(-page_);
+      break;
+    case Key::kPageDown:
+      move(page_);
+      break;
+    case Key::kHome:
+      move(-static_cast<std::ptrdiff_t>(rows_.size()));
+      break;
+    case Key::kEnd:
+      move(static_cast<std::ptrdiff_t>(rows_.size()));
+      break;
+    case Key::kLeft:
+      fold_or_leave();
+      break;
+    case Key::kRight:
+      unfold_or_enter();
+      break;
+    case Key::kEnter:
+      set_open(rows_[at_], !open_[rows_[at_]], false);
+      break;
+    case Key::kEscape:
+      search_.clear();
+      break;
+    case Key::kBackspace:
+      break;
+    case Key::kText:
+      return press_command(key.text);
+  }
+  return true;
+}
+
+bool Browser::press_command(const std::string& text) {
+  const char c = text.size() == 1 ? text[0] : '\0';
+  switch (c) {
+    case 'q':
+      return false;
+    case '?':
+      help_ = true;
+      break;
+    case '/':
+      typing_ = true, search_.clear();
+      break;
+    case 'n':
+      find(true, false);
+      break;
+    case 'N':
+      find(false, false);
+      break;
+    case 's':
+      order_ = next(order_, kOrderNames.size()), show_rows();
+      break;
+    case 'm':
+      metric_ = next(metric_, kMetricNames.size()), show_rows();
+      break;
+    case 'b':
+      only_costly_ = !only_costly_, show_rows();
+      break;
+    case 'e':
+      set_open(rows_[at_], true, true);
+      break;
+    case 'c':
+      set_open(rows_[at_], false, true);
+      break;
+    case ']':
+      ++details_top_;
+      break;
+    case '[':
+      details_top_ -= details_top_ > 0 ? 1 : 0;
+      break;
+    case 'k':
+      move(-1);
+      break;
+    case 'j':
+      move(1);
+      break;
+    case ' ':
+      set_open(rows_[at_], !open_[rows_[at_]], false);
+      break;
+    default:
+      message_ = "no such key; ? shows those that there are";
+  }
+  return true;
+}
+
+void Browser::press_search(const KeyPress& key) {
+  switch (key.key) {
+    case Key::kText:
+      search_ += key.text;
+      break;
+    case Key::kBackspace:
+      while (!search_.empty() && (static_cast<unsigned char>(search_.back()) & 0xC0) == 0x80)
+        search_.pop_back();
+      if (!search_.empty()) search_.pop_back();
+      break;
+    case Key::kEscape:
+      typing_ = false, search_.clear();
+      break;
+    case Key::kEnter:
+      typing_ = false;
+      find(true, true);
+      break;
+    default:
+      break;
+  }
+}
+
+void Browser::move(std::ptrdiff_t by) {
+  const auto last = static_cast<std::ptrdiff_t>(rows_.size()) - 1;
+  at_ = static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(at_) + by, 0, last));
+  details_top_ = 0;
+}
+
+bool Browser::is_costly(const BrowserItem& item) const {
+  if (metric_ == Metric::kIntensity) return item.metrics.counts();
+  return measure(item, metric_) >= kCostlyShare * measure(tree_.items[0], metric_) &&
+         measure(item, metric_) > 0;
+}
+
+std::vector<ItemId> Browser::ordered_children(const BrowserItem& item) const {
+  const auto span = tree_.children_of(item);
+  std::vector<ItemId> order(span.begin(), span.end());
+  if (only_costly_) std::erase_if(order, [&](ItemId id) { return !is_costly(tree_.items[id]); });
+  if (order_ == Order::kRun) return order;
+  const auto metric = order_ == Order::kFlops         ? Metric::kFlops
+                      : order_ == Order::kMemoryBytes ? Metric::kMemoryBytes
+                                                      : Metric::kParams;
+  std::ranges::stable_sort(order, std::greater{},
+                           [&](ItemId id) { return measure(tree_.items[id], metric); });
+  return order;
+}
+
+// The chosen item stays chosen; where it has gone, the nearest above it that is there.
+void Browser::show_rows() {
+  ItemId chosen = rows_.empty() ? 0 : rows_[at_];
+  rows_.clear();
+  std::vector<ItemId> pending{0};
+  while (!pending.empty()) {
+    const ItemId id = pending.back();
+    pending.pop_back();
+    rows_.push_back(id);
+    if (!open_[id]) continue;
+    const std::vector<ItemId> children = ordered_children(tree_.items[id]);
+    pending.insert(pending.end(), children.rbegin(), children.rend());
+  }
+  for (;; chosen = tree_.items[chosen].parent) {
+    const auto found = std::ranges::find(rows_, chosen);
+    if (found == rows_.end()) continue;
+    at_ = static_cast<std::size_t>(found - rows_.begin());
+    return;
+  }
+}
+
+void Browser::set_open(ItemId item, bool open, bool all_below) {
+  std::vector<ItemId> pending{item};
+  while (!pending.empty()) {
+    const ItemId id = pending.back();
+    pending.pop_back();
+    open_[id] = open && tree_.items[id].children.size > 0;
+    if (!all_below) break;
+    for (const ItemId child : tree_.children_of(tree_.items[id])) pending.push_back(child);
+  }
+  show_rows();
+}
+
+void Browser::fold_or_leave() {
+  const ItemId id = rows_[at_];
+  if (open_[id]) return set_open(id, false, false);
+  if (tree_.items[id].parent != kNone) reveal(tree_.items[id].parent);
+}
+
+void Browser::unfold_or_enter() {
+  const ItemId id = rows_[at_];
+  if (tree_.items[id].children.size == 0) return;
+  open_[id] ? move(1) : set_open(id, true, false);
+}
+
+bool Browser::matches(const BrowserItem& item) const {
+  if (contains_text(item.name, search_) || contains_text(item.path, search_) ||
+      contains_text(item.type, search_))
+    return true;
+  return item.output != kNone && contains_text(shape_text(graph_, item.output), search_);
+}
+
+// In the order of the run, around the end.
+void Browser::find(bool forward, bool from_here) {
+  if (search_.empty()) {
+    message_ = "/ looks for a name, type or shape";
+    return;
+  }
+  std::vector<ItemId> order;
+  std::vector<ItemId> pending{0};
+  while (!pending.empty()) {
+    const ItemId id = pending.back();
+    pending.pop_back();
+    order.push_back(id);
+    const auto children = tree_.children_of(tree_.items[id]);
+    pending.insert(pending.end(), children.rbegin(), children.rend());
+  }
+  const std::size_t count = order.size();
+  const auto here = static_cast<std::size_t>(std::ranges::find(order, rows_[at_]) - order.begin());
+  for (std::size_t i = from_here ? 0 : 1; i <= count; ++i) {
+    const ItemId id = order[(here + (forward ? i : count - i % count)) % count];
+    if (matches(tree_.items[id])) return reveal(id);
+  }
+  message_ = "nothing has '" + std::exchange(search_, "") + "' in its name, type or shape";
+}
+
+// Opens what is above it; lets go of a filter that would hide it.
+void Browser::reveal(ItemId item) {
+  for (ItemId id = tree_.items[item].parent; id != kNone; id = tree_.items[id].parent) {
+    open_[id] = true;
+    if (only_costly_ && !is_costly(tree_.items[id])) only_costly_ = false;
+  }
+  if (only_costly_ && !is_costly(tree_.items[item])) only_costly_ = false;
+  show_rows();
+  at_ = static_cast<std::size_t>(std::ranges::find(rows_, item) - rows_.begin());
+  details_top_ = 0;
+}
+
+}  // namespace opscope

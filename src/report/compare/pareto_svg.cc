@@ -1,0 +1,250 @@
+// Many models in one picture: two quantities on logarithmic axes, memory as the dots' area, and the front:
+// those of which no other has less of both.
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "report/compare/report.h"
+#include "report/plot/frame.h"
+#include "report/svg/axis.h"
+
+namespace opscope {
+namespace {
+
+constexpr Font kNameFont{.size = 10.5}, kStrongFont{.size = 10.5, .bold = true}, kNoteFont{.size = 9.5};
+constexpr std::string_view kFrontColor = kComputeBoundColor, kOtherColor = kAxis;
+constexpr double kLeft = 84, kTop = 66, kBottom = 92, kSide = 150;
+constexpr double kLargestDot = 26, kSmallestDot = 3;
+constexpr double kNameHeight = 12;
+
+Unit axis_unit(GuardedMetric metric) {
+  switch (unit_of(metric)) {
+    case MetricUnit::kParams:
+    case MetricUnit::kCount:
+      return Unit::kCount;
+    case MetricUnit::kBytes:
+      return Unit::kBytes;
+    case MetricUnit::kSeconds:
+    case MetricUnit::kRatio:
+      return Unit::kPlain;
+  }
+  return Unit::kPlain;
+}
+
+// Seconds are drawn as milliseconds: plain numbers that a person reads.
+double axis_value(GuardedMetric metric, double value) {
+  return unit_of(metric) == MetricUnit::kSeconds ? value * 1e3 : value;
+}
+std::string axis_title(GuardedMetric metric) {
+  return std::string(title(metric)) + (unit_of(metric) == MetricUnit::kSeconds ? " (ms)" : "");
+}
+
+class ParetoDrawing {
+ public:
+  ParetoDrawing(const ModelComparison& comparison, std::vector<ParetoPoint> points,
+                const ParetoOptions& options)
+      : comparison_(comparison),
+        points_(std::move(points)),
+        options_(options),
+        svg_(options.width, options.height, heading()),
+        box_{kLeft, kTop, options.width - kLeft - kSide - kMargin, options.height - kTop - kBottom},
+        placer_(box_.inset(2)) {
+    for (const ParetoPoint& point : points_) largest_ = std::max(largest_, bytes(point));
+    make_axes();
+  }
+
+  std::string draw() {
+    draw_title(svg_, heading(), subtitle());
+    svg_.rect(box_, {.fill = kPaper, .stroke = kGrid});
+    const std::vector<Point> front = front_line();
+    shade(front);
+    draw_x_axis(svg_, x_, box_, axis_title(options_.x));
+    draw_y_axis(svg_, y_, box_, axis_title(options_.y));
+    draw_front(front);
+    draw_dots();
+    draw_names();
+    draw_legend();
+    draw_notes();
+    return svg_.document();
+  }
+
+ private:
+  std::string heading() const {
+    return std::string(title(options_.y)) + " against " + lower_first(title(options_.x)) + " of " +
+           plural(comparison_.models.size(), "model");
+  }
+  static std::string lower_first(std::string_view text) {
+    if (text == "FLOPs" || text == "MACs" || text == "FLOPs per byte") return std::string(text);
+    return lower_case(text.substr(0, 1)) + std::string(text.substr(1));
+  }
+  std::string subtitle() const {
+    const Figures& first = comparison_.models.front().figures;
+    const bool same = std::ranges::all_of(
+        comparison_.models, [&](const ComparedModel& m) { return m.figures.inputs == first.inputs; });
+    return same ? first.inputs : "not all on the same inputs";
+  }
+
+  static double bytes_of(const ComparedModel& model) {
+    return static_cast<double>(model.figures.totals.memory_bytes());
+  }
+  double bytes(const ParetoPoint& point) const { return bytes_of(comparison_.models[point.model]); }
+  double radius(double bytes) const {
+    return largest_ > 0 ? std::max(kSmallestDot, kLargestDot * std::sqrt(bytes / largest_)) : kSmallestDot;
+  }
+  Point at(const ParetoPoint& point) const {
+    return {x_.at(axis_value(options_.x, point.x)), y_.at(axis_value(options_.y, point.y))};
+  }
+  static std::string_view color(const ParetoPoint& point) {
+    return point.is_front ? kFrontColor : kOtherColor;
+  }
+
+  // Room for whole dots, and for names beside them.
+  void make_axes() {
+    double low_x = 1e300, high_x = 0, low_y = 1e300, high_y = 0;
+    for (const ParetoPoint& point : points_) {
+      low_x = std::min(low_x, axis_value(options_.x, point.x)),
+      high_x = std::max(high_x, axis_value(options_.x, point.x));
+      low_y = std::min(low_y, axis_value(options_.y, point.y)),
+      high_y = std::max(high_y, axis_value(options_.y, point.y));
+    }
+    constexpr double kRoom = 1.35;
+    x_ = log_axis(low_x / kRoom, high_x * kRoom, box_.x, box_.right(), axis_unit(options_.x));
+    y_ = log_axis(low_y / kRoom, high_y * kRoom, box_.bottom(), box_.y, axis_unit(options_.y));
+  }
+
+  // A staircase: what is above and to the right of it costs more of both than a model on it.
+  std::vector<Point> front_line() const {
+    std::vector<Point> line;
+    for (const ParetoPoint& point : points_) {
+      if (!point.is_front) continue;
+      const Point here = at(point);
+      if (line.empty()) line.push_back({here.x, box_.y});
+      if (line.size() > 1) line.push_back({here.x, line.back().y});
+      line.push_back(here);
+    }
+    line.push_back({box_.right(), line.back().y});
+    return line;
+  }
+  void shade(std::vector<Point> area) {
+    area.push_back({box_.right(), box_.y});
+    svg_.polygon(area, {.fill = tinted(kFrontColor, 0.94)});
+  }
+  void draw_front(const std::vector<Point>& line) {
+    svg_.polyline(line, {.stroke = kFrontColor, .stroke_width = 1.4, .dash = "6 3"});
+    for (std::size_t i = 1; i < line.size(); ++i) avoid_line(line[i - 1], line[i]);
+  }
+  void avoid_line(Point from, Point to) {
+    placer_.avoid({std::min(from.x, to.x) - 1, std::min(from.y, to.y) - 1, std::abs(to.x - from.x) + 2,
+                   std::abs(to.y - from.y) + 2});
+  }
+
+  // Large ones first, so that none is hidden.
+  void draw_dots() {
+    std::vector<const ParetoPoint*> order;
+    for (const ParetoPoint& point : points_) order.push_back(&point);
+    std::ranges::stable_sort(order, std::greater(), [&](const ParetoPoint* p) { return bytes(*p); });
+    for (const ParetoPoint* point : order) {
+      const double r = radius(bytes(*point));
+      const Point center = at(*point);
+      svg_.circle(center, r, {.fill = color(*point), .stroke = kPaper, .stroke_width = 0.9, .opacity = 0.75},
+                  tooltip(*point));
+      placer_.avoid({center.x - r, center.y - r, 2 * r, 2 * r});
+    }
+  }
+  std::string tooltip(const ParetoPoint& point) const {
+    const ComparedModel& model = comparison_.models[point.model];
+    const auto text = [&](GuardedMetric metric) {
+      const auto amount = amount_in(model.figures, metric);
+      return lower_first(title(metric)) + " " + (amount ? amount_text(metric, *amount) : "?");
+    };
+    return model.label + "\n" + text(options_.x) + ", " + text(options_.y) + "\n" +
+           text(GuardedMetric::kMemoryBytes);
+  }
+
+  // The front first: a name that finds no place is in the tooltip alone, and said below.
+  void draw_names() {
+    std::vector<const ParetoPoint*> order;
+    for (const bool front : {true, false})
+      for (const ParetoPoint& point : points_)
+        if (point.is_front == front) order.push_back(&point);
+    for (const ParetoPoint* point : order) {
+      const std::string& label = comparison_.models[point->model].label;
+      const Font& font = point->is_front ? kStrongFont : kNameFont;
+      const std::string text = fitted_middle(label, 150, font);
+      const auto place =
+          placer_.place(at(*point), radius(bytes(*point)), text_width(text, font) + 2, kNameHeight);
+      if (!place) {
+        ++unnamed_;
+        continue;
+      }
+      if (place->is_far()) svg_.line(place->edge, place->near, {.stroke = kAxis, .stroke_width = 0.8});
+      svg_.text(place->box.center(), text,
+                {.font = font, .anchor = Anchor::kMiddle, .baseline = Baseline::kMiddle, .halo = kPaper});
+    }
+  }
+
+  void draw_legend() {
+    const double left = box_.right() + 22;
+    double y = box_.y + 4;
+    const auto key = [&](std::string_view fill, std::string_view text) {
+      svg_.circle({left + 6, y + 6}, 6, {.fill = fill, .opacity = 0.75});
+      svg_.text({left + 20, y + 6}, text, {.font = kNameFont, .baseline = Baseline::kMiddle});
+      y += 20;
+    };
+    key(kFrontColor, "no other beats it");
+    if (std::ranges::any_of(points_, [](const ParetoPoint& p) { return !p.is_front; }))
+      key(kOtherColor, "beaten in both");
+    y += 14;
+    svg_.text({left, y + 9}, "Area: memory moved", {.font = kStrongFont});
+    y += 22;
+    for (const double share : {1.0, 0.25, 0.05}) {
+      const double r = radius(share * largest_);
+      svg_.circle({left + kLargestDot, y + r}, r, {.fill = kGrid, .stroke = kAxis, .stroke_width = 0.8});
+      svg_.text({left + 2 * kLargestDot + 8, y + r},
+                format_bytes(static_cast<std::uint64_t>(share * largest_)),
+                {.font = kNoteFont, .baseline = Baseline::kMiddle});
+      y += 2 * r + 8;
+    }
+  }
+
+  void draw_notes() {
+    std::string text =
+        "Beaten: another model here has no more of either, and less of one. What a model is worth, "
+        "such as its accuracy, is not in this picture.";
+    if (unnamed_ > 0) text += " " + plural(unnamed_, "model") + " without room for a name.";
+    const std::size_t left_out = comparison_.models.size() - points_.size();
+    if (left_out > 0)
+      text += " " + plural(left_out, "model") +
+              " left out: one of the two is not known of it, or none of it there.";
+    draw_paragraph(svg_, {box_.x, box_.bottom() + 50}, svg_.width() - kMargin - box_.x, text,
+                   {.font = kNoteFont, .color = kQuietInk});
+  }
+
+  const ModelComparison& comparison_;
+  std::vector<ParetoPoint> points_;
+  ParetoOptions options_;
+  Svg svg_;
+  Box box_;
+  LabelPlacer placer_;
+  Axis x_, y_;
+  double largest_ = 0;
+  std::size_t unnamed_ = 0;
+};
+
+}  // namespace
+
+std::string pareto_svg(const ModelComparison& comparison, const ParetoOptions& options) {
+  if (options.x == options.y)
+    throw Error("both axes show " + std::string(name(options.x)), "--x", "choose another for one of them");
+  std::vector<ParetoPoint> points = pareto_points(comparison, options.x, options.y);
+  std::erase_if(points,
+                [](const ParetoPoint& p) { return !(p.x > 0 && p.y > 0); });  // the axes are logarithmic
+  if (points.size() < 2)
+    throw Error("fewer than two of these models have " + std::string(name(options.x)) + " and " +
+                    std::string(name(options.y)),
+                "--x", "--hardware NAME gives all a roofline_seconds; time_seconds is of measured captures");
+  return ParetoDrawing(comparison, std::move(points), options).draw();
+}
+
+}  // namespace opscope

@@ -1,0 +1,81 @@
+// The document as GitHub-flavoured Markdown tables.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "report/core/document.h"
+
+namespace opscope {
+namespace {
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '\n' || c == '\r') {
+      result += ' ';
+      continue;
+    }
+    if (std::string_view("\\`*_{}[]<>#|").find(c) != std::string_view::npos) result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+// Tree lines are three columns a level; an em space each keeps the indent where spaces would be dropped.
+std::string indent(std::string_view guides) {
+  std::string result;
+  for (int level = display_width(guides) / 3; level > 0; --level) result += "&emsp;";
+  return result;
+}
+
+std::string list_items(const std::vector<Entry>& entries) {
+  std::string out;
+  for (const Entry& entry : entries) {
+    out += fmt::format("\n- **{}**", escaped(entry.head));
+    for (std::size_t i = 0; i < entry.lines.size(); ++i)
+      out += (i == 0 ? ": " : "  \n  ") + escaped(entry.lines[i]);
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string markdown_table(const Table& table) {
+  std::string titles = "|", rule = "|";
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    if (table.is_bar(c)) continue;
+    titles += fmt::format(" {} |", escaped(table.columns[c].title));
+    rule += table.columns[c].align == Align::kLeft ? " --- |" : " ---: |";
+  }
+  std::string out = titles + "\n" + rule + "\n";
+  for (const auto& row : table.rows) {
+    out += "|";
+    for (std::size_t c = 0; c < row.size(); ++c)
+      if (!table.is_bar(c)) out += fmt::format(" {}{} |", indent(row[c].guides), escaped(row[c].text));
+    out += "\n";
+  }
+  return out;
+}
+
+std::string to_markdown(const Document& document) {
+  std::string out = fmt::format("# {}\n\n", escaped(document.header.front().text));
+  for (std::size_t i = 1; i < document.header.size(); ++i)
+    out.append(i > 1 ? " · " : "").append(escaped(document.header[i].text));
+  out += "\n";
+  for (const std::string& note : document.notes) out += fmt::format("\n> {}\n", escaped(note));
+  for (const Section& section : document.sections) {
+    out += fmt::format("\n## {}\n", escaped(section.title));
+    // One column without rows is a title above entries.
+    if (section.table.columns.size() > 1 || !section.table.rows.empty())
+      out += "\n" + markdown_table(section.table);
+    for (const std::string& remark : section.remarks) out += fmt::format("\n{}\n", escaped(remark));
+    out += list_items(section.entries);
+  }
+  return out;
+}
+
+std::string to_markdown(const Profile& profile, const TextOptions& options) {
+  return to_markdown(make_document(profile, options));
+}
+
+}  // namespace opscope

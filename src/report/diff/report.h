@@ -1,0 +1,48 @@
+// A diff for people and for programs: `opscope diff`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analyse/diff/diff.h"
+#include "analyse/diff/outline.h"
+#include "report/core/document.h"
+#include "report/svg/pictures.h"
+
+namespace opscope {
+
+std::string to_format(const ModelDiff& diff, Format format, const TextOptions& options = {});
+
+Document diff_document(const ModelDiff& diff, const TextOptions& options);
+// Every item that is not unchanged, with the change of its own: they add up to the change of the totals.
+std::string diff_json(const ModelDiff& diff);
+std::string diff_csv(const ModelDiff& diff);
+// For a pull request: what changed in a few lines, the rest folded away.
+std::string diff_markdown(const ModelDiff& diff, const TextOptions& options);
+
+// The graph of both, additions green, removals red, what changed amber; needs both graphs. `notes` gets what
+// was left out.
+struct DiffPicture {
+  std::string bytes;
+  std::vector<std::string> notes;
+};
+DiffPicture draw_diff(const ModelDiff& diff, const Profile& base, const Profile& now, PictureFormat format,
+                      std::size_t max_boxes = 60);
+
+// The sections.
+Section diff_totals_section(const ModelDiff& diff);
+Section diff_types_section(const ModelDiff& diff, const TextOptions& options);
+Section diff_changes_section(const ModelDiff& diff, const TextOptions& options);
+
+// "48 layers changed, 2 added, 1 removed, 1 moved, 127 unchanged"; "no difference" where there is none.
+std::string diff_summary(const ModelDiff& diff);
+// What to know before reading the numbers: other inputs, ops of unknown cost, no arguments of ops.
+std::vector<std::string> diff_notes(const ModelDiff& diff);
+// What one row of the outline tells: "out_channels 64 -> 128", "+2 Bottleneck, 3 changed", "from conv1".
+std::string outline_words(const ModelDiff& diff, const OutlineRow& row);
+std::string_view status_mark(DiffStatus status);  // "+", "-", "~", ">", " "
+Style status_style(DiffStatus status);
+// "+169.5%", "x12.3" from tenfold on, "new" from nothing.
+std::string relative_change(const MetricAmount& before, const MetricAmount& after);
+
+}  // namespace opscope

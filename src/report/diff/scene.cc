@@ -1,0 +1,283 @@
+// Which parts of the diff are boxes, in which order they run, and what goes from one to the other.
+#include "report/diff/scene.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "analyse/diff/outline.h"
+#include "analyse/tree/folding.h"
+
+namespace opscope {
+namespace {
+
+class DiffSceneMaker {
+ public:
+  DiffSceneMaker(const ModelDiff& diff, const Profile& base, const Profile& now, std::size_t most)
+      : diff_(diff), base_(base), now_(now), most_(most), first_run_(diff.nodes.size(), kNever) {
+    find_runs();
+    opened_.insert(0);
+  }
+
+  DiffScene run() {
+    open_what_fits();
+    make_boxes();
+    add_ends();
+    add_edges(now_, new_box_of_layer(), false);
+    add_edges(base_, base_box_of_layer(), true);
+    std::ranges::stable_sort(out_.scene.edges, {}, &SceneEdge::to);
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr double kNever = 1e18;
+
+  // When each part first runs, in layers of the new model; what is removed runs right after what it followed.
+  void find_runs() {
+    std::vector<std::uint32_t> of_base(diff_.base.layers.size(), kNone);
+    for (std::uint32_t n = 0; n < diff_.nodes.size(); ++n) {
+      const DiffNode& node = diff_.nodes[n];
+      if (node.now != kNone)
+        for (const std::uint32_t layer : diff_.new_tree.items[node.now].layers) see(n, layer);
+      if (node.base != kNone)
+        for (const std::uint32_t layer : diff_.base_tree.items[node.base].layers) of_base[layer] = n;
+    }
+    double at = -1;
+    for (const std::uint32_t n : of_base) {
+      if (n == kNone) continue;
+      if (diff_.nodes[n].now != kNone)
+        at = first_run_[n];
+      else
+        see(n, at += 1e-4);
+    }
+  }
+  void see(std::uint32_t n, double when) {
+    for (; n != kNone; n = diff_.nodes[n].parent) first_run_[n] = std::min(first_run_[n], when);
+  }
+
+  // A row of boxes: children in the order they run, what changed alike as one, what is unchanged in a row as
+  // one.
+  std::vector<DiffBox> parts_of(std::uint32_t parent) const {
+    std::vector<std::uint32_t> children = diff_.nodes[parent].children;
+    std::erase_if(children,
+                  [&](std::uint32_t c) { return first_run_[c] == kNever && !diff_.nodes[c].differs; });
+    std::ranges::stable_sort(children, {}, [&](std::uint32_t c) { return first_run_[c]; });
+    std::vector<DiffBox> parts;
+    for (const std::uint32_t c : children) {
+      const DiffNode& node = diff_.nodes[c];
+      DiffBox part{box_status(node), {c}, node.follows && node.status == DiffStatus::kChanged, node.all};
+      if (!parts.empty() && joins(parts.back(), part)) {
+        parts.back().nodes.push_back(c);
+        parts.back().change += part.change;
+      } else {
+        parts.push_back(std::move(part));
+      }
+    }
+    return parts;
+  }
+  static DiffStatus box_status(const DiffNode& node) {
+    return node.status == DiffStatus::kUnchanged && node.differs ? DiffStatus::kChanged : node.status;
+  }
+  // Layers that follow are drawn with what they follow; what is unchanged with what is.
+  bool joins(const DiffBox& last, const DiffBox& next) const {
+    const auto is_layer = [&](const DiffBox& box) {
+      return std::ranges::all_of(box.nodes, [&](std::uint32_t n) { return diff_.nodes[n].children.empty(); });
+    };
+    if (last.status == DiffStatus::kUnchanged && next.status == DiffStatus::kUnchanged) return true;
+    return next.follow && last.status == DiffStatus::kChanged && is_layer(last) && is_layer(next);
+  }
+
+  bool may_open(const DiffBox& part) const {
+    if (part.nodes.size() != 1 || part.status == DiffStatus::kUnchanged) return false;
+    const DiffNode& node = diff_.nodes[part.nodes[0]];
+    return !node.children.empty() && !is_whole(diff_, node);
+  }
+
+  std::size_t count_boxes(std::uint32_t node) const {
+    std::size_t count = 0;
+    for (const auto& group : groups_of(node)) {
+      const DiffBox& part = group.front();
+      count += opened_.contains(part.nodes[0]) && may_open(part) ? count_boxes(part.nodes[0]) : 1;
+    }
+    return count;
+  }
+
+  // Level by level, the parts with most change first.
+  void open_what_fits() {
+    std::vector<std::uint32_t> level{0};
+    while (!level.empty()) {
+      std::vector<std::uint32_t> next;
+      for (const std::uint32_t n : level)
+        for (const auto& group : groups_of(n))
+          if (may_open(group.front())) next.push_back(group.front().nodes[0]);
+      std::ranges::stable_sort(next, {},
+                               [&](std::uint32_t n) { return -std::abs(double(diff_.nodes[n].all.flops)); });
+      std::erase_if(next, [&](std::uint32_t n) {
+        opened_.insert(n);
+        if (count_boxes(0) <= most_) return false;
+        opened_.erase(n);
+        return true;
+      });
+      level = std::move(next);
+    }
+  }
+
+  // Parts that follow each other by number and changed in the same way.
+  std::vector<std::vector<DiffBox>> groups_of(std::uint32_t parent) const {
+    std::vector<std::vector<DiffBox>> groups;
+    for (DiffBox& part : parts_of(parent)) {
+      if (!groups.empty() && alike(groups.back().back(), part))
+        groups.back().push_back(std::move(part));
+      else
+        groups.push_back({std::move(part)});
+    }
+    return groups;
+  }
+  bool alike(const DiffBox& a, const DiffBox& b) const {
+    if (a.nodes.size() != 1 || b.nodes.size() != 1 || a.status != b.status) return false;
+    return a.status != DiffStatus::kUnchanged && same_change(a.nodes[0], b.nodes[0]) &&
+           follows(item(b.nodes[0]).name, item(a.nodes[0]).name);
+  }
+  bool same_change(std::uint32_t a, std::uint32_t b) const {
+    const DiffNode &x = diff_.nodes[a], &y = diff_.nodes[b];
+    if (x.status != y.status || x.changes != y.changes || x.own != y.own || item(a).type != item(b).type)
+      return false;
+    return std::ranges::equal(x.children, y.children, [&](std::uint32_t c, std::uint32_t d) {
+      return item(c).name == item(d).name && same_change(c, d);
+    });
+  }
+  const DiffItem& item(std::uint32_t n) const { return diff_.item(diff_.nodes[n]); }
+
+  void make_boxes() {
+    box_of_.assign(diff_.nodes.size(), kNone);
+    add_parts(0, kNone, "");
+  }
+  void add_parts(std::uint32_t parent, std::uint32_t cluster, const std::string& around) {
+    for (const auto& group : groups_of(parent)) {
+      const DiffBox& first = group.front();
+      const auto repeat = static_cast<std::uint32_t>(group.size());
+      const std::uint32_t n = first.nodes[0];
+      std::string name = name_from(item(n).path, around);
+      if (repeat > 1) name = numbered_range(name, repeat);
+      if (opened_.contains(n) && may_open(first)) {
+        const auto id = static_cast<std::uint32_t>(out_.scene.clusters.size());
+        out_.scene.clusters.push_back({name, item(n).type, item(n).path, cluster, repeat});
+        add_parts(n, id, item(n).path);
+      } else {
+        add_box(first, name, repeat, cluster);
+      }
+      for (std::size_t i = 1; i < group.size(); ++i) map_onto(group[i].nodes[0], n);
+    }
+  }
+  static std::string name_from(const std::string& path, const std::string& around) {
+    return !around.empty() && path.starts_with(around + ".") ? path.substr(around.size() + 1) : path;
+  }
+
+  void add_box(const DiffBox& part, const std::string& name, std::uint32_t repeat, std::uint32_t cluster) {
+    const auto id = static_cast<std::uint32_t>(out_.boxes.size());
+    SceneBox box{.kind = part.nodes.size() > 1 ? BoxKind::kRun : BoxKind::kNode,
+                 .name = name,
+                 .path = item(part.nodes[0]).path,
+                 .cluster = cluster,
+                 .repeat = repeat};
+    const bool run = part.nodes.size() > 1 && part.status == DiffStatus::kUnchanged;
+    if (run) box.name = name + " .. " + item(part.nodes.back()).name;
+    for (const std::uint32_t n : part.nodes) {
+      if (std::ranges::find(box.types, item(n).type) == box.types.end()) box.types.push_back(item(n).type);
+      mark(n, id);
+    }
+    out_.scene.boxes.push_back(std::move(box));
+    out_.boxes.push_back(part);
+  }
+  void mark(std::uint32_t n, std::uint32_t box) {
+    box_of_[n] = box;
+    for (const std::uint32_t c : diff_.nodes[n].children) mark(c, box);
+  }
+  void map_onto(std::uint32_t n, std::uint32_t first) {
+    box_of_[n] = box_of_[first];
+    const auto &mine = diff_.nodes[n].children, &its = diff_.nodes[first].children;
+    for (std::size_t i = 0; i < std::min(mine.size(), its.size()); ++i) map_onto(mine[i], its[i]);
+  }
+
+  void add_ends() {
+    for (const char* end : {"input", "output"}) {
+      out_.scene.boxes.push_back(
+          {.kind = end[0] == 'i' ? BoxKind::kInput : BoxKind::kOutput, .name = end, .path = end});
+      out_.boxes.push_back({});
+    }
+  }
+
+  std::vector<std::uint32_t> new_box_of_layer() const {
+    return box_of_layers(diff_.new_tree, diff_.now.layers.size(), &DiffNode::now);
+  }
+  std::vector<std::uint32_t> base_box_of_layer() const {
+    return box_of_layers(diff_.base_tree, diff_.base.layers.size(), &DiffNode::base);
+  }
+  // A module that is called in several places, such as one ReLU after each norm, is a part of what runs
+  // before it each time: as one box it would tie the graph into knots.
+  std::vector<std::uint32_t> box_of_layers(const DiffTree& tree, std::size_t layers,
+                                           std::uint32_t DiffNode::*side) const {
+    std::vector<std::uint32_t> boxes(layers, kNone);
+    std::vector<bool> carried(layers, false);
+    for (std::uint32_t n = 0; n < diff_.nodes.size(); ++n) {
+      const DiffNode& node = diff_.nodes[n];
+      if (node.*side == kNone) continue;
+      const auto& calls = tree.items[node.*side].layers;
+      const bool plain = node.status == DiffStatus::kUnchanged || node.follows;
+      for (const std::uint32_t layer : calls)
+        boxes[layer] = box_of_[n], carried[layer] = plain && calls.size() > 1;
+    }
+    for (std::size_t layer = 1; layer < layers; ++layer)
+      if (carried[layer] && boxes[layer - 1] != kNone) boxes[layer] = boxes[layer - 1];
+    return boxes;
+  }
+
+  // Of the base only what comes from or goes to what was removed: the rest is as the new one has it, or gone.
+  void add_edges(const Profile& profile, const std::vector<std::uint32_t>& box_of_layer, bool removed_only) {
+    const GraphView view = make_view(profile, Level::kLayer);
+    const auto input = static_cast<std::uint32_t>(out_.boxes.size() - 2), output = input + 1;
+    const auto box_of = [&](std::uint32_t n) {
+      const ViewNode& node = view.nodes[n];
+      if (node.kind == "placeholder") return input;
+      if (node.kind == "output") return output;
+      const auto ops = view.ops_of(node);
+      return ops.empty() ? kNone : box_of_layer[profile.layer_of[ops.front()]];
+    };
+    const auto removed = [&](std::uint32_t b) { return out_.boxes[b].status == DiffStatus::kRemoved; };
+    for (const ViewEdge& edge : view.edges) {
+      const std::uint32_t from = box_of(edge.from), to = box_of(edge.to);
+      if (from == kNone || to == kNone || from == to) continue;
+      if (removed_only && !removed(from) && !removed(to)) continue;
+      const bool back = out_.scene.boxes[from].repeat > 1 || out_.scene.boxes[to].repeat > 1;
+      if (from != input && to != output && from > to && (back || in_repeated(from, to))) continue;
+      if (known_.emplace(pair_key(from, to)).second) out_.scene.edges.push_back({from, to, edge.value, 1});
+    }
+  }
+  // Inside blocks that are drawn once, what goes back is their repeating.
+  bool in_repeated(std::uint32_t a, std::uint32_t b) const {
+    const auto repeats = [&](std::uint32_t box) {
+      for (std::uint32_t c = out_.scene.boxes[box].cluster; c != kNone; c = out_.scene.clusters[c].parent)
+        if (out_.scene.clusters[c].repeat > 1) return true;
+      return false;
+    };
+    return repeats(a) && repeats(b);
+  }
+
+  const ModelDiff& diff_;
+  const Profile &base_, &now_;
+  std::size_t most_;
+  std::vector<double> first_run_;      // by node
+  std::vector<std::uint32_t> box_of_;  // by node
+  std::set<std::uint32_t> opened_;     // nodes
+  std::set<std::uint64_t> known_;      // edges
+  DiffScene out_;
+};
+
+}  // namespace
+
+DiffScene make_diff_scene(const ModelDiff& diff, const Profile& base, const Profile& now,
+                          std::size_t max_boxes) {
+  return DiffSceneMaker(diff, base, now, std::max<std::size_t>(max_boxes, 4)).run();
+}
+
+}  // namespace opscope

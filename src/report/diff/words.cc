@@ -1,0 +1,205 @@
+// What changed, in words.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/text.h"
+#include "report/diff/report.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::size_t kMostChanges = 3;
+constexpr double kManifold = 10;
+constexpr std::string_view kArrow = " \u2192 ";
+
+std::string detail_text(const DetailChange& change) {
+  const auto side = [](const std::string& text) { return text.empty() ? std::string("none") : text; };
+  if (change.kind == DetailKind::kCost) return "its cost";
+  if (change.kind == DetailKind::kType) return change.before + std::string(kArrow) + change.after;
+  return change.what + " " + side(change.before) + std::string(kArrow) + side(change.after);
+}
+
+// All tensors went from one dtype to another: said once.
+std::string dtypes_text(const std::vector<DetailChange>& changes) {
+  const DetailChange* first = nullptr;
+  for (const DetailChange& change : changes) {
+    if (change.kind != DetailKind::kDType) continue;
+    if (!first) first = &change;
+    if (change.before != first->before || change.after != first->after) return detail_text(*first);
+  }
+  return first ? first->before + std::string(kArrow) + first->after : "";
+}
+
+// Of shapes the result's is told, else the first.
+const DetailChange& shape_to_tell(const std::vector<DetailChange>& changes, const DetailChange& first) {
+  const auto output = std::ranges::find(changes, "output", &DetailChange::what);
+  return output == changes.end() ? first : *output;
+}
+
+std::string changes_text(const std::vector<DetailChange>& changes) {
+  // Of another class everything else is another too.
+  if (!changes.empty() && changes.front().kind == DetailKind::kType) return detail_text(changes.front());
+  std::vector<std::string> parts;
+  bool dtypes = false, shapes = false;
+  std::size_t more = 0;
+  const bool chosen = !changes.empty() && changes.front().kind <= DetailKind::kSize;  // the rest follows
+  for (const DetailChange& change : changes) {
+    std::string text;
+    if (chosen && change.kind == DetailKind::kWeight) continue;
+    if (change.kind == DetailKind::kDType) {
+      if (std::exchange(dtypes, true)) continue;
+      text = dtypes_text(changes);
+    } else if (change.kind == DetailKind::kShape) {
+      if (std::exchange(shapes, true) || !parts.empty()) continue;
+      text = detail_text(shape_to_tell(changes, change));
+    } else {
+      text = detail_text(change);
+    }
+    if (parts.size() < kMostChanges)
+      parts.push_back(std::move(text));
+    else
+      ++more;
+  }
+  std::string text = fmt::format("{}", fmt::join(parts, ", "));
+  return more ? text + fmt::format(", {} more", more) : text;
+}
+
+// "+2 Bottleneck, -1 Dropout, 3 changed" of what is right below a module.
+std::string parts_text(const ModelDiff& diff, const DiffNode& node) {
+  std::map<std::string, std::size_t> added, removed;
+  std::size_t changed = 0, moved = 0;
+  for (const std::uint32_t c : node.children) {
+    const DiffNode& child = diff.nodes[c];
+    if (!child.differs) continue;
+    if (child.status == DiffStatus::kAdded)
+      ++added[diff.item(child).type];
+    else if (child.status == DiffStatus::kRemoved)
+      ++removed[diff.item(child).type];
+    else
+      ++(child.status == DiffStatus::kMoved ? moved : changed);
+  }
+  std::vector<std::string> parts;
+  for (const auto& [type, count] : added) parts.push_back(fmt::format("+{} {}", count, type));
+  for (const auto& [type, count] : removed) parts.push_back(fmt::format("-{} {}", count, type));
+  if (changed) parts.push_back(fmt::format("{} changed", changed));
+  if (moved) parts.push_back(fmt::format("{} moved here", moved));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string output_of(const DiffItem& item) {
+  const auto found = std::ranges::find(item.details, "output", &LayerDetail::what);
+  return found == item.details.end() ? "" : found->value;
+}
+
+std::string followers_text(const ModelDiff& diff, const OutlineRow& row) {
+  std::vector<std::string> names;
+  for (const std::uint32_t n : row.nodes) names.push_back(diff.item(diff.nodes[n]).name);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  return "follow: " + fmt::format("{}", fmt::join(names, ", "));
+}
+
+// A class, and parameters that are not in its parts; less of them where parts share weights, which count
+// once.
+std::string own_text(const ModelDiff& diff, const DiffNode& node) {
+  std::vector<std::string> parts;
+  const auto known =
+      std::ranges::find(node.changes, DetailKind::kCost, &DetailChange::kind) == node.changes.end();
+  if (known && !node.changes.empty()) parts.push_back(changes_text(node.changes));
+  const auto own = [](const DiffTree& tree, std::uint32_t i) {
+    return i == kNone ? 0 : tree.items[i].own.params;
+  };
+  const bool shares = own(diff.base_tree, node.base) < 0 || own(diff.new_tree, node.now) < 0;
+  if (node.own.params != 0)
+    parts.push_back(shares ? "weights that parts share count once" : "its own parameters");
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::size_t layers_below(const ModelDiff& diff, const DiffNode& node) {
+  std::size_t count = diff.item(node).is_layer();
+  for (const std::uint32_t c : node.children) count += layers_below(diff, diff.nodes[c]);
+  return count;
+}
+
+}  // namespace
+
+std::string_view status_mark(DiffStatus status) {
+  constexpr std::array<std::string_view, kDiffStatuses> marks{" ", "~", "+", "-", ">"};
+  return marks[static_cast<std::size_t>(status)];
+}
+
+Style status_style(DiffStatus status) {
+  constexpr std::array<Style, kDiffStatuses> styles{Style::kPlain, Style::kWarning, Style::kGood, Style::kBad,
+                                                    Style::kStrong};
+  return styles[static_cast<std::size_t>(status)];
+}
+
+std::string outline_words(const ModelDiff& diff, const OutlineRow& row) {
+  if (row.follow) return followers_text(diff, row);
+  const DiffNode& node = diff.nodes[row.nodes.front()];
+  if (row.itself) return own_text(diff, node);
+  const DiffItem& item = diff.item(node);
+  std::vector<std::string> parts;
+  if (node.status == DiffStatus::kMoved) parts.push_back("from " + diff.base_tree.items[node.base].path);
+  if (const std::string changes = changes_text(node.changes); !changes.empty()) parts.push_back(changes);
+  const bool whole = node.status == DiffStatus::kAdded || node.status == DiffStatus::kRemoved;
+  if (whole && item.is_layer()) {
+    if (const std::string shape = output_of(item); !shape.empty()) parts.push_back(shape);
+  } else if (whole && is_whole(diff, node)) {
+    const std::size_t layers = layers_below(diff, node);
+    parts.push_back(layers ? plural(layers, "layer") : "its parts moved");
+  } else if (!node.children.empty()) {
+    parts.push_back(parts_text(diff, node));
+  }
+  std::erase(parts, "");
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string relative_change(const MetricAmount& before, const MetricAmount& after) {
+  if (before.real == after.real) return "";
+  if (before.real == 0) return "new";
+  const double ratio = after.real / before.real;
+  if (ratio >= kManifold) return "x" + format_ratio(ratio);
+  const double percent = 100 * (ratio - 1);
+  if (std::abs(percent) < 0.05) return percent > 0 ? "<+0.1%" : "<-0.1%";
+  return fmt::format("{:+.1f}%", percent);
+}
+
+std::string diff_summary(const ModelDiff& diff) {
+  if (diff.same()) return "no difference";
+  std::vector<std::string> parts;
+  for (const auto status : {DiffStatus::kChanged, DiffStatus::kAdded, DiffStatus::kRemoved,
+                            DiffStatus::kMoved, DiffStatus::kUnchanged})
+    if (const auto count = diff.count(status))
+      parts.push_back(fmt::format("{}{} {}", count, parts.empty() ? (count == 1 ? " layer" : " layers") : "",
+                                  name(status)));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::vector<std::string> diff_notes(const ModelDiff& diff) {
+  std::vector<std::string> notes;
+  if (diff.base.inputs != diff.now.inputs)
+    notes.push_back("the inputs differ: " + diff.base.inputs + std::string(kArrow) + diff.now.inputs);
+  if (diff.base.is_training != diff.now.is_training) {
+    const auto kind = [](const Figures& f) { return f.is_training ? "a training step" : "inference"; };
+    notes.push_back(std::string("one is of training: ") + kind(diff.base) + std::string(kArrow) +
+                    kind(diff.now));
+  }
+  if (diff.base.convention != diff.now.convention)
+    notes.push_back("FLOPs are counted differently: " + diff.base.convention + std::string(kArrow) +
+                    diff.now.convention + "; take one --convention for both");
+  const auto unknown = [&](const Figures& figures, const std::string& label) {
+    if (figures.coverage.unknown)
+      notes.push_back(fmt::format("{} of {} without a known cost: not in the change of FLOPs",
+                                  plural(figures.coverage.unknown, "op"), label));
+  };
+  unknown(diff.base, diff.base_label);
+  unknown(diff.now, diff.new_label);
+  if (!diff.by_arguments)
+    notes.push_back("a saved profile has no arguments of ops: layers are compared by shape and cost");
+  return notes;
+}
+
+}  // namespace opscope

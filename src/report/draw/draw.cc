@@ -1,0 +1,136 @@
+// From a profile to a picture's bytes, and the words around the graph.
+#include "report/draw/draw.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "report/core/document.h"
+#include "report/draw/layout.h"
+#include "report/draw/svg.h"
+
+namespace opscope {
+namespace {
+
+// Measured: Graphviz takes about a second for this many, and a person sees nothing in more.
+constexpr std::size_t kMostBoxes = 400;
+
+std::string boxes_words(std::size_t boxes) {
+  return std::to_string(boxes) + (boxes == 1 ? " box" : " boxes");
+}
+
+// Nodes and edges of the view that the picture is of: with a focus, what is inside.
+std::pair<std::size_t, std::size_t> drawn(const Scene& scene) {
+  const auto inside = [&](std::uint32_t node) {
+    const std::uint32_t box = scene.box_of[node];
+    return box != kNone && scene.boxes[box].kind != BoxKind::kStub;
+  };
+  std::size_t nodes = 0;
+  for (std::uint32_t n = 0; n < scene.view->nodes.size(); ++n) nodes += inside(n);
+  const auto edges = std::ranges::count_if(scene.view->edges,
+                                           [&](const ViewEdge& e) { return inside(e.from) && inside(e.to); });
+  return {nodes, static_cast<std::size_t>(edges)};
+}
+
+std::string level_words(const Scene& scene) {
+  const std::size_t nodes = scene.view->nodes.size(), boxes = scene.boxes.size();
+  std::string text = "graph of " + std::string(name(scene.view->level)) + "s: ";
+  if (!scene.focus.empty()) text += std::to_string(drawn(scene).first) + " of ";
+  text += plural(nodes, "node");
+  return boxes == nodes ? text : text + " in " + boxes_words(boxes);
+}
+
+using Totals = std::vector<std::pair<std::string, std::string>>;
+
+void add_metrics(Totals& totals, const Parameters& parameters, const Metrics& metrics) {
+  totals.emplace_back("Parameters", format_params(parameters.total));
+  totals.emplace_back("FLOPs", flops_text(metrics));
+  totals.emplace_back("MACs", format_count(metrics.work.macs));
+  totals.emplace_back("Memory moved", format_bytes(metrics.memory_bytes()));
+}
+
+Totals model_totals(const Profile& profile) {
+  Totals totals;
+  add_metrics(totals, profile.parameters, profile.totals);
+  totals.emplace_back("Peak memory", format_bytes(profile.memory.peak_memory_bytes()));
+  totals.emplace_back("FLOPs per byte", format_ratio(profile.totals.arithmetic_intensity()));
+  totals.emplace_back("Ops", format_exact(Count{profile.totals.ops}));
+  totals.emplace_back("Subgraphs", format_exact(Count{profile.partition.subgraphs.size()}));
+  return totals;
+}
+
+// Of the module in focus, so that the boxes add up to them.
+Totals focus_totals(const Scene& scene) {
+  const Profile& profile = *scene.view->profile;
+  Metrics metrics;
+  double share = 0;
+  for (const SceneBox& box : scene.boxes)
+    if (box.kind != BoxKind::kStub) metrics += box.all_metrics, share += share_of_model(scene, box);
+  Parameters parameters;
+  for (const ModuleRow& row : profile.modules)
+    if (profile.graph->path(profile.graph->modules[row.module]) == scene.focus) parameters = row.parameters;
+  Totals totals;
+  add_metrics(totals, parameters, metrics);
+  totals.emplace_back("FLOPs per byte", format_ratio(metrics.arithmetic_intensity()));
+  totals.emplace_back("Ops", format_exact(Count{metrics.ops}));
+  totals.emplace_back("Model's FLOPs", format_percent(share, 1.0));
+  return totals;
+}
+
+bool any_repeats(const Scene& scene) {
+  return std::ranges::any_of(scene.boxes, [](const SceneBox& b) { return b.repeat > 1; }) ||
+         std::ranges::any_of(scene.clusters, [](const SceneCluster& c) { return c.repeat > 1; });
+}
+
+}  // namespace
+
+PageTexts page_texts(const Scene& scene, ColorBy color) {
+  const Profile& profile = *scene.view->profile;
+  PageTexts texts;
+  const std::string model = model_name(*profile.graph);
+  texts.title = scene.focus.empty() ? model : model + " \u00b7 " + scene.focus;
+  for (const Cell& cell : model_cells(*profile.graph)) {
+    if (cell.text == model) continue;
+    texts.subtitle += (texts.subtitle.empty() ? "" : " \u00b7 ") + cell.text;
+  }
+  texts.subtitle += (texts.subtitle.empty() ? "" : " \u00b7 ") + level_words(scene);
+  texts.totals = scene.focus.empty() ? model_totals(profile) : focus_totals(scene);
+  if (any_repeats(scene))
+    texts.remarks.push_back("\u00d7N: N equal blocks in a row, drawn once; FLOPs of one, percent of all.");
+  if (color == ColorBy::kBound) texts.remarks.push_back(bound_legend(profile.options.ridge) + ".");
+  texts.remarks.push_back(
+      "Bar and height: share of FLOPs. Red outline: the costliest by roofline time. Labels on edges: "
+      "shapes.");
+  for (const std::string& note : scene.notes) texts.remarks.push_back(note + ".");
+  return texts;
+}
+
+Picture draw(const Profile& profile, PictureFormat format, const DrawOptions& options) {
+  const GraphView view = make_view(
+      profile, options.level, std::max(1U, options.collapse.depth == kNone ? 1U : options.collapse.depth));
+  CollapseOptions collapse = options.collapse;
+  collapse.max_boxes = std::min(collapse.max_boxes, kMostBoxes);
+  Scene scene = make_scene(view, collapse);
+  if (options.collapse.max_boxes > kMostBoxes && scene.boxes.size() < view.nodes.size())
+    scene.notes.push_back("no more than " + std::to_string(kMostBoxes) + " boxes are drawn on a page");
+  const Look look = make_look(scene, options.color);
+  const auto [nodes, edges] = drawn(scene);
+  Picture picture{{}, nodes, edges, scene.boxes.size(), scene.notes};
+  if (format == PictureFormat::kDot) {
+    picture.bytes = scene_dot(scene, look, options.color);
+    return picture;
+  }
+  const Layout layout = make_layout(scene, look);
+  picture.bytes = format == PictureFormat::kHtml
+                      ? page_html(scene, look, layout, options.color)
+                      : svg_to(format, page_svg(scene, look, layout, options.color));
+  return picture;
+}
+
+std::string picture_line(std::string_view path, PictureFormat format, const Picture& picture) {
+  std::string line = std::string(path) + "  " + std::string(title(format)) + ", " +
+                     plural(picture.nodes, "node") + ", " + plural(picture.edges, "edge");
+  if (picture.boxes != picture.nodes) line += " in " + boxes_words(picture.boxes);
+  return line;
+}
+
+}  // namespace opscope

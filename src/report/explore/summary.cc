@@ -1,0 +1,140 @@
+// A view as a whole: how many nodes became how many subgraphs, what limits them, which ops there are, and how
+// to look further.
+#include <algorithm>
+
+#include "base/text.h"
+#include "report/explore/explore.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::size_t kTypesShown = 12;
+
+std::string kinds_text(const ExploreSummary& summary) {
+  std::string text;
+  for (const auto& [kind, count] : summary.kinds)
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + std::string(kind);
+  return text;
+}
+
+std::string strategy_text(const Partition& partition) {
+  std::string text = "--partition " + std::string(name(partition.options.strategy));
+  if (partition.options.fast_memory)
+    text += ", fast memory of " + format_bytes(partition.options.fast_memory);
+  return text;
+}
+
+Section created(const GraphView& view) {
+  const std::string title = "Created " + plural(view.profile->partition.subgraphs.size(), "subgraph") +
+                            " from " + plural(view.nodes.size(), "node");
+  return {title, {{{title, Align::kLeft}}, {}}, {}};
+}
+
+Section overview(const GraphView& view, const ExploreSummary& summary) {
+  const Partition& partition = view.profile->partition;
+  Section section{
+      "Nodes and subgraphs", {{{"Nodes and subgraphs", Align::kLeft}, {""}, {"", Align::kLeft, 20}}, {}}, {}};
+  const auto add = [&](std::string label, std::string value, std::string detail) {
+    section.table.rows.push_back(
+        {{std::move(label)}, {std::move(value), Style::kStrong}, {std::move(detail), Style::kQuiet}});
+  };
+  add("Total nodes", std::to_string(view.nodes.size()), kinds_text(summary));
+  add("Partitioned nodes", std::to_string(summary.partitioned_nodes),
+      format_percent(Count{summary.partitioned_nodes}, Count{view.nodes.size()}) + "; the rest do no work");
+  add("Partitioned subgraphs", std::to_string(partition.subgraphs.size()), strategy_text(partition));
+  add("Partition coverage", format_percent(Count{summary.partitioned_ops}, Count{summary.working_ops}),
+      std::to_string(summary.partitioned_ops) + " of " + plural(summary.working_ops, "op") + " that do work");
+  add("Bytes, op by op", format_bytes(partition.unfused_bytes), "");
+  add("Bytes, by subgraph", format_bytes(partition.fused_bytes),
+      format_percent(partition.unfused_bytes - partition.fused_bytes, partition.unfused_bytes) + " saved");
+  return section;
+}
+
+Section bounds(const GraphView& view, const ExploreSummary& summary) {
+  Section section{"Bottleneck Distribution", {{{"Bottleneck Distribution", Align::kLeft}}, {}}, {}};
+  for (const char* title : {"Subgraphs", "% Subgraphs", "FLOPs", "% FLOPs", "Memory", "% Mem"})
+    section.table.columns.push_back({title});
+  Band all;
+  for (const Band& band : summary.bounds)
+    all.ops += band.ops, all.flops += band.flops, all.memory_bytes += band.memory_bytes;
+  for (std::size_t b = 0; b < kBounds; ++b) {
+    const Band& band = summary.bounds[b];
+    const auto bound = static_cast<Bound>(b);
+    section.table.rows.push_back({{std::string(name(bound)), style_of(bound)},
+                                  {band.ops ? std::to_string(band.ops) : "-"},
+                                  {format_percent(Count{band.ops}, Count{all.ops}, Zero::kDash)},
+                                  {format_count(band.flops, Zero::kDash)},
+                                  {format_percent(band.flops, all.flops, Zero::kDash)},
+                                  {format_bytes(band.memory_bytes, Zero::kDash)},
+                                  {format_percent(band.memory_bytes, all.memory_bytes, Zero::kDash)}});
+  }
+  section.remarks.push_back(bound_legend(view.profile->options.ridge) + " (--ridge)");
+  return section;
+}
+
+Section types(const GraphView& view, const TextOptions& options) {
+  const Profile& profile = *view.profile;
+  Section section{"Op types", {{{"Op types", Align::kLeft}}, {}}, {}};
+  for (const char* title : {"Ops", "% Ops", "FLOPs", "% FLOPs", "Memory", "% Mem"})
+    section.table.columns.push_back({title});
+  const std::size_t shown =
+      options.verbose ? profile.types.size() : std::min(profile.types.size(), kTypesShown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const TypeRow& row = profile.types[i];
+    const Metrics& metrics = row.metrics;
+    section.table.rows.push_back(
+        {{row.type},
+         {std::to_string(metrics.ops)},
+         {format_percent(Count{metrics.ops}, Count{profile.totals.ops}, Zero::kDash)},
+         {flops_text(metrics)},
+         {format_percent(metrics.flops, profile.totals.flops, Zero::kDash)},
+         {format_bytes(metrics.memory_bytes(), Zero::kDash)},
+         {format_percent(metrics.memory_bytes(), profile.totals.memory_bytes(), Zero::kDash)}});
+  }
+  if (shown < profile.types.size())
+    section.remarks.push_back("and " + plural(profile.types.size() - shown, "more type") +
+                              ": --verbose shows them");
+  return section;
+}
+
+// Commands for this very graph.
+Section further(const GraphView& view) {
+  Section section{"To look further", {}, {}, {}};
+  const auto add = [&](std::string flags, std::string what) {
+    section.entries.push_back({std::move(flags), {std::move(what)}});
+  };
+  const std::size_t count = view.nodes.size();
+  const std::string middle = std::to_string(count / 2 + 1);
+  add("--start 1 --end " + std::to_string(std::min<std::size_t>(count, 20)), "nodes beside their subgraphs");
+  add("--around " + middle + " --context 5", "those near a node, by its number or name");
+  add("--find TEXT", "those that have it in their name, target, module or shape");
+  add("--type conv, --module PATH", "those of one type, or of one module");
+  add("--bottleneck memory", "those that wait for memory; or compute, balanced");
+  add("--top 10 --sort mem", "those that cost most");
+  add("--node " + middle, "everything about one");
+  add("--path 1 " + std::to_string(count), "the ways from one to another");
+  add("--level op", "the graph in other pieces: module, op or subgraph");
+  add("--interactive", "walk through the model in the terminal");
+  return section;
+}
+
+Document summary_document(const GraphView& view, const TextOptions& options) {
+  const ExploreSummary summary = summarise(view);
+  Document document{header_cells(*view.profile), note_lines(*view.profile, options), {}};
+  document.sections.push_back(created(view));
+  document.sections.push_back(overview(view, summary));
+  document.sections.push_back(bounds(view, summary));
+  document.sections.push_back(types(view, options));
+  document.sections.push_back(further(view));
+  return document;
+}
+
+}  // namespace
+
+std::string explore_summary(const GraphView& view, Format format, const TextOptions& options) {
+  return in_format(
+      format, options, [&] { return summary_json(view); }, [&] { return nodes_csv(view, all_nodes(view)); },
+      [&] { return summary_document(view, options); });
+}
+
+}  // namespace opscope

@@ -1,0 +1,27 @@
+// What `opscope fuse` shows: the subgraphs of a profile, what fusing saves, and where it stops.
+#pragma once
+
+#include "report/core/document.h"
+
+namespace opscope {
+
+enum class FuseSort : std::uint8_t { kOrder, kSaved, kMemoryBytes, kFlops, kArithmeticIntensity };
+FuseSort fuse_sort_from_name(std::string_view text);  // throws Error naming the choices
+
+struct FuseOptions {
+  FuseSort sort = FuseSort::kOrder;
+  TextOptions text{};
+};
+
+std::string fuse_report(const Profile& profile, Format format, const FuseOptions& options);
+
+// The pieces, one file each.
+Section fuse_summary_section(const Profile& profile);
+Section fuse_bounds_section(const Profile& profile);
+Section subgraphs_section(const Profile& profile, const FuseOptions& options);
+Section savings_section(const Profile& profile, const FuseOptions& options);
+Section missed_section(const Profile& profile, const FuseOptions& options);
+std::string fuse_json(const Profile& profile);
+std::string fuse_csv(const Profile& profile);
+
+}  // namespace opscope

@@ -1,0 +1,42 @@
+// Devices in reports: what one could do for a model, several side by side, and the devices themselves.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analyse/compare/affinity.h"
+#include "report/core/document.h"
+#include "report/core/json_parts.h"
+
+namespace opscope {
+
+inline bool has_device(const Profile& profile) { return profile.roofline.device != nullptr; }
+
+// "12.3 us"; "≥12.3 us" where ops of it are not known, "?" where all are not, "-" for nothing.
+std::string roofline_text(const Metrics& metrics);
+// "compute", "memory", "-": what takes most of its roofline time.
+Cell bound_cell(const Metrics& metrics);
+
+// The section of a profile with a device: its figures, the totals at the roof, and what follows.
+Section hardware_section(const Profile& profile);
+// "on NVIDIA H200 SXM 141GB, ridge 103"
+Cell hardware_cell(const Profile& profile);
+
+// Fields of a group of ops; null where its roofline is not known.
+void write_roofline(JsonWriter& json, const Metrics& metrics);
+// An object "hardware": the device, its ridge, totals and findings.
+void write_hardware(JsonWriter& json, const Profile& profile);
+// The device with all figures and sources, as fields.
+void write_device(JsonWriter& json, const Device& device);
+
+// ",1.2e-05,memory": two fields of CSV, the first empty where it is not known.
+std::string csv_roofline(const Metrics& metrics);
+
+// The same model on several devices.
+std::string compare_hardware(std::span<const Profile> profiles, Format format, const TextOptions& options);
+
+// Several devices in a table; one with every figure and its source.
+std::string devices_report(std::span<const DevicePointer> devices, Format format, const TextOptions& options);
+
+}  // namespace opscope

@@ -1,0 +1,46 @@
+// Memory over time for people and for programs: `opscope memory`, and the timeline for `opscope plot memory`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analyse/memory/memory.h"
+#include "base/json_writer.h"
+#include "report/core/document.h"
+
+namespace opscope {
+
+std::string to_format(const MemoryReport& report, Format format, const TextOptions& options = {});
+
+std::string memory_text(const MemoryReport& report, const TextOptions& options);
+std::string memory_csv(const MemoryReport& report);  // one row per op
+std::string memory_json(const MemoryReport& report);
+std::string memory_markdown(const MemoryReport& report, const TextOptions& options);
+std::string memory_html(const MemoryReport& report, const TextOptions& options);
+
+// The timeline as a picture: stacked areas by kind, the peak and the phases marked.
+std::string memory_svg(const MemoryReport& report);
+std::string memory_svg(const Profile& profile);
+// The same in characters, lines of at most options.width columns, each with its end.
+std::string memory_plot(const MemoryReport& report, const TextOptions& options);
+std::string memory_plot(const Profile& profile, const TextOptions& options);
+
+// The sections of a document.
+Section memory_split_section(const MemoryReport& report);
+Section memory_phases_section(const MemoryReport& report);
+Section memory_held_section(const MemoryReport& report, const TextOptions& options);
+Section memory_owners_section(const MemoryReport& report, const TextOptions& options);
+Section memory_advice_section(const MemoryReport& report, const TextOptions& options);
+
+// The fields of an object: "weights_bytes", "inputs_bytes", ...
+void write_split(JsonWriter& json, const MemorySplit& split);
+// `memory` of a profile's JSON: the peak, where it is, its split and the phases.
+void write_memory(JsonWriter& json, const Profile& profile);
+
+// "438.0MB weights + 3.2MB activations", the largest first; what is nothing is left out. Of more than
+// `most` and one, the rest is "other".
+std::string split_text(const MemorySplit& split, std::size_t most = kMemoryKinds);
+// "KV cache", "activations": a kind as people say it.
+std::string_view title(MemoryKind kind);
+
+}  // namespace opscope

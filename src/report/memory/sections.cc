@@ -1,0 +1,134 @@
+// The memory report's tables: the split, the phases, what is held at the peak, and what would help.
+#include <algorithm>
+
+#include "base/text.h"
+#include "report/memory/axis.h"
+#include "report/memory/report.h"
+
+namespace opscope {
+namespace {
+
+std::string at_text(const MemoryReport& report, OpId op) {
+  const Graph& graph = report.graph();
+  const auto layer = layer_name(*report.profile, op);
+  const auto type = short_op_name(graph.op_name(graph.ops[op]));
+  std::string text(layer);
+  if (!layer.ends_with(type)) text.append(" (").append(type).append(")");
+  return text;
+}
+
+std::string advice_text(const MemoryReport& report, const MemoryAdvice& advice) {
+  std::string text = advice.where.empty() ? advice.change : advice.where + ": " + advice.change;
+  const bool is_dtype = advice.remedy == Remedy::kHalfWeights || advice.remedy == Remedy::kHalfAll;
+  if (advice.places > 1 && !is_dtype) text += " (" + plural(advice.places, "place") + ")";
+  if (advice.flops)
+    text += "; costs " + format_count(advice.flops) + " FLOPs more (" +
+            format_percent(advice.flops, report.profile->totals.flops) + " of the step)";
+  return text;
+}
+
+}  // namespace
+
+std::string_view title(MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::kKvCache:
+      return "KV cache";
+    case MemoryKind::kOptimizerState:
+      return "optimizer state";
+    default:
+      return name(kind);
+  }
+}
+
+std::string split_text(const MemorySplit& split, std::size_t most) {
+  std::vector<MemoryKind> kinds;
+  for (std::size_t k = 0; k < kMemoryKinds; ++k)
+    if (split.bytes[k]) kinds.push_back(static_cast<MemoryKind>(k));
+  std::ranges::stable_sort(kinds, std::greater{}, [&](MemoryKind kind) { return split[kind]; });
+  std::string text;
+  Count rest{};
+  const auto add = [&](Count bytes, std::string_view what) {
+    text += (text.empty() ? "" : " + ") + format_bytes(bytes) + " " + std::string(what);
+  };
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    if (i < most || kinds.size() <= most + 1)
+      add(split[kinds[i]], title(kinds[i]));
+    else
+      rest += split[kinds[i]];
+  if (rest) add(rest, "other");
+  return text;
+}
+
+Section memory_split_section(const MemoryReport& report) {
+  const auto& timeline = report.timeline();
+  Section section{"Peak memory",
+                  {{{"Peak memory", Align::kLeft}, {"At peak"}, {"Share"}, {"Most"}, {"", Align::kLeft}}, {}},
+                  {}};
+  const Count total = timeline.peak_memory_bytes();
+  const auto add = [&](std::string_view label, Count at_peak, Count most, Style style) {
+    section.table.rows.push_back(
+        {{std::string(label), style},
+         {format_bytes(at_peak, Zero::kDash), style},
+         {format_percent(at_peak, total, Zero::kDash)},
+         {format_bytes(most, Zero::kDash), Style::kQuiet},
+         {.bar = static_cast<double>(at_peak) / std::max(1.0, static_cast<double>(total))}});
+  };
+  for (std::size_t k = 0; k < kMemoryKinds; ++k) {
+    const auto kind = static_cast<MemoryKind>(k);
+    Count most = kind == MemoryKind::kWeights ? timeline.weights : Count{};
+    for (const auto& split : report.splits) most = std::max(most, split[kind]);
+    if (most) add(title(kind), timeline.at_peak[kind], most, Style::kPlain);
+  }
+  add("total", total, total, Style::kStrong);
+  if (timeline.peak_op == kNone) return section;
+  section.remarks.push_back(
+      "at op " + std::to_string(timeline.peak_op) + " of " + std::to_string(report.graph().ops.size()) +
+      ", " + at_text(report, timeline.peak_op) + "; " +
+      (report.lifetimes_told ? "memory is held as the run held it" : "memory is held until its last use"));
+  return section;
+}
+
+Section memory_phases_section(const MemoryReport& report) {
+  Section section{"Phases",
+                  {{{"Phase", Align::kLeft},
+                    {"Ops"},
+                    {"Peak"},
+                    {.title = "At", .align = Align::kLeft, .min_width = 16, .good_width = 24}},
+                   {}},
+                  {}};
+  const auto kinds = kinds_in_use(report);
+  for (const auto kind : kinds)
+    section.table.columns.push_back({.title = std::string(title(kind)), .optional = true});
+  for (const auto& phase : report.phases) {
+    const bool has_ops = phase.peak_op != kNone;
+    auto& row = section.table.rows.emplace_back();
+    row = {{std::string(phase.name)},
+           {std::to_string(phase.end - phase.begin)},
+           {has_ops ? format_bytes(phase.at_peak.total()) : "-", Style::kStrong},
+           {has_ops ? std::string(layer_name(*report.profile, phase.peak_op)) : ""}};
+    for (const auto kind : kinds) row.push_back({format_bytes(phase.at_peak[kind], Zero::kDash)});
+  }
+  return section;
+}
+
+Section memory_advice_section(const MemoryReport& report, const TextOptions& options) {
+  Section section{"What would help", {{{"What would help", Align::kLeft}}, {}}, {}};
+  const Count peak = report.timeline().peak_memory_bytes();
+  const auto limit = static_cast<std::size_t>(std::max(options.top, 1));
+  const auto shown = options.verbose ? report.advice.size() : std::min(report.advice.size(), limit);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto& advice = report.advice[i];
+    section.entries.push_back(
+        {"saves " + format_bytes(advice.saved_bytes) + ", " + format_percent(advice.saved_bytes, peak),
+         {advice_text(report, advice)}});
+  }
+  if (shown == 0) section.remarks.push_back("no simple change lowers the peak of " + format_bytes(peak));
+  if (shown > 0)
+    section.remarks.push_back("each by itself, of the peak of " + format_bytes(peak) +
+                              "; found by running the timeline again with the change");
+  if (!report.is_training)
+    section.remarks.push_back("checkpointing does not apply: without a backward pass nothing is kept for it");
+  return section;
+}
+
+}  // namespace opscope

@@ -1,0 +1,55 @@
+// A sweep's reports: a table or a grid, the turning points in words, pictures; and what fits.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyse/sweep/fit.h"
+#include "analyse/sweep/sweep.h"
+#include "analyse/sweep/turns.h"
+#include "report/core/document.h"
+#include "report/core/report.h"
+#include "report/svg/axis.h"
+
+namespace opscope {
+
+// One column of a sweep.
+struct SweepMetric {
+  std::string_view key, title;
+  std::optional<double> (*value)(const SweepFigures& figures);  // nullopt: not known there
+  std::string (*text)(const SweepFigures& figures);
+  std::optional<Count> (*count)(const SweepFigures& figures);  // for what is counted in whole numbers
+  Unit unit = Unit::kPlain;
+};
+std::span<const SweepMetric> sweep_metrics();
+// "flops,peak-memory-bytes": throws Error naming the choices.
+std::vector<const SweepMetric*> sweep_metrics_from(const char* flag, std::string_view text);
+// What is shown where nothing is asked for.
+std::vector<const SweepMetric*> usual_sweep_metrics(const SweepResult& result);
+
+struct SweepReport {
+  const SweepResult* result = nullptr;
+  std::vector<const SweepMetric*> metrics;
+  std::vector<Turn> turns;
+  std::optional<Count> memory;  // the limit
+  std::string memory_text;      // as it was given
+  bool interrupted = false;
+};
+
+std::string to_format(const SweepReport& report, Format format, const TextOptions& options = {});
+Document sweep_document(const SweepReport& report, const TextOptions& options);
+std::string sweep_json(const SweepReport& report);
+std::string sweep_csv(const SweepReport& report);
+// The first metric over the first axis that varies most, a line for each value of the others.
+std::string sweep_svg(const SweepReport& report);
+// Sentences, one a turn or a part of one.
+std::vector<std::string> turn_lines(const SweepReport& report);
+// "24GiB", as people say limits.
+std::string binary_bytes(Count bytes);
+
+std::string to_format(const FitAnswer& answer, Format format, const TextOptions& options = {});
+
+}  // namespace opscope

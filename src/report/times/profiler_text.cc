@@ -1,0 +1,204 @@
+// Each part of a Profiler's file is one table. Times are in milliseconds with four decimals, so that columns
+// can be read, cut and added up by other programs.
+#include "report/times/profiler_text.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "base/text.h"
+#include "report/core/document.h"
+
+namespace opscope {
+namespace {
+
+constexpr std::size_t kTypesShown = 10;
+constexpr int kAnyWidth = std::numeric_limits<int>::max();  // a file has no right edge
+constexpr double kMillisecondsPerPicosecond = 1e-9;
+
+std::string milliseconds(Count picoseconds) {
+  return fmt::format("{:.4f}", static_cast<double>(picoseconds) * kMillisecondsPerPicosecond);
+}
+std::string milliseconds(const std::optional<Count>& picoseconds) {
+  return picoseconds ? milliseconds(*picoseconds) : "-";
+}
+
+// "1x64x112x112 float32"
+std::string tensor_text(const Graph& graph, ValueId id) {
+  if (id == kNone) return "-";
+  const Value& value = graph.values[id];
+  return format_shape(graph.shape(value)) + " " + std::string(name(value.dtype));
+}
+
+std::string titled(std::string_view title, const Table& table) {
+  std::string out(title);
+  std::string_view rows;
+  const std::string text = render_table(table, kAnyWidth, false);
+  for (std::size_t at = 0; at < text.size(); at += rows.size() + 1) {
+    rows = std::string_view(text).substr(at, text.find('\n', at) - at);
+    out.append("\n  ").append(rows);
+  }
+  return out + "\n";
+}
+
+// --- what ran where
+
+std::string graph_words(const ProfilerGraph& graph) {
+  return graph.granularity == Granularity::kOp ? "detail graph (ops)"
+                                               : fmt::format("{} graph", name(graph.granularity));
+}
+
+std::string place_words(const Measurement& measured) {
+  if (measured.empty()) return "not timed";
+  const Environment& at = measured.environment;
+  std::string text = at.device.empty() ? "unknown device" : at.device;
+  if (!at.device_name.empty()) text += " (" + at.device_name + ")";
+  return text;
+}
+
+std::string header(const ProfilerGraph& graph) {
+  const Graph& source = *graph.profile->graph;
+  std::string out = fmt::format("{}: {}   device {}   torch {}\n", model_name(source), graph_words(graph),
+                                place_words(source.measurement), source.capture.torch);
+  if (!graph.is_measured()) return out;
+  out += source.measurement.on_device ? "forward ms: a node's ops on the device's own clock, one forward run"
+                                      : "forward ms: a node's ops on the host's clock, one forward run";
+  if (graph.granularity != Granularity::kOp)
+    out += "; call ms: the module's call on the host, with Python and the recorder between its ops";
+  return out + "\n";
+}
+
+// --- nodes
+
+Table node_table(const ProfilerGraph& graph) {
+  const bool calls = graph.granularity != Granularity::kOp;
+  Table table{{{"id"}, {"name", Align::kLeft}, {"type", Align::kLeft}, {"params"}, {"bytes"}, {"forward ms"}},
+              {}};
+  if (calls) table.columns.insert(table.columns.end(), {{"call ms"}, {"ops"}});
+  table.columns.push_back({"output", Align::kLeft});
+  for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
+    const ProfilerNode& node = graph.nodes[id];
+    std::vector<Cell> row{{std::to_string(id)},
+                          {std::string(node.name)},
+                          {std::string(node.type)},
+                          {format_exact(node.parameters.total)},
+                          {format_exact(node.parameters.bytes)},
+                          {milliseconds(node.time)}};
+    if (calls) row.push_back({milliseconds(node.call_time)}), row.push_back({std::to_string(node.ops)});
+    row.push_back({tensor_text(*graph.profile->graph, node.output)});
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+// --- edges
+
+std::string numbered(const ProfilerGraph& graph, std::span<const std::uint32_t> ids) {
+  std::string text;
+  for (const std::uint32_t id : ids)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", id, graph.nodes[id].name);
+  return text.empty() ? "-" : text;
+}
+
+Table port_table(const ProfilerGraph& graph, const std::vector<ProfilerPort>& ports, std::string_view arrow,
+                 std::string_view tokens = {}) {
+  Table table{{{"", Align::kLeft}, {"", Align::kLeft}, {"", Align::kLeft}, {"", Align::kLeft}}, {}};
+  for (const ProfilerPort& port : ports) {
+    std::string shown = port.name.empty() ? "output" : std::string(port.name);
+    if (!tokens.empty() && port.name == tokens) shown += " (tokens)";
+    table.rows.push_back({{shown},
+                          {tensor_text(*graph.profile->graph, port.value)},
+                          {std::string(arrow)},
+                          {numbered(graph, port.nodes)}});
+  }
+  return table;
+}
+
+Table edge_table(const ProfilerGraph& graph) {
+  Table table{{{"from"}, {"", Align::kLeft}, {"to"}, {"names", Align::kLeft}, {"tensor", Align::kLeft}}, {}};
+  for (const ProfilerEdge& edge : graph.edges)
+    table.rows.push_back({{std::to_string(edge.from)},
+                          {"->"},
+                          {std::to_string(edge.to)},
+                          {fmt::format("{} -> {}", graph.nodes[edge.from].name, graph.nodes[edge.to].name)},
+                          {tensor_text(*graph.profile->graph, edge.value)}});
+  return table;
+}
+
+// --- statistics
+
+void add(Table& table, std::string_view key, std::string value, std::string words = {}) {
+  table.rows.push_back({{std::string(key)}, {std::move(value)}, {std::move(words)}});
+}
+
+void add_times(Table& table, const ProfilerGraph& graph, const ProfilerStats& stats) {
+  if (!graph.is_measured()) return add(table, "forward ms", "-", "not timed");
+  add(table, "forward ms", milliseconds(stats.time), "sum over nodes");
+  add(table, "  mean", milliseconds(stats.mean_time));
+  add(table, "  median", milliseconds(stats.median_time));
+  if (stats.longest)
+    add(table, "  longest", milliseconds(stats.max_time),
+        fmt::format("{} {}", *stats.longest, graph.nodes[*stats.longest].name));
+  if (stats.run_time)
+    add(table, "whole run ms", milliseconds(stats.run_time), "from the call until all its work was done");
+}
+
+Table total_table(const ProfilerGraph& graph, const ProfilerStats& stats) {
+  Table table{{{"", Align::kLeft}, {""}, {"", Align::kLeft}}, {}};
+  add(table, "nodes", format_exact(stats.nodes));
+  add(table, "edges", format_exact(stats.edges));
+  add(table, "ops", format_exact(stats.ops),
+      graph.left_out ? fmt::format("without {} that return no tensor", graph.left_out) : "");
+  add(table, "parameters", format_exact(stats.parameters.total),
+      format_exact(stats.parameters.bytes) + " bytes, shared ones once");
+  if (graph.without_ops)
+    add(table, "calls without ops", format_exact(graph.without_ops),
+        "leaf modules that passed their input on");
+  add_times(table, graph, stats);
+  return table;
+}
+
+Table type_table(const ProfilerGraph& graph, const ProfilerStats& stats) {
+  Table table{{{"type", Align::kLeft}, {"nodes"}, {"forward ms"}, {"share"}}, {}};
+  // One alone is no shorter in words.
+  const std::size_t shown = stats.types.size() > kTypesShown + 1 ? kTypesShown : stats.types.size();
+  for (std::size_t i = 0; i < shown; ++i) {
+    const ProfilerType& type = stats.types[i];
+    table.rows.push_back({{std::string(type.type)},
+                          {format_exact(type.nodes)},
+                          {graph.is_measured() ? milliseconds(type.time) : "-"},
+                          {format_percent(type.time, stats.time, Zero::kDash)}});
+  }
+  if (shown < stats.types.size()) {
+    ProfilerType rest;
+    for (std::size_t i = shown; i < stats.types.size(); ++i)
+      rest.nodes += stats.types[i].nodes, rest.time += stats.types[i].time;
+    table.rows.push_back({{fmt::format("{} others", stats.types.size() - shown)},
+                          {format_exact(rest.nodes)},
+                          {graph.is_measured() ? milliseconds(rest.time) : "-"},
+                          {format_percent(rest.time, stats.time, Zero::kDash)}});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string profiler_stats_text(const ProfilerGraph& graph) {
+  const ProfilerStats stats = profiler_stats(graph);
+  return titled("Statistics", total_table(graph, stats)) + "\n" + titled("By type", type_table(graph, stats));
+}
+
+std::string profiler_text(const ProfilerGraph& graph, const ProfilerTextOptions& options) {
+  std::string out = header(graph);
+  out += "\n" + titled("Nodes", node_table(graph));
+  if (options.include_edges) {
+    if (!graph.inputs.empty())
+      out += "\n" + titled("Inputs", port_table(graph, graph.inputs, "->", options.tokens));
+    if (!graph.outputs.empty()) out += "\n" + titled("Outputs", port_table(graph, graph.outputs, "<-"));
+    out += "\n" + titled("Edges", edge_table(graph));
+  }
+  if (options.include_stats) out += "\n" + profiler_stats_text(graph);
+  return out;
+}
+
+}  // namespace opscope

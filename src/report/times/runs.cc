@@ -1,0 +1,152 @@
+// Whole runs beside the sum of their ops, and how far the two agree; the phases of a training step.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "report/times/times.h"
+
+namespace opscope {
+namespace {
+
+void add_row(Table& table, std::string label, const Statistics& of, Style style) {
+  if (of.samples == 0) return;
+  const auto cell = [&](double seconds) { return Cell{format_time(seconds), style}; };
+  const bool several = of.samples > 1;
+  table.rows.push_back(
+      {{std::move(label), style},
+       {format_time(of.median), style == Style::kPlain ? Style::kStrong : style},
+       {spread_text(of), style},
+       cell(of.mean),
+       {several ? format_time(of.standard_deviation) : "-", style},
+       cell(of.p95),
+       cell(of.minimum),
+       cell(of.maximum),
+       {of.outliers ? std::to_string(of.outliers) + " of " + std::to_string(of.samples) : "-",
+        of.outliers ? Style::kWarning : Style::kQuiet}});
+}
+
+// Without the clock and with it; a profiler's trace has the second alone. On a device such runs time every
+// call but mark few ops: its times are of other runs.
+void add_pair(Table& table, const std::string& label, const Statistics& plain, const Statistics& timed,
+              bool on_device) {
+  add_row(table, label, plain, Style::kPlain);
+  if (plain.samples > 0)
+    return add_row(table, on_device ? "  with every call timed" : "  with every op timed", timed,
+                   Style::kQuiet);
+  add_row(table, label + ", every op timed", timed, Style::kPlain);
+}
+
+// "Ops account for 97.4% of a run: 30.2 ms of 31.0 ms. The other 0.8 ms is Python and dispatch between them."
+std::string accounted_text(const RunTimes& runs) {
+  const std::string ops = format_time(runs.ops.median), whole = format_time(runs.whole());
+  std::string text = runs.on_device ? "ops account for {} of the device's run: {} of {}"
+                                    : "ops account for {} of a run: {} of {}";
+  text = fmt::format(fmt::runtime(text), format_percent(runs.ops.median, runs.whole()), ops, whole);
+  if (runs.ops.median > runs.whole())
+    return fmt::format("ops add up to {}, {} of a run without the clock ({})", ops,
+                       ratio_text(runs.accounted()), whole);
+  const std::string rest = format_time(runs.idle());
+  if (runs.on_device) return text + "; for " + rest + " it had nothing to do";
+  return text + (runs.is_reversed()
+                     ? "; Python and dispatch between them take " + rest + ", the rest is noise"
+                     : "; the other " + rest + " is Python and dispatch between them");
+}
+
+std::string host_text(const RunTimes& runs, std::uint64_t ops) {
+  const double each = ops ? runs.host_ops.median / static_cast<double>(ops) : 0;
+  return "on the host, calling the ops took " + format_time(runs.host_ops.median) + ", " + format_time(each) +
+         " each, and the whole run " + format_time(runs.timed.median) + " with the clock";
+}
+
+std::string unmatched_text(const Measurement& measured) {
+  std::uint64_t count = 0;
+  Nanoseconds total = 0;
+  std::string names;
+  for (const UnmatchedOp& op : measured.unmatched) {
+    count += op.count, total += op.total;
+    if (names.size() < 60) names += (names.empty() ? "" : ", ") + op.op;
+  }
+  return plural(count, "op") + (count == 1 ? " is" : " are") + " not the same in every run and " +
+         (count == 1 ? "is" : "are") + " in none of these numbers, " + format_time(seconds(total)) +
+         " in all: " + names;
+}
+
+// Between the quickest and all but the slowest runs lies half of what a run takes.
+bool is_noisy(const Statistics& of) { return of.samples > 2 && of.p95 - of.minimum > 0.5 * of.median; }
+
+void add_noise(const RunTimes& runs, std::vector<std::string>& remarks) {
+  const std::string why =
+      fmt::format(": something else used the machine, or its clocks moved; {} are rough",
+                  runs.on_device && !is_noisy(runs.ops) ? "times of whole runs" : "all numbers here");
+  for (const Statistics* of : {&runs.plain, &runs.timed})
+    if (is_noisy(*of)) {
+      remarks.push_back(
+          fmt::format("runs take from {} to {}{}", format_time(of->minimum), format_time(of->maximum), why));
+      return;
+    }
+  if (runs.is_reversed())
+    remarks.push_back(fmt::format("runs are quicker with the clock than without{}", why));
+}
+
+std::string overhead_text(const RunTimes& runs, Nanoseconds empty_interval) {
+  const std::string ratio = ratio_text(runs.overhead()), own = format_time(seconds(empty_interval));
+  const char* timed = runs.on_device ? "every call" : "every op";
+  if (runs.overhead() < 1)
+    return fmt::format(
+        "runs with {} timed take {} of those without: what the clock costs is lost in the "
+        "noise; its own {} are taken off every op",
+        timed, ratio, own);
+  return fmt::format(
+      "timing {} takes the run to {} of what it is without; the clock's own {} are taken off "
+      "every op{}",
+      timed, ratio, own, runs.on_device ? ", whose times on the device are of slower runs apart" : "");
+}
+
+void add_remarks(const Profile& profile, const RunTimes& runs, std::vector<std::string>& remarks) {
+  const Measurement& measured = profile.graph->measurement;
+  add_noise(runs, remarks);
+  if (runs.whole() > 0) remarks.push_back(accounted_text(runs));
+  if (runs.host_ops.samples && profile.totals.ops) remarks.push_back(host_text(runs, profile.totals.ops));
+  if (runs.overhead() > 0) remarks.push_back(overhead_text(runs, measured.empty_interval));
+  if (runs.plain.outliers + runs.timed.outliers > 0)
+    remarks.push_back("outliers (more than 3 scaled MADs from the median) are in every number");
+  if (runs.unmeasured_ops)
+    remarks.push_back(plural(runs.unmeasured_ops, "op") + (runs.unmeasured_ops == 1 ? " has" : " have") +
+                      " no time: in none of the timed runs, as what a model makes once and keeps");
+  if (!measured.unmatched.empty()) remarks.push_back(unmatched_text(measured));
+}
+
+}  // namespace
+
+Section runs_section(const Profile& profile, const RunTimes& runs) {
+  Section section{"Runs", {{{"Runs", Align::kLeft}, {"Median"}, {"±"}}, {}}, {}};
+  auto& columns = section.table.columns;
+  columns.push_back({.title = "Mean", .optional = true});
+  columns.push_back({.title = "Std dev", .optional = true});
+  for (const char* title : {"p95", "Min", "Max"}) columns.push_back({title});
+  columns.push_back({"Outliers"});
+  Table& table = section.table;
+  add_pair(table, "whole run", runs.plain, runs.timed, runs.on_device);
+  add_pair(table, "on the device", runs.plain_device, runs.timed_device, runs.on_device);
+  add_row(table, "sum of ops", runs.ops, Style::kPlain);
+  add_row(table, "  their calls on the host", runs.host_ops, Style::kQuiet);
+  add_remarks(profile, runs, section.remarks);
+  return section;
+}
+
+Section phases_section(const Profile& profile, const RunTimes& runs) {
+  Section section{"Phases", {{{"Phases", Align::kLeft}, {"Ops"}}, {}}, {}};
+  append(section.table.columns, time_columns());
+  append(section.table.columns, {{"FLOPs"}, {"Memory"}});
+  append(section.table.columns, rate_columns(profile));
+  for (const PhaseTimes& phase : runs.phases) {
+    std::vector<Cell> cells{{std::string(phase.name)}, {std::to_string(phase.metrics.ops)}};
+    add_time_cells(profile, phase.metrics, phase.time, Style::kPlain, cells);
+    cells.push_back({flops_text(phase.metrics)});
+    cells.push_back({format_bytes(phase.metrics.memory_bytes(), Zero::kDash)});
+    add_rate_cells(profile, phase.metrics, Style::kPlain, cells);
+    section.table.rows.push_back(std::move(cells));
+  }
+  return section;
+}
+
+}  // namespace opscope

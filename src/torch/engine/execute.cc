@@ -1,0 +1,198 @@
+// The tiers for one op: really computed where its inputs are known, a shape rule, its parts, PyTorch's meta
+// kernel, the real kernel on zeros; an error that names what is missing when none of them can answer.
+#include "torch/engine/execute.h"
+
+#include "torch/recording/assumptions.h"
+#include "torch/recording/bounds.h"
+
+namespace opscope::engine {
+
+namespace {
+
+bool autograd_wants(const Inputs& inputs, c10::DispatchKeySet below) {
+  return inputs.any_grad && at::GradMode::is_enabled() && below.has_any(c10::autograd_dispatch_keyset) &&
+         !c10::impl::tls_is_dispatch_key_excluded(c10::DispatchKey::AutogradFunctionality);
+}
+
+// The limit that would have let an op go on; reading a number counts as one.
+std::string limit_of(const Call& call) {
+  if (call.info.bound) return std::string(call.info.bound->limit);
+  const auto name = call.name();
+  return name == "aten::item" || name == "aten::_local_scalar_dense" ? "item" : "";
+}
+
+void replace_arguments(const Call& call, at::ArrayRef<c10::IValue> results) {
+  torch::jit::drop(call.stack, call.info.arguments);
+  call.stack.insert(call.stack.end(), results.begin(), results.end());
+}
+
+// After unknown data was written into a tensor whose value was known, it no longer is.
+void taint_written(const Call& call, at::ArrayRef<c10::IValue> arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (call.info.written[i])
+      for_each_tensor(arguments.slice(i, 1), [&](const at::Tensor& tensor) {
+        if (tensor.defined() && !call.recording.is_unknown(tensor)) call.recording.taint(tensor);
+      });
+}
+
+bool has_known_input(const Call& call) {
+  bool found = false;
+  for_each_tensor(call.arguments(), [&](const at::Tensor& tensor) {
+    found |= tensor.defined() && !call.recording.is_unknown(tensor);
+  });
+  return found;
+}
+
+// Quantised tensors have kernels, and next to no meta kernels.
+bool has_quantised_input(const Call& call) {
+  bool found = false;
+  for_each_tensor(call.arguments(), [&](const at::Tensor& tensor) {
+    found |= tensor.defined() && c10::isQIntType(tensor.scalar_type());
+  });
+  return found;
+}
+
+// Whether a meta kernel gave up for want of data rather than refused the call. Python's exceptions arrive by
+// their text alone.
+bool wants_data(const std::exception& problem) {
+  if (dynamic_cast<const c10::NotImplementedError*>(&problem)) return true;
+  const std::string_view text = problem.what();
+  return text.find("NotImplementedError") != text.npos || text.find("DynamicOutputShape") != text.npos ||
+         text.find("DataDependent") != text.npos || text.find("data-dependent") != text.npos;
+}
+
+// Zeros up to this many elements are run through a real kernel to hear its own error.
+constexpr std::int64_t kZeroElements = std::int64_t{1} << 24;
+
+// The meta kernel. Where there is none, or it is stricter than the real one, the real one on zeros, whose own
+// error is also the one the user should see.
+void run_on_twins_or_zeros(const Call& call, const Inputs& inputs) {
+  const std::vector<c10::IValue> arguments(call.arguments().begin(), call.arguments().end());
+  const auto base = call.stack.size() - call.info.arguments;
+  const bool may_use_zeros = call.info.custom || has_known_input(call) || has_quantised_input(call);
+  try {
+    run_on_twins(call);
+    if (call.info.writes) taint_written(call, arguments);
+    return;
+  } catch (const std::exception& problem) {
+    if (wants_data(problem) && !may_use_zeros) {
+      call.recording.failure = Failure{call.name(), call.recording.scope_path(), limit_of(call)};
+      throw;
+    }
+    if (call.recording.failure) throw;  // a write that would resize: zeros would hide it
+    if (!call.info.custom && inputs.elements > kZeroElements) throw;
+  }
+  call.stack.resize(base);
+  call.stack.insert(call.stack.end(), arguments.begin(), arguments.end());
+  run_on_zeros(call);
+}
+
+// A composite op as its parts, not recorded. False, with the arguments back on the stack, where its code
+// reads data itself, as some of those for the CPU do.
+bool run_parts(const Call& call, c10::DispatchKeySet below) {
+  const c10::SmallVector<c10::IValue, 8> arguments(call.arguments().begin(), call.arguments().end());
+  const auto base = call.stack.size() - call.info.arguments;
+  DepthGuard inside;
+  try {
+    call.op.redispatchBoxed(below, &call.stack);
+    return true;
+  } catch (const c10::Error& problem) {
+    if (std::string_view(problem.what_without_backtrace()).find(kNoDataMessage) == std::string_view::npos)
+      throw;
+  }
+  call.stack.resize(base);
+  call.stack.insert(call.stack.end(), arguments.begin(), arguments.end());
+  return false;
+}
+
+// PyTorch's CPU attention keeps a layout that its meta kernel does not know, and a view that works for real
+// fails on it: the copy that reshape would make is assumed.
+bool view_as_reshape(const Call& call) {
+  static const auto reshape = c10::Dispatcher::singleton().findSchemaOrThrow("aten::reshape", "");
+  auto& recording = call.recording;
+  recording.note("assumption", &call.info, "a view across strides was taken as a reshape");
+  reshape.callBoxed(&call.stack);
+  return true;
+}
+
+bool is_view_across_strides(const Call& call) {
+  if (call.name() != "aten::view" || !call.op.schema().overload_name().empty()) return false;
+  const auto& tensor = call.arguments()[0].toTensor();
+  std::int64_t elements = 1, wildcards = 0;
+  for (std::int64_t size : call.arguments()[1].toIntList()) size == -1 ? ++wildcards : elements *= size;
+  const bool fits = wildcards == 0 ? elements == tensor.numel()
+                                   : wildcards == 1 && elements > 0 && tensor.numel() % elements == 0;
+  return fits && !tensor.is_contiguous();
+}
+
+}  // namespace
+
+void refuse(const Call& call) {
+  auto& recording = call.recording;
+  recording.failure = Failure{call.name(), recording.scope_path(), limit_of(call)};
+  TORCH_CHECK(false, call.name(),
+              " needs the values of a tensor, and a static capture has only its shape. Use tracer=\"eager\" "
+              "to run the "
+              "model for real");
+}
+
+namespace {
+
+// Ops that look at data. False: this call of it can be carried out on shapes.
+bool run_on_values(const Call& call) {
+  if (call.info.needs_values && call.name() == "aten::masked_select" &&
+      !call.recording.is_unknown(call.arguments()[1].toTensor())) {
+    run_on_zeros(call);
+    return true;
+  }
+  {
+    c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
+    if (call.info.bound && call.info.bound->run(call, call.info.bound->limit)) return true;
+  }
+  if (!call.info.needs_values) return false;
+  if (assume_value(call)) return true;
+  refuse(call);
+}
+
+bool run_rule(const Call& call) {
+  RuleCall rule(call.recording, call.arguments(), call.info);
+  {
+    std::lock_guard lock(call.recording.mutex);
+    if (!call.info.shape(rule)) return false;
+  }
+  ++call.info.rule_hits;
+  if (call.info.writes) taint_written(call, call.arguments());
+  replace_arguments(call, rule.results());
+  return true;
+}
+
+void run_on_shapes(const Call& call, const Inputs& inputs, c10::DispatchKeySet below) {
+  if (call.info.shape && run_rule(call)) return;
+  if (is_view_across_strides(call)) {
+    DepthGuard inside;
+    view_as_reshape(call);
+    return;
+  }
+  if (call.info.composite && run_parts(call, below)) return;
+  run_on_twins_or_zeros(call, inputs);
+}
+
+}  // namespace
+
+void run_abstract(const Call& call, const Inputs& inputs, c10::DispatchKeySet below) {
+  if (call.info.value_free && run_value_free(call, inputs)) return;
+  if (run_like_other(call, inputs)) return;
+  if (call.info.known_sizes && has_known_input(call)) return run_on_zeros(call);
+  if (autograd_wants(inputs, below)) {
+    DepthGuard inside;
+    const auto keys = below.remove_backend(c10::BackendComponent::MetaBit) | c10::DispatchKeySet(kBackendKey);
+    return call.op.redispatchBoxed(keys, &call.stack);
+  }
+  if ((call.info.needs_values || call.info.bound) && run_on_values(call)) return;
+  if (call.info.choice == Choice::kNone) return run_on_shapes(call, inputs, below);
+  const Picked picked(call);
+  run_on_shapes(call, inputs, below);
+  picked.make_known(call);
+}
+
+}  // namespace opscope::engine

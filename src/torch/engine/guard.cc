@@ -1,0 +1,93 @@
+#include "torch/engine/guard.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
+
+#include "base/error.h"
+#include "torch/engine/execute.h"
+
+// Of the OpenMP that PyTorch runs on, where it does.
+extern "C" void omp_set_num_threads(int count) __attribute__((weak));
+
+namespace opscope::engine {
+
+namespace {
+
+at::Tensor random_state() {
+  auto generator = at::detail::getDefaultCPUGenerator();
+  std::lock_guard lock(generator.mutex());
+  return generator.get_state();
+}
+
+void set_random_state(const at::Tensor& state) {
+  auto generator = at::detail::getDefaultCPUGenerator();
+  std::lock_guard lock(generator.mutex());
+  generator.set_state(state);
+}
+
+// A device that this build of PyTorch has no code for, shown as a pretended device: PyTorch asks for a guard
+// when it indexes a tensor, and there is nothing to guard.
+void ensure_device_guard(c10::DeviceType type) {
+  if (type != c10::DeviceType::CUDA || c10::impl::hasDeviceGuardImpl(type)) return;
+  static const c10::impl::NoOpDeviceGuardImpl<c10::DeviceType::CUDA> nothing;
+  c10::impl::device_guard_impl_registry[static_cast<std::size_t>(type)].store(&nothing);
+}
+
+// How many threads the kernels called from this thread use. at::set_num_threads would also set it for every
+// thread that starts later.
+void set_own_threads(int count) {
+  if (omp_set_num_threads) omp_set_num_threads(count);
+}
+
+}  // namespace
+
+CaptureGuard::CaptureGuard(std::shared_ptr<Recording> recording)
+    : recording_(std::move(recording)),
+      grad_mode_(at::GradMode::is_enabled()),
+      depth_(depth),
+      before_(c10::ThreadLocalDebugInfo::current()),
+      default_dtype_(c10::get_default_dtype()),
+      threads_(at::get_num_threads()) {
+  if (Recording::current())
+    throw Error("a capture is already running in this thread", recording_->graph.capture.model,
+                "profile the inner model on its own, outside the outer model's forward");
+  register_backend_kernels();
+  if (recording_->lasting) {
+    set_watching(true);
+    return;
+  }
+  ensure_device_guard(recording_->device.type());
+  rng_state_ = random_state();
+  autocast_ = at::autocast::is_autocast_enabled(recording_->device.type());
+  autocast_dtype_ = at::autocast::get_autocast_dtype(recording_->device.type());
+  at::autocast::clear_cache();
+  at::GradMode::set_enabled(false);
+  recording_->threads = threads_;
+  // What is computed in a static capture is small, and other threads would be waited for.
+  if (!recording_->eager) set_own_threads(1);
+  set_watching(true);
+}
+
+void CaptureGuard::set_watching(bool on) {
+  c10::impl::tls_set_dispatch_key_included(kModeKey, on);
+  // Not _pop: it throws where the model left something of its own on top, such as a running profiler.
+  c10::ThreadLocalDebugInfo::_forceCurrentDebugInfo(before_);
+  if (on) c10::ThreadLocalDebugInfo::_push(c10::DebugInfoKind::TEST_INFO, recording_);
+  depth = on ? 0 : depth_;
+}
+
+CaptureGuard::~CaptureGuard() {
+  set_watching(false);
+  recording_->lifetimes->close();
+  if (recording_->lasting) return;
+  recording_->restore_journal();
+  at::autocast::clear_cache();
+  at::autocast::set_autocast_enabled(recording_->device.type(), autocast_);
+  at::autocast::set_autocast_dtype(recording_->device.type(), autocast_dtype_);
+  at::GradMode::set_enabled(grad_mode_);
+  c10::set_default_dtype(default_dtype_);
+  set_random_state(rng_state_);
+  if (!recording_->eager) set_own_threads(threads_);
+}
+
+}  // namespace opscope::engine

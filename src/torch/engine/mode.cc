@@ -1,0 +1,137 @@
+// The mode: a boxed fallback that sees every op of the thread it is switched on in, above autograd and
+// autocast, decides whether to record it, and hands it on to be carried out.
+#include "torch/engine/execute.h"
+#include "torch/timing/timing.h"
+
+namespace opscope::engine {
+
+namespace {
+
+// With no gradient wanted and no cast to make, these kinds of composite op do not need taking apart to get
+// their dtypes right under autocast.
+bool is_cast_free(const OpInfo& info) {
+  if (!info.cost) return false;
+  switch (info.cost->category) {
+    case Category::kConv:
+    case Category::kMatmul:
+    case Category::kAttention:
+    case Category::kSoftmax:
+    case Category::kReduction:
+    case Category::kRecurrent:
+    case Category::kLoss:
+    case Category::kFft:
+    case Category::kCustom:
+      return false;
+    default:
+      return true;
+  }
+}
+
+c10::DispatchKey autocast_key(c10::DeviceType type) {
+  return type == c10::DeviceType::CUDA ? c10::DispatchKey::AutocastCUDA : c10::DispatchKey::AutocastCPU;
+}
+
+bool in_functorch() {
+  return c10::impl::tls_is_dispatch_key_included(c10::DispatchKey::FuncTorchDynamicLayerFrontMode);
+}
+
+// Lets autocast cast the arguments; the casts and the op come back to the mode. True if it took the call.
+bool through_autocast(const Call& call, c10::DispatchKeySet below) {
+  const auto type = call.recording.device.type();
+  const auto key = autocast_key(type);
+  if (!at::autocast::is_autocast_enabled(type) || c10::impl::tls_is_dispatch_key_excluded(key)) return false;
+  if (!call.info.autocast) call.info.autocast = call.op.hasKernelForDispatchKey(key);
+  if (*call.info.autocast) {
+    // Autocast looks at the device: weights on meta would not be cast.
+    const auto first = call.stack.size() - call.info.arguments;
+    for (std::size_t i = first; i < call.stack.size(); ++i)
+      call.stack[i] = map_tensors(call.stack[i], [&](const at::Tensor& tensor) {
+        return tensor.is_meta() && !as_abstract(tensor) ? call.recording.abstract_of(tensor) : tensor;
+      });
+    call.op.redispatchBoxed(below.add(key), &call.stack);
+    return true;
+  }
+  if (call.info.composite && !is_cast_free(call.info)) {
+    call.op.redispatchBoxed(below, &call.stack);
+    return true;
+  }
+  return false;
+}
+
+// Writes to what was there before the capture are undone when it ends.
+void journal_writes(const Call& call) {
+  if (!call.info.journals || call.recording.lasting) return;
+  for (std::size_t i = 0; i < call.info.arguments; ++i)
+    if (call.info.journalled[i])
+      for_each_tensor(call.arguments().slice(i, 1), [&](const at::Tensor& t) { call.recording.journal(t); });
+}
+
+// Nothing is recorded; what the model writes to is put back all the same. Other tensors than plain ones with
+// data are a tracer's own.
+void pass_by(const Call& call, c10::DispatchKeySet below) {
+  Inputs inputs;
+  bool has_data = true;
+  for_each_tensor(call.arguments(), [&](const at::Tensor& tensor) {
+    call.recording.classify(tensor, inputs);
+    has_data = has_data && tensor.has_storage() && !tensor.is_meta();
+  });
+  if (has_data && !inputs.any_subclass && !inputs.any_functorch) journal_writes(call);
+  call.op.redispatchBoxed(below, &call.stack);
+}
+
+// The op as it is, under the clock where there is one.
+void run_real(const Call& call, c10::DispatchKeySet below) {
+  c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
+  try {
+    const TimedOp clock(depth == 0 ? call.recording.timing.get() : nullptr, call.info.target);
+    call.op.redispatchBoxed(below, &call.stack);
+  } catch (...) {
+    if (call.recording.failed_op.empty()) call.recording.failed_op = call.name();
+    throw;
+  }
+}
+
+void carry_out(const Call& call, const Inputs& inputs, c10::DispatchKeySet below) {
+  if (call.recording.eager) {
+    journal_writes(call);
+    run_real(call, below);
+  } else if (!inputs.any_unknown &&
+             inputs.elements <= (call.info.picks ? kComputedElements : kKnownElements)) {
+    run_known(call, inputs, below);
+  } else {
+    run_abstract(call, inputs, below);
+  }
+}
+
+void on_mode(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  const auto below = keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kModeKey);
+  auto* recording = Recording::current();
+  if (!recording) return op.redispatchBoxed(below, stack);
+  const Call call{*recording, op, recording->info(op), *stack};
+  if (recording->muted) return pass_by(call, below);
+  if (call.info.ignored) return op.redispatchBoxed(below, stack);
+
+  Inputs inputs;
+  for_each_tensor(call.arguments(), [&](const at::Tensor& tensor) { recording->classify(tensor, inputs); });
+  // In a real run a subclass's ops are its own business: the outer op is what the model called.
+  const bool subclass = inputs.any_subclass && !recording->eager;
+  if (subclass || inputs.any_functorch || in_functorch()) return op.redispatchBoxed(below, stack);
+  if (through_autocast(call, below)) return;
+  const bool in_parts = call.info.composite && !call.info.cost && !call.info.shape && !call.info.declared;
+  if (in_parts) return op.redispatchBoxed(below, stack);
+  if (depth > 0) return carry_out(call, inputs, below);
+  // What a later run writes to, the recorded one wrote to as well, and that is in the journal.
+  if (recording->timing && recording->timing->expects()) return run_real(call, below);
+
+  const auto pending = recording->begin(call.info, call.arguments());
+  carry_out(call, inputs, below);
+  recording->finish(call.info, pending, call.results());
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(_, TESTING_ONLY_GenericMode, m) {
+  m.fallback(torch::CppFunction::makeFromBoxedFunction<&on_mode>());
+}
+
+}  // namespace opscope::engine

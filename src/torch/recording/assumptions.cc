@@ -1,0 +1,300 @@
+#include "torch/recording/assumptions.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "torch/recording/bounds.h"
+#include "torch/rules/layout.h"
+
+namespace opscope::engine {
+
+namespace {
+
+struct ChoiceRow {
+  std::string_view op;
+  std::string_view overload;
+  Choice choice;
+};
+
+constexpr std::array kChoices = std::to_array<ChoiceRow>({
+    {"aten::argmax", "", Choice::kSpread},
+    {"aten::argmin", "", Choice::kSpread},
+    {"aten::argsort", "", Choice::kOrder},
+    {"aten::argsort", "stable", Choice::kOrder},
+    {"aten::max", "dim", Choice::kSpread},
+    {"aten::min", "dim", Choice::kSpread},
+    {"aten::multinomial", "", Choice::kSpread},
+    {"aten::sort", "", Choice::kOrder},
+    {"aten::sort", "stable", Choice::kOrder},
+    {"aten::topk", "", Choice::kSpread},
+});
+
+// --- the values that a condition was computed from
+
+constexpr int kChainLength = 12;        // ops from the data to the condition
+constexpr std::size_t kLookBack = 512;  // ops before the condition
+
+// What is known of an unknown number.
+struct Range {
+  double low;
+  double high;
+  double likely;  // when all that can be kept is kept; for a condition, what it is assumed to be
+};
+
+Range constant(double number) { return {number, number, number}; }
+Range truth(bool likely) { return {0, 1, likely ? 1.0 : 0.0}; }
+
+// Reads back through the recorded ops what a number or condition is made of.
+class Origin {
+ public:
+  Origin(const Graph& graph, ValueId value, int depth = 0) : graph_(graph), value_(value), depth_(depth) {
+    const auto count = graph.ops.size();
+    for (auto i = count; i-- > 0 && count - i < kLookBack && !op_;) {
+      const auto outputs = graph.outputs_of(graph.ops[i]);
+      if (std::ranges::find(outputs, value) != outputs.end()) op_ = &graph.ops[i];
+    }
+  }
+
+  std::optional<Range> number() const {
+    if (!op_ || depth_ > kChainLength) return std::nullopt;
+    const auto op = base_name();
+    if (is_same()) {
+      const auto known = first().number();
+      return known && is_bool() ? truth(known->likely != 0) : known;
+    }
+    if (op == "any") return truth(!first().is_defect());
+    if (op == "all") return truth(first().is_sound());
+    if (op == "count_nonzero" || (op == "sum" && first().is_condition())) return reduced();
+    if (op == "logical_not" || op == "bitwise_not") {
+      const auto known = is_bool() ? first().number() : std::nullopt;
+      return known ? std::optional(truth(known->likely == 0)) : std::nullopt;
+    }
+    return arguments().size() >= 2 ? of_two(op) : std::nullopt;
+  }
+
+ private:
+  template <std::size_t N>
+  static bool any_of(const std::array<std::string_view, N>& names, std::string_view name) {
+    return std::ranges::find(names, name) != names.end();
+  }
+
+  // Views, casts and extremes of one tensor of counts: what is known of its elements is known of the
+  // result's.
+  bool is_same() const {
+    const auto op = base_name();
+    if (!any_of(kSame, op)) return false;
+    if (op != "max" && op != "min") return true;
+    const bool of_one = arguments().size() < 2 || arguments()[1].kind != ArgumentKind::kTensor;
+    return of_one && graph_.outputs_of(*op_)[0] == value_;  // the second output is an index
+  }
+  static constexpr std::array kSame = std::to_array<std::string_view>(
+      {"_to_copy", "alias",   "amax",  "amin",    "clone",  "contiguous", "detach",
+       "expand",   "flatten", "index", "max",     "min",    "reshape",    "select",
+       "slice",    "squeeze", "to",    "type_as", "unbind", "unsqueeze",  "view"});
+
+  std::string_view base_name() const {
+    auto name = short_op_name(graph_.op_name(*op_));
+    if (name == "__and__") return "bitwise_and";
+    if (name == "__or__") return "bitwise_or";
+    if (name.size() > 2 && name.ends_with('_')) name.remove_suffix(1);
+    return name;
+  }
+  std::span<const Argument> arguments() const { return graph_.arguments_of(*op_); }
+  const Value& value() const { return graph_.values[value_]; }
+  bool is_bool() const { return value().dtype == DType::kBool; }
+
+  Origin of(const Argument& argument) const {
+    const auto id = argument.kind == ArgumentKind::kTensor ? static_cast<ValueId>(argument.integer) : kNone;
+    return Origin(graph_, id, depth_ + 1);
+  }
+  Origin first() const { return of(arguments()[0]); }
+
+  // A mask: bool, or made into a number from one.
+  bool is_condition() const {
+    if (value_ == kNone) return false;
+    if (is_bool()) return true;
+    return op_ && depth_ <= kChainLength && is_same() && first().is_condition();
+  }
+
+  // NaN, infinity: what checks look for and hope not to find.
+  bool is_defect() const {
+    if (!op_ || depth_ > kChainLength) return false;
+    const auto op = base_name();
+    if (op == "isnan" || op == "isinf") return true;
+    if (op == "ne")
+      return arguments()[1].kind == ArgumentKind::kTensor && arguments()[0].integer == arguments()[1].integer;
+    if (op == "bitwise_not" || op == "logical_not") return first().is_sound();
+    if (op == "bitwise_or" || op == "logical_or")
+      return first().is_defect() && of(arguments()[1]).is_defect();
+    return is_same() && first().is_defect();
+  }
+  bool is_sound() const {
+    if (!op_ || depth_ > kChainLength) return false;
+    const auto op = base_name();
+    if (op == "bitwise_not" || op == "logical_not") return first().is_defect();
+    return op == "isfinite" || (is_same() && first().is_sound());
+  }
+
+  // How many elements each element of the result stands for.
+  std::optional<Range> reduced() const {
+    const auto& from = arguments()[0];
+    const auto all = numel(graph_.shape(graph_.values[static_cast<ValueId>(from.integer)]));
+    const auto left = numel(graph_.shape(value()));
+    if (!left || all.saturated()) return std::nullopt;
+    const auto most = static_cast<double>(all.value()) / static_cast<double>(left.value());
+    return Range{0, most, most};
+  }
+
+  std::optional<Range> operand(const Argument& argument) const {
+    if (argument.kind == ArgumentKind::kInt || argument.kind == ArgumentKind::kBool)
+      return constant(static_cast<double>(argument.integer));
+    if (argument.kind == ArgumentKind::kFloat) return constant(argument.real);
+    return of(argument).number();
+  }
+
+  std::optional<Range> of_two(std::string_view op) const {
+    constexpr std::array kKnown = std::to_array<std::string_view>(
+        {"add", "bitwise_and", "bitwise_or", "eq", "ge", "gt", "le", "logical_and", "logical_or", "lt", "max",
+         "maximum", "min", "minimum", "mul", "ne", "sub"});
+    if (!any_of(kKnown, op)) return std::nullopt;
+    const auto a = operand(arguments()[0]), b = operand(arguments()[1]);
+    if (!a || !b) return std::nullopt;
+    return is_bool() ? compared(op, a->likely, b->likely) : computed(op, *a, *b);
+  }
+
+  static std::optional<Range> compared(std::string_view op, double a, double b) {
+    if (op == "eq") return truth(a == b);
+    if (op == "ne") return truth(a != b);
+    if (op == "ge") return truth(a >= b);
+    if (op == "gt") return truth(a > b);
+    if (op == "le") return truth(a <= b);
+    if (op == "lt") return truth(a < b);
+    if (op == "sub") return std::nullopt;
+    const bool both = op.ends_with("_and") || op == "mul" || op.starts_with("min");
+    return truth(both ? a != 0 && b != 0 : a != 0 || b != 0);
+  }
+
+  std::optional<Range> computed(std::string_view op, const Range& a, const Range& b) const {
+    if (op.starts_with("max"))
+      return Range{std::max(a.low, b.low), std::max(a.high, b.high), std::max(a.likely, b.likely)};
+    if (op.starts_with("min"))
+      return Range{std::min(a.low, b.low), std::min(a.high, b.high), std::min(a.likely, b.likely)};
+    if (op == "mul") {
+      const auto [low, high] = std::minmax({a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high});
+      return Range{low, high, a.likely * b.likely};
+    }
+    if ((op != "add" && op != "sub") || !is_plain_sum()) return std::nullopt;
+    if (op == "add") return Range{a.low + b.low, a.high + b.high, a.likely + b.likely};
+    return Range{a.low - b.high, a.high - b.low, a.likely - b.low};
+  }
+
+  // add(a, b, alpha=2) is a + 2 * b.
+  bool is_plain_sum() const {
+    if (arguments().size() < 3) return true;
+    const auto alpha = operand(arguments()[2]);
+    return alpha && alpha->low == 1 && alpha->high == 1;
+  }
+
+  const Graph& graph_;
+  ValueId value_;
+  int depth_;
+  const Op* op_ = nullptr;
+};
+
+void give(const Call& call, c10::IValue result) {
+  torch::jit::drop(call.stack, call.info.arguments);
+  call.stack.push_back(std::move(result));
+}
+
+c10::IValue number_of(at::ScalarType dtype, double number) {
+  if (dtype == at::kBool) return number != 0;
+  if (c10::isIntegralType(dtype, false)) return static_cast<std::int64_t>(number);
+  return number;
+}
+
+// Loops that a condition on data ends would not end.
+constexpr std::uint32_t kDecisions = 1000;
+
+void give_condition(const Call& call, bool answer) {
+  auto& recording = call.recording;
+  if (recording.flipped.contains(recording.decisions++)) answer = !answer;
+  recording.note(
+      "assumption", &call.info,
+      answer ? "a condition on data is assumed to hold" : "a condition on data is assumed not to hold");
+  give(call, answer);
+}
+
+}  // namespace
+
+Choice choice_of(std::string_view op, std::string_view overload) {
+  for (const auto& row : kChoices)
+    if (row.op == op && row.overload == overload) return row.choice;
+  return Choice::kNone;
+}
+
+Picked::Picked(const Call& call) {
+  const auto arguments = call.arguments();
+  const at::Tensor& self = arguments[0].toTensor();
+  std::optional<std::int64_t> dim;
+  for (std::size_t i = 1; i < arguments.size(); ++i)
+    if (arguments[i].isInt() && call.recording.graph.text(call.info.names[i]) == "dim")
+      dim = arguments[i].toInt();
+  if (call.op.schema().name() == "aten::multinomial") dim = -1;
+  choices = std::max<std::int64_t>(self.numel(), 1);
+  if (!dim || self.dim() == 0) return;  // one element of all
+  const auto at = c10::maybe_wrap_dim(*dim, self.dim());
+  choices = std::max<std::int64_t>(self.size(at), 1);
+  for (std::int64_t i = 0; i < self.dim(); ++i) {
+    if (i < at) rows *= self.size(i);
+    if (i > at) inner *= self.size(i);
+  }
+}
+
+void Picked::make_known(const Call& call) const {
+  auto& result = call.stack.back();  // the indices come last
+  if (!result.isTensor() || !result.toTensor().defined()) return;
+  const at::Tensor shape = result.toTensor();
+  if (shape.scalar_type() != at::kLong || shape.numel() > kKnownElements || shape.numel() == 0) return;
+  const auto length = shape.numel() / std::max<std::int64_t>(rows * inner, 1);
+  const bool order = call.info.choice == Choice::kOrder;
+  c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
+  auto made = at::empty(shape.sizes(), at::kLong);
+  auto* data = static_cast<std::int64_t*>(made.mutable_data_ptr());
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t j = 0; j < length; ++j)
+      for (std::int64_t i = 0; i < inner; ++i)
+        *data++ = order ? j : ((row * inner + i) * length + j) % choices;
+  if (shape.strides() != made.strides())
+    made = at::empty_strided(shape.sizes(), shape.strides(), at::kLong).copy_(made);
+  result = as_known(call.recording, made);
+  call.recording.note("assumption", &call.info,
+                      order
+                          ? "the order depends on data; it is assumed to be that of the input"
+                          : "picks by value; its choices are assumed to be evenly spread (balanced routing)");
+}
+
+bool assume_value(const Call& call) {
+  const auto name = call.op.schema().name();
+  const bool condition = name == "aten::is_nonzero";
+  if (!condition && name != "aten::item" && name != "aten::_local_scalar_dense") return false;
+  auto& recording = call.recording;
+  const at::Tensor self = call.arguments()[0].toTensor();
+  const auto dtype = self.scalar_type();
+  std::lock_guard lock(recording.mutex);
+  const auto number = Origin(recording.graph, recording.value_id(self)).number();
+  if (condition || dtype == at::kBool) {
+    if (!number || recording.decisions >= kDecisions) return false;
+    give_condition(call, number->likely != 0);
+    return true;
+  }
+  const auto limit = recording.limit("item");
+  if (!limit && !number) return false;
+  const auto largest = limit ? static_cast<double>(*limit) : number->high;
+  recording.bound(call.info, "item", static_cast<std::int64_t>(largest));
+  recording.add_bounded_number(static_cast<std::int64_t>(largest));
+  give(call, number_of(dtype, largest));
+  return true;
+}
+
+}  // namespace opscope::engine

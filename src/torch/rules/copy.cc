@@ -1,0 +1,222 @@
+// Shape rules of copies, casts and factories that take their options from a tensor.
+#include "torch/recording/recording.h"
+#include "torch/rules/pointwise.h"
+
+namespace opscope::engine {
+namespace {
+
+constexpr auto kPreserve = at::MemoryFormat::Preserve;
+
+at::MemoryFormat format_of(const c10::IValue& value, at::MemoryFormat otherwise) {
+  return value.isInt() ? static_cast<at::MemoryFormat>(value.toInt()) : otherwise;
+}
+
+// None, or the device that results are on anyway.
+bool stays(RuleCall& call, std::size_t i) {
+  if (call.none(i)) return true;
+  if (!call.at(i).isDevice()) return false;
+  const c10::Device device = call.at(i).toDevice();
+  const c10::Device own = call.recording().device;
+  return device == own || (device.type() == own.type() && !device.has_index());
+}
+
+// layout, device and pin_memory, as factories have them one after another.
+bool plain_options(RuleCall& call, std::size_t layout) {
+  const bool strided =
+      call.none(layout) || call.integer(layout, -1) == static_cast<std::int64_t>(c10::kStrided);
+  return strided && stays(call, layout + 1) && !call.flag(layout + 2);
+}
+
+bool valid_format(const at::Tensor& self, at::MemoryFormat format) {
+  return !(format == at::MemoryFormat::ChannelsLast && self.dim() != 4) &&
+         !(format == at::MemoryFormat::ChannelsLast3d && self.dim() != 5);
+}
+
+bool contiguous(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  const auto format = format_of(call.at(1), at::MemoryFormat::Contiguous);
+  if (!self || format == kPreserve || !valid_format(*self, format)) return false;
+  if (self->is_contiguous(format))
+    call.same(0);
+  else
+    call.output(self->sizes(), self->scalar_type(), format);
+  return true;
+}
+
+bool clone(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  Sizes strides;
+  if (!self || !like_strides(operand(*self), call.at(1), strides)) return false;
+  call.output(self->sizes(), strides, self->scalar_type());
+  return true;
+}
+
+bool emit_cast(RuleCall& call, const at::Tensor& self, at::ScalarType dtype, at::MemoryFormat format) {
+  if (!valid_format(self, format)) return false;
+  if (c10::isComplexType(self.scalar_type()) && !c10::isComplexType(dtype)) return false;
+  if (format == kPreserve)
+    call.output(self.sizes(), preserved_strides(operand(self)), dtype);
+  else
+    call.output(self.sizes(), dtype, format);
+  return true;
+}
+
+bool emit_to(RuleCall& call, at::ScalarType dtype, bool copy, at::MemoryFormat format) {
+  const at::Tensor& self = call.at(0).toTensor();
+  const bool fits = format == kPreserve || self.suggest_memory_format() == format;
+  if (copy || !fits || dtype != self.scalar_type()) return emit_cast(call, self, dtype, format);
+  call.same(0);
+  return true;
+}
+
+// A tensor that is on the recording's device, or real weights that stand for it.
+bool at_home(RuleCall& call, const at::Tensor* self) {
+  return self && (self->device() == call.recording().device || self->is_meta());
+}
+
+bool to_dtype(RuleCall& call) {  // self, dtype, non_blocking, copy, memory_format
+  const at::Tensor* self = call.tensor(0);
+  if (!self || !call.at(1).isInt()) return false;
+  return at_home(call, self) &&
+         emit_to(call, call.dtype(1, at::kFloat), call.flag(3), format_of(call.at(4), kPreserve));
+}
+
+bool to_device(RuleCall& call) {  // self, device, dtype, non_blocking, copy, memory_format
+  const at::Tensor* self = call.tensor(0);
+  if (!at_home(call, self) || call.none(1) || !stays(call, 1)) return false;
+  return emit_to(call, call.dtype(2, self->scalar_type()), call.flag(4), format_of(call.at(5), kPreserve));
+}
+
+bool to_other(RuleCall& call) {  // self, other, non_blocking, copy, memory_format
+  const at::Tensor* self = call.tensor(0);
+  const at::Tensor* other = call.tensor(1);
+  if (!at_home(call, self) || !at_home(call, other)) return false;
+  return emit_to(call, other->scalar_type(), call.flag(3), format_of(call.at(4), kPreserve));
+}
+
+bool to_layout(
+    RuleCall& call) {  // self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format
+  const at::Tensor* self = call.tensor(0);
+  if (!at_home(call, self) || !plain_options(call, 2)) return false;
+  return emit_to(call, call.dtype(1, self->scalar_type()), call.flag(6), format_of(call.at(7), kPreserve));
+}
+
+bool to_copy(RuleCall& call) {  // self, dtype, layout, device, pin_memory, non_blocking, memory_format
+  const at::Tensor* self = call.tensor(0);
+  if (!at_home(call, self) || !plain_options(call, 2)) return false;
+  return emit_cast(call, *self, call.dtype(1, self->scalar_type()), format_of(call.at(6), kPreserve));
+}
+
+bool type_as(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  const at::Tensor* other = call.tensor(1);
+  if (!at_home(call, self) || !at_home(call, other)) return false;
+  return emit_to(call, other->scalar_type(), false, kPreserve);
+}
+
+bool copy_(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  const at::Tensor* source = call.tensor(1);
+  if (!self || !source || !expands_to(source->sizes(), self->sizes())) return false;
+  if (!can_write(*self, self->sizes(), self->scalar_type())) return false;
+  call.same(0);
+  return true;
+}
+
+// zero_, fill_ and random fills: whatever was there is replaced.
+bool overwrite(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  if (!self) return false;
+  if (call.size() > 1 && call.at(1).isTensor() && call.at(1).toTensor().dim() != 0) return false;
+  if (!can_write(*self, self->sizes(), self->scalar_type())) return false;
+  call.same(0);
+  return true;
+}
+
+bool overwrite_floating(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  return self && c10::isFloatingType(self->scalar_type()) && overwrite(call);
+}
+
+// *_like(self, [extra arguments,] dtype, layout, device, pin_memory, memory_format)
+template <std::size_t kDType, bool kRandom = false>
+bool like(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  if (!self || !plain_options(call, kDType + 1)) return false;
+  const auto dtype = call.dtype(kDType, self->scalar_type());
+  if (kRandom && !c10::isFloatingType(dtype)) return false;
+  Sizes strides;
+  if (!like_strides(operand(*self), call.at(kDType + 4), strides)) return false;
+  call.output(self->sizes(), strides, dtype);
+  return true;
+}
+
+// new_*(self, size, [fill value,] dtype, layout, device, pin_memory)
+template <std::size_t kDType>
+bool new_tensor(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  if (!self || !call.at(1).isList() || !plain_options(call, kDType + 1)) return false;
+  const Sizes sizes = call.ints(1);
+  for (const std::int64_t size : sizes)
+    if (size < 0) return false;
+  call.output(sizes, call.dtype(kDType, self->scalar_type()));
+  return true;
+}
+
+bool itself(RuleCall& call) {
+  if (!call.tensor(0)) return false;
+  call.same(0);
+  return true;
+}
+
+bool bernoulli(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  if (!self || !c10::isFloatingType(self->scalar_type())) return false;
+  call.output(self->sizes(), self->scalar_type());
+  return true;
+}
+
+// One probability for all elements.
+bool bernoulli_of_one(RuleCall& call) {
+  const double p = call.at(1).isDouble() ? call.at(1).toDouble() : -1;
+  return p >= 0 && p <= 1 && bernoulli(call);
+}
+
+constexpr ShapeRuleRow kCopyRules[] = {
+    {"aten::_to_copy", "", to_copy},
+    {"aten::bernoulli", "", bernoulli},
+    {"aten::bernoulli", "p", bernoulli_of_one},
+    {"aten::bernoulli_", "float", overwrite},
+    {"aten::clone", "", clone},
+    {"aten::contiguous", "", contiguous},
+    {"aten::copy_", "", copy_},
+    {"aten::empty_like", "", like<1>},
+    {"aten::fill_", "Scalar", overwrite},
+    {"aten::fill_", "Tensor", overwrite},
+    {"aten::full_like", "", like<2>},
+    {"aten::lift_fresh", "", itself},
+    {"aten::new_empty", "", new_tensor<2>},
+    {"aten::new_full", "", new_tensor<3>},
+    {"aten::new_ones", "", new_tensor<2>},
+    {"aten::new_zeros", "", new_tensor<2>},
+    {"aten::normal_", "", overwrite_floating},
+    {"aten::ones_like", "", like<1>},
+    {"aten::rand_like", "", like<1, true>},
+    {"aten::randn_like", "", like<1, true>},
+    {"aten::resolve_conj", "", itself},
+    {"aten::resolve_neg", "", itself},
+    {"aten::to", "device", to_device},
+    {"aten::to", "dtype", to_dtype},
+    {"aten::to", "dtype_layout", to_layout},
+    {"aten::to", "other", to_other},
+    {"aten::type_as", "", type_as},
+    {"aten::uniform_", "", overwrite_floating},
+    {"aten::zero_", "", overwrite},
+    {"aten::zeros_like", "", like<1>},
+};
+
+}  // namespace
+
+std::span<const ShapeRuleRow> copy_shape_rules() { return kCopyRules; }
+
+}  // namespace opscope::engine

@@ -1,0 +1,252 @@
+// Shape rules of indexing, gathering and scattering.
+#include "torch/recording/recording.h"
+#include "torch/rules/layout.h"
+
+namespace opscope::engine {
+namespace {
+
+// An index as advanced indexing sees it, masks already replaced by the positions of their true elements.
+struct Index {
+  bool defined = false;
+  Sizes sizes, strides;
+};
+
+struct Indexing {
+  const at::Tensor* self = nullptr;
+  c10::SmallVector<Index, 6> indices;  // one for each dimension of self
+  Sizes shape;                         // of the broadcast indices
+};
+
+// How many elements of a mask are true; where its values are not known, all of them may be.
+bool count_true(RuleCall& call, const at::Tensor& mask, std::int64_t& count) {
+  if (call.recording().is_unknown(mask)) {
+    count = call.recording().bound(call.info(), "nonzero", mask.numel());
+    return true;
+  }
+  const at::Tensor known = call.recording().known_value(mask);
+  if (!known.defined() || !known.is_cpu() || !known.is_contiguous()) return false;
+  const auto* data = static_cast<const std::uint8_t*>(known.const_data_ptr());
+  count = 0;
+  for (std::int64_t i = 0; i < known.numel(); ++i) count += data[i] != 0 ? 1 : 0;
+  return true;
+}
+
+bool add_mask(RuleCall& call, const at::Tensor& mask, Indexing& indexing) {
+  const std::size_t first = indexing.indices.size();
+  if (mask.dim() == 0 ||
+      first + static_cast<std::size_t>(mask.dim()) > static_cast<std::size_t>(indexing.self->dim()))
+    return false;
+  for (std::int64_t i = 0; i < mask.dim(); ++i)
+    if (mask.size(i) != indexing.self->size(static_cast<std::int64_t>(first) + i)) return false;
+  std::int64_t count;
+  if (!count_true(call, mask, count)) return false;
+  for (std::int64_t i = 0; i < mask.dim(); ++i) indexing.indices.push_back({true, {count}, {mask.dim()}});
+  return true;
+}
+
+bool read_indices(RuleCall& call, Indexing& indexing) {
+  indexing.self = call.tensor(0);
+  if (!indexing.self || !call.at(1).isList()) return false;
+  for (const c10::IValue& item : call.at(1).toListRef()) {
+    if (item.isNone() || !item.toTensor().defined()) {
+      indexing.indices.push_back({});
+      continue;
+    }
+    const at::Tensor* index = call.plain(item.toTensor());
+    if (!index) return false;
+    if (index->scalar_type() == at::kBool) {
+      if (!add_mask(call, *index, indexing)) return false;
+    } else if (is_index_type(index->scalar_type())) {
+      const Operand seen = operand(*index);
+      indexing.indices.push_back({true, Sizes(seen.sizes.begin(), seen.sizes.end()),
+                                  Sizes(seen.strides.begin(), seen.strides.end())});
+    } else {
+      return false;
+    }
+  }
+  if (indexing.indices.size() > static_cast<std::size_t>(indexing.self->dim())) return false;
+  indexing.indices.resize(static_cast<std::size_t>(indexing.self->dim()));
+  return true;
+}
+
+// Widens every index to the common shape, as expand does.
+bool broadcast_indices(Indexing& indexing) {
+  bool any = false;
+  for (const Index& index : indexing.indices) {
+    if (index.defined && !broadcast(indexing.shape, index.sizes)) return false;
+    any = any || index.defined;
+  }
+  for (Index& index : indexing.indices) {
+    if (!index.defined) continue;
+    const std::size_t added = indexing.shape.size() - index.sizes.size();
+    Sizes strides(indexing.shape.size(), 0);
+    for (std::size_t i = indexing.shape.size(); i-- > 0;) {
+      if (i < added)
+        strides[i] = indexing.shape[i] != 1          ? 0
+                     : i + 1 < indexing.shape.size() ? indexing.shape[i + 1] * strides[i + 1]
+                                                     : 1;
+      else if (index.sizes[i - added] == indexing.shape[i])
+        strides[i] = index.strides[i - added];
+    }
+    index.strides = strides;
+    index.sizes = indexing.shape;
+  }
+  return any;
+}
+
+// The dimensions of self in the order in which indexing sees them: indexed ones that are not neighbours come
+// first. Returns how many others precede them.
+std::size_t order_dims(const Indexing& indexing, Sizes& order) {
+  const std::size_t rank = indexing.indices.size();
+  std::size_t first = rank, last = 0, count = 0;
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (!indexing.indices[i].defined) continue;
+    first = std::min(first, i);
+    last = i;
+    ++count;
+  }
+  const bool adjacent = last - first + 1 == count;
+  for (std::size_t i = 0; i < rank; ++i)
+    if (adjacent || indexing.indices[i].defined) order.push_back(static_cast<std::int64_t>(i));
+  for (std::size_t i = 0; i < rank; ++i)
+    if (!adjacent && !indexing.indices[i].defined) order.push_back(static_cast<std::int64_t>(i));
+  return adjacent ? first : 0;
+}
+
+// The source with its indexed dimensions replaced by the indices' shape, at stride 0.
+bool restride(const Indexing& indexing, const Sizes& order, std::size_t before, Layout& source) {
+  std::size_t position = 0;
+  for (const std::int64_t dim : order) {
+    const auto d = static_cast<std::size_t>(dim);
+    if (position++ == before) {
+      source.sizes.append(indexing.shape.begin(), indexing.shape.end());
+      source.strides.append(indexing.shape.size(), 0);
+    }
+    if (!indexing.indices[d].defined) {
+      source.sizes.push_back(indexing.self->sizes()[d]);
+      source.strides.push_back(indexing.self->strides()[d]);
+    } else if (indexing.self->sizes()[d] == 0 && element_count(indexing.shape) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool index_layout(RuleCall& call, Indexing& indexing, Layout& layout) {
+  if (!read_indices(call, indexing) || !broadcast_indices(indexing)) return false;
+  Sizes order;
+  const std::size_t before = order_dims(indexing, order);
+  Layout source;
+  if (!restride(indexing, order, before, source)) return false;
+  const std::size_t after = source.sizes.size() - before - indexing.shape.size();
+  c10::SmallVector<Operand, 6> operands{{source.sizes, source.strides}};
+  Sizes sizes(before, 1);
+  sizes.append(indexing.shape.begin(), indexing.shape.end());
+  sizes.append(after, 1);
+  c10::SmallVector<Sizes, 4> strides(indexing.indices.size());
+  for (std::size_t i = 0; i < indexing.indices.size(); ++i) {
+    const Index& index = indexing.indices[i];
+    if (!index.defined) continue;
+    if (!view_strides({index.sizes, index.strides}, sizes, strides[i])) return false;
+    operands.push_back({sizes, strides[i]});
+  }
+  return iterator_layout(operands, layout);
+}
+
+bool index(RuleCall& call) {
+  Indexing indexing;
+  Layout layout;
+  if (!index_layout(call, indexing, layout)) return false;
+  call.output(layout.sizes, layout.strides, indexing.self->scalar_type());
+  return true;
+}
+
+// self[indices] = values. A mask of unknown values is fine where one value goes everywhere.
+bool index_put_(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  const at::Tensor* values = call.tensor(2);
+  if (!self || !values || self->scalar_type() != values->scalar_type()) return false;
+  Indexing indexing;
+  Layout layout;
+  if (!index_layout(call, indexing, layout) || !expands_to(values->sizes(), layout.sizes)) return false;
+  call.same(0);
+  return true;
+}
+
+bool embedding(RuleCall& call) {
+  const at::Tensor* weight = call.tensor(0);
+  const at::Tensor* indices = call.tensor(1);
+  if (!weight || !indices || weight->dim() != 2 || !is_index_type(indices->scalar_type())) return false;
+  Sizes sizes(indices->sizes().begin(), indices->sizes().end());
+  sizes.push_back(weight->size(1));
+  call.output(sizes, weight->scalar_type());
+  return true;
+}
+
+bool index_select(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  const at::Tensor* index = call.tensor(2);
+  std::int64_t dim = call.integer(1);
+  if (!self || !index || index->dim() > 1 || !is_index_type(index->scalar_type())) return false;
+  if (self->dim() == 0 || !call.at(1).isInt() || !wrap_dim(dim, self->dim())) return false;
+  if (self->size(dim) == 0 && index->numel() != 0) return false;
+  Sizes sizes(self->sizes().begin(), self->sizes().end());
+  sizes[static_cast<std::size_t>(dim)] = index->numel();
+  call.output(sizes, self->scalar_type());
+  return true;
+}
+
+// The index may not be larger than `bound` in any dimension but `dim`.
+bool fits(const at::Tensor& index, const at::Tensor& bound, std::int64_t dim) {
+  if (index.dim() != bound.dim()) return false;
+  for (std::int64_t i = 0; i < index.dim(); ++i)
+    if (i != dim && index.size(i) > bound.size(i)) return false;
+  return true;
+}
+
+bool gather(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  const at::Tensor* index = call.tensor(2);
+  std::int64_t dim = call.integer(1);
+  if (!self || !index || index->scalar_type() != at::kLong || index->numel() == 0) return false;
+  if (!call.at(1).isInt() || self->dim() == 0 || !wrap_dim(dim, self->dim()) || !fits(*index, *self, dim))
+    return false;
+  call.output(index->sizes(), self->scalar_type());
+  return true;
+}
+
+// scatter and scatter_add, with a tensor or a number as source.
+template <bool kInPlace>
+bool scatter(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  const at::Tensor* index = call.tensor(2);
+  std::int64_t dim = call.integer(1);
+  if (!self || !index || index->scalar_type() != at::kLong || index->numel() == 0) return false;
+  if (!call.at(1).isInt() || self->dim() == 0 || !wrap_dim(dim, self->dim()) || !fits(*index, *self, dim))
+    return false;
+  if (const at::Tensor* source = call.tensor(3)) {
+    if (source->scalar_type() != self->scalar_type() || !fits(*index, *source, -1)) return false;
+  } else if (!is_number(call.at(3))) {
+    return false;
+  }
+  if (kInPlace)
+    call.same(0);
+  else
+    call.output(self->sizes(), self->scalar_type());
+  return true;
+}
+
+constexpr ShapeRuleRow kIndexRules[] = {
+    {"aten::embedding", "", embedding},         {"aten::gather", "", gather},
+    {"aten::index", "Tensor", index},           {"aten::index_put_", "", index_put_},
+    {"aten::index_select", "", index_select},   {"aten::scatter", "src", scatter<false>},
+    {"aten::scatter", "value", scatter<false>}, {"aten::scatter_", "src", scatter<true>},
+    {"aten::scatter_", "value", scatter<true>}, {"aten::scatter_add", "", scatter<false>},
+    {"aten::scatter_add_", "", scatter<true>},
+};
+
+}  // namespace
+
+std::span<const ShapeRuleRow> index_shape_rules() { return kIndexRules; }
+
+}  // namespace opscope::engine

@@ -1,0 +1,76 @@
+// Where PyTorch's kernels put their results: broadcasting, type promotion and the stride order that
+// TensorIterator would choose, from sizes and strides alone.
+#pragma once
+
+#include <c10/core/WrapDimMinimal.h>
+
+#include "torch/rules/shape_rule.h"
+
+namespace opscope::engine {
+
+// A tensor as TensorIterator sees it. Operands with no dimensions do not influence the stride order.
+struct Operand {
+  c10::IntArrayRef sizes;
+  c10::IntArrayRef strides;
+};
+
+inline Operand operand(const at::Tensor& tensor) { return {tensor.sizes(), tensor.strides()}; }
+
+struct Layout {
+  Sizes sizes;
+  Sizes strides;
+};
+
+// Widens `sizes` by `other`; false where the two do not broadcast.
+bool broadcast(Sizes& sizes, c10::IntArrayRef other);
+// True where `from` can be expanded to `to`, without widening it.
+bool expands_to(c10::IntArrayRef from, c10::IntArrayRef to);
+
+bool is_contiguous(const Operand& tensor);
+bool is_dense(const Operand& tensor);  // non-overlapping, no holes
+at::MemoryFormat suggested_format(const Operand& tensor);
+
+// The result that TensorIterator allocates for these inputs; false where they do not broadcast.
+bool iterator_layout(at::ArrayRef<Operand> operands, Layout& layout);
+
+// What empty_like and clone give when told to preserve the format.
+Sizes preserved_strides(const Operand& tensor);
+// A memory format argument (None means preserve). False for a format that the rank does not allow.
+bool like_strides(const Operand& tensor, const c10::IValue& format, Sizes& strides);
+
+// The strides with which `tensor` can be seen as `sizes` without a copy; false where there are none.
+bool view_strides(const Operand& tensor, c10::IntArrayRef sizes, Sizes& strides);
+// Replaces the one -1 in `sizes`; false where the elements do not fit.
+bool infer_sizes(Sizes& sizes, std::int64_t elements);
+
+// Counts `dim` from the front. Out of range it raises PyTorch's own error; the result is always true, so that
+// it reads like the other checks. A tensor without dimensions has one, as in PyTorch.
+inline bool wrap_dim(std::int64_t& dim, std::int64_t rank) {
+  dim = c10::maybe_wrap_dim(dim, rank);
+  return true;
+}
+std::int64_t element_count(c10::IntArrayRef sizes);
+
+// The dtype of an operation on tensors and numbers, as PyTorch promotes it.
+class Promotion {
+ public:
+  void add(const at::Tensor& tensor) { state_ = at::native::update_result_type_state(tensor, state_); }
+  void add(const c10::IValue& number) {
+    state_ = at::native::update_result_type_state(number.toScalar(), state_);
+  }
+  at::ScalarType result() const { return at::native::result_type(state_); }
+
+ private:
+  at::native::ResultTypeState state_;
+};
+
+// Integers become the default floating dtype.
+inline at::ScalarType to_floating(at::ScalarType dtype) {
+  return c10::isIntegralType(dtype, /*includeBool=*/true) ? at::typeMetaToScalarType(at::get_default_dtype())
+                                                          : dtype;
+}
+
+inline bool is_number(const c10::IValue& value) { return value.isScalar(); }
+inline bool is_index_type(at::ScalarType dtype) { return dtype == at::kLong || dtype == at::kInt; }
+
+}  // namespace opscope::engine

@@ -1,0 +1,231 @@
+// Shape rules of matrix products and attention.
+#include "torch/rules/layout.h"
+
+namespace opscope::engine {
+namespace {
+
+// The real kernels refuse mixed dtypes, and the meta kernels take them.
+void refuse_mixed(const at::Tensor* a, const at::Tensor* b) {
+  TORCH_CHECK(!a || !b || a->scalar_type() == b->scalar_type(),
+              "mat1 and mat2 must have the same dtype, but got ", a->scalar_type(), " and ",
+              b->scalar_type());
+}
+
+// Products of bools are refused by the CPU kernels.
+bool multipliable(const at::Tensor* a, const at::Tensor* b) {
+  refuse_mixed(a, b);
+  return a && b && a->scalar_type() == b->scalar_type() && a->scalar_type() != at::kBool;
+}
+
+bool linear(RuleCall& call) {
+  const at::Tensor* input = call.tensor(0);
+  const at::Tensor* weight = call.tensor(1);
+  if (!multipliable(input, weight) || input->dim() == 0 || weight->dim() != 2) return false;
+  if (input->size(-1) != weight->size(1)) return false;
+  Sizes sizes(input->sizes().begin(), input->sizes().end());
+  sizes.back() = weight->size(0);
+  if (!call.none(2)) {
+    const at::Tensor* bias = call.tensor(2);
+    if (!bias || bias->scalar_type() != input->scalar_type() || !expands_to(bias->sizes(), sizes))
+      return false;
+    if (bias->dim() > 1) return false;
+  }
+  call.output(sizes, input->scalar_type());
+  return true;
+}
+
+bool matmul(RuleCall& call) {
+  const at::Tensor* a = call.tensor(0);
+  const at::Tensor* b = call.tensor(1);
+  if (!multipliable(a, b) || a->dim() == 0 || b->dim() == 0) return false;
+  if (a->size(-1) != b->size(b->dim() == 1 ? 0 : b->dim() - 2)) return false;
+  const auto batch = [](const at::Tensor& t) {
+    return t.dim() > 2 ? t.sizes().slice(0, static_cast<std::size_t>(t.dim() - 2)) : c10::IntArrayRef{};
+  };
+  Sizes sizes(batch(*a).begin(), batch(*a).end());
+  if (!broadcast(sizes, batch(*b))) return false;
+  if (a->dim() > 1) sizes.push_back(a->size(-2));
+  if (b->dim() > 1) sizes.push_back(b->size(-1));
+  call.output(sizes, a->scalar_type());
+  return true;
+}
+
+// mm, bmm, mv and dot: matmul that insists on its operands' ranks.
+template <std::int64_t kFirst, std::int64_t kSecond>
+bool product(RuleCall& call) {
+  const at::Tensor* a = call.tensor(0);
+  const at::Tensor* b = call.tensor(1);
+  if (!a || !b || a->dim() != kFirst || b->dim() != kSecond) return false;
+  if (kFirst == 3 && a->size(0) != b->size(0)) return false;
+  return matmul(call);
+}
+
+// self + a @ b, with kRank dimensions each.
+template <std::int64_t kRank, bool kInPlace>
+bool added_product(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  const at::Tensor* a = call.tensor(1);
+  const at::Tensor* b = call.tensor(2);
+  if (!self || !multipliable(a, b) || a->dim() != kRank || b->dim() != kRank) return false;
+  if (self->scalar_type() != a->scalar_type() || a->size(-1) != b->size(-2)) return false;
+  if (kRank == 3 && a->size(0) != b->size(0)) return false;
+  Sizes sizes(a->sizes().begin(), a->sizes().end());
+  sizes.back() = b->size(-1);
+  if (kInPlace) {
+    if (self->sizes() != c10::IntArrayRef(sizes)) return false;
+    call.same(0);
+    return true;
+  }
+  if (!expands_to(self->sizes(), sizes)) return false;
+  call.output(sizes, a->scalar_type());
+  return true;
+}
+
+bool outer(RuleCall& call) {
+  const at::Tensor* a = call.tensor(0);
+  const at::Tensor* b = call.tensor(1);
+  if (!a || !b || a->dim() != 1 || b->dim() != 1) return false;
+  Promotion promotion;
+  promotion.add(*a);
+  promotion.add(*b);
+  call.output({a->size(0), b->size(0)}, promotion.result());
+  return true;
+}
+
+// input1 [*, i], input2 [*, j], weight [o, i, j].
+bool bilinear(RuleCall& call) {
+  const at::Tensor* a = call.tensor(0);
+  const at::Tensor* b = call.tensor(1);
+  const at::Tensor* weight = call.tensor(2);
+  if (!multipliable(a, b) || !multipliable(a, weight) || weight->dim() != 3) return false;
+  if (a->dim() == 0 || a->dim() != b->dim()) return false;
+  if (a->sizes().slice(0, static_cast<std::size_t>(a->dim() - 1)) !=
+      b->sizes().slice(0, static_cast<std::size_t>(b->dim() - 1)))
+    return false;
+  if (a->size(-1) != weight->size(1) || b->size(-1) != weight->size(2)) return false;
+  if (const at::Tensor* bias = call.tensor(3)) {
+    if (bias->scalar_type() != a->scalar_type() || bias->dim() != 1 || bias->size(0) != weight->size(0))
+      return false;
+  } else if (!call.none(3)) {
+    return false;
+  }
+  Sizes sizes(a->sizes().begin(), a->sizes().end());
+  sizes.back() = weight->size(0);
+  call.output(sizes, a->scalar_type());
+  return true;
+}
+
+struct Attention {
+  const at::Tensor* query;
+  const at::Tensor* key;
+  const at::Tensor* value;
+  const at::Tensor* mask;  // or nullptr
+  bool dropout;
+  bool grouped;  // key and value may have fewer heads
+  Sizes batch;   // all dimensions but the last two
+};
+
+bool read_batch(Attention& a) {
+  const std::size_t rank = static_cast<std::size_t>(a.query->dim()) - 2;
+  a.batch.assign(a.query->sizes().begin(), a.query->sizes().begin() + static_cast<std::ptrdiff_t>(rank));
+  if (a.grouped) {
+    if (a.query->dim() < 3 || a.key->dim() != a.query->dim() || a.value->dim() != a.query->dim())
+      return false;
+    for (const at::Tensor* tensor : {a.key, a.value}) {
+      if (tensor->size(-3) == 0 || a.query->size(-3) % tensor->size(-3) != 0) return false;
+      for (std::size_t i = 0; i + 1 < rank; ++i)
+        if (tensor->sizes()[i] != a.batch[i]) return false;
+    }
+    return a.key->size(-3) == a.value->size(-3);
+  }
+  for (const at::Tensor* tensor : {a.key, a.value})
+    if (!broadcast(a.batch, tensor->sizes().slice(0, static_cast<std::size_t>(tensor->dim() - 2))))
+      return false;
+  return true;
+}
+
+bool read_attention(RuleCall& call, Attention& a) {
+  a = {call.tensor(0), call.tensor(1), call.tensor(2), call.tensor(3), false, call.flag(7), {}};
+  if (!multipliable(a.query, a.key) || !multipliable(a.query, a.value)) return false;
+  if (!c10::isFloatingType(a.query->scalar_type()) || !call.at(4).isDouble()) return false;
+  for (const at::Tensor* tensor : {a.query, a.key, a.value})
+    if (tensor->dim() < 2) return false;
+  if (a.query->size(-1) != a.key->size(-1) || a.key->size(-2) != a.value->size(-2)) return false;
+  a.dropout = call.at(4).toDouble() > 0;
+  if (!a.mask) return call.none(3) && read_batch(a);
+  if (call.flag(5) || (a.mask->scalar_type() != at::kBool && a.mask->scalar_type() != a.query->scalar_type()))
+    return false;
+  if (!read_batch(a)) return false;
+  Sizes scores = a.batch;
+  scores.push_back(a.query->size(-2));
+  scores.push_back(a.key->size(-2));
+  return expands_to(a.mask->sizes(), scores);
+}
+
+// The conditions under which the CPU takes its fused kernel, which keeps the query's layout.
+bool is_fused(const Attention& a) {
+  if (a.dropout || !at::globalContext().userEnabledFlashSDP()) return false;
+  if (a.query->dim() != 4 || a.key->dim() != 4 || a.value->dim() != 4) return false;
+  if (a.query->size(3) != a.value->size(3)) return false;
+  for (const at::Tensor* tensor : {a.query, a.key, a.value}) {
+    if (tensor->size(0) != a.query->size(0) || tensor->size(2) == 0 || tensor->stride(3) != 1) return false;
+    if (!a.grouped && tensor->size(1) != a.query->size(1)) return false;
+  }
+  return !a.mask || (!a.mask->requires_grad() && (a.mask->dim() == 2 || a.mask->dim() == 4));
+}
+
+bool attention(RuleCall& call) {
+  Attention a;
+  if (!read_attention(call, a)) return false;
+  Sizes sizes = a.batch;
+  sizes.push_back(a.query->size(-2));
+  sizes.push_back(a.value->size(-1));
+  if (is_fused(a))
+    call.output(sizes, preserved_strides(operand(*a.query)), a.query->scalar_type());
+  else
+    call.output(sizes, a.query->scalar_type());
+  return true;
+}
+
+// Products of groups of rows, as mixtures of experts use them. Groups are a leading dimension, or row ranges
+// of a matrix given by `offsets`. Rows start at multiples of 16 bytes, else the kernel refuses.
+bool grouped_product(RuleCall& call) {
+  const auto* a = call.tensor(0);
+  const auto* b = call.tensor(1);
+  if (!a || !b || a->dim() < 2 || a->dim() > 3 || b->dim() < 2 || b->dim() > 3 || !call.none(3)) return false;
+  if (a->scalar_type() != b->scalar_type() || a->size(-1) != b->size(-2)) return false;
+  const auto* offsets = call.tensor(2);
+  if ((a->dim() == 3 && b->dim() == 3) == (offsets != nullptr)) return false;
+  const auto type = call.dtype(4, a->scalar_type());
+  const auto row_bytes = static_cast<std::size_t>(b->size(-1)) * c10::elementSize(type);
+  if (row_bytes % 16 != 0) return false;
+  Sizes sizes{a->size(-2), b->size(-1)};
+  if (a->dim() == b->dim()) sizes.insert(sizes.begin(), a->dim() == 3 ? a->size(0) : offsets->size(0));
+  if (a->dim() == 3 && b->dim() == 3 && a->size(0) != b->size(0)) return false;
+  if (a->dim() != b->dim() && offsets->size(0) != (a->dim() == 3 ? a : b)->size(0)) return false;
+  call.output(sizes, type);
+  return true;
+}
+
+constexpr ShapeRuleRow kMatmulRules[] = {
+    {"aten::_grouped_mm", "", grouped_product},
+    {"aten::addmm", "", added_product<2, false>},
+    {"aten::addmm_", "", added_product<2, true>},
+    {"aten::baddbmm", "", added_product<3, false>},
+    {"aten::baddbmm_", "", added_product<3, true>},
+    {"aten::bilinear", "", bilinear},
+    {"aten::bmm", "", product<3, 3>},
+    {"aten::dot", "", product<1, 1>},
+    {"aten::linear", "", linear},
+    {"aten::matmul", "", matmul},
+    {"aten::mm", "", product<2, 2>},
+    {"aten::mv", "", product<2, 1>},
+    {"aten::outer", "", outer},
+    {"aten::scaled_dot_product_attention", "", attention},
+};
+
+}  // namespace
+
+std::span<const ShapeRuleRow> matmul_shape_rules() { return kMatmulRules; }
+
+}  // namespace opscope::engine

@@ -1,0 +1,122 @@
+// Shape rules of recurrent layers, one op for all time steps, and of their cells.
+#include "torch/rules/layout.h"
+
+namespace opscope::engine {
+namespace {
+
+struct Recurrent {
+  const at::Tensor* input = nullptr;
+  std::int64_t steps = 0, batch = 0;
+  std::int64_t directions = 1;
+  bool batch_first = false;
+};
+
+// input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+bool read(RuleCall& call, Recurrent& r) {
+  r.input = call.tensor(0);
+  r.batch_first = call.flag(8);
+  r.directions = call.flag(7) ? 2 : 1;
+  if (!r.input || r.input->dim() != 3 || r.input->numel() == 0 || !call.at(2).isTensorList()) return false;
+  if (!c10::isFloatingType(r.input->scalar_type())) return false;
+  r.steps = r.input->size(r.batch_first ? 1 : 0);
+  r.batch = r.input->size(r.batch_first ? 0 : 1);
+  const auto params = call.at(2).toListRef();
+  if (params.empty()) return false;
+  const at::Tensor* weight = call.plain(params[0].toTensor());
+  return weight && weight->dim() == 2 && weight->size(1) == r.input->size(2) &&
+         weight->scalar_type() == r.input->scalar_type();
+}
+
+// The parameters of each layer and direction: two weights, two biases if any, a projection if any.
+bool counts(RuleCall& call, const Recurrent& r, bool projected) {
+  const std::int64_t each = (call.flag(3) ? 4 : 2) + (projected ? 1 : 0);
+  return static_cast<std::int64_t>(call.at(2).toListRef().size()) == each * r.directions * call.integer(4);
+}
+
+bool is_hidden(const RuleCall& call, const Recurrent& r, const at::Tensor* hidden) {
+  return hidden && hidden->dim() == 3 && hidden->size(0) == r.directions * call.integer(4) &&
+         hidden->size(1) == r.batch && hidden->scalar_type() == r.input->scalar_type();
+}
+
+// All steps' outputs; made time first, and transposed where the batch is to come first.
+void emit_steps(RuleCall& call, const Recurrent& r, std::int64_t features) {
+  const std::int64_t width = features * r.directions;
+  if (r.batch_first)
+    call.output({r.batch, r.steps, width}, {width, r.batch * width, 1}, r.input->scalar_type());
+  else
+    call.output({r.steps, r.batch, width}, r.input->scalar_type());
+}
+
+bool lstm(RuleCall& call) {
+  Recurrent r;
+  if (!read(call, r) || !call.at(1).isTensorList() || call.at(1).toListRef().size() != 2) return false;
+  const at::Tensor* hidden = call.plain(call.at(1).toListRef()[0].toTensor());
+  const at::Tensor* cell = call.plain(call.at(1).toListRef()[1].toTensor());
+  if (!is_hidden(call, r, hidden) || !is_hidden(call, r, cell)) return false;
+  if (!counts(call, r, hidden->size(2) != cell->size(2))) return false;
+  if (call.at(2).toListRef()[0].toTensor().size(0) != 4 * cell->size(2)) return false;
+  emit_steps(call, r, hidden->size(2));
+  call.output(hidden->sizes(), hidden->scalar_type());
+  call.output(cell->sizes(), cell->scalar_type());
+  return true;
+}
+
+template <std::int64_t kGates>
+bool recurrent(RuleCall& call) {
+  Recurrent r;
+  const at::Tensor* hidden = call.tensor(1);
+  if (!read(call, r) || !is_hidden(call, r, hidden) || !counts(call, r, false)) return false;
+  if (call.at(2).toListRef()[0].toTensor().size(0) != kGates * hidden->size(2)) return false;
+  emit_steps(call, r, hidden->size(2));
+  call.output(hidden->sizes(), hidden->scalar_type());
+  return true;
+}
+
+bool valid_cell(RuleCall& call, const at::Tensor* hidden, std::int64_t gates) {  // input, hx, w_ih, w_hh, ...
+  const at::Tensor* input = call.tensor(0);
+  const at::Tensor* weight = call.tensor(2);
+  const at::Tensor* recurrent_weight = call.tensor(3);
+  if (!input || !hidden || !weight || !recurrent_weight) return false;
+  if (input->dim() != 2 || hidden->dim() != 2 || weight->dim() != 2 || recurrent_weight->dim() != 2)
+    return false;
+  const std::int64_t features = hidden->size(1);
+  return input->scalar_type() == weight->scalar_type() && hidden->scalar_type() == weight->scalar_type() &&
+         c10::isFloatingType(input->scalar_type()) && input->size(0) == hidden->size(0) &&
+         weight->size(1) == input->size(1) && weight->size(0) == gates * features &&
+         recurrent_weight->size(0) == gates * features && recurrent_weight->size(1) == features;
+}
+
+bool lstm_cell(RuleCall& call) {
+  if (!call.at(1).isTensorList() || call.at(1).toListRef().size() != 2) return false;
+  const at::Tensor* hidden = call.plain(call.at(1).toListRef()[0].toTensor());
+  const at::Tensor* cell = call.plain(call.at(1).toListRef()[1].toTensor());
+  if (!valid_cell(call, hidden, 4) || !cell || cell->sizes() != hidden->sizes()) return false;
+  call.output(hidden->sizes(), hidden->scalar_type());
+  call.output(hidden->sizes(), hidden->scalar_type());
+  return true;
+}
+
+template <std::int64_t kGates>
+bool cell(RuleCall& call) {
+  const at::Tensor* hidden = call.tensor(1);
+  if (!valid_cell(call, hidden, kGates)) return false;
+  call.output(hidden->sizes(), hidden->scalar_type());
+  return true;
+}
+
+constexpr ShapeRuleRow kRecurrentRules[] = {
+    {"aten::gru", "input", recurrent<3>},
+    {"aten::gru_cell", "", cell<3>},
+    {"aten::lstm", "input", lstm},
+    {"aten::lstm_cell", "", lstm_cell},
+    {"aten::rnn_relu", "input", recurrent<1>},
+    {"aten::rnn_relu_cell", "", cell<1>},
+    {"aten::rnn_tanh", "input", recurrent<1>},
+    {"aten::rnn_tanh_cell", "", cell<1>},
+};
+
+}  // namespace
+
+std::span<const ShapeRuleRow> recurrent_shape_rules() { return kRecurrentRules; }
+
+}  // namespace opscope::engine

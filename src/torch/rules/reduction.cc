@@ -1,0 +1,242 @@
+// Shape rules of reductions, scans and sorting. Reductions answer in contiguous memory.
+#include "torch/rules/layout.h"
+
+namespace opscope::engine {
+namespace {
+
+enum class Output { kSame, kSum, kMean, kBool, kFloating, kIndex };
+
+// The dtype of a reduction's result; false where the CPU kernel does not take the input's.
+bool result_dtype(Output output, at::ScalarType input, at::ScalarType asked, at::ScalarType& dtype) {
+  const bool given = asked != at::ScalarType::Undefined;
+  const at::ScalarType type = given ? asked : input;
+  switch (output) {
+    case Output::kSame:
+      dtype = input;
+      return !c10::isComplexType(input);
+    case Output::kSum:
+      dtype = !given && c10::isIntegralType(input, true) ? at::kLong : type;
+      return true;
+    case Output::kMean:
+      dtype = type;
+      return c10::isFloatingType(type) || c10::isComplexType(type);
+    case Output::kBool:
+      dtype = input == at::kByte ? at::kByte : at::kBool;
+      return true;
+    case Output::kFloating:
+      dtype = type;
+      return c10::isFloatingType(input) && c10::isFloatingType(type);
+    case Output::kIndex:
+      dtype = at::kLong;
+      return !c10::isComplexType(input) && input != at::kBool;
+  }
+  return false;
+}
+
+// Marks the reduced dimensions, all of them for None and the empty list.
+bool read_dims(const Sizes& dims, std::int64_t rank, std::uint64_t& reduced) {
+  reduced = 0;
+  if (dims.empty()) {
+    reduced = ~std::uint64_t{0};
+    return true;
+  }
+  for (std::int64_t dim : dims) {
+    if (!wrap_dim(dim, rank) || (reduced >> dim & 1) != 0) return false;
+    reduced |= std::uint64_t{1} << dim;
+  }
+  return true;
+}
+
+Sizes reduced_sizes(const at::Tensor& self, std::uint64_t reduced, bool keepdim) {
+  Sizes sizes;
+  for (std::int64_t i = 0; i < self.dim(); ++i) {
+    const bool gone = (reduced >> i & 1) != 0;
+    if (gone && keepdim) sizes.push_back(1);
+    if (!gone) sizes.push_back(self.size(i));
+  }
+  return sizes;
+}
+
+struct Reduction {
+  Output output;
+  int dims = -1;     // which argument, -1: all dimensions
+  int keepdim = -1;  // likewise
+  int dtype = -1;
+  int results = 1;
+  bool needs_elements = false;  // no identity: an empty reduction is an error
+  bool indices = false;         // a second result
+  bool list_only = false;       // an empty list of dimensions is not "all of them"
+};
+
+template <Reduction kOp>
+bool reduce(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  if (!self || self->dim() > 63) return false;
+  const auto asked = kOp.dtype < 0
+                         ? at::ScalarType::Undefined
+                         : call.dtype(static_cast<std::size_t>(kOp.dtype), at::ScalarType::Undefined);
+  at::ScalarType dtype;
+  if (!result_dtype(kOp.output, self->scalar_type(), asked, dtype)) return false;
+  Sizes dims;
+  if (kOp.dims >= 0) {
+    const auto i = static_cast<std::size_t>(kOp.dims);
+    dims = call.ints(i);
+    if (kOp.list_only && dims.empty() && !call.none(i)) return false;
+  }
+  std::uint64_t reduced;
+  if (!read_dims(dims, self->dim(), reduced)) return false;
+  if (kOp.needs_elements && self->numel() == 0) return false;
+  const Sizes sizes =
+      reduced_sizes(*self, reduced, kOp.keepdim >= 0 && call.flag(static_cast<std::size_t>(kOp.keepdim)));
+  for (int i = 0; i < kOp.results; ++i) call.output(sizes, dtype);
+  if (kOp.indices) call.output(sizes, at::kLong);
+  return true;
+}
+
+constexpr Reduction kSumAll{.output = Output::kSum, .dtype = 1};
+constexpr Reduction kSumDims{.output = Output::kSum, .dims = 1, .keepdim = 2, .dtype = 3};
+constexpr Reduction kMeanAll{.output = Output::kMean, .dtype = 1};
+constexpr Reduction kMeanDims{.output = Output::kMean, .dims = 1, .keepdim = 2, .dtype = 3};
+constexpr Reduction kExtremeAll{.output = Output::kSame, .needs_elements = true};
+constexpr Reduction kExtremeDims{.output = Output::kSame, .dims = 1, .keepdim = 2, .needs_elements = true};
+constexpr Reduction kExtremeIndex{
+    .output = Output::kSame, .dims = 1, .keepdim = 2, .needs_elements = true, .indices = true};
+constexpr Reduction kWhere{.output = Output::kIndex, .dims = 1, .keepdim = 2, .needs_elements = true};
+constexpr Reduction kLogic{.output = Output::kBool};
+constexpr Reduction kLogicDims{.output = Output::kBool, .dims = 1, .keepdim = 2, .list_only = true};
+constexpr Reduction kSpread{.output = Output::kFloating};
+constexpr Reduction kSpreadDims{.output = Output::kFloating, .dims = 1, .keepdim = 3};
+constexpr Reduction kSpreadMean{.output = Output::kFloating, .results = 2};
+constexpr Reduction kSpreadMeanDims{.output = Output::kFloating, .dims = 1, .keepdim = 3, .results = 2};
+constexpr Reduction kLogSumExp{.output = Output::kFloating, .dims = 1, .keepdim = 2};
+constexpr Reduction kNormAll{.output = Output::kFloating, .needs_elements = true};
+constexpr Reduction kNormDims{.output = Output::kFloating, .dims = 2, .keepdim = 3, .needs_elements = true};
+constexpr Reduction kNormDtype{
+    .output = Output::kFloating, .dims = 2, .keepdim = 3, .dtype = 4, .needs_elements = true};
+
+bool reduce_bools(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  return self && self->scalar_type() == at::kBool && reduce<kLogic>(call);
+}
+
+template <Output kOutput>
+bool scan(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  std::int64_t dim = call.integer(1);
+  if (!self || !call.at(1).isInt() || !wrap_dim(dim, self->dim())) return false;
+  at::ScalarType dtype;
+  if (!result_dtype(kOutput, self->scalar_type(), call.dtype(2, at::ScalarType::Undefined), dtype))
+    return false;
+  call.output(self->sizes(), dtype);
+  return true;
+}
+
+bool topk(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  const std::int64_t k = call.integer(1, -1);
+  std::int64_t dim = call.integer(2, -1);
+  if (!self || !wrap_dim(dim, self->dim()) || c10::isComplexType(self->scalar_type())) return false;
+  if (k < 0 || k > (self->dim() == 0 ? 1 : self->size(dim))) return false;
+  Sizes sizes(self->sizes().begin(), self->sizes().end());
+  if (!sizes.empty()) sizes[static_cast<std::size_t>(dim)] = k;
+  call.output(sizes, self->scalar_type());
+  call.output(sizes, at::kLong);
+  return true;
+}
+
+template <std::size_t kDim, bool kValues>
+bool sort(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  std::int64_t dim = call.integer(kDim, -1);
+  if (!self || !wrap_dim(dim, self->dim()) || c10::isComplexType(self->scalar_type())) return false;
+  const Sizes strides = preserved_strides(operand(*self));
+  if (kValues) call.output(self->sizes(), strides, self->scalar_type());
+  call.output(self->sizes(), strides, at::kLong);
+  return true;
+}
+
+bool cosine_similarity(RuleCall& call) {
+  const at::Tensor* a = call.tensor(0);
+  const at::Tensor* b = call.tensor(1);
+  if (!a || !b || a->scalar_type() != b->scalar_type() || !c10::isFloatingType(a->scalar_type()))
+    return false;
+  Sizes sizes(a->sizes().begin(), a->sizes().end());
+  std::int64_t dim = call.integer(2, 1);
+  if (!broadcast(sizes, b->sizes()) || sizes.empty()) return false;
+  if (!wrap_dim(dim, static_cast<std::int64_t>(sizes.size()))) return false;
+  sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(dim));
+  call.output(sizes, a->scalar_type());
+  return true;
+}
+
+// A loss for each pair of elements, folded into one unless `reduction` is 0.
+bool pair_loss(RuleCall& call) {
+  const at::Tensor *self = call.tensor(0), *target = call.tensor(1);
+  if (!self || !target || self->scalar_type() != target->scalar_type()) return false;
+  if (!c10::isFloatingType(self->scalar_type()) || self->sizes() != target->sizes()) return false;
+  Layout layout;
+  if (!iterator_layout({operand(*self), operand(*target)}, layout)) return false;
+  if (call.integer(2, 1) == 0)
+    call.output(layout.sizes, layout.strides, self->scalar_type());
+  else
+    call.output({}, self->scalar_type());
+  return true;
+}
+
+constexpr ShapeRuleRow kReductionRules[] = {
+    {"aten::_is_all_true", "", reduce_bools},
+    {"aten::_is_any_true", "", reduce_bools},
+    {"aten::all", "", reduce<kLogic>},
+    {"aten::all", "dim", reduce<kLogicDims>},
+    {"aten::all", "dims", reduce<kLogicDims>},
+    {"aten::amax", "", reduce<kExtremeDims>},
+    {"aten::amin", "", reduce<kExtremeDims>},
+    {"aten::any", "", reduce<kLogic>},
+    {"aten::any", "dim", reduce<kLogicDims>},
+    {"aten::any", "dims", reduce<kLogicDims>},
+    {"aten::argmax", "", reduce<kWhere>},
+    {"aten::argmin", "", reduce<kWhere>},
+    {"aten::argsort", "", sort<1, false>},
+    {"aten::argsort", "stable", sort<2, false>},
+    {"aten::cosine_similarity", "", cosine_similarity},
+    {"aten::cumprod", "", scan<Output::kSum>},
+    {"aten::cumsum", "", scan<Output::kSum>},
+    {"aten::linalg_vector_norm", "", reduce<kNormDtype>},
+    {"aten::logsumexp", "", reduce<kLogSumExp>},
+    {"aten::max", "", reduce<kExtremeAll>},
+    {"aten::max", "dim", reduce<kExtremeIndex>},
+    {"aten::mean", "", reduce<kMeanAll>},
+    {"aten::mean", "dim", reduce<kMeanDims>},
+    {"aten::min", "", reduce<kExtremeAll>},
+    {"aten::min", "dim", reduce<kExtremeIndex>},
+    {"aten::mse_loss", "", pair_loss},
+    {"aten::norm", "Scalar", reduce<kNormAll>},
+    {"aten::norm", "ScalarOpt_dim", reduce<kNormDims>},
+    {"aten::norm", "ScalarOpt_dim_dtype", reduce<kNormDtype>},
+    {"aten::prod", "", reduce<kSumAll>},
+    {"aten::prod", "dim_int", reduce<kSumDims>},
+    {"aten::smooth_l1_loss", "", pair_loss},
+    {"aten::sort", "", sort<1, true>},
+    {"aten::sort", "stable", sort<2, true>},
+    {"aten::std", "", reduce<kSpread>},
+    {"aten::std", "correction", reduce<kSpreadDims>},
+    {"aten::std", "dim", reduce<kSpreadDims>},
+    {"aten::std_mean", "", reduce<kSpreadMean>},
+    {"aten::std_mean", "correction", reduce<kSpreadMeanDims>},
+    {"aten::std_mean", "dim", reduce<kSpreadMeanDims>},
+    {"aten::sum", "", reduce<kSumAll>},
+    {"aten::sum", "dim_IntList", reduce<kSumDims>},
+    {"aten::topk", "", topk},
+    {"aten::var", "", reduce<kSpread>},
+    {"aten::var", "correction", reduce<kSpreadDims>},
+    {"aten::var", "dim", reduce<kSpreadDims>},
+    {"aten::var_mean", "", reduce<kSpreadMean>},
+    {"aten::var_mean", "correction", reduce<kSpreadMeanDims>},
+    {"aten::var_mean", "dim", reduce<kSpreadMeanDims>},
+};
+
+}  // namespace
+
+std::span<const ShapeRuleRow> reduction_shape_rules() { return kReductionRules; }
+
+}  // namespace opscope::engine

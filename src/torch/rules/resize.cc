@@ -1,0 +1,226 @@
+// Shape rules of up- and downsampling, padding and the shuffling of pixels and channels.
+#include <cmath>
+
+#include "torch/rules/layout.h"
+
+namespace opscope::engine {
+namespace {
+
+bool emit_resized(RuleCall& call, const at::Tensor& input, const Sizes& spatial) {
+  Sizes sizes{input.size(0), input.size(1)};
+  for (const std::int64_t size : spatial) {
+    if (size < 1) return false;
+    sizes.push_back(size);
+  }
+  call.output(sizes, input.scalar_type(), input.suggest_memory_format());
+  return true;
+}
+
+bool resizable(const at::Tensor* input, std::size_t rank) {
+  return input && input->dim() == static_cast<std::int64_t>(rank) + 2 && input->numel() > 0 &&
+         c10::isFloatingType(input->scalar_type());
+}
+
+// upsample_*(input, output_size, ..)
+template <std::size_t kRank>
+bool upsample(RuleCall& call) {
+  const at::Tensor* input = call.tensor(0);
+  const Sizes spatial = call.ints(1);
+  return resizable(input, kRank) && spatial.size() == kRank && emit_resized(call, *input, spatial);
+}
+
+// upsample_*.vec(input, output_size?, [align_corners,] scale_factors?): one of the two is given.
+template <std::size_t kRank, std::size_t kScales>
+bool upsample_vec(RuleCall& call) {
+  const at::Tensor* input = call.tensor(0);
+  if (!resizable(input, kRank) || call.none(1) == call.none(kScales)) return false;
+  Sizes spatial;
+  if (!call.none(1)) {
+    spatial = call.ints(1);
+  } else {
+    const auto scales = call.at(kScales).toListRef();
+    for (std::size_t d = 0; d < scales.size() && d < kRank; ++d)
+      spatial.push_back(
+          static_cast<std::int64_t>(static_cast<double>(input->sizes()[d + 2]) * scales[d].toDouble()));
+    if (scales.size() != kRank) return false;
+  }
+  return spatial.size() == kRank && emit_resized(call, *input, spatial);
+}
+
+// input [n, c, spatial...], grid [n, spatial of the output..., one coordinate per dimension]
+bool grid_sampler(RuleCall& call) {
+  const at::Tensor* input = call.tensor(0);
+  const at::Tensor* grid = call.tensor(1);
+  if (!input || !grid || input->dim() != grid->dim() || (input->dim() != 4 && input->dim() != 5))
+    return false;
+  if (input->scalar_type() != grid->scalar_type() || !c10::isFloatingType(input->scalar_type())) return false;
+  if (input->size(0) != grid->size(0) || grid->size(-1) != input->dim() - 2 || input->numel() == 0)
+    return false;
+  if (input->dim() == 5 && call.integer(2) == 2) return false;
+  Sizes sizes{input->size(0), input->size(1)};
+  for (std::int64_t d = 1; d < grid->dim() - 1; ++d) sizes.push_back(grid->size(d));
+  call.output(sizes, input->scalar_type());
+  return true;
+}
+
+// Pads come in pairs from the last dimension backwards. False where a size would become negative.
+bool padded_sizes(const at::Tensor& input, const Sizes& pads, Sizes& sizes) {
+  sizes.assign(input.sizes().begin(), input.sizes().end());
+  if (pads.size() % 2 != 0 || pads.size() / 2 > sizes.size()) return false;
+  for (std::size_t i = 0; i < pads.size() / 2; ++i) {
+    std::int64_t& size = sizes[sizes.size() - 1 - i];
+    size += pads[2 * i] + pads[2 * i + 1];
+    if (size < 0) return false;
+  }
+  return true;
+}
+
+bool constant_pad(RuleCall& call) {
+  const at::Tensor* input = call.tensor(0);
+  const Sizes pads = call.ints(1);
+  Sizes sizes;
+  if (!input || !padded_sizes(*input, pads, sizes)) return false;
+  for (std::size_t i = 0; i < pads.size(); ++i)
+    if (input->sizes()[sizes.size() - 1 - i / 2] + std::min<std::int64_t>(pads[i], 0) < 0) return false;
+  const bool only_crops = std::all_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad <= 0; });
+  if (only_crops)
+    call.output(sizes, preserved_strides({sizes, input->strides()}), input->scalar_type());
+  else
+    call.output(sizes, input->scalar_type(), input->suggest_memory_format());
+  return true;
+}
+
+// Reflection and replication: kRank spatial dimensions, an optional batch before the channels.
+bool border_pad(RuleCall& call, std::size_t rank, bool reflects) {
+  const at::Tensor* input = call.tensor(0);
+  const Sizes pads = call.ints(1);
+  Sizes sizes;
+  if (!input || pads.size() != 2 * rank || !padded_sizes(*input, pads, sizes) || input->numel() == 0)
+    return false;
+  const std::size_t dims = sizes.size();
+  if ((dims != rank + 1 && dims != rank + 2) || !c10::isFloatingType(input->scalar_type())) return false;
+  for (std::size_t i = 0; i < pads.size(); ++i) {
+    const std::int64_t size = input->sizes()[dims - 1 - i / 2];
+    if (pads[i] < 0 || (reflects && pads[i] >= size)) return false;
+  }
+  call.output(sizes, input->scalar_type(), input->suggest_memory_format());
+  return true;
+}
+
+template <std::size_t kRank, bool kReflects>
+bool border_pad_rule(RuleCall& call) {
+  return border_pad(call, kRank, kReflects);
+}
+
+bool pad(RuleCall& call) {
+  if (!call.at(2).isString()) return false;
+  const std::string& mode = call.at(2).toStringRef();
+  if (mode == "constant") return constant_pad(call);
+  if (mode != "reflect" && mode != "replicate") return false;
+  if (call.at(3).isDouble() && call.at(3).toDouble() != 0) return false;
+  return border_pad(call, call.ints(1).size() / 2, mode == "reflect");
+}
+
+bool pixel_shuffle(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  const std::int64_t factor = call.integer(1);
+  if (!self || self->dim() < 3 || factor < 1 || self->numel() == 0 || self->size(-3) % (factor * factor) != 0)
+    return false;
+  if (!c10::isFloatingType(self->scalar_type())) return false;
+  Sizes sizes(self->sizes().begin(), self->sizes().end());
+  sizes[sizes.size() - 3] /= factor * factor;
+  sizes[sizes.size() - 2] *= factor;
+  sizes[sizes.size() - 1] *= factor;
+  call.output(sizes, self->scalar_type(), self->suggest_memory_format());
+  return true;
+}
+
+bool pixel_unshuffle(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  const std::int64_t factor = call.integer(1);
+  if (!self || self->dim() < 3 || factor < 1 || self->numel() == 0) return false;
+  if (self->size(-1) % factor != 0 || self->size(-2) % factor != 0) return false;
+  if (!c10::isFloatingType(self->scalar_type())) return false;
+  Sizes sizes(self->sizes().begin(), self->sizes().end());
+  sizes[sizes.size() - 3] *= factor * factor;
+  sizes[sizes.size() - 2] /= factor;
+  sizes[sizes.size() - 1] /= factor;
+  call.output(sizes, self->scalar_type(), self->suggest_memory_format());
+  return true;
+}
+
+bool channel_shuffle(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  const std::int64_t groups = call.integer(1);
+  if (!self || self->dim() < 3 || groups < 1 || self->size(1) % groups != 0 || self->numel() == 0)
+    return false;
+  if (!c10::isFloatingType(self->scalar_type())) return false;
+  call.output(self->sizes(), self->scalar_type(), self->suggest_memory_format());
+  return true;
+}
+
+// unfold: [n, c, h, w] -> [n, c*kh*kw, windows]
+bool im2col(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  const Sizes kernel = call.ints(1), dilation = call.ints(2), padding = call.ints(3), stride = call.ints(4);
+  if (!self || (self->dim() != 3 && self->dim() != 4) || self->numel() == 0) return false;
+  if (kernel.size() != 2 || dilation.size() != 2 || padding.size() != 2 || stride.size() != 2) return false;
+  if (!c10::isFloatingType(self->scalar_type())) return false;
+  std::int64_t windows = 1;
+  for (std::size_t d = 0; d < 2; ++d) {
+    if (kernel[d] < 1 || dilation[d] < 1 || padding[d] < 0 || stride[d] < 1) return false;
+    const std::int64_t size = self->size(static_cast<std::int64_t>(d) - 2);
+    const std::int64_t room = size + 2 * padding[d] - dilation[d] * (kernel[d] - 1) - 1;
+    if (room < 0) return false;
+    windows *= room / stride[d] + 1;
+  }
+  Sizes sizes;
+  if (self->dim() == 4) sizes.push_back(self->size(0));
+  sizes.push_back(self->size(-3) * kernel[0] * kernel[1]);
+  sizes.push_back(windows);
+  call.output(sizes, self->scalar_type());
+  return true;
+}
+
+constexpr ShapeRuleRow kResizeRules[] = {
+    {"aten::_upsample_bicubic2d_aa", "", upsample<2>},
+    {"aten::_upsample_bicubic2d_aa", "vec", upsample_vec<2, 3>},
+    {"aten::_upsample_bilinear2d_aa", "", upsample<2>},
+    {"aten::_upsample_bilinear2d_aa", "vec", upsample_vec<2, 3>},
+    {"aten::_upsample_nearest_exact1d", "", upsample<1>},
+    {"aten::_upsample_nearest_exact1d", "vec", upsample_vec<1, 2>},
+    {"aten::_upsample_nearest_exact2d", "", upsample<2>},
+    {"aten::_upsample_nearest_exact2d", "vec", upsample_vec<2, 2>},
+    {"aten::channel_shuffle", "", channel_shuffle},
+    {"aten::constant_pad_nd", "", constant_pad},
+    {"aten::grid_sampler", "", grid_sampler},
+    {"aten::grid_sampler_2d", "", grid_sampler},
+    {"aten::im2col", "", im2col},
+    {"aten::pad", "", pad},
+    {"aten::pixel_shuffle", "", pixel_shuffle},
+    {"aten::pixel_unshuffle", "", pixel_unshuffle},
+    {"aten::reflection_pad1d", "", border_pad_rule<1, true>},
+    {"aten::reflection_pad2d", "", border_pad_rule<2, true>},
+    {"aten::replication_pad1d", "", border_pad_rule<1, false>},
+    {"aten::replication_pad2d", "", border_pad_rule<2, false>},
+    {"aten::upsample_bicubic2d", "", upsample<2>},
+    {"aten::upsample_bicubic2d", "vec", upsample_vec<2, 3>},
+    {"aten::upsample_bilinear2d", "", upsample<2>},
+    {"aten::upsample_bilinear2d", "vec", upsample_vec<2, 3>},
+    {"aten::upsample_linear1d", "", upsample<1>},
+    {"aten::upsample_linear1d", "vec", upsample_vec<1, 3>},
+    {"aten::upsample_nearest1d", "", upsample<1>},
+    {"aten::upsample_nearest1d", "vec", upsample_vec<1, 2>},
+    {"aten::upsample_nearest2d", "", upsample<2>},
+    {"aten::upsample_nearest2d", "vec", upsample_vec<2, 2>},
+    {"aten::upsample_nearest3d", "", upsample<3>},
+    {"aten::upsample_nearest3d", "vec", upsample_vec<3, 2>},
+    {"aten::upsample_trilinear3d", "", upsample<3>},
+    {"aten::upsample_trilinear3d", "vec", upsample_vec<3, 3>},
+};
+
+}  // namespace
+
+std::span<const ShapeRuleRow> resize_shape_rules() { return kResizeRules; }
+
+}  // namespace opscope::engine

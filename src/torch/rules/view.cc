@@ -1,0 +1,327 @@
+// Shape rules of views: the same storage, seen with other sizes and strides.
+#include "torch/rules/layout.h"
+
+namespace opscope::engine {
+namespace {
+
+Sizes copy_of(c10::IntArrayRef values) { return Sizes(values.begin(), values.end()); }
+
+void erase(Sizes& values, std::int64_t i) { values.erase(values.begin() + static_cast<std::ptrdiff_t>(i)); }
+
+void insert(Sizes& values, std::int64_t i, std::int64_t value) {
+  values.insert(values.begin() + static_cast<std::ptrdiff_t>(i), value);
+}
+
+bool emit_view(RuleCall& call, const at::Tensor& self, Sizes sizes) {
+  Sizes strides;
+  if (!infer_sizes(sizes, self.numel()) || !view_strides(operand(self), sizes, strides)) return false;
+  call.view(self, sizes, strides, self.storage_offset());
+  return true;
+}
+
+// A view where the strides allow it, else a copy.
+bool emit_reshape(RuleCall& call, const at::Tensor& self, Sizes sizes) {
+  if (!infer_sizes(sizes, self.numel())) return false;
+  if (!emit_view(call, self, sizes)) call.output(sizes, self.scalar_type());
+  return true;
+}
+
+bool view(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  return self && call.at(1).isList() && emit_view(call, *self, call.ints(1));
+}
+
+bool view_as(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  const at::Tensor* other = call.tensor(1);
+  return self && other && emit_view(call, *self, copy_of(other->sizes()));
+}
+
+bool reshape(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  return self && emit_reshape(call, *self, call.ints(1));
+}
+
+bool reshape_as(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  const at::Tensor* other = call.tensor(1);
+  return self && other && emit_reshape(call, *self, copy_of(other->sizes()));
+}
+
+bool flatten(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  std::int64_t start = call.integer(1);
+  std::int64_t end = call.integer(2, -1);
+  if (!self || !wrap_dim(start, self->dim()) || !wrap_dim(end, self->dim()) || start > end) return false;
+  if (self->dim() == 0) return emit_reshape(call, *self, {1});
+  if (start == end) {
+    call.same(0);
+    return true;
+  }
+  Sizes sizes;
+  std::int64_t merged = 1;
+  for (std::int64_t i = 0; i < self->dim(); ++i) {
+    if (i < start || i > end) sizes.push_back(self->size(i));
+    if (i >= start && i <= end) merged *= self->size(i);
+    if (i == end) sizes.push_back(merged);
+  }
+  return emit_reshape(call, *self, sizes);
+}
+
+bool unflatten(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  std::int64_t dim = call.integer(1);
+  Sizes parts = call.ints(2);
+  if (!self || self->dim() == 0 || parts.empty() || !wrap_dim(dim, self->dim())) return false;
+  if (!infer_sizes(parts, self->size(dim))) return false;
+  Sizes sizes = copy_of(self->sizes());
+  erase(sizes, dim);
+  sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(dim), parts.begin(), parts.end());
+  return emit_view(call, *self, sizes);
+}
+
+bool emit_permuted(RuleCall& call, const at::Tensor& self, const Sizes& order) {
+  if (order.size() != static_cast<std::size_t>(self.dim())) return false;
+  Sizes sizes, strides;
+  std::uint64_t seen = 0;
+  for (std::int64_t dim : order) {
+    if (self.dim() > 63 || !wrap_dim(dim, self.dim()) || (seen >> dim & 1) != 0) return false;
+    seen |= std::uint64_t{1} << dim;
+    sizes.push_back(self.size(dim));
+    strides.push_back(self.stride(dim));
+  }
+  call.view(self, sizes, strides, self.storage_offset());
+  return true;
+}
+
+bool permute(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  return self && emit_permuted(call, *self, call.ints(1));
+}
+
+bool swap_dims(RuleCall& call, const at::Tensor& self, std::int64_t first, std::int64_t second) {
+  if (!wrap_dim(first, self.dim()) || !wrap_dim(second, self.dim())) return false;
+  Sizes sizes = copy_of(self.sizes()), strides = copy_of(self.strides());
+  if (self.dim() > 0) {
+    std::swap(sizes[static_cast<std::size_t>(first)], sizes[static_cast<std::size_t>(second)]);
+    std::swap(strides[static_cast<std::size_t>(first)], strides[static_cast<std::size_t>(second)]);
+  }
+  call.view(self, sizes, strides, self.storage_offset());
+  return true;
+}
+
+bool transpose(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  if (!self || !call.at(1).isInt() || !call.at(2).isInt()) return false;
+  return swap_dims(call, *self, call.integer(1), call.integer(2));
+}
+
+bool t(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  if (!self || self->dim() > 2) return false;
+  return swap_dims(call, *self, 0, self->dim() < 2 ? 0 : 1);
+}
+
+bool matrix_transpose(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  return self && self->dim() >= 2 && swap_dims(call, *self, -2, -1);
+}
+
+bool numpy_t(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  if (!self || self->dim() > 2) return false;
+  Sizes order;
+  for (std::int64_t i = self->dim(); i-- > 0;) order.push_back(i);
+  return emit_permuted(call, *self, order);
+}
+
+bool movedim(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  Sizes from = call.ints(1), to = call.ints(2);
+  if (!self || from.size() != 1 || to.size() != 1 || self->dim() == 0) return false;
+  if (!wrap_dim(from[0], self->dim()) || !wrap_dim(to[0], self->dim())) return false;
+  Sizes order;
+  for (std::int64_t i = 0; i < self->dim(); ++i)
+    if (i != from[0]) order.push_back(i);
+  insert(order, to[0], from[0]);
+  return emit_permuted(call, *self, order);
+}
+
+bool emit_slice(RuleCall& call, const at::Tensor& self, std::int64_t dim, std::int64_t start,
+                std::int64_t length, std::int64_t step) {
+  Sizes sizes = copy_of(self.sizes()), strides = copy_of(self.strides());
+  const auto d = static_cast<std::size_t>(dim);
+  const std::int64_t offset = self.storage_offset() + start * strides[d];
+  sizes[d] = length;
+  strides[d] *= step;
+  call.view(self, sizes, strides, offset);
+  return true;
+}
+
+bool slice(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  std::int64_t dim = call.integer(1);
+  const std::int64_t step = call.integer(4, 1);
+  if (!self || self->dim() == 0 || !wrap_dim(dim, self->dim()) || step < 1) return false;
+  const std::int64_t size = self->size(dim);
+  const auto bounded = [size](std::int64_t at) {
+    return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
+  };
+  if ((!call.none(2) && !call.at(2).isInt()) || (!call.none(3) && !call.at(3).isInt())) return false;
+  const std::int64_t start = call.none(2) ? 0 : bounded(call.integer(2));
+  const std::int64_t end = std::max(start, call.none(3) ? size : bounded(call.integer(3)));
+  return emit_slice(call, *self, dim, start, (end - start + step - 1) / step, step);
+}
+
+bool narrow(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  std::int64_t dim = call.integer(1);
+  std::int64_t start = call.integer(2);
+  const std::int64_t length = call.integer(3, -1);
+  if (!self || self->dim() == 0 || !wrap_dim(dim, self->dim()) || !call.at(2).isInt()) return false;
+  const std::int64_t size = self->size(dim);
+  if (start < -size || start > size) return false;
+  if (start < 0) start += size;
+  if (length < 0 || start > size - length) return false;
+  return emit_slice(call, *self, dim, start, length, 1);
+}
+
+bool select(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  std::int64_t dim = call.integer(1);
+  std::int64_t index = call.integer(2);
+  if (!self || self->dim() == 0 || !wrap_dim(dim, self->dim()) || !call.at(2).isInt()) return false;
+  const std::int64_t size = self->size(dim);
+  if (index < -size || index >= size) return false;
+  if (index < 0) index += size;
+  Sizes sizes = copy_of(self->sizes()), strides = copy_of(self->strides());
+  const std::int64_t offset = self->storage_offset() + index * strides[static_cast<std::size_t>(dim)];
+  erase(sizes, dim);
+  erase(strides, dim);
+  call.view(*self, sizes, strides, offset);
+  return true;
+}
+
+bool unsqueeze(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  std::int64_t dim = call.integer(1);
+  if (!self || !wrap_dim(dim, self->dim() + 1)) return false;
+  Sizes sizes = copy_of(self->sizes()), strides = copy_of(self->strides());
+  insert(strides, dim, dim == self->dim() ? 1 : self->size(dim) * self->stride(dim));
+  insert(sizes, dim, 1);
+  call.view(*self, sizes, strides, self->storage_offset());
+  return true;
+}
+
+// squeeze, squeeze.dim and squeeze.dims: dimensions of another size than 1 stay.
+bool squeeze(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  if (!self || self->dim() > 63) return false;
+  std::uint64_t chosen = call.size() == 1 ? ~std::uint64_t{0} : 0;
+  if (call.size() > 1) {
+    for (std::int64_t dim : call.ints(1)) {
+      if (!wrap_dim(dim, self->dim()) || (chosen >> dim & 1) != 0) return false;
+      chosen |= std::uint64_t{1} << dim;
+    }
+  }
+  Sizes sizes, strides;
+  for (std::int64_t i = 0; i < self->dim(); ++i) {
+    if (self->size(i) == 1 && (chosen >> i & 1) != 0) continue;
+    sizes.push_back(self->size(i));
+    strides.push_back(self->stride(i));
+  }
+  call.view(*self, sizes, strides, self->storage_offset());
+  return true;
+}
+
+bool emit_expanded(RuleCall& call, const at::Tensor& self, Sizes sizes) {
+  if (sizes.size() < static_cast<std::size_t>(self.dim())) return false;
+  const std::size_t added = sizes.size() - static_cast<std::size_t>(self.dim());
+  Sizes strides(sizes.size());
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    const bool old = i >= added;
+    const std::int64_t size = old ? self.sizes()[i - added] : 1;
+    if (old)
+      strides[i] = self.strides()[i - added];
+    else
+      strides[i] = i + 1 < sizes.size() ? sizes[i + 1] * strides[i + 1] : 1;
+    if (sizes[i] == -1 && old) sizes[i] = size;
+    if (sizes[i] < 0 || (size != 1 && size != sizes[i])) return false;
+    if (size != sizes[i]) strides[i] = 0;
+  }
+  call.view(self, sizes, strides, self.storage_offset());
+  return true;
+}
+
+bool expand(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  return self && emit_expanded(call, *self, call.ints(1));
+}
+
+bool expand_as(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  const at::Tensor* other = call.tensor(1);
+  return self && other && emit_expanded(call, *self, copy_of(other->sizes()));
+}
+
+bool alias(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  if (!self) return false;
+  call.view(*self, self->sizes(), self->strides(), self->storage_offset());
+  return true;
+}
+
+// Windows of `size`, `step` apart, along one dimension, as a new last one.
+bool unfold(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  std::int64_t dim = call.integer(1);
+  const std::int64_t size = call.integer(2, -1);
+  const std::int64_t step = call.integer(3);
+  if (!self || self->dim() == 0 || !wrap_dim(dim, self->dim()) || step < 1) return false;
+  if (size < 0 || size > self->size(dim)) return false;
+  Sizes sizes = copy_of(self->sizes()), strides = copy_of(self->strides());
+  const auto d = static_cast<std::size_t>(dim);
+  sizes.push_back(size);
+  strides.push_back(strides[d]);
+  sizes[d] = (sizes[d] - size) / step + 1;
+  strides[d] *= step;
+  call.view(*self, sizes, strides, self->storage_offset());
+  return true;
+}
+
+constexpr ShapeRuleRow kViewRules[] = {
+    {"aten::_unsafe_view", "", view},
+    {"aten::alias", "", alias},
+    {"aten::detach", "", alias},
+    {"aten::expand", "", expand},
+    {"aten::expand_as", "", expand_as},
+    {"aten::flatten", "using_ints", flatten},
+    {"aten::mT", "", matrix_transpose},
+    {"aten::movedim", "int", movedim},
+    {"aten::movedim", "intlist", movedim},
+    {"aten::narrow", "", narrow},
+    {"aten::numpy_T", "", numpy_t},
+    {"aten::permute", "", permute},
+    {"aten::reshape", "", reshape},
+    {"aten::reshape_as", "", reshape_as},
+    {"aten::select", "int", select},
+    {"aten::slice", "Tensor", slice},
+    {"aten::squeeze", "", squeeze},
+    {"aten::squeeze", "dim", squeeze},
+    {"aten::squeeze", "dims", squeeze},
+    {"aten::swapaxes", "", transpose},
+    {"aten::swapdims", "", transpose},
+    {"aten::t", "", t},
+    {"aten::transpose", "int", transpose},
+    {"aten::unflatten", "int", unflatten},
+    {"aten::unfold", "", unfold},
+    {"aten::unsqueeze", "", unsqueeze},
+    {"aten::view", "", view},
+    {"aten::view_as", "", view_as},
+};
+
+}  // namespace
+
+std::span<const ShapeRuleRow> view_shape_rules() { return kViewRules; }
+
+}  // namespace opscope::engine

@@ -1,0 +1,283 @@
+#include "torch/timing/replay.h"
+
+#include <ATen/Context.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <vector>
+
+#include "base/error.h"
+#include "base/statistics.h"
+#include "base/text.h"
+#include "graph/reads.h"
+#include "graph/signature.h"
+#include "torch/engine/execute.h"
+
+namespace opscope::engine {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kUnknownCache = std::size_t{32} << 20;
+constexpr std::size_t kMostCache = std::size_t{512} << 20;
+constexpr std::uint64_t kMostRepetitions = 10'000;  // in a batch
+constexpr double kBatchSeconds = 1e-3;
+constexpr std::uint32_t kSlowBatches = 3;  // of an op that takes longer than kSlowSeconds
+constexpr double kSlowSeconds = 1;
+// On a device: what fits into the queue of launches, of ops of a few kernels each.
+constexpr std::uint64_t kMostQueued = 128;
+constexpr std::uint32_t kHoldRetries = 6;
+constexpr std::int64_t kHoldBytes = std::int64_t{1} << 28;
+
+std::size_t last_cache_bytes(std::size_t given) {
+  if (given != 0) return std::min(given, kMostCache);
+  const long level3 = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return level3 > 0 ? std::min(static_cast<std::size_t>(level3), kMostCache) : kUnknownCache;
+}
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// The call number `turn`; its results are let go when the next one has been made, as in a model.
+void run_once(const PreparedCall& call, std::uint64_t turn, Stack& stack) {
+  stack = call.turns[turn % call.turns.size()];
+  call.op.callBoxed(stack);
+}
+
+void put_back(const PreparedCall& call) {
+  for (const auto& [tensor, before] : call.written) tensor.copy_(before);
+}
+
+OpTime op_time(std::vector<double> seconds, std::uint64_t repetitions, bool waited) {
+  const auto of = statistics(std::move(seconds));
+  return {.median_ns = of.median * 1e9,
+          .mean_ns = of.mean * 1e9,
+          .deviation_ns = of.standard_deviation * 1e9,
+          .minimum_ns = of.minimum * 1e9,
+          .batches = of.samples,
+          .repetitions = repetitions,
+          .waited = waited};
+}
+
+c10::Device device_of(const Graph& graph, const Op& op) {
+  c10::Device found(c10::kCPU);
+  const auto look = [&](ValueId id) {
+    const c10::Device device{std::string(graph.text(graph.values[id].device))};
+    if (found.is_cpu()) found = device;
+  };
+  each_read(graph, op, look);
+  for (const auto id : graph.outputs_of(op)) look(id);
+  return found;
+}
+
+// The first line of what torch says, without where in its own code.
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+// Makes up the same numbers each time, and leaves the caller's random numbers as they were.
+class Replayer::Randomness {
+ public:
+  explicit Randomness(c10::Device device) {
+    keep(at::globalContext().defaultGenerator(c10::kCPU));
+    if (!device.is_cpu()) keep(at::globalContext().defaultGenerator(device));
+  }
+  ~Randomness() {
+    for (auto& [generator, state] : kept_) {
+      try {
+        std::lock_guard lock(generator.mutex());
+        generator.set_state(state);
+      } catch (const std::exception&) {  // a device that failed has no numbers to give back
+      }
+    }
+  }
+  Randomness(const Randomness&) = delete;
+  Randomness& operator=(const Randomness&) = delete;
+
+ private:
+  void keep(at::Generator generator) {
+    std::lock_guard lock(generator.mutex());
+    kept_.emplace_back(generator, generator.get_state());
+    generator.set_current_seed(0);
+  }
+  std::vector<std::pair<at::Generator, at::Tensor>> kept_;
+};
+
+// Work that keeps a device busy while ops are queued behind it.
+class Replayer::Hold {
+ public:
+  explicit Hold(c10::Device on)
+      : device(on),
+        backend_(on.type()),
+        memory_(at::empty({kHoldBytes}, at::TensorOptions().dtype(at::kByte).device(on))) {
+    run(2);
+    wait();
+    constexpr std::uint64_t kTries = 8;
+    const auto begin = mark();
+    run(kTries);
+    const auto end = mark();
+    end.synchronize();
+    seconds_ = std::max(begin.elapsedTime(end) * 1e-3 / static_cast<double>(kTries), 1e-6);
+  }
+
+  void run(std::uint64_t times) const {
+    for (std::uint64_t i = 0; i < times; ++i) memory_.zero_();
+  }
+  void run_for(double seconds) const { run(static_cast<std::uint64_t>(seconds / seconds_) + 1); }
+  c10::Event mark() const {
+    c10::Event made(device.type(), c10::EventFlag::BACKEND_DEFAULT);
+    made.record(backend_.getStream(device));
+    return made;
+  }
+  void wait() const { backend_.synchronizeDevice(device.index()); }
+
+  const c10::Device device;
+
+ private:
+  c10::impl::VirtualGuardImpl backend_;
+  at::Tensor memory_;
+  double seconds_ = 0;
+};
+
+Replayer::Replayer(const ReplayOptions& options)
+    : options_(options), pool_(last_cache_bytes(options.cache_bytes)) {}
+Replayer::~Replayer() = default;
+
+OpTime Replayer::replay(const Graph& graph, const Op& op) {
+  const auto device = device_of(graph, op);
+  if (!c10::impl::hasDeviceGuardImpl(device.type()))
+    throw Error("its device, " + device.str() + ", is not here");
+  const at::NoGradGuard no_gradients;
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+  const c10::OptionalDeviceGuard on(device.is_cpu() ? std::nullopt : std::optional(device));
+  const Randomness same_numbers(device);
+  try {
+    const auto call = prepare_call(graph, op, pool_);
+    Stack results;
+    run_once(call, 0, results);
+    check_results(graph, op, call, results);
+    results.clear();
+    const auto time = device.is_cpu() ? time_on_host(call) : time_on_device(call, device);
+    if (call.writes_pool) pool_.forget();
+    return time;
+  } catch (const c10::OutOfMemoryError&) {
+    throw Error("the device's memory does not hold its tensors a second time");
+  } catch (const std::bad_alloc&) {
+    throw Error("there is not enough memory for its tensors");
+  } catch (const c10::Error& problem) {
+    throw Error("torch refused it on made-up data: " + first_line(problem.what_without_backtrace()));
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& problem) {
+    throw Error("it failed on made-up data: " + first_line(problem.what()));
+  }
+}
+
+// What came of the first call has to be what came in the model, or its time says nothing of that.
+void Replayer::check_results(const Graph& graph, const Op& op, const PreparedCall& call,
+                             const Stack& results) const {
+  const auto expected = graph.outputs_of(op);
+  std::size_t at = 0;
+  const auto check = [&](const at::Tensor& tensor) {
+    if (!tensor.defined() || at == expected.size()) return;
+    const auto& value = graph.values[expected[at++]];
+    const auto shape = graph.shape(value);
+    if (!std::ranges::equal(shape, tensor.sizes()))
+      throw Error("on made-up data its result is " +
+                  format_shape({tensor.sizes().data(), tensor.sizes().size()}) + ", in the model " +
+                  format_shape(shape));
+    if (dtype_of(tensor.scalar_type()) != value.dtype ||
+        !std::ranges::equal(graph.strides(value), tensor.strides()))
+      throw Error("on made-up data its result has another layout or type than in the model");
+  };
+  for_each_tensor(at::ArrayRef<c10::IValue>(results.data(), call.op.schema().returns().size()), check);
+}
+
+OpTime Replayer::time_on_host(const PreparedCall& call) const {
+  Stack stack;
+  run_once(call, 1, stack);
+  auto begin = Clock::now();
+  run_once(call, 2, stack);
+  const double once = std::max(seconds_since(begin), 1e-8);
+  const auto repetitions =
+      std::clamp<std::uint64_t>(static_cast<std::uint64_t>(kBatchSeconds / once), 1, kMostRepetitions);
+  const auto batches =
+      once > kSlowSeconds ? std::min(kSlowBatches, options_.min_batches) : options_.min_batches;
+  std::vector<double> seconds;
+  double total = 0;
+  std::uint64_t turn = 3;
+  while (seconds.size() < batches || total < options_.min_seconds) {
+    put_back(call);
+    begin = Clock::now();
+    for (std::uint64_t i = 0; i < repetitions; ++i) run_once(call, turn++, stack);
+    const double batch = seconds_since(begin);
+    total += batch;
+    seconds.push_back(batch / static_cast<double>(repetitions));
+  }
+  const auto done = repetitions * seconds.size();
+  return op_time(std::move(seconds), done, false);
+}
+
+// A batch counts where its first repetition had not begun when the last was queued: then nothing was waited
+// for. Where that cannot be had (an op that waits for the device itself), the gaps are counted, and it is
+// said.
+OpTime Replayer::time_on_device(const PreparedCall& call, c10::Device device) {
+  if (!hold_ || hold_->device != device) hold_ = std::make_unique<Hold>(device);
+  Stack stack;
+  for (std::uint64_t i = 1; i < 4; ++i) run_once(call, i, stack);
+  hold_->wait();
+  auto begin = Clock::now();
+  for (std::uint64_t i = 4; i < 8; ++i) run_once(call, i, stack);
+  double to_queue = seconds_since(begin) / 4;
+  hold_->wait();
+  const double once = std::max(seconds_since(begin) / 4, 1e-7);
+  auto repetitions =
+      std::clamp<std::uint64_t>(static_cast<std::uint64_t>(kBatchSeconds / once), 1, kMostQueued);
+
+  std::vector<double> seconds, with_gaps;
+  double total = 0;
+  std::uint64_t turn = 8, done = 0;
+  std::uint32_t retries = 0;
+  while (seconds.size() < options_.min_batches || total < options_.min_seconds) {
+    put_back(call);
+    hold_->run_for(1.5 * to_queue * static_cast<double>(repetitions));
+    const auto first = hold_->mark();
+    begin = Clock::now();
+    for (std::uint64_t i = 0; i < repetitions; ++i) run_once(call, turn++, stack);
+    to_queue = std::max(to_queue, seconds_since(begin) / static_cast<double>(repetitions));
+    const bool queued = !first.query();
+    const auto last = hold_->mark();
+    last.synchronize();
+    const double batch = first.elapsedTime(last) * 1e-3;
+    total += batch;
+    done += repetitions;
+    (queued ? seconds : with_gaps).push_back(batch / static_cast<double>(repetitions));
+    if (queued) continue;
+    if (retries == kHoldRetries &&
+        with_gaps.size() >= std::max<std::size_t>(options_.min_batches, kHoldRetries))
+      break;
+    if (retries < kHoldRetries) ++retries, repetitions = std::max<std::uint64_t>(repetitions / 2, 1);
+  }
+  const bool waited = seconds.empty();
+  return op_time(waited ? std::move(with_gaps) : std::move(seconds), done, waited);
+}
+
+std::string kernel_settings() {
+  const auto& context = at::globalContext();
+  std::string text;
+  const auto add = [&](bool on, std::string_view word) {
+    if (on) text += (text.empty() ? "" : ", ") + std::string(word);
+  };
+  add(context.benchmarkCuDNN(), "cudnn benchmark");
+  add(context.deterministicCuDNN(), "cudnn deterministic");
+  add(context.deterministicAlgorithms(), "deterministic");
+  add(!context.userEnabledCuDNN(), "no cudnn");
+  add(!context.userEnabledMkldnn(), "no mkldnn");
+  return text;
+}
+
+}  // namespace opscope::engine
