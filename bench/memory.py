@@ -36,7 +36,7 @@ def _torchvision(name: str, batch: int, size: int = 224) -> Made:
 
 
 def _yolo(batch: int) -> Made:
-    from opscope import torchvision_ops
+    from opscope.engine import torchvision_ops
 
     torchvision_ops.prepare()
     from ultralytics.nn.tasks import DetectionModel
@@ -45,7 +45,7 @@ def _yolo(batch: int) -> Made:
 
 
 def _transformers(model: str, config: str, settings: dict[str, Any], inputs: Callable[[], dict[str, torch.Tensor]]) -> Made:
-    from opscope import torchvision_ops
+    from opscope.engine import torchvision_ops
 
     torchvision_ops.prepare()
     import transformers
@@ -113,14 +113,14 @@ class Step:
     """What is measured: a forward run, or a step of training that is not the first."""
 
     def __init__(self, model: nn.Module, inputs: dict[str, torch.Tensor], training: bool) -> None:
-        from opscope.training import OPTIMIZERS
+        from opscope.engine.training import OPTIMIZERS
 
         self.model, self.inputs, self.training = model.train(training), inputs, training
         make = OPTIMIZERS[OPTIMIZER]
         self.optimizer = make([p for p in model.parameters() if p.requires_grad]) if training and make else None
 
     def __call__(self) -> Any:
-        from opscope.training import loss_of
+        from opscope.engine.training import loss_of
 
         if self.optimizer is None:
             with torch.no_grad():

@@ -23,10 +23,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import opscope
 import torch
 from torch import nn
 from torch.profiler import ProfilerActivity, profile
+
+import opscope
 
 Made = tuple[nn.Module, dict[str, torch.Tensor]]
 SHOWN = 0.05  # of the device time: types above it are compared one by one
@@ -36,7 +37,7 @@ SHOWN = 0.05  # of the device time: types above it are compared one by one
 
 
 def _transformers(model: str, config: str, **settings: Any) -> nn.Module:
-    from opscope import torchvision_ops
+    from opscope.engine import torchvision_ops
 
     torchvision_ops.prepare()
     import transformers

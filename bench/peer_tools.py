@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from bench_models import BenchModel
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
+
+from bench_models import BenchModel
 
 Run = Callable[[], float | int]
 

@@ -21,7 +21,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from opscope import torchvision_ops
+
+from opscope.engine import torchvision_ops
 
 torchvision_ops.prepare()  # before any peer imports torchvision
 

@@ -14,10 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from bench_models import _bert
 
 import opscope
-from opscope import torchvision_ops
+from bench_models import _bert
+from opscope.engine import torchvision_ops
 
 BATCHES, LENGTHS = "1:256:x2", "16:512:x2"
 MARK = ("<!-- sweep -->", "<!-- /sweep -->")

@@ -20,28 +20,27 @@ from typing import Any
 
 import opscope
 from opscope.options import InputRequest, Options, SourceRequest
-from opscope.report import Report
+from opscope.results.report import Report
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "python.md"
 
 #: The module that a name lives in decides its section; the order is that of a reader, not of the alphabet.
 SECTIONS = {
     "api": "Profiles and graphs",
-    "result": "What a profile holds",
+    "results.profile": "What a profile holds",
     "inputs": "What a model is called with",
-    "measuring": "Measured times",
-    "comparing": "Models side by side",
+    "measurement.measurement": "Measured times",
+    "questions.comparison": "Models side by side",
     "peers": "Beside other tools",
-    "sweeping": "Sweeps",
-    "differing": "Differences",
-    "checking": "Budgets",
-    "profiler": "A model with a look inside",
-    "partitioning": "Subgraphs",
-    "descriptors": "Graphs of one's own",
-    "visualization": "Pictures",
+    "questions.sweep": "Sweeps",
+    "questions.diff": "Differences",
+    "questions.check": "Budgets",
+    "measurement.profiler": "A model with a look inside",
+    "subgraphs.partitioners": "Subgraphs",
+    "subgraphs.descriptors": "Graphs of one's own",
+    "results.visualization": "Pictures",
     "registry": "Names of one's own",
-    "custom_ops": "Costs of one's own",
-    "discovery": "Finding models",
+    "engine.custom_ops": "Costs of one's own",
     "sources": "Finding models",
     "errors": "Errors",
 }
@@ -83,8 +82,8 @@ def _sections() -> dict[str, list[str]]:
     for name, home in sorted(opscope._HOME.items(), key=lambda item: item[0].lower()):
         if name == "Capture":  # the older name of Graph
             continue
-        module = home.split(".")[0]
-        found.setdefault(SECTIONS.get(module, module.replace("_", " ").capitalize()), []).append(name)
+        title = SECTIONS.get(home) or SECTIONS.get(home.split(".")[0]) or home.replace("_", " ").capitalize()
+        found.setdefault(title, []).append(name)
     order = list(dict.fromkeys(SECTIONS.values()))
     return dict(sorted(found.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order)))
 
@@ -159,7 +158,7 @@ def _type(annotation: Any) -> str:
 
 
 def _public(kind: type) -> Iterator[tuple[str, Any]]:
-    """What a class offers, then what it has from opscope.report.Report."""
+    """What a class offers, then what it has from opscope.results.report.Report."""
     yield from _own(kind)
     if issubclass(kind, Report):
         yield from ((name, value) for name, value in _own(Report) if name not in vars(kind))

@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from opscope import dynamo
     from opscope.api import (
         Capture,
         Graph,
@@ -26,81 +27,80 @@ if TYPE_CHECKING:
         trace,
         trace_model_hybrid,
     )
-    from opscope import dynamo
-    from opscope.checking import Check, check
-    from opscope.comparing import Comparison, compare
-    from opscope.custom_ops import register_op
-    from opscope.differing import Diff, diff
-    from opscope.descriptors import SubgraphDescriptor, TensorDescriptor, UnifiedAnalyzer
-    from opscope.discovery import (
+    from opscope.engine.custom_ops import register_op
+    from opscope.errors import Error
+    from opscope.inputs import Inputs
+    from opscope.measurement.measurement import measure
+    from opscope.measurement.profiler import Profiler, ProfilerGraph
+    from opscope.peers.reconciliation import Reconciliation, reconcile
+    from opscope.questions.check import Check, check
+    from opscope.questions.comparison import Comparison, compare
+    from opscope.questions.diff import Diff, diff
+    from opscope.questions.sweep import Fit, Sweep, fit, sweep
+    from opscope.registry import MODEL_REGISTRY, register_model
+    from opscope.results.profile import Profile, Row
+    from opscope.results.visualization import generate_visualization
+    from opscope.sources.discovery import (
         discover_models,
         discover_transformers,
         load_and_trace_model,
         load_yolo_model,
         show_model_list,
     )
-    from opscope.errors import Error
     from opscope.sources.hf_models import load_transformer_model
-    from opscope.inputs import Inputs
-    from opscope.measuring import measure
-    from opscope.partitioning import FusionPartitioner, GraphPartitioner, PartitionReport
-    from opscope.peers.reconciling import Reconciliation, reconcile
-    from opscope.profiler import Profiler, ProfilerGraph
-    from opscope.registry import MODEL_REGISTRY, register_model
-    from opscope.result import Profile, Row
-    from opscope.sweeping import Fit, Sweep, fit, sweep
-    from opscope.visualization import generate_visualization
+    from opscope.subgraphs.descriptors import SubgraphDescriptor, TensorDescriptor, UnifiedAnalyzer
+    from opscope.subgraphs.partitioners import FusionPartitioner, GraphPartitioner, PartitionReport
 
 __version__ = "0.1.0"
 
 _HOME = {
     "Capture": "api",
-    "Check": "checking",
-    "Comparison": "comparing",
-    "Diff": "differing",
+    "Check": "questions.check",
+    "Comparison": "questions.comparison",
+    "Diff": "questions.diff",
     "Error": "errors",
-    "Fit": "sweeping",
-    "FusionPartitioner": "partitioning",
+    "Fit": "questions.sweep",
+    "FusionPartitioner": "subgraphs.partitioners",
     "Graph": "api",
-    "GraphPartitioner": "partitioning",
+    "GraphPartitioner": "subgraphs.partitioners",
     "Inputs": "inputs",
     "MODEL_REGISTRY": "registry",
-    "PartitionReport": "partitioning",
-    "Profile": "result",
-    "Profiler": "profiler",
-    "ProfilerGraph": "profiler",
-    "Reconciliation": "peers.reconciling",
-    "Row": "result",
-    "SubgraphDescriptor": "descriptors",
-    "Sweep": "sweeping",
-    "TensorDescriptor": "descriptors",
-    "UnifiedAnalyzer": "descriptors",
+    "PartitionReport": "subgraphs.partitioners",
+    "Profile": "results.profile",
+    "Profiler": "measurement.profiler",
+    "ProfilerGraph": "measurement.profiler",
+    "Reconciliation": "peers.reconciliation",
+    "Row": "results.profile",
+    "SubgraphDescriptor": "subgraphs.descriptors",
+    "Sweep": "questions.sweep",
+    "TensorDescriptor": "subgraphs.descriptors",
+    "UnifiedAnalyzer": "subgraphs.descriptors",
     "capture": "api",
-    "check": "checking",
-    "compare": "comparing",
+    "check": "questions.check",
+    "compare": "questions.comparison",
     "devices": "api",
-    "diff": "differing",
-    "discover_models": "discovery",
-    "discover_transformers": "discovery",
+    "diff": "questions.diff",
+    "discover_models": "sources.discovery",
+    "discover_transformers": "sources.discovery",
     "explain": "api",
-    "fit": "sweeping",
+    "fit": "questions.sweep",
     "from_graph_module": "api",
-    "generate_visualization": "visualization",
+    "generate_visualization": "results.visualization",
     "inputs_for": "api",
     "list_models": "api",
     "load": "api",
-    "load_and_trace_model": "discovery",
+    "load_and_trace_model": "sources.discovery",
     "load_transformer_model": "sources.hf_models",
-    "load_yolo_model": "discovery",
-    "measure": "measuring",
+    "load_yolo_model": "sources.discovery",
+    "measure": "measurement.measurement",
     "profile": "api",
     "profile_model": "api",
-    "reconcile": "peers.reconciling",
+    "reconcile": "peers.reconciliation",
     "register_model": "registry",
-    "register_op": "custom_ops",
-    "show_model_list": "discovery",
+    "register_op": "engine.custom_ops",
+    "show_model_list": "sources.discovery",
     "show_table": "api",
-    "sweep": "sweeping",
+    "sweep": "questions.sweep",
     "trace": "api",
     "trace_model_hybrid": "api",
 }

@@ -12,17 +12,18 @@ from typing import Any
 
 import torch
 
-from opscope import _engine, tracers
+from opscope import tracers
 from opscope._load import native
+from opscope.engine import abstract_run
+from opscope.engine.training import Training
 from opscope.errors import Error, error
-from opscope.graph_modules import graph_module_inputs
 from opscope.inputs import Inputs, as_device, as_dtype, as_inputs, cast_inputs
 from opscope.inputs.plan import InputPlan, plan_inputs
 from opscope.options import Options, takes_options
-from opscope.result import Profile, Row, counted
+from opscope.results.profile import Profile, Row, counted
 from opscope.sources import Source, find_source, known_models
 from opscope.sources.hf_known import config_file
-from opscope.training import Training
+from opscope.tracers.graph_modules import graph_module_inputs
 
 TRACERS = ("auto", "static", "eager")  # of the engine; tracers.TRACERS are PyTorch's
 
@@ -195,7 +196,7 @@ def from_graph_module(module: torch.fx.GraphModule, inputs: Any = None, *, name:
     arguments = graph_module_inputs(module, inputs, shown)
     with tracers.quiet():
         traced = tracers.traced_module(module, arguments.args, arguments.kwargs)
-    graph = _engine.capture(module, arguments.args, arguments.kwargs, name=shown, through=tracers.through(traced))
+    graph = abstract_run.capture(module, arguments.args, arguments.kwargs, name=shown, through=tracers.through(traced))
     graph.tracer = "fx"
     return Graph(graph)
 
@@ -323,7 +324,7 @@ class Call:
     def capture(self, tracer: str) -> Any:
         args, kwargs = self.arguments.args, self.arguments.kwargs
         training = training_of(self.options)
-        return _engine.capture(self.source.model, args, kwargs, tracer=tracer, training=training, **self.settings())
+        return abstract_run.capture(self.source.model, args, kwargs, tracer=tracer, training=training, **self.settings())
 
     def explain(self, problem: Error) -> None:
         """Inputs that were guessed may be what is wrong."""

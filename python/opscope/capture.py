@@ -1,9 +1,9 @@
-"""`python -m opscope.capture REQUEST`: see _child.py. Imported, it is the function opscope.capture."""
+"""`python -m opscope.capture REQUEST`: see worker.py. Imported, it is the function opscope.capture."""
 
 import sys
 
 if __name__ == "__main__":
-    from opscope._child import main
+    from opscope.worker import main
 
     sys.exit(main(sys.argv[1:]))
 

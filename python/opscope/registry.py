@@ -30,7 +30,7 @@ def load_registry(path: str | None) -> str | None:
     path = path or os.environ.get("OPSCOPE_REGISTRY") or None
     if path is None:
         return None
-    from opscope.user_code import run_file
+    from opscope.sources.user_code import run_file
 
     path = os.path.abspath(path)
     try:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import torch
-from opscope import torchvision_ops
+
+from opscope.engine import torchvision_ops
 
 torchvision_ops.prepare()
 torch.set_num_threads(1)

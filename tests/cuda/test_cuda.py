@@ -8,14 +8,14 @@ import pytest
 import torch
 from torch import nn
 
-from opscope import _engine, torchvision_ops
+from opscope.engine import abstract_run, torchvision_ops
 
 torchvision_ops.prepare()
 import torchvision  # noqa: E402
 
 
 def graph_of(model, *args, **options):
-    return json.loads(_engine.capture(model, args, {}, tracer="static", name="model", **options).to_json())
+    return json.loads(abstract_run.capture(model, args, {}, tracer="static", name="model", **options).to_json())
 
 
 def ops_of(graph):
@@ -74,13 +74,13 @@ def test_random_state_and_weights_are_left_alone():
     x = torch.randn(2, 8, device="cuda")
     state, weights = torch.cuda.get_rng_state(), [p.clone() for p in model.parameters()]
     for tracer in ("static", "eager"):
-        _engine.capture(model, (x,), {}, tracer=tracer)
+        abstract_run.capture(model, (x,), {}, tracer=tracer)
         assert torch.equal(state, torch.cuda.get_rng_state())
         assert all(torch.equal(a, b) for a, b in zip(weights, model.parameters(), strict=True))
 
 
 def test_a_real_run_on_the_gpu():
-    graph = _engine.capture(nn.Linear(8, 4).cuda(), (torch.randn(2, 8, device="cuda"),), {}, tracer="eager")
+    graph = abstract_run.capture(nn.Linear(8, 4).cuda(), (torch.randn(2, 8, device="cuda"),), {}, tracer="eager")
     assert ops_of(json.loads(graph.to_json())) == ["linear"]
 
 

@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 import torch
-from opscope import Profiler
 from torch import nn
+
+from opscope import Profiler
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

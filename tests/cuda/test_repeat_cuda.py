@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
-from opscope import torchvision_ops
-from opscope._engine import capture
-from opscope._load import native
-from opscope.training import Training
 from torch import nn
+
+from opscope._load import native
+from opscope.engine import torchvision_ops
+from opscope.engine.abstract_run import capture
+from opscope.engine.training import Training
 
 torchvision_ops.prepare()
 import torchvision  # noqa: E402

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from opscope import torchvision_ops
+
+from opscope.engine import torchvision_ops
 
 torchvision_ops.prepare()
 torch.set_num_threads(1)

@@ -8,14 +8,14 @@ from typing import Any
 import torch
 from torch import nn
 
-from opscope import _engine
+from opscope.engine import abstract_run
 
 X = torch.randn(2, 8)
 IMAGE = torch.randn(1, 3, 8, 8)
 
 
 def graph_of(model, *args, tracer="static", device=None, **kwargs):
-    return json.loads(_engine.capture(model, args, kwargs, tracer=tracer, name="model", device=device).to_json())
+    return json.loads(abstract_run.capture(model, args, kwargs, tracer=tracer, name="model", device=device).to_json())
 
 
 def ops_of(model, *args, **kwargs):

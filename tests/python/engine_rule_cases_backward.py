@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+
 from engine_rule_cases import Case, c, cl, f, i
 
 ALL = [True, True, True]

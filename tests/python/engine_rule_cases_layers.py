@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from engine_rule_cases import CL, CL3, Case, DTYPES, c, cl, each, f, layouts, typed
+from engine_rule_cases import CL, CL3, DTYPES, Case, c, cl, each, f, layouts, typed
 
 
 def _convs(rank: int) -> list[Case]:

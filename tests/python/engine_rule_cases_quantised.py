@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import torch
+
 from engine_rule_cases import c, cl, f
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from engine_rule_cases import CL, Case, DTYPES, UNARY_LAYOUTS, c, cl, each, f, i, layouts, typed
+from engine_rule_cases import CL, DTYPES, UNARY_LAYOUTS, Case, c, cl, each, f, i, layouts, typed
 
 
 def _reductions(*, all_dims=False) -> list[Case]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from opscope import _native
 from torch import nn
+
+from opscope import _native
 
 X = torch.randn(2, 8)
 

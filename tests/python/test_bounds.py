@@ -8,13 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import opscope
 import pytest
 import torch
-from engine_helpers import called, graph_of, ops_of, outputs_of
-from opscope import _engine
-from opscope.sources import torchvision_models
 from torch import nn
+
+import opscope
+from engine_helpers import called, graph_of, ops_of, outputs_of
+from opscope.engine import abstract_run
+from opscope.sources import torchvision_models
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from models.data_dependent import Detector  # noqa: E402
@@ -23,7 +24,7 @@ X = torch.randn(3, 8)
 
 
 def capture(model: Any, *args: Any, limits: dict[str, int] | None = None, device: Any = None) -> Any:
-    return _engine.capture(model, args, {}, tracer="static", name="model", limits=limits, device=device)
+    return abstract_run.capture(model, args, {}, tracer="static", name="model", limits=limits, device=device)
 
 
 def shapes_of(function: Callable[..., Any], *args: Any, limits: dict[str, int] | None = None, device: Any = None) -> Any:

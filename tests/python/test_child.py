@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import opscope
 import pytest
+
+import opscope
 
 
 def ask(request: Any, **environment: str) -> tuple[int, list[dict[str, Any]], str]:

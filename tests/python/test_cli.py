@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import opscope
 import pytest
+
+import opscope
 
 PROGRAM = str(Path(sys.executable).parent / "opscope")
 

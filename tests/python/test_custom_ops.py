@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import opscope
 import pytest
 import torch
-from opscope import custom_ops
 from torch import Tensor, nn
+
+import opscope
+from opscope.engine import custom_ops
 
 
 @torch.library.custom_op("opscope_test::mix", mutates_args=())

@@ -10,13 +10,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import docs_helpers as docs
-import opscope
 import pytest
 import torch
 import yaml
-from opscope.custom_ops import DECLARED
 from torch import nn
+
+import docs_helpers as docs
+import opscope
+from opscope.engine.custom_ops import DECLARED
 
 PROGRAM = os.environ.get("OPSCOPE_PROGRAM", str(Path(sys.executable).parent / "opscope"))
 PAGES = docs.pages()

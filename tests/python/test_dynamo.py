@@ -116,7 +116,7 @@ def test_several_tensors_have_the_form_of_the_result() -> None:
 
 def test_tensor_meta_is_found_by_shapes_where_no_example_is_left() -> None:
     (module,) = quietly(Branches().eval(), X).graph_modules
-    from opscope.tensor_meta import fill_tensor_meta, tensor_metas
+    from opscope.tracers.tensor_meta import fill_tensor_meta, tensor_metas
 
     expected = {node.name: tensor_metas(node) for node in module.graph.nodes}
     for node in module.graph.nodes:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 import torch.nn.functional as F
-from engine_helpers import IMAGE, X, called, graph_of, ops_of, outputs_of
 from torch import nn
 
 import opscope
-
+from engine_helpers import IMAGE, X, called, graph_of, ops_of, outputs_of
 
 # --- mixed precision
 
@@ -340,7 +339,7 @@ def test_declared_cost_of_a_custom_op():
         profile = opscope.profile(called(lambda x: scale(x, 2.0)), X)
         assert profile.totals.flops == 16 * 3 and profile.coverage.unknown == 0
     finally:
-        opscope.custom_ops.DECLARED.clear()
+        opscope.engine.custom_ops.DECLARED.clear()
 
 
 def test_sparse_times_dense():

@@ -15,14 +15,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import opscope
 import pytest
 import torch
 import torch.nn.functional as F
 import torchvision
-from engine_helpers import X, called, graph_of, ops_of, outputs_of, rows
-from opscope import _engine
 from torch import nn
+
+import opscope
+from engine_helpers import X, called, graph_of, ops_of, outputs_of, rows
+from opscope.engine import abstract_run
 
 IMAGE = torch.randn(1, 3, 64, 64)
 
@@ -91,7 +92,7 @@ def described(function: Callable[[torch.Tensor], Any], x: torch.Tensor) -> Any:
 def test_any_layout_as_the_real_kernel(name: str) -> None:
     choose, function = random.Random(name), FUNCTIONS[name]
     inputs = [any_layout(choose) for _ in range(60)]
-    with _engine.abstract_calls() as session:
+    with abstract_run.abstract_calls() as session:
         abstract = [described(function, session.abstract(x)) for x in inputs]
     for x, seen in zip(inputs, abstract, strict=True):
         assert seen == described(function, x), (x.shape, x.stride(), x.dtype)

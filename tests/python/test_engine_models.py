@@ -10,9 +10,9 @@ import pytest
 import timm
 import torch
 import transformers
-from engine_helpers import graph_of, outputs_of, rows
 from torch import nn
 
+from engine_helpers import graph_of, outputs_of, rows
 
 # --- a static capture and a real run see the same ops
 

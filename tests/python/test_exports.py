@@ -11,12 +11,13 @@ from types import ModuleType
 from typing import Any
 
 import onnx
-import opscope
 import pytest
 import torch
+from torch import Tensor, nn
+
+import opscope
 from opscope.tracers.exports import export_file
 from small_models import ConvNet, Keywords
-from torch import Tensor, nn
 
 TORCH_MLIR = "torch-mlir==20261001"
 BUILD = Path(__file__).parents[2] / "build"
@@ -165,7 +166,7 @@ def test_what_torch_mlir_is_asked_for(tmp_path: Path, monkeypatch: pytest.Monkey
 
 _SCRIPT = """
 import sys
-from opscope import torchvision_ops
+from opscope.engine import torchvision_ops
 torchvision_ops.prepare()
 import torch, transformers
 from torch import nn

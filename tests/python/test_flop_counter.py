@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import opscope
 import pytest
-import reference_models as reference
 import torch
-from opscope.sources import torchvision_models
 from torch import nn
+
+import opscope
+import reference_models as reference
+from opscope.sources import torchvision_models
 
 SMALL = (
     "alexnet densenet121 efficientnet_b0 googlenet inception_v3 maxvit_t mnasnet0_5 mobilenet_v2 mobilenet_v3_small "

@@ -10,20 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy
-import opscope
 import pytest
 import torch
-from opscope import _engine
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
+import opscope
+from opscope.engine import abstract_run
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from models import CASES, Case  # noqa: E402
-from models import control_flow, data_dependent, lazy, stateful, tensors, wrapped  # noqa: E402, F401
+from models import CASES, Case, control_flow, data_dependent, lazy, stateful, tensors, wrapped  # noqa: E402  # noqa: E402, F401
 
 
 def capture(case: Case, tracer: str = "static") -> Any:
-    return _engine.capture(case.model, case.args, case.kwargs, tracer=tracer, name="model", device=case.device)
+    return abstract_run.capture(case.model, case.args, case.kwargs, tracer=tracer, name="model", device=case.device)
 
 
 def comes_in_order(wanted: tuple[str, ...], ops: list[str]) -> bool:

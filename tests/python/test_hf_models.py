@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import opscope
 import pytest
-from opscope.sources import hf_build, hf_heads, hf_known, hf_models
+
+import opscope
 from opscope.options import SourceRequest
+from opscope.sources import hf_build, hf_heads, hf_known, hf_models
 from reference_models import parameter_count
 
 ROWS = {row.id: row for row in hf_known.table().values()}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from opscope.sources import hf_known, hf_models
+
 from opscope.options import SourceRequest
+from opscope.sources import hf_known, hf_models
 from reference_models import parameter_count
 
 ROWS = {row.id: row for row in hf_known.table().values()}

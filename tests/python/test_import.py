@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+
 from opscope import _load
 
 
@@ -62,7 +63,7 @@ def test_no_torch(name: str) -> None:
 
 
 def test_no_torch_for_the_program() -> None:
-    code = "from opscope import _child; _child.main(['{\"command\": \"capture\", \"output\": \"\"}'])"
+    code = "from opscope import worker; worker.main(['{\"command\": \"capture\", \"output\": \"\"}'])"
     answer = json.loads(run(NO_TORCH + code).stdout.splitlines()[-1])["error"]
     assert answer["what"] == "torch is not installed" and "pip install torch==" in answer["hint"]
 

@@ -9,13 +9,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import opscope
 import pytest
 import torch
-from opscope.api import _source_of
-from opscope.inductor import SETTINGS, find_kernels, write_kernels
-from opscope.options import Options
 from torch import Tensor, nn
+
+import opscope
+from opscope.api import _source_of
+from opscope.options import Options
+from opscope.tracers.inductor import SETTINGS, find_kernels, write_kernels
 
 PROGRAM = str(Path(sys.executable).parent / "opscope")
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import opscope
 import pytest
 import torch
 import transformers
-from opscope import _engine
+from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+import opscope
+from opscope.engine import abstract_run
 from opscope.inputs.plan import InputPlan, plan_inputs
 from opscope.options import InputRequest
 from opscope.sources import Source
 from reference_models import counter_flops
-from torch import nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 PAST = 37
 SMALL: dict[str, Any] = {
@@ -64,7 +65,7 @@ def decode(model: nn.Module, **asked: Any) -> InputPlan:
 
 def captured(model: nn.Module, planned: InputPlan) -> opscope.Profile:
     inputs = planned.make()
-    graph = _engine.capture(model, inputs.args, inputs.kwargs, tracer="static")
+    graph = abstract_run.capture(model, inputs.args, inputs.kwargs, tracer="static")
     return opscope.Capture(graph).profile(convention="torch")
 
 

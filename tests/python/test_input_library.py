@@ -7,19 +7,19 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import opscope
 import pytest
 import timm
 import torch
 import torchvision
-from opscope import _engine
-from opscope.sources import building, torchvision_models
+from torch import nn
+
+import opscope
+from opscope.engine import abstract_run
+from opscope.inputs import InputSpec
 from opscope.inputs.library import library_spec
 from opscope.inputs.plan import InputPlan, plan_inputs
-from opscope.inputs import InputSpec
 from opscope.options import InputRequest
-from opscope.sources import Source
-from torch import nn
+from opscope.sources import Source, building, torchvision_models
 
 TIMM = {
     "resnet18": 224,
@@ -64,7 +64,7 @@ def shapes(planned: InputPlan) -> dict[str, tuple[int, ...] | None]:
 
 def runs(model: nn.Module, planned: InputPlan) -> bool:
     inputs = planned.make()
-    return len(_engine.capture(model, inputs.args, inputs.kwargs, tracer="static")) > 0
+    return len(abstract_run.capture(model, inputs.args, inputs.kwargs, tracer="static")) > 0
 
 
 @pytest.mark.parametrize("name", TIMM)

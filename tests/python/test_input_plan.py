@@ -6,16 +6,17 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import opscope
 import pytest
 import torch
 import torch.nn.functional as F
-from opscope import _engine
+from torch import Tensor, nn
+
+import opscope
+from opscope.engine import abstract_run
 from opscope.inputs.plan import InputPlan, plan_inputs
 from opscope.options import InputRequest
 from opscope.sources import Source
 from small_models import ConvNet, Keywords, SharedBranches, TiedWeights
-from torch import Tensor, nn
 
 
 def plan(model: Any, **asked: Any) -> InputPlan:
@@ -28,7 +29,7 @@ def shapes(planned: InputPlan) -> dict[str, tuple[int, ...] | None]:
 
 def runs(model: Any, planned: InputPlan) -> int:
     inputs = planned.make()
-    return len(_engine.capture(model, inputs.args, inputs.kwargs, tracer="static"))
+    return len(abstract_run.capture(model, inputs.args, inputs.kwargs, tracer="static"))
 
 
 class Digits(nn.Module):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import opscope
 import pytest
 import torch
 import transformers
-from opscope import _engine
-from opscope.sources.hf_build import Builder
+from torch import nn
+
+import opscope
+from opscope.engine import abstract_run
 from opscope.inputs.plan import InputPlan, plan_inputs
 from opscope.options import InputRequest
 from opscope.sources import Source
-from torch import nn
+from opscope.sources.hf_build import Builder
 
 IDS = ("input_ids", "attention_mask")
 ENCODER_DECODER = (*IDS, "decoder_input_ids")
@@ -114,7 +115,7 @@ def test_planned_inputs_run(class_name: str, names: tuple[str, ...], small: dict
     assert set(shapes(planned)) == set(names)
     assert all(row.why for row in planned.rows)
     inputs = planned.make()
-    graph = _engine.capture(model, inputs.args, inputs.kwargs, tracer="static")
+    graph = abstract_run.capture(model, inputs.args, inputs.kwargs, tracer="static")
     assert opscope.Capture(graph).profile().totals.macs > 0
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import collections
 
-import opscope
 import pytest
 import torch
+from torch import nn
+
+import opscope
 from opscope.inputs import as_dtype, as_inputs, as_shapes, float_dtype, make_tensor
 from small_models import ConvNet, Keywords
-from torch import nn
 
 A, B = torch.zeros(2, 6), torch.zeros(2, 7)
 

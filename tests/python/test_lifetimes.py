@@ -10,15 +10,16 @@ from typing import Any
 
 import pytest
 import torch
-from opscope import _engine
 from torch import nn
+
+from opscope.engine import abstract_run
 
 F = nn.functional
 X = torch.rand(4, 8)
 
 
 def document(model: Any, *inputs: torch.Tensor, **options: Any) -> dict[str, Any]:
-    result: dict[str, Any] = json.loads(_engine.capture(model, inputs, {}, **options).to_json())
+    result: dict[str, Any] = json.loads(abstract_run.capture(model, inputs, {}, **options).to_json())
     return result
 
 

@@ -10,13 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import opscope
 import pytest
 import torch
+from torch import Tensor, nn
+
+import opscope
 from opscope._load import native
 from small_models import ConvNet, Raises, SharedBranches, Stateful
 from test_untouched import MODELS, fingerprint, surroundings
-from torch import Tensor, nn
 
 QUICK = {"warmup": 1, "runs": 3}
 

@@ -7,13 +7,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import opscope
 import pytest
 import torch
-from opscope._load import native
-from test_measure import QUICK, samples_of
 from torch import Tensor, nn
 from torch._dynamo import eval_frame
+
+import opscope
+from opscope._load import native
+from test_measure import QUICK, samples_of
+
 
 def has_all_samples(profile: opscope.Profile) -> bool:
     return None not in samples_of(profile)["host_ns"]

@@ -9,12 +9,12 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from model_file_cases import LARGE, NODES, SMALL
 from onnx import TensorProto, helper, numpy_helper
-from small_models import ConvNet
 
 import opscope
+from model_file_cases import LARGE, NODES, SMALL
 from opscope.errors import Error
+from small_models import ConvNet
 
 EXACT = ("macs", "flops", "memory_bytes", "params", "buffers", "modules", "ops")
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 
-import opscope
 import pytest
 import torch
+from torch import nn
+
+import opscope
 from opscope import FusionPartitioner, GraphPartitioner
 from opscope.dynamo import trace_model_with_dynamo
-from torch import nn
 
 X = torch.zeros(1, 3, 16, 16)
 

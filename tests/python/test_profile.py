@@ -7,12 +7,13 @@ import io
 import json
 from pathlib import Path
 
-import opscope
 import pandas
 import pytest
 import torch
-from small_models import ConvNet, SharedBranches, TiedWeights
 from torch import nn
+
+import opscope
+from small_models import ConvNet, SharedBranches, TiedWeights
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import opscope
 import pytest
+from torch import nn
+
+import opscope
 from opscope import Profiler
 from profiler_helpers import Residual, X, edges, names, small_llama, tokens
-from torch import nn
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"

@@ -10,12 +10,13 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import opscope
 import pytest
 import torch
+from torch import nn
+
+import opscope
 from opscope import Profiler
 from profiler_helpers import Fails, Residual, X, generated, has_no_hooks, is_clean, names, small_llama, tokens
-from torch import nn
 
 # --- the model stays what it is
 

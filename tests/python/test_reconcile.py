@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import opscope
 import pytest
 import torch
 from torch import nn
+
+import opscope
 
 FAST = ("resnet18", "mobilenet_v2", "vit_b_16", "yolov8n")
 SLOW = (

@@ -9,16 +9,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import opscope
 import pytest
 import torch
-from opscope import torchvision_ops
-from opscope._engine import capture
-from opscope._load import native
-from opscope.repeat import repeat_ops
-from opscope.training import Training
 from torch import nn
 from torch.nn import functional as F
+
+import opscope
+from opscope._load import native
+from opscope.engine import torchvision_ops
+from opscope.engine.abstract_run import capture
+from opscope.engine.training import Training
+from opscope.measurement.repeated_ops import repeat_ops
 
 torchvision_ops.prepare()
 CPU = torch.device("cpu")

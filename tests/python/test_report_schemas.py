@@ -10,10 +10,11 @@ import sys
 from pathlib import Path
 
 import jsonschema
-import opscope
 import pytest
 import torch
 from torch import nn
+
+import opscope
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("OPSCOPE_PROGRAM", str(Path(sys.executable).parent / "opscope"))

@@ -12,13 +12,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import opscope
 import pytest
 import torch
+from torch import Tensor, nn
+from torch.utils import _pytree as pytree
+
+import opscope
 from opscope.api import Tracing, _source_of
-from opscope.nested import tensors_in
+from opscope.engine.nested import tensors_in
+from opscope.engine.structural_copy import structural_copy
 from opscope.options import Options
-from opscope.structural_copy import structural_copy
 from opscope.tracers.comparison import _build_to_check, compare
 from opscope.tracers.saved_code import check_code, save_code, weights_path
 from opscope.tracers.saved_code.functions import Unwritable
@@ -26,8 +29,6 @@ from opscope.tracers.saved_code.modules import constructor_call
 from opscope.tracers.saved_code.text import Text
 from opscope.tracers.traced import Traced, TracedBreak, TracedPart
 from small_models import ConvNet, SharedBranches, TiedWeights
-from torch import Tensor, nn
-from torch.utils import _pytree as pytree
 
 
 def by_fx(model: nn.Module, *args: Any) -> Traced:

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import opscope
 import pytest
 import torch
 from torch import nn
+
+import opscope
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schema"
 CORPUS = Path(__file__).resolve().parents[1] / "fuzz" / "corpus"

@@ -6,11 +6,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-import docs_helpers as docs
-import opscope
 import pytest
 import torch
 from torch import nn
+
+import docs_helpers as docs
+import opscope
 
 PAGE = docs.ROOT / "docs" / "seeds.md"
 _CELLS = re.compile(r"(?<!\\)\|")

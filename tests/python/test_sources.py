@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import opscope
 import pytest
 import torch
+
+import opscope
 from opscope import registry
-from opscope.sources import torchvision_models
-from opscope.sources import find_source
+from opscope.sources import find_source, torchvision_models
 
 FILE = """
 import torch

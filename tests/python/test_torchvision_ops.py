@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
-from opscope import torchvision_kernels as kernels
-from opscope.sources import torchvision_models
-from opscope import torchvision_ops
 from torch.nn import functional as F
+
+from opscope.engine import torchvision_kernels as kernels
+from opscope.engine import torchvision_ops
+from opscope.sources import torchvision_models
 
 
 @pytest.fixture(autouse=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import io
 
-import opscope
 import pytest
-import reference_models as reference
 import torch
+
+import opscope
+import reference_models as reference
 
 ADDITIVE = (
     "macs other_flops specials flops input_bytes output_bytes weight_bytes memory_bytes".split()

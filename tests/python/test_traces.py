@@ -11,11 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import opscope
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.profiler import ProfilerActivity, profile, schedule
+
+import opscope
 
 PROGRAM = os.environ.get("OPSCOPE_PROGRAM", str(Path(sys.executable).parent / "opscope"))
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import opscope
 import pytest
 import torch
-from opscope.training import OPTIMIZERS
-from small_models import ConvNet, Stateful, TiedWeights
-from test_untouched import fingerprint, surroundings
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 from torch.utils.flop_counter import FlopCounterMode
+
+import opscope
+from opscope.engine.training import OPTIMIZERS
+from small_models import ConvNet, Stateful, TiedWeights
+from test_untouched import fingerprint, surroundings
 
 IMAGE = torch.rand(2, 3, 8, 8)
 

@@ -8,13 +8,14 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-import opscope
 import pytest
 import torch
-from opscope import torchvision_ops
-from opscope.surroundings import Surroundings
-from small_models import ConvNet, Raises, Stateful, TiedWeights
 from torch import nn
+
+import opscope
+from opscope.engine import torchvision_ops
+from opscope.engine.surroundings import Surroundings
+from small_models import ConvNet, Raises, Stateful, TiedWeights
 
 
 def fingerprint(model: nn.Module) -> dict[str, object]:

@@ -6,10 +6,11 @@ import re
 import struct
 from pathlib import Path
 
-import opscope
 import pytest
 import torch
 from torch import nn
+
+import opscope
 
 X = torch.zeros(1, 3, 16, 16)
 MAGIC = {"png": b"\x89PNG", "pdf": b"%PDF-", "svg": b"<", "dot": b"digraph", "html": b"<!doctype html>"}

@@ -5,11 +5,10 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-from opscope.sources import hf_known
-from opscope.sources.hf_known import Known
-
 import file_models
 import transformers_configs
+from opscope.sources import hf_known
+from opscope.sources.hf_known import Known
 from table import Row
 
 #: What the documentation promises by name.

@@ -17,12 +17,12 @@ os.environ.setdefault("YOLO_VERBOSE", "False")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import torch  # noqa: E402
-from opscope import torchvision_ops  # noqa: E402
 
 import file_models  # noqa: E402
 import partitions  # noqa: E402
 import reference  # noqa: E402
 import transformers_configs  # noqa: E402
+from opscope.engine import torchvision_ops  # noqa: E402
 
 Answer = dict[str, Any]
 

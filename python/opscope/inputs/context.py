@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from opscope import _engine
+from opscope.engine import abstract_run
 from opscope.errors import Error
 from opscope.inputs import float_dtype, input_device
 from opscope.inputs.config import AUDIO_CONFIGS, VISION_CONFIGS, find, towers
@@ -63,7 +63,7 @@ class Asked:
         function = getattr(self.owner(method), method)
         takes = inspect.signature(function).parameters
         given = {name: value for name, value in self.values().items() if name in takes}
-        return _engine.run_abstract(self.model, (), given, call=function)
+        return abstract_run.run_abstract(self.model, (), given, call=function)
 
     def try_shapes(self, name: str, shapes: list[tuple[int, ...]]) -> None:
         """Gives a part the first of these shapes that its tower runs with; the first of all where none does."""

@@ -9,14 +9,14 @@ from typing import Any
 
 import torch
 
-from opscope import _engine
+from opscope.engine import abstract_run
+from opscope.engine.nested import replace, tensors_in
 from opscope.errors import Error, error
 from opscope.inputs import float_dtype, input_device, make_tensor
 from opscope.inputs.config import most_tokens, text_config
 from opscope.inputs.parts import PROMPT_TOKENS, Part, Sizes, ones
 from opscope.inputs.signature import Signature
 from opscope.inputs.transformers_inputs import is_transformers, transformers_parts
-from opscope.nested import replace, tensors_in
 
 #: The arguments that hold what was read before, and the outputs that give it.
 _CACHES = ("past_key_values", "cache_params", "state", "mems")
@@ -88,7 +88,7 @@ def _run(model: Any, parts: dict[str, Part], use_cache: bool) -> Any:
     values = {name: part.make(floats, device) for name, part in parts.items()}
     if use_cache:
         values["use_cache"] = True
-    return _engine.run_abstract(model, (), values)
+    return abstract_run.run_abstract(model, (), values)
 
 
 def _one_token(model: Any, before: dict[str, Part], past: int, outputs: Any) -> list[Part]:
@@ -124,7 +124,7 @@ def _encoded(model: Any, before: dict[str, Part], outputs: Any) -> Any:
     takes = inspect.signature(encoder.forward).parameters
     floats, device = float_dtype(model), input_device(model)
     try:
-        return _engine.run_abstract(
+        return abstract_run.run_abstract(
             encoder,
             (),
             {n: part.make(floats, device) for n, part in before.items() if n in takes},

@@ -6,7 +6,7 @@ import inspect
 
 import torch
 
-from opscope import _engine
+from opscope.engine import abstract_run
 from opscope.errors import Error
 from opscope.inputs import float_dtype, input_device, make_tensor
 from opscope.inputs.config import find, inner_configs, processor_class
@@ -75,7 +75,7 @@ def _fits(asked: Asked, width: int) -> bool:
     if "input_features_mask" in asked.names:
         given["input_features_mask"] = torch.ones((1, _FRAMES), dtype=torch.bool)
     try:
-        _engine.run_abstract(asked.model, (), given)
+        abstract_run.run_abstract(asked.model, (), given)
     except Error as problem:
         return bool(getattr(problem, "needs_values", False)) or "shape" not in str(problem)
     return True

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import nn
 
-from opscope import _engine
+from opscope.engine import abstract_run
 from opscope.errors import Error
 from opscope.inputs import float_dtype, input_device
 from opscope.inputs.layers import SIDE
@@ -42,7 +42,7 @@ def _refusal(model: Any, parts: list[Part]) -> str | None:
     """Why the model does not take these; None where it does, or where shapes are not the reason."""
     inputs = called_with(parts, float_dtype(model), input_device(model))
     try:
-        _engine.run_abstract(model, inputs.args, inputs.kwargs)
+        abstract_run.run_abstract(model, inputs.args, inputs.kwargs)
     except Error as problem:
         return None if getattr(problem, "needs_values", False) else str(problem)
     return None

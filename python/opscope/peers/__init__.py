@@ -6,6 +6,6 @@ comparing (src/analyse/reconcile/reconcile.h).
 
 from __future__ import annotations
 
-from opscope.peers.running import TOOLS, reconcile_call, run_peers
+from opscope.peers.runs import TOOLS, reconcile_call, run_peers
 
 __all__ = ["TOOLS", "reconcile_call", "run_peers"]

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from opscope.nested import replace, tensors_in
+from opscope.engine.nested import replace, tensors_in
 
 _COPIED_BYTES = 2 << 30  # larger models are not copied for each tool: they would not fit twice
 

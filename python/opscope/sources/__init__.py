@@ -18,7 +18,7 @@ from opscope.inputs import Inputs, InputSpec, as_inputs
 from opscope.options import SourceRequest
 from opscope.registry import MODEL_REGISTRY, load_registry
 from opscope.sources import hf_models, model_files, timm_models, torchvision_models, yolo_models
-from opscope.user_code import find_attribute, import_error, model_like_names, run_file, run_module
+from opscope.sources.user_code import find_attribute, import_error, model_like_names, run_file, run_module
 
 DEFAULT_MODEL = "resnet18"
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-
 #: Held while a model is built: what is replaced for that time is replaced for the whole process.
 LOCK = threading.RLock()
 

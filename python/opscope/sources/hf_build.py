@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from opscope import torchvision_ops
 from opscope._load import native
+from opscope.engine import torchvision_ops
 from opscope.errors import Error, error, first_line
 from opscope.options import SourceRequest
 from opscope.sources import building, hf_heads

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opscope import torchvision_ops, user_code
+from opscope.engine import torchvision_ops
 from opscope.errors import error, first_line
 from opscope.options import SourceRequest
-from opscope.sources import hf_known, hf_models, yolo_models
+from opscope.sources import hf_known, hf_models, user_code, yolo_models
 
 if TYPE_CHECKING:
     from opscope.sources import Source

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from opscope import torchvision_ops
+from opscope.engine import torchvision_ops
 from opscope.errors import error, three_nearest
 from opscope.inputs import InputSpec
 from opscope.options import SourceRequest

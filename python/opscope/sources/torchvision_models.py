@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opscope import torchvision_ops
+from opscope.engine import torchvision_ops
 from opscope.inputs import Inputs, InputSpec
 from opscope.options import SourceRequest
 from opscope.sources import building

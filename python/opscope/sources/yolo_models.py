@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from opscope import torchvision_ops
+from opscope.engine import torchvision_ops
 from opscope.errors import error, first_line, three_nearest
 from opscope.inputs import InputSpec
 from opscope.options import SourceRequest

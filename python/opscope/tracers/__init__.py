@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 
-from opscope import _engine, structural_copy
 from opscope._load import native
+from opscope.engine import abstract_run, structural_copy
+from opscope.engine.nested import replace, tensors_in
+from opscope.engine.source_lines import OWN_FOLDER
+from opscope.engine.surroundings import alone
 from opscope.errors import Error, error
-from opscope.nested import replace, tensors_in
-from opscope.source_lines import OWN_FOLDER
-from opscope.surroundings import alone
 from opscope.tracers import dynamo, export, fx
 from opscope.tracers.fx import traced_module
 from opscope.tracers.quiet import quiet
@@ -98,7 +98,7 @@ class TracedModel:
             importlib.import_module("torch._dynamo")  # fx notes lines with its help
         before = structural_copy.attributes_of(self.model)
         try:
-            with quiet(), alone(), _engine.without_dispatch_modes(), torch.random.fork_rng():
+            with quiet(), alone(), abstract_run.without_dispatch_modes(), torch.random.fork_rng():
                 return make(self.model, self.args, self.kwargs)
         finally:  # export leaves its fake tensors where forward keeps something
             structural_copy.forget(self.model, before, lambda value: any(map(_is_fake, tensors_in(value))))
@@ -108,7 +108,7 @@ class TracedModel:
 
     def _capture(self, model: Any, tracer: str, call: Any) -> Any:
         try:
-            return _engine.capture(model, self.args, self.kwargs, tracer=tracer, through=call, **self.settings)
+            return abstract_run.capture(model, self.args, self.kwargs, tracer=tracer, through=call, **self.settings)
         except Error as problem:
             if self._runs:
                 problem.hint = "its graph does not run as the model does: use another tracer"
@@ -141,7 +141,7 @@ class TracedModel:
             return call(*args, **kwargs)
 
         try:
-            _engine.run_unrecorded(self.model, self.args, self.kwargs, noted)
+            abstract_run.run_unrecorded(self.model, self.args, self.kwargs, noted)
             return dict(zip(map(id, given), tensors_in((self.args, self.kwargs)), strict=True))
         except Exception as problem:
             made = problem if isinstance(problem, Error) else failure_of("dynamo", problem, self._name)

@@ -22,8 +22,8 @@ import torch
 
 import opscope
 from opscope._load import native
-from opscope.nested import tensors_in
-from opscope.source_lines import OWN_FOLDER, TORCH_FOLDER, user_line
+from opscope.engine.nested import tensors_in
+from opscope.engine.source_lines import OWN_FOLDER, TORCH_FOLDER, user_line
 from opscope.tracers.run_nodes import GraphRun
 from opscope.tracers.traced import TracedBreak, TracedPart
 from opscope.tracers.warm_up import untouched

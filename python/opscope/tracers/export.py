@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
+from opscope.engine.nested import named_tensors, replace, tensors_in
+from opscope.engine.structural_copy import root_module
 from opscope.errors import error
-from opscope.nested import named_tensors, replace, tensors_in
-from opscope.structural_copy import root_module
 from opscope.tracers.traced import Traced, TracedPart
 
 

@@ -18,9 +18,9 @@ from typing import Any
 
 import torch
 
+from opscope.engine.nested import replace, tensors_in
+from opscope.engine.structural_copy import structural_copy
 from opscope.errors import error
-from opscope.nested import replace, tensors_in
-from opscope.structural_copy import structural_copy
 from opscope.tracers import failure_of
 from opscope.tracers.quiet import quiet
 from opscope.tracers.saved_code import write_error, write_whole

@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
+from opscope.engine.nested import tensors_in
 from opscope.errors import error
-from opscope.nested import tensors_in
 from opscope.tracers.traced import Traced, TracedPart
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import torch
 
+from opscope.engine.nested import replace
 from opscope.inputs import Inputs
 from opscope.inputs.config import inner_configs, special_ids
 from opscope.inputs.parts import Part
 from opscope.inputs.plan import InputPlan
-from opscope.nested import replace
 
 _FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 _IDS = 50  # different tokens in a prompt

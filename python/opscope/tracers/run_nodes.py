@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from opscope._load import native
-from opscope.nested import replace, tensors_in
-from opscope.source_lines import user_line
+from opscope.engine.nested import replace, tensors_in
+from opscope.engine.source_lines import user_line
 from opscope.tracers.traced import Traced, TracedPart
 
 _ROOT = re.compile(r"[LG]\['[^']+'\]")  # Dynamo's names of a function's locals and globals

@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from torch.nn.parameter import is_lazy
 
-from opscope import _engine, structural_copy
 from opscope._load import native
-from opscope.nested import replace, tensors_in
+from opscope.engine import abstract_run, structural_copy
+from opscope.engine.nested import replace, tensors_in
 
 
 def warm_up(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, bool]:
@@ -26,7 +26,7 @@ def warm_up(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[
     if structural_copy.root_module(model) is None:
         return model, True
     try:
-        return _engine.initialised(model, args, kwargs), True
+        return abstract_run.initialised(model, args, kwargs), True
     except native.Error:
         return model, False  # the tracer's own failure says more
 

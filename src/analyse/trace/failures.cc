@@ -59,7 +59,8 @@ enum class Owner : std::uint8_t { kUser, kLibrary, kPyTorch };
 Owner owner_of(std::string_view path) {
   const auto has = [&](std::string_view part) { return path.find(part) != std::string_view::npos; };
   if (has("-packages/torch/") || has("-packages\\torch\\")) return Owner::kPyTorch;
-  if (has("/opscope/tracers/") || has("/opscope/_") || has("/opscope/api.py")) return Owner::kPyTorch;
+  if (has("/opscope/tracers/") || has("/opscope/engine/") || has("/opscope/_") || has("/opscope/api.py"))
+    return Owner::kPyTorch;
   if (has("-packages/") || has("-packages\\")) return Owner::kLibrary;
   return path.empty() || path[0] == '<' || has("/lib/python3") ? Owner::kPyTorch : Owner::kUser;
 }

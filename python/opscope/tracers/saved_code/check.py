@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn.utils.stateless import _reparametrize_module
 
+from opscope.engine.nested import replace, tensors_in
+from opscope.engine.structural_copy import structural_copy
 from opscope.errors import error, first_line
-from opscope.nested import replace, tensors_in
-from opscope.structural_copy import structural_copy
 from opscope.tracers.made_up import made_up_weight
 from opscope.tracers.saved_code import compared
 from opscope.tracers.saved_code.compared import leaves

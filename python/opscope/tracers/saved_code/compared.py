@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from opscope.engine.nested import tensors_in
 from opscope.errors import error
-from opscope.nested import tensors_in
 
 _TOLERANCE = 1e-5
 _SMALLEST = 1e-3  # outputs below it are compared as if they were as large

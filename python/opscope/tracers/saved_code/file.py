@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from opscope import torchvision_kernels, torchvision_ops
 from opscope._load import native
-from opscope.nested import tensors_in
+from opscope.engine import torchvision_kernels, torchvision_ops
+from opscope.engine.nested import tensors_in
 from opscope.tracers.saved_code import functions
 from opscope.tracers.saved_code.functions import Unwritable
 from opscope.tracers.saved_code.graph import Names, graph_class

@@ -1,0 +1,384 @@
+"""Runs a model under the capture engine: hands it its inputs, follows its outputs, and puts everything back.
+
+What is set for the time of a capture is set in one place, surroundings.py, and undone however the model ends.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import torch
+
+from opscope._load import native
+from opscope.engine import custom_ops, structural_copy
+from opscope.engine.nested import is_wrapper, named_tensors, replace, tensors_in, unflattened
+from opscope.engine.source_lines import OWN_FOLDER, TORCH_FOLDER, line_of
+from opscope.engine.structural_copy import model_tensors, root_module
+from opscope.engine.surroundings import Surroundings
+from opscope.engine.training import Training, with_stand_ins
+from opscope.errors import error, first_line
+
+_FakeTensor = torch._subclasses.fake_tensor.FakeTensor
+_USE_EAGER = 'give weights and inputs with data and use tracer="eager" (--tracer eager)'
+_OWN_REASON = "opscope: "  # before the engine's own reasons, in errors that pass through PyTorch
+_TOO_FEW_ROWS = "Expected more than 1 value per channel"  # batch norm's own words, in training
+Through = Callable[[Any], Callable[..., Any]]  # from a session to what is called in the model's place
+_FLIPS = 8  # conditions on data that are tried the other way before a static capture gives up
+
+
+def capture(
+    model: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    tracer: str = "auto",
+    name: str = "",
+    source: str = "",
+    device: Any = None,
+    source_lines: bool = False,
+    limits: dict[str, int] | None = None,
+    through: Through | None = None,
+    training: Training | None = None,
+) -> Any:
+    """The model's graph. `auto` is a static capture and, where that cannot go on and data is there, a real run.
+
+    `limits` are sizes to take where they depend on data, by name: {"nms": 100, "nonzero": 5000}.
+    `through` gives what is called in the model's place: a graph that a tracer made of it.
+    `training` adds backward and an optimiser's step.
+    """
+    run = Run(model, args, kwargs, name, source, device, source_lines, dict(limits or {}), through, training)
+    if tracer == "eager":
+        run.need_data()
+        return run.capture(eager=True)
+    try:
+        return run.capture_statically()
+    except native.Error as problem:
+        if tracer == "static" or getattr(problem, "is_final", True) or not run.has_data():
+            raise
+        stopped = problem
+    graph = run.capture(eager=True)
+    graph.add_diagnostic(
+        "fallback", stopped.op, stopped.module, f"the static capture stopped ({stopped}), so the model was run for real"
+    )
+    return graph
+
+
+def run_abstract(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call: Callable[..., Any] | None = None) -> Any:
+    """What a model, or a method of it, gives for these inputs by shapes alone; nothing is recorded for long.
+
+    Tensors whose values the run does not know come back on the meta device, the others with their values.
+    """
+    run = Run(model, args, kwargs, type(model).__name__, "", None, False, {})
+    session = run._session(model, False, ())
+    if session.is_lazy:
+        model = run._initialised(False, ())
+        session = run._session(model, False, ())
+    given, named = run._inputs(session)
+    known: dict[int, Any] = {}
+    with without_dispatch_modes(), Surroundings(run.device), running(session), torch.no_grad():
+        try:
+            outputs = (call or model)(*given, **named)
+            known = {id(t): t.tolist() for t in tensors_in(outputs) if native.is_abstract(t) and not native.is_unknown(t)}
+            unknown = {id(t) for t in tensors_in(outputs) if native.is_unknown(t)}
+        except native.Error:
+            raise
+        except Exception as problem:
+            raise run._explained(problem, session) from problem
+
+    def plain(tensor: torch.Tensor, _: str) -> torch.Tensor:
+        if id(tensor) in known:
+            return torch.tensor(known[id(tensor)], dtype=tensor.dtype)
+        if id(tensor) not in unknown:
+            return tensor
+        return torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device="meta")
+
+    return replace(outputs, "", plain)
+
+
+def initialised(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A copy of a model after its first call, which was abstract where that works and real where data is there."""
+    run = Run(model, args, kwargs, type(model).__name__, "", None, False, {})
+    try:
+        return run._initialised(False, ())
+    except native.Error as problem:
+        if getattr(problem, "is_final", True) or not run.has_data():
+            raise
+    return run._initialised(True, ())
+
+
+def run_unrecorded(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call: Callable[..., Any]) -> None:
+    """Makes a real call in the same surroundings as a capture's, the thread's dispatch keys included; nothing is recorded."""
+    run = Run(model, args, kwargs, type(model).__name__, "", None, False, {})
+    session = run._session(model, True, ())
+    session.mute(True)
+    run.explains = False
+    run._call(session, call)
+
+
+class Run:
+    """One model with its inputs, ready to be captured one way or the other."""
+
+    def __init__(
+        self,
+        model: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        name: str,
+        source: str,
+        device: Any,
+        source_lines: bool,
+        limits: dict[str, int],
+        through: Through | None = None,
+        training: Training | None = None,
+    ) -> None:
+        self.model, self.args, self.kwargs, self.name, self.source = model, args, kwargs, name, source
+        self.source_lines, self.limits, self.through, self.training = source_lines, limits, through, training
+        self.explains = True  # what a model raises becomes an error that says where
+        if any(isinstance(t, _FakeTensor) for t in itertools.chain(_first_weight(model), tensors_in((args, kwargs)))):
+            raise error("fake tensors hold neither data nor memory to follow", name, "build it on the meta device instead")
+        self.device = str(_shown_device(model, (args, kwargs), device))
+        if training is not None and self.device.startswith("cuda") and not torch.cuda.is_available():
+            raise error("training can only be captured on a device that is there", f"device {self.device}", "leave the device out, or use cpu")
+
+    def has_data(self) -> bool:
+        return not any(t.is_meta for t in itertools.chain(model_tensors(self.model), tensors_in((self.args, self.kwargs))))
+
+    def need_data(self) -> None:
+        if not self.has_data():
+            raise error(
+                "a real run needs weights and inputs with data, and some are on the meta device",
+                self.name,
+                'build the model on a real device, or use tracer="static"',
+            )
+
+    def capture_statically(self) -> Any:
+        """Conditions on data are assumed. Where one makes the model raise, it is assumed the other way."""
+        flipped: list[int] = []
+        while True:
+            try:
+                return self.capture(eager=False, flipped=flipped)
+            except native.Error as problem:
+                last = getattr(problem, "decisions", 0) - 1
+                if last < 0 or last in flipped or len(flipped) == _FLIPS:
+                    raise
+                flipped.append(last)
+
+    def capture(self, eager: bool, flipped: Sequence[int] = ()) -> Any:
+        began = time.perf_counter()
+        model = self.model if self.training is None or eager else with_stand_ins(self.model, self.device)
+        session = self._session(model, eager, flipped)
+        grew = False if session.is_lazy else self._call(session, model)
+        if session.is_lazy or grew:
+            initialised = self._initialised(eager, flipped)
+            if self.training is not None and not eager:
+                initialised = with_stand_ins(initialised, self.device)
+            session = self._session(initialised, eager, flipped)
+            self._call(session, initialised)
+        return self._taken(session, began)
+
+    def _taken(self, session: Any, began: float) -> Any:
+        graph = session.take()
+        _declare_costs(graph)
+        graph.set_info(
+            model=self.name, source=self.source, torch=torch.__version__, seconds=time.perf_counter() - began
+        )
+        return graph
+
+    def _session(self, model: Any, eager: bool, flipped: Sequence[int]) -> Any:
+        session = native.Session(self.device, eager, list(custom_ops.DECLARED), self.limits, list(flipped))
+        if self.source_lines:
+            session.note_source_lines(TORCH_FOLDER, OWN_FOLDER)
+        root = root_module(model)
+        session.add_model(model if root is None else root)
+        return session
+
+    def _call(self, session: Any, model: Any, keep_changes: bool = False) -> bool:
+        """Calls the model under the session. Whether it made modules, parameters or buffers of its own."""
+        try:
+            args, kwargs = self._inputs(session)
+        except native.Error:
+            raise
+        except RuntimeError as problem:
+            raise self._explained(problem, session) from problem
+        with without_dispatch_modes(), Surroundings(self.device), running(session):
+            try:
+                called = self.through(session) if self.through else model
+                if self.training is not None and not keep_changes:
+                    outputs = self.training.run(session, model, lambda: called(*args, **kwargs))
+                else:
+                    outputs = called(*args, **kwargs)
+                    for path, tensor in named_tensors(outputs):
+                        session.add_output(tensor, path)
+            except native.Error:  # from a capture inside this one
+                raise
+            except Exception as problem:
+                if not self.explains:
+                    raise
+                raise self._explained(problem, session) from problem
+            grew = bool(session.grew)
+            if keep_changes:
+                session.keep_changes()
+        return grew
+
+    def _initialised(self, eager: bool, flipped: Sequence[int]) -> Any:
+        """A copy of a lazy model after its first call. The tensors it has are shared, and as they were."""
+        made = structural_copy.structural_copy(self.model, without_data=not eager)
+        before = structural_copy.attributes_of(made)
+        with nullcontext() if eager else structural_copy.materialised_without_data():
+            self._call(self._session(made, eager, flipped), made, keep_changes=True)
+        structural_copy.forget(made, before, lambda value: any(map(native.is_abstract, tensors_in(value))))
+        return made
+
+    def _inputs(self, session: Any) -> tuple[Any, dict[str, Any]]:
+        """The model's inputs with unknown data taken away; the caller's own objects are left as they are."""
+        memo: dict[int, Any] = {}
+
+        def replaced(tensor: torch.Tensor, path: str) -> torch.Tensor:
+            if id(tensor) not in memo:
+                memo[id(tensor)] = (
+                    unflattened(tensor, path, replaced)
+                    if is_wrapper(tensor) and not session.is_eager
+                    else session.add_input(tensor, path)
+                )
+            return memo[id(tensor)]
+
+        names = argument_names(self.model, len(self.args))
+        args = tuple(own_copy(replace(value, name, replaced)) for name, value in zip(names, self.args, strict=True))
+        return args, {name: own_copy(replace(value, name, replaced)) for name, value in self.kwargs.items()}
+
+    def _explained(self, problem: Exception, session: Any) -> Exception:
+        """The model's own error with the module and the line of its code; or why a static capture stops here."""
+        op, module, limit = session.failure or (session.failed_op, session.failed_module or "", "")
+        line = line_of(problem)
+        where = ", ".join(part for part in (module or self.name, line) if part)
+        if session.failure:
+            made = error(
+                f"{op} needs values that a static capture does not have",
+                where,
+                (f"set a size with --limit {limit}=N, or " if limit else "") + _USE_EAGER,
+            )
+        elif native.NO_DATA in str(problem):
+            made = error(
+                "the model's code reads a tensor's data, and a static capture has only shapes",
+                where,
+                _USE_EAGER,
+            )
+        elif _OWN_REASON in str(problem):
+            made = error(first_line(problem).partition(_OWN_REASON)[2], where, _USE_EAGER)
+        elif session.any_bound:
+            made = error(
+                first_line(problem),
+                where,
+                f"sizes that depend on data were taken at their largest, and that may be why: {_USE_EAGER}",
+            )
+        elif self.training is not None and _TOO_FEW_ROWS in str(problem):
+            made = error(first_line(problem), where, "batch norm has no statistics of one value: take a larger batch (--batch 2)")
+        else:
+            made = error(first_line(problem), where, "the model itself refused this call: check its inputs' shapes and dtypes")
+        made.op, made.module = op, module
+        made.decisions = 0 if session.failure else session.decisions
+        made.needs_values = (
+            bool(session.failure)
+            or session.any_bound
+            or _OWN_REASON in str(problem)
+            or native.NO_DATA in str(problem)
+            or isinstance(problem, NotImplementedError)
+        )
+        made.is_final = False
+        return made
+
+
+def own_copy(value: Any) -> Any:
+    """What a model changes though it holds no tensor, an empty cache or a generator, as a copy; else the value itself."""
+    if isinstance(value, torch.Generator):
+        return value.clone_state()
+    if isinstance(value, torch.Tensor) or callable(value) or not (isinstance(value, (list, dict, set)) or hasattr(value, "__dict__")):
+        return value
+    if next(tensors_in(value), None) is not None:
+        return value
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # what cannot be copied is passed as it is
+        return value
+
+
+def without_dispatch_modes() -> Any:
+    """A FlopCounterMode or FakeTensorMode around a capture would get between the model and the engine."""
+    if torch._C._len_torch_dispatch_stack() == 0:
+        return nullcontext()
+    return torch.utils._python_dispatch._disable_current_modes()
+
+
+@contextmanager
+def running(session: Any) -> Iterator[None]:
+    try:
+        session.start()
+    except native.Error as problem:
+        problem.is_final, problem.needs_values = True, False
+        raise
+    try:
+        yield
+    finally:
+        session.stop()
+
+
+def _declare_costs(graph: Any) -> None:
+    calls = [(call[0], name, *call[1:]) for name in custom_ops.DECLARED for call in graph.calls_of(name)]
+    for index, name, arguments, outputs in sorted(calls, key=lambda call: call[0]):
+        args = [_shape_only(value) for value in arguments.values()]
+        cost = custom_ops.declared_cost(name, args, [_shape_only(value) for value in outputs])
+        if cost is not None:
+            graph.declare_cost(index, *cost)
+
+
+def _shape_only(value: Any) -> Any:
+    """(shape, dtype) pairs become meta tensors: what a formula may ask of a tensor, and no data."""
+    if isinstance(value, tuple):
+        return torch.empty(value[0], dtype=getattr(torch, value[1]), device="meta")
+    if isinstance(value, list):
+        return [_shape_only(item) for item in value]
+    return value
+
+
+def argument_names(model: Any, count: int) -> list[str]:
+    """The names of forward's positional parameters: 'x', or 'args[1]' where they are a *args."""
+    try:
+        parameters = inspect.signature(getattr(model, "forward", model)).parameters.values()
+    except (TypeError, ValueError):
+        return [f"args[{index}]" for index in range(count)]
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][:count]
+    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
+    return names + [f"{rest}[{index}]" for index in range(count - len(names))]
+
+
+def _first_weight(model: Any) -> Iterator[torch.Tensor]:
+    return itertools.islice(model_tensors(model), 1)
+
+
+def _shown_device(model: Any, inputs: Any, device: Any) -> torch.device:
+    """The device that the capture's tensors show: the caller's choice, else the weights', else the inputs'."""
+    if device is not None:
+        asked = torch.device(device)
+        return torch.device(asked.type, 0) if asked.type == "cuda" and asked.index is None else asked
+    for tensor in itertools.chain(_first_weight(model), tensors_in(inputs)):
+        if not tensor.is_meta:
+            return tensor.device
+    return torch.device("cpu")
+
+
+# --- for tests of the shape rules -----------------------------------------------------------------------------
+
+
+@contextmanager
+def abstract_calls(device: str = "cpu") -> Iterator[Any]:
+    """Abstract tensors to call single ops on: the session's `abstract`, `storage_id`, `slow_path`, `rule_hits`."""
+    session = native.Session(device, False)
+    session.add_model(lambda: None)
+    with Surroundings(device), running(session):
+        yield session

@@ -1,0 +1,227 @@
+"""torchvision's custom operators, for when its own native library does not load.
+
+A torchvision wheel built for CUDA cannot load beside a CPU torch, and then `import torchvision` fails:
+"operator torchvision::nms does not exist". `prepare` declares the missing operators, with kernels of our own
+for the ones that models run, before torchvision is imported. Where the library loads it does nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import glob
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from opscope._load import native
+from opscope.engine import torchvision_kernels as kernels
+
+_POOLED = "float spatial_scale, SymInt pooled_height, SymInt pooled_width"
+_IMAGE = "SymInt batch_size, SymInt channels, SymInt height, SymInt width"
+_DEFORM = (
+    "Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, SymInt stride_h, SymInt stride_w, "
+    "SymInt pad_h, SymInt pad_w, SymInt dilation_h, SymInt dilation_w, SymInt groups, SymInt offset_groups, "
+    "bool use_mask"
+)
+
+SCHEMAS = (
+    "_cuda_version() -> int",
+    "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+    "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+    "box_iou_rotated(Tensor boxes1, Tensor boxes2) -> Tensor",
+    f"roi_align(Tensor input, Tensor rois, {_POOLED}, int sampling_ratio, bool aligned) -> Tensor",
+    f"_roi_align_backward(Tensor grad, Tensor rois, {_POOLED}, {_IMAGE}, int sampling_ratio, bool aligned) -> Tensor",
+    "qroi_align(Tensor input, Tensor rois, float input_scale, int input_zero_point, float rois_scale, "
+    f"int rois_zero_point, {_POOLED}, int sampling_ratio, bool aligned) -> Tensor",
+    f"roi_pool(Tensor input, Tensor rois, {_POOLED}) -> (Tensor, Tensor)",
+    f"_roi_pool_backward(Tensor grad, Tensor rois, Tensor argmax, {_POOLED}, {_IMAGE}) -> Tensor",
+    f"ps_roi_align(Tensor input, Tensor rois, {_POOLED}, int sampling_ratio) -> (Tensor, Tensor)",
+    f"_ps_roi_align_backward(Tensor grad, Tensor rois, Tensor channel_mapping, {_POOLED}, int sampling_ratio, "
+    f"{_IMAGE}) -> Tensor",
+    f"ps_roi_pool(Tensor input, Tensor rois, {_POOLED}) -> (Tensor, Tensor)",
+    f"_ps_roi_pool_backward(Tensor grad, Tensor rois, Tensor channel_mapping, {_POOLED}, {_IMAGE}) -> Tensor",
+    f"deform_conv2d({_DEFORM}) -> Tensor",
+    f"_deform_conv2d_backward(Tensor grad, {_DEFORM}) -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
+)
+
+_KERNELS = {
+    "nms": kernels.nms,
+    "roi_align": kernels.roi_align,
+    "roi_pool": kernels.roi_pool,
+    "deform_conv2d": kernels.deform_conv2d,
+}
+
+_library: torch.library.Library | None = None  # the operators live as long as this object
+
+
+def prepare() -> None:
+    """Makes `import torchvision` work. Cheap, and without effect the second time or where nothing is missing."""
+    if _library is not None or "torchvision" in sys.modules or _exists("nms"):
+        return
+    spec = importlib.util.find_spec("torchvision")
+    if spec is None or spec.origin is None or _native_library_loads(os.path.dirname(spec.origin)):
+        return
+    _define_missing()
+    sys.meta_path.insert(0, _ExtensionFinder())
+
+
+def _define_missing() -> None:
+    """Declares the operators that are not there, with a kernel for those that models run."""
+    global _library
+    if _library is None:
+        _library = torch.library.Library("torchvision", "FRAGMENT")
+    for schema in SCHEMAS:
+        name = schema.split("(")[0]
+        if _exists(name):
+            continue
+        _library.define(schema)
+        if name == "_cuda_version":
+            _library.impl(name, lambda: -1, "CompositeExplicitAutograd")
+        elif name in _KERNELS:
+            _library.impl(name, _KERNELS[name], "CPU")
+
+
+def replaced() -> bool:
+    """Whether torchvision's operators are ours in this process."""
+    return _library is not None
+
+
+def _exists(name: str) -> bool:
+    try:
+        getattr(torch.ops.torchvision, name)
+    except AttributeError:
+        return False
+    return True
+
+
+def _native_library_loads(folder: str) -> bool:
+    libraries = [path for ending in ("so", "pyd", "dylib") for path in glob.glob(os.path.join(folder, f"_C*.{ending}"))]
+    try:
+        for path in libraries:
+            torch.ops.load_library(path)
+    except (OSError, ImportError, RuntimeError):
+        return False
+    return bool(libraries)
+
+
+class _ExtensionFinder(importlib.abc.MetaPathFinder):
+    """Lets torchvision.extension load as it is, then has it say that the operators are there: they are."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if name != "torchvision.extension":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _ExtensionLoader(spec.loader)
+        return spec
+
+
+class _ExtensionLoader(importlib.abc.Loader):
+    def __init__(self, original: Any) -> None:
+        self._original = original
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
+        return self._original.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._original.exec_module(module)
+        module._has_ops = lambda: True  # type: ignore[attr-defined]
+
+
+# --- during a capture ----------------------------------------------------------------------------------------
+
+
+def answers() -> Iterator[Callable[[], None]]:
+    """Sets, for the time of a capture, what torchvision asks or works out from data; yields what undoes each."""
+    extension = sys.modules.get("torchvision.extension")
+    if extension is not None and not extension._has_ops():
+        _define_missing()
+        yield _replace(extension, "_has_ops", lambda: True)
+    boxes = sys.modules.get("torchvision.ops.boxes")
+    if boxes is not None:
+        yield _replace(boxes, "_batched_nms_vanilla", _all_at_once(boxes))
+    heads = sys.modules.get("torchvision.models.detection.roi_heads")
+    if heads is not None:
+        yield _replace(heads.RoIHeads, "forward", _with_image_shapes(heads.RoIHeads.forward))
+        yield _replace(heads, "paste_mask_in_image", _pasted_everywhere(heads.paste_mask_in_image))
+        yield _replace(heads, "heatmaps_to_keypoints", _keypoints_everywhere(heads.heatmaps_to_keypoints))
+
+
+def _replace(owner: Any, name: str, value: Any) -> Callable[[], None]:
+    before = getattr(owner, name)
+    setattr(owner, name, value)
+    return lambda: setattr(owner, name, before)
+
+
+class _Images(threading.local):
+    """Height and width of the images that this thread's detector is at."""
+
+    largest = (0, 0)
+
+
+_images = _Images()
+
+
+def _with_image_shapes(forward: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(forward)
+    def followed(self: Any, features: Any, proposals: Any, image_shapes: Any, targets: Any = None) -> Any:
+        _images.largest = (max(shape[0] for shape in image_shapes), max(shape[1] for shape in image_shapes))
+        return forward(self, features, proposals, image_shapes, targets)
+
+    return followed
+
+
+def _all_at_once(boxes_module: Any) -> Callable[..., Any]:
+    """Class by class there would be as many classes as boxes, where the classes are data."""
+    one_by_one = boxes_module._batched_nms_vanilla
+
+    @functools.wraps(one_by_one)
+    def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float) -> Tensor:
+        together = boxes_module._batched_nms_coordinate_trick if native.is_unknown(idxs) else one_by_one
+        return together(boxes, scores, idxs, iou_threshold)
+
+    return batched_nms
+
+
+def _bounded(op: str, height: int, width: int) -> tuple[int, int]:
+    limit = native.bound(op, "item", max(height, width))
+    return min(height, limit), min(width, limit)
+
+
+def _pasted_everywhere(paste: Callable[..., Any]) -> Callable[..., Any]:
+    """A mask is pasted at the size of its box, which is data: at most that of the image."""
+
+    @functools.wraps(paste)
+    def pasted(mask: Tensor, box: Tensor, im_h: int, im_w: int) -> Tensor:
+        if native.is_unknown(box):
+            height, width = _bounded("torchvision::paste_mask_in_image", im_h, im_w)
+            box = torch.tensor([0, 0, width - 1, height - 1], device=box.device)
+        return paste(mask, box, im_h, im_w)
+
+    return pasted
+
+
+def _keypoints_everywhere(locate: Callable[..., Any]) -> Callable[..., Any]:
+    """A heat map is enlarged to the size of its box, which is data: at most that of the image."""
+
+    @functools.wraps(locate)
+    def located(maps: Tensor, rois: Tensor) -> Any:
+        if native.is_unknown(rois):
+            height, width = _bounded("torchvision::heatmaps_to_keypoints", *_images.largest)
+            whole = torch.tensor([0, 0, width, height], dtype=rois.dtype, device=rois.device)
+            rois = whole.expand(len(rois), 4)
+        return locate(maps, rois)
+
+    return located

@@ -1,0 +1,1 @@
+"""The questions that take more than one profile: compare, diff, sweep, fit, check."""

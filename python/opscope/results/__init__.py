@@ -1,0 +1,1 @@
+"""What a capture answers: the profile, its rows, its reports and pictures."""
