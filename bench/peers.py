@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import functools
 import gc
 import json
 import math
@@ -92,7 +93,7 @@ def command_line() -> dict[str, float]:
     program = str(Path(sys.executable).parent / "opscope")
     commands = {"opscope profile resnet18 (cached)": [program, "profile", "resnet18"], "python3 -c pass": [sys.executable, "-c", "pass"]}
     subprocess.run(commands["opscope profile resnet18 (cached)"], stdout=subprocess.DEVNULL, check=True)
-    return {name: median_seconds(lambda: wall(command), 30, 20.0) for name, command in commands.items()}
+    return {name: median_seconds(functools.partial(wall, command), 30, 20.0) for name, command in commands.items()}
 
 
 def wall(command: list[str]) -> int:

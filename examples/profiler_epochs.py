@@ -10,8 +10,9 @@ import argparse
 import copy
 
 import torch
-from opscope import Profiler
 from torch import nn
+
+from opscope import Profiler
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -56,7 +57,7 @@ def main():
     losses = train(prof, epochs, look)
     names = [f"{row.name} {row.type}" for row in prof.graph.nodes]
     print("forward ms of each epoch")
-    for name, times in zip(names, zip(*seconds)):
+    for name, times in zip(names, zip(*seconds, strict=True), strict=True):
         print(f"  {name:<22}" + "".join(f"{1e3 * time:>9.4f}" for time in times))
     print("losses      " + "".join(f"{loss:>9.4f}" for loss in losses))
     print("as without the Profiler:", losses == train(plain, epochs))

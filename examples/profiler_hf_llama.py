@@ -11,6 +11,7 @@ import argparse
 
 import torch
 import transformers
+
 from opscope import Profiler
 
 

@@ -5,8 +5,9 @@
 """
 
 import torch
-from opscope import Profiler
 from torchvision.models import resnet18
+
+from opscope import Profiler
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 model = resnet18().eval().to(device)

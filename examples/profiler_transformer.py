@@ -7,8 +7,9 @@
 import argparse
 
 import torch
-from opscope import Profiler
 from torch import nn
+
+from opscope import Profiler
 
 
 class Block(nn.Module):

@@ -206,7 +206,8 @@ def _options() -> str:
             raise SystemExit(f"Options.{field.name} has no comment")
         rows += f"| `{field.name}` | `{default}` | {words[field.name]} |\n"
     return (
-        "\n## Options\n\nWhat every function that takes a model takes as `**options`; the command line has the same as flags, with dashes.\n\n"
+        "\n## Options\n\nWhat every function that takes a model takes as `**options`; "
+        "the command line has the same as flags, with dashes.\n\n"
         f"| option | default | |\n|---|---|---|\n{rows}"
     )
 

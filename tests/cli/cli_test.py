@@ -234,7 +234,9 @@ class Trace(Program):
             self.assertEqual(json.loads(out)["files"][0]["notes"][0], f"the graph of {tracer}")
 
     def test_all_nodes_are_in_json_and_csv(self):
-        run = lambda *arguments: self.run_program("trace", "my_model", "--tracer", "dynamo", *arguments)[1]
+        def run(*arguments):
+            return self.run_program("trace", "my_model", "--tracer", "dynamo", *arguments)[1]
+
         self.assertIn("6 weights are not listed", run())
         self.assertNotIn("first.weight", run())
         for arguments in (["--verbose"], ["--format", "json"], ["--format", "csv"]):
@@ -250,7 +252,7 @@ class Trace(Program):
         tracers = json.loads(self.run_program("trace", "my_model", "--format", "json")[1])["tracers"]
         lines = [line.split(",") for line in self.run_program("trace", "my_model", "--format", "csv")[1].splitlines()]
         for row, line in zip(tracers, lines[1:], strict=True):
-            cells = dict(zip(lines[0], line))
+            cells = dict(zip(lines[0], line, strict=True))
             self.assertEqual(row["tracer"], cells["tracer"])
             for key in ("nodes", "ops", "macs", "flops", "memory_bytes", "params"):
                 self.assertEqual(str(row.get(key, "")), cells[key], (row["tracer"], key))

@@ -40,7 +40,7 @@ class Sweep(Swept):
         fitted, captured = self.rows(*dims, "--polynomial"), self.rows(*dims, "--every-point")
         self.assertEqual({row["state"] for row in captured}, {"captured"})
         self.assertGreater(sum(row["state"] == "fitted" for row in fitted), 250)
-        for left, right in zip(fitted, captured):
+        for left, right in zip(fitted, captured, strict=True):
             self.assertEqual({**left, "state": ""}, {**right, "state": ""})
 
     def test_formats_agree(self):

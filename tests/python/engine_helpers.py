@@ -42,7 +42,7 @@ def rows(graph: dict[str, Any]) -> list[Any]:
 
     def seen(value: dict[str, Any]) -> Any:
         strides = value.get("strides", [])
-        matter = [stride for size, stride in zip(value["shape"], strides) if size != 1]
+        matter = [stride for size, stride in zip(value["shape"], strides, strict=False) if size != 1]
         return value["shape"], value["dtype"], None if 0 in value["shape"] else matter
 
     paths = [graph["modules"][scope["module"]]["path"] for scope in graph["scopes"]]

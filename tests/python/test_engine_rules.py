@@ -19,7 +19,7 @@ from engine_rule_cases_quantised import QUANTISED_CASES
 from engine_rule_cases_tensors import TENSOR_CASES
 
 native = pytest.importorskip("opscope._native")
-from opscope.engine import abstract_run  # noqa: E402
+from opscope.engine.abstract_run import abstract_calls  # noqa: E402
 
 CASES = {**table.POINTWISE_CASES, **LAYER_CASES, **TENSOR_CASES, **QUANTISED_CASES, **BACKWARD_CASES}
 RULES = sorted(native.shape_rules())
@@ -182,9 +182,9 @@ def test_rule_agrees_with_a_real_run(name, overload):
     assert cases, f"no case for {name}.{overload}: add one to engine_rule_cases.py"
     with torch.no_grad():
         real = [real_run(op, case) for op, case in cases]
-        with abstract_run.abstract_calls() as session:
+        with abstract_calls() as session:
             abstract = [abstract_run(session, op, case) for op, case in cases]
-    hits = sum(judge(op, case, *runs) for (op, case), *runs in zip(cases, real, abstract))
+    hits = sum(judge(op, case, *runs) for (op, case), *runs in zip(cases, real, abstract, strict=True))
     assert hits, f"the rule of {name}.{overload} declined every case"
 
 
@@ -203,7 +203,7 @@ def test_rule_agrees_with_pytorchs_meta_kernel(name, overload):
             expected = [(tuple(t.shape), t.dtype) for t in tensors(op(*meta_twin(case.args), **case.kwargs))]
         except Exception:  # some raise on what the CPU takes
             continue
-        with torch.no_grad(), abstract_run.abstract_calls() as session:
+        with torch.no_grad(), abstract_calls() as session:
             got, error, hit = abstract_run(session, op, case)
         if hit:
             assert [form[:2] for form in got] == expected, f"{op} {shown(case.args)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import random
 import sys
@@ -19,7 +18,7 @@ import opscope
 from opscope.engine import abstract_run
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from models import CASES, Case, control_flow, data_dependent, lazy, stateful, tensors, wrapped  # noqa: E402  # noqa: E402, F401
+from models import CASES, Case, control_flow, data_dependent, lazy, stateful, tensors, wrapped  # noqa: E402, F401
 
 
 def capture(case: Case, tracer: str = "static") -> Any:
@@ -106,8 +105,8 @@ def seen_of(value: Any, seen: set[int]) -> Any:
 
 
 def data_of(model: Any) -> dict[str, bytes]:
-    tensors = model.state_dict() if isinstance(model, nn.Module) else {}
-    plain = {name: t for name, t in tensors.items() if isinstance(t, torch.Tensor) and not nn.parameter.is_lazy(t)}
+    state = model.state_dict() if isinstance(model, nn.Module) else {}
+    plain = {name: t for name, t in state.items() if isinstance(t, torch.Tensor) and not nn.parameter.is_lazy(t)}
     known = {name: t.detach() for name, t in plain.items() if not t.is_meta and t.layout == torch.strided}
     return {name: t.clone().numpy().tobytes() for name, t in known.items() if not t.is_quantized}
 

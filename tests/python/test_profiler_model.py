@@ -244,7 +244,7 @@ def test_passes_through_what_a_module_has() -> None:
     assert seen == [model]
     assert next(iter(prof.modules())) is prof and prof.forward == model.forward
     with pytest.raises(AttributeError, match="'Sequential' object has no attribute 'missing'"):
-        prof.missing
+        _ = prof.missing
 
 
 def test_copies_and_pickles() -> None:

@@ -5,7 +5,6 @@
 Run again after a change of torch's formats; the tests know what is in the files.
 """
 
-import json
 import pathlib
 import re
 import tempfile

@@ -144,7 +144,8 @@ class Run:
             raise error("fake tensors hold neither data nor memory to follow", name, "build it on the meta device instead")
         self.device = str(_shown_device(model, (args, kwargs), device))
         if training is not None and self.device.startswith("cuda") and not torch.cuda.is_available():
-            raise error("training can only be captured on a device that is there", f"device {self.device}", "leave the device out, or use cpu")
+            what = "training can only be captured on a device that is there"
+            raise error(what, f"device {self.device}", "leave the device out, or use cpu")
 
     def has_data(self) -> bool:
         return not any(t.is_meta for t in itertools.chain(model_tensors(self.model), tensors_in((self.args, self.kwargs))))

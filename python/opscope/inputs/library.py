@@ -53,7 +53,7 @@ def _torchvision(model: Any, name: str) -> InputSpec | None:
     shape = (1, 3, side, side) if isinstance(side, int) else _USUAL
     return InputSpec(
         (shape,),
-        why=f"torchvision's models are compared at 224{_trained(name)}" if not fixed else fixed,
+        why=fixed or f"torchvision's models are compared at 224{_trained(name)}",
         fixed_size=fixed,
     )
 

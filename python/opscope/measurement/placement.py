@@ -53,10 +53,12 @@ def check_one_device(model: Any, inputs: Inputs, asked: torch.device | None, nam
             places.setdefault(tensor.device, []).append(tensor_name)
     meta = places.pop(torch.device("meta"), [])
     if meta:
-        raise error(f"{_some(meta)} on the meta device, and have no data", name, "build the model on a real device; opscope.profile needs no data")
+        hint = "build the model on a real device; opscope.profile needs no data"
+        raise error(f"{_some(meta)} on the meta device, and have no data", name, hint)
     if len(places) > 1:
         found = "; ".join(f"{_some(names)} on {device}" for device, names in places.items())
-        raise error(f"it is on {len(places)} devices, and is measured on one", found, f"put all on one: model.to('{next(iter(places))}'), and its inputs")
+        hint = f"put all on one: model.to('{next(iter(places))}'), and its inputs"
+        raise error(f"it is on {len(places)} devices, and is measured on one", found, hint)
     device = next(iter(places), asked or torch.device("cpu"))
     if asked is not None and device != asked:
         raise error(f"your model is on {device}, and on is {asked}", name, f"move it, model.to('{asked}'), and its inputs; or leave on out")
@@ -108,7 +110,8 @@ def out_of_memory(left: RanOut, predicted_peak: Callable[[], int]) -> Exception:
     if left.device.type == "cuda":
         torch.cuda.empty_cache()
     what = f"{left.device} ran out of memory" + (f" in {left.op}" if left.op else "")
-    there = f"{left.device} has {native.format_bytes(memory_of(left.device))}, {native.format_bytes(free_memory_of(left.device))} of it free now"
+    free = native.format_bytes(free_memory_of(left.device))
+    there = f"{left.device} has {native.format_bytes(memory_of(left.device))}, {free} of it free now"
     try:
         needs = f"a run is predicted to need {native.format_bytes(predicted_peak())} at its peak; "
     except Exception:  # a model whose shapes depend on data, say: the rest is worth saying all the same

@@ -39,8 +39,8 @@ def measure(
 ) -> Any:
     """The graph of a real run with the times of others in it: `runs` of them and more until `seconds` have passed.
 
-    As many without the clock are between them. `progress` hears how many are done, of how many (0: unknown); `after` may make one more run, of
-    which nothing is kept, and hears which tensors were there before it.
+    As many runs without timers are between them. `progress` hears how many are done, of how many (0: unknown);
+    `after` may make one more run, of which nothing is kept, and hears which tensors were there before it.
     """
     run = RealRun(model, args, kwargs, name, source, device, source_lines, dict(limits or {}), None, training)
     run.need_data()

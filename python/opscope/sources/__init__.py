@@ -42,13 +42,14 @@ class Source:
     notes: list[str] = field(default_factory=list)  # what the user should know of how it was found
 
 
+_PLAIN = SourceRequest()
+
+
 def _silent(_: str) -> None:
     pass
 
 
-def find_source(
-    spec: str, request: SourceRequest = SourceRequest(), status: Callable[[str], None] = _silent
-) -> Source:
+def find_source(spec: str, request: SourceRequest = _PLAIN, status: Callable[[str], None] = _silent) -> Source:
     found = _find(spec, request, status)
     if request.task is not None and not any(found.text.startswith(each.PACKAGE) for each in (hf_models, yolo_models)):
         raise error(f"{found.name} has one head, so task does not apply", "task", "it is for transformers and YOLO models")
@@ -84,7 +85,7 @@ def _check_prefix(spec: str) -> None:
 def _insisted(spec: str) -> tuple[ModuleType | None, str]:
     """'timm:resnet18' -> timm's module and 'resnet18'."""
     prefix, _, name = spec.partition(":")
-    return next((each for each in LIBRARIES if each.PREFIX == prefix), None), name
+    return next((each for each in LIBRARIES if prefix == each.PREFIX), None), name
 
 
 def _from_library(library: ModuleType, name: str, request: SourceRequest, status: Callable[[str], None]) -> Source:

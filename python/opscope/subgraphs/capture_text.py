@@ -47,7 +47,7 @@ class _Document:
             self.owned.append({"module": module, "value": given[-1], "name": f"weight_{number}"})
         self._read.update(given)
         made = [self._value(tensor, "activation") for tensor in subgraph.output_tensors]
-        self._named.update({tensor.name: index for index, tensor in zip(made, subgraph.output_tensors) if tensor.name})
+        self._named.update({tensor.name: index for index, tensor in zip(made, subgraph.output_tensors, strict=True) if tensor.name})
         arguments = _arguments(op_name, given, subgraph.attributes)
         self.ops.append({"id": op, "op": op_name, "scope": scope, "arguments": arguments, "outputs": made})
         costs = {"macs": subgraph.declared_macs, "flops": subgraph.declared_flops, "bytes": subgraph.declared_bytes}

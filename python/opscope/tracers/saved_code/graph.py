@@ -209,9 +209,10 @@ class _GraphClass:
 
     def _forward(self) -> Iterator[str]:
         for node in self.module.graph.nodes:
-            if node.op == "placeholder" and (shape := described(self.args.get(node, self.values.get(node)))):
-                if self.expressions[node].isidentifier():
-                    yield f"# {self.expressions[node]}: {shape}"
+            if node.op != "placeholder" or not self.expressions[node].isidentifier():
+                continue
+            if shape := described(self.args.get(node, self.values.get(node))):
+                yield f"# {self.expressions[node]}: {shape}"
         section = ""
         for node in self.module.graph.nodes:
             if node.op in ("placeholder", "get_attr") or (node.op == "call_module" and self._is_guard(node)):
