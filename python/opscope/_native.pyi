@@ -14,6 +14,13 @@ class Error(RuntimeError):
 
     where: str
     hint: str
+    candidates: list[str]
+    is_final: bool
+    needs_values: bool
+    op: str
+    module: str
+    decisions: int
+    detail: str
 
 class Profile:
     @property

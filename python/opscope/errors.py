@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opscope._load import native
 
-Error = native.Error
+if TYPE_CHECKING:
+    from opscope._native import Error as Error
+else:
+    Error = native.Error
 # What an error has unless it says otherwise, those raised in C++ included: no real run would get further.
 Error.where, Error.hint, Error.candidates = "", "", []
 Error.is_final, Error.needs_values = True, False
@@ -25,10 +28,10 @@ def _notes(problem: Any) -> list[str]:
     return notes
 
 
-Error.__notes__ = property(_notes)
+Error.__notes__ = property(_notes)  # type: ignore[assignment]
 
 
-def error(what: str, where: str = "", hint: str = "", candidates: Sequence[str] = ()) -> Exception:
+def error(what: str, where: str = "", hint: str = "", candidates: Sequence[str] = ()) -> Error:
     """`candidates` are the nearest of the names that would have done; place and hint are shown under the error."""
     made = Error(what)
     made.where, made.hint, made.candidates = where, hint, list(candidates)

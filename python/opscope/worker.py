@@ -76,7 +76,7 @@ def _run(command: Callable[[dict[str, Any], Answers], Any], request: dict[str, A
         return 2
 
 
-def describe(problem: Exception) -> dict[str, Any]:
+def describe(problem: BaseException) -> dict[str, Any]:
     """An opscope error as it is; anything else by its type and first line."""
     where, hint = getattr(problem, "where", None), getattr(problem, "hint", None)
     if where is not None and hint is not None:
@@ -88,7 +88,7 @@ def describe(problem: Exception) -> dict[str, Any]:
 
 
 def _error(
-    what: str, where: str = "", hint: str = "", candidates: Any = (), problem: Exception | None = None
+    what: str, where: str = "", hint: str = "", candidates: Any = (), problem: BaseException | None = None
 ) -> dict[str, Any]:
     text = getattr(problem, "detail", "")  # what a tracer said
     if not text and problem is not None:
@@ -162,7 +162,8 @@ def _measure(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     _load_package(answers)
     from opscope.measurement.measurement import Runs, measure_source
 
-    asked = Runs(**{field.name: request.get(field.name) for field in dataclasses.fields(Runs)})
+    given: dict[str, Any] = {field.name: request.get(field.name) for field in dataclasses.fields(Runs)}
+    asked = Runs(**given)
     options = _options({**request, "tracer": "eager"})
     source = _source(request, options, answers)
     graph = measure_source(source, None, options, asked, answers.status, answers.progress)

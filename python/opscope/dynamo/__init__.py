@@ -270,7 +270,7 @@ class _Weights(torch.nn.Module):
     def __init__(self, weights: list[torch.Tensor]) -> None:
         super().__init__()
         for index, weight in enumerate(weights):
-            register = self.register_parameter if isinstance(weight, torch.nn.Parameter) else self.register_buffer
+            register: Any = self.register_parameter if isinstance(weight, torch.nn.Parameter) else self.register_buffer
             register(f"weight_{index}", weight)
 
 

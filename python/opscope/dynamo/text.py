@@ -79,7 +79,7 @@ def _node_table(
         [n.op, labels.get(n.name, n.name), _target(n), _output_text(n), *([after[n.name]] if timeline else [])]
         for n in shown
     ]
-    table = native.format_listing("nodes", keys, rows).rstrip("\n")
+    table = str(native.format_listing("nodes", keys, rows)).rstrip("\n")
     rest = len(nodes) - len(shown)
     return table + (f"\nand {counted(rest, 'more node')}: max_nodes=None shows them all" if rest else "")
 

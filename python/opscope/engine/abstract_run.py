@@ -22,7 +22,7 @@ from opscope.engine.source_lines import OWN_FOLDER, TORCH_FOLDER, line_of
 from opscope.engine.structural_copy import model_tensors, root_module
 from opscope.engine.surroundings import Surroundings
 from opscope.engine.training import Training, with_stand_ins
-from opscope.errors import error, first_line
+from opscope.errors import Error, error, first_line
 
 _FakeTensor = torch._subclasses.fake_tensor.FakeTensor
 _USE_EAGER = 'give weights and inputs with data and use tracer="eager" (--tracer eager)'
@@ -238,7 +238,7 @@ class Run:
 
     def _inputs(self, session: Any) -> tuple[Any, dict[str, Any]]:
         """The model's inputs with unknown data taken away; the caller's own objects are left as they are."""
-        memo: dict[int, Any] = {}
+        memo: dict[int, torch.Tensor] = {}
 
         def replaced(tensor: torch.Tensor, path: str) -> torch.Tensor:
             if id(tensor) not in memo:
@@ -253,7 +253,7 @@ class Run:
         args = tuple(own_copy(replace(value, name, replaced)) for name, value in zip(names, self.args, strict=True))
         return args, {name: own_copy(replace(value, name, replaced)) for name, value in self.kwargs.items()}
 
-    def _explained(self, problem: Exception, session: Any) -> Exception:
+    def _explained(self, problem: Exception, session: Any) -> Error:
         """The model's own error with the module and the line of its code; or why a static capture stops here."""
         op, module, limit = session.failure or (session.failed_op, session.failed_module or "", "")
         line = line_of(problem)

@@ -33,7 +33,7 @@ def named_tensors(value: Any, path: str = "", seen: set[int] | None = None) -> I
     """Every tensor in a nested structure with the way to it; each object is entered once."""
     seen = set() if seen is None else seen
     if isinstance(value, torch.Tensor) and is_wrapper(value):
-        for name in value.__tensor_flatten__()[0]:
+        for name in value.__tensor_flatten__()[0]:  # type: ignore[attr-defined]
             yield from named_tensors(getattr(value, name), f"{path}.{name.strip('_')}", seen)
         return
     if isinstance(value, torch.Tensor):

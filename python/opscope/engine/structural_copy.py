@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch.nn.parameter import UninitializedTensorMixin, is_lazy
+from torch.nn.parameter import UninitializedTensorMixin, is_lazy  # type: ignore[attr-defined]
 
 from opscope.engine.nested import tensors_in
 from opscope.errors import error
@@ -116,7 +116,7 @@ def _replace_materialize() -> Callable[[], None]:
         with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(mode)):  # a parameter, not an op of the model
             materialize(self, shape, device=torch.device("meta"), dtype=dtype)
 
-    UninitializedTensorMixin.materialize = without_data  # type: ignore[method-assign]
+    UninitializedTensorMixin.materialize = without_data
     return lambda: setattr(UninitializedTensorMixin, "materialize", materialize)
 
 

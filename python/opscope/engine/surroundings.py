@@ -239,7 +239,7 @@ def _made_new_tensor(new_tensor: Callable[..., Any]) -> Callable[..., Any]:
     def made_new_tensor(tensor: torch.Tensor, data: Any, **options: Any) -> Any:
         if not native.is_abstract(tensor):
             return new_tensor(tensor, data, **options)
-        return torch.tensor(data, **{"dtype": tensor.dtype, "device": tensor.device} | options)
+        return torch.tensor(data, **dict[str, Any](dtype=tensor.dtype, device=tensor.device) | options)
 
     return made_new_tensor
 

@@ -178,7 +178,7 @@ def _gather_bilinear(data: Tensor, y: Tensor, x: Tensor) -> Tensor:
     height, width = data.shape[-2:]
     flat = data.flatten(3)
     y_low, x_low = y.floor(), x.floor()
-    total = 0
+    corners = []
     for dy in (0, 1):
         for dx in (0, 1):
             cy, cx = y_low + dy, x_low + dx
@@ -186,5 +186,5 @@ def _gather_bilinear(data: Tensor, y: Tensor, x: Tensor) -> Tensor:
             inside = (cy >= 0) & (cy < height) & (cx >= 0) & (cx < width)
             index = cy.clamp(0, height - 1).long() * width + cx.clamp(0, width - 1).long()
             picked = flat.gather(3, index.flatten(2).unsqueeze(2).expand(-1, -1, data.shape[2], -1))
-            total = total + picked.view(*data.shape[:3], *y.shape[2:]) * (share * inside).unsqueeze(2)
-    return total
+            corners.append(picked.view(*data.shape[:3], *y.shape[2:]) * (share * inside).unsqueeze(2))
+    return corners[0] + corners[1] + corners[2] + corners[3]

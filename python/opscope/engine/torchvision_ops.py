@@ -133,7 +133,8 @@ class _ExtensionLoader(importlib.abc.Loader):
         self._original = original
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
-        return self._original.create_module(spec)
+        made: ModuleType | None = self._original.create_module(spec)
+        return made
 
     def exec_module(self, module: ModuleType) -> None:
         self._original.exec_module(module)
@@ -190,7 +191,8 @@ def _all_at_once(boxes_module: Any) -> Callable[..., Any]:
     @functools.wraps(one_by_one)
     def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float) -> Tensor:
         together = boxes_module._batched_nms_coordinate_trick if native.is_unknown(idxs) else one_by_one
-        return together(boxes, scores, idxs, iou_threshold)
+        kept: Tensor = together(boxes, scores, idxs, iou_threshold)
+        return kept
 
     return batched_nms
 
@@ -208,7 +210,8 @@ def _pasted_everywhere(paste: Callable[..., Any]) -> Callable[..., Any]:
         if native.is_unknown(box):
             height, width = _bounded("torchvision::paste_mask_in_image", im_h, im_w)
             box = torch.tensor([0, 0, width - 1, height - 1], device=box.device)
-        return paste(mask, box, im_h, im_w)
+        pasted: Tensor = paste(mask, box, im_h, im_w)
+        return pasted
 
     return pasted
 

@@ -128,9 +128,7 @@ def _as_module(optimizer: Any) -> torch.nn.Module:
 
 
 def _unfit(what: str, where: str) -> Exception:
-    made = error(what, where, "profile it without training")
-    made.is_final, made.needs_values = True, False  # type: ignore[attr-defined]
-    return made
+    return error(what, where, "profile it without training")
 
 
 def loss_of(outputs: Any) -> tuple[torch.Tensor | None, str]:

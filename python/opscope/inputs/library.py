@@ -29,7 +29,7 @@ def with_reasons(spec: InputSpec, model: Any, name: str) -> InputSpec:
 
 
 def _timm(model: Any) -> InputSpec | None:
-    config = getattr(model, "pretrained_cfg", None) or getattr(model, "default_cfg", None)
+    config: Any = getattr(model, "pretrained_cfg", None) or getattr(model, "default_cfg", None)
     size = config.get("input_size") if hasattr(config, "get") else None
     if not isinstance(size, (tuple, list)) or len(size) != 3:
         return None

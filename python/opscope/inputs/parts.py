@@ -44,9 +44,10 @@ class Part:
         if shape == self.shape and dtype in (None, self.dtype):
             return
         self.shape, self.dtype, self.why = shape, dtype or self.dtype, why
-        filled = self.fill is not None and self.dtype is not None
-        self.value = torch.full(shape, self.fill, dtype=self.dtype) if filled else None
-        self.words = None if not filled else "ones" if self.fill == 1 else f"ids {self.fill}"
+        self.value = self.words = None
+        if self.fill is not None and self.dtype is not None:
+            self.value = torch.full(shape, self.fill, dtype=self.dtype)
+            self.words = "ones" if self.fill == 1 else f"ids {self.fill}"
         self.given = False
 
 

@@ -154,7 +154,7 @@ def _from_spec(plan: InputPlan, spec: InputSpec, signature: Signature, sizes: Si
 def _sized(shape: tuple[int, ...], spec: InputSpec, sizes: Sizes) -> tuple[int, ...]:
     is_image = len(shape) >= 3 if spec.images is None else spec.images
     if is_image and sizes.request.input_shape is None:
-        shape = (*shape[:-2], *sizes.image(*shape[-2:], fixed=spec.fixed_size))
+        shape = (*shape[:-2], *sizes.image(shape[-2], shape[-1], fixed=spec.fixed_size))
     if spec.arrange is None and shape and sizes.request.batch is not None:
         shape = (sizes.batch, *shape[1:])
     return shape

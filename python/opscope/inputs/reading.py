@@ -193,9 +193,9 @@ class _Reader(ast.NodeVisitor):
             path = f"{owner[1]}.{node.attr}" if owner is not None and owner[1] else node.attr
             return (value, path) if value is not None else None
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-            owner = self._layer(node.value)
+            owner, key = self._layer(node.value), str(node.slice.value)
             try:
-                return (owner[0][node.slice.value], f"{owner[1]}.{node.slice.value}") if owner is not None else None
+                return (owner[0][node.slice.value], f"{owner[1]}.{key}") if owner is not None else None
             except (TypeError, IndexError, KeyError):
                 return None
         return None

@@ -112,7 +112,7 @@ def _sequential(model: torch.nn.Sequential) -> Signature:
 
 def _exported(model: Any, found: Signature) -> Signature:
     """An exported module takes by keyword what it was exported with by keyword, whatever its forward says."""
-    spec = getattr(getattr(model.graph._codegen, "pytree_info", None), "in_spec", None)
+    spec: Any = getattr(getattr(model.graph._codegen, "pytree_info", None), "in_spec", None)
     try:
         positional = spec.child(0).num_children
     except (AttributeError, IndexError):

@@ -39,7 +39,7 @@ def _features(asked: Asked) -> None:
     bins, source, channels_first = _bins(asked)
     frames, why = _frames(asked, channels_first)
     batch = asked.sizes.batch
-    shape = (batch, bins, frames) if channels_first else (batch, frames, bins)
+    shape: tuple[int, ...] = (batch, bins, frames) if channels_first else (batch, frames, bins)
     if "is_longer" in asked.names:  # CLAP: one channel of a picture of the sound
         shape = (batch, 1, frames, bins)
         asked.add(Part("is_longer", "the sound fits", (batch, 1), torch.bool))

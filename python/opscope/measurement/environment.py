@@ -77,7 +77,7 @@ def _meminfo(key: str) -> int:
 def clocks_of(device: torch.device, when: str) -> dict[str, float]:
     """{"graphics before": 1980.0, ...}: what the device runs at now, in MHz."""
     if device.type == "cuda":
-        names = ("graphics", "memory")
+        names: tuple[str, ...] = ("graphics", "memory")
         values = _smi(device, "clocks.gr,clocks.mem")
     else:
         names, values = ("processor",), _fastest_core()

@@ -111,7 +111,7 @@ def measure(
     graph = _from_file(model, inputs, asked, chosen)
     if graph is None:
         graph = Graph(measure_source(_source_of(model, chosen), inputs, chosen, asked, progress=progress))
-    settings = {"convention": convention, "ridge": ridge, "hardware": hardware}
+    settings: dict[str, Any] = {"convention": convention, "ridge": ridge, "hardware": hardware}
     return graph.profile(**{name: value for name, value in settings.items() if value is not None})
 
 

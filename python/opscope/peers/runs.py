@@ -63,7 +63,7 @@ def _row(peer: ModuleType, subject: Subject) -> dict[str, Any]:
     own = subject.fresh()
     try:
         with _quiet(), torch.random.fork_rng(devices=[]):
-            found = peer.run(own)
+            found: dict[str, Any] = peer.run(own)
     except Exception as problem:
         return row | {"error": {"what": f"{peer.NAME} failed: {first_line(problem)}", "hint": ""}, "notes": own.notes}
     return row | found | {"notes": own.notes, "seconds": time.perf_counter() - started}

@@ -42,13 +42,14 @@ class _Scopes:
 class _Counter(FlopCounterMode):
     def __init__(self, scopes: _Scopes) -> None:
         super().__init__(display=False)
-        self.scopes, self.events = scopes, []
+        self.scopes = scopes
+        self.events: list[Any] = []
 
     def _count_flops(self, func_packet: Any, out: Any, args: Any, kwargs: Any) -> Any:
         formula = self.flop_registry.get(func_packet)
         count = None if formula is None else int(formula(*args, **kwargs, out_val=out))
         self.events.append({"module": self.scopes.stack[-1], "op": str(func_packet), "count": count})
-        return super()._count_flops(func_packet, out, args, kwargs)
+        return super()._count_flops(func_packet, out, args, kwargs)  # type: ignore[no-untyped-call]
 
 
 def run(subject: Subject) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def with_batch(inputs: Inputs, batch: int) -> Inputs:
 
 
 def serve(source: Source, options: Options, lines: Iterable[str], output: str, send: Callable[[str, Any], None], status: Status,
-          describe: Callable[[Exception], dict[str, Any]]) -> None:  # fmt: skip
+          describe: Callable[[BaseException], dict[str, Any]]) -> None:  # fmt: skip
     """The command line's side: lists of sizes come in a line each, captures go to files, one a point."""
     points = Points(source, options)
     with _in_a_row():

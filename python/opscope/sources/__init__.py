@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -70,7 +70,7 @@ def _find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> S
         return _user_code(spec)
     for each in LIBRARIES:
         if each.installed() and (found := each.find(spec, request, status)):
-            return found
+            return cast(Source, found)
     raise _unknown(spec, LIBRARIES)
 
 
@@ -122,10 +122,9 @@ def _instantiate(found: Any, where: str) -> tuple[Any, Inputs | None, bool]:
         return found, None, False
     if not callable(found):
         raise error(f"{where} is {_a(found)}, not a model", "", "name an nn.Module, a class or a function")
-    made = _call(found, where)
-    inputs = None
+    made, inputs = _call(found, where), None
     if isinstance(made, tuple) and len(made) == 2 and isinstance(made[0], torch.nn.Module):
-        made, inputs = made[0], as_inputs(made[1])
+        inputs, made = as_inputs(made[1]), made[0]
     if not isinstance(made, torch.nn.Module):
         raise error(
             f"{where} gave {_a(made)}, not a model", "", "return an nn.Module, or an nn.Module and its inputs"

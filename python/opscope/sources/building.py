@@ -45,7 +45,7 @@ def parameters_without_data() -> Iterator[None]:
 
     with LOCK:
         register = torch.nn.Module.register_parameter
-        torch.nn.Module.register_parameter = register_on_meta  # type: ignore[method-assign]
+        torch.nn.Module.register_parameter = register_on_meta  # type: ignore[method-assign, assignment]
         try:
             yield
         finally:

@@ -47,12 +47,13 @@ class Builder:
     def build(self, *, with_data: bool = False) -> torch.nn.Module:
         try:
             with building.LOCK, _quiet(self.download):
-                model = self._with_data() if with_data else self._without_data()
+                model: torch.nn.Module = self._with_data() if with_data else self._without_data()
         except Exception as problem:
             raise _not_built(f"{self.model_class.__name__} does not build", self.name, problem) from problem
         if self.own_head:
             _untie_head(model)
-        return model.eval()
+        model.eval()
+        return model
 
     def _with_data(self) -> Any:
         with _no_losses():
@@ -268,7 +269,7 @@ def _no_losses() -> Iterator[None]:
 def _quiet(download: bool) -> Iterator[None]:
     """Without transformers' own warnings about configs and kernels, and without the network unless asked for."""
     logging = importlib.import_module("transformers.utils.logging")
-    hub = importlib.import_module("huggingface_hub.constants")
+    hub: Any = importlib.import_module("huggingface_hub.constants")
     level, offline = logging.get_verbosity(), hub.HF_HUB_OFFLINE
     logging.set_verbosity_error()
     hub.HF_HUB_OFFLINE = offline or not download

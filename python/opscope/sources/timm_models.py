@@ -65,7 +65,7 @@ def find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> So
         raise error(f"timm has no weights called '{spec}'", "", look, three_nearest(spec, tags))
     status(f"building {spec}")
     make = functools.partial(_make, spec)
-    model = building.build(make, with_data=request.with_data)
+    model: Any = building.build(make, with_data=request.with_data)
     return Source(
         model,
         spec,

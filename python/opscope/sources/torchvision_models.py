@@ -87,7 +87,7 @@ def listed() -> list[tuple[str, str]]:
 
 
 def _family(name: str) -> str:
-    path = _models().get_model_builder(name).__module__.removeprefix("torchvision.models.")
+    path = str(_models().get_model_builder(name).__module__).removeprefix("torchvision.models.")
     return path.replace(".", "/")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from opscope._load import native
 from opscope.engine import torchvision_ops
-from opscope.errors import error, first_line
+from opscope.errors import Error, error, first_line
 
 
 def run_file(path: str) -> ModuleType:
@@ -74,7 +74,7 @@ def model_like_names(module: ModuleType) -> list[str]:
     return [name for name, value in vars(module).items() if not name.startswith("_") and own(value)]
 
 
-def import_error(where: str, problem: Exception) -> Exception:
+def import_error(where: str, problem: Exception) -> Error:
     """One line with the file and line that failed: for a user, the deepest one that is not a library's."""
     place = _failing_place(where, problem)
     hint = install_hint(problem.name) if isinstance(problem, ModuleNotFoundError) and problem.name else ""

@@ -12,7 +12,7 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -111,12 +111,12 @@ class SubgraphDescriptor:
     @property
     def macs(self) -> int | None:
         """None where nobody knows: `confidence` is then 'unknown'."""
-        return self._known("macs")
+        return cast("int | None", self._known("macs"))
 
     @property
     def flops(self) -> int | None:
         """None where nobody knows."""
-        return self._known("flops")
+        return cast("int | None", self._known("flops"))
 
     @property
     def bytes(self) -> int:
@@ -126,7 +126,7 @@ class SubgraphDescriptor:
     @property
     def arithmetic_intensity(self) -> float | None:
         """FLOPs per byte; None where nobody knows the FLOPs."""
-        return self._known("arithmetic_intensity")
+        return cast("float | None", self._known("arithmetic_intensity"))
 
     @property
     def confidence(self) -> str:

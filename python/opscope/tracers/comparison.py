@@ -28,7 +28,7 @@ def compare(
     options: Any,
     request: Mapping[str, Any],
     status: Callable[[str], None],
-    describe: Callable[[Exception], dict[str, Any]],
+    describe: Callable[[BaseException], dict[str, Any]],
 ) -> dict[str, Any]:
     """A row for each tracer of the request, with the file of its capture or why there is none; the same for files."""
     from opscope.api import Tracing
@@ -58,12 +58,16 @@ def compare(
         files.append(_row(_file(code), lambda: {"notes": _saved(first, code, weights, is_random)}, describe))
     for path in exports:
         status(f"exporting {path}")
-        files.append(_row(_file(path), lambda p=path: {"notes": _exported(tracing.ready(), p)}, describe))
+
+        def export(path: str = path) -> dict[str, Any]:
+            return {"notes": _exported(tracing.ready(), path)}
+
+        files.append(_row(_file(path), export, describe))
     return {"rows": rows, "files": files}
 
 
 def _row(
-    start: dict[str, Any], make: Callable[[], dict[str, Any]], describe: Callable[[Exception], dict[str, Any]]
+    start: dict[str, Any], make: Callable[[], dict[str, Any]], describe: Callable[[BaseException], dict[str, Any]]
 ) -> dict[str, Any]:
     began = time.perf_counter()
     try:

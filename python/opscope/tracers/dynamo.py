@@ -139,7 +139,7 @@ class _FrameState:
         code = getattr(getattr(output, "root_tx", None), "f_code", None)
         self.code = code
         is_wrapper = code is None or code.co_filename.startswith(_DYNAMO_FOLDER)  # around a function of PyTorch's own
-        self.name = "forward" if is_wrapper else code.co_name
+        self.name = "forward" if code is None or is_wrapper else code.co_name
         found = {"L": getattr(output, "local_scope", {}), "G": getattr(output, "global_scope", {})}
         self.roots = {**_named("L", found["L"]), **_named("G", found["G"], (torch.nn.Module,))}
         self._wrapped = found["L"].get("fn") if is_wrapper else None
@@ -221,7 +221,7 @@ def compiled(model: Any, computes: bool) -> Iterator[tuple[Callable[..., Any], C
     def call(*args: Any, **kwargs: Any) -> Any:
         # The surroundings of a capture tell Dynamo to stay away: that ends here.
         stance = "default" if collector.runs is None else "eager_on_recompile"
-        with dynamo.config.patch(_SETTINGS), torch.compiler.set_stance(stance):  # type: ignore[attr-defined]
+        with dynamo.config.patch(_SETTINGS), torch.compiler.set_stance(stance):
             return run(*args, **kwargs)
 
     try:
@@ -240,7 +240,8 @@ def _look_again(function: Callable[..., Any]) -> None:
     """Dynamo passes by what it once left alone, under a FlopCounterMode for example, for the rest of the process."""
     from torch._dynamo import eval_frame
 
-    for code in {*_visited(), *_wrappers(), getattr(function, "__code__", None)} - {None}:
+    codes: set[Any] = {*_visited(), *_wrappers(), getattr(function, "__code__", None)}
+    for code in codes - {None}:
         if not eval_frame._debug_get_cache_entry_list(code):
             eval_frame.reset_code(code)
         elif hasattr(eval_frame, "set_code_exec_strategy"):  # the caller's graphs stay

@@ -20,7 +20,7 @@ import torch
 
 from opscope.engine.nested import replace, tensors_in
 from opscope.engine.structural_copy import structural_copy
-from opscope.errors import error
+from opscope.errors import Error, error
 from opscope.tracers import failure_of
 from opscope.tracers.quiet import quiet
 from opscope.tracers.saved_code import write_error, write_whole
@@ -55,7 +55,7 @@ def export_file(
     return notes
 
 
-def _failure(tracer: str, problem: Exception, path: str, said: list[str]) -> Exception:
+def _failure(tracer: str, problem: Exception, path: str, said: list[str]) -> Error:
     """With what was printed meanwhile behind what PyTorch says; another tracer writes no such file."""
     made = failure_of(tracer, problem, path)
     made.detail = "\n".join([getattr(made, "detail", ""), *said]).strip()

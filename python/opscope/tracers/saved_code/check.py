@@ -159,7 +159,7 @@ def _without_leftovers(model: torch.nn.Module) -> torch.nn.Module:
 
     A module that has some forgets what hides its class's own values too: they say for which shape the tensors are.
     """
-    made = structural_copy(model, without_data=False)
+    made: torch.nn.Module = structural_copy(model, without_data=False)
     for module in made.modules():
         own = [name for name in vars(module) if not name.startswith("_") and name != "training" and hasattr(type(module), name)]
         if any(isinstance(value, torch.Tensor) and not has_data(value) for value in vars(module).values()):

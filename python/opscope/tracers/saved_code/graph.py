@@ -7,7 +7,7 @@ import operator
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import nn
@@ -63,7 +63,7 @@ class Names:
             found, shown = roots[""], f".{shown}"
         for part in _PARTS.findall(shown):
             found = _step(found, next(filter(None, part)))
-        return self._modules.get(id(found), "")
+        return str(self._modules.get(id(found), ""))
 
     def kind(self, path: str) -> str:
         """The class of the model's module at a path, for comments."""
@@ -153,13 +153,15 @@ class _GraphClass:
 
     def _called_module(self, node: Node) -> nn.Module:
         path, module = str(node.target), _attribute(self.module, str(node.target))
-        if path in self.replaced or isinstance(module, GraphModule):
-            return self.replaced.get(path, module)
+        if path in self.replaced:
+            return self.replaced[path]
+        if isinstance(module, GraphModule):
+            return module
         try:
             constructor_call(module, self.text)
         except Unwritable as problem:
             self.replaced[path] = module = self._exported(node, module, problem)
-        return module
+        return cast(nn.Module, module)
 
     def _exported(self, node: Node, module: nn.Module, problem: Unwritable) -> GraphModule:
         """The graph of a submodule that cannot be made by a call, at the shapes that it is called with here."""
@@ -174,7 +176,7 @@ class _GraphClass:
                 f"{first_line(failure)}; try --tracer export, which has no submodules",
             ) from failure
         self.text.note(f"{node.target} ({type(module).__name__}) is written as its graph: {problem}")
-        return made  # type: ignore[return-value]
+        return made
 
     def _nested(self, path: str, module: GraphModule) -> GraphClassText:
         """A graph inside the graph: a branch of a cond, a region without gradients, a submodule written out."""

@@ -54,7 +54,7 @@ def _strided(tensor: torch.Tensor, made: str) -> str:
     for dims, format in ((4, torch.channels_last), (5, torch.channels_last_3d)):
         if tensor.dim() == dims and tensor.is_contiguous(memory_format=format):
             return f"{made}.to(memory_format={format})"
-    order = sorted(range(tensor.dim()), key=lambda dim: -tensor.stride(dim))
+    order = sorted(range(tensor.dim()), key=lambda dim: -tensor.stride()[dim])
     if torch._debug_has_internal_overlap(tensor) == 0 and tensor.permute(order).is_contiguous():
         back = [order.index(dim) for dim in range(tensor.dim())]
         return f"{made}.permute({order}).contiguous().permute({back})"

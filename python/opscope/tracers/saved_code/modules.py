@@ -85,7 +85,8 @@ def _arguments(module: nn.Module, text: Text) -> tuple[list[str], dict[str, str]
     values = special(module) if special else _attributes(module)
     if isinstance(values, list):  # of a container, as it holds them
         return [_argument(value, text) for value in values], {}
-    positional, named = [], {}
+    positional: list[str] = []
+    named: dict[str, str] = {}
     defaults = _defaults(type(module), bool(special))
     for name, value in values.items():
         default = defaults.get(name, _MISSING)

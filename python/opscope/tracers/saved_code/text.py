@@ -97,8 +97,8 @@ class Text:
         if callable(value):
             return self.reference(value)
         if dataclasses.is_dataclass(value):
-            given = [(each.name, getattr(value, each.name)) for each in dataclasses.fields(value) if each.init]
-            return f"{self.reference(type(value))}({', '.join(f'{name}={self.value(part, of)}' for name, part in given)})"
+            parts = [(each.name, getattr(value, each.name)) for each in dataclasses.fields(value) if each.init]
+            return f"{self.reference(type(value))}({', '.join(f'{name}={self.value(part, of)}' for name, part in parts)})"
         raise Unwritable(f"a {type(value).__name__} has no form in Python text")
 
     def _number(self, value: Any) -> str:
@@ -196,9 +196,9 @@ class Text:
         try:
             name = functions.inline(function, self)
         except Unwritable as problem:
-            name = functions.library_import(function, self)
-            if name is None:
+            if (imported := functions.library_import(function, self)) is None:
                 raise Unwritable(f"{_called(function)} can be neither imported nor written out: {problem}") from problem
+            name = imported
             self.note(f"imports {_called(function)}: {problem}")
         self._inlined[id(function)] = name
         return name
