@@ -8,9 +8,6 @@ namespace {
 
 using simdjson::ondemand::json_type;
 
-enum Tag : std::size_t { kTensor, kTensors, kFloat, kDType, kInts, kFloats, kBools };
-constexpr json::Keys<7> kTags{{"tensor", "tensors", "float", "dtype", "ints", "floats", "bools"}, 0};
-
 void set(Argument& argument, ArgumentKind kind, std::int64_t integer) {
   argument.kind = kind;
   argument.integer = integer;
@@ -19,14 +16,14 @@ void set(Argument& argument, ArgumentKind kind, Range range) {
   argument.kind = kind;
   argument.range = range;
 }
-void set_real(Argument& argument, double real) {
-  argument.kind = ArgumentKind::kFloat;
+void set(Argument& argument, ArgumentKind kind, double real) {
+  argument.kind = kind;
   argument.real = real;
 }
 
 }  // namespace
 
-void ArgumentReader::check_id(json::value item, std::size_t index) const {
+void ArgumentReader::expect_id(json::value item, std::size_t index) const {
   if (json::natural(place_, item) != index) json::fail(place_, "expected " + std::to_string(index));
 }
 
@@ -86,9 +83,9 @@ void ArgumentReader::read(Argument& argument, json::value item) {
       if (!json::take(place_, item.is_null(), "null")) json::fail(place_, "expected null");
       return;
     case json_type::boolean:
-      return set(argument, ArgumentKind::kBool, json::boolean(place_, item));
+      return set(argument, ArgumentKind::kBool, std::int64_t{json::boolean(place_, item)});
     case json_type::string:
-      return set(argument, ArgumentKind::kString, string(item));
+      return set(argument, ArgumentKind::kString, std::int64_t{string(item)});
     case json_type::number:
       return read_number(argument, item);
     case json_type::object:
@@ -101,39 +98,36 @@ void ArgumentReader::read(Argument& argument, json::value item) {
 // 1 is an int, 1.0 a float.
 void ArgumentReader::read_number(Argument& argument, json::value item) {
   auto number = json::take(place_, item.get_number(), "a number");
-  if (number.is_double()) return set_real(argument, number.get_double());
+  if (number.is_double()) return set(argument, ArgumentKind::kFloat, number.get_double());
   if (!number.is_int64()) json::fail(place_, "number out of range");
   set(argument, ArgumentKind::kInt, number.get_int64());
 }
 
 void ArgumentReader::read_tagged(Argument& argument, json::value item) {
+  using enum ArgumentKind;
   const auto outer = place_.key;
   bool has_kind = false;
-  json::each_field(place_, item, kTags, [&](std::size_t kind, json::value it) {
-    if (std::exchange(has_kind, true)) json::fail(place_, "an argument has one kind only");
-    read_kind(argument, kind, it);
-  });
+  // A field that sets the argument to what `reads` gives of its value.
+  const auto kind = [&](ArgumentKind is, auto reads) {
+    return [&, is, reads](json::value it) {
+      if (std::exchange(has_kind, true)) json::fail(place_, "an argument has one kind only");
+      set(argument, is, reads(it));
+    };
+  };
+  const auto list = [&](ArgumentKind is, Range (ArgumentReader::*reads)(json::value)) {
+    return kind(is, [this, reads](json::value it) { return (this->*reads)(it); });
+  };
+  json::read_fields(
+      place_, item,
+      json::may("tensor", kind(kTensor, [&](json::value it) { return std::int64_t{json::id(place_, it)}; })),
+      json::may("tensors", list(kTensorList, &ArgumentReader::optional_references)),
+      json::may("float", kind(kFloat, [&](json::value it) { return json::real(place_, it); })),
+      json::may("dtype", kind(kDType, [&](json::value it) { return static_cast<std::int64_t>(dtype(it)); })),
+      json::may("ints", list(kIntList, &ArgumentReader::integers)),
+      json::may("floats", list(kFloatList, &ArgumentReader::reals)),
+      json::may("bools", list(kBoolList, &ArgumentReader::booleans)));
   place_.key = outer;
   if (!has_kind) json::fail(place_, "an argument without a kind");
-}
-
-void ArgumentReader::read_kind(Argument& argument, std::size_t kind, json::value item) {
-  switch (kind) {
-    case kTensor:
-      return set(argument, ArgumentKind::kTensor, json::id(place_, item));
-    case kTensors:
-      return set(argument, ArgumentKind::kTensorList, optional_references(item));
-    case kFloat:
-      return set_real(argument, json::real(place_, item));
-    case kDType:
-      return set(argument, ArgumentKind::kDType, static_cast<std::int64_t>(dtype(item)));
-    case kInts:
-      return set(argument, ArgumentKind::kIntList, integers(item));
-    case kFloats:
-      return set(argument, ArgumentKind::kFloatList, reals(item));
-    default:
-      return set(argument, ArgumentKind::kBoolList, booleans(item));
-  }
 }
 
 }  // namespace opscope

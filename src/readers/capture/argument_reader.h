@@ -16,8 +16,13 @@ class ArgumentReader {
   StringId string(json::value item) { return graph_.intern(json::text(place_, item)); }
   DType dtype(json::value item);
   StringId device(json::value item);
-  // Ids are there for people; they are the index or the file is not ours.
-  void check_id(json::value item, std::size_t index) const;
+  // Takers of fields. Ids are there for people; they are the index or the file is not ours.
+  auto check_id(std::size_t index) const {
+    return [this, index](json::value item) { expect_id(item, index); };
+  }
+  auto to_string(StringId& to) {
+    return [this, &to](json::value item) { to = string(item); };
+  }
 
   Range integers(json::value list);
   Range references(json::value list);
@@ -26,6 +31,7 @@ class ArgumentReader {
   Range arguments(json::value object);
 
  private:
+  void expect_id(json::value item, std::size_t index) const;
   Range reals(json::value list);
   Range booleans(json::value list);
   Range optional_references(json::value list);
@@ -33,7 +39,6 @@ class ArgumentReader {
   void read(Argument& argument, json::value item);
   void read_number(Argument& argument, json::value item);
   void read_tagged(Argument& argument, json::value item);
-  void read_kind(Argument& argument, std::size_t kind, json::value item);
 
   template <class T>
   Range since(std::size_t begin, const std::vector<T>& pool) const {

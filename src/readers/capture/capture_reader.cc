@@ -5,35 +5,21 @@
 
 #include "readers/capture/argument_reader.h"
 #include "readers/capture/measurement_reader.h"
-#include "readers/capture/tracer_reader.h"
 #include "readers/json/access.h"
 
 namespace opscope {
 namespace {
 
-using json::kAll;
-using json::Keys;
+using json::may;
+using json::need;
 
-constexpr Keys<18> kDocument{
-    {"schema_version", "capture", "modules", "scopes", "storages", "values", "owned", "inputs", "outputs",
-     "parts", "breaks", "nodes", "ops", "declared", "diagnostics", "lifetimes", "phases", "measurement"},
-    0b000'111'000'111111111};
-constexpr Keys<8> kCapture{
-    {"model", "source", "tracer", "torch", "seconds", "slow_path", "dependencies", "rungs"}, 0b01111111};
-constexpr Keys<2> kSlowOp{{"op", "count"}, kAll};
-constexpr Keys<3> kDependency{{"path", "bytes", "modified_ns"}, kAll};
-constexpr Keys<5> kModule{{"id", "parent", "name", "path", "type"}, 0b11101};
-constexpr Keys<4> kScope{{"id", "parent", "module", "call"}, 0b0101};
-constexpr Keys<10> kValue{
-    {"id", "kind", "dtype", "shape", "strides", "offset", "storage", "name", "device", "trainable"},
-    0b0000001111};
-constexpr Keys<3> kOwned{{"module", "value", "name"}, kAll};
-constexpr Keys<10> kOp{
-    {"id", "op", "overload", "scope", "arguments", "outputs", "source", "bounded", "node", "workspace"},
-    0b0000111011};
-constexpr Keys<2> kPhase{{"name", "begin"}, kAll};
-constexpr Keys<4> kDeclared{{"op", "macs", "flops", "bytes"}, 0b0001};
-constexpr Keys<4> kDiagnostic{{"kind", "op", "module", "message"}, kAll};
+// The kind of that name.
+template <class Kind>
+Kind kind_called(const json::Place& place, std::string_view word, Kind last, const char* known) {
+  for (int kind = 0; kind <= static_cast<int>(last); ++kind)
+    if (name(static_cast<Kind>(kind)) == word) return static_cast<Kind>(kind);
+  json::fail(place, std::string("expected ") + known);
+}
 
 class CaptureReader {
  public:
@@ -72,291 +58,159 @@ class CaptureReader {
     graph_.dims.reserve(text_.size() / 64);
   }
 
-  void read_document(simdjson::ondemand::document& document) {
-    bool is_first = true;
-    const auto fields = json::take(place_, document.get_object(), "a JSON object");
-    json::each_field(place_, fields, kDocument, [&](std::size_t key, json::value item) {
-      if (std::exchange(is_first, false) != (key == 0))
-        json::fail(place_, "schema_version is not the first key");
+  template <class Read>
+  auto section(Read read) {
+    return [this, read](json::value item) {
+      if (!std::exchange(has_version_, true)) json::fail(place_, "schema_version is not the first key");
       place_.section = std::exchange(place_.key, {});
-      section(key, item);
+      read(item);
       place_.section = {};
+    };
+  }
+  // A section that is a list, each item of which goes to the reader's function.
+  auto list(void (CaptureReader::*read)(json::value)) {
+    return section([this, read](json::value item) {
+      json::each_item(place_, item, [&](json::value it) { (this->*read)(it); });
     });
   }
-
-  void section(std::size_t key, json::value item) {
-    switch (key) {
-      case 0:
-        return schema_version(item);
-      case 1:
-        return capture(item);
-      case 2:
-        return items(item, [&](json::value it) { module(it); });
-      case 3:
-        return items(item, [&](json::value it) { scope(it); });
-      case 4:
-        return items(item, [&](json::value it) { graph_.storages.push_back({json::natural(place_, it)}); });
-      case 5:
-        return items(item, [&](json::value it) { value(it); });
-      case 6:
-        return items(item, [&](json::value it) { owned(it); });
-      case 7:
-        return items(item, [&](json::value it) { graph_.inputs.push_back(json::id(place_, it)); });
-      case 8:
-        return items(item, [&](json::value it) { graph_.outputs.push_back(json::id(place_, it)); });
-      case 9:
-        return items(item, [&](json::value it) { tracer_.part(it); });
-      case 10:
-        return items(item, [&](json::value it) { tracer_.graph_break(it); });
-      case 11:
-        return items(item, [&](json::value it) { tracer_.node(it); });
-      case 12:
-        return items(item, [&](json::value it) { op(it); });
-      case 13:
-        return items(item, [&](json::value it) { declared(it); });
-      case 14:
-        return items(item, [&](json::value it) { diagnostic(it); });
-      case 15:
-        return items(item, [&](json::value it) { lifetime(it); });
-      case 16:
-        return items(item, [&](json::value it) { phase(it); });
-      default:
-        graph_.measurement = read_measurement(place_, item);
-    }
+  // A list of plain values, at the end of one of the graph's.
+  template <class T, class Read>
+  auto list(std::vector<T>& to, Read read) {
+    return section([this, &to, read](json::value item) {
+      json::each_item(place_, item, [&](json::value it) { to.push_back({read(place_, it)}); });
+    });
+  }
+  // A list inside the capture's own section.
+  auto list_in_capture(std::string_view path, void (CaptureReader::*read)(json::value)) {
+    return [this, path, read](json::value item) {
+      json::each_item(place_, path, item, [&](json::value it) { (this->*read)(it); });
+    };
   }
 
-  template <class Visit>
-  void items(json::value list, Visit visit) {
-    json::each_item(place_, list, visit);
+  void read_document(simdjson::ondemand::document& document) {
+    using Self = CaptureReader;
+    json::read_fields(
+        place_, json::take(place_, document.get_object(), "a JSON object"),
+        need("schema_version", [&](json::value item) { schema_version(item); }),
+        need("capture", section([&](json::value item) { capture(item); })),
+        need("modules", list(&Self::module)), need("scopes", list(&Self::scope)),
+        need("storages", list(graph_.storages, json::natural)), need("values", list(&Self::value)),
+        need("owned", list(&Self::owned)), need("inputs", list(graph_.inputs, json::id)),
+        need("outputs", list(graph_.outputs, json::id)), may("parts", list(&Self::part)),
+        may("breaks", list(&Self::graph_break)), may("nodes", list(&Self::node)),
+        need("ops", list(&Self::op)), need("declared", list(&Self::declared)),
+        need("diagnostics", list(&Self::diagnostic)), may("lifetimes", list(&Self::lifetime)),
+        may("phases", list(&Self::phase)), may("measurement", section([&](json::value item) {
+                                                 graph_.measurement = read_measurement(place_, item);
+                                               })));
   }
 
   void schema_version(json::value item) {
+    place_.section = std::exchange(place_.key, {});
+    has_version_ = true;
     const auto version = json::integer(place_, item);
     if (version > kSchemaVersion)
       throw Error(fmt::format("written by a newer opscope (schema {})", version), place_.file,
                   "upgrade opscope");
     if (version < 1) json::fail(place_, fmt::format("there is no schema {}", version));
+    place_.section = {};
   }
 
   void capture(json::value item) {
-    auto& info = graph_.capture;
-    json::each_field(place_, item, kCapture, [&](std::size_t key, json::value it) {
-      switch (key) {
-        case 0:
-          info.model = json::text(place_, it);
-          break;
-        case 1:
-          info.source = json::text(place_, it);
-          break;
-        case 2:
-          info.tracer = json::text(place_, it);
-          break;
-        case 3:
-          info.torch = json::text(place_, it);
-          break;
-        case 4:
-          info.seconds = json::real(place_, it);
-          break;
-        case 5:
-          json::each_item(place_, "capture.slow_path", it, [&](json::value slow) { slow_op(slow); });
-          break;
-        case 6:
-          json::each_item(place_, "capture.dependencies", it, [&](json::value file) { dependency(file); });
-          break;
-        default:
-          json::each_item(place_, "capture.rungs", it, [&](json::value rung) { tracer_.rung(rung); });
-      }
-    });
+    CaptureInfo& info = graph_.capture;
+    json::read_fields(
+        place_, item, need("model", info.model), need("source", info.source), need("tracer", info.tracer),
+        need("torch", info.torch), need("seconds", info.seconds),
+        need("slow_path", list_in_capture("capture.slow_path", &CaptureReader::slow_op)),
+        need("dependencies", list_in_capture("capture.dependencies", &CaptureReader::dependency)),
+        may("rungs", list_in_capture("capture.rungs", &CaptureReader::rung)));
   }
 
   void slow_op(json::value item) {
     auto& slow = graph_.capture.slow_path.emplace_back();
-    json::each_field(place_, item, kSlowOp, [&](std::size_t key, json::value it) {
-      if (key == 0)
-        slow.op = json::text(place_, it);
-      else
-        slow.count = json::natural(place_, it);
-    });
+    json::read_fields(place_, item, need("op", slow.op), need("count", slow.count));
   }
 
   void dependency(json::value item) {
     auto& file = graph_.capture.dependencies.emplace_back();
-    json::each_field(place_, item, kDependency, [&](std::size_t key, json::value it) {
-      if (key == 0)
-        file.path = json::text(place_, it);
-      else if (key == 1)
-        file.bytes = json::natural(place_, it);
-      else
-        file.modified_ns = json::integer(place_, it);
-    });
+    json::read_fields(place_, item, need("path", file.path), need("bytes", file.bytes),
+                      need("modified_ns", file.modified_ns));
+  }
+
+  void rung(json::value item) {
+    auto& rung = graph_.capture.rungs.emplace_back();
+    json::read_fields(place_, item, need("tracer", rung.tracer), need("outcome", rung.outcome),
+                      may("reason", rung.reason), may("hint", rung.hint), may("detail", rung.detail),
+                      may("seconds", rung.seconds));
   }
 
   void module(json::value item) {
     Module module;
-    json::each_field(place_, item, kModule, [&](std::size_t key, json::value it) {
-      switch (key) {
-        case 0:
-          parts_.check_id(it, graph_.modules.size());
-          break;
-        case 1:
-          module.parent = json::id(place_, it);
-          break;
-        case 2:
-          module.name = parts_.string(it);
-          break;
-        case 3:
-          module.path = parts_.string(it);
-          break;
-        default:
-          module.type = parts_.string(it);
-      }
-    });
+    json::read_fields(place_, item, need("id", pools_.check_id(graph_.modules.size())),
+                      may("parent", module.parent), need("name", pools_.to_string(module.name)),
+                      need("path", pools_.to_string(module.path)),
+                      need("type", pools_.to_string(module.type)));
     graph_.modules.push_back(module);
   }
 
   void scope(json::value item) {
     Scope scope;
-    json::each_field(place_, item, kScope, [&](std::size_t key, json::value it) {
-      switch (key) {
-        case 0:
-          parts_.check_id(it, graph_.scopes.size());
-          break;
-        case 1:
-          scope.parent = json::id(place_, it);
-          break;
-        case 2:
-          scope.module = json::id(place_, it);
-          break;
-        default:
-          scope.call = json::id(place_, it);
-      }
-    });
+    json::read_fields(place_, item, need("id", pools_.check_id(graph_.scopes.size())),
+                      may("parent", scope.parent), need("module", scope.module), may("call", scope.call));
     graph_.scopes.push_back(scope);
   }
 
   void value(json::value item) {
     Value value;
-    json::each_field(place_, item, kValue, [&](std::size_t key, json::value it) {
-      switch (key) {
-        case 0:
-          parts_.check_id(it, graph_.values.size());
-          break;
-        case 1:
-          value.kind = value_kind(json::text(place_, it));
-          break;
-        case 2:
-          value.dtype = parts_.dtype(it);
-          break;
-        case 3:
-          value.shape = parts_.integers(it);
-          break;
-        case 4:
-          value.strides = parts_.integers(it);
-          break;
-        case 5:
-          value.offset = json::integer(place_, it);
-          break;
-        case 6:
-          value.storage = json::id(place_, it);
-          break;
-        case 7:
-          value.name = parts_.string(it);
-          break;
-        case 8:
-          value.device = parts_.device(it);
-          break;
-        default:
-          value.trainable = json::boolean(place_, it);
-      }
-    });
+    json::read_fields(place_, item, need("id", pools_.check_id(graph_.values.size())),
+                      need("kind", [&](json::value it) { value.kind = value_kind(json::text(place_, it)); }),
+                      need("dtype", [&](json::value it) { value.dtype = pools_.dtype(it); }),
+                      need("shape", [&](json::value it) { value.shape = pools_.integers(it); }),
+                      may("strides", [&](json::value it) { value.strides = pools_.integers(it); }),
+                      may("offset", value.offset), may("storage", value.storage),
+                      may("name", pools_.to_string(value.name)),
+                      may("device", [&](json::value it) { value.device = pools_.device(it); }),
+                      may("trainable", value.trainable));
     graph_.values.push_back(value);
   }
 
-  ValueKind value_kind(std::string_view word) {
-    for (std::size_t kind = 0; kind < kValueKinds; ++kind)
-      if (name(static_cast<ValueKind>(kind)) == word) return static_cast<ValueKind>(kind);
-    json::fail(
-        place_,
-        "expected input, parameter, buffer, constant, activation, output, gradient or optimizer_state");
+  ValueKind value_kind(std::string_view word) const {
+    return kind_called(place_, word, static_cast<ValueKind>(kValueKinds - 1),
+                       "input, parameter, buffer, constant, activation, output, gradient or optimizer_state");
   }
 
   void owned(json::value item) {
-    Owned owned;
-    json::each_field(place_, item, kOwned, [&](std::size_t key, json::value it) {
-      if (key == 0)
-        owned.module = json::id(place_, it);
-      else if (key == 1)
-        owned.value = json::id(place_, it);
-      else
-        owned.name = parts_.string(it);
-    });
-    graph_.owned.push_back(owned);
+    auto& owned = graph_.owned.emplace_back();
+    json::read_fields(place_, item, need("module", owned.module), need("value", owned.value),
+                      need("name", pools_.to_string(owned.name)));
   }
 
   void op(json::value item) {
     Op op;
     std::string_view target, overload;
-    json::each_field(place_, item, kOp, [&](std::size_t key, json::value it) {
-      switch (key) {
-        case 0:
-          parts_.check_id(it, graph_.ops.size());
-          break;
-        case 1:
-          target = json::text(place_, it);
-          break;
-        case 2:
-          overload = json::text(place_, it);
-          break;
-        case 3:
-          op.scope = json::id(place_, it);
-          break;
-        case 4:
-          op.arguments = parts_.arguments(it);
-          break;
-        case 5:
-          op.outputs = parts_.references(it);
-          break;
-        case 6:
-          op.source = parts_.string(it);
-          break;
-        case 7:
-          op.bounded = json::boolean(place_, it);
-          break;
-        case 8:
-          op.node = json::id(place_, it);
-          break;
-        default:
-          op.workspace = json::natural(place_, it);
-      }
-    });
+    json::read_fields(place_, item, need("id", pools_.check_id(graph_.ops.size())),
+                      need("op", [&](json::value it) { target = json::text(place_, it); }),
+                      may("overload", [&](json::value it) { overload = json::text(place_, it); }),
+                      need("scope", op.scope),
+                      need("arguments", [&](json::value it) { op.arguments = pools_.arguments(it); }),
+                      need("outputs", [&](json::value it) { op.outputs = pools_.references(it); }),
+                      may("source", pools_.to_string(op.source)), may("bounded", op.bounded),
+                      may("node", op.node), may("workspace", op.workspace));
     op.target = graph_.add_target(target, overload);
     graph_.ops.push_back(op);
   }
 
   void declared(json::value item) {
-    DeclaredCost cost;
-    json::each_field(place_, item, kDeclared, [&](std::size_t key, json::value it) {
-      switch (key) {
-        case 0:
-          cost.op = json::id(place_, it);
-          break;
-        case 1:
-          cost.macs = json::natural(place_, it);
-          break;
-        case 2:
-          cost.flops = json::natural(place_, it);
-          break;
-        default:
-          cost.bytes = json::natural(place_, it);
-      }
-    });
-    graph_.declared.push_back(cost);
+    auto& cost = graph_.declared.emplace_back();
+    const auto count = [&](auto& to) { return [&](json::value it) { to = json::natural(place_, it); }; };
+    json::read_fields(place_, item, need("op", cost.op), may("macs", count(cost.macs)),
+                      may("flops", count(cost.flops)), may("bytes", count(cost.bytes)));
   }
 
   void lifetime(json::value item) {
     OpId ends[2] = {kNone, kNone};
     std::size_t count = 0;
-    items(item, [&](json::value it) {
+    json::each(place_, item, [&](json::value it) {
       if (count < 2 && !json::take(place_, it.is_null(), "an op or null")) ends[count] = json::id(place_, it);
       ++count;
     });
@@ -366,19 +220,42 @@ class CaptureReader {
 
   void phase(json::value item) {
     auto& phase = graph_.phases.emplace_back();
-    json::each_field(place_, item, kPhase, [&](std::size_t key, json::value it) {
-      if (key == 0)
-        phase.name = json::text(place_, it);
-      else
-        phase.begin = json::id(place_, it);
-    });
+    json::read_fields(place_, item, need("name", phase.name), need("begin", phase.begin));
   }
 
   void diagnostic(json::value item) {
     auto& diagnostic = graph_.diagnostics.emplace_back();
-    std::string* const parts[] = {&diagnostic.kind, &diagnostic.op, &diagnostic.module, &diagnostic.message};
-    json::each_field(place_, item, kDiagnostic,
-                     [&](std::size_t key, json::value it) { *parts[key] = json::text(place_, it); });
+    json::read_fields(place_, item, need("kind", diagnostic.kind), need("op", diagnostic.op),
+                      need("module", diagnostic.module), need("message", diagnostic.message));
+  }
+
+  // What only one of PyTorch's tracers fills in: its graphs, their nodes, where it broke off.
+  void part(json::value item) {
+    auto& part = graph_.parts.emplace_back();
+    json::read_fields(place_, item, need("name", part.name), need("calls", part.calls));
+  }
+
+  void graph_break(json::value item) {
+    auto& broken = graph_.breaks.emplace_back();
+    json::read_fields(place_, item, need("reason", broken.reason), may("detail", broken.detail),
+                      may("source", broken.source), may("after", broken.after));
+  }
+
+  void node(json::value item) {
+    Node node;
+    json::read_fields(place_, item, need("id", pools_.check_id(graph_.nodes.size())),
+                      need("kind", [&](json::value it) { node.kind = node_kind(json::text(place_, it)); }),
+                      need("name", pools_.to_string(node.name)), may("target", pools_.to_string(node.target)),
+                      may("source", pools_.to_string(node.source)), may("part", node.part),
+                      may("module", node.module),
+                      may("inputs", [&](json::value it) { node.inputs = pools_.node_references(it); }),
+                      may("outputs", [&](json::value it) { node.outputs = pools_.references(it); }));
+    graph_.nodes.push_back(node);
+  }
+
+  NodeKind node_kind(std::string_view word) const {
+    return kind_called(place_, word, NodeKind::kOutput,
+                       "placeholder, get_attr, call_module, call_function, call_method or output");
   }
 
   // The graph does not know the file's name; the reader adds it.
@@ -394,8 +271,8 @@ class CaptureReader {
   json::Place place_;
   simdjson::ondemand::parser parser_;
   Graph graph_;
-  ArgumentReader parts_{graph_, place_};
-  TracerReader tracer_{graph_, place_, parts_};
+  ArgumentReader pools_{graph_, place_};
+  bool has_version_ = false;
 };
 
 }  // namespace

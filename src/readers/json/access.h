@@ -4,11 +4,12 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "base/error.h"
@@ -93,57 +94,79 @@ void each_item(Place& place, std::string_view section, value list, Visit visit) 
   place.section = outer;
 }
 
-// The keys of one kind of object, in the order in which they are written.
-template <std::size_t N>
-struct Keys {
-  std::array<std::string_view, N> names;
-  std::uint32_t required;  // bit i: names[i] must be there
+// What a value is read into, by its type.
+inline void read_into(const Place& place, value item, std::string& to) { to = text(place, item); }
+inline void read_into(const Place& place, value item, std::uint32_t& to) { to = id(place, item); }
+inline void read_into(const Place& place, value item, std::uint64_t& to) { to = natural(place, item); }
+inline void read_into(const Place& place, value item, std::int64_t& to) { to = integer(place, item); }
+inline void read_into(const Place& place, value item, double& to) { to = real(place, item); }
+inline void read_into(const Place& place, value item, bool& to) { to = boolean(place, item); }
+
+// A field of an object: its key, and what takes its value, a function or what it is read into.
+template <class To>
+struct Field {
+  std::string_view key;
+  bool required;
+  To& to;
+
+  void read(const Place& place, value item) const {
+    if constexpr (std::is_invocable_v<To&, value>)
+      to(item);
+    else
+      read_into(place, item, to);
+  }
 };
-inline constexpr std::uint32_t kAll = ~std::uint32_t{0};
+template <class To>
+Field<To> need(std::string_view key, To&& to) {
+  return {key, true, to};
+}
+template <class To>
+Field<To> may(std::string_view key, To&& to) {
+  return {key, false, to};
+}
 
 [[noreturn]] void fail_unknown_key(const Place& place, std::string_view key);
 [[noreturn]] void fail_repeated_key(const Place& place);
 [[noreturn]] void fail_missing_key(const Place& place, std::string_view key);
 
-// Which key this is: the one expected next costs one comparison, any other a search.
-template <std::size_t N>
-std::size_t find_key(const Place& place, const Keys<N>& keys, simdjson::ondemand::field& field,
-                     std::size_t next) {
-  for (; next < N; ++next) {
-    if (field.key().unsafe_is_equal(keys.names[next])) return next;
-    if ((keys.required >> next & 1) != 0) break;
-  }
-  const auto key = take(place, field.unescaped_key(), "a key");
-  for (std::size_t i = 0; i < N; ++i)
-    if (keys.names[i] == key) return i;
-  fail_unknown_key(place, key);
-}
-
-// Calls visit(index in keys.names, value) for each field. Unknown, repeated and missing keys are errors.
-template <std::size_t N, class Visit>
-void each_field(Place& place, object fields, const Keys<N>& keys, Visit visit) {
-  static_assert(N <= 32);
+// The fields of one object, named in the order in which they are written: the one expected next costs one
+// comparison, any other a search. Unknown, repeated and missing keys are errors.
+template <class... To>
+void read_fields(Place& place, object item, const Field<To>&... fields) {
+  constexpr std::size_t kCount = sizeof...(To);
+  static_assert(kCount <= 32);
+  const std::array<std::string_view, kCount> keys{fields.key...};
+  const std::array<bool, kCount> required{fields.required...};
+  const auto find = [&](simdjson::ondemand::field& field, std::size_t next) {
+    for (; next < kCount; ++next) {
+      if (field.key().unsafe_is_equal(keys[next])) return next;
+      if (required[next]) break;
+    }
+    const auto key = take(place, field.unescaped_key(), "a key");
+    const auto found = std::ranges::find(keys, key);
+    if (found == keys.end()) fail_unknown_key(place, key);
+    return static_cast<std::size_t>(found - keys.begin());
+  };
   std::uint32_t seen = 0;
   std::size_t next = 0;
-  for (auto result : fields) {
+  for (auto result : item) {
     place.key = {};
     auto field = take(place, result, "an object that is closed");
-    const auto index = find_key(place, keys, field, next);
-    place.key = keys.names[index];
+    const std::size_t index = find(field, next);
+    place.key = keys[index];
     if ((seen >> index & 1) != 0) fail_repeated_key(place);
     seen |= std::uint32_t{1} << index;
     next = index + 1;
-    visit(index, field.value());
+    std::size_t at = 0;
+    (void)((at++ == index && (fields.read(place, field.value()), true)) || ...);
   }
   place.key = {};
-  constexpr std::uint32_t kMask = N == 32 ? kAll : (std::uint32_t{1} << N) - 1;
-  if (const auto missing = keys.required & kMask & ~seen; missing != 0)
-    fail_missing_key(place, keys.names[static_cast<std::size_t>(std::countr_zero(missing))]);
+  for (std::size_t i = 0; i < kCount; ++i)
+    if (required[i] && (seen >> i & 1) == 0) fail_missing_key(place, keys[i]);
 }
-
-template <std::size_t N, class Visit>
-void each_field(Place& place, value item, const Keys<N>& keys, Visit visit) {
-  each_field(place, take(place, item.get_object(), "an object"), keys, visit);
+template <class... To>
+void read_fields(Place& place, value item, const Field<To>&... fields) {
+  read_fields(place, take(place, item.get_object(), "an object"), fields...);
 }
 
 }  // namespace opscope::json

@@ -1,77 +1,177 @@
-// simdjson's DOM with our errors, for JSON that has to be read in another order than it is written in.
-// Private to the readers.
+// JSON that is small, or has to be read in another order than it is written in: simdjson's DOM, each item
+// with the file that it is of, so that every getter throws an Error that says what was expected and where.
 #pragma once
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 
 namespace opscope::dom {
 
-using simdjson::dom::array;
-using simdjson::dom::element;
-using simdjson::dom::object;
-
 // Deep enough for graphs in graphs, far from the end of the stack.
 inline constexpr std::size_t kMostDepth = 256;
 
-// `where`: the file. Every function throws Error for what is not as it should be.
-[[noreturn]] inline void fail(const std::string& where, const std::string& what) {
-  throw Error(what, where, "the file is damaged; export the model again");
-}
-
-// nullopt where there is no such key or it is null.
-inline std::optional<element> field(element item, std::string_view key) {
-  element found;
-  if (item.at_key(key).get(found) || found.is_null()) return std::nullopt;
-  return found;
-}
-
-inline element need(element item, std::string_view key, const std::string& where) {
-  const auto found = field(item, key);
-  if (!found) fail(where, "missing key '" + std::string(key) + "'");
-  return *found;
-}
-
-inline std::string_view text(element item, const std::string& where) {
-  std::string_view found;
-  if (item.get(found)) fail(where, "expected a string in the graph");
-  return found;
-}
-inline std::string_view text_field(element item, std::string_view key, const std::string& where) {
-  return text(need(item, key, where), where);
-}
-inline std::int64_t integer(element item, const std::string& where) {
-  std::int64_t found;
-  if (item.get(found)) fail(where, "expected a whole number in the graph");
-  return found;
-}
-inline array list(element item, const std::string& where) {
-  array found;
-  if (item.get(found)) fail(where, "expected a list in the graph");
-  return found;
-}
-inline object fields(element item, const std::string& where) {
-  object found;
-  if (item.get(found)) fail(where, "expected an object in the graph");
-  return found;
-}
-inline array list_field(element item, std::string_view key, const std::string& where) {
-  return list(need(item, key, where), where);
-}
-
-// A union as PyTorch's schema has them: {"as_int": 3}.
-struct Tagged {
-  std::string_view tag;
-  element item;
+// Where the JSON is from, for errors, and what to do about a damaged one.
+struct Source {
+  std::string where, hint{};
+  [[noreturn]] void fail(const std::string& what) const { throw Error(what, where, hint); }
 };
-inline Tagged tagged(element item, const std::string& where) {
-  for (const auto [key, value] : fields(item, where)) return {key, value};
-  fail(where, "a value without a kind in the graph");
+
+class Items;
+struct Field;
+
+// A value with its key, where it has one. Refers to its source and document.
+class Item {
+ public:
+  Item(simdjson::dom::element element, const Source& source, std::string_view key = {})
+      : element_(element), source_(&source), key_(key) {}
+
+  std::string_view key() const { return key_; }
+  const Source& source() const { return *source_; }
+
+  std::optional<Item> find(std::string_view key) const {  // nullopt where there is none, or it is null
+    simdjson::dom::element found;
+    if (element_.at_key(key).get(found) || found.is_null()) return std::nullopt;
+    return Item(found, *source_, key);
+  }
+  Item at(std::string_view key) const {
+    if (auto found = find(key)) return *std::move(found);
+    source_->fail("missing key '" + std::string(key) + "'");
+  }
+
+  std::string_view text() const { return as<std::string_view>("a string"); }
+  std::int64_t integer() const { return as<std::int64_t>("a whole number"); }
+  std::uint64_t natural() const { return as<std::uint64_t>("a whole number of 0 or more"); }
+  double real() const { return as<double>("a number"); }
+  bool boolean() const { return as<bool>("true or false"); }
+  bool is_text() const { return element_.is_string(); }
+  bool is_integer() const { return element_.is_int64(); }
+  bool is_object() const { return element_.is_object(); }
+  Items items() const;                // of a list
+  std::vector<Field> fields() const;  // of an object, in its order
+  Field tagged() const;               // a union as PyTorch's schema has them: {"as_int": 3}
+
+  // Of a field that has to be there.
+  std::string_view text(std::string_view key) const { return at(key).text(); }
+  Items items(std::string_view key) const;
+  // Of one that need not.
+  std::string text_or(std::string_view key, std::string_view otherwise = {}) const {
+    const auto found = find(key);
+    return std::string(found ? found->text() : otherwise);
+  }
+  std::uint64_t natural_or(std::string_view key, std::uint64_t otherwise = 0) const {
+    const auto found = find(key);
+    return found ? found->natural() : otherwise;
+  }
+  double real_or(std::string_view key, double otherwise = 0) const {
+    const auto found = find(key);
+    return found ? found->real() : otherwise;
+  }
+  bool boolean_or(std::string_view key, bool otherwise = false) const {
+    const auto found = find(key);
+    return found ? found->boolean() : otherwise;
+  }
+  std::vector<std::string> texts(std::string_view key) const;  // none where there is no such list
+
+ private:
+  template <class T>
+  T as(const char* expected) const {
+    T found;
+    if (element_.get(found))
+      source_->fail(key_.empty() ? std::string("expected ") + expected
+                                 : "'" + std::string(key_) + "' is not " + expected);
+    return found;
+  }
+
+  simdjson::dom::element element_;
+  const Source* source_;
+  std::string_view key_;
+};
+
+struct Field {
+  std::string_view tag;
+  Item item;
+};
+
+class Items {
+ public:
+  class Iterator {
+   public:
+    Iterator(simdjson::dom::array::iterator at, const Source& source) : at_(at), source_(&source) {}
+    Item operator*() const { return {*at_, *source_}; }
+    Iterator& operator++() { return ++at_, *this; }
+    bool operator!=(const Iterator& other) const { return at_ != other.at_; }
+
+   private:
+    simdjson::dom::array::iterator at_;
+    const Source* source_;
+  };
+
+  Items(simdjson::dom::array list, const Source& source) : list_(list), source_(&source) {}
+  Iterator begin() const { return {list_.begin(), *source_}; }
+  Iterator end() const { return {list_.end(), *source_}; }
+  std::size_t size() const { return list_.size(); }
+
+ private:
+  simdjson::dom::array list_;
+  const Source* source_;
+};
+
+inline Items Item::items() const { return {as<simdjson::dom::array>("a list"), *source_}; }
+inline Items Item::items(std::string_view key) const { return at(key).items(); }
+
+inline std::vector<Field> Item::fields() const {
+  std::vector<Field> found;
+  for (const auto [key, value] : as<simdjson::dom::object>("an object"))
+    found.push_back({key, Item(value, *source_, key)});
+  return found;
 }
+
+inline Field Item::tagged() const {
+  for (const auto [key, value] : as<simdjson::dom::object>("an object"))
+    return {key, Item(value, *source_, key)};
+  source_->fail("a value without a kind");
+}
+
+inline std::vector<std::string> Item::texts(std::string_view key) const {
+  std::vector<std::string> found;
+  if (const auto list = find(key))
+    for (const Item item : list->items()) found.emplace_back(item.text());
+  return found;
+}
+
+// A parsed text. Items live no longer than it.
+class Document {
+ public:
+  // `what`: what it should be, for the error: "a profile".
+  Document(std::string_view json, Source source, const std::string& what)
+      : source_(std::move(source)), text_(json) {
+    if (parser_.allocate(std::max<std::size_t>(text_.size(), 64), kMostDepth))
+      throw Error("not enough memory to read the file", source_.where);
+    if (const auto code = parser_.parse(text_).get(root_)) source_.fail(problem(code, what));
+  }
+  Document(const Document&) = delete;
+  Document& operator=(const Document&) = delete;
+
+  Item root() const { return {root_, source_}; }
+
+ private:
+  static std::string problem(simdjson::error_code code, const std::string& what) {
+    if (code == simdjson::DEPTH_ERROR) return "not " + what + ": it is nested too deeply";
+    return "not " + what + ": this is not JSON, or not all of it";
+  }
+
+  Source source_;
+  simdjson::padded_string text_;
+  simdjson::dom::parser parser_;
+  simdjson::dom::element root_;
+};
 
 }  // namespace opscope::dom

@@ -50,68 +50,60 @@ constexpr std::string_view kWrappers[] = {
     "higher_order::wrap_with_set_grad_enabled",
 };
 
+constexpr std::int64_t kUnbounded = std::int64_t{1} << 60;  // a range up to there or beyond has no end
+
 class Pt2Reader {
  public:
   Pt2Reader(const ZipArchive& archive, const std::string& where, std::string_view model, const Dims& dims)
-      : archive_(archive), where_(where), symbols_(dims), out_(model) {}
+      : archive_(archive),
+        source_{where, "the file is damaged; export the model again"},
+        symbols_(dims),
+        out_(model) {}
 
   Graph run() {
     const auto* member = find_exported_program(archive_);
-    if (member == nullptr) throw Error("there is no exported program in this archive", where_);
-    const auto program = parse(program_parser_, archive_.read(*member), program_text_);
-    const auto module = dom::need(program, "graph_module", where_);
+    if (member == nullptr) throw Error("there is no exported program in this archive", source_.where);
+    const dom::Document document(archive_.read(*member), source_, "an exported program");
+    const auto program = document.root();
+    const auto module = program.at("graph_module");
     about(program);
     read_ranges(program);
     read_modules(module);
-    Pt2Frame frame(dom::need(module, "graph", where_), symbols_, where_);
-    const auto signature = dom::need(module, "signature", where_);
+    Pt2Frame frame(module.at("graph"), symbols_);
+    const auto signature = module.at("signature");
     read_weights();
     read_inputs(frame, signature);
     read_nodes(frame);
     const auto outputs = read_outputs(frame, signature);
-    symbols_.check(where_);
-    return out_.finish(outputs, where_);
+    symbols_.check(source_.where);
+    return out_.finish(outputs, source_.where);
   }
 
  private:
-  dom::element parse(simdjson::dom::parser& parser, std::string bytes, simdjson::padded_string& text) {
-    text = simdjson::padded_string(bytes);
-    bytes = {};
-    if (parser.allocate(std::max<std::size_t>(text.size(), 64), dom::kMostDepth))
-      throw Error("not enough memory to read the file", where_);
-    dom::element root;
-    if (const auto code = parser.parse(text).get(root)) {
-      if (code == simdjson::DEPTH_ERROR) dom::fail(where_, "the graph is nested too deeply");
-      dom::fail(where_, std::string("the graph's JSON is not valid: ") + simdjson::error_message(code));
-    }
-    return root;
-  }
-
-  void about(dom::element program) {
-    const auto version = dom::field(program, "torch_version");
-    std::string torch(version ? dom::text(*version, where_) : "");
+  void about(dom::Item program) {
+    const auto version = program.find("torch_version");
+    std::string torch(version ? version->text() : "");
     out_.graph.capture.torch = torch;
     if (const auto plus = torch.find('+'); plus != std::string::npos) torch.resize(plus);
     out_.graph.capture.source = "torch.export " + (torch.empty() ? std::string("") : torch + " ") + "file";
   }
 
-  void read_ranges(dom::element program) {
-    const auto ranges = dom::field(program, "range_constraints");
+  void read_ranges(dom::Item program) {
+    const auto ranges = program.find("range_constraints");
     if (!ranges) return;
-    for (const auto [symbol, range] : dom::fields(*ranges, where_)) {
-      const auto least = dom::field(range, "min_val"), most = dom::field(range, "max_val");
-      std::int64_t low = 0, high = 0;
+    for (const auto& [symbol, range] : ranges->fields()) {
       if (symbol.starts_with('u')) symbols_.depends_on_data(symbol);
-      if (least && most && !least->get(low) && !most->get(high) && high < (std::int64_t{1} << 60))
-        symbols_.describe(symbol, fmt::format("{} to {}", low, high));
+      const auto least = range.find("min_val"), most = range.find("max_val");
+      if (least && most && least->is_integer() && most->is_integer() && most->integer() < kUnbounded)
+        symbols_.describe(symbol, fmt::format("{} to {}", least->integer(), most->integer()));
     }
   }
 
-  void read_modules(dom::element module) {
-    const auto calls = dom::field(module, "module_call_graph");
+  void read_modules(dom::Item module) {
+    const auto calls = module.find("module_call_graph");
     if (!calls) return;
-    for (const auto call : dom::list(*calls, where_)) {
-      const auto path = dom::text_field(call, "fqn", where_);
+    for (const auto call : calls->items()) {
+      const auto path = call.text("fqn");
       out_.module(path.substr(0, path.find('@')));
     }
   }
@@ -120,32 +112,30 @@ class Pt2Reader {
   void read_weights() {
     const auto* member = archive_.find_ending("_weights_config.json");
     if (member == nullptr) return;
-    const auto root = parse(weights_parser_, archive_.read(*member), weights_text_);
-    const auto config = dom::field(root, "config");
+    weights_.emplace(archive_.read(*member), source_, "a list of weights");
+    const auto config = weights_->root().find("config");
     if (!config) return;
-    for (const auto [name, payload] : dom::fields(*config, where_))
-      if (const auto path = dom::field(payload, "path_name")) {
-        std::string_view file;
-        if (!path->get(file)) weight_files_.emplace(name, file);
-      }
+    for (const auto& [name, payload] : config->fields())
+      if (const auto path = payload.find("path_name"); path && path->is_text())
+        weight_files_.emplace(name, path->text());
   }
 
   // --- What goes in
-  void read_inputs(Pt2Frame& frame, dom::element signature) {
-    for (const auto spec : dom::list_field(signature, "input_specs", where_)) {
-      const auto [kind, item] = dom::tagged(spec, where_);
+  void read_inputs(Pt2Frame& frame, dom::Item signature) {
+    for (const auto spec : signature.items("input_specs")) {
+      const auto [kind, item] = spec.tagged();
       if (kind == "parameter" || kind == "buffer")
         read_owned(frame, item, kind == "parameter");
       else if (kind == "tensor_constant")
-        read_constant(frame, dom::text_field(dom::need(item, "arg", where_), "name", where_));
+        read_constant(frame, item.at("arg").text("name"));
       else if (kind == "user_input")
-        read_input(frame, dom::need(item, "arg", where_));
+        read_input(frame, item.at("arg"));
     }
   }
 
-  void read_owned(Pt2Frame& frame, dom::element item, bool is_parameter) {
-    const auto name = dom::text_field(dom::need(item, "arg", where_), "name", where_);
-    const auto path = dom::text_field(item, is_parameter ? "parameter_name" : "buffer_name", where_);
+  void read_owned(Pt2Frame& frame, dom::Item item, bool is_parameter) {
+    const auto name = item.at("arg").text("name");
+    const auto path = item.text(is_parameter ? "parameter_name" : "buffer_name");
     const auto spec = frame.spec(name);
     const auto id = tied(path, spec, is_parameter);
     out_.graph.values[id].trainable = is_parameter && frame.requires_grad(name);
@@ -168,10 +158,10 @@ class Pt2Reader {
     frame.make(name, out_.value(frame.spec(name), ValueKind::kConstant));
   }
 
-  void read_input(Pt2Frame& frame, dom::element argument) {
-    const auto [tag, item] = dom::tagged(argument, where_);
+  void read_input(Pt2Frame& frame, dom::Item argument) {
+    const auto [tag, item] = argument.tagged();
     if (tag == "as_tensor") {
-      const auto name = dom::text_field(item, "name", where_);
+      const auto name = item.text("name");
       frame.describe_dims(name);
       const auto id = out_.value(frame.spec(name), ValueKind::kInput);
       out_.name(id, name);
@@ -183,7 +173,7 @@ class Pt2Reader {
   // --- The nodes
   void read_nodes(Pt2Frame& frame) {
     const auto outer = out_.scope();
-    for (const auto node : dom::list_field(frame.graph(), "nodes", where_)) {
+    for (const auto node : frame.graph().items("nodes")) {
       out_.return_to(outer);
       enter_modules(node);
       read_node(frame, node);
@@ -192,11 +182,11 @@ class Pt2Reader {
   }
 
   // "L__self__,,net.Net;L__self___fc@1,fc,torch.nn.modules.linear.Linear"
-  void enter_modules(dom::element node) {
-    const auto metadata = dom::field(node, "metadata");
-    const auto field = metadata ? dom::field(*metadata, "nn_module_stack") : std::nullopt;
+  void enter_modules(dom::Item node) {
+    const auto metadata = node.find("metadata");
+    const auto field = metadata ? metadata->find("nn_module_stack") : std::nullopt;
     if (!field) return;
-    auto text = dom::text(*field, where_);
+    auto text = field->text();
     stack_.clear();
     while (!text.empty()) {
       const auto end = std::min(text.find(';'), text.size());
@@ -224,20 +214,19 @@ class Pt2Reader {
     is_root_only_ = stack_.empty();
   }
 
-  void read_node(Pt2Frame& frame, dom::element node) {
-    const auto [name, overload] = parse_target(dom::text_field(node, "target", where_));
+  void read_node(Pt2Frame& frame, dom::Item node) {
+    const auto [name, overload] = parse_target(node.text("target"));
     if (name.starts_with("higher_order::") && read_higher_order(frame, node, name)) return;
     arguments_.clear();
     read_.flag = false;
-    for (const auto input : dom::list_field(node, "inputs", where_))
-      arguments_.push_back(
-          read_.argument(frame, dom::text_field(input, "name", where_), dom::need(input, "arg", where_)));
+    for (const auto input : node.items("inputs"))
+      arguments_.push_back(read_.argument(frame, input.text("name"), input.at("arg")));
     add_op(frame, node, name, overload);
   }
 
-  void add_op(Pt2Frame& frame, dom::element node, const std::string& name, const std::string& overload) {
+  void add_op(Pt2Frame& frame, dom::Item node, const std::string& name, const std::string& overload) {
     names_.clear();
-    for (const auto output : dom::list_field(node, "outputs", where_)) read_.collect_names(output, names_);
+    for (const auto output : node.items("outputs")) read_.collect_names(output, names_);
     std::erase(names_, std::string_view{});
     if (names_.empty() && is_question(name)) return;
     // Without tensors on either side it is arithmetic on sizes.
@@ -291,16 +280,16 @@ class Pt2Reader {
   }
 
   // --- Graphs in graphs
-  bool read_higher_order(Pt2Frame& frame, dom::element node, const std::string& name) {
-    std::vector<dom::element> graphs, operands;
+  bool read_higher_order(Pt2Frame& frame, dom::Item node, const std::string& name) {
+    std::vector<dom::Item> graphs, operands;
     std::string_view target;
-    for (const auto input : dom::list_field(node, "inputs", where_)) {
-      const auto item = dom::need(input, "arg", where_);
-      const auto [tag, value] = dom::tagged(item, where_);
+    for (const auto input : node.items("inputs")) {
+      const auto item = input.at("arg");
+      const auto [tag, value] = item.tagged();
       if (tag == "as_graph")
-        graphs.push_back(dom::need(value, "graph", where_));
+        graphs.push_back(value.at("graph"));
       else if (tag == "as_operator")
-        target = dom::text(value, where_);
+        target = value.text();
       else if (!graphs.empty() || !target.empty())
         operands.push_back(item);
     }
@@ -312,22 +301,22 @@ class Pt2Reader {
   }
 
   // auto_functionalized(torch.ops.mylib.op.default, ...): the op itself.
-  bool run_operator(Pt2Frame& frame, dom::element node, std::string_view target) {
+  bool run_operator(Pt2Frame& frame, dom::Item node, std::string_view target) {
     const auto [name, overload] = parse_target(target);
     arguments_.clear();
     read_.flag = false;
-    for (const auto input : dom::list_field(node, "inputs", where_)) {
-      const auto item = dom::need(input, "arg", where_);
-      if (dom::tagged(item, where_).tag != "as_operator")
-        arguments_.push_back(read_.argument(frame, dom::text_field(input, "name", where_), item));
+    for (const auto input : node.items("inputs")) {
+      const auto item = input.at("arg");
+      if (item.tagged().tag != "as_operator")
+        arguments_.push_back(read_.argument(frame, input.text("name"), item));
     }
     add_op(frame, node, name, overload);
     return true;
   }
 
-  bool run_branch(Pt2Frame& frame, dom::element node, std::span<const dom::element> graphs,
-                  std::span<const dom::element> operands) {
-    const auto size = [&](dom::element graph) { return dom::list_field(graph, "nodes", where_).size(); };
+  bool run_branch(Pt2Frame& frame, dom::Item node, std::span<const dom::Item> graphs,
+                  std::span<const dom::Item> operands) {
+    const auto size = [&](dom::Item graph) { return graph.items("nodes").size(); };
     const bool second = size(graphs[1]) > size(graphs[0]);
     if (!run_inside(frame, node, graphs[second ? 1 : 0], operands)) return false;
     out_.note("assumption", "higher_order::cond",
@@ -337,74 +326,71 @@ class Pt2Reader {
   }
 
   // False, with nothing done, where the operands are not what the graph takes.
-  bool run_inside(Pt2Frame& frame, dom::element node, dom::element graph,
-                  std::span<const dom::element> operands) {
-    std::vector<dom::element> given;
+  bool run_inside(Pt2Frame& frame, dom::Item node, dom::Item graph, std::span<const dom::Item> operands) {
+    std::vector<dom::Item> given;
     for (const auto item : operands) flatten(item, given);
-    const auto inputs = dom::list_field(graph, "inputs", where_);
-    std::vector<dom::element> expected;
+    const auto inputs = graph.items("inputs");
+    std::vector<dom::Item> expected;
     for (const auto input : inputs) expected.push_back(input);
     if (given.size() < expected.size()) return false;
     // Names of subgraphs and the like come before what the graph is called with.
     const auto from = given.end() - static_cast<std::ptrdiff_t>(expected.size());
-    Pt2Frame inner(graph, symbols_, where_);
+    Pt2Frame inner(graph, symbols_);
     for (std::size_t i = 0; i < expected.size(); ++i)
       if (!pass(frame, from[static_cast<std::ptrdiff_t>(i)], inner, expected[i])) return false;
     read_nodes(inner);
     return take_results(frame, node, inner);
   }
 
-  void flatten(dom::element item, std::vector<dom::element>& into) const {
-    const auto [tag, value] = dom::tagged(item, where_);
+  void flatten(dom::Item item, std::vector<dom::Item>& into) const {
+    const auto [tag, value] = item.tagged();
     if (tag == "as_tensors" || tag == "as_sym_ints") {
-      for (const auto one : dom::list(value, where_)) into.push_back(one);
+      for (const auto one : value.items()) into.push_back(one);
     } else {
       into.push_back(item);
     }
   }
 
   // {"as_tensor": {"name": x}} and, in lists, {"name": x}.
-  std::optional<std::string_view> tensor_name(dom::element item) const {
-    const auto inner = dom::field(item, "as_tensor");
-    const auto name = dom::field(inner ? *inner : item, "name");
+  std::optional<std::string_view> tensor_name(dom::Item item) const {
+    const auto inner = item.find("as_tensor");
+    const auto name = (inner ? *inner : item).find("name");
     if (!name) return std::nullopt;
-    return dom::text(*name, where_);
+    return name->text();
   }
 
-  bool pass(Pt2Frame& frame, dom::element given, Pt2Frame& inner, dom::element expected) {
-    const auto to = dom::tagged(expected, where_);
+  bool pass(Pt2Frame& frame, dom::Item given, Pt2Frame& inner, dom::Item expected) {
+    const auto to = expected.tagged();
     if (to.tag == "as_tensor") {
       const auto name = tensor_name(given);
       if (!name || !frame.has_tensor(*name)) return false;
-      inner.make(dom::text_field(to.item, "name", where_), frame.tensor(*name));
+      inner.make(to.item.text("name"), frame.tensor(*name));
     } else if (to.tag == "as_sym_int") {
-      const auto outer = dom::field(given, "as_sym_int");
+      const auto outer = given.find("as_sym_int");
       const auto number = read_.sym_value(frame, outer ? *outer : given);
-      const auto name = dom::field(to.item, "as_name");
-      if (number && name) inner.set_integer(dom::text(*name, where_), *number);
+      const auto name = to.item.find("as_name");
+      if (number && name) inner.set_integer(name->text(), *number);
     }
     return true;
   }
 
-  bool take_results(Pt2Frame& frame, dom::element node, const Pt2Frame& inner) {
+  bool take_results(Pt2Frame& frame, dom::Item node, const Pt2Frame& inner) {
     std::vector<std::string_view> made, wanted;
-    for (const auto output : dom::list_field(inner.graph(), "outputs", where_))
-      read_.collect_names(output, made);
-    for (const auto output : dom::list_field(node, "outputs", where_)) read_.collect_names(output, wanted);
-    if (made.size() != wanted.size())
-      dom::fail(where_, "a subgraph returns another number of values than its op");
+    for (const auto output : inner.graph().items("outputs")) read_.collect_names(output, made);
+    for (const auto output : node.items("outputs")) read_.collect_names(output, wanted);
+    if (made.size() != wanted.size()) source_.fail("a subgraph returns another number of values than its op");
     for (std::size_t i = 0; i < made.size(); ++i)
       if (!made[i].empty() && !wanted[i].empty()) frame.make(wanted[i], inner.tensor(made[i]));
     return true;
   }
 
   // --- What comes out
-  std::vector<ValueId> read_outputs(const Pt2Frame& frame, dom::element signature) {
+  std::vector<ValueId> read_outputs(const Pt2Frame& frame, dom::Item signature) {
     std::vector<ValueId> outputs;
-    for (const auto spec : dom::list_field(signature, "output_specs", where_)) {
-      const auto [kind, item] = dom::tagged(spec, where_);
+    for (const auto spec : signature.items("output_specs")) {
+      const auto [kind, item] = spec.tagged();
       if (kind != "user_output" && kind != "loss_output") continue;
-      const auto name = tensor_name(dom::need(item, "arg", where_));
+      const auto name = tensor_name(item.at("arg"));
       if (!name) continue;
       const auto id = frame.tensor(*name);
       outputs.push_back(id);
@@ -414,12 +400,11 @@ class Pt2Reader {
   }
 
   const ZipArchive& archive_;
-  const std::string& where_;
+  const dom::Source source_;
   Symbols symbols_;
   GraphAssembler out_;
-  Pt2Arguments read_{out_, where_};
-  simdjson::dom::parser program_parser_, weights_parser_;
-  simdjson::padded_string program_text_, weights_text_;
+  Pt2Arguments read_{out_};
+  std::optional<dom::Document> weights_;
   std::unordered_map<std::string_view, std::string_view> weight_files_;  // by path
   std::unordered_map<std::string, ValueId> by_file_;                     // by member, shape and offset
   std::vector<ModuleCall> stack_;

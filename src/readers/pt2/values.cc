@@ -27,11 +27,9 @@ constexpr ScalarType kScalarTypes[] = {
 constexpr std::int64_t kStrided = 7;
 constexpr std::size_t kMostDims = 64;  // as torch
 
-void index(std::unordered_map<std::string_view, dom::element>& table, dom::element graph,
-           std::string_view key, const std::string& where) {
-  const auto values = dom::field(graph, key);
-  if (!values) return;
-  for (const auto [name, meta] : dom::fields(*values, where)) table.emplace(name, meta);
+void index(std::unordered_map<std::string_view, dom::Item>& table, dom::Item graph, std::string_view key) {
+  if (const auto values = graph.find(key))
+    for (const auto& [name, meta] : values->fields()) table.emplace(name, meta);
 }
 
 // "s77" of Symbol('s77', positive=True, integer=True), or of a plain "s77"; "" for anything more.
@@ -55,55 +53,50 @@ DType pt2_dtype(std::int64_t scalar_type) {
   return DType::kUndefined;
 }
 
-Pt2Frame::Pt2Frame(dom::element graph, Symbols& symbols, const std::string& where)
-    : graph_(graph), symbols_(symbols), where_(where) {
-  index(tensors_, graph, "tensor_values", where);
-  index(integers_, graph, "sym_int_values", where);
+Pt2Frame::Pt2Frame(dom::Item graph, Symbols& symbols) : graph_(graph), symbols_(symbols) {
+  index(tensors_, graph, "tensor_values");
+  index(integers_, graph, "sym_int_values");
 }
 
-const dom::element* Pt2Frame::meta(std::string_view name) const {
+const dom::Item* Pt2Frame::meta(std::string_view name) const {
   const auto found = tensors_.find(name);
   return found == tensors_.end() ? nullptr : &found->second;
 }
 
-std::int64_t Pt2Frame::sym_int(dom::element item) const {
-  const auto [tag, value] = dom::tagged(item, where_);
-  if (tag == "as_int") return dom::integer(value, where_);
-  if (tag != "as_expr") dom::fail(where_, "a size of an unknown kind");
-  const auto number = symbols_.evaluate(dom::text_field(value, "expr_str", where_));
+std::int64_t Pt2Frame::sym_int(dom::Item item) const {
+  const auto [tag, value] = item.tagged();
+  if (tag == "as_int") return value.integer();
+  if (tag != "as_expr") graph_.source().fail("a size of an unknown kind");
+  const auto number = symbols_.evaluate(value.text("expr_str"));
   return number.value_or(1);
 }
 
 ValueSpec Pt2Frame::spec(std::string_view name) const {
   const auto* found = meta(name);
-  if (found == nullptr) dom::fail(where_, "no shape for the value '" + truncate(name, 40) + "'");
+  if (found == nullptr) graph_.source().fail("no shape for the value '" + truncate(name, 40) + "'");
   ValueSpec spec;
-  spec.dtype = pt2_dtype(dom::integer(dom::need(*found, "dtype", where_), where_));
-  for (const auto item : dom::list_field(*found, "sizes", where_)) {
+  spec.dtype = pt2_dtype(found->at("dtype").integer());
+  for (const auto item : found->items("sizes")) {
     spec.shape.push_back(sym_int(item));
     if (spec.shape.back() < 0)
       throw Error(fmt::format("a dimension of '{}' would be {}", truncate(name, 40), spec.shape.back()),
-                  where_, "give other values with --dim");
-    if (spec.shape.size() > kMostDims) dom::fail(where_, "a value of more than 64 dimensions");
+                  graph_.source().where, "give other values with --dim");
+    if (spec.shape.size() > kMostDims) graph_.source().fail("a value of more than 64 dimensions");
   }
-  const auto layout = dom::field(*found, "layout");
-  spec.strided = !layout || dom::integer(*layout, where_) == kStrided;
-  const auto strides = dom::field(*found, "strides");
+  const auto layout = found->find("layout");
+  spec.strided = !layout || layout->integer() == kStrided;
+  const auto strides = found->find("strides");
   if (spec.strided && strides)
-    for (const auto item : dom::list(*strides, where_)) spec.strides.push_back(sym_int(item));
+    for (const auto item : strides->items()) spec.strides.push_back(sym_int(item));
   if (spec.strides.size() != spec.shape.size()) spec.strides.clear();
-  if (const auto offset = dom::field(*found, "storage_offset")) spec.offset = sym_int(*offset);
-  if (const auto device = dom::field(*found, "device")) {
-    spec.device = dom::text_field(*device, "type", where_);
-  }
+  if (const auto offset = found->find("storage_offset")) spec.offset = sym_int(*offset);
+  if (const auto device = found->find("device")) spec.device = device->text("type");
   return spec;
 }
 
 bool Pt2Frame::requires_grad(std::string_view name) const {
   const auto* found = meta(name);
-  const auto flag = found != nullptr ? dom::field(*found, "requires_grad") : std::nullopt;
-  bool answer = false;
-  return flag && !flag->get(answer) && answer;
+  return found != nullptr && found->boolean_or("requires_grad");
 }
 
 std::optional<std::int64_t> Pt2Frame::integer(std::string_view name) const {
@@ -116,7 +109,7 @@ std::optional<std::int64_t> Pt2Frame::integer(std::string_view name) const {
 ValueId Pt2Frame::tensor(std::string_view name) const {
   const auto found = made_.find(name);
   if (found == made_.end())
-    dom::fail(where_, "an op reads '" + truncate(name, 40) + "' before anything makes it");
+    graph_.source().fail("an op reads '" + truncate(name, 40) + "' before anything makes it");
   return found->second;
 }
 
@@ -124,15 +117,15 @@ void Pt2Frame::describe_dims(std::string_view name) const {
   const auto* found = meta(name);
   if (found == nullptr) return;
   std::size_t i = 0;
-  for (const auto item : dom::list_field(*found, "sizes", where_)) {
-    const auto expression = dom::field(item, "as_expr");
+  for (const auto item : found->items("sizes")) {
+    const auto expression = item.find("as_expr");
     if (expression) {
-      const auto symbol = lone_symbol(dom::text_field(*expression, "expr_str", where_));
+      const auto symbol = lone_symbol(expression->text("expr_str"));
       if (!symbol.empty()) {
         auto words = fmt::format("dimension {} of {}", i, truncate(name, 40));
-        const auto hint = dom::field(*expression, "hint");
-        const auto was = hint ? dom::field(*hint, "as_int") : std::nullopt;
-        if (was) words += fmt::format(", {} when it was exported", dom::integer(*was, where_));
+        const auto hint = expression->find("hint");
+        const auto was = hint ? hint->find("as_int") : std::nullopt;
+        if (was) words += fmt::format(", {} when it was exported", was->integer());
         symbols_.describe(symbol, words);
       }
     }

@@ -17,14 +17,14 @@ DType pt2_dtype(std::int64_t scalar_type);
 // One graph of the program: names are its own.
 class Pt2Frame {
  public:
-  Pt2Frame(dom::element graph, Symbols& symbols, const std::string& where);
+  Pt2Frame(dom::Item graph, Symbols& symbols);
 
-  dom::element graph() const { return graph_; }
+  dom::Item graph() const { return graph_; }
   ValueSpec spec(std::string_view name) const;  // of the tensor of that name, from the file's meta
   bool requires_grad(std::string_view name) const;
   std::optional<std::int64_t> integer(std::string_view name) const;  // a symbolic integer's value
   // {"as_int": 3} or {"as_expr": {"expr_str": ..}}; 1 where a symbol is missing, which Symbols remembers.
-  std::int64_t sym_int(dom::element item) const;
+  std::int64_t sym_int(dom::Item item) const;
 
   ValueId tensor(std::string_view name) const;  // throws where nothing made it
   bool has_tensor(std::string_view name) const { return made_.contains(name); }
@@ -34,12 +34,11 @@ class Pt2Frame {
   void describe_dims(std::string_view name) const;
 
  private:
-  const dom::element* meta(std::string_view name) const;
+  const dom::Item* meta(std::string_view name) const;
 
-  dom::element graph_;
+  dom::Item graph_;
   Symbols& symbols_;
-  const std::string& where_;
-  std::unordered_map<std::string_view, dom::element> tensors_, integers_;
+  std::unordered_map<std::string_view, dom::Item> tensors_, integers_;
   std::unordered_map<std::string_view, ValueId> made_;
   std::unordered_map<std::string_view, std::int64_t> known_;
 };

@@ -6,106 +6,54 @@
 namespace opscope {
 namespace {
 
-using dom::element;
+using dom::Item;
 
-class Reader {
- public:
-  explicit Reader(const std::string& where) : where_(where) {}
+PeerUnit unit_of(Item item) {
+  if (item.text() == "flops") return PeerUnit::kFlops;
+  if (item.text() == "macs") return PeerUnit::kMacs;
+  item.source().fail("expected flops or macs as a unit, not '" + std::string(item.text()) + "'");
+}
 
-  PeerRun run(element document) const {
-    PeerRun run;
-    if (const auto error = dom::field(document, "error")) {
-      run.error = need_text(*error, "what");
-      run.hint = text_or(*error, "hint");
-      return run;
-    }
-    if (const auto bytes = dom::field(document, "weight_bytes")) run.weight_bytes = natural(*bytes);
-    for (const element item : dom::list_field(document, "peers", where_)) run.answers.push_back(answer(item));
-    return run;
-  }
+// True where it is an error.
+bool read_error(Item item, std::string& error, std::string& hint) {
+  const auto found = item.find("error");
+  if (!found) return false;
+  error = found->text("what");
+  hint = found->text_or("hint");
+  return true;
+}
 
- private:
-  PeerAnswer answer(element item) const {
-    PeerAnswer answer;
-    answer.tool = need_text(item, "tool");
-    answer.version = text_or(item, "version");
-    answer.unit = unit(need_text(item, "unit"));
-    answer.notes = texts(item, "notes");
-    if (const auto error = dom::field(item, "error")) {
-      answer.error = need_text(*error, "what");
-      answer.hint = text_or(*error, "hint");
-      return answer;
-    }
-    answer.total = natural(dom::need(item, "total", where_));
-    if (const auto params = dom::field(item, "params")) answer.params = natural(*params);
-    if (const auto inclusive = dom::field(item, "inclusive")) answer.inclusive = truth(*inclusive);
-    if (const auto samples = dom::field(item, "divided_by")) answer.divided_by = natural(*samples);
-    if (const auto seconds = dom::field(item, "seconds")) answer.seconds = real(*seconds);
-    answer.free_ops = texts(item, "free_ops");
-    answer.not_called = texts(item, "not_called");
-    for (const element row : dom::list_field(item, "counts", where_)) answer.counts.push_back(count(row));
-    return answer;
+PeerAnswer answer_of(Item item) {
+  PeerAnswer answer;
+  answer.tool = item.text("tool");
+  answer.version = item.text_or("version");
+  answer.unit = unit_of(item.at("unit"));
+  answer.notes = item.texts("notes");
+  if (read_error(item, answer.error, answer.hint)) return answer;
+  answer.total = item.at("total").natural();
+  if (const auto params = item.find("params")) answer.params = params->natural();
+  answer.inclusive = item.boolean_or("inclusive", answer.inclusive);
+  answer.divided_by = item.natural_or("divided_by", answer.divided_by);
+  answer.seconds = item.real_or("seconds", answer.seconds);
+  answer.free_ops = item.texts("free_ops");
+  answer.not_called = item.texts("not_called");
+  for (const Item row : item.items("counts")) {
+    answer.counts.push_back(
+        {std::string(row.text("module")), std::string(row.text("op")), {}, row.natural_or("calls", 1)});
+    if (const auto count = row.find("count")) answer.counts.back().count = count->natural();
   }
-
-  PeerCount count(element row) const {
-    PeerCount count{need_text(row, "module"), need_text(row, "op"), {}, 1};
-    if (const auto number = dom::field(row, "count")) count.count = natural(*number);
-    if (const auto calls = dom::field(row, "calls")) count.calls = natural(*calls);
-    return count;
-  }
-
-  PeerUnit unit(std::string_view word) const {
-    if (word == "flops") return PeerUnit::kFlops;
-    if (word == "macs") return PeerUnit::kMacs;
-    fail("expected flops or macs as a unit, not '" + std::string(word) + "'");
-  }
-
-  std::string need_text(element item, std::string_view key) const {
-    std::string_view text;
-    if (dom::need(item, key, where_).get(text)) fail("expected a string at '" + std::string(key) + "'");
-    return std::string(text);
-  }
-  std::string text_or(element item, std::string_view key) const {
-    return dom::field(item, key) ? need_text(item, key) : std::string();
-  }
-  std::vector<std::string> texts(element item, std::string_view key) const {
-    std::vector<std::string> found;
-    const auto list = dom::field(item, key);
-    if (!list) return found;
-    for (const element each : dom::list(*list, where_)) {
-      std::string_view text;
-      if (each.get(text)) fail("expected strings at '" + std::string(key) + "'");
-      found.emplace_back(text);
-    }
-    return found;
-  }
-  std::uint64_t natural(element item) const {
-    std::uint64_t number = 0;
-    if (item.get(number)) fail("expected a whole number, not negative");
-    return number;
-  }
-  bool truth(element item) const {
-    bool found = false;
-    if (item.get(found)) fail("expected true or false");
-    return found;
-  }
-  double real(element item) const {
-    double number = 0;
-    if (item.get(number)) fail("expected a number");
-    return number;
-  }
-  [[noreturn]] void fail(const std::string& what) const { throw Error(what, where_); }
-
-  const std::string& where_;
-};
+  return answer;
+}
 
 }  // namespace
 
 PeerRun read_peer_counts(std::string_view json, const std::string& where) {
-  simdjson::dom::parser parser;
-  element document;
-  if (parser.parse(json.data(), json.size()).get(document)) throw Error("not JSON", where);
-  return Reader(where).run(document);
+  const dom::Document document(json, {where}, "an answer of other tools");
+  PeerRun run;
+  if (read_error(document.root(), run.error, run.hint)) return run;
+  if (const auto bytes = document.root().find("weight_bytes")) run.weight_bytes = bytes->natural();
+  for (const Item item : document.root().items("peers")) run.answers.push_back(answer_of(item));
+  return run;
 }
 
 }  // namespace opscope
