@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -106,12 +107,24 @@ struct Destination {
   bool is_direct = false;  // a device or pipe: nothing to rename over
 };
 
+// Where a link leads whose target is not there yet; a path that is no link is its own.
+std::string end_of_links(const std::string& path) {
+  namespace fs = std::filesystem;
+  constexpr int kMostLinks = 40;  // as Linux has it
+  fs::path end = path;
+  std::error_code failed;
+  for (int links = 0; links < kMostLinks && fs::is_symlink(end, failed); ++links)
+    end = end.parent_path() / fs::read_symlink(end, failed);  // an absolute target stands alone
+  return end.string();
+}
+
 Destination destination_of(const std::string& path) {
   Destination found{.path = path};
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
     if (errno != ENOENT) fail_write(path, errno);
     if (path.empty() || path.back() == '/') fail_write(path, path.empty() ? ENOENT : EISDIR);
+    found.path = end_of_links(path);
     return found;
   }
   if (S_ISDIR(status.st_mode)) fail_write(path, EISDIR);

@@ -95,6 +95,16 @@ TEST_F(Files, KeepsPermissionsAndFollowsLinks) {
   EXPECT_EQ(static_cast<unsigned>(fs::status(path("real")).permissions()), 0640u);
 }
 
+TEST_F(Files, FollowsLinksToFilesThatAreNotThereYet) {
+  fs::create_directory(path("folder"));
+  fs::create_symlink("folder/real", path("link"));
+  fs::create_symlink(path("link"), path("link_to_link"));
+  check_writable(path("link_to_link"));
+  write_file(path("link_to_link"), "1");
+  EXPECT_TRUE(fs::is_symlink(path("link")) && fs::is_symlink(path("link_to_link")));
+  EXPECT_EQ(read_file(path("folder/real")), "1");
+}
+
 TEST_F(Files, DevicesAreWrittenDirectly) {
   write_file("/dev/null", "x");
   EXPECT_TRUE(fs::is_character_file("/dev/null"));

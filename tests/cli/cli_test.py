@@ -147,6 +147,46 @@ class Formats(Program):
         for extension in ("json", "csv", "md", "txt", "html"):
             self.assertEqual(self.profile(extension), self.profile(extension))
 
+    def test_no_line_is_longer_than_asked(self):
+        model = str(self.captures / "resnet18.json")
+        reports = [("profile", model, "--verbose"), ("profile", model, "--level", "op"), ("explore", model), ("fuse", model),
+                   ("memory", model), ("plot", "roofline", model), ("explain", model, "layer1.0.conv1"), ("devices",),
+                   ("diff", model, str(self.captures / "unknown.json")), ("compare", model, str(self.captures / "unknown.json")),
+                   ("help", "profile"), ("help",), ("ops",)]
+        for report in reports:
+            for width in (40, 61, 80):
+                asked = () if report[0] == "help" else ("--width", str(width))
+                _, out, err = self.run_program(*report, *asked, COLUMNS=str(width))
+                self.assertEqual(err, "")
+                self.assertEqual([line for line in out.splitlines() if len(line) > width], [], (report, width))
+
+    def test_columns_is_the_width(self):
+        model = str(self.captures / "resnet18.json")
+        self.assertEqual(self.run_program("profile", model, COLUMNS="80"), self.run_program("profile", model, "--width", "80"))
+
+    def test_ascii_where_the_locale_has_nothing_else(self):
+        model = str(self.captures / "resnet18.json")
+        for report in (("profile", model), ("explore", model), ("fuse", model), ("memory", model), ("plot", "roofline", model)):
+            out = self.run_program(*report, LC_ALL="C")[1]
+            self.assertTrue(out.isascii(), out)
+        self.assertIn("|- ", self.run_program("profile", model, LC_ALL="C")[1])
+
+    def test_control_characters_do_not_reach_the_terminal(self):
+        for name in ("no\x1b[2Jsuch.json", "no\x1b[2Jsuch"):
+            code, out, err = self.run_program("profile", name, FAKE_MODE="error")
+            self.assertNotIn("\x1b", out + err)
+            self.assertEqual(code, 2)
+        self.assertIn("no\\x1b[2Jsuch.json", self.run_program("profile", "no\x1b[2Jsuch.json")[2])
+
+    def test_output_goes_through_a_link(self):
+        link, target = self.work / "link.csv", self.work / "target.csv"
+        link.symlink_to(target)
+        for _ in range(2):
+            self.run_program("profile", str(self.captures / "resnet18.json"), "--output", str(link))
+            self.assertTrue(link.is_symlink())
+            self.assertTrue(target.read_text().startswith("index,"))
+            target.write_text("old")
+
     def test_foreign_locale(self):
         self.assertEqual(self.profile("json"), self.run_program(
             "profile", str(self.captures / "resnet18.json"), "--format", "json", LC_ALL="de_DE.UTF-8")[1])
@@ -397,6 +437,27 @@ class Python(Program):
             self.assertEqual(self.run_program("profile", "file.py:build", FAKE_MODE="uncacheable")[0], 0)
         self.assertEqual(len(self.requests()), 2)
         self.assertFalse((self.work / "cache").exists() and list((self.work / "cache").iterdir()))
+
+    def test_cache_is_shown_limited_and_cleared(self):
+        for batch in ("1", "2", "3"):
+            self.run_program("profile", "resnet18", "--batch", batch)
+        shown = json.loads(self.run_program("cache", "--format", "json")[1])["cache"][0]
+        self.assertEqual((shown["entries"], shown["limit_bytes"]), (3, 2_000_000_000))
+        self.run_program("profile", "resnet18", "--batch", "1")  # so batch 2 was used longest ago
+        limit = str(shown["bytes"] - 1)
+        code, out, err = self.run_program("cache", "--limit", limit, "--format", "json")
+        self.assertEqual((code, json.loads(out)["cache"][0]["entries"], err[:23]), (0, 2, "opscope: removed 1 file"))
+        asked = len(self.requests())
+        for batch in ("1", "3"):
+            self.run_program("profile", "resnet18", "--batch", batch)
+        self.assertEqual(len(self.requests()), asked)
+        self.run_program("profile", "resnet18", "--batch", "2")  # again, and one that is older makes room
+        self.assertEqual(len(self.requests()), asked + 1)
+        self.assertEqual(json.loads(self.run_program("cache", "--format", "json")[1])["cache"][0]["entries"], 2)
+        (self.work / "cache" / "notes.txt").write_text("not ours")
+        self.assertEqual(json.loads(self.run_program("cache", "--clear", "--format", "json")[1])["cache"][0]["entries"], 0)
+        self.assertTrue((self.work / "cache" / "notes.txt").exists())
+        self.assert_failed(self.run_program("cache", "--limit", "much"), "--limit")
 
     def test_corrupt_cache_is_none(self):
         self.run_program("profile", "resnet18")

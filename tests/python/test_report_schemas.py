@@ -35,6 +35,7 @@ REPORTS = [
     ("plot_types", "plot types $M"),
     ("plot_icicle", "plot icicle $M --metric params"),
     ("devices", "devices"),
+    ("cache", "cache"),
     ("compare", "compare $M $N"),
     ("compare", "compare $M $N --by type --hardware h200,l4"),
     ("compare", "compare $M $N --by module --metric params"),

@@ -1,12 +1,14 @@
 // One file per entry, named by its key, replaced whole.
 #include "app/models/cache.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
+#include "app/models/cache_contents.h"
 #include "app/worker/signals.h"
 #include "app/worker/terminal.h"
 #include "base/cache_folder.h"
@@ -47,6 +49,8 @@ std::string Cache::key(const std::string& python, const std::string& request_jso
 std::optional<std::string> Cache::read(const std::string& key) const {
   struct stat status {};
   if (folder_.empty() || ::stat(path(key).c_str(), &status) != 0) return std::nullopt;
+  ::utimensat(AT_FDCWD, path(key).c_str(), nullptr,
+              0);  // used now: the limit removes what was used longest ago
   try {
     return read_file(path(key));
   } catch (const Error& error) {
@@ -62,13 +66,14 @@ void Cache::write(const std::string& key, std::string_view bytes) const {
   const SignalsNoted signals;
   try {
     write_file(path(key), bytes);
+    keep_within_limit(folder_);
   } catch (const Error& error) {
     complain(error.what());
   }
 }
 
 void Cache::complain(const std::string& about) const {
-  if (talkative_) remark("going on without the cache in " + folder_ + ": " + about);
+  if (talkative_) remark("continuing without the cache in " + folder_ + ": " + about);
 }
 
 bool unchanged(const std::vector<Dependency>& files) {

@@ -120,11 +120,11 @@ void read_training(const ModelFlags& flags, CaptureRequest& request) {
     throw Error("an optimizer is a part of training", "--optimizer", "add --training");
   if (!flags.training) return;
   if (request.phase == "decode")
-    throw Error("a model that makes one token behind a cache is not in training", "--phase",
+    throw Error("a decode step with a KV cache is not a training step", "--phase",
                 "leave it out, or use prefill");
   if (request.tracer != "auto" && request.tracer != "static" && request.tracer != "eager")
-    throw Error(request.tracer + " traces a forward run alone", "--training",
-                "leave --tracer out: training is followed by the engine");
+    throw Error(request.tracer + " traces a forward pass only", "--training",
+                "leave out --tracer: the engine captures training");
 }
 
 void choose_default(CaptureRequest& request, std::vector<std::string>* notes) {

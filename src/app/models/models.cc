@@ -42,9 +42,10 @@ const char* capture_flag(const CaptureRequest& request) {
 void refuse_model_file_flags(const CaptureRequest& request) {
   const char* const flag = capture_flag(request);
   if (flag && flag == std::string_view("--tracer"))
-    throw Error("an exported model is a graph already", flag, "name the model itself to trace it");
+    throw Error("an exported model is already a graph", flag, "give the model itself to trace it");
   if (flag && flag == std::string_view("--training"))
-    throw Error("an exported model is a forward run alone", flag, "name the model itself to train it");
+    throw Error("an exported model has the forward pass only", flag,
+                "give the model itself to capture training");
   if (flag)
     throw Error("an exported model has its shapes in the file", flag,
                 "give its dynamic dimensions with --dim NAME=N, or export it again");
@@ -81,6 +82,20 @@ PlannedInputs inputs_in(const Graph& graph) {
   return plan;
 }
 
+// A file's name that is nearly right is told; else, how such a file is made.
+void check_is_there(const std::string& path) {
+  std::error_code none;
+  if (std::filesystem::exists(path, none)) return;
+  const std::filesystem::path asked(path);
+  std::vector<std::string> beside;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(asked.has_parent_path() ? asked.parent_path() : ".", none))
+    if (entry.path().extension() == ".json") beside.push_back(entry.path().filename().string());
+  const std::string near = did_you_mean(asked.filename().string(), beside);
+  throw Error("no such file", path,
+              near.empty() ? "`opscope capture MODEL -o FILE.json` makes a saved capture" : near);
+}
+
 }  // namespace
 
 void refuse_capture_flags(const CaptureRequest& request) {
@@ -101,6 +116,7 @@ std::optional<Graph> read_model(const CaptureRequest& request) {
                 "compare, diff and check take it; here, what `opscope capture MODEL -o FILE` writes");
   if (kind == FileKind::kCapture) {
     refuse_capture_flags(request);
+    check_is_there(request.model);
     return read_capture(read_file(request.model), request.model);
   }
   if (is_exported(kind)) {

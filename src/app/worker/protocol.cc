@@ -50,7 +50,7 @@ ChildError error_at(const element& object) {
   element found;
   if (object["error"].get(found) || found.is_null()) return {};
   ChildError error = parse_error(found);
-  if (error.what.empty()) error.what = "it failed without a word";
+  if (error.what.empty()) error.what = "it failed without a message";
   return error;
 }
 

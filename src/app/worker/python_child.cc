@@ -90,7 +90,7 @@ bool is_stage(std::string_view status) {
 void show_status(const std::string& status, const TalkFlags& talk, Spinner& spinner) {
   if (!is_stage(status)) return spinner.say(status);
   spinner.clear();
-  if (!talk.quiet) std::fprintf(stderr, "%s\n", status.c_str());
+  if (!talk.quiet) write_stderr(status + "\n");
   spinner.say(status.substr(status.find("] ") + 2));
 }
 

@@ -11,16 +11,18 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/terminal_text.h"
 #include "base/text.h"
 
 namespace opscope {
 namespace {
 
 constexpr int kDefaultWidth = 100;
-constexpr int kWidest = 200;
+constexpr int kNarrowest = 20, kWidest = 200;
 // Shorter waits would only flicker.
 constexpr std::chrono::milliseconds kQuietStart{150};
 constexpr std::array<std::string_view, 10> kFrames{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"};
+constexpr std::array<std::string_view, 4> kAsciiFrames{"|", "/", "-", "\\"};
 
 bool variable_set(const char* name) {
   const char* value = std::getenv(name);
@@ -30,6 +32,9 @@ bool variable_set(const char* name) {
 }  // namespace
 
 int terminal_width() {
+  if (const char* columns = std::getenv("COLUMNS"))
+    if (const long asked = std::strtol(columns, nullptr, 10); asked > 0)
+      return static_cast<int>(std::clamp<long>(asked, kNarrowest, kWidest));
   winsize size{};
   if (!::isatty(STDOUT_FILENO) || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
     return kDefaultWidth;
@@ -56,9 +61,14 @@ void Spinner::turn() {
   const double seconds = std::chrono::duration<double>(waited).count();
   winsize size{};
   const int width = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
-  const std::string line = text_ + "  " + format_seconds(seconds);
-  std::fprintf(stderr, "\r\x1b[?25l\x1b[2K%s %s", kFrames[frame_++ % kFrames.size()].data(),
-               truncate(line, std::max(10, width - 3)).c_str());
+  const bool ascii = locale_is_ascii();
+  const std::string_view frame =
+      ascii ? kAsciiFrames[frame_ % kAsciiFrames.size()] : kFrames[frame_ % kFrames.size()];
+  ++frame_;
+  const std::string line =
+      truncate(terminal_text(text_, {}) + "  " + format_seconds(seconds), std::max(10, width - 3));
+  std::fprintf(stderr, "\r\x1b[?25l\x1b[2K%s %s", frame.data(),
+               terminal_text(line, {.ascii = ascii}).c_str());
   std::fflush(stderr);
   drawn_ = true;
 }
@@ -78,6 +88,11 @@ std::string progress_line(std::uint64_t done, std::uint64_t all, const std::stri
   return bar + "  " + std::to_string(done) + " of " + std::to_string(all) + "  " + doing;
 }
 
-void remark(const std::string& text) { std::fprintf(stderr, "opscope: %s\n", text.c_str()); }
+void write_stderr(std::string_view text) {
+  const std::string clean = terminal_text(text, {.ascii = locale_is_ascii()});
+  std::fwrite(clean.data(), 1, clean.size(), stderr);
+}
+
+void remark(const std::string& text) { write_stderr("opscope: " + text + "\n"); }
 
 }  // namespace opscope

@@ -4,10 +4,11 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace opscope {
 
-// Columns of the terminal on stdout; 100 where there is none.
+// $COLUMNS, or the columns of the terminal on stdout; 100 where there is neither.
 int terminal_width();
 // "auto", "always" or "never"; throws Error for other words.
 bool wants_color(const std::string& when, bool to_stdout);
@@ -35,7 +36,9 @@ class Spinner {
 // "██████░░░░  12 of 30  measuring resnet18", for a spinner.
 std::string progress_line(std::uint64_t done, std::uint64_t all, const std::string& doing);
 
-// A remark on stderr.
+// Text to stderr, as the terminal and the locale can show it.
+void write_stderr(std::string_view text);
+// A line of it, which says whose it is.
 void remark(const std::string& text);
 
 }  // namespace opscope

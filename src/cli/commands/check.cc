@@ -100,7 +100,8 @@ int run_check(CheckFlags flags) {
     if (!flags.talk.quiet) remark("wrote " + flags.write_budget);
     if (reports.front().results.empty()) return kExitDone;
   }
-  output.write(annotations ? check_annotations(reports) : to_format(reports, output.format(), text));
+  annotations ? output.write_bytes(check_annotations(reports))
+              : output.write(to_format(reports, output.format(), text));
   return std::ranges::all_of(reports, [](const CheckReport& r) { return r.kept(); }) ? kExitDone : kExitNo;
 }
 
@@ -110,20 +111,21 @@ Action define_check(CLI::App& app) {
   const auto flags = std::make_shared<CheckFlags>();
   add_model_flags(app, flags->model);
   add_cost_flags(app, flags->cost);
-  app.add_option("--budget", flags->budget, "Limits from a TOML file, of one model or of several")
+  app.add_option("--budget", flags->budget, "TOML file with limits for one or several models")
       ->type_name("FILE");
-  app.add_option("--max", flags->max, "Limits from above: flops=4.2G,params=12M,peak_memory_bytes=200MiB")
+  app.add_option("--max", flags->max, "Upper limits: flops=4.2G,params=12M,peak_memory_bytes=200MiB")
       ->type_name("LIMITS");
-  app.add_option("--min", flags->min, "Limits from below: arithmetic_intensity=20")->type_name("LIMITS");
+  app.add_option("--min", flags->min, "Lower limits: arithmetic_intensity=20")->type_name("LIMITS");
   app.add_option("--against", flags->against,
-                 "An earlier version: a capture, a saved profile, a model, or REV:file.py:fn")
+                 "Version to compare with: a capture, a saved profile, a model, or REV:file.py:function of "
+                 "git revision REV")
       ->type_name("MODEL");
   app.add_option("--max-increase", flags->max_increase,
-                 "How much more than it is allowed: 2%, or flops=2%,params=0; 0% where nothing is said")
+                 "Increase over --against that is allowed: 2%, or flops=2%,params=0. Default: 0%")
       ->type_name("LIMITS");
   app.add_flag("--allow-unknown", flags->allow_unknown,
-               "Let a limit pass where ops of unknown cost, or a figure that is not there, leave it open");
-  app.add_option("--write-budget", flags->write_budget, "Write the present figures as a budget file")
+               "Accept a limit that cannot be decided, because of ops of unknown cost or a missing figure");
+  app.add_option("--write-budget", flags->write_budget, "Write the current figures as a budget file")
       ->type_name("FILE");
   add_output_flags(app, flags->output);
   app.get_option("--format")->description("txt, json, csv, md, html, or github for annotations");

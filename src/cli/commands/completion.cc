@@ -213,7 +213,7 @@ Action define_completion(CLI::App& app) {
   return [flags] {
     const std::string script = script_for(flags->shell);
     flags->output.format = "txt";  // whatever the file is called
-    Output(flags->output).write(script);
+    Output(flags->output).write_bytes(script);
     return kExitDone;
   };
 }

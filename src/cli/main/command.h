@@ -41,6 +41,7 @@ Action define_capture(CLI::App& app);
 Action define_explain(CLI::App& app);
 Action define_ops(CLI::App& app);
 Action define_list(CLI::App& app);
+Action define_cache(CLI::App& app);
 Action define_completion(CLI::App& app);
 
 }  // namespace opscope

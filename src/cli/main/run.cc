@@ -6,7 +6,9 @@
 #include <new>
 
 #include "app/worker/signals.h"
+#include "app/worker/terminal.h"
 #include "base/error.h"
+#include "base/terminal_text.h"
 #include "base/text.h"
 #include "cli/main/arguments.h"
 #include "cli/main/cli.h"
@@ -16,7 +18,10 @@
 namespace opscope {
 namespace {
 
-void print(const std::string& text) {
+// Help and the like.
+void print(const std::string& page) {
+  const std::string text =
+      terminal_text(page, {.width = terminal_width(), .color = false, .ascii = locale_is_ascii()});
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     throw Error("cannot write the result", "stdout");
 }
@@ -70,7 +75,7 @@ int run_command(const Command& command, Arguments arguments) {
 int help(const Arguments& arguments) {
   const std::string which = arguments.size() > 1 ? arguments[1] : "";
   if (which == "--format=md" || (which == "--format" && arguments.size() > 2 && arguments[2] == "md"))
-    print(command_reference());
+    std::fputs(command_reference().c_str(), stdout);
   else
     print(which.empty() ? general_help() : command_help(command_called(which)));
   return kExitDone;
@@ -99,7 +104,7 @@ int fail(const std::string& what, const std::string& where = {}, const std::stri
     text += "  " + hint.substr(at, end - at) + "\n";
     at = end + 1;
   }
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  write_stderr(text);
   return kExitFailed;
 }
 
@@ -116,7 +121,7 @@ int run(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return fail("not enough memory");
   } catch (const std::exception& error) {
-    return fail(error.what(), "", "this is a mistake in opscope: please report it with the command you ran");
+    return fail(error.what(), "", "this is a bug in opscope: please report it with the command");
   }
 }
 

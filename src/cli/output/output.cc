@@ -11,6 +11,7 @@
 #include "app/worker/terminal.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/terminal_text.h"
 
 namespace opscope {
 namespace {
@@ -53,9 +54,14 @@ void Output::allow_only(Format format, const char* why) const {
 }
 
 void Output::write(std::string_view text) const {
-  if (path_.empty()) return write_stdout(text);
+  if (format_ != Format::kText) return write_bytes(text);
+  write_bytes(terminal_text(text, {.width = width_, .color = color_, .ascii = locale_is_ascii()}));
+}
+
+void Output::write_bytes(std::string_view bytes) const {
+  if (path_.empty()) return write_stdout(bytes);
   const SignalsNoted signals;
-  write_file(path_, text);
+  write_file(path_, bytes);
 }
 
 }  // namespace opscope

@@ -15,8 +15,9 @@ class Output {
   explicit Output(const OutputFlags& flags, Format by_default = Format::kText);
 
   Format format() const { return format_; }
-  void set_style(TextOptions& options) const;  // width and colour
-  void write(std::string_view text) const;
+  void set_style(TextOptions& options) const;      // width and colour
+  void write(std::string_view text) const;         // text as the terminal and the locale can show it
+  void write_bytes(std::string_view bytes) const;  // as they are: pictures
   // Throws Error unless the format is one of those given.
   void allow_only(Format format, const char* why) const;
 

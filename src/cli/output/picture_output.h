@@ -22,7 +22,7 @@ class PictureOutput {
   Format format() const { return output_.format(); }  // where it is no picture
   void set_style(TextOptions& options) const { output_.set_style(options); }
   void write(std::string_view text) const { output_.write(text); }
-  void write_picture(std::string_view svg) const { output_.write(svg_to(*picture_, svg)); }
+  void write_picture(std::string_view svg) const { output_.write_bytes(svg_to(*picture_, svg)); }
 
  private:
   std::optional<PictureFormat> picture_;

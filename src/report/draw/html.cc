@@ -65,7 +65,8 @@ class Data {
     json_.field("name", box.name + (box.repeat > 1 ? " \u00d7" + std::to_string(box.repeat) : ""));
     json_.field("path", box.path);
     json_.field("type", joined_types(box, 12));
-    json_.list("types", box.types);
+    const bool is_end = box.kind == BoxKind::kInput || box.kind == BoxKind::kOutput;
+    json_.list("types", is_end ? std::vector<std::string>{} : box.types);  // the page's list of op types
     json_.field("bottleneck", look.bottleneck);
     write_rows("rows", rows_of(box));
     json_.list("subgraphs", subgraphs_of(box));
