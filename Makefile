@@ -8,7 +8,7 @@ PYTHON_BIN := .venv/bin/python
 CMAKE := cmake -G Ninja -S . -DOPSCOPE_ENGINE=OFF -DCMAKE_UNITY_BUILD=ON -DCMAKE_CXX_COMPILER=g++
 PEERS := build/peers
 
-.PHONY: help setup demo test test-cpp test-python test-zoo test-all test-asan test-cuda test-wheel bench reference format clean
+.PHONY: help setup dev demo check test test-cpp test-python test-zoo test-all test-asan test-cuda test-wheel bench reference format clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -16,10 +16,17 @@ help:  ## what there is to make
 setup:  ## system packages, .venv, the pinned Python packages, opscope itself
 	@tools/setup.sh
 
+dev:  ## as setup, but the package is the checkout's: a change of a .py file needs no build
+	@tools/setup.sh --editable
+
 demo: setup  ## what resnet18 costs
 	@.venv/bin/opscope profile resnet18
 
-test: test-cpp test-python test-zoo  ## all tests but the slow ones
+check: setup  ## the sources only: clang-format, ruff, mypy, and clang-tidy on what changed
+	@tools/setup.sh --checkers
+	@$(PYTHON_BIN) tools/check.py
+
+test: check test-cpp test-python test-zoo  ## make check, and all tests but the slow ones
 
 test-cpp: setup
 	@$(CMAKE) -B build/tests -DOPSCOPE_TESTS=ON >/dev/null
@@ -32,7 +39,8 @@ test-python: setup
 test-zoo: setup
 	@$(PYTHON_BIN) tests/zoo/run.py --fast
 
-test-all: test test-asan  ## the slow tests too, every model of the zoo, and the core under ASan and UBSan with its fuzz corpus
+test-all: test test-asan  ## the slow tests too, every model of the zoo, the core under ASan and UBSan, clang-tidy on all of src
+	@$(PYTHON_BIN) tools/check.py --all
 	@$(PYTHON_BIN) -m pytest tests/python -q -m slow
 	@$(PYTHON_BIN) tests/zoo/run.py
 	@$(PYTHON_BIN) tests/zoo/run.py --tracers
@@ -61,9 +69,9 @@ reference: setup  ## docs/reference, from the program's tables and the package's
 	@$(PYTHON_BIN) tools/python_reference.py
 
 format:  ## clang-format over all C++
-	@command -v clang-format >/dev/null || { echo "clang-format is missing: apt-get install clang-format" >&2; exit 1; }
-	@git ls-files -z '*.cc' '*.h' | xargs -0 clang-format -i
+	@tools/setup.sh --checkers
+	@git ls-files -z '*.cc' '*.h' | xargs -0 .venv/bin/clang-format -i
 
 clean:  ## what was built; .venv stays
 	@rm -rf build dist
-	@rm -f .venv/.opscope
+	@rm -f .venv/.opscope .venv/.editable

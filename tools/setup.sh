@@ -1,6 +1,10 @@
 #!/usr/bin/env bash
 # Brings a checkout to the point where opscope runs: system packages, .venv, the pinned Python packages, the
 # wheel. Each step looks first and does nothing when there is nothing to do.
+#   tools/setup.sh [--editable | --checkers]
+#     --editable   the package is the checkout's python/opscope, so that a change there needs no build; stays so
+#                  until `make clean`
+#     --checkers   only what `make check` needs besides
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -62,19 +66,59 @@ install_requirements() {
 }
 
 sources_hash() {
+  local folders=(src cmake data)
+  [[ -f .venv/.editable ]] || folders+=(python)
   {
-    find src python cmake data -type f -not -name '*.pyc' -print0 | sort -z | xargs -0 sha256sum
+    find "${folders[@]}" -type f -not -name '*.pyc' -print0 | sort -z | xargs -0 sha256sum
     sha256sum CMakeLists.txt pyproject.toml requirements.txt
   } | sha256sum
 }
 
+# What ninja has done so far: one line, redrawn, on a terminal; a line for every 25 files in a log. All else that
+# the build writes goes to the file.
+show_progress() {
+  local log=$1 line step terminal=
+  [[ -t 2 ]] && terminal=1
+  while IFS= read -r line; do
+    printf '%s\n' "$line" >>"$log"
+    [[ $line =~ \[([0-9]+)/([0-9]+)\]\ (.*) ]] || continue
+    step="[${BASH_REMATCH[1]}/${BASH_REMATCH[2]}]"
+    if [[ $terminal ]]; then
+      printf '\r\e[K  %s %s' "$step" "${BASH_REMATCH[3]##*/}" >&2
+    elif ((BASH_REMATCH[1] % 25 == 0 || BASH_REMATCH[1] == BASH_REMATCH[2])); then
+      say "  $step"
+    fi
+  done
+  if [[ $terminal ]]; then printf '\r\e[K' >&2; fi
+}
+
 install_wheel() {
+  local log=build/wheel.log how=(--force-reinstall .)
+  [[ -f .venv/.editable ]] && how=(--editable .)
   say "building opscope"
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps \
-    --force-reinstall .
+  mkdir -p build
+  : >"$log"
+  .venv/bin/python -m pip install --verbose --disable-pip-version-check --no-build-isolation --no-deps "${how[@]}" \
+    2>&1 | show_progress "$log" || {
+    grep -n -m 20 -E 'error|Error' "$log" >&2 || tail -n 20 "$log" >&2
+    say "building opscope failed; all that was said is in $log"
+    exit 1
+  }
+}
+
+install_checkers() {
+  say "installing clang-format, clang-tidy, ruff and mypy"
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 }
 
 install_system_packages
 make_venv
+case ${1:-} in
+  --checkers)
+    when_changed .venv/.checkers "$(sha256sum requirements-dev.txt)" install_checkers
+    exit
+    ;;
+  --editable) touch .venv/.editable ;;
+esac
 when_changed .venv/.requirements "$(sha256sum requirements.txt)" install_requirements
 when_changed .venv/.opscope "$(sources_hash)" install_wheel
