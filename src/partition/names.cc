@@ -18,19 +18,19 @@ struct BorderWords {
 };
 
 constexpr std::array kBorders{
-    BorderWords{"input", "it takes the model's inputs and weights"},
-    BorderWords{"output", "the model returns its result"},
-    BorderWords{"anchor", "the later has a kernel of its own"},
-    BorderWords{"barrier", "the op on the other side fuses with none"},
-    BorderWords{"fork", "read in several places, and better off with another"},
-    BorderWords{"join", "groups meet there, and it went with another"},
-    BorderWords{"shape_change", "the later loops over another shape"},
-    BorderWords{"reduction", "the later needs all of it before it can begin"},
-    BorderWords{"size_limit", "together they are too large"},
-    BorderWords{"cycle", "a way leads out of the group and back into it"},
-    BorderWords{"strategy", "the strategy asked for ends it here"},
-    BorderWords{"unread", "nobody reads its result"},
-    BorderWords{"phase", "the later is of another phase of the training step"},
+    BorderWords{"input", "it reads inputs and weights of the model"},
+    BorderWords{"output", "its result is an output of the model"},
+    BorderWords{"anchor", "the consumer is a matmul, convolution or attention and needs its own kernel"},
+    BorderWords{"barrier", "the op on the other side cannot be fused"},
+    BorderWords{"fork", "several consumers; fused with another one, or with none"},
+    BorderWords{"join", "joins several branches; fused with another one"},
+    BorderWords{"shape_change", "the consumer iterates over another shape"},
+    BorderWords{"reduction", "the consumer needs the whole result before it can start"},
+    BorderWords{"size_limit", "the fused kernel would be too large"},
+    BorderWords{"cycle", "fusing would create a cycle between kernels"},
+    BorderWords{"strategy", "--partition ends the subgraph here"},
+    BorderWords{"unread", "nothing reads its result"},
+    BorderWords{"phase", "the consumer is in another phase of the training step"},
 };
 static_assert(kBorders.size() == static_cast<std::size_t>(Border::kPhase) + 1);
 

@@ -30,13 +30,13 @@ std::string limit_finding(const Profile& profile, const Affinity& found) {
   const Device& device = *profile.roofline.device;
   if (found.memory_share >= kMost)
     return fmt::format(
-        "{} of the roofline time waits for memory: bandwidth ({}) decides here, more FLOPS do not",
+        "{} of the roofline time is memory-bound: bandwidth ({}) is the limit here, not FLOP/s",
         percent(found.memory_share), device.memory_bandwidth.text);
   if (found.compute_share >= kMost)
     return fmt::format(
-        "{} of the roofline time is arithmetic: the rate of {} decides here, more bandwidth does not",
+        "{} of the roofline time is compute-bound: the rate of {} is the limit here, not bandwidth",
         percent(found.compute_share), units_text(*profile.roofline.peak));
-  return fmt::format("arithmetic and memory share the roofline time, {} to {}: neither alone decides",
+  return fmt::format("the roofline time is {} compute-bound and {} memory-bound: both limits matter",
                      percent(found.compute_share), percent(found.memory_share));
 }
 
@@ -71,7 +71,7 @@ std::string precision_finding(const Profile& profile, const Affinity& found) {
 
 std::string fusing_finding(const Affinity& found) {
   if (found.fused_share > kWorthFusing) return "";
-  return fmt::format("with each subgraph as one kernel it takes {} less", percent(1 - found.fused_share));
+  return fmt::format("with fused subgraphs it takes {} less", percent(1 - found.fused_share));
 }
 
 std::string launch_finding(const Profile& profile) {
@@ -86,7 +86,7 @@ std::string launch_finding(const Profile& profile) {
 std::string unknown_finding(const Profile& profile) {
   const std::uint64_t unknown = profile.totals.roofline_unknown;
   if (unknown == 0) return "";
-  return fmt::format("{} {} not in it: the work is not known, or how fast the device does such work", unknown,
+  return fmt::format("{} {} not in it: the work or the device's rate for it is not known", unknown,
                      unknown == 1 ? "op is" : "ops are");
 }
 
@@ -111,8 +111,8 @@ std::string ranking(std::span<const Profile> profiles, std::size_t best) {
     if (least > 0)
       text += fmt::format("{}{} takes {}", text.empty() ? "" : ", ", profiles[i].roofline.device->id,
                           times_text(seconds(profiles[i].roofline.fused_time) / least));
-  return fmt::format("{} suits it best: {} as subgraphs at the roof{}", profiles[best].roofline.device->id,
-                     format_time(least), text.empty() ? "" : "; " + text);
+  return fmt::format("{} is fastest: roofline time {} with fused subgraphs{}",
+                     profiles[best].roofline.device->id, format_time(least), text.empty() ? "" : "; " + text);
 }
 
 // What sets the best apart from the next, by what limits the model there.
@@ -122,9 +122,8 @@ std::string reason(std::span<const Profile> profiles, const AffinityComparison& 
     std::string& list = found.devices[i].memory_share >= found.devices[i].compute_share ? memory : compute;
     list.append(list.empty() ? "" : ", ").append(profiles[i].roofline.device->id);
   }
-  if (compute.empty()) return "memory limits it on all of them: bandwidth is what to compare";
-  if (memory.empty())
-    return "arithmetic limits it on all of them: the peak of its products is what to compare";
+  if (compute.empty()) return "memory-bound on all of them: compare their bandwidths";
+  if (memory.empty()) return "compute-bound on all of them: compare their peak FLOP/s";
   return "memory limits it on " + memory + "; arithmetic on " + compute;
 }
 

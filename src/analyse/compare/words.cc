@@ -198,7 +198,7 @@ void add_undominated(ModelComparison& comparison, const std::vector<std::optiona
     if (!cheaper[i]) left.push_back(comparison.models[i].label);
   if (left.size() < 2 || left.size() == cheaper.size()) return;
   comparison.findings.push_back(
-      fmt::format("{} of {} cost more than another in every one of these; what is left: {}",
+      fmt::format("{} of {} are beaten by another model in all of these; on the Pareto front: {}",
                   cheaper.size() - left.size(), cheaper.size(), joined(shortened(left))));
 }
 
@@ -213,7 +213,7 @@ void add_dearer(ModelComparison& comparison) {
       dearer[*cheaper[i]].push_back(comparison.models[i].label);
   for (const auto& [than, labels] : dearer)
     comparison.findings.push_back(joined(labels) + (labels.size() > 1 ? " cost" : " costs") + " more than " +
-                                  comparison.models[than].label + " in every one of these");
+                                  comparison.models[than].label + " in all of these");
 }
 
 // Shapes and types alone: what inputs are called differs from library to library.
@@ -271,14 +271,14 @@ std::string bound_note(const ComparedModel& model) {
   const Coverage& coverage = model.figures.coverage;
   if (coverage.upper_bound == 0 || coverage.unknown > 0) return "";
   return model.label +
-         ": sizes that only data tells are taken at their most, so its totals are upper bounds, marked "
+         ": data-dependent sizes are taken at their upper bound, so its totals are upper bounds, marked "
          "\u2264";
 }
 
 std::string missing_note(const ComparedModel& model, const std::vector<std::string>& device_ids) {
   std::vector<std::string> missing(model.figures.missing);
   std::erase(missing, "param_bytes"), std::erase(missing, "buffer_bytes"), std::erase(missing, "is_training");
-  if (!missing.empty()) return model.label + ": an older profile, which does not say its " + joined(missing);
+  if (!missing.empty()) return model.label + ": an older profile without " + joined(missing);
   for (const std::string& id : device_ids)
     if (model.figures.is_saved && std::ranges::find(model.times, id, &DeviceTime::id) == model.times.end())
       return fmt::format(
@@ -305,10 +305,10 @@ void add_notes(ModelComparison& comparison) {
   for (const ComparedModel& model : comparison.models)
     for (const DeviceTime& time : model.times) ids.push_back(time.id);
   add(differing(comparison, "not the same inputs", bare_inputs));
-  add(differing(comparison, "FLOPs are not counted alike, and their ratios mean little",
+  add(differing(comparison, "FLOPs are counted by different conventions, so their ratios mean little",
                 [](const Figures& f) { return "as " + f.convention + " does"; }));
   add(differing(comparison, "not the same work",
-                [](const Figures& f) { return f.is_training ? "a step of training" : "a forward pass"; }));
+                [](const Figures& f) { return f.is_training ? "a training step" : "a forward pass"; }));
   if (ids.empty())
     add(differing(comparison, "not at the same ridge",
                   [](const Figures& f) { return fmt::format("{:.4g}", f.bottlenecks.ridge); }));

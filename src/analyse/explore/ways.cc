@@ -1,4 +1,4 @@
-// The ways from one node to another. Nodes are in an order in which edges point forward, so one pass over
+// Paths between two nodes. Nodes are in an order in which edges point forward, so one pass over
 // those between the two finds how many ways there are, the shortest, the costliest, and where all of them
 // meet.
 #include <algorithm>

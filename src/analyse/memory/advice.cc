@@ -1,4 +1,4 @@
-// What would help: each change is put into the timeline, and the peak is taken again.
+// What would lower the peak: each change is put into the timeline, and the peak is taken again.
 #include "analyse/memory/advice.h"
 
 #include <algorithm>

@@ -172,7 +172,7 @@ class Chunks {
         numel(graph_.shape(shape)) <= Count{graph_.shape(shape).back()} * kChunks)
       return;
     const std::string where = pattern_of(module_of(last, first));
-    const std::string what = "run the rows in " + std::to_string(kChunks) + " parts, one after the other";
+    const std::string what = "process the rows in " + std::to_string(kChunks) + " parts, one after the other";
     std::vector<const MemoryPiece*> inside;
     Count bytes{};
     for (const auto op : between) {

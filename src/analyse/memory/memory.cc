@@ -22,7 +22,7 @@ std::vector<std::uint32_t> held_at_peak(const MemoryReport& report) {
   return held;
 }
 
-// What was there before the run has no op that made it: it is the caller's, and stands with the root.
+// What was allocated before the run has no op that made it: it is the caller's, and stands with the root.
 ModuleId maker_of(const Graph& graph, const MemoryPiece& piece) {
   return piece.held.made == kNone ? 0 : graph.scopes[graph.ops[piece.held.made].scope].module;
 }

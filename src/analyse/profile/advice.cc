@@ -13,12 +13,12 @@ constexpr std::array kConvolution{Category::kConv};
 constexpr std::array kMatrices{Category::kMatmul, Category::kAttention, Category::kRecurrent};
 
 constexpr std::array<std::string_view, 3> kConvolutionAdvice{
-    "peak FLOPS decides: GPUs and matrix units pay off",
+    "peak FLOP/s is the limit: GPUs and matrix units pay off",
     "int8 quantisation usually works well",
     "convolution, normalisation and activation fuse into one pass over memory",
 };
 constexpr std::array<std::string_view, 3> kMatrixAdvice{
-    "memory bandwidth decides as much as FLOPS: weights are read once per call",
+    "memory bandwidth limits as much as FLOP/s: weights are read once per call",
     "attention moves many bytes for its FLOPs: use a fused kernel",
     "larger batches spread each weight read over more work",
 };

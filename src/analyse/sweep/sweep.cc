@@ -166,7 +166,7 @@ void Sweep::run_cell(SweepCell cell, const SweepCapture& capture) {
   if (tell_cell(cell, capture)) return;
   const std::size_t parts = result_.surfaces.size() - before;
   result_.notes.push_back(cell.text() + (parts == 0
-                                             ? ": no polynomial tells it, so every point was captured"
+                                             ? ": not a polynomial, so every point was captured"
                                              : ": no one polynomial tells it; " + std::to_string(parts) +
                                                    (parts == 1 ? " tells a part" : " tell a part each") +
                                                    ", the rest was captured"));

@@ -31,7 +31,7 @@ Action define_capture(CLI::App& app) {
   add_model_flags(app, flags->model);
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);
-  app.add_flag("-v,--verbose", flags->talk.verbose, "Say when the cache cannot be used");
+  app.add_flag("-v,--verbose", flags->talk.verbose, "Say if the cache cannot be used");
   return [flags] { return run_capture(*flags); };
 }
 

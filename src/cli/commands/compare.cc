@@ -121,25 +121,25 @@ int run_compare(const CompareFlags& flags) {
 
 Action define_compare(CLI::App& app) {
   const auto flags = std::make_shared<CompareFlags>();
-  app.add_option(
-         "MODELS", flags->models,
-         "Two or more: names (opscope list; a pattern such as 'resnet*' is all that match), files of every "
-         "kind that profile takes, saved captures, and profiles saved as JSON")
+  app.add_option("MODELS", flags->models,
+                 "Two or more models: names or patterns ('resnet*'), files that profile takes, saved "
+                 "captures, or profiles saved as JSON")
       ->type_name("MODEL ...");
-  app.add_option("--by", flags->by, "One quantity by op type or by module, matched by path: type or module")
+  app.add_option("--by", flags->by, "One metric by op type (type) or by module, matched by path (module)")
       ->type_name("WHAT");
-  app.add_option("--metric,--sort", flags->metric,
-                 "What --by shows and sorts by: flops (default), macs, params, memory-bytes, time-seconds, "
-                 "roofline-seconds, arithmetic-intensity or ops")
+  app.add_option(
+         "--metric,--sort", flags->metric,
+         "Metric that --by shows and sorts by: flops (default), macs, params, memory-bytes, time-seconds, "
+         "roofline-seconds, arithmetic-intensity or ops")
       ->type_name("KEY");
-  app.add_option("--depth", flags->depth, "--by module: levels of the module tree; 1")->type_name("N");
-  app.add_option("--top", flags->top, "--by type: how many types; 15")->type_name("N");
-  app.add_option("--pareto", flags->pareto,
-                 "A picture of all models too, and which of them no other beats: .svg, .png or .pdf")
+  app.add_option("--depth", flags->depth, "With --by module: levels of the module tree, default 1")
+      ->type_name("N");
+  app.add_option("--top", flags->top, "With --by type: number of op types, default 15")->type_name("N");
+  app.add_option("--pareto", flags->pareto, "Also draw all models and their Pareto front: .svg, .png or .pdf")
       ->type_name("FILE");
-  app.add_option("--x", flags->x, "Of the picture, across: params (default) or another of the metrics")
+  app.add_option("--x", flags->x, "Metric of the picture's x axis: params (default) or another metric")
       ->type_name("KEY");
-  app.add_option("--y", flags->y, "Of the picture, up: flops (default) or another of the metrics")
+  app.add_option("--y", flags->y, "Metric of the picture's y axis: flops (default) or another metric")
       ->type_name("KEY");
   add_capture_flags(app, flags->model);
   add_cost_flags(app, flags->cost);

@@ -86,18 +86,17 @@ int run_diff(const DiffFlags& flags) {
 
 Action define_diff(CLI::App& app) {
   const auto flags = std::make_shared<DiffFlags>();
-  app.add_option("MODELS", flags->models, "The model before and after")->required();
+  app.add_option("MODELS", flags->models, "The model before and the model after")->required();
   add_capture_flags(app, flags->model);
   add_cost_flags(app, flags->cost);
-  app.add_option("--base-rev", flags->base_rev,
-                 "The git revision of the model before, where both are one file")
+  app.add_option("--base-rev", flags->base_rev, "Git revision of the model before, if both are the same file")
       ->type_name("REV");
-  app.add_option("--depth", flags->depth, "Levels of modules to show; as many as fit a screen")
+  app.add_option("--depth", flags->depth, "Levels of the module tree. Default: as many as fit a screen")
       ->type_name("N");
-  app.add_option("--max-nodes", flags->max_nodes, "Boxes of a picture at most; 60")->type_name("N");
+  app.add_option("--max-nodes", flags->max_nodes, "Most boxes in a picture, default 60")->type_name("N");
   app.add_flag("--no-fold", flags->no_fold,
-               "Every layer in a row of its own, also what changed in the same way");
-  app.add_flag("--exit-code", flags->exit_code, "Exit with 1 where the models differ");
+               "One row for each layer, also for layers that changed in the same way");
+  app.add_flag("--exit-code", flags->exit_code, "Exit code 1 if the models differ");
   app.add_flag("-v,--verbose", flags->talk.verbose, "All levels and op types");
   add_output_flags(app, flags->output);
   app.get_option("--format")->description("txt, json, csv, md, html, svg, png or pdf");

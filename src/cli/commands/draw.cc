@@ -70,15 +70,17 @@ Action define_draw(CLI::App& app) {
   const auto flags = std::make_shared<DrawFlags>();
   add_model_flags(app, flags->model);
   app.add_option("FILE", flags->file, "Picture to write: .png, .pdf, .svg, .dot or .html");
-  app.add_option("--format", flags->format, "png, pdf, svg, dot or html; FILE's extension")
+  app.add_option("--format", flags->format, "png, pdf, svg, dot or html. Default: the extension of FILE")
       ->type_name("FORMAT");
   add_level_flag(app, flags->level);
-  app.add_option("--depth", flags->depth, "Levels of modules that are opened; as many as fit a page")
+  app.add_option("--depth", flags->depth,
+                 "Levels of modules that are expanded. Default: as many as fit a page")
       ->type_name("N");
-  app.add_option("--focus", flags->focus, "Only this module, with its neighbours")->type_name("PATH");
-  app.add_option("--max-nodes", flags->max_nodes, "Boxes on the page at the most; 60")->type_name("N");
-  app.add_option("--color", flags->color, "category, bound or cost (share of FLOPs)")->type_name("BY");
-  app.add_flag("--no-fold", flags->no_fold, "Draw equal blocks and small steps one by one");
+  app.add_option("--focus", flags->focus, "Only this module and its neighbours")->type_name("PATH");
+  app.add_option("--max-nodes", flags->max_nodes, "Most boxes on the page, default 60")->type_name("N");
+  app.add_option("--color", flags->color, "Color by category, bound or cost (share of FLOPs)")
+      ->type_name("BY");
+  app.add_flag("--no-fold", flags->no_fold, "Draw repeated equal blocks and small ops one by one");
   add_cost_flags(app, flags->cost);
   add_graph_part_flag(app, flags->graph_part);
   add_talk_flags(app, flags->talk);

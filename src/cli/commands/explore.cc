@@ -117,21 +117,21 @@ int run_explore(const ExploreFlags& flags) {
 void add_list_flags(CLI::App& app, ExploreFlags& flags) {
   app.add_option("--start", flags.start, "List nodes from this number on")->type_name("N");
   app.add_option("--end", flags.end, "List nodes up to this number, included")->type_name("N");
-  app.add_option("--around", flags.around, "List the nodes near one, by its number or name")
+  app.add_option("--around", flags.around, "List nodes near one node, given by number or name")
       ->type_name("NODE");
-  app.add_option("--context", flags.context, "How many on each side; 10")->type_name("N");
-  app.add_option("--max-nodes", flags.max_nodes, "List the first N of what there is")->type_name("N");
-  app.add_option("--find", flags.find, "List nodes with this in name, target, module or shape")
+  app.add_option("--context", flags.context, "With --around: nodes on each side, default 10")->type_name("N");
+  app.add_option("--max-nodes", flags.max_nodes, "List at most N nodes")->type_name("N");
+  app.add_option("--find", flags.find, "List nodes whose name, target, module or shape contains TEXT")
       ->type_name("TEXT");
-  app.add_option("--type", flags.type, "List nodes of a type of op, module or subgraph: conv")
+  app.add_option("--type", flags.type, "List nodes of an op, module or subgraph type, for example conv")
       ->type_name("TYPE");
   app.add_option("--module", flags.module, "List the nodes of a module")->type_name("PATH");
   app.add_option("--bottleneck", flags.bottleneck,
                  "List nodes that are limited by it: compute, memory, balanced")
       ->type_name("NAME");
-  app.add_option("--top", flags.top, "List the N costliest")->type_name("N");
+  app.add_option("--top", flags.top, "List the N most expensive nodes")->type_name("N");
   app.add_option("--sort", flags.sort,
-                 "What --top goes by: flops, macs, memory-bytes (mem), params or arithmetic-intensity (ai)")
+                 "Metric for --top: flops, macs, memory-bytes (mem), params or arithmetic-intensity (ai)")
       ->type_name("KEY");
 }
 
@@ -145,11 +145,11 @@ Action define_explore(CLI::App& app) {
   add_list_flags(app, *flags);
   app.add_option("--node", flags->node, "Everything about one node, by its number or name")
       ->type_name("NODE");
-  app.add_option("--path", flags->path, "The ways from one node to another")
+  app.add_option("--path", flags->path, "Paths between two nodes")
       ->expected(2)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("A B");
-  app.add_flag("-i,--interactive", flags->interactive, "Walk through the model in the terminal");
+  app.add_flag("-i,--interactive", flags->interactive, "Browse the model in the terminal");
   add_cost_flags(app, flags->cost);
   app.add_flag("-v,--verbose", flags->talk.verbose, "All op types, ops and notes");
   add_output_flags(app, flags->output);

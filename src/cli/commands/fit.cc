@@ -68,15 +68,16 @@ int run_fit(const FitFlags& flags) {
 Action define_fit(CLI::App& app) {
   const auto flags = std::make_shared<FitFlags>();
   add_model_flags(app, flags->model);
-  app.add_option("--memory", flags->memory, "What there is, as 24GiB; that of --hardware where there is one")
+  app.add_option("--memory", flags->memory,
+                 "Memory to fit into, for example 24GiB. Default: the memory of --hardware")
       ->type_name("BYTES");
   app.add_option("--reserve", flags->reserve,
-                 "Of it, kept for others: 1GiB or 10%; of a device's memory 1GiB, else nothing")
+                 "Part of the memory to keep free: 1GiB or 10%. Default: 1GiB with --hardware, else nothing")
       ->type_name("BYTES");
   app.add_option("--variable", flags->variable,
-                 "What to make as large as fits: batch (default), seq-len, image-size, past-len, or a --dim")
+                 "Size to maximise: batch (default), seq-len, image-size, past-len, or the name of a --dim")
       ->type_name("NAME");
-  app.add_option("--step", flags->step, "Try multiples of it alone; 1, for images 32")->type_name("N");
+  app.add_option("--step", flags->step, "Only try multiples of N. Default: 1, for images 32")->type_name("N");
   add_cost_flags(app, flags->cost);
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);

@@ -51,11 +51,11 @@ Action define_fuse(CLI::App& app) {
   const auto flags = std::make_shared<FuseFlags>();
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
-  app.add_option("--against", flags->against,
-                 "Compare with the kernels that torch.compile makes: inductor, or inductor-max (frozen, all "
-                 "templates)")
+  app.add_option(
+         "--against", flags->against,
+         "Compare with the kernels of torch.compile: inductor, or inductor-max (freezing, max-autotune)")
       ->type_name("COMPILER");
-  app.add_option("--top", flags->top, "How many of the largest savings and of what was not fused; 10")
+  app.add_option("--top", flags->top, "Rows: largest savings, and ops that were not fused. Default 10")
       ->type_name("N");
   app.add_option("--sort", flags->sort,
                  "order, saved-bytes (saved), memory-bytes (mem), flops or arithmetic-intensity (ai)")

@@ -31,7 +31,7 @@ struct ListFlags : NameFlags {
   bool works = false, profile = false;
 };
 
-// A part of the name, or a whole one with * and ?.
+// Part of a name, or a pattern with * and ?.
 bool matches(const std::string& pattern, std::string_view name) {
   if (pattern.find_first_of("*?[") == std::string::npos) return name.find(pattern) != std::string_view::npos;
   return ::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
@@ -153,15 +153,15 @@ int run_ops(const NameFlags& flags) {
 
 Action define_list(CLI::App& app) {
   const auto flags = std::make_shared<ListFlags>();
-  app.add_option("PATTERN", flags->pattern, "A part of the name, a whole one with * and ?, or a family");
+  app.add_option("PATTERN", flags->pattern, "Part of a name, a pattern with * and ?, or a family");
   app.add_option("--source", flags->source,
                  "Only models of torchvision, timm, transformers, ultralytics, ...")
       ->type_name("SOURCE");
-  app.add_flag("--profile", flags->profile, "Profile all that is listed, each with its own inputs");
-  app.add_flag("--works", flags->works, "Only models that were profiled without an error");
+  app.add_flag("--profile", flags->profile, "Profile all listed models, each with its default inputs");
+  app.add_flag("--works", flags->works, "Only models that could be profiled");
   add_registry_flags(app, flags->registry, flags->no_cache);
   app.add_flag("--only-cached", flags->only_cached,
-               "Print nothing rather than ask Python; for shell completion");
+               "Print only what is in the cache, without starting Python; for shell completion");
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);
   return [flags] { return run_list(*flags); };
@@ -169,7 +169,7 @@ Action define_list(CLI::App& app) {
 
 Action define_ops(CLI::App& app) {
   const auto flags = std::make_shared<NameFlags>();
-  app.add_option("PATTERN", flags->pattern, "A part of the name, or a whole one with * and ?");
+  app.add_option("PATTERN", flags->pattern, "Part of a name, or a pattern with * and ?");
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);
   return [flags] { return run_ops(*flags); };

@@ -64,23 +64,25 @@ int run_measure(MeasureFlags flags) {
 }
 
 void add_run_flags(CLI::App& app, MeasureFlags& flags) {
-  app.add_option("--on", flags.on, "Device to run on: cpu, cuda, cuda:1; where the weights are, else cpu")
+  app.add_option("--on", flags.on,
+                 "Device to run on: cpu, cuda, cuda:1. Default: where the weights are, else cpu")
       ->type_name("DEVICE");
-  app.add_option("--warmup", flags.warmup, "Runs before any is timed; 3")->type_name("N");
+  app.add_option("--warmup", flags.warmup, "Warm-up runs, default 3")->type_name("N");
   app.add_option("--runs", flags.runs,
-                 "Timed runs, each beside one without the clock; 10 to 200, until --min-time is over")
+                 "Timed runs; each is paired with a run without op timers. Default: 10 to 200, until "
+                 "--min-time has passed")
       ->type_name("N");
-  app.add_option("--min-time", flags.min_time, "Seconds to go on measuring for, where --runs does not say; 1")
+  app.add_option("--min-time", flags.min_time, "Seconds to measure for, if --runs is not given. Default 1")
       ->type_name("SECONDS");
   app.add_flag("--repeat-ops", flags.repeat_ops,
-               "Each distinct op alone too, over and over; kept for other models that have the same");
+               "Also time each distinct op alone, repeatedly. Times are kept and reused for other models");
 }
 
 void add_report_flags(CLI::App& app, MeasureFlags& flags) {
   add_table_flags(app, flags.table, "time", "How many of the slowest; 10");
-  app.add_option("--trace", flags.trace, "Write a Chrome and Perfetto trace of one run too")
+  app.add_option("--trace", flags.trace, "Also write a trace of one run, for Perfetto and chrome://tracing")
       ->type_name("FILE.json");
-  app.add_option("--save", flags.save, "Keep what was measured: a file for every command, without Python")
+  app.add_option("--save", flags.save, "Save the measurement; all commands read the file, without Python")
       ->type_name("FILE.json");
 }
 

@@ -45,10 +45,11 @@ Action define_memory(CLI::App& app) {
   const auto flags = std::make_shared<MemoryFlags>();
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
-  app.add_option("--top", flags->top, "How many of the storages held at the peak, and of the changes; 10")
+  app.add_option("--top", flags->top,
+                 "Rows: storages allocated at the peak, and proposed changes. Default 10")
       ->type_name("N");
-  app.add_flag("--no-advice", flags->no_advice, "Leave out what would help");
-  app.add_flag("-v,--verbose", flags->talk.verbose, "All storages, modules and changes");
+  app.add_flag("--no-advice", flags->no_advice, "Without the proposed changes");
+  app.add_flag("-v,--verbose", flags->talk.verbose, "All storages, modules and proposed changes");
   add_output_flags(app, flags->output);
   app.get_option("--format")->description("txt, json, csv, md, html, svg, png or pdf");
   add_talk_flags(app, flags->talk);

@@ -128,18 +128,20 @@ int run_plot(const PlotFlags& flags) {
 Action define_plot(CLI::App& app) {
   const auto flags = std::make_shared<PlotFlags>();
   app.add_option("KIND", flags->kind,
-                 "roofline, types (cost by op type), icicle or flame (cost, time by module), or memory");
+                 "roofline, types (cost by op type), icicle (cost by module), flame (time by module) or "
+                 "memory (over time)");
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
-  app.add_option(
-         "--metric", flags->metric,
-         "types, icicle, flame: flops, macs, memory-bytes (mem), params or time; flops, time for flame")
+  app.add_option("--metric", flags->metric,
+                 "Metric for types, icicle and flame: flops, macs, memory-bytes (mem), params or time. "
+                 "Default: flops; time for flame")
       ->type_name("KEY");
   add_level_flag(app, flags->level);
-  app.add_option("--top", flags->top, "How many are named: points, types, rows of tables; 10")
+  app.add_option("--top", flags->top, "Number of labelled points, types and table rows, default 10")
       ->type_name("N");
-  app.add_option("--depth", flags->depth, "icicle, flame: levels of the module tree; all")->type_name("N");
-  app.add_flag("--no-fold", flags->no_fold, "icicle: equal repeated blocks one by one");
+  app.add_option("--depth", flags->depth, "For icicle and flame: levels of the module tree. Default: all")
+      ->type_name("N");
+  app.add_flag("--no-fold", flags->no_fold, "For icicle: show repeated equal blocks one by one");
   add_cost_flags(app, flags->cost);
   app.add_flag("-v,--verbose", flags->talk.verbose, "All notes");
   add_output_flags(app, flags->output);

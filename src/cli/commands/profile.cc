@@ -116,22 +116,21 @@ Action define_profile(CLI::App& app) {
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
   app.add_option("--batch-sizes", flags->batch_sizes,
-                 "A row for each batch size instead, as `opscope sweep --batch` has it: 1,4,8,16")
+                 "One row for each batch size, as `opscope sweep --batch`: 1,4,8,16")
       ->type_name("LIST");
   app.add_flag("--print-inputs", flags->print_inputs,
-               "Show what the model would be called with and why, no more");
+               "Only show the inputs that opscope would make for the model, and why");
   add_level_flag(app, flags->level);
-  add_table_flags(app, flags->table, "flops", "How many of the costliest layers; 10");
+  add_table_flags(app, flags->table, "flops", "Number of most expensive layers, default 10");
   add_cost_flags(app, flags->cost);
   const auto* visualize = app.add_option("-v,--visualize", flags->visualize,
-                                         "Draw the graph to a .png, .pdf, .svg, .dot or .html too")
+                                         "Also draw the graph: .png, .pdf, .svg, .dot or .html")
                               ->expected(0, 1)
                               ->type_name("FILE");
   app.add_flag("--verbose", flags->talk.verbose,
-               "All layers, op types and notes, and all that a tracer's failure said");
-  app.add_flag("--strict", flags->strict, "Exit with 1 unless every op's cost is exact");
-  app.add_option("--list", flags->list, "List the models there are, as `opscope list` does")
-      ->type_name("[PATTERN]");
+               "All layers, op types and notes, and full error messages of tracers");
+  app.add_flag("--strict", flags->strict, "Exit code 1 unless the cost of every op is exact");
+  app.add_option("--list", flags->list, "List models, as `opscope list`")->type_name("[PATTERN]");
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);
   return [flags, visualize] {

@@ -71,13 +71,14 @@ Action define_read_trace(CLI::App& app) {
   const auto flags = std::make_shared<ReadTraceFlags>();
   app.add_option("file", flags->file, "A trace of torch.profiler: .json or .json.gz")->type_name("FILE");
   add_model_flags(app, flags->model);
-  add_table_flags(app, flags->table, "time", "How many of the slowest layers and kernels; 10");
-  app.add_option("--save", flags->save, "Keep the model with the trace's times: a file for every command")
+  add_table_flags(app, flags->table, "time", "Number of slowest layers and kernels, default 10");
+  app.add_option("--save", flags->save,
+                 "Save the model with the times of the trace; all commands read the file")
       ->type_name("FILE.json");
-  app.add_option("--trace", flags->trace, "Write one run as a Chrome trace with the model's modules")
+  app.add_option("--trace", flags->trace, "Write one run as a Chrome trace, with the modules of the model")
       ->type_name("FILE.json");
   add_cost_flags(app, flags->cost);
-  app.add_flag("-v,--verbose", flags->talk.verbose, "All layers, kernels and what was not joined");
+  app.add_flag("-v,--verbose", flags->talk.verbose, "All layers and kernels, and what was not matched");
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);
   return [flags] { return run_read_trace(*flags); };

@@ -94,16 +94,15 @@ int run_reconcile(const ReconcileFlags& flags) {
 Action define_reconcile(CLI::App& app) {
   const auto flags = std::make_shared<ReconcileFlags>();
   add_model_flags(app, flags->model);
-  app.add_option("--models", flags->models, "Several models, with commas between them")->type_name("A,B,C");
-  app.add_option(
-         "--with", flags->with,
-         "Tools to compare with: fvcore, torch (FlopCounterMode), ptflops, thop, torchinfo, calflops, or "
-         "all; fvcore")
+  app.add_option("--models", flags->models, "Several models, separated by commas")->type_name("A,B,C");
+  app.add_option("--with", flags->with,
+                 "Tools to compare with: fvcore (default), torch (FlopCounterMode), ptflops, thop, "
+                 "torchinfo, calflops, or all")
       ->type_name("TOOLS");
-  app.add_flag("--why", flags->why, "Where every FLOP of the difference comes from: causes, ops, modules");
-  app.add_option("--tolerance", flags->tolerance, "How far off a tool may be before it is marked; 10%")
+  app.add_flag("--why", flags->why, "Explain the whole difference: causes, ops, modules");
+  app.add_option("--tolerance", flags->tolerance, "Difference above which a tool is marked, default 10%")
       ->type_name("PERCENT");
-  app.add_flag("--strict", flags->strict, "Exit code 1 where a tool is further off than the tolerance");
+  app.add_flag("--strict", flags->strict, "Exit code 1 if a tool differs by more than --tolerance");
   app.add_flag("-v,--verbose", flags->talk.verbose, "With --why: every op type of every cause");
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);

@@ -19,11 +19,12 @@ void describe_lists(CLI::App& app) {
     app.get_option(flag)->description(text)->type_name(type);
   };
   describe("--batch", "Batch sizes: 1,2,4 or 1,2,4,..,256 or 1:256:x2 or 8:64:+8", "LIST");
-  describe("--seq-len", "Lengths, in the same forms: 128:4096:x2", "LIST");
-  describe("--image-size", "Sides of images, or HEIGHTxWIDTH: 224,384 or 224:512:+32", "LIST");
-  describe("--past-len", "Tokens in the cache, for --phase decode", "LIST");
+  describe("--seq-len", "Sequence lengths, in the same forms: 128:4096:x2", "LIST");
+  describe("--image-size", "Image sizes, side or HEIGHTxWIDTH: 224,384 or 224:512:+32", "LIST");
+  describe("--past-len", "Tokens in the KV cache, for --phase decode", "LIST");
   describe("--dtype", "Dtypes of weights and inputs: fp32,bf16", "LIST");
-  describe("--dim", "A dynamic dimension of a .pt2 or ONNX file: batch=1,2,4; repeatable", "NAME=LIST");
+  describe("--dim", "Sizes of a dynamic dimension of a .pt2 or ONNX file: batch=1,2,4. Repeatable",
+           "NAME=LIST");
 }
 
 }  // namespace
@@ -33,19 +34,20 @@ Action define_sweep(CLI::App& app) {
   add_model_flags(app, flags->model);
   describe_lists(app);
   app.add_option("--metric", flags->sweep.metric,
-                 "What to show, the first in pictures: flops, memory-bytes, peak-memory-bytes, ...")
+                 "Metrics to show; pictures use the first: flops, memory-bytes, peak-memory-bytes, ...")
       ->type_name("LIST");
   app.add_option("--memory", flags->sweep.memory,
-                 "A limit to mark, as 24GiB; that of --hardware where there is one")
+                 "Memory limit to compare with, for example 24GiB. Default: the memory of --hardware")
       ->type_name("BYTES");
   app.add_flag("--polynomial", flags->sweep.polynomial,
-               "Work points out by polynomials that captures confirm; by itself above 40 points");
-  app.add_flag("--every-point", flags->sweep.every_point, "Capture every point, however many");
-  app.add_flag("--no-turning-points", flags->sweep.no_turns, "Leave out where the behaviour turns");
-  app.add_option("--visualize", flags->sweep.visualize, "Draw the lines to a .svg, .png or .pdf too")
+               "Compute most points from polynomials that are fitted to captures and checked against others. "
+               "Default above 40 points");
+  app.add_flag("--every-point", flags->sweep.every_point, "Capture every point, however many there are");
+  app.add_flag("--no-turning-points", flags->sweep.no_turns, "Without the crossovers");
+  app.add_option("--visualize", flags->sweep.visualize, "Also draw the curves: .svg, .png or .pdf")
       ->type_name("FILE");
   add_cost_flags(app, flags->cost);
-  app.add_flag("-v,--verbose", flags->talk.verbose, "All rows, however many");
+  app.add_flag("-v,--verbose", flags->talk.verbose, "All rows, however many there are");
   add_output_flags(app, flags->output);
   app.get_option("--format")->description("txt, json, csv, md, html, svg, png or pdf");
   add_talk_flags(app, flags->talk);

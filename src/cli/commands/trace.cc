@@ -153,17 +153,17 @@ Action define_trace(CLI::App& app) {
   const auto flags = std::make_shared<TraceFlags>();
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
-  app.add_option("--top", flags->top, "How many nodes to show with --tracer; 40")->type_name("N");
+  app.add_option("--top", flags->top, "Number of nodes to show with --tracer, default 40")->type_name("N");
   const CLI::Option* save =
       app.add_option("--save-graph", flags->files.save_graph,
-                     "Write the graph as Python that runs by itself (.py), or as a capture (.json)")
+                     "Write the graph as a Python file that can be run (.py), or as a capture (.json)")
           ->type_name("FILE");
-  app.add_flag("--weights", flags->files.weights, "Put the weights beside the .py file");
-  repeatable(
-      app.add_option("--export", flags->files.exports, "Write the model as .pt2, .onnx or .mlir; repeatable"))
+  app.add_flag("--weights", flags->files.weights, "Also write the weights, beside the .py file");
+  repeatable(app.add_option("--export", flags->files.exports,
+                            "Also write the model as .pt2, .onnx or .mlir. Repeatable"))
       ->type_name("FILE");
   app.add_flag("-v,--verbose", flags->talk.verbose,
-               "All nodes, and all that PyTorch said of failures and breaks");
+               "All nodes, and PyTorch's full messages about failures and graph breaks");
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);
   return [flags, save] {

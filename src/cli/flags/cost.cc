@@ -11,23 +11,24 @@ namespace opscope {
 
 void add_cost_flags(CLI::App& app, CostFlags& flags) {
   add_convention_flag(app, flags.convention);
-  app.add_option("--ridge", flags.ridge,
-                 "FLOPs per byte up to which memory is the limit; that of the device, else 10")
+  app.add_option(
+         "--ridge", flags.ridge,
+         "Ridge point in FLOPs per byte: ops below it are memory-bound. Default: that of --hardware, else 10")
       ->type_name("X");
   app.add_option("--hardware", flags.hardware,
-                 "Device whose roofline to show, by a name that `opscope devices` lists or a .toml file of "
-                 "your own; profile compares several: h100,l4")
+                 "Device for roofline times: a name from `opscope devices`, or a .toml file. `profile` takes "
+                 "several: h100,l4")
       ->type_name("NAME");
   app.add_option("--float32", flags.float32,
-                 "Where the device multiplies float32: torch (convolutions in TF32, as PyTorch does), tf32 "
-                 "(all that can) or ieee")
+                 "Precision of float32 products on the device: torch (TF32 for convolutions only, PyTorch's "
+                 "default), tf32 (wherever possible) or ieee (never)")
       ->type_name("NAME");
   app.add_option("--partition", flags.partition,
-                 "How ops make subgraphs: none (each by itself), layer (a leaf module each) or fused (one "
-                 "kernel each)")
+                 "How ops are grouped into subgraphs: none (one op each), layer (one leaf module each) or "
+                 "fused (one fused kernel each; default)")
       ->type_name("NAME");
   app.add_option("--fast-memory", flags.fast_memory,
-                 "Bytes that what a subgraph holds at once must fit in, such as 256KiB; no limit")
+                 "Limit for the working set of a fused kernel, for example 256KiB. Default: no limit")
       ->type_name("SIZE");
 }
 

@@ -11,18 +11,20 @@ void add_talk_flags(CLI::App& app, TalkFlags& flags) {
 }
 
 void add_output_flags(CLI::App& app, OutputFlags& flags) {
-  app.add_option("-o,--output", flags.output, "Write to a file; its extension is the format")
+  app.add_option("-o,--output", flags.output, "Write to a file; the extension decides the format")
       ->type_name("FILE");
   app.add_option("--format", flags.format, "json, csv, md, txt or html")->type_name("FORMAT");
-  app.add_option("--color", flags.color, "auto, always or never; NO_COLOR is respected")->type_name("WHEN");
-  app.add_option("--width", flags.width, "Columns of text; the terminal's, or 100")->type_name("N");
+  app.add_option("--color", flags.color, "auto, always or never; auto respects NO_COLOR")->type_name("WHEN");
+  app.add_option("--width", flags.width,
+                 "Width of text in columns. Default: $COLUMNS, the terminal's width, or 100")
+      ->type_name("N");
 }
 
 void add_registry_flags(CLI::App& app, std::string& registry, bool& no_cache) {
   app.add_option("--registry", registry,
-                 "Python file that calls opscope.register_model; or $OPSCOPE_REGISTRY")
+                 "Python file that calls opscope.register_model. Default: $OPSCOPE_REGISTRY")
       ->type_name("FILE");
-  app.add_flag("--no-cache", no_cache, "Neither read nor write the cache");
+  app.add_flag("--no-cache", no_cache, "Do not read or write the cache");
 }
 
 void add_convention_flag(CLI::App& app, std::string& convention) {

@@ -33,7 +33,7 @@ void check_graph_part(const std::string& part) {
 }
 
 void add_graph_part_flag(CLI::App& app, std::string& part) {
-  app.add_option(kFlag, part, "Only the Nth of the graphs that a tracer cut the model into")->type_name("N");
+  app.add_option(kFlag, part, "Only graph N of those that the tracer split the model into")->type_name("N");
 }
 
 Graph chosen_part(Graph graph, const std::string& part, std::vector<std::string>& notes) {

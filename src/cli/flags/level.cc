@@ -9,14 +9,12 @@
 namespace opscope {
 
 void add_level_flag(CLI::App& app, std::string& level) {
-  app.add_option("--level", level,
-                 "The graph in modules, layers, ops or subgraphs: module, layer, op, subgraph")
-      ->type_name("LEVEL");
+  app.add_option("--level", level, "What a node is: module, layer, op or subgraph")->type_name("LEVEL");
 }
 
 void add_level_flags(CLI::App& app, LevelFlags& flags) {
   add_level_flag(app, flags.level);
-  app.add_option("--depth", flags.depth, "With --level module: calls this far below the model's own; 1")
+  app.add_option("--depth", flags.depth, "With --level module: depth of the module tree, default 1")
       ->type_name("N");
 }
 

@@ -7,9 +7,9 @@ namespace opscope {
 void add_table_flags(CLI::App& app, TableFlags& flags, const std::string& sort, const std::string& top_help) {
   flags.sort = sort;
   app.add_flag("--showshape", flags.show_shapes, "Show output shapes");
-  app.add_option("--depth", flags.depth, "Levels of the module tree; as many as fit a screen")
+  app.add_option("--depth", flags.depth, "Levels of the module tree. Default: as many as fit a screen")
       ->type_name("N");
-  app.add_flag("--no-fold", flags.no_fold, "Show equal repeated blocks one by one");
+  app.add_flag("--no-fold", flags.no_fold, "Show repeated equal blocks one by one");
   app.add_option("--top", flags.top, top_help)->type_name("N");
   app.add_option("--sort", flags.sort,
                  "flops, macs, memory-bytes (mem), params, arithmetic-intensity (ai), time or roofline")

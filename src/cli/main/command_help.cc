@@ -24,19 +24,20 @@ Action set_up(CLI::App& app, const Command& command) {
 
 std::string general_help() {
   std::string text =
-      "opscope tells what a PyTorch model costs: parameters, MACs, FLOPs and bytes, for every op, layer and\n"
-      "module, without running it.\n\n"
-      "Usage: opscope COMMAND ...\n\n";
+      "opscope says what a PyTorch model costs: parameters, MACs, FLOPs, bytes moved and peak memory, for "
+      "every op,\nlayer and module. It needs no weights, no data and no GPU. Only `measure` times real "
+      "runs.\n\nUsage: opscope COMMAND ...\n\n";
   for (const Command& command : commands())
     text += "  " + pad_right(command.name, 12) + std::string(command.summary) + "\n";
-  text += "  " + pad_right("help", 12) + "Help on a command, with examples\n";
+  text += "  " + pad_right("help", 12) + "Help for a command, with examples\n";
   text += "  " + pad_right("version", 12) + "The version of opscope\n";
   return text +
          "\n"
          "  opscope profile resnet18              a torchvision model by name\n"
-         "  opscope profile my_model.py:build     your own: a callable or class in a file\n"
-         "  opscope profile capture.json          a saved capture, no Python needed\n\n"
-         "Exit codes: 0 done, 1 the answer is no (--strict), 2 an error, 130 after Ctrl-C.\n";
+         "  opscope profile my_model.py:build     your own model: a function or class in a file\n"
+         "  opscope profile capture.json          a saved capture; no Python needed\n\n"
+         "Exit codes: 0 done; 1 a limit is exceeded, models differ, nothing fits (check, diff, fit, "
+         "--strict); 2 error; 130 Ctrl-C.\n";
 }
 
 std::string command_help(const Command& command) {

@@ -192,7 +192,7 @@ class ParetoDrawing {
       svg_.text({left + 20, y + 6}, text, {.font = kNameFont, .baseline = Baseline::kMiddle});
       y += 20;
     };
-    key(kFrontColor, "no other beats it");
+    key(kFrontColor, "Pareto front");
     if (std::ranges::any_of(points_, [](const ParetoPoint& p) { return !p.is_front; }))
       key(kOtherColor, "beaten in both");
     y += 14;
@@ -210,8 +210,8 @@ class ParetoDrawing {
 
   void draw_notes() {
     std::string text =
-        "Beaten: another model here has no more of either, and less of one. What a model is worth, "
-        "such as its accuracy, is not in this picture.";
+        "Not on the Pareto front: another model here is no worse in both metrics and better in one. Accuracy "
+        "is not in this picture.";
     if (unnamed_ > 0) text += " " + plural(unnamed_, "model") + " without room for a name.";
     const std::size_t left_out = comparison_.models.size() - points_.size();
     if (left_out > 0)

@@ -42,7 +42,7 @@ std::vector<Cell> header(const ModelComparison& comparison) {
                                [&](const ComparedModel& m) { return m.figures.*member == first.*member; });
   };
   if (same(&Figures::inputs) && !first.inputs.empty()) cells.push_back({first.inputs});
-  if (same(&Figures::is_training) && first.is_training) cells.push_back({"a step of training"});
+  if (same(&Figures::is_training) && first.is_training) cells.push_back({"a training step"});
   if (same(&Figures::convention) && first.convention != "opscope")
     cells.push_back({"FLOPs as " + first.convention + " counts"});
   std::vector<std::string> devices;

@@ -113,7 +113,7 @@ class NodeReport {
   }
   // "47.9 ms, 4.7% of all ops', 4.82GFLOP/s, 36.6MB/s"
   std::string time_text(const Metrics& m) const {
-    if (!m.time) return "not in any timed run, or less than the clock can tell";
+    if (!m.time) return "not in any timed run, or shorter than the timer's resolution";
     std::string text =
         format_time(m.time_seconds()) + ", " + format_percent(m.time, profile_.totals.time) + " of all ops'";
     if (m.flops) text += ", " + flops_rate_text(flops_per_second(m)) + "FLOP/s";
@@ -202,7 +202,7 @@ class NodeReport {
           {{(result.made_here ? "" : "in ") + shape_of(graph_, result.value) + " " +
             std::string(name(piece.kind))},
            {format_bytes(piece.bytes)},
-           {piece.held.made == kNone ? "there before the run" : at(piece.held.made)},
+           {piece.held.made == kNone ? "allocated before the run" : at(piece.held.made)},
            {piece.last_use == kNone ? "nobody" : at(piece.last_use)},
            {weight || piece.held.freed == kNone ? "held to the end" : at(piece.held.freed)}});
     }
@@ -254,7 +254,7 @@ class NodeReport {
   }
 
   Section numbers() const {
-    Section section{"How the numbers come about", {}, {}, {}};
+    Section section{"Formulas", {}, {}, {}};
     const auto ops = view_.ops_of(node_);
     const std::size_t shown = options_.verbose ? ops.size() : std::min(ops.size(), kOpsShown);
     for (const OpId op : ops.subspan(0, shown)) {

@@ -105,16 +105,16 @@ Section further(const GraphView& view) {
   };
   const std::size_t count = view.nodes.size();
   const std::string middle = std::to_string(count / 2 + 1);
-  add("--start 1 --end " + std::to_string(std::min<std::size_t>(count, 20)), "nodes beside their subgraphs");
-  add("--around " + middle + " --context 5", "those near a node, by its number or name");
-  add("--find TEXT", "those that have it in their name, target, module or shape");
-  add("--type conv, --module PATH", "those of one type, or of one module");
+  add("--start 1 --end " + std::to_string(std::min<std::size_t>(count, 20)), "nodes and their subgraphs");
+  add("--around " + middle + " --context 5", "nodes near one node, given by number or name");
+  add("--find TEXT", "nodes whose name, target, module or shape contains TEXT");
+  add("--type conv, --module PATH", "nodes of one type, or of one module");
   add("--bottleneck memory", "those that wait for memory; or compute, balanced");
-  add("--top 10 --sort mem", "those that cost most");
-  add("--node " + middle, "everything about one");
-  add("--path 1 " + std::to_string(count), "the ways from one to another");
-  add("--level op", "the graph in other pieces: module, op or subgraph");
-  add("--interactive", "walk through the model in the terminal");
+  add("--top 10 --sort mem", "the most expensive nodes");
+  add("--node " + middle, "everything about one node");
+  add("--path 1 " + std::to_string(count), "paths between two nodes");
+  add("--level op", "nodes of another level: module, op or subgraph");
+  add("--interactive", "browse the model in the terminal");
   return section;
 }
 

@@ -11,7 +11,8 @@ namespace {
 constexpr std::size_t kInputsShown = 2;
 constexpr std::size_t kIdsShown = 4;
 
-// "before 13 layer1.0.conv2: the later has a kernel of its own"; without an op the reason alone.
+// "before 13 layer1.0.conv2: the consumer is a matmul, convolution or attention and needs its own kernel";
+// without an op the reason alone.
 std::string border_text(const GraphView& view, std::string_view side, Border border, OpId at) {
   std::string text;
   if (at != kNone) text.append(side).append(" ").append(node_text(view, view.node_of[at])).append(": ");

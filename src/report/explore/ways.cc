@@ -25,7 +25,7 @@ std::string way_text(const GraphView& view, const std::vector<std::uint32_t>& wa
 std::string ways_text(const Stage& stage) {
   if (!stage.ways) return "";
   if (stage.between == 0) return "directly";
-  return (stage.ways == Count{1} ? "1 way" : format_count(stage.ways) + " ways") + " over " +
+  return (stage.ways == Count{1} ? "1 path" : format_count(stage.ways) + " paths") + " through " +
          plural(stage.between, "node");
 }
 
@@ -37,24 +37,24 @@ Section overview(const GraphView& view, const Ways& ways, const TextOptions& opt
     section.table.rows.push_back(
         {{std::move(label)}, {std::move(value), Style::kStrong}, {std::move(detail), Style::kQuiet}});
   };
-  add("Ways", ways.count.saturated() ? format_count(ways.count) : format_exact(ways.count), "");
-  add("Nodes on any of them", std::to_string(ways.nodes), "");
-  add("Nodes on all of them", std::to_string(ways.stages.size()), "");
+  add("Paths", ways.count.saturated() ? format_count(ways.count) : format_exact(ways.count), "");
+  add("Nodes on any path", std::to_string(ways.nodes), "");
+  add("Nodes on every path", std::to_string(ways.stages.size()), "");
   add("Shortest", plural(ways.shortest.size(), "node"), "");
-  add("Costliest", plural(ways.costliest.size(), "node"),
+  add("Most FLOPs", plural(ways.costliest.size(), "node"),
       format_count(ways.costliest_flops) + " FLOPs, " +
           format_percent(ways.costliest_flops, view.profile->totals.flops) + " of the model's");
   const bool same = ways.shortest == ways.costliest;
   section.entries.push_back(
-      {same ? "shortest and costliest" : "shortest", {way_text(view, ways.shortest, options.verbose)}});
-  if (!same) section.entries.push_back({"costliest", {way_text(view, ways.costliest, options.verbose)}});
+      {same ? "shortest, most FLOPs" : "shortest", {way_text(view, ways.shortest, options.verbose)}});
+  if (!same) section.entries.push_back({"most FLOPs", {way_text(view, ways.costliest, options.verbose)}});
   return section;
 }
 
 Section stages(const GraphView& view, const Ways& ways, const TextOptions& options) {
-  Section section{"On every way", {{{"#"}}, {}}, {}};
+  Section section{"On every path", {{{"#"}}, {}}, {}};
   section.table.columns.push_back(
-      {.title = "On every way", .align = Align::kLeft, .min_width = 20, .good_width = 40});
+      {.title = "On every path", .align = Align::kLeft, .min_width = 20, .good_width = 40});
   section.table.columns.push_back({"Target", Align::kLeft, 10});
   section.table.columns.push_back({"Output", Align::kLeft, 10});
   section.table.columns.push_back({"FLOPs"});

@@ -84,7 +84,7 @@ Section memory_split_section(const MemoryReport& report) {
   section.remarks.push_back(
       "at op " + std::to_string(timeline.peak_op) + " of " + std::to_string(report.graph().ops.size()) +
       ", " + at_text(report, timeline.peak_op) + "; " +
-      (report.lifetimes_told ? "memory is held as the run held it" : "memory is held until its last use"));
+      (report.lifetimes_told ? "lifetimes as in the captured run" : "lifetimes end at the last use"));
   return section;
 }
 
@@ -112,7 +112,7 @@ Section memory_phases_section(const MemoryReport& report) {
 }
 
 Section memory_advice_section(const MemoryReport& report, const TextOptions& options) {
-  Section section{"What would help", {{{"What would help", Align::kLeft}}, {}}, {}};
+  Section section{"What would lower the peak", {{{"What would lower the peak", Align::kLeft}}, {}}, {}};
   const Count peak = report.timeline().peak_memory_bytes();
   const auto limit = static_cast<std::size_t>(std::max(options.top, 1));
   const auto shown = options.verbose ? report.advice.size() : std::min(report.advice.size(), limit);
@@ -125,9 +125,10 @@ Section memory_advice_section(const MemoryReport& report, const TextOptions& opt
   if (shown == 0) section.remarks.push_back("no simple change lowers the peak of " + format_bytes(peak));
   if (shown > 0)
     section.remarks.push_back("each by itself, of the peak of " + format_bytes(peak) +
-                              "; found by running the timeline again with the change");
+                              "; computed by simulating memory again with the change");
   if (!report.is_training)
-    section.remarks.push_back("checkpointing does not apply: without a backward pass nothing is kept for it");
+    section.remarks.push_back(
+        "activation checkpointing does not apply: without a backward pass nothing is saved for it");
   return section;
 }
 

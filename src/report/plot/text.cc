@@ -126,7 +126,7 @@ Table sides_table(const RooflinePlot& plot) {
 }
 
 Table points_table(const RooflinePlot& plot, std::size_t top) {
-  Table table{{{"Most time at the roof", Align::kLeft, 16, false, 30},
+  Table table{{{"Longest roofline times", Align::kLeft, 16, false, 30},
                {"", Align::kLeft},
                {"Type", Align::kLeft, 8, true},
                {"FLOPs"},
@@ -168,8 +168,7 @@ std::string roofline_text(const Profile& profile, const RooflinePlot& plot, cons
   out +=
       render_table(points_table(plot, static_cast<std::size_t>(options.top)), options.width, options.color);
   return out +
-         as_line("FLOPs and memory are of each; time is that of all of them at the roof, one after the other",
-                 options);
+         as_line("FLOPs and bytes moved are of one; time is the sum of the roofline times of all", options);
 }
 
 std::string types_text(const Profile& profile, const TypesPlot& plot, const TextOptions& options) {

@@ -86,7 +86,7 @@ Section summary_section(const Profile& profile) {
   add("FLOPs", flops_text(totals), flops_detail(profile));
   add("Memory", format_bytes(totals.memory_bytes()), memory_detail(totals.traffic));
   add("Peak memory", format_bytes(profile.memory.peak_memory_bytes()), peak_detail(profile));
-  add("Intensity", format_ratio(totals.arithmetic_intensity()), "FLOPs per byte, on average");
+  add("Intensity", format_ratio(totals.arithmetic_intensity()), "FLOPs per byte moved");
   if (is_measured(profile)) add("Time", format_time(totals.time_seconds()), time_detail(profile));
   add("Ops", std::to_string(totals.ops),
       "in " + plural(profile.layers.size(), "layer") + " of " + plural(profile.modules.size(), "module"));

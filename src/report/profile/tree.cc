@@ -298,7 +298,7 @@ Section tree_section(const Profile& profile, const TextOptions& options) {
                               " rows below are not shown: --depth " + std::to_string(deepest) + " shows all");
   const auto is_folded = [&](const Line& line) { return line.repeat > 1 && line.depth <= depth; };
   if (times && std::ranges::any_of(tree.lines(), is_folded))
-    section.remarks.push_back("of equal blocks in one row: what one of them takes, on average");
+    section.remarks.push_back("rows of equal blocks show the mean of one block");
   if (profile.totals.confidence != Confidence::kExact)
     section.remarks.push_back(flops_legend(profile.totals.confidence));
   return section;

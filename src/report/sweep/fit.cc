@@ -45,7 +45,7 @@ std::string verdict(const FitAnswer& answer) {
       return spoken(answer, answer.best->value) + " is the largest that fits " + limit_text(question);
     case End::kModel:
       return spoken(answer, answer.best->value) + " fits " + limit_text(question) +
-             ", and the model itself takes no more: " + answer.problem;
+             ", and the model accepts no more: " + answer.problem;
     case End::kNothing:
       return "not even " + spoken(answer, answer.next->value) + " fits " + limit_text(question);
     case End::kFails:
@@ -89,8 +89,8 @@ Document document_of(const FitAnswer& answer, const TextOptions& options) {
   // Measured on a GPU: docs/sweep.md.
   if (answer.end == End::kMemory && !answer.question.reserve)
     section.remarks.push_back(
-        "This is what tensors hold. The allocator's gaps and the driver come on top: --reserve 10% leaves "
-        "room for them");
+        "This counts tensors only. The allocator's fragmentation and the driver need more: --reserve 10% "
+        "keeps memory free for them");
   document.sections.push_back(std::move(section));
   return document;
 }

@@ -87,7 +87,7 @@ std::string ways_text(const SweepResult& result) {
     text += ", " + format_exact(Count{fitted}) +
             " of them by exact polynomials: " + plural(result.captures, "capture") + ", " +
             std::to_string(result.confirmed) + " as checks";
-  if (failed > 0) text += ", " + format_exact(Count{failed}) + " past what the model takes";
+  if (failed > 0) text += ", " + format_exact(Count{failed}) + " beyond what the model accepts";
   return text;
 }
 
@@ -139,7 +139,7 @@ Document sweep_document(const SweepReport& report, const TextOptions& options) {
                               " points: --verbose shows all, --format csv and json have them");
   document.sections.push_back(std::move(section));
   if (auto turns = turn_lines(report); !turns.empty()) {
-    Section said{.title = "Turning points", .table = {}, .remarks = std::move(turns)};
+    Section said{.title = "Crossovers", .table = {}, .remarks = std::move(turns)};
     said.table.columns.push_back({.title = said.title, .align = Align::kLeft});
     document.sections.push_back(std::move(said));
   }

@@ -1,4 +1,4 @@
-// The turning points in sentences: equal answers of neighbouring lines are said once.
+// The crossovers in sentences: equal answers of neighbouring lines are said once.
 #include <algorithm>
 #include <map>
 
@@ -28,7 +28,7 @@ class Words {
     if (crossing == 0 && above == 0) return {never()};
     if (crossing == 0 && above == turn_.lines.size()) return {always()};
     std::string text = subject() + " " + crossings();
-    if (above > 0) text += std::string(crossing > 0 ? "; " : "") + where_above();
+    if (above > 0) text += (crossing > 0 ? "; " + above_text() + " " : "") + where_above();
     if (const std::size_t below = count(Course::kBelow); below > 0) text += "; " + where_below();
     return {text};
   }
@@ -47,13 +47,13 @@ class Words {
   std::string subject() const {
     switch (turn_.kind) {
       case TurnKind::kRidge:
-        return "Intensity passes the ridge of " + ridge_text();
+        return "Crossover to compute-bound: intensity exceeds the ridge of " + ridge_text();
       case TurnKind::kAttention:
-        return "Attention overtakes the linear layers in FLOPs";
+        return "Crossover: attention has more FLOPs than the linear layers";
       case TurnKind::kMemory:
-        return "Peak memory passes " + report_.memory_text;
+        return "Peak memory exceeds " + report_.memory_text;
       case TurnKind::kQuadratic:
-        return "What grows with the square of " + axis_ + " passes half of the FLOPs";
+        return "The part that grows with the square of " + axis_ + " exceeds half of the FLOPs";
     }
     return "";
   }
@@ -76,7 +76,7 @@ class Words {
   }
 
   std::string with(const std::vector<const TurnLine*>& lines) const {
-    if (lines.size() == turn_.lines.size()) return lines.size() == 1 ? "" : " whatever the rest is";
+    if (lines.size() == turn_.lines.size()) return lines.size() == 1 ? "" : " for all other sizes";
     const std::string first = held(*lines.front());
     if (lines.size() == 1) return first.empty() ? "" : " with " + first;
     const std::string last = shortened(held(*lines.back()));
@@ -122,12 +122,12 @@ class Words {
       if (line.course == course) lines.push_back(&line);
     return lines;
   }
-  std::string where_above() const {
-    return std::string(turn_.kind == TurnKind::kMemory ? "it is past it" : "it is above it") + " at every " +
-           axis_ + with(of(Course::kAbove));
+  std::string above_text() const {
+    return turn_.kind == TurnKind::kMemory ? "the limit is exceeded" : "it is above";
   }
+  std::string where_above() const { return "at every " + axis_ + with(of(Course::kAbove)); }
   std::string where_below() const {
-    return std::string(turn_.kind == TurnKind::kMemory ? "it stays within it" : "it stays below it") +
+    return std::string(turn_.kind == TurnKind::kMemory ? "the limit is kept" : "it stays below") +
            with(of(Course::kBelow));
   }
 
@@ -142,17 +142,17 @@ class Words {
     const double ratio = nearest().nearest;
     switch (turn_.kind) {
       case TurnKind::kRidge:
-        return "Intensity stays below the ridge of " + ridge_text() + ": it comes to " +
+        return "Intensity stays below the ridge of " + ridge_text() + ": it reaches " +
                format_percent(ratio, 1) + " of it " + nearest_place();
       case TurnKind::kAttention:
-        return "Attention does not overtake the linear layers here: it comes to " + format_percent(ratio, 1) +
-               " of their FLOPs " + nearest_place();
+        return "Attention has fewer FLOPs than the linear layers at every point: it reaches " +
+               format_percent(ratio, 1) + " of their FLOPs " + nearest_place();
       case TurnKind::kMemory:
         return "Every point fits " + report_.memory_text + ": the largest peak is " +
                format_percent(ratio, 1) + " of it, " + nearest_place();
       case TurnKind::kQuadratic:
-        return "What grows with the square of " + axis_ +
-               " stays a small part: " + format_percent(ratio / 2, 1) + " of the FLOPs " + nearest_place();
+        return "The part that grows with the square of " + axis_ +
+               " stays small: " + format_percent(ratio / 2, 1) + " of the FLOPs " + nearest_place();
     }
     return "";
   }
@@ -162,11 +162,12 @@ class Words {
       case TurnKind::kRidge:
         return "Intensity is above the ridge of " + ridge_text() + " at every point";
       case TurnKind::kAttention:
-        return "Attention is more than the linear layers at every point";
+        return "Attention has more FLOPs than the linear layers at every point";
       case TurnKind::kMemory:
         return "No point fits " + report_.memory_text;
       case TurnKind::kQuadratic:
-        return "What grows with the square of " + axis_ + " is over half of the FLOPs at every point";
+        return "The part that grows with the square of " + axis_ +
+               " is over half of the FLOPs at every point";
     }
     return "";
   }

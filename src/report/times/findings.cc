@@ -1,5 +1,5 @@
-// What to look at, in words: what it is and takes, what could be saved and why. Nothing is advised that the
-// numbers do not show.
+// What to look at first, in words: what it is and takes, what could be saved and why. Nothing is advised that
+// the numbers do not show.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -76,14 +76,13 @@ std::string layers_reason(const Profile& profile, const WhereTimeGoes& where, co
   const double each = seconds_each(finding), call = where.call_seconds;
   if (call > 0 && each < 4 * call)
     return "an op takes " + format_time(each) + ", " + (each < call ? "less" : "not much more") +
-           " than a call (" + format_time(call) + "): there is too little work in each";
+           " than a call (" + format_time(call) + "): too little work in each";
   const double left = m.time_seconds() - finding.saving_seconds;
   if (left >= kNear * m.time_seconds())
-    return finding.memory_limited
-               ? "it is near the memory's rate already: fewer bytes (fused with neighbours, a narrower type) "
-                 "help more than a better kernel"
-               : "it is near the best rate already: a narrower type or less work helps more than a better "
-                 "kernel";
+    return finding.memory_limited ? "it is near the memory bandwidth already: moving fewer bytes (fusion, a "
+                                    "narrower dtype) helps more than a better kernel"
+                                  : "it is near the best rate already: a narrower dtype or less work helps "
+                                    "more than a better kernel";
   const double work = static_cast<double>(m.flops) / static_cast<double>(std::max<std::uint64_t>(m.ops, 1));
   const double best = where.rates.flops_each;
   if (!finding.memory_limited && best > 4 * work)
@@ -95,7 +94,7 @@ std::string layers_reason(const Profile& profile, const WhereTimeGoes& where, co
       m.flops ? " with its " + format_ratio(m.arithmetic_intensity()) + " FLOPs per byte" : "";
   return "at " + format_percent(left, m.time_seconds()) + " of what is possible" + with +
          ": the kernel chosen, the layout" + (convolves ? " (channels_last)" : "") +
-         " or the shape is what to try";
+         " or the shape could be changed";
 }
 
 // A batch norm is folded only where it does not learn.
@@ -109,7 +108,7 @@ std::string fusion_hint(const Profile& profile, const std::string& types) {
 std::vector<std::string> idle_lines(const Profile& profile, const WhereTimeGoes& where) {
   if (where.on_device)
     return {"the device waits for the host, which takes " + format_time(where.call_seconds) + " for a call",
-            "CUDA graphs, torch.compile or a larger batch give it more to do for each call"};
+            "CUDA graphs, torch.compile or a larger batch give the device more work per launch"};
   const double each = where.idle / static_cast<double>(std::max<std::uint64_t>(profile.totals.ops, 1));
   return {"no op runs for " + format_time(where.idle) + ": Python, module calls and dispatch, " +
               format_time(each) + " an op",
@@ -132,11 +131,11 @@ std::vector<std::string> lines_of(const Profile& profile, const WhereTimeGoes& w
     case FindingKind::kSmallOps:
       return {plural(finding.ops.size(), "op") + " (" + op_types(profile, finding) + ") take " +
                   takes(where, finding) + ", " + format_time(seconds_each(finding)) + " each",
-              "that is what calling an op takes; a compiled graph calls fewer"};
+              "that is the cost of calling an op; a compiled graph calls fewer ops"};
     case FindingKind::kIdle:
       return idle_lines(profile, where);
     case FindingKind::kPrecision:
-      return {"matmuls take " + takes(where, finding) + ", in full float32 beside TF32 units that are idle",
+      return {"matmuls take " + takes(where, finding) + ", in full float32, while TF32 units are idle",
               "torch.set_float32_matmul_precision(\"high\") uses those, with 10 bits of mantissa"};
   }
   return {};

@@ -74,8 +74,8 @@ std::string memory_text(const Profile& profile) {
   const double off = real > 0 && predicted > 0 ? 100 * std::abs(predicted - real) / real : 0;
   if (off >= 0.05) text += fmt::format(" ({:.1f}% {})", off, predicted < real ? "less" : "more");
   if (measured.base_memory_bytes)
-    text +=
-        "; " + format_bytes(Count{measured.base_memory_bytes}) + " of the measured was there before the run";
+    text += "; " + format_bytes(Count{measured.base_memory_bytes}) +
+            " of the measured was allocated before the run";
   return text;
 }
 
@@ -95,8 +95,9 @@ std::string peak_text(const Profile& profile) {
 }
 
 Section findings_section(const Profile& profile, const WhereTimeGoes& where) {
-  Section section{"What to look at", {{{"What to look at", Align::kLeft}}, {}}, {}};
-  section.remarks.push_back("at most so much of a run; no op is in two of them, so that savings add up");
+  Section section{"What to look at first", {{{"What to look at first", Align::kLeft}}, {}}, {}};
+  section.remarks.push_back(
+      "upper bounds, as a share of a run; no op is counted twice, so the savings add up");
   for (const Finding& finding : where.findings)
     section.entries.push_back(finding_entry(profile, where, finding));
   return section;

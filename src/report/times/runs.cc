@@ -42,10 +42,10 @@ std::string accounted_text(const RunTimes& runs) {
                                     : "ops account for {} of a run: {} of {}";
   text = fmt::format(fmt::runtime(text), format_percent(runs.ops.median, runs.whole()), ops, whole);
   if (runs.ops.median > runs.whole())
-    return fmt::format("ops add up to {}, {} of a run without the clock ({})", ops,
+    return fmt::format("ops add up to {}, {} of a run without op timers ({})", ops,
                        ratio_text(runs.accounted()), whole);
   const std::string rest = format_time(runs.idle());
-  if (runs.on_device) return text + "; for " + rest + " it had nothing to do";
+  if (runs.on_device) return text + "; for " + rest + " it was idle";
   return text + (runs.is_reversed()
                      ? "; Python and dispatch between them take " + rest + ", the rest is noise"
                      : "; the other " + rest + " is Python and dispatch between them");
@@ -54,7 +54,7 @@ std::string accounted_text(const RunTimes& runs) {
 std::string host_text(const RunTimes& runs, std::uint64_t ops) {
   const double each = ops ? runs.host_ops.median / static_cast<double>(ops) : 0;
   return "on the host, calling the ops took " + format_time(runs.host_ops.median) + ", " + format_time(each) +
-         " each, and the whole run " + format_time(runs.timed.median) + " with the clock";
+         " each, and the whole run " + format_time(runs.timed.median) + " with op timers";
 }
 
 std::string unmatched_text(const Measurement& measured) {
@@ -75,7 +75,7 @@ bool is_noisy(const Statistics& of) { return of.samples > 2 && of.p95 - of.minim
 
 void add_noise(const RunTimes& runs, std::vector<std::string>& remarks) {
   const std::string why =
-      fmt::format(": something else used the machine, or its clocks moved; {} are rough",
+      fmt::format(": another process used the machine, or clock frequencies changed; {} are rough",
                   runs.on_device && !is_noisy(runs.ops) ? "times of whole runs" : "all numbers here");
   for (const Statistics* of : {&runs.plain, &runs.timed})
     if (is_noisy(*of)) {
@@ -84,7 +84,7 @@ void add_noise(const RunTimes& runs, std::vector<std::string>& remarks) {
       return;
     }
   if (runs.is_reversed())
-    remarks.push_back(fmt::format("runs are quicker with the clock than without{}", why));
+    remarks.push_back(fmt::format("runs are faster with op timers than without{}", why));
 }
 
 std::string overhead_text(const RunTimes& runs, Nanoseconds empty_interval) {
@@ -92,13 +92,12 @@ std::string overhead_text(const RunTimes& runs, Nanoseconds empty_interval) {
   const char* timed = runs.on_device ? "every call" : "every op";
   if (runs.overhead() < 1)
     return fmt::format(
-        "runs with {} timed take {} of those without: what the clock costs is lost in the "
-        "noise; its own {} are taken off every op",
+        "runs with {} timed take {} of those without: the overhead of the timers is below the noise; their "
+        "own {} are subtracted from every op",
         timed, ratio, own);
-  return fmt::format(
-      "timing {} takes the run to {} of what it is without; the clock's own {} are taken off "
-      "every op{}",
-      timed, ratio, own, runs.on_device ? ", whose times on the device are of slower runs apart" : "");
+  return fmt::format("timing {} makes the run {} as long; the timers' own {} are subtracted from every op{}",
+                     timed, ratio, own,
+                     runs.on_device ? ". Device times are from separate, slower runs" : "");
 }
 
 void add_remarks(const Profile& profile, const RunTimes& runs, std::vector<std::string>& remarks) {
@@ -108,10 +107,10 @@ void add_remarks(const Profile& profile, const RunTimes& runs, std::vector<std::
   if (runs.host_ops.samples && profile.totals.ops) remarks.push_back(host_text(runs, profile.totals.ops));
   if (runs.overhead() > 0) remarks.push_back(overhead_text(runs, measured.empty_interval));
   if (runs.plain.outliers + runs.timed.outliers > 0)
-    remarks.push_back("outliers (more than 3 scaled MADs from the median) are in every number");
+    remarks.push_back("outliers (more than 3 scaled MADs from the median) are included in every number");
   if (runs.unmeasured_ops)
     remarks.push_back(plural(runs.unmeasured_ops, "op") + (runs.unmeasured_ops == 1 ? " has" : " have") +
-                      " no time: in none of the timed runs, as what a model makes once and keeps");
+                      " no time: not in any timed run, for example because the model caches the result");
   if (!measured.unmatched.empty()) remarks.push_back(unmatched_text(measured));
 }
 

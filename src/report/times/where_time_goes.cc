@@ -45,9 +45,9 @@ std::string memory_text(const WhereTimeGoes& where) {
   const MeasuredRates& rates = where.rates;
   if (rates.bytes_name.empty()) return "no op moves bytes";
   std::string text =
-      share(where, where.memory_bound) + " of op time in ops whose bytes take longer than their " +
-      "arithmetic, at the best rates reached here: " + bytes_rate_text(rates.bytes_per_second) + "/s (" +
-      rates.bytes_name + ")";
+      share(where, where.memory_bound) +
+      " of op time in ops whose bytes take longer than their arithmetic, at the best rates of this run: " +
+      bytes_rate_text(rates.bytes_per_second) + "/s (" + rates.bytes_name + ")";
   if (!rates.flops_name.empty())
     text += " and " + flops_rate_text(rates.flops_per_second) + "FLOP/s (" + rates.flops_name + ")";
   text += "; " + of_ops(where, where.memory_bound);
@@ -56,7 +56,7 @@ std::string memory_text(const WhereTimeGoes& where) {
 
 std::string far_text(const WhereTimeGoes& where) {
   return share(where, where.far_from_both) +
-         " of op time in ops that reach less than a quarter of both rates, so that neither limits them: " +
+         " of op time in ops that reach less than a quarter of both rates: " +
          of_ops(where, where.far_from_both);
 }
 
@@ -65,18 +65,19 @@ std::string launch_text(const WhereTimeGoes& where) {
   const std::string call = format_time(where.call_seconds);
   if (where.on_device)
     return share(where, launch) +
-           " of op time in ops that run shorter on the device than their call takes on " + "the host (" +
-           call + " at the median, with what recording it takes): " + of_ops(where, launch);
-  if (where.call_seconds <= 0) return "not known: no op here does nothing, to tell what a call takes";
+           " of op time in ops that run shorter on the device than their launch takes on the host (" + call +
+           " at the median, recording included): " + of_ops(where, launch);
+  if (where.call_seconds <= 0)
+    return "not known: the model has no op without work, which would show the cost of a call";
   return share(where, launch) +
-         " of op time in ops that take at most twice as long as one that does nothing, " +
-         "such as a view (" + call + "): " + of_ops(where, launch);
+         " of op time in ops that take at most twice as long as an op without work, such as a view (" + call +
+         "): " + of_ops(where, launch);
 }
 
 std::string idle_text(const WhereTimeGoes& where) {
   const std::string part = format_percent(where.idle, where.whole) + " of a run, " + format_time(where.idle);
-  return where.on_device ? part + ": the device has nothing to do and waits for the host"
-                         : part + ": no op runs; Python, module calls and dispatch";
+  return where.on_device ? part + ": the device is idle and waits for the host"
+                         : part + ": time between ops: Python, module calls and dispatch";
 }
 
 }  // namespace
@@ -88,9 +89,9 @@ Section where_time_goes_section(const Profile& profile, const WhereTimeGoes& whe
   };
   add("Ops", types_text(profile));
   if (where.idle > 0) add(where.on_device ? "Idle" : "Between ops", idle_text(where));
-  add(where.on_device ? "Launch-bound" : "Call-bound", launch_text(where));
+  add("Launch-bound", launch_text(where));
   add("Memory-bound", memory_text(where));
-  if (where.far_from_both.ops) add("Near no limit", far_text(where));
+  if (where.far_from_both.ops) add("Latency-bound", far_text(where));
   return section;
 }
 

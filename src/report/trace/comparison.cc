@@ -73,7 +73,7 @@ std::vector<std::string> lines_of_breaks(const TracerRow& row, bool verbose) {
 }  // namespace
 
 constexpr std::string_view kBoundRemark =
-    "sizes that depend on data are at their largest, so its MACs are an upper bound; a real run may do less";
+    "data-dependent sizes are at their upper bound, so its MACs are an upper bound; a real run may do less";
 
 Section overview_section(const std::vector<TracerRow>& rows) {
   Section section{"Tracers",

@@ -73,7 +73,7 @@ class TraceDocument {
     section.remarks.push_back(fmt::format(
         "{} events, {} calls of ops, {}", format_exact(joined_.events), format_exact(joined_.calls),
         joined_.steps > 0 ? plural(joined_.steps, "step") + " marked by the profiler"
-                          : "no steps marked: runs told apart by their ops"));
+                          : "no profiler steps: runs are separated by their ops"));
     return section;
   }
 
@@ -148,8 +148,9 @@ class TraceDocument {
   }
 
   Section missing_section() const {
-    Section section{
-        "Ops that the trace has not", {{{"Ops that the trace has not", Align::kLeft}, {"Count"}}, {}}, {}};
+    Section section{"Ops that are not in the trace",
+                    {{{"Ops that are not in the trace", Align::kLeft}, {"Count"}}, {}},
+                    {}};
     std::map<std::string_view, std::uint64_t> counts;
     for (const OpId op : joined_.missing) ++counts[graph_.op_name(graph_.ops[op])];
     for (const auto& [name, count] : counts)
