@@ -355,9 +355,9 @@ def _check_training(options: Options, tracer: str) -> None:
     if training_of(options) is None:
         return
     if tracer in tracers.TRACERS:
-        raise error(f"{tracer} traces a forward run alone", "training", "leave the tracer out: training is followed by the engine")
+        raise error(f"{tracer} traces a forward pass only", "training", "leave out the tracer: the engine captures training")
     if options.phase == "decode":
-        raise error("a model that makes one token behind a cache is not in training", "phase", "leave --phase out, or use prefill")
+        raise error("a decode step with a KV cache is not a training step", "phase", "leave --phase out, or use prefill")
 
 
 def plan_for(source: Source, options: Options) -> InputPlan:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-#: Whether a language model reads its prompt, or makes one token behind a cache of what it has read.
+#: prefill: the whole prompt of a language model. decode: one new token with a KV cache.
 PHASES = ("prefill", "decode")
 
 
@@ -46,7 +46,7 @@ class Options:
     seq_len: int | None = None  # tokens, or frames of features; 128 where the model does not say
     image_size: Any = None  # one side, or (height, width)
     named_inputs: Mapping[str, Any] = field(default_factory=dict)  # inputs by name: a shape, (shape, dtype) or a value; --input
-    phase: str | None = None  # of a language model: "prefill", or "decode", one token behind a cache
+    phase: str | None = None  # of a language model: "prefill" (the whole prompt) or "decode" (one new token with a KV cache)
     past_len: int | None = None  # tokens in that cache; 128
     limits: Mapping[str, int] = field(default_factory=dict)  # upper bounds of sizes that only data tells: {"nms": 100}
     dims: Mapping[str, int] = field(default_factory=dict)  # dynamic dimensions of a .pt2 or ONNX file

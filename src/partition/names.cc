@@ -20,7 +20,7 @@ struct BorderWords {
 constexpr std::array kBorders{
     BorderWords{"input", "it reads inputs and weights of the model"},
     BorderWords{"output", "its result is an output of the model"},
-    BorderWords{"anchor", "the consumer is a matmul, convolution or attention and needs its own kernel"},
+    BorderWords{"anchor", "the consumer (matmul, conv or attention) needs its own kernel"},
     BorderWords{"barrier", "the op on the other side cannot be fused"},
     BorderWords{"fork", "several consumers; fused with another one, or with none"},
     BorderWords{"join", "joins several branches; fused with another one"},

@@ -111,7 +111,7 @@ TEST(Comparison, SaysWhatMakesItUnfair) {
   const auto c = compare_models({model("a", figures("a", 1, 1, 1)), model("b", other)});
   EXPECT_TRUE(says(c.notes, "not the same inputs: 1x3x8x8 float32 (a); 1x128 int64 (b)"));
   EXPECT_TRUE(says(c.notes, "as opscope does (a); as fvcore does (b)"));
-  EXPECT_TRUE(says(c.notes, "a forward pass (a); a step of training (b)"));
+  EXPECT_TRUE(says(c.notes, "a forward pass (a); a training step (b)"));
   EXPECT_TRUE(says(c.notes, "not at the same ridge: 10 (a); 20 (b)"));
   EXPECT_FALSE(says(c.findings, "of a's FLOPs"));
   EXPECT_FALSE(c.row("relative_time")->values[1].is_known);
@@ -130,7 +130,7 @@ TEST(Comparison, SaysWhichHasTheLeastAndWhichCostsMoreInEverything) {
                       model("c", figures("c", 200, 3000, 600))});
   EXPECT_TRUE(
       says(c.findings, "a has the least parameters and peak memory; b the least FLOPs, memory moved"));
-  EXPECT_TRUE(says(c.findings, "c costs more than a in every one of these"));
+  EXPECT_TRUE(says(c.findings, "c costs more than a in all of these"));
 }
 
 TEST(Comparison, WithADeviceHasItsRoofline) {

@@ -82,7 +82,7 @@ TEST(Sweep, what_is_no_polynomial_is_captured_whole) {
   EXPECT_EQ(sweep.result().count(SweepState::kCaptured), 4u * 79u);
   ASSERT_EQ(sweep.result().notes.size(), 1u);
   EXPECT_EQ(sweep.result().notes[0],
-            "batch 2 to 5, seq_len 2 to 80: no polynomial tells it, so every point was captured");
+            "batch 2 to 5, seq_len 2 to 80: not a polynomial, so every point was captured");
 }
 
 // A convolution's workspace is the larger of its weights and its rows: two polynomials, each in its part.

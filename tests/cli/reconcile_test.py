@@ -105,7 +105,7 @@ class Reconcile(Program):
             (("--models", " , "), "nothing is named"),
             (("--with", ","), "nothing is named"),
             (("--tolerance", "much"), "'much' is not"),
-            (("resnet18", "--training"), "a forward run alone"),
+            (("resnet18", "--training"), "a forward pass only"),
             (("resnet18", "--tracer", "fx"), "the model itself"),
             (("resnet18", "--device", "cuda"), "on the CPU"),
             ((str(self.captures / "resnet18.json"),), "a graph in a file"),

@@ -47,7 +47,7 @@ class Sweep(Swept):
         arguments = ("sweep", "cnn_dynamic.onnx", "--dim", "batch=1:64:x2", "--memory", "1MiB")
         code, text, _ = self.run_program(*arguments)
         self.assertEqual(code, 0)
-        self.assertIn("Turning points", text)
+        self.assertIn("Crossovers", text)
         report = json.loads(self.run_program(*arguments, "--format", "json")[1])
         self.assertEqual(report["schema_version"], 1)
         self.assertTrue(report["complete"])

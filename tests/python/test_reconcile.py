@@ -116,7 +116,7 @@ def test_a_tool_that_fails_is_a_row() -> None:
 def test_errors() -> None:
     with pytest.raises(opscope.Error, match="no tool called 'fvcor'"):
         opscope.reconcile("resnet18", with_="fvcor")
-    with pytest.raises(opscope.Error, match="a forward run alone"):
+    with pytest.raises(opscope.Error, match="a forward pass only"):
         opscope.reconcile("resnet18", training=True)
     with pytest.raises(opscope.Error, match="cannot be run"):
         opscope.reconcile("model.onnx")

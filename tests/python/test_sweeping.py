@@ -53,7 +53,7 @@ def test_a_step_of_training() -> None:
 def test_windows_that_pad_are_captured() -> None:
     found = opscope.sweep("swin_t", image_size=list(range(64, 900, 32)), polynomial=True)
     assert {row["state"] for row in found.rows} == {"captured"}
-    assert found.to_dict()["notes"] == ["image_size 64 to 896: no polynomial tells it, so every point was captured"]
+    assert found.to_dict()["notes"] == ["image_size 64 to 896: not a polynomial, so every point was captured"]
 
 
 def test_past_the_positions_are_rows_with_the_reason() -> None:
@@ -78,7 +78,7 @@ def test_nothing_varies() -> None:
 def test_it_prints_as_the_command_line_does() -> None:
     found = opscope.sweep("resnet18", batch="1,2,4,..,16", memory="1GiB")
     text = str(found)
-    assert text.startswith("resnet18") and "Turning points" in text
+    assert text.startswith("resnet18") and "Crossovers" in text
     assert found.to_csv().splitlines()[0].startswith("batch,params,macs,flops")
     assert found.to_dict()["schema_version"] == 1
     assert "points" in repr(found)

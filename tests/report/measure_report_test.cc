@@ -57,7 +57,7 @@ TEST(MeasureReport, SaysWhatMatters) {
   for (const char* part :
        {"resnet18", "A Processor (cpu)", "torch 2.13.0", "2 threads", "9 runs after 3", "whole run",
         "with every op timed", "sum of ops", "ops account for", "peak memory", "Time", "% Time", "FLOP/s",
-        "layers by time", "Memory-bound", "Call-bound", "Where the time goes", "What to look at", "saves "})
+        "layers by time", "Memory-bound", "Launch-bound", "Where the time goes", "What to look at", "saves "})
     EXPECT_TRUE(has(text, part)) << part << "\n" << text;
 }
 

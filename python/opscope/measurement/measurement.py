@@ -1,4 +1,4 @@
-"""`opscope.measure`: a model really run, again and again, with the clock on every op.
+"""`opscope.measure`: real runs of a model, with a timer around every op.
 
 Puts a model that was made here where it is to run, refuses what cannot be measured and says why, and adds to the
 engine's samples what is known of the machine. The runs themselves are the engine's.

@@ -19,7 +19,7 @@ Status = Callable[[str], None]
 def peers_of(source: Source, inputs: Any, options: Options, tools: Sequence[str], status: Status) -> tuple[Any, dict[str, Any]]:
     """The native graph of a source's model, and the tools' answers: what C++ compares."""
     if options.training:
-        raise error("the tools count a forward run alone", "training", "leave it out")
+        raise error("the tools count a forward pass only", "training", "leave it out")
     if source.with_data is not None:
         status(f"building {source.name} with weights")
         source.model, source.with_data = source.with_data(), None

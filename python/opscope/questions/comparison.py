@@ -79,7 +79,7 @@ def compare(
     float32: str = "torch",
     **options: Any,
 ) -> Comparison:
-    """Models side by side: what each costs, which is best at what, and what the difference means.
+    """Models side by side: costs, the best model for each metric, and what the differences mean.
 
     Each of `models` is whatever `profile` takes, a Graph, a Profile, or the path of a profile saved as JSON. `inputs` and
     the options (`batch`, `seq_len`, `dtype`, `training`, ...) hold for all that are captured here; graphs and profiles are

@@ -103,7 +103,7 @@ class Profile:
 
     @property
     def types(self) -> list[Row]:
-        """Operator types, the costliest first."""
+        """Operator types, the most expensive first."""
         return self._rows("types")
 
     @property
@@ -128,7 +128,7 @@ class Profile:
 
     @property
     def measurement(self) -> Row | None:
-        """How it was measured: whole runs with the clock and without, what ops account for, the environment, real memory.
+        """How it was measured: whole runs with and without op timers, what ops account for, the environment, real memory.
 
         None where the model was not run: see opscope.measure.
         """

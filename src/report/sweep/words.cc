@@ -47,9 +47,9 @@ class Words {
   std::string subject() const {
     switch (turn_.kind) {
       case TurnKind::kRidge:
-        return "Crossover to compute-bound: intensity exceeds the ridge of " + ridge_text();
+        return "Intensity exceeds the ridge of " + ridge_text();
       case TurnKind::kAttention:
-        return "Crossover: attention has more FLOPs than the linear layers";
+        return "Attention has more FLOPs than the linear layers";
       case TurnKind::kMemory:
         return "Peak memory exceeds " + report_.memory_text;
       case TurnKind::kQuadratic:
