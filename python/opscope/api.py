@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import functools
 import json
 import os
@@ -21,7 +20,7 @@ from opscope.inputs import Inputs, as_device, as_dtype, as_inputs, cast_inputs
 from opscope.inputs.plan import InputPlan, plan_inputs
 from opscope.options import Options, takes_options
 from opscope.results.profile import Profile, Row, counted
-from opscope.sources import Source, find_source, known_models
+from opscope.sources import Source, find_source, known_models, matches
 from opscope.sources.hf_known import config_file
 from opscope.tracers.graph_modules import graph_module_inputs
 
@@ -396,16 +395,8 @@ def explain(model: Any, node: str, inputs: Any = None, **options: Any) -> str:
 
 
 def list_models(pattern: str | None = None, *, registry: str | None = None) -> list[str]:
-    """Names that `profile` knows, of every library that is installed. 'resnet' and 'resnet*' both match."""
+    """Names that `profile` knows, of every library that is installed. 'resnet' and 'resnet*' both match; case does not matter."""
     return [known.name for known in known_models(registry)[0] if matches(known.name, pattern)]
-
-
-def matches(name: str, pattern: str | None) -> bool:
-    if not pattern:
-        return True
-    if any(mark in pattern for mark in "*?["):
-        return fnmatch.fnmatchcase(name, pattern)
-    return pattern.lower() in name.lower()
 
 
 def profile_model(

@@ -528,6 +528,8 @@ class Python(Program):
         self.assertEqual((code, out), (0, self.HEAD + row.format("resnet18") + row.format("resnet34")))
         self.assertEqual(self.run_program("profile", "--list", "vgg*", "--format", "csv")[1].count("\n"), 2)
         self.assertEqual(len(self.requests()), 1)
+        self.assertEqual(self.run_program("list", "ResNet-", "--format", "csv")[1], out)
+        self.assertEqual(self.run_program("list", "RESNET*", "--format", "csv")[1], out)
         self.assert_failed(self.run_program("list", "resent18"), "did you mean resnet18")
 
     def test_list_text_has_no_empty_columns(self):

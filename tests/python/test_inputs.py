@@ -71,6 +71,21 @@ def test_large_inputs_cost_no_memory() -> None:
     assert image.shape == (4096, 3, 224, 224)
 
 
+@pytest.mark.parametrize(("model", "options"), [("resnet18", {}), ("resnet18", {"training": True}), ("gpt2", {}), ("t5-small", {})])
+def test_inputs_larger_than_any_memory_are_shapes(model: str, options: dict[str, object]) -> None:
+    small, large = (opscope.profile(model, batch=batch, tracer="static", **options).totals for batch in (2, 2 * 10**8))
+    assert large.macs == small.macs * 10**8
+
+
+def test_inputs_without_room_are_not_run() -> None:
+    for tracer, says in (("eager", "60.2TB"), ("fx", "takes 60.2TB")):
+        with pytest.raises(opscope.Error, match=says) as caught:
+            opscope.profile("resnet18", batch=10**8, tracer=tracer)
+        assert "smaller batch" in caught.value.hint
+    with pytest.raises(opscope.Error, match="more bytes than 64 bits can count"):
+        opscope.profile("resnet18", batch=10**15)
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [

@@ -69,11 +69,60 @@ def user_file(tmp_path: Path) -> Path:
         ("with_inputs", None, 2 * 3 * 4),
         ("with_keywords", None, 5 * 3 * 4),
         ("with_inputs", (6, 3), 6 * 3 * 4),  # a shape given goes before the file's own inputs
+        ("", (1, 3), 3 * 4),  # Net: the only class that needs no arguments
     ],
 )
 def test_files(user_file: Path, attribute: str, shape: tuple[int, ...] | None, macs: int) -> None:
-    result = opscope.profile(f"{user_file}:{attribute}", input_shape=shape)
-    assert result.totals.macs == macs and result.model == attribute
+    result = opscope.profile(f"{user_file}:{attribute}" if attribute else str(user_file), input_shape=shape)
+    assert result.totals.macs == macs and result.model == (attribute or "Net")
+
+
+CLASSES = """
+from torch import nn
+class Block(nn.Linear):
+    def __init__(self, width):
+        super().__init__(3, width)
+class First(Block):
+    def __init__(self):
+        super().__init__(4)
+class Second(Block):
+    def __init__(self):
+        super().__init__(5)
+"""
+ONE = CLASSES.replace("def __init__(self):", "def __init__(self, depth):", 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (CLASSES + "def create_model(): return Second()\ndef build(): return First()\n", "build"),
+        (CLASSES + "def create_model(): return Second()\ndef build(width): return Block(width)\n", "create_model"),
+        (CLASSES + "def create_model(): return Second()\n", "create_model"),
+        (ONE, "Second"),
+        ("from torch import nn\nmodel = nn.Linear(3, 4)\n", "model"),
+    ],
+)
+def test_a_file_alone(tmp_path: Path, text: str, found: str) -> None:
+    path = tmp_path / "alone.py"
+    path.write_text(text)
+    assert opscope.profile(str(path), input_shape=(1, 3)).model == found
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "hints"),
+    [
+        (CLASSES, "which model of", ["alone.py:First or ", "alone.py:Second"]),
+        (CLASSES.split("class First")[0], "no model that can be made without arguments", ["Block(width)", "build()"]),
+        ("def helper(): pass\n", "no model that can be made without arguments", ["it has helper", "build()"]),
+        ("", "no model that can be made without arguments", ["write a function build()"]),
+    ],
+)
+def test_a_file_alone_that_has_no_one_model(tmp_path: Path, text: str, says: str, hints: list[str]) -> None:
+    path = tmp_path / "alone.py"
+    path.write_text(text)
+    with pytest.raises(opscope.Error) as caught:
+        opscope.profile(str(path), input_shape=(1, 3))
+    assert says in str(caught.value) and all(hint in caught.value.hint for hint in hints)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +133,6 @@ def test_files(user_file: Path, attribute: str, shape: tuple[int, ...] | None, m
         ("not_a_model", "gave a str, not a model", "return an nn.Module"),
         ("NeedsArguments", "needs arguments: width", "without arguments"),
         ("raises", "raised KeyError: 'checkpoint'", ""),
-        ("", "which model of", "Net"),
     ],
 )
 def test_wrong_attributes(user_file: Path, attribute: str, says: str, hint: str) -> None:
@@ -121,6 +169,35 @@ def test_modules() -> None:
     source = find_source("torch.nn:Identity")
     assert isinstance(source.model, torch.nn.Identity) and source.text == "torch.nn"
     assert opscope.profile("torch.nn:Identity", input_shape=(1, 3)).totals.macs == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("qwen", "Qwen/Qwen3-8B"),
+        ("llama3", "meta-llama/Meta-Llama-3-8B"),
+        ("TinyLlama", "TinyLlama/TinyLlama-1.1B-Chat-v1.0"),
+        ("ResNet-18", "resnet18"),
+        ("*LLAMA-3.2-1b", "meta-llama/Llama-3.2-1B"),
+    ],
+)
+def test_lists_find_what_people_type(typed: str, found: str) -> None:
+    assert found in opscope.list_models(typed)
+
+
+def test_a_part_of_a_name_is_looked_up() -> None:
+    with pytest.raises(opscope.Error) as caught:
+        opscope.profile("qwen")
+    assert caught.value.hint == "opscope list qwen" and all("Qwen" in name for name in caught.value.candidates)
+
+
+def test_hints_for_files_and_folders_name_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text("")
+    (tmp_path / "notes.txt").write_text("")
+    for name, hint in ((tmp_path, str(tmp_path / "net.py")), (tmp_path / "notes.txt", ".pt2")):
+        with pytest.raises(opscope.Error) as caught:
+            opscope.profile(str(name))
+        assert hint in caught.value.hint
 
 
 def test_unknown_names_say_the_nearest() -> None:

@@ -151,12 +151,15 @@ class Run:
         return not any(t.is_meta for t in itertools.chain(model_tensors(self.model), tensors_in((self.args, self.kwargs))))
 
     def need_data(self) -> None:
-        if not self.has_data():
-            raise error(
-                "a real run needs weights and inputs with data, and some are on the meta device",
-                self.name,
-                'build the model on a real device, or use tracer="static"',
-            )
+        if self.has_data():
+            return
+        without = max((t for t in tensors_in((self.args, self.kwargs)) if t.is_meta), key=lambda t: t.nbytes, default=None)
+        if without is None or any(t.is_meta for t in model_tensors(self.model)):
+            what = "a real run needs weights and inputs with data, and some are on the meta device"
+            raise error(what, self.name, 'build the model on a real device, or use tracer="static"')
+        size = f"{'x'.join(map(str, without.shape))}, {native.format_bytes(without.nbytes)}"
+        hint = 'take a smaller batch, or use tracer="static", which needs no data'
+        raise error(f"a real run needs inputs with data, and one has none ({size})", self.name, hint)
 
     def capture_statically(self) -> Any:
         """Conditions on data are assumed. Where one makes the model raise, it is assumed the other way."""

@@ -14,9 +14,11 @@ from opscope.errors import error
 
 Shape = Sequence[int]
 
-# Above this a zero-filled tensor costs real time and memory. Larger ones are left as the system maps them:
+# Above this a zero-filled tensor of floats costs real time and memory. Larger ones are left as the system maps them:
 # fresh pages, which read as zero and take no memory until they are touched.
 _FILL_LIMIT_BYTES = 64 << 20
+# Whole numbers are inputs for their values, ids and masks. Above this their shape has to do.
+_VALUES_LIMIT_BYTES = 1 << 30
 
 
 class Inputs:
@@ -111,16 +113,30 @@ class InputSpec:
 
 
 def make_tensor(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """Zeros; floats that the device has no room for are a shape without data, which is all that a capture needs."""
+    blank = _without_data(shape, dtype)
+    if blank.nbytes <= _FILL_LIMIT_BYTES:
+        return torch.zeros(shape, dtype=dtype, device=device)
+    if not dtype.is_floating_point:
+        return with_values(torch.zeros((), dtype=dtype).expand(shape), device)
     try:
-        tensor = torch.empty(shape, dtype=dtype, device=device)
+        return torch.empty(shape, dtype=dtype, device=device)
+    except RuntimeError:
+        return blank
+
+
+def with_values(values: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """Values, which may be expanded from few, in memory of their own; where they are too many, their shape without data."""
+    blank = _without_data(tuple(values.shape), values.dtype)
+    return values.to(device).contiguous() if blank.nbytes <= _VALUES_LIMIT_BYTES else blank
+
+
+def _without_data(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    try:
+        return torch.empty(shape, dtype=dtype, device="meta")
     except RuntimeError as problem:
-        raise error(
-            f"an input of {'x'.join(map(str, shape))} cannot be made: {problem}".splitlines()[0],
-            "input_shape",
-            "give smaller sizes, or a smaller batch",
-        ) from problem
-    small = tensor.numel() * tensor.element_size() <= _FILL_LIMIT_BYTES
-    return tensor.zero_() if small or not dtype.is_floating_point else tensor
+        what = f"an input of {'x'.join(map(str, shape))} has more bytes than 64 bits can count"
+        raise error(what, "input_shape", "give a smaller batch, or smaller sizes") from problem
 
 
 def cast_inputs(given: Inputs, owned: bool, dtype: torch.dtype | None) -> Inputs:

@@ -18,7 +18,7 @@ def config_number(asked: Asked, *names: str, default: int = 1) -> int:
 
 def some_ids(asked: Asked, name: str, shape: tuple[int, ...], vocabulary: int, why: str) -> Part:
     token = plain_id(asked.config, vocabulary)
-    return Part(name, why, shape, torch.int64, torch.full(shape, token), f"ids {token}", fill=token)
+    return Part(name, why, shape, torch.int64, torch.full((), token).expand(shape), f"ids {token}", fill=token)
 
 
 def _tokens(asked: Asked) -> tuple[int, ...] | None:
@@ -47,23 +47,23 @@ def kinds_of_tokens(asked: Asked) -> None:
     shape = _tokens(asked)
     if shape is None or not asked.places:
         return
-    kinds = torch.zeros(shape, dtype=torch.int64)
+    kinds = torch.zeros(shape[-1], dtype=torch.int64)
     start = 0
     for (_, count), kind in zip(asked.places, asked.kinds, strict=True):
-        kinds[..., start : start + count] = kind
+        kinds[start : start + count] = kind
         start += count
     why = "which tokens stand for images or sound"
-    asked.add(numbers("mm_token_type_ids", kinds, why, "1 for an image's tokens, 3 for sound's, else 0"))
+    asked.add(numbers("mm_token_type_ids", kinds.expand(shape), why, "1 for an image's tokens, 3 for sound's, else 0"))
 
 
 def image_positions(asked: Asked) -> None:
     """Kosmos-2: which tokens are the image's."""
     shape, count = _tokens(asked), config_number(asked, "latent_query_num", default=64)
     if shape is not None:
-        mask = torch.zeros(shape, dtype=torch.int64)
-        mask[..., :count] = 1
+        mask = torch.zeros(shape[-1], dtype=torch.int64)
+        mask[:count] = 1
         why = f"the first {count} tokens are the image's"
-        asked.add(numbers("image_embeds_position_mask", mask, why, "ones, then zeros"))
+        asked.add(numbers("image_embeds_position_mask", mask.expand(shape), why, "ones, then zeros"))
 
 
 def languages(asked: Asked) -> None:
@@ -150,5 +150,5 @@ def decisions(asked: Asked) -> None:
         asked.add(Part(name, f"{width} in config", (batch, steps, config_number(asked, width))))
     for name in ("rewards", "returns_to_go"):
         asked.add(Part(name, "one number a step", (batch, steps, 1)))
-    asked.add(numbers("timesteps", torch.arange(steps).repeat(batch, 1), "steps in their order", "0, 1, 2, ..."))
+    asked.add(numbers("timesteps", torch.arange(steps).expand(batch, steps), "steps in their order", "0, 1, 2, ..."))
     asked.add(ones("attention_mask", (batch, steps), "no padding"))

@@ -170,7 +170,7 @@ def _part(argument: Argument, wanted: Wanted, sizes: Sizes) -> Part:
         shape[-2:] = sizes.image(SIDE, SIDE)
     part = Part(argument.name, wanted.why, tuple(shape), wanted.dtype, positional=not argument.keyword_only)
     if _is_mask(argument):
-        part.value, part.words, part.fill = torch.ones(tuple(shape), dtype=torch.bool), "ones", 1
+        part.value, part.words, part.fill = torch.ones((), dtype=torch.bool).expand(shape), "ones", 1
     return part
 
 

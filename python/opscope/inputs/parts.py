@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from opscope.errors import error
-from opscope.inputs import Inputs, make_tensor
+from opscope.inputs import Inputs, make_tensor, with_values
 from opscope.options import PHASES, InputRequest
 
 #: Tokens of a prompt where nobody says how many, and of the answer that a decoder is given beside it.
@@ -24,7 +24,7 @@ class Part:
     why: str
     shape: tuple[int, ...] | None = None  # None: a plain value
     dtype: torch.dtype | None = None  # None: floats, in the weights' dtype
-    value: Any = None  # what to pass; None: zeros of that shape
+    value: Any = None  # what to pass, which may be expanded from a row; None: zeros of that shape
     words: str | None = None  # what the value is: "ones", "ids 5"
     positional: bool = False
     given: bool = False  # the user's own value: passed as it is
@@ -36,7 +36,7 @@ class Part:
         if callable(self.value):
             return self.value(floats, device)
         if self.value is not None:
-            return self.value.to(device)
+            return with_values(self.value, device)
         return make_tensor(self.shape or (), self.dtype or floats, device)
 
     def reshape(self, shape: tuple[int, ...], why: str, dtype: torch.dtype | None = None) -> None:
@@ -46,7 +46,7 @@ class Part:
         self.shape, self.dtype, self.why = shape, dtype or self.dtype, why
         self.value = self.words = None
         if self.fill is not None and self.dtype is not None:
-            self.value = torch.full(shape, self.fill, dtype=self.dtype)
+            self.value = torch.full((), self.fill, dtype=self.dtype).expand(shape)
             self.words = "ones" if self.fill == 1 else f"ids {self.fill}"
         self.given = False
 
@@ -58,7 +58,7 @@ def called_with(parts: Sequence[Part], floats: torch.dtype, device: torch.device
 
 
 def ones(name: str, shape: Sequence[int], why: str, dtype: torch.dtype = torch.int64) -> Part:
-    return Part(name, why, tuple(shape), dtype, torch.ones(tuple(shape), dtype=dtype), "ones", fill=1)
+    return Part(name, why, tuple(shape), dtype, torch.ones((), dtype=dtype).expand(*shape), "ones", fill=1)
 
 
 def numbers(name: str, values: Any, why: str, words: str | None = None) -> Part:

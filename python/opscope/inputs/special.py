@@ -82,10 +82,10 @@ def _masked_patches(asked: Asked) -> None:
         return
     frames = pixels.shape[1] // config_number(asked, "tubelet_size") if len(pixels.shape) == 5 else 1
     count = frames * (pixels.shape[-2] // patch) * (pixels.shape[-1] // patch)
-    mask = torch.zeros((pixels.shape[0], count), dtype=torch.bool)
-    mask[:, : count * 9 // 10] = True
+    mask = torch.zeros(count, dtype=torch.bool)
+    mask[: count * 9 // 10] = True
     why = f"nine of ten of {count} patches are hidden"
-    asked.add(numbers("bool_masked_pos", mask, why, "ones, then zeros"))
+    asked.add(numbers("bool_masked_pos", mask.expand(pixels.shape[0], count), why, "ones, then zeros"))
 
 
 def _high_resolution(asked: Asked) -> None:
@@ -221,7 +221,7 @@ def _placed_patches(asked: Asked) -> None:
     asked.add(
         Part("pixel_values", f"{side}x{side} patches of {patch}", (batch, side * side, channels(asked) * patch * patch))
     )
-    asked.add(numbers(name, places.repeat(batch, 1, 1), "column and row of each patch", "0 0, 1 0, ..."))
+    asked.add(numbers(name, places.expand(batch, -1, -1), "column and row of each patch", "0 0, 1 0, ..."))
 
 
 _BEFORE_TEXT: dict[str, Callable[[Asked], None]] = {

@@ -27,7 +27,7 @@ def add_text(asked: Asked) -> None:
     words = f"ids {int(ids[0])}" + "".join(f", {number} of id {token}" for token, number in places)
     why = f"{'' if not places else 'places of images or sound, then '}{count} tokens; {_of(vocabulary)}"
     shape = _rows(asked) if "decoder_input_ids" not in asked.names else (asked.sizes.batch,)
-    tokens = row.expand(*shape, len(row)).contiguous()
+    tokens = row.expand(*shape, len(row))
     asked.add(Part("input_ids", why, tuple(tokens.shape), torch.int64, tokens, words, fill=int(ids[0])))
     if "attention_mask" in asked.names:
         rows = (asked.sizes.batch, *tokens.shape[1:])
@@ -96,13 +96,15 @@ def add_decoder(asked: Asked) -> None:
         count = asked.sizes.tokens(ANSWER_TOKENS, most, name)
     codes = getattr(getattr(asked.config, "decoder_config", None), "num_channels", None)
     inner = (codes,) if isinstance(codes, int) else ()  # several codes a step of sound
-    ids = torch.full((asked.sizes.batch * _codebooks(asked.model), count, *inner), plain_id(asked.config, vocabulary))
+    row = torch.full((count, *inner), plain_id(asked.config, vocabulary))
     start = start_id(asked.config)
     if start is not None:
-        ids[:, 0] = start
-    words = f"ids {int(ids.flatten()[-1])}" if start is None else f"start {start}, then ids {int(ids.flatten()[-1])}"
+        row[0] = start
+    token = int(row.flatten()[-1])
+    words = f"ids {token}" if start is None else f"start {start}, then ids {token}"
     why = f"the decoder's side: {count} tokens; vocabulary of {vocabulary} in config"
-    asked.add(Part("decoder_input_ids", why, tuple(ids.shape), torch.int64, ids, words, fill=int(ids.flatten()[-1])))
+    ids = row.expand(asked.sizes.batch * _codebooks(asked.model), *row.shape)
+    asked.add(Part("decoder_input_ids", why, tuple(ids.shape), torch.int64, ids, words, fill=token))
 
 
 def _needs_decoder_ids(asked: Asked) -> bool:

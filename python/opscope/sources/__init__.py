@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import fnmatch
 import importlib.util
-import inspect
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from opscope.inputs import Inputs, InputSpec, as_inputs
 from opscope.options import SourceRequest
 from opscope.registry import MODEL_REGISTRY, load_registry
 from opscope.sources import hf_models, model_files, timm_models, torchvision_models, yolo_models
-from opscope.sources.user_code import find_attribute, import_error, model_like_names, run_file, run_module
+from opscope.sources.user_code import default_attribute, find_attribute, import_error, required_arguments, run_file, run_module
 
 DEFAULT_MODEL = "resnet18"
 
@@ -107,11 +107,8 @@ def _user_code(spec: str) -> Source:
     place, _, attribute = spec.rpartition(":") if ":" in spec else (spec, "", "")
     is_file = place.endswith(".py") or os.sep in place
     module = run_file(place) if is_file else run_module(place)
-    if not attribute:
-        names = model_like_names(module)
-        hint = f"it defines {', '.join(names[:8])}: try {place}:{names[0]}" if names else "it defines nothing to call"
-        raise error(f"which model of {place}?", "", hint)
-    model, inputs, owned = _instantiate(find_attribute(module, attribute, place), spec)
+    attribute = attribute or default_attribute(module, place)
+    model, inputs, owned = _instantiate(find_attribute(module, attribute, place), f"{place}:{attribute}")
     text = os.path.basename(place) if is_file else place
     return Source(model, attribute, text, inputs=inputs, owned=owned)
 
@@ -133,7 +130,7 @@ def _instantiate(found: Any, where: str) -> tuple[Any, Inputs | None, bool]:
 
 
 def _call(factory: Callable[[], Any], where: str) -> Any:
-    needed = _required_arguments(factory)
+    needed = required_arguments(factory)
     if needed:
         raise error(
             f"{where} needs arguments: {', '.join(needed)}",
@@ -149,15 +146,6 @@ def _call(factory: Callable[[], Any], where: str) -> Any:
         raise error(f"{where} raised {first_line(problem)}", failed.where, failed.hint) from problem
 
 
-def _required_arguments(factory: Callable[..., Any]) -> list[str]:
-    try:
-        parameters = inspect.signature(factory).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    catch_all = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return [p.name for p in parameters if p.default is inspect.Parameter.empty and p.kind not in catch_all]
-
-
 def _a(value: Any) -> str:
     kind = type(value).__name__
     return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
@@ -165,23 +153,33 @@ def _a(value: Any) -> str:
 
 def _unknown(name: str, libraries: tuple[ModuleType, ...]) -> Exception:
     if os.path.isdir(name):
-        file = os.path.join(name, "models.py")
-        return error(
-            f"'{name}' is a folder without a config.json, so not a model",
-            "",
-            f"name what to profile in a file of it: {file}:MyModel",
-        )
+        files = sorted(entry for entry in os.listdir(name) if entry.endswith(".py"))
+        there = f"a Python file of it: {os.path.join(name, files[0])}" if files else "a Python file, or a folder with a config.json"
+        return error(f"'{name}' is a folder without a config.json, so not a model", "", f"name {there}")
     if os.path.exists(name):
-        return error(f"'{name}' is a file, not a model", "", f"name what to profile in it: {name}:MyModel")
+        hint = "files that hold one: .py, .pt2, .onnx, .pt, a transformers config.json, a saved capture"
+        return error(f"'{name}' is a file, not a model", "", hint)
     there = [each for each in libraries if each.installed()]
-    names = dict.fromkeys([*MODEL_REGISTRY, *(known for each in there for known, _ in each.listed())])
-    near = three_nearest(name, list(names))
-    look = "opscope list " + (near[0].rstrip("0123456789") if near else "")
+    names = list(dict.fromkeys([*MODEL_REGISTRY, *(known for each in there for known, _ in each.listed())]))
+    meant = sorted((known for known in names if name and matches(known, name)), key=len)
+    near = meant[:3] or three_nearest(name, names)
+    look = "opscope list " + (name if meant else near[0].rstrip("0123456789") if near else "")
     missing = [each for each in libraries if not each.installed()]
     if missing and not there:
         packages = ", ".join(each.PACKAGE for each in missing)
         return error(f"no model called '{name}': {packages} not installed", "", missing[0].INSTALL_HINT)
     return error(f"no model called '{name}'", "", look.strip(), near)
+
+
+def matches(name: str, pattern: str | None) -> bool:
+    """A part of the name, or all of it with * and ?. Case does not matter, nor do the marks between words."""
+    if any(mark in (pattern or "") for mark in "*?["):
+        return fnmatch.fnmatchcase(name.lower(), str(pattern).lower())
+    return _letters_and_digits(pattern or "") in _letters_and_digits(name)
+
+
+def _letters_and_digits(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).lower()
 
 
 @dataclass(frozen=True)

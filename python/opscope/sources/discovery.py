@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from opscope._load import native
-from opscope.api import Graph, capture, matches, trace
+from opscope.api import Graph, capture, trace
 from opscope.errors import error, three_nearest
 from opscope.options import SourceRequest
-from opscope.sources import Known, hf_models, known_models, timm_models, torchvision_models, yolo_models
+from opscope.sources import Known, hf_models, known_models, matches, timm_models, torchvision_models, yolo_models
 
 
 def discover_models(pattern: str | None = None) -> list[str]:

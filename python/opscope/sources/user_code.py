@@ -11,6 +11,8 @@ import traceback
 from types import ModuleType
 from typing import Any
 
+import torch
+
 from opscope._load import native
 from opscope.engine import torchvision_ops
 from opscope.errors import Error, error, first_line
@@ -61,6 +63,39 @@ def find_attribute(module: ModuleType, attribute: str, where: str) -> Any:
             raise error(f"{where} has no '{attribute}'", "", hint)
         found = getattr(found, part)
     return found
+
+
+def default_attribute(module: ModuleType, where: str) -> str:
+    """What a file means that is named alone: `build`, `create_model`, the one nn.Module class that needs no arguments, or
+    the one module."""
+    names = model_like_names(module)
+    makers = [name for name in ("build", "create_model") if name in names]
+    classes = [name for name in names if _is_module_class(getattr(module, name))]
+    modules = [name for name in names if isinstance(getattr(module, name), torch.nn.Module)]
+    for kind in (makers[:1], makers[1:], classes, modules):
+        ready = [name for name in kind if not required_arguments(getattr(module, name))]
+        if len(ready) == 1:
+            return ready[0]
+        if ready:
+            raise error(f"which model of {where}?", "", " or ".join(f"{where}:{name}" for name in ready[:5]))
+    needing = [f"{name}({', '.join(required_arguments(getattr(module, name)))})" for name in [*makers, *classes]]
+    there = f"it has {', '.join(needing or names)}; " if names else ""
+    hint = f"{there}write a function build() in it that returns the model"
+    raise error(f"{where} has no model that can be made without arguments", "", hint)
+
+
+def _is_module_class(value: Any) -> bool:
+    return inspect.isclass(value) and issubclass(value, torch.nn.Module)
+
+
+def required_arguments(factory: Any) -> list[str]:
+    """What a class or a function must be called with; nothing for a module, which is a model already."""
+    try:
+        parameters = () if isinstance(factory, torch.nn.Module) else inspect.signature(factory).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    catch_all = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [p.name for p in parameters if p.default is inspect.Parameter.empty and p.kind not in catch_all]
 
 
 def model_like_names(module: ModuleType) -> list[str]:

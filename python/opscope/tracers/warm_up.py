@@ -16,6 +16,8 @@ from torch.nn.parameter import is_lazy
 from opscope._load import native
 from opscope.engine import abstract_run, structural_copy
 from opscope.engine.nested import replace, tensors_in
+from opscope.errors import error
+from opscope.inputs import describe
 
 
 def warm_up(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, bool]:
@@ -62,7 +64,11 @@ def with_memory(value: Any, device: torch.device) -> Any:
 
 def untouched(like: torch.Tensor, device: torch.device) -> torch.Tensor:
     """Memory of a tensor's size and strides that nobody has written: pages that are not there until used."""
-    return torch.empty_strided(tuple(like.size()), tuple(like.stride()), dtype=like.dtype, device=device)
+    try:
+        return torch.empty_strided(tuple(like.size()), tuple(like.stride()), dtype=like.dtype, device=device)
+    except RuntimeError as problem:
+        what = f"a tensor of {describe(like)} takes {native.format_bytes(like.nbytes)}, which {device} does not have"
+        raise error(what, "", "take a smaller batch, or use --tracer static, which needs no data") from problem
 
 
 def _untouched_like(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:

@@ -1,6 +1,10 @@
 // Lists come from Python once and then from the cache; costs from the captures that the cache has.
 #include "app/models/model_list.h"
 
+#include <fnmatch.h>
+
+#include <cctype>
+
 #include "analyse/profile/profile.h"
 #include "app/models/models.h"
 #include "app/worker/many_captures.h"
@@ -19,12 +23,25 @@ std::string stamp_of(const std::vector<Dependency>& files) {
   return stamp;
 }
 
+std::string letters_and_digits(const std::string& text) {
+  std::string kept;
+  for (const unsigned char c : text)
+    if (std::isalnum(c) != 0) kept += static_cast<char>(std::tolower(c));
+  return kept;
+}
+
 KnownCost cost_of(const Graph& graph) {
   const Profile profile = make_profile(graph, {});
   return {profile.parameters.total, profile.totals.work.macs, profile.totals.flops, graph.capture.tracer};
 }
 
 }  // namespace
+
+bool matches_name(const std::string& pattern, const std::string& name) {
+  if (pattern.find_first_of("*?[") != std::string::npos)
+    return ::fnmatch(pattern.c_str(), name.c_str(), FNM_CASEFOLD) == 0;
+  return letters_and_digits(name).find(letters_and_digits(pattern)) != std::string::npos;
+}
 
 ModelCatalogue::ModelCatalogue(const std::string& registry, bool use_cache, const TalkFlags& talk)
     : registry_(registry),

@@ -25,6 +25,10 @@ struct ModelStatus {
   std::string failed;  // why it could not be profiled; "" where it could or was not tried
 };
 
+// Whether `pattern` is a part of the name, or all of it with * and ?. Case does not matter, nor do the marks
+// between words: llama3 finds meta-llama/Llama-3.2-1B.
+bool matches_name(const std::string& pattern, const std::string& name);
+
 class ModelCatalogue {
  public:
   ModelCatalogue(const std::string& registry, bool use_cache, const TalkFlags& talk);

@@ -1,6 +1,4 @@
 // `opscope list` and `opscope ops`: the models and the cost table's rows there are, by name.
-#include <fnmatch.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -30,12 +28,6 @@ struct ListFlags : NameFlags {
   std::string source;
   bool works = false, profile = false;
 };
-
-// Part of a name, or a pattern with * and ?.
-bool matches(const std::string& pattern, std::string_view name) {
-  if (pattern.find_first_of("*?[") == std::string::npos) return name.find(pattern) != std::string_view::npos;
-  return ::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
-}
 
 [[noreturn]] void none_match(const std::string& kind, const std::string& pattern,
                              const std::vector<std::string>& names, const std::string& otherwise) {
@@ -112,7 +104,7 @@ int run_list(const ListFlags& flags) {
   for (const ModelStatus& status : models) names.push_back(status.model.name);
   std::erase_if(models, [&](const ModelStatus& status) {
     return !from_source(source, status.model) ||
-           !(matches(flags.pattern, status.model.name) || status.model.family == flags.pattern);
+           !(matches_name(flags.pattern, status.model.name) || status.model.family == flags.pattern);
   });
   if (models.empty()) none_match("model", flags.pattern, names, "opscope list shows them all");
   if (!flags.only_cached) catalogue.add_known_costs(models);
@@ -137,7 +129,7 @@ int run_ops(const NameFlags& flags) {
   std::vector<std::string> names;
   for (const OpRule* rule : all_rules()) {
     names.emplace_back(rule->name);
-    if (matches(flags.pattern, rule->name))
+    if (matches_name(flags.pattern, std::string(rule->name)))
       listing.rows.push_back({std::string(rule->name), std::string(name(rule->category)),
                               std::string(name(rule->fusion)), std::string(name(rule->confidence)),
                               std::string(rule->formula)});

@@ -1,7 +1,5 @@
 #include "cli/flags/model_patterns.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -35,8 +33,7 @@ Pattern pattern_of(const std::string& spec) {
 std::vector<std::string> matching(const Pattern& pattern, const std::vector<ModelStatus>& models) {
   std::vector<std::string> found;
   for (const ModelStatus& status : models)
-    if (status.model.source.starts_with(pattern.library) &&
-        ::fnmatch(pattern.name.c_str(), status.model.name.c_str(), 0) == 0)
+    if (status.model.source.starts_with(pattern.library) && matches_name(pattern.name, status.model.name))
       found.push_back(pattern.prefix + status.model.name);
   return found;
 }
