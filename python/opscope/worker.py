@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import importlib.util
 import json
 import os
 import sys
@@ -252,8 +253,11 @@ def own_files() -> list[str]:
     import torch
 
     package = Path(os.path.abspath(__file__)).parent
-    own = sorted(str(path) for path in package.rglob("*") if path.suffix in (".py", ".so", ".json"))
-    return [os.path.abspath(str(torch.version.__file__)), *own]
+    own = {str(path) for path in package.rglob("*") if path.suffix in (".py", ".so", ".json")}
+    native = importlib.util.find_spec("opscope._native")  # of an editable install it is elsewhere
+    if native and native.origin:
+        own.add(os.path.abspath(native.origin))
+    return [os.path.abspath(str(torch.version.__file__)), *sorted(own)]
 
 
 def _stamp(path: str) -> dict[str, Any]:

@@ -240,7 +240,7 @@ std::string differing(const ModelComparison& comparison, const std::string& what
     const auto found =
         std::ranges::find(groups, text, &std::pair<std::string, std::vector<std::string>>::first);
     if (found == groups.end())
-      groups.push_back({std::move(text), {model.label}});
+      groups.emplace_back(std::move(text), std::vector{model.label});
     else
       found->second.push_back(model.label);
   }

@@ -51,9 +51,9 @@ Action define_fuse(CLI::App& app) {
   const auto flags = std::make_shared<FuseFlags>();
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
-  app.add_option(
-         "--against", flags->against,
-         "Compare with the kernels of torch.compile: inductor, or inductor-max (freezing, max-autotune)")
+  app.add_option("--against", flags->against,
+                 "Compare with the kernels of torch.compile: inductor, or inductor-max (frozen weights, "
+                 "Inductor's own matmul templates)")
       ->type_name("COMPILER");
   app.add_option("--top", flags->top, "Rows: largest savings, and ops that were not fused. Default 10")
       ->type_name("N");

@@ -66,7 +66,7 @@ OutputFlags checked(OutputFlags flags, const std::vector<Format>& formats) {
 
 }  // namespace
 
-PictureOutput::PictureOutput(const OutputFlags& flags, std::vector<Format> formats)
+PictureOutput::PictureOutput(const OutputFlags& flags, const std::vector<Format>& formats)
     : picture_(picture_of(asked_for(flags))), output_(checked(flags, formats)) {}
 
 }  // namespace opscope

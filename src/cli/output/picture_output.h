@@ -16,7 +16,7 @@ class PictureOutput {
  public:
   // `formats`: those of reports that the command can write. Throws Error, before the work, for other formats,
   // for paths that cannot be written and for pictures that would go to a terminal as bytes.
-  PictureOutput(const OutputFlags& flags, std::vector<Format> formats);
+  PictureOutput(const OutputFlags& flags, const std::vector<Format>& formats);
 
   bool is_picture() const { return picture_.has_value(); }
   Format format() const { return output_.format(); }  // where it is no picture
