@@ -13,9 +13,9 @@ import re
 import sys
 import tempfile
 
-PIPELINE = ["base", "graph", "ops", "cost", "partition", "hardware", "analyse", "report"]
+PIPELINE = ["base", "graph", "ops", "cost", "metrics", "partition", "hardware", "analyse", "report"]
 ALLOWED = {folder: set(PIPELINE[: i + 1]) for i, folder in enumerate(PIPELINE)}
-ALLOWED["readers"] = {"base", "graph", "ops", "analyse", "readers"}  # analyse: figures of saved profiles, budgets
+ALLOWED["readers"] = {"base", "graph", "ops", "metrics", "analyse", "readers"}  # analyse: figures of saved profiles, budgets
 ALLOWED["torch"] = {"base", "graph", "ops", "torch"}
 ALLOWED["app"] = set(PIPELINE) | {"readers", "app"}
 ALLOWED["cli"] = ALLOWED["app"] | {"cli"}

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "hardware/plain_toml.h"
 #include "hardware/roofline.h"
+#include "metrics/unit.h"
 
 namespace opscope {
 namespace {
@@ -87,14 +88,14 @@ class DeviceReader {
     if (parts[0] == "caches" && parts.size() == 4) return cache(parts[1], parts[2]);
     if (parts.size() != 3) return nullptr;
     const std::string path = parts[0] + "." + parts[1];
-    if (path == "memory.bandwidth") return quantity_ = Quantity::kBandwidth, &device_.memory_bandwidth;
-    if (path == "memory.size") return made(Quantity::kSize, device_.memory_size);
-    if (path == "launch.overhead") return made(Quantity::kTime, device_.launch_overhead);
-    if (path == "power.limit") return made(Quantity::kPower, device_.power_limit);
+    if (path == "memory.bandwidth") return unit_ = Unit::kBandwidth, &device_.memory_bandwidth;
+    if (path == "memory.size") return made(Unit::kBytes, device_.memory_size);
+    if (path == "launch.overhead") return made(Unit::kSeconds, device_.launch_overhead);
+    if (path == "power.limit") return made(Unit::kPower, device_.power_limit);
     return nullptr;
   }
-  Figure* made(Quantity quantity, std::optional<Figure>& figure) {
-    quantity_ = quantity;
+  Figure* made(Unit unit, std::optional<Figure>& figure) {
+    unit_ = unit;
     if (!figure) figure.emplace();
     return &*figure;
   }
@@ -102,7 +103,7 @@ class DeviceReader {
     if (units_name != "matrix" && units_name != "vector") return nullptr;
     if (!std::ranges::count(kPeakNames, dtype))
       fail(item, "no such type of number: '" + dtype + "'", did_you_mean(dtype, kPeakNames));
-    quantity_ = Quantity::kRate;
+    unit_ = Unit::kFlopRate;
     const Units units = units_name == "matrix" ? Units::kMatrix : Units::kVector;
     if (const Peak* there = device_.peak(units, dtype)) return &const_cast<Peak*>(there)->rate;
     return &device_.peaks.emplace_back(Peak{units, dtype, {}}).rate;
@@ -114,13 +115,13 @@ class DeviceReader {
       device_.caches.push_back({level, {}, {}});
       found = device_.caches.end() - 1;
     }
-    return what == "size" ? made(Quantity::kSize, found->size) : made(Quantity::kBandwidth, found->bandwidth);
+    return what == "size" ? made(Unit::kBytes, found->size) : made(Unit::kBandwidth, found->bandwidth);
   }
 
   void part(const TomlItem& item, const std::string& key, Figure& figure) {
     if (key == "value") {
       figure.text = item.values[0];
-      figure.value = parse_quantity(quantity_, figure.text, where(item));
+      figure.value = parse_figure(unit_, figure.text, where(item));
     } else if (key == "source") {
       figure.source = item.values[0];
     } else {
@@ -173,7 +174,7 @@ class DeviceReader {
   const std::string& name_;
   std::vector<TomlItem> items_;
   Device device_;
-  Quantity quantity_ = Quantity::kRate;  // of the figure being filled
+  Unit unit_ = Unit::kFlopRate;  // of the figure being filled
 };
 
 }  // namespace

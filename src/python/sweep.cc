@@ -8,8 +8,8 @@
 
 #include "analyse/sweep/fit.h"
 #include "analyse/sweep/turns.h"
-#include "base/byte_size.h"
 #include "base/error.h"
+#include "metrics/unit.h"
 #include "python/handed.h"
 #include "python/sweep.h"
 #include "report/sweep/sweep.h"

@@ -96,7 +96,7 @@ TEST_F(BrowserTest, SortsByWhatCosts) {
   const std::string text = screen();
   EXPECT_TRUE(shows("order: FLOPs"));
   EXPECT_LT(text.find("layer3"), text.find("maxpool"));
-  type("sss");
+  type("ssssss");  // memory, ops, intensity, parameters, MACs
   EXPECT_TRUE(shows("order: run"));
 }
 
@@ -113,12 +113,14 @@ TEST_F(BrowserTest, LeavesOutWhatCostsLittle) {
 
 TEST_F(BrowserTest, MeasuresMemoryParametersAndIntensity) {
   type("m");
-  EXPECT_TRUE(shows("by memory"));
+  EXPECT_TRUE(shows("by memory moved"));
+  type("mm");
+  EXPECT_TRUE(shows("by arithmetic intensity"));
   type("m");
-  EXPECT_TRUE(shows("by params"));
+  EXPECT_TRUE(shows("by parameters"));
   EXPECT_TRUE(shows("513.00K"));
-  type("m");
-  EXPECT_TRUE(shows("by FLOPs/byte"));
+  type("mm");
+  EXPECT_TRUE(shows("by FLOPs"));
 }
 
 TEST_F(BrowserTest, HelpsAndLeaves) {

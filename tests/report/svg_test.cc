@@ -124,7 +124,7 @@ TEST(SvgAxis, LabelsAreRound) {
   EXPECT_EQ(tick_label(0, Unit::kCount), "0");
   EXPECT_EQ(tick_label(1e9, Unit::kCount), "1G");
   EXPECT_EQ(tick_label(2.5e6, Unit::kBytes), "2.5MB");
-  EXPECT_EQ(tick_label(0.25, Unit::kPercent), "25%");
+  EXPECT_EQ(tick_label(0.25, Unit::kShare), "25%");
   EXPECT_EQ(tick_label(0.1, Unit::kPlain), "0.1");
   EXPECT_EQ(tick_label(0.001, Unit::kPlain), "1e-3");
   EXPECT_EQ(tick_label(10000, Unit::kPlain), "10K");

@@ -21,6 +21,10 @@ Band& band_of(BottleneckSummary& summary, double intensity) {
 
 }  // namespace
 
+std::string_view name(Bottleneck bottleneck) {
+  return bottleneck == Bottleneck::kComputeBound ? "compute-bound" : "memory-bound";
+}
+
 void assess_bottlenecks(Profile& profile) {
   BottleneckSummary& summary = profile.bottlenecks;
   summary.ridge = profile.options.ridge;

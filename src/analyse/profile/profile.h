@@ -2,64 +2,23 @@
 // every view has the same total.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/seconds.h"
 #include "base/text_blocks.h"
-#include "cost/cost.h"
-#include "cost/liveness.h"
 #include "graph/graph.h"
 #include "hardware/devices.h"
 #include "hardware/roofline.h"
+#include "metrics/costs.h"
 #include "partition/partition.h"
 
 namespace opscope {
 
-struct Metrics {
-  Work work;
-  Traffic traffic;
-  Count flops;
-  std::uint64_t ops = 0;
-  Confidence confidence = Confidence::kExact;  // the worst of its ops
-  Count time{}, roofline_time{};               // picoseconds: see OpCost
-  Count compute_bound_time{};                  // of the roofline's: of ops that arithmetic limits
-  std::uint64_t roofline_unknown = 0;          // ops whose roofline time is not known, and not in it
-
-  Count memory_bytes() const { return traffic.total(); }
-  double arithmetic_intensity() const;  // flops / memory_bytes, 0 where no byte moves
-  double time_seconds() const { return static_cast<double>(time.value()) * kPicosecond; }
-  double roofline_seconds() const { return static_cast<double>(roofline_time.value()) * kPicosecond; }
-  bool counts() const { return flops || memory_bytes(); }  // does work or moves bytes
-  // Inline: run several times for each op of every graph.
-  Metrics& operator+=(const Metrics& other) {
-    work += other.work, traffic += other.traffic, flops += other.flops, ops += other.ops;
-    time += other.time, roofline_time += other.roofline_time;
-    compute_bound_time += other.compute_bound_time, roofline_unknown += other.roofline_unknown;
-    confidence = std::max(confidence, other.confidence);
-    return *this;
-  }
-  Metrics& operator+=(const OpCost& cost) {
-    work += cost.work, traffic += cost.traffic, flops += cost.flops, ++ops;
-    time += cost.time, roofline_time += cost.roofline_time;
-    if (cost.compute_bound) compute_bound_time += cost.roofline_time;
-    roofline_unknown += !cost.roofline_known;
-    confidence = std::max(confidence, cost.confidence);
-    return *this;
-  }
-};
-
 enum class Bottleneck : std::uint8_t { kComputeBound, kMemoryBound };
 std::string_view name(Bottleneck bottleneck);  // "compute-bound", "memory-bound"
-
-struct Parameters {
-  Count total{}, trainable{}, bytes{};  // parameters, each once
-  Count buffers{}, buffer_bytes{};      // buffer elements, each once
-};
 
 // One module of the tree: its own ops and those of all modules below it.
 struct ModuleRow {
@@ -178,6 +137,14 @@ struct Profile {
   std::vector<Advice> advice;
   std::vector<TextBlock> texts;  // what the names of layers and nodes are written in
 };
+
+// A row of the profile, for metrics to be read from.
+inline Costs costs_of(const Profile& profile, const Metrics& sums, const Parameters* parameters = nullptr) {
+  return {.sums = sums,
+          .parameters = parameters,
+          .is_measured = !profile.graph->measurement.empty(),
+          .has_device = profile.roofline.device != nullptr};
+}
 
 Profile make_profile(const Graph& graph, const ProfileOptions& options = {});
 

@@ -43,15 +43,15 @@ bool takes_modules_in(std::string_view op) {
          op.find("encoder_layer") != std::string_view::npos;
 }
 
-struct Amount {
+struct OpAmount {
   std::int64_t flops = 0;
   std::uint64_t ops = 0;
 };
 
 // One class of ops in one module, on both sides, in the common unit.
 struct CountedOps {
-  std::map<std::string, Amount> ours;  // as the tool would count, by op
-  std::map<std::string, Amount> theirs;
+  std::map<std::string, OpAmount> ours;  // as the tool would count, by op
+  std::map<std::string, OpAmount> theirs;
   std::int64_t ours_flops = 0, theirs_flops = 0;
 };
 
@@ -218,7 +218,7 @@ class ByOp {
 
   // The ops that make up the amount: all, one kind of them, or what is left of all.
   void spread(CauseKind kind, const std::string& what, const std::string& module,
-              const std::map<std::string, Amount>& ops, std::int64_t amount) {
+              const std::map<std::string, OpAmount>& ops, std::int64_t amount) {
     std::int64_t all = 0;
     for (const auto& [op, each] : ops) all += each.flops;
     if (all == amount) {
@@ -257,7 +257,7 @@ class ByOp {
           idle ? "in a module that " + answer_.tool + " did not see called" : not_in_trace();
       return spread(CauseKind::kNotSeen, what, row.module, cell.ours, missing);
     }
-    std::map<std::string, Amount> less;
+    std::map<std::string, OpAmount> less;
     for (const auto& [op, each] : cell.theirs) less[op] = {-each.flops, each.ops};
     if (cell.ours.empty())
       return spread(CauseKind::kOnlyThere,

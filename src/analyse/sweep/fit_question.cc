@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "analyse/sweep/fit.h"
-#include "base/byte_size.h"
 #include "base/error.h"
 #include "hardware/device.h"
+#include "metrics/unit.h"
 
 namespace opscope {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/byte_size.h"
 #include "base/cache_folder.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "metrics/unit.h"
 
 namespace opscope {
 namespace {

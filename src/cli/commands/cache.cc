@@ -4,12 +4,12 @@
 
 #include "app/models/cache_contents.h"
 #include "app/worker/terminal.h"
-#include "base/byte_size.h"
 #include "base/text.h"
 #include "cli/flags/flags.h"
 #include "cli/main/cli.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"
+#include "metrics/unit.h"
 #include "report/core/listing.h"
 
 namespace opscope {

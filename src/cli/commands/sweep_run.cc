@@ -4,12 +4,12 @@
 #include <csignal>
 
 #include "app/worker/terminal.h"
-#include "base/byte_size.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/flags/sweep.h"
 #include "cli/main/cli.h"
 #include "cli/output/picture_output.h"
+#include "metrics/unit.h"
 #include "report/sweep/sweep.h"
 
 namespace opscope {

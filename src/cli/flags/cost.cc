@@ -2,10 +2,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/byte_size.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/flags/flags.h"
+#include "metrics/unit.h"
 
 namespace opscope {
 

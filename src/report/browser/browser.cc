@@ -2,7 +2,6 @@
 #include "report/browser/browser.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/text.h"
@@ -12,39 +11,27 @@ namespace opscope {
 namespace {
 
 constexpr double kCostlyShare = 0.01;
-constexpr std::array<std::string_view, 4> kMetricNames{"FLOPs", "memory", "params", "FLOPs/byte"};
-constexpr std::array<std::string_view, 4> kOrderNames{"run", "FLOPs", "memory", "params"};
 
-template <class Choice>
-Choice next(Choice choice, std::size_t count) {
-  return static_cast<Choice>((static_cast<std::size_t>(choice) + 1) % count);
+// Those that the model has, FLOPs first.
+std::vector<const Metric*> metrics_of(const Profile& profile) {
+  const Costs costs = costs_of(profile, profile.totals, &profile.parameters);
+  std::vector<const Metric*> chosen;
+  for (const Metric& metric : metrics())
+    if (!metric.is_detail && amount_of(metric, costs)) chosen.push_back(&metric);
+  std::ranges::rotate(chosen, std::ranges::find(chosen, &metric_at("flops")));
+  return chosen;
 }
 
 }  // namespace
-
-std::string_view name(Metric metric) { return kMetricNames[static_cast<std::size_t>(metric)]; }
-std::string_view name(Order order) { return kOrderNames[static_cast<std::size_t>(order)]; }
-
-double measure(const BrowserItem& item, Metric metric) {
-  switch (metric) {
-    case Metric::kFlops:
-      return static_cast<double>(item.metrics.flops);
-    case Metric::kMemoryBytes:
-      return static_cast<double>(item.metrics.memory_bytes());
-    case Metric::kParams:
-      return static_cast<double>(item.parameters.total);
-    case Metric::kIntensity:
-      return item.metrics.arithmetic_intensity();
-  }
-  return 0;
-}
 
 Browser::Browser(const Profile& profile)
     : profile_(profile),
       graph_(*profile.graph),
       tree_(profile),
       view_(make_view(profile, Level::kOp)),
-      open_(tree_.items.size(), false) {
+      open_(tree_.items.size(), false),
+      metrics_(metrics_of(profile)),
+      metric_(metrics_.front()) {
   open_[0] = true;
   show_rows();
 }
@@ -113,10 +100,10 @@ bool Browser::press_command(const std::string& text) {
       find(false, false);
       break;
     case 's':
-      order_ = next(order_, kOrderNames.size()), show_rows();
+      order_ = next(order_), show_rows();
       break;
     case 'm':
-      metric_ = next(metric_, kMetricNames.size()), show_rows();
+      metric_ = next(metric_), metric_ = metric_ ? metric_ : metrics_.front(), show_rows();
       break;
     case 'b':
       only_costly_ = !only_costly_, show_rows();
@@ -176,22 +163,26 @@ void Browser::move(std::ptrdiff_t by) {
   details_top_ = 0;
 }
 
+// The one after it: the first after none, none after the last.
+const Metric* Browser::next(const Metric* metric) const {
+  if (!metric) return metrics_.front();
+  const auto at = std::ranges::find(metrics_, metric) + 1;
+  return at == metrics_.end() ? nullptr : *at;
+}
+
 bool Browser::is_costly(const BrowserItem& item) const {
-  if (metric_ == Metric::kIntensity) return item.metrics.counts();
-  return measure(item, metric_) >= kCostlyShare * measure(tree_.items[0], metric_) &&
-         measure(item, metric_) > 0;
+  if (!adds_up(metric_->unit)) return item.metrics.counts();
+  const double value = measure(item, *metric_);
+  return value > 0 && value >= kCostlyShare * measure(tree_.items[0], *metric_);
 }
 
 std::vector<ItemId> Browser::ordered_children(const BrowserItem& item) const {
   const auto span = tree_.children_of(item);
   std::vector<ItemId> order(span.begin(), span.end());
   if (only_costly_) std::erase_if(order, [&](ItemId id) { return !is_costly(tree_.items[id]); });
-  if (order_ == Order::kRun) return order;
-  const auto metric = order_ == Order::kFlops         ? Metric::kFlops
-                      : order_ == Order::kMemoryBytes ? Metric::kMemoryBytes
-                                                      : Metric::kParams;
+  if (!order_) return order;
   std::ranges::stable_sort(order, std::greater{},
-                           [&](ItemId id) { return measure(tree_.items[id], metric); });
+                           [&](ItemId id) { return measure(tree_.items[id], *order_); });
   return order;
 }
 

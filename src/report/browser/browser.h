@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "metrics/metric.h"
 #include "report/browser/tree.h"
 
 namespace opscope {
@@ -42,9 +43,6 @@ struct Screen {
   int cursor = -1;  // column in the last line, where text is being typed; -1: none
 };
 
-enum class Metric : std::uint8_t { kFlops, kMemoryBytes, kParams, kIntensity };
-enum class Order : std::uint8_t { kRun, kFlops, kMemoryBytes, kParams };
-
 class Browser {
  public:
   explicit Browser(const Profile& profile);
@@ -62,6 +60,7 @@ class Browser {
   void add_rows(ItemId item);
   std::vector<ItemId> ordered_children(const BrowserItem& item) const;
   bool is_costly(const BrowserItem& item) const;
+  const Metric* next(const Metric* metric) const;
   void fold_or_leave();
   void unfold_or_enter();
   void set_open(ItemId item, bool open, bool all_below);
@@ -78,6 +77,13 @@ class Browser {
   Screen help_screen(int width, int height) const;
   std::string measure_text(const BrowserItem& item) const;
 
+  Costs costs_of(const BrowserItem& item) const {
+    return opscope::costs_of(profile_, item.metrics, &item.parameters);
+  }
+  double measure(const BrowserItem& item, const Metric& metric) const {
+    return value_of(metric, costs_of(item));
+  }
+
   // browser_details.cc
   std::vector<ScreenLine> details(int width) const;
 
@@ -93,15 +99,12 @@ class Browser {
   mutable std::vector<ScreenLine> details_;  // of details_of_ at details_width_
   mutable ItemId details_of_ = kNone;
   mutable int details_width_ = 0;
-  Metric metric_ = Metric::kFlops;
-  Order order_ = Order::kRun;
+  std::vector<const Metric*> metrics_;  // those that the keys go round
+  const Metric* metric_;
+  const Metric* order_ = nullptr;  // nullptr: as they run
   bool only_costly_ = false, typing_ = false, help_ = false;
   std::string search_, message_;
 };
-
-double measure(const BrowserItem& item, Metric metric);
-std::string_view name(Metric metric);
-std::string_view name(Order order);
 
 // Cut or padded to exactly `width` columns.
 ScreenLine fitted(ScreenLine line, int width);

@@ -69,7 +69,8 @@ ScreenLine Browser::title_line(int width) const {
   std::string text = " " + model_name(graph_) + "   " + format_params(profile_.parameters.total) +
                      " params   " + flops_text(totals) + " FLOPs   " + format_bytes(totals.memory_bytes()) +
                      " moved   " + plural(profile_.partition.subgraphs.size(), "subgraph");
-  std::string state = "by " + std::string(name(metric_)) + ", order: " + std::string(name(order_)) +
+  std::string state = "by " + std::string(metric_->words) +
+                      ", order: " + std::string(order_ ? order_->words : "run") +
                       (only_costly_ ? ", 1% or more " : " ");
   const int room = width - display_width(state) - 1;
   if (room < 20) return fitted({{text, Ink::kChosen}}, width);
@@ -77,17 +78,8 @@ ScreenLine Browser::title_line(int width) const {
 }
 
 std::string Browser::measure_text(const BrowserItem& item) const {
-  switch (metric_) {
-    case Metric::kFlops:
-      return flops_text(item.metrics);
-    case Metric::kMemoryBytes:
-      return format_bytes(item.metrics.memory_bytes(), Zero::kDash);
-    case Metric::kParams:
-      return format_params(item.parameters.total, Zero::kDash);
-    case Metric::kIntensity:
-      return format_ratio(item.metrics.arithmetic_intensity(), Zero::kDash);
-  }
-  return "";
+  if (metric_->key == "flops") return flops_text(item.metrics);
+  return text(*metric_, amount_of(*metric_, costs_of(item)).value_or(Amount{}), Zero::kDash);
 }
 
 ScreenLine Browser::tree_line(std::size_t row, int width) const {
@@ -95,9 +87,9 @@ ScreenLine Browser::tree_line(std::size_t row, int width) const {
   const BrowserItem& item = tree_.items[id];
   const bool chosen = row == at_, bars = width >= kRoomForBars;
   const auto ink = [&](Ink plain) { return chosen ? Ink::kChosen : plain; };
-  const double whole = measure(tree_.items[0], metric_);
-  const double share = whole > 0 ? measure(item, metric_) / whole : 0;
-  const bool shares = metric_ != Metric::kIntensity;
+  const double whole = measure(tree_.items[0], *metric_);
+  const double share = whole > 0 ? measure(item, *metric_) / whole : 0;
+  const bool shares = adds_up(metric_->unit);
   // Deep in the tree the indent stops growing, so that names stay in sight.
   const int indent = std::min(static_cast<int>(item.depth) * 2, width / 3);
   const int right = kMeasureWidth + (shares ? kShareWidth : 0) + (bars && shares ? kBarWidth + 1 : 0) + 1;

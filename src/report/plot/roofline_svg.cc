@@ -149,7 +149,7 @@ class RooflineDrawing {
   void draw_roof_label(double share, double cost, double y) {
     const TextStyle style{.font = kSmallFont, .color = kQuietInk, .baseline = Baseline::kMiddle};
     const auto seconds = plot_.roof.seconds(cost);
-    svg_.text({box_.right() + 6, y}, seconds ? format_seconds(*seconds) : tick_label(share, Unit::kPercent),
+    svg_.text({box_.right() + 6, y}, seconds ? format_seconds(*seconds) : tick_label(share, Unit::kShare),
               style);
   }
 
@@ -228,7 +228,7 @@ class RooflineDrawing {
     const double y = corner.y + 18 + radius_of(0.1);
     for (const double share : {0.1, 0.03, 0.01}) {
       const double radius = radius_of(share);
-      const std::string text = tick_label(share, Unit::kPercent);
+      const std::string text = tick_label(share, Unit::kShare);
       svg_.circle({x + radius, y}, radius, {.fill = kGrid, .stroke = kAxis, .stroke_width = 0.8});
       svg_.text({x + 2 * radius + 5, y}, text, {.font = kNoteFont, .baseline = Baseline::kMiddle});
       x += 2 * radius + 5 + text_width(text, kNoteFont) + 16;

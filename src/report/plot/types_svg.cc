@@ -98,7 +98,7 @@ class TypesDrawing {
     const Count total = value(plot_.totals, panel);
     double most = 0;
     for (const Bar& bar : bars_) most = std::max(most, share(bar, panel, total));
-    panel.axis = linear_axis(most, panel.box.x, panel.box.right() - kValueRoom, Unit::kPercent, 4);
+    panel.axis = linear_axis(most, panel.box.x, panel.box.right() - kValueRoom, Unit::kShare, 4);
     Box axis_box = panel.box;
     axis_box.width -= kValueRoom;
     std::string heading(title(metric(panel)));

@@ -79,16 +79,22 @@ std::vector<Tick> log_ticks(const Axis& axis, int about) {
 std::string tick_label(double value, Unit unit) {
   const auto whole = [&] { return Count{std::llround(std::min(value, 9.2e18))}; };
   switch (unit) {
-    case Unit::kPlain:
-      return value >= 1000 ? without_zeros(format_count(whole())) : small_number(value);
     case Unit::kCount:
+    case Unit::kParams:
+    case Unit::kWhole:
       return value < 1 ? small_number(value) : without_zeros(format_count(whole()));
     case Unit::kBytes:
       return value < 1 ? small_number(value) + "B" : without_zeros(format_bytes(whole()));
-    case Unit::kPercent:
+    case Unit::kSeconds:
+      return without_zeros(format_time(value));
+    case Unit::kShare:
       return svg_number(100 * value) + "%";
+    case Unit::kFlopRate:
+    case Unit::kBandwidth:
+      return without_zeros(text(unit, value));
+    default:
+      return value >= 1000 ? without_zeros(format_count(whole())) : small_number(value);
   }
-  return {};
 }
 
 double Axis::at(double value) const {

@@ -4,11 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "metrics/unit.h"
 #include "report/svg/svg.h"
 
 namespace opscope {
-
-enum class Unit : std::uint8_t { kPlain, kCount, kBytes, kPercent };  // percent: of shares of 0..1
 
 struct Tick {
   double value = 0;

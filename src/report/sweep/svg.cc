@@ -117,7 +117,7 @@ class Picture {
     if (const auto across = limit()) low = std::min(low, *across), high = std::max(high, *across);
     if (lines_.empty()) left = 0, right = 1, low = 0, high = 1;
     const bool log_x = left > 0 && right / left >= 8;
-    const bool log_y = metric_.unit != Unit::kPercent && low > 0 && high / low >= 8;
+    const bool log_y = metric_.unit != Unit::kShare && low > 0 && high / low >= 8;
     x_ = log_x ? log_axis(left, right, kPlot.x, kPlot.right(), Unit::kPlain)
                : Axis{.low = left == right ? left - 1 : left - (right - left) * 0.04,
                       .high = left == right ? right + 1 : right + (right - left) * 0.04,

@@ -1,0 +1,397 @@
+// The metrics, in the order in which files list them, and how people name them.
+#include "metrics/metric.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+
+namespace opscope {
+namespace {
+
+// Of the memory at the peak.
+template <MemoryKind kind>
+Amount at_peak(const Costs& costs) {
+  return counted((*costs.model->at_peak)[kind]);
+}
+Amount share(Count part, Count whole) {
+  return {{}, whole ? static_cast<double>(part) / static_cast<double>(whole) : 0};
+}
+Amount rate(Count count, const Costs& costs) {
+  return {{}, costs.sums.time ? static_cast<double>(count) / costs.sums.time_seconds() : 0};
+}
+
+constexpr Metric kMetrics[] = {
+    {.key = "params",
+     .title = "Params",
+     .words = "parameters",
+     .aliases = "parameters",
+     .unit = Unit::kParams,
+     .of = [](const Costs& c) { return counted(c.parameters->total); },
+     .need = kNeedsParameters,
+     .basis = Basis::kModules},
+    {.key = "trainable_params",
+     .title = "Trainable",
+     .words = "trainable parameters",
+     .aliases = "trainable",
+     .unit = Unit::kParams,
+     .of = [](const Costs& c) { return counted(c.parameters->trainable); },
+     .need = kNeedsParameters,
+     .basis = Basis::kModules,
+     .is_detail = true},
+    {.key = "buffers",
+     .title = "Buffers",
+     .words = "elements of buffers",
+     .unit = Unit::kParams,
+     .of = [](const Costs& c) { return counted(c.parameters->buffers); },
+     .need = kNeedsParameters,
+     .basis = Basis::kModules,
+     .is_detail = true},
+    {.key = "macs",
+     .title = "MACs",
+     .words = "MACs",
+     .of = [](const Costs& c) { return counted(c.sums.work.macs); }},
+    {.key = "other_flops",
+     .title = "Other FLOPs",
+     .words = "FLOPs beside MACs",
+     .of = [](const Costs& c) { return counted(c.sums.work.other_flops); },
+     .is_detail = true},
+    {.key = "specials",
+     .title = "Specials",
+     .words = "special functions",
+     .of = [](const Costs& c) { return counted(c.sums.work.specials); },
+     .is_detail = true},
+    {.key = "flops",
+     .title = "FLOPs",
+     .words = "FLOPs",
+     .of = [](const Costs& c) { return counted(c.sums.flops); }},
+    {.key = "input_bytes",
+     .title = "Input bytes",
+     .words = "bytes read",
+     .unit = Unit::kBytes,
+     .of = [](const Costs& c) { return counted(c.sums.traffic.input_bytes); },
+     .basis = Basis::kBytes,
+     .is_detail = true},
+    {.key = "output_bytes",
+     .title = "Output bytes",
+     .words = "bytes written",
+     .unit = Unit::kBytes,
+     .of = [](const Costs& c) { return counted(c.sums.traffic.output_bytes); },
+     .basis = Basis::kBytes,
+     .is_detail = true},
+    {.key = "weight_bytes",
+     .title = "Weight bytes",
+     .words = "bytes of weights read",
+     .unit = Unit::kBytes,
+     .of = [](const Costs& c) { return counted(c.sums.traffic.weight_bytes); },
+     .basis = Basis::kBytes,
+     .is_detail = true},
+    {.key = "memory_bytes",
+     .title = "Memory",
+     .words = "memory moved",
+     .aliases = "mem,memory,bytes_moved",
+     .unit = Unit::kBytes,
+     .of = [](const Costs& c) { return counted(c.sums.memory_bytes()); },
+     .basis = Basis::kBytes},
+    {.key = "peak_memory_bytes",
+     .title = "Peak",
+     .words = "peak memory",
+     .aliases = "peak,peak_memory",
+     .unit = Unit::kBytes,
+     .of = [](const Costs& c) { return counted(*c.model->peak_memory_bytes); },
+     .need = kNeedsPeak,
+     .basis = Basis::kBytes},
+    {.key = "ops",
+     .title = "Ops",
+     .words = "ops",
+     .unit = Unit::kWhole,
+     .of = [](const Costs& c) { return counted(Count{c.sums.ops}); },
+     .better = Better::kNeither,
+     .basis = Basis::kModules},
+    {.key = "arithmetic_intensity",
+     .title = "AI",
+     .words = "arithmetic intensity",
+     .aliases = "ai,intensity",
+     .unit = Unit::kRatio,
+     .of =
+         [](const Costs& c) {
+           return Amount{{}, c.sums.arithmetic_intensity()};
+         },
+     .better = Better::kMore},
+    {.key = "time_seconds",
+     .title = "Time",
+     .words = "time",
+     .aliases = "time",
+     .unit = Unit::kSeconds,
+     .of = [](const Costs& c) { return timed(c.sums.time); },
+     .need = kNeedsMeasurement,
+     .basis = Basis::kModules},
+    {.key = "flops_per_second",
+     .title = "FLOP/s",
+     .words = "FLOPs a second",
+     .unit = Unit::kFlopRate,
+     .of = [](const Costs& c) { return rate(c.sums.flops, c); },
+     .need = kNeedsMeasurement,
+     .better = Better::kMore,
+     .is_detail = true},
+    {.key = "bytes_per_second",
+     .title = "Bytes/s",
+     .words = "bytes a second",
+     .unit = Unit::kBandwidth,
+     .of = [](const Costs& c) { return rate(c.sums.memory_bytes(), c); },
+     .need = kNeedsMeasurement,
+     .better = Better::kMore,
+     .is_detail = true},
+    {.key = "roofline_seconds",
+     .title = "Roofline",
+     .words = "roofline time",
+     .aliases = "roofline",
+     .unit = Unit::kSeconds,
+     .of = [](const Costs& c) { return timed(c.sums.roofline_time); },
+     .need = kNeedsDevice},
+    {.key = "saved_bytes",
+     .title = "Saved",
+     .words = "bytes saved by fusing",
+     .aliases = "saved",
+     .unit = Unit::kBytes,
+     .of = [](const Costs& c) { return counted(*c.saved_bytes); },
+     .need = kNeedsFusion,
+     .better = Better::kMore,
+     .basis = Basis::kBytes},
+    {.key = "compute_bound_share",
+     .title = "Compute-bound",
+     .words = "share of compute-bound FLOPs",
+     .unit = Unit::kShare,
+     .of = [](const Costs& c) { return share(*c.model->compute_bound_flops, c.sums.flops); },
+     .need = kNeedsBounds,
+     .better = Better::kNeither,
+     .is_detail = true},
+    {.key = "attention_share",
+     .title = "Attention",
+     .words = "share of FLOPs in attention",
+     .unit = Unit::kShare,
+     .of = [](const Costs& c) { return share(*c.model->attention_flops, c.sums.flops); },
+     .need = kNeedsProducts,
+     .better = Better::kNeither,
+     .is_detail = true},
+    {.key = "attention_flops",
+     .title = "Attention FLOPs",
+     .words = "FLOPs of attention",
+     .of = [](const Costs& c) { return counted(*c.model->attention_flops); },
+     .need = kNeedsProducts,
+     .is_detail = true},
+    {.key = "linear_flops",
+     .title = "Linear FLOPs",
+     .words = "FLOPs of linear layers",
+     .of = [](const Costs& c) { return counted(*c.model->linear_flops); },
+     .need = kNeedsProducts,
+     .is_detail = true},
+    {.key = "weights_bytes",
+     .title = "Weights",
+     .words = "weights at the peak",
+     .aliases = "weights",
+     .unit = Unit::kBytes,
+     .of = at_peak<MemoryKind::kWeights>,
+     .need = kNeedsPeakParts,
+     .basis = Basis::kBytes,
+     .is_detail = true},
+    {.key = "activations_bytes",
+     .title = "Activations",
+     .words = "activations at the peak",
+     .aliases = "activations",
+     .unit = Unit::kBytes,
+     .of = at_peak<MemoryKind::kActivations>,
+     .need = kNeedsPeakParts,
+     .basis = Basis::kBytes,
+     .is_detail = true},
+    {.key = "workspace_bytes",
+     .title = "Workspace",
+     .words = "workspace at the peak",
+     .aliases = "workspace",
+     .unit = Unit::kBytes,
+     .of = at_peak<MemoryKind::kWorkspace>,
+     .need = kNeedsPeakParts,
+     .basis = Basis::kBytes,
+     .is_detail = true},
+    {.key = "kv_cache_bytes",
+     .title = "KV cache",
+     .words = "KV cache at the peak",
+     .aliases = "kv_cache",
+     .unit = Unit::kBytes,
+     .of = at_peak<MemoryKind::kKvCache>,
+     .need = kNeedsPeakParts,
+     .basis = Basis::kBytes,
+     .is_detail = true},
+    {.key = "gradients_bytes",
+     .title = "Gradients",
+     .words = "gradients at the peak",
+     .aliases = "gradients",
+     .unit = Unit::kBytes,
+     .of = at_peak<MemoryKind::kGradients>,
+     .need = kNeedsPeakParts,
+     .basis = Basis::kBytes,
+     .is_detail = true},
+    {.key = "optimizer_state_bytes",
+     .title = "Optimizer",
+     .words = "optimizer state at the peak",
+     .aliases = "optimizer,optimizer_state",
+     .unit = Unit::kBytes,
+     .of = at_peak<MemoryKind::kOptimizerState>,
+     .need = kNeedsPeakParts,
+     .basis = Basis::kBytes,
+     .is_detail = true},
+};
+
+// Every name that a metric goes by, its key first.
+std::vector<std::string_view> names_of(const Metric& metric) {
+  std::vector<std::string_view> names{metric.key};
+  for (std::string_view rest = metric.aliases; !rest.empty();) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    names.push_back(rest.substr(0, comma));
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  return names;
+}
+
+std::string with_dashes(std::string_view name) {
+  std::string text(name);
+  std::ranges::replace(text, '_', '-');
+  return text;
+}
+
+// Whether a row has what a metric needs.
+Needs needs_met(const Costs& costs) {
+  Needs given = 0;
+  const auto add = [&](bool has, Need need) { given |= has ? need : 0u; };
+  add(costs.parameters, kNeedsParameters);
+  add(costs.is_measured, kNeedsMeasurement);
+  add(costs.has_device, kNeedsDevice);
+  add(costs.saved_bytes.has_value(), kNeedsFusion);
+  if (!costs.model) return given;
+  add(costs.model->peak_memory_bytes.has_value(), kNeedsPeak);
+  add(costs.model->at_peak.has_value(), kNeedsPeakParts);
+  add(costs.model->compute_bound_flops.has_value(), kNeedsBounds);
+  add(costs.model->attention_flops && costs.model->linear_flops, kNeedsProducts);
+  return given;
+}
+
+std::string hint_for(std::string_view asked, Needs given) {
+  std::vector<std::string_view> names;
+  for (const Metric* metric : metrics_given(given)) names.push_back(metric->key);
+  const std::string near = did_you_mean(asked, names);
+  return near.empty() ? "choose " + metric_choices(given) : near;
+}
+
+}  // namespace
+
+std::span<const Metric> metrics() { return kMetrics; }
+
+const Metric& metric_at(std::string_view key) {
+  const auto found = std::ranges::find(kMetrics, key, &Metric::key);
+  OPSCOPE_CHECK(found != std::end(kMetrics));
+  return *found;
+}
+
+const Metric* find_metric(std::string_view text) {
+  std::string asked = lower_case(text);
+  std::ranges::replace(asked, '-', '_');
+  for (const Metric& metric : kMetrics)
+    if (std::ranges::count(names_of(metric), asked) > 0) return &metric;
+  return nullptr;
+}
+
+const Metric& metric_named(std::string_view text, const std::string& where, Needs given) {
+  const Metric* metric = find_metric(text);
+  if (!metric) throw Error("no metric called '" + std::string(text) + "'", where, hint_for(text, given));
+  if (is_given(*metric, given)) return *metric;
+  throw Error("there is no " + std::string(metric->key) + " here: " + missing_reason(*metric), where,
+              "choose " + metric_choices(given));
+}
+
+std::vector<const Metric*> metrics_named(std::string_view text, const std::string& where, Needs given) {
+  std::vector<const Metric*> chosen;
+  for (bool more = true; more;) {
+    const auto comma = text.find(',');
+    more = comma != std::string_view::npos;
+    const Metric* metric = &metric_named(text.substr(0, comma), where, given);
+    if (std::ranges::find(chosen, metric) == chosen.end()) chosen.push_back(metric);
+    text.remove_prefix(more ? comma + 1 : text.size());
+  }
+  return chosen;
+}
+
+std::vector<const Metric*> metrics_given(Needs given) {
+  std::vector<const Metric*> chosen;
+  for (const Metric& metric : kMetrics)
+    if (is_given(metric, given)) chosen.push_back(&metric);
+  return chosen;
+}
+
+std::string flag_name(const Metric& metric) { return with_dashes(metric.key); }
+
+std::string metric_choices(Needs given) {
+  const auto chosen = metrics_given(given);
+  std::string list;
+  for (const Metric* metric : chosen) {
+    if (!list.empty()) list += metric == chosen.back() ? " or " : ", ";
+    list += flag_name(*metric);
+    if (const auto names = names_of(*metric); names.size() > 1) list += " (" + with_dashes(names[1]) + ")";
+  }
+  return list;
+}
+
+std::string metric_words(Needs given, char gap) {
+  std::string list;
+  for (const Metric* metric : metrics_given(given)) {
+    if (!list.empty()) list += gap;
+    list += flag_name(*metric);
+  }
+  return list;
+}
+
+std::string heading(const Metric& metric) {
+  std::string text(metric.words);
+  if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
+std::optional<Amount> amount_of(const Metric& metric, const Costs& costs) {
+  if (!is_given(metric, needs_met(costs))) return std::nullopt;
+  return metric.of(costs);
+}
+
+double value_of(const Metric& metric, const Costs& costs) {
+  return amount_of(metric, costs).value_or(Amount{}).real;
+}
+
+std::string missing_reason(const Metric& metric) {
+  switch (metric.need) {
+    case kNeedsMeasurement:
+      return "no time was measured; `opscope measure MODEL --save FILE.json` measures, then name the file";
+    case kNeedsDevice:
+      return "a roofline is of a device, and none is named; for example --hardware h200";
+    case kNeedsParameters:
+      return "only modules and layers have parameters";
+    case kNeedsPeak:
+    case kNeedsPeakParts:
+      return "only a whole model has a peak; `opscope memory MODEL` shows who holds it";
+    case kNeedsBounds:
+    case kNeedsProducts:
+      return "`opscope sweep` tells it of whole models";
+    case kNeedsFusion:
+      return "only subgraphs have it; see `opscope fuse`";
+    case kNeedsNothing:
+      break;
+  }
+  return "the saved profile does not say";
+}
+
+std::string text(const Metric& metric, const Amount& amount, Zero zero) {
+  return text(metric.unit, amount, zero);
+}
+
+Amount parse_amount(const Metric& metric, std::string_view text, const std::string& where) {
+  return parse_amount(metric.unit, text, where, metric.key);
+}
+
+}  // namespace opscope
