@@ -1,6 +1,8 @@
 // The metrics, in the order in which files list them, and how people name them.
 #include "metrics/metric.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -88,7 +90,7 @@ constexpr Metric kMetrics[] = {
      .is_detail = true},
     {.key = "memory_bytes",
      .title = "Memory",
-     .words = "memory moved",
+     .words = "bytes moved",
      .aliases = "mem,memory,bytes_moved",
      .unit = Unit::kBytes,
      .of = [](const Costs& c) { return counted(c.sums.memory_bytes()); },
@@ -304,8 +306,9 @@ const Metric& metric_named(std::string_view text, const std::string& where, Need
   const Metric* metric = find_metric(text);
   if (!metric) throw Error("no metric called '" + std::string(text) + "'", where, hint_for(text, given));
   if (is_given(*metric, given)) return *metric;
-  throw Error("there is no " + std::string(metric->key) + " here: " + missing_reason(*metric), where,
-              "choose " + metric_choices(given));
+  throw Error(
+      "there is no " + std::string(metric->key) + " here: " + std::string(why_missing(*metric).reason), where,
+      "choose " + metric_choices(given));
 }
 
 std::vector<const Metric*> metrics_named(std::string_view text, const std::string& where, Needs given) {
@@ -364,30 +367,42 @@ double value_of(const Metric& metric, const Costs& costs) {
   return amount_of(metric, costs).value_or(Amount{}).real;
 }
 
-std::string missing_reason(const Metric& metric) {
+Missing why_missing(const Metric& metric) {
   switch (metric.need) {
     case kNeedsMeasurement:
-      return "no time was measured; `opscope measure MODEL --save FILE.json` measures, then name the file";
+      return {"no time was measured", "opscope measure MODEL --save FILE.json, then name the file"};
     case kNeedsDevice:
-      return "a roofline is of a device, and none is named; for example --hardware h200";
+      return {"a roofline is of a device, and none is named",
+              "for example --hardware h200; `opscope devices` lists them"};
     case kNeedsParameters:
-      return "only modules and layers have parameters";
+      return {"op types have no parameters", "modules and layers have them"};
     case kNeedsPeak:
     case kNeedsPeakParts:
-      return "only a whole model has a peak; `opscope memory MODEL` shows who holds it";
+      return {"a part of a model has no peak memory of its own", "opscope memory shows who holds it"};
     case kNeedsBounds:
     case kNeedsProducts:
-      return "`opscope sweep` tells it of whole models";
+      return {"it is of whole models", "opscope sweep shows it"};
     case kNeedsFusion:
-      return "only subgraphs have it; see `opscope fuse`";
+      return {"it is of subgraphs", "opscope fuse shows it"};
     case kNeedsNothing:
       break;
   }
-  return "the saved profile does not say";
+  return {"the saved profile does not say", ""};
+}
+
+void require_known(const Metric& metric, const Costs& costs, const std::string& where) {
+  if (amount_of(metric, costs)) return;
+  const Missing missing = why_missing(metric);
+  throw Error("there is no " + std::string(metric.words) + ": " + std::string(missing.reason), where,
+              std::string(missing.hint));
 }
 
 std::string text(const Metric& metric, const Amount& amount, Zero zero) {
   return text(metric.unit, amount, zero);
+}
+
+std::string number_text(const Metric& metric, const Amount& amount) {
+  return is_whole(metric.unit) ? fmt::format("{}", amount.count.value()) : fmt::format("{}", amount.real);
 }
 
 Amount parse_amount(const Metric& metric, std::string_view text, const std::string& where) {

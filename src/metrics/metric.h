@@ -73,10 +73,17 @@ std::string heading(const Metric& metric);        // "Arithmetic intensity"
 std::optional<Amount> amount_of(const Metric& metric, const Costs& costs);
 // For sorting: 0 where it is not known.
 double value_of(const Metric& metric, const Costs& costs);
-// Why, and what to do about it: for an Error's hint or a report.
-std::string missing_reason(const Metric& metric);
+// Why it is not known, and what to do about it.
+struct Missing {
+  std::string_view reason, hint;
+};
+Missing why_missing(const Metric& metric);
+// Throws Error where it is not known of them.
+void require_known(const Metric& metric, const Costs& costs, const std::string& where);
 
 std::string text(const Metric& metric, const Amount& amount, Zero zero = Zero::kDigit);
+// Every digit, for files.
+std::string number_text(const Metric& metric, const Amount& amount);
 Amount parse_amount(const Metric& metric, std::string_view text, const std::string& where);
 
 }  // namespace opscope

@@ -58,7 +58,8 @@ std::string format_comparison(const ModelComparison& self, const std::string& fo
   options.width = width, options.color = color, options.top = top, options.verbose = verbose;
   std::optional<ComparedParts> parts;
   if (!by.empty())
-    parts = compare_parts(self, compare_by_from_name(by, "by"), guarded_metric(metric, "metric"), depth);
+    parts = compare_parts(self, compare_by_from_name(by, "by"), metric_named(metric, "metric", kModelNeeds),
+                          depth);
   return to_format(self, parts, format_from_name(format), options);
 }
 
@@ -66,7 +67,8 @@ void write_pareto(const ModelComparison& self, const std::string& path, const st
                   const std::string& y) {
   const PictureFormat format = picture_format_from_extension(path);
   check_writable(path);
-  const ParetoOptions options{.x = guarded_metric(x, "x"), .y = guarded_metric(y, "y")};
+  const ParetoOptions options{.x = &metric_named(x, "x", kModelNeeds),
+                              .y = &metric_named(y, "y", kModelNeeds)};
   write_file(path, svg_to(format, pareto_svg(self, options)));
 }
 

@@ -45,7 +45,7 @@ TextOptions text_options(int width, bool color, bool show_shapes, bool fold, boo
   options.verbose = verbose;
   options.depth = depth;
   options.top = top;
-  options.sort = sort_from_name(sort);
+  options.sort = &metric_named(sort, "sort", kLayerNeeds);
   options.sections_000 = sections_000;
   return options;
 }
@@ -279,7 +279,7 @@ void bind_profile(py::module_& m) {
           "fuse_text",
           [](const OwnedProfile& self, int width, bool color, bool verbose, int top,
              const std::string& sort) {
-            FuseOptions options{.sort = fuse_sort_from_name(sort)};
+            FuseOptions options{.sort = fuse_sort_from_name(sort, "sort")};
             options.text.width = width, options.text.color = color;
             options.text.verbose = verbose, options.text.top = top;
             return fuse_report(self.profile, Format::kText, options);

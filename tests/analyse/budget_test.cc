@@ -12,23 +12,23 @@ namespace {
 
 using test::linear, test::relu, test::Version;
 
-Count count_of(GuardedMetric metric, const char* text) { return parse_amount(metric, text, "").count; }
+Count count_of(const Metric& metric, const char* text) { return parse_amount(metric, text, "").count; }
 
 TEST(Amounts, HaveUnits) {
-  EXPECT_EQ(count_of(GuardedMetric::kFlops, "4.2G"), Count{4'200'000'000});
-  EXPECT_EQ(count_of(GuardedMetric::kParams, "12M"), Count{12'000'000});
-  EXPECT_EQ(count_of(GuardedMetric::kParams, "11_689_512"), Count{11'689'512});
-  EXPECT_EQ(count_of(GuardedMetric::kPeakMemoryBytes, "200MiB"), Count{200 * 1024 * 1024});
-  EXPECT_EQ(count_of(GuardedMetric::kMemoryBytes, "1.5 GB"), Count{1'500'000'000});
-  EXPECT_EQ(count_of(GuardedMetric::kTimeSeconds, "5ms"), Count{5'000'000'000});  // picoseconds
-  EXPECT_EQ(count_of(GuardedMetric::kFlops, "18446744073709551615"), Count{Count::kMax});
-  EXPECT_EQ(parse_amount(GuardedMetric::kArithmeticIntensity, "33.7", "").real, 33.7);
+  EXPECT_EQ(count_of(metric_at("flops"), "4.2G"), Count{4'200'000'000});
+  EXPECT_EQ(count_of(metric_at("params"), "12M"), Count{12'000'000});
+  EXPECT_EQ(count_of(metric_at("params"), "11_689_512"), Count{11'689'512});
+  EXPECT_EQ(count_of(metric_at("peak_memory_bytes"), "200MiB"), Count{200 * 1024 * 1024});
+  EXPECT_EQ(count_of(metric_at("memory_bytes"), "1.5 GB"), Count{1'500'000'000});
+  EXPECT_EQ(count_of(metric_at("time_seconds"), "5ms"), Count{5'000'000'000});  // picoseconds
+  EXPECT_EQ(count_of(metric_at("flops"), "18446744073709551615"), Count{Count::kMax});
+  EXPECT_EQ(parse_amount(metric_at("arithmetic_intensity"), "33.7", "").real, 33.7);
 }
 
 TEST(Amounts, RefuseWhatIsNone) {
   for (const char* text : {"", "G", "-1", "4.2X", "12MiB", "nan", "inf", "1e400", "5ms"})
-    EXPECT_THROW(parse_amount(GuardedMetric::kFlops, text, ""), Error) << text;
-  EXPECT_THROW(parse_amount(GuardedMetric::kTimeSeconds, "5MB", ""), Error);
+    EXPECT_THROW(parse_amount(metric_at("flops"), text, ""), Error) << text;
+  EXPECT_THROW(parse_amount(metric_at("time_seconds"), "5MB", ""), Error);
 }
 
 TEST(Limits, OfOneMetricTheLastCounts) {
@@ -39,7 +39,7 @@ TEST(Limits, OfOneMetricTheLastCounts) {
 
 // A budget that says how much more is allowed stands, whoever asks: nothing more, where nobody says.
 TEST(Limits, AgainstAnotherVersionAreNothingMoreUnlessSaid) {
-  std::vector<BudgetLimit> limits{increase_limit(GuardedMetric::kFlops, "2%", "b.toml:1")};
+  std::vector<BudgetLimit> limits{increase_limit(metric_at("flops"), "2%", "b.toml:1")};
   add_limits({.max = "", .min = "", .max_increase = "", .against = true}, limits);
   EXPECT_EQ(limits.size(), 1U);
   limits.clear();
@@ -57,7 +57,7 @@ TEST(Limits, AgainstAnotherVersionAreNothingMoreUnlessSaid) {
 TEST(Limits, AreLists) {
   const auto limits = parse_limits("flops=4.2G,peak=200MiB", LimitKind::kMost, "--max");
   ASSERT_EQ(limits.size(), 2U);
-  EXPECT_EQ(limits[1].metric, GuardedMetric::kPeakMemoryBytes);
+  EXPECT_EQ(limits[1].metric, &metric_at("peak_memory_bytes"));
   EXPECT_THROW(parse_limits("flops", LimitKind::kMost, "--max"), Error);
   EXPECT_THROW(parse_limits("", LimitKind::kMost, "--max"), Error);
   try {
@@ -98,13 +98,13 @@ TEST(Budget, IsKeptUpToItsLimit) {
   EXPECT_FALSE(Checked(resnet, parse_limits("params=1G", LimitKind::kLeast, "")).report.kept());
 }
 
-BudgetLimit limit_of(GuardedMetric metric, std::uint64_t most) {
+BudgetLimit limit_of(const Metric* metric, std::uint64_t most) {
   return {.metric = metric, .kind = LimitKind::kMost, .amount = counted(Count{most})};
 }
 
 TEST(Budget, HoldsForModulesAndTypes) {
   const Version resnet(test::ResNet18::make());
-  BudgetLimit module = limit_of(GuardedMetric::kFlops, 1), type = limit_of(GuardedMetric::kOps, 20);
+  BudgetLimit module = limit_of(&metric_at("flops"), 1), type = limit_of(&metric_at("ops"), 20);
   module.module = "layer4.1", type.type = "conv2d";
   const Checked checked(resnet, {module, type});
   EXPECT_EQ(checked[0].verdict, Verdict::kBroken);
@@ -116,20 +116,20 @@ TEST(Budget, HoldsForModulesAndTypes) {
   EXPECT_THROW(Checked(resnet, {type}), Error);
   module.module = "layer9";
   EXPECT_THROW(Checked(resnet, {module}), Error);
-  module.module = "layer1", module.metric = GuardedMetric::kPeakMemoryBytes;
+  module.module = "layer1", module.metric = &metric_at("peak_memory_bytes");
   EXPECT_THROW(Checked(resnet, {module}), Error);
 }
 
 TEST(Budget, WhatIsUnknownIsNotWithinALimit) {
   const Version strange({linear("fc", 8), test::unknown("odd")});
-  const std::vector<BudgetLimit> limits{limit_of(GuardedMetric::kFlops, 1'000'000)};
+  const std::vector<BudgetLimit> limits{limit_of(&metric_at("flops"), 1'000'000)};
   EXPECT_EQ(Checked(strange, limits)[0].verdict, Verdict::kUnknown);
   EXPECT_FALSE(Checked(strange, limits).report.kept());
   EXPECT_TRUE(Checked(strange, limits, true).report.kept());
   // Over it without them: nothing is left open.
-  EXPECT_EQ(Checked(strange, {limit_of(GuardedMetric::kFlops, 1)}, true)[0].verdict, Verdict::kBroken);
-  EXPECT_TRUE(Checked(strange, {limit_of(GuardedMetric::kParams, 1'000'000)}).report.kept());
-  EXPECT_EQ(Checked(strange, {limit_of(GuardedMetric::kTimeSeconds, 1)})[0].verdict, Verdict::kUnknown);
+  EXPECT_EQ(Checked(strange, {limit_of(&metric_at("flops"), 1)}, true)[0].verdict, Verdict::kBroken);
+  EXPECT_TRUE(Checked(strange, {limit_of(&metric_at("params"), 1'000'000)}).report.kept());
+  EXPECT_EQ(Checked(strange, {limit_of(&metric_at("time_seconds"), 1)})[0].verdict, Verdict::kUnknown);
 }
 
 TEST(Budget, IncreasesAreFromAnotherVersion) {

@@ -173,13 +173,12 @@ TEST(ComparisonParts, AddUpToTheTotals) {
   const Graph graph = test::ResNet18::make();
   const Figures f = figures_of(make_profile(graph));
   const auto c = compare_models({model("a", f), model("b", f)});
-  for (const GuardedMetric metric :
-       {GuardedMetric::kFlops, GuardedMetric::kMemoryBytes, GuardedMetric::kOps}) {
+  for (const Metric* metric : {&metric_at("flops"), &metric_at("memory_bytes"), &metric_at("ops")}) {
     for (const CompareBy by : {CompareBy::kType, CompareBy::kModule}) {
-      const ComparedParts parts = compare_parts(c, by, metric);
+      const ComparedParts parts = compare_parts(c, by, *metric);
       Count sum;
       for (const ComparedPart& row : parts.rows) sum += row.values[1].amount.count;
-      EXPECT_EQ(sum, parts.totals[1].count) << name(metric);
+      EXPECT_EQ(sum, parts.totals[1].count) << metric->key;
       EXPECT_EQ(parts.in_all, parts.rows.size());
     }
   }
@@ -195,7 +194,7 @@ TEST(ComparisonParts, ModulesAreMatchedByPathInTreeOrder) {
   a.modules = {row("", 0, 20), row("stem", 1, 5), row("head", 1, 15)};
   b.modules = {row("", 0, 20), row("stem", 1, 5), row("body", 1, 8), row("body.0", 2, 8), row("head", 1, 5)};
   const auto c = compare_models({model("a", a), model("b", b)});
-  const ComparedParts parts = compare_parts(c, CompareBy::kModule, GuardedMetric::kFlops, 2);
+  const ComparedParts parts = compare_parts(c, CompareBy::kModule, metric_at("flops"), 2);
   std::vector<std::string> names;
   for (const ComparedPart& part : parts.rows) names.push_back(part.name);
   EXPECT_EQ(names, (std::vector<std::string>{"stem", "body", "body.0", "head", ""}));
@@ -206,10 +205,10 @@ TEST(ComparisonParts, ModulesAreMatchedByPathInTreeOrder) {
 
 TEST(ComparisonParts, RefuseWhatPartsDoNotHave) {
   const auto c = compare_models({model("a", figures("a", 1, 1, 1)), model("b", figures("b", 1, 1, 1))});
-  EXPECT_THROW(compare_parts(c, CompareBy::kType, GuardedMetric::kParams), Error);
-  EXPECT_THROW(compare_parts(c, CompareBy::kModule, GuardedMetric::kPeakMemoryBytes), Error);
-  EXPECT_THROW(compare_parts(c, CompareBy::kType, GuardedMetric::kTimeSeconds), Error);
-  EXPECT_THROW(compare_parts(c, CompareBy::kType, GuardedMetric::kRooflineSeconds), Error);
+  EXPECT_THROW(compare_parts(c, CompareBy::kType, metric_at("params")), Error);
+  EXPECT_THROW(compare_parts(c, CompareBy::kModule, metric_at("peak_memory_bytes")), Error);
+  EXPECT_THROW(compare_parts(c, CompareBy::kType, metric_at("time_seconds")), Error);
+  EXPECT_THROW(compare_parts(c, CompareBy::kType, metric_at("roofline_seconds")), Error);
   EXPECT_THROW(compare_by_from_name("layer", "--by"), Error);
   EXPECT_THROW(compare_models({}), Error);
 }
@@ -219,7 +218,7 @@ TEST(Pareto, FrontIsWhatNoOtherBeats) {
       compare_models({model("few params", figures("", 10, 900, 1)),
                       model("few flops", figures("", 90, 100, 1)), model("beaten", figures("", 95, 100, 1)),
                       model("between", figures("", 50, 500, 1)), model("twin", figures("", 50, 500, 1))});
-  const auto points = pareto_points(c, GuardedMetric::kParams, GuardedMetric::kFlops);
+  const auto points = pareto_points(c, metric_at("params"), metric_at("flops"));
   std::vector<std::pair<std::string, bool>> found;
   for (const ParetoPoint& point : points) found.push_back({c.models[point.model].label, point.is_front});
   EXPECT_EQ(

@@ -16,8 +16,8 @@ using test::RandomGraph;
 using test::ResNet18;
 
 constexpr Level kLevels[] = {Level::kModule, Level::kLayer, Level::kOp, Level::kSubgraph};
-constexpr PlotMetric kMetrics[] = {PlotMetric::kFlops, PlotMetric::kMacs, PlotMetric::kMemoryBytes,
-                                   PlotMetric::kParams};
+const Metric* const kMetrics[] = {&metric_at("flops"), &metric_at("macs"), &metric_at("memory_bytes"),
+                                  &metric_at("params")};
 
 void expect_adds_up(const Profile& profile, const RooflinePlot& plot) {
   double time = 0;
@@ -85,7 +85,7 @@ TEST(Types, KeepTheTotals) {
   const Graph graph = ResNet18::make();
   const Profile profile = make_profile(graph);
   for (const std::size_t top : {0, 1, 3, 6, 100}) {
-    const TypesPlot plot = make_types_plot(profile, PlotMetric::kFlops, top);
+    const TypesPlot plot = make_types_plot(profile, metric_at("flops"), top);
     Metrics sum = plot.rest;
     for (const TypeRow& row : plot.rows) sum += row.metrics;
     EXPECT_EQ(sum.flops, profile.totals.flops);
@@ -93,8 +93,8 @@ TEST(Types, KeepTheTotals) {
     EXPECT_NE(plot.others, 1u);
     EXPECT_LE(plot.rows.size(), std::max<std::size_t>(top, 1) + 1);
   }
-  EXPECT_EQ(make_types_plot(profile, PlotMetric::kMemoryBytes, 3).rows.front().type, "conv2d");
-  EXPECT_THROW(make_types_plot(profile, PlotMetric::kParams, 3), Error);
+  EXPECT_EQ(make_types_plot(profile, metric_at("memory_bytes"), 3).rows.front().type, "conv2d");
+  EXPECT_THROW(make_types_plot(profile, metric_at("params"), 3), Error);
 }
 
 // Children lie inside their parent, one after the other, and fill a module that has no ops of its own.
@@ -123,12 +123,13 @@ void expect_nested(const IciclePlot& plot) {
 TEST(Icicle, OfResNet18) {
   const Graph graph = ResNet18::make();
   const Profile profile = make_profile(graph);
-  for (const PlotMetric metric : kMetrics)
+  for (const Metric* metric : kMetrics)
     for (const bool fold : {false, true})
       expect_nested(make_icicle(profile, {.metric = metric, .fold = fold}));
   EXPECT_EQ(make_icicle(profile, {}).total, profile.totals.flops);
-  EXPECT_EQ(make_icicle(profile, {.metric = PlotMetric::kParams}).total, profile.parameters.total);
-  EXPECT_EQ(make_icicle(profile, {.metric = PlotMetric::kMemoryBytes}).total, profile.totals.memory_bytes());
+  EXPECT_EQ(make_icicle(profile, {.metric = &metric_at("params")}).total, profile.parameters.total);
+  EXPECT_EQ(make_icicle(profile, {.metric = &metric_at("memory_bytes")}).total,
+            profile.totals.memory_bytes());
 }
 
 TEST(Icicle, EqualBlocksAreOneSlice) {
@@ -160,7 +161,7 @@ TEST(Icicle, DepthCutsAndColours) {
 TEST(Icicle, TiedWeightsCountOnce) {
   const Graph graph = test::shared_and_unknown();
   const Profile profile = make_profile(graph);
-  const IciclePlot plot = make_icicle(profile, {.metric = PlotMetric::kParams});
+  const IciclePlot plot = make_icicle(profile, {.metric = &metric_at("params")});
   expect_nested(plot);
   EXPECT_EQ(plot.total, Count{10 * 10 + 10});
 }
@@ -169,7 +170,7 @@ TEST(Icicle, RandomGraphs) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     const Graph graph = RandomGraph(seed).make(60);
     const Profile profile = make_profile(graph);
-    for (const PlotMetric metric : kMetrics) {
+    for (const Metric* metric : kMetrics) {
       try {
         const IciclePlot plot = make_icicle(profile, {.metric = metric});
         if (!plot.total.saturated()) expect_nested(plot);
@@ -193,8 +194,10 @@ TEST(Names, OfSeveralLayers) {
 TEST(Names, OfPlots) {
   for (const PlotKind kind : {PlotKind::kRoofline, PlotKind::kTypes, PlotKind::kIcicle, PlotKind::kMemory})
     EXPECT_EQ(plot_kind_from_name(name(kind)), kind);
-  for (const PlotMetric metric : kMetrics) EXPECT_EQ(plot_metric_from_name(name(metric)), metric);
-  EXPECT_EQ(plot_metric_from_name("mem"), PlotMetric::kMemoryBytes);
+  for (const Metric* metric : kMetrics) EXPECT_EQ(&plot_metric(metric->key, kLayerNeeds), metric);
+  EXPECT_EQ(&plot_metric("mem", kTypeNeeds), &metric_at("memory_bytes"));
+  EXPECT_THROW(plot_metric("params", kTypeNeeds), Error);
+  EXPECT_THROW(plot_metric("ai", kLayerNeeds), Error);
   try {
     plot_kind_from_name("rooflines");
     FAIL();

@@ -40,7 +40,7 @@ TEST(ComparisonReport, FitsEveryWidth) {
       options.width = width;
       EXPECT_LE(widest(to_format(c, std::nullopt, Format::kText, options)), width) << models << " models";
       for (const CompareBy by : {CompareBy::kType, CompareBy::kModule}) {
-        const auto parts = compare_parts(c, by, GuardedMetric::kFlops);
+        const auto parts = compare_parts(c, by, metric_at("flops"));
         EXPECT_LE(widest(to_format(c, parts, Format::kText, options)), width) << models << " models";
       }
     }
@@ -87,8 +87,8 @@ TEST(Pareto, EveryModelHasADotAndAName) {
 
 TEST(Pareto, RefusesWhatIsNotThere) {
   const auto c = compared(2);
-  EXPECT_THROW(pareto_svg(c, {.x = GuardedMetric::kFlops, .y = GuardedMetric::kFlops}), Error);
-  EXPECT_THROW(pareto_svg(c, {.x = GuardedMetric::kTimeSeconds}), Error);
+  EXPECT_THROW(pareto_svg(c, {.x = &metric_at("flops"), .y = &metric_at("flops")}), Error);
+  EXPECT_THROW(pareto_svg(c, {.x = &metric_at("time_seconds")}), Error);
 }
 
 }  // namespace

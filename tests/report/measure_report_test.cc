@@ -42,7 +42,7 @@ TEST(MeasureReport, FitsEveryWidth) {
     const Profile profile = make_profile(graph);
     for (const int width : {80, 100, 160}) {
       TextOptions options;
-      options.width = width, options.sort = Sort::kTime;
+      options.width = width, options.sort = &metric_at("time_seconds");
       for (const auto& line : lines_of(measure_report(profile, Format::kText, options)))
         EXPECT_LE(display_width(line), width) << line;
     }
@@ -52,7 +52,7 @@ TEST(MeasureReport, FitsEveryWidth) {
 TEST(MeasureReport, SaysWhatMatters) {
   const Graph graph = measured_resnet18();
   TextOptions options;
-  options.sort = Sort::kTime;
+  options.sort = &metric_at("time_seconds");
   const std::string text = measure_report(make_profile(graph), Format::kText, options);
   for (const char* part :
        {"resnet18", "A Processor (cpu)", "torch 2.13.0", "2 threads", "9 runs after 3", "whole run",
@@ -127,7 +127,7 @@ TEST(MeasureReport, SlowLayersKeepTheirNames) {
   Graph graph = b.finish({x});
   test::measure(graph, {});
   TextOptions options;
-  options.sort = Sort::kTime, options.top = 12, options.width = 100;
+  options.sort = &metric_at("time_seconds"), options.top = 12, options.width = 100;
   const std::string text = measure_report(make_profile(graph), Format::kText, options);
   for (const char* part : {"\nencoder.layer.1.intermediate.dense ", "\nencoder.layer.11.intermediate.dense "})
     EXPECT_TRUE(has(text, part)) << part << "\n" << text;
@@ -202,7 +202,7 @@ TEST(FlamePlot, IsCleanAndAddsUp) {
   for (const bool on_device : {false, true}) {
     const Graph graph = measured_resnet18(on_device);
     const Profile profile = make_profile(graph);
-    const IciclePlot plot = make_icicle(profile, {.metric = PlotMetric::kTime, .fold = false});
+    const IciclePlot plot = make_icicle(profile, {.metric = &metric_at("time_seconds"), .fold = false});
     EXPECT_EQ(plot.total, profile.totals.time);
     std::vector<double> below(plot.slices.size());
     for (const IcicleSlice& slice : plot.slices)
@@ -222,7 +222,7 @@ TEST(FlamePlot, IsCleanAndAddsUp) {
 TEST(FlamePlot, InTheTerminalTheModelIsAtTheBottom) {
   const Graph graph = measured_resnet18();
   const Profile profile = make_profile(graph);
-  const IciclePlot plot = make_icicle(profile, {.metric = PlotMetric::kTime, .fold = false});
+  const IciclePlot plot = make_icicle(profile, {.metric = &metric_at("time_seconds"), .fold = false});
   const std::string flame = icicle_text(profile, plot, {}, PlotKind::kFlame);
   const std::string icicle = icicle_text(profile, plot, {});
   EXPECT_GT(flame.find("▏resnet18"), flame.find("▏layer1"));
@@ -232,8 +232,8 @@ TEST(FlamePlot, InTheTerminalTheModelIsAtTheBottom) {
 TEST(FlamePlot, NeedsAMeasurement) {
   const Graph graph = test::ResNet18::make();
   const Profile profile = make_profile(graph);
-  EXPECT_THROW(make_icicle(profile, {.metric = PlotMetric::kTime}), Error);
-  EXPECT_THROW(make_types_plot(profile, PlotMetric::kTime, 5), Error);
+  EXPECT_THROW(make_icicle(profile, {.metric = &metric_at("time_seconds")}), Error);
+  EXPECT_THROW(make_types_plot(profile, metric_at("time_seconds"), 5), Error);
 }
 
 }  // namespace

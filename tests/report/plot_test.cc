@@ -43,18 +43,18 @@ std::vector<std::string> all_svgs(const Profile& profile) {
   std::vector<std::string> svgs;
   for (const Level level : {Level::kModule, Level::kLayer, Level::kOp, Level::kSubgraph})
     svgs.push_back(roofline_svg(profile, make_roofline(profile, level, {}), 12));
-  svgs.push_back(types_svg(profile, make_types_plot(profile, PlotMetric::kFlops, 10)));
-  svgs.push_back(types_svg(profile, make_types_plot(profile, PlotMetric::kMacs, 3)));
+  svgs.push_back(types_svg(profile, make_types_plot(profile, metric_at("flops"), 10)));
+  svgs.push_back(types_svg(profile, make_types_plot(profile, metric_at("macs"), 3)));
   for (const bool fold : {false, true})
     svgs.push_back(
-        icicle_svg(profile, make_icicle(profile, {.metric = PlotMetric::kMemoryBytes, .fold = fold})));
+        icicle_svg(profile, make_icicle(profile, {.metric = &metric_at("memory_bytes"), .fold = fold})));
   return svgs;
 }
 
 std::vector<std::string> all_texts(const Profile& profile, const TextOptions& options) {
   return {roofline_text(profile, make_roofline(profile, Level::kLayer, {}), options),
-          types_text(profile, make_types_plot(profile, PlotMetric::kFlops, 10), options),
-          icicle_text(profile, make_icicle(profile, {.metric = PlotMetric::kMemoryBytes}), options)};
+          types_text(profile, make_types_plot(profile, metric_at("flops"), 10), options),
+          icicle_text(profile, make_icicle(profile, {.metric = &metric_at("memory_bytes")}), options)};
 }
 
 TextOptions styled(int width, bool color) {

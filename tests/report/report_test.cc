@@ -154,8 +154,8 @@ TEST(Formats, ByNameAndExtension) {
   EXPECT_THROW(format_from_extension("out.d/a"), Error);
   EXPECT_THROW(format_from_extension("a.xlsx"), Error);
   EXPECT_THROW(format_from_name("xml"), Error);
-  EXPECT_EQ(sort_from_name("mem"), Sort::kMemoryBytes);
-  EXPECT_THROW(sort_from_name("speed"), Error);
+  EXPECT_EQ(metric_named("mem", "--sort", kLayerNeeds).key, "memory_bytes");
+  EXPECT_THROW(metric_named("speed", "--sort", kLayerNeeds), Error);
 }
 
 }  // namespace

@@ -14,31 +14,10 @@ namespace {
 constexpr std::size_t kMostContributors = 3;
 constexpr double kMostOfIt = 0.6;  // a part with this share is looked into
 
-bool needs_work(GuardedMetric metric) {
-  return metric == GuardedMetric::kFlops || metric == GuardedMetric::kMacs ||
-         metric == GuardedMetric::kArithmeticIntensity || metric == GuardedMetric::kRooflineSeconds;
-}
-
-std::int64_t of_metric(const Amounts& amounts, GuardedMetric metric) {
-  switch (metric) {
-    case GuardedMetric::kParams:
-      return amounts.params;
-    case GuardedMetric::kMacs:
-      return amounts.macs;
-    case GuardedMetric::kFlops:
-      return amounts.flops;
-    case GuardedMetric::kMemoryBytes:
-      return amounts.memory_bytes;
-    case GuardedMetric::kTimeSeconds:
-      return amounts.time;
-    case GuardedMetric::kRooflineSeconds:
-      return amounts.roofline_time;
-    case GuardedMetric::kOps:
-      return amounts.ops;
-    case GuardedMetric::kPeakMemoryBytes:
-    case GuardedMetric::kArithmeticIntensity:
-      break;  // of the whole alone
-  }
+// What adds up over a model's parts; 0 of what does not.
+std::int64_t of_metric(const Amounts& amounts, const Metric& metric) {
+  for (const AmountField& field : kAmountFields)
+    if (field.key == metric.key) return amounts.*field.amount;
   return 0;
 }
 
@@ -81,11 +60,15 @@ class BudgetCheck {
     if (!find_allowed(result)) return result;
     if (!result.value) {
       result.verdict = Verdict::kUnknown;
-      if (result.reason.empty()) result.reason = missing_reason(limit.metric);
+      if (result.reason.empty()) {
+        const Missing missing = why_missing(*limit.metric);
+        result.reason =
+            std::string(missing.reason) + (missing.hint.empty() ? "" : ": ") + std::string(missing.hint);
+      }
       return result;
     }
-    const bool over = is_more(limit.metric, *result.value, result.allowed);
-    const bool under = is_more(limit.metric, result.allowed, *result.value);
+    const bool over = is_more(limit.metric->unit, *result.value, result.allowed);
+    const bool under = is_more(limit.metric->unit, result.allowed, *result.value);
     if (limit.kind == LimitKind::kLeast)
       result.verdict = !under ? Verdict::kKept : result.at_least ? Verdict::kUnknown : Verdict::kBroken;
     else
@@ -100,22 +83,23 @@ class BudgetCheck {
     Confidence confidence = Confidence::kExact;
     if (!limit.module.empty()) {
       const FigureRow& row = module_row(limit);
-      result.value = amount_in(figures_, row.metrics, row.parameters, limit.metric);
+      result.value = amount_in(figures_, row.metrics, &row.parameters, *limit.metric);
       confidence = row.metrics.confidence;
     } else if (!limit.type.empty()) {
       const Metrics metrics = type_metrics(limit);
-      result.value = amount_in(figures_, metrics, {}, limit.metric);
+      result.value = amount_in(figures_, metrics, nullptr, *limit.metric);
       confidence = metrics.confidence;
     } else {
-      result.value = amount_in(figures_, limit.metric);
+      result.value = amount_in(figures_, *limit.metric);
       if (figures_.coverage.unknown) confidence = Confidence::kUnknown;
     }
-    result.at_least = confidence == Confidence::kUnknown && needs_work(limit.metric);
+    result.at_least = confidence == Confidence::kUnknown && limit.metric->basis == Basis::kWork;
   }
 
   const FigureRow& module_row(const BudgetLimit& limit) const {
-    if (limit.metric == GuardedMetric::kPeakMemoryBytes)
-      throw Error("a module has no peak of its own", limit.where, "the peak is of the whole model: [max]");
+    if (!is_given(*limit.metric, kLayerNeeds))
+      throw Error("a module has no " + std::string(limit.metric->key) + " of its own", limit.where,
+                  "it is of the whole model: [max]");
     std::vector<std::string> names;
     for (const FigureRow& row : figures_.modules) {
       if (row.name == limit.module) return row;
@@ -128,9 +112,9 @@ class BudgetCheck {
 
   // An op that the model does not run costs it nothing; one that nobody has heard of is a mistake.
   Metrics type_metrics(const BudgetLimit& limit) const {
-    if (limit.metric == GuardedMetric::kPeakMemoryBytes || limit.metric == GuardedMetric::kParams)
-      throw Error("an op type has no " + std::string(name(limit.metric)) + " of its own", limit.where,
-                  "flops, macs, memory_bytes, ops and times are of types too");
+    if (!is_given(*limit.metric, kTypeNeeds))
+      throw Error("an op type has no " + std::string(limit.metric->key) + " of its own", limit.where,
+                  "choose " + metric_choices(kTypeNeeds));
     std::vector<std::string> names;
     for (const TypeRow& row : figures_.types) {
       if (row.type == limit.type) return row.metrics;
@@ -148,7 +132,7 @@ class BudgetCheck {
     if (limit.kind != LimitKind::kIncrease) return true;
     if (!model_.change)
       throw Error("an increase is from another version", limit.where, "name it with --against");
-    result.base = amount_in(model_.change->base, limit.metric);
+    result.base = amount_in(model_.change->base, *limit.metric);
     if (!result.base) {
       result.verdict = Verdict::kUnknown;
       result.reason = "not known of " + model_.change->base_label;
@@ -157,9 +141,9 @@ class BudgetCheck {
     result.allowed = increased(limit, *result.base);
     return true;
   }
-  static MetricAmount increased(const BudgetLimit& limit, const MetricAmount& base) {
+  static Amount increased(const BudgetLimit& limit, const Amount& base) {
     const double more = limit.percent ? base.real * *limit.percent / 100 : limit.amount.real;
-    if (unit_of(limit.metric) == MetricUnit::kRatio) return {{}, base.real + more};
+    if (!adds_up(limit.metric->unit)) return {{}, base.real + more};
     const Count extra = limit.percent
                             ? Count{static_cast<std::uint64_t>(std::min(
                                   9e18, std::floor(static_cast<double>(base.count) * *limit.percent / 100)))}
@@ -167,12 +151,6 @@ class BudgetCheck {
     return {base.count + extra, base.real + more};
   }
 
-  std::string missing_reason(GuardedMetric metric) const {
-    if (metric == GuardedMetric::kTimeSeconds)
-      return "no time was measured: opscope measure MODEL --save FILE, and check the file";
-    if (metric == GuardedMetric::kRooflineSeconds) return "a roofline is of a device: --hardware";
-    return "the saved profile does not say";
-  }
   std::string unknown_ops_reason(const BudgetLimit& limit) const {
     std::string ops;
     for (const SlowOp& op : figures_.coverage.unknown_ops) ops += (ops.empty() ? "" : ", ") + op.op;
@@ -182,7 +160,7 @@ class BudgetCheck {
 
   void find_contributors(LimitResult& result) const {
     if (result.limit.kind == LimitKind::kIncrease) return contributors_to_change(result);
-    const GuardedMetric metric = result.limit.metric;
+    const Metric& metric = *result.limit.metric;
     if (!result.limit.type.empty()) return contributors_of_type(result);
     std::uint32_t from = 0;
     for (std::uint32_t i = 0; i < tree_.items.size(); ++i)
@@ -198,7 +176,7 @@ class BudgetCheck {
   void contributors_of_type(LimitResult& result) const {
     std::vector<const FigureRow*> rows;
     const auto amount = [&](const FigureRow* row) {
-      return of_metric(amounts_of(row->metrics, row->parameters), result.limit.metric);
+      return of_metric(amounts_of(row->metrics, row->parameters), *result.limit.metric);
     };
     for (const FigureRow& row : figures_.layers)
       if (row.type == result.limit.type && amount(&row) > 0) rows.push_back(&row);
@@ -211,7 +189,7 @@ class BudgetCheck {
 
   void contributors_to_change(LimitResult& result) const {
     const ModelDiff& diff = *model_.change;
-    const auto amount = [&](std::uint32_t n) { return of_metric(diff.nodes[n].all, result.limit.metric); };
+    const auto amount = [&](std::uint32_t n) { return of_metric(diff.nodes[n].all, *result.limit.metric); };
     const std::int64_t whole = amount(0);
     if (whole <= 0) return;
     const auto children = [&](std::uint32_t n) { return diff.nodes[n].children; };

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "analyse/check/metric.h"
 #include "analyse/diff/diff.h"
+#include "analyse/profile/figures.h"
 
 namespace opscope {
 
@@ -16,9 +16,9 @@ enum class LimitKind : std::uint8_t { kMost, kLeast, kIncrease };
 std::string_view name(LimitKind kind);  // "max", "min", "max_increase"
 
 struct BudgetLimit {
-  GuardedMetric metric = GuardedMetric::kFlops;
+  const Metric* metric = nullptr;
   LimitKind kind = LimitKind::kMost;
-  MetricAmount amount{};            // kMost and kLeast; kIncrease where there is no percentage
+  Amount amount{};                  // kMost and kLeast; kIncrease where there is no percentage
   std::optional<double> percent{};  // kIncrease: of the base
   std::string module{}, type{};     // what it holds for: a module, or ops of one type; "": the whole model
   std::string where{};              // who asks for it: "budget.toml:12", "--max"
@@ -45,11 +45,11 @@ struct Contributor {
 struct LimitResult {
   BudgetLimit limit{};
   Verdict verdict = Verdict::kKept;
-  MetricAmount allowed{};
-  std::optional<MetricAmount> value{}, base{};  // base: of kIncrease
-  std::string reason{};                         // why it is not known
-  bool at_least = false;                        // ops of unknown cost are not in the value
-  std::vector<Contributor> contributors{};      // of a limit that is not kept, the largest first
+  Amount allowed{};
+  std::optional<Amount> value{}, base{};    // base: of kIncrease
+  std::string reason{};                     // why it is not known
+  bool at_least = false;                    // ops of unknown cost are not in the value
+  std::vector<Contributor> contributors{};  // of a limit that is not kept, the largest first
 };
 
 struct CheckReport {
@@ -90,6 +90,6 @@ struct AskedLimits {
 // Throws Error where there is none in the end.
 void add_limits(const AskedLimits& asked, std::vector<BudgetLimit>& limits);
 // "2%", "0", "10MiB" for one metric.
-BudgetLimit increase_limit(GuardedMetric metric, const std::string& text, const std::string& where);
+BudgetLimit increase_limit(const Metric& metric, const std::string& text, const std::string& where);
 
 }  // namespace opscope

@@ -9,8 +9,11 @@
 namespace opscope {
 namespace {
 
-constexpr std::array kIncreases{GuardedMetric::kParams, GuardedMetric::kMacs, GuardedMetric::kFlops,
-                                GuardedMetric::kMemoryBytes, GuardedMetric::kPeakMemoryBytes};
+// All that costs and is counted: what a bare percentage holds for.
+bool may_not_grow(const Metric& metric) {
+  return !metric.is_detail && metric.better == Better::kLess && is_whole(metric.unit) &&
+         is_given(metric, kModelNeeds);
+}
 
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
@@ -22,12 +25,12 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
-std::pair<GuardedMetric, std::string> pair_in(const std::string& part, const std::string& flag,
+std::pair<const Metric*, std::string> pair_in(const std::string& part, const std::string& flag,
                                               const char* example) {
   const auto sign = part.find('=');
   if (sign == std::string::npos || sign + 1 == part.size())
     throw Error("'" + part + "' is no METRIC=AMOUNT", flag, std::string("for example ") + example);
-  return {guarded_metric(part.substr(0, sign), flag), part.substr(sign + 1)};
+  return {&metric_named(part.substr(0, sign), flag, kModelNeeds), part.substr(sign + 1)};
 }
 
 }  // namespace
@@ -38,14 +41,14 @@ std::vector<BudgetLimit> parse_limits(const std::string& text, LimitKind kind, c
     const auto [metric, amount] = pair_in(part, flag, "flops=4.2G,params=12M");
     std::erase_if(limits, [m = metric](const BudgetLimit& limit) { return limit.metric == m; });
     limits.push_back(
-        {.metric = metric, .kind = kind, .amount = parse_amount(metric, amount, flag), .where = flag});
+        {.metric = metric, .kind = kind, .amount = parse_amount(*metric, amount, flag), .where = flag});
   }
   if (limits.empty()) throw Error("no limit is given", flag, "for example flops=4.2G,params=12M");
   return limits;
 }
 
-BudgetLimit increase_limit(GuardedMetric metric, const std::string& text, const std::string& where) {
-  BudgetLimit limit{.metric = metric, .kind = LimitKind::kIncrease, .where = where};
+BudgetLimit increase_limit(const Metric& metric, const std::string& text, const std::string& where) {
+  BudgetLimit limit{.metric = &metric, .kind = LimitKind::kIncrease, .where = where};
   if (!text.ends_with('%')) {
     limit.amount = parse_amount(metric, text, where);
     return limit;
@@ -65,13 +68,13 @@ std::vector<BudgetLimit> parse_increases(const std::string& text, const std::str
     if (part.find('=') == std::string::npos) {
       if (!part.ends_with('%') && part != "0")
         throw Error("'" + part + "' is no percentage", flag, "for example 2%, or flops=2%,params=0");
-      for (const GuardedMetric metric : kIncreases)
-        limits.push_back(increase_limit(metric, part == "0" ? "0%" : part, flag));
+      for (const Metric& metric : metrics())
+        if (may_not_grow(metric)) limits.push_back(increase_limit(metric, part == "0" ? "0%" : part, flag));
       continue;
     }
     const auto [metric, amount] = pair_in(part, flag, "flops=2%,params=0");
     std::erase_if(limits, [m = metric](const BudgetLimit& limit) { return limit.metric == m; });
-    limits.push_back(increase_limit(metric, amount, flag));
+    limits.push_back(increase_limit(*metric, amount, flag));
   }
   if (limits.empty()) throw Error("no limit is given", flag, "for example 2%, or flops=2%,params=0");
   return limits;

@@ -15,7 +15,7 @@ namespace {
 constexpr double kLeastMix = 0.01;  // of a model's FLOPs: categories with less in all models are one
 constexpr std::size_t kMostMix = 6;
 
-using MetricOf = std::function<std::optional<MetricAmount>(const ComparedModel&)>;
+using MetricOf = std::function<std::optional<Amount>(const ComparedModel&)>;
 using Doubt = std::function<Confidence(const ComparedModel&)>;
 
 Confidence exact(const ComparedModel&) { return Confidence::kExact; }
@@ -57,21 +57,16 @@ class Rows {
   explicit Rows(ModelComparison& comparison) : comparison_(comparison) {}
 
   void add_all() {
-    for (const GuardedMetric metric :
-         {GuardedMetric::kParams, GuardedMetric::kMacs, GuardedMetric::kFlops, GuardedMetric::kMemoryBytes})
-      add(metric);
-    add("fused_bytes", "as subgraphs", RowUnit::kBytes, Better::kLess, true, [](const ComparedModel& m) {
-      return known_if(m.figures.has("fused_bytes"), counted(m.figures.fused_bytes));
-    });
-    add(GuardedMetric::kPeakMemoryBytes);
-    add(GuardedMetric::kArithmeticIntensity, Better::kMore);
+    for (const Metric& metric : metrics())
+      if (is_listed(metric) && metric.better != Better::kNeither) add_with_parts(metric);
     add_bounds();
     add_times();
-    add(GuardedMetric::kOps, Better::kNeither);
-    add("layers", "Layers", RowUnit::kWhole, Better::kNeither, false, [](const ComparedModel& m) {
+    for (const Metric& metric : metrics())
+      if (is_listed(metric) && metric.better == Better::kNeither) add(metric);
+    add("layers", "Layers", Unit::kWhole, Better::kNeither, false, [](const ComparedModel& m) {
       return known_if(m.figures.has("layers"), counted(Count{m.figures.layers.size()}));
     });
-    add("subgraphs", "Subgraphs", RowUnit::kWhole, Better::kNeither, false, [](const ComparedModel& m) {
+    add("subgraphs", "Subgraphs", Unit::kWhole, Better::kNeither, false, [](const ComparedModel& m) {
       return known_if(m.figures.has("subgraphs"), counted(Count{m.figures.subgraphs}));
     });
   }
@@ -102,12 +97,12 @@ class Rows {
   }
 
  private:
-  static std::optional<MetricAmount> known_if(bool known, const MetricAmount& amount) {
+  static std::optional<Amount> known_if(bool known, const Amount& amount) {
     return known ? std::optional(amount) : std::nullopt;
   }
-  static std::optional<MetricAmount> share(Count part, Count whole) {
+  static std::optional<Amount> share(Count part, Count whole) {
     if (!whole) return std::nullopt;
-    return MetricAmount{{}, static_cast<double>(part) / static_cast<double>(whole)};
+    return Amount{{}, static_cast<double>(part) / static_cast<double>(whole)};
   }
   static double share_of(const ComparedModel& model, Category category) {
     Count flops;
@@ -117,19 +112,28 @@ class Rows {
     return found ? found->real : 0;
   }
 
-  void add(GuardedMetric metric, Better better = Better::kLess) {
-    add(
-        std::string(name(metric)), std::string(title(metric)), row_unit(metric), better, false,
-        [metric](const ComparedModel& m) { return amount_in(m.figures, metric); }, doubt_of(metric));
+  // Times are by device, and below.
+  static bool is_listed(const Metric& metric) {
+    return !metric.is_detail && is_given(metric, kModelNeeds & ~(kNeedsMeasurement | kNeedsDevice));
   }
-  static Doubt doubt_of(GuardedMetric metric) {
-    if (metric == GuardedMetric::kParams || metric == GuardedMetric::kOps ||
-        metric == GuardedMetric::kTimeSeconds)
-      return exact;
-    return metric == GuardedMetric::kArithmeticIntensity ? as_quotient : as_totals;
+  void add_with_parts(const Metric& metric) {
+    add(metric);
+    if (metric.key != "memory_bytes") return;
+    add("fused_bytes", "as subgraphs", Unit::kBytes, Better::kLess, true, [](const ComparedModel& m) {
+      return known_if(m.figures.has("fused_bytes"), counted(m.figures.fused_bytes));
+    });
+  }
+  void add(const Metric& metric) {
+    add(
+        std::string(metric.key), heading(metric), metric.unit, metric.better, false,
+        [&metric](const ComparedModel& m) { return amount_in(m.figures, metric); }, doubt_of(metric));
+  }
+  static Doubt doubt_of(const Metric& metric) {
+    if (metric.basis == Basis::kModules) return exact;
+    return metric.unit == Unit::kRatio ? as_quotient : as_totals;
   }
 
-  void add(std::string key, std::string title, RowUnit unit, Better better, bool is_part,
+  void add(std::string key, std::string title, Unit unit, Better better, bool is_part,
            const MetricOf& value_of, const Doubt& doubt = as_totals) {
     ComparedRow row{std::move(key), std::move(title), unit, better, is_part, {}};
     for (const ComparedModel& model : comparison_.models) {
@@ -141,9 +145,9 @@ class Rows {
       }
       row.values.push_back(value);
     }
-    if (unit == RowUnit::kWhole || unit == RowUnit::kShare)
+    if (unit == Unit::kWhole || unit == Unit::kShare)
       for (ComparedValue& value : row.values) value.confidence = Confidence::kExact;
-    if (unit != RowUnit::kShare && unit != RowUnit::kTimes) add_ratios(row.values);
+    if (unit != Unit::kShare && unit != Unit::kTimes) add_ratios(row.values);
     mark_best(row);
     comparison_.rows.push_back(std::move(row));
   }
@@ -152,12 +156,12 @@ class Rows {
     const auto bands = [](const ComparedModel& m) -> const BottleneckSummary& {
       return m.figures.bottlenecks;
     };
-    add("memory_bound_flops_share", "Memory-bound FLOPs", RowUnit::kShare, Better::kNeither, false,
+    add("memory_bound_flops_share", "Memory-bound FLOPs", Unit::kShare, Better::kNeither, false,
         [&](const ComparedModel& m) {
           return share(bands(m).memory_bound.flops,
                        bands(m).memory_bound.flops + bands(m).compute_bound.flops);
         });
-    add("memory_bound_bytes_share", "Memory-bound bytes", RowUnit::kShare, Better::kNeither, false,
+    add("memory_bound_bytes_share", "Memory-bound bytes", Unit::kShare, Better::kNeither, false,
         [&](const ComparedModel& m) {
           return share(bands(m).memory_bound.memory_bytes,
                        bands(m).memory_bound.memory_bytes + bands(m).compute_bound.memory_bytes);
@@ -170,7 +174,7 @@ class Rows {
     for (const std::string& id : ids) add_device(id, ids.size() > 1);
     const bool measured = std::ranges::any_of(comparison_.models,
                                               [](const ComparedModel& m) { return m.figures.is_measured(); });
-    if (measured) add(GuardedMetric::kTimeSeconds);
+    if (measured) add(metric_at("time_seconds"));
     if (measured) comparison_.rows.back().title = "Time, measured";
   }
 
@@ -184,19 +188,19 @@ class Rows {
 
   void add_ridge_time() {
     const auto first = ridge_time(comparison_.models.front().figures);
-    add("memory_bound_time_share", "Memory-bound time", RowUnit::kShare, Better::kNeither, false,
-        [](const ComparedModel& m) -> std::optional<MetricAmount> {
+    add("memory_bound_time_share", "Memory-bound time", Unit::kShare, Better::kNeither, false,
+        [](const ComparedModel& m) -> std::optional<Amount> {
           const auto time = ridge_time(m.figures);
           if (!time || !(time->total() > 0)) return std::nullopt;
-          return MetricAmount{{}, time->memory / time->total()};
+          return Amount{{}, time->memory / time->total()};
         });
-    add("relative_time", fmt::format("Time at ridge {:.4g}", comparison_.ridge), RowUnit::kTimes,
-        Better::kLess, false, [&](const ComparedModel& m) -> std::optional<MetricAmount> {
+    add("relative_time", fmt::format("Time at ridge {:.4g}", comparison_.ridge), Unit::kTimes, Better::kLess,
+        false, [&](const ComparedModel& m) -> std::optional<Amount> {
           const auto time = ridge_time(m.figures);
           const bool same =
               m.figures.bottlenecks.ridge == comparison_.models.front().figures.bottlenecks.ridge;
           if (!time || !first || !same || !(first->total() > 0)) return std::nullopt;
-          return MetricAmount{{}, time->total() / first->total()};
+          return Amount{{}, time->total() / first->total()};
         });
   }
 
@@ -211,27 +215,27 @@ class Rows {
     };
     const std::string key = several ? id + "." : "";
     add(
-        key + "roofline_seconds", "Roofline, " + id, RowUnit::kSeconds, Better::kLess, false,
+        key + "roofline_seconds", "Roofline, " + id, Unit::kSeconds, Better::kLess, false,
         [on](const ComparedModel& m) {
-          return on(m) ? std::optional(picoseconds(on(m)->roofline_time)) : std::nullopt;
+          return on(m) ? std::optional(timed(on(m)->roofline_time)) : std::nullopt;
         },
         doubt);
-    add(key + "memory_bound_time_share", "memory-bound", RowUnit::kShare, Better::kNeither, true,
+    add(key + "memory_bound_time_share", "memory-bound", Unit::kShare, Better::kNeither, true,
         [on](const ComparedModel& m) {
-          if (!on(m)) return std::optional<MetricAmount>();
+          if (!on(m)) return std::optional<Amount>();
           return share(on(m)->roofline_time - on(m)->compute_bound_time, on(m)->roofline_time);
         });
     add(
-        key + "fused_roofline_seconds", "as subgraphs", RowUnit::kSeconds, Better::kLess, true,
+        key + "fused_roofline_seconds", "as subgraphs", Unit::kSeconds, Better::kLess, true,
         [on](const ComparedModel& m) {
-          return on(m) ? std::optional(picoseconds(on(m)->fused_time)) : std::nullopt;
+          return on(m) ? std::optional(timed(on(m)->fused_time)) : std::nullopt;
         },
         doubt);
   }
 
   template <class Share>
   void add_share(const std::string& title, const Share& share_in) {
-    ComparedRow row{title, title, RowUnit::kShare, Better::kNeither, false, {}};
+    ComparedRow row{title, title, Unit::kShare, Better::kNeither, false, {}};
     for (const ComparedModel& model : comparison_.models) {
       ComparedValue value;
       value.is_known = model.figures.has("types") && model.figures.totals.flops;
@@ -251,22 +255,6 @@ bool is_beaten(const std::vector<ParetoPoint>& points, const ParetoPoint& point)
 }
 
 }  // namespace
-
-RowUnit row_unit(GuardedMetric metric) {
-  switch (unit_of(metric)) {
-    case MetricUnit::kParams:
-      return metric == GuardedMetric::kOps ? RowUnit::kWhole : RowUnit::kParams;
-    case MetricUnit::kCount:
-      return RowUnit::kCount;
-    case MetricUnit::kBytes:
-      return RowUnit::kBytes;
-    case MetricUnit::kSeconds:
-      return RowUnit::kSeconds;
-    case MetricUnit::kRatio:
-      return RowUnit::kRatio;
-  }
-  return RowUnit::kCount;
-}
 
 std::optional<DeviceTime> device_time(const Figures& figures) {
   if (!figures.has_device()) return std::nullopt;
@@ -303,7 +291,7 @@ ModelComparison compare_models(std::vector<ComparedModel> models) {
   return comparison;
 }
 
-std::vector<ParetoPoint> pareto_points(const ModelComparison& comparison, GuardedMetric x, GuardedMetric y) {
+std::vector<ParetoPoint> pareto_points(const ModelComparison& comparison, const Metric& x, const Metric& y) {
   std::vector<ParetoPoint> points;
   for (std::size_t i = 0; i < comparison.models.size(); ++i) {
     const Figures& figures = comparison.models[i].figures;

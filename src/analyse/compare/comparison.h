@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "analyse/check/metric.h"
 #include "analyse/profile/figures.h"
 
 namespace opscope {
@@ -30,21 +29,17 @@ struct ComparedModel {
   std::vector<DeviceTime> times{};  // one for each device that it is known on
 };
 
-enum class RowUnit : std::uint8_t { kParams, kCount, kBytes, kSeconds, kRatio, kShare, kTimes, kWhole };
-RowUnit row_unit(GuardedMetric metric);
-enum class Better : std::uint8_t { kLess, kMore, kNeither };
-
 struct ComparedValue {
   bool is_known = false, is_best = false;
   Confidence confidence = Confidence::kExact;  // kUnknown: at least this much; kUpperBound: at most
-  MetricAmount amount{};
+  Amount amount{};
   std::optional<double> ratio{};  // to the first model's; none where one of them is not known well enough
 };
 
 struct ComparedRow {
   std::string key;    // "memory_bytes", "h100-sxm.roofline_seconds"
   std::string title;  // "Memory moved"
-  RowUnit unit = RowUnit::kCount;
+  Unit unit = Unit::kCount;
   Better better = Better::kLess;
   bool is_part = false;                 // of the row above it
   std::vector<ComparedValue> values{};  // by model
@@ -82,13 +77,13 @@ struct ComparedPart {
 };
 struct ComparedParts {
   CompareBy by = CompareBy::kType;
-  GuardedMetric metric = GuardedMetric::kFlops;
-  std::vector<ComparedPart> rows;    // types by their largest share in any model; modules in tree order
-  std::vector<MetricAmount> totals;  // by model
-  std::size_t in_all = 0;            // rows that every model has
+  const Metric* metric = nullptr;
+  std::vector<ComparedPart> rows;  // types by their largest share in any model; modules in tree order
+  std::vector<Amount> totals;      // by model
+  std::size_t in_all = 0;          // rows that every model has
 };
 // Throws Error for a metric that such parts do not have, or that no model knows. `depth`: of modules.
-ComparedParts compare_parts(const ModelComparison& comparison, CompareBy by, GuardedMetric metric,
+ComparedParts compare_parts(const ModelComparison& comparison, CompareBy by, const Metric& metric,
                             std::uint32_t depth = 1);
 
 // Models of which no other has as little of both and less of one, by x. Those without either are left out.
@@ -97,7 +92,7 @@ struct ParetoPoint {
   double x = 0, y = 0;
   bool is_front = false;
 };
-std::vector<ParetoPoint> pareto_points(const ModelComparison& comparison, GuardedMetric x, GuardedMetric y);
+std::vector<ParetoPoint> pareto_points(const ModelComparison& comparison, const Metric& x, const Metric& y);
 
 // For comparison*.cc: the words.
 void add_findings(ModelComparison& comparison);

@@ -12,54 +12,43 @@ namespace {
 struct PartOf {
   std::string name;
   std::uint32_t depth = 0;
-  MetricAmount amount{};
+  Amount amount{};
   Confidence confidence = Confidence::kExact;
 };
 
-void refuse(CompareBy by, GuardedMetric metric) {
-  const bool of_whole = metric == GuardedMetric::kPeakMemoryBytes;
-  if (by == CompareBy::kType && metric == GuardedMetric::kParams)
-    throw Error("op types have no parameters", "--metric", "--by module has them");
-  if (of_whole)
-    throw Error("a part of a model has no peak memory of its own", "--metric",
-                "opscope memory shows who holds it");
+void refuse(CompareBy by, const Metric& metric) {
+  if (is_given(metric, by == CompareBy::kType ? kTypeNeeds : kLayerNeeds)) return;
+  const Missing missing = why_missing(metric);
+  throw Error(std::string(missing.reason), "--metric",
+              metric.need == kNeedsParameters ? "--by module has them" : std::string(missing.hint));
 }
 
-std::optional<MetricAmount> amount_of(const Figures& figures, const Metrics& metrics,
-                                      const Parameters& parameters, GuardedMetric metric) {
-  if (!figures.has(name(metric))) return std::nullopt;
-  return amount_in(figures, metrics, parameters, metric);
-}
-
-std::vector<PartOf> types_of(const Figures& figures, GuardedMetric metric) {
+std::vector<PartOf> types_of(const Figures& figures, const Metric& metric) {
   std::vector<PartOf> parts;
   for (const TypeRow& row : figures.types)
-    if (const auto amount = amount_of(figures, row.metrics, {}, metric))
+    if (const auto amount = amount_in(figures, row.metrics, nullptr, metric))
       parts.push_back({row.type, 0, *amount, row.metrics.confidence});
   return parts;
 }
 
 // What the root ran itself, outside all modules: the rest of a sum.
-void add_own(const Figures& figures, GuardedMetric metric, std::vector<PartOf>& parts) {
-  if (metric == GuardedMetric::kParams || metric == GuardedMetric::kArithmeticIntensity ||
-      figures.modules.empty())
-    return;
-  const auto whole = amount_of(figures, figures.totals, figures.parameters, metric);
+void add_own(const Figures& figures, const Metric& metric, std::vector<PartOf>& parts) {
+  if (metric.need == kNeedsParameters || !adds_up(metric.unit) || figures.modules.empty()) return;
+  const auto whole = amount_in(figures, metric);
   if (!whole) return;
   Count below;
   for (const PartOf& part : parts)
     if (part.depth == 1) below += part.amount.count;
   const Count own = whole->count - below;
   if (!own) return;
-  const bool is_time = unit_of(metric) == MetricUnit::kSeconds;
-  parts.push_back({"", 1, is_time ? picoseconds(own) : counted(own), Confidence::kExact});
+  parts.push_back({"", 1, amount_in(metric.unit, own), Confidence::kExact});
 }
 
-std::vector<PartOf> modules_of(const Figures& figures, GuardedMetric metric, std::uint32_t depth) {
+std::vector<PartOf> modules_of(const Figures& figures, const Metric& metric, std::uint32_t depth) {
   std::vector<PartOf> parts;
   for (const FigureRow& row : figures.modules) {
     if (row.depth == 0 || row.depth > depth) continue;
-    if (const auto amount = amount_of(figures, row.metrics, row.parameters, metric))
+    if (const auto amount = amount_in(figures, row.metrics, &row.parameters, metric))
       parts.push_back({row.name, row.depth, *amount, row.metrics.confidence});
   }
   add_own(figures, metric, parts);
@@ -122,24 +111,22 @@ CompareBy compare_by_from_name(std::string_view text, const std::string& where) 
   throw Error("no way to compare called '" + std::string(text) + "'", where, "choose type or module");
 }
 
-ComparedParts compare_parts(const ModelComparison& comparison, CompareBy by, GuardedMetric metric,
+ComparedParts compare_parts(const ModelComparison& comparison, CompareBy by, const Metric& metric,
                             std::uint32_t depth) {
   refuse(by, metric);
-  ComparedParts parts{by, metric, {}, {}, 0};
+  ComparedParts parts{by, &metric, {}, {}, 0};
   Union all(comparison.models.size(), parts);
   bool any_known = false;
   for (std::size_t i = 0; i < comparison.models.size(); ++i) {
     const Figures& figures = comparison.models[i].figures;
     const auto total = amount_in(figures, metric);
     any_known = any_known || total;
-    parts.totals.push_back(total.value_or(MetricAmount{}));
+    parts.totals.push_back(total.value_or(Amount{}));
     all.add(i, by == CompareBy::kType ? types_of(figures, metric) : modules_of(figures, metric, depth));
   }
   if (!any_known)
-    throw Error("none of these models has a " + std::string(name(metric)), "--metric",
-                metric == GuardedMetric::kTimeSeconds
-                    ? "compare what `opscope measure MODEL --save FILE` writes"
-                    : "name a device with --hardware");
+    throw Error("none of these models has a " + std::string(metric.key), "--metric",
+                std::string(why_missing(metric).hint));
   std::erase_if(parts.rows, [](const ComparedPart& row) { return !has_something(row); });
   if (by == CompareBy::kType) sort_types(parts);
   for (ComparedPart& row : parts.rows) {

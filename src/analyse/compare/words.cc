@@ -73,7 +73,7 @@ std::optional<double> sure_ratio(const ComparedRow& row, std::size_t model) {
   const ComparedValue& value = row.values[model];
   const bool sure = value.is_known && value.confidence <= Confidence::kEstimated &&
                     row.values[0].confidence <= Confidence::kEstimated;
-  if (row.unit == RowUnit::kTimes) return sure ? std::optional(value.amount.real) : std::nullopt;
+  if (row.unit == Unit::kTimes) return sure ? std::optional(value.amount.real) : std::nullopt;
   return sure ? value.ratio : std::nullopt;
 }
 

@@ -187,10 +187,10 @@ class Differ {
   }
 
   void compare_totals() {
-    for (std::size_t i = 0; i < kGuardedMetrics; ++i) {
-      const auto metric = static_cast<GuardedMetric>(i);
+    for (const Metric& metric : metrics()) {
+      if (metric.is_detail) continue;
       const auto before = amount_in(diff_.base, metric), after = amount_in(diff_.now, metric);
-      if (before && after) diff_.totals.push_back({metric, *before, *after});
+      if (before && after) diff_.totals.push_back({&metric, *before, *after});
     }
   }
 

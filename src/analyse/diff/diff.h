@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analyse/check/metric.h"
 #include "analyse/diff/items.h"
+#include "analyse/profile/figures.h"
 
 namespace opscope {
 
@@ -43,8 +43,8 @@ struct DiffSide {
 };
 
 struct TotalChange {
-  GuardedMetric metric = GuardedMetric::kParams;
-  MetricAmount before, after;
+  const Metric* metric = nullptr;
+  Amount before, after;
 };
 
 struct TypeChange {

@@ -3,6 +3,7 @@
 // made now and from a saved one, which knows no arguments of ops.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,6 +23,18 @@ struct Amounts {
   friend Amounts operator-(Amounts a, const Amounts& b) { return a -= b; }
   friend bool operator==(const Amounts&, const Amounts&) = default;
 };
+struct AmountField {
+  std::string_view key;  // of the metric
+  std::int64_t Amounts::*amount;
+};
+inline constexpr std::array kAmountFields{AmountField{"params", &Amounts::params},
+                                          AmountField{"macs", &Amounts::macs},
+                                          AmountField{"flops", &Amounts::flops},
+                                          AmountField{"memory_bytes", &Amounts::memory_bytes},
+                                          AmountField{"ops", &Amounts::ops},
+                                          AmountField{"time_seconds", &Amounts::time},
+                                          AmountField{"roofline_seconds", &Amounts::roofline_time}};
+inline constexpr std::size_t kCountFields = 5;  // the first are counts, the others times
 Amounts amounts_of(const Metrics& metrics, const Parameters& parameters);
 
 // What kind of fact about a layer, in the order in which a person wants to hear of it.

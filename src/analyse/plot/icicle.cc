@@ -24,30 +24,22 @@ struct TreeNode {
   std::vector<std::uint32_t> children{};
 };
 
-Count value_of(const OpCost& cost, PlotMetric metric) {
-  switch (metric) {
-    case PlotMetric::kFlops:
-      return cost.flops;
-    case PlotMetric::kMacs:
-      return cost.work.macs;
-    case PlotMetric::kMemoryBytes:
-      return cost.traffic.total();
-    case PlotMetric::kTime:
-      return cost.time;
-    case PlotMetric::kParams:
-      break;
-  }
-  return {};
+// Of ops; what modules own is counted apart.
+Count value_of(const OpCost& cost, const Metric& metric) {
+  if (metric.need == kNeedsParameters) return {};
+  Metrics sums;
+  sums += cost;
+  return plotted_count(metric, sums);
 }
 
 // The tree of modules by id, then the slices of modules' own ops. Children have higher ids than their
 // parents.
 class IcicleTree {
  public:
-  IcicleTree(const Profile& profile, PlotMetric metric)
+  IcicleTree(const Profile& profile, const Metric& metric)
       : profile_(profile), graph_(*profile.graph), metric_(metric), nodes_(graph_.modules.size()) {
     add_modules();
-    if (metric == PlotMetric::kParams) add_parameters();
+    if (metric.need == kNeedsParameters) add_parameters();
     add_ops();
     sum_up();
   }
@@ -100,15 +92,15 @@ class IcicleTree {
   void add_parameters() {
     std::vector<bool> counted(graph_.values.size(), false);
     for (const Owned& owned : graph_.owned) {
-      const Value& value = graph_.values[owned.value];
-      if (value.kind != ValueKind::kParameter || counted[owned.value]) continue;
+      const Parameters own = parameters_of(graph_, graph_.values[owned.value]);
+      const Count value = metric_.of({.sums = {}, .parameters = &own}).count;
+      if (!value || counted[owned.value]) continue;
       counted[owned.value] = true;
       TreeNode& owner = nodes_[owned.module];
       if (!owner.inner) {
-        owner.value += numel(graph_.shape(value));
+        owner.value += value;
       } else {
-        const std::uint32_t own = add_own(owned.module, graph_.text(owned.name));
-        nodes_[own].value = numel(graph_.shape(value));
+        nodes_[add_own(owned.module, graph_.text(owned.name))].value = value;
       }
     }
   }
@@ -137,7 +129,7 @@ class IcicleTree {
       }
       TreeNode& node = nodes_[at];
       node.value += value;
-      const Count weight = metric_ == PlotMetric::kParams ? cost.flops : value;
+      const Count weight = metric_.need == kNeedsParameters ? cost.flops : value;
       if (cost.rule && weight > node.costliest) node.costliest = weight, node.category = cost.rule->category;
     }
   }
@@ -225,7 +217,7 @@ class IcicleTree {
 
   const Profile& profile_;
   const Graph& graph_;
-  PlotMetric metric_;
+  const Metric& metric_;
   std::vector<TreeNode> nodes_;
   std::map<std::string_view, std::uint64_t> words_;  // of names and types, in the tree or the graph
 };
@@ -234,11 +226,11 @@ class IcicleTree {
 
 IciclePlot make_icicle(const Profile& profile, const IcicleOptions& options) {
   IciclePlot plot{.metric = options.metric};
-  require_measured(profile, options.metric);
-  IcicleTree tree(profile, options.metric);
+  require_known(*options.metric, costs_of(profile, profile.totals, &profile.parameters), "--metric");
+  IcicleTree tree(profile, *options.metric);
   if (!tree.total())
-    throw Error("there are no " + std::string(title(options.metric)) + " to show in this model", "--metric",
-                "choose another: flops, macs, memory-bytes or params");
+    throw Error("there are no " + std::string(options.metric->words) + " to show in this model", "--metric",
+                "choose another, for example flops, macs, memory-bytes or params");
   if (options.fold) tree.fold();
   tree.write(options.depth, plot);
   return plot;

@@ -11,17 +11,6 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kKinds{"roofline", "types", "icicle", "memory", "flame"};
 
-struct MetricName {
-  std::string_view name, title;
-};
-constexpr std::array<MetricName, 5> kMetrics{{
-    {"flops", "FLOPs"},
-    {"macs", "MACs"},
-    {"memory-bytes", "bytes moved"},
-    {"params", "parameters"},
-    {"time", "time"},
-}};
-
 std::string listed(std::span<const std::string_view> names) {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -65,22 +54,11 @@ PlotKind plot_kind_from_name(std::string_view text) {
   throw Error("no plot called '" + std::string(text) + "'", "", hint_for(text, kKinds));
 }
 
-std::string_view name(PlotMetric metric) { return kMetrics[static_cast<std::size_t>(metric)].name; }
-std::string_view title(PlotMetric metric) { return kMetrics[static_cast<std::size_t>(metric)].title; }
-
-PlotMetric plot_metric_from_name(std::string_view text) {
-  if (text == "mem") return PlotMetric::kMemoryBytes;
-  const auto found = std::ranges::find(kMetrics, text, &MetricName::name);
-  if (found != kMetrics.end()) return static_cast<PlotMetric>(found - kMetrics.begin());
-  std::array<std::string_view, kMetrics.size()> names;
-  std::ranges::transform(kMetrics, names.begin(), &MetricName::name);
-  throw Error("no metric called '" + std::string(text) + "'", "--metric", hint_for(text, names));
-}
-
-void require_measured(const Profile& profile, PlotMetric metric) {
-  if (metric != PlotMetric::kTime || profile.totals.time) return;
-  throw Error("this model was not measured, so there is no time to show", "--metric",
-              "measure it: opscope measure MODEL --save FILE.json, then plot the file; or --metric flops");
+const Metric& plot_metric(std::string_view text, Needs given) {
+  const Metric& metric = metric_named(text, "--metric", given);
+  if (adds_up(metric.unit)) return metric;
+  throw Error("a plot shows parts of a whole, and " + std::string(metric.key) + " does not add up",
+              "--metric", "for example flops or memory-bytes");
 }
 
 std::string merged_name(std::string_view pattern, std::string_view name) {

@@ -11,6 +11,7 @@
 
 #include "analyse/explore/view.h"
 #include "analyse/profile/profile.h"
+#include "metrics/metric.h"
 
 namespace opscope {
 
@@ -19,13 +20,12 @@ std::string_view name(PlotKind kind);  // "roofline", "types", "icicle", "memory
 bool is_plot_kind(std::string_view text);
 PlotKind plot_kind_from_name(std::string_view text);  // throws Error naming the choices
 
-enum class PlotMetric : std::uint8_t { kFlops, kMacs, kMemoryBytes, kParams, kTime };
-std::string_view name(PlotMetric metric);                 // "flops", "memory-bytes"
-std::string_view title(PlotMetric metric);                // "FLOPs", "bytes moved"
-PlotMetric plot_metric_from_name(std::string_view text);  // throws Error naming the choices
-
-// Throws Error where time is asked for and the model was not measured.
-void require_measured(const Profile& profile, PlotMetric metric);
+// A metric that modules, or op types, add up to. Throws Error naming the choices.
+const Metric& plot_metric(std::string_view text, Needs given);
+// In whole numbers: picoseconds of time.
+inline Count plotted_count(const Metric& metric, const Metrics& sums) {
+  return metric.of({.sums = sums}).count;
+}
 
 // What a device can do at best. Without its peak only the shape of the roof is known, and times are shares.
 struct Roof {
@@ -70,14 +70,17 @@ RooflinePlot make_roofline(const Profile& profile, Level level, const Roof& roof
 Roof roof_of(const Profile& profile);
 
 struct TypesPlot {
-  PlotMetric metric = PlotMetric::kFlops;  // sorted by it
-  std::vector<TypeRow> rows{};             // those that do work or move bytes
-  std::size_t others = 0;                  // types that `rest` sums up
+  const Metric* metric = nullptr;  // sorted by it
+  std::vector<TypeRow> rows{};     // those that do work or move bytes
+  std::size_t others = 0;          // types that `rest` sums up
   Metrics rest{}, totals{};
+
+  // Bytes are shown in any case: beside them FLOPs, or what else was asked for.
+  const Metric& beside_bytes() const { return metric->key == "memory_bytes" ? metric_at("flops") : *metric; }
 };
 
 // The `top` types with the largest share of the metric or of the bytes, whichever is larger; the rest in one.
-TypesPlot make_types_plot(const Profile& profile, PlotMetric metric, std::size_t top);
+TypesPlot make_types_plot(const Profile& profile, const Metric& metric, std::size_t top);
 
 // A module, or the ops of one type that a module with children ran itself.
 struct IcicleSlice {
@@ -96,14 +99,14 @@ struct IcicleSlice {
 };
 
 struct IciclePlot {
-  PlotMetric metric = PlotMetric::kFlops;
+  const Metric* metric = nullptr;
   Count total{};
   std::uint32_t depth = 0;            // of the deepest slice
   std::vector<IcicleSlice> slices{};  // those with a value above 0; parents before their children
 };
 
 struct IcicleOptions {
-  PlotMetric metric = PlotMetric::kFlops;
+  const Metric* metric = &metric_at("flops");
   bool fold = true;             // equal numbered siblings in one slice
   std::uint32_t depth = kNone;  // levels below the root
 };

@@ -86,6 +86,26 @@ std::string inputs_text(std::span<const FigureInput> inputs) {
   return text;
 }
 
+std::optional<Amount> amount_in(const Figures& figures, const Metric& metric) {
+  if (!figures.has(metric.key)) return std::nullopt;
+  ModelCosts model{.peak_memory_bytes = figures.peak_memory_bytes};
+  if (figures.has("bottlenecks")) model.compute_bound_flops = figures.bottlenecks.compute_bound.flops;
+  return amount_of(metric, {.sums = figures.totals,
+                            .parameters = &figures.parameters,
+                            .model = &model,
+                            .is_measured = figures.is_measured(),
+                            .has_device = figures.has_device()});
+}
+
+std::optional<Amount> amount_in(const Figures& whole, const Metrics& sums, const Parameters* parameters,
+                                const Metric& metric) {
+  if (!whole.has(metric.key)) return std::nullopt;
+  return amount_of(metric, {.sums = sums,
+                            .parameters = parameters,
+                            .is_measured = whole.is_measured(),
+                            .has_device = whole.has_device()});
+}
+
 Figures figures_of(const Profile& profile) {
   const Graph& graph = *profile.graph;
   Figures figures;

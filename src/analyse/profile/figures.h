@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyse/profile/profile.h"
+#include "metrics/metric.h"
 
 namespace opscope {
 
@@ -53,6 +54,12 @@ struct Figures {
 };
 
 Figures figures_of(const Profile& profile);
+
+// nullopt: nobody knows, such as a time that was not measured or what an older profile does not say.
+std::optional<Amount> amount_in(const Figures& figures, const Metric& metric);
+// The same of a part of a model; without `parameters` for op types, which have none.
+std::optional<Amount> amount_in(const Figures& whole, const Metrics& sums, const Parameters* parameters,
+                                const Metric& metric);
 
 // What to call models beside each other, no two the same. `choices`: of each, from the name that is best to
 // the one that is surest; models whose names are the same take the next.

@@ -63,6 +63,18 @@ double SweepFigures::compute_bound_share() const {
   return totals.flops ? static_cast<double>(compute_bound_flops) / static_cast<double>(totals.flops) : 0;
 }
 
+std::optional<Amount> amount_in(const SweepFigures& figures, const Metric& metric) {
+  const ModelCosts model{.peak_memory_bytes = figures.peak_memory_bytes,
+                         .at_peak = figures.at_peak,
+                         .compute_bound_flops = figures.compute_bound_flops,
+                         .attention_flops = figures.attention_flops,
+                         .linear_flops = figures.linear_flops};
+  return amount_of(metric, {.sums = figures.totals,
+                            .parameters = &figures.parameters,
+                            .model = &model,
+                            .has_device = static_cast<bool>(figures.totals.roofline_time)});
+}
+
 OpCost cost_of(const SweptOp& op, std::span<const std::uint64_t> numbers) {
   OpCost cost;
   cost.work = {numbers[0], numbers[1], numbers[2]};

@@ -10,6 +10,7 @@
 
 #include "analyse/profile/profile.h"
 #include "analyse/sweep/polynomial.h"
+#include "metrics/metric.h"
 
 namespace opscope {
 
@@ -48,6 +49,7 @@ struct SweepFigures {
   double compute_bound_share() const;
 };
 SweepFigures figures_of(const SweepSample& sample, const ProfileOptions& options);
+std::optional<Amount> amount_in(const SweepFigures& figures, const Metric& metric);  // nullopt: not known
 
 // The polynomials of one block of points: all its variables' values, some captured.
 class SweepSurface {

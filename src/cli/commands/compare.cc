@@ -29,7 +29,7 @@ struct CompareFlags {
 struct CompareRequest {
   std::vector<ProfileOptions> profile;
   std::optional<CompareBy> by;
-  GuardedMetric metric = GuardedMetric::kFlops;
+  const Metric* metric = &metric_at("flops");
   std::uint32_t depth = 1;
   ParetoOptions pareto{};
   TextOptions text{};
@@ -42,13 +42,13 @@ CompareRequest request_of(const CompareFlags& flags) {
   CompareRequest request;
   request.profile = profile_options_by_device(flags.cost);
   if (!flags.by.empty()) request.by = compare_by_from_name(flags.by, "--by");
-  if (!flags.metric.empty()) request.metric = guarded_metric(flags.metric, "--metric");
+  if (!flags.metric.empty()) request.metric = &metric_named(flags.metric, "--metric", kModelNeeds);
   if (!flags.metric.empty() && !request.by)
     throw Error("a metric is for --by: without it all are shown", "--metric", "add --by type or --by module");
   if (!flags.depth.empty())
     request.depth = static_cast<std::uint32_t>(parse_integer("--depth", flags.depth, 1));
-  request.pareto.x = guarded_metric(flags.x, "--x");
-  request.pareto.y = guarded_metric(flags.y, "--y");
+  request.pareto.x = &metric_named(flags.x, "--x", kModelNeeds);
+  request.pareto.y = &metric_named(flags.y, "--y", kModelNeeds);
   request.text.top = flags.top.empty() ? 15 : static_cast<int>(parse_integer("--top", flags.top, 1));
   request.text.verbose = flags.talk.verbose;
   return request;
@@ -109,7 +109,7 @@ int run_compare(const CompareFlags& flags) {
     return kExitDone;
   }
   std::optional<ComparedParts> parts;
-  if (request.by) parts = compare_parts(comparison, *request.by, request.metric, request.depth);
+  if (request.by) parts = compare_parts(comparison, *request.by, *request.metric, request.depth);
   output.write(to_format(comparison, parts, output.format(), request.text));
   if (!pareto) return kExitDone;
   pareto->write_picture(pareto_svg(comparison, request.pareto));
@@ -127,20 +127,18 @@ Action define_compare(CLI::App& app) {
       ->type_name("MODEL ...");
   app.add_option("--by", flags->by, "One metric by op type (type) or by module, matched by path (module)")
       ->type_name("WHAT");
-  app.add_option(
-         "--metric,--sort", flags->metric,
-         "Metric that --by shows and sorts by: flops (default), macs, params, memory-bytes, time-seconds, "
-         "roofline-seconds, arithmetic-intensity or ops")
+  app.add_option("--metric,--sort", flags->metric,
+                 "Metric that --by shows and sorts by, default flops: " + metric_choices(kLayerNeeds))
       ->type_name("KEY");
   app.add_option("--depth", flags->depth, "With --by module: levels of the module tree, default 1")
       ->type_name("N");
   app.add_option("--top", flags->top, "With --by type: number of op types, default 15")->type_name("N");
   app.add_option("--pareto", flags->pareto, "Also draw all models and their Pareto front: .svg, .png or .pdf")
       ->type_name("FILE");
-  app.add_option("--x", flags->x, "Metric of the picture's x axis: params (default) or another metric")
+  app.add_option("--x", flags->x,
+                 "Metric of the picture's x axis, default params: " + metric_choices(kModelNeeds))
       ->type_name("KEY");
-  app.add_option("--y", flags->y, "Metric of the picture's y axis: flops (default) or another metric")
-      ->type_name("KEY");
+  app.add_option("--y", flags->y, "Metric of the picture's y axis, as --x; default flops")->type_name("KEY");
   add_capture_flags(app, flags->model);
   add_cost_flags(app, flags->cost);
   app.add_flag("-v,--verbose", flags->talk.verbose, "All op types");

@@ -9,6 +9,7 @@
 #include "cli/main/cli.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"
+#include "metrics/metric.h"
 
 namespace opscope {
 namespace {
@@ -24,11 +25,23 @@ constexpr std::array kFlagWords{
     FlagWords{"--dtype", "float32 float16 bfloat16 float64"},
     FlagWords{"--float32", "torch tf32 ieee"},
     FlagWords{"--format", "json csv md txt html"},
-    FlagWords{"--sort", "flops macs memory-bytes params arithmetic-intensity time roofline"},
     FlagWords{"--tracer", "auto static eager fx dynamo export hybrid"},
 };
 constexpr std::string_view kModels =
     "opscope list --only-cached --format csv 2>/dev/null | tail -n +2 | cut -d, -f1";
+
+// Those, and the metrics.
+const std::vector<FlagWords>& flag_words() {
+  static const std::string sort = metric_words(kLayerNeeds | kSubgraphNeeds, ' ') + " order",
+                           shown = metric_words(kModelNeeds | kSweepNeeds, ' '),
+                           axes = metric_words(kModelNeeds, ' ');
+  static const std::vector<FlagWords> all = [] {
+    std::vector<FlagWords> words(kFlagWords.begin(), kFlagWords.end());
+    words.insert(words.end(), {{"--sort", sort}, {"--metric", shown}, {"--x", axes}, {"--y", axes}});
+    return words;
+  }();
+  return all;
+}
 
 struct CompletedFlag {
   std::string name, description;
@@ -37,8 +50,8 @@ struct CompletedFlag {
 };
 
 std::string_view words_for(std::string_view flag) {
-  const auto found = std::ranges::find(kFlagWords, flag, &FlagWords::flag);
-  return found == kFlagWords.end() ? "" : found->words;
+  const auto found = std::ranges::find(flag_words(), flag, &FlagWords::flag);
+  return found == flag_words().end() ? "" : found->words;
 }
 
 std::vector<CompletedFlag> flags_of(const Command& command) {
@@ -75,7 +88,7 @@ std::string bash_reply(const std::string& pattern, const std::string& options) {
 
 std::string bash_script() {
   std::string values, cases;
-  for (const FlagWords& row : kFlagWords)
+  for (const FlagWords& row : flag_words())
     values += bash_reply(std::string(row.flag), "-W \"" + std::string(row.words) + "\"");
   for (const Command& command : commands()) {
     std::string words = argument_words(command.name);

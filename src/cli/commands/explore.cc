@@ -90,13 +90,13 @@ std::string answer(const GraphView& view, const ExploreFlags& flags, const Explo
   if (!flags.node.empty()) return explore_node(view, node_called(view, flags.node, "--node"), format, text);
   if (!flags.path.empty()) return ways_answer(view, flags, format, text);
   if (!query.lists()) return explore_summary(view, format, text);
-  return explore_listing(view, select_nodes(view, query, sort_key(text.sort)), format, text);
+  return explore_listing(view, select_nodes(view, query, sort_key(*view.profile, *text.sort)), format, text);
 }
 
 int run_explore(const ExploreFlags& flags) {
   TextOptions text;
   text.verbose = flags.talk.verbose;
-  text.sort = sort_from_name(flags.sort);
+  text.sort = &metric_named(flags.sort, "--sort", kLayerNeeds);
   const ExploreQuery query = query_from(flags);
   check_questions(flags, query);
   const ChosenLevel level = chosen_level(flags.level);
@@ -130,8 +130,7 @@ void add_list_flags(CLI::App& app, ExploreFlags& flags) {
                  "List nodes that are limited by it: compute, memory, balanced")
       ->type_name("NAME");
   app.add_option("--top", flags.top, "List the N most expensive nodes")->type_name("N");
-  app.add_option("--sort", flags.sort,
-                 "Metric for --top: flops, macs, memory-bytes (mem), params or arithmetic-intensity (ai)")
+  app.add_option("--sort", flags.sort, "Metric for --top, default flops: " + metric_choices(kLayerNeeds))
       ->type_name("KEY");
 }
 

@@ -22,7 +22,7 @@ struct FuseFlags : ModelCommandFlags {
 };
 
 FuseOptions fuse_options(const FuseFlags& flags) {
-  FuseOptions options{.sort = fuse_sort_from_name(flags.sort)};
+  FuseOptions options{.sort = fuse_sort_from_name(flags.sort, "--sort")};
   options.text.fold = !flags.no_fold;
   options.text.verbose = flags.talk.verbose;
   if (!flags.top.empty()) options.text.top = static_cast<int>(parse_integer("--top", flags.top, 0));
@@ -58,7 +58,7 @@ Action define_fuse(CLI::App& app) {
   app.add_option("--top", flags->top, "Rows: largest savings, and ops that were not fused. Default 10")
       ->type_name("N");
   app.add_option("--sort", flags->sort,
-                 "order, saved-bytes (saved), memory-bytes (mem), flops or arithmetic-intensity (ai)")
+                 "What subgraphs are sorted by: order (as they run), " + metric_choices(kSubgraphNeeds))
       ->type_name("KEY");
   app.add_flag("--no-fold", flags->no_fold, "Show equal subgraphs one by one");
   add_cost_flags(app, flags->cost);

@@ -29,7 +29,7 @@ struct PlotFlags : ModelCommandFlags {
 // Everything that the flags say, read before the model is.
 struct PlotRequest {
   PlotKind kind = PlotKind::kRoofline;
-  PlotMetric metric = PlotMetric::kFlops;
+  const Metric* metric = &metric_at("flops");
   Level level = Level::kLayer;
   IcicleOptions icicle{};
   std::size_t top = 10;
@@ -49,8 +49,9 @@ PlotKind kind_of(const PlotFlags& flags) {
 
 PlotRequest request_of(const PlotFlags& flags) {
   PlotRequest request{.kind = kind_of(flags), .level = level_from_name(flags.level)};
-  if (request.kind == PlotKind::kFlame) request.metric = PlotMetric::kTime;
-  if (!flags.metric.empty()) request.metric = plot_metric_from_name(flags.metric);
+  if (request.kind == PlotKind::kFlame) request.metric = &metric_at("time_seconds");
+  if (!flags.metric.empty())
+    request.metric = &plot_metric(flags.metric, request.kind == PlotKind::kTypes ? kTypeNeeds : kLayerNeeds);
   request.icicle = {.metric = request.metric, .fold = !flags.no_fold && request.kind != PlotKind::kFlame};
   if (!flags.depth.empty())
     request.icicle.depth = static_cast<std::uint32_t>(parse_integer("--depth", flags.depth, 0));
@@ -60,8 +61,6 @@ PlotRequest request_of(const PlotFlags& flags) {
   request.profile = profile_options(flags.cost);
   if (!(request.profile.ridge > 0))
     throw Error("the ridge lies above 0 FLOPs per byte", "--ridge", "for example --ridge 12.5");
-  if (request.kind == PlotKind::kTypes && request.metric == PlotMetric::kParams)
-    throw Error("op types have no parameters", "--metric", "choose flops, macs, memory-bytes or time");
   return request;
 }
 
@@ -73,7 +72,7 @@ std::string roofline(const Profile& profile, const PlotRequest& request, const P
 }
 
 std::string types(const Profile& profile, const PlotRequest& request, const PictureOutput& output) {
-  const TypesPlot plot = make_types_plot(profile, request.metric, request.top);
+  const TypesPlot plot = make_types_plot(profile, *request.metric, request.top);
   if (output.is_picture()) return types_svg(profile, plot);
   if (output.format() == Format::kText) return types_text(profile, plot, request.text);
   return types_data(profile, plot, output.format());
@@ -133,8 +132,8 @@ Action define_plot(CLI::App& app) {
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
   app.add_option("--metric", flags->metric,
-                 "Metric for types, icicle and flame: flops, macs, memory-bytes (mem), params or time. "
-                 "Default: flops; time for flame")
+                 "Metric for types, icicle and flame, one that adds up; default flops, time for flame: " +
+                     metric_choices(kLayerNeeds))
       ->type_name("KEY");
   add_level_flag(app, flags->level);
   app.add_option("--top", flags->top, "Number of labelled points, types and table rows, default 10")

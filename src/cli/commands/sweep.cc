@@ -34,7 +34,7 @@ Action define_sweep(CLI::App& app) {
   add_model_flags(app, flags->model);
   describe_lists(app);
   app.add_option("--metric", flags->sweep.metric,
-                 "Metrics to show; pictures use the first: flops, memory-bytes, peak-memory-bytes, ...")
+                 "Metrics to show; pictures use the first: " + metric_choices(kSweepNeeds))
       ->type_name("LIST");
   app.add_option("--memory", flags->sweep.memory,
                  "Memory limit to compare with, for example 24GiB. Default: the memory of --hardware")

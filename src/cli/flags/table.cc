@@ -11,8 +11,7 @@ void add_table_flags(CLI::App& app, TableFlags& flags, const std::string& sort, 
       ->type_name("N");
   app.add_flag("--no-fold", flags.no_fold, "Show repeated equal blocks one by one");
   app.add_option("--top", flags.top, top_help)->type_name("N");
-  app.add_option("--sort", flags.sort,
-                 "flops, macs, memory-bytes (mem), params, arithmetic-intensity (ai), time or roofline")
+  app.add_option("--sort", flags.sort, "What layers are sorted by: " + metric_choices(kLayerNeeds))
       ->type_name("KEY");
 }
 
@@ -21,7 +20,7 @@ TextOptions text_options(const TableFlags& flags, const TalkFlags& talk) {
   options.show_shapes = flags.show_shapes;
   options.fold = !flags.no_fold;
   options.verbose = talk.verbose;
-  options.sort = sort_from_name(flags.sort);
+  options.sort = &metric_named(flags.sort, "--sort", kLayerNeeds);
   if (!flags.depth.empty()) options.depth = static_cast<int>(parse_integer("--depth", flags.depth, 0));
   if (!flags.top.empty()) options.top = static_cast<int>(parse_integer("--top", flags.top, 0));
   return options;

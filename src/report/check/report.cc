@@ -22,54 +22,53 @@ Cell verdict_cell(const CheckReport& report, const LimitResult& result) {
 std::string limit_words(const BudgetLimit& limit) {
   if (limit.kind == LimitKind::kMost) return "at most";
   if (limit.kind == LimitKind::kLeast) return "at least";
-  return limit.percent ? fmt::format("+{}%", *limit.percent) : "+" + amount_text(limit.metric, limit.amount);
+  return limit.percent ? fmt::format("+{}%", *limit.percent) : "+" + text(*limit.metric, limit.amount);
 }
 
 std::vector<Cell> cells_of(const CheckReport& report, const LimitResult& result) {
-  const GuardedMetric metric = result.limit.metric;
+  const Unit unit = result.limit.metric->unit;
   std::vector<Cell> cells{verdict_cell(report, result), {limit_name(result.limit)}};
   const std::string value =
-      result.value ? (result.at_least ? "\u2265" : "") + amount_text(metric, *result.value) : "?";
+      result.value ? (result.at_least ? "\u2265" : "") + text(unit, *result.value) : "?";
   cells.push_back({value, Style::kStrong});
   cells.push_back({limit_words(result.limit), Style::kQuiet});
-  cells.push_back({amount_text(metric, result.allowed)});
+  cells.push_back({text(unit, result.allowed)});
   const bool known = result.value.has_value();
-  cells.push_back({known ? change_text(metric, result.allowed, *result.value) : ""});
+  cells.push_back({known ? change_text(unit, result.allowed, *result.value) : ""});
   cells.push_back({known ? relative_change(result.allowed, *result.value) : "", Style::kQuiet});
   return cells;
 }
 
-void write_amount(JsonWriter& json, std::string_view key, GuardedMetric metric,
-                  const std::optional<MetricAmount>& amount) {
+void write_amount(JsonWriter& json, std::string_view key, const Metric& metric,
+                  const std::optional<Amount>& amount) {
   json.key(key);
-  const MetricUnit unit = unit_of(metric);
   if (!amount)
     json.null();
-  else if (unit == MetricUnit::kSeconds || unit == MetricUnit::kRatio)
-    json.value(amount->real);
-  else
+  else if (is_whole(metric.unit))
     json.value(amount->count);
+  else
+    json.value(amount->real);
 }
 
 void write_result(JsonWriter& json, const CheckReport& report, const LimitResult& result) {
   const BudgetLimit& limit = result.limit;
   json.begin_object(JsonLayout::kInline);
-  json.field("metric", name(limit.metric));
+  json.field("metric", limit.metric->key);
   json.field("kind", name(limit.kind));
   json.field("module", limit.module);
   json.field("type", limit.type);
   json.field("verdict", name(result.verdict));
   json.field("passes", !report.breaks(result));
-  write_amount(json, "value", limit.metric, result.value);
-  write_amount(json, "allowed", limit.metric, result.allowed);
-  write_amount(json, "base", limit.metric, result.base);
+  write_amount(json, "value", *limit.metric, result.value);
+  write_amount(json, "allowed", *limit.metric, result.allowed);
+  write_amount(json, "base", *limit.metric, result.base);
   json.field("is_lower_bound", result.at_least);
   json.field("text", limit_sentence(result));
   json.field("where", limit.where);
   json.objects("contributors", result.contributors, [&](const Contributor& one) {
     json.field("path", one.path);
     json.field("type", one.type);
-    if (unit_of(limit.metric) == MetricUnit::kSeconds)
+    if (limit.metric->unit == Unit::kSeconds)
       json.field("amount", static_cast<double>(one.amount) * kPicosecond);
     else
       json.field("amount", one.amount);
@@ -104,7 +103,7 @@ Document check_document(const CheckReport& report, const TextOptions& options) {
     Entry entry{what, {limit_sentence(result).substr(what.size() + 1)}};
     for (const Contributor& one : result.contributors)
       entry.lines.push_back("  " + contributor_text(result, one));
-    if (result.limit.metric == GuardedMetric::kPeakMemoryBytes && !report.figures.peak_at.empty())
+    if (result.limit.metric->need == kNeedsPeak && !report.figures.peak_at.empty())
       entry.lines.push_back("  the peak is at " + report.figures.peak_at);
     if (result.verdict == Verdict::kUnknown && !report.unknown_allowed)
       entry.lines.push_back("  unknown is not within a limit: --allow-unknown lets it pass");
@@ -145,17 +144,16 @@ std::string check_csv(std::span<const CheckReport> reports) {
   std::string out = "model,metric,kind,module,type,verdict,passes,value,allowed,base,text\n";
   for (const CheckReport& report : reports)
     for (const LimitResult& result : report.results) {
-      const MetricUnit unit = unit_of(result.limit.metric);
-      const auto number = [&](const std::optional<MetricAmount>& amount) -> std::string {
+      const auto number = [&](const std::optional<Amount>& amount) -> std::string {
         if (!amount) return "";
-        const bool real = unit == MetricUnit::kSeconds || unit == MetricUnit::kRatio;
-        return real ? fmt::format("{}", amount->real) : std::to_string(amount->count.value());
+        const bool whole = is_whole(result.limit.metric->unit);
+        return whole ? std::to_string(amount->count.value()) : fmt::format("{}", amount->real);
       };
-      out += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(report.label),
-                         name(result.limit.metric), name(result.limit.kind), csv_field(result.limit.module),
-                         csv_field(result.limit.type), name(result.verdict), !report.breaks(result),
-                         number(result.value), number(result.allowed), number(result.base),
-                         csv_field(limit_sentence(result)));
+      out +=
+          fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(report.label), result.limit.metric->key,
+                      name(result.limit.kind), csv_field(result.limit.module), csv_field(result.limit.type),
+                      name(result.verdict), !report.breaks(result), number(result.value),
+                      number(result.allowed), number(result.base), csv_field(limit_sentence(result)));
     }
   return out;
 }

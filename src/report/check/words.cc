@@ -10,11 +10,6 @@
 namespace opscope {
 namespace {
 
-MetricAmount amount_of(GuardedMetric metric, std::int64_t amount) {
-  const Count count{amount};
-  return unit_of(metric) == MetricUnit::kSeconds ? picoseconds(count) : counted(count);
-}
-
 // What GitHub would take for the end of a property or a line.
 std::string annotated(std::string_view text) {
   std::string out;
@@ -40,34 +35,34 @@ std::string quoted(std::string_view text) {
 
 std::string limit_name(const BudgetLimit& limit) {
   const std::string& of = limit.module.empty() ? limit.type : limit.module;
-  return (of.empty() ? "" : of + " ") + std::string(name(limit.metric));
+  return (of.empty() ? "" : of + " ") + std::string(limit.metric->key);
 }
 
 std::string contributor_text(const LimitResult& result, const Contributor& one) {
-  const GuardedMetric metric = result.limit.metric;
+  const Unit unit = result.limit.metric->unit;
   const bool change = result.limit.kind == LimitKind::kIncrease;
   const std::string amount =
-      change ? change_text(metric, one.amount) : amount_text(metric, amount_of(metric, one.amount));
+      change ? change_text(unit, one.amount) : text(unit, amount_in(unit, Count{one.amount}));
   return fmt::format("{} {} ({})", one.path, amount, format_percent(one.share, 1.0));
 }
 
 std::string limit_sentence(const LimitResult& result) {
-  const GuardedMetric metric = result.limit.metric;
+  const Unit unit = result.limit.metric->unit;
   const std::string what = limit_name(result.limit);
   if (result.verdict == Verdict::kUnknown) return fmt::format("{} is not known: {}", what, result.reason);
-  const std::string value = (result.at_least ? "at least " : "") + amount_text(metric, *result.value);
-  const std::string allowed = amount_text(metric, result.allowed);
+  const std::string value = (result.at_least ? "at least " : "") + text(unit, *result.value);
+  const std::string allowed = text(unit, result.allowed);
   const std::string_view word = result.verdict == Verdict::kKept         ? "within"
                                 : result.limit.kind == LimitKind::kLeast ? "under"
                                                                          : "over";
-  std::string by = change_text(metric, result.allowed, *result.value);
+  std::string by = change_text(unit, result.allowed, *result.value);
   if (!by.empty() && (by[0] == '+' || by[0] == '-')) by.erase(0, 1);
   const std::string percent = relative_change(result.allowed, *result.value);
   std::string text = fmt::format("{} is {}, {} {}", what, value, word, allowed);
   if (!by.empty()) text += fmt::format(" by {}{}", by, percent.empty() ? "" : " (" + percent + ")");
   if (result.base)
     text += fmt::format(
-        "; it was {}{}", amount_text(metric, *result.base),
+        "; it was {}{}", ::opscope::text(unit, *result.base),
         result.limit.percent ? fmt::format(", and {}% more is allowed", *result.limit.percent) : "");
   return text;
 }
@@ -110,12 +105,11 @@ std::string budget_toml(const std::string& spec,
     out += flags[i].first + " = " + (next > i + 1 ? "[" + values + "]" : values) + "\n";
   }
   out += "\n[model.max]\n";
-  for (const GuardedMetric metric :
-       {GuardedMetric::kParams, GuardedMetric::kMacs, GuardedMetric::kFlops, GuardedMetric::kMemoryBytes,
-        GuardedMetric::kPeakMemoryBytes, GuardedMetric::kOps})
-    if (const auto amount = amount_in(figures, metric))
-      out += fmt::format("{} = {:<{}}  # {}\n", name(metric), amount->count.value(), 14,
-                         amount_text(metric, *amount));
+  for (const Metric& metric : metrics()) {
+    const auto amount = amount_in(figures, metric);
+    if (!amount || metric.is_detail || !is_whole(metric.unit)) continue;
+    out += fmt::format("{} = {:<{}}  # {}\n", metric.key, amount->count.value(), 14, text(metric, *amount));
+  }
   return out;
 }
 

@@ -8,12 +8,7 @@
 namespace opscope {
 namespace {
 
-bool is_whole(RowUnit unit) {
-  return unit == RowUnit::kParams || unit == RowUnit::kCount || unit == RowUnit::kBytes ||
-         unit == RowUnit::kWhole;
-}
-
-void write_value(JsonWriter& json, RowUnit unit, const ComparedValue& value) {
+void write_value(JsonWriter& json, Unit unit, const ComparedValue& value) {
   if (!value.is_known) return json.null();
   is_whole(unit) ? json.value(value.amount.count) : json.value(value.amount.real);
 }
@@ -73,18 +68,18 @@ void write_model(JsonWriter& json, const ModelComparison& comparison, std::size_
 
 void write_parts(JsonWriter& json, const ModelComparison& comparison, const ComparedParts& parts) {
   json.field("by", parts.by == CompareBy::kType ? "type" : "module");
-  json.field("metric", name(parts.metric));
+  json.field("metric", parts.metric->key);
   json.objects("rows", parts.rows, [&](const ComparedPart& row) {
     json.field("name", row.name);
     if (parts.by == CompareBy::kModule) json.field("depth", row.depth);
     for (std::size_t i = 0; i < row.values.size(); ++i) {
       json.key(comparison.models[i].label);
-      write_value(json, row_unit(parts.metric), row.values[i]);
+      write_value(json, parts.metric->unit, row.values[i]);
     }
   });
 }
 
-std::string csv_value(RowUnit unit, const ComparedValue& value) {
+std::string csv_value(Unit unit, const ComparedValue& value) {
   if (!value.is_known) return "";
   return is_whole(unit) ? fmt::format("{}", value.amount.count.value())
                         : fmt::format("{}", value.amount.real);
@@ -105,7 +100,7 @@ std::string comparison_json(const ModelComparison& comparison, const std::option
   json.end_array();
   if (parts) write_parts(json, comparison, *parts);
   std::vector<std::string> front;
-  for (const ParetoPoint& point : pareto_points(comparison, GuardedMetric::kParams, GuardedMetric::kFlops))
+  for (const ParetoPoint& point : pareto_points(comparison, metric_at("params"), metric_at("flops")))
     if (point.is_front) front.push_back(comparison.models[point.model].label);
   json.list("pareto_front_params_flops", front);
   json.end_object();
@@ -133,11 +128,11 @@ std::string comparison_csv(const ModelComparison& comparison) {
 std::string parts_csv(const ModelComparison& comparison, const ComparedParts& parts) {
   std::string out = parts.by == CompareBy::kType ? "type" : "module";
   for (const ComparedModel& model : comparison.models)
-    out += "," + csv_field(model.label + "." + std::string(name(parts.metric)));
+    out += "," + csv_field(model.label + "." + std::string(parts.metric->key));
   out += '\n';
   for (const ComparedPart& row : parts.rows) {
     out += csv_field(row.name);
-    for (const ComparedValue& value : row.values) out += "," + csv_value(row_unit(parts.metric), value);
+    for (const ComparedValue& value : row.values) out += "," + csv_value(parts.metric->unit, value);
     out += '\n';
   }
   return out;

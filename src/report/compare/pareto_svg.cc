@@ -18,28 +18,6 @@ constexpr double kLeft = 84, kTop = 66, kBottom = 92, kSide = 150;
 constexpr double kLargestDot = 26, kSmallestDot = 3;
 constexpr double kNameHeight = 12;
 
-Unit axis_unit(GuardedMetric metric) {
-  switch (unit_of(metric)) {
-    case MetricUnit::kParams:
-    case MetricUnit::kCount:
-      return Unit::kCount;
-    case MetricUnit::kBytes:
-      return Unit::kBytes;
-    case MetricUnit::kSeconds:
-    case MetricUnit::kRatio:
-      return Unit::kPlain;
-  }
-  return Unit::kPlain;
-}
-
-// Seconds are drawn as milliseconds: plain numbers that a person reads.
-double axis_value(GuardedMetric metric, double value) {
-  return unit_of(metric) == MetricUnit::kSeconds ? value * 1e3 : value;
-}
-std::string axis_title(GuardedMetric metric) {
-  return std::string(title(metric)) + (unit_of(metric) == MetricUnit::kSeconds ? " (ms)" : "");
-}
-
 class ParetoDrawing {
  public:
   ParetoDrawing(const ModelComparison& comparison, std::vector<ParetoPoint> points,
@@ -47,7 +25,7 @@ class ParetoDrawing {
       : comparison_(comparison),
         points_(std::move(points)),
         options_(options),
-        svg_(options.width, options.height, heading()),
+        svg_(options.width, options.height, picture_title()),
         box_{kLeft, kTop, options.width - kLeft - kSide - kMargin, options.height - kTop - kBottom},
         placer_(box_.inset(2)) {
     for (const ParetoPoint& point : points_) largest_ = std::max(largest_, bytes(point));
@@ -55,12 +33,12 @@ class ParetoDrawing {
   }
 
   std::string draw() {
-    draw_title(svg_, heading(), subtitle());
+    draw_title(svg_, picture_title(), subtitle());
     svg_.rect(box_, {.fill = kPaper, .stroke = kGrid});
     const std::vector<Point> front = front_line();
     shade(front);
-    draw_x_axis(svg_, x_, box_, axis_title(options_.x));
-    draw_y_axis(svg_, y_, box_, axis_title(options_.y));
+    draw_x_axis(svg_, x_, box_, heading(*options_.x));
+    draw_y_axis(svg_, y_, box_, heading(*options_.y));
     draw_front(front);
     draw_dots();
     draw_names();
@@ -70,13 +48,9 @@ class ParetoDrawing {
   }
 
  private:
-  std::string heading() const {
-    return std::string(title(options_.y)) + " against " + lower_first(title(options_.x)) + " of " +
+  std::string picture_title() const {
+    return heading(*options_.y) + " against " + std::string(options_.x->words) + " of " +
            plural(comparison_.models.size(), "model");
-  }
-  static std::string lower_first(std::string_view text) {
-    if (text == "FLOPs" || text == "MACs" || text == "FLOPs per byte") return std::string(text);
-    return lower_case(text.substr(0, 1)) + std::string(text.substr(1));
   }
   std::string subtitle() const {
     const Figures& first = comparison_.models.front().figures;
@@ -92,9 +66,7 @@ class ParetoDrawing {
   double radius(double bytes) const {
     return largest_ > 0 ? std::max(kSmallestDot, kLargestDot * std::sqrt(bytes / largest_)) : kSmallestDot;
   }
-  Point at(const ParetoPoint& point) const {
-    return {x_.at(axis_value(options_.x, point.x)), y_.at(axis_value(options_.y, point.y))};
-  }
+  Point at(const ParetoPoint& point) const { return {x_.at(point.x), y_.at(point.y)}; }
   static std::string_view color(const ParetoPoint& point) {
     return point.is_front ? kFrontColor : kOtherColor;
   }
@@ -103,14 +75,12 @@ class ParetoDrawing {
   void make_axes() {
     double low_x = 1e300, high_x = 0, low_y = 1e300, high_y = 0;
     for (const ParetoPoint& point : points_) {
-      low_x = std::min(low_x, axis_value(options_.x, point.x)),
-      high_x = std::max(high_x, axis_value(options_.x, point.x));
-      low_y = std::min(low_y, axis_value(options_.y, point.y)),
-      high_y = std::max(high_y, axis_value(options_.y, point.y));
+      low_x = std::min(low_x, point.x), high_x = std::max(high_x, point.x);
+      low_y = std::min(low_y, point.y), high_y = std::max(high_y, point.y);
     }
     constexpr double kRoom = 1.35;
-    x_ = log_axis(low_x / kRoom, high_x * kRoom, box_.x, box_.right(), axis_unit(options_.x));
-    y_ = log_axis(low_y / kRoom, high_y * kRoom, box_.bottom(), box_.y, axis_unit(options_.y));
+    x_ = log_axis(low_x / kRoom, high_x * kRoom, box_.x, box_.right(), options_.x->unit);
+    y_ = log_axis(low_y / kRoom, high_y * kRoom, box_.bottom(), box_.y, options_.y->unit);
   }
 
   // A staircase: what is above and to the right of it costs more of both than a model on it.
@@ -154,12 +124,12 @@ class ParetoDrawing {
   }
   std::string tooltip(const ParetoPoint& point) const {
     const ComparedModel& model = comparison_.models[point.model];
-    const auto text = [&](GuardedMetric metric) {
+    const auto text = [&](const Metric& metric) {
       const auto amount = amount_in(model.figures, metric);
-      return lower_first(title(metric)) + " " + (amount ? amount_text(metric, *amount) : "?");
+      return std::string(metric.words) + " " + (amount ? opscope::text(metric, *amount) : "?");
     };
-    return model.label + "\n" + text(options_.x) + ", " + text(options_.y) + "\n" +
-           text(GuardedMetric::kMemoryBytes);
+    return model.label + "\n" + text(*options_.x) + ", " + text(*options_.y) + "\n" +
+           text(metric_at("memory_bytes"));
   }
 
   // The front first: a name that finds no place is in the tooltip alone, and said below.
@@ -196,7 +166,7 @@ class ParetoDrawing {
     if (std::ranges::any_of(points_, [](const ParetoPoint& p) { return !p.is_front; }))
       key(kOtherColor, "beaten in both");
     y += 14;
-    svg_.text({left, y + 9}, "Area: memory moved", {.font = kStrongFont});
+    svg_.text({left, y + 9}, "Area: bytes moved", {.font = kStrongFont});
     y += 22;
     for (const double share : {1.0, 0.25, 0.05}) {
       const double r = radius(share * largest_);
@@ -236,13 +206,13 @@ class ParetoDrawing {
 
 std::string pareto_svg(const ModelComparison& comparison, const ParetoOptions& options) {
   if (options.x == options.y)
-    throw Error("both axes show " + std::string(name(options.x)), "--x", "choose another for one of them");
-  std::vector<ParetoPoint> points = pareto_points(comparison, options.x, options.y);
+    throw Error("both axes show " + std::string(options.x->key), "--x", "choose another for one of them");
+  std::vector<ParetoPoint> points = pareto_points(comparison, *options.x, *options.y);
   std::erase_if(points,
                 [](const ParetoPoint& p) { return !(p.x > 0 && p.y > 0); });  // the axes are logarithmic
   if (points.size() < 2)
-    throw Error("fewer than two of these models have " + std::string(name(options.x)) + " and " +
-                    std::string(name(options.y)),
+    throw Error("fewer than two of these models have " + std::string(options.x->key) + " and " +
+                    std::string(options.y->key),
                 "--x", "--hardware NAME gives all a roofline_seconds; time_seconds is of measured captures");
   return ParetoDrawing(comparison, std::move(points), options).draw();
 }

@@ -12,28 +12,6 @@ namespace {
 
 constexpr std::size_t kMostColumns = 8;  // where no terminal is in the way
 
-std::string amount_in_unit(RowUnit unit, const MetricAmount& amount) {
-  switch (unit) {
-    case RowUnit::kParams:
-      return format_params(amount.count);
-    case RowUnit::kCount:
-      return format_count(amount.count);
-    case RowUnit::kBytes:
-      return format_bytes(amount.count);
-    case RowUnit::kSeconds:
-      return format_time(amount.real);
-    case RowUnit::kRatio:
-      return format_ratio(amount.real);
-    case RowUnit::kShare:
-      return format_percent(amount.real, 1.0);
-    case RowUnit::kTimes:
-      return fmt::format("{:.2f}x", amount.real);
-    case RowUnit::kWhole:
-      return format_exact(amount.count);
-  }
-  return {};
-}
-
 std::vector<Cell> header(const ModelComparison& comparison) {
   std::vector<Cell> cells{{plural(comparison.models.size(), "model"), Style::kStrong}};
   const Figures& first = comparison.models.front().figures;
@@ -80,9 +58,9 @@ Section whole(const ModelComparison& comparison, const TextOptions& options, boo
 
 }  // namespace
 
-std::string value_text(RowUnit unit, const ComparedValue& value) {
+std::string value_text(Unit unit, const ComparedValue& value) {
   if (!value.is_known) return "?";
-  return std::string(confidence_mark(value.confidence)) + amount_in_unit(unit, value.amount);
+  return std::string(confidence_mark(value.confidence)) + text(unit, value.amount);
 }
 
 std::string ratio_text(const ComparedValue& value) {

@@ -27,13 +27,14 @@ std::string comparison_csv(const ModelComparison& comparison);                  
 std::string parts_csv(const ModelComparison& comparison, const ComparedParts& parts);  // a row a part
 
 // "≥812M*": with a mark for what is a bound, and one for the best.
-std::string value_text(RowUnit unit, const ComparedValue& value);
+std::string value_text(Unit unit, const ComparedValue& value);
 std::string ratio_text(const ComparedValue& value);  // "0.10x", "" where there is none
 // What a table needs at least, nothing of it cut but for the columns that may be left out.
 int table_width(const Table& table);
 
 struct ParetoOptions {
-  GuardedMetric x = GuardedMetric::kParams, y = GuardedMetric::kFlops;
+  const Metric* x = &metric_at("params");
+  const Metric* y = &metric_at("flops");
   double width = 900, height = 620;
 };
 // An SVG: both on logarithmic axes, the area of each dot the memory moved. Throws Error where fewer than two

@@ -38,7 +38,7 @@ std::vector<Cell> cells_of(const std::vector<CellParts>& parts, bool for_termina
   return cells;
 }
 
-CellParts parts_of(RowUnit unit, const ComparedValue& value, bool with_mark, bool with_ratio) {
+CellParts parts_of(Unit unit, const ComparedValue& value, bool with_mark, bool with_ratio) {
   CellParts parts{value_text(unit, value), with_ratio ? ratio_text(value) : "", Style::kPlain};
   if (with_mark) parts.value += value.is_best ? "*" : " ";
   if (value.is_best) parts.style = Style::kGood;
@@ -128,8 +128,7 @@ Table models_table(const ModelComparison& comparison, Ratios ratios, bool for_te
 // "99.7%" of the model's whole for types, the ratio to the first for modules.
 std::string beside(const ComparedParts& parts, const ComparedValue& value, std::size_t model) {
   if (parts.by == CompareBy::kModule) return model > 0 ? ratio_text(value) : "";
-  const bool sums = parts.metric != GuardedMetric::kArithmeticIntensity;
-  return sums ? format_percent(value.amount.real, parts.totals[model].real) : "";
+  return adds_up(parts.metric->unit) ? format_percent(value.amount.real, parts.totals[model].real) : "";
 }
 
 Cell part_name(const ComparedParts& parts, const ComparedPart& row) {
@@ -146,7 +145,7 @@ Table parts_table(const ModelComparison& comparison, const ComparedParts& parts,
   std::vector<Cell> names;
   for (std::size_t r = 0; r < shown; ++r) names.push_back(part_name(parts, parts.rows[r]));
   names.push_back({"Total", Style::kStrong});
-  const std::string what(title(parts.metric));
+  const std::string what = heading(*parts.metric);
   add_column(table, {.title = what, .align = Align::kLeft, .min_width = 14, .good_width = 18}, names);
   for (std::size_t m = 0; m < models; ++m) {
     std::vector<CellParts> column;
@@ -155,19 +154,17 @@ Table parts_table(const ModelComparison& comparison, const ComparedParts& parts,
       if (!value.is_known)
         column.push_back({"-", "", Style::kQuiet});
       else
-        column.push_back(
-            {value_text(row_unit(parts.metric), value), with_more ? beside(parts, value, m) : ""});
+        column.push_back({value_text(parts.metric->unit, value), with_more ? beside(parts, value, m) : ""});
     }
     ComparedValue total;
-    total.is_known = amount_in(comparison.models[m].figures, parts.metric).has_value();
+    total.is_known = amount_in(comparison.models[m].figures, *parts.metric).has_value();
     total.amount = parts.totals[m];
     total.confidence = comparison.models[m].figures.totals.confidence;
-    if (parts.metric == GuardedMetric::kParams || parts.metric == GuardedMetric::kOps)
-      total.confidence = Confidence::kExact;
+    if (parts.metric->basis == Basis::kModules) total.confidence = Confidence::kExact;
     if (m > 0 && total.is_known && parts.totals[0].real > 0)
       total.ratio = total.amount.real / parts.totals[0].real;
     const bool ratio = with_more && parts.by == CompareBy::kModule;
-    column.push_back(parts_of(row_unit(parts.metric), total, false, ratio));
+    column.push_back(parts_of(parts.metric->unit, total, false, ratio));
     column.back().style = Style::kStrong;
     add_column(table, {comparison.models[m].label}, cells_of(column, for_terminal));
   }

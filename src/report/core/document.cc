@@ -9,46 +9,6 @@
 #include "report/hardware/hardware.h"
 
 namespace opscope {
-namespace {
-
-struct SortName {
-  std::string_view name;
-  Sort sort;
-};
-
-// The first of each kind is its full name.
-constexpr std::array kSortNames{
-    SortName{"flops", Sort::kFlops},
-    SortName{"macs", Sort::kMacs},
-    SortName{"memory-bytes", Sort::kMemoryBytes},
-    SortName{"params", Sort::kParams},
-    SortName{"arithmetic-intensity", Sort::kArithmeticIntensity},
-    SortName{"time", Sort::kTime},
-    SortName{"roofline", Sort::kRoofline},
-    SortName{"memory", Sort::kMemoryBytes},
-    SortName{"mem", Sort::kMemoryBytes},
-    SortName{"bytes", Sort::kMemoryBytes},
-    SortName{"memory_bytes", Sort::kMemoryBytes},
-    SortName{"parameters", Sort::kParams},
-    SortName{"arithmetic_intensity", Sort::kArithmeticIntensity},
-    SortName{"intensity", Sort::kArithmeticIntensity},
-    SortName{"ai", Sort::kArithmeticIntensity},
-    SortName{"time_seconds", Sort::kTime},
-    SortName{"time-seconds", Sort::kTime},
-    SortName{"roofline_seconds", Sort::kRoofline},
-    SortName{"roofline-seconds", Sort::kRoofline},
-};
-
-}  // namespace
-
-std::string_view name(Sort sort) { return std::ranges::find(kSortNames, sort, &SortName::sort)->name; }
-
-Sort sort_from_name(std::string_view text) {
-  const auto found = std::ranges::find(kSortNames, text, &SortName::name);
-  if (found != kSortNames.end()) return found->sort;
-  throw Error("cannot sort by '" + std::string(text) + "'", "",
-              "choose flops, macs, memory-bytes (mem), params, arithmetic-intensity (ai), time or roofline");
-}
 
 std::string_view confidence_mark(Confidence confidence) {
   switch (confidence) {

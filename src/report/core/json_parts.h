@@ -18,6 +18,15 @@ inline void begin_report(JsonWriter& json, const Graph& graph) {
   json.field("source", graph.capture.source);
 }
 
+// The metrics with this need: that of a row of theirs.
+inline void write_metrics(JsonWriter& json, Needs need, const Costs& costs) {
+  for (const Metric& metric : metrics()) {
+    if (metric.need != need) continue;
+    const Amount amount = metric.of(costs);
+    is_whole(metric.unit) ? json.field(metric.key, amount.count) : json.field(metric.key, amount.real);
+  }
+}
+
 // null for kNone; `first` is what the first of its kind is counted as.
 inline void id_or_null(JsonWriter& json, std::string_view key, Id id, Id first = 0) {
   json.key(key);

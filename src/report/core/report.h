@@ -7,20 +7,9 @@
 
 #include "analyse/explore/view.h"
 #include "analyse/profile/profile.h"
+#include "metrics/metric.h"
 
 namespace opscope {
-
-enum class Sort : std::uint8_t {
-  kFlops,
-  kMacs,
-  kMemoryBytes,
-  kParams,
-  kArithmeticIntensity,
-  kTime,
-  kRoofline
-};
-std::string_view name(Sort sort);            // "flops", "memory-bytes"
-Sort sort_from_name(std::string_view text);  // short forms too ("mem", "ai"); throws Error naming the choices
 
 struct TextOptions {
   int width = 100;
@@ -30,7 +19,7 @@ struct TextOptions {
   bool verbose = false;  // all layers
   int depth = -1;        // -1: what fits a screen, see text.cc; otherwise the tree's levels below the root
   int top = 10;
-  Sort sort = Sort::kFlops;
+  const Metric* sort = &metric_at("flops");
   Level level = Level::kModule;  // the tree of modules, or a table of other pieces
   bool sections_000 = false;     // seed 000's profile_model: hierarchical profile, summary, bottlenecks only
   std::vector<std::string> notes;  // said under the header, before the capture's own

@@ -10,15 +10,6 @@
 namespace opscope {
 namespace {
 
-struct AmountField {
-  std::string_view key;
-  std::int64_t Amounts::*amount;
-};
-constexpr std::array kFields{AmountField{"params", &Amounts::params}, AmountField{"macs", &Amounts::macs},
-                             AmountField{"flops", &Amounts::flops},
-                             AmountField{"memory_bytes", &Amounts::memory_bytes},
-                             AmountField{"ops", &Amounts::ops}};
-
 bool is_told(const DiffNode& node) { return node.status != DiffStatus::kUnchanged || node.own != Amounts{}; }
 
 class DiffJson {
@@ -70,10 +61,9 @@ class DiffJson {
     json_.key("totals");
     json_.begin_object();
     for (const TotalChange& total : diff_.totals) {
-      json_.key(name(total.metric));
+      json_.key(total.metric->key);
       json_.begin_object(JsonLayout::kInline);
-      const MetricUnit unit = unit_of(total.metric);
-      if (unit == MetricUnit::kSeconds || unit == MetricUnit::kRatio) {
+      if (!is_whole(total.metric->unit)) {
         json_.field("base", total.before.real);
         json_.field("new", total.after.real);
         json_.field("change", total.after.real - total.before.real);
@@ -91,11 +81,13 @@ class DiffJson {
   void amounts(std::string_view key, const Amounts& amounts) {
     json_.key(key);
     json_.begin_object(JsonLayout::kInline);
-    for (const AmountField& field : kFields) json_.field(field.key, amounts.*field.amount);
-    if (diff_.base.is_measured() && diff_.now.is_measured())
-      json_.field("time_seconds", static_cast<double>(amounts.time) * kPicosecond);
-    if (diff_.base.has_device() && diff_.now.has_device())
-      json_.field("roofline_seconds", static_cast<double>(amounts.roofline_time) * kPicosecond);
+    for (const AmountField& field : kAmountFields) {
+      const Metric& metric = metric_at(field.key);
+      if (is_whole(metric.unit))
+        json_.field(field.key, amounts.*field.amount);
+      else if (amount_in(diff_.base, metric) && amount_in(diff_.now, metric))
+        json_.field(field.key, static_cast<double>(amounts.*field.amount) * kPicosecond);
+    }
     json_.end_object();
   }
 
@@ -140,7 +132,8 @@ std::string diff_json(const ModelDiff& diff) { return DiffJson(diff).run(); }
 
 std::string diff_csv(const ModelDiff& diff) {
   std::string out = "status,path,base_path,kind,type,what";
-  for (const AmountField& field : kFields) out += fmt::format(",{}_change", field.key);
+  const auto counts = std::span(kAmountFields).first(kCountFields);
+  for (const AmountField& field : counts) out += fmt::format(",{}_change", field.key);
   out += "\n";
   for (const DiffNode& node : diff.nodes) {
     if (!is_told(node)) continue;
@@ -155,7 +148,7 @@ std::string diff_csv(const ModelDiff& diff) {
         fmt::format("{},{},{},{},{},{}", name(node.status), csv_field(path(diff.new_tree, node.now)),
                     csv_field(path(diff.base_tree, node.base)), diff.item(node).is_module ? "module" : "op",
                     csv_field(diff.item(node).type), csv_field(what));
-    for (const AmountField& field : kFields) out += fmt::format(",{}", node.own.*field.amount);
+    for (const AmountField& field : counts) out += fmt::format(",{}", node.own.*field.amount);
     out += "\n";
   }
   return out;

@@ -37,9 +37,9 @@ std::string what_text(const ModelDiff& diff, const DiffBox& box) {
 
 std::string cost_text(const DiffBox& box) {
   std::vector<std::string> parts;
-  if (const auto flops = change_text(GuardedMetric::kFlops, box.change.flops); !flops.empty())
+  if (const auto flops = change_text(Unit::kCount, box.change.flops); !flops.empty())
     parts.push_back(flops + " FLOPs");
-  if (const auto params = change_text(GuardedMetric::kParams, box.change.params); !params.empty())
+  if (const auto params = change_text(Unit::kParams, box.change.params); !params.empty())
     parts.push_back(params + " params");
   return fmt::format("{}", fmt::join(parts, "  "));
 }
@@ -82,9 +82,9 @@ PageTexts texts_of(const ModelDiff& diff, const DiffScene& scene) {
   texts.title = diff.base_label + " \u2192 " + diff.new_label;
   texts.subtitle = diff_summary(diff) + " \u00b7 " + diff.now.inputs;
   for (const TotalChange& total : diff.totals) {
-    if (total.metric == GuardedMetric::kOps || total.metric == GuardedMetric::kArithmeticIntensity) continue;
-    const std::string change = change_text(total.metric, total.before, total.after);
-    texts.totals.emplace_back(std::string(title(total.metric)), change.empty() ? "no change" : change);
+    if (total.metric->better != Better::kLess) continue;
+    const std::string change = change_text(total.metric->unit, total.before, total.after);
+    texts.totals.emplace_back(heading(*total.metric), change.empty() ? "no change" : change);
   }
   const bool repeats =
       std::ranges::any_of(scene.scene.boxes, [](const SceneBox& b) { return b.repeat > 1; }) ||

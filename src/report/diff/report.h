@@ -43,6 +43,6 @@ std::string outline_words(const ModelDiff& diff, const OutlineRow& row);
 std::string_view status_mark(DiffStatus status);  // "+", "-", "~", ">", " "
 Style status_style(DiffStatus status);
 // "+169.5%", "x12.3" from tenfold on, "new" from nothing.
-std::string relative_change(const MetricAmount& before, const MetricAmount& after);
+std::string relative_change(const Amount& before, const Amount& after);
 
 }  // namespace opscope

@@ -14,12 +14,10 @@ Cell change_cell(std::string text, Style more = Style::kPlain) {
   return {std::move(text), more};
 }
 
-// Less is better in all of these but intensity, which is neither.
 Style style_of_change(const TotalChange& total) {
-  if (total.metric == GuardedMetric::kArithmeticIntensity || total.metric == GuardedMetric::kOps)
-    return Style::kPlain;
-  if (is_more(total.metric, total.after, total.before)) return Style::kWarning;
-  return is_more(total.metric, total.before, total.after) ? Style::kGood : Style::kPlain;
+  if (total.metric->better != Better::kLess) return Style::kPlain;
+  if (is_more(total.metric->unit, total.after, total.before)) return Style::kWarning;
+  return is_more(total.metric->unit, total.before, total.after) ? Style::kGood : Style::kPlain;
 }
 
 // The lines before a row's name; `open`: by depth, whether more rows of that level come.
@@ -52,10 +50,10 @@ Section diff_totals_section(const ModelDiff& diff) {
                            {"Change"},
                            {""}};
   for (const TotalChange& total : diff.totals) {
-    const std::string change = change_text(total.metric, total.before, total.after);
-    section.table.rows.push_back({{std::string(title(total.metric))},
-                                  {amount_text(total.metric, total.before)},
-                                  {amount_text(total.metric, total.after)},
+    const std::string change = change_text(total.metric->unit, total.before, total.after);
+    section.table.rows.push_back({{heading(*total.metric)},
+                                  {text(*total.metric, total.before)},
+                                  {text(*total.metric, total.after)},
                                   change_cell(change, style_of_change(total)),
                                   {relative_change(total.before, total.after)}});
   }
@@ -71,17 +69,14 @@ Section diff_types_section(const ModelDiff& diff, const TextOptions& options) {
   for (std::size_t i = 0; i < shown; ++i) {
     const TypeChange& type = diff.types[i];
     const Amounts change = type.after - type.before;
-    const auto now = [](GuardedMetric metric, std::int64_t amount) {
-      return amount_text(metric, counted(Count{amount}));
-    };
-    section.table.rows.push_back(
-        {{type.type},
-         {now(GuardedMetric::kOps, type.after.ops)},
-         change_cell(change_text(GuardedMetric::kOps, change.ops)),
-         {now(GuardedMetric::kFlops, type.after.flops)},
-         change_cell(change_text(GuardedMetric::kFlops, change.flops)),
-         {now(GuardedMetric::kMemoryBytes, type.after.memory_bytes)},
-         change_cell(change_text(GuardedMetric::kMemoryBytes, change.memory_bytes))});
+    const auto now = [](Unit unit, std::int64_t amount) { return text(unit, counted(Count{amount})); };
+    section.table.rows.push_back({{type.type},
+                                  {now(Unit::kWhole, type.after.ops)},
+                                  change_cell(change_text(Unit::kWhole, change.ops)),
+                                  {now(Unit::kCount, type.after.flops)},
+                                  change_cell(change_text(Unit::kCount, change.flops)),
+                                  {now(Unit::kBytes, type.after.memory_bytes)},
+                                  change_cell(change_text(Unit::kBytes, change.memory_bytes))});
   }
   if (shown < diff.types.size())
     section.remarks.push_back(plural(diff.types.size() - shown, "more type") + " changed: -v shows all");
@@ -109,14 +104,13 @@ Section diff_changes_section(const ModelDiff& diff, const TextOptions& options) 
                                           : outline_name(diff, row, around.back()) + times(row);
     around.push_back(item.path);
     const Style style = row.is_open || row.follow || row.itself ? Style::kQuiet : status_style(row.status);
-    section.table.rows.push_back(
-        {{std::string(status_mark(row.status)), status_style(row.status)},
-         {name, row.follow ? Style::kQuiet : Style::kPlain, guides_of(row, open)},
-         {row.follow || !item.is_module ? "" : item.type, Style::kQuiet},
-         {outline_words(diff, row), style},
-         change_cell(change_text(GuardedMetric::kParams, row.amounts.params)),
-         change_cell(change_text(GuardedMetric::kFlops, row.amounts.flops)),
-         change_cell(change_text(GuardedMetric::kMemoryBytes, row.amounts.memory_bytes))});
+    section.table.rows.push_back({{std::string(status_mark(row.status)), status_style(row.status)},
+                                  {name, row.follow ? Style::kQuiet : Style::kPlain, guides_of(row, open)},
+                                  {row.follow || !item.is_module ? "" : item.type, Style::kQuiet},
+                                  {outline_words(diff, row), style},
+                                  change_cell(change_text(Unit::kParams, row.amounts.params)),
+                                  change_cell(change_text(Unit::kCount, row.amounts.flops)),
+                                  change_cell(change_text(Unit::kBytes, row.amounts.memory_bytes))});
     repeats |= !times(row).empty();
     closed |= !row.is_open && !row.follow && !row.itself && !is_whole(diff, node);
   }

@@ -157,7 +157,7 @@ std::string outline_words(const ModelDiff& diff, const OutlineRow& row) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-std::string relative_change(const MetricAmount& before, const MetricAmount& after) {
+std::string relative_change(const Amount& before, const Amount& after) {
   if (before.real == after.real) return "";
   if (before.real == 0) return "new";
   const double ratio = after.real / before.real;

@@ -21,8 +21,8 @@ std::string explore_ways(const GraphView& view, const Ways& ways, Format format,
 // are asked for.
 Section level_section(const GraphView& view, const TextOptions& options);
 
-// What a node is sorted by.
-std::function<double(const ViewNode&)> sort_key(Sort sort);
+// What a node is sorted by. Throws Error where the profile does not have it.
+std::function<double(const ViewNode&)> sort_key(const Profile& profile, const Metric& metric);
 
 // The pieces, one file each.
 std::string side_by_side(const GraphView& view, const Selection& selection, const TextOptions& options);

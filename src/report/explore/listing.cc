@@ -262,7 +262,7 @@ std::string title(const GraphView& view, const Selection& selection, const TextO
       " of " + std::to_string(view.nodes.size()) +
       (view.level == Level::kLayer ? "" : " at the level of " + std::string(name(view.level)) + "s");
   if (selection.ranked)
-    return "The " + std::to_string(shown) + " costliest" + all + ", by " + std::string(name(options.sort));
+    return "The " + std::to_string(shown) + " costliest" + all + ", by " + flag_name(*options.sort);
   const bool run = selection.nodes.back() - selection.nodes.front() + 1 == shown;
   std::string text = run && shown > 1 ? "Nodes " + std::to_string(selection.nodes.front() + 1) + " to " +
                                             std::to_string(selection.nodes.back() + 1)

@@ -23,24 +23,11 @@ bool consecutive(const std::vector<SubgraphId>& ids) { return ids.back() - ids.f
 
 }  // namespace
 
-std::function<double(const ViewNode&)> sort_key(Sort sort) {
-  switch (sort) {
-    case Sort::kFlops:
-      break;
-    case Sort::kMacs:
-      return [](const ViewNode& node) { return static_cast<double>(node.metrics.work.macs); };
-    case Sort::kMemoryBytes:
-      return [](const ViewNode& node) { return static_cast<double>(node.metrics.memory_bytes()); };
-    case Sort::kParams:
-      return [](const ViewNode& node) { return static_cast<double>(node.parameters.total); };
-    case Sort::kArithmeticIntensity:
-      return [](const ViewNode& node) { return node.metrics.arithmetic_intensity(); };
-    case Sort::kTime:
-      return [](const ViewNode& node) { return static_cast<double>(node.metrics.time); };
-    case Sort::kRoofline:
-      return [](const ViewNode& node) { return static_cast<double>(node.metrics.roofline_time); };
-  }
-  return [](const ViewNode& node) { return static_cast<double>(node.metrics.flops); };
+std::function<double(const ViewNode&)> sort_key(const Profile& profile, const Metric& metric) {
+  require_known(metric, costs_of(profile, profile.totals, &profile.parameters), "--sort");
+  return [&](const ViewNode& node) {
+    return value_of(metric, costs_of(profile, node.metrics, &node.parameters));
+  };
 }
 
 std::string node_text(const GraphView& view, std::uint32_t node) {

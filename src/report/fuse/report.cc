@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 
 #include "analyse/fusion/subgraphs.h"
@@ -14,21 +13,6 @@
 
 namespace opscope {
 namespace {
-
-struct FuseSortName {
-  std::string_view name;
-  FuseSort sort;
-};
-constexpr std::array kFuseSorts{
-    FuseSortName{"order", FuseSort::kOrder},
-    FuseSortName{"saved-bytes", FuseSort::kSaved},
-    FuseSortName{"saved", FuseSort::kSaved},
-    FuseSortName{"memory-bytes", FuseSort::kMemoryBytes},
-    FuseSortName{"mem", FuseSort::kMemoryBytes},
-    FuseSortName{"flops", FuseSort::kFlops},
-    FuseSortName{"arithmetic-intensity", FuseSort::kArithmeticIntensity},
-    FuseSortName{"ai", FuseSort::kArithmeticIntensity},
-};
 
 Document fuse_document(const Profile& profile, const FuseOptions& options) {
   Document document{header_cells(profile), note_lines(profile, options.text), {}};
@@ -43,11 +27,8 @@ Document fuse_document(const Profile& profile, const FuseOptions& options) {
 
 }  // namespace
 
-FuseSort fuse_sort_from_name(std::string_view text) {
-  const auto found = std::ranges::find(kFuseSorts, text, &FuseSortName::name);
-  if (found != kFuseSorts.end()) return found->sort;
-  throw Error("cannot sort by '" + std::string(text) + "'", "--sort",
-              "choose order, saved-bytes (saved), memory-bytes (mem), flops or arithmetic-intensity (ai)");
+const Metric* fuse_sort_from_name(std::string_view text, const std::string& where) {
+  return text == "order" ? nullptr : &metric_named(text, where, kSubgraphNeeds);
 }
 
 std::string fuse_json(const Profile& profile) {

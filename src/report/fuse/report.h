@@ -5,11 +5,11 @@
 
 namespace opscope {
 
-enum class FuseSort : std::uint8_t { kOrder, kSaved, kMemoryBytes, kFlops, kArithmeticIntensity };
-FuseSort fuse_sort_from_name(std::string_view text);  // throws Error naming the choices
+// A metric of subgraphs; nullptr for "order", that in which they run. Throws Error naming the choices.
+const Metric* fuse_sort_from_name(std::string_view text, const std::string& where);
 
 struct FuseOptions {
-  FuseSort sort = FuseSort::kOrder;
+  const Metric* sort = nullptr;  // as they run
   TextOptions text{};
 };
 

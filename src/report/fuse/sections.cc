@@ -43,26 +43,23 @@ std::string_view bound_word(Bound bound) {
 
 Style bound_style(Bound bound) { return bound == Bound::kBandwidthBound ? Style::kWarning : Style::kPlain; }
 
-double measure(const Profile& profile, const SubgraphRow& row, FuseSort sort) {
-  switch (sort) {
-    case FuseSort::kOrder:
-      return 0;
-    case FuseSort::kSaved:
-      return static_cast<double>(row.saved_bytes);
-    case FuseSort::kMemoryBytes:
-      return static_cast<double>(row.memory_bytes);
-    case FuseSort::kFlops:
-      return static_cast<double>(row.flops);
-    case FuseSort::kArithmeticIntensity:
-      break;
-  }
-  return metrics_of(profile, profile.partition.subgraphs[row.ids[0]]).arithmetic_intensity();
+// Of all that a row stands for; a ratio is that of each.
+double measure(const Profile& profile, const SubgraphRow& row, const Metric& metric) {
+  const Subgraph& subgraph = profile.partition.subgraphs[row.ids[0]];
+  Metrics sums = metrics_of(profile, subgraph);
+  if (has_device(profile)) sums.roofline_time = kernel_roofline(profile, row.ids[0]).roofline_time;
+  Costs costs = costs_of(profile, sums);
+  costs.saved_bytes = subgraph.saved_bytes();
+  const double value = value_of(metric, costs);
+  return adds_up(metric.unit) ? value * static_cast<double>(row.ids.size()) : value;
 }
 
-std::vector<SubgraphRow> sorted_rows(const Profile& profile, const FuseOptions& options, FuseSort sort) {
+std::vector<SubgraphRow> sorted_rows(const Profile& profile, const FuseOptions& options, const Metric* sort) {
   auto rows = subgraph_rows(profile, options.text.fold);
+  if (!sort) return rows;
+  if (sort->need == kNeedsDevice) require_known(*sort, costs_of(profile, profile.totals), "--sort");
   std::ranges::stable_sort(rows, std::greater{},
-                           [&](const SubgraphRow& row) { return measure(profile, row, sort); });
+                           [&](const SubgraphRow& row) { return measure(profile, row, *sort); });
   return rows;
 }
 
@@ -175,7 +172,7 @@ Section savings_section(const Profile& profile, const FuseOptions& options) {
                   {}};
   const Partition& partition = profile.partition;
   const Count all = partition.unfused_bytes - partition.fused_bytes;
-  const auto rows = sorted_rows(profile, options, FuseSort::kSaved);
+  const auto rows = sorted_rows(profile, options, &metric_at("saved_bytes"));
   const auto top = static_cast<std::size_t>(options.text.top);
   for (std::size_t i = 0; i < rows.size() && i < top && rows[i].saved_bytes; ++i) {
     const Subgraph& s = partition.subgraphs[rows[i].ids[0]];

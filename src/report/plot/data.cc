@@ -110,7 +110,7 @@ std::string roofline_data(const Profile& profile, const RooflinePlot& plot, Form
 }
 
 std::string types_data(const Profile& profile, const TypesPlot& plot, Format format) {
-  const std::vector<Named> about{{"metric", name(plot.metric)},
+  const std::vector<Named> about{{"metric", plot.metric->key},
                                  {"macs", plot.totals.work.macs},
                                  {"flops", plot.totals.flops},
                                  {"memory_bytes", plot.totals.memory_bytes()}};
@@ -138,10 +138,10 @@ std::string types_data(const Profile& profile, const TypesPlot& plot, Format for
 
 std::string icicle_data(const Profile& profile, const IciclePlot& plot, Format format, PlotKind kind) {
   const auto value = [&](Count count) -> Field {  // time in seconds
-    if (plot.metric == PlotMetric::kTime) return static_cast<double>(count) * kPicosecond;
+    if (plot.metric->unit == Unit::kSeconds) return static_cast<double>(count) * kPicosecond;
     return count;
   };
-  const std::vector<Named> about{{"metric", name(plot.metric)}, {"total", value(plot.total)}};
+  const std::vector<Named> about{{"metric", plot.metric->key}, {"total", value(plot.total)}};
   DataWriter data(profile, kind, format, about);
   data.begin_rows("slices");
   for (const IcicleSlice& slice : plot.slices) {

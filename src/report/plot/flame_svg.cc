@@ -49,7 +49,7 @@ class FlameDrawing {
  public:
   FlameDrawing(const Profile& profile, const IciclePlot& plot, const PlotSize& size)
       : plot_(plot),
-        title_(model_name(*profile.graph) + ": " + std::string(title(plot.metric)) + " by module"),
+        title_(model_name(*profile.graph) + ": " + std::string(plot.metric->words) + " by module"),
         box_{kMargin, kTop + room_above(plot, size.width - 2 * kMargin), size.width - 2 * kMargin,
              kRow * (plot.depth + 1.0)},
         svg_(size.width, box_.bottom() + kBottom, title_) {
@@ -103,7 +103,7 @@ class FlameDrawing {
       if (slice.category && slice.share * box_.width >= 1) categories.push_back(*slice.category);
     draw_legend_row(svg_, {box_.x, box_.bottom() + 16}, groups_of(categories));
     const std::string note =
-        "Width: share of " + amount_text(plot_.metric, plot_.total) +
+        "Width: share of " + amount_text(*plot_.metric, plot_.total) +
         ", in the model's order. A box stands on the module that it is in; grey modules have "
         "others above them.";
     svg_.text({box_.x, svg_.height() - 14}, note, {.font = {.size = 9.5}, .color = kQuietInk});

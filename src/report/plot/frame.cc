@@ -8,7 +8,6 @@
 #include <limits>
 #include <numbers>
 
-#include "base/seconds.h"
 #include "base/text.h"
 #include "report/core/document.h"
 
@@ -79,31 +78,20 @@ std::string model_line(const Profile& profile) {
   return line;
 }
 
-std::string value_text(PlotMetric metric, Count value) {
-  switch (metric) {
-    case PlotMetric::kMemoryBytes:
-      return format_bytes(value);
-    case PlotMetric::kParams:
-      return format_params(value);
-    case PlotMetric::kTime:
-      return format_time(static_cast<double>(value) * kPicosecond);
-    case PlotMetric::kFlops:
-    case PlotMetric::kMacs:
-      break;
-  }
-  return format_count(value);
+std::string value_text(const Metric& metric, Count value) {
+  return text(metric, amount_in(metric.unit, value));
 }
 
-std::string amount_text(PlotMetric metric, Count value) {
-  if (metric == PlotMetric::kTime) return value_text(metric, value);
-  const bool bytes = metric == PlotMetric::kMemoryBytes;
-  return value_text(metric, value) + " " + (bytes ? "moved" : std::string(title(metric)));
+std::string amount_text(const Metric& metric, Count value) {
+  if (metric.unit == Unit::kSeconds) return value_text(metric, value);
+  return value_text(metric, value) + " " +
+         (metric.key == "memory_bytes" ? "moved" : std::string(metric.words));
 }
 
 std::string slice_tooltip(const IciclePlot& plot, const IcicleSlice& slice) {
   const std::string path = slice.path.empty() ? slice.name : slice.path;
   std::string text = path + (slice.type == slice.name ? "" : " (" + std::string(slice.type) + ")") + "\n" +
-                     amount_text(plot.metric, slice.value) + ", " + format_percent(slice.share, 1.0);
+                     amount_text(*plot.metric, slice.value) + ", " + format_percent(slice.share, 1.0);
   if (slice.repeat > 1) text += "\n" + std::to_string(slice.repeat) + " equal blocks together";
   return text;
 }

@@ -58,8 +58,8 @@ class LabelPlacer {
 };
 
 // "3.64G", "47.7MB", "1.24 ms"; with its unit: "3.64G FLOPs", "47.7MB moved", "1.24 ms".
-std::string value_text(PlotMetric metric, Count value);
-std::string amount_text(PlotMetric metric, Count value);
+std::string value_text(const Metric& metric, Count value);
+std::string amount_text(const Metric& metric, Count value);
 // What a browser shows over a slice: its path and type, its amount and share.
 std::string slice_tooltip(const IciclePlot& plot, const IcicleSlice& slice);
 

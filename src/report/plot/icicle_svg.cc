@@ -30,9 +30,9 @@ class IcicleDrawing {
   IcicleDrawing(const Profile& profile, const IciclePlot& plot, const PlotSize& size)
       : plot_(plot),
         svg_(size.width, height_for(plot, size.height),
-             model_name(*profile.graph) + ": " + std::string(title(plot.metric)) + " by module"),
+             model_name(*profile.graph) + ": " + std::string(plot.metric->words) + " by module"),
         box_{kMargin, kTop, size.width - 2 * kMargin, svg_.height() - kTop - kBottom} {
-    draw_title(svg_, model_name(*profile.graph) + ": " + std::string(title(plot.metric)) + " by module",
+    draw_title(svg_, model_name(*profile.graph) + ": " + std::string(plot.metric->words) + " by module",
                model_line(profile));
     make_columns();
   }
@@ -118,7 +118,7 @@ class IcicleDrawing {
     for (const IcicleSlice& slice : plot_.slices)
       if (slice.category && slice.share * box_.height >= kLeastKeyed) categories.push_back(*slice.category);
     draw_legend_row(svg_, {box_.x, box_.bottom() + 16}, groups_of(categories));
-    const std::string note = "Height: share of " + amount_text(plot_.metric, plot_.total) +
+    const std::string note = "Height: share of " + amount_text(*plot_.metric, plot_.total) +
                              ". Depth from left to right; grey modules have others below them.";
     svg_.text({box_.x, svg_.height() - 14}, note, {.font = {.size = 9.5}, .color = kQuietInk});
   }

@@ -42,7 +42,7 @@ Table leaves_table(const IciclePlot& plot, std::size_t top) {
   for (const IcicleSlice& slice : plot.slices)
     if (slice.category) leaves.push_back(&slice);
   std::ranges::stable_sort(leaves, std::ranges::greater{}, [](const IcicleSlice* s) { return s->value; });
-  const std::string what(title(plot.metric));
+  const std::string what(plot.metric->words);
   Table table{{{"Most " + what, Align::kLeft, 16, false, 30},
                {"", Align::kLeft},
                {"Type", Align::kLeft, 8, true},
@@ -55,7 +55,7 @@ Table leaves_table(const IciclePlot& plot, std::size_t top) {
     table.rows.push_back({{leaf.path.empty() ? leaf.name : leaf.path},
                           {leaf.repeat > 1 ? "x" + std::to_string(leaf.repeat) : ""},
                           {std::string(leaf.type)},
-                          {value_text(plot.metric, leaf.value)},
+                          {value_text(*plot.metric, leaf.value)},
                           {format_percent(leaf.share, 1.0)},
                           {"", Style::kGood, "", leaf.share / leaves[0]->share}});
   }
@@ -67,8 +67,8 @@ Table leaves_table(const IciclePlot& plot, std::size_t top) {
 std::string icicle_text(const Profile& profile, const IciclePlot& plot, const TextOptions& options,
                         PlotKind kind) {
   std::string out = text_head(profile,
-                              model_name(*profile.graph) + ": " + std::string(title(plot.metric)) +
-                                  " by module, " + value_text(plot.metric, plot.total) + " in all",
+                              model_name(*profile.graph) + ": " + std::string(plot.metric->words) +
+                                  " by module, " + value_text(*plot.metric, plot.total) + " in all",
                               options);
   for (std::uint32_t level = 0; level <= plot.depth; ++level) {
     const std::uint32_t depth = kind == PlotKind::kFlame ? plot.depth - level : level;

@@ -172,22 +172,17 @@ std::string roofline_text(const Profile& profile, const RooflinePlot& plot, cons
 }
 
 std::string types_text(const Profile& profile, const TypesPlot& plot, const TextOptions& options) {
-  const bool macs = plot.metric == PlotMetric::kMacs, time = plot.metric == PlotMetric::kTime;
-  const PlotMetric metric = macs || time ? plot.metric : PlotMetric::kFlops;
+  const Metric& metric = plot.beside_bytes();
   Table table{{{"Type", Align::kLeft, 12},
                {"Ops"},
-               {time   ? "Time"
-                : macs ? "MACs"
-                       : "FLOPs"},
-               {time   ? "% Time"
-                : macs ? "% MACs"
-                       : "% FLOPs"},
+               {std::string(metric.title)},
+               {"% " + std::string(metric.title)},
                {"", Align::kLeft},
                {"Memory"},
                {"% Mem"},
                {"", Align::kLeft}},
               {}};
-  const auto amount = [&](const Metrics& m) { return time ? m.time : macs ? m.work.macs : m.flops; };
+  const auto amount = [&](const Metrics& m) { return plotted_count(metric, m); };
   const auto share = [](Count part, Count whole) {
     return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
   };

@@ -51,7 +51,8 @@ class TypesDrawing {
     const double left = kMargin + labels + 12, gap = 26;
     const double width = (svg_.width() - left - kMargin - gap) / 2;
     const double height = kRow * static_cast<double>(bars_.size());
-    draw_panel({.title = "share of " + std::string(title(panel_metric())), .box = {left, 86, width, height}});
+    draw_panel(
+        {.title = "share of " + std::string(plot_.beside_bytes().words), .box = {left, 86, width, height}});
     draw_panel(
         {.title = "share of bytes moved", .box = {left + width + gap, 86, width, height}, .bytes = true});
     for (std::size_t i = 0; i < bars_.size(); ++i) draw_row_label(bars_[i], left - 12, center_of(i));
@@ -81,17 +82,11 @@ class TypesDrawing {
         {.font = kValueFont, .color = kQuietInk, .anchor = Anchor::kEnd, .baseline = Baseline::kMiddle});
   }
 
-  // Of the first panel; the second has the bytes.
-  PlotMetric panel_metric() const {
-    return plot_.metric == PlotMetric::kMemoryBytes ? PlotMetric::kFlops : plot_.metric;
-  }
-  PlotMetric metric(const Panel& panel) const {
-    return panel.bytes ? PlotMetric::kMemoryBytes : panel_metric();
+  const Metric& metric(const Panel& panel) const {
+    return panel.bytes ? metric_at("memory_bytes") : plot_.beside_bytes();
   }
   Count value(const Metrics& metrics, const Panel& panel) const {
-    if (panel.bytes) return metrics.memory_bytes();
-    if (plot_.metric == PlotMetric::kTime) return metrics.time;
-    return plot_.metric == PlotMetric::kMacs ? metrics.work.macs : metrics.flops;
+    return plotted_count(metric(panel), metrics);
   }
 
   void draw_panel(Panel panel) {
@@ -101,9 +96,7 @@ class TypesDrawing {
     panel.axis = linear_axis(most, panel.box.x, panel.box.right() - kValueRoom, Unit::kShare, 4);
     Box axis_box = panel.box;
     axis_box.width -= kValueRoom;
-    std::string heading(title(metric(panel)));
-    if (heading.front() >= 'a') heading.front() = static_cast<char>(heading.front() - 'a' + 'A');
-    svg_.text({panel.box.x, 76}, heading + ", " + value_text(metric(panel), total) + " in all",
+    svg_.text({panel.box.x, 76}, heading(metric(panel)) + ", " + value_text(metric(panel), total) + " in all",
               {.font = {.size = 11, .bold = true}});
     draw_x_axis(svg_, panel.axis, axis_box, panel.title);
     svg_.line({panel.box.x, panel.box.y}, {panel.box.x, panel.box.bottom()}, {.stroke = kAxis});

@@ -66,20 +66,14 @@ class ProfileWriter {
     json_.field("memory_bytes", traffic.total());
   }
   void metrics(const Metrics& metrics) {
-    work(metrics.work);
-    json_.field("flops", metrics.flops);
-    traffic(metrics.traffic);
-    json_.field("ops", metrics.ops);
-    json_.field("arithmetic_intensity", metrics.arithmetic_intensity());
+    write_metrics(json_, kNeedsNothing, {.sums = metrics});
     json_.field("confidence", name(metrics.confidence));
     if (times_) write_time(json_, profile_, metrics);
     if (has_device(profile_)) write_roofline(json_, metrics);
   }
   void statistics(const Statistics& statistics) { write_statistics(json_, "time_statistics", statistics); }
   void parameters(const Parameters& parameters) {
-    json_.field("params", parameters.total);
-    json_.field("trainable_params", parameters.trainable);
-    json_.field("buffers", parameters.buffers);
+    write_metrics(json_, kNeedsParameters, {.sums = profile_.totals, .parameters = &parameters});
   }
   void shape(std::string_view key, ValueId value) {
     if (value != kNone) return json_.list(key, graph_.shape(graph_.values[value]));

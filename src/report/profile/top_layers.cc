@@ -1,5 +1,6 @@
 // The layers that cost most, by the measure asked for.
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <optional>
 
@@ -11,65 +12,34 @@
 namespace opscope {
 namespace {
 
-double measure(const LayerRow& layer, Sort sort) {
-  switch (sort) {
-    case Sort::kFlops:
-      return static_cast<double>(layer.metrics.flops);
-    case Sort::kMacs:
-      return static_cast<double>(layer.metrics.work.macs);
-    case Sort::kMemoryBytes:
-      return static_cast<double>(layer.metrics.memory_bytes());
-    case Sort::kParams:
-      return static_cast<double>(layer.parameters.total);
-    case Sort::kArithmeticIntensity:
-      return layer.metrics.arithmetic_intensity();
-    case Sort::kTime:
-      return static_cast<double>(layer.metrics.time);
-    case Sort::kRoofline:
-      return static_cast<double>(layer.metrics.roofline_time);
-  }
-  return 0;
-}
-
-std::string_view title(Sort sort) {
-  switch (sort) {
-    case Sort::kFlops:
-      return "FLOPs";
-    case Sort::kMacs:
-      return "MACs";
-    case Sort::kMemoryBytes:
-      return "memory";
-    case Sort::kParams:
-      return "parameters";
-    case Sort::kArithmeticIntensity:
-      return "arithmetic intensity";
-    case Sort::kTime:
-      return "time";
-    case Sort::kRoofline:
-      return "roofline time";
-  }
-  return "";
-}
-
 // The order asked for, where the profile has what it goes by. What was measured is shown in any case: it
 // cannot be had again.
-Sort known_sort(const Profile& profile, Sort sort) {
-  if (sort == Sort::kTime && !is_measured(profile))
-    throw Error("this model was not measured, so there is no time to sort by", "--sort",
-                "measure it: opscope measure MODEL --save FILE.json, then profile the file");
-  if (sort != Sort::kRoofline || has_device(profile)) return sort;
-  if (is_measured(profile)) return Sort::kTime;
-  throw Error("a roofline is of a device, and none is named", "--sort",
-              "for example --hardware h200; `opscope devices` lists them");
+const Metric& known_sort(const Profile& profile, const Metric& sort) {
+  if (sort.need == kNeedsDevice && !has_device(profile) && is_measured(profile))
+    return metric_at("time_seconds");
+  require_known(sort, costs_of(profile, profile.totals, &profile.parameters), "--sort");
+  return sort;
 }
 
 // Costliest first; equal ones in execution order.
-std::vector<std::size_t> ranking(const Profile& profile, Sort sort) {
+std::vector<std::size_t> ranking(const Profile& profile, const Metric& sort) {
   std::vector<std::size_t> order(profile.layers.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::greater{},
-                           [&](std::size_t i) { return measure(profile.layers[i], sort); });
+  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) {
+    const LayerRow& layer = profile.layers[i];
+    return value_of(sort, costs_of(profile, layer.metrics, &layer.parameters));
+  });
   return order;
+}
+
+// What is sorted by is shown, also where the table has no column of it.
+bool needs_column(const Profile& profile, const Metric& sort) {
+  static constexpr std::array<std::string_view, 5> kShown{"params", "macs", "flops", "memory_bytes",
+                                                          "arithmetic_intensity"};
+  static constexpr std::array<std::string_view, 6> kMeasured{
+      "params", "time_seconds", "flops", "memory_bytes", "flops_per_second", "bytes_per_second"};
+  if (is_measured(profile)) return std::ranges::find(kMeasured, sort.key) == kMeasured.end();
+  return sort.need != kNeedsDevice && std::ranges::find(kShown, sort.key) == kShown.end();
 }
 
 Cell bound_cell(const LayerRow& layer) {
@@ -98,6 +68,9 @@ std::vector<Cell> cells(const Profile& profile, const TextOptions& options, cons
     add(format_ratio(metrics.arithmetic_intensity(), Zero::kDash));
     if (has_device(profile)) add(roofline_text(metrics));
   }
+  if (needs_column(profile, *options.sort))
+    add(text(*options.sort, *amount_of(*options.sort, costs_of(profile, metrics, &layer.parameters)),
+             Zero::kDash));
   result.push_back(has_device(profile) ? bound_cell(metrics) : bound_cell(layer));
   return result;
 }
@@ -108,13 +81,14 @@ void add_columns(const Profile& profile, const TextOptions& options, std::vector
   if (is_measured(profile)) {
     add(time_columns());
     add({{.title = "FLOPs", .optional = true},
-         {.title = "Memory", .optional = options.sort != Sort::kMemoryBytes}});
+         {.title = "Memory", .optional = options.sort->key != "memory_bytes"}});
     add(rate_columns(profile));
   } else {
     add({{.title = "MACs", .optional = true}, {"FLOPs"}, {.title = "% FLOPs", .optional = true}});
     add({{"Memory"}, {"AI"}});
     if (has_device(profile)) add({{"Roofline"}});
   }
+  if (needs_column(profile, *options.sort)) add({{std::string(options.sort->title)}});
   add({{.title = "Bound", .align = Align::kLeft, .optional = is_measured(profile)}});
 }
 
@@ -122,27 +96,27 @@ void add_columns(const Profile& profile, const TextOptions& options, std::vector
 
 Section top_layers_section(const Profile& profile, const TextOptions& asked) {
   TextOptions options = asked;
-  options.sort = known_sort(profile, asked.sort);
+  options.sort = &known_sort(profile, *asked.sort);
   const std::size_t all = profile.layers.size();
   const std::size_t shown =
       options.verbose ? all : std::min(all, static_cast<std::size_t>(std::max(options.top, 0)));
   const std::string heading =
       (shown == all ? "All " + std::to_string(all) + " layers by "
                     : "Top " + std::to_string(shown) + " of " + std::to_string(all) + " layers by ") +
-      std::string(title(options.sort));
+      std::string(options.sort->words);
   Section section{heading,
                   {{{.title = heading,
                      .align = Align::kLeft,
                      .min_width = std::max(24, display_width(heading)),
                      .good_width = 40},
                     {"Type", Align::kLeft, 10},
-                    {.title = "Params", .optional = options.sort != Sort::kParams}},
+                    {.title = "Params", .optional = options.sort->key != "params"}},
                    {}},
                   {}};
   add_columns(profile, options, section.table.columns);
   std::optional<OpTimes> times;
   if (is_measured(profile)) times.emplace(profile);
-  const auto order = ranking(profile, options.sort);
+  const auto order = ranking(profile, *options.sort);
   for (std::size_t i = 0; i < shown; ++i)
     section.table.rows.push_back(cells(profile, options, times ? &*times : nullptr, order[i]));
   return section;

@@ -8,14 +8,11 @@
 namespace opscope {
 namespace {
 
-void write_value(JsonWriter& json, const SweepMetric& metric, const SweepFigures& figures) {
+void write_value(JsonWriter& json, const Metric& metric, const SweepFigures& figures) {
   json.key(metric.key);
-  if (const auto count = metric.count(figures))
-    json.value(*count);
-  else if (const auto value = metric.value(figures))
-    json.value(*value);
-  else
-    json.null();
+  const auto amount = amount_in(figures, metric);
+  if (!amount) return json.null();
+  is_whole(metric.unit) ? json.value(amount->count) : json.value(amount->real);
 }
 
 void write_place(JsonWriter& json, const SweepResult& result, const SweepPlace& place) {
@@ -34,7 +31,7 @@ void write_point(JsonWriter& json, const SweepResult& result, std::size_t i) {
   write_place(json, result, result.place(i));
   json.field("state", name(point.state));
   if (point.has_figures()) {
-    for (const SweepMetric& metric : sweep_metrics()) write_value(json, metric, point.figures);
+    for (const Metric* metric : metrics_given(kSweepNeeds)) write_value(json, *metric, point.figures);
     json.field("confidence", name(point.figures.totals.confidence));
   } else {
     json.field("problem", point.problem);
@@ -106,20 +103,20 @@ std::string sweep_csv(const SweepReport& report) {
   const SweepResult& result = *report.result;
   std::string out;
   for (const SweepAxis& axis : result.axes) out += csv_field(axis.name) + ",";
-  for (const SweepMetric& metric : sweep_metrics()) out.append(metric.key).append(",");
+  const auto columns = metrics_given(kSweepNeeds);
+  for (const Metric* metric : columns) out.append(metric->key).append(",");
   out += "state,problem\n";
   for (std::size_t i = 0; i < result.points.size(); ++i) {
     const SweepPoint& point = result.points[i];
     if (point.state == SweepState::kNotDone) continue;
     const SweepPlace place = result.place(i);
     for (std::size_t a = 0; a < place.size(); ++a) out += csv_field(result.text_of(place, a)) + ",";
-    for (const SweepMetric& metric : sweep_metrics()) {
-      const auto count = point.has_figures() ? metric.count(point.figures) : std::nullopt;
-      const auto value = point.has_figures() ? metric.value(point.figures) : std::nullopt;
-      if (count)
-        out += std::to_string(count->value());
-      else if (value)
-        append_json_double(out, *value);
+    for (const Metric* metric : columns) {
+      const auto amount = point.has_figures() ? amount_in(point.figures, *metric) : std::nullopt;
+      if (amount && is_whole(metric->unit))
+        out += std::to_string(amount->count.value());
+      else if (amount)
+        append_json_double(out, amount->real);
       out += ",";
     }
     out.append(name(point.state)).append(",").append(csv_field(point.problem)).append("\n");

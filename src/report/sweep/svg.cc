@@ -34,9 +34,10 @@ class Picture {
   }
 
   std::string draw() {
-    draw_title(svg_, result_.model + ": " + metric_title() + " over " + result_.axes[axis_].name, subtitle());
+    draw_title(svg_, result_.model + ": " + std::string(metric_.words) + " over " + result_.axes[axis_].name,
+               subtitle());
     draw_x_axis(svg_, x_, kPlot, result_.axes[axis_].name);
-    draw_y_axis(svg_, y_, kPlot, metric_title());
+    draw_y_axis(svg_, y_, kPlot, std::string(metric_.words));
     threshold();
     svg_.begin_group({.clip = svg_.clip(kPlot.inset(-6))});
     for (std::size_t i = 0; i < lines_.size(); ++i) draw_line(i);
@@ -56,14 +57,6 @@ class Picture {
     return best;
   }
 
-  std::string metric_title() const {
-    std::string text(metric_.key);
-    if (metric_.key == "flops") return "FLOPs";
-    if (metric_.key == "macs") return "MACs";
-    std::ranges::replace(text, '_', ' ');
-    return text;
-  }
-
   std::string subtitle() const {
     std::string text = result_.source;
     if (!result_.inputs.empty()) text += (text.empty() ? "from " : " · from ") + result_.inputs;
@@ -75,7 +68,7 @@ class Picture {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < result_.points.size(); ++i) {
       const SweepPoint& point = result_.points[i];
-      const auto value = point.has_figures() ? metric_.value(point.figures) : std::nullopt;
+      const auto value = point.has_figures() ? amount_in(point.figures, metric_) : std::nullopt;
       const SweepPlace place = result_.place(i);
       std::string name;
       for (std::size_t a = 0; a < place.size(); ++a)
@@ -83,7 +76,7 @@ class Picture {
           name += (name.empty() ? "" : ", ") + result_.axes[a].name + " " + result_.text_of(place, a);
       auto found = std::ranges::find(lines_, name, &Line::name);
       if (found == lines_.end()) found = lines_.insert(lines_.end(), {name, {}});
-      if (value) found->points.push_back({static_cast<double>(place[axis_]), *value});
+      if (value) found->points.push_back({static_cast<double>(place[axis_]), value->real});
     }
     std::erase_if(lines_, [](const Line& line) { return line.points.empty(); });
     left_out_ = lines_.size() > kMostLines ? lines_.size() - kMostLines : 0;
@@ -177,7 +170,7 @@ class Picture {
 
   const SweepReport& report_;
   const SweepResult& result_;
-  const SweepMetric& metric_;
+  const Metric& metric_;
   Svg svg_;
   std::size_t axis_;
   std::vector<Line> lines_;

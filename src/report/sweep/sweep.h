@@ -16,23 +16,15 @@
 
 namespace opscope {
 
-// One column of a sweep.
-struct SweepMetric {
-  std::string_view key, title;
-  std::optional<double> (*value)(const SweepFigures& figures);  // nullopt: not known there
-  std::string (*text)(const SweepFigures& figures);
-  std::optional<Count> (*count)(const SweepFigures& figures);  // for what is counted in whole numbers
-  Unit unit = Unit::kPlain;
-};
-std::span<const SweepMetric> sweep_metrics();
-// "flops,peak-memory-bytes": throws Error naming the choices.
-std::vector<const SweepMetric*> sweep_metrics_from(const char* flag, std::string_view text);
+// "flops,peak-memory-bytes": throws Error naming the choices. A sweep measures nothing, so that "time" is the
+// roofline's.
+std::vector<const Metric*> sweep_metrics_from(const std::string& where, std::string_view text);
 // What is shown where nothing is asked for.
-std::vector<const SweepMetric*> usual_sweep_metrics(const SweepResult& result);
+std::vector<const Metric*> usual_sweep_metrics(const SweepResult& result);
 
 struct SweepReport {
   const SweepResult* result = nullptr;
-  std::vector<const SweepMetric*> metrics;
+  std::vector<const Metric*> metrics;
   std::vector<Turn> turns;
   std::optional<Count> memory;  // the limit
   std::string memory_text;      // as it was given

@@ -22,10 +22,12 @@ std::vector<std::size_t> varying(const SweepResult& result) {
   return axes;
 }
 
-Cell value_cell(const SweepReport& report, const SweepMetric& metric, const SweepPoint& point) {
+Cell value_cell(const SweepReport& report, const Metric& metric, const SweepPoint& point) {
   if (!point.has_figures()) return {"-", Style::kQuiet};
   const bool is_peak = metric.key == "peak_memory_bytes";
-  return {metric.text(point.figures), is_peak && is_over(report, point) ? Style::kWarning : Style::kPlain};
+  const auto amount = amount_in(point.figures, metric);
+  return {amount ? text(metric, *amount) : "-",
+          is_peak && is_over(report, point) ? Style::kWarning : Style::kPlain};
 }
 
 Table points_table(const SweepReport& report, const TextOptions& options) {
@@ -33,8 +35,7 @@ Table points_table(const SweepReport& report, const TextOptions& options) {
   Table table;
   const auto axes = varying(result);
   for (const std::size_t a : axes) table.columns.push_back({.title = result.axes[a].name});
-  for (const SweepMetric* metric : report.metrics)
-    table.columns.push_back({.title = std::string(metric->title)});
+  for (const Metric* metric : report.metrics) table.columns.push_back({.title = std::string(metric->title)});
   const bool any_failed = result.count(SweepState::kFailed) > 0;
   if (any_failed) table.columns.push_back({.title = "", .align = Align::kLeft, .min_width = 12});
   std::vector<std::size_t> rows;
@@ -53,7 +54,7 @@ Table points_table(const SweepReport& report, const TextOptions& options) {
     const SweepPlace place = result.place(rows[r]);
     std::vector<Cell> cells;
     for (const std::size_t a : axes) cells.push_back({result.text_of(place, a), Style::kStrong});
-    for (const SweepMetric* metric : report.metrics) cells.push_back(value_cell(report, *metric, point));
+    for (const Metric* metric : report.metrics) cells.push_back(value_cell(report, *metric, point));
     if (any_failed) cells.push_back({point.problem, Style::kWarning});
     table.rows.push_back(std::move(cells));
   }

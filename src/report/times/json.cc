@@ -127,9 +127,7 @@ void where(JsonWriter& json, const Profile& profile, const OpTimes& times) {
 }  // namespace
 
 void write_time(JsonWriter& json, const Profile& profile, const Metrics& metrics) {
-  json.field("time_seconds", metrics.time_seconds());
-  json.field("flops_per_second", flops_per_second(metrics));
-  json.field("bytes_per_second", bytes_per_second(metrics));
+  write_metrics(json, kNeedsMeasurement, {.sums = metrics});
   if (const Peak* peak = profile.roofline.peak)
     json.field("peak_share", flops_per_second(metrics) / peak->rate.value);
 }
