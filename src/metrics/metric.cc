@@ -1,248 +1,14 @@
-// The metrics, in the order in which files list them, and how people name them.
+// How people name metrics, and what is known of which.
 #include "metrics/metric.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/error.h"
 
 namespace opscope {
 namespace {
-
-// Of the memory at the peak.
-template <MemoryKind kind>
-Amount at_peak(const Costs& costs) {
-  return counted((*costs.model->at_peak)[kind]);
-}
-Amount share(Count part, Count whole) {
-  return {{}, whole ? static_cast<double>(part) / static_cast<double>(whole) : 0};
-}
-Amount rate(Count count, const Costs& costs) {
-  return {{}, costs.sums.time ? static_cast<double>(count) / costs.sums.time_seconds() : 0};
-}
-
-constexpr Metric kMetrics[] = {
-    {.key = "params",
-     .title = "Params",
-     .words = "parameters",
-     .aliases = "parameters",
-     .unit = Unit::kParams,
-     .of = [](const Costs& c) { return counted(c.parameters->total); },
-     .need = kNeedsParameters,
-     .basis = Basis::kModules},
-    {.key = "trainable_params",
-     .title = "Trainable",
-     .words = "trainable parameters",
-     .aliases = "trainable",
-     .unit = Unit::kParams,
-     .of = [](const Costs& c) { return counted(c.parameters->trainable); },
-     .need = kNeedsParameters,
-     .basis = Basis::kModules,
-     .is_detail = true},
-    {.key = "buffers",
-     .title = "Buffers",
-     .words = "elements of buffers",
-     .unit = Unit::kParams,
-     .of = [](const Costs& c) { return counted(c.parameters->buffers); },
-     .need = kNeedsParameters,
-     .basis = Basis::kModules,
-     .is_detail = true},
-    {.key = "macs",
-     .title = "MACs",
-     .words = "MACs",
-     .of = [](const Costs& c) { return counted(c.sums.work.macs); }},
-    {.key = "other_flops",
-     .title = "Other FLOPs",
-     .words = "FLOPs beside MACs",
-     .of = [](const Costs& c) { return counted(c.sums.work.other_flops); },
-     .is_detail = true},
-    {.key = "specials",
-     .title = "Specials",
-     .words = "special functions",
-     .of = [](const Costs& c) { return counted(c.sums.work.specials); },
-     .is_detail = true},
-    {.key = "flops",
-     .title = "FLOPs",
-     .words = "FLOPs",
-     .of = [](const Costs& c) { return counted(c.sums.flops); }},
-    {.key = "input_bytes",
-     .title = "Input bytes",
-     .words = "bytes read",
-     .unit = Unit::kBytes,
-     .of = [](const Costs& c) { return counted(c.sums.traffic.input_bytes); },
-     .basis = Basis::kBytes,
-     .is_detail = true},
-    {.key = "output_bytes",
-     .title = "Output bytes",
-     .words = "bytes written",
-     .unit = Unit::kBytes,
-     .of = [](const Costs& c) { return counted(c.sums.traffic.output_bytes); },
-     .basis = Basis::kBytes,
-     .is_detail = true},
-    {.key = "weight_bytes",
-     .title = "Weight bytes",
-     .words = "bytes of weights read",
-     .unit = Unit::kBytes,
-     .of = [](const Costs& c) { return counted(c.sums.traffic.weight_bytes); },
-     .basis = Basis::kBytes,
-     .is_detail = true},
-    {.key = "memory_bytes",
-     .title = "Memory",
-     .words = "bytes moved",
-     .aliases = "mem,memory,bytes_moved",
-     .unit = Unit::kBytes,
-     .of = [](const Costs& c) { return counted(c.sums.memory_bytes()); },
-     .basis = Basis::kBytes},
-    {.key = "peak_memory_bytes",
-     .title = "Peak",
-     .words = "peak memory",
-     .aliases = "peak,peak_memory",
-     .unit = Unit::kBytes,
-     .of = [](const Costs& c) { return counted(*c.model->peak_memory_bytes); },
-     .need = kNeedsPeak,
-     .basis = Basis::kBytes},
-    {.key = "ops",
-     .title = "Ops",
-     .words = "ops",
-     .unit = Unit::kWhole,
-     .of = [](const Costs& c) { return counted(Count{c.sums.ops}); },
-     .better = Better::kNeither,
-     .basis = Basis::kModules},
-    {.key = "arithmetic_intensity",
-     .title = "AI",
-     .words = "arithmetic intensity",
-     .aliases = "ai,intensity",
-     .unit = Unit::kRatio,
-     .of =
-         [](const Costs& c) {
-           return Amount{{}, c.sums.arithmetic_intensity()};
-         },
-     .better = Better::kMore},
-    {.key = "time_seconds",
-     .title = "Time",
-     .words = "time",
-     .aliases = "time",
-     .unit = Unit::kSeconds,
-     .of = [](const Costs& c) { return timed(c.sums.time); },
-     .need = kNeedsMeasurement,
-     .basis = Basis::kModules},
-    {.key = "flops_per_second",
-     .title = "FLOP/s",
-     .words = "FLOPs a second",
-     .unit = Unit::kFlopRate,
-     .of = [](const Costs& c) { return rate(c.sums.flops, c); },
-     .need = kNeedsMeasurement,
-     .better = Better::kMore,
-     .is_detail = true},
-    {.key = "bytes_per_second",
-     .title = "Bytes/s",
-     .words = "bytes a second",
-     .unit = Unit::kBandwidth,
-     .of = [](const Costs& c) { return rate(c.sums.memory_bytes(), c); },
-     .need = kNeedsMeasurement,
-     .better = Better::kMore,
-     .is_detail = true},
-    {.key = "roofline_seconds",
-     .title = "Roofline",
-     .words = "roofline time",
-     .aliases = "roofline",
-     .unit = Unit::kSeconds,
-     .of = [](const Costs& c) { return timed(c.sums.roofline_time); },
-     .need = kNeedsDevice},
-    {.key = "saved_bytes",
-     .title = "Saved",
-     .words = "bytes saved by fusing",
-     .aliases = "saved",
-     .unit = Unit::kBytes,
-     .of = [](const Costs& c) { return counted(*c.saved_bytes); },
-     .need = kNeedsFusion,
-     .better = Better::kMore,
-     .basis = Basis::kBytes},
-    {.key = "compute_bound_share",
-     .title = "Compute-bound",
-     .words = "share of compute-bound FLOPs",
-     .unit = Unit::kShare,
-     .of = [](const Costs& c) { return share(*c.model->compute_bound_flops, c.sums.flops); },
-     .need = kNeedsBounds,
-     .better = Better::kNeither,
-     .is_detail = true},
-    {.key = "attention_share",
-     .title = "Attention",
-     .words = "share of FLOPs in attention",
-     .unit = Unit::kShare,
-     .of = [](const Costs& c) { return share(*c.model->attention_flops, c.sums.flops); },
-     .need = kNeedsProducts,
-     .better = Better::kNeither,
-     .is_detail = true},
-    {.key = "attention_flops",
-     .title = "Attention FLOPs",
-     .words = "FLOPs of attention",
-     .of = [](const Costs& c) { return counted(*c.model->attention_flops); },
-     .need = kNeedsProducts,
-     .is_detail = true},
-    {.key = "linear_flops",
-     .title = "Linear FLOPs",
-     .words = "FLOPs of linear layers",
-     .of = [](const Costs& c) { return counted(*c.model->linear_flops); },
-     .need = kNeedsProducts,
-     .is_detail = true},
-    {.key = "weights_bytes",
-     .title = "Weights",
-     .words = "weights at the peak",
-     .aliases = "weights",
-     .unit = Unit::kBytes,
-     .of = at_peak<MemoryKind::kWeights>,
-     .need = kNeedsPeakParts,
-     .basis = Basis::kBytes,
-     .is_detail = true},
-    {.key = "activations_bytes",
-     .title = "Activations",
-     .words = "activations at the peak",
-     .aliases = "activations",
-     .unit = Unit::kBytes,
-     .of = at_peak<MemoryKind::kActivations>,
-     .need = kNeedsPeakParts,
-     .basis = Basis::kBytes,
-     .is_detail = true},
-    {.key = "workspace_bytes",
-     .title = "Workspace",
-     .words = "workspace at the peak",
-     .aliases = "workspace",
-     .unit = Unit::kBytes,
-     .of = at_peak<MemoryKind::kWorkspace>,
-     .need = kNeedsPeakParts,
-     .basis = Basis::kBytes,
-     .is_detail = true},
-    {.key = "kv_cache_bytes",
-     .title = "KV cache",
-     .words = "KV cache at the peak",
-     .aliases = "kv_cache",
-     .unit = Unit::kBytes,
-     .of = at_peak<MemoryKind::kKvCache>,
-     .need = kNeedsPeakParts,
-     .basis = Basis::kBytes,
-     .is_detail = true},
-    {.key = "gradients_bytes",
-     .title = "Gradients",
-     .words = "gradients at the peak",
-     .aliases = "gradients",
-     .unit = Unit::kBytes,
-     .of = at_peak<MemoryKind::kGradients>,
-     .need = kNeedsPeakParts,
-     .basis = Basis::kBytes,
-     .is_detail = true},
-    {.key = "optimizer_state_bytes",
-     .title = "Optimizer",
-     .words = "optimizer state at the peak",
-     .aliases = "optimizer,optimizer_state",
-     .unit = Unit::kBytes,
-     .of = at_peak<MemoryKind::kOptimizerState>,
-     .need = kNeedsPeakParts,
-     .basis = Basis::kBytes,
-     .is_detail = true},
-};
 
 // Every name that a metric goes by, its key first.
 std::vector<std::string_view> names_of(const Metric& metric) {
@@ -286,18 +52,16 @@ std::string hint_for(std::string_view asked, Needs given) {
 
 }  // namespace
 
-std::span<const Metric> metrics() { return kMetrics; }
-
 const Metric& metric_at(std::string_view key) {
-  const auto found = std::ranges::find(kMetrics, key, &Metric::key);
-  OPSCOPE_CHECK(found != std::end(kMetrics));
+  const auto found = std::ranges::find(metrics(), key, &Metric::key);
+  OPSCOPE_CHECK(found != metrics().end());
   return *found;
 }
 
 const Metric* find_metric(std::string_view text) {
   std::string asked = lower_case(text);
   std::ranges::replace(asked, '-', '_');
-  for (const Metric& metric : kMetrics)
+  for (const Metric& metric : metrics())
     if (std::ranges::count(names_of(metric), asked) > 0) return &metric;
   return nullptr;
 }
@@ -325,7 +89,7 @@ std::vector<const Metric*> metrics_named(std::string_view text, const std::strin
 
 std::vector<const Metric*> metrics_given(Needs given) {
   std::vector<const Metric*> chosen;
-  for (const Metric& metric : kMetrics)
+  for (const Metric& metric : metrics())
     if (is_given(metric, given)) chosen.push_back(&metric);
   return chosen;
 }
