@@ -42,7 +42,7 @@ enum class Basis : std::uint8_t { kModules, kBytes, kWork };
 struct Metric {
   std::string_view key;        // "memory_bytes": in JSON, CSV, budgets and, with dashes, on the command line
   std::string_view title;      // of a column: "AI"
-  std::string_view words;      // in a sentence: "arithmetic intensity"
+  std::string_view words;      // in a sentence: "FLOPs per byte"
   std::string_view aliases{};  // "memory,mem"; the first is named in help
   Unit unit = Unit::kCount;
   Amount (*of)(const Costs& costs) = nullptr;  // called where what it needs is there
@@ -67,7 +67,7 @@ std::vector<const Metric*> metrics_given(Needs given);
 std::string flag_name(const Metric& metric);  // "memory-bytes"
 std::string metric_choices(Needs given);      // "params, ..., memory-bytes (mem), ..." for help and errors
 std::string metric_words(Needs given, char gap);  // "params trainable-params ..." for completion
-std::string heading(const Metric& metric);        // "Arithmetic intensity"
+std::string heading(const Metric& metric);        // "Bytes moved"
 
 // nullopt where it is not known of them.
 std::optional<Amount> amount_of(const Metric& metric, const Costs& costs);

@@ -81,7 +81,7 @@ def test_hardware_and_formats(tmp_path) -> None:
     assert found.to_csv(tmp_path / "models.csv").count("\n") == 3
     assert found.to_markdown().startswith("# 2 models")
     found.pareto(tmp_path / "pareto.svg", x="flops", y="memory_bytes")
-    assert "Memory moved against FLOPs" in (tmp_path / "pareto.svg").read_text()
+    assert "Bytes moved against FLOPs" in (tmp_path / "pareto.svg").read_text()
 
 
 @pytest.mark.parametrize(

@@ -113,9 +113,9 @@ TEST_F(BrowserTest, LeavesOutWhatCostsLittle) {
 
 TEST_F(BrowserTest, MeasuresMemoryParametersAndIntensity) {
   type("m");
-  EXPECT_TRUE(shows("by memory moved"));
+  EXPECT_TRUE(shows("by bytes moved"));
   type("mm");
-  EXPECT_TRUE(shows("by arithmetic intensity"));
+  EXPECT_TRUE(shows("by FLOPs per byte"));
   type("m");
   EXPECT_TRUE(shows("by parameters"));
   EXPECT_TRUE(shows("513.00K"));

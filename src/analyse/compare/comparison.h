@@ -38,7 +38,7 @@ struct ComparedValue {
 
 struct ComparedRow {
   std::string key;    // "memory_bytes", "h100-sxm.roofline_seconds"
-  std::string title;  // "Memory moved"
+  std::string title;  // "Bytes moved"
   Unit unit = Unit::kCount;
   Better better = Better::kLess;
   bool is_part = false;                 // of the row above it

@@ -128,7 +128,7 @@ void add_pairs(ModelComparison& comparison) {
 std::string lower_title(const ComparedRow& row) {
   if (row.key == "macs" || row.key == "flops") return row.title;
   if (row.key.ends_with("roofline_seconds")) return "roofline time on " + row.title.substr(kRoofline.size());
-  return row.key == "fused_bytes" ? "memory moved as subgraphs"
+  return row.key == "fused_bytes" ? "bytes moved as subgraphs"
                                   : lower_case(row.title.substr(0, 1)) + row.title.substr(1);
 }
 

@@ -26,7 +26,7 @@ constexpr std::array kHelp{
     KeyHelp{"/", "look for a name, type, op or shape; Esc forgets it"},
     KeyHelp{"n, N", "the next found, the one before"},
     KeyHelp{"s", "order: as run, by FLOPs, memory or params"},
-    KeyHelp{"m", "measure: FLOPs, memory, params, FLOPs per byte"},
+    KeyHelp{"m", "the next metric: FLOPs, bytes moved, ops, ..."},
     KeyHelp{"b", "only what has 1% of the measure or more"},
     KeyHelp{"[, ]", "scroll the details"},
     KeyHelp{"?", "this help"},

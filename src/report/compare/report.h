@@ -37,7 +37,7 @@ struct ParetoOptions {
   const Metric* y = &metric_at("flops");
   double width = 900, height = 620;
 };
-// An SVG: both on logarithmic axes, the area of each dot the memory moved. Throws Error where fewer than two
+// An SVG: both on logarithmic axes, the area of each dot the bytes moved. Throws Error where fewer than two
 // models have both.
 std::string pareto_svg(const ModelComparison& comparison, const ParetoOptions& options);
 

@@ -45,7 +45,7 @@ void add_metrics(Totals& totals, const Parameters& parameters, const Metrics& me
   totals.emplace_back("Parameters", format_params(parameters.total));
   totals.emplace_back("FLOPs", flops_text(metrics));
   totals.emplace_back("MACs", format_count(metrics.work.macs));
-  totals.emplace_back("Memory moved", format_bytes(metrics.memory_bytes()));
+  totals.emplace_back("Bytes moved", format_bytes(metrics.memory_bytes()));
 }
 
 Totals model_totals(const Profile& profile) {
