@@ -122,7 +122,7 @@ class Compare(Program):
     def test_bad_input(self):
         for arguments, says in [
             ((), "which models?"),
-            ((self.resnet,), "one model is nothing to compare"),
+            ((self.resnet,), "compare needs two or more models"),
             ((self.resnet, self.training, "--by", "color"), "choose type or module"),
             ((self.resnet, self.training, "--metric", "flops"), "add --by"),
             ((self.resnet, self.training, "--by", "type", "--metric", "params"), "op types have no parameters"),

@@ -76,12 +76,11 @@ std::string_view FusionDifferences::why_there(OpId from, OpId to) const {
   const bool is_norm = op_text(graph_, to) == "batch_norm";
   if (a == KernelKind::kExtern && is_norm && !other_.frozen)
     return "a library call; a batch norm is folded into it only where weights are frozen";
-  if (a == KernelKind::kExtern && b == KernelKind::kExtern) return "two calls of a library";
-  if (a == KernelKind::kExtern) return "a library call: what it gives goes through memory";
-  if (b == KernelKind::kExtern) return "a library call: what it takes comes from memory";
+  if (a == KernelKind::kExtern && b == KernelKind::kExtern) return "two library calls";
+  if (a == KernelKind::kExtern) return "a library call: its result goes through memory";
+  if (b == KernelKind::kExtern) return "a library call: its inputs come from memory";
   if (const std::string_view said = cut(first, second); !said.empty()) return said;
-  if (a == KernelKind::kTemplate || b == KernelKind::kTemplate)
-    return "the template for a matrix product does not take it in";
+  if (a == KernelKind::kTemplate || b == KernelKind::kTemplate) return "the matmul template does not fuse it";
   return "the result is written to memory before it is read";
 }
 
@@ -137,7 +136,7 @@ std::string FusionDifferences::reasons_of(bool is_ours, const std::vector<Member
     for (const std::string_view why : found->second)
       if (std::ranges::find(seen, why) == seen.end()) seen.push_back(why);
   }
-  if (seen.empty()) return is_ours ? "no value joins them there" : "no value joins them here";
+  if (seen.empty()) return is_ours ? "no tensor connects them there" : "no tensor connects them here";
   std::string text;
   for (const std::string_view why : seen) text += (text.empty() ? "" : "; ") + std::string(why);
   return text;

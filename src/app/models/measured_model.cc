@@ -24,10 +24,10 @@ const char* run_flag(const MeasureRequest& measure) {
 Graph with_times(Graph graph, const CaptureRequest& capture, const MeasureRequest& measure) {
   if (graph.measurement.empty())
     throw Error("there are no times in it, and a graph without its model cannot be run", capture.model,
-                "name the model itself, and save what is measured with --save; opscope profile shows costs");
+                "give the model itself, and save what is measured with --save; opscope profile shows costs");
   if (const char* const flag = run_flag(measure))
     throw Error("the times in this file are of runs that were made", flag,
-                "name the model itself to run it again");
+                "give the model itself to run it again");
   return graph;
 }
 

@@ -35,7 +35,7 @@ void refuse_files(const std::vector<std::string>& models, CaptureRequest request
   for (const std::string& model : models) {
     request.model = model;
     if (read_model(request))
-      throw Error("a graph in a file cannot be run by other tools", model, "name the model itself");
+      throw Error("a graph in a file cannot be run by other tools", model, "give the model itself");
   }
 }
 

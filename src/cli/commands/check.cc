@@ -128,7 +128,8 @@ Action define_check(CLI::App& app) {
   app.add_option("--write-budget", flags->write_budget, "Write the current figures as a budget file")
       ->type_name("FILE");
   add_output_flags(app, flags->output);
-  app.get_option("--format")->description("txt, json, csv, md, html, or github for annotations");
+  app.get_option("--format")
+      ->description("Output format: txt, json, csv, md, html, or github for annotations");
   add_talk_flags(app, flags->talk);
   return [flags] { return run_check(*flags); };
 }

@@ -37,14 +37,15 @@ struct CompareRequest {
 
 CompareRequest request_of(const CompareFlags& flags) {
   if (flags.models.empty() || (flags.models.size() < 2 && !is_model_pattern(flags.models.front())))
-    throw Error(flags.models.empty() ? "which models?" : "one model is nothing to compare", "",
+    throw Error(flags.models.empty() ? "which models?" : "compare needs two or more models", "",
                 "opscope compare A B [C ...], for example opscope compare resnet50 efficientnet_b0");
   CompareRequest request;
   request.profile = profile_options_by_device(flags.cost);
   if (!flags.by.empty()) request.by = compare_by_from_name(flags.by, "--by");
   if (!flags.metric.empty()) request.metric = &metric_named(flags.metric, "--metric", kModelNeeds);
   if (!flags.metric.empty() && !request.by)
-    throw Error("a metric is for --by: without it all are shown", "--metric", "add --by type or --by module");
+    throw Error("--metric needs --by: without --by all metrics are shown", "--metric",
+                "add --by type or --by module");
   if (!flags.depth.empty())
     request.depth = static_cast<std::uint32_t>(parse_integer("--depth", flags.depth, 1));
   request.pareto.x = &metric_named(flags.x, "--x", kModelNeeds);
@@ -143,7 +144,8 @@ Action define_compare(CLI::App& app) {
   add_cost_flags(app, flags->cost);
   app.add_flag("-v,--verbose", flags->talk.verbose, "All op types");
   add_output_flags(app, flags->output);
-  app.get_option("--format")->description("txt, json, csv, md, html, or svg, png, pdf for the picture alone");
+  app.get_option("--format")
+      ->description("Output format: txt, json, csv, md, html; svg, png or pdf for the picture alone");
   add_talk_flags(app, flags->talk);
   return [flags] { return run_compare(*flags); };
 }

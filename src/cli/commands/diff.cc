@@ -38,7 +38,7 @@ std::vector<std::string> specs_of(const DiffFlags& flags) {
     specs.front() = at_revision(flags.base_rev, specs.front());
   }
   if (specs.size() != 2)
-    throw Error("a diff is of two models", "diff",
+    throw Error("diff needs two models", "diff",
                 "opscope diff BASE NEW, or opscope diff model.py:build --base-rev HEAD~1");
   return specs;
 }
@@ -99,7 +99,7 @@ Action define_diff(CLI::App& app) {
   app.add_flag("--exit-code", flags->exit_code, "Exit code 1 if the models differ");
   app.add_flag("-v,--verbose", flags->talk.verbose, "All levels and op types");
   add_output_flags(app, flags->output);
-  app.get_option("--format")->description("txt, json, csv, md, html, svg, png or pdf");
+  app.get_option("--format")->description("Output format: txt, json, csv, md, html, svg, png or pdf");
   add_talk_flags(app, flags->talk);
   return [flags] { return run_diff(*flags); };
 }

@@ -97,7 +97,8 @@ int run_explain(ExplainFlags flags) {
 Action define_explain(CLI::App& app) {
   const auto flags = std::make_shared<ExplainFlags>();
   add_model_flags(app, flags->model);
-  app.add_option("NODE", flags->node, "An op's index, a layer's name, a module's path or an op type");
+  app.add_option("NODE", flags->node,
+                 "What to explain: an op's index, a layer's name, a module's path or an op type");
   add_convention_flag(app, flags->convention);
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);

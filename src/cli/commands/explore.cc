@@ -62,14 +62,13 @@ ExploreQuery query_from(const ExploreFlags& flags) {
 // One question at a time.
 void check_questions(const ExploreFlags& flags, const ExploreQuery& query) {
   if (flags.path.size() == 1 || flags.path.size() > 2)
-    throw Error(flags.path.size() == 1 ? "a way has two ends" : "one way at a time", "--path",
+    throw Error(flags.path.size() == 1 ? "a path has two ends" : "one path at a time", "--path",
                 "for example --path 1 12, or by name");
   const bool one = !flags.node.empty(), two = !flags.path.empty(), list = query.lists();
   if (one + two + list + flags.interactive < 2) return;
   const char* where = flags.interactive ? "--interactive" : two ? "--path" : "--node";
   throw Error(
-      "one thing at a time: a list of nodes, one node (--node), the ways between two (--path), or "
-      "--interactive",
+      "choose one: a list of nodes, one node (--node), paths between two nodes (--path), or --interactive",
       where, "leave out the others");
 }
 
@@ -80,9 +79,9 @@ std::string ways_answer(const GraphView& view, const ExploreFlags& flags, Format
   if (from == to) throw Error("both are node " + node_text(view, from), "--path", "name two nodes");
   if (const auto ways = ways_between(view, from, to)) return explore_ways(view, *ways, format, text);
   const bool other = ways_between(view, to, from).has_value();
-  throw Error("no way leads from " + node_text(view, from) + " to " + node_text(view, to), "--path",
-              other ? "there is one from " + node_text(view, to) + " to " + node_text(view, from)
-                    : "nor back: neither waits for the other");
+  throw Error("no path from " + node_text(view, from) + " to " + node_text(view, to), "--path",
+              other ? "there is a path from " + node_text(view, to) + " to " + node_text(view, from)
+                    : "and no path back: the two nodes are independent");
 }
 
 std::string answer(const GraphView& view, const ExploreFlags& flags, const ExploreQuery& query, Format format,
@@ -115,8 +114,8 @@ int run_explore(const ExploreFlags& flags) {
 }
 
 void add_list_flags(CLI::App& app, ExploreFlags& flags) {
-  app.add_option("--start", flags.start, "List nodes from this number on")->type_name("N");
-  app.add_option("--end", flags.end, "List nodes up to this number, included")->type_name("N");
+  app.add_option("--start", flags.start, "List nodes, beginning with this number")->type_name("N");
+  app.add_option("--end", flags.end, "List nodes up to and including this number")->type_name("N");
   app.add_option("--around", flags.around, "List nodes near one node, given by number or name")
       ->type_name("NODE");
   app.add_option("--context", flags.context, "With --around: nodes on each side, default 10")->type_name("N");
@@ -126,8 +125,7 @@ void add_list_flags(CLI::App& app, ExploreFlags& flags) {
   app.add_option("--type", flags.type, "List nodes of an op, module or subgraph type, for example conv")
       ->type_name("TYPE");
   app.add_option("--module", flags.module, "List the nodes of a module")->type_name("PATH");
-  app.add_option("--bottleneck", flags.bottleneck,
-                 "List nodes that are limited by it: compute, memory, balanced")
+  app.add_option("--bottleneck", flags.bottleneck, "List nodes with this bound: compute, memory or balanced")
       ->type_name("NAME");
   app.add_option("--top", flags.top, "List the N most expensive nodes")->type_name("N");
   app.add_option("--sort", flags.sort, "Metric for --top, default flops: " + metric_choices(kLayerNeeds))
@@ -142,7 +140,7 @@ Action define_explore(CLI::App& app) {
   add_graph_part_flag(app, flags->graph_part);
   add_level_flags(app, flags->level);
   add_list_flags(app, *flags);
-  app.add_option("--node", flags->node, "Everything about one node, by its number or name")
+  app.add_option("--node", flags->node, "Everything about one node, given by number or name")
       ->type_name("NODE");
   app.add_option("--path", flags->path, "Paths between two nodes")
       ->expected(2)

@@ -64,15 +64,15 @@ void check_request(const CaptureRequest& request) {
   CaptureRequest as_file = request;
   as_file.tracer = "auto";
   if (read_model(as_file))
-    throw Error("a file holds the graph and not the model, and Inductor needs the model", request.model,
-                "name the model itself");
+    throw Error("Inductor needs the model, and this file has only its graph", request.model,
+                "give the model itself");
 }
 
 // One graph is what people expect; several are compared each for itself.
 std::string parts_note(const Graph& graph) {
   if (graph.parts.size() < 2) return "";
   return "Dynamo breaks it into " + std::to_string(graph.parts.size()) +
-         " graphs: no kernel reaches from one into another";
+         " graphs: no kernel crosses a graph break";
 }
 
 }  // namespace

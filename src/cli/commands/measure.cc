@@ -31,7 +31,7 @@ struct MeasureFlags : ModelCommandFlags {
 std::string device_of(const MeasureFlags& flags) {
   if (!flags.on.empty() && !flags.model.device.empty() && flags.on != flags.model.device)
     throw Error("two devices: --on " + flags.on + " and --device " + flags.model.device, "--on",
-                "a model runs where it is: give one of them");
+                "--on and --device both say where: give one of them");
   return flags.on.empty() ? flags.model.device : flags.on;
 }
 
@@ -79,7 +79,7 @@ void add_run_flags(CLI::App& app, MeasureFlags& flags) {
 }
 
 void add_report_flags(CLI::App& app, MeasureFlags& flags) {
-  add_table_flags(app, flags.table, "time", "How many of the slowest; 10");
+  add_table_flags(app, flags.table, "time", "Number of slowest layers, default 10");
   app.add_option("--trace", flags.trace, "Also write a trace of one run, for Perfetto and chrome://tracing")
       ->type_name("FILE.json");
   app.add_option("--save", flags.save, "Save the measurement; all commands read the file, without Python")

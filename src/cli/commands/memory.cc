@@ -51,7 +51,7 @@ Action define_memory(CLI::App& app) {
   app.add_flag("--no-advice", flags->no_advice, "Without the proposed changes");
   app.add_flag("-v,--verbose", flags->talk.verbose, "All storages, modules and proposed changes");
   add_output_flags(app, flags->output);
-  app.get_option("--format")->description("txt, json, csv, md, html, svg, png or pdf");
+  app.get_option("--format")->description("Output format: txt, json, csv, md, html, svg, png or pdf");
   add_talk_flags(app, flags->talk);
   return [flags] { return run_memory(*flags); };
 }

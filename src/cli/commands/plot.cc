@@ -144,7 +144,7 @@ Action define_plot(CLI::App& app) {
   add_cost_flags(app, flags->cost);
   app.add_flag("-v,--verbose", flags->talk.verbose, "All notes");
   add_output_flags(app, flags->output);
-  app.get_option("--format")->description("svg, png, pdf, txt, json or csv");
+  app.get_option("--format")->description("Output format: svg, png, pdf, txt, json or csv");
   add_talk_flags(app, flags->talk);
   return [flags] { return run_plot(*flags); };
 }

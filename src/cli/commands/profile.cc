@@ -82,7 +82,7 @@ std::string side_by_side(const Graph& graph, const std::vector<ProfileOptions>& 
 // The table of a sweep; --visualize then draws its lines.
 int profile_batches(const ProfileFlags& flags) {
   if (!flags.model.batch.empty())
-    throw Error("--batch and --batch-sizes do not go together", "--batch-sizes", "leave one out");
+    throw Error("--batch and --batch-sizes exclude each other", "--batch-sizes", "leave one out");
   ModelCommandFlags each = flags;
   each.model.batch = flags.batch_sizes;
   return run_sweep(each, flags.cost, {.visualize = flags.visualize});

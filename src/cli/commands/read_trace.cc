@@ -30,8 +30,8 @@ void check_files(const ReadTraceFlags& flags) {
   if (flags.file.empty())
     throw Error("no trace to read", "", "for example opscope read-trace trace.json.gz resnet50 --batch 32");
   if (flags.model.positional.empty() && flags.model.model.empty())
-    throw Error("no model to join the trace to", "",
-                "name it behind the trace, with the inputs that it ran with: opscope read-trace " +
+    throw Error("no model to match the trace with", "",
+                "give it after the trace, with the inputs that it ran with: opscope read-trace " +
                     flags.file + " resnet50 --batch 32");
   const std::string& model = flags.model.positional.empty() ? flags.model.model : flags.model.positional;
   check_side_files({flags.file, model}, {flags.save, flags.trace, flags.output.output});

@@ -64,7 +64,7 @@ CaptureRequest request_for(const ReconcileFlags& flags, std::vector<std::string>
 }
 
 void check(const CaptureRequest& request) {
-  if (request.training) throw Error("the tools count a forward run alone", "--training", "leave it out");
+  if (request.training) throw Error("the tools count a forward pass only", "--training", "leave it out");
   if (request.tracer != "auto" && request.tracer != "static" && request.tracer != "eager")
     throw Error("the tools run the model itself", "--tracer", "leave it out");
   if (!request.device.empty()) throw Error("the tools run on the CPU", "--device", "leave it out");

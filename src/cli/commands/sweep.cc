@@ -43,13 +43,13 @@ Action define_sweep(CLI::App& app) {
                "Compute most points from polynomials that are fitted to captures and checked against others. "
                "Default above 40 points");
   app.add_flag("--every-point", flags->sweep.every_point, "Capture every point, however many there are");
-  app.add_flag("--no-turning-points", flags->sweep.no_turns, "Without the crossovers");
+  app.add_flag("--no-crossovers,--no-turning-points", flags->sweep.no_turns, "Without the crossovers");
   app.add_option("--visualize", flags->sweep.visualize, "Also draw the curves: .svg, .png or .pdf")
       ->type_name("FILE");
   add_cost_flags(app, flags->cost);
   app.add_flag("-v,--verbose", flags->talk.verbose, "All rows, however many there are");
   add_output_flags(app, flags->output);
-  app.get_option("--format")->description("txt, json, csv, md, html, svg, png or pdf");
+  app.get_option("--format")->description("Output format: txt, json, csv, md, html, svg, png or pdf");
   add_talk_flags(app, flags->talk);
   return [flags] { return run_sweep(*flags, flags->cost, flags->sweep); };
 }

@@ -17,7 +17,7 @@ namespace {
 
 SweepWay way_of(const SweepFlags& flags) {
   if (flags.polynomial && flags.every_point)
-    throw Error("--polynomial and --every-point do not go together", "sweep", "leave one out");
+    throw Error("--polynomial and --every-point exclude each other", "sweep", "leave one out");
   if (flags.polynomial) return SweepWay::kPolynomial;
   return flags.every_point ? SweepWay::kCapture : SweepWay::kAuto;
 }
@@ -93,7 +93,7 @@ int run_sweep(const ModelCommandFlags& flags, const CostFlags& cost, const Sweep
   if (report.metrics.empty()) report.metrics = usual_sweep_metrics(sweep.result());
   if (report.interrupted && !flags.talk.quiet)
     remark("interrupted: " + std::to_string(sweep.result().count(SweepState::kNotDone)) + " of " +
-           std::to_string(sweep.result().points.size()) + " points are not done; the others follow");
+           std::to_string(sweep.result().points.size()) + " points are not done; these are the others");
   if (output.is_picture())
     output.write_picture(sweep_svg(report));
   else

@@ -114,7 +114,7 @@ int show_one(const CaptureRequest& request, const TraceFlags& flags, const Outpu
   compare_to_engine(traces.rows, traces.rows);
   compare_to_engine(traces.rows, traces.exports);
   if (traces.rows.empty())
-    throw Error("Python told nothing of " + request.tracer, "trace of " + request.model);
+    throw Error("Python gave no answer about " + request.tracer, "trace of " + request.model);
   TracerRow& row = traces.rows.back();
   if (!row.works()) {
     if (flags.talk.debug || flags.talk.verbose) show_detail(row.failure.detail, text.width);
@@ -127,8 +127,8 @@ int show_one(const CaptureRequest& request, const TraceFlags& flags, const Outpu
 
 int show_file(const Graph& graph, const TraceFlags& flags, const Output& output, const TextOptions& text) {
   if (flags.files.wants_code() || !flags.files.exports.empty())
-    throw Error("a file holds the graph and not the model",
-                flags.files.exports.empty() ? "--save-graph" : "--export", "name the model itself");
+    throw Error("this file has only the graph, not the model",
+                flags.files.exports.empty() ? "--save-graph" : "--export", "give the model itself");
   TraceDetail detail{.row = tracer_row(graph.capture.tracer, make_profile(graph))};
   return show(std::move(detail), graph, flags, output, text);
 }
@@ -143,7 +143,7 @@ int run_trace(const TraceFlags& flags) {
   if (const auto graph = read_model(request)) return show_file(*graph, flags, output, text);
   if (request.tracer != "auto") return show_one(request, flags, output, text);
   if (!flags.graph_part.empty())
-    throw Error("a graph of which tracer?", "--graph-part", "add --tracer dynamo, or another");
+    throw Error("--graph-part needs a tracer", "--graph-part", "for example --tracer dynamo");
   return compare(request, flags, output, text);
 }
 

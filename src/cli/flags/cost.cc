@@ -42,7 +42,7 @@ std::vector<ProfileOptions> profile_options_by_device(const CostFlags& flags) {
   if (!flags.fast_memory.empty()) {
     options.partition.fast_memory = parse_bytes("--fast-memory", flags.fast_memory);
     if (!options.partition.fast_memory)
-      throw Error("no subgraph fits in no memory", "--fast-memory", "for example 256KiB");
+      throw Error("the limit must be above 0", "--fast-memory", "for example 256KiB");
   }
   if (flags.hardware.empty()) return {options};
   std::vector<ProfileOptions> all;
@@ -56,7 +56,7 @@ std::vector<ProfileOptions> profile_options_by_device(const CostFlags& flags) {
 ProfileOptions profile_options(const CostFlags& flags) {
   std::vector<ProfileOptions> all = profile_options_by_device(flags);
   if (all.size() > 1)
-    throw Error("one device at a time here", "--hardware", "`opscope profile` shows several side by side");
+    throw Error("only one device here", "--hardware", "`opscope profile` shows several side by side");
   return std::move(all.front());
 }
 

@@ -17,11 +17,11 @@ constexpr const char* kFlag = "--graph-part";
   const std::size_t count = graph.parts.size();
   const std::string& tracer = graph.capture.tracer;
   if (count == 0)
-    throw Error("there are no graphs to choose from: this is opscope's own, which is in one piece", kFlag,
-                "--tracer dynamo shows where PyTorch would cut it");
+    throw Error("there are no graphs to choose from: opscope's own capture is one graph", kFlag,
+                "--tracer dynamo shows where PyTorch would split it");
   throw Error("no graph " + std::to_string(number) + ": " + tracer + " made " +
                   (count == 1 ? "1" : std::to_string(count)),
-              kFlag, count == 1 ? "the model is in one piece" : "choose 1 to " + std::to_string(count));
+              kFlag, count == 1 ? "the model is one graph" : "choose 1 to " + std::to_string(count));
 }
 
 std::int64_t part_number(const std::string& part) { return parse_integer(kFlag, part, 1, "1"); }

@@ -20,8 +20,8 @@ void add_building_flags(CLI::App& app, ModelFlags& flags) {
   app.add_flag("--download", flags.download,
                "Allow downloads of configs and weights that are not on this machine");
   app.add_option("--tracer", flags.tracer,
-                 "auto, static (tensors without data), eager (a real run), or PyTorch's fx, dynamo, export, "
-                 "or hybrid of these")
+                 "How the graph is captured: auto, static (tensors without data), eager (a real run), "
+                 "PyTorch's fx, dynamo or export, or hybrid (the first of PyTorch's that works)")
       ->type_name("TRACER");
 }
 

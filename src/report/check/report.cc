@@ -106,7 +106,7 @@ Document check_document(const CheckReport& report, const TextOptions& options) {
     if (result.limit.metric->need == kNeedsPeak && !report.figures.peak_at.empty())
       entry.lines.push_back("  the peak is at " + report.figures.peak_at);
     if (result.verdict == Verdict::kUnknown && !report.unknown_allowed)
-      entry.lines.push_back("  unknown is not within a limit: --allow-unknown lets it pass");
+      entry.lines.push_back("  a value that is not known does not pass: --allow-unknown accepts it");
     why.entries.push_back(std::move(entry));
   }
   document.sections.push_back(std::move(section));

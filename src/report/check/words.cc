@@ -72,7 +72,7 @@ std::string check_summary(const CheckReport& report) {
   if (broken == 0) return fmt::format("within budget: {} kept", plural(all, "limit"));
   const bool any_over = std::ranges::any_of(
       report.results, [](const LimitResult& result) { return result.verdict == Verdict::kBroken; });
-  return fmt::format("{}: {} of {} not kept", any_over ? "over budget" : "budget unknown", broken,
+  return fmt::format("{}: {} of {} exceeded", any_over ? "over budget" : "budget unknown", broken,
                      plural(all, "limit"));
 }
 
@@ -95,8 +95,8 @@ std::string check_annotations(std::span<const CheckReport> reports) {
 std::string budget_toml(const std::string& spec,
                         const std::vector<std::pair<std::string, std::string>>& flags,
                         const Figures& figures) {
-  std::string out =
-      "# What " + figures.model + " costs now. Raise a number to allow more; take a line out to allow all.\n";
+  std::string out = "# What " + figures.model +
+                    " costs now. Raise a number to allow more; remove a line to remove a limit.\n";
   out += "[[model]]\nspec = " + quoted(spec) + "\n";
   for (std::size_t i = 0, next = 0; i < flags.size(); i = next) {
     std::string values;

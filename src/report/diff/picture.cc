@@ -90,8 +90,10 @@ PageTexts texts_of(const ModelDiff& diff, const DiffScene& scene) {
       std::ranges::any_of(scene.scene.boxes, [](const SceneBox& b) { return b.repeat > 1; }) ||
       std::ranges::any_of(scene.scene.clusters, [](const SceneCluster& c) { return c.repeat > 1; });
   if (repeats)
-    texts.remarks.push_back("\u00d7N: N that changed in the same way, drawn once; amounts of each.");
-  texts.remarks.push_back("Layers that follow what they are given are drawn with what they follow.");
+    texts.remarks.push_back(
+        "\u00d7N: N layers that changed in the same way, drawn once; numbers are of one.");
+  texts.remarks.push_back(
+      "Layers whose only change is their input are drawn with the layer that changed it.");
   return texts;
 }
 

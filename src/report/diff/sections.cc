@@ -114,7 +114,7 @@ Section diff_changes_section(const ModelDiff& diff, const TextOptions& options) 
     repeats |= !times(row).empty();
     closed |= !row.is_open && !row.follow && !row.itself && !is_whole(diff, node);
   }
-  if (repeats) section.remarks.push_back("xN: N that changed in the same way; amounts of each");
+  if (repeats) section.remarks.push_back("xN: N layers that changed in the same way; numbers are of one");
   for (const std::string& line : diff.renumbered) section.remarks.push_back(line);
   if (closed) section.remarks.push_back("deeper: --depth N, or -v for every layer");
   return section;

@@ -112,8 +112,7 @@ std::string own_text(const ModelDiff& diff, const DiffNode& node) {
     return i == kNone ? 0 : tree.items[i].own.params;
   };
   const bool shares = own(diff.base_tree, node.base) < 0 || own(diff.new_tree, node.now) < 0;
-  if (node.own.params != 0)
-    parts.push_back(shares ? "weights that parts share count once" : "its own parameters");
+  if (node.own.params != 0) parts.push_back(shares ? "shared weights count once" : "its own parameters");
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
@@ -184,12 +183,12 @@ std::vector<std::string> diff_notes(const ModelDiff& diff) {
     notes.push_back("the inputs differ: " + diff.base.inputs + std::string(kArrow) + diff.now.inputs);
   if (diff.base.is_training != diff.now.is_training) {
     const auto kind = [](const Figures& f) { return f.is_training ? "a training step" : "inference"; };
-    notes.push_back(std::string("one is of training: ") + kind(diff.base) + std::string(kArrow) +
+    notes.push_back(std::string("one is a training step: ") + kind(diff.base) + std::string(kArrow) +
                     kind(diff.now));
   }
   if (diff.base.convention != diff.now.convention)
     notes.push_back("FLOPs are counted differently: " + diff.base.convention + std::string(kArrow) +
-                    diff.now.convention + "; take one --convention for both");
+                    diff.now.convention + "; use one --convention for both");
   const auto unknown = [&](const Figures& figures, const std::string& label) {
     if (figures.coverage.unknown)
       notes.push_back(fmt::format("{} of {} without a known cost: not in the change of FLOPs",

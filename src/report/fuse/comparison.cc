@@ -54,9 +54,9 @@ Section summary_of(const FusionComparison& c) {
       fmt::format("{} of them are kernels there, op for op", c.equal_groups));
   row("Their kernels", std::to_string(c.kernels), kinds_text(c));
   row("Pairs", std::to_string(p.ours() + p.theirs_only + p.neither),
-      fmt::format(
-          "of ops that a value joins: {} together on both sides, {} here only, {} there only, {} on neither",
-          p.both, p.ours_only, p.theirs_only, p.neither));
+      fmt::format("pairs of ops connected by a tensor: {} fused on both sides, {} only here, {} only there, "
+                  "{} on neither",
+                  p.both, p.ours_only, p.theirs_only, p.neither));
   row("Precision", share_text(p.precision()),
       fmt::format("{} of the {} that we have together", p.both, p.ours()),
       p.precision() < 0.8 ? Style::kWarning : Style::kGood);
@@ -89,7 +89,7 @@ std::size_t shown(std::size_t count, const TextOptions& options, Section& sectio
 }
 
 Section pairs_section(const FusionComparison& c, bool is_ours, const TextOptions& options) {
-  const std::string title = is_ours ? "Together here, apart there" : "Together there, apart here";
+  const std::string title = is_ours ? "Fused here, not there" : "Fused there, not here";
   Section section{title,
                   {{{title, Align::kLeft, 20, false, 30},
                     {"Pairs"},
@@ -114,7 +114,9 @@ Section pairs_section(const FusionComparison& c, bool is_ours, const TextOptions
 
 Section groups_section(const FusionComparison& c, bool is_ours, const TextOptions& options) {
   Section section{
-      is_ours ? "Our groups that are several kernels" : "Their kernels that are several groups", {}, {}};
+      is_ours ? "Our subgraphs that are several kernels" : "Their kernels that are several subgraphs",
+      {},
+      {}};
   const auto rows = side(c.group_differences, is_ours);
   const std::size_t count = shown(rows.size(), options, section);
   for (const GroupDifference& row : std::span(rows).first(count)) {

@@ -14,9 +14,9 @@ namespace {
 std::string strategy_text(const PartitionOptions& options) {
   switch (options.strategy) {
     case Strategy::kEachOp:
-      return "each op by itself";
+      return "one op per subgraph";
     case Strategy::kLayer:
-      return "a leaf module each";
+      return "one leaf module per subgraph";
     case Strategy::kFused:
       break;
   }
@@ -154,8 +154,7 @@ Section subgraphs_section(const Profile& profile, const FuseOptions& options) {
   if (shown < rows.size())
     section.remarks.push_back(std::to_string(rows.size() - shown) + " more rows: --verbose shows them");
   if (rows.size() < profile.partition.subgraphs.size())
-    section.remarks.push_back(
-        "x2: equal ones in one row, with the costs of one; --no-fold shows them one by one");
+    section.remarks.push_back("x2: equal subgraphs in one row, with the cost of one; --no-fold shows each");
   return section;
 }
 

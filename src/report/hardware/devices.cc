@@ -49,8 +49,7 @@ Document list_document(std::span<const DevicePointer> devices) {
   for (const DevicePointer& device : devices) section.table.rows.push_back(row_of(*device));
   section.remarks = {
       "fp32: vector units; tf32 and the others: matrix units (tensor cores, AMX); fp16 or bf16",
-      "`opscope devices NAME` shows every figure and where it is from; --hardware takes a file "
-      "of your own as well"};
+      "`opscope devices NAME` shows every figure and its source; --hardware also takes your own .toml file"};
   document.sections.push_back(std::move(section));
   return document;
 }

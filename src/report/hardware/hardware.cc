@@ -10,7 +10,7 @@ namespace opscope {
 namespace {
 
 std::string share_text(const Affinity& found) {
-  return fmt::format("one op after the other: {} compute-bound, {} memory-bound",
+  return fmt::format("sum over ops: {} compute-bound, {} memory-bound",
                      format_percent(found.compute_share, 1.0), format_percent(found.memory_share, 1.0));
 }
 
@@ -25,7 +25,7 @@ std::string at_least(std::string text, std::uint64_t unknown) {
 
 std::string fused_text(const Profile& profile, const Affinity& found) {
   std::string text =
-      fmt::format("{} as one kernel each", plural(profile.partition.subgraphs.size(), "subgraph"));
+      fmt::format("{} with fused subgraphs", plural(profile.partition.subgraphs.size(), "subgraph"));
   if (found.fused_share < 1) text += fmt::format(", {} less", format_percent(1 - found.fused_share, 1.0));
   return text;
 }
@@ -83,8 +83,7 @@ Section hardware_section(const Profile& profile) {
       fused_text(profile, found));
   if (device.launch_overhead)
     add("  launches", format_time(roofline.launch_seconds() * static_cast<double>(roofline.kernels)),
-        fmt::format("{} kernels one after the other, {} each", roofline.kernels,
-                    device.launch_overhead->text));
+        fmt::format("{} kernel launches, {} each", roofline.kernels, device.launch_overhead->text));
   add("Memory", device.memory_size ? device.memory_size->text : "-", fits_text(profile),
       found.fits == false ? Style::kWarning : Style::kStrong);
   for (const std::string& finding : found.findings) section.remarks.push_back("- " + finding);
