@@ -40,6 +40,9 @@ void check_adds_up(const Scene& scene) {
     all += box.all_metrics, nodes += box.all_nodes;
     EXPECT_FALSE(box.nodes.empty());
     EXPECT_TRUE(std::ranges::is_sorted(box.nodes));
+    if (box.kind != BoxKind::kRun) {
+      EXPECT_EQ(box.metrics.flops * Count{box.runs}, box.all_metrics.flops) << box.name;
+    }
   }
   EXPECT_EQ(nodes, view.nodes.size());
   EXPECT_TRUE(test::same(all, view.profile->totals));
@@ -96,6 +99,23 @@ TEST(Collapse, OpensAsDeepAsAsked) {
   EXPECT_EQ(names_of(drawn.scene), (std::vector<std::string>{"x", "conv1", "maxpool", "layer1", "layer2",
                                                              "layer3", "layer4", "avgpool", "fc", "output"}));
   EXPECT_TRUE(drawn.scene.clusters.empty());
+}
+
+// Also of the blocks that are folded inside of it.
+TEST(Collapse, AClosedModuleHasTheCostOfAllThatIsInIt) {
+  const Drawn drawn(test::ResNet18::make(), Level::kLayer, {.depth = 1, .focus = {}});
+  std::size_t closed = 0;
+  for (const SceneBox& box : drawn.scene.boxes) {
+    const auto row = std::ranges::find_if(drawn.profile.modules, [&](const ModuleRow& r) {
+      return drawn.graph.path(drawn.graph.modules[r.module]) == box.path;
+    });
+    if (box.kind != BoxKind::kModule) continue;
+    ++closed;
+    EXPECT_EQ(box.runs, 1U);
+    EXPECT_TRUE(test::same(box.metrics, row->metrics)) << box.name;
+    EXPECT_EQ(box.parameters.total, row->parameters.total) << box.name;
+  }
+  EXPECT_EQ(closed, 4U);
 }
 
 TEST(Collapse, FocusDrawsOneModuleAndItsNeighbours) {

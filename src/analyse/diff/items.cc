@@ -51,7 +51,7 @@ class TreeBuilder {
   }
 
   DiffTree run() {
-    if (figures_.modules.empty()) add_item({.name = "", .path = "", .type = figures_.model}, kNone);
+    if (figures_.modules.empty()) add_item("", "", figures_.model, kNone);
     for (const FigureRow& row : figures_.modules) add_module(row);
     for (std::size_t i = 0; i < figures_.layers.size(); ++i) add_layer(i);
     roll_up();
@@ -59,24 +59,21 @@ class TreeBuilder {
   }
 
  private:
-  std::uint32_t add_item(DiffItem item, std::uint32_t parent) {
-    const auto id = static_cast<std::uint32_t>(tree_.items.size());
-    item.parent = parent;
-    if (parent != kNone) tree_.items[parent].children.push_back(id);
-    tree_.items.push_back(std::move(item));
+  std::uint32_t add_item(std::string_view name, std::string_view path, std::string_view type,
+                         std::uint32_t parent, bool is_module = true) {
+    DiffItem item;
+    item.name = name, item.path = path, item.type = type, item.is_module = is_module;
     calls_.push_back(0);
-    return id;
+    return tree_.add(std::move(item), parent);
   }
 
   // What a module has beyond the modules below it. Less than nothing where two of them share a weight, which
   // counts once in the module that holds both.
   void add_module(const FigureRow& row) {
-    DiffItem item{.name = std::string(last_part(row.name)), .path = row.name, .type = row.type};
-    item.own.params = as_signed(row.parameters.total);
     const std::uint32_t parent = tree_.items.empty() ? kNone : find(parent_path(row.name));
-    if (parent != kNone)
-      tree_.items[parent].own.params = add(tree_.items[parent].own.params, -item.own.params);
-    const std::uint32_t id = add_item(std::move(item), parent);
+    const std::uint32_t id = add_item(last_part(row.name), row.name, row.type, parent);
+    const std::int64_t params = tree_[id].own.params = as_signed(row.parameters.total);
+    if (parent != kNone) tree_[parent].own.params = add(tree_[parent].own.params, -params);
     by_path_.emplace(row.name, id);
   }
 
@@ -95,9 +92,7 @@ class TreeBuilder {
     const auto module = by_path_.find(path);
     const bool is_call = module != by_path_.end() && !path.empty();
     const std::uint32_t id =
-        is_call ? module->second
-                : add_item({.name = row.type, .path = row.name, .type = row.type, .is_module = false},
-                           find(parent_path(path)));
+        is_call ? module->second : add_item(row.type, row.name, row.type, find(parent_path(path)), false);
     DiffItem& item = tree_.items[id];
     item.own += amounts_of(row.metrics, {});
     item.layers.push_back(static_cast<std::uint32_t>(i));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyse/profile/figures.h"
+#include "analyse/tree/module_tree.h"
 
 namespace opscope {
 
@@ -59,14 +60,11 @@ struct LayerDetail {
   friend bool operator==(const LayerDetail&, const LayerDetail&) = default;
 };
 
-struct DiffItem {
-  std::string name;  // the last part of its path; of an op, its type
-  std::string path;  // "layer1.0.conv1"; "" for the root
-  std::string type;  // "Conv2d"; "add"
-  bool is_module = true;
-  std::uint32_t parent = kNone;
-  std::vector<std::uint32_t> children{};  // modules in the model's order, then ops in the order they ran
-  Amounts own{}, all{};                   // of itself; with everything below it
+// Children are modules in the model's order, then ops in the order they ran, called by their types.
+struct DiffItem : TreeNode {
+  std::string path{};    // "layer1.0.conv1"; "" for the root
+  std::string type{};    // "Conv2d"; "add"
+  Amounts own{}, all{};  // of itself; with everything below it
   Confidence confidence = Confidence::kExact;
   std::vector<LayerDetail> details{};
   std::vector<std::uint32_t> layers{};  // of the figures: its calls, or the op itself
@@ -77,9 +75,7 @@ struct DiffItem {
   bool is_layer() const { return children.empty(); }
 };
 
-struct DiffTree {
-  std::vector<DiffItem> items;  // parents first; 0 is the root
-};
+using DiffTree = ModuleTree<DiffItem>;
 
 // `profile`: what the figures are of, for the arguments of ops; nullptr where it was saved.
 DiffTree make_diff_tree(const Figures& figures, const Profile* profile);

@@ -3,27 +3,45 @@
 
 #include <algorithm>
 
-#include "analyse/tree/folding.h"
-#include "base/hash.h"
+#include "analyse/tree/module_tree.h"
 
 namespace opscope {
 namespace {
+
+// Of the tree that differs: a row, and the nodes of the diff that it stands for.
+struct OutlineItem : TreeNode {
+  std::vector<std::uint32_t> nodes{};
+  bool follow = false, itself = false;
+  Amounts amounts{};
+};
 
 class OutlineMaker {
  public:
   OutlineMaker(const ModelDiff& diff, const OutlineOptions& options) : diff_(diff), options_(options) {
     shape_.assign(diff.nodes.size(), 0);
     for (std::size_t n = diff.nodes.size(); n-- > 0;) shape_[n] = shape_of(diff.nodes[n]);
+    tree_.items.emplace_back();
+    if (diff_.nodes[0].differs) add_below(0, 0);
+    if (options_.fold) fold();
   }
 
-  std::vector<OutlineRow> run() {
-    if (options_.depth >= 0) return rows_down_to(options_.depth);
-    std::vector<OutlineRow> best = rows_down_to(1);
-    for (int depth = 2;; ++depth) {
-      std::vector<OutlineRow> deeper = rows_down_to(depth);
-      if (deeper.size() == best.size() || deeper.size() > options_.most_rows) return best;
-      best = std::move(deeper);
+  std::vector<OutlineRow> run() const {
+    const auto deepest = options_.depth >= 0 ? static_cast<std::uint32_t>(options_.depth)
+                                             : tree_.depth_that_fits(options_.most_rows + 1);
+    std::vector<OutlineRow> rows;
+    for (const TreeLine& line : tree_.lines(std::max(deepest, 1u))) {
+      if (line.item == 0) continue;
+      const OutlineItem& item = tree_[line.item];
+      rows.push_back({.nodes = item.nodes,
+                      .status = status_of(item),
+                      .depth = item.depth,
+                      .follow = item.follow,
+                      .itself = item.itself,
+                      .is_open = item.depth < deepest && !item.children.empty(),
+                      .is_last = line.is_last,
+                      .amounts = item.amounts});
     }
+    return rows;
   }
 
  private:
@@ -31,22 +49,15 @@ class OutlineMaker {
 
   // Equal for what changed in the same way, names of the first level aside.
   std::uint64_t shape_of(const DiffNode& node) const {
-    const DiffItem& item = diff_.item(node);
-    Hasher hash;
-    hash.add(static_cast<std::uint64_t>(node.status)).add(item.type);
-    for (const DetailChange& c : node.changes) hash.add(c.what).add(c.before).add(c.after);
+    FoldKey key;
+    key.add(static_cast<std::uint64_t>(node.status)).add(diff_.item(node).type);
+    for (const DetailChange& c : node.changes) key.add(c.what).add(c.before).add(c.after);
     for (const std::int64_t number :
          {node.own.params, node.own.macs, node.own.flops, node.own.memory_bytes, node.own.ops})
-      hash.add(static_cast<std::uint64_t>(number));
+      key.add(static_cast<std::uint64_t>(number));
     for (const std::uint32_t c : node.children)
-      if (diff_.nodes[c].differs) hash.add(diff_.item(diff_.nodes[c]).name).add(shape_[c]);
-    return hash64(hash.hex());
-  }
-
-  std::vector<OutlineRow> rows_down_to(int depth) {
-    rows_.clear();
-    if (diff_.nodes[0].differs) add_below(0, 1, depth);
-    return std::move(rows_);
+      if (diff_.nodes[c].differs) key.add(diff_.item(diff_.nodes[c]).name).add(shape_[c]);
+    return key.value();
   }
 
   bool opens(const DiffNode& node) const {
@@ -69,42 +80,43 @@ class OutlineMaker {
     }
   }
 
-  void add_below(std::uint32_t parent, std::uint32_t depth, int deepest) {
-    std::vector<OutlineRow> found;
-    std::uint32_t last = kNone;  // the child that the last of them is in
-    if (has_own(node(parent)))
-      found.push_back({.nodes = {parent}, .depth = depth, .itself = true, .amounts = node(parent).own});
-    OutlineRow followers{.nodes = {}, .depth = depth, .follow = true};
-    for (const std::uint32_t child : node(parent).children) {
+  OutlineItem& add(std::uint32_t parent, std::uint32_t n, const Amounts& amounts) {
+    OutlineItem item;
+    item.nodes = {n}, item.amounts = amounts, item.is_module = false;
+    return tree_[tree_.add(std::move(item), parent)];
+  }
+
+  // Rows of the parts of node `of`, below the item `parent`.
+  void add_below(std::uint32_t of, std::uint32_t parent) {
+    if (has_own(node(of))) add(parent, of, node(of).own).itself = true;
+    std::vector<std::uint32_t> followers;
+    for (const std::uint32_t child : node(of).children) {
       if (!node(child).differs) continue;
       const std::uint32_t n = innermost(child);
       if (options_.fold && is_layer_that_follows(n)) {
-        followers.nodes.push_back(n);
-        followers.amounts += node(n).all;
+        followers.push_back(n);
         continue;
       }
-      if (last != kNone && goes_with(last, child))
-        found.back().nodes.push_back(n);
-      else
-        found.push_back({.nodes = {n}, .depth = depth, .amounts = node(n).all});
-      last = child;
+      OutlineItem& item = add(parent, n, node(n).all);
+      item.name = diff_.item(node(child)).name;
+      item.is_module = true;
+      item.shape = shape_[child];
+      const auto id = static_cast<std::uint32_t>(tree_.items.size() - 1);
+      if (opens(node(n))) add_below(n, id);
     }
-    if (followers.nodes.size() == 1) followers.follow = false;
-    if (!followers.nodes.empty()) found.push_back(std::move(followers));
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      OutlineRow& row = found[i];
-      row.is_last = i + 1 == found.size();
-      row.is_open =
-          !row.follow && !row.itself && static_cast<int>(depth) < deepest && opens(node(row.nodes[0]));
-      row.status = status_of(row);
-      const std::uint32_t first = row.nodes[0];
-      const bool open = row.is_open;
-      rows_.push_back(std::move(row));
-      if (open) add_below(first, depth + 1, deepest);
-    }
+    if (followers.empty()) return;
+    OutlineItem& last = add(parent, followers[0], {});
+    for (const std::uint32_t n : followers) last.amounts += node(n).all;
+    last.follow = followers.size() > 1;
+    last.nodes = std::move(followers);
+  }
+  void fold() {
+    tree_.fold();
+    for (const OutlineItem& item : tree_.items)
+      if (item.folded_into != kNone) tree_[item.folded_into].nodes.push_back(item.nodes[0]);
   }
   // What is new may hold what moved there and costs less now: the sum is a change then.
-  DiffStatus status_of(const OutlineRow& row) const {
+  DiffStatus status_of(const OutlineItem& row) const {
     const DiffStatus status = node(row.nodes[0]).status;
     const Amounts& a = row.amounts;
     const auto [least, most] = std::minmax({a.params, a.macs, a.flops, a.memory_bytes, a.ops});
@@ -121,15 +133,11 @@ class OutlineMaker {
   bool is_layer_that_follows(std::uint32_t n) const {
     return node(n).status == DiffStatus::kChanged && node(n).follows && !opens(node(n));
   }
-  bool goes_with(std::uint32_t last, std::uint32_t next) const {
-    return options_.fold && shape_[last] == shape_[next] &&
-           follows(diff_.item(node(next)).name, diff_.item(node(last)).name);
-  }
 
   const ModelDiff& diff_;
   const OutlineOptions& options_;
-  std::vector<std::uint64_t> shape_;  // by node
-  std::vector<OutlineRow> rows_;
+  std::vector<std::uint64_t> shape_;  // by node of the diff
+  ModuleTree<OutlineItem> tree_;
 };
 
 // "0..2.conv2" of "0.conv2" and "2.conv2".

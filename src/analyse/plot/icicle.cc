@@ -5,23 +5,19 @@
 
 #include "analyse/plot/plot.h"
 #include "analyse/profile/rollup.h"
-#include "analyse/tree/folding.h"
+#include "analyse/tree/module_tree.h"
 #include "base/error.h"
 
 namespace opscope {
 namespace {
 
-struct TreeNode {
-  std::string name{};
+struct IcicleItem : TreeNode {
   std::string_view type{};
-  bool is_module = true;
   bool inner = false;  // has modules below it
-  std::uint32_t repeat = 1;
   Count value{};
   double amount = 0;  // the same, which does not saturate: shares add up however large they are
   Category category = Category::kCustom;  // of the costliest op in it
   Count costliest{};                      // what that op costs
-  std::vector<std::uint32_t> children{};
 };
 
 // Of ops; what modules own is counted apart.
@@ -32,13 +28,18 @@ Count value_of(const OpCost& cost, const Metric& metric) {
   return plotted_count(metric, sums);
 }
 
-// The tree of modules by id, then the slices of modules' own ops. Children have higher ids than their
-// parents.
+// The tree of modules, then the slices of modules' own ops. Children have higher ids than their parents.
 class IcicleTree {
  public:
   IcicleTree(const Profile& profile, const Metric& metric)
-      : profile_(profile), graph_(*profile.graph), metric_(metric), nodes_(graph_.modules.size()) {
-    add_modules();
+      : profile_(profile),
+        graph_(*profile.graph),
+        metric_(metric),
+        tree_(module_tree<IcicleItem>(profile)),
+        of_module_(tree_.by_module()),
+        nodes_(tree_.items) {
+    for (IcicleItem& node : nodes_)
+      node.type = graph_.text(graph_.modules[node.module].type), node.inner = !node.children.empty();
     if (metric.need == kNeedsParameters) add_parameters();
     add_ops();
     sum_up();
@@ -48,11 +49,11 @@ class IcicleTree {
 
   // Values of the first of equal siblings stand for all of them.
   void fold() {
-    std::map<std::vector<std::uint64_t>, std::uint32_t> kinds;
-    std::vector<std::uint32_t> kind(nodes_.size());
-    for (std::size_t n = nodes_.size(); n-- > 0;)
-      kind[n] = kinds.emplace(signature(n, kind), static_cast<std::uint32_t>(kinds.size())).first->second;
-    for (TreeNode& node : nodes_) fold_children(node, kind);
+    tree_.find_shapes([&](std::uint32_t n, FoldKey& key) {
+      key.add(nodes_[n].type).add(nodes_[n].value.value());
+      key.add(static_cast<std::uint64_t>(nodes_[n].category));
+    });
+    tree_.fold();
   }
 
   void write(std::uint32_t max_depth, IciclePlot& plot) const {
@@ -72,22 +73,6 @@ class IcicleTree {
     double begin = 0;
   };
 
-  void add_modules() {
-    for (ModuleId m = 0; m < nodes_.size(); ++m) {
-      const Module& module = graph_.modules[m];
-      nodes_[m].name = graph_.text(module.name);
-      nodes_[m].type = graph_.text(module.type);
-    }
-    if (nodes_[0].name.empty())
-      nodes_[0].name = graph_.capture.model.empty() ? std::string(nodes_[0].type) : graph_.capture.model;
-    for (const ModuleRow& row : profile_.modules) {
-      if (row.module == 0) continue;
-      TreeNode& parent = nodes_[graph_.modules[row.module].parent];
-      parent.inner = true;
-      parent.children.push_back(row.module);
-    }
-  }
-
   // A tied weight counts where the model first owns it, so that slices add up.
   void add_parameters() {
     std::vector<bool> counted(graph_.values.size(), false);
@@ -96,29 +81,29 @@ class IcicleTree {
       const Count value = metric_.of({.sums = {}, .parameters = &own}).count;
       if (!value || counted[owned.value]) continue;
       counted[owned.value] = true;
-      TreeNode& owner = nodes_[owned.module];
+      IcicleItem& owner = nodes_[of_module_[owned.module]];
       if (!owner.inner) {
         owner.value += value;
       } else {
-        nodes_[add_own(owned.module, graph_.text(owned.name))].value = value;
+        const std::uint32_t slice = add_own(of_module_[owned.module], graph_.text(owned.name));
+        nodes_[slice].value = value;
       }
     }
   }
 
-  std::uint32_t add_own(ModuleId module, std::string_view name) {
-    const auto id = static_cast<std::uint32_t>(nodes_.size());
-    nodes_.push_back({.name = std::string(name), .type = name, .is_module = false});
-    nodes_[module].children.push_back(id);
-    return id;
+  std::uint32_t add_own(std::uint32_t module, std::string_view name) {
+    IcicleItem own;
+    own.name = name, own.type = name, own.is_module = false;
+    return tree_.add(std::move(own), module);
   }
 
   // With parameters for a metric, ops only say what a module is.
   void add_ops() {
     const OpTypes types(graph_);
-    std::map<std::pair<ModuleId, std::uint32_t>, std::uint32_t> own;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> own;
     for (OpId op = 0; op < graph_.ops.size(); ++op) {
       const OpCost& cost = profile_.costs[op];
-      const ModuleId module = graph_.scopes[graph_.ops[op].scope].module;
+      const std::uint32_t module = of_module_[graph_.scopes[graph_.ops[op].scope].module];
       const Count value = value_of(cost, metric_);
       std::uint32_t at = module;
       if (nodes_[module].inner && value) {
@@ -127,7 +112,7 @@ class IcicleTree {
         if (added) found->second = add_own(module, types.names[type]);
         at = found->second;
       }
-      TreeNode& node = nodes_[at];
+      IcicleItem& node = nodes_[at];
       node.value += value;
       const Count weight = metric_.need == kNeedsParameters ? cost.flops : value;
       if (cost.rule && weight > node.costliest) node.costliest = weight, node.category = cost.rule->category;
@@ -135,48 +120,21 @@ class IcicleTree {
   }
 
   void sum_up() {
-    for (TreeNode& node : nodes_) node.amount = static_cast<double>(node.value);
+    for (IcicleItem& node : nodes_) node.amount = static_cast<double>(node.value);
     for (std::size_t n = nodes_.size(); n-- > 0;)
       for (const std::uint32_t child : nodes_[n].children) {
-        TreeNode& node = nodes_[n];
+        IcicleItem& node = nodes_[n];
         node.value += nodes_[child].value;
         node.amount += nodes_[child].amount;
         if (nodes_[child].costliest > node.costliest)
           node.costliest = nodes_[child].costliest, node.category = nodes_[child].category;
       }
-    for (TreeNode& node : nodes_)
+    for (IcicleItem& node : nodes_)
       std::erase_if(node.children, [&](std::uint32_t child) { return !nodes_[child].value; });
   }
 
-  // What a slice and those below it show; equal slices get equal numbers.
-  std::vector<std::uint64_t> signature(std::size_t n, const std::vector<std::uint32_t>& kind) {
-    const TreeNode& node = nodes_[n];
-    std::vector<std::uint64_t> key{word(node.type), node.value.value(),
-                                   static_cast<std::uint64_t>(node.category)};
-    for (const std::uint32_t child : node.children) {
-      key.push_back(word(nodes_[child].name));
-      key.push_back(kind[child]);
-    }
-    return key;
-  }
-  std::uint64_t word(std::string_view text) { return words_.try_emplace(text, words_.size()).first->second; }
-
-  void fold_children(TreeNode& parent, const std::vector<std::uint32_t>& kind) {
-    std::vector<std::uint32_t> kept;
-    std::string_view previous;
-    for (const std::uint32_t child : parent.children) {
-      const TreeNode& node = nodes_[child];
-      if (!kept.empty() && node.is_module && kind[child] == kind[kept.back()] && follows(node.name, previous))
-        ++nodes_[kept.back()].repeat;
-      else
-        kept.push_back(child);
-      previous = node.name;
-    }
-    parent.children = std::move(kept);
-  }
-
   // "0..11" for twelve blocks, the first called "0".
-  static std::string label(const TreeNode& node) {
+  static std::string label(const IcicleItem& node) {
     const auto first = numbered(node.name);
     if (node.repeat == 1 || !first) return node.name;
     return node.name + ".." + std::to_string(first->second + node.repeat - 1);
@@ -184,7 +142,7 @@ class IcicleTree {
 
   void write_slice(const Place& place, std::uint32_t max_depth, IciclePlot& plot,
                    std::vector<Place>& pending) const {
-    const TreeNode& node = nodes_[place.node];
+    const IcicleItem& node = nodes_[place.node];
     const auto id = static_cast<std::uint32_t>(plot.slices.size());
     IcicleSlice slice{.name = label(node), .type = node.type, .depth = place.depth, .parent = place.parent};
     const bool below_root = place.parent != kNone && plot.slices[place.parent].parent != kNone;
@@ -218,8 +176,9 @@ class IcicleTree {
   const Profile& profile_;
   const Graph& graph_;
   const Metric& metric_;
-  std::vector<TreeNode> nodes_;
-  std::map<std::string_view, std::uint64_t> words_;  // of names and types, in the tree or the graph
+  ModuleTree<IcicleItem> tree_;
+  std::vector<std::uint32_t> of_module_;
+  std::vector<IcicleItem>& nodes_;  // of the tree
 };
 
 }  // namespace

@@ -23,6 +23,17 @@ std::string short_target(std::string_view target) {
   return std::string(target.substr(target.rfind('.') + 1));
 }
 
+// One of `runs` equal ones; of times, the mean.
+Metrics one_of(Metrics m, std::uint64_t runs) {
+  for (Count* count :
+       {&m.work.macs, &m.work.other_flops, &m.work.specials, &m.traffic.input_bytes, &m.traffic.output_bytes,
+        &m.traffic.weight_bytes, &m.flops, &m.time, &m.roofline_time, &m.compute_bound_time})
+    *count = *count / Count{runs};
+  m.ops = (m.ops + runs - 1) / runs;  // what costs nothing may come less often than what it is drawn with
+  m.roofline_unknown /= runs;
+  return m;
+}
+
 class Collapser {
  public:
   Collapser(const GraphView& view, const CollapseOptions& options)
@@ -143,7 +154,7 @@ class Collapser {
     }
   }
   std::string class_of(std::uint32_t item) const {
-    const TreeItem& i = tree_[item];
+    const CallItem& i = tree_[item];
     const bool is_group = i.parent != kNone && i.module == tree_[i.parent].module;
     return std::string(is_group ? "" : graph_.text(graph_.modules[i.module].type));
   }
@@ -171,7 +182,7 @@ class Collapser {
   }
 
   void add_boxes(std::uint32_t item, std::uint32_t around, Draft& draft) const {
-    const TreeItem& i = tree_[item];
+    const CallItem& i = tree_[item];
     if (opened_.contains(item) && !i.is_leaf()) {
       for (const std::uint32_t c : i.children) add_boxes(c, item, draft);
       return;
@@ -235,15 +246,30 @@ class Collapser {
       if (b == kNone) continue;
       ++scene_.boxes[b].all_nodes;
       scene_.boxes[b].all_metrics += view_.nodes[n].metrics;
+      scene_.boxes[b].parameters += view_.nodes[n].parameters;
     }
+    for (SceneBox& box : scene_.boxes) take_one_run(box);
     hoist_single_boxes();
+  }
+
+  // What is folded inside of a box is in each of its runs: these are how often the box and the blocks around
+  // it come.
+  void take_one_run(SceneBox& box) const {
+    box.runs = box.repeat;
+    for (std::uint32_t c = box.cluster; c != kNone; c = scene_.clusters[c].parent)
+      box.runs *= scene_.clusters[c].repeat;
+    if (box.kind == BoxKind::kStub) box.runs = box.all_nodes;
+    box.metrics = one_of(box.all_metrics, box.runs);
+    for (Count* count : {&box.parameters.total, &box.parameters.trainable, &box.parameters.bytes,
+                         &box.parameters.buffers, &box.parameters.buffer_bytes})
+      *count = *count / Count{box.runs};
   }
 
   // The cluster of an opened item; kNone for the whole model.
   std::uint32_t cluster_of(std::uint32_t item) {
     if (item == 0 || item == kNone) return kNone;
     if (const auto found = clusters_.find(item); found != clusters_.end()) return found->second;
-    const TreeItem& i = tree_[item];
+    const CallItem& i = tree_[item];
     const std::uint32_t parent = item == root_ ? kNone : cluster_of(i.parent);
     const auto id = static_cast<std::uint32_t>(scene_.clusters.size());
     const std::string path(graph_.path(graph_.modules[i.module]));
@@ -260,7 +286,6 @@ class Collapser {
     for (const std::uint32_t n : draft.nodes) {
       const ViewNode& node = view_.nodes[n];
       box.metrics += node.metrics;
-      box.parameters += node.parameters;
       if (node.output != kNone) box.output = node.output;
     }
     box.category = costliest_category(view_, draft.nodes);

@@ -37,7 +37,8 @@ struct SceneBox {
   std::uint32_t repeat = 1;            // how often it runs in a row, its clusters' counts not included
   std::vector<std::uint32_t> nodes{};  // of the view, in order: the first run's
   std::uint32_t all_nodes = 0;         // of every run that it stands for
-  Metrics metrics{};                   // of one run
+  std::uint64_t runs = 1;              // its clusters' counts included
+  Metrics metrics{};                   // of one run, with all that is folded inside of it
   Metrics all_metrics{};               // of every run
   Parameters parameters{};             // of one run
   ValueId output = kNone;

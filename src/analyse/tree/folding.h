@@ -1,4 +1,5 @@
-// Names that count up: "layer1", "layer2", ...: what blocks that are built in a loop are called.
+// What equal blocks that are built in a loop have in common: names that count up ("layer1", "layer2", ...),
+// and a key of what they show.
 #pragma once
 
 #include <charconv>
@@ -31,5 +32,23 @@ inline std::string numbered_range(std::string_view first, std::uint64_t count) {
   const auto [prefix, number] = *numbered(first);
   return std::string(first) + ".." + std::string(prefix) + std::to_string(number + count - 1);
 }
+
+// 64 bits that are equal for equal blocks, and in practice for no others.
+class FoldKey {
+ public:
+  FoldKey& add(std::uint64_t value) {
+    state_ ^= value + 0x9e3779b97f4a7c15ULL + (state_ << 6) + (state_ >> 2);
+    state_ *= 0xff51afd7ed558ccdULL;
+    return *this;
+  }
+  FoldKey& add(std::string_view text) {
+    for (const char c : text) add(std::uint64_t{static_cast<unsigned char>(c)});
+    return add(std::uint64_t{text.size()});
+  }
+  std::uint64_t value() const { return state_; }
+
+ private:
+  std::uint64_t state_ = 1;
+};
 
 }  // namespace opscope

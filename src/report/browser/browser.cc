@@ -177,8 +177,7 @@ bool Browser::is_costly(const BrowserItem& item) const {
 }
 
 std::vector<ItemId> Browser::ordered_children(const BrowserItem& item) const {
-  const auto span = tree_.children_of(item);
-  std::vector<ItemId> order(span.begin(), span.end());
+  std::vector<ItemId> order = item.children;
   if (only_costly_) std::erase_if(order, [&](ItemId id) { return !is_costly(tree_.items[id]); });
   if (!order_) return order;
   std::ranges::stable_sort(order, std::greater{},
@@ -212,9 +211,9 @@ void Browser::set_open(ItemId item, bool open, bool all_below) {
   while (!pending.empty()) {
     const ItemId id = pending.back();
     pending.pop_back();
-    open_[id] = open && tree_.items[id].children.size > 0;
+    open_[id] = open && !tree_.items[id].children.empty();
     if (!all_below) break;
-    for (const ItemId child : tree_.children_of(tree_.items[id])) pending.push_back(child);
+    for (const ItemId child : tree_.items[id].children) pending.push_back(child);
   }
   show_rows();
 }
@@ -227,7 +226,7 @@ void Browser::fold_or_leave() {
 
 void Browser::unfold_or_enter() {
   const ItemId id = rows_[at_];
-  if (tree_.items[id].children.size == 0) return;
+  if (tree_.items[id].children.empty()) return;
   open_[id] ? move(1) : set_open(id, true, false);
 }
 
@@ -245,14 +244,7 @@ void Browser::find(bool forward, bool from_here) {
     return;
   }
   std::vector<ItemId> order;
-  std::vector<ItemId> pending{0};
-  while (!pending.empty()) {
-    const ItemId id = pending.back();
-    pending.pop_back();
-    order.push_back(id);
-    const auto children = tree_.children_of(tree_.items[id]);
-    pending.insert(pending.end(), children.rbegin(), children.rend());
-  }
+  tree_.each_shown([&](ItemId id) { order.push_back(id); });
   const std::size_t count = order.size();
   const auto here = static_cast<std::size_t>(std::ranges::find(order, rows_[at_]) - order.begin());
   for (std::size_t i = from_here ? 0 : 1; i <= count; ++i) {

@@ -94,7 +94,7 @@ ScreenLine Browser::tree_line(std::size_t row, int width) const {
   const int indent = std::min(static_cast<int>(item.depth) * 2, width / 3);
   const int right = kMeasureWidth + (shares ? kShareWidth : 0) + (bars && shares ? kBarWidth + 1 : 0) + 1;
   const int room = std::max(8, width - indent - 2 - right);
-  const std::string_view mark = item.children.size == 0 ? "· " : open_[id] ? "▾ " : "▸ ";
+  const std::string_view mark = item.children.empty() ? "· " : open_[id] ? "▾ " : "▸ ";
   const std::string name = truncate_middle(item.name, room);
   const int left = room - display_width(name) - 2;
   const std::string type = left >= 6 && item.type != item.name ? "  " + truncate(item.type, left) : "";

@@ -60,14 +60,6 @@ std::string plural(std::size_t count, std::string_view noun) {
   return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
-std::uint32_t screen_depth(std::span<const std::size_t> at_depth, std::size_t most_rows) {
-  std::size_t shown = at_depth.front();
-  std::uint32_t depth = 0;
-  while (depth + 1 < at_depth.size() && (depth == 0 || shown + at_depth[depth + 1] <= most_rows))
-    shown += at_depth[++depth];
-  return depth;
-}
-
 Document make_document(const Profile& profile, const TextOptions& options) {
   Document document{header_cells(profile), note_lines(profile, options), {}};
   document.sections.push_back(options.level == Level::kModule

@@ -115,9 +115,6 @@ std::string flops_legend(Confidence worst);
 std::string model_name(const Graph& graph);
 std::string shape_text(const Graph& graph, ValueId value);  // "" where there is none
 
-// The deepest level down to which a tree's rows fit, at least one below the root. `at_depth`: how many rows
-// each level has.
-std::uint32_t screen_depth(std::span<const std::size_t> at_depth, std::size_t most_rows);
 // A table as aligned lines of at most `width` columns.
 std::string render_table(const Table& table, int width, bool color);
 // Ends a line without the spaces before its end.

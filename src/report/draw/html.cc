@@ -97,8 +97,7 @@ class Data {
     if (box.parameters.total) add("Parameters", format_exact(box.parameters.total));
     add("Ops", format_exact(Count{one.ops}));
     add("Confidence", std::string(name(one.confidence)));
-    if (box.all_nodes > box.nodes.size())
-      add("Runs", format_exact(Count{box.all_nodes / std::max<std::size_t>(1, box.nodes.size())}));
+    if (box.runs > 1) add("Runs", format_exact(Count{box.runs}));
     return rows;
   }
 
