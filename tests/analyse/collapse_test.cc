@@ -1,5 +1,5 @@
 // Scenes: every node of a view in one box, whatever is folded, merged, closed or left out.
-#include "analyse/tree/collapse.h"
+#include "analyse/tree/scene.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,19 @@
 // Amounts sorted into causes.
 #include "analyse/reconcile/ledger.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
+#include <set>
+
+#include "analyse/profile/figures.h"
+#include "analyse/reconcile/reconcile.h"
+#include "base/error.h"
+#include "base/text.h"
 
 namespace opscope {
 namespace {
@@ -58,6 +69,134 @@ WorkWord work_word(Category category) {
     default:
       return {CauseKind::kUnsupportedOp, name(category)};
   }
+}
+
+// The numbers side by side; why they differ is found by op or by module, as the tool counts.
+
+namespace {
+
+constexpr std::array<std::string_view, 21> kKinds{"mac_counted_as_flop",
+                                                  "reported_per_sample",
+                                                  "attention_not_seen",
+                                                  "unsupported_op",
+                                                  "not_seen",
+                                                  "outside_modules",
+                                                  "module_without_rule",
+                                                  "rule_of_its_own",
+                                                  "functions_counted",
+                                                  "module_counted_twice",
+                                                  "op_only_there",
+                                                  "counted_otherwise",
+                                                  "bias_not_counted",
+                                                  "softmax_in_attention",
+                                                  "elementwise_not_counted",
+                                                  "activation_not_counted",
+                                                  "norm_counted_otherwise",
+                                                  "softmax_not_counted",
+                                                  "pooling_counted_otherwise",
+                                                  "reduction_not_counted",
+                                                  "declared_cost"};
+static_assert(kKinds.size() == static_cast<std::size_t>(CauseKind::kDeclared) + 1);
+
+PeerComparison compare(const Profile& profile, const PeerAnswer& answer) {
+  PeerComparison peer;
+  peer.answer = answer;
+  peer.answer.counts.clear();
+  if (!peer.ran()) return peer;
+  Ledger ledger(*profile.graph);
+  peer.flops = counts_ops(answer) ? explain_by_op(profile, answer, ledger)
+                                  : explain_by_module(profile, answer, ledger);
+  peer.difference = signed_count(profile.totals.flops) - peer.flops;
+  peer.causes = ledger.causes();
+  peer.params_cause = explain_params(profile, answer);
+  std::int64_t units = 0, rest = 0;
+  for (const Cause& cause : peer.causes) (cause.is_unit() ? units : rest) += cause.flops;
+  OPSCOPE_CHECK(rest == peer.difference);
+  OPSCOPE_CHECK(signed_count(answer.total) + units == peer.flops);
+  return peer;
+}
+
+}  // namespace
+
+std::string_view name(CauseKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
+
+bool counts_ops(const PeerAnswer& answer) { return answer.tool == "torch" || answer.tool == "fvcore"; }
+
+double PeerComparison::off(Count ours) const {
+  if (flops <= 0) return ours ? std::numeric_limits<double>::infinity() : 0;
+  return std::abs(static_cast<double>(ours) - static_cast<double>(flops)) / static_cast<double>(flops);
+}
+
+double PeerComparison::accuracy(Count ours) const { return 100 * (1 - off(ours)); }
+
+Reconciliation reconcile(const Profile& profile, std::span<const PeerAnswer> answers) {
+  OPSCOPE_CHECK(profile.options.convention == Convention::kOpscope);
+  const Figures figures = figures_of(profile);
+  Reconciliation result;
+  result.model = figures.model;
+  result.source = figures.source;
+  result.inputs = figures.inputs;
+  result.flops = profile.totals.flops;
+  result.macs = profile.totals.work.macs;
+  result.params = profile.parameters.total;
+  result.is_exact = profile.totals.confidence == Confidence::kExact;
+  for (const PeerAnswer& answer : answers) result.peers.push_back(compare(profile, answer));
+  return result;
+}
+
+// Why another tool has another number of parameters: each candidate is worked out, and said where it is the
+// difference to the last one.
+
+namespace {
+
+// A tied one under each of its names.
+Count under_every_name(const Graph& graph) {
+  Count sum;
+  for (const Owned& owned : graph.owned)
+    if (graph.values[owned.value].kind == ValueKind::kParameter)
+      sum += numel(graph.shape(graph.values[owned.value]));
+  return sum;
+}
+
+// Of the modules that the tool has a number for, and of those below them.
+Count of_counted_modules(const Graph& graph, const PeerAnswer& answer) {
+  std::set<std::string_view> paths;
+  for (const PeerCount& count : answer.counts)
+    if (count.count) paths.insert(count.module);
+  std::set<ValueId> seen;
+  Count sum;
+  for (const Owned& owned : graph.owned) {
+    bool counted = false;
+    for (ModuleId id = owned.module; id != kNone && !counted; id = graph.modules[id].parent)
+      counted = paths.contains(graph.path(graph.modules[id]));
+    if (counted && graph.values[owned.value].kind == ValueKind::kParameter && seen.insert(owned.value).second)
+      sum += numel(graph.shape(graph.values[owned.value]));
+  }
+  return sum;
+}
+
+bool calls_any_again(const Profile& profile) {
+  return std::ranges::any_of(profile.modules, [](const ModuleRow& row) { return row.calls > 1; });
+}
+
+}  // namespace
+
+std::string explain_params(const Profile& profile, const PeerAnswer& answer) {
+  const Count ours = profile.parameters.total;
+  if (!answer.params || Count{*answer.params} == ours) return "";
+  const Count theirs{*answer.params};
+  const Graph& graph = *profile.graph;
+  if (theirs == profile.parameters.trainable) return "frozen parameters are left out";
+  if (theirs == under_every_name(graph)) return "tied parameters are counted under each of their names";
+  if (theirs == of_counted_modules(graph, answer))
+    return fmt::format("{} parameters of modules that it has no rule for are left out",
+                       format_exact(ours - theirs));
+  if (theirs < ours)
+    return fmt::format("{} parameters are left out: those that it meets in no module it looks at",
+                       format_exact(ours - theirs));
+  return fmt::format("{} parameters are counted again: {}", format_exact(theirs - ours),
+                     calls_any_again(profile) ? "of modules that are called more than once"
+                                              : "tied ones, or those of modules inside a counted one");
 }
 
 }  // namespace opscope

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "analyse/profile/rollup.h"
-#include "analyse/sweep/figures.h"
 #include "analyse/sweep/surface.h"
 #include "graph/reads.h"
 

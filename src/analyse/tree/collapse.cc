@@ -1,12 +1,11 @@
 // A view -> a scene: which modules are opened, and what the boxes, clusters and edges then are.
-#include "analyse/tree/collapse.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "analyse/profile/rollup.h"
 #include "analyse/tree/draft.h"
+#include "analyse/tree/scene.h"
 #include "base/text.h"
 
 namespace opscope {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "analyse/tree/calls.h"
-#include "analyse/tree/collapse.h"
+#include "analyse/tree/scene.h"
 
 namespace opscope {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analyse/diff/diff.h"
-#include "analyse/tree/collapse.h"
+#include "analyse/tree/scene.h"
 
 namespace opscope {
 

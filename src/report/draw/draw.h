@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyse/tree/collapse.h"
+#include "analyse/tree/scene.h"
 #include "report/svg/pictures.h"
 
 namespace opscope {

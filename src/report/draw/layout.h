@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "analyse/tree/collapse.h"
+#include "analyse/tree/scene.h"
 #include "report/draw/look.h"
 #include "report/svg/pictures.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/tree/collapse.h"
+#include "analyse/tree/scene.h"
 #include "report/draw/draw.h"
 #include "report/svg/svg.h"
 

@@ -1,9 +1,8 @@
 // What is held at the peak, who made it, and the peak of each phase.
-#include "analyse/memory/memory.h"
-
 #include <algorithm>
 
 #include "analyse/memory/advice.h"
+#include "analyse/memory/memory.h"
 #include "graph/scopes.h"
 
 namespace opscope {

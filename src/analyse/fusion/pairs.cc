@@ -1,10 +1,9 @@
 // Counts what two groupings of the same ops have in common.
-#include "analyse/fusion/comparison.h"
-
 #include <algorithm>
 #include <array>
 #include <unordered_map>
 
+#include "analyse/fusion/comparison.h"
 #include "analyse/fusion/differences.h"
 #include "analyse/fusion/members.h"
 #include "base/text.h"

@@ -1,11 +1,10 @@
 // Plans a sweep: every point a capture, or, block by block, the captures that polynomials are made from and
 // checked against. Whatever a polynomial cannot tell is captured.
-#include "analyse/sweep/sweep.h"
-
 #include <algorithm>
 
 #include "analyse/profile/figures.h"
 #include "analyse/sweep/cell.h"
+#include "analyse/sweep/sweep.h"
 #include "base/error.h"
 #include "base/text.h"
 

@@ -1,8 +1,7 @@
 // Each piece of memory is held from one op to another; sweeping over these spans gives the sums.
-#include "cost/liveness.h"
-
 #include <algorithm>
 
+#include "cost/liveness.h"
 #include "cost/pieces.h"
 #include "graph/reads.h"
 

@@ -1,5 +1,5 @@
 // Nodes first, by one of the groupings; then what holds for all of them: members, sums, edges.
-#include "analyse/explore/view.h"
+#include "analyse/explore/view_build.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <array>
 #include <tuple>
 
-#include "analyse/explore/view_build.h"
+#include "analyse/explore/view.h"
 #include "analyse/profile/rollup.h"
 #include "base/text.h"
 
