@@ -54,7 +54,7 @@ TEST_F(Explore, ConditionsCombine) {
   EXPECT_EQ(numbers({.module = "layer1.0"}), (std::vector<std::uint32_t>{6, 7, 8, 9, 10, 11, 12}));
   EXPECT_EQ(numbers({.start = 10, .type = "conv", .top = 2}).size(), 2u);
   EXPECT_EQ(numbers({.type = "relu", .top = 1}), std::vector<std::uint32_t>{at("relu") + 1});
-  const auto slow = numbers({.bound = Bound::kBandwidthBound});
+  const auto slow = numbers({.bound = Bottleneck::kMemoryBound});
   EXPECT_TRUE(std::ranges::find(slow, at("maxpool") + 1) != slow.end());
 }
 

@@ -198,14 +198,13 @@ TEST(View, FollowsWritesThroughViews) {
   EXPECT_EQ(inputs_of(make_view(profile, Level::kOp), "relu"), (std::vector<std::string>{"zeros", "copy"}));
 }
 
-TEST(View, BoundsMeetAtTheRidge) {
-  EXPECT_EQ(bound_of(999, 100, 10), Bound::kBandwidthBound);
-  EXPECT_EQ(bound_of(1000, 100, 10), Bound::kBalanced);
-  EXPECT_EQ(bound_of(5000, 100, 10), Bound::kBalanced);
-  EXPECT_EQ(bound_of(5001, 100, 10), Bound::kComputeBound);
-  EXPECT_EQ(bound_of(0, 0, 10), Bound::kBandwidthBound);
-  EXPECT_EQ(bound_legend(2.5),
-            "bandwidth_bound below 2.5 FLOPs per byte, balanced to 12.5, compute_bound above");
+TEST(View, BottlenecksMeetAtTheRidge) {
+  EXPECT_EQ(bottleneck_of(999, 100, 10), Bottleneck::kMemoryBound);
+  EXPECT_EQ(bottleneck_of(1000, 100, 10), Bottleneck::kMemoryBound);
+  EXPECT_EQ(bottleneck_of(1001, 100, 10), Bottleneck::kComputeBound);
+  EXPECT_EQ(bottleneck_of(0, 0, 10), Bottleneck::kMemoryBound);
+  EXPECT_EQ(bottleneck_of(1, 0, 10), Bottleneck::kComputeBound);
+  EXPECT_EQ(bottleneck_legend(2.5), "memory-bound up to 2.5 FLOPs per byte, compute-bound above");
 }
 
 TEST(View, LevelsHaveNames) {

@@ -162,7 +162,7 @@ class Conditions {
   }
   if (query.bound)
     throw Error("no node here is " + std::string(name(*query.bound)), "--bottleneck",
-                bound_legend(view.profile->options.ridge));
+                bottleneck_legend(view.profile->options.ridge));
   throw Error("no node here fits", "", all_nodes(view));
 }
 

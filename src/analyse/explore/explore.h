@@ -24,7 +24,7 @@ struct ExploreQuery {
   std::string find{};                           // in names, targets, modules and shapes, whatever the case
   std::string type{};                           // of ops, modules and subgraphs: "conv"
   std::string module{};                         // a module's path: it and what is below it
-  std::optional<Bound> bound{};
+  std::optional<Bottleneck> bound{};
   std::optional<std::uint32_t> top{};        // the costliest of these, the costliest first
   std::optional<std::uint32_t> max_nodes{};  // the first of these
 
@@ -55,7 +55,7 @@ struct Standing {
   std::string_view why_none{};          // where it is in none
   // Of its subgraph, were it one kernel; of the node itself where it is in several or in none.
   Count flops{}, memory_bytes{};
-  std::optional<Bound> bound{};  // none where nothing is computed or moved
+  std::optional<Bottleneck> bound{};  // none where nothing is computed or moved
 
   double arithmetic_intensity() const;
 };
@@ -76,7 +76,7 @@ std::vector<ValueId> weights_read(const GraphView& view, const ViewNode& node);
 std::vector<SubgraphId> readers_of(const Partition& partition, SubgraphId subgraph);
 
 struct ExploreSummary {
-  std::array<Band, kBounds> bounds{};                  // of subgraphs: Band::ops counts subgraphs
+  std::array<Band, kBottlenecks> bounds{};             // of subgraphs: Band::ops counts subgraphs
   std::uint64_t working_ops = 0, partitioned_ops = 0;  // that do work, and of these in a subgraph
   std::uint64_t partitioned_nodes = 0;                 // of the view
   std::vector<std::pair<std::string_view, std::uint64_t>> kinds{};  // of nodes, in the order of their first

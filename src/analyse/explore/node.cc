@@ -104,7 +104,7 @@ Standing standing_of(const GraphView& view, const ViewNode& node) {
                             : why_idle(view, node);
   }
   if (standing.flops || standing.memory_bytes)
-    standing.bound = bound_of(standing.flops, standing.memory_bytes, profile.options.ridge);
+    standing.bound = bottleneck_of(standing.flops, standing.memory_bytes, profile.options.ridge);
   return standing;
 }
 
@@ -112,7 +112,7 @@ ExploreSummary summarise(const GraphView& view) {
   const Profile& profile = *view.profile;
   ExploreSummary summary;
   for (const Subgraph& subgraph : profile.partition.subgraphs) {
-    const Bound bound = bound_of(subgraph.flops, subgraph.memory_bytes(), profile.options.ridge);
+    const Bottleneck bound = bottleneck_of(subgraph.flops, subgraph.memory_bytes(), profile.options.ridge);
     Band& band = summary.bounds[static_cast<std::size_t>(bound)];
     ++band.ops;
     band.flops += subgraph.flops;

@@ -17,16 +17,6 @@ enum class Level : std::uint8_t { kModule, kLayer, kOp, kSubgraph };
 std::string_view name(Level level);            // "module", "layer", "op", "subgraph"
 Level level_from_name(std::string_view text);  // throws Error naming the choices
 
-// Three ways to be limited, by FLOPs per byte: bandwidth_bound below the ridge, balanced from there to five
-// times the ridge, compute_bound above.
-enum class Bound : std::uint8_t { kComputeBound, kBalanced, kBandwidthBound };
-inline constexpr double kBalancedUpTo = 5;  // ridges
-inline constexpr std::size_t kBounds = 3;
-std::string_view name(Bound bound);
-Bound bound_of(Count flops, Count memory_bytes, double ridge);
-// "bandwidth_bound below 10 FLOPs per byte, balanced to 50, compute_bound above"
-std::string bound_legend(double ridge);
-
 struct ViewNode {
   // "placeholder", "call_module", "call_function", "call_method", "get_attr", "output", "subgraph"; "outside"
   // for what ran between the graphs that a tracer cut a model into

@@ -1,8 +1,6 @@
 // Nodes first, by one of the groupings; then what holds for all of them: members, sums, edges.
 #include "analyse/explore/view_build.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <tuple>
@@ -15,7 +13,6 @@ namespace opscope {
 namespace {
 
 constexpr std::array<std::string_view, 4> kLevels{"module", "layer", "op", "subgraph"};
-constexpr std::array<std::string_view, kBounds> kBoundNames{"compute_bound", "balanced", "bandwidth_bound"};
 
 // Members node by node, in execution order within each.
 void collect_ops(GraphView& view) {
@@ -103,20 +100,6 @@ Level level_from_name(std::string_view text) {
   const std::string near = did_you_mean(text, kLevels);
   throw Error("no such level: '" + std::string(text) + "'", "--level",
               near.empty() ? "choose module, layer, op or subgraph" : near);
-}
-
-std::string_view name(Bound bound) { return kBoundNames[static_cast<std::size_t>(bound)]; }
-
-Bound bound_of(Count flops, Count memory_bytes, double ridge) {
-  // Without a byte to wait for, arithmetic is all there is.
-  const double bytes = static_cast<double>(memory_bytes), work = static_cast<double>(flops);
-  if (work < ridge * bytes || !flops) return Bound::kBandwidthBound;
-  return work > kBalancedUpTo * ridge * bytes ? Bound::kComputeBound : Bound::kBalanced;
-}
-
-std::string bound_legend(double ridge) {
-  return fmt::format("bandwidth_bound below {:.4g} FLOPs per byte, balanced to {:.4g}, compute_bound above",
-                     ridge, kBalancedUpTo * ridge);
 }
 
 GraphView make_view(const Profile& profile, Level level, std::uint32_t depth) {

@@ -25,9 +25,7 @@ Metrics metrics_of(const Profile& profile, const Subgraph& subgraph) {
 }
 
 Bottleneck bottleneck_of(const Profile& profile, const Subgraph& subgraph) {
-  Metrics fused;  // as one kernel, at the ridge
-  fused.traffic = subgraph.traffic, fused.flops = subgraph.flops;
-  return bottleneck_of(fused, profile.options.ridge);
+  return bottleneck_of(subgraph.flops, subgraph.memory_bytes(), profile.options.ridge);
 }
 
 Metrics kernel_roofline(const Profile& profile, SubgraphId subgraph) {
@@ -47,8 +45,7 @@ PartitionSummary summarise_partition(const Profile& profile) {
     const Metrics metrics = metrics_of(profile, subgraph);
     all += metrics;
     summary.largest = std::max(summary.largest, metrics.ops);
-    Band& band = summary.bounds[static_cast<std::size_t>(
-        bound_of(metrics.flops, metrics.memory_bytes(), profile.options.ridge))];
+    Band& band = summary.bounds[static_cast<std::size_t>(bottleneck_of(profile, subgraph))];
     ++band.ops;
     band.flops += metrics.flops;
     band.memory_bytes += metrics.memory_bytes();

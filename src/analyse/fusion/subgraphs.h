@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "analyse/explore/view.h"
 #include "analyse/profile/profile.h"
 
 namespace opscope {
@@ -20,9 +19,9 @@ Bottleneck bottleneck_of(const Profile& profile, const Subgraph& subgraph);
 Metrics kernel_roofline(const Profile& profile, SubgraphId subgraph);
 
 struct PartitionSummary {
-  std::uint64_t subgraphs = 0, ops = 0;  // ops that do work
-  std::uint64_t largest = 0;             // ops of the largest
-  std::array<Band, kBounds> bounds{};    // by Bound; Band::ops counts subgraphs
+  std::uint64_t subgraphs = 0, ops = 0;     // ops that do work
+  std::uint64_t largest = 0;                // ops of the largest
+  std::array<Band, kBottlenecks> bounds{};  // by Bottleneck; Band::ops counts subgraphs
   double intensity_before = 0, intensity_after = 0;
 };
 PartitionSummary summarise_partition(const Profile& profile);

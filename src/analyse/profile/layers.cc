@@ -188,15 +188,6 @@ class LayerNames {
 
 }  // namespace
 
-Bottleneck bottleneck_of(const Metrics& metrics, double ridge) {
-  // On a device, what takes most of its time there.
-  if (metrics.roofline_time)
-    return metrics.compute_bound_time + metrics.compute_bound_time > metrics.roofline_time
-               ? Bottleneck::kComputeBound
-               : Bottleneck::kMemoryBound;
-  return metrics.arithmetic_intensity() > ridge ? Bottleneck::kComputeBound : Bottleneck::kMemoryBound;
-}
-
 void roll_up_layers(const Graph& graph, const OpTypes& types, Profile& profile) {
   const std::vector<bool> has_children = scopes_with_children(graph);
   std::vector<Seed> seeds = find_layers(graph, has_children, profile.layer_of);

@@ -17,8 +17,22 @@
 
 namespace opscope {
 
+// What limits an op, a layer or a subgraph: one split for all commands, at the ridge.
 enum class Bottleneck : std::uint8_t { kComputeBound, kMemoryBound };
+inline constexpr std::size_t kBottlenecks = 2;
 std::string_view name(Bottleneck bottleneck);  // "compute-bound", "memory-bound"
+std::string_view word(Bottleneck bottleneck);  // "compute", "memory"
+// More FLOPs than the ridge has for the bytes. Without a byte to wait for, arithmetic is all there is.
+inline bool is_compute_bound(Count flops, Count memory_bytes, double ridge) {
+  return static_cast<double>(flops) > ridge * static_cast<double>(memory_bytes);
+}
+inline Bottleneck bottleneck_of(Count flops, Count memory_bytes, double ridge) {
+  return is_compute_bound(flops, memory_bytes, ridge) ? Bottleneck::kComputeBound : Bottleneck::kMemoryBound;
+}
+// On a device, what takes most of its time there.
+Bottleneck bottleneck_of(const Metrics& metrics, double ridge);
+// "memory-bound up to 10 FLOPs per byte, compute-bound above"
+std::string bottleneck_legend(double ridge);
 
 // One module of the tree: its own ops and those of all modules below it.
 struct ModuleRow {

@@ -52,7 +52,6 @@ void assess_bottlenecks(Profile& profile);
 // Needs profile.types.
 void advise(Profile& profile);
 
-Bottleneck bottleneck_of(const Metrics& metrics, double ridge);
 Parameters parameters_of(const Graph& graph, const Value& value);
 Parameters& operator+=(Parameters& sum, const Parameters& other);
 // Parameters and buffers that ops take directly, each once.

@@ -176,10 +176,9 @@ void add_times(std::span<CountedOp> ops, const Device& device, const ProfileOpti
     cost.roofline_known = time.known;
     if (!time.known) continue;
     cost.roofline_time = picoseconds(time.seconds());
-    cost.compute_bound =
-        options.ridge_is_given
-            ? static_cast<double>(cost.flops) > options.ridge * static_cast<double>(cost.traffic.total())
-            : time.compute_seconds() > time.memory_seconds;
+    cost.compute_bound = options.ridge_is_given
+                             ? is_compute_bound(cost.flops, cost.traffic.total(), options.ridge)
+                             : time.compute_seconds() > time.memory_seconds;
   }
 }
 
@@ -193,12 +192,6 @@ Metrics times(const OpCost& cost, std::uint64_t count) {
     *each *= n;
   one.ops *= count, one.roofline_unknown *= count;
   return one;
-}
-
-bool is_compute_bound(const OpCost& cost, double ridge) {
-  const Count bytes = cost.traffic.total();
-  if (cost.roofline_time) return cost.compute_bound;
-  return bytes && static_cast<double>(cost.flops) / static_cast<double>(bytes) > ridge;
 }
 
 }  // namespace
@@ -240,7 +233,10 @@ SweepFigures sum_up(std::span<CountedOp> ops, const ProfileOptions& options) {
   for (const CountedOp& each : ops) {
     const Metrics metrics = times(each.cost, each.count);
     figures.totals += metrics;
-    if (is_compute_bound(each.cost, figures.ridge)) figures.compute_bound_flops += metrics.flops;
+    const OpCost& cost = each.cost;
+    if (cost.roofline_time ? cost.compute_bound
+                           : is_compute_bound(cost.flops, cost.traffic.total(), figures.ridge))
+      figures.compute_bound_flops += metrics.flops;
     if (each.op->products == Products::kLinear) figures.linear_flops += metrics.flops;
     if (each.op->products == Products::kAttention) figures.attention_flops += metrics.flops;
     if (each.op->products == Products::kConvolution) figures.convolution_flops += metrics.flops;

@@ -32,13 +32,13 @@ std::optional<std::uint32_t> number(const char* flag, const std::string& text, s
   return static_cast<std::uint32_t>(parse_integer(flag, text, least));
 }
 
-std::optional<Bound> bound_from(const std::string& text) {
+std::optional<Bottleneck> bottleneck_from(const std::string& text) {
   if (text.empty()) return std::nullopt;
-  if (text == "compute" || text == "compute_bound" || text == "compute-bound") return Bound::kComputeBound;
-  if (text == "balanced") return Bound::kBalanced;
-  for (const char* word : {"memory", "bandwidth", "bandwidth_bound", "memory_bound", "memory-bound"})
-    if (text == word) return Bound::kBandwidthBound;
-  throw Error("no such bottleneck: '" + text + "'", "--bottleneck", "choose compute, memory or balanced");
+  for (const char* word : {"compute", "compute_bound", "compute-bound"})
+    if (text == word) return Bottleneck::kComputeBound;
+  for (const char* word : {"memory", "memory_bound", "memory-bound", "bandwidth", "bandwidth_bound"})
+    if (text == word) return Bottleneck::kMemoryBound;
+  throw Error("no such bottleneck: '" + text + "'", "--bottleneck", "choose compute or memory");
 }
 
 ExploreQuery query_from(const ExploreFlags& flags) {
@@ -55,7 +55,7 @@ ExploreQuery query_from(const ExploreFlags& flags) {
   query.find = flags.find;
   query.type = flags.type;
   query.module = flags.module;
-  query.bound = bound_from(flags.bottleneck);
+  query.bound = bottleneck_from(flags.bottleneck);
   return query;
 }
 
@@ -125,7 +125,7 @@ void add_list_flags(CLI::App& app, ExploreFlags& flags) {
   app.add_option("--type", flags.type, "List nodes of an op, module or subgraph type, for example conv")
       ->type_name("TYPE");
   app.add_option("--module", flags.module, "List the nodes of a module")->type_name("PATH");
-  app.add_option("--bottleneck", flags.bottleneck, "List nodes with this bound: compute, memory or balanced")
+  app.add_option("--bottleneck", flags.bottleneck, "List nodes with this bound: compute or memory")
       ->type_name("NAME");
   app.add_option("--top", flags.top, "List the N most expensive nodes")->type_name("N");
   app.add_option("--sort", flags.sort, "Metric for --top, default flops: " + metric_choices(kLayerNeeds))

@@ -93,11 +93,9 @@ class Details {
     fact("Memory", format_bytes(m.memory_bytes()) + "  " +
                        format_percent(m.memory_bytes(), profile_.totals.memory_bytes()));
     if (m.counts()) {
-      const Bound bound = bound_of(m.flops, m.memory_bytes(), profile_.options.ridge);
+      const Bottleneck bound = bottleneck_of(m, profile_.options.ridge);
       fact("Intensity", format_ratio(m.arithmetic_intensity()) + " FLOPs/byte, " + std::string(name(bound)),
-           bound == Bound::kComputeBound     ? Ink::kGood
-           : bound == Bound::kBandwidthBound ? Ink::kWarning
-                                             : Ink::kPlain);
+           bound == Bottleneck::kComputeBound ? Ink::kGood : Ink::kWarning);
     }
     if (m.confidence != Confidence::kExact) fact("Confidence", name(m.confidence), Ink::kWarning);
     if (item_.output != kNone)

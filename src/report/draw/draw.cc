@@ -96,7 +96,7 @@ PageTexts page_texts(const Scene& scene, ColorBy color) {
   texts.totals = scene.focus.empty() ? model_totals(profile) : focus_totals(scene);
   if (any_repeats(scene))
     texts.remarks.push_back("\u00d7N: N equal blocks in a row, drawn once; FLOPs of one, percent of all.");
-  if (color == ColorBy::kBound) texts.remarks.push_back(bound_legend(profile.options.ridge) + ".");
+  if (color == ColorBy::kBound) texts.remarks.push_back(bottleneck_legend(profile.options.ridge) + ".");
   texts.remarks.push_back(
       "Bar and height: share of FLOPs. Red outline: the costliest by roofline time. Labels on edges: "
       "shapes.");

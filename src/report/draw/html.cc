@@ -92,8 +92,7 @@ class Data {
                      format_bytes(one.traffic.output_bytes) + " written, " +
                      format_bytes(one.traffic.weight_bytes) + " weights");
     add("FLOPs per byte", format_ratio(one.arithmetic_intensity()));
-    if (one.counts())
-      add("Bound", std::string(name(bound_of(one.flops, one.memory_bytes(), profile_.options.ridge))));
+    if (one.counts()) add("Bound", std::string(name(bottleneck_of(one, profile_.options.ridge))));
     if (box.parameters.total) add("Parameters", format_exact(box.parameters.total));
     add("Ops", format_exact(Count{one.ops}));
     add("Confidence", std::string(name(one.confidence)));

@@ -43,36 +43,23 @@ double roofline_cost(const Metrics& m, double ridge) {
                   ridge * static_cast<double>(m.memory_bytes().value()));
 }
 
+bool is_compute_bound(const Metrics& m, const Scene& scene) {
+  return bottleneck_of(m, scene.view->profile->options.ridge) == Bottleneck::kComputeBound;
+}
+
 std::string fill_color(const Scene& scene, const SceneBox& box, ColorBy color, double most) {
   const Metrics& m = box.metrics;
   if (color == ColorBy::kCost)
     return most > 0 ? sequential_color(std::sqrt(share_of_model(scene, box) / most)) : std::string(kPaper);
   if (!m.counts()) return std::string(kPaper);
   if (color == ColorBy::kCategory) return tinted(color_of(box.category), 0.62);
-  switch (bound_of(m.flops, m.memory_bytes(), scene.view->profile->options.ridge)) {
-    case Bound::kComputeBound:
-      return tinted(kComputeBoundColor, 0.55);
-    case Bound::kBalanced:
-      return tinted(kBalancedColor, 0.45);
-    case Bound::kBandwidthBound:
-      return tinted(kMemoryBoundColor, 0.6);
-  }
-  return std::string(kPaper);
+  return is_compute_bound(m, scene) ? tinted(kComputeBoundColor, 0.55) : tinted(kMemoryBoundColor, 0.6);
 }
 
 std::string edge_color(const Scene& scene, const SceneBox& box, ColorBy color) {
   if (color == ColorBy::kCost || !box.metrics.counts()) return std::string(kAxis);
   if (color == ColorBy::kCategory) return std::string(color_of(box.category));
-  const Metrics& m = box.metrics;
-  switch (bound_of(m.flops, m.memory_bytes(), scene.view->profile->options.ridge)) {
-    case Bound::kComputeBound:
-      return std::string(kComputeBoundColor);
-    case Bound::kBalanced:
-      return "#9a9568";
-    case Bound::kBandwidthBound:
-      return std::string(kMemoryBoundColor);
-  }
-  return std::string(kAxis);
+  return std::string(is_compute_bound(box.metrics, scene) ? kComputeBoundColor : kMemoryBoundColor);
 }
 
 // "add_1" is an add.
@@ -181,8 +168,7 @@ std::vector<LegendEntry> legend(const Scene& scene, ColorBy color) {
   std::vector<LegendEntry> entries;
   if (color == ColorBy::kBound) {
     entries = {{tinted(kComputeBoundColor, 0.55), std::string(kComputeBoundColor), "compute-bound"},
-               {tinted(kBalancedColor, 0.45), "#9a9568", "balanced"},
-               {tinted(kMemoryBoundColor, 0.6), std::string(kMemoryBoundColor), "bandwidth-bound"}};
+               {tinted(kMemoryBoundColor, 0.6), std::string(kMemoryBoundColor), "memory-bound"}};
     return entries;
   }
   if (color == ColorBy::kCost) return entries;

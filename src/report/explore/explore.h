@@ -42,7 +42,7 @@ std::string begins_text(const GraphView& view, const Subgraph& subgraph);
 std::string ends_text(const GraphView& view, const Subgraph& subgraph);
 // "#3", "#3 to #7", "#3, #9, #12 and 4 more"
 std::string subgraphs_text(const std::vector<SubgraphId>& subgraphs);
-Style style_of(Bound bound);
+Style style_of(Bottleneck bound);
 std::vector<std::uint32_t> all_nodes(const GraphView& view);
 // Nodes of the view that a subgraph's ops are in, ascending.
 std::vector<std::uint32_t> nodes_of_subgraph(const GraphView& view, SubgraphId subgraph);

@@ -37,7 +37,7 @@ class ExploreWriter {
     json_.end_object();
     json_.key("bottlenecks");
     json_.begin_object();
-    for (std::size_t b = 0; b < kBounds; ++b) band(static_cast<Bound>(b), summary.bounds[b]);
+    for (std::size_t b = 0; b < kBottlenecks; ++b) band(static_cast<Bottleneck>(b), summary.bounds[b]);
     json_.end_object();
     json_.objects("types", profile_.types, [&](const TypeRow& row) {
       json_.field("type", row.type);
@@ -111,8 +111,8 @@ class ExploreWriter {
     if (is_measured(profile_)) json_.field("time_seconds", m.time_seconds());
     if (has_device(profile_)) write_roofline(json_, m);
   }
-  void band(Bound bound, const Band& band) {
-    json_.key(name(bound));
+  void band(Bottleneck bound, const Band& band) {
+    json_.key(std::string(word(bound)) + "_bound");
     json_.begin_object(JsonLayout::kInline);
     json_.field("subgraphs", band.ops);
     json_.field("flops", band.flops);
@@ -168,7 +168,7 @@ class ExploreWriter {
     json_.field("flops", group.flops);
     json_.field("memory_bytes", group.memory_bytes());
     json_.field("unfused_bytes", group.unfused_bytes);
-    json_.field("bottleneck", name(bound_of(group.flops, group.memory_bytes(), profile_.options.ridge)));
+    json_.field("bottleneck", name(bottleneck_of(group.flops, group.memory_bytes(), profile_.options.ridge)));
     border("begins", group.begins, group.begins_at);
     border("ends", group.ends, group.ends_at);
     const auto before = profile_.partition.depends_on(group);

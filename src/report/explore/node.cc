@@ -88,7 +88,7 @@ class NodeReport {
         format_exact(m.memory_bytes()) + " = " + format_bytes(t.input_bytes) + " read + " +
             format_bytes(t.output_bytes) + " written + " + format_bytes(t.weight_bytes) + " weights");
     if (m.counts()) {
-      const Bound bound = bound_of(m.flops, m.memory_bytes(), profile_.options.ridge);
+      const Bottleneck bound = bottleneck_of(m, profile_.options.ridge);
       add(section, "Intensity",
           format_ratio(m.arithmetic_intensity()) + " FLOPs per byte by itself: " + std::string(name(bound)),
           style_of(bound));
@@ -220,7 +220,7 @@ class NodeReport {
     add(section, "Bytes",
         format_exact(group.memory_bytes()) + ", op by op " + format_exact(group.unfused_bytes) + ": " +
             format_bytes(group.saved_bytes()) + " saved");
-    const Bound bound = bound_of(group.flops, group.memory_bytes(), profile_.options.ridge);
+    const Bottleneck bound = bottleneck_of(group.flops, group.memory_bytes(), profile_.options.ridge);
     const double intensity =
         group.memory_bytes() ? static_cast<double>(group.flops) / static_cast<double>(group.memory_bytes())
                              : 0;

@@ -57,9 +57,9 @@ Section bounds(const GraphView& view, const ExploreSummary& summary) {
   Band all;
   for (const Band& band : summary.bounds)
     all.ops += band.ops, all.flops += band.flops, all.memory_bytes += band.memory_bytes;
-  for (std::size_t b = 0; b < kBounds; ++b) {
+  for (std::size_t b = 0; b < kBottlenecks; ++b) {
     const Band& band = summary.bounds[b];
-    const auto bound = static_cast<Bound>(b);
+    const auto bound = static_cast<Bottleneck>(b);
     section.table.rows.push_back({{std::string(name(bound)), style_of(bound)},
                                   {band.ops ? std::to_string(band.ops) : "-"},
                                   {format_percent(Count{band.ops}, Count{all.ops}, Zero::kDash)},
@@ -68,7 +68,7 @@ Section bounds(const GraphView& view, const ExploreSummary& summary) {
                                   {format_bytes(band.memory_bytes, Zero::kDash)},
                                   {format_percent(band.memory_bytes, all.memory_bytes, Zero::kDash)}});
   }
-  section.remarks.push_back(bound_legend(view.profile->options.ridge) + " (--ridge)");
+  section.remarks.push_back(bottleneck_legend(view.profile->options.ridge) + " (--ridge)");
   return section;
 }
 
@@ -109,7 +109,7 @@ Section further(const GraphView& view) {
   add("--around " + middle + " --context 5", "nodes near one node, given by number or name");
   add("--find TEXT", "nodes whose name, target, module or shape contains TEXT");
   add("--type conv, --module PATH", "nodes of one type, or of one module");
-  add("--bottleneck memory", "those that wait for memory; or compute, balanced");
+  add("--bottleneck memory", "memory-bound nodes; or compute");
   add("--top 10 --sort mem", "the most expensive nodes");
   add("--node " + middle, "everything about one node");
   add("--path 1 " + std::to_string(count), "paths between two nodes");

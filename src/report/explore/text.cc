@@ -73,16 +73,8 @@ std::string subgraphs_text(const std::vector<SubgraphId>& subgraphs) {
                                    : text + " and " + std::to_string(subgraphs.size() - shown) + " more";
 }
 
-Style style_of(Bound bound) {
-  switch (bound) {
-    case Bound::kComputeBound:
-      return Style::kGood;
-    case Bound::kBalanced:
-      return Style::kPlain;
-    case Bound::kBandwidthBound:
-      return Style::kWarning;
-  }
-  return Style::kPlain;
+Style style_of(Bottleneck bound) {
+  return bound == Bottleneck::kComputeBound ? Style::kGood : Style::kWarning;
 }
 
 std::vector<std::uint32_t> all_nodes(const GraphView& view) {

@@ -29,20 +29,6 @@ std::string module_text(const Profile& profile, const Subgraph& subgraph) {
   return path.empty() ? "(model)" : std::string(path);
 }
 
-std::string_view bound_word(Bound bound) {
-  switch (bound) {
-    case Bound::kComputeBound:
-      return "compute";
-    case Bound::kBalanced:
-      return "balanced";
-    case Bound::kBandwidthBound:
-      break;
-  }
-  return "bandwidth";
-}
-
-Style bound_style(Bound bound) { return bound == Bound::kBandwidthBound ? Style::kWarning : Style::kPlain; }
-
 // Of all that a row stands for; a ratio is that of each.
 double measure(const Profile& profile, const SubgraphRow& row, const Metric& metric) {
   const Subgraph& subgraph = profile.partition.subgraphs[row.ids[0]];
@@ -70,7 +56,7 @@ std::string times_text(std::size_t count) { return count > 1 ? "x" + std::to_str
 std::vector<Cell> row_cells(const Profile& profile, const SubgraphRow& row) {
   const Subgraph& s = profile.partition.subgraphs[row.ids[0]];
   const Metrics metrics = metrics_of(profile, s);
-  const Bound bound = bound_of(s.flops, s.memory_bytes(), profile.options.ridge);
+  const Bottleneck bound = bottleneck_of(profile, s);
   std::vector<Cell> cells{{number_text(row.ids[0])},
                           {times_text(row.ids.size()), Style::kStrong},
                           {std::string(s.type)},
@@ -81,7 +67,8 @@ std::vector<Cell> row_cells(const Profile& profile, const SubgraphRow& row) {
                           {format_bytes(s.saved_bytes(), Zero::kDash)},
                           {format_ratio(metrics.arithmetic_intensity(), Zero::kDash)}};
   if (has_device(profile)) cells.push_back({roofline_text(kernel_roofline(profile, row.ids[0]))});
-  cells.push_back({std::string(bound_word(bound)), bound_style(bound)});
+  cells.push_back(
+      {std::string(word(bound)), bound == Bottleneck::kMemoryBound ? Style::kWarning : Style::kPlain});
   for (const Border border : {s.begins, s.ends}) cells.push_back({std::string(name(border)), Style::kQuiet});
   return cells;
 }
@@ -115,13 +102,13 @@ Section fuse_summary_section(const Profile& profile) {
 Section fuse_bounds_section(const Profile& profile) {
   Section section{"Bound",
                   {{{"Bound", Align::kLeft}, {"Subgraphs"}, {"% Subgraphs"}, {"% FLOPs"}, {"% Mem"}}, {}},
-                  {bound_legend(profile.options.ridge)}};
+                  {bottleneck_legend(profile.options.ridge)}};
   const PartitionSummary summary = summarise_partition(profile);
   Band all;
   for (const Band& band : summary.bounds) all.flops += band.flops, all.memory_bytes += band.memory_bytes;
-  for (std::size_t i = 0; i < kBounds; ++i) {
+  for (std::size_t i = 0; i < kBottlenecks; ++i) {
     const Band& band = summary.bounds[i];
-    section.table.rows.push_back({{std::string(name(static_cast<Bound>(i)))},
+    section.table.rows.push_back({{std::string(name(static_cast<Bottleneck>(i)))},
                                   {std::to_string(band.ops)},
                                   {format_percent(Count{band.ops}, Count{summary.subgraphs}, Zero::kDash)},
                                   {format_percent(band.flops, all.flops, Zero::kDash)},

@@ -16,8 +16,7 @@ inline constexpr std::string_view kInk = "#1f2430", kQuietInk = "#5c6370", kAxis
                                   kGrid = "#e4e7eb";
 inline constexpr std::string_view kPaper = "#ffffff", kPanel = "#f6f7f9";
 
-inline constexpr std::string_view kComputeBoundColor = "#2f6db5", kBalancedColor = "#c9c5a0",
-                                  kMemoryBoundColor = "#d55e00";
+inline constexpr std::string_view kComputeBoundColor = "#2f6db5", kMemoryBoundColor = "#d55e00";
 
 // Categories that go together have one colour: there are more of them than colours that an eye keeps apart.
 struct ColorGroup {
