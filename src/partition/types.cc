@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/choices.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "partition/assemble.h"
@@ -84,8 +85,7 @@ std::string type_of(const Groups& groups, std::span<const OpId> members, Form fo
 
 namespace {
 
-constexpr std::array<std::string_view, 3> kStrategyNames{"none", "layer", "fused"};
-static_assert(kStrategyNames.size() == static_cast<std::size_t>(Strategy::kFused) + 1);
+constexpr auto kStrategies = choices<Strategy, Strategy::kFused>("none", "layer", "fused");
 
 struct BorderWords {
   std::string_view name, explanation;
@@ -110,15 +110,10 @@ static_assert(kBorders.size() == static_cast<std::size_t>(Border::kPhase) + 1);
 
 }  // namespace
 
-std::string_view name(Strategy strategy) { return kStrategyNames[static_cast<std::size_t>(strategy)]; }
-
+std::string_view name(Strategy strategy) { return kStrategies[strategy]; }
 Strategy strategy_from_name(std::string_view text) {
-  const auto found = std::ranges::find(kStrategyNames, text);
-  if (found != kStrategyNames.end()) return static_cast<Strategy>(found - kStrategyNames.begin());
-  const std::string near = did_you_mean(text, kStrategyNames);
-  throw Error(
-      "no partition strategy called '" + std::string(text) + "'", "",
-      near.empty() ? "none (one op each), layer (a leaf module each) or fused (one kernel each)" : near);
+  return kStrategies.parse(text, "no partition strategy called", "",
+                           "none (one op each), layer (a leaf module each) or fused (one kernel each)");
 }
 
 std::string_view name(Border border) { return kBorders[static_cast<std::size_t>(border)].name; }

@@ -7,12 +7,12 @@
 
 #include "analyse/explore/view.h"
 #include "analyse/profile/rollup.h"
-#include "base/text.h"
+#include "base/choices.h"
 
 namespace opscope {
 namespace {
 
-constexpr std::array<std::string_view, 4> kLevels{"module", "layer", "op", "subgraph"};
+constexpr auto kLevels = choices<Level, Level::kSubgraph>("module", "layer", "op", "subgraph");
 
 // Members node by node, in execution order within each.
 void collect_ops(GraphView& view) {
@@ -92,15 +92,8 @@ GraphView completed(ViewDraft draft, Level level) {
 
 }  // namespace
 
-std::string_view name(Level level) { return kLevels[static_cast<std::size_t>(level)]; }
-
-Level level_from_name(std::string_view text) {
-  const auto found = std::ranges::find(kLevels, text);
-  if (found != kLevels.end()) return static_cast<Level>(found - kLevels.begin());
-  const std::string near = did_you_mean(text, kLevels);
-  throw Error("no such level: '" + std::string(text) + "'", "--level",
-              near.empty() ? "choose module, layer, op or subgraph" : near);
-}
+std::string_view name(Level level) { return kLevels[level]; }
+Level level_from_name(std::string_view text) { return kLevels.parse(text, "no such level:", "--level"); }
 
 GraphView make_view(const Profile& profile, Level level, std::uint32_t depth) {
   ViewDraft draft(profile);

@@ -6,12 +6,13 @@
 #include "analyse/fusion/comparison.h"
 #include "analyse/fusion/differences.h"
 #include "analyse/fusion/members.h"
+#include "base/choices.h"
 #include "base/text.h"
 
 namespace opscope {
 namespace {
 
-constexpr std::array<std::string_view, 3> kKernelKinds{"fused", "extern", "template"};
+constexpr auto kKernelKinds = choices<KernelKind, KernelKind::kTemplate>("fused", "extern", "template");
 
 class Comparing {
  public:
@@ -149,13 +150,9 @@ void check(const Graph& graph, const Partition& partition, const OtherFusion& ot
 
 }  // namespace
 
-std::string_view name(KernelKind kind) { return kKernelKinds[static_cast<std::size_t>(kind)]; }
-
+std::string_view name(KernelKind kind) { return kKernelKinds[kind]; }
 KernelKind kernel_kind_from_name(std::string_view text) {
-  const auto found = std::ranges::find(kKernelKinds, text);
-  if (found == kKernelKinds.end())
-    throw Error("no kind of kernel called '" + std::string(text) + "'", "", "fused, extern or template");
-  return static_cast<KernelKind>(found - kKernelKinds.begin());
+  return kKernelKinds.parse(text, "no kind of kernel called", "", "fused, extern or template");
 }
 
 FusionComparison compare_fusion(const Graph& graph, std::span<const OpCost> costs, const Partition& partition,

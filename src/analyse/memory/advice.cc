@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "base/choices.h"
+
 namespace opscope {
 namespace {
 
@@ -123,25 +125,10 @@ void add_advice(Remedy remedy, std::vector<Chance> chances, std::string_view tog
 }
 
 std::string_view name(Remedy remedy) {
-  switch (remedy) {
-    case Remedy::kInPlace:
-      return "in_place";
-    case Remedy::kFreeEarlier:
-      return "free_earlier";
-    case Remedy::kCheckpoint:
-      return "checkpoint";
-    case Remedy::kFusedAttention:
-      return "fused_attention";
-    case Remedy::kLastLogits:
-      return "last_logits";
-    case Remedy::kChunk:
-      return "chunk";
-    case Remedy::kHalfWeights:
-      return "half_weights";
-    case Remedy::kHalfAll:
-      return "half_all";
-  }
-  return "";
+  static constexpr auto kNames =
+      choices<Remedy, Remedy::kHalfAll>("in_place", "free_earlier", "checkpoint", "fused_attention",
+                                        "last_logits", "chunk", "half_weights", "half_all");
+  return kNames[remedy];
 }
 
 void advise(MemoryReport& report) {

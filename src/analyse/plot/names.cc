@@ -4,25 +4,14 @@
 #include <tuple>
 
 #include "analyse/plot/plot.h"
+#include "base/choices.h"
 #include "base/error.h"
 #include "base/text.h"
 
 namespace opscope {
 namespace {
 
-constexpr std::array<std::string_view, 5> kKinds{"roofline", "types", "icicle", "memory", "flame"};
-
-std::string listed(std::span<const std::string_view> names) {
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    text.append(i == 0 ? "" : i + 1 == names.size() ? " or " : ", ").append(names[i]);
-  return text;
-}
-
-std::string hint_for(std::string_view typed, std::span<const std::string_view> names) {
-  const std::string near = did_you_mean(typed, names);
-  return near.empty() ? "choose " + listed(names) : near;
-}
+constexpr auto kKinds = choices<PlotKind, PlotKind::kFlame>("roofline", "types", "icicle", "memory", "flame");
 
 // "conv1" and "conv2" -> "conv*"
 std::string merged_part(std::string_view a, std::string_view b) {
@@ -45,15 +34,9 @@ std::vector<std::string_view> parts_of(std::string_view name) {
 
 }  // namespace
 
-std::string_view name(PlotKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
-
-bool is_plot_kind(std::string_view text) { return std::ranges::count(kKinds, text) > 0; }
-
-PlotKind plot_kind_from_name(std::string_view text) {
-  const auto found = std::ranges::find(kKinds, text);
-  if (found != kKinds.end()) return static_cast<PlotKind>(found - kKinds.begin());
-  throw Error("no plot called '" + std::string(text) + "'", "", hint_for(text, kKinds));
-}
+std::string_view name(PlotKind kind) { return kKinds[kind]; }
+bool is_plot_kind(std::string_view text) { return std::ranges::count(kKinds.names, text) > 0; }
+PlotKind plot_kind_from_name(std::string_view text) { return kKinds.parse(text, "no plot called"); }
 
 const Metric& plot_metric(std::string_view text, Needs given) {
   const Metric& metric = metric_named(text, "--metric", given);

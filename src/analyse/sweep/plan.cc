@@ -5,6 +5,7 @@
 #include "analyse/profile/figures.h"
 #include "analyse/sweep/cell.h"
 #include "analyse/sweep/sweep.h"
+#include "base/choices.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -23,17 +24,7 @@ std::size_t index_of(std::span<const std::int64_t> numbers, std::int64_t number)
 }  // namespace
 
 std::string_view name(SweepState state) {
-  switch (state) {
-    case SweepState::kNotDone:
-      return "not done";
-    case SweepState::kCaptured:
-      return "captured";
-    case SweepState::kFitted:
-      return "fitted";
-    case SweepState::kFailed:
-      return "failed";
-  }
-  return "";
+  return choices<SweepState, SweepState::kFailed>("not done", "captured", "fitted", "failed")[state];
 }
 
 SweepPlace SweepResult::place(std::size_t point) const {

@@ -7,6 +7,8 @@
 #include <limits>
 #include <numeric>
 
+#include "base/choices.h"
+
 namespace opscope {
 namespace {
 
@@ -144,17 +146,7 @@ bool applies(TurnKind kind, const SweepResult& result, std::optional<Count> memo
 }  // namespace
 
 std::string_view name(TurnKind kind) {
-  switch (kind) {
-    case TurnKind::kRidge:
-      return "ridge";
-    case TurnKind::kAttention:
-      return "attention";
-    case TurnKind::kMemory:
-      return "memory";
-    case TurnKind::kQuadratic:
-      return "quadratic";
-  }
-  return "";
+  return choices<TurnKind, TurnKind::kQuadratic>("ridge", "attention", "memory", "quadratic")[kind];
 }
 
 double turn_ratio(TurnKind kind, const SweepFigures& figures, std::optional<Count> memory) {

@@ -1,0 +1,47 @@
+// An enum and the names of its values, in their order: what is printed is what is parsed.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace opscope {
+
+// "a, b or c"
+inline std::string listed(std::span<const std::string_view> names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text.append(i == 0 ? "" : i + 1 == names.size() ? " or " : ", ").append(names[i]);
+  return text;
+}
+
+template <class Enum, std::size_t N>
+struct Choices {
+  std::array<std::string_view, N> names;
+
+  constexpr std::string_view operator[](Enum value) const { return names[static_cast<std::size_t>(value)]; }
+
+  // `problem`: "no convention called"; `hint`: where no name is near, "" for the list of them.
+  Enum parse(std::string_view text, std::string_view problem, std::string_view where = "",
+             std::string_view hint = "") const {
+    const auto found = std::ranges::find(names, text);
+    if (found != names.end()) return static_cast<Enum>(found - names.begin());
+    std::string near = did_you_mean(text, names);
+    if (near.empty()) near = hint.empty() ? "choose " + listed(names) : std::string(hint);
+    throw Error(std::string(problem) + " '" + std::string(text) + "'", std::string(where), std::move(near));
+  }
+};
+
+// choices<Level>("module", "layer"): the last value is checked against the count.
+template <class Enum, Enum last, class... Names>
+constexpr auto choices(Names... names) {
+  static_assert(sizeof...(Names) == static_cast<std::size_t>(last) + 1);
+  return Choices<Enum, sizeof...(Names)>{{names...}};
+}
+
+}  // namespace opscope
