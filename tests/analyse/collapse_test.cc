@@ -1,6 +1,4 @@
 // Scenes: every node of a view in one box, whatever is folded, merged, closed or left out.
-#include "analyse/tree/scene.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "analyse/metrics_sums.h"
 #include "analyse/small_models.h"
+#include "analyse/tree/scene.h"
 #include "graph/random_graph.h"
 
 namespace opscope {
