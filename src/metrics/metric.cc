@@ -43,11 +43,16 @@ Needs needs_met(const Costs& costs) {
   return given;
 }
 
+// The nearest of what people mostly ask for, else of all.
 std::string hint_for(std::string_view asked, Needs given) {
-  std::vector<std::string_view> names;
-  for (const Metric* metric : metrics_given(given)) names.push_back(metric->key);
-  const std::string near = did_you_mean(asked, names);
-  return near.empty() ? "choose " + metric_choices(given) : near;
+  std::vector<std::string_view> usual, all;
+  for (const Metric* metric : metrics_given(given)) {
+    all.push_back(metric->key);
+    if (!metric->is_detail) usual.push_back(metric->key);
+  }
+  for (const auto& names : {usual, all})
+    if (const std::string near = did_you_mean(asked, names); !near.empty()) return near;
+  return "choose " + metric_choices(given);
 }
 
 }  // namespace
