@@ -72,7 +72,7 @@ std::string check_summary(const CheckReport& report) {
   if (broken == 0) return fmt::format("within budget: {} kept", plural(all, "limit"));
   const bool any_over = std::ranges::any_of(
       report.results, [](const LimitResult& result) { return result.verdict == Verdict::kBroken; });
-  return fmt::format("{}: {} of {} exceeded", any_over ? "over budget" : "budget unknown", broken,
+  return fmt::format("{}: {} of {} not met", any_over ? "over budget" : "budget unknown", broken,
                      plural(all, "limit"));
 }
 
