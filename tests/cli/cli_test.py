@@ -160,6 +160,15 @@ class Formats(Program):
                 self.assertEqual(err, "")
                 self.assertEqual([line for line in out.splitlines() if len(line) > width], [], (report, width))
 
+    def test_v_is_verbose_unless_a_picture_follows(self):
+        model = str(self.captures / "resnet18.json")
+        verbose = self.run_program("profile", model, "--verbose")
+        self.assertEqual(self.run_program("profile", model, "-v"), verbose)
+        self.assertEqual(self.run_program("profile", "-v", model), verbose)
+        code, out, _ = self.run_program("profile", model, "-v", "model.dot")
+        self.assertEqual((code, out), (0, self.run_program("profile", model)[1]))
+        self.assertIn("digraph", (self.work / "model.dot").read_text())
+
     def test_columns_is_the_width(self):
         model = str(self.captures / "resnet18.json")
         self.assertEqual(self.run_program("profile", model, COLUMNS="80"), self.run_program("profile", model, "--width", "80"))

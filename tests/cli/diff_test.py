@@ -148,7 +148,7 @@ class Budgets(Program):
         code, out, err = self.run_program("check", self.resnet, *arguments)
         self.assertEqual(code, 1, err)
         self.assertIn("layer4.1 params", out)
-        self.assertIn("1 of 3 limits not kept", out)
+        self.assertIn("1 of 3 limits not met", out)
 
     def test_of_several_models(self):
         arguments = self.budget(f'[max]\nops = 100\n[[model]]\nspec = "{self.resnet}"\nmax = {{ params = "12M" }}\n'

@@ -29,7 +29,6 @@ struct ProfileFlags : ModelCommandFlags {
   TableFlags table;
   bool strict = false, print_inputs = false;
   std::string graph_part, level = "module", visualize, batch_sizes;
-  bool draws = false;
   std::string list;  // rewritten to the list command before parsing; here for the help
 };
 
@@ -56,10 +55,7 @@ int print_inputs(const CaptureRequest& request, const Output& output, const Text
 }
 
 std::optional<PictureFile> picture_file(const ProfileFlags& flags) {
-  if (!flags.draws) return std::nullopt;
-  if (flags.visualize.empty())
-    throw Error("-v needs the picture's file", "--visualize",
-                "for example -v resnet18.png; what -v was for is --verbose");
+  if (flags.visualize.empty()) return std::nullopt;
   return PictureFile(flags.visualize, "");
 }
 
@@ -123,20 +119,16 @@ Action define_profile(CLI::App& app) {
   add_level_flag(app, flags->level);
   add_table_flags(app, flags->table, "flops", "Number of most expensive layers, default 10");
   add_cost_flags(app, flags->cost);
-  const auto* visualize = app.add_option("-v,--visualize", flags->visualize,
-                                         "Also draw the graph: .png, .pdf, .svg, .dot or .html")
-                              ->expected(0, 1)
-                              ->type_name("FILE");
-  app.add_flag("--verbose", flags->talk.verbose,
+  app.add_option("--visualize", flags->visualize,
+                 "Also draw the graph: .png, .pdf, .svg, .dot or .html; -v FILE does the same")
+      ->type_name("FILE");
+  app.add_flag("-v,--verbose", flags->talk.verbose,
                "All layers, op types and notes, and full error messages of tracers");
   app.add_flag("--strict", flags->strict, "Exit code 1 unless the cost of every op is exact");
   app.add_option("--list", flags->list, "List models, as `opscope list`")->type_name("[PATTERN]");
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);
-  return [flags, visualize] {
-    flags->draws = visualize->count() > 0;
-    return run_profile(*flags);
-  };
+  return [flags] { return run_profile(*flags); };
 }
 
 }  // namespace opscope

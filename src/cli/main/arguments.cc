@@ -2,8 +2,10 @@
 #include "cli/main/arguments.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace opscope {
 namespace {
@@ -17,6 +19,11 @@ bool looks_like_sizes(std::string_view text) {
   const std::string_view digits = text.starts_with('-') || text.starts_with('+') ? text.substr(1) : text;
   return !digits.empty() && is_digit(digits[0]) &&
          text.find_first_not_of("0123456789+-.,xX*") == std::string_view::npos;
+}
+
+bool is_picture(const std::string& path) {
+  static constexpr std::array<std::string_view, 5> kExtensions{"png", "pdf", "svg", "dot", "html"};
+  return std::ranges::find(kExtensions, file_extension(path)) != kExtensions.end();
 }
 
 bool is_flag(std::string_view text) { return text.size() > 1 && text[0] == '-' && !is_digit(text[1]); }
@@ -57,6 +64,13 @@ Arguments list_flag_to_command(const Arguments& arguments) {
       result.push_back(text->substr(7));
   }
   return result;
+}
+
+Arguments picture_flag(Arguments arguments) {
+  if (arguments.front() != "profile") return arguments;
+  for (std::size_t i = 1; i + 1 < arguments.size(); ++i)
+    if (arguments[i] == "-v" && is_picture(arguments[i + 1])) arguments[i] = "--visualize";
+  return arguments;
 }
 
 }  // namespace opscope

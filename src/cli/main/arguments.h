@@ -1,4 +1,4 @@
-// argv before the flag parser sees it: shapes written as separate numbers, and `--list`.
+// argv before the flag parser sees it: shapes written as separate numbers, `--list`, and pictures by -v.
 #pragma once
 
 #include <string>
@@ -14,5 +14,8 @@ Arguments join_shapes(const Arguments& arguments);
 
 // "profile --list [PATTERN] ..." -> "list [PATTERN] ...".
 Arguments list_flag_to_command(const Arguments& arguments);
+
+// "profile -v FILE.png" -> "profile --visualize FILE.png", told by the extension; any other -v is --verbose.
+Arguments picture_flag(Arguments arguments);
 
 }  // namespace opscope

@@ -91,7 +91,7 @@ int dispatch(Arguments arguments) {
   }
   // Flags without a command belong to the one that is wanted nearly always.
   if (first.starts_with('-')) arguments.insert(arguments.begin(), "profile");
-  arguments = list_flag_to_command(join_shapes(arguments));
+  arguments = picture_flag(list_flag_to_command(join_shapes(arguments)));
   const Command& command = command_called(arguments.front());
   arguments.erase(arguments.begin());
   return run_command(command, std::move(arguments));
