@@ -32,7 +32,7 @@ Status = Callable[[str], None]
 class Graph:
     """A captured model: every op, edge and module, and no weights. Profile it, or save it for later.
 
-    Where one of PyTorch's tracers was asked, its nodes are here too, as one more way of grouping the ops.
+    Where one of PyTorch's tracers was asked, its nodes are here too, as another grouping of the ops.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -97,7 +97,7 @@ class Graph:
         return [Row({name: getattr(rung, name) for name in _RUNG}) for rung in self._graph.rungs]
 
     def part(self, number: int) -> Graph:
-        """One of a tracer's graphs as a graph of its own; the first is 1."""
+        """One of a tracer's graphs as a separate Graph; the first is 1."""
         count = len(self._graph.parts)
         if not 1 <= number <= count:
             raise error(f"no graph {number}: there {'is' if count == 1 else 'are'} {count}", "part", "count from 1")
@@ -182,7 +182,7 @@ def trace_model_hybrid(model: Any, example_inputs: Any, model_name: str = "model
     graph, traced = Tracing(source, example_inputs, Options(), lambda _: None).graph("hybrid")
     if traced is None:
         failed = [f"{rung.tracer}: {rung.reason}" for rung in graph.rungs if rung.outcome == "failed"]
-        raise error("none of PyTorch's tracers follows it", model_name, "\n".join(failed))
+        raise error("none of PyTorch's tracers can trace it", model_name, "\n".join(failed))
     return traced.parts[0].module, {"fx": "symbolic_trace"}.get(traced.tracer, traced.tracer)
 
 
@@ -243,7 +243,7 @@ def capture_source(source: Source, inputs: Any, options: Options, status: Status
 
 
 class Tracing:
-    """A source captured in one way or several. A model built without data is built again once a real run needs it."""
+    """A source, captured by one tracer or by several. A model built without data is built again once a real run needs it."""
 
     def __init__(self, source: Source, inputs: Any, options: Options, status: Status) -> None:
         self.source, self.inputs, self.options, self.status = source, inputs, options, status

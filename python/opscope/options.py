@@ -22,7 +22,7 @@ class InputRequest:
     image_size: Any = None  # one side, or (height, width)
     named: Mapping[str, Any] = field(default_factory=dict)  # name -> shape, (shape, dtype) or a value to pass as it is
     phase: str | None = None  # one of PHASES
-    past_len: int | None = None  # tokens in the cache, for decode
+    past_len: int | None = None  # tokens in the KV cache, for decode
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class SourceRequest:
     trust: bool = False  # open pickles, which may run code
     download: bool = False  # fetch what is not here
     with_data: bool = False  # build with real weights' memory, for an eager run
+    dtype: Any = None  # that the user names
 
 
 @dataclass(frozen=True)
@@ -42,13 +43,13 @@ class Options:
 
     name: str | None = None  # what the report calls the model
     input_shape: Any = None  # one shape, or several: the tensors in the order of the call
-    batch: int | None = None  # samples at once
+    batch: int | None = None  # samples in the batch
     seq_len: int | None = None  # tokens, or frames of features; 128 where the model does not say
     image_size: Any = None  # one side, or (height, width)
     named_inputs: Mapping[str, Any] = field(default_factory=dict)  # inputs by name: a shape, (shape, dtype) or a value; --input
     phase: str | None = None  # of a language model: "prefill" (the whole prompt) or "decode" (one new token with a KV cache)
-    past_len: int | None = None  # tokens in that cache; 128
-    limits: Mapping[str, int] = field(default_factory=dict)  # upper bounds of sizes that only data tells: {"nms": 100}
+    past_len: int | None = None  # tokens in the KV cache; 128
+    limits: Mapping[str, int] = field(default_factory=dict)  # upper bounds of data-dependent sizes: {"nms": 100}
     dims: Mapping[str, int] = field(default_factory=dict)  # dynamic dimensions of a .pt2 or ONNX file
     task: str | None = None  # the head of a transformers or ultralytics model
     trust: bool = False  # open pickles and a model's own code, which may run anything
@@ -57,8 +58,8 @@ class Options:
     dtype: Any = None  # of the weights and inputs of a model given by name: "bfloat16", torch.float16
     device: Any = None  # what the model sees; it need not exist on this machine
     tracer: str = "auto"  # "static" (no data), "eager" (a real run), "fx", "dynamo", "export" or "hybrid"
-    source_lines: bool = False  # note each op's line of code
-    training: bool = False  # backward and an optimizer's step too
+    source_lines: bool = False  # record each op's line of code
+    training: bool = False  # a training step: forward, backward and the optimizer
     optimizer: str | None = None  # of the training: sgd (the default), sgd-momentum, adam, adamw, adagrad, rmsprop or none
 
     def inputs(self) -> InputRequest:
@@ -67,7 +68,7 @@ class Options:
         )
 
     def source(self) -> SourceRequest:
-        return SourceRequest(self.registry, self.task, self.trust, self.download, self.tracer == "eager")
+        return SourceRequest(self.registry, self.task, self.trust, self.download, self.tracer == "eager", self.dtype)
 
     def given(self) -> list[str]:
         """Names of the options that are not as they are by default."""

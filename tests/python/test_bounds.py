@@ -278,7 +278,7 @@ def test_sizes_that_do_not_fit_together_end_in_a_real_run() -> None:
 
     with pytest.raises(opscope.Error) as caught:
         capture(called(run), X)
-    assert "taken at their largest" in caught.value.hint
+    assert "taken at their upper bounds" in caught.value.hint
     graph = graph_of(called(run), X, tracer="auto")
     assert graph["capture"]["tracer"] == "eager" and outputs_of(graph) == [((3, 8), "float32")]
 

@@ -28,7 +28,7 @@ def test_a_tensor_knows_its_size() -> None:
 
 @pytest.mark.parametrize("shape", ["abc", (1, -3), 5, None, (1.5,), [[1]]])
 def test_what_is_no_shape_is_refused(shape: object) -> None:
-    with pytest.raises(opscope.Error, match="is no shape") as refused:
+    with pytest.raises(opscope.Error, match="is not a shape") as refused:
         TensorDescriptor(shape)  # type: ignore[arg-type]
     assert "(1, 3, 224, 224)" in refused.value.hint
 
@@ -61,9 +61,9 @@ def test_what_nobody_knows_is_none_and_not_nothing(operations: list[str]) -> Non
 
 def test_operations_and_tensors_that_are_none_are_refused() -> None:
     assert SubgraphDescriptor("relu", [tensor(4)], [tensor(4)]).flops == 4
-    with pytest.raises(opscope.Error, match="no names of operations"):
+    with pytest.raises(opscope.Error, match="not names of operations"):
         SubgraphDescriptor([torch.relu])  # type: ignore[list-item]
-    with pytest.raises(opscope.Error, match="'x' is no TensorDescriptor"):
+    with pytest.raises(opscope.Error, match="'x' is not a TensorDescriptor"):
         SubgraphDescriptor(["relu"], ["x"])  # type: ignore[list-item]
 
 

@@ -59,7 +59,8 @@ def test_tied_weights_are_one_parameter_and_untied_ones_two() -> None:
 def test_built_in_float32_and_says_what_was_published() -> None:
     source = find("meta-llama/Llama-3.2-1B")
     assert {str(parameter.dtype) for parameter in source.model.parameters()} == {"torch.float32"}
-    assert source.notes == ["built in float32; its weights are published in bfloat16: --dtype bfloat16"]
+    assert source.notes == ["profiled in float32; the published weights are bfloat16 (--dtype bfloat16)"]
+    assert find("meta-llama/Llama-3.2-1B", dtype="bfloat16").notes == []
     assert find("bert-base-uncased").notes == []
 
 
@@ -186,7 +187,7 @@ def test_code_of_its_own_runs_only_when_trusted(tmp_path: Path, monkeypatch: pyt
         auto_map={"AutoConfig": "own.OwnConfig", "AutoModel": "own.OwnModel"},
     )
     (folder / "own.py").write_text(REMOTE_CODE)
-    with pytest.raises(opscope.Error, match="built by code of its own") as caught:
+    with pytest.raises(opscope.Error, match="built by its own code") as caught:
         find(str(folder))
     assert "--trust" in caught.value.hint
     source = find(str(folder), trust=True)

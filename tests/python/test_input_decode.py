@@ -121,7 +121,7 @@ def test_without_weights_the_cache_has_no_data_either() -> None:
 def test_rows_say_what_is_passed() -> None:
     rows = {row.name: row for row in decode(MODELS["llama"](), past_len=100).rows}
     assert rows["input_ids"].shape == (1, 1) and rows["attention_mask"].shape == (1, 101)
-    assert rows["past_key_values"].value == "cache of 100 tokens" and rows["use_cache"].value == "True"
+    assert rows["past_key_values"].value == "KV cache of 100 tokens" and rows["use_cache"].value == "True"
 
 
 def test_past_len_defaults_to_seq_len_and_is_held_to_the_positions() -> None:
@@ -133,5 +133,5 @@ def test_past_len_defaults_to_seq_len_and_is_held_to_the_positions() -> None:
 
 def test_a_model_that_does_not_generate() -> None:
     config = transformers.BertConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64)
-    with pytest.raises(opscope.Error, match="no prefill and no decode phase"):
+    with pytest.raises(opscope.Error, match="no prefill and no decode step"):
         decode(transformers.BertModel(config))

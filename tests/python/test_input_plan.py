@@ -267,9 +267,9 @@ def test_named_values_and_dtypes() -> None:
         (ConvNet, {"image_size": (1, 2, 3)}, "not an image size", "height and width"),
         (ConvNet, {"phase": "later"}, "no phase called 'later'", "prefill, decode"),
         (ConvNet, {"past_len": 3}, "past_len is for the decode phase", "--phase decode"),
-        (ConvNet, {"phase": "prefill"}, "no prefill and no decode phase", "ForCausalLM"),
-        (ConvNet, {"phase": "decode"}, "no prefill and no decode phase", "ForCausalLM"),
-        (lambda: lambda x, y: x + y, {}, "nothing tells the shape of 'x'", "--input x=1x3x224x224"),
+        (ConvNet, {"phase": "prefill"}, "no prefill and no decode step", "ForCausalLM"),
+        (ConvNet, {"phase": "decode"}, "no prefill and no decode step", "ForCausalLM"),
+        (lambda: lambda x, y: x + y, {}, "the shape of 'x' is not known", "--input x=1x3x224x224"),
         (lambda: nn.LazyLinear(3), {}, "LazyLinear. takes any number of features", "--input input="),
     ],
 )

@@ -312,14 +312,14 @@ def test_two_threads_measure_at_once() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"runs": 0}, "0 is no number of runs"),
-        ({"runs": 2.5}, "2.5 is no number of runs"),
-        ({"warmup": -1}, "-1 is no number of warm-up runs"),
-        ({"min_time": math.nan}, "nan is no time"),
+        ({"runs": 0}, "0 is not a number of runs"),
+        ({"runs": 2.5}, "2.5 is not a number of runs"),
+        ({"warmup": -1}, "-1 is not a number of warm-up runs"),
+        ({"min_time": math.nan}, "nan is not a duration"),
         ({"runs": 5_000_000_000}, "would not end"),
         ({"warmup": 1 << 40}, "would not end"),
-        ({"min_time": -1}, "-1 is no time"),
-        ({"min_time": math.inf}, "inf is no time"),
+        ({"min_time": -1}, "-1 is not a duration"),
+        ({"min_time": math.inf}, "inf is not a duration"),
         ({"on": "gpu"}, "no device called 'gpu'"),
         ({"on": "meta"}, "nothing runs on the meta device"),
         ({"tracer": "fx"}, "real runs of the model itself"),
@@ -352,7 +352,7 @@ def test_weights_without_data() -> None:
 def test_two_devices() -> None:
     model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
     model[1].weight = as_if_on("cuda:1", model[1].weight)
-    with pytest.raises(opscope.Error, match="it is on 2 devices") as caught:
+    with pytest.raises(opscope.Error, match="the model is on 2 devices") as caught:
         opscope.measure(model, torch.rand(1, 2))
     assert "0.weight and 3 others are on cpu" in caught.value.where and "1.weight is on cuda:1" in caught.value.where
 

@@ -259,8 +259,8 @@ def test_any_graph_module_becomes_a_graph() -> None:
 @pytest.mark.parametrize(
     ("make", "inputs", "what", "hint"),
     [
-        (lambda model, _: model, (1,), "Twice is no torch.fx.GraphModule", "symbolic_trace"),
-        (lambda _, program: program, (1,), "ExportedProgram is no torch.fx.GraphModule", ".module()"),
+        (lambda model, _: model, (1,), "Twice is not a torch.fx.GraphModule", "symbolic_trace"),
+        (lambda _, program: program, (1,), "ExportedProgram is not a torch.fx.GraphModule", ".module()"),
         (lambda _, program: program.graph_module, (1,), "missing a required argument", ".module()"),
         (lambda _, program: program.graph_module, None, "takes its weights as inputs", ".module()"),
         (lambda model, _: torch.fx.symbolic_trace(model), None, "nothing says which tensor", "give the inputs"),

@@ -279,7 +279,7 @@ class Run:
             made = error(
                 first_line(problem),
                 where,
-                f"sizes that depend on data were taken at their largest, and that may be why: {_USE_EAGER}",
+                f"data-dependent sizes were taken at their upper bounds, which may be the cause: {_USE_EAGER}",
             )
         elif self.training is not None and _TOO_FEW_ROWS in str(problem):
             made = error(first_line(problem), where, "batch norm has no statistics of one value: take a larger batch (--batch 2)")

@@ -1,4 +1,4 @@
-"""Tensors inside the nested structures that models take and give: found with the way to them, and replaced."""
+"""Tensors inside the nested structures that models take and return: found with their paths, and replaced."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _parts(value: Any) -> list[tuple[str, Any, Any]]:
 
 
 def named_tensors(value: Any, path: str = "", seen: set[int] | None = None) -> Iterator[tuple[str, torch.Tensor]]:
-    """Every tensor in a nested structure with the way to it; each object is entered once."""
+    """Every tensor in a nested structure with its path; each object is entered once."""
     seen = set() if seen is None else seen
     if isinstance(value, torch.Tensor) and is_wrapper(value):
         for name in value.__tensor_flatten__()[0]:  # type: ignore[attr-defined]

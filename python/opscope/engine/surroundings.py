@@ -1,4 +1,4 @@
-"""What is set around a model for the time of its capture, so that PyTorch shows every op, and put back after."""
+"""Global settings of PyTorch during a capture, chosen so that every op is seen, and restored after it."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class Step:
         return outputs
 
     def again(self, called: Callable[[], Any]) -> Any:
-        """A later step as it is, for the clock alone."""
+        """A later step as it is, only to be timed."""
         outputs, loss, _ = self._forward(called)
         loss.backward()
         if self.update is not None:

@@ -1,4 +1,4 @@
-"""What a model is called with: the ways a user may say it, and inputs made from shapes."""
+"""What a model is called with: the forms in which a user gives it, and inputs made from shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The decode phase of a generating model: one token behind the cache that its own prefill leaves."""
+"""The decode step of a language model: one new token with the KV cache that its own prefill leaves."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def decode_parts(model: Any, signature: Signature, sizes: Sizes, name: str) -> t
     outputs = _run(model, before, "use_cache" in signature.names)
     cache = getattr(outputs, cache_name, None)
     if cache is None:
-        raise error(f"{name} gave no {cache_name} for its prompt", "phase", "profile its prefill")
+        raise error(f"{name} returned no KV cache ({cache_name}) for its prompt", "phase", "profile its prefill")
     if not any(True for _ in tensors_in(cache)):
-        raise error(f"{name} keeps nothing of what it has read", "phase", "profile its prefill")
+        raise error(f"the KV cache of {name} is empty after its prefill", "phase", "profile its prefill")
     size = sum(t.numel() * t.element_size() for t in tensors_in(cache) if t.numel() > 1)  # no counters
-    why = f"what its own prefill of {past} tokens leaves: {size:,} bytes"
+    why = f"the KV cache of its own prefill of {past} tokens: {size:,} bytes"
     parts = _one_token(model, before, past, outputs)
-    parts.append(Part(cache_name, why, value=_Held(cache, model), words=f"cache of {past} tokens"))
+    parts.append(Part(cache_name, why, value=_Held(cache, model), words=f"KV cache of {past} tokens"))
     if "use_cache" in signature.names:
-        parts.append(Part("use_cache", "the cache is passed on", value=True))
+        parts.append(Part("use_cache", "the KV cache is returned", value=True))
     return parts, notes
 
 
@@ -49,7 +49,7 @@ def check_generates(model: Any, name: str) -> None:
     if is_transformers(model) and getattr(model, "can_generate", lambda: False)():
         return
     raise error(
-        f"{name} makes no tokens one after the other, so it has no prefill and no decode phase",
+        f"{name} does not generate tokens, so it has no prefill and no decode step",
         "phase",
         "leave --phase out, or name a class that generates, such as one ...ForCausalLM",
     )
@@ -58,7 +58,7 @@ def check_generates(model: Any, name: str) -> None:
 def _cache_name(signature: Signature, name: str) -> str:
     found = next((cache for cache in _CACHES if cache in signature.names), None)
     if found is None:
-        raise error(f"{name} takes no cache, so a decode step is a prefill", "phase", "profile its prefill")
+        raise error(f"{name} takes no KV cache, so it has no decode step", "phase", "profile its prefill")
     return found
 
 

@@ -202,6 +202,6 @@ def _unknown(argument: Argument, name: str, consumer: Consumer | None) -> Except
             "give it in Python: inputs={...}",
         )
     else:
-        what = f"nothing tells the shape of '{argument.name}'"
+        what = f"the shape of '{argument.name}' is not known"
     hint = f"give --input {argument.name}={example}, --input-shape, or the inputs themselves in Python"
     return error(f"{name} needs inputs: {what}", argument.name, hint)

@@ -51,12 +51,12 @@ class Runs:
 
     def __post_init__(self) -> None:
         _check_whole(self.warmup, "warmup", 0, "runs before any is timed: 0 or more")
-        _check_whole(self.runs, "runs", 1, "a median needs a run to be of: 1 or more")
+        _check_whole(self.runs, "runs", 1, "a median needs at least one run")
         if self.min_time is not None and not _is_duration(self.min_time):
-            raise error(f"{self.min_time!r} is no time to go on for", "min_time", "seconds, 0 or more: 2.5")
+            raise error(f"{self.min_time!r} is not a duration", "min_time", "seconds, 0 or more: 2.5")
 
     def plan(self) -> dict[str, Any]:
-        """What the engine is told: at least so many runs, and then more until the time is up or there are enough."""
+        """The engine's settings: at least this many runs, then more until the time is over or there are enough."""
         warmup = WARMUP if self.warmup is None else self.warmup
         if self.runs is not None and self.min_time is None:
             return {"warmup": warmup, "runs": self.runs, "most_runs": self.runs, "seconds": 0.0}
@@ -72,9 +72,9 @@ def _check_whole(number: Any, name: str, least: int, hint: str) -> None:
     except TypeError:
         good = False
     if good and number is not None and number > _MOST:
-        raise error(f"{number} of them would not end", name, f"up to {_MOST}")
+        raise error(f"{number} runs would not end", name, f"up to {_MOST}")
     if not good:
-        raise error(f"{number!r} is no number of {'runs' if name == 'runs' else 'warm-up runs'}", name, hint)
+        raise error(f"{number!r} is not a number of {'runs' if name == 'runs' else 'warm-up runs'}", name, hint)
 
 
 def _is_duration(number: Any) -> bool:
@@ -97,13 +97,13 @@ def measure(
     progress: Progress | None = None,
     **options: Any,
 ) -> Profile:
-    """What a model really takes: a Profile whose rows have times, with `measurement` saying how they came about.
+    """Runs a model and times every op: a Profile with times in its rows; `measurement` says how they were measured.
 
     `model`, `inputs` and the other options are those of `profile`. A model given by name is built on the device `on`
     ('cpu', 'cuda', 'cuda:1') with random weights and inputs; your own module runs where its weights are. After `warmup`
     runs (3) there are `runs` with every op timed, each beside one without; where you do not say how many, 10 to 200, until
     `min_time` (1 second) is over. `repeat_ops` times each distinct op alone too. `training` measures whole steps.
-    `progress(done, total, text)` hears how far it is, a total of 0 being unknown. The model, its gradients and the random
+    `progress(done, total, text)` is called after each run; a total of 0 is not known yet. The model, its gradients and the random
     number generators are left as they were. A file that `save` wrote after a measurement is read, and nothing is run.
     """
     asked = Runs(warmup, runs, min_time, on, repeat_ops)

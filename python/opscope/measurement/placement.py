@@ -58,10 +58,11 @@ def check_one_device(model: Any, inputs: Inputs, asked: torch.device | None, nam
     if len(places) > 1:
         found = "; ".join(f"{_some(names)} on {device}" for device, names in places.items())
         hint = f"put all on one: model.to('{next(iter(places))}'), and its inputs"
-        raise error(f"it is on {len(places)} devices, and is measured on one", found, hint)
+        raise error(f"the model is on {len(places)} devices, and only one can be measured", found, hint)
     device = next(iter(places), asked or torch.device("cpu"))
     if asked is not None and device != asked:
-        raise error(f"your model is on {device}, and on is {asked}", name, f"move it, model.to('{asked}'), and its inputs; or leave on out")
+        hint = f"move it, model.to('{asked}'), and its inputs; or leave `on` out"
+        raise error(f"your model is on {device}, and `on` is {asked}", name, hint)
     return device
 
 

@@ -1,4 +1,4 @@
-"""Profiler: a model with a look inside. It is called as the model was; a pass over it gives its graph with times.
+"""Profiler: a model wrapped so that a forward pass gives its graph with times. It is called as the model was.
 
 A Profiler and its model share their attributes, parameters, buffers, children and hooks, so that a model around it keeps
 the keys of its state_dict and finds everything where it was.

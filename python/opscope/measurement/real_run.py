@@ -1,4 +1,4 @@
-"""Real runs of a model under the engine's clock: many of them for opscope.measure, one for opscope.Profiler."""
+"""Real runs of a model with the engine's op timers: many of them for opscope.measure, one for opscope.Profiler."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Reconciliation(Report):
         return int(self._data["models"][0]["flops"])
 
     def causes(self, tool: str) -> list[Row]:
-        """Why a tool's number is another: kind, what, flops and rows (op, module, ops, flops), the largest first.
+        """Why a tool's number differs: kind, what, flops and rows (op, module, ops, flops), the largest first.
 
         Those with `is_unit` lead from the tool's own number to its FLOPs; the others add up to the difference.
         """

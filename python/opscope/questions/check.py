@@ -1,4 +1,4 @@
-"""opscope.check: whether a model keeps its budget. Every number and verdict comes from C++."""
+"""opscope.check: a model against its budget. Every number and verdict comes from C++."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from opscope.results.report import Report
 
 
 class Check(Report):
-    """Limits and whether a model keeps them, as `opscope check` shows them: `print(check)`.
+    """The limits of a budget and which are exceeded, as `opscope check` shows them: `print(check)`.
 
     True where all are kept: `assert opscope.check(model, max={"flops": "4.2G"})`.
     """
 
     @property
     def kept(self) -> bool:
-        """True where every limit is kept; what is not known is not, unless `allow_unknown` was given."""
+        """True if no limit is exceeded; an unknown cost counts as exceeded, unless `allow_unknown` was given."""
         return bool(self._native.kept)
 
     @property
@@ -33,7 +33,7 @@ class Check(Report):
 
     @property
     def broken(self) -> list[Row]:
-        """The limits that are not kept."""
+        """The limits that are exceeded."""
         return [row for row in self.limits if not row.passes]
 
     def __bool__(self) -> bool:
@@ -58,7 +58,7 @@ def check(
     hardware: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> Check:
-    """Whether a model keeps limits: what is over, by how much, and which modules did it.
+    """Checks a model against a budget: which limits are exceeded, by how much, and by which modules.
 
     `max` and `min` are limits by metric: {"flops": "4.2G", "params": 12_000_000}, or "flops=4.2G,params=12M". `budget` is
     a TOML file with limits of the whole model, of modules and of op types. `against` is an earlier version (a model, a

@@ -42,7 +42,7 @@ class Comparison(Report):
 
     @property
     def notes(self) -> list[str]:
-        """What to know before believing the numbers: other inputs, other conventions, ops that are not known."""
+        """What makes the numbers hard to compare: different inputs, different conventions, unknown ops."""
         return list(self._data["notes"])
 
     def by_type(self, metric: str = "flops") -> Comparison:
@@ -54,7 +54,7 @@ class Comparison(Report):
         return Comparison(self._native, {"by": "module", "metric": metric, "depth": depth})
 
     def pareto(self, path: str | os.PathLike[str], *, x: str = "params", y: str = "flops") -> None:
-        """A picture of which model no other beats, as .svg, .png or .pdf; the area of each dot is the memory moved."""
+        """The Pareto front as a .svg, .png or .pdf; the area of each dot is the bytes moved."""
         self._native.pareto(os.fspath(path), x, y)
 
     def table(self, *, width: int = 100, color: bool = False, top: int = 15, verbose: bool = False) -> str:

@@ -15,8 +15,8 @@ from opscope.results.report import Report
 class Diff(Report):
     """What changed between two versions of a model, as `opscope diff` shows it: `print(diff)`.
 
-    `changes` has a row for every module and op that was added, removed, changed or moved, with the change of what is its
-    own: they add up to `totals`.
+    `changes` has a row for every module and op that was added, removed, changed or moved, with the change in its own
+    costs, children excluded: they add up to `totals`.
     """
 
     @property
@@ -31,7 +31,7 @@ class Diff(Report):
 
     @property
     def changes(self) -> list[Row]:
-        """A row a change: status, path, base_path, type, what changed, and the change of its own."""
+        """A row a change: status, path, base_path, type, what changed, and the change in its own costs, children excluded."""
         return [Row(row) for row in self._data["changes"]]
 
     rows = changes

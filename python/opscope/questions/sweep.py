@@ -107,12 +107,12 @@ class Sweep(Report):
 
     @property
     def turning_points(self) -> list[Row]:
-        """Where intensity passes the ridge, attention overtakes the linears, memory passes the limit: one a line."""
+        """Crossovers: where intensity passes the ridge point, attention overtakes the linear layers, memory exceeds the limit."""
         return [Row(turn) for turn in self._data["turning_points"]]
 
     @property
     def remarks(self) -> list[str]:
-        """The turning points in words."""
+        """The crossovers in words."""
         return list(self._data["remarks"])
 
     def to_pandas(self) -> Any:
@@ -126,7 +126,7 @@ class Sweep(Report):
 
 
 class Fit(Report):
-    """What `opscope.fit` found: the largest size that fits, what its peak is made of, and what one more would take."""
+    """What `opscope.fit` found: the largest size that fits, the parts of its peak memory, and the peak of one more."""
 
     @property
     def largest(self) -> int | None:
@@ -163,7 +163,7 @@ def sweep(
     float32: str | None = None,
     **options: Any,
 ) -> Sweep:
-    """A model's costs at every combination of sizes, and where its behaviour turns.
+    """A model's costs at every combination of sizes, and the crossovers between them.
 
     `batch`, `seq_len`, `image_size`, `past_len` and `dtype` are lists, or text as on the command line ('1,2,4,..,256',
     '128:4096:x2'). The model is built once and captured at each point; above 40 points, or with `polynomial=True`, most are

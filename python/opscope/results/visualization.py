@@ -27,7 +27,7 @@ def generate_visualization(
     max_nodes: int = 60,
     fold: bool = True,
 ) -> str:
-    """Draws a graph to a .png, .pdf, .svg, .dot or .html, and gives the line that says so.
+    """Draws a graph to a .png, .pdf, .svg, .dot or .html, and returns a line with its path.
 
     `traced_graph` is an fx GraphModule, an opscope Graph, an nn.Module or a model's name. `trace_method` names the tracer
     of a model that is not traced yet ('symbolic_trace', 'dynamo', 'export', 'hybrid'); by default the engine captures it.

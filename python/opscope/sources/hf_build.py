@@ -87,7 +87,7 @@ def builder(found: Found, class_name: str, request: SourceRequest) -> Builder:
     remote = _needs_remote_code(found)
     if remote and not request.trust:
         raise error(
-            f"{found.name} is built by code of its own ({', '.join(sorted(found.config['auto_map'].values()))})",
+            f"{found.name} is built by its own code ({', '.join(sorted(found.config['auto_map'].values()))})",
             found.path or "",
             "transformers has no such model; --trust runs that code",
         )
@@ -104,7 +104,7 @@ def builder(found: Found, class_name: str, request: SourceRequest) -> Builder:
     model_class = hf_heads.class_named(name, found.model_type)
     own_head = _has_own_head(found.config, config)
     part = _part_for(model_class, config)
-    return Builder(found.name, model_class, part, own_head, download=request.download, notes=_notes(found))
+    return Builder(found.name, model_class, part, own_head, download=request.download, notes=_notes(found, request))
 
 
 def _has_own_head(said: dict[str, Any], config: Any) -> bool:
@@ -203,14 +203,14 @@ def _remote_builder(found: Found, class_name: str) -> Builder:
     return Builder(found.name, get_class_from_dynamic_module(model, place), config, remote=True, notes=[note])
 
 
-def _notes(found: Found) -> list[str]:
+def _notes(found: Found, request: SourceRequest) -> list[str]:
     notes = []
     dtype = found.config.get("dtype") or found.config.get("torch_dtype")
-    if dtype and dtype != "float32":
-        notes.append(f"built in float32; its weights are published in {dtype}: --dtype {dtype}")
+    if dtype and dtype != "float32" and request.dtype is None:
+        notes.append(f"profiled in float32; the published weights are {dtype} (--dtype {dtype})")
     if quantised := found.config.get("quantization_config"):
         method = quantised.get("quant_method", "an unnamed method")
-        notes.append(f"its weights are published quantised ({method}); the model is built without that")
+        notes.append(f"profiled without quantisation; the published weights are quantised ({method})")
     return notes
 
 

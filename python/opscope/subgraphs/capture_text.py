@@ -141,4 +141,4 @@ def _attribute(value: Any) -> Any:
     for type_, kind in ((bool, "bools"), (int, "ints"), (float, "floats")):
         if isinstance(value, (list, tuple)) and all(isinstance(item, type_) for item in value):
             return {kind: list(value)}
-    raise error(f"{value!r} is no attribute of an operation", "attributes", "numbers, strings, or lists of numbers")
+    raise error(f"{value!r} is not an attribute of an operation", "attributes", "numbers, strings, or lists of numbers")

@@ -1,4 +1,4 @@
-"""Tensors and subgraphs in words of one's own, priced by the core: for tools that already have a graph in some form.
+"""Tensors and subgraphs described by the caller, with costs from the core: for tools that have a graph of their own.
 
 A list of descriptors becomes a capture like any other, one op for each, so that every number here is the cost table's
 or the caller's own. Nothing is computed in Python.
@@ -69,7 +69,7 @@ def _as_shape(shape: Any) -> tuple[int, ...]:
         sizes = (-1,)
     if any(size < 0 for size in sizes):
         hint = "whole numbers, none of them negative: (1, 3, 224, 224), or () for one number"
-        raise error(f"{shape!r} is no shape", "shape", hint)
+        raise error(f"{shape!r} is not a shape", "shape", hint)
     return sizes
 
 
@@ -95,11 +95,11 @@ class SubgraphDescriptor:
         if isinstance(self.operations, str):
             self.operations = [self.operations]
         if not all(isinstance(each, str) for each in self.operations):
-            raise error(f"{self.operations!r} are no names of operations", "operations", "['conv2d'], ['torch.relu'], ...")
+            raise error(f"{self.operations!r} are not names of operations", "operations", "['conv2d'], ['torch.relu'], ...")
         for key in ("input_tensors", "output_tensors", "weight_tensors"):
             for each in getattr(self, key):
                 if not isinstance(each, TensorDescriptor):
-                    raise error(f"{each!r} is no TensorDescriptor", key, "TensorDescriptor((1, 3, 224, 224), 'float32')")
+                    raise error(f"{each!r} is not a TensorDescriptor", key, "TensorDescriptor((1, 3, 224, 224), 'float32')")
 
     @functools.cached_property
     def _row(self) -> Row:
@@ -110,12 +110,12 @@ class SubgraphDescriptor:
 
     @property
     def macs(self) -> int | None:
-        """None where nobody knows: `confidence` is then 'unknown'."""
+        """None if unknown: `confidence` is then 'unknown'."""
         return cast("int | None", self._known("macs"))
 
     @property
     def flops(self) -> int | None:
-        """None where nobody knows."""
+        """None if unknown."""
         return cast("int | None", self._known("flops"))
 
     @property
@@ -125,17 +125,17 @@ class SubgraphDescriptor:
 
     @property
     def arithmetic_intensity(self) -> float | None:
-        """FLOPs per byte; None where nobody knows the FLOPs."""
+        """FLOPs per byte; None if the FLOPs are unknown."""
         return cast("float | None", self._known("arithmetic_intensity"))
 
     @property
     def confidence(self) -> str:
-        """'exact', 'estimated', 'upper_bound' or 'unknown'; declared numbers are taken at their word."""
+        """'exact', 'estimated', 'upper_bound' or 'unknown'; declared numbers count as exact."""
         return str(self._row.confidence)
 
 
 class UnifiedAnalyzer:
-    """One way in for everything that can be priced: models, GraphModules, extractors, graphs, descriptors."""
+    """Profiles models, GraphModules, extractors, graphs and descriptors through one interface."""
 
     def __init__(self, convention: str = "opscope", ridge: float = 10.0) -> None:
         self.convention, self.ridge = convention, ridge

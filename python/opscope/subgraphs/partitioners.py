@@ -1,4 +1,4 @@
-"""Ops put together into subgraphs: FusionPartitioner as a fusing compiler would, GraphPartitioner layer by layer.
+"""Ops grouped into subgraphs: by FusionPartitioner as a fusing compiler would, by GraphPartitioner layer by layer.
 
 Both take whatever can be profiled, and every number in their reports is the core's.
 """
@@ -17,7 +17,7 @@ from opscope.subgraphs.descriptors import SubgraphDescriptor, UnifiedAnalyzer
 
 
 class PartitionReport:
-    """The subgraphs of one graph, what fusing saves, and where it stops. `print(report)` is what `opscope fuse` prints."""
+    """The subgraphs of one graph, the bytes that fusion saves, and the fusion boundaries. `print(report)` is what `opscope fuse` prints."""
 
     def __init__(self, graph: Graph, profile: Profile) -> None:
         self.graph, self.profile = graph, profile
@@ -44,26 +44,26 @@ class PartitionReport:
 
     @property
     def unfused_bytes(self) -> int:
-        """Bytes to and from memory with each op by itself."""
+        """Bytes moved with each op as a kernel of its own."""
         return int(self._data["partition"]["unfused_bytes"])
 
     @property
     def fused_bytes(self) -> int:
-        """Bytes to and from memory with each subgraph as one kernel."""
+        """Bytes moved with each subgraph as one fused kernel."""
         return int(self._data["partition"]["fused_bytes"])
 
     @property
     def saved_bytes(self) -> int:
-        """The difference: what fusing keeps out of memory."""
+        """The difference: bytes moved that fusion saves."""
         return int(self._data["partition"]["saved_bytes"])
 
     @property
     def missed(self) -> list[Row]:
-        """Neighbours that were not put together: from, to, why and the bytes that it would have saved, the most first."""
+        """Producers and consumers that were not fused: from, to, why, and the bytes that fusing them would save, the most first."""
         return [Row(row) for row in self._data["partition"]["missed"]]
 
     def subgraph_of(self, op: int) -> Row | None:
-        """The subgraph of an op, by its place in `profile.ops`; None for one that does no work and rides along with none."""
+        """The subgraph of an op, by its place in `profile.ops`; None for an op that does no work and is in no subgraph."""
         return self._by_op.get(op)
 
     @functools.cached_property
@@ -109,7 +109,7 @@ class PartitionReport:
 
 
 class FusionPartitioner:
-    """Puts ops into subgraphs. `strategy` is 'fused', 'layer' or 'none'; what a subgraph holds at once fits in
+    """Puts ops into subgraphs. `strategy` is 'fused', 'layer' or 'none'; the tensors of a subgraph fit in
     `fast_memory` bytes where that is given."""
 
     def __init__(
@@ -140,5 +140,5 @@ def _as_bytes(size: int | None) -> int:
     except TypeError:
         number = -1
     if number < 0 or (number == 0 and size is not None):
-        raise error(f"{size!r} is no number of bytes", "fast_memory", "a whole number, such as 262144, or None for no limit")
+        raise error(f"{size!r} is not a number of bytes", "fast_memory", "a whole number, such as 262144, or None for no limit")
     return number

@@ -42,7 +42,7 @@ def export_file(
     """
     ending = os.path.splitext(path)[1]
     if ending not in _WRITERS:
-        raise error(f"'{ending or path}' is no file format to export to", path, "end it in .pt2, .onnx or .mlir")
+        raise error(f"'{ending or path}' is not a format to export to", path, "end it in .pt2, .onnx or .mlir")
     tracer, write = _WRITERS[ending]
     _require(ending, path)
     notes: list[str] = []
@@ -101,7 +101,7 @@ def _exported(
                 raise
         copy, _ = _ready_copy(model, all_in_state, has_data)
         copy.forward = _plain_outputs(copy.forward)
-        notes.append("outputs that are no tensors and no plain containers are given as the tensors in them")
+        notes.append("outputs that are neither tensors nor plain containers are exported as their tensors")
         return torch.export.export(copy, args, kwargs, strict=False)
 
 

@@ -15,9 +15,9 @@ from opscope.tracers.tensor_meta import is_weight, placeholder_inputs
 def graph_module_inputs(module: Any, inputs: Any, name: str) -> Inputs:
     """The inputs given, else those that the placeholders' metadata describes. Throws Error where they do not fit."""
     if not isinstance(module, torch.fx.GraphModule):
-        raise error(f"{type(module).__name__} is no torch.fx.GraphModule", "module", _other_hint(module))
+        raise error(f"{type(module).__name__} is not a torch.fx.GraphModule", "module", _other_hint(module))
     if inputs is None and _weights(module):
-        raise error("the graph takes its weights as inputs, and there are none given", name, _placeholders_hint(module))
+        raise error("the graph takes its weights as inputs, and none are given", name, _placeholders_hint(module))
     arguments = as_inputs(placeholder_inputs(module) if inputs is None else inputs)
     try:
         inspect.signature(module.forward).bind(*arguments.args, **arguments.kwargs)

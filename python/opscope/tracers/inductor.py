@@ -80,7 +80,7 @@ def _settings(setting: str, device: Any) -> dict[str, Any]:
 def _check_device(device: Any) -> None:
     """A capture can pretend to have a GPU; Inductor asks it for its properties."""
     if torch.device(device or "cpu").type == "cuda" and not torch.cuda.is_available():
-        raise error("Inductor schedules for a device that is there, and there is no GPU", "--device", "leave it out: cpu")
+        raise error("Inductor schedules for a device of this machine, and it has no GPU", "--device", "leave it out: cpu")
 
 
 def _scheduled(traced: Traced, name: str) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def _schedule(part: TracedPart, name: str) -> tuple[list[Any], Reasons]:
     except Error:
         raise
     except Exception as problem:
-        made = error(f"Inductor does not take it: {first_line(problem)}", name, "torch.compile fails on it in the same way")
+        made = error(f"Inductor cannot compile it: {first_line(problem)}", name, "torch.compile fails on it in the same way")
         raise made from problem
     return found, reasons
 
