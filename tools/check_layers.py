@@ -38,9 +38,7 @@ OUTSIDE = [
 KNOWN_CYCLES = [
     ("torch/",),
     ("report/core/", "report/explore/", "report/hardware/"),
-    ("report/draw/",),
     ("analyse/profile/", "analyse/times/"),
-    ("readers/onnx/",),
 ]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

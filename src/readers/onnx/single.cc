@@ -37,7 +37,7 @@ std::string initializer(std::string_view name, const OnnxInfo& info) {
 
 }  // namespace
 
-std::vector<OnnxType> infer_single(const OnnxCall& call, OnnxInference infer) {
+std::vector<OnnxType> infer_single(const OnnxCall& call, std::string (*infer)(const std::string& model)) {
   const auto& node = call.node();
   if (infer == nullptr || !node.domain.empty() || node.bytes.size() > kMostBytes || !call.knows_all_shapes())
     return {};
