@@ -28,18 +28,27 @@ enum class Cure : std::uint8_t {
   kMemory,
 };
 
+// Before and behind what a message tells, as in "{qualname: |, skip reason}".
 struct Ends {
   std::string_view begin, end;
 };
 
 struct FailureRow {
   std::string_view find;  // in "ExceptionType: message"; of several rows the one with the longest text counts
-  std::string_view reason;  // {} stands for what the message has between the ends
+  std::string_view reason;  // {begin|end} stands for what the message has between the two
   Cure cure = Cure::kUnknown;
-  Ends ends{};
   bool general = false;       // the text wraps others: counts only where no other row does
   std::string_view tracer{};  // "" for any
+
+  constexpr std::size_t at() const { return reason.find('{'); }  // npos: it tells nothing of the message
+  constexpr std::size_t size() const { return reason.find('}') + 1 - at(); }
+  constexpr Ends ends() const {
+    if (at() == std::string_view::npos) return {};
+    const auto bar = reason.find('|');
+    return {reason.substr(at() + 1, bar - at() - 1), reason.substr(bar + 1, reason.find('}') - bar - 1)};
+  }
 };
+inline constexpr bool kGeneral = true;
 
 std::span<const FailureRow> failures_of_code();
 std::span<const FailureRow> failures_of_values();
@@ -55,14 +64,13 @@ constexpr bool sorted_and_unique(const FailureRow (&rows)[N]) {
   return true;
 }
 
-// {} and the ends of what it stands for come together, once.
+// A place to fill has both ends, and there is one at the most.
 template <std::size_t N>
 constexpr bool placeholders_fit(const FailureRow (&rows)[N]) {
   for (const auto& row : rows) {
-    const auto at = row.reason.find("{}");
-    const bool has = at != std::string_view::npos;
-    if (has != !row.ends.begin.empty() || has != !row.ends.end.empty()) return false;
-    if (has && row.reason.find("{}", at + 1) != std::string_view::npos) return false;
+    const bool has = row.at() != std::string_view::npos;
+    if (has == (row.ends().begin.empty() || row.ends().end.empty())) return false;
+    if (has && row.reason.find('{', row.at() + 1) != std::string_view::npos) return false;
   }
   return true;
 }

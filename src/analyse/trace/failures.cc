@@ -111,11 +111,10 @@ std::string public_name(std::string detail) {
 
 std::string filled(const FailureRow& row, std::string_view text) {
   std::string reason(row.reason);
-  const auto at = reason.find("{}");
-  if (at == std::string::npos) return reason;
-  const auto found = between(text, row.ends);
+  if (row.at() == std::string::npos) return reason;
+  const auto found = between(text, row.ends());
   auto detail = clipped(public_name(cleaned(found.value_or(""))), kDetailBytes);
-  return reason.replace(at, 2, detail.empty() ? "something" : detail);
+  return reason.replace(row.at(), row.size(), detail.empty() ? "something" : detail);
 }
 
 // Lines that introduce the one that says something.
