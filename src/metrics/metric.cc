@@ -10,6 +10,8 @@
 namespace opscope {
 namespace {
 
+constexpr std::size_t kShortName = 4;  // worth telling beside the whole one
+
 // Every name that a metric goes by, its key first.
 std::vector<std::string_view> names_of(const Metric& metric) {
   std::vector<std::string_view> names{metric.key};
@@ -75,9 +77,7 @@ const Metric& metric_named(std::string_view text, const std::string& where, Need
   const Metric* metric = find_metric(text);
   if (!metric) throw Error("no metric called '" + std::string(text) + "'", where, hint_for(text, given));
   if (is_given(*metric, given)) return *metric;
-  throw Error(
-      "there is no " + std::string(metric->key) + " here: " + std::string(why_missing(*metric).reason), where,
-      "choose " + metric_choices(given));
+  throw Error(std::string(why_missing(*metric).reason), where, "choose " + metric_choices(given));
 }
 
 std::vector<const Metric*> metrics_named(std::string_view text, const std::string& where, Needs given) {
@@ -102,14 +102,15 @@ std::vector<const Metric*> metrics_given(Needs given) {
 std::string flag_name(const Metric& metric) { return with_dashes(metric.key); }
 
 std::string metric_choices(Needs given) {
-  const auto chosen = metrics_given(given);
-  std::string list;
-  for (const Metric* metric : chosen) {
-    if (!list.empty()) list += metric == chosen.back() ? " or " : ", ";
+  std::string usual, details;
+  for (const Metric* metric : metrics_given(given)) {
+    std::string& list = metric->is_detail ? details : usual;
+    if (!list.empty()) list += ", ";
     list += flag_name(*metric);
-    if (const auto names = names_of(*metric); names.size() > 1) list += " (" + with_dashes(names[1]) + ")";
+    const auto names = names_of(*metric);
+    if (names.size() > 1 && names[1].size() <= kShortName) list.append(" (").append(names[1]).append(")");
   }
-  return list;
+  return details.empty() ? usual : usual + "; in detail " + details;
 }
 
 std::string metric_words(Needs given, char gap) {
@@ -150,9 +151,9 @@ Missing why_missing(const Metric& metric) {
       return {"a part of a model has no peak memory of its own", "opscope memory shows who holds it"};
     case kNeedsBounds:
     case kNeedsProducts:
-      return {"it is of whole models", "opscope sweep shows it"};
+      return {"this metric is of a whole model", "opscope sweep shows it"};
     case kNeedsFusion:
-      return {"it is of subgraphs", "opscope fuse shows it"};
+      return {"this metric is of fused subgraphs", "opscope fuse shows it"};
     case kNeedsNothing:
       break;
   }
@@ -162,8 +163,7 @@ Missing why_missing(const Metric& metric) {
 void require_known(const Metric& metric, const Costs& costs, const std::string& where) {
   if (amount_of(metric, costs)) return;
   const Missing missing = why_missing(metric);
-  throw Error("there is no " + std::string(metric.words) + ": " + std::string(missing.reason), where,
-              std::string(missing.hint));
+  throw Error(std::string(missing.reason), where, std::string(missing.hint));
 }
 
 std::string text(const Metric& metric, const Amount& amount, Zero zero) {

@@ -192,6 +192,9 @@ class Differ {
       const auto before = amount_in(diff_.base, metric), after = amount_in(diff_.now, metric);
       if (before && after) diff_.totals.push_back({&metric, *before, *after});
     }
+    // What is neither good nor bad comes last.
+    std::ranges::stable_partition(
+        diff_.totals, [](const TotalChange& total) { return total.metric->better != Better::kNeither; });
   }
 
   void compare_types() {

@@ -28,7 +28,10 @@ Document fuse_document(const Profile& profile, const FuseOptions& options) {
 }  // namespace
 
 const Metric* fuse_sort_from_name(std::string_view text, const std::string& where) {
-  return text == "order" ? nullptr : &metric_named(text, where, kSubgraphNeeds);
+  if (text == "order") return nullptr;
+  if (find_metric(text)) return &metric_named(text, where, kSubgraphNeeds);
+  throw Error("no metric called '" + std::string(text) + "'", where,
+              "choose order, " + metric_choices(kSubgraphNeeds));
 }
 
 std::string fuse_json(const Profile& profile) {
