@@ -29,8 +29,8 @@ from opscope.inputs import as_inputs
 from opscope.results.profile import Row, counted
 from opscope.tracers import Traced, TracedBreak, TracedModel, TracedPart, failure_of
 from opscope.tracers.dynamo import Collector, compiled
-from opscope.tracers.quiet import quiet
-from opscope.tracers.run_nodes import target_of, through
+from opscope.tracers.node_runs import target_of, through
+from opscope.tracers.silence import quiet
 from opscope.tracers.tensor_meta import fill_tensor_meta, is_weight, placeholder_inputs
 
 __all__ = [

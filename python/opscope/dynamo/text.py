@@ -11,7 +11,7 @@ import torch
 from opscope._load import native
 from opscope.errors import Error
 from opscope.results.profile import Row, counted
-from opscope.tracers.run_nodes import target_of
+from opscope.tracers.node_runs import target_of
 from opscope.tracers.tensor_meta import TensorMetadata, is_weight, tensor_metas
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import torch
 
 from opscope.inputs.config import find, inner_configs, processor_size, size_pair
 from opscope.inputs.context import Asked
+from opscope.inputs.forward_code import consumers
 from opscope.inputs.parts import Part, numbers, ones
-from opscope.inputs.reading import consumers
 
 _SIZE_NAMES = ("image_size", "img_size", "input_size", "crop_size")
 _CHANNEL_NAMES = ("num_channels", "in_channels", "in_chans", "num_input_channels", "image_num_channels")

@@ -16,7 +16,7 @@ import torch
 from opscope.errors import error
 from opscope.inputs import Inputs, InputSpec, as_shapes, cast_inputs, float_dtype, input_device
 from opscope.inputs.decode import check_generates, decode_parts
-from opscope.inputs.guess import guessed_parts
+from opscope.inputs.guesses import guessed_parts
 from opscope.inputs.library import library_spec, with_reasons
 from opscope.inputs.overrides import apply_named, with_sizes_of
 from opscope.inputs.parts import Part, Sizes, called_with

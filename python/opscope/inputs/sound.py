@@ -11,8 +11,8 @@ from opscope.errors import Error
 from opscope.inputs import float_dtype, input_device, make_tensor
 from opscope.inputs.config import find, inner_configs, processor_class
 from opscope.inputs.context import Asked
+from opscope.inputs.forward_code import consumers
 from opscope.inputs.parts import Part, ones
-from opscope.inputs.reading import consumers
 
 _SECONDS = 1  # of a wave, where the model takes any length
 _FRAMES = 1000  # of features, where nothing says how many

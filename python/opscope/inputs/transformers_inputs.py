@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from opscope.inputs.context import Asked
-from opscope.inputs.guess import layer_part
+from opscope.inputs.forward_code import consumers
+from opscope.inputs.guesses import layer_part
 from opscope.inputs.images import add_images
 from opscope.inputs.parts import Part, Sizes
-from opscope.inputs.reading import consumers
+from opscope.inputs.rare_arguments import add_after_text, add_before_text
 from opscope.inputs.signature import Signature
 from opscope.inputs.sound import add_sound
-from opscope.inputs.special import add_after_text, add_before_text
 from opscope.inputs.text import add_decoder, add_text
 
 

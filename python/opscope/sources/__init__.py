@@ -154,8 +154,8 @@ def _a(value: Any) -> str:
 def _unknown(name: str, libraries: tuple[ModuleType, ...]) -> Exception:
     if os.path.isdir(name):
         files = sorted(entry for entry in os.listdir(name) if entry.endswith(".py"))
-        there = f"a Python file of it: {os.path.join(name, files[0])}" if files else "a Python file, or a folder with a config.json"
-        return error(f"'{name}' is a folder without a config.json, so not a model", "", f"name {there}")
+        file = f"a Python file of it: {os.path.join(name, files[0])}" if files else "a Python file, or a folder with a config.json"
+        return error(f"'{name}' is a folder without a config.json, so not a model", "", f"name {file}")
     if os.path.exists(name):
         hint = "files that hold one: .py, .pt2, .onnx, .pt, a transformers config.json, a saved capture"
         return error(f"'{name}' is a file, not a model", "", hint)

@@ -19,8 +19,8 @@ from opscope.engine.surroundings import alone
 from opscope.errors import Error, error
 from opscope.tracers import dynamo, export, fx
 from opscope.tracers.fx import traced_module
-from opscope.tracers.quiet import quiet
-from opscope.tracers.run_nodes import through
+from opscope.tracers.node_runs import through
+from opscope.tracers.silence import quiet
 from opscope.tracers.traced import Traced, TracedBreak, TracedPart
 from opscope.tracers.warm_up import Status, has_data, own_copy, warm_up, with_memory
 

@@ -16,9 +16,9 @@ from opscope.errors import Error, error
 from opscope.inputs import Inputs
 from opscope.tracers import Traced, TracedPart
 from opscope.tracers.exports import export_file
-from opscope.tracers.made_up import fill_inputs, give_buffers_numbers, stir, with_numbers
-from opscope.tracers.quiet import quiet
+from opscope.tracers.random_data import fill_inputs, give_buffers_numbers, stir, with_numbers
 from opscope.tracers.saved_code import check_code, save_code, weights_path
+from opscope.tracers.silence import quiet
 
 _KINDS = {".py": "python", ".pt2": "pt2", ".onnx": "onnx", ".mlir": "mlir"}
 

@@ -24,7 +24,7 @@ import opscope
 from opscope._load import native
 from opscope.engine.nested import tensors_in
 from opscope.engine.source_lines import OWN_FOLDER, TORCH_FOLDER, user_line
-from opscope.tracers.run_nodes import GraphRun
+from opscope.tracers.node_runs import GraphRun
 from opscope.tracers.traced import TracedBreak, TracedPart
 from opscope.tracers.warm_up import untouched
 

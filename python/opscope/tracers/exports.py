@@ -22,8 +22,8 @@ from opscope.engine.nested import replace, tensors_in
 from opscope.engine.structural_copy import structural_copy
 from opscope.errors import Error, error
 from opscope.tracers import failure_of
-from opscope.tracers.quiet import quiet
 from opscope.tracers.saved_code import write_error, write_whole
+from opscope.tracers.silence import quiet
 
 _INSTALL = f"{sys.executable} -m pip install"
 

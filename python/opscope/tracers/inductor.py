@@ -19,7 +19,7 @@ from opscope._load import native
 from opscope.errors import Error, error, first_line
 from opscope.tracers import Traced, TracedPart
 from opscope.tracers.inductor_kernels import Reasons, kernels_of
-from opscope.tracers.quiet import quiet
+from opscope.tracers.silence import quiet
 
 #: What `--against` takes. `inductor` is torch.compile as it is by default; with `inductor-max` weights are frozen and matrix
 #: products come from Inductor's own templates, so that it fuses all that it can.

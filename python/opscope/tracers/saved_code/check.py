@@ -17,12 +17,12 @@ from torch.nn.utils.stateless import _reparametrize_module
 from opscope.engine.nested import replace, tensors_in
 from opscope.engine.structural_copy import structural_copy
 from opscope.errors import error, first_line
-from opscope.tracers.made_up import made_up_weight
-from opscope.tracers.saved_code import compared
-from opscope.tracers.saved_code.compared import leaves
+from opscope.tracers.random_data import made_up_weight
+from opscope.tracers.saved_code import output_comparison as compared
 from opscope.tracers.saved_code.file import SavedFile, file_of
 from opscope.tracers.saved_code.functions import Unwritable
 from opscope.tracers.saved_code.inputs import has_data
+from opscope.tracers.saved_code.output_comparison import leaves
 
 if TYPE_CHECKING:
     from opscope.tracers.traced import Traced

@@ -11,9 +11,9 @@ from torch import nn
 
 from opscope.errors import error
 from opscope.inputs import as_shapes, describe, float_dtype
+from opscope.inputs.forward_code import Consumer, consumers
 from opscope.inputs.layers import SIDE, STEPS, Wanted, is_transparent, wanted_by
 from opscope.inputs.parts import Part, Sizes
-from opscope.inputs.reading import Consumer, consumers
 from opscope.inputs.signature import Argument, Signature, module_of
 from opscope.inputs.trial import settled
 from opscope.options import InputRequest

@@ -9,7 +9,10 @@ from collections.abc import Callable
 
 import torch
 
-from opscope.inputs.beside import (
+from opscope.inputs.context import Asked
+from opscope.inputs.images import channels, chosen_size
+from opscope.inputs.parts import Part, numbers, ones
+from opscope.inputs.side_arguments import (
     boxes,
     config_number,
     decisions,
@@ -22,9 +25,6 @@ from opscope.inputs.beside import (
     some_ids,
     spoken,
 )
-from opscope.inputs.context import Asked
-from opscope.inputs.images import channels, chosen_size
-from opscope.inputs.parts import Part, numbers, ones
 
 
 def add_before_text(asked: Asked) -> None:
