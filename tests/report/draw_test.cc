@@ -169,7 +169,7 @@ TEST(Draw, ColoursByBoundAndCost) {
   const Graph graph = test::ResNet18::make();
   const Profile profile = make_profile(graph);
   const auto svg = [&](ColorBy color) { return draw(profile, PictureFormat::kSvg, {.color = color}).bytes; };
-  EXPECT_NE(svg(ColorBy::kBound).find("bandwidth-bound"), std::string::npos);
+  EXPECT_NE(svg(ColorBy::kBound).find("memory-bound"), std::string::npos);
   EXPECT_NE(svg(ColorBy::kCost).find("linearGradient"), std::string::npos);
   EXPECT_THROW(color_by_from_name("mood"), Error);
 }
