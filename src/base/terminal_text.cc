@@ -130,7 +130,7 @@ void append_broken(std::string& out, std::string_view line, int width) {
   std::string rest(line);
   for (;;) {
     const std::size_t bytes = fitting_bytes(rest, width, indent);
-    out += rest.substr(0, bytes);
+    out += rest.substr(0, rest.find_last_not_of(' ', bytes - 1) + 1);
     const auto next = rest.find_first_not_of(' ', bytes);
     if (next == std::string::npos) return;
     out += '\n';

@@ -94,7 +94,7 @@ struct BorderWords {
 constexpr std::array kBorders{
     BorderWords{"input", "it reads inputs and weights of the model"},
     BorderWords{"output", "its result is an output of the model"},
-    BorderWords{"anchor", "the consumer (matmul, conv or attention) needs its own kernel"},
+    BorderWords{"anchor", "the consumer needs its own kernel"},
     BorderWords{"barrier", "the op on the other side cannot be fused"},
     BorderWords{"fork", "several consumers; fused with another one, or with none"},
     BorderWords{"join", "joins several branches; fused with another one"},

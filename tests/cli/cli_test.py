@@ -3,6 +3,7 @@
 Goldens (cases.txt, golden/) need neither torch nor a Python package; fake_python.py stands in for the capture.
 """
 
+import csv
 import json
 import os
 import shlex
@@ -193,7 +194,7 @@ class Formats(Program):
         for _ in range(2):
             self.run_program("profile", str(self.captures / "resnet18.json"), "--output", str(link))
             self.assertTrue(link.is_symlink())
-            self.assertTrue(target.read_text().startswith("index,"))
+            self.assertIn("flops", target.read_text().splitlines()[0])
             target.write_text("old")
 
     def test_foreign_locale(self):
@@ -299,7 +300,7 @@ class Trace(Program):
 
     def test_every_number_in_every_format(self):
         tracers = json.loads(self.run_program("trace", "my_model", "--format", "json")[1])["tracers"]
-        lines = [line.split(",") for line in self.run_program("trace", "my_model", "--format", "csv")[1].splitlines()]
+        lines = list(csv.reader(self.run_program("trace", "my_model", "--format", "csv")[1].splitlines()))
         for row, line in zip(tracers, lines[1:], strict=True):
             cells = dict(zip(lines[0], line, strict=False))  # a reason may have commas
             self.assertEqual(row["tracer"], cells["tracer"])
@@ -483,7 +484,7 @@ class Python(Program):
         self.assertEqual(self.run_program("profile", "resnet18", OPSCOPE_CACHE_DIR=nowhere)[::2], (0, ""))
         code, _, err = self.run_program("profile", "resnet18", "--verbose", OPSCOPE_CACHE_DIR=nowhere)
         self.assertEqual(code, 0)
-        self.assertIn("going on without the cache", err)
+        self.assertIn("continuing without the cache", err)
 
     def test_capture_has_no_dependencies(self):
         watched = self.work / "watched.py"

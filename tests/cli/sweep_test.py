@@ -91,7 +91,7 @@ class Sweep(Swept):
         self.assertEqual(code, 0)
         self.assertIn("batch", out)
         self.assertTrue((self.work / "batches.svg").exists())
-        self.assert_failed(self.run_program("profile", "tiny", "--batch-sizes", "1,4", "--batch", "2"), "do not go together")
+        self.assert_failed(self.run_program("profile", "tiny", "--batch-sizes", "1,4", "--batch", "2"), "exclude each other")
 
     def test_interrupt_keeps_what_is_done(self):
         process = self.start("sweep", "tiny", "--batch", "1,2,4,8,16", "--format", "csv", FAKE_MODE="slow")
@@ -116,7 +116,7 @@ class Sweep(Swept):
             ("tiny", "--dtype", "fp31"): ("no dtype called 'fp31'",),
             ("tiny", "--image-size", "2x3x4"): ("a height and a width",),
             ("tiny", "--batch", "1:5000", "--seq-len", "1:5000"): ("more than 1,000,000 points",),
-            ("tiny", "--batch", "1,2", "--polynomial", "--every-point"): ("do not go together",),
+            ("tiny", "--batch", "1,2", "--polynomial", "--every-point"): ("exclude each other",),
             ("cnn_dynamic.onnx", "--batch", "1,2"): ("an exported model has its shapes in the file", "--dim"),
         }.items():
             with self.subTest(arguments):
@@ -139,7 +139,7 @@ class Fit(Swept):
     def test_ends(self):
         code, out, _ = self.run_program("fit", "tiny", "--variable", "seq-len", "--memory", "24GiB")
         self.assertEqual(code, 0)
-        self.assertIn("the model itself takes no more: it has 512 positions", " ".join(out.split()))
+        self.assertIn("the model accepts no more: it has 512 positions", " ".join(out.split()))
         code, out, _ = self.run_program("fit", "cnn_dynamic.onnx", "--variable", "batch", "--memory", "1KiB")
         self.assertEqual(code, 1)
         self.assertIn("Not even batch 1 fits", out)

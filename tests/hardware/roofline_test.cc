@@ -195,7 +195,7 @@ TEST(Affinity, ComparesDevicesAndSaysWhy) {
     profiles.push_back(make_profile(graph, on(find_device(id))));
   const AffinityComparison found = compare_affinity(profiles);
   EXPECT_EQ(found.best, 1u);
-  EXPECT_EQ(found.findings.front().find("h200 suits it best"), 0u);
+  EXPECT_EQ(found.findings.front().find("h200 is fastest"), 0u);
   EXPECT_TRUE(*found.devices[0].fits);
   EXPECT_FALSE(found.devices[2].fits.has_value());
   for (const Affinity& one : found.devices) EXPECT_NEAR(one.compute_share + one.memory_share, 1, 1e-9);

@@ -146,7 +146,8 @@ std::string render_table(const Table& table, int width, bool color) {
   const bool roomy = total_width(natural_widths(table), kWideGap) <= width;
   const std::vector<int> widths = fit(table, width);
   std::string out;
-  const std::string gap(static_cast<std::size_t>(roomy ? kWideGap : kGap), ' ');
+  const int between = roomy ? kWideGap : total_width(widths) <= width ? kGap : 1;
+  const std::string gap(static_cast<std::size_t>(between), ' ');
   const auto add = [&](const auto& row, auto&& to_cell) {
     for (std::size_t c = 0; c < widths.size(); ++c) {
       if (widths[c] == 0) continue;

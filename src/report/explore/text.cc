@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kInputsShown = 2;
 constexpr std::size_t kIdsShown = 4;
 
-// "before 13 layer1.0.conv2: the consumer (matmul, conv or attention) needs its own kernel";
+// "before 13 layer1.0.conv2: the consumer needs its own kernel";
 // without an op the reason alone.
 std::string border_text(const GraphView& view, std::string_view side, Border border, OpId at) {
   std::string text;
