@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,10 @@ class JsonWriter {
   template <std::unsigned_integral T>
   requires(!std::same_as<T, bool>) void value(T number) { natural(static_cast<std::uint64_t>(number)); }
   void value(Count number) { natural(number.value()); }
+  template <class T>
+  void value(const std::optional<T>& item) {  // null where there is none
+    item ? value(*item) : null();
+  }
 
   // key and value in one.
   template <class T>
@@ -62,6 +67,18 @@ class JsonWriter {
     end_array();
   }
 
+  // `write_fields` writes the fields of the object.
+  template <class Write>
+  void object(std::string_view name, Write&& write_fields, JsonLayout layout = JsonLayout::kLines) {
+    key(name);
+    begin_object(layout);
+    write_fields();
+    end_object();
+  }
+  template <class Write>
+  void inline_object(std::string_view name, Write&& write_fields) {
+    object(name, write_fields, JsonLayout::kInline);
+  }
   // An array of objects, one on each line; `write_fields` writes the fields of a row.
   template <class Rows, class Write>
   void objects(std::string_view name, const Rows& rows, Write&& write_fields) {

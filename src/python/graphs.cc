@@ -274,7 +274,7 @@ void bind_profile(py::module_& m) {
       .def("to_html", [](const OwnedProfile& self) { return report_of(self, Format::kHtml, {}); })
       .def_property_readonly("graph", [](const OwnedProfile& self) { return self.graph; })
       .def("chrome_trace", [](const OwnedProfile& self) { return chrome_trace(self.profile); })
-      .def("fuse_json", [](const OwnedProfile& self) { return fuse_json(self.profile); })
+      .def("fuse_json", [](const OwnedProfile& self) { return fuse_report(self.profile, Format::kJson, {}); })
       .def(
           "fuse_text",
           [](const OwnedProfile& self, int width, bool color, bool verbose, int top,

@@ -11,7 +11,7 @@
 #include "python/reconcile.h"
 #include "python/replay.h"
 #include "python/sweep.h"
-#include "report/core/listing.h"
+#include "report/core/document.h"
 #include "report/hardware/hardware.h"
 #include "torch/recording/bounds.h"
 #include "torch/timing/memory_meter.h"
@@ -175,9 +175,11 @@ PYBIND11_MODULE(_native, m) {
   m.def("format_bytes", [](std::uint64_t bytes) { return format_bytes(Count{bytes}); });
   m.def("format_listing", [](const std::string& name, const std::vector<std::string>& keys,
                              const std::vector<std::vector<std::string>>& rows) {
-    Listing listing{name, keys, {}};
-    for (const auto& row : rows) listing.rows.emplace_back(row.begin(), row.end());
-    return to_format(listing, Format::kText, {});
+    Table table;
+    table.name = name;
+    for (const std::string& key : keys) table.columns.push_back(listed(key));
+    for (const auto& row : rows) table.rows.emplace_back(row.begin(), row.end());
+    return to_format(table, Format::kText, {});
   });
 #ifdef OPSCOPE_READERS
   m.def("read_capture",

@@ -27,10 +27,10 @@ TEST(MemoryReportFormats, AgreeOnRandomGraphs) {
     const Profile profile = make_profile(graph);
     const auto report = make_memory_report(profile);
     const Count peak = profile.memory.peak_memory_bytes();
-    const auto json = memory_json(report);
+    const auto json = to_format(report, Format::kJson);
     EXPECT_NE(json.find("\"peak_memory_bytes\": " + std::to_string(peak.value())), std::string::npos)
         << "seed " << seed;
-    EXPECT_EQ(lines_of(memory_csv(report)).size(), graph.ops.size() + 1) << "seed " << seed;
+    EXPECT_EQ(lines_of(to_format(report, Format::kCsv)).size(), graph.ops.size() + 1) << "seed " << seed;
     // What is too much to count is "> 18.4E", which Markdown and HTML escape.
     for (const auto format : {Format::kText, Format::kMarkdown, Format::kHtml})
       EXPECT_TRUE((peak.saturated() && format != Format::kText) ||
@@ -51,7 +51,7 @@ TEST(MemoryReportFormats, ThePlotKeepsToItsWidth) {
     TextOptions options;
     options.width = width;
     EXPECT_LE(widest_line(memory_plot(profile, options)), width);
-    EXPECT_LE(widest_line(memory_text(make_memory_report(profile), options)), width);
+    EXPECT_LE(widest_line(to_format(make_memory_report(profile), Format::kText, options)), width);
   }
 }
 
@@ -62,7 +62,7 @@ TEST(MemoryReportFormats, ATrainingStepFitsToo) {
   for (const int width : {60, 80, 100}) {
     TextOptions options;
     options.width = width;
-    EXPECT_LE(widest_line(memory_text(make_memory_report(profile), options)), width);
+    EXPECT_LE(widest_line(to_format(make_memory_report(profile), Format::kText, options)), width);
   }
 }
 
@@ -74,7 +74,7 @@ TEST(MemoryReportFormats, PhasesAreMarked) {
   for (const char* phase : {"forward", "backward", "optimizer"}) {
     EXPECT_NE(plot.find(phase), std::string::npos);
     EXPECT_NE(memory_svg(report).find(phase), std::string::npos);
-    EXPECT_NE(memory_csv(report).find(phase), std::string::npos);
+    EXPECT_NE(to_format(report, Format::kCsv).find(phase), std::string::npos);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "analyse/traced_models.h"
 #include "base/text.h"
 #include "graph/random_graph.h"
+#include "report/profile/sections.h"
 #include "report/trace/report.h"
 
 namespace opscope {
@@ -119,13 +120,13 @@ TEST(Names, ThatDifferStayDifferentWhenCut) {
     table.rows.push_back({{"embeddings." + std::string(kind) + "_embeddings.weight"},
                           {"torch._C._nn.scaled_dot_product_attention"}});
   for (const int width : {34, 40, 50, 60, 80}) {
-    const std::string text = render_table(table, width, false);
+    const std::string text = text_table(table, {.width = width});
     expect_fits(text, width);
     std::istringstream in(text);
     std::set<std::string> lines;
     for (std::string line; std::getline(in, line);) EXPECT_TRUE(lines.insert(line).second) << text;
   }
-  EXPECT_TRUE(has(render_table(table, 80, false), "embeddings.token_type_embeddings.weight"));
+  EXPECT_TRUE(has(text_table(table, {.width = 80}), "embeddings.token_type_embeddings.weight"));
 }
 
 TEST(Indented, KeepsTheTextsOwnIndent) {

@@ -10,7 +10,7 @@
 #include "cli/main/command.h"
 #include "cli/output/output.h"
 #include "metrics/unit.h"
-#include "report/core/listing.h"
+#include "report/core/document.h"
 
 namespace opscope {
 namespace {
@@ -22,14 +22,17 @@ struct CacheFlags {
   TalkFlags talk;
 };
 
-Listing listing_of(const CacheContents& contents) {
-  const auto count = [](std::uint64_t number) { return Listing::Item(Count{number}); };
-  return {.name = "cache",
-          .keys = {"folder", "entries", "bytes", "op_times_bytes", "limit_bytes"},
-          .rows = {{contents.folder, count(contents.entries.size()),
-                    count(CacheContents::bytes(contents.entries)),
-                    count(CacheContents::bytes(contents.times)), contents.limit}},
-          .rounded = true};
+Table table_of_cache(const CacheContents& contents) {
+  const auto count = [](CellValue number) {
+    return cell_of(std::move(number), Unit::kCount, Style::kPlain, Zero::kDigit);
+  };
+  Table table{{listed("folder"), listed("entries", Align::kRight), listed("bytes", Align::kRight),
+               listed("op_times_bytes", Align::kRight), listed("limit_bytes", Align::kRight)},
+              {},
+              "cache"};
+  table.add({contents.folder, count(contents.entries.size()), count(CacheContents::bytes(contents.entries)),
+             count(CacheContents::bytes(contents.times)), count(contents.limit)});
+  return table;
 }
 
 void say_removed(const std::vector<CacheFile>& files, const TalkFlags& talk) {
@@ -54,7 +57,7 @@ int run_cache(const CacheFlags& flags) {
     removed.insert(removed.end(), times.begin(), times.end());
     say_removed(removed, flags.talk);
   }
-  output.write(to_format(listing_of(cache_contents()), output.format(), text));
+  output.write(to_format(table_of_cache(cache_contents()), output.format(), text));
   return kExitDone;
 }
 

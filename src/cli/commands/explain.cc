@@ -10,7 +10,7 @@
 #include "cli/main/cli.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"
-#include "report/core/listing.h"
+#include "report/core/document.h"
 
 namespace opscope {
 namespace {
@@ -53,20 +53,25 @@ std::string as_text(const Profile& profile, const std::vector<OpId>& ops) {
   return out;
 }
 
-Listing as_listing(const Profile& profile, const std::vector<OpId>& ops) {
-  Listing listing{"ops",
-                  {"index", "op", "layer", "macs", "other_flops", "specials", "flops", "memory_bytes",
-                   "confidence", "explanation"},
-                  {}};
+Table as_table(const Profile& profile, const std::vector<OpId>& ops) {
   const Graph& graph = *profile.graph;
-  for (const OpId op : ops) {
-    const OpCost& cost = profile.costs[op];
-    listing.rows.push_back({Count{op}, std::string(graph.op_name(graph.ops[op])),
-                            std::string(profile.layers[profile.layer_of[op]].name), cost.work.macs,
-                            cost.work.other_flops, cost.work.specials, cost.flops, cost.traffic.total(),
-                            std::string(name(cost.confidence)), one_line(explain(graph, op))});
-  }
-  return listing;
+  const auto cost = [&](auto read) {
+    return [&profile, read](OpId op) { return Cell(std::invoke(read, profile.costs[op])); };
+  };
+  const Columns<OpId> columns{
+      {listed("index", Align::kRight), [](OpId op) { return op; }},
+      {listed("op"), [&](OpId op) { return graph.op_name(graph.ops[op]); }},
+      {listed("layer"), [&](OpId op) { return profile.layers[profile.layer_of[op]].name; }},
+      {listed("macs", Align::kRight), cost([](const OpCost& c) { return c.work.macs; })},
+      {listed("other_flops", Align::kRight), cost([](const OpCost& c) { return c.work.other_flops; })},
+      {listed("specials", Align::kRight), cost([](const OpCost& c) { return c.work.specials; })},
+      {listed("flops", Align::kRight), cost(&OpCost::flops)},
+      {listed("memory_bytes", Align::kRight), cost([](const OpCost& c) { return c.traffic.total(); })},
+      {listed("confidence"), cost([](const OpCost& c) { return name(c.confidence); })},
+      {listed("explanation"), [&](OpId op) { return one_line(explain(graph, op)); }}};
+  Table table = table_of(columns, ops);
+  table.name = "ops";
+  return table;
 }
 
 // With --model, the only positional is the node.
@@ -88,7 +93,7 @@ int run_explain(ExplainFlags flags) {
   TextOptions text;
   output.set_style(text);
   output.write(output.format() == Format::kText ? as_text(profile, ops)
-                                                : to_format(as_listing(profile, ops), output.format(), text));
+                                                : to_format(as_table(profile, ops), output.format(), text));
   return kExitDone;
 }
 

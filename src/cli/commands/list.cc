@@ -12,7 +12,7 @@
 #include "cli/main/command.h"
 #include "cli/output/output.h"
 #include "ops/op_rule.h"
-#include "report/core/listing.h"
+#include "report/core/document.h"
 
 namespace opscope {
 namespace {
@@ -35,10 +35,10 @@ struct ListFlags : NameFlags {
   throw Error("no " + kind + " matches '" + pattern + "'", "", near.empty() ? otherwise : near);
 }
 
-void write(const Output& output, const Listing& listing) {
+void write(const Output& output, const Table& table) {
   TextOptions text;
   output.set_style(text);
-  output.write(to_format(listing, output.format(), text));
+  output.write(to_format(table, output.format(), text));
 }
 
 // The prefixes of specs, where they are not the library's name.
@@ -49,12 +49,6 @@ std::string library_name(const std::string& source) {
   const auto found =
       std::ranges::find(kPrefixes, source, &std::pair<std::string_view, std::string_view>::first);
   return found == kPrefixes.end() ? source : std::string(found->second);
-}
-
-// Columns that nobody has filled.
-void drop_columns(Listing& listing, std::size_t from) {
-  listing.keys.resize(from);
-  for (auto& row : listing.rows) row.resize(from);
 }
 
 bool from_source(const std::string& wanted, const ListedModel& model) {
@@ -81,16 +75,26 @@ void check_source(const std::string& wanted, const std::vector<ModelStatus>& mod
   throw Error("no source called '" + wanted + "'", "--source", "there are " + all);
 }
 
-std::vector<Listing::Item> row_of(const ModelStatus& status) {
-  std::vector<Listing::Item> row{status.model.name, status.model.family, status.model.source};
-  row.resize(7);
-  if (const auto& cost = status.cost) {
-    row[3] = cost->params, row[4] = cost->macs, row[5] = cost->flops;
-    row[6] = cost->captured;
-  } else if (!status.failed.empty()) {
-    row[6] = "failed: " + status.failed;
-  }
-  return row;
+// What models cost is left out where nobody has asked for it yet.
+Columns<ModelStatus> model_columns(bool with_costs) {
+  using Row = const ModelStatus&;
+  Columns<ModelStatus> columns{{listed("name"), [](Row row) { return row.model.name; }},
+                               {listed("family"), [](Row row) { return row.model.family; }},
+                               {listed("source"), [](Row row) { return row.model.source; }}};
+  if (!with_costs) return columns;
+  const auto cost = [](auto member) {
+    return [=](Row row) {
+      return row.cost ? cell_of((*row.cost).*member, Unit::kCount, Style::kPlain, Zero::kDigit) : Cell();
+    };
+  };
+  using Cost = std::decay_t<decltype(*std::declval<Row>().cost)>;
+  return columns += {{listed("params", Align::kRight), cost(&Cost::params)},
+                     {listed("macs", Align::kRight), cost(&Cost::macs)},
+                     {listed("flops", Align::kRight), cost(&Cost::flops)},
+                     {listed("captured"), [](Row row) -> Cell {
+                        if (row.cost) return row.cost->captured;
+                        return row.failed.empty() ? Cell() : Cell("failed: " + row.failed);
+                      }}};
 }
 
 int run_list(const ListFlags& flags) {
@@ -113,31 +117,35 @@ int run_list(const ListFlags& flags) {
   if (models.empty())
     throw Error("none of these was profiled yet", "--works",
                 "opscope list " + flags.pattern + " --profile does it");
-  Listing listing{"models", {"name", "family", "source", "params", "macs", "flops", "captured"}, {}};
-  for (const ModelStatus& status : models) listing.rows.push_back(row_of(status));
-  const bool for_people = output.format() != Format::kJson && output.format() != Format::kCsv;
-  if (for_people && std::ranges::none_of(models, [](const auto& m) { return m.cost || !m.failed.empty(); }))
-    drop_columns(listing, 3);
-  listing.rounded = true;
-  write(output, listing);
+  const bool has_costs =
+      !is_for_people(output.format()) ||
+      std::ranges::any_of(models, [](const ModelStatus& m) { return m.cost || !m.failed.empty(); });
+  Table table = table_of(model_columns(has_costs), models);
+  table.name = "models";
+  write(output, table);
   return kExitDone;
 }
 
 int run_ops(const NameFlags& flags) {
   const Output output(flags.output);
-  Listing listing{"ops", {"name", "category", "fusion", "confidence", "formula"}, {}};
   std::vector<std::string> names;
+  std::vector<const OpRule*> rules;
   for (const OpRule* rule : all_rules()) {
     names.emplace_back(rule->name);
-    if (matches_name(flags.pattern, std::string(rule->name)))
-      listing.rows.push_back({std::string(rule->name), std::string(name(rule->category)),
-                              std::string(name(rule->fusion)), std::string(name(rule->confidence)),
-                              std::string(rule->formula)});
+    if (matches_name(flags.pattern, std::string(rule->name))) rules.push_back(rule);
   }
-  if (listing.rows.empty())
+  if (rules.empty())
     none_match("op", flags.pattern, names,
                "an op that is not in the table can be declared with opscope.register_op");
-  write(output, listing);
+  using Row = const OpRule*;
+  const Columns<Row> columns{{listed("name"), [](Row rule) { return rule->name; }},
+                             {listed("category"), [](Row rule) { return name(rule->category); }},
+                             {listed("fusion"), [](Row rule) { return name(rule->fusion); }},
+                             {listed("confidence"), [](Row rule) { return name(rule->confidence); }},
+                             {listed("formula"), [](Row rule) { return rule->formula; }}};
+  Table table = table_of(columns, rules);
+  table.name = "ops";
+  write(output, table);
   return kExitDone;
 }
 

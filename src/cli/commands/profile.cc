@@ -18,7 +18,7 @@
 #include "cli/main/command.h"
 #include "cli/output/output.h"
 #include "cli/output/picture_file.h"
-#include "report/core/listing.h"
+#include "report/core/document.h"
 #include "report/hardware/hardware.h"
 
 namespace opscope {
@@ -28,7 +28,7 @@ struct ProfileFlags : ModelCommandFlags {
   CostFlags cost;
   TableFlags table;
   bool strict = false, print_inputs = false;
-  std::string graph_part, level = "module", visualize, batch_sizes;
+  std::string graph_part, level, visualize, batch_sizes;
   std::string list;  // rewritten to the list command before parsing; here for the help
 };
 
@@ -45,10 +45,14 @@ int strict_answer(const Profile& profile, const ProfileFlags& flags) {
 int print_inputs(const CaptureRequest& request, const Output& output, const TextOptions& text,
                  const TalkFlags& talk) {
   const PlannedInputs plan = plan_inputs(request, talk);
-  Listing listing{"inputs", {"name", "shape", "dtype", "value", "why"}, {}};
-  for (const PlannedInput& input : plan.inputs)
-    listing.rows.push_back({input.name, input.shape, input.dtype, input.value, input.why});
-  output.write(to_format(listing, output.format(), text));
+  const Columns<PlannedInput> columns{{listed("name"), &PlannedInput::name},
+                                      {listed("shape"), &PlannedInput::shape},
+                                      {listed("dtype"), &PlannedInput::dtype},
+                                      {listed("value"), &PlannedInput::value},
+                                      {listed("why"), &PlannedInput::why}};
+  Table table = table_of(columns, plan.inputs);
+  table.name = "inputs";
+  output.write(to_format(table, output.format(), text));
   if (!talk.quiet)
     for (const std::string& note : plan.notes) remark(note);
   return kExitDone;
@@ -87,7 +91,7 @@ int profile_batches(const ProfileFlags& flags) {
 int run_profile(const ProfileFlags& flags) {
   if (!flags.batch_sizes.empty()) return profile_batches(flags);
   TextOptions text = text_options(flags.table, flags.talk);
-  text.level = level_from_name(flags.level);
+  if (!flags.level.empty()) text.level = level_from_name(flags.level);
   const std::vector<ProfileOptions> options = profile_options_by_device(flags.cost);
   const CaptureRequest request = request_from(flags.model, &text.notes);
   check_graph_part(flags.graph_part);

@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "report/core/report.h"
+
 namespace opscope {
 
 void add_talk_flags(CLI::App& app, TalkFlags& flags) {
@@ -13,7 +15,7 @@ void add_talk_flags(CLI::App& app, TalkFlags& flags) {
 void add_output_flags(CLI::App& app, OutputFlags& flags) {
   app.add_option("-o,--output", flags.output, "Write to a file; the extension decides the format")
       ->type_name("FILE");
-  app.add_option("--format", flags.format, "Output format: json, csv, md, txt or html")->type_name("FORMAT");
+  app.add_option("--format", flags.format, "Output format: " + format_choices())->type_name("FORMAT");
   app.add_option("--color", flags.color, "Colored output: auto, always or never; auto respects NO_COLOR")
       ->type_name("WHEN");
   app.add_option("--width", flags.width,

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "cli/flags/flags.h"
 #include "graph/part.h"
-#include "report/core/document.h"
+#include "report/profile/sections.h"
 
 namespace opscope {
 namespace {

@@ -3,10 +3,11 @@
 
 #include <fmt/format.h>
 
-#include "base/json_writer.h"
+#include <algorithm>
+#include <tuple>
+
 #include "base/seconds.h"
 #include "base/text.h"
-#include "report/core/json_parts.h"
 #include "report/diff/report.h"
 
 namespace opscope {
@@ -25,59 +26,92 @@ std::string limit_words(const BudgetLimit& limit) {
   return limit.percent ? fmt::format("+{}%", *limit.percent) : "+" + text(*limit.metric, limit.amount);
 }
 
-std::vector<Cell> cells_of(const CheckReport& report, const LimitResult& result) {
-  const Unit unit = result.limit.metric->unit;
-  std::vector<Cell> cells{verdict_cell(report, result), {limit_name(result.limit)}};
-  const std::string value =
-      result.value ? (result.at_least ? "\u2265" : "") + text(unit, *result.value) : "?";
-  cells.push_back({value, Style::kStrong});
-  cells.push_back({limit_words(result.limit), Style::kQuiet});
-  cells.push_back({text(unit, result.allowed)});
-  const bool known = result.value.has_value();
-  cells.push_back({known ? change_text(unit, result.allowed, *result.value) : ""});
-  cells.push_back({known ? relative_change(result.allowed, *result.value) : "", Style::kQuiet});
-  return cells;
-}
-
-void write_amount(JsonWriter& json, std::string_view key, const Metric& metric,
-                  const std::optional<Amount>& amount) {
-  json.key(key);
-  if (!amount)
-    json.null();
-  else if (is_whole(metric.unit))
-    json.value(amount->count);
-  else
-    json.value(amount->real);
-}
-
-void write_result(JsonWriter& json, const CheckReport& report, const LimitResult& result) {
-  const BudgetLimit& limit = result.limit;
-  json.begin_object(JsonLayout::kInline);
-  json.field("metric", limit.metric->key);
-  json.field("kind", name(limit.kind));
-  json.field("module", limit.module);
-  json.field("type", limit.type);
-  json.field("verdict", name(result.verdict));
-  json.field("passes", !report.breaks(result));
-  write_amount(json, "value", *limit.metric, result.value);
-  write_amount(json, "allowed", *limit.metric, result.allowed);
-  write_amount(json, "base", *limit.metric, result.base);
-  json.field("is_lower_bound", result.at_least);
-  json.field("text", limit_sentence(result));
-  json.field("where", limit.where);
-  json.objects("contributors", result.contributors, [&](const Contributor& one) {
+void write_contributors(JsonWriter& json, const LimitResult& result) {
+  json.begin_array();
+  for (const Contributor& one : result.contributors) {
+    json.begin_object(kInline);
     json.field("path", one.path);
     json.field("type", one.type);
-    if (limit.metric->unit == Unit::kSeconds)
+    if (result.limit.metric->unit == Unit::kSeconds)
       json.field("amount", static_cast<double>(one.amount) * kPicosecond);
     else
       json.field("amount", one.amount);
     json.field("share", one.share);
-  });
-  json.end_object();
+    json.end_object();
+  }
+  json.end_array();
 }
 
-}  // namespace
+// A limit of a model, in every format.
+struct LimitRow {
+  const CheckReport& report;
+  const LimitResult& result;
+};
+
+Columns<LimitRow> limit_columns() {
+  using Row = const LimitRow&;
+  const auto of_limit = [](auto member) { return [=](Row row) { return row.result.limit.*member; }; };
+  const auto amount = [](const auto& read) {
+    return [=](Row row) { return amount_cell(row.result.limit.metric->unit, read(row.result)); };
+  };
+  // What there is to say of a value that is known.
+  const auto if_known = [](const auto& words) {
+    return [=](Row row) { return row.result.value ? words(row.result) : std::string(); };
+  };
+  const auto json = [](const char* key) { return Column{.key = key, .in = In::kJson}; };
+  return {{words(""), [](Row row) { return verdict_cell(row.report, row.result); }},
+          {words("Limit", 12, 24), [](Row row) { return limit_name(row.result.limit); }},
+          {{.key = "model", .in = In::kCsv}, [](Row row) { return row.report.label; }},
+          {"metric", [](Row row) { return row.result.limit.metric->key; }},
+          {"kind", [](Row row) { return name(row.result.limit.kind); }},
+          {"module", of_limit(&BudgetLimit::module)},
+          {"type", of_limit(&BudgetLimit::type)},
+          {"verdict", [](Row row) { return name(row.result.verdict); }},
+          {"passes", [](Row row) { return !row.report.breaks(row.result); }},
+          {"value", amount([](const LimitResult& result) { return result.value; })},
+          {number("Value"),
+           [](Row row) {
+             const auto& [limit, value] = std::tie(row.result.limit, row.result.value);
+             return Cell(value ? (row.result.at_least ? "\u2265" : "") + text(*limit.metric, *value) : "?",
+                         Style::kStrong);
+           }},
+          {words(""), [](Row row) { return Cell(limit_words(row.result.limit), Style::kQuiet); }},
+          {"allowed", amount([](const LimitResult& result) { return std::optional(result.allowed); })},
+          {number("Allowed"), [](Row row) { return text(*row.result.limit.metric, row.result.allowed); }},
+          {number("Difference"), if_known([](const LimitResult& result) {
+             return change_text(result.limit.metric->unit, result.allowed, *result.value);
+           })},
+          {number("").or_not(),
+           [=](Row row) {
+             return Cell(row.result.value ? relative_change(row.result.allowed, *row.result.value) : "",
+                         Style::kQuiet);
+           }},
+          {"base", amount([](const LimitResult& result) { return result.base; })},
+          {json("is_lower_bound"), [](Row row) { return row.result.at_least; }},
+          {"text", [](Row row) { return limit_sentence(row.result); }},
+          {json("where"), of_limit(&BudgetLimit::where)},
+          {json("contributors"), [](Row row) {
+             return NestedJson([&result = row.result](JsonWriter& out) { write_contributors(out, result); });
+           }}};
+}
+
+std::vector<LimitRow> limit_rows(const CheckReport& report) {
+  std::vector<LimitRow> rows;
+  for (const LimitResult& result : report.results) rows.push_back({report, result});
+  return rows;
+}
+
+Entry entry_of(const CheckReport& report, const LimitResult& result) {
+  const std::string what = limit_name(result.limit);
+  Entry entry{what, {limit_sentence(result).substr(what.size() + 1)}};
+  for (const Contributor& one : result.contributors)
+    entry.lines.push_back("  " + contributor_text(result, one));
+  if (result.limit.metric->need == kNeedsPeak && !report.figures.peak_at.empty())
+    entry.lines.push_back("  the peak is at " + report.figures.peak_at);
+  if (result.verdict == Verdict::kUnknown && !report.unknown_allowed)
+    entry.lines.push_back("  a value that is not known does not pass: --allow-unknown accepts it");
+  return entry;
+}
 
 Document check_document(const CheckReport& report, const TextOptions& options) {
   Document document;
@@ -86,37 +120,17 @@ Document check_document(const CheckReport& report, const TextOptions& options) {
                      {report.figures.inputs, Style::kQuiet},
                      {report.against.empty() ? "" : "against " + report.against, Style::kQuiet},
                      {check_summary(report), report.kept() ? Style::kGood : Style::kBad}};
-  std::erase_if(document.header, [](const Cell& cell) { return cell.text.empty(); });
+  std::erase_if(document.header, is_empty);
   document.notes = options.notes;
-  Section section{"Limits", {}, {}}, why{"Not kept", {}, {}};
-  section.table.columns = {{"", Align::kLeft},
-                           {"Limit", Align::kLeft, 12, false, 24},
-                           {"Value"},
-                           {"", Align::kLeft},
-                           {"Allowed"},
-                           {"Difference"},
-                           {"", Align::kRight, 0, true}};
-  for (const LimitResult& result : report.results) {
-    section.table.rows.push_back(cells_of(report, result));
-    if (result.verdict == Verdict::kKept) continue;
-    const std::string what = limit_name(result.limit);
-    Entry entry{what, {limit_sentence(result).substr(what.size() + 1)}};
-    for (const Contributor& one : result.contributors)
-      entry.lines.push_back("  " + contributor_text(result, one));
-    if (result.limit.metric->need == kNeedsPeak && !report.figures.peak_at.empty())
-      entry.lines.push_back("  the peak is at " + report.figures.peak_at);
-    if (result.verdict == Verdict::kUnknown && !report.unknown_allowed)
-      entry.lines.push_back("  a value that is not known does not pass: --allow-unknown accepts it");
-    why.entries.push_back(std::move(entry));
-  }
-  document.sections.push_back(std::move(section));
-  if (!why.entries.empty()) document.sections.push_back(std::move(why));
+  document.sections.push_back({"Limits", table_of(limit_columns(), limit_rows(report))});
+  Section why{"Not kept"};
+  for (const LimitResult& result : report.results)
+    if (result.verdict != Verdict::kKept) why.entries.push_back(entry_of(report, result));
+  document.add(std::move(why));
   return document;
 }
 
-std::string check_json(std::span<const CheckReport> reports) {
-  std::string out;
-  JsonWriter json(out);
+void write_check(JsonWriter& json, std::span<const CheckReport> reports) {
   begin_report(json);
   json.field("kept", std::ranges::all_of(reports, [](const CheckReport& r) { return r.kept(); }));
   json.key("models");
@@ -129,46 +143,28 @@ std::string check_json(std::span<const CheckReport> reports) {
     json.field("inputs", report.figures.inputs);
     json.field("against", report.against);
     json.field("kept", report.kept());
-    json.key("limits");
-    json.begin_array();
-    for (const LimitResult& result : report.results) write_result(json, report, result);
-    json.end_array();
+    write_rows(json, "limits", limit_columns(), limit_rows(report));
     json.end_object();
   }
   json.end_array();
-  json.end_object();
-  return out + "\n";
 }
 
-std::string check_csv(std::span<const CheckReport> reports) {
-  std::string out = "model,metric,kind,module,type,verdict,passes,value,allowed,base,text\n";
-  for (const CheckReport& report : reports)
-    for (const LimitResult& result : report.results) {
-      const auto number = [&](const std::optional<Amount>& amount) -> std::string {
-        if (!amount) return "";
-        const bool whole = is_whole(result.limit.metric->unit);
-        return whole ? std::to_string(amount->count.value()) : fmt::format("{}", amount->real);
-      };
-      out +=
-          fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(report.label), result.limit.metric->key,
-                      name(result.limit.kind), csv_field(result.limit.module), csv_field(result.limit.type),
-                      name(result.verdict), !report.breaks(result), number(result.value),
-                      number(result.allowed), number(result.base), csv_field(limit_sentence(result)));
-    }
-  return out;
-}
+}  // namespace
 
 std::string to_format(std::span<const CheckReport> reports, Format format, const TextOptions& options) {
-  if (format == Format::kJson) return check_json(reports);
-  if (format == Format::kCsv) return check_csv(reports);
+  const auto rows = [&] {
+    std::vector<LimitRow> all;
+    for (const CheckReport& report : reports)
+      for (const LimitResult& result : report.results) all.push_back({report, result});
+    return table_of(limit_columns(), all, In::kCsv);
+  };
+  if (!is_for_people(format))
+    return to_format(Report{[&](JsonWriter& json) { write_check(json, reports); }, rows, {}}, format,
+                     options);
   std::string out;
-  for (const CheckReport& report : reports) {
-    const Document document = check_document(report, options);
-    if (!out.empty()) out += "\n";
-    out += format == Format::kText       ? to_text(document, options)
-           : format == Format::kMarkdown ? to_markdown(document)
-                                         : to_html(document);
-  }
+  for (const CheckReport& report : reports)
+    out += (out.empty() ? "" : "\n") +
+           to_format(Report{{}, {}, [&] { return check_document(report, options); }}, format, options);
   return out;
 }
 

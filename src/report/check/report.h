@@ -14,10 +14,6 @@ std::string to_format(std::span<const CheckReport> reports, Format format, const
 // Lines that GitHub shows beside a pull request: an error for each limit that is not kept.
 std::string check_annotations(std::span<const CheckReport> reports);
 
-Document check_document(const CheckReport& report, const TextOptions& options);
-std::string check_json(std::span<const CheckReport> reports);
-std::string check_csv(std::span<const CheckReport> reports);
-
 // "within budget: all of 3 limits", "over budget: 1 of 3 limits"
 std::string check_summary(const CheckReport& report);
 // "flops is 3.64G, over 3.00G by 636M (21.2%)"

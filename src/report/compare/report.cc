@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "report/profile/sections.h"
 
 namespace opscope {
 namespace {
@@ -78,7 +79,7 @@ int table_width(const Table& table) {
     if (table.columns[c].optional) continue;
     int width = display_width(table.columns[c].title);
     for (const auto& row : table.rows)
-      width = std::max(width, display_width(row[c].guides) + display_width(row[c].text));
+      width = std::max(width, display_width(row[c].guides) + display_width(text_of(row[c])));
     total += width + kGap;
   }
   return total;
@@ -104,10 +105,11 @@ Document comparison_document(const ModelComparison& comparison, const std::optio
 
 std::string to_format(const ModelComparison& comparison, const std::optional<ComparedParts>& parts,
                       Format format, const TextOptions& options) {
-  return in_format(
-      format, options, [&] { return comparison_json(comparison, parts); },
-      [&] { return parts ? parts_csv(comparison, *parts) : comparison_csv(comparison); },
-      [&] { return comparison_document(comparison, parts, options, format == Format::kText); });
+  return to_format(
+      Report{[&](JsonWriter& json) { write_comparison(json, comparison, parts); },
+             [&] { return comparison_rows(comparison, parts); },
+             [&] { return comparison_document(comparison, parts, options, format == Format::kText); }},
+      format, options);
 }
 
 }  // namespace opscope

@@ -22,9 +22,10 @@ Section totals_section(const ModelComparison& comparison, int width, bool for_te
 Section models_section(const ModelComparison& comparison, int width, bool for_terminal);
 Section parts_section(const ModelComparison& comparison, const ComparedParts& parts,
                       const TextOptions& options, bool for_terminal);
-std::string comparison_json(const ModelComparison& comparison, const std::optional<ComparedParts>& parts);
-std::string comparison_csv(const ModelComparison& comparison);                         // a row a model
-std::string parts_csv(const ModelComparison& comparison, const ComparedParts& parts);  // a row a part
+void write_comparison(JsonWriter& json, const ModelComparison& comparison,
+                      const std::optional<ComparedParts>& parts);
+// CSV: a row a model, or a part.
+Table comparison_rows(const ModelComparison& comparison, const std::optional<ComparedParts>& parts);
 
 // "≥812M*": with a mark for what is a bound, and one for the best.
 std::string value_text(Unit unit, const ComparedValue& value);

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "report/compare/report.h"
+#include "report/profile/sections.h"
 
 namespace opscope {
 namespace {

@@ -1,14 +1,32 @@
-// Puts the sections together, and words what several of them share.
+// The parts of documents, and what several reports word alike.
 #include "report/core/document.h"
 
-#include <algorithm>
-#include <array>
-
 #include "base/text.h"
-#include "report/explore/explore.h"
-#include "report/hardware/hardware.h"
 
 namespace opscope {
+
+Facts::Facts(std::string heading) : Section{heading, {{words(heading), {}, words("", 20)}, {}}} {}
+
+void Facts::add(std::string label, Cell value, std::string detail) {
+  if (value.style == Style::kPlain) value.style = Style::kStrong;
+  table.add({std::move(label), std::move(value), {std::move(detail), Style::kQuiet}});
+}
+
+Section titled_section(std::string title, Table table) {
+  table.columns.front().title = title;
+  return {std::move(title), std::move(table)};
+}
+
+void say_more(Section& section, std::size_t shown, std::size_t all, std::string_view noun) {
+  if (shown < all)
+    section.remarks.push_back("and " + plural(all - shown, "more " + std::string(noun)) +
+                              ": --verbose shows them");
+}
+
+void Document::add(Section section) {
+  if (!section.table.rows.empty() || !section.remarks.empty() || !section.entries.empty())
+    sections.push_back(std::move(section));
+}
 
 std::string_view confidence_mark(Confidence confidence) {
   switch (confidence) {
@@ -24,12 +42,15 @@ std::string_view confidence_mark(Confidence confidence) {
   return "";
 }
 
-std::string flops_text(const Metrics& metrics) {
+Cell flops_cell(const Metrics& metrics, Style style) {
   const bool is_bound = metrics.confidence == Confidence::kUpperBound;
-  if (!metrics.flops && metrics.confidence == Confidence::kUnknown) return "?";
-  const std::string text = format_count(metrics.flops, Zero::kDash);
-  return metrics.flops || is_bound ? std::string(confidence_mark(metrics.confidence)) + text : text;
+  if (!metrics.flops && metrics.confidence == Confidence::kUnknown) return {"?", style};
+  Cell cell = count_cell(metrics.flops, style);
+  if (metrics.flops || is_bound) cell.mark = confidence_mark(metrics.confidence);
+  return cell;
 }
+
+std::string flops_text(const Metrics& metrics) { return text_of(flops_cell(metrics)); }
 
 std::string flops_legend(Confidence worst) {
   switch (worst) {
@@ -54,25 +75,16 @@ std::string shape_text(const Graph& graph, ValueId value) {
   return value == kNone ? std::string() : format_shape(graph.shape(graph.values[value]));
 }
 
+Cell shape_cell(const Graph& graph, ValueId value) {
+  if (value == kNone) return {};
+  const auto shape = graph.shape(graph.values[value]);
+  return Shape{{shape.begin(), shape.end()}};
+}
+
 std::string_view source_text(std::string_view source) { return source.substr(source.rfind('/') + 1); }
 
 std::string plural(std::size_t count, std::string_view noun) {
   return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
-}
-
-Document make_document(const Profile& profile, const TextOptions& options) {
-  Document document{header_cells(profile), note_lines(profile, options), {}};
-  document.sections.push_back(options.level == Level::kModule
-                                  ? tree_section(profile, options)
-                                  : level_section(make_view(profile, options.level), options));
-  document.sections.push_back(summary_section(profile));
-  if (has_device(profile)) document.sections.push_back(hardware_section(profile));
-  if (profile.parts.size() > 1) document.sections.push_back(parts_section(profile));
-  if (!options.sections_000) document.sections.push_back(breakdown_section(profile, options));
-  document.sections.push_back(bottleneck_section(profile));
-  if (!options.sections_000 && (options.top > 0 || options.verbose))
-    document.sections.push_back(top_layers_section(profile, options));
-  return document;
 }
 
 }  // namespace opscope

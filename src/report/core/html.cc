@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/text.h"
+#include "base/printable.h"
 #include "report/core/document.h"
 
 namespace opscope {
@@ -22,28 +22,11 @@ constexpr std::string_view kStyle =
     ".opscope summary{cursor:pointer;font-weight:600}"
     "</style>";
 
-std::string_view style_class(Style style) {
-  switch (style) {
-    case Style::kPlain:
-      return "";
-    case Style::kStrong:
-      return "s";
-    case Style::kQuiet:
-      return "q";
-    case Style::kGood:
-      return "g";
-    case Style::kWarning:
-      return "w";
-    case Style::kBad:
-      return "b";
-  }
-  return "";
-}
-
 std::string attribute(Align align, Style style) {
   std::string classes = align == Align::kLeft ? "l" : "";
-  if (const auto extra = style_class(style); !extra.empty())
-    classes += (classes.empty() ? "" : " ") + std::string(extra);
+  constexpr std::string_view kStyles = " sqgwb";  // by Style
+  if (style != Style::kPlain)
+    (classes += classes.empty() ? "" : " ") += kStyles[static_cast<std::size_t>(style)];
   return classes.empty() ? "" : " class=\"" + classes + "\"";
 }
 
@@ -52,7 +35,7 @@ std::string cell_text(const Cell& cell) {
     return fmt::format("<span class=\"bar\" style=\"width:{:.1f}px\"></span>", cell.bar * 120);
   const std::string guides =
       cell.guides.empty() ? "" : "<span class=\"q\">" + html_escaped(cell.guides) + "</span>";
-  return guides + html_escaped(cell.text);
+  return guides + html_escaped(text_of(cell));
 }
 
 std::string table_text(const Table& table) {
@@ -89,36 +72,33 @@ std::string entry_list(const std::vector<Entry>& entries) {
 
 std::string html_escaped(std::string_view text) {
   std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      case '\'':
-        result += "&#39;";
-        break;
-      default:
-        result += c;
-    }
+  for (const char c : printable(text, "\n")) {
+    const auto special = std::string_view("&<>\"'").find(c);
+    constexpr std::string_view kEntities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+    special == std::string_view::npos ? void(result += c) : void(result += kEntities[special]);
   }
   return result;
 }
 
-std::string to_html(const Document& document) {
+// Without styles: a list may stand in any page.
+std::string html_table(const Table& table, const TextOptions&) {
+  std::string out = "<table>\n<tr>";
+  for (const Column& column : table.columns) out += "<th>" + html_escaped(column.title) + "</th>";
+  out += "</tr>\n";
+  for (const auto& row : table.rows) {
+    out += "<tr>";
+    for (const Cell& cell : row) out += "<td>" + html_escaped(text_of(cell)) + "</td>";
+    out += "</tr>\n";
+  }
+  return out + "</table>\n";
+}
+
+std::string to_html(const Document& document, const TextOptions&) {
   std::string out = "<div class=\"opscope\">" + std::string(kStyle) + "\n<p>";
   for (std::size_t i = 0; i < document.header.size(); ++i) {
     const Cell& cell = document.header[i];
     out += (i > 0 ? " &middot; " : "") + ("<span" + attribute(Align::kRight, cell.style)) + ">" +
-           html_escaped(cell.text) + "</span>";
+           html_escaped(text_of(cell)) + "</span>";
   }
   out += "</p>\n";
   for (const std::string& note : document.notes) out += note_text(note);
@@ -129,13 +109,9 @@ std::string to_html(const Document& document) {
     for (const std::string& remark : section.remarks)
       out += "<div class=\"q\">" + html_escaped(remark) + "</div>\n";
     out += entry_list(section.entries);
-    out += "</details>\n";
+    out += "</details>\n" + section.drawing.svg;
   }
   return out + "</div>\n";
-}
-
-std::string to_html(const Profile& profile, const TextOptions& options) {
-  return to_html(make_document(profile, options));
 }
 
 }  // namespace opscope

@@ -1,6 +1,9 @@
 // The document as GitHub-flavoured Markdown tables.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/printable.h"
 #include "base/text.h"
 #include "report/core/document.h"
 
@@ -8,12 +11,10 @@ namespace opscope {
 namespace {
 
 std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '\n' || c == '\r') {
-      result += ' ';
-      continue;
-    }
+  std::string lines(text), result;
+  std::ranges::replace_if(
+      lines, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  for (const char c : printable(lines)) {
     if (std::string_view("\\`*_{}[]<>#|").find(c) != std::string_view::npos) result += '\\';
     result += c;
   }
@@ -40,7 +41,7 @@ std::string list_items(const std::vector<Entry>& entries) {
 
 }  // namespace
 
-std::string markdown_table(const Table& table) {
+std::string markdown_table(const Table& table, const TextOptions&) {
   std::string titles = "|", rule = "|";
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     if (table.is_bar(c)) continue;
@@ -51,16 +52,16 @@ std::string markdown_table(const Table& table) {
   for (const auto& row : table.rows) {
     out += "|";
     for (std::size_t c = 0; c < row.size(); ++c)
-      if (!table.is_bar(c)) out += fmt::format(" {}{} |", indent(row[c].guides), escaped(row[c].text));
+      if (!table.is_bar(c)) out += fmt::format(" {}{} |", indent(row[c].guides), escaped(text_of(row[c])));
     out += "\n";
   }
   return out;
 }
 
-std::string to_markdown(const Document& document) {
-  std::string out = fmt::format("# {}\n\n", escaped(document.header.front().text));
+std::string to_markdown(const Document& document, const TextOptions&) {
+  std::string out = fmt::format("# {}\n\n", escaped(text_of(document.header.front())));
   for (std::size_t i = 1; i < document.header.size(); ++i)
-    out.append(i > 1 ? " · " : "").append(escaped(document.header[i].text));
+    out.append(i > 1 ? " · " : "").append(escaped(text_of(document.header[i])));
   out += "\n";
   for (const std::string& note : document.notes) out += fmt::format("\n> {}\n", escaped(note));
   for (const Section& section : document.sections) {
@@ -70,12 +71,9 @@ std::string to_markdown(const Document& document) {
       out += "\n" + markdown_table(section.table);
     for (const std::string& remark : section.remarks) out += fmt::format("\n{}\n", escaped(remark));
     out += list_items(section.entries);
+    if (!section.drawing.text.empty()) out += "\n```\n" + section.drawing.text + "```\n";
   }
   return out;
-}
-
-std::string to_markdown(const Profile& profile, const TextOptions& options) {
-  return to_markdown(make_document(profile, options));
 }
 
 }  // namespace opscope

@@ -1,168 +1,131 @@
-// Tables as aligned lines: each column as wide as it needs, names cut in the middle where the terminal is
-// too narrow, a bar in the space that is left.
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <map>
-#include <set>
+// Cells in words.
+#include "report/core/table.h"
 
-#include "base/text.h"
-#include "graph/names.h"
-#include "report/core/document.h"
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/printable.h"
 
 namespace opscope {
 namespace {
 
-constexpr int kWideGap = 3, kGap = 2;
-constexpr int kBarWidth = 20;
-
-int width_of(const Cell& cell) {
-  return cell.bar >= 0 ? kBarWidth : display_width(cell.guides) + display_width(cell.text);
+std::string counted_text(Count count, const Cell& cell) {
+  if (cell.unit == Unit::kPlain) return std::to_string(count.value());
+  return cell.unit == Unit::kWhole ? format_exact(count) : text(cell.unit, counted(count), cell.zero);
 }
 
-std::vector<int> natural_widths(const Table& table) {
-  std::vector<int> widths;
-  for (const Column& column : table.columns) widths.push_back(display_width(column.title));
-  for (const auto& row : table.rows)
-    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], width_of(row[c]));
-  return widths;
+// With its sign, but for plain numbers above zero.
+std::string signed_text(std::int64_t number, const Cell& cell) {
+  if (cell.unit == Unit::kPlain) return std::to_string(number);
+  const auto size = static_cast<std::uint64_t>(number < 0 ? -number : number);
+  return (number == 0 ? "" : number < 0 ? "-" : "+") + counted_text(Count{size}, cell);
 }
 
-// Of the columns that are shown.
-int total_width(const std::vector<int>& widths, int gap = kGap) {
-  int total = -gap;
-  for (const int width : widths)
-    if (width > 0) total += width + gap;
-  return total;
+std::string real_text(double number, const Cell& cell) {
+  return cell.unit == Unit::kPlain ? fmt::format("{}", number) : text(cell.unit, number, cell.zero);
 }
 
-// How far a column can be cut: names twice, first to where they can still be told apart.
-enum class Cut : std::uint8_t { kGood, kHard };
-int limit(const Column& column, Cut cut) {
-  return cut == Cut::kGood ? std::max(column.min_width, column.good_width) : column.min_width;
-}
+struct Words {
+  const Cell& cell;
+  std::string operator()(std::monostate) const { return ""; }
+  std::string operator()(Absent) const { return ""; }
+  std::string operator()(std::string_view text) const { return printable(text); }
+  std::string operator()(Count count) const { return counted_text(count, cell); }
+  std::string operator()(std::int64_t number) const { return signed_text(number, cell); }
+  std::string operator()(double number) const { return real_text(number, cell); }
+  std::string operator()(bool truth) const { return truth ? "yes" : "no"; }
+  std::string operator()(const Numbers& numbers) const { return fmt::format("{}", fmt::join(numbers, " ")); }
+  std::string operator()(const Shape& shape) const { return format_shape(shape.sizes); }
+  std::string operator()(const NestedJson&) const { return ""; }
+};
 
-int least_width(const Table& table, const std::vector<int>& widths) {
-  std::vector<int> least = widths;
-  for (std::size_t c = 0; c < least.size(); ++c)
-    if (table.columns[c].min_width > 0) least[c] = std::min(least[c], limit(table.columns[c], Cut::kGood));
-  return total_width(least);
-}
-
-// The widest of the columns that may be cut gives a column at a time.
-void cut_widest(const Table& table, int width, Cut cut, std::vector<int>& widths) {
-  while (total_width(widths) > width) {
-    std::size_t widest = widths.size();
-    for (std::size_t c = 0; c < widths.size(); ++c) {
-      const int least = limit(table.columns[c], cut);
-      if (least > 0 && widths[c] > least && (widest == widths.size() || widths[c] > widths[widest]))
-        widest = c;
-    }
-    if (widest == widths.size()) return;
-    --widths[widest];
-  }
-}
-
-// Bars give way first, then the columns that a reader can do without, the last of them first; then the
-// others are cut.
-std::vector<int> fit(const Table& table, int width) {
-  std::vector<int> widths = natural_widths(table);
-  for (std::size_t c = 0; c < widths.size(); ++c)
-    if (table.is_bar(c))
-      widths[c] = std::clamp(widths[c] - std::max(0, total_width(widths) - width), 0, kBarWidth);
-  for (std::size_t c = widths.size(); c-- > 0 && least_width(table, widths) > width;)
-    if (table.columns[c].optional) widths[c] = 0;
-  for (const Cut cut : {Cut::kGood, Cut::kHard}) cut_widest(table, width, cut, widths);
-  return widths;
-}
-
-std::string bar(double share, int width) {
-  static constexpr std::array<std::string_view, 8> kEighths{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const int eighths = static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * width * 8));
-  std::string text;
-  for (int i = 0; i < eighths / 8; ++i) text += "█";
-  return text += kEighths[static_cast<std::size_t>(eighths % 8)];
-}
-
-// Of the ways to cut names the first by which different ones stay different.
-void cut_names(Table& table, std::size_t column, int width) {
-  const auto between = [](const std::string& name, int room) {
-    return shortened_name(name, static_cast<std::size_t>(room));
-  };
-  const auto middle = [](const std::string& name, int room) { return truncate_middle(name, room); };
-  const auto end = [](const std::string& name, int room) { return truncate(name, room); };
-  std::vector<std::string> names;
-  for (const auto& row : table.rows) names.push_back(row[column].text);
-  std::map<std::string, std::set<std::string_view>> alike;
-  const auto cut_by = [&](auto&& cut) {
-    for (std::size_t r = 0; r < names.size(); ++r) {
-      std::string& text = table.rows[r][column].text;
-      const auto found = alike.find(text);
-      const bool wanted = found == alike.end() || found->second.size() > 1;
-      if (wanted && display_width(names[r]) > width) text = cut(names[r], width);
-    }
-    alike.clear();
-    for (std::size_t r = 0; r < names.size(); ++r) alike[table.rows[r][column].text].insert(names[r]);
-  };
-  cut_by(between), cut_by(middle), cut_by(end);
-}
-
-// The table with its names cut to the widths.
-Table with_names_cut(Table table, const std::vector<int>& widths) {
-  for (std::size_t c = 0; c < widths.size(); ++c)
-    if (table.columns[c].good_width > 0 && widths[c] > 0) cut_names(table, c, widths[c]);
-  return table;
-}
-
-std::string draw(const Cell& cell, int width, Align align, bool color) {
-  if (cell.bar >= 0) return paint(pad_right(bar(cell.bar, width), width), cell.style, color);
-  const int room = std::max(1, width - display_width(cell.guides));
-  const std::string text = truncate_middle(cell.text, room);
-  return paint(cell.guides, Style::kQuiet, color) +
-         paint(align == Align::kLeft ? pad_right(text, room) : pad_left(text, room), cell.style, color);
-}
+struct JsonValue {
+  JsonWriter& json;
+  void operator()(std::monostate) const { json.null(); }
+  void operator()(Absent) const {}
+  void operator()(const Numbers& numbers) const { json.list(numbers); }
+  void operator()(const Shape& shape) const { json.list(shape.sizes); }
+  void operator()(const NestedJson& write) const { write(json); }
+  void operator()(const auto& value) const { json.value(value); }
+};
 
 }  // namespace
 
-void end_line(std::string& out) {
-  while (out.ends_with(' ')) out.pop_back();
-  out += '\n';
+std::string text_of(const Cell& cell) {
+  std::string words = std::visit(Words{cell}, static_cast<const CellVariant&>(cell.value));
+  return cell.mark.empty() ? words : std::string(cell.mark) + words;
 }
 
-std::string paint(std::string_view text, Style style, bool color) {
-  static constexpr std::array<std::string_view, 6> kCodes{"",         "\x1b[1m",  "\x1b[2m",
-                                                          "\x1b[32m", "\x1b[33m", "\x1b[31m"};
-  const std::string_view code = kCodes[static_cast<std::size_t>(style)];
-  // Padding stays outside the colour, so that the ends of lines can be trimmed.
-  const auto end = text.find_last_not_of(' ');
-  if (!color || code.empty() || end == std::string_view::npos) return std::string(text);
-  std::string result(code);
-  result += text.substr(0, end + 1);
-  result += "\x1b[0m";
-  return result += text.substr(end + 1);
+bool is_empty(const Cell& cell) { return cell.bar < 0 && text_of(cell).empty(); }
+
+Cell cell_of(CellValue value, Unit unit, Style style, Zero zero) {
+  Cell cell(std::move(value), style);
+  cell.unit = unit;
+  cell.zero = zero;
+  return cell;
+}
+Cell count_cell(Count count, Style style) { return cell_of(count, Unit::kCount, style); }
+Cell params_cell(Count count, Style style) { return cell_of(count, Unit::kParams, style); }
+Cell bytes_cell(Count count, Style style) { return cell_of(count, Unit::kBytes, style); }
+Cell ratio_cell(double ratio, Style style) { return cell_of(ratio, Unit::kRatio, style); }
+Cell seconds_cell(double seconds, Style style) { return cell_of(seconds, Unit::kSeconds, style); }
+Cell number_or_dash(std::uint64_t number, Style style) {
+  return number ? Cell(number, style) : Cell("-", style);
+}
+Cell share_cell(double part, double whole, Style style) {
+  return cell_of(whole > 0 ? part / whole : 0.0, Unit::kShare, style);
+}
+Cell share_cell(Count part, Count whole, Style style) {
+  return share_cell(static_cast<double>(part), static_cast<double>(whole), style);
+}
+Cell amount_cell(Unit unit, const std::optional<Amount>& amount) {
+  if (!amount) return {};
+  return cell_of(is_whole(unit) ? CellValue(amount->count) : CellValue(amount->real), unit);
+}
+Cell bar_cell(double share, Style style) {
+  Cell cell("", style);
+  cell.bar = share;
+  return cell;
 }
 
-std::string render_table(const Table& table, int width, bool color) {
-  const bool roomy = total_width(natural_widths(table), kWideGap) <= width;
-  const std::vector<int> widths = fit(table, width);
-  std::string out;
-  const int between = roomy ? kWideGap : total_width(widths) <= width ? kGap : 1;
-  const std::string gap(static_cast<std::size_t>(between), ' ');
-  const auto add = [&](const auto& row, auto&& to_cell) {
-    for (std::size_t c = 0; c < widths.size(); ++c) {
-      if (widths[c] == 0) continue;
-      if (c > 0) out += gap;
-      out += draw(to_cell(row[c]), widths[c], table.columns[c].align, color);
-    }
-    end_line(out);
-  };
-  const bool titled = std::ranges::any_of(table.columns, [](const Column& c) { return !c.title.empty(); });
-  if (titled) add(table.columns, [](const Column& column) { return Cell{column.title, Style::kStrong}; });
-  const bool has_names = std::ranges::any_of(table.columns, [](const Column& c) { return c.good_width > 0; });
-  const Table cut = has_names ? with_names_cut(table, widths) : Table{};
-  for (const auto& row : has_names ? cut.rows : table.rows)
-    add(row, [](const Cell& cell) -> const Cell& { return cell; });
-  return out;
+bool Column::is_in(In format) const {
+  const bool people = format == In::kPeople;
+  if (in == In::kAll) return people ? key.empty() || !title.empty() : !key.empty();
+  return in == format || (in == In::kPrograms && !people);
+}
+
+Column words(std::string title, int min_width, int good_width) {
+  return {.title = std::move(title), .align = Align::kLeft, .min_width = min_width, .good_width = good_width};
+}
+Column number(std::string title, Unit unit) { return {.title = std::move(title), .unit = unit}; }
+Column keyed(std::string key, Column column) {
+  column.key = std::move(key);
+  return column;
+}
+
+Column listed(std::string key, Align align) {
+  Column column{.align = align, .key = std::move(key)};
+  column.title = column.key == "macs"          ? "MACs"
+                 : column.key == "flops"       ? "FLOPs"
+                 : column.key == "other_flops" ? "Other FLOPs"
+                                               : column.key;
+  std::ranges::replace(column.title, '_', ' ');
+  if (const char first = column.title[0]; first >= 'a' && first <= 'z')
+    column.title[0] = static_cast<char>(first - 'a' + 'A');
+  return column;
+}
+
+void Table::add(std::vector<Cell> row) {
+  for (std::size_t c = 0; c < row.size(); ++c)
+    if (row[c].unit == Unit::kPlain) row[c].unit = columns[c].unit;
+  rows.push_back(std::move(row));
+}
+
+void write_field(JsonWriter& json, std::string_view key, const Cell& cell) {
+  if (std::holds_alternative<Absent>(cell.value)) return;
+  json.key(key);
+  std::visit(JsonValue{json}, static_cast<const CellVariant&>(cell.value));
 }
 
 }  // namespace opscope

@@ -19,7 +19,7 @@ std::string details(const std::string& summary, const Section& section, bool ope
 // Only what changed: the rest of the totals says nothing.
 Section changed_totals(const ModelDiff& diff) {
   Section section = diff_totals_section(diff);
-  std::erase_if(section.table.rows, [](const std::vector<Cell>& row) { return row[3].text == "-"; });
+  std::erase_if(section.table.rows, [](const std::vector<Cell>& row) { return text_of(row[3]) == "-"; });
   section.table.columns.front().title = "";
   return section;
 }

@@ -15,8 +15,8 @@ std::string to_format(const ModelDiff& diff, Format format, const TextOptions& o
 
 Document diff_document(const ModelDiff& diff, const TextOptions& options);
 // Every item that is not unchanged, with the change of its own: they add up to the change of the totals.
-std::string diff_json(const ModelDiff& diff);
-std::string diff_csv(const ModelDiff& diff);
+void write_diff(JsonWriter& json, const ModelDiff& diff);
+Table diff_rows(const ModelDiff& diff);
 // For a pull request: what changed in a few lines, the rest folded away.
 std::string diff_markdown(const ModelDiff& diff, const TextOptions& options);
 

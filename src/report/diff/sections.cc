@@ -43,41 +43,37 @@ OutlineOptions outline_options(const TextOptions& options) {
 }  // namespace
 
 Section diff_totals_section(const ModelDiff& diff) {
-  Section section{"Totals", {}, {}};
-  section.table.columns = {{"Total", Align::kLeft},
-                           {diff.base_label, Align::kRight, 8},
-                           {diff.new_label, Align::kRight, 8},
-                           {"Change"},
-                           {""}};
-  for (const TotalChange& total : diff.totals) {
-    const std::string change = change_text(total.metric->unit, total.before, total.after);
-    section.table.rows.push_back({{heading(*total.metric)},
-                                  {text(*total.metric, total.before)},
-                                  {text(*total.metric, total.after)},
-                                  change_cell(change, style_of_change(total)),
-                                  {relative_change(total.before, total.after)}});
-  }
-  return section;
+  using Row = const TotalChange&;
+  Column before = number(diff.base_label), after = number(diff.new_label);
+  before.min_width = after.min_width = 8;
+  const Columns<TotalChange> columns{
+      {words("Total"), [](Row total) { return heading(*total.metric); }},
+      {before, [](Row total) { return text(*total.metric, total.before); }},
+      {after, [](Row total) { return text(*total.metric, total.after); }},
+      {number("Change"),
+       [](Row total) {
+         return change_cell(change_text(total.metric->unit, total.before, total.after),
+                            style_of_change(total));
+       }},
+      {number(""), [](Row total) { return relative_change(total.before, total.after); }}};
+  return {"Totals", table_of(columns, diff.totals)};
 }
 
 Section diff_types_section(const ModelDiff& diff, const TextOptions& options) {
-  Section section{"By op type", {}, {}};
-  section.table.columns = {
-      {"Op type", Align::kLeft, 10}, {"Ops"}, {""}, {"FLOPs"}, {""}, {"Memory", Align::kRight, 0, true},
-      {"", Align::kRight, 0, true}};
+  Columns<TypeChange> columns{{words("Op type", 10), &TypeChange::type}};
+  const auto add = [&](const char* title, Unit unit, std::int64_t Amounts::*amount, bool optional) {
+    Column now = number(title), change = number("");
+    now.optional = change.optional = optional;
+    columns += {{now, [=](const TypeChange& type) { return text(unit, counted(Count{type.after.*amount})); }},
+                {change, [=](const TypeChange& type) {
+                   return change_cell(change_text(unit, (type.after - type.before).*amount));
+                 }}};
+  };
+  add("Ops", Unit::kWhole, &Amounts::ops, false);
+  add("FLOPs", Unit::kCount, &Amounts::flops, false);
+  add("Memory", Unit::kBytes, &Amounts::memory_bytes, true);
   const std::size_t shown = options.verbose ? diff.types.size() : std::min(diff.types.size(), kMostTypes);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const TypeChange& type = diff.types[i];
-    const Amounts change = type.after - type.before;
-    const auto now = [](Unit unit, std::int64_t amount) { return text(unit, counted(Count{amount})); };
-    section.table.rows.push_back({{type.type},
-                                  {now(Unit::kWhole, type.after.ops)},
-                                  change_cell(change_text(Unit::kWhole, change.ops)),
-                                  {now(Unit::kCount, type.after.flops)},
-                                  change_cell(change_text(Unit::kCount, change.flops)),
-                                  {now(Unit::kBytes, type.after.memory_bytes)},
-                                  change_cell(change_text(Unit::kBytes, change.memory_bytes))});
-  }
+  Section section{"By op type", table_of(columns, std::span(diff.types).first(shown))};
   if (shown < diff.types.size())
     section.remarks.push_back(plural(diff.types.size() - shown, "more type") + " changed: -v shows all");
   return section;
@@ -127,7 +123,7 @@ Document diff_document(const ModelDiff& diff, const TextOptions& options) {
                      {diff.now.source, Style::kQuiet},
                      {diff.now.inputs, Style::kQuiet},
                      {diff_summary(diff), diff.same() ? Style::kGood : Style::kPlain}};
-  std::erase_if(document.header, [](const Cell& cell) { return cell.text.empty(); });
+  std::erase_if(document.header, is_empty);
   document.notes = options.notes;
   for (std::string& note : diff_notes(diff)) document.notes.push_back(std::move(note));
   if (diff.same() && !options.verbose) return document;
@@ -139,9 +135,9 @@ Document diff_document(const ModelDiff& diff, const TextOptions& options) {
 
 std::string to_format(const ModelDiff& diff, Format format, const TextOptions& options) {
   if (format == Format::kMarkdown) return diff_markdown(diff, options);
-  return in_format(
-      format, options, [&] { return diff_json(diff); }, [&] { return diff_csv(diff); },
-      [&] { return diff_document(diff, options); });
+  return to_format(Report{[&](JsonWriter& json) { write_diff(json, diff); }, [&] { return diff_rows(diff); },
+                          [&] { return diff_document(diff, options); }},
+                   format, options);
 }
 
 }  // namespace opscope

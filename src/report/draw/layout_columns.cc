@@ -25,9 +25,9 @@ struct Extent {
   double height = 0, width = 0;
 };
 
-class Columns {
+class ColumnOrder {
  public:
-  Columns(const Scene& scene, const Look& look)
+  ColumnOrder(const Scene& scene, const Look& look)
       : scene_(scene), look_(look), size_(scene.boxes.size()), inputs_(size_) {
     order_boxes();
     for (const SceneEdge& edge : scene.edges)
@@ -143,7 +143,7 @@ class Columns {
     return sum;
   }
 
-  // Columns of equal height with cheap cuts.
+  // ColumnOrder of equal height with cheap cuts.
   std::vector<std::size_t> cut_into(std::size_t columns) const {
     const double target = extents_[0].back().height / static_cast<double>(columns);
     const double far = std::numeric_limits<double>::max() / 4;
@@ -190,7 +190,7 @@ class Columns {
 
 std::vector<std::uint32_t> choose_columns(const Scene& scene, const Look& look) {
   if (scene.boxes.size() > kMostToDivide) return std::vector<std::uint32_t>(scene.boxes.size(), 0);
-  return Columns(scene, look).best();
+  return ColumnOrder(scene, look).best();
 }
 
 }  // namespace opscope

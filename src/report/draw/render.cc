@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "report/core/document.h"
 #include "report/draw/layout.h"
 #include "report/draw/svg.h"
+#include "report/profile/sections.h"
 
 namespace opscope {
 namespace {
@@ -89,8 +89,8 @@ PageTexts page_texts(const Scene& scene, ColorBy color) {
   const std::string model = model_name(*profile.graph);
   texts.title = scene.focus.empty() ? model : model + " \u00b7 " + scene.focus;
   for (const Cell& cell : model_cells(*profile.graph)) {
-    if (cell.text == model) continue;
-    texts.subtitle += (texts.subtitle.empty() ? "" : " \u00b7 ") + cell.text;
+    const std::string text = text_of(cell);
+    if (text != model) texts.subtitle += (texts.subtitle.empty() ? "" : " \u00b7 ") + text;
   }
   texts.subtitle += (texts.subtitle.empty() ? "" : " \u00b7 ") + level_words(scene);
   texts.totals = scene.focus.empty() ? model_totals(profile) : focus_totals(scene);

@@ -27,11 +27,17 @@ std::function<double(const ViewNode&)> sort_key(const Profile& profile, const Me
 // The pieces, one file each.
 std::string side_by_side(const GraphView& view, const Selection& selection, const TextOptions& options);
 Section nodes_section(const GraphView& view, const std::vector<std::uint32_t>& nodes);
-std::string nodes_csv(const GraphView& view, const std::vector<std::uint32_t>& nodes);
-std::string summary_json(const GraphView& view);
-std::string nodes_json(const GraphView& view, const Selection& selection);
-std::string node_json(const GraphView& view, std::uint32_t node);
-std::string ways_json(const GraphView& view, const Ways& ways);
+struct NodeInView {
+  std::uint32_t index = 0;
+  const ViewNode* node = nullptr;
+  Standing standing{};
+};
+Table nodes_table(const GraphView& view, const std::vector<std::uint32_t>& nodes);  // CSV
+void write_nodes(JsonWriter& json, const GraphView& view, const std::vector<std::uint32_t>& nodes);
+void write_summary(JsonWriter& json, const GraphView& view);
+void write_selection(JsonWriter& json, const GraphView& view, const Selection& selection);
+void write_node(JsonWriter& json, const GraphView& view, std::uint32_t node);
+void write_ways(JsonWriter& json, const GraphView& view, const Ways& ways);
 
 // "12 layer1.0.conv1"
 std::string node_text(const GraphView& view, std::uint32_t node);

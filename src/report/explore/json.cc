@@ -2,18 +2,18 @@
 // profiles.
 #include <algorithm>
 
-#include "report/core/json_parts.h"
+#include "report/core/document.h"
 #include "report/explore/explore.h"
 #include "report/hardware/hardware.h"
-#include "report/times/times.h"
+#include "report/profile/columns.h"
 
 namespace opscope {
 namespace {
 
 class ExploreWriter {
  public:
-  ExploreWriter(const GraphView& view, std::string& out)
-      : view_(view), profile_(*view.profile), graph_(*profile_.graph), json_(out) {
+  ExploreWriter(const GraphView& view, JsonWriter& json)
+      : view_(view), profile_(*view.profile), graph_(*profile_.graph), json_(json) {
     begin_report(json_, graph_);
     json_.field("tracer", graph_.capture.tracer);
     json_.field("level", name(view.level));
@@ -22,8 +22,6 @@ class ExploreWriter {
     json_.field("total_nodes", view.nodes.size());
     json_.field("total_subgraphs", profile_.partition.subgraphs.size());
   }
-  void end() { json_.end_object(); }
-
   void summary() {
     const ExploreSummary summary = summarise(view_);
     json_.field("partitioned_nodes", summary.partitioned_nodes);
@@ -31,23 +29,23 @@ class ExploreWriter {
     json_.field("partitioned_ops", summary.partitioned_ops);
     json_.field("unfused_bytes", profile_.partition.unfused_bytes);
     json_.field("fused_bytes", profile_.partition.fused_bytes);
-    json_.key("kinds");
-    json_.begin_object(JsonLayout::kInline);
-    for (const auto& [kind, count] : summary.kinds) json_.field(kind, count);
-    json_.end_object();
-    json_.key("bottlenecks");
-    json_.begin_object();
-    for (std::size_t b = 0; b < kBottlenecks; ++b) band(static_cast<Bottleneck>(b), summary.bounds[b]);
-    json_.end_object();
-    json_.objects("types", profile_.types, [&](const TypeRow& row) {
-      json_.field("type", row.type);
-      json_.field("category", name(row.category));
-      metrics(row.metrics);
+    json_.inline_object("kinds", [&] {
+      for (const auto& [kind, count] : summary.kinds) json_.field(kind, count);
     });
+    json_.object("bottlenecks", [&] {
+      for (std::size_t b = 0; b < kBottlenecks; ++b) band(static_cast<Bottleneck>(b), summary.bounds[b]);
+    });
+    Columns<TypeRow> types{{"type", &TypeRow::type},
+                           {"category", [](const TypeRow& row) { return name(row.category); }}};
+    Columns<Metrics> metrics = cost_columns(
+        "ops macs flops input_bytes output_bytes weight_bytes memory_bytes arithmetic_intensity confidence");
+    if (is_measured(profile_)) metrics += {{"time_seconds", &Metrics::time_seconds}};
+    if (has_device(profile_)) metrics += roofline_columns();
+    write_rows(json_, "types", types += through<TypeRow>(&TypeRow::metrics, metrics), profile_.types);
   }
 
   void listing(const std::vector<std::uint32_t>& nodes) {
-    json_.objects("nodes", nodes, [&](std::uint32_t n) { node(n); });
+    write_nodes(json_, view_, nodes);
     std::vector<SubgraphId> ids;
     for (const std::uint32_t n : nodes)
       for (const OpId op : view_.ops_of(view_.nodes[n]))
@@ -98,33 +96,14 @@ class ExploreWriter {
   }
 
  private:
-  void metrics(const Metrics& m) {
-    json_.field("ops", m.ops);
-    json_.field("macs", m.work.macs);
-    json_.field("flops", m.flops);
-    json_.field("input_bytes", m.traffic.input_bytes);
-    json_.field("output_bytes", m.traffic.output_bytes);
-    json_.field("weight_bytes", m.traffic.weight_bytes);
-    json_.field("memory_bytes", m.memory_bytes());
-    json_.field("arithmetic_intensity", m.arithmetic_intensity());
-    json_.field("confidence", name(m.confidence));
-    if (is_measured(profile_)) json_.field("time_seconds", m.time_seconds());
-    if (has_device(profile_)) write_roofline(json_, m);
-  }
   void band(Bottleneck bound, const Band& band) {
-    json_.key(std::string(word(bound)) + "_bound");
-    json_.begin_object(JsonLayout::kInline);
-    json_.field("subgraphs", band.ops);
-    json_.field("flops", band.flops);
-    json_.field("memory_bytes", band.memory_bytes);
-    json_.end_object();
+    json_.inline_object(std::string(word(bound)) + "_bound", [&] {
+      json_.field("subgraphs", band.ops);
+      json_.field("flops", band.flops);
+      json_.field("memory_bytes", band.memory_bytes);
+    });
   }
-  void value(ValueId id) {
-    if (id == kNone) return;
-    json_.list("shape", graph_.shape(graph_.values[id]));
-    json_.field("dtype", name(graph_.values[id].dtype));
-    json_.field("bytes", bytes_of(graph_, graph_.values[id]));
-  }
+  void value(ValueId id) { write_fields(json_, value_columns(graph_), id); }
   void numbers(std::string_view key, const std::vector<std::uint32_t>& items) {
     json_.key(key);
     json_.begin_array(JsonLayout::kInline);
@@ -132,33 +111,12 @@ class ExploreWriter {
     json_.end_array();
   }
 
-  void node(std::uint32_t n) {
-    const ViewNode& node = view_.nodes[n];
-    const Standing standing = standing_of(view_, node);
-    json_.field("index", n + 1);
-    json_.field("kind", node.kind);
-    json_.field("name", node.name);
-    if (node.node != kNone) json_.field("tracer_name", graph_.text(graph_.nodes[node.node].name));
-    json_.field("target", node.target);
-    json_.field("module", graph_.path(graph_.modules[node.module]));
-    value(node.output);
-    std::vector<std::uint32_t> from;
-    for (const ViewEdge& edge : view_.inputs_of(node)) from.push_back(edge.from);
-    numbers("from", from);
-    json_.field("params", node.parameters.total);
-    metrics(node.metrics);
-    json_.key("bottleneck");
-    standing.bound ? json_.value(name(*standing.bound)) : json_.null();
-    numbers("subgraphs", standing.subgraphs);
-    if (standing.subgraphs.empty()) json_.field("not_partitioned", standing.why_none);
-  }
   void border(std::string_view key, Border border, OpId at) {
-    json_.key(key);
-    json_.begin_object(JsonLayout::kInline);
-    json_.field("reason", name(border));
-    json_.field("explanation", explanation(border));
-    if (at != kNone) json_.field("node", view_.node_of[at] + 1);
-    json_.end_object();
+    json_.inline_object(key, [&] {
+      json_.field("reason", name(border));
+      json_.field("explanation", explanation(border));
+      if (at != kNone) json_.field("node", view_.node_of[at] + 1);
+    });
   }
   void subgraph(SubgraphId id) {
     const Subgraph& group = profile_.partition.subgraphs[id];
@@ -191,34 +149,27 @@ class ExploreWriter {
   const GraphView& view_;
   const Profile& profile_;
   const Graph& graph_;
-  JsonWriter json_;
+  JsonWriter& json_;
 };
-
-template <class Write>
-std::string written(const GraphView& view, Write write) {
-  std::string out;
-  ExploreWriter writer(view, out);
-  write(writer);
-  writer.end();
-  return out + "\n";
-}
 
 }  // namespace
 
-std::string summary_json(const GraphView& view) {
-  return written(view, [&](ExploreWriter& writer) { writer.summary(), writer.listing(all_nodes(view)); });
+void write_summary(JsonWriter& json, const GraphView& view) {
+  ExploreWriter writer(view, json);
+  writer.summary(), writer.listing(all_nodes(view));
 }
 
-std::string nodes_json(const GraphView& view, const Selection& selection) {
-  return written(view, [&](ExploreWriter& writer) { writer.listing(selection.nodes); });
+void write_selection(JsonWriter& json, const GraphView& view, const Selection& selection) {
+  ExploreWriter(view, json).listing(selection.nodes);
 }
 
-std::string node_json(const GraphView& view, std::uint32_t node) {
-  return written(view, [&](ExploreWriter& writer) { writer.listing({node}), writer.details(node); });
+void write_node(JsonWriter& json, const GraphView& view, std::uint32_t node) {
+  ExploreWriter writer(view, json);
+  writer.listing({node}), writer.details(node);
 }
 
-std::string ways_json(const GraphView& view, const Ways& ways) {
-  return written(view, [&](ExploreWriter& writer) { writer.ways(ways); });
+void write_ways(JsonWriter& json, const GraphView& view, const Ways& ways) {
+  ExploreWriter(view, json).ways(ways);
 }
 
 }  // namespace opscope

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "graph/names.h"
 #include "report/explore/explore.h"
+#include "report/profile/sections.h"
 
 namespace opscope {
 namespace {
@@ -19,13 +20,13 @@ using Line = std::vector<Cell>;
 
 int width_of(const Line& line) {
   int width = 0;
-  for (const Cell& piece : line) width += display_width(piece.text);
+  for (const Cell& piece : line) width += display_width(text_of(piece));
   return width;
 }
 
 std::string painted(const Line& line, bool color) {
   std::string out;
-  for (const Cell& piece : line) out += paint(piece.text, piece.style, color);
+  for (const Cell& piece : line) out += paint(text_of(piece), piece.style, color);
   return out;
 }
 
@@ -294,19 +295,10 @@ std::string explore_listing(const GraphView& view, const Selection& selection, F
     made.sections.back().title = title(view, selection, options);
     return made;
   };
-  switch (format) {
-    case Format::kText:
-      return side_by_side(view, selection, options);
-    case Format::kJson:
-      return nodes_json(view, selection);
-    case Format::kCsv:
-      return nodes_csv(view, selection.nodes);
-    case Format::kMarkdown:
-      return to_markdown(document());
-    case Format::kHtml:
-      return to_html(document());
-  }
-  return {};
+  if (format == Format::kText) return side_by_side(view, selection, options);
+  return to_format(Report{[&](JsonWriter& json) { write_selection(json, view, selection); },
+                          [&] { return nodes_table(view, selection.nodes); }, document},
+                   format, options);
 }
 
 }  // namespace opscope

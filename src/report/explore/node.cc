@@ -35,11 +35,9 @@ class NodeReport {
 
  private:
   static void add(Section& section, std::string label, std::string text, Style style = Style::kPlain) {
-    section.table.rows.push_back({{std::move(label), Style::kQuiet}, {std::move(text), style}});
+    section.table.add({{std::move(label), Style::kQuiet}, {std::move(text), style}});
   }
-  static Section pairs(std::string title) {
-    return {title, {{{title, Align::kLeft}, {"", Align::kLeft, 30}}, {}}, {}};
-  }
+  static Section pairs(std::string title) { return {title, {{words(title), words("", 30)}, {}}}; }
 
   Section facts() const {
     Section section =
@@ -96,7 +94,8 @@ class NodeReport {
     if (is_measured(profile_)) add(section, "Time", time_text(m));
     if (has_device(profile_) && m.counts())
       add(section, "Roofline",
-          roofline_text(m) + " on " + profile_.roofline.device->id + ", limited by " + bound_cell(m).text);
+          roofline_text(m) + " on " + profile_.roofline.device->id + ", limited by " +
+              std::string(bound_word(m)));
     add(section, "Parameters", parameters_text());
     add(section, "Memory then", alive_text());
   }
@@ -142,72 +141,69 @@ class NodeReport {
            (at_peak ? ": the model's peak" : ", " + format_percent(most, memory.peak) + " of the peak");
   }
 
-  std::vector<Cell> value_cells(ValueId id) const {
-    if (id == kNone) return {{"-"}, {"-"}, {"-"}};
-    const Value& value = graph_.values[id];
-    return {
-        {shape_of(graph_, id)}, {std::string(name(value.dtype))}, {format_bytes(bytes_of(graph_, value))}};
+  // A tensor between this node and who gives or takes it.
+  struct ValueRow {
+    std::string who, what;
+    ValueId id;
+  };
+  Section values(const std::string& title, const std::vector<ValueRow>& rows) const {
+    const auto value = [this](const auto& read) {
+      return [this, read](const ValueRow& row) { return row.id == kNone ? Cell("-") : Cell(read(row.id)); };
+    };
+    const Columns<ValueRow> columns{
+        {words(title, 20, 40), &ValueRow::who},
+        {words("What"), [](const ValueRow& row) { return Cell(row.what, Style::kQuiet); }},
+        {words("Shape"), value([this](ValueId id) { return shape_of(graph_, id); })},
+        {words("Type"), value([this](ValueId id) { return name(graph_.values[id].dtype); })},
+        {number("Bytes"),
+         value([this](ValueId id) { return format_bytes(bytes_of(graph_, graph_.values[id])); })}};
+    return limited({title, table_of(columns, rows)});
   }
-  static Table value_table(std::string title) {
-    return {{{.title = std::move(title), .align = Align::kLeft, .min_width = 20, .good_width = 40},
-             {"What", Align::kLeft},
-             {"Shape", Align::kLeft},
-             {"Type", Align::kLeft},
-             {"Bytes"}},
-            {}};
-  }
-  void add_value(Section& section, std::string who, std::string what, ValueId id) const {
-    std::vector<Cell> cells{{std::move(who)}, {std::move(what), Style::kQuiet}};
-    for (Cell& cell : value_cells(id)) cells.push_back(std::move(cell));
-    section.table.rows.push_back(std::move(cells));
-  }
-  void limit(Section& section) const {
+  Section limited(Section section) const {
     const std::size_t all = section.table.rows.size();
-    if (options_.verbose || all <= kNodeRowsShown) return;
+    if (options_.verbose || all <= kNodeRowsShown) return section;
     section.table.rows.resize(kNodeRowsShown);
     section.remarks.push_back("and " + std::to_string(all - kNodeRowsShown) + " more: --verbose shows them");
+    return section;
   }
 
   Section takes() const {
-    Section section{"Inputs from", value_table("Inputs from"), {}};
+    std::vector<ValueRow> rows;
     for (const ViewEdge& edge : view_.inputs_of(node_))
-      add_value(section, node_text(view_, edge.from), std::string(view_.nodes[edge.from].target), edge.value);
-    for (const ValueId id : weights_read(view_, node_)) {
-      const Value& value = graph_.values[id];
-      add_value(section, std::string(graph_.text(value.name)), std::string(name(value.kind)), id);
-    }
-    limit(section);
-    return section;
+      rows.push_back({node_text(view_, edge.from), std::string(view_.nodes[edge.from].target), edge.value});
+    for (const ValueId id : weights_read(view_, node_))
+      rows.push_back(
+          {std::string(graph_.text(graph_.values[id].name)), std::string(name(graph_.values[id].kind)), id});
+    return values("Inputs from", rows);
   }
   Section gives() const {
-    Section section{"Outputs to", value_table("Outputs to"), {}};
+    std::vector<ValueRow> rows;
     for (const std::uint32_t e : view_.outputs_of(node_)) {
       const ViewEdge& edge = view_.edges[e];
-      add_value(section, node_text(view_, edge.to), std::string(view_.nodes[edge.to].target), edge.value);
+      rows.push_back({node_text(view_, edge.to), std::string(view_.nodes[edge.to].target), edge.value});
     }
-    limit(section);
-    return section;
+    return values("Outputs to", rows);
   }
 
   std::string at(OpId op) const { return node_text(view_, view_.node_of[op]); }
   Section memory() const {
-    Section section{"Liveness", {{{"Liveness", Align::kLeft}, {"Bytes"}}, {}}, {}};
-    for (const char* title : {"Made by", "Last read by", "Freed after"})
-      section.table.columns.push_back(
-          {.title = title, .align = Align::kLeft, .min_width = 12, .good_width = 24});
-    for (const HeldResult& result : results_of(view_, node_)) {
-      const MemoryPiece& piece = result.piece;
-      const bool weight = piece.kind == MemoryKind::kWeights;
-      section.table.rows.push_back(
-          {{(result.made_here ? "" : "in ") + shape_of(graph_, result.value) + " " +
-            std::string(name(piece.kind))},
-           {format_bytes(piece.bytes)},
-           {piece.held.made == kNone ? "allocated before the run" : at(piece.held.made)},
-           {piece.last_use == kNone ? "nobody" : at(piece.last_use)},
-           {weight || piece.held.freed == kNone ? "held to the end" : at(piece.held.freed)}});
-    }
-    limit(section);
-    return section;
+    using Row = const HeldResult&;
+    const auto op = [this](OpId op_id, const char* none) { return op_id == kNone ? none : at(op_id); };
+    const Columns<HeldResult> columns{
+        {words("Liveness"),
+         [this](Row row) {
+           return (row.made_here ? "" : "in ") + shape_of(graph_, row.value) + " " +
+                  std::string(name(row.piece.kind));
+         }},
+        {number("Bytes"), [](Row row) { return format_bytes(row.piece.bytes); }},
+        {words("Made by", 12, 24),
+         [=](Row row) { return op(row.piece.held.made, "allocated before the run"); }},
+        {words("Last read by", 12, 24), [=](Row row) { return op(row.piece.last_use, "nobody"); }},
+        {words("Freed after", 12, 24), [=](Row row) {
+           const bool weight = row.piece.kind == MemoryKind::kWeights;
+           return op(weight ? kNone : row.piece.held.freed, "held to the end");
+         }}};
+    return limited({"Liveness", table_of(columns, results_of(view_, node_))});
   }
 
   Section subgraph() const {
@@ -254,7 +250,7 @@ class NodeReport {
   }
 
   Section numbers() const {
-    Section section{"Formulas", {}, {}, {}};
+    Section section{"Formulas"};
     const auto ops = view_.ops_of(node_);
     const std::size_t shown = options_.verbose ? ops.size() : std::min(ops.size(), kOpsShown);
     for (const OpId op : ops.subspan(0, shown)) {
@@ -285,9 +281,10 @@ class NodeReport {
 
 std::string explore_node(const GraphView& view, std::uint32_t node, Format format,
                          const TextOptions& options) {
-  return in_format(
-      format, options, [&] { return node_json(view, node); }, [&] { return nodes_csv(view, {node}); },
-      [&] { return NodeReport(view, node, options).document(); });
+  return to_format(Report{[&](JsonWriter& json) { write_node(json, view, node); },
+                          [&] { return nodes_table(view, {node}); },
+                          [&] { return NodeReport(view, node, options).document(); }},
+                   format, options);
 }
 
 }  // namespace opscope

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "report/explore/explore.h"
+#include "report/profile/columns.h"
 
 namespace opscope {
 namespace {
@@ -27,17 +28,13 @@ std::string strategy_text(const Partition& partition) {
 Section created(const GraphView& view) {
   const std::string title = "Created " + plural(view.profile->partition.subgraphs.size(), "subgraph") +
                             " from " + plural(view.nodes.size(), "node");
-  return {title, {{{title, Align::kLeft}}, {}}, {}};
+  return {title, {{words(title)}, {}}};
 }
 
 Section overview(const GraphView& view, const ExploreSummary& summary) {
   const Partition& partition = view.profile->partition;
-  Section section{
-      "Nodes and subgraphs", {{{"Nodes and subgraphs", Align::kLeft}, {""}, {"", Align::kLeft, 20}}, {}}, {}};
-  const auto add = [&](std::string label, std::string value, std::string detail) {
-    section.table.rows.push_back(
-        {{std::move(label)}, {std::move(value), Style::kStrong}, {std::move(detail), Style::kQuiet}});
-  };
+  Facts section("Nodes and subgraphs");
+  const auto add = [&](auto... cells) { section.add(std::move(cells)...); };
   add("Total nodes", std::to_string(view.nodes.size()), kinds_text(summary));
   add("Partitioned nodes", std::to_string(summary.partitioned_nodes),
       format_percent(Count{summary.partitioned_nodes}, Count{view.nodes.size()}) + "; the rest do no work");
@@ -51,55 +48,38 @@ Section overview(const GraphView& view, const ExploreSummary& summary) {
 }
 
 Section bounds(const GraphView& view, const ExploreSummary& summary) {
-  Section section{"Bottleneck Distribution", {{{"Bottleneck Distribution", Align::kLeft}}, {}}, {}};
-  for (const char* title : {"Subgraphs", "% Subgraphs", "FLOPs", "% FLOPs", "Memory", "% Mem"})
-    section.table.columns.push_back({title});
   Band all;
-  for (const Band& band : summary.bounds)
-    all.ops += band.ops, all.flops += band.flops, all.memory_bytes += band.memory_bytes;
+  std::vector<Bottleneck> rows;
   for (std::size_t b = 0; b < kBottlenecks; ++b) {
     const Band& band = summary.bounds[b];
-    const auto bound = static_cast<Bottleneck>(b);
-    section.table.rows.push_back({{std::string(name(bound)), style_of(bound)},
-                                  {band.ops ? std::to_string(band.ops) : "-"},
-                                  {format_percent(Count{band.ops}, Count{all.ops}, Zero::kDash)},
-                                  {format_count(band.flops, Zero::kDash)},
-                                  {format_percent(band.flops, all.flops, Zero::kDash)},
-                                  {format_bytes(band.memory_bytes, Zero::kDash)},
-                                  {format_percent(band.memory_bytes, all.memory_bytes, Zero::kDash)}});
+    all.ops += band.ops, all.flops += band.flops, all.memory_bytes += band.memory_bytes;
+    rows.push_back(static_cast<Bottleneck>(b));
   }
-  section.remarks.push_back(bottleneck_legend(view.profile->options.ridge) + " (--ridge)");
-  return section;
+  Columns<Bottleneck> columns{{words("Bottleneck Distribution"),
+                               [](Bottleneck bound) { return Cell(name(bound), style_of(bound)); }}};
+  columns += through<Bottleneck>(
+      [&](Bottleneck bound) -> const Band& { return summary.bounds[static_cast<std::size_t>(bound)]; },
+      band_columns(all, "Subgraphs"));
+  return {"Bottleneck Distribution",
+          table_of(columns, rows),
+          {bottleneck_legend(view.profile->options.ridge) + " (--ridge)"}};
 }
 
 Section types(const GraphView& view, const TextOptions& options) {
   const Profile& profile = *view.profile;
-  Section section{"Op types", {{{"Op types", Align::kLeft}}, {}}, {}};
-  for (const char* title : {"Ops", "% Ops", "FLOPs", "% FLOPs", "Memory", "% Mem"})
-    section.table.columns.push_back({title});
-  const std::size_t shown =
-      options.verbose ? profile.types.size() : std::min(profile.types.size(), kTypesShown);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const TypeRow& row = profile.types[i];
-    const Metrics& metrics = row.metrics;
-    section.table.rows.push_back(
-        {{row.type},
-         {std::to_string(metrics.ops)},
-         {format_percent(Count{metrics.ops}, Count{profile.totals.ops}, Zero::kDash)},
-         {flops_text(metrics)},
-         {format_percent(metrics.flops, profile.totals.flops, Zero::kDash)},
-         {format_bytes(metrics.memory_bytes(), Zero::kDash)},
-         {format_percent(metrics.memory_bytes(), profile.totals.memory_bytes(), Zero::kDash)}});
-  }
-  if (shown < profile.types.size())
-    section.remarks.push_back("and " + plural(profile.types.size() - shown, "more type") +
-                              ": --verbose shows them");
+  std::span<const TypeRow> rows = profile.types;
+  if (!options.verbose) rows = rows.first(std::min(rows.size(), kTypesShown));
+  Columns<TypeRow> columns{{words("Op types"), &TypeRow::type}};
+  columns += through<TypeRow>(&TypeRow::metrics,
+                              shown_columns(profile, "ops ops% flops flops% memory_bytes memory_bytes%"));
+  Section section{"Op types", table_of(columns, rows)};
+  say_more(section, rows.size(), profile.types.size(), "type");
   return section;
 }
 
 // Commands for this very graph.
 Section further(const GraphView& view) {
-  Section section{"To look further", {}, {}, {}};
+  Section section{"To look further"};
   const auto add = [&](std::string flags, std::string what) {
     section.entries.push_back({std::move(flags), {std::move(what)}});
   };
@@ -132,9 +112,10 @@ Document summary_document(const GraphView& view, const TextOptions& options) {
 }  // namespace
 
 std::string explore_summary(const GraphView& view, Format format, const TextOptions& options) {
-  return in_format(
-      format, options, [&] { return summary_json(view); }, [&] { return nodes_csv(view, all_nodes(view)); },
-      [&] { return summary_document(view, options); });
+  return to_format(Report{[&](JsonWriter& json) { write_summary(json, view); },
+                          [&] { return nodes_table(view, all_nodes(view)); },
+                          [&] { return summary_document(view, options); }},
+                   format, options);
 }
 
 }  // namespace opscope

@@ -1,185 +1,191 @@
-// Nodes as rows: of a document's table with their subgraphs, of CSV with every digit, of a profile at another
-// level than its modules.
-#include <fmt/format.h>
-
+// Nodes as rows: of a document's table with their subgraphs, of CSV and JSON with every digit, of a profile
+// at another level than its modules.
 #include <algorithm>
 
 #include "base/text.h"
-#include "report/core/listing.h"
 #include "report/explore/explore.h"
 #include "report/hardware/hardware.h"
-#include "report/times/times.h"
+#include "report/profile/columns.h"
 
 namespace opscope {
 namespace {
 
 constexpr std::size_t kTableRowsShown = 60;
-constexpr const char* kCsvKeys[] = {"index",
-                                    "kind",
-                                    "name",
-                                    "target",
-                                    "module",
-                                    "input_shapes",
-                                    "shape",
-                                    "dtype",
-                                    "ops",
-                                    "params",
-                                    "macs",
-                                    "flops",
-                                    "input_bytes",
-                                    "output_bytes",
-                                    "weight_bytes",
-                                    "memory_bytes",
-                                    "arithmetic_intensity",
-                                    "confidence",
-                                    "bottleneck",
-                                    "subgraph",
-                                    "subgraph_type",
-                                    "begins",
-                                    "ends",
-                                    "not_partitioned"};
 
-std::string input_shapes(const GraphView& view, const ViewNode& node) {
-  std::string text;
-  for (const ViewEdge& edge : view.inputs_of(node))
-    if (edge.value != kNone) text += (text.empty() ? "" : " ") + shape_of(*view.profile->graph, edge.value);
-  return text;
+Numbers counted_from_1(const std::vector<std::uint32_t>& ids) {
+  Numbers numbers;
+  for (const std::uint32_t id : ids) numbers.push_back(std::int64_t{id} + 1);
+  return numbers;
 }
 
-std::string ids(const std::vector<SubgraphId>& subgraphs) {
-  std::string text;
-  for (const SubgraphId id : subgraphs) text += (text.empty() ? "" : " ") + std::to_string(id + 1);
-  return text;
+// The only subgraph that a node is in.
+const Subgraph* subgraph_of(const GraphView& view, const NodeInView& row) {
+  const bool in_one = row.standing.subgraphs.size() == 1;
+  return in_one ? &view.profile->partition.subgraphs[row.standing.subgraphs.front()] : nullptr;
 }
 
-std::vector<Listing::Item> csv_items(const GraphView& view, std::uint32_t n) {
-  const ViewNode& node = view.nodes[n];
-  const Graph& graph = *view.profile->graph;
-  const Standing standing = standing_of(view, node);
-  const Metrics& m = node.metrics;
-  std::vector<Listing::Item> items{
-      Count{n + 1},
-      std::string(node.kind),
-      std::string(node.name),
-      std::string(node.target),
-      std::string(graph.path(graph.modules[node.module])),
-      input_shapes(view, node),
-      shape_of(graph, node.output),
-      node.output == kNone ? std::string() : std::string(name(graph.values[node.output].dtype)),
-      Count{m.ops},
-      node.parameters.total,
-      m.work.macs,
-      m.flops,
-      m.traffic.input_bytes,
-      m.traffic.output_bytes,
-      m.traffic.weight_bytes,
-      m.memory_bytes(),
-      fmt::format("{}", m.arithmetic_intensity()),
-      std::string(name(m.confidence)),
-      standing.bound ? std::string(name(*standing.bound)) : std::string(),
-      ids(standing.subgraphs)};
-  if (node.subgraph != kNone) {
-    const Subgraph& subgraph = view.profile->partition.subgraphs[node.subgraph];
-    items.insert(items.end(), {std::string(subgraph.type), std::string(name(subgraph.begins)),
-                               std::string(name(subgraph.ends)), std::string()});
-  } else {
-    items.insert(items.end(), {std::string(), std::string(), std::string(), std::string(standing.why_none)});
-  }
-  if (is_measured(*view.profile)) items.push_back(fmt::format("{}", m.time_seconds()));
-  if (has_device(*view.profile)) items.push_back(fmt::format("{}", m.roofline_seconds()));
-  return items;
+Columns<NodeInView> people_columns(const GraphView& view) {
+  using Row = const NodeInView&;
+  return {
+      {number("#"), [](Row row) { return Cell(row.index + 1, Style::kQuiet); }},
+      {words("Kind"), [](Row row) { return Cell(row.node->kind, Style::kQuiet); }},
+      {words("Node"), [](Row row) { return row.node->name; }},
+      {words("Target"), [](Row row) { return row.node->target; }},
+      {words("Shapes"), [&](Row row) { return shapes_text(view, *row.node); }},
+      {number("FLOPs"), [](Row row) { return flops_cell(row.node->metrics); }},
+      {words("Subgraph"),
+       [](Row row) { return row.standing.subgraphs.empty() ? "-" : subgraphs_text(row.standing.subgraphs); }},
+      {words("Type"),
+       [&](Row row) {
+         const Subgraph* subgraph = subgraph_of(view, row);
+         return subgraph ? std::string_view(subgraph->type) : "";
+       }},
+      {number("Its FLOPs", Unit::kCount), [](Row row) { return row.standing.flops; }},
+      {number("FLOPs/byte", Unit::kRatio), [](Row row) { return row.standing.arithmetic_intensity(); }},
+      {words("Bottleneck"),
+       [](Row row) {
+         return row.standing.bound ? Cell(name(*row.standing.bound), style_of(*row.standing.bound))
+                                   : Cell("-");
+       }},
+      {words("Why"), [&](Row row) {
+         const Subgraph* subgraph = subgraph_of(view, row);
+         return Cell(subgraph
+                         ? "begins: " + begins_text(view, *subgraph) + "; ends: " + ends_text(view, *subgraph)
+                         : std::string(row.standing.why_none),
+                     Style::kQuiet);
+       }}};
 }
 
-std::vector<Cell> row(const GraphView& view, std::uint32_t n) {
-  const ViewNode& node = view.nodes[n];
-  const Standing standing = standing_of(view, node);
-  const bool in_one = standing.subgraphs.size() == 1;
-  const Subgraph* subgraph =
-      in_one ? &view.profile->partition.subgraphs[standing.subgraphs.front()] : nullptr;
-  return {{std::to_string(n + 1), Style::kQuiet},
-          {std::string(node.kind), Style::kQuiet},
-          {std::string(node.name)},
-          {std::string(node.target)},
-          {shapes_text(view, node)},
-          {flops_text(node.metrics)},
-          {standing.subgraphs.empty() ? "-" : subgraphs_text(standing.subgraphs)},
-          {subgraph ? std::string(subgraph->type) : ""},
-          {format_count(standing.flops, Zero::kDash)},
-          {format_ratio(standing.arithmetic_intensity(), Zero::kDash)},
-          {standing.bound ? Cell{std::string(name(*standing.bound)), style_of(*standing.bound)} : Cell{"-"}},
-          {subgraph ? "begins: " + begins_text(view, *subgraph) + "; ends: " + ends_text(view, *subgraph)
-                    : std::string(standing.why_none),
-           Style::kQuiet}};
+// The view may be gone before the table is shown: names are copied.
+Columns<std::uint32_t> level_columns(const GraphView& view, const TextOptions& options) {
+  const Profile& profile = *view.profile;
+  const auto node = [&view](const auto& read) {
+    return [&view, read](std::uint32_t n) { return Cell(read(view.nodes[n])); };
+  };
+  const auto metrics = [&view](const auto& read) {
+    return [&view, read](std::uint32_t n) { return Cell(read(view.nodes[n].metrics)); };
+  };
+  using Node = const ViewNode&;
+  using M = const Metrics&;
+  Columns<std::uint32_t> columns{{number("#"), [](std::uint32_t n) { return Cell(n + 1, Style::kQuiet); }},
+                                 {words("Node", 16, 30), node([](Node n) { return std::string(n.name); })},
+                                 {words("Target", 10).or_not(), node([](Node n) {
+                                    return Cell(n.target == n.name ? std::string() : std::string(n.target),
+                                                Style::kQuiet);
+                                  })}};
+  if (options.show_shapes)
+    columns += {{words("Output", 10), node([&](Node n) { return shape_of(*profile.graph, n.output); })}};
+  columns +=
+      {{number("Params", Unit::kParams).or_not(), node([](Node n) { return n.parameters.total; })},
+       {number("MACs", Unit::kCount).or_not(), metrics([](M m) { return m.work.macs; })},
+       {number("FLOPs"), metrics([](M m) { return flops_cell(m); })},
+       {number("% FLOPs").or_not(), metrics([&](M m) { return share_cell(m.flops, profile.totals.flops); })},
+       {number("Memory", Unit::kBytes), metrics([](M m) { return m.memory_bytes(); })},
+       {number("AI", Unit::kRatio), metrics([](M m) { return m.arithmetic_intensity(); })}};
+  if (is_measured(profile))
+    columns += {{number("Time", Unit::kSeconds), metrics([](M m) { return m.time_seconds(); })},
+                {number("% Time"), metrics([&](M m) { return share_cell(m.time, profile.totals.time); })}};
+  if (has_device(profile))
+    columns += {{number("Roofline"), metrics(roofline_text)}, {words("Bound"), metrics(bound_cell)}};
+  return columns +=
+         {{number("Subgraph").or_not(), node([](Node n) {
+             return Cell(n.subgraph == kNone ? "-" : "#" + std::to_string(n.subgraph + 1), Style::kQuiet);
+           })}};
 }
 
-std::vector<Cell> cost_row(const GraphView& view, std::uint32_t n, bool show_shapes) {
-  const ViewNode& node = view.nodes[n];
-  const Metrics& m = node.metrics;
-  std::vector<Cell> cells{
-      {std::to_string(n + 1), Style::kQuiet},
-      {std::string(node.name)},
-      {node.target == node.name ? std::string() : std::string(node.target), Style::kQuiet}};
-  if (show_shapes) cells.push_back({shape_of(*view.profile->graph, node.output)});
-  cells.push_back({format_params(node.parameters.total, Zero::kDash)});
-  cells.push_back({format_count(m.work.macs, Zero::kDash)});
-  cells.push_back({flops_text(m)});
-  cells.push_back({format_percent(m.flops, view.profile->totals.flops, Zero::kDash)});
-  cells.push_back({format_bytes(m.memory_bytes(), Zero::kDash)});
-  cells.push_back({format_ratio(m.arithmetic_intensity(), Zero::kDash)});
-  if (is_measured(*view.profile)) {
-    cells.push_back({format_time(m.time_seconds(), Zero::kDash)});
-    cells.push_back({format_percent(m.time, view.profile->totals.time, Zero::kDash)});
-  }
-  if (has_device(*view.profile)) cells.push_back({roofline_text(m)}), cells.push_back(bound_cell(m));
-  cells.push_back({node.subgraph == kNone ? "-" : "#" + std::to_string(node.subgraph + 1), Style::kQuiet});
-  return cells;
+std::vector<NodeInView> rows_of(const GraphView& view, const std::vector<std::uint32_t>& nodes) {
+  std::vector<NodeInView> rows;
+  for (const std::uint32_t n : nodes) rows.push_back({n, &view.nodes[n], standing_of(view, view.nodes[n])});
+  return rows;
+}
+
+Columns<NodeInView> program_columns(const GraphView& view) {
+  using Row = const NodeInView&;
+  const Profile& profile = *view.profile;
+  const Graph& graph = *profile.graph;
+  const auto metrics = [](const Columns<Metrics>& columns) {
+    return through<NodeInView>([](Row row) -> const Metrics& { return row.node->metrics; }, columns);
+  };
+  // Of the costliest of its subgraphs.
+  const auto subgraph = [&](const auto& read) {
+    return [&profile, read](Row row) {
+      const SubgraphId id = row.node->subgraph;
+      return id == kNone ? Cell() : Cell(std::string_view(read(profile.partition.subgraphs[id])));
+    };
+  };
+  const Columns<Metrics> time =
+      is_measured(profile) ? Columns<Metrics>{{"time_seconds", &Metrics::time_seconds}} : Columns<Metrics>();
+  Columns<Metrics> roofline = has_device(profile) ? roofline_columns() : Columns<Metrics>();
+  Columns<NodeInView> columns{
+      {"index", [](Row row) { return row.index + 1; }},
+      {"kind", [](Row row) { return row.node->kind; }},
+      {"name", [](Row row) { return row.node->name; }},
+      {{.key = "tracer_name", .in = In::kJson},
+       [&](Row row) {
+         const NodeId id = row.node->node;
+         return id == kNone ? Cell(Absent{}) : Cell(graph.text(graph.nodes[id].name));
+       }},
+      {"target", [](Row row) { return row.node->target; }},
+      {"module", [&](Row row) { return graph.path(graph.modules[row.node->module]); }},
+      {{.key = "input_shapes", .in = In::kCsv}, [&](Row row) {
+         std::string text;
+         for (const ViewEdge& edge : view.inputs_of(*row.node))
+           if (edge.value != kNone) text += (text.empty() ? "" : " ") + shape_of(graph, edge.value);
+         return text;
+       }}};
+  auto values = through<NodeInView>([](Row row) { return row.node->output; }, value_columns(graph));
+  values.back().column.in = In::kJson;
+  columns += std::move(values);
+  columns += {{{.key = "from", .in = In::kJson}, [&](Row row) {
+                 Numbers from;
+                 for (const ViewEdge& edge : view.inputs_of(*row.node))
+                   from.push_back(std::int64_t{edge.from} + 1);
+                 return from;
+               }}};
+  columns += in_format_alone(In::kCsv, metrics(cost_columns("ops")));
+  columns += {{"params", [](Row row) { return row.node->parameters.total; }}};
+  columns += in_format_alone(In::kJson, metrics(cost_columns("ops")));
+  columns += metrics(cost_columns(
+      "macs flops input_bytes output_bytes weight_bytes memory_bytes arithmetic_intensity confidence"));
+  columns += in_format_alone(In::kJson, metrics(time));
+  columns += in_format_alone(In::kJson, metrics(roofline));
+  const auto subgraphs = [](Row row) { return counted_from_1(row.standing.subgraphs); };
+  columns +=
+      {{"bottleneck", [](Row row) { return row.standing.bound ? Cell(name(*row.standing.bound)) : Cell(); }},
+       {{.key = "subgraph", .in = In::kCsv}, subgraphs},
+       {{.key = "subgraphs", .in = In::kJson}, subgraphs},
+       {{.key = "subgraph_type", .in = In::kCsv}, subgraph([](const Subgraph& s) { return s.type; })},
+       {{.key = "begins", .in = In::kCsv}, subgraph([](const Subgraph& s) { return name(s.begins); })},
+       {{.key = "ends", .in = In::kCsv}, subgraph([](const Subgraph& s) { return name(s.ends); })},
+       {"not_partitioned", [](Row row) {
+          return row.standing.subgraphs.empty() ? Cell(row.standing.why_none) : Cell(Absent{});
+        }}};
+  columns += in_format_alone(In::kCsv, metrics(time));
+  if (!roofline.empty()) roofline.resize(1, roofline.front());
+  return columns += in_format_alone(In::kCsv, metrics(roofline));
 }
 
 }  // namespace
 
 Section nodes_section(const GraphView& view, const std::vector<std::uint32_t>& nodes) {
-  Section section{
-      "Nodes", {{{"#"}, {"Kind", Align::kLeft}, {"Node", Align::kLeft}, {"Target", Align::kLeft}}, {}}, {}};
-  for (const char* title : {"Shapes"}) section.table.columns.push_back({title, Align::kLeft});
-  section.table.columns.push_back({"FLOPs"});
-  for (const char* title : {"Subgraph", "Type"}) section.table.columns.push_back({title, Align::kLeft});
-  for (const char* title : {"Its FLOPs", "FLOPs/byte"}) section.table.columns.push_back({title});
-  for (const char* title : {"Bottleneck", "Why"}) section.table.columns.push_back({title, Align::kLeft});
-  for (const std::uint32_t n : nodes) section.table.rows.push_back(row(view, n));
-  return section;
+  return {"Nodes", table_of(people_columns(view), rows_of(view, nodes))};
 }
 
-std::string nodes_csv(const GraphView& view, const std::vector<std::uint32_t>& nodes) {
-  Listing listing{"nodes", {std::begin(kCsvKeys), std::end(kCsvKeys)}, {}};
-  if (is_measured(*view.profile)) listing.keys.push_back("time_seconds");
-  if (has_device(*view.profile)) listing.keys.push_back("roofline_seconds");
-  for (const std::uint32_t n : nodes) listing.rows.push_back(csv_items(view, n));
-  return to_format(listing, Format::kCsv, {});
+Table nodes_table(const GraphView& view, const std::vector<std::uint32_t>& nodes) {
+  return table_of(program_columns(view), rows_of(view, nodes), In::kCsv);
+}
+
+void write_nodes(JsonWriter& json, const GraphView& view, const std::vector<std::uint32_t>& nodes) {
+  write_rows(json, "nodes", program_columns(view), rows_of(view, nodes));
 }
 
 Section level_section(const GraphView& view, const TextOptions& options) {
-  const std::size_t all = view.nodes.size();
-  const std::size_t shown = options.verbose ? all : std::min(all, kTableRowsShown);
-  const std::string title =
-      std::to_string(all) + " nodes at the level of " + std::string(name(view.level)) + "s";
-  Section section{title, {{{"#"}}, {}}, {}};
-  auto& columns = section.table.columns;
-  columns.push_back({.title = "Node", .align = Align::kLeft, .min_width = 16, .good_width = 30});
-  columns.push_back({.title = "Target", .align = Align::kLeft, .min_width = 10, .optional = true});
-  if (options.show_shapes) columns.push_back({"Output", Align::kLeft, 10});
-  columns.push_back({.title = "Params", .optional = true});
-  columns.push_back({.title = "MACs", .optional = true});
-  columns.push_back({"FLOPs"});
-  columns.push_back({.title = "% FLOPs", .optional = true});
-  for (const char* name : {"Memory", "AI"}) columns.push_back({name});
-  if (is_measured(*view.profile))
-    for (const char* name : {"Time", "% Time"}) columns.push_back({name});
-  if (has_device(*view.profile)) append(columns, {{"Roofline"}, {"Bound", Align::kLeft}});
-  columns.push_back({.title = "Subgraph", .optional = true});
-  for (std::uint32_t n = 0; n < shown; ++n)
-    section.table.rows.push_back(cost_row(view, n, options.show_shapes));
-  if (shown < all)
-    section.remarks.push_back("and " + plural(all - shown, "more node") + ": --verbose shows them");
+  std::vector<std::uint32_t> nodes = all_nodes(view);
+  const std::size_t all = nodes.size();
+  if (!options.verbose) nodes.resize(std::min(all, kTableRowsShown));
+  Section section{std::to_string(all) + " nodes at the level of " + std::string(name(view.level)) + "s",
+                  table_of(level_columns(view, options), nodes)};
+  say_more(section, nodes.size(), all, "node");
   return section;
 }
 

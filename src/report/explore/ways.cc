@@ -1,6 +1,7 @@
 // The ways between two nodes: how many, the shortest and the costliest, and the nodes that all of them pass.
 #include "base/text.h"
 #include "report/explore/explore.h"
+#include "report/profile/sections.h"
 
 namespace opscope {
 namespace {
@@ -32,11 +33,8 @@ std::string ways_text(const Stage& stage) {
 Section overview(const GraphView& view, const Ways& ways, const TextOptions& options) {
   const std::string title =
       "From " + node_text(view, ways.stages.front().node) + " to " + node_text(view, ways.stages.back().node);
-  Section section{title, {{{title, Align::kLeft}, {""}, {"", Align::kLeft, 20}}, {}}, {}};
-  const auto add = [&](std::string label, std::string value, std::string detail) {
-    section.table.rows.push_back(
-        {{std::move(label)}, {std::move(value), Style::kStrong}, {std::move(detail), Style::kQuiet}});
-  };
+  Facts section(title);
+  const auto add = [&](auto... cells) { section.add(std::move(cells)...); };
   add("Paths", ways.count.saturated() ? format_count(ways.count) : format_exact(ways.count), "");
   add("Nodes on any path", std::to_string(ways.nodes), "");
   add("Nodes on every path", std::to_string(ways.stages.size()), "");
@@ -52,27 +50,22 @@ Section overview(const GraphView& view, const Ways& ways, const TextOptions& opt
 }
 
 Section stages(const GraphView& view, const Ways& ways, const TextOptions& options) {
-  Section section{"On every path", {{{"#"}}, {}}, {}};
-  section.table.columns.push_back(
-      {.title = "On every path", .align = Align::kLeft, .min_width = 20, .good_width = 40});
-  section.table.columns.push_back({"Target", Align::kLeft, 10});
-  section.table.columns.push_back({"Output", Align::kLeft, 10});
-  section.table.columns.push_back({"FLOPs"});
-  section.table.columns.push_back({"To the next", Align::kLeft});
-  const std::size_t shown = options.verbose ? ways.stages.size() : std::min(ways.stages.size(), kStagesShown);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const Stage& stage = ways.stages[i];
-    const ViewNode& node = view.nodes[stage.node];
-    section.table.rows.push_back({{std::to_string(stage.node + 1), Style::kQuiet},
-                                  {std::string(node.name)},
-                                  {std::string(node.target), Style::kQuiet},
-                                  {shape_of(*view.profile->graph, node.output)},
-                                  {flops_text(node.metrics)},
-                                  {ways_text(stage), Style::kQuiet}});
-  }
-  if (shown < ways.stages.size())
-    section.remarks.push_back("and " + plural(ways.stages.size() - shown, "more node") +
-                              ": --verbose shows them");
+  using Row = const Stage&;
+  const auto node = [&view](const auto& read, Style style = Style::kPlain) {
+    return [&view, read, style](Row stage) { return Cell(read(view.nodes[stage.node]), style); };
+  };
+  const Columns<Stage> columns{
+      {number("#"), [](Row stage) { return Cell(stage.node + 1, Style::kQuiet); }},
+      {words("On every path", 20, 40), node([](const ViewNode& n) { return n.name; })},
+      {words("Target", 10), node([](const ViewNode& n) { return n.target; }, Style::kQuiet)},
+      {words("Output", 10),
+       node([&](const ViewNode& n) { return shape_of(*view.profile->graph, n.output); })},
+      {number("FLOPs"), [&](Row stage) { return flops_cell(view.nodes[stage.node].metrics); }},
+      {words("To the next"), [](Row stage) { return Cell(ways_text(stage), Style::kQuiet); }}};
+  std::span<const Stage> rows = ways.stages;
+  if (!options.verbose) rows = rows.first(std::min(rows.size(), kStagesShown));
+  Section section{"On every path", table_of(columns, rows)};
+  say_more(section, rows.size(), ways.stages.size(), "node");
   return section;
 }
 
@@ -89,11 +82,11 @@ std::string explore_ways(const GraphView& view, const Ways& ways, Format format,
   const auto csv = [&] {
     std::vector<std::uint32_t> on_all;
     for (const Stage& stage : ways.stages) on_all.push_back(stage.node);
-    return nodes_csv(view, on_all);
+    return nodes_table(view, on_all);
   };
-  return in_format(
-      format, options, [&] { return ways_json(view, ways); }, csv,
-      [&] { return ways_document(view, ways, options); });
+  return to_format(Report{[&](JsonWriter& json) { write_ways(json, view, ways); }, csv,
+                          [&] { return ways_document(view, ways, options); }},
+                   format, options);
 }
 
 }  // namespace opscope

@@ -1,5 +1,4 @@
-// The comparison with another compiler for people: how much is the same, and what is not, each with its
-// reason.
+// The comparison with another compiler: how much is the same, and what is not, each with its reason.
 #include "report/fuse/comparison.h"
 
 #include <fmt/format.h>
@@ -7,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "report/profile/sections.h"
 
 namespace opscope {
 namespace {
@@ -43,11 +43,10 @@ std::string fates_text(const FusionComparison& c) {
 
 Section summary_of(const FusionComparison& c) {
   const PairCounts& p = c.pairs;
-  Section section{"Summary", {{{"", Align::kLeft}, {""}, {"", Align::kLeft}}, {}}, {}};
+  Section section{"Summary", {{words(""), number(""), words("")}, {}}};
   const auto row = [&](std::string_view label, std::string value, std::string remark,
                        Style style = Style::kPlain) {
-    section.table.rows.push_back(
-        {{std::string(label), Style::kStrong}, {std::move(value), style}, {std::move(remark)}});
+    section.table.add({{label, Style::kStrong}, {std::move(value), style}, std::move(remark)});
   };
   row("Ops", std::to_string(c.ops), fates_text(c));
   row("Our groups", std::to_string(c.groups),
@@ -72,79 +71,131 @@ Section summary_of(const FusionComparison& c) {
   return section;
 }
 
+// Rows of one side that are shown, and a remark on the others.
 template <class Row>
-std::vector<Row> side(const std::vector<Row>& rows, bool is_ours) {
+std::vector<Row> shown(const std::vector<Row>& rows, bool is_ours, const TextOptions& options,
+                       Section& section) {
   std::vector<Row> result;
   std::ranges::copy_if(rows, std::back_inserter(result),
                        [&](const Row& row) { return row.is_ours == is_ours; });
+  const auto top = static_cast<std::size_t>(std::max(options.top, 0));
+  if (options.verbose || result.size() <= top) return result;
+  section.remarks.push_back(fmt::format("{} more sorts; --verbose shows all", result.size() - top));
+  result.resize(top);
   return result;
 }
 
-// Rows that are shown, and a remark on the others.
-std::size_t shown(std::size_t count, const TextOptions& options, Section& section) {
-  const auto top = static_cast<std::size_t>(std::max(options.top, 0));
-  if (options.verbose || count <= top) return count;
-  section.remarks.push_back(fmt::format("{} more sorts; --verbose shows all", count - top));
-  return top;
+template <class Row>
+std::string_view side(const Row& row) {
+  return row.is_ours ? "here" : "there";
+}
+
+Columns<PairDifference> pair_columns(const Graph& graph, bool is_ours) {
+  using Row = const PairDifference&;
+  const auto first = [&graph](Row row) { return Cell(op_place(graph, row.first_to), Style::kQuiet); };
+  const Columns<PairDifference> why{{"why", &PairDifference::why}};
+  Columns<PairDifference> columns{
+      {words("", 20, 30), [](Row row) { return Cell(row.from + " -> " + row.to, Style::kStrong); }},
+      {"together", side<PairDifference>},
+      {"from", &PairDifference::from},
+      {"to", &PairDifference::to}};
+  columns += in_format_alone(In::kJson, why);
+  columns += {{keyed("pairs", number("Pairs")), &PairDifference::count},
+              {keyed("bytes", number("Bytes", Unit::kBytes)), &PairDifference::bytes},
+              {{.key = "first_from", .in = In::kJson}, &PairDifference::first_from},
+              {{.key = "first_to", .in = In::kJson}, &PairDifference::first_to},
+              {keyed("first", words("First", 12).or_not()), first}};
+  columns += in_format_alone(In::kCsv, why);
+  return columns += {{words(is_ours ? "Why they do not" : "Why we do not", 20, 64), &PairDifference::why}};
 }
 
 Section pairs_section(const FusionComparison& c, bool is_ours, const TextOptions& options) {
-  const std::string title = is_ours ? "Fused here, not there" : "Fused there, not here";
-  Section section{title,
-                  {{{title, Align::kLeft, 20, false, 30},
-                    {"Pairs"},
-                    {"Bytes"},
-                    {.title = "First", .align = Align::kLeft, .min_width = 12, .optional = true},
-                    {.title = is_ours ? "Why they do not" : "Why we do not",
-                     .align = Align::kLeft,
-                     .min_width = 20,
-                     .good_width = 64}},
-                   {}},
-                  {}};
-  const auto rows = side(c.differences, is_ours);
-  const std::size_t count = shown(rows.size(), options, section);
-  for (const PairDifference& row : std::span(rows).first(count))
-    section.table.rows.push_back({{row.from + " -> " + row.to, Style::kStrong},
-                                  {std::to_string(row.count)},
-                                  {format_bytes(row.bytes)},
-                                  {op_place(*c.graph, row.first_to), Style::kQuiet},
-                                  {row.why}});
+  Section section{is_ours ? "Fused here, not there" : "Fused there, not here"};
+  section.table = table_of(pair_columns(*c.graph, is_ours), shown(c.differences, is_ours, options, section));
+  section.table.columns.front().title = section.title;
   return section;
 }
 
 Section groups_section(const FusionComparison& c, bool is_ours, const TextOptions& options) {
-  Section section{
-      is_ours ? "Our subgraphs that are several kernels" : "Their kernels that are several subgraphs",
-      {},
-      {}};
-  const auto rows = side(c.group_differences, is_ours);
-  const std::size_t count = shown(rows.size(), options, section);
-  for (const GroupDifference& row : std::span(rows).first(count)) {
+  Section section{is_ours ? "Our subgraphs that are several kernels"
+                          : "Their kernels that are several subgraphs"};
+  for (const GroupDifference& row : shown(c.group_differences, is_ours, options, section))
     section.entries.push_back({fmt::format("{} x", row.count),
                                {row.type + ", first at " + op_place(*c.graph, row.first),
                                 (is_ours ? "there: " : "here: ") + row.pieces, "why: " + row.why}});
-  }
   return section;
 }
 
-std::string csv(const FusionComparison& c) {
-  std::string out = "together,from,to,pairs,bytes,first,why\n";
-  for (const PairDifference& row : c.differences)
-    out += fmt::format("{},{},{},{},{},{},{}\n", row.is_ours ? "here" : "there", csv_field(row.from),
-                       csv_field(row.to), row.count, row.bytes.value(),
-                       csv_field(op_place(*c.graph, row.first_to)), csv_field(row.why));
-  return out;
+void write_counts(const FusionComparison& c, JsonWriter& json) {
+  json.key("totals");
+  json.begin_object();
+  json.field("ops", c.ops);
+  json.field("groups", c.groups);
+  json.field("equal_groups", c.equal_groups);
+  json.field("kernels", c.kernels);
+  json.field("fused_kernels", c.fused);
+  json.field("template_kernels", c.templates);
+  json.field("extern_kernels", c.library_calls);
+  json.field("layout_kernels", c.layout_kernels);
+  json.field("folded_ops", c.folded);
+  json.field("split_ops", c.split);
+  json.field("constant_ops", c.constant);
+  json.field("removed_ops", c.removed);
+  json.field("outside_ops", c.outside);
+  json.end_object();
 }
 
-}  // namespace
-
-std::string op_place(const Graph& graph, OpId op) {
-  const std::string_view path = graph.path(graph.modules[graph.scopes[graph.ops[op].scope].module]);
-  return fmt::format("{}{}#{}", path, path.empty() ? "" : " ", op);
+void write_pairs(const PairCounts& pairs, JsonWriter& json) {
+  json.key("pairs");
+  json.begin_object();
+  json.field("both", pairs.both);
+  json.field("ours_only", pairs.ours_only);
+  json.field("theirs_only", pairs.theirs_only);
+  json.field("neither", pairs.neither);
+  json.field("unjudged", pairs.unjudged);
+  json.field("both_bytes", pairs.both_bytes);
+  json.field("ours_only_bytes", pairs.ours_only_bytes);
+  json.field("theirs_only_bytes", pairs.theirs_only_bytes);
+  json.field("precision", pairs.precision());
+  json.field("recall", pairs.recall());
+  json.end_object();
 }
 
-Document fusion_comparison_document(const FusionComparison& c, const TextOptions& options) {
-  Document document{model_cells(*c.graph), options.notes, {}};
+Columns<GroupDifference> group_columns(const Graph& graph) {
+  return {{"together", side<GroupDifference>},
+          {"type", &GroupDifference::type},
+          {"pieces", &GroupDifference::pieces},
+          {"why", &GroupDifference::why},
+          {"count", &GroupDifference::count},
+          {"first", [&graph](const GroupDifference& row) { return op_place(graph, row.first); }}};
+}
+
+// Nodes count from 1, ops from 0, as in the profile.
+Columns<OtherKernel> kernel_columns() {
+  return {{"name", &OtherKernel::name},
+          {"kind", [](const OtherKernel& kernel) { return name(kernel.kind); }},
+          {"target", &OtherKernel::target},
+          {"nodes", [](const OtherKernel& kernel) {
+             Numbers nodes;
+             for (const NodeId node : kernel.nodes) nodes.push_back(std::int64_t{node} + 1);
+             return nodes;
+           }}};
+}
+
+void write_comparison(JsonWriter& json, const FusionComparison& c) {
+  begin_report(json, *c.graph);
+  json.field("against", c.other->setting);
+  json.field("torch", c.other->version);
+  json.field("frozen", c.other->frozen);
+  write_counts(c, json);
+  write_pairs(c.pairs, json);
+  write_rows(json, "differences", pair_columns(*c.graph, true), c.differences);
+  write_rows(json, "groups", group_columns(*c.graph), c.group_differences);
+  write_rows(json, "kernels", kernel_columns(), c.other->kernels);
+}
+
+Document comparison_document(const FusionComparison& c, const TextOptions& options) {
+  Document document{model_cells(*c.graph), options.notes};
   document.header.push_back({fmt::format("against {} of torch {}", c.other->setting, c.other->version)});
   document.sections.push_back(summary_of(c));
   for (const bool is_ours : {false, true}) {
@@ -156,10 +207,20 @@ Document fusion_comparison_document(const FusionComparison& c, const TextOptions
   return document;
 }
 
+}  // namespace
+
+std::string op_place(const Graph& graph, OpId op) {
+  const std::string_view path = graph.path(graph.modules[graph.scopes[graph.ops[op].scope].module]);
+  return fmt::format("{}{}#{}", path, path.empty() ? "" : " ", op);
+}
+
 std::string to_format(const FusionComparison& comparison, Format format, const TextOptions& options) {
-  return in_format(
-      format, options, [&] { return fusion_comparison_json(comparison); }, [&] { return csv(comparison); },
-      [&] { return fusion_comparison_document(comparison, options); });
+  return to_format(
+      Report{
+          [&](JsonWriter& json) { write_comparison(json, comparison); },
+          [&] { return table_of(pair_columns(*comparison.graph, true), comparison.differences, In::kCsv); },
+          [&] { return comparison_document(comparison, options); }},
+      format, options);
 }
 
 }  // namespace opscope

@@ -12,8 +12,6 @@ namespace opscope {
 // carry everything; CSV has a row for each sort of pair that differs.
 std::string to_format(const FusionComparison& comparison, Format format, const TextOptions& options);
 
-Document fusion_comparison_document(const FusionComparison& comparison, const TextOptions& options);
-std::string fusion_comparison_json(const FusionComparison& comparison);
 // "layer1.0 #12" of an op: its module and its number.
 std::string op_place(const Graph& graph, OpId op);
 

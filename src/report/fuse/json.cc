@@ -7,41 +7,7 @@
 namespace opscope {
 namespace {
 
-void write_subgraph(JsonWriter& json, const Profile& profile, SubgraphId id) {
-  const Partition& partition = profile.partition;
-  const Subgraph& s = partition.subgraphs[id];
-  const Metrics metrics = metrics_of(profile, s);
-  json.field("id", id + 1);
-  json.field("type", s.type);
-  json.field("category", name(s.category));
-  json.field("module", profile.graph->path(profile.graph->modules[s.module]));
-  json.list("ops", partition.ops_of(s));
-  json.field("macs", s.work.macs);
-  json.field("other_flops", s.work.other_flops);
-  json.field("specials", s.work.specials);
-  json.field("flops", s.flops);
-  json.field("input_bytes", s.traffic.input_bytes);
-  json.field("output_bytes", s.traffic.output_bytes);
-  json.field("weight_bytes", s.traffic.weight_bytes);
-  json.field("memory_bytes", s.memory_bytes());
-  json.field("unfused_bytes", s.unfused_bytes);
-  json.field("saved_bytes", s.saved_bytes());
-  json.field("working_set_bytes", s.working_set_bytes);
-  json.field("arithmetic_intensity", metrics.arithmetic_intensity());
-  if (!profile.graph->measurement.empty()) json.field("time_seconds", metrics.time_seconds());
-  if (has_device(profile)) write_roofline(json, kernel_roofline(profile, id));
-  json.field("bottleneck", name(bottleneck_of(profile, s)));
-  json.field("parallelism", s.parallelism);
-  json.field("confidence", name(s.confidence));
-  json.key("depends_on");
-  json.begin_array(JsonLayout::kInline);
-  for (const SubgraphId other : partition.depends_on(s)) json.value(other + 1);
-  json.end_array();
-  json.field("begins", name(s.begins));
-  id_or_null(json, "begins_at", s.begins_at);
-  json.field("ends", name(s.ends));
-  id_or_null(json, "ends_at", s.ends_at);
-}
+Cell op_cell(OpId op) { return op == kNone ? Cell() : Cell(op); }
 
 }  // namespace
 
@@ -68,10 +34,67 @@ void write_partition(JsonWriter& json, const Profile& profile) {
   json.end_object();
 }
 
+std::vector<SubgraphCosts> subgraph_costs(const Profile& profile) {
+  std::vector<SubgraphCosts> rows;
+  for (SubgraphId id = 0; id < profile.partition.subgraphs.size(); ++id) {
+    const Subgraph& subgraph = profile.partition.subgraphs[id];
+    rows.push_back({id, &subgraph, metrics_of(profile, subgraph), {}});
+    if (has_device(profile)) rows.back().kernel = kernel_roofline(profile, id);
+  }
+  return rows;
+}
+
+Columns<SubgraphCosts> subgraph_columns(const Profile& profile) {
+  using Row = const SubgraphCosts&;
+  const Graph& graph = *profile.graph;
+  const Partition& partition = profile.partition;
+  const auto of = [](auto member) { return [=](Row row) { return std::invoke(member, *row.subgraph); }; };
+  Columns<SubgraphCosts> columns{
+      {"id", [](Row row) { return row.id + 1; }},
+      {"type", of(&Subgraph::type)},
+      {"category", [](Row row) { return name(row.subgraph->category); }},
+      {"module", [&](Row row) { return graph.path(graph.modules[row.subgraph->module]); }},
+      {"ops",
+       [&](Row row) {
+         const auto ops = partition.ops_of(*row.subgraph);
+         return Numbers(ops.begin(), ops.end());
+       }},
+      {"macs", [](Row row) { return row.subgraph->work.macs; }},
+      {"other_flops", [](Row row) { return row.subgraph->work.other_flops; }},
+      {"specials", [](Row row) { return row.subgraph->work.specials; }},
+      {"flops", of(&Subgraph::flops)},
+      {"input_bytes", [](Row row) { return row.subgraph->traffic.input_bytes; }},
+      {"output_bytes", [](Row row) { return row.subgraph->traffic.output_bytes; }},
+      {"weight_bytes", [](Row row) { return row.subgraph->traffic.weight_bytes; }},
+      {"memory_bytes", of(&Subgraph::memory_bytes)},
+      {"unfused_bytes", of(&Subgraph::unfused_bytes)},
+      {"saved_bytes", of(&Subgraph::saved_bytes)},
+      {"working_set_bytes", of(&Subgraph::working_set_bytes)},
+      {"arithmetic_intensity", [](Row row) { return row.metrics.arithmetic_intensity(); }}};
+  if (is_measured(profile))
+    columns.push_back(
+        {{.key = "time_seconds", .in = In::kJson}, [](Row row) { return row.metrics.time_seconds(); }});
+  const auto rooflines = through<SubgraphCosts>(&SubgraphCosts::kernel, roofline_columns());
+  if (has_device(profile)) columns += in_format_alone(In::kJson, rooflines);
+  columns +=
+      {{"bottleneck", [&](Row row) { return name(bottleneck_of(profile, *row.subgraph)); }},
+       {"parallelism", of(&Subgraph::parallelism)},
+       {"confidence", [](Row row) { return name(row.subgraph->confidence); }},
+       {"depends_on",
+        [&](Row row) {
+          Numbers others;
+          for (const SubgraphId id : partition.depends_on(*row.subgraph)) others.push_back(id + 1);
+          return others;
+        }},
+       {"begins", [](Row row) { return name(row.subgraph->begins); }},
+       {{.key = "begins_at", .in = In::kJson}, [](Row row) { return op_cell(row.subgraph->begins_at); }},
+       {"ends", [](Row row) { return name(row.subgraph->ends); }},
+       {{.key = "ends_at", .in = In::kJson}, [](Row row) { return op_cell(row.subgraph->ends_at); }}};
+  return has_device(profile) ? columns += in_format_alone(In::kCsv, rooflines) : columns;
+}
+
 void write_subgraphs(JsonWriter& json, const Profile& profile) {
-  std::vector<SubgraphId> ids(profile.partition.subgraphs.size());
-  for (SubgraphId id = 0; id < ids.size(); ++id) ids[id] = id;
-  json.objects("subgraphs", ids, [&](SubgraphId id) { write_subgraph(json, profile, id); });
+  write_rows(json, "subgraphs", subgraph_columns(profile), subgraph_costs(profile));
 }
 
 }  // namespace opscope

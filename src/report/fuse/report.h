@@ -21,7 +21,5 @@ Section fuse_bounds_section(const Profile& profile);
 Section subgraphs_section(const Profile& profile, const FuseOptions& options);
 Section savings_section(const Profile& profile, const FuseOptions& options);
 Section missed_section(const Profile& profile, const FuseOptions& options);
-std::string fuse_json(const Profile& profile);
-std::string fuse_csv(const Profile& profile);
 
 }  // namespace opscope

@@ -53,34 +53,45 @@ std::string number_text(SubgraphId id) { return "#" + std::to_string(id + 1); }
 std::string times_text(std::size_t count) { return count > 1 ? "x" + std::to_string(count) : ""; }
 
 // Of rows that stand for several: the costs of one, as with folded modules.
-std::vector<Cell> row_cells(const Profile& profile, const SubgraphRow& row) {
-  const Subgraph& s = profile.partition.subgraphs[row.ids[0]];
-  const Metrics metrics = metrics_of(profile, s);
-  const Bottleneck bound = bottleneck_of(profile, s);
-  std::vector<Cell> cells{{number_text(row.ids[0])},
-                          {times_text(row.ids.size()), Style::kStrong},
-                          {std::string(s.type)},
-                          {module_text(profile, s), Style::kQuiet},
-                          {std::to_string(metrics.ops)},
-                          {flops_text(metrics)},
-                          {format_bytes(s.memory_bytes(), Zero::kDash)},
-                          {format_bytes(s.saved_bytes(), Zero::kDash)},
-                          {format_ratio(metrics.arithmetic_intensity(), Zero::kDash)}};
-  if (has_device(profile)) cells.push_back({roofline_text(kernel_roofline(profile, row.ids[0]))});
-  cells.push_back(
-      {std::string(word(bound)), bound == Bottleneck::kMemoryBound ? Style::kWarning : Style::kPlain});
-  for (const Border border : {s.begins, s.ends}) cells.push_back({std::string(name(border)), Style::kQuiet});
-  return cells;
+Columns<SubgraphRow> row_columns(const Profile& profile) {
+  using Row = const SubgraphRow&;
+  const auto of = [&profile](const auto& read) {
+    return [&profile, read](Row row) { return Cell(read(profile.partition.subgraphs[row.ids[0]])); };
+  };
+  using S = const Subgraph&;
+  Columns<SubgraphRow> columns{
+      {number("#"), [](Row row) { return number_text(row.ids[0]); }},
+      {words(""), [](Row row) { return Cell(times_text(row.ids.size()), Style::kStrong); }},
+      {words("Type", 16, 28), of([](S s) { return s.type; })},
+      {words("Module", 12, 16), of([&](S s) { return Cell(module_text(profile, s), Style::kQuiet); })},
+      {number("Ops"), of([&](S s) { return metrics_of(profile, s).ops; })},
+      {number("FLOPs"), of([&](S s) { return flops_cell(metrics_of(profile, s)); })},
+      {number("Memory", Unit::kBytes), of([](S s) { return s.memory_bytes(); })},
+      {number("Saved", Unit::kBytes), of([](S s) { return s.saved_bytes(); })},
+      {number("AI", Unit::kRatio), of([&](S s) { return metrics_of(profile, s).arithmetic_intensity(); })}};
+  if (has_device(profile))
+    columns +=
+        {{number("Roofline"), [&](Row row) { return roofline_text(kernel_roofline(profile, row.ids[0])); }}};
+  return columns +=
+         {{words("Bound"), of([&](S s) {
+             const Bottleneck bound = bottleneck_of(profile, s);
+             return Cell(word(bound), bound == Bottleneck::kMemoryBound ? Style::kWarning : Style::kPlain);
+           })},
+          {words("Begins").or_not(), of([](S s) { return Cell(name(s.begins), Style::kQuiet); })},
+          {words("Ends").or_not(), of([](S s) { return Cell(name(s.ends), Style::kQuiet); })}};
+}
+
+// The first of `rows`, or all.
+template <class Row>
+std::span<const Row> first_of(const std::vector<Row>& rows, std::size_t most, bool all) {
+  return std::span<const Row>(rows).first(all ? rows.size() : std::min(rows.size(), most));
 }
 
 }  // namespace
 
 Section fuse_summary_section(const Profile& profile) {
-  Section section{"Summary", {{{"Summary", Align::kLeft}, {""}, {"", Align::kLeft, 20}}, {}}, {}};
-  const auto add = [&](std::string label, std::string value, std::string detail) {
-    section.table.rows.push_back(
-        {{std::move(label)}, {std::move(value), Style::kStrong}, {std::move(detail), Style::kQuiet}});
-  };
+  Facts section("Summary");
+  const auto add = [&](auto... cells) { section.add(std::move(cells)...); };
   const Partition& partition = profile.partition;
   const PartitionSummary summary = summarise_partition(profile);
   const Count saved = partition.unfused_bytes - partition.fused_bytes;
@@ -100,97 +111,64 @@ Section fuse_summary_section(const Profile& profile) {
 }
 
 Section fuse_bounds_section(const Profile& profile) {
-  Section section{"Bound",
-                  {{{"Bound", Align::kLeft}, {"Subgraphs"}, {"% Subgraphs"}, {"% FLOPs"}, {"% Mem"}}, {}},
-                  {bottleneck_legend(profile.options.ridge)}};
   const PartitionSummary summary = summarise_partition(profile);
   Band all;
   for (const Band& band : summary.bounds) all.flops += band.flops, all.memory_bytes += band.memory_bytes;
-  for (std::size_t i = 0; i < kBottlenecks; ++i) {
-    const Band& band = summary.bounds[i];
-    section.table.rows.push_back({{std::string(name(static_cast<Bottleneck>(i)))},
-                                  {std::to_string(band.ops)},
-                                  {format_percent(Count{band.ops}, Count{summary.subgraphs}, Zero::kDash)},
-                                  {format_percent(band.flops, all.flops, Zero::kDash)},
-                                  {format_percent(band.memory_bytes, all.memory_bytes, Zero::kDash)}});
-  }
-  return section;
+  using Row = const Band&;
+  const Columns<Band> columns{
+      {words("Bound"),
+       [&](Row band) { return name(static_cast<Bottleneck>(&band - summary.bounds.data())); }},
+      {number("Subgraphs"), &Band::ops},
+      {number("% Subgraphs"),
+       [&](Row band) { return share_cell(Count{band.ops}, Count{summary.subgraphs}); }},
+      {number("% FLOPs"), [&](Row band) { return share_cell(band.flops, all.flops); }},
+      {number("% Mem"), [&](Row band) { return share_cell(band.memory_bytes, all.memory_bytes); }}};
+  return {"Bound", table_of(columns, summary.bounds), {bottleneck_legend(profile.options.ridge)}};
 }
 
 Section subgraphs_section(const Profile& profile, const FuseOptions& options) {
-  Section section{"Subgraphs",
-                  {{{"#"},
-                    {"", Align::kLeft},
-                    {"Type", Align::kLeft, 16, false, 28},
-                    {"Module", Align::kLeft, 12, false, 16},
-                    {"Ops"},
-                    {"FLOPs"},
-                    {"Memory"},
-                    {"Saved"},
-                    {"AI"}},
-                   {}},
-                  {}};
-  auto& columns = section.table.columns;
-  if (has_device(profile)) columns.push_back({"Roofline"});
-  columns.push_back({"Bound", Align::kLeft});
-  for (const char* title : {"Begins", "Ends"}) columns.push_back({title, Align::kLeft, 0, true});
   const auto rows = sorted_rows(profile, options, options.sort);
-  // A screenful, or all.
-  const std::size_t shown = options.text.verbose || rows.size() <= 40 ? rows.size() : 40;
-  for (std::size_t i = 0; i < shown; ++i) section.table.rows.push_back(row_cells(profile, rows[i]));
-  if (shown < rows.size())
-    section.remarks.push_back(std::to_string(rows.size() - shown) + " more rows: --verbose shows them");
+  const auto shown = first_of(rows, 40, options.text.verbose);  // a screenful
+  Section section{"Subgraphs", table_of(row_columns(profile), shown)};
+  if (shown.size() < rows.size())
+    section.remarks.push_back(std::to_string(rows.size() - shown.size()) +
+                              " more rows: --verbose shows them");
   if (rows.size() < profile.partition.subgraphs.size())
     section.remarks.push_back("x2: equal subgraphs in one row, with the cost of one; --no-fold shows each");
   return section;
 }
 
 Section savings_section(const Profile& profile, const FuseOptions& options) {
-  Section section{"Largest savings",
-                  {{{"Largest savings", Align::kLeft, 16, false, 28},
-                    {"", Align::kLeft},
-                    {"Saved"},
-                    {"% Saved"},
-                    {"Memory"},
-                    {"Op by op"},
-                    {"First in", Align::kLeft, 12}},
-                   {}},
-                  {}};
+  using Row = const SubgraphRow&;
   const Partition& partition = profile.partition;
   const Count all = partition.unfused_bytes - partition.fused_bytes;
-  const auto rows = sorted_rows(profile, options, &metric_at("saved_bytes"));
-  const auto top = static_cast<std::size_t>(options.text.top);
-  for (std::size_t i = 0; i < rows.size() && i < top && rows[i].saved_bytes; ++i) {
-    const Subgraph& s = partition.subgraphs[rows[i].ids[0]];
-    section.table.rows.push_back({{std::string(s.type)},
-                                  {times_text(rows[i].ids.size()), Style::kStrong},
-                                  {format_bytes(rows[i].saved_bytes)},
-                                  {format_percent(rows[i].saved_bytes, all)},
-                                  {format_bytes(rows[i].memory_bytes)},
-                                  {format_bytes(rows[i].memory_bytes + rows[i].saved_bytes)},
-                                  {module_text(profile, s), Style::kQuiet}});
-  }
-  return section;
+  const auto first = [&](Row row) -> const Subgraph& { return partition.subgraphs[row.ids[0]]; };
+  const Columns<SubgraphRow> columns{
+      {words("Largest savings", 16, 28), [=](Row row) { return first(row).type; }},
+      {words(""), [](Row row) { return Cell(times_text(row.ids.size()), Style::kStrong); }},
+      {number("Saved", Unit::kBytes), &SubgraphRow::saved_bytes},
+      {number("% Saved"), [=](Row row) { return share_cell(row.saved_bytes, all); }},
+      {number("Memory"), [](Row row) { return format_bytes(row.memory_bytes); }},
+      {number("Op by op"), [](Row row) { return format_bytes(row.memory_bytes + row.saved_bytes); }},
+      {words("First in", 12),
+       [&, first](Row row) { return Cell(module_text(profile, first(row)), Style::kQuiet); }}};
+  auto rows = sorted_rows(profile, options, &metric_at("saved_bytes"));
+  std::erase_if(rows, [](Row row) { return !row.saved_bytes; });
+  return {"Largest savings",
+          table_of(columns, first_of(rows, static_cast<std::size_t>(options.text.top), false))};
 }
 
 Section missed_section(const Profile& profile, const FuseOptions& options) {
-  Section section{"Not fused",
-                  {{{"Not fused", Align::kLeft, 14, false, 24},
-                    {"with", Align::kLeft, 14, false, 24},
-                    {"", Align::kLeft},
-                    {"Would save"},
-                    {"Because", Align::kLeft, 20, false, 40}},
-                   {}},
-                  {}};
+  using Row = const MissedRow&;
+  const Columns<MissedRow> columns{
+      {words("Not fused", 14, 24), &MissedRow::from},
+      {words("with", 14, 24), &MissedRow::to},
+      {words(""), [](Row row) { return Cell(times_text(row.count), Style::kStrong); }},
+      {number("Would save"), [](Row row) { return format_bytes(row.bytes); }},
+      {words("Because", 20, 40), [](Row row) { return Cell(explanation(row.why), Style::kQuiet); }}};
   const auto rows = missed_rows(profile);
-  const auto top = options.text.verbose ? rows.size() : static_cast<std::size_t>(options.text.top);
-  for (std::size_t i = 0; i < rows.size() && i < top; ++i)
-    section.table.rows.push_back({{std::string(rows[i].from)},
-                                  {std::string(rows[i].to)},
-                                  {times_text(rows[i].count), Style::kStrong},
-                                  {format_bytes(rows[i].bytes)},
-                                  {std::string(explanation(rows[i].why)), Style::kQuiet}});
-  return section;
+  return {"Not fused", table_of(columns, first_of(rows, static_cast<std::size_t>(options.text.top),
+                                                  options.text.verbose))};
 }
 
 }  // namespace opscope

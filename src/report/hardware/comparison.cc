@@ -23,8 +23,7 @@ class Comparison {
 
   Document document() const {
     const Profile& first = profiles_.front();
-    TextOptions options = options_;
-    Document document{model_cells(*first.graph), note_lines(first, options), {}};
+    Document document{model_cells(*first.graph), note_lines(first, options_)};
     document.header.push_back({fmt::format("on {} devices", profiles_.size())});
     document.sections = {whole(), types(), layers()};
     return document;
@@ -59,48 +58,53 @@ class Comparison {
     return indices;
   }
 
-  void add_device_columns(Section& section) const {
-    for (const Profile& profile : profiles_) section.table.columns.push_back({profile.roofline.device->id});
+  // A column a device, of rows that `cell` reads for one of them.
+  template <class Row, class Read>
+  Columns<Row> device_columns(const Read& cell) const {
+    Columns<Row> columns;
+    for (std::size_t i = 0; i < profiles_.size(); ++i)
+      columns.push_back(
+          {number(profiles_[i].roofline.device->id), [=](const Row& row) { return cell(row, i); }});
+    return columns;
   }
 
-  template <class Text>
-  void add(Section& section, std::string label, const Text& text, Style style = Style::kPlain) const {
-    std::vector<Cell> row{{std::move(label), style}};
-    for (std::size_t i = 0; i < profiles_.size(); ++i)
-      row.push_back({text(profiles_[i], found_.devices[i]), i == found_.best ? Style::kStrong : style});
-    section.table.rows.push_back(std::move(row));
-  }
+  // What is said of each device, in a row.
+  struct Fact {
+    const char* label;
+    std::function<std::string(const Profile&, const Affinity&)> text;
+  };
 
   Section whole() const {
-    Section section{"Devices", {{{"Devices", Align::kLeft, 16}}, {}}, {}};
-    add_device_columns(section);
     using P = const Profile&;
     using A = const Affinity&;
-    add(section, "Best", [&](P p, A) { return &p == &profiles_[found_.best] ? "*" : ""; });
-    add(section, "Peak", [](P p, A) { return p.roofline.peak->rate.text; });
-    add(
-        section, "  of its products",
-        [](P p, A) { return p.roofline.peak->dtype + " " + std::string(name(p.roofline.peak->units)); },
-        Style::kQuiet);
-    add(section, "Bandwidth", [](P p, A) { return p.roofline.device->memory_bandwidth.text; });
-    add(section, "Ridge", [](P p, A) { return format_ratio(p.roofline.ridge); });
-    add(section, "Roofline", [](P p, A) { return roofline_text(p.totals); });
-    add(
-        section, "  compute-bound", [](P, A a) { return format_percent(a.compute_share, 1.0); },
-        Style::kQuiet);
-    add(
-        section, "  memory-bound", [](P, A a) { return format_percent(a.memory_share, 1.0); }, Style::kQuiet);
-    add(section, "As subgraphs", [](P p, A) {
-      return (p.roofline.fused_unknown ? "≥" : "") +
-             format_time(static_cast<double>(p.roofline.fused_time) * kPicosecond);
+    const std::vector<Fact> facts{
+        {"Best", [&](P p, A) { return &p == &profiles_[found_.best] ? "*" : ""; }},
+        {"Peak", [](P p, A) { return p.roofline.peak->rate.text; }},
+        {"  of its products",
+         [](P p, A) { return p.roofline.peak->dtype + " " + std::string(name(p.roofline.peak->units)); }},
+        {"Bandwidth", [](P p, A) { return p.roofline.device->memory_bandwidth.text; }},
+        {"Ridge", [](P p, A) { return format_ratio(p.roofline.ridge); }},
+        {"Roofline", [](P p, A) { return roofline_text(p.totals); }},
+        {"  compute-bound", [](P, A a) { return format_percent(a.compute_share, 1.0); }},
+        {"  memory-bound", [](P, A a) { return format_percent(a.memory_share, 1.0); }},
+        {"As subgraphs",
+         [](P p, A) {
+           return (p.roofline.fused_unknown ? "≥" : "") +
+                  format_time(static_cast<double>(p.roofline.fused_time) * kPicosecond);
+         }},
+        {"Against the best", [&](P p, A) { return ratio(p); }},
+        {"Memory",
+         [](P p, A) { return p.roofline.device->memory_size ? p.roofline.device->memory_size->text : "-"; }},
+        {"  fits", [](P, A a) { return !a.fits   ? "-"
+                                       : *a.fits ? "yes"
+                                                 : "no"; }}};
+    const auto style = [](const Fact& fact) { return fact.label[0] == ' ' ? Style::kQuiet : Style::kPlain; };
+    Columns<Fact> columns{{words("Devices", 16), [](const Fact& fact) { return fact.label; }}};
+    columns += device_columns<Fact>([&](const Fact& fact, std::size_t i) {
+      return Cell(fact.text(profiles_[i], found_.devices[i]),
+                  i == found_.best ? Style::kStrong : Style::kPlain);
     });
-    add(section, "Against the best", [&](P p, A) { return ratio(p); });
-    add(section, "Memory",
-        [](P p, A) { return p.roofline.device->memory_size ? p.roofline.device->memory_size->text : "-"; });
-    add(
-        section, "  fits", [](P, A a) { return !a.fits   ? "-"
-                                               : *a.fits ? "yes"
-                                                         : "no"; }, Style::kQuiet);
+    Section section{"Devices", table_of<Fact>(columns, facts, In::kPeople, style)};
     for (const std::string& finding : found_.findings) section.remarks.push_back("- " + finding);
     return section;
   }
@@ -113,48 +117,40 @@ class Comparison {
 
   // "12.3 us m"
   static Cell time_cell(const Metrics& metrics) {
-    std::string text = roofline_text(metrics);
-    if (metrics.roofline_time) text += bound_cell(metrics).text == "compute" ? " c" : " m";
-    return {std::move(text)};
+    return roofline_text(metrics) + (!metrics.roofline_time             ? ""
+                                     : bound_word(metrics) == "compute" ? " c"
+                                                                        : " m");
   }
 
   Section types() const {
-    Section section{"Operations", {{{"Operations", Align::kLeft, 16}, {"Ops"}}, {}}, {}};
-    add_device_columns(section);
-    const auto order = ranked(profiles_.front().types.size(), [&](std::size_t i, const Profile& profile) {
+    const auto& rows = profiles_.front().types;
+    auto order = ranked(rows.size(), [&](std::size_t i, const Profile& profile) {
       return share(profile.types[i].metrics, profile);
     });
-    const std::size_t shown = options_.verbose ? order.size() : std::min(order.size(), kTypesShown);
-    for (std::size_t t = 0; t < shown; ++t) {
-      const TypeRow& first = profiles_.front().types[order[t]];
-      std::vector<Cell> row{{first.type}, {std::to_string(first.metrics.ops)}};
-      for (const Profile& profile : profiles_) row.push_back(time_cell(profile.types[order[t]].metrics));
-      section.table.rows.push_back(std::move(row));
-    }
-    if (shown < order.size())
-      section.remarks.push_back(plural(order.size() - shown, "more type") + ": --verbose shows them");
+    const std::size_t all = order.size();
+    if (!options_.verbose) order.resize(std::min(all, kTypesShown));
+    Columns<std::size_t> columns{{words("Operations", 16), [&](std::size_t i) { return rows[i].type; }},
+                                 {number("Ops"), [&](std::size_t i) { return rows[i].metrics.ops; }}};
+    columns += device_columns<std::size_t>(
+        [&](std::size_t i, std::size_t device) { return time_cell(profiles_[device].types[i].metrics); });
+    Section section{"Operations", table_of(columns, order)};
+    if (order.size() < all)
+      section.remarks.push_back(plural(all - order.size(), "more type") + ": --verbose shows them");
     return section;
   }
 
   Section layers() const {
-    const auto order = top_layers();
-    const std::size_t shown =
-        options_.verbose ? order.size()
-                         : std::min(order.size(), static_cast<std::size_t>(std::max(options_.top, 0)));
-    const std::string title =
-        fmt::format("Top {} of {} layers by roofline", shown, profiles_.front().layers.size());
-    Section section{title,
-                    {{{title, Align::kLeft, 24},
-                      {.title = "Type", .align = Align::kLeft, .min_width = 10, .optional = true}},
-                     {}},
-                    {}};
-    add_device_columns(section);
-    for (std::size_t l = 0; l < shown; ++l) {
-      const LayerRow& first = profiles_.front().layers[order[l]];
-      std::vector<Cell> row{{std::string(first.name)}, {std::string(first.type), Style::kQuiet}};
-      for (const Profile& profile : profiles_) row.push_back(time_cell(profile.layers[order[l]].metrics));
-      section.table.rows.push_back(std::move(row));
-    }
+    const auto& rows = profiles_.front().layers;
+    auto order = top_layers();
+    if (!options_.verbose)
+      order.resize(std::min(order.size(), static_cast<std::size_t>(std::max(options_.top, 0))));
+    Columns<std::size_t> columns{
+        {words("", 24), [&](std::size_t i) { return rows[i].name; }},
+        {words("Type", 10).or_not(), [&](std::size_t i) { return Cell(rows[i].type, Style::kQuiet); }}};
+    columns += device_columns<std::size_t>(
+        [&](std::size_t i, std::size_t device) { return time_cell(profiles_[device].layers[i].metrics); });
+    Section section = titled_section(
+        fmt::format("Top {} of {} layers by roofline", order.size(), rows.size()), table_of(columns, order));
     section.remarks.push_back("c compute-bound   m memory-bound");
     return section;
   }
@@ -164,67 +160,53 @@ class Comparison {
   AffinityComparison found_;
 };
 
-std::string json_text(Profiles profiles, const Comparison& comparison) {
-  std::string out;
-  JsonWriter json(out);
+void write_comparison(JsonWriter& json, Profiles profiles, const AffinityComparison& found) {
+  Columns<TypeRow> types{{"type", &TypeRow::type},
+                         {"ops", [](const TypeRow& row) { return row.metrics.ops; }}};
+  types += through<TypeRow>(&TypeRow::metrics, roofline_columns());
+  Columns<LayerRow> layers{{"name", &LayerRow::name}, {"type", &LayerRow::type}};
+  layers += through<LayerRow>(&LayerRow::metrics, roofline_columns());
   begin_report(json, *profiles.front().graph);
-  json.field("best", profiles[comparison.found().best].roofline.device->id);
-  json.list("findings", comparison.found().findings);
+  json.field("best", profiles[found.best].roofline.device->id);
+  json.list("findings", found.findings);
   json.key("devices");
   json.begin_array();
   for (const Profile& profile : profiles) {
     json.begin_object();
     write_hardware(json, profile);
-    json.objects("types", types_by_roofline(profile), [&](const TypeRow* row) {
-      json.field("type", row->type);
-      json.field("ops", row->metrics.ops);
-      write_roofline(json, row->metrics);
-    });
-    json.objects("layers", profile.layers, [&](const LayerRow& row) {
-      json.field("name", row.name);
-      json.field("type", row.type);
-      write_roofline(json, row.metrics);
-    });
+    json.objects("types", types_by_roofline(profile),
+                 [&](const TypeRow* row) { write_fields(json, types, *row); });
+    write_rows(json, "layers", layers, profile.layers);
     json.end_object();
   }
   json.end_array();
-  json.end_object();
-  return out + "\n";
 }
 
 // A row per layer, two columns per device.
-std::string csv_text(Profiles profiles) {
+Table layer_rows(Profiles profiles) {
   const Profile& first = profiles.front();
-  std::string out = "name,type,module,flops,memory_bytes";
-  for (const Profile& profile : profiles) {
-    const std::string id = profile.roofline.device->id;
-    out += "," + csv_field(id + ".roofline_seconds") + "," + csv_field(id + ".bound");
-  }
-  out += '\n';
-  for (std::size_t l = 0; l < first.layers.size(); ++l) {
-    const LayerRow& layer = first.layers[l];
-    out += csv_field(layer.name) + "," + csv_field(layer.type) + "," +
-           csv_field(first.graph->path(first.graph->modules[layer.module]));
-    out += fmt::format(",{},{}", layer.metrics.flops.value(), layer.metrics.memory_bytes().value());
-    for (const Profile& profile : profiles) out += csv_roofline(profile.layers[l].metrics);
-    out += '\n';
-  }
-  return out;
+  Columns<LayerRow> columns{
+      {"name", &LayerRow::name},
+      {"type", &LayerRow::type},
+      {"module", [&](const LayerRow& row) { return first.graph->path(first.graph->modules[row.module]); }},
+      {"flops", [](const LayerRow& row) { return row.metrics.flops; }},
+      {"memory_bytes", [](const LayerRow& row) { return row.metrics.memory_bytes(); }}};
+  for (const Profile& profile : profiles)
+    columns += through<LayerRow>(
+        [&](const LayerRow& row) -> const Metrics& {
+          return profile.layers[static_cast<std::size_t>(&row - first.layers.data())].metrics;
+        },
+        roofline_columns(profile.roofline.device->id + "."));
+  return table_of(columns, first.layers, In::kCsv);
 }
 
 }  // namespace
 
-std::string csv_roofline(const Metrics& metrics) {
-  const std::string bound = bound_cell(metrics).text;
-  if (metrics.roofline_unknown && !metrics.roofline_time) return ",," + bound;
-  return fmt::format(",{},{}", metrics.roofline_seconds(), bound);
-}
-
 std::string compare_hardware(std::span<const Profile> profiles, Format format, const TextOptions& options) {
   const Comparison comparison(profiles, options);
-  return in_format(
-      format, options, [&] { return json_text(profiles, comparison); }, [&] { return csv_text(profiles); },
-      [&] { return comparison.document(); });
+  return to_format(Report{[&](JsonWriter& json) { write_comparison(json, profiles, comparison.found()); },
+                          [&] { return layer_rows(profiles); }, [&] { return comparison.document(); }},
+                   format, options);
 }
 
 }  // namespace opscope

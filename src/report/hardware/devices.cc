@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "report/core/listing.h"
 #include "report/hardware/hardware.h"
 
 namespace opscope {
@@ -26,58 +25,70 @@ double ridge_of(const Device& device) {
   return peak->rate.value / device.memory_bandwidth.value;
 }
 
-std::vector<Cell> row_of(const Device& device) {
-  return {{device.id, Style::kStrong},
-          {device.name},
-          {tera(device.peak(Units::kVector, "float32"))},
-          {tera(device.peak(Units::kMatrix, "tf32"))},
-          {half_of(device)},
-          {tera(device.peak(Units::kMatrix, "float8"))},
-          {tera(device.peak(Units::kMatrix, "int8"))},
-          {device.memory_bandwidth.text},
-          {device.memory_size ? device.memory_size->text : "-"},
-          {format_ratio(ridge_of(device))}};
-}
-
 Document list_document(std::span<const DevicePointer> devices) {
-  Document document{
-      {{fmt::format("{} devices", devices.size()), Style::kStrong}, {"peaks in TFLOP/s, dense"}}, {}, {}};
-  Section section{"Devices", {{{"Device", Align::kLeft}, {"Name", Align::kLeft, 18}}, {}}, {}};
-  for (const char* title : {"fp32", "tf32", "fp16", "fp8", "int8"}) section.table.columns.push_back({title});
-  for (const char* title : {"Bandwidth", "Memory"}) section.table.columns.push_back({title});
-  section.table.columns.push_back({.title = "Ridge fp16", .optional = true});
-  for (const DevicePointer& device : devices) section.table.rows.push_back(row_of(*device));
+  const auto peak = [](Units units, const char* dtype) {
+    return [=](const DevicePointer& device) { return tera(device->peak(units, dtype)); };
+  };
+  const Columns<DevicePointer> columns{
+      {words("Device"), [](const DevicePointer& d) { return Cell(d->id, Style::kStrong); }},
+      {words("Name", 18), [](const DevicePointer& d) { return d->name; }},
+      {number("fp32"), peak(Units::kVector, "float32")},
+      {number("tf32"), peak(Units::kMatrix, "tf32")},
+      {number("fp16"), [](const DevicePointer& d) { return half_of(*d); }},
+      {number("fp8"), peak(Units::kMatrix, "float8")},
+      {number("int8"), peak(Units::kMatrix, "int8")},
+      {number("Bandwidth"), [](const DevicePointer& d) { return d->memory_bandwidth.text; }},
+      {number("Memory"), [](const DevicePointer& d) { return d->memory_size ? d->memory_size->text : "-"; }},
+      {number("Ridge fp16", Unit::kRatio).or_not(), [](const DevicePointer& d) { return ridge_of(*d); }}};
+  Section section{"Devices", table_of(columns, devices)};
   section.remarks = {
       "fp32: vector units; tf32 and the others: matrix units (tensor cores, AMX); fp16 or bf16",
       "`opscope devices NAME` shows every figure and its source; --hardware also takes your own .toml file"};
-  document.sections.push_back(std::move(section));
-  return document;
+  return {{{fmt::format("{} devices", devices.size()), Style::kStrong}, "peaks in TFLOP/s, dense"},
+          {},
+          {std::move(section)}};
 }
 
-struct Row {
+struct FigureRow {
+  const Device* device;
   std::string what;
   const Figure* figure;
 };
 
-std::vector<Row> figures_of(const Device& device) {
-  std::vector<Row> rows;
+std::vector<FigureRow> figures_of(const Device& device) {
+  std::vector<FigureRow> rows;
   for (const Peak& peak : device.peaks)
-    rows.push_back({peak.dtype + " " + std::string(name(peak.units)), &peak.rate});
-  rows.push_back({"memory bandwidth", &device.memory_bandwidth});
-  if (device.memory_size) rows.push_back({"memory size", &*device.memory_size});
+    rows.push_back({&device, peak.dtype + " " + std::string(name(peak.units)), &peak.rate});
+  rows.push_back({&device, "memory bandwidth", &device.memory_bandwidth});
+  if (device.memory_size) rows.push_back({&device, "memory size", &*device.memory_size});
   for (const DeviceCache& cache : device.caches) {
-    if (cache.size) rows.push_back({cache.level + " size", &*cache.size});
-    if (cache.bandwidth) rows.push_back({cache.level + " bandwidth", &*cache.bandwidth});
+    if (cache.size) rows.push_back({&device, cache.level + " size", &*cache.size});
+    if (cache.bandwidth) rows.push_back({&device, cache.level + " bandwidth", &*cache.bandwidth});
   }
-  if (device.launch_overhead) rows.push_back({"launch overhead", &*device.launch_overhead});
-  if (device.power_limit) rows.push_back({"power limit", &*device.power_limit});
+  if (device.launch_overhead) rows.push_back({&device, "launch overhead", &*device.launch_overhead});
+  if (device.power_limit) rows.push_back({&device, "power limit", &*device.power_limit});
   return rows;
 }
 
-// The ridge of each peak is what it divides by the bandwidth.
-std::string ridge_text(const Device& device, const Row& row) {
-  const bool rate = row.what.ends_with("matrix") || row.what.ends_with("vector");
-  return rate ? format_ratio(row.figure->value / device.memory_bandwidth.value) : "";
+// A row per figure, so that one device and all have the same columns. The ridge of each peak is what it
+// divides by the bandwidth.
+Columns<FigureRow> figure_columns() {
+  return {{"device", [](const FigureRow& row) { return row.device->id; }},
+          {keyed("figure", words("Figure")), [](const FigureRow& row) { return row.what; }},
+          {"value", [](const FigureRow& row) { return row.figure->value; }},
+          {keyed("text", number("Value")),
+           [](const FigureRow& row) { return Cell(row.figure->text, Style::kStrong); }},
+          {number("Ridge", Unit::kRatio),
+           [](const FigureRow& row) -> Cell {
+             const bool rate = row.what.ends_with("matrix") || row.what.ends_with("vector");
+             if (!rate) return {};
+             return {row.figure->value / row.device->memory_bandwidth.value, Style::kQuiet};
+           }},
+          {"source", [](const FigureRow& row) { return row.figure->source; }},
+          {words("Source", 24), [](const FigureRow& row) {
+             const std::string& source = row.figure->source;
+             return Cell(source.empty() ? "not said" : source, Style::kQuiet);
+           }}};
 }
 
 std::string names_text(const Device& device) {
@@ -88,28 +99,19 @@ std::string names_text(const Device& device) {
 }
 
 Document one_document(const Device& device) {
-  Document document{{{device.id, Style::kStrong}, {device.name}}, {}, {}};
-  if (!device.vendor.empty()) document.header.push_back({device.vendor + " " + device.architecture});
-  if (device.cores) document.header.push_back({plural(device.cores, "core")});
+  Document document{{{device.id, Style::kStrong}, device.name}};
+  if (!device.vendor.empty()) document.header.push_back(device.vendor + " " + device.architecture);
+  if (device.cores) document.header.push_back(plural(device.cores, "core"));
   if (const std::string names = names_text(device); !names.empty())
-    document.header.push_back({"also called " + names});
+    document.header.push_back("also called " + names);
   if (!device.note.empty()) document.notes.push_back(device.note);
-  Section section{
-      "Figures", {{{"Figure", Align::kLeft}, {"Value"}, {"Ridge"}, {"Source", Align::kLeft, 24}}, {}}, {}};
-  for (const Row& row : figures_of(device))
-    section.table.rows.push_back(
-        {{row.what},
-         {row.figure->text, Style::kStrong},
-         {ridge_text(device, row), Style::kQuiet},
-         {row.figure->source.empty() ? "not said" : row.figure->source, Style::kQuiet}});
+  Section section{"Figures", table_of(figure_columns(), figures_of(device))};
   for (const auto& [key, title] : device.sources) section.remarks.push_back(key + ": " + title);
   document.sections.push_back(std::move(section));
   return document;
 }
 
-std::string json_text(std::span<const DevicePointer> devices) {
-  std::string out;
-  JsonWriter json(out);
+void write_devices(JsonWriter& json, std::span<const DevicePointer> devices) {
   json.begin_object();
   json.field("schema_version", kSchemaVersion);
   json.key("devices");
@@ -120,27 +122,22 @@ std::string json_text(std::span<const DevicePointer> devices) {
     json.end_object();
   }
   json.end_array();
-  json.end_object();
-  return out + "\n";
-}
-
-// A row per figure, so that one device and all have the same columns.
-std::string csv_text(std::span<const DevicePointer> devices) {
-  std::string out = "device,figure,value,text,source\n";
-  for (const DevicePointer& device : devices)
-    for (const Row& row : figures_of(*device))
-      out += fmt::format("{},{},{},{},{}\n", csv_field(device->id), csv_field(row.what), row.figure->value,
-                         csv_field(row.figure->text), csv_field(row.figure->source));
-  return out;
 }
 
 }  // namespace
 
 std::string devices_report(std::span<const DevicePointer> devices, Format format,
                            const TextOptions& options) {
-  return in_format(
-      format, options, [&] { return json_text(devices); }, [&] { return csv_text(devices); },
-      [&] { return devices.size() == 1 ? one_document(*devices.front()) : list_document(devices); });
+  const auto rows = [&] {
+    std::vector<FigureRow> all;
+    for (const DevicePointer& device : devices)
+      for (FigureRow& row : figures_of(*device)) all.push_back(std::move(row));
+    return table_of(figure_columns(), all, In::kCsv);
+  };
+  return to_format(
+      Report{[&](JsonWriter& json) { write_devices(json, devices); }, rows,
+             [&] { return devices.size() == 1 ? one_document(*devices.front()) : list_document(devices); }},
+      format, options);
 }
 
 }  // namespace opscope

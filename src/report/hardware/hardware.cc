@@ -1,7 +1,10 @@
-// A profile's device: its figures beside what the model would take there.
+// A profile's device: its figures beside what the model would take there, for people and as JSON, where every
+// figure is a number in base units, as its file writes it, and with where it is from.
 #include "report/hardware/hardware.h"
 
 #include <fmt/format.h>
+
+#include <array>
 
 #include "base/seconds.h"
 #include "base/text.h"
@@ -41,6 +44,15 @@ std::string fits_text(const Profile& profile) {
                     : fmt::format("does not fit: the predicted peak is {}", format_bytes(peak));
 }
 
+void write_figure(JsonWriter& json, std::string_view key, const std::optional<Figure>& figure) {
+  if (!figure) return json.key(key), json.null();
+  json.inline_object(key, [&] {
+    json.field("value", figure->value);
+    json.field("text", figure->text);
+    json.field("source", figure->source);
+  });
+}
+
 }  // namespace
 
 std::string roofline_text(const Metrics& metrics) {
@@ -50,10 +62,27 @@ std::string roofline_text(const Metrics& metrics) {
   return metrics.roofline_time ? "≥" + text : "?";
 }
 
+std::string_view bound_word(const Metrics& metrics) {
+  if (!metrics.roofline_time) return metrics.roofline_unknown ? "?" : "-";
+  return metrics.compute_bound_time + metrics.compute_bound_time > metrics.roofline_time ? "compute"
+                                                                                         : "memory";
+}
+
 Cell bound_cell(const Metrics& metrics) {
-  if (!metrics.roofline_time) return {metrics.roofline_unknown ? "?" : "-", Style::kQuiet};
-  const bool compute = metrics.compute_bound_time + metrics.compute_bound_time > metrics.roofline_time;
-  return {compute ? "compute" : "memory", compute ? Style::kGood : Style::kWarning};
+  const std::string_view word = bound_word(metrics);
+  return {word, word == "compute" ? Style::kGood : word == "memory" ? Style::kWarning : Style::kQuiet};
+}
+
+Columns<Metrics> roofline_columns(const std::string& before) {
+  const auto seconds = [](const Metrics& metrics) {
+    return metrics.roofline_unknown && !metrics.roofline_time ? Cell() : Cell(metrics.roofline_seconds());
+  };
+  const auto unknown = [](const Metrics& metrics) {
+    return metrics.roofline_unknown ? Cell(metrics.roofline_unknown) : Cell(Absent{});
+  };
+  return {{{.key = before + "roofline_seconds"}, seconds},
+          {{.key = "roofline_unknown_ops", .in = In::kJson}, unknown},
+          {{.key = before + "bound"}, bound_word}};
 }
 
 Cell hardware_cell(const Profile& profile) {
@@ -64,31 +93,94 @@ Section hardware_section(const Profile& profile) {
   const RooflineSummary& roofline = profile.roofline;
   const Device& device = *roofline.device;
   const Affinity found = affinity(profile);
-  Section section{"Hardware", {{{"Hardware", Align::kLeft}, {""}, {"", Align::kLeft, 20}}, {}}, {}};
-  const auto add = [&](std::string label, std::string value, std::string detail,
-                       Style style = Style::kStrong) {
-    section.table.rows.push_back(
-        {{std::move(label)}, {std::move(value), style}, {std::move(detail), Style::kQuiet}});
-  };
-  add("Device", device.id, device.name + (device.file.empty() ? "" : ", from " + device.file));
-  add("Peak", roofline.peak->rate.text,
-      fmt::format("{} on {} units, where most products run{}", roofline.peak->dtype,
-                  name(roofline.peak->units), float32_text(roofline)));
-  add("Bandwidth", device.memory_bandwidth.text,
-      fmt::format("ridge at {} FLOPs per byte", format_ratio(roofline.ridge)));
-  add("Roofline", roofline_text(profile.totals), share_text(found));
-  add("  as subgraphs",
-      at_least(format_time(static_cast<double>(roofline.fused_time) * kPicosecond, Zero::kDash),
-               roofline.fused_unknown),
-      fused_text(profile, found));
+  Facts section("Hardware");
+  section.add("Device", device.id, device.name + (device.file.empty() ? "" : ", from " + device.file));
+  section.add("Peak", roofline.peak->rate.text,
+              fmt::format("{} on {} units, where most products run{}", roofline.peak->dtype,
+                          name(roofline.peak->units), float32_text(roofline)));
+  section.add("Bandwidth", device.memory_bandwidth.text,
+              fmt::format("ridge at {} FLOPs per byte", format_ratio(roofline.ridge)));
+  section.add("Roofline", roofline_text(profile.totals), share_text(found));
+  section.add("  as subgraphs",
+              at_least(format_time(static_cast<double>(roofline.fused_time) * kPicosecond, Zero::kDash),
+                       roofline.fused_unknown),
+              fused_text(profile, found));
   if (device.launch_overhead)
-    add("  launches", format_time(roofline.launch_seconds() * static_cast<double>(roofline.kernels)),
-        fmt::format("{} kernel launches, {} each", roofline.kernels, device.launch_overhead->text));
-  add("Memory", device.memory_size ? device.memory_size->text : "-", fits_text(profile),
-      found.fits == false ? Style::kWarning : Style::kStrong);
+    section.add("  launches", format_time(roofline.launch_seconds() * static_cast<double>(roofline.kernels)),
+                fmt::format("{} kernel launches, {} each", roofline.kernels, device.launch_overhead->text));
+  section.add("Memory",
+              {device.memory_size ? device.memory_size->text : "-",
+               found.fits == false ? Style::kWarning : Style::kStrong},
+              fits_text(profile));
   for (const std::string& finding : found.findings) section.remarks.push_back("- " + finding);
   if (!device.note.empty()) section.remarks.push_back("- of this device: " + device.note);
   return section;
+}
+
+void write_device(JsonWriter& json, const Device& device) {
+  json.field("id", device.id);
+  json.field("name", device.name);
+  json.field("kind", device.kind);
+  json.field("vendor", device.vendor);
+  json.field("architecture", device.architecture);
+  json.list("aliases", device.aliases);
+  json.list("reported_as", device.reported_as);
+  json.field("note", device.note);
+  if (device.cores) json.field("cores", device.cores);
+  write_figure(json, "memory_bandwidth_bytes_per_second", device.memory_bandwidth);
+  write_figure(json, "memory_bytes", device.memory_size);
+  json.objects("peaks", device.peaks, [&](const Peak& peak) {
+    json.field("units", name(peak.units));
+    json.field("dtype", peak.dtype);
+    write_figure(json, "flops_per_second", peak.rate);
+  });
+  json.objects("caches", device.caches, [&](const DeviceCache& cache) {
+    json.field("level", cache.level);
+    write_figure(json, "bytes", cache.size);
+    write_figure(json, "bytes_per_second", cache.bandwidth);
+  });
+  write_figure(json, "launch_overhead_seconds", device.launch_overhead);
+  write_figure(json, "power_watts", device.power_limit);
+  json.object("sources", [&] {
+    for (const auto& [key, title] : device.sources) json.field(key, title);
+  });
+}
+
+void write_hardware(JsonWriter& json, const Profile& profile) {
+  const RooflineSummary& roofline = profile.roofline;
+  const Affinity found = affinity(profile);
+  json.key("hardware");
+  json.begin_object();
+  json.field("id", roofline.device->id);
+  json.field("name", roofline.device->name);
+  json.field("file", roofline.device->file);
+  json.field("float32", name(roofline.float32));
+  json.field("peak_units", name(roofline.peak->units));
+  json.field("peak_dtype", roofline.peak->dtype);
+  json.field("peak_flops_per_second", roofline.peak->rate.value);
+  json.field("memory_bandwidth_bytes_per_second", roofline.device->memory_bandwidth.value);
+  json.field("ridge", roofline.ridge);
+  json.field("roofline_seconds", profile.totals.roofline_seconds());
+  json.field("roofline_unknown_ops", profile.totals.roofline_unknown);
+  json.field("fused_roofline_seconds", static_cast<double>(roofline.fused_time) * kPicosecond);
+  json.field("fused_unknown_subgraphs", roofline.fused_unknown);
+  json.field("kernels", roofline.kernels);
+  json.field("compute_bound_share", found.compute_share);
+  json.field("memory_bound_share", found.memory_share);
+  const Columns<Limit> limits{
+      {"limit", [](Limit limit) { return limit == Limit::kUnknown ? "unknown" : name(limit); }},
+      {"ops", [&](Limit limit) { return roofline.of(limit).ops; }},
+      {"flops", [&](Limit limit) { return roofline.of(limit).flops; }},
+      {"memory_bytes", [&](Limit limit) { return roofline.of(limit).memory_bytes; }},
+      {"roofline_seconds",
+       [&](Limit limit) { return static_cast<double>(roofline.of(limit).roofline_time) * kPicosecond; }}};
+  write_rows(json, "limits", limits,
+             std::array{Limit::kCompute, Limit::kMemory, Limit::kLaunch, Limit::kUnknown});
+  json.key("memory_bytes");
+  roofline.device->memory_size ? json.value(roofline.device->memory_size->value) : json.null();
+  json.field("fits", found.fits);
+  json.list("findings", found.findings);
+  json.end_object();
 }
 
 }  // namespace opscope

@@ -6,32 +6,27 @@
 #include <vector>
 
 #include "analyse/compare/affinity.h"
-#include "report/core/document.h"
-#include "report/core/json_parts.h"
+#include "report/profile/sections.h"
 
 namespace opscope {
-
-inline bool has_device(const Profile& profile) { return profile.roofline.device != nullptr; }
 
 // "12.3 us"; "≥12.3 us" where ops of it are not known, "?" where all are not, "-" for nothing.
 std::string roofline_text(const Metrics& metrics);
 // "compute", "memory", "-": what takes most of its roofline time.
+std::string_view bound_word(const Metrics& metrics);
 Cell bound_cell(const Metrics& metrics);
+// The columns of a device for programs; nothing where the roofline is not known.
+Columns<Metrics> roofline_columns(const std::string& before = {});
 
 // The section of a profile with a device: its figures, the totals at the roof, and what follows.
 Section hardware_section(const Profile& profile);
 // "on NVIDIA H200 SXM 141GB, ridge 103"
 Cell hardware_cell(const Profile& profile);
 
-// Fields of a group of ops; null where its roofline is not known.
-void write_roofline(JsonWriter& json, const Metrics& metrics);
 // An object "hardware": the device, its ridge, totals and findings.
 void write_hardware(JsonWriter& json, const Profile& profile);
 // The device with all figures and sources, as fields.
 void write_device(JsonWriter& json, const Device& device);
-
-// ",1.2e-05,memory": two fields of CSV, the first empty where it is not known.
-std::string csv_roofline(const Metrics& metrics);
 
 // The same model on several devices.
 std::string compare_hardware(std::span<const Profile> profiles, Format format, const TextOptions& options);

@@ -1,6 +1,7 @@
 // What is held at the peak: storages of repeated blocks that are alike in one row.
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "base/text.h"
 #include "report/memory/report.h"
@@ -77,45 +78,42 @@ class Grouping {
   std::map<std::string, std::size_t> index_;
 };
 
-std::vector<Cell> cells(const MemoryReport& report, const Alike& row) {
+Columns<Alike> held_columns(const MemoryReport& report) {
+  using Row = const Alike&;
   const Graph& graph = report.graph();
-  const bool is_returned = row.piece != nullptr && row.piece->returned;
-  const bool has_value = row.piece != nullptr && row.piece->value != kNone;
-  const auto kind = row.piece != nullptr ? row.piece->kind : MemoryKind::kWorkspace;
-  std::vector<Cell> cells{
-      {row.what},
-      {row.count > 1 ? "x" + std::to_string(row.count) : "", Style::kQuiet},
-      {std::string(title(kind)), Style::kQuiet},
-      {has_value ? shape_text(graph, row.piece->value) : ""},
-      {has_value ? std::string(name(graph.values[row.piece->value].dtype)) : "", Style::kQuiet},
-      {format_bytes(row.bytes), Style::kStrong},
-      {format_percent(row.bytes, report.timeline().peak_memory_bytes())},
-      {row.needed}};
-  if (report.lifetimes_told)
-    cells.push_back({row.held == row.needed ? "the same" : row.held,
-                     row.held == row.needed || is_returned ? Style::kQuiet : Style::kWarning});
-  return cells;
+  const auto value = [](Row row) { return row.piece == nullptr ? kNone : row.piece->value; };
+  Columns<Alike> columns{
+      {words("Held at the peak", 12, 28), &Alike::what},
+      {number(""),
+       [](Row row) { return Cell(row.count > 1 ? "x" + std::to_string(row.count) : "", Style::kQuiet); }},
+      {words("Kind").or_not(),
+       [](Row row) {
+         return Cell(title(row.piece ? row.piece->kind : MemoryKind::kWorkspace), Style::kQuiet);
+       }},
+      {words("Shape"), [&, value](Row row) { return shape_cell(graph, value(row)); }},
+      {words("Type").or_not(),
+       [&, value](Row row) {
+         return Cell(value(row) == kNone ? "" : name(graph.values[value(row)].dtype), Style::kQuiet);
+       }},
+      {number("Bytes"), [](Row row) { return Cell(format_bytes(row.bytes), Style::kStrong); }},
+      {number("% peak").or_not(),
+       [&](Row row) { return format_percent(row.bytes, report.timeline().peak_memory_bytes()); }},
+      {words("Needed until", 8, 24), &Alike::needed}};
+  if (!report.lifetimes_told) return columns;
+  return columns += {{words("Held until", 8, 16), [](Row row) {
+                        const bool same = row.held == row.needed;
+                        const bool expected = same || (row.piece && row.piece->returned);
+                        return Cell(same ? "the same" : row.held, expected ? Style::kQuiet : Style::kWarning);
+                      }}};
 }
 
 }  // namespace
 
 Section memory_held_section(const MemoryReport& report, const TextOptions& options) {
   const auto rows = Grouping(report).rows;
-  std::vector<Column> columns{
-      {.title = "Held at the peak", .align = Align::kLeft, .min_width = 12, .good_width = 28},
-      {""},
-      {.title = "Kind", .align = Align::kLeft, .optional = true},
-      {"Shape", Align::kLeft},
-      {.title = "Type", .align = Align::kLeft, .optional = true},
-      {"Bytes"},
-      {.title = "% peak", .optional = true},
-      {.title = "Needed until", .align = Align::kLeft, .min_width = 8, .good_width = 24}};
-  if (report.lifetimes_told)
-    columns.push_back({.title = "Held until", .align = Align::kLeft, .min_width = 8, .good_width = 16});
-  Section section{"Held at the peak", {std::move(columns), {}}, {}};
   const auto limit = static_cast<std::size_t>(std::max(options.top, 0));
   const auto shown = options.verbose ? rows.size() : std::min(rows.size(), limit);
-  for (std::size_t i = 0; i < shown; ++i) section.table.rows.push_back(cells(report, rows[i]));
+  Section section{"Held at the peak", table_of(held_columns(report), std::span(rows).first(shown))};
   Count rest{};
   std::size_t more = 0;
   for (std::size_t i = shown; i < rows.size(); ++i) rest += rows[i].bytes, more += rows[i].count;

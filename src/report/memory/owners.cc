@@ -49,13 +49,13 @@ Section memory_owners_section(const MemoryReport& report, const TextOptions& opt
     if (repeat > Count{1})
       label = numbered_range(label, repeat.value()) + " x" + std::to_string(repeat.value());
     section.table.rows.push_back(
-        {{.text = std::move(label), .guides = std::move(line.guides)},
+        {{std::move(label), Style::kPlain, std::move(line.guides)},
          {std::string(graph.text(graph.modules[row.module].type)), Style::kQuiet},
          {format_bytes(row.held * repeat, Zero::kDash)},
          {format_percent(row.held * repeat, all, Zero::kDash)},
          {row.pieces == 0 ? "-" : std::to_string(row.pieces * repeat.value())},
          {format_bytes(row.weights * repeat, Zero::kDash), Style::kQuiet},
-         {.bar = static_cast<double>(row.held * repeat) / std::max(1.0, static_cast<double>(all))}});
+         bar_cell(static_cast<double>(row.held * repeat) / std::max(1.0, static_cast<double>(all)))});
   }
   const bool is_cut = deepest != kNone && tree.shown_at_depth().size() > deepest + 1;
   section.remarks.push_back("held at the peak by the module whose op made it, weights apart; rows under 1% " +

@@ -5,18 +5,14 @@
 #include <vector>
 
 #include "analyse/memory/memory.h"
-#include "base/json_writer.h"
 #include "report/core/document.h"
 
 namespace opscope {
 
 std::string to_format(const MemoryReport& report, Format format, const TextOptions& options = {});
 
-std::string memory_text(const MemoryReport& report, const TextOptions& options);
-std::string memory_csv(const MemoryReport& report);  // one row per op
-std::string memory_json(const MemoryReport& report);
-std::string memory_markdown(const MemoryReport& report, const TextOptions& options);
-std::string memory_html(const MemoryReport& report, const TextOptions& options);
+void write_memory_report(JsonWriter& json, const MemoryReport& report);
+Table memory_rows(const MemoryReport& report);  // CSV: one row per op
 
 // The timeline as a picture: stacked areas by kind, the peak and the phases marked.
 std::string memory_svg(const MemoryReport& report);
@@ -32,8 +28,6 @@ Section memory_held_section(const MemoryReport& report, const TextOptions& optio
 Section memory_owners_section(const MemoryReport& report, const TextOptions& options);
 Section memory_advice_section(const MemoryReport& report, const TextOptions& options);
 
-// The fields of an object: "weights_bytes", "inputs_bytes", ...
-void write_split(JsonWriter& json, const MemorySplit& split);
 // `memory` of a profile's JSON: the peak, where it is, its split and the phases.
 void write_memory(JsonWriter& json, const Profile& profile);
 

@@ -62,16 +62,17 @@ std::string split_text(const MemorySplit& split, std::size_t most) {
 Section memory_split_section(const MemoryReport& report) {
   const auto& timeline = report.timeline();
   Section section{"Peak memory",
-                  {{{"Peak memory", Align::kLeft}, {"At peak"}, {"Share"}, {"Most"}, {"", Align::kLeft}}, {}},
-                  {}};
+                  {{words("Peak memory"), number("At peak", Unit::kBytes), number("Share"),
+                    number("Most", Unit::kBytes), words("")},
+                   {}}};
   const Count total = timeline.peak_memory_bytes();
   const auto add = [&](std::string_view label, Count at_peak, Count most, Style style) {
-    section.table.rows.push_back(
-        {{std::string(label), style},
-         {format_bytes(at_peak, Zero::kDash), style},
-         {format_percent(at_peak, total, Zero::kDash)},
-         {format_bytes(most, Zero::kDash), Style::kQuiet},
-         {.bar = static_cast<double>(at_peak) / std::max(1.0, static_cast<double>(total))}});
+    const double share = static_cast<double>(at_peak) / std::max(1.0, static_cast<double>(total));
+    section.table.add({{label, style},
+                       {at_peak, style},
+                       share_cell(at_peak, total),
+                       {most, Style::kQuiet},
+                       bar_cell(share)});
   };
   for (std::size_t k = 0; k < kMemoryKinds; ++k) {
     const auto kind = static_cast<MemoryKind>(k);
@@ -89,30 +90,26 @@ Section memory_split_section(const MemoryReport& report) {
 }
 
 Section memory_phases_section(const MemoryReport& report) {
-  Section section{"Phases",
-                  {{{"Phase", Align::kLeft},
-                    {"Ops"},
-                    {"Peak"},
-                    {.title = "At", .align = Align::kLeft, .min_width = 16, .good_width = 24}},
-                   {}},
-                  {}};
-  const auto kinds = kinds_in_use(report);
-  for (const auto kind : kinds)
-    section.table.columns.push_back({.title = std::string(title(kind)), .optional = true});
-  for (const auto& phase : report.phases) {
-    const bool has_ops = phase.peak_op != kNone;
-    auto& row = section.table.rows.emplace_back();
-    row = {{std::string(phase.name)},
-           {std::to_string(phase.end - phase.begin)},
-           {has_ops ? format_bytes(phase.at_peak.total()) : "-", Style::kStrong},
-           {has_ops ? std::string(layer_name(*report.profile, phase.peak_op)) : ""}};
-    for (const auto kind : kinds) row.push_back({format_bytes(phase.at_peak[kind], Zero::kDash)});
-  }
-  return section;
+  using Row = const MemoryPhase&;
+  const auto if_ops = [](const char* none, const auto& read, Style style = Style::kPlain) {
+    return [=](Row phase) { return phase.peak_op == kNone ? Cell(none, style) : Cell(read(phase), style); };
+  };
+  Columns<MemoryPhase> columns{
+      {words("Phase"), &MemoryPhase::name},
+      {number("Ops"), [](Row phase) { return phase.end - phase.begin; }},
+      {number("Peak"),
+       if_ops(
+           "-", [](Row phase) { return format_bytes(phase.at_peak.total()); }, Style::kStrong)},
+      {words("At", 16, 24),
+       if_ops("", [&](Row phase) { return layer_name(*report.profile, phase.peak_op); })}};
+  for (const auto kind : kinds_in_use(report))
+    columns += {{number(std::string(title(kind)), Unit::kBytes).or_not(),
+                 [kind](Row phase) { return phase.at_peak[kind]; }}};
+  return {"Phases", table_of(columns, report.phases)};
 }
 
 Section memory_advice_section(const MemoryReport& report, const TextOptions& options) {
-  Section section{"What would lower the peak", {{{"What would lower the peak", Align::kLeft}}, {}}, {}};
+  Section section{"What would lower the peak", {{words("What would lower the peak")}, {}}};
   const Count peak = report.timeline().peak_memory_bytes();
   const auto limit = static_cast<std::size_t>(std::max(options.top, 1));
   const auto shown = options.verbose ? report.advice.size() : std::min(report.advice.size(), limit);

@@ -9,7 +9,7 @@
 #include <numbers>
 
 #include "base/text.h"
-#include "report/core/document.h"
+#include "report/profile/sections.h"
 
 namespace opscope {
 namespace {
@@ -74,7 +74,7 @@ std::string model_line(const Profile& profile) {
   std::string line;
   const auto cells = model_cells(*profile.graph);
   for (std::size_t i = 1; i < cells.size(); ++i)
-    if (!cells[i].text.empty()) line.append(line.empty() ? "" : " \xc2\xb7 ").append(cells[i].text);
+    if (!is_empty(cells[i])) line.append(line.empty() ? "" : " \xc2\xb7 ").append(text_of(cells[i]));
   return line;
 }
 

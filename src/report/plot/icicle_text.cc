@@ -57,7 +57,7 @@ Table leaves_table(const IciclePlot& plot, std::size_t top) {
                           {std::string(leaf.type)},
                           {value_text(*plot.metric, leaf.value)},
                           {format_percent(leaf.share, 1.0)},
-                          {"", Style::kGood, "", leaf.share / leaves[0]->share}});
+                          bar_cell(leaf.share / leaves[0]->share, Style::kGood)});
   }
   return table;
 }
@@ -76,8 +76,7 @@ std::string icicle_text(const Profile& profile, const IciclePlot& plot, const Te
     if (line != "\n") out += line;
   }
   out += "\n";
-  return out + render_table(leaves_table(plot, static_cast<std::size_t>(options.top)), options.width,
-                            options.color);
+  return out + text_table(leaves_table(plot, static_cast<std::size_t>(options.top)), options);
 }
 
 }  // namespace opscope

@@ -102,53 +102,34 @@ class CharacterGrid {
   Axis x_, y_;
 };
 
-std::vector<Cell> side_row(const RooflinePlot& plot, std::string title, const RooflineSide& side) {
-  return {{std::move(title)},
-          {std::to_string(side.nodes)},
-          {format_percent(side.flops, plot.flops)},
-          {format_percent(side.memory_bytes, plot.memory_bytes)},
-          {format_percent(side.time_share, 1.0)},
-          {"", Style::kGood, "", side.time_share}};
-}
-
 Table sides_table(const RooflinePlot& plot) {
-  const std::string ridge = svg_number(plot.roof.ridge);
-  Table table{{{"", Align::kLeft},
-               {std::string(name(plot.level)) + "s"},
-               {"% FLOPs"},
-               {"% Memory"},
-               {"% Time"},
-               {"", Align::kLeft}},
+  Table table{{words(""), number(std::string(name(plot.level)) + "s"), number("% FLOPs"), number("% Memory"),
+               number("% Time"), words("")},
               {}};
-  table.rows.push_back(side_row(plot, "memory-bound, AI <= " + ridge, plot.memory_bound));
-  table.rows.push_back(side_row(plot, "compute-bound, AI > " + ridge, plot.compute_bound));
+  const auto add = [&](const std::string& title, const RooflineSide& side) {
+    table.add({title + svg_number(plot.roof.ridge), side.nodes, format_percent(side.flops, plot.flops),
+               format_percent(side.memory_bytes, plot.memory_bytes), format_percent(side.time_share, 1.0),
+               bar_cell(side.time_share, Style::kGood)});
+  };
+  add("memory-bound, AI <= ", plot.memory_bound);
+  add("compute-bound, AI > ", plot.compute_bound);
   return table;
 }
 
 Table points_table(const RooflinePlot& plot, std::size_t top) {
-  Table table{{{"Longest roofline times", Align::kLeft, 16, false, 30},
-               {"", Align::kLeft},
-               {"Type", Align::kLeft, 8, true},
-               {"FLOPs"},
-               {"Memory"},
-               {"AI"},
-               {"Bound", Align::kLeft},
-               {"% Time"},
-               {"", Align::kLeft}},
-              {}};
-  for (std::size_t i = 0; i < std::min(top, plot.points.size()); ++i) {
-    const RooflinePoint& point = plot.points[i];
-    table.rows.push_back({{point.name},
-                          {point.count > 1 ? "x" + std::to_string(point.count) : ""},
-                          {std::string(point.type)},
-                          {format_count(point.flops, Zero::kDash)},
-                          {format_bytes(point.memory_bytes, Zero::kDash)},
-                          {format_ratio(point.intensity, Zero::kDash)},
-                          {point.compute_bound ? "compute" : "memory"},
-                          {format_percent(point.time_share, 1.0)},
-                          {"", Style::kGood, "", point.time_share / plot.points[0].time_share}});
-  }
-  return table;
+  using Row = const RooflinePoint&;
+  const Columns<RooflinePoint> columns{
+      {words("Longest roofline times", 16, 30), &RooflinePoint::name},
+      {words(""), [](Row point) { return point.count > 1 ? "x" + std::to_string(point.count) : ""; }},
+      {words("Type", 8).or_not(), &RooflinePoint::type},
+      {number("FLOPs", Unit::kCount), &RooflinePoint::flops},
+      {number("Memory", Unit::kBytes), &RooflinePoint::memory_bytes},
+      {number("AI", Unit::kRatio), &RooflinePoint::intensity},
+      {words("Bound"), [](Row point) { return point.compute_bound ? "compute" : "memory"; }},
+      {number("% Time"), [](Row point) { return format_percent(point.time_share, 1.0); }},
+      {words(""),
+       [&](Row point) { return bar_cell(point.time_share / plot.points[0].time_share, Style::kGood); }}};
+  return table_of(columns, std::span(plot.points).first(std::min(top, plot.points.size())));
 }
 
 }  // namespace
@@ -164,9 +145,8 @@ std::string roofline_text(const Profile& profile, const RooflinePlot& plot, cons
          paint(truncate(axis, options.width - kAxisRoom), Style::kQuiet, options.color) + "\n";
   out += std::string(kAxisRoom, ' ') +
          paint("● 5% of the time or more   • 1% or more   · less", Style::kQuiet, options.color) + "\n\n";
-  out += render_table(sides_table(plot), options.width, options.color) + "\n";
-  out +=
-      render_table(points_table(plot, static_cast<std::size_t>(options.top)), options.width, options.color);
+  out += text_table(sides_table(plot), options) + "\n";
+  out += text_table(points_table(plot, static_cast<std::size_t>(options.top)), options);
   return out +
          as_line("FLOPs and bytes moved are of one; time is the sum of the roofline times of all", options);
 }
@@ -193,15 +173,15 @@ std::string types_text(const Profile& profile, const TypesPlot& plot, const Text
                           {std::to_string(m.ops), style},
                           {flops ? value_text(metric, flops) : "-", style},
                           {format_percent(flops, all, Zero::kDash), style},
-                          {"", Style::kGood, "", share(flops, all)},
+                          bar_cell(share(flops, all), Style::kGood),
                           {format_bytes(bytes, Zero::kDash), style},
                           {format_percent(bytes, moved, Zero::kDash), style},
-                          {"", Style::kWarning, "", share(bytes, moved)}});
+                          bar_cell(share(bytes, moved), Style::kWarning)});
   };
   for (const TypeRow& row : plot.rows) add(row.type, row.metrics, Style::kPlain);
   if (plot.others) add(plural(plot.others, "other type"), plot.rest, Style::kQuiet);
   return text_head(profile, model_name(*profile.graph) + ": cost by op type", options) +
-         render_table(table, options.width, options.color);
+         text_table(table, options);
 }
 
 std::string timeline_text(const Profile& profile, const TextOptions& options) {

@@ -1,7 +1,11 @@
-// The model summary: the totals, each with what it is made of.
+// The model as a whole: its totals, each with what it is made of; what limits its ops; the graphs that a
+// tracer cut it into.
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "report/core/document.h"
 #include "report/memory/report.h"
+#include "report/profile/columns.h"
 #include "report/times/times.h"
 
 namespace opscope {
@@ -69,14 +73,18 @@ std::string time_detail(const Profile& profile) {
   return device.empty() ? text : text + " on " + device;
 }
 
+// How many ops, FLOPs and bytes are limited by arithmetic and how many by memory.
+struct BandRow {
+  std::string label;
+  const Band* band;
+  Style style = Style::kPlain;
+};
+
 }  // namespace
 
 Section summary_section(const Profile& profile) {
-  Section section{"Summary", {{{"Summary", Align::kLeft}, {""}, {"", Align::kLeft, 20}}, {}}, {}};
-  const auto add = [&](std::string label, std::string value, std::string detail) {
-    section.table.rows.push_back(
-        {{std::move(label)}, {std::move(value), Style::kStrong}, {std::move(detail), Style::kQuiet}});
-  };
+  Facts section("Summary");
+  const auto add = [&](auto... cells) { section.add(std::move(cells)...); };
   const Metrics& totals = profile.totals;
   const Parameters& parameters = profile.parameters;
   add("Parameters", format_params(parameters.total), parameter_detail(parameters));
@@ -91,6 +99,72 @@ Section summary_section(const Profile& profile) {
   add("Ops", std::to_string(totals.ops),
       "in " + plural(profile.layers.size(), "layer") + " of " + plural(profile.modules.size(), "module"));
   add("Subgraphs", std::to_string(profile.partition.subgraphs.size()), subgraph_detail(profile.partition));
+  return section;
+}
+
+Section bottleneck_section(const Profile& profile) {
+  const BottleneckSummary& summary = profile.bottlenecks;
+  const Band &compute = summary.compute_bound, &memory = summary.memory_bound;
+  const Band all{compute.ops + memory.ops, compute.flops + memory.flops,
+                 compute.memory_bytes + memory.memory_bytes};
+  // On a device each op has its own ridge: that of the units that do its products.
+  const bool own_ridges = has_device(profile) && !profile.options.ridge_is_given;
+  const auto at_ridge = [&](const char* sign) {
+    return own_ridges ? "" : fmt::format("{} {:g}", sign, summary.ridge);
+  };
+  const std::vector<BandRow> rows{{"compute-bound" + at_ridge("   AI >"), &compute},
+                                  {"memory-bound" + at_ridge("    AI <="), &memory},
+                                  {"  AI > 100", &summary.over_100, Style::kQuiet},
+                                  {"  AI 50 to 100", &summary.from_50_to_100, Style::kQuiet},
+                                  {"  AI 10 to 50", &summary.from_10_to_50, Style::kQuiet},
+                                  {"  AI < 10", &summary.under_10, Style::kQuiet}};
+  Columns<BandRow> columns{{words("Bottlenecks"), &BandRow::label}};
+  columns +=
+      through<BandRow>([](const BandRow& row) -> const Band& { return *row.band; }, band_columns(all, "Ops"));
+  return {"Bottlenecks", table_of<BandRow>(columns, rows, In::kPeople, &BandRow::style)};
+}
+
+Columns<Band> band_columns(const Band& all, const std::string& what) {
+  return {
+      {number(what), [](const Band& band) { return number_or_dash(band.ops); }},
+      {number("% " + what), [=](const Band& band) { return share_cell(Count{band.ops}, Count{all.ops}); }},
+      {number("FLOPs", Unit::kCount), &Band::flops},
+      {number("% FLOPs"), [=](const Band& band) { return share_cell(band.flops, all.flops); }},
+      {number("Memory", Unit::kBytes), &Band::memory_bytes},
+      {number("% Mem"), [=](const Band& band) { return share_cell(band.memory_bytes, all.memory_bytes); }}};
+}
+
+// Dynamo's "torch_dynamo_resume_in_forward_at_14": what is left of a function after a break.
+std::string function_text(std::string_view name) {
+  constexpr std::string_view kPrefix = "torch_dynamo_resume_in_", kMark = "_at_";
+  const auto mark = name.rfind(kMark);
+  if (!name.starts_with(kPrefix) || mark == std::string_view::npos || mark < kPrefix.size())
+    return std::string(name);
+  return std::string(name.substr(kPrefix.size(), mark - kPrefix.size())) + ", from line " +
+         std::string(name.substr(mark + kMark.size())) + " on";
+}
+
+Section parts_section(const Profile& profile) {
+  const Graph& graph = *profile.graph;
+  std::vector<PartRow> rows = profile.parts;
+  if (profile.outside.ops > 0) rows.push_back({kNone, 0, profile.outside});
+  const auto of_part = [](const auto& read) {
+    return [=](const PartRow& row) { return row.part == kNone ? Cell("") : Cell(read(row)); };
+  };
+  Columns<PartRow> columns{
+      {words(""),
+       [](const PartRow& row) {
+         return row.part == kNone ? "outside the graphs" : std::to_string(row.part + 1);
+       }},
+      {words("Function", 12), of_part([&](const PartRow& row) {
+         return Cell(function_text(graph.parts[row.part].name), Style::kQuiet);
+       })},
+      {number("Calls"), of_part([&](const PartRow& row) { return graph.parts[row.part].calls; })},
+      {number("Nodes"), of_part([](const PartRow& row) { return row.nodes; })}};
+  columns += through<PartRow>(&PartRow::metrics, shown_columns(profile, "ops macs flops memory_bytes"));
+  Section section = titled_section(plural(profile.parts.size(), "graph") + " of " + graph.capture.tracer,
+                                   table_of(columns, rows));
+  section.remarks.push_back("--graph-part N shows one of them on its own");
   return section;
 }
 

@@ -7,8 +7,7 @@
 
 #include "analyse/tree/module_tree.h"
 #include "base/text.h"
-#include "report/core/document.h"
-#include "report/hardware/hardware.h"
+#include "report/profile/columns.h"
 #include "report/times/times.h"
 
 namespace opscope {
@@ -110,54 +109,48 @@ std::string label(const TreeNode& item, const ModuleRow& row) {
   return text;
 }
 
-std::vector<Column> columns(const Profile& profile, const TextOptions& options) {
-  std::vector<Column> result{{"Module", Align::kLeft, 24},
-                             {"Type", Align::kLeft, 12},
-                             {.title = "Params", .optional = is_measured(profile)}};
-  if (options.show_shapes) result.push_back({"Output", Align::kLeft, 10});
-  if (is_measured(profile)) {
-    append(result, time_columns());
-    append(result, {{"FLOPs"}, {.title = "Memory", .optional = true}});
-    append(result, rate_columns(profile));
-    return result;
-  }
-  result.push_back({.title = "MACs", .optional = has_device(profile)});
-  for (const char* title : {"FLOPs", "Memory", "AI"}) result.push_back({title});
-  if (options.width >= kWideTerminal)
-    result.insert(result.end() - 2, {"% FLOPs"}), result.insert(result.end() - 1, {"% Mem"});
-  if (has_device(profile)) append(result, {{"Roofline"}, {"Bound", Align::kLeft}});
-  return result;
-}
+// A line with what it shows.
+struct ShownLine {
+  const TreeNode& item;
+  const ModuleRow& row;
+  std::string guides;
+  Metrics metrics;
+  Statistics time;
+  Style style;
+};
 
-std::vector<Cell> cells(const Profile& profile, const TextOptions& options, const TreeNode& item,
-                        const ModuleRow& row, std::string guides, const OwnOps& own,
-                        const std::optional<Measured>& measured) {
+Columns<ShownLine> columns(const Profile& profile, const TextOptions& options, const OwnOps& own) {
+  using Row = const ShownLine&;
   const Graph& graph = *profile.graph;
-  const bool own_ops = !item.is_module;
-  const Metrics& metrics = own_ops ? own.metrics[row.module] : row.metrics;
-  const Style style = own_ops || row.metrics.ops == 0 ? Style::kQuiet
-                      : row.depth == 0                ? Style::kStrong
-                                                      : Style::kPlain;
-  std::vector<Cell> result{{label(item, row), style, std::move(guides)}};
-  const auto add = [&](std::string text) { result.push_back({std::move(text), style}); };
-  add(own_ops ? own.types[row.module] : std::string(graph.text(graph.modules[row.module].type)));
-  add(own_ops ? "-" : format_params(row.parameters.total, Zero::kDash));
-  if (options.show_shapes) add(own_ops ? "" : shape_text(graph, row.output));
-  if (measured) {
-    add_time_cells(profile, measured->metrics, measured->time, style, result);
-    add(flops_text(metrics)), add(format_bytes(metrics.memory_bytes(), Zero::kDash));
-    add_rate_cells(profile, measured->metrics, style, result);
-    return result;
+  const auto metrics = [](const Columns<Metrics>& of) { return through<ShownLine>(&ShownLine::metrics, of); };
+  const bool measured = is_measured(profile), device = has_device(profile);
+  Column params = number("Params");
+  params.optional = measured;
+  Columns<ShownLine> result{
+      {words("Module", 24),
+       [](Row line) { return Cell(label(line.item, line.row), line.style, line.guides); }},
+      {words("Type", 12),
+       [&](Row line) {
+         const ModuleId id = line.row.module;
+         return line.item.is_module ? Cell(graph.text(graph.modules[id].type)) : Cell(own.types[id]);
+       }},
+      {params,
+       [](Row line) { return line.item.is_module ? params_cell(line.row.parameters.total) : Cell("-"); }}};
+  if (options.show_shapes)
+    result += {{words("Output", 10), [&](Row line) {
+                  return line.item.is_module ? shape_cell(graph, line.row.output) : Cell("");
+                }}};
+  if (!measured) {
+    const bool wide = options.width >= kWideTerminal;
+    std::string names = device ? "macs? " : "macs ";
+    names += wide ? "flops flops% memory_bytes memory_bytes% arithmetic_intensity"
+                  : "flops memory_bytes arithmetic_intensity";
+    return result += metrics(shown_columns(profile, names + (device ? " roofline_seconds bound" : "")));
   }
-  add(format_count(metrics.work.macs, Zero::kDash));
-  add(flops_text(metrics));
-  const bool wide = options.width >= kWideTerminal;
-  if (wide) add(format_percent(metrics.flops, profile.totals.flops, Zero::kDash));
-  add(format_bytes(metrics.memory_bytes(), Zero::kDash));
-  if (wide) add(format_percent(metrics.memory_bytes(), profile.totals.memory_bytes(), Zero::kDash));
-  add(format_ratio(metrics.arithmetic_intensity(), Zero::kDash));
-  if (has_device(profile)) add(roofline_text(metrics)), result.push_back(bound_cell(metrics));
-  return result;
+  result += metrics(shown_columns(profile, "time_seconds time_seconds%"));
+  result += {{spread_column(), [](Row row) { return spread_cell(row.time); }}};
+  result += metrics(shown_columns(profile, "flops memory_bytes?"));
+  return result += metrics(rate_columns(profile));
 }
 
 }  // namespace
@@ -170,18 +163,25 @@ Section tree_section(const Profile& profile, const TextOptions& options) {
   const std::uint32_t depth = options.depth < 0
                                   ? tree.depth_that_fits(kScreenRows)
                                   : std::min(static_cast<std::uint32_t>(options.depth), deepest);
-  Section section{"Modules", {columns(profile, options), {}}, {}};
   std::optional<OpTimes> times;
   if (is_measured(profile)) times.emplace(profile);
   bool is_folded = false;
+  std::vector<ShownLine> shown;
   for (TreeLine& line : tree.lines(depth)) {
-    std::optional<Measured> of_line;
-    if (times) of_line = measured(profile, *times, tree, line.item, own);
-    is_folded |= tree[line.item].repeat > 1;
-    section.table.rows.push_back(cells(profile, options, tree[line.item],
-                                       profile.modules[tree.row(line.item)], std::move(line.guides), own,
-                                       of_line));
+    const TreeNode& item = tree[line.item];
+    const ModuleRow& row = profile.modules[tree.row(line.item)];
+    const Style style = !item.is_module || row.metrics.ops == 0 ? Style::kQuiet
+                        : row.depth == 0                        ? Style::kStrong
+                                                                : Style::kPlain;
+    const Metrics& metrics = item.is_module ? row.metrics : own.metrics[row.module];
+    shown.push_back({item, row, std::move(line.guides), metrics, {}, style});
+    is_folded |= item.repeat > 1;
+    if (!times) continue;
+    const Measured of_line = measured(profile, *times, tree, line.item, own);
+    shown.back().metrics = of_line.metrics, shown.back().time = of_line.time;
   }
+  Section section{"Modules",
+                  table_of<ShownLine>(columns(profile, options, own), shown, In::kPeople, &ShownLine::style)};
   // However deep the tree lines go, some of the name stays.
   section.table.columns[0].min_width = std::max(24, 3 * static_cast<int>(depth) + 12);
   if (depth < deepest) {

@@ -1,20 +1,15 @@
-// The numbers side by side, what could not be run and why, and the causes where they are asked for.
+// The numbers side by side, what could not be run and why, and the causes where they are asked for. JSON has
+// everything; CSV one row for each tool or, with causes, one for each cause, op and module.
 #include "report/reconcile/reconcile.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/text.h"
 
 namespace opscope {
 namespace {
-
-std::string magnitude(std::int64_t number, std::string (*text)(Count, Zero)) {
-  const std::string digits = text(Count{std::llabs(number)}, Zero::kDigit);
-  return number == 0 ? digits : (number < 0 ? "-" : "+") + digits;
-}
 
 std::string accuracy_text(const Reconciliation& model, const PeerComparison& peer) {
   if (!peer.has_accuracy()) return "-";
@@ -24,88 +19,141 @@ std::string accuracy_text(const Reconciliation& model, const PeerComparison& pee
   return accuracy > 99.99 ? ">99.99%" : fmt::format("{:.2f}%", accuracy);
 }
 
-std::string params_text(const PeerComparison& peer) {
-  return peer.answer.params ? format_params(Count{*peer.answer.params}) : "-";
+std::string_view unit_key(PeerUnit unit) { return unit == PeerUnit::kFlops ? "flops" : "macs"; }
+
+// One tool on one model; no tool where the model itself did not run.
+struct PeerRow {
+  const Reconciliation& model;
+  const PeerComparison* peer = nullptr;
+  bool is_first = true;
+  bool is_flagged = false;
+
+  bool ran() const { return peer && peer->ran(); }
+  // What is known where the tool ran: for people "-" stands in its place.
+  template <class Read>
+  Cell if_ran(const Read& read) const {
+    return ran() ? Cell(read(*peer)) : Cell();
+  }
+};
+
+// With the models that did not run, or without.
+std::vector<PeerRow> peer_rows(std::span<const Reconciliation> models, double tolerance, bool all) {
+  std::vector<PeerRow> rows;
+  for (const Reconciliation& model : models) {
+    if (all && !model.error.empty()) rows.push_back({model});
+    for (const PeerComparison& peer : model.peers)
+      rows.push_back({model, &peer, &peer == model.peers.data(), is_flagged(model, peer, tolerance)});
+  }
+  return rows;
 }
 
-class Totals {
- public:
-  Totals(std::span<const Reconciliation> models, double tolerance) : models_(models), tolerance_(tolerance) {}
+Columns<PeerRow> people_columns() {
+  using Row = const PeerRow&;
+  const auto or_dash = [](Cell cell) { return is_empty(cell) ? Cell("-") : cell; };
+  // Of the model itself: once, or "-" where it did not run.
+  const auto of_model = [](Row row, Cell cell) {
+    return !row.peer ? Cell("-") : row.is_first ? std::move(cell) : Cell("");
+  };
+  return {
+      {words("Model", 12, 20),
+       [](Row row) { return Cell(row.is_first ? row.model.model : "", Style::kStrong); }},
+      {words("Tool"), [](Row row) { return row.peer ? row.peer->answer.tool : "-"; }},
+      {number("Our FLOPs"), [=](Row row) { return of_model(row, format_count(row.model.flops)); }},
+      {number("Theirs"),
+       [=](Row row) { return or_dash(row.if_ran([](auto& p) { return format_count(Count{p.flops}); })); }},
+      {number("Difference", Unit::kCount),
+       [=](Row row) {
+         return or_dash(row.if_ran(
+             [](auto& p) { return cell_of(p.difference, Unit::kCount, Style::kPlain, Zero::kDigit); }));
+       }},
+      {number("Accuracy"),
+       [](Row row) {
+         return Cell(row.peer ? accuracy_text(row.model, *row.peer) : "-",
+                     row.is_flagged ? Style::kWarning : Style::kPlain);
+       }},
+      {words(""), [](Row row) { return Cell(row.is_flagged ? "!" : "", Style::kWarning); }},
+      {number("Own number").or_not(),
+       [=](Row row) {
+         return or_dash(row.if_ran([](auto& p) {
+           return format_count(Count{p.answer.total}) + " " + std::string(unit_text(p.answer.unit));
+         }));
+       }},
+      {number("Params").or_not(), [=](Row row) { return of_model(row, format_params(row.model.params)); }},
+      {number("Theirs").or_not(), [](Row row) {
+         const bool known = row.ran() && row.peer->answer.params;
+         const bool differs = row.peer && !row.peer->params_cause.empty();
+         return Cell(known ? format_params(Count{*row.peer->answer.params}) : "-",
+                     differs ? Style::kWarning : Style::kPlain);
+       }}};
+}
 
-  Section section() {
-    Section section{"Totals",
-                    {{{"Model", Align::kLeft, 12, false, 20},
-                      {"Tool", Align::kLeft},
-                      {"Our FLOPs"},
-                      {"Theirs"},
-                      {"Difference"},
-                      {"Accuracy"},
-                      {"", Align::kLeft},
-                      {"Own number", Align::kRight, 0, true},
-                      {"Params", Align::kRight, 0, true},
-                      {"Theirs", Align::kRight, 0, true}},
-                     {}},
-                    {}};
-    for (const Reconciliation& model : models_) add(section, model);
-    section.remarks = remarks();
-    return section;
-  }
+Columns<PeerRow> program_columns() {
+  using Row = const PeerRow&;
+  return {{"model", [](Row row) { return row.model.model; }},
+          {"tool", [](Row row) { return row.peer->answer.tool; }},
+          {"version", [](Row row) { return row.peer->answer.version; }},
+          {"flops", [](Row row) { return row.model.flops; }},
+          {"their_flops", [](Row row) { return row.if_ran([](auto& p) { return p.flops; }); }},
+          {"difference", [](Row row) { return row.if_ran([](auto& p) { return p.difference; }); }},
+          {"accuracy",
+           [](Row row) {
+             return row.peer->has_accuracy() ? fmt::format("{:.6f}", row.peer->accuracy(row.model.flops))
+                                             : "";
+           }},
+          {"over_tolerance", [](Row row) { return row.ran() ? Cell(row.is_flagged) : Cell(); }},
+          {"own_total", [](Row row) { return row.if_ran([](auto& p) { return p.answer.total; }); }},
+          {"own_unit", [](Row row) { return unit_key(row.peer->answer.unit); }},
+          {"params", [](Row row) { return row.model.params; }},
+          {"their_params", [](Row row) { return row.peer->answer.params; }},
+          {"error", [](Row row) { return row.peer->answer.error; }}};
+}
 
- private:
-  void add(Section& section, const Reconciliation& model) {
-    if (!model.error.empty())
-      section.table.rows.push_back(
-          {{model.model, Style::kStrong}, {"-"}, {"-"}, {"-"}, {"-"}, {"-"}, {}, {"-"}, {"-"}, {"-"}});
-    bool first = true;
+// With causes, a row for each op and module of one.
+Table cause_table(std::span<const Reconciliation> models) {
+  struct Row {
+    const Reconciliation& model;
+    const PeerComparison& peer;
+    const Cause& cause;
+    const CauseRow& row;
+  };
+  std::vector<Row> rows;
+  for (const Reconciliation& model : models)
+    for (const PeerComparison& peer : model.peers)
+      for (const Cause& cause : peer.causes)
+        for (const CauseRow& row : cause.rows) rows.push_back({model, peer, cause, row});
+  const Columns<Row> columns{{"model", [](const Row& r) { return r.model.model; }},
+                             {"tool", [](const Row& r) { return r.peer.answer.tool; }},
+                             {"kind", [](const Row& r) { return name(r.cause.kind); }},
+                             {"cause", [](const Row& r) { return r.cause.what; }},
+                             {"op", [](const Row& r) { return r.row.op; }},
+                             {"module", [](const Row& r) { return r.row.module; }},
+                             {"ops", [](const Row& r) { return r.row.ops; }},
+                             {"flops", [](const Row& r) { return r.row.flops; }}};
+  return table_of(columns, rows, In::kCsv);
+}
+
+std::string said(const std::string& about, const std::string& error, const std::string& hint) {
+  return about + ": " + error + (hint.empty() ? "" : " (" + hint + ")");
+}
+
+std::vector<std::string> remarks_of(std::span<const Reconciliation> models, double tolerance) {
+  std::vector<std::string> lines{
+      "FLOPs: two for each multiply-accumulate, one for other arithmetic, on both sides. Accuracy: 100 (1 - "
+      "|ours - theirs| / theirs)."};
+  bool any = false;
+  for (const Reconciliation& model : models) {
+    if (!model.error.empty()) lines.push_back(said(model.model, model.error, model.hint));
     for (const PeerComparison& peer : model.peers) {
-      section.table.rows.push_back(row(model, peer, first));
-      first = false;
+      any |= is_flagged(model, peer, tolerance);
+      if (!peer.ran())
+        lines.push_back(said(model.model + ", " + peer.answer.tool, peer.answer.error, peer.answer.hint));
+      if (!peer.params_cause.empty())
+        lines.push_back(fmt::format("{}, {}: {}", model.model, peer.answer.tool, peer.params_cause));
     }
   }
-
-  std::vector<Cell> row(const Reconciliation& model, const PeerComparison& peer, bool first) const {
-    const bool ran = peer.ran();
-    const bool flagged = is_flagged(model, peer, tolerance_);
-    return {
-        {first ? model.model : "", Style::kStrong},
-        {peer.answer.tool},
-        {first ? format_count(model.flops) : ""},
-        {ran ? format_count(Count{peer.flops}) : "-"},
-        {ran ? signed_count_text(peer.difference) : "-"},
-        {accuracy_text(model, peer), flagged ? Style::kWarning : Style::kPlain},
-        {flagged ? "!" : "", Style::kWarning},
-        {ran ? format_count(Count{peer.answer.total}) + " " + std::string(unit_text(peer.answer.unit)) : "-"},
-        {first ? format_params(model.params) : ""},
-        {ran ? params_text(peer) : "-", peer.params_cause.empty() ? Style::kPlain : Style::kWarning}};
-  }
-
-  std::vector<std::string> remarks() const {
-    std::vector<std::string> lines{
-        "FLOPs: two for each multiply-accumulate, one for other arithmetic, on both sides. Accuracy: 100 (1 "
-        "- "
-        "|ours - theirs| / theirs)."};
-    bool any = false;
-    for (const Reconciliation& model : models_) {
-      if (!model.error.empty()) lines.push_back(said(model.model, model.error, model.hint));
-      for (const PeerComparison& peer : model.peers) {
-        any |= is_flagged(model, peer, tolerance_);
-        if (!peer.ran())
-          lines.push_back(said(model.model + ", " + peer.answer.tool, peer.answer.error, peer.answer.hint));
-        if (!peer.params_cause.empty())
-          lines.push_back(fmt::format("{}, {}: {}", model.model, peer.answer.tool, peer.params_cause));
-      }
-    }
-    if (any) lines.insert(lines.begin() + 1, fmt::format("! differs by more than {:g}%.", tolerance_ * 100));
-    return lines;
-  }
-
-  static std::string said(const std::string& about, const std::string& error, const std::string& hint) {
-    return about + ": " + error + (hint.empty() ? "" : " (" + hint + ")");
-  }
-
-  std::span<const Reconciliation> models_;
-  double tolerance_;
-};
+  if (any) lines.insert(lines.begin() + 1, fmt::format("! differs by more than {:g}%.", tolerance * 100));
+  return lines;
+}
 
 void add_once(std::string& names, const std::string& name) {
   if ((", " + names + ",").find(", " + name + ",") != std::string::npos) return;
@@ -147,14 +195,74 @@ std::string closing(std::span<const Reconciliation> models) {
                      apart, plural(compared, "comparison"), plural(ran, "model"));
 }
 
-}  // namespace
-
-std::string signed_exact(std::int64_t number) {
-  const std::string digits = format_exact(Count{std::llabs(number)});
-  return number == 0 ? digits : (number < 0 ? "-" : "+") + digits;
+void write_causes(const PeerComparison& peer, JsonWriter& json) {
+  json.key("causes");
+  json.begin_array();
+  for (const Cause& cause : peer.causes) {
+    json.begin_object();
+    json.field("kind", name(cause.kind));
+    json.field("what", cause.what);
+    json.field("is_unit", cause.is_unit());
+    json.field("flops", cause.flops);
+    json.objects("rows", cause.rows, [&](const CauseRow& row) {
+      json.field("op", row.op);
+      json.field("module", row.module);
+      json.field("ops", row.ops);
+      json.field("flops", row.flops);
+    });
+    json.end_object();
+  }
+  json.end_array();
 }
 
-std::string signed_count_text(std::int64_t number) { return magnitude(number, format_count); }
+void write_numbers(const Reconciliation& model, const PeerComparison& peer, double tolerance,
+                   JsonWriter& json) {
+  json.field("total", peer.answer.total);
+  json.field("flops", peer.flops);
+  json.field("difference", peer.difference);
+  json.key("accuracy");
+  peer.has_accuracy() ? json.value(peer.accuracy(model.flops)) : json.null();
+  json.field("over_tolerance", is_flagged(model, peer, tolerance));
+  json.field("params", peer.answer.params);
+  if (!peer.params_cause.empty()) json.field("params_cause", peer.params_cause);
+}
+
+void write_peer(const Reconciliation& model, const PeerComparison& peer, const ReconcileOptions& options,
+                JsonWriter& json) {
+  json.begin_object();
+  json.field("tool", peer.answer.tool);
+  json.field("version", peer.answer.version);
+  json.field("unit", unit_key(peer.answer.unit));
+  if (peer.ran()) write_numbers(model, peer, options.tolerance, json);
+  json.list("notes", peer.answer.notes);
+  if (!peer.ran()) json.field("error", peer.answer.error);
+  if (!peer.answer.hint.empty()) json.field("hint", peer.answer.hint);
+  if (options.why && peer.ran()) write_causes(peer, json);
+  json.end_object();
+}
+
+void write_model(const Reconciliation& model, const ReconcileOptions& options, JsonWriter& json) {
+  json.begin_object();
+  json.field("model", model.model);
+  if (!model.error.empty()) {
+    json.field("error", model.error);
+    json.field("hint", model.hint);
+    return json.end_object();
+  }
+  json.field("source", model.source);
+  json.field("inputs", model.inputs);
+  json.field("flops", model.flops);
+  json.field("macs", model.macs);
+  json.field("params", model.params);
+  json.field("exact", model.is_exact);
+  json.key("peers");
+  json.begin_array();
+  for (const PeerComparison& peer : model.peers) write_peer(model, peer, options, json);
+  json.end_array();
+  json.end_object();
+}
+
+}  // namespace
 
 std::string_view unit_text(PeerUnit unit) { return unit == PeerUnit::kFlops ? "FLOPs" : "MACs"; }
 
@@ -175,7 +283,9 @@ Document reconcile_document(std::span<const Reconciliation> models, const Reconc
       {"opscope " OPSCOPE_VERSION " beside other tools, each run for real", Style::kQuiet});
   document.notes = options.notes;
   for (std::string& note : notes_of(models)) document.notes.push_back(std::move(note));
-  document.sections.push_back(Totals(models, reconcile.tolerance).section());
+  document.sections.push_back({"Totals",
+                               table_of(people_columns(), peer_rows(models, reconcile.tolerance, true)),
+                               remarks_of(models, reconcile.tolerance)});
   if (!reconcile.why) return document;
   for (const Reconciliation& model : models)
     for (const PeerComparison& peer : model.peers)
@@ -186,10 +296,21 @@ Document reconcile_document(std::span<const Reconciliation> models, const Reconc
 
 std::string to_format(std::span<const Reconciliation> models, const ReconcileOptions& reconcile,
                       Format format, const TextOptions& options) {
-  return in_format(
-      format, options, [&] { return reconcile_json(models, reconcile); },
-      [&] { return reconcile_csv(models, reconcile); },
-      [&] { return reconcile_document(models, reconcile, options); });
+  const auto json = [&](JsonWriter& out) {
+    begin_report(out);
+    out.field("tolerance", reconcile.tolerance);
+    out.key("models");
+    out.begin_array();
+    for (const Reconciliation& model : models) write_model(model, reconcile, out);
+    out.end_array();
+  };
+  const auto rows = [&] {
+    return reconcile.why
+               ? cause_table(models)
+               : table_of(program_columns(), peer_rows(models, reconcile.tolerance, false), In::kCsv);
+  };
+  return to_format(Report{json, rows, [&] { return reconcile_document(models, reconcile, options); }}, format,
+                   options);
 }
 
 }  // namespace opscope

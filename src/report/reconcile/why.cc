@@ -43,6 +43,11 @@ std::string where_text(const std::vector<std::string>& modules) {
   return alike ? pattern : fmt::format("{}, {} more", modules.front(), modules.size() - 1);
 }
 
+// "+4,667,368", "-12", "0"; "+4.67M"
+std::string signed_text(std::int64_t number, Unit unit) {
+  return text_of(cell_of(number, unit, Style::kPlain, Zero::kDigit));
+}
+
 class Walk {
  public:
   Walk(const Reconciliation& model, const PeerComparison& peer, const TextOptions& options)
@@ -52,10 +57,8 @@ class Walk {
     const PeerAnswer& answer = peer_.answer;
     section_.title = fmt::format("{} and {} {}", model_.model, answer.tool,
                                  answer.version.substr(0, answer.version.find(".post")));
-    section_.table.columns = {{section_.title, Align::kLeft, 30, false, 58},
-                              {"Ops", Align::kRight},
-                              {"Where", Align::kLeft, 12, true, 20},
-                              {"FLOPs", Align::kRight}};
+    section_.table.columns = {words(section_.title, 30, 58), number("Ops"), words("Where", 12, 20).or_not(),
+                              number("FLOPs", Unit::kWhole)};
     sum(fmt::format("{}'s own number, in {}", answer.tool, unit_text(answer.unit)), answer.total);
     const bool converts = std::ranges::any_of(peer_.causes, &Cause::is_unit);
     for (const Cause& cause : peer_.causes)
@@ -69,9 +72,8 @@ class Walk {
   }
 
  private:
-  void sum(std::string label, Count number) {
-    section_.table.rows.push_back(
-        {{std::move(label), Style::kStrong}, {}, {}, {format_exact(number), Style::kStrong}});
+  void sum(std::string label, Count count) {
+    section_.table.add({{std::move(label), Style::kStrong}, {}, {}, {count, Style::kStrong}});
   }
 
   void add(const Cause& cause) {
@@ -80,7 +82,7 @@ class Walk {
       return add_only(cause, ops.front());
     std::uint64_t count = 0;
     for (const OfOp& op : ops) count += op.ops;
-    section_.table.rows.push_back({{cause.what}, {std::to_string(count)}, {}, {signed_exact(cause.flops)}});
+    section_.table.add({cause.what, count, {}, cause.flops});
     const std::size_t shown = options_.verbose || ops.size() <= kOpsShown ? ops.size() : kOpsShown - 1;
     for (std::size_t i = 0; i < shown; ++i) add_op(ops[i].op, ops[i]);
     if (shown < ops.size()) add_op(plural(ops.size() - shown, "other op type"), rest(ops, shown));
@@ -89,10 +91,10 @@ class Walk {
   // A cause of one op type is one line; its words may name the op already.
   void add_only(const Cause& cause, const OfOp& op) {
     const bool named = op.op.empty() || cause.what.find(op.op) != std::string::npos;
-    section_.table.rows.push_back({{named ? cause.what : cause.what + " (" + op.op + ")"},
-                                   {std::to_string(op.ops)},
-                                   {where_text(op.modules), Style::kQuiet},
-                                   {signed_exact(cause.flops)}});
+    section_.table.add({named ? cause.what : cause.what + " (" + op.op + ")",
+                        op.ops,
+                        {where_text(op.modules), Style::kQuiet},
+                        cause.flops});
   }
 
   static OfOp rest(const std::vector<OfOp>& ops, std::size_t from) {
@@ -107,10 +109,10 @@ class Walk {
   }
 
   void add_op(const std::string& label, const OfOp& op) {
-    section_.table.rows.push_back({{label.empty() ? "whole model" : label, Style::kQuiet, "  "},
-                                   {std::to_string(op.ops), Style::kQuiet},
-                                   {where_text(op.modules), Style::kQuiet},
-                                   {signed_exact(op.flops), Style::kQuiet}});
+    section_.table.add({{label.empty() ? "whole model" : label, Style::kQuiet, "  "},
+                        {op.ops, Style::kQuiet},
+                        {where_text(op.modules), Style::kQuiet},
+                        {op.flops, Style::kQuiet}});
   }
 
   std::string remark_text() const {
@@ -123,8 +125,9 @@ class Walk {
     }
     if (largest == nullptr) return fmt::format("{} and opscope count the same.", peer_.answer.tool);
     return fmt::format("{} FLOPs apart ({}), and the causes add up to {}. Most of it: {} ({}).",
-                       signed_exact(peer_.difference), percent_apart(), signed_exact(sum), largest->what,
-                       signed_count_text(largest->flops));
+                       signed_text(peer_.difference, Unit::kWhole), percent_apart(),
+                       signed_text(sum, Unit::kWhole), largest->what,
+                       signed_text(largest->flops, Unit::kCount));
   }
 
   std::string percent_apart() const {

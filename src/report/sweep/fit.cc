@@ -2,7 +2,7 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "graph/writer.h"
-#include "report/core/json_parts.h"
+#include "report/core/document.h"
 #include "report/memory/report.h"
 #include "report/sweep/sweep.h"
 
@@ -57,44 +57,6 @@ std::string verdict(const FitAnswer& answer) {
   return "";
 }
 
-void add_row(Table& table, const FitAnswer& answer, const FitPoint& point) {
-  const Count limit = answer.question.available(), peak = point.figures.peak_memory_bytes;
-  const bool fits = peak <= limit;
-  std::vector<Cell> cells{{format_exact(Count{point.value}), Style::kStrong}};
-  cells.push_back({format_bytes(peak), fits ? Style::kPlain : Style::kWarning});
-  cells.push_back({fits ? format_bytes(limit - peak) + " free" : format_bytes(peak - limit) + " too much",
-                   fits ? Style::kGood : Style::kWarning});
-  cells.push_back({point.peak_at});
-  table.rows.push_back(std::move(cells));
-}
-
-Document document_of(const FitAnswer& answer, const TextOptions& options) {
-  Document document{.header = {{answer.model, Style::kStrong}}, .notes = options.notes, .sections = {}};
-  if (!answer.source.empty()) document.header.push_back({answer.source});
-  if (!answer.inputs.empty()) document.header.push_back({answer.inputs});
-  document.header.push_back({"peaks of " + plural(answer.captures, "capture"), Style::kQuiet});
-  Section section{.title = "", .table = {}, .remarks = {}};
-  section.table.columns = {{.title = answer.question.variable},
-                           {.title = "Peak"},
-                           {.title = "Of the memory"},
-                           {.title = "While", .align = Align::kLeft, .min_width = 12}};
-  if (answer.best) add_row(section.table, answer, *answer.best);
-  if (answer.next) add_row(section.table, answer, *answer.next);
-  std::string words = verdict(answer);
-  if (!words.empty() && words[0] >= 'a' && words[0] <= 'z')
-    words[0] = static_cast<char>(words[0] - 'a' + 'A');
-  section.remarks.push_back(words);
-  if (const auto& shown = answer.best ? answer.best : answer.next)
-    section.remarks.push_back("Its peak is " + split_text(shown->figures.at_peak));
-  // Measured on a GPU: docs/sweep.md.
-  if (answer.end == End::kMemory && !answer.question.reserve)
-    section.remarks.push_back(
-        "This counts tensors only. The allocator's fragmentation and the driver need more: --reserve 10% "
-        "keeps memory free for them");
-  document.sections.push_back(std::move(section));
-  return document;
-}
-
 void write_point(JsonWriter& json, std::string_view key, const std::optional<FitPoint>& point) {
   json.key(key);
   if (!point) return json.null();
@@ -108,9 +70,7 @@ void write_point(JsonWriter& json, std::string_view key, const std::optional<Fit
   json.end_object();
 }
 
-std::string json_of(const FitAnswer& answer) {
-  std::string out;
-  JsonWriter json(out);
+void write_answer(JsonWriter& json, const FitAnswer& answer) {
   begin_report(json);
   json.field("model", answer.model);
   json.field("source", answer.source);
@@ -118,35 +78,70 @@ std::string json_of(const FitAnswer& answer) {
   json.field("memory_bytes", answer.question.memory);
   json.field("reserve_bytes", answer.question.reserve);
   json.field("limited_by", name_of(answer.end));
-  json.key("largest");
-  answer.best ? json.value(answer.best->value) : json.null();
+  write_field(json, "largest", answer.best ? Cell(answer.best->value) : Cell());
   write_point(json, "best", answer.best);
   write_point(json, "next", answer.next);
   json.field("problem", answer.problem);
   json.field("verdict", verdict(answer));
   json.field("captures", answer.captures);
-  json.end_object();
-  return out + "\n";
 }
 
-std::string csv_of(const FitAnswer& answer) {
-  std::string out = answer.question.variable + ",peak_memory_bytes,fits,peak_at\n";
-  for (const auto* point : {&answer.best, &answer.next}) {
-    if (!*point) continue;
-    const FitPoint& row = **point;
-    out += std::to_string(row.value) + "," + std::to_string(row.figures.peak_memory_bytes.value()) + ",";
-    out += std::string(row.figures.peak_memory_bytes <= answer.question.available() ? "yes" : "no") + "," +
-           csv_field(row.peak_at) + "\n";
-  }
-  return out;
+// The largest that fits, and the next.
+Columns<FitPoint> point_columns(const FitAnswer& answer) {
+  using Row = const FitPoint&;
+  const Count limit = answer.question.available();
+  const auto peak = [](Row point) { return point.figures.peak_memory_bytes; };
+  return {{{.title = answer.question.variable, .key = answer.question.variable},
+           [](Row point) { return cell_of(Count{point.value}, Unit::kWhole, Style::kStrong); }},
+          {{.key = "peak_memory_bytes"}, peak},
+          {number("Peak"),
+           [=](Row point) {
+             return Cell(format_bytes(peak(point)), peak(point) <= limit ? Style::kPlain : Style::kWarning);
+           }},
+          {number("Of the memory"),
+           [=](Row point) {
+             const Count used = peak(point);
+             return used <= limit ? Cell(format_bytes(limit - used) + " free", Style::kGood)
+                                  : Cell(format_bytes(used - limit) + " too much", Style::kWarning);
+           }},
+          {{.key = "fits"}, [=](Row point) { return peak(point) <= limit ? "yes" : "no"; }},
+          {keyed("peak_at", words("While", 12)), &FitPoint::peak_at}};
+}
+
+std::vector<FitPoint> points_of(const FitAnswer& answer) {
+  std::vector<FitPoint> points;
+  for (const auto* point : {&answer.best, &answer.next})
+    if (*point) points.push_back(**point);
+  return points;
+}
+
+Document document_of(const FitAnswer& answer, const TextOptions& options) {
+  Document document{.header = {{answer.model, Style::kStrong}}, .notes = options.notes, .sections = {}};
+  if (!answer.source.empty()) document.header.push_back({answer.source});
+  if (!answer.inputs.empty()) document.header.push_back({answer.inputs});
+  document.header.push_back({"peaks of " + plural(answer.captures, "capture"), Style::kQuiet});
+  Section section{"", table_of(point_columns(answer), points_of(answer))};
+  std::string said = verdict(answer);
+  if (!said.empty() && said[0] >= 'a' && said[0] <= 'z') said[0] = static_cast<char>(said[0] - 'a' + 'A');
+  section.remarks.push_back(said);
+  if (const auto& shown = answer.best ? answer.best : answer.next)
+    section.remarks.push_back("Its peak is " + split_text(shown->figures.at_peak));
+  // Measured on a GPU: docs/sweep.md.
+  if (answer.end == End::kMemory && !answer.question.reserve)
+    section.remarks.push_back(
+        "This counts tensors only. The allocator's fragmentation and the driver need more: --reserve 10% "
+        "keeps memory free for them");
+  document.sections.push_back(std::move(section));
+  return document;
 }
 
 }  // namespace
 
 std::string to_format(const FitAnswer& answer, Format format, const TextOptions& options) {
-  return in_format(
-      format, options, [&] { return json_of(answer); }, [&] { return csv_of(answer); },
-      [&] { return document_of(answer, options); });
+  return to_format(Report{[&](JsonWriter& json) { write_answer(json, answer); },
+                          [&] { return table_of(point_columns(answer), points_of(answer), In::kCsv); },
+                          [&] { return document_of(answer, options); }},
+                   format, options);
 }
 
 }  // namespace opscope

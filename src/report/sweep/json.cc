@@ -2,41 +2,58 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "graph/writer.h"
-#include "report/core/json_parts.h"
+#include "report/core/document.h"
 #include "report/sweep/sweep.h"
 
 namespace opscope {
 namespace {
 
-void write_value(JsonWriter& json, const Metric& metric, const SweepFigures& figures) {
-  json.key(metric.key);
-  const auto amount = amount_in(figures, metric);
-  if (!amount) return json.null();
-  is_whole(metric.unit) ? json.value(amount->count) : json.value(amount->real);
+// Points by their index.
+Columns<std::size_t> point_columns(const SweepResult& result) {
+  const auto figures = [&result](const auto& read) {
+    return [&result, read](std::size_t i) {
+      const SweepPoint& point = result.points[i];
+      return point.has_figures() ? Cell(read(point.figures)) : Cell(Absent{});
+    };
+  };
+  Columns<std::size_t> columns;
+  for (std::size_t a = 0; a < result.axes.size(); ++a)
+    columns.push_back({{.key = result.axes[a].name}, [&result, a](std::size_t i) {
+                         const SweepPlace place = result.place(i);
+                         return result.axes[a].numeric ? Cell(place[a]) : Cell(result.text_of(place, a));
+                       }});
+  const Columns<std::size_t> state{{"state", [&](std::size_t i) { return name(result.points[i].state); }}};
+  columns += in_format_alone(In::kJson, state);
+  for (const Metric* metric : metrics_given(kSweepNeeds)) {
+    const std::string key(metric->key);
+    const auto amount =
+        figures([metric](const SweepFigures& f) { return amount_cell(metric->unit, amount_in(f, *metric)); });
+    if (is_whole(metric->unit)) {
+      columns.push_back({{.key = key}, amount});
+      continue;
+    }
+    columns.push_back({{.key = key, .in = In::kJson}, amount});
+    columns += in_format_alone(In::kCsv, real_column<std::size_t>(key, [&result, metric](std::size_t i) {
+                                 const SweepPoint& point = result.points[i];
+                                 const auto found =
+                                     point.has_figures() ? amount_in(point.figures, *metric) : std::nullopt;
+                                 return found ? std::optional(found->real) : std::nullopt;
+                               }));
+  }
+  columns += {{{.key = "confidence", .in = In::kJson},
+               figures([](const SweepFigures& f) { return name(f.totals.confidence); })}};
+  columns += in_format_alone(In::kCsv, state);
+  return columns += {{"problem", [&](std::size_t i) {
+                        const SweepPoint& point = result.points[i];
+                        return point.has_figures() ? Cell(Absent{}) : Cell(point.problem);
+                      }}};
 }
 
-void write_place(JsonWriter& json, const SweepResult& result, const SweepPlace& place) {
-  for (std::size_t a = 0; a < result.axes.size(); ++a) {
-    json.key(result.axes[a].name);
-    if (result.axes[a].numeric)
-      json.value(place[a]);
-    else
-      json.value(result.text_of(place, a));
-  }
-}
-
-void write_point(JsonWriter& json, const SweepResult& result, std::size_t i) {
-  const SweepPoint& point = result.points[i];
-  json.begin_object(JsonLayout::kInline);
-  write_place(json, result, result.place(i));
-  json.field("state", name(point.state));
-  if (point.has_figures()) {
-    for (const Metric* metric : metrics_given(kSweepNeeds)) write_value(json, *metric, point.figures);
-    json.field("confidence", name(point.figures.totals.confidence));
-  } else {
-    json.field("problem", point.problem);
-  }
-  json.end_object();
+std::vector<std::size_t> done_points(const SweepResult& result) {
+  std::vector<std::size_t> points;
+  for (std::size_t i = 0; i < result.points.size(); ++i)
+    if (result.points[i].state != SweepState::kNotDone) points.push_back(i);
+  return points;
 }
 
 void write_axes(JsonWriter& json, const SweepResult& result) {
@@ -72,10 +89,8 @@ void write_turns(JsonWriter& json, const SweepReport& report) {
 
 }  // namespace
 
-std::string sweep_json(const SweepReport& report) {
+void write_sweep(JsonWriter& json, const SweepReport& report) {
   const SweepResult& result = *report.result;
-  std::string out;
-  JsonWriter json(out);
   begin_report(json);
   json.field("model", result.model);
   json.field("source", result.source);
@@ -87,41 +102,14 @@ std::string sweep_json(const SweepReport& report) {
   json.field("captures", result.captures);
   json.field("confirmed_by", result.confirmed);
   write_axes(json, result);
-  json.key("points");
-  json.begin_array();
-  for (std::size_t i = 0; i < result.points.size(); ++i)
-    if (result.points[i].state != SweepState::kNotDone) write_point(json, result, i);
-  json.end_array();
+  write_rows(json, "points", point_columns(result), done_points(result));
   write_turns(json, report);
   json.list("remarks", turn_lines(report));
   json.list("notes", result.notes);
-  json.end_object();
-  return out + "\n";
 }
 
-std::string sweep_csv(const SweepReport& report) {
-  const SweepResult& result = *report.result;
-  std::string out;
-  for (const SweepAxis& axis : result.axes) out += csv_field(axis.name) + ",";
-  const auto columns = metrics_given(kSweepNeeds);
-  for (const Metric* metric : columns) out.append(metric->key).append(",");
-  out += "state,problem\n";
-  for (std::size_t i = 0; i < result.points.size(); ++i) {
-    const SweepPoint& point = result.points[i];
-    if (point.state == SweepState::kNotDone) continue;
-    const SweepPlace place = result.place(i);
-    for (std::size_t a = 0; a < place.size(); ++a) out += csv_field(result.text_of(place, a)) + ",";
-    for (const Metric* metric : columns) {
-      const auto amount = point.has_figures() ? amount_in(point.figures, *metric) : std::nullopt;
-      if (amount && is_whole(metric->unit))
-        out += std::to_string(amount->count.value());
-      else if (amount)
-        append_json_double(out, amount->real);
-      out += ",";
-    }
-    out.append(name(point.state)).append(",").append(csv_field(point.problem)).append("\n");
-  }
-  return out;
+Table sweep_rows(const SweepReport& report) {
+  return table_of(point_columns(*report.result), done_points(*report.result), In::kCsv);
 }
 
 }  // namespace opscope

@@ -33,8 +33,8 @@ struct SweepReport {
 
 std::string to_format(const SweepReport& report, Format format, const TextOptions& options = {});
 Document sweep_document(const SweepReport& report, const TextOptions& options);
-std::string sweep_json(const SweepReport& report);
-std::string sweep_csv(const SweepReport& report);
+void write_sweep(JsonWriter& json, const SweepReport& report);
+Table sweep_rows(const SweepReport& report);
 // The first metric over the first axis that varies most, a line for each value of the others.
 std::string sweep_svg(const SweepReport& report);
 // Sentences, one a turn or a part of one.

@@ -148,9 +148,10 @@ Document sweep_document(const SweepReport& report, const TextOptions& options) {
 }
 
 std::string to_format(const SweepReport& report, Format format, const TextOptions& options) {
-  return in_format(
-      format, options, [&] { return sweep_json(report); }, [&] { return sweep_csv(report); },
-      [&] { return sweep_document(report, options); });
+  return to_format(
+      Report{[&](JsonWriter& json) { write_sweep(json, report); }, [&] { return sweep_rows(report); },
+             [&] { return sweep_document(report, options); }},
+      format, options);
 }
 
 }  // namespace opscope

@@ -11,7 +11,7 @@
 #include "base/seconds.h"
 #include "cost/liveness.h"
 #include "graph/reads.h"
-#include "report/core/json_parts.h"
+#include "report/core/document.h"
 #include "report/memory/axis.h"
 
 namespace opscope {

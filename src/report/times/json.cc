@@ -1,5 +1,6 @@
 #include "report/times/json.h"
 
+#include "report/profile/columns.h"
 #include "report/times/repeated_ops.h"
 #include "report/times/where_time_goes.h"
 
@@ -35,18 +36,18 @@ void unknown_if_zero(JsonWriter& json, std::string_view key, double number) {
 void whole_runs(JsonWriter& json, const RunTimes& runs) {
   json.key("whole_runs");
   json.begin_object();
-  write_statistics(json, "plain", runs.plain);
-  write_statistics(json, "timed", runs.timed);
-  write_statistics(json, "plain_device", runs.plain_device);
-  write_statistics(json, "timed_device", runs.timed_device);
+  write_field(json, "plain", statistics_cell(runs.plain));
+  write_field(json, "timed", statistics_cell(runs.timed));
+  write_field(json, "plain_device", statistics_cell(runs.plain_device));
+  write_field(json, "timed_device", statistics_cell(runs.timed_device));
   json.end_object();
 }
 
 void reconciliation(JsonWriter& json, const Measurement& measured, const RunTimes& runs) {
   json.key("reconciliation");
   json.begin_object();
-  write_statistics(json, "ops", runs.ops);
-  write_statistics(json, "host_ops", runs.host_ops);
+  write_field(json, "ops", statistics_cell(runs.ops));
+  write_field(json, "host_ops", statistics_cell(runs.host_ops));
   unknown_if_zero(json, "whole_seconds", runs.whole());
   unknown_if_zero(json, "accounted", runs.accounted());
   json.field("idle_seconds", runs.idle());
@@ -82,8 +83,8 @@ void phases(JsonWriter& json, const Profile& profile, const RunTimes& runs) {
     json.field("ops", phase.metrics.ops);
     json.field("flops", phase.metrics.flops);
     json.field("memory_bytes", phase.metrics.memory_bytes());
-    write_time(json, profile, phase.metrics);
-    write_statistics(json, "time_statistics", phase.time);
+    write_fields(json, time_columns(profile), phase.metrics);
+    write_field(json, "time_statistics", statistics_cell(phase.time));
   });
 }
 
@@ -125,27 +126,6 @@ void where(JsonWriter& json, const Profile& profile, const OpTimes& times) {
 }
 
 }  // namespace
-
-void write_time(JsonWriter& json, const Profile& profile, const Metrics& metrics) {
-  write_metrics(json, kNeedsMeasurement, {.sums = metrics});
-  if (const Peak* peak = profile.roofline.peak)
-    json.field("peak_share", flops_per_second(metrics) / peak->rate.value);
-}
-
-void write_statistics(JsonWriter& json, std::string_view key, const Statistics& of) {
-  json.key(key);
-  if (of.samples == 0) return json.null();
-  json.begin_object(kInline);
-  json.field("samples", of.samples);
-  json.field("median_seconds", of.median);
-  json.field("mean_seconds", of.mean);
-  json.field("standard_deviation_seconds", of.standard_deviation);
-  json.field("p95_seconds", of.p95);
-  json.field("minimum_seconds", of.minimum);
-  json.field("maximum_seconds", of.maximum);
-  json.field("outliers", of.outliers);
-  json.end_object();
-}
 
 void write_measurement(JsonWriter& json, const Profile& profile, const OpTimes& times) {
   const Measurement& measured = profile.graph->measurement;

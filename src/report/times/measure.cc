@@ -114,9 +114,7 @@ Document measured_document(const Profile& profile, const TextOptions& options) {
   if (profile.roofline.device && profile.totals.roofline_time)
     sections.back().remarks.push_back(peak_text(profile));
   if (!runs.phases.empty()) sections.push_back(phases_section(profile, runs));
-  sections.push_back(options.level == Level::kModule
-                         ? tree_section(profile, options)
-                         : level_section(make_view(profile, options.level), options));
+  sections.push_back(pieces_section(profile, options));
   sections.push_back(breakdown_section(profile, options));
   sections.back().remarks.clear();  // advice on counts; here times speak
   const bool lists = options.top > 0 || options.verbose;

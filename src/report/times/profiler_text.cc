@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "base/text.h"
-#include "report/core/document.h"
+#include "report/profile/sections.h"
 
 namespace opscope {
 namespace {
@@ -33,7 +33,7 @@ std::string tensor_text(const Graph& graph, ValueId id) {
 std::string titled(std::string_view title, const Table& table) {
   std::string out(title);
   std::string_view rows;
-  const std::string text = render_table(table, kAnyWidth, false);
+  const std::string text = text_table(table, {.width = kAnyWidth});
   for (std::size_t at = 0; at < text.size(); at += rows.size() + 1) {
     rows = std::string_view(text).substr(at, text.find('\n', at) - at);
     out.append("\n  ").append(rows);
@@ -71,24 +71,20 @@ std::string header(const ProfilerGraph& graph) {
 // --- nodes
 
 Table node_table(const ProfilerGraph& graph) {
+  using Row = const ProfilerNode&;
   const bool calls = graph.granularity != Granularity::kOp;
-  Table table{{{"id"}, {"name", Align::kLeft}, {"type", Align::kLeft}, {"params"}, {"bytes"}, {"forward ms"}},
-              {}};
-  if (calls) table.columns.insert(table.columns.end(), {{"call ms"}, {"ops"}});
-  table.columns.push_back({"output", Align::kLeft});
-  for (std::size_t id = 0; id < graph.nodes.size(); ++id) {
-    const ProfilerNode& node = graph.nodes[id];
-    std::vector<Cell> row{{std::to_string(id)},
-                          {std::string(node.name)},
-                          {std::string(node.type)},
-                          {format_exact(node.parameters.total)},
-                          {format_exact(node.parameters.bytes)},
-                          {milliseconds(node.time)}};
-    if (calls) row.push_back({milliseconds(node.call_time)}), row.push_back({std::to_string(node.ops)});
-    row.push_back({tensor_text(*graph.profile->graph, node.output)});
-    table.rows.push_back(std::move(row));
-  }
-  return table;
+  Columns<ProfilerNode> columns{
+      {number("id"), [&](Row node) { return &node - graph.nodes.data(); }},
+      {words("name"), &ProfilerNode::name},
+      {words("type"), &ProfilerNode::type},
+      {number("params", Unit::kWhole), [](Row node) { return node.parameters.total; }},
+      {number("bytes", Unit::kWhole), [](Row node) { return node.parameters.bytes; }},
+      {number("forward ms"), [](Row node) { return milliseconds(node.time); }}};
+  if (calls)
+    columns += {{number("call ms"), [](Row node) { return milliseconds(node.call_time); }},
+                {number("ops"), &ProfilerNode::ops}};
+  columns += {{words("output"), [&](Row node) { return tensor_text(*graph.profile->graph, node.output); }}};
+  return table_of(columns, graph.nodes);
 }
 
 // --- edges
@@ -102,33 +98,33 @@ std::string numbered(const ProfilerGraph& graph, std::span<const std::uint32_t> 
 
 Table port_table(const ProfilerGraph& graph, const std::vector<ProfilerPort>& ports, std::string_view arrow,
                  std::string_view tokens = {}) {
-  Table table{{{"", Align::kLeft}, {"", Align::kLeft}, {"", Align::kLeft}, {"", Align::kLeft}}, {}};
+  Table table{{words(""), words(""), words(""), words("")}, {}};
   for (const ProfilerPort& port : ports) {
     std::string shown = port.name.empty() ? "output" : std::string(port.name);
     if (!tokens.empty() && port.name == tokens) shown += " (tokens)";
-    table.rows.push_back({{shown},
-                          {tensor_text(*graph.profile->graph, port.value)},
-                          {std::string(arrow)},
-                          {numbered(graph, port.nodes)}});
+    table.add({shown, tensor_text(*graph.profile->graph, port.value), arrow, numbered(graph, port.nodes)});
   }
   return table;
 }
 
 Table edge_table(const ProfilerGraph& graph) {
-  Table table{{{"from"}, {"", Align::kLeft}, {"to"}, {"names", Align::kLeft}, {"tensor", Align::kLeft}}, {}};
-  for (const ProfilerEdge& edge : graph.edges)
-    table.rows.push_back({{std::to_string(edge.from)},
-                          {"->"},
-                          {std::to_string(edge.to)},
-                          {fmt::format("{} -> {}", graph.nodes[edge.from].name, graph.nodes[edge.to].name)},
-                          {tensor_text(*graph.profile->graph, edge.value)}});
-  return table;
+  using Row = const ProfilerEdge&;
+  const Columns<ProfilerEdge> columns{
+      {number("from"), &ProfilerEdge::from},
+      {words(""), [](Row) { return "->"; }},
+      {number("to"), &ProfilerEdge::to},
+      {words("names"),
+       [&](Row edge) {
+         return fmt::format("{} -> {}", graph.nodes[edge.from].name, graph.nodes[edge.to].name);
+       }},
+      {words("tensor"), [&](Row edge) { return tensor_text(*graph.profile->graph, edge.value); }}};
+  return table_of(columns, graph.edges);
 }
 
 // --- statistics
 
 void add(Table& table, std::string_view key, std::string value, std::string words = {}) {
-  table.rows.push_back({{std::string(key)}, {std::move(value)}, {std::move(words)}});
+  table.add({key, std::move(value), std::move(words)});
 }
 
 void add_times(Table& table, const ProfilerGraph& graph, const ProfilerStats& stats) {
@@ -144,7 +140,7 @@ void add_times(Table& table, const ProfilerGraph& graph, const ProfilerStats& st
 }
 
 Table total_table(const ProfilerGraph& graph, const ProfilerStats& stats) {
-  Table table{{{"", Align::kLeft}, {""}, {"", Align::kLeft}}, {}};
+  Table table{{words(""), number(""), words("")}, {}};
   add(table, "nodes", format_exact(stats.nodes));
   add(table, "edges", format_exact(stats.edges));
   add(table, "ops", format_exact(stats.ops),
@@ -159,25 +155,18 @@ Table total_table(const ProfilerGraph& graph, const ProfilerStats& stats) {
 }
 
 Table type_table(const ProfilerGraph& graph, const ProfilerStats& stats) {
-  Table table{{{"type", Align::kLeft}, {"nodes"}, {"forward ms"}, {"share"}}, {}};
   // One alone is no shorter in words.
   const std::size_t shown = stats.types.size() > kTypesShown + 1 ? kTypesShown : stats.types.size();
-  for (std::size_t i = 0; i < shown; ++i) {
-    const ProfilerType& type = stats.types[i];
-    table.rows.push_back({{std::string(type.type)},
-                          {format_exact(type.nodes)},
-                          {graph.is_measured() ? milliseconds(type.time) : "-"},
-                          {format_percent(type.time, stats.time, Zero::kDash)}});
-  }
-  if (shown < stats.types.size()) {
-    ProfilerType rest;
-    for (std::size_t i = shown; i < stats.types.size(); ++i)
-      rest.nodes += stats.types[i].nodes, rest.time += stats.types[i].time;
-    table.rows.push_back({{fmt::format("{} others", stats.types.size() - shown)},
-                          {format_exact(rest.nodes)},
-                          {graph.is_measured() ? milliseconds(rest.time) : "-"},
-                          {format_percent(rest.time, stats.time, Zero::kDash)}});
-  }
+  Table table{{words("type"), number("nodes", Unit::kWhole), number("forward ms"), number("share")}, {}};
+  const auto add_type = [&](std::string label, const ProfilerType& type) {
+    table.add({std::move(label), type.nodes, graph.is_measured() ? milliseconds(type.time) : "-",
+               share_cell(type.time, stats.time)});
+  };
+  for (std::size_t i = 0; i < shown; ++i) add_type(std::string(stats.types[i].type), stats.types[i]);
+  ProfilerType rest;
+  for (std::size_t i = shown; i < stats.types.size(); ++i)
+    rest.nodes += stats.types[i].nodes, rest.time += stats.types[i].time;
+  if (shown < stats.types.size()) add_type(fmt::format("{} others", stats.types.size() - shown), rest);
   return table;
 }
 

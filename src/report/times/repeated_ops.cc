@@ -34,46 +34,41 @@ std::string sum_text(const RepeatedOps& repeated) {
 
 Section repeated_ops_section(const Profile& profile, const RepeatedOps& repeated,
                              const TextOptions& options) {
-  Section section{"Ops alone", {}, {}};
-  section.table.columns = {{.title = "Ops alone", .align = Align::kLeft, .min_width = 12},
-                           {.title = "Output", .align = Align::kLeft, .min_width = 8, .optional = true},
-                           {.title = "Calls"},
-                           {.title = "In the model"},
-                           {.title = "Alone"},
-                           {.title = "Alone / model"},
-                           {.title = "One call alone"}};
-  const std::size_t most =
-      options.verbose ? repeated.rows.size() : static_cast<std::size_t>(std::max(options.top, 0));
-  for (std::size_t i = 0; i < repeated.rows.size() && i < most; ++i) {
-    const auto& row = repeated.rows[i];
-    section.table.rows.push_back({{std::string(op_of(*profile.graph, row))},
-                                  {output_shape(*profile.graph, row), Style::kQuiet},
-                                  {std::to_string(row.ops.size())},
-                                  {format_time(row.time_seconds)},
-                                  {format_time(row.alone_total())},
-                                  {ratio(row.alone_total(), row.time_seconds)},
-                                  {format_time(row.alone_seconds), Style::kStrong}});
-  }
+  using Row = const RepeatedOp&;
+  const Graph& graph = *profile.graph;
+  const Columns<RepeatedOp> columns{
+      {words("Ops alone", 12), [&](Row row) { return op_of(graph, row); }},
+      {words("Output", 8).or_not(), [&](Row row) { return Cell(output_shape(graph, row), Style::kQuiet); }},
+      {number("Calls"), [](Row row) { return row.ops.size(); }},
+      {number("In the model"), [](Row row) { return format_time(row.time_seconds); }},
+      {number("Alone"), [](Row row) { return format_time(row.alone_total()); }},
+      {number("Alone / model"), [](Row row) { return ratio(row.alone_total(), row.time_seconds); }},
+      {number("One call alone"),
+       [](Row row) { return Cell(format_time(row.alone_seconds), Style::kStrong); }}};
+  std::span<const RepeatedOp> rows = repeated.rows;
+  if (!options.verbose)
+    rows = rows.first(std::min(rows.size(), static_cast<std::size_t>(std::max(options.top, 0))));
+  Section section{"Ops alone", table_of(columns, rows)};
   section.remarks.push_back(sum_text(repeated));
   return section;
 }
 
 void write_repeated_ops(JsonWriter& json, const Profile& profile, const RepeatedOps& repeated) {
-  json.key("repeated_ops");
-  json.begin_object();
-  json.field("calls", repeated.calls);
-  json.field("time_seconds", repeated.time_seconds);
-  json.field("alone_seconds", repeated.alone_seconds);
-  json.field("other_calls", repeated.other_calls);
-  json.field("other_seconds", repeated.other_seconds);
-  json.objects("rows", repeated.rows, [&](const RepeatedOp& row) {
-    json.field("op", profile.graph->op_name(profile.graph->ops[row.ops.front()]));
-    json.field("signature", row.signature);
-    json.list("ops", row.ops);
-    json.field("time_seconds", row.time_seconds);
-    json.field("alone_seconds", row.alone_seconds);
+  json.object("repeated_ops", [&] {
+    json.field("calls", repeated.calls);
+    json.field("time_seconds", repeated.time_seconds);
+    json.field("alone_seconds", repeated.alone_seconds);
+    json.field("other_calls", repeated.other_calls);
+    json.field("other_seconds", repeated.other_seconds);
+    const Graph& graph = *profile.graph;
+    const Columns<RepeatedOp> columns{
+        {"op", [&](const RepeatedOp& row) { return graph.op_name(graph.ops[row.ops.front()]); }},
+        {"signature", &RepeatedOp::signature},
+        {"ops", [](const RepeatedOp& row) { return Numbers(row.ops.begin(), row.ops.end()); }},
+        {"time_seconds", &RepeatedOp::time_seconds},
+        {"alone_seconds", &RepeatedOp::alone_seconds}};
+    write_rows(json, "rows", columns, repeated.rows);
   });
-  json.end_object();
 }
 
 }  // namespace opscope

@@ -2,37 +2,51 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "report/profile/columns.h"
 #include "report/times/times.h"
 
 namespace opscope {
 namespace {
 
-void add_row(Table& table, std::string label, const Statistics& of, Style style) {
-  if (of.samples == 0) return;
-  const auto cell = [&](double seconds) { return Cell{format_time(seconds), style}; };
-  const bool several = of.samples > 1;
-  table.rows.push_back(
-      {{std::move(label), style},
-       {format_time(of.median), style == Style::kPlain ? Style::kStrong : style},
-       {spread_text(of), style},
-       cell(of.mean),
-       {several ? format_time(of.standard_deviation) : "-", style},
-       cell(of.p95),
-       cell(of.minimum),
-       cell(of.maximum),
-       {of.outliers ? std::to_string(of.outliers) + " of " + std::to_string(of.samples) : "-",
-        of.outliers ? Style::kWarning : Style::kQuiet}});
+struct RunRow {
+  std::string label;
+  Statistics of;
+  Style style = Style::kPlain;
+};
+
+Columns<RunRow> run_columns() {
+  using Row = const RunRow&;
+  const auto time = [](double Statistics::*member) {
+    return [=](Row row) { return format_time(row.of.*member); };
+  };
+  return {{words("Runs"), &RunRow::label},
+          {number("Median"),
+           [](Row row) {
+             return Cell(format_time(row.of.median), row.style == Style::kPlain ? Style::kStrong : row.style);
+           }},
+          {number("±"), [](Row row) { return spread_text(row.of); }},
+          {number("Mean").or_not(), time(&Statistics::mean)},
+          {number("Std dev").or_not(),
+           [](Row row) { return row.of.samples > 1 ? format_time(row.of.standard_deviation) : "-"; }},
+          {number("p95"), time(&Statistics::p95)},
+          {number("Min"), time(&Statistics::minimum)},
+          {number("Max"), time(&Statistics::maximum)},
+          {number("Outliers"), [](Row row) {
+             if (!row.of.outliers) return Cell("-", Style::kQuiet);
+             return Cell(std::to_string(row.of.outliers) + " of " + std::to_string(row.of.samples),
+                         Style::kWarning);
+           }}};
 }
 
 // Without the clock and with it; a profiler's trace has the second alone. On a device such runs time every
 // call but mark few ops: its times are of other runs.
-void add_pair(Table& table, const std::string& label, const Statistics& plain, const Statistics& timed,
-              bool on_device) {
-  add_row(table, label, plain, Style::kPlain);
+void add_pair(std::vector<RunRow>& rows, const std::string& label, const Statistics& plain,
+              const Statistics& timed, bool on_device) {
+  rows.push_back({label, plain});
   if (plain.samples > 0)
-    return add_row(table, on_device ? "  with every call timed" : "  with every op timed", timed,
-                   Style::kQuiet);
-  add_row(table, label + ", every op timed", timed, Style::kPlain);
+    rows.push_back({on_device ? "  with every call timed" : "  with every op timed", timed, Style::kQuiet});
+  else
+    rows.push_back({label + ", every op timed", timed});
 }
 
 // "Ops account for 97.4% of a run: 30.2 ms of 31.0 ms. The other 0.8 ms is Python and dispatch between them."
@@ -117,35 +131,28 @@ void add_remarks(const Profile& profile, const RunTimes& runs, std::vector<std::
 }  // namespace
 
 Section runs_section(const Profile& profile, const RunTimes& runs) {
-  Section section{"Runs", {{{"Runs", Align::kLeft}, {"Median"}, {"±"}}, {}}, {}};
-  auto& columns = section.table.columns;
-  columns.push_back({.title = "Mean", .optional = true});
-  columns.push_back({.title = "Std dev", .optional = true});
-  for (const char* title : {"p95", "Min", "Max"}) columns.push_back({title});
-  columns.push_back({"Outliers"});
-  Table& table = section.table;
-  add_pair(table, "whole run", runs.plain, runs.timed, runs.on_device);
-  add_pair(table, "on the device", runs.plain_device, runs.timed_device, runs.on_device);
-  add_row(table, "sum of ops", runs.ops, Style::kPlain);
-  add_row(table, "  their calls on the host", runs.host_ops, Style::kQuiet);
+  std::vector<RunRow> rows;
+  add_pair(rows, "whole run", runs.plain, runs.timed, runs.on_device);
+  add_pair(rows, "on the device", runs.plain_device, runs.timed_device, runs.on_device);
+  rows.push_back({"sum of ops", runs.ops});
+  rows.push_back({"  their calls on the host", runs.host_ops, Style::kQuiet});
+  std::erase_if(rows, [](const RunRow& row) { return row.of.samples == 0; });
+  Section section{"Runs", table_of<RunRow>(run_columns(), rows, In::kPeople, &RunRow::style)};
   add_remarks(profile, runs, section.remarks);
   return section;
 }
 
 Section phases_section(const Profile& profile, const RunTimes& runs) {
-  Section section{"Phases", {{{"Phases", Align::kLeft}, {"Ops"}}, {}}, {}};
-  append(section.table.columns, time_columns());
-  append(section.table.columns, {{"FLOPs"}, {"Memory"}});
-  append(section.table.columns, rate_columns(profile));
-  for (const PhaseTimes& phase : runs.phases) {
-    std::vector<Cell> cells{{std::string(phase.name)}, {std::to_string(phase.metrics.ops)}};
-    add_time_cells(profile, phase.metrics, phase.time, Style::kPlain, cells);
-    cells.push_back({flops_text(phase.metrics)});
-    cells.push_back({format_bytes(phase.metrics.memory_bytes(), Zero::kDash)});
-    add_rate_cells(profile, phase.metrics, Style::kPlain, cells);
-    section.table.rows.push_back(std::move(cells));
-  }
-  return section;
+  const auto metrics = [](const Columns<Metrics>& columns) {
+    return through<PhaseTimes>(&PhaseTimes::metrics, columns);
+  };
+  Columns<PhaseTimes> columns{
+      {words("Phases"), [](const PhaseTimes& phase) { return std::string(phase.name); }}};
+  columns += metrics(shown_columns(profile, "ops time_seconds time_seconds%"));
+  columns += {{spread_column(), [](const PhaseTimes& phase) { return spread_cell(phase.time); }}};
+  columns += metrics(shown_columns(profile, "flops memory_bytes"));
+  columns += metrics(rate_columns(profile));
+  return {"Phases", table_of(columns, runs.phases)};
 }
 
 }  // namespace opscope

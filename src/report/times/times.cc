@@ -36,29 +36,7 @@ std::string ratio_text(double ratio) {
   return fmt::format("{:.{}f}x", ratio, ratio < 1.9995 ? 3 : 2);
 }
 
-std::vector<Column> time_columns() { return {{"Time"}, {"% Time"}, {.title = "±", .optional = true}}; }
-
-void add_time_cells(const Profile& profile, const Metrics& metrics, const Statistics& statistics, Style style,
-                    std::vector<Cell>& cells) {
-  cells.push_back({format_time(metrics.time_seconds(), Zero::kDash), style});
-  cells.push_back({format_percent(metrics.time, profile.totals.time, Zero::kDash), style});
-  cells.push_back({spread_text(statistics), Style::kQuiet});
-}
-
-std::vector<Column> rate_columns(const Profile& profile) {
-  std::vector<Column> columns{{"FLOP/s"}, {.title = "Bytes/s", .optional = true}};
-  if (profile.roofline.peak) columns.push_back({.title = "% Peak", .optional = true});
-  if (profile.totals.roofline_time) columns.push_back({"Of roof"});
-  return columns;
-}
-
-void add_rate_cells(const Profile& profile, const Metrics& metrics, Style style, std::vector<Cell>& cells) {
-  cells.push_back({flops_rate_text(flops_per_second(metrics)), style});
-  cells.push_back({bytes_rate_text(bytes_per_second(metrics)), style});
-  if (const Peak* peak = profile.roofline.peak)
-    cells.push_back({share_text(flops_per_second(metrics) / peak->rate.value), style});
-  if (profile.totals.roofline_time)
-    cells.push_back({share_text(metrics.roofline_seconds() / metrics.time_seconds()), style});
-}
+Column spread_column() { return number("±").or_not(); }
+Cell spread_cell(const Statistics& statistics) { return {spread_text(statistics), Style::kQuiet}; }
 
 }  // namespace opscope

@@ -5,11 +5,9 @@
 #include <vector>
 
 #include "analyse/times/times.h"
-#include "report/core/document.h"
+#include "report/profile/sections.h"
 
 namespace opscope {
-
-inline bool is_measured(const Profile& profile) { return !profile.graph->measurement.empty(); }
 
 // "±2.1%": the standard deviation of runs, as a share of the median, from ten times it on as a factor of it,
 // "±57x"; "-" where there is one run.
@@ -22,17 +20,9 @@ std::string share_text(double share);
 // "1.035x", "0.98x"
 std::string ratio_text(double ratio);
 
-// Time, its share of all ops, and the spread over runs.
-std::vector<Column> time_columns();
-void add_time_cells(const Profile& profile, const Metrics& metrics, const Statistics& statistics, Style style,
-                    std::vector<Cell>& cells);
-// What was achieved in that time: FLOPs, bytes, and how far from the roof where a device is named.
-std::vector<Column> rate_columns(const Profile& profile);
-void add_rate_cells(const Profile& profile, const Metrics& metrics, Style style, std::vector<Cell>& cells);
-
-inline void append(std::vector<Column>& columns, std::vector<Column> more) {
-  for (Column& column : more) columns.push_back(std::move(column));
-}
+// The spread over runs, beside the time.
+Column spread_column();
+Cell spread_cell(const Statistics& statistics);
 
 // Sections of the measured report.
 Section runs_section(const Profile& profile, const RunTimes& runs);

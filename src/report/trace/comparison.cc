@@ -2,53 +2,51 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "report/profile/sections.h"
 #include "report/trace/report.h"
 
 namespace opscope {
 namespace {
 
-Cell dash() { return {"-", Style::kQuiet}; }
-
-Cell number(std::uint64_t count) { return count ? Cell{std::to_string(count)} : dash(); }
-
 Cell difference_cell(const TracerRow& row) {
   if (row.is_engine) return {"the engine", Style::kQuiet};
-  if (!row.macs_difference) return dash();
+  if (!row.macs_difference) return {"-", Style::kQuiet};
   return {difference_text(*row.macs_difference), *row.macs_difference ? Style::kWarning : Style::kGood};
 }
 
-std::vector<Cell> overview_row(const TracerRow& row) {
-  std::vector<Cell> cells{{row.tracer, Style::kStrong}};
-  if (row.works())
-    cells.push_back({"yes", Style::kGood});
-  else
-    cells.push_back({"no", Style::kWarning});
-  cells.push_back(row.nodes ? number(*row.nodes) : dash());
-  cells.push_back(number(row.graphs));
-  cells.push_back(number(row.breaks.size()));
-  cells.push_back(row.totals ? number(row.totals->ops) : dash());
-  cells.push_back(row.totals ? Cell{format_count(row.totals->work.macs)} : dash());
-  cells.push_back(row.totals ? Cell{format_params(row.parameters.total)} : dash());
-  cells.push_back(difference_cell(row));
-  cells.push_back({format_seconds(row.seconds)});
-  return cells;
+// Of a tracer that gave a graph: "-" for none.
+Cell count_of(std::uint64_t count) { return count ? Cell(count) : Cell("-", Style::kQuiet); }
+template <class Read>
+auto of_totals(const Read& read) {
+  return [=](const TracerRow& row) { return row.totals ? Cell(read(row)) : Cell("-", Style::kQuiet); };
 }
 
-std::uint64_t count_of(const TracerRow& row, NodeKind kind) {
-  const auto found = std::ranges::find(row.kinds, kind, &KindRow::kind);
-  return found == row.kinds.end() ? 0 : found->count;
+Columns<TracerRow> overview_columns() {
+  using Row = const TracerRow&;
+  return {{words("Tracer", 16), [](Row row) { return Cell(row.tracer, Style::kStrong); }},
+          {words("Works"),
+           [](Row row) { return row.works() ? Cell("yes", Style::kGood) : Cell("no", Style::kWarning); }},
+          {number("Nodes"), [](Row row) { return count_of(row.nodes.value_or(0)); }},
+          {number("Graphs"), [](Row row) { return count_of(row.graphs); }},
+          {number("Breaks"), [](Row row) { return count_of(row.breaks.size()); }},
+          {number("Ops"), of_totals([](Row row) { return count_of(row.totals->ops); })},
+          {number("MACs"), of_totals([](Row row) { return format_count(row.totals->work.macs); })},
+          {number("Params").or_not(), of_totals([](Row row) { return format_params(row.parameters.total); })},
+          {words("Difference"), difference_cell},
+          {number("Time"), [](Row row) { return format_seconds(row.seconds); }}};
 }
 
 Section kinds_section(const TraceComparison& comparison) {
-  Section section{"Nodes by kind", {{{"Nodes by kind", Align::kLeft, 16}}, {}}, {}};
-  for (const NodeKind kind : kNodeKinds) section.table.columns.push_back({std::string(name(kind))});
-  for (const TracerRow& row : comparison.rows) {
-    if (row.kinds.empty()) continue;
-    std::vector<Cell> cells{{row.tracer, Style::kStrong}};
-    for (const NodeKind kind : kNodeKinds) cells.push_back(number(count_of(row, kind)));
-    section.table.rows.push_back(std::move(cells));
-  }
-  return section;
+  Columns<TracerRow> columns{
+      {words("Nodes by kind", 16), [](const TracerRow& row) { return Cell(row.tracer, Style::kStrong); }}};
+  for (const NodeKind kind : kNodeKinds)
+    columns.push_back({number(std::string(name(kind))), [kind](const TracerRow& row) {
+                         const auto found = std::ranges::find(row.kinds, kind, &KindRow::kind);
+                         return count_of(found == row.kinds.end() ? 0 : found->count);
+                       }});
+  std::vector<TracerRow> rows = comparison.rows;
+  std::erase_if(rows, [](const TracerRow& row) { return row.kinds.empty(); });
+  return {"Nodes by kind", table_of(columns, rows)};
 }
 
 void add_lines(std::string_view text, std::vector<std::string>& lines) {
@@ -76,25 +74,11 @@ constexpr std::string_view kBoundRemark =
     "data-dependent sizes are at their upper bound, so its MACs are an upper bound; a real run may do less";
 
 Section overview_section(const std::vector<TracerRow>& rows) {
-  Section section{"Tracers",
-                  {{{"Tracer", Align::kLeft, 16},
-                    {"Works", Align::kLeft},
-                    {"Nodes"},
-                    {"Graphs"},
-                    {"Breaks"},
-                    {"Ops"},
-                    {"MACs"},
-                    {.title = "Params", .optional = true},
-                    {"Difference", Align::kLeft},
-                    {"Time"}},
-                   {}},
-                  {}};
-  for (const TracerRow& row : rows) section.table.rows.push_back(overview_row(row));
-  return section;
+  return {"Tracers", table_of(overview_columns(), rows)};
 }
 
 Section reasons_section(const std::vector<TracerRow>& rows, bool verbose) {
-  Section section{"Reasons", {}, {}};
+  Section section{"Reasons"};
   for (const TracerRow& row : rows) {
     if (row.is_engine && row.totals && row.totals->confidence == Confidence::kUpperBound)
       section.entries.push_back({row.tracer, {std::string(kBoundRemark)}});
@@ -107,9 +91,7 @@ Section reasons_section(const std::vector<TracerRow>& rows, bool verbose) {
 }
 
 std::string difference_text(std::int64_t difference) {
-  if (difference == 0) return "same";
-  const auto distance = static_cast<std::uint64_t>(difference < 0 ? -difference : difference);
-  return (difference < 0 ? "-" : "+") + format_count(Count{distance});
+  return difference == 0 ? "same" : text_of(cell_of(difference, Unit::kCount));
 }
 
 std::vector<std::string> failure_lines(const TraceFailure& failure, bool verbose) {
@@ -136,11 +118,10 @@ void add_files(const std::vector<SavedFile>& files, bool verbose, Document& docu
 }
 
 Document comparison_document(const TraceComparison& comparison, const TextOptions& options) {
-  Document document{model_cells(*comparison.graph), options.notes, {}};
+  Document document{model_cells(*comparison.graph), options.notes};
   document.sections.push_back(overview_section(comparison.rows));
   document.sections.push_back(kinds_section(comparison));
-  if (Section reasons = reasons_section(comparison.rows, options.verbose); !reasons.entries.empty())
-    document.sections.push_back(std::move(reasons));
+  document.add(reasons_section(comparison.rows, options.verbose));
   add_files(comparison.files, options.verbose, document);
   return document;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "report/profile/sections.h"
 #include "report/trace/report.h"
 
 namespace opscope {
@@ -9,30 +10,34 @@ namespace {
 
 constexpr std::size_t kTargetsShown = 20;
 
-std::vector<Cell> statistics(std::string label, std::string count, const Metrics& metrics) {
-  return {{std::move(label)},
-          {std::move(count)},
-          {metrics.ops ? std::to_string(metrics.ops) : "-"},
-          {format_count(metrics.work.macs, Zero::kDash)},
-          {flops_text(metrics)},
-          {format_bytes(metrics.memory_bytes(), Zero::kDash)}};
-}
+// Nodes of one kind or target, and what they cost.
+struct CountedNodes {
+  std::string label;
+  Cell count;
+  Metrics metrics;
+  Style style = Style::kPlain;
+};
 
-std::vector<Column> statistics_columns(const std::string& heading) {
-  return {{heading, Align::kLeft, 24}, {"Count"}, {"Ops"}, {"MACs"}, {"FLOPs"}, {"Memory"}};
+Section counted_section(const std::string& title, const std::vector<CountedNodes>& rows) {
+  using Row = const CountedNodes&;
+  const Columns<CountedNodes> columns{
+      {words(title, 24), &CountedNodes::label},
+      {number("Count"), &CountedNodes::count},
+      {number("Ops"), [](Row row) { return number_or_dash(row.metrics.ops); }},
+      {number("MACs", Unit::kCount), [](Row row) { return row.metrics.work.macs; }},
+      {number("FLOPs"), [](Row row) { return flops_cell(row.metrics); }},
+      {number("Memory", Unit::kBytes), [](Row row) { return row.metrics.memory_bytes(); }}};
+  return {title, table_of<CountedNodes>(columns, rows, In::kPeople, &CountedNodes::style)};
 }
 
 Section kinds_section(const Profile& profile, const std::vector<GraphNode>& nodes) {
-  Section section{"Nodes by kind", {statistics_columns("Nodes by kind"), {}}, {}};
+  std::vector<CountedNodes> rows;
   for (const KindRow& row : count_kinds(nodes))
-    section.table.rows.push_back(
-        statistics(std::string(name(row.kind)), std::to_string(row.count), row.metrics));
+    rows.push_back({std::string(name(row.kind)), row.count, row.metrics});
   if (!profile.parts.empty() && profile.outside.ops > 0)
-    section.table.rows.push_back(statistics("outside the graphs", "-", profile.outside));
-  auto totals = statistics("total", std::to_string(nodes.size()), profile.totals);
-  for (Cell& cell : totals) cell.style = Style::kStrong;
-  section.table.rows.push_back(std::move(totals));
-  return section;
+    rows.push_back({"outside the graphs", "-", profile.outside});
+  rows.push_back({"total", nodes.size(), profile.totals, Style::kStrong});
+  return counted_section("Nodes by kind", rows);
 }
 
 std::size_t shown_of(std::size_t all, const TextOptions& options) {
@@ -43,11 +48,11 @@ std::string them(std::size_t count) { return count == 1 ? "it" : "them"; }
 
 Section targets_section(const std::vector<GraphNode>& nodes, const TextOptions& options) {
   const std::vector<TargetRow> targets = count_targets(nodes);
-  Section section{"By target", {statistics_columns("By target"), {}}, {}};
   const std::size_t shown = options.verbose ? targets.size() : std::min(targets.size(), kTargetsShown);
+  std::vector<CountedNodes> rows;
   for (std::size_t i = 0; i < shown; ++i)
-    section.table.rows.push_back(
-        statistics(std::string(targets[i].target), std::to_string(targets[i].count), targets[i].metrics));
+    rows.push_back({std::string(targets[i].target), targets[i].count, targets[i].metrics});
+  Section section = counted_section("By target", rows);
   if (shown < targets.size())
     section.remarks.push_back("and " + plural(targets.size() - shown, "more target") + ": --verbose shows " +
                               them(targets.size() - shown));
@@ -82,47 +87,39 @@ NodeListing node_listing(const Profile& profile, const std::vector<GraphNode>& n
   return listing;
 }
 
-std::vector<Column> node_columns(const NodeListing& listing) {
-  std::vector<Column> columns{{"#"}};
-  if (listing.has_parts) columns.push_back({"Graph"});
-  columns.push_back({.title = "Node", .align = Align::kLeft, .min_width = 16, .good_width = 32});
-  columns.push_back({.title = "Kind", .align = Align::kLeft, .optional = true});
-  columns.push_back({"Target", Align::kLeft, 16});
-  columns.push_back({"Output", Align::kLeft, 10});
-  columns.push_back({.title = "Type", .align = Align::kLeft, .optional = true});
-  if (listing.has_calls) columns.push_back({"Calls"});
-  columns.push_back({"MACs"});
-  columns.push_back({"Memory"});
+Columns<std::size_t> listed_columns(const Graph& graph, const std::vector<GraphNode>& nodes,
+                                    const NodeListing& listing) {
+  const auto node = [&nodes](const auto& read, Style style = Style::kPlain) {
+    return [&nodes, read, style](std::size_t i) { return Cell(read(nodes[i]), style); };
+  };
+  using Node = const GraphNode&;
+  Columns<std::size_t> columns{{number("#"), [](std::size_t i) { return Cell(i + 1, Style::kQuiet); }}};
+  if (listing.has_parts) columns += {{number("Graph"), node([](Node n) { return n.part + 1; })}};
+  columns += {{words("Node", 16, 32), node([](Node n) { return n.label; })},
+              {words("Kind").or_not(), node([](Node n) { return name(n.kind); }, Style::kQuiet)},
+              // The target of an input or output is its name once more.
+              {words("Target", 16), node([](Node n) {
+                 const bool named = n.kind == NodeKind::kPlaceholder || n.kind == NodeKind::kOutput;
+                 return named ? std::string_view() : n.type;
+               })},
+              {words("Output", 10), [&](std::size_t i) { return shape_cell(graph, nodes[i].output); }},
+              {words("Type").or_not(),
+               node([&](Node n) { return n.output == kNone ? "" : name(graph.values[n.output].dtype); },
+                    Style::kQuiet)}};
+  if (listing.has_calls) columns += {{number("Calls"), node([](Node n) { return n.calls; })}};
+  columns += {{number("MACs", Unit::kCount), node([](Node n) { return n.metrics.work.macs; })},
+              {number("Memory", Unit::kBytes), node([](Node n) { return n.metrics.memory_bytes(); })}};
   if (listing.has_sources)
-    columns.push_back({.title = "Source", .align = Align::kLeft, .min_width = 12, .optional = true});
+    columns +=
+        {{words("Source", 12).or_not(), node([](Node n) { return source_text(n.source); }, Style::kQuiet)}};
   return columns;
-}
-
-std::vector<Cell> node_cells(const Graph& graph, const GraphNode& node, std::size_t index,
-                             const NodeListing& listing) {
-  std::vector<Cell> cells{{std::to_string(index + 1), Style::kQuiet}};
-  if (listing.has_parts) cells.push_back({std::to_string(node.part + 1)});
-  cells.push_back({std::string(node.label)});
-  cells.push_back({std::string(name(node.kind)), Style::kQuiet});
-  // The target of an input or output is its name once more.
-  const bool named = node.kind == NodeKind::kPlaceholder || node.kind == NodeKind::kOutput;
-  cells.push_back({named ? std::string() : std::string(node.type)});
-  cells.push_back({shape_text(graph, node.output)});
-  cells.push_back(
-      {node.output == kNone ? "" : std::string(name(graph.values[node.output].dtype)), Style::kQuiet});
-  if (listing.has_calls) cells.push_back({std::to_string(node.calls)});
-  cells.push_back({format_count(node.metrics.work.macs, Zero::kDash)});
-  cells.push_back({format_bytes(node.metrics.memory_bytes(), Zero::kDash)});
-  if (listing.has_sources) cells.push_back({std::string(source_text(node.source)), Style::kQuiet});
-  return cells;
 }
 
 Section nodes_section(const Profile& profile, const std::vector<GraphNode>& nodes,
                       const TextOptions& options) {
   const NodeListing listing = node_listing(profile, nodes, options);
-  Section section{plural(nodes.size(), "node"), {node_columns(listing), {}}, {}};
-  for (const std::size_t i : listing.listed)
-    section.table.rows.push_back(node_cells(*profile.graph, nodes[i], i, listing));
+  Section section{plural(nodes.size(), "node"),
+                  table_of(listed_columns(*profile.graph, nodes, listing), listing.listed)};
   if (listing.more > 0)
     section.remarks.push_back("and " + plural(listing.more, "more node") + ": --top N or --verbose shows " +
                               them(listing.more));
@@ -155,8 +152,7 @@ Document detail_document(const TraceDetail& detail, const TextOptions& options) 
   if (options.top > 0 || options.verbose) document.sections.push_back(nodes_section(profile, nodes, options));
   if (!detail.exports.empty()) {
     document.sections.push_back(overview_section(detail.exports));
-    if (Section reasons = reasons_section(detail.exports, options.verbose); !reasons.entries.empty())
-      document.sections.push_back(std::move(reasons));
+    document.add(reasons_section(detail.exports, options.verbose));
   }
   add_files(detail.files, options.verbose, document);
   return document;

@@ -59,23 +59,20 @@ class TraceDocument {
   }
 
   Section joined_section() const {
-    Section section{"Joined", {{{"", Align::kLeft}, {"Joined"}, {"Of"}, {"Share"}}, {}}, {}};
-    const auto row = [&](std::string what, std::string part, std::string whole, std::string share) {
-      section.table.rows.push_back(
-          {{std::move(what)}, {std::move(part)}, {std::move(whole)}, {std::move(share)}});
-    };
+    Section section{"Joined", {{words(""), number("Joined"), number("Of"), number("Share")}, {}}};
     const auto ops = graph_.ops.size();
-    row("ops of the graph", format_exact(joined_.joined_ops), format_exact(ops),
-        format_percent(Count{joined_.joined_ops}, Count{ops}));
-    row(clock() + ", a run", format_time(seconds(joined_.joined) / runs()),
-        format_time(seconds(joined_.total) / runs()),
-        format_percent(seconds(joined_.joined), seconds(joined_.total)));
+    section.table.add({"ops of the graph", cell_of(joined_.joined_ops, Unit::kWhole),
+                       cell_of(ops, Unit::kWhole), share(Count{joined_.joined_ops}, Count{ops})});
+    section.table.add({clock() + ", a run", format_time(seconds(joined_.joined) / runs()),
+                       format_time(seconds(joined_.total) / runs()),
+                       share(seconds(joined_.joined), seconds(joined_.total))});
     section.remarks.push_back(fmt::format(
         "{} events, {} calls of ops, {}", format_exact(joined_.events), format_exact(joined_.calls),
         joined_.steps > 0 ? plural(joined_.steps, "step") + " marked by the profiler"
                           : "no profiler steps: runs are separated by their ops"));
     return section;
   }
+  static Cell share(auto part, auto whole) { return format_percent(part, whole); }
 
   // A name once for each kind of op that it works for.
   struct KernelRow {
@@ -97,64 +94,49 @@ class TraceDocument {
     return rows;
   }
 
-  std::vector<Cell> amount_cells(std::uint64_t count, Nanoseconds total) const {
-    const double each = static_cast<double>(count) / runs();
-    return {{each == std::floor(each) ? fmt::format("{:.0f}", each) : format_ratio(each)},
-            {format_time(seconds(total) / runs())},
-            {format_percent(seconds(total), seconds(joined_.total))}};
+  // How often in a run, how long, and how much of all that is.
+  template <class Row>
+  Columns<Row> amount_columns() const {
+    return {{number("A run"),
+             [this](const Row& row) {
+               const double each = static_cast<double>(row.count) / runs();
+               return each == std::floor(each) ? fmt::format("{:.0f}", each) : format_ratio(each);
+             }},
+            {number("Time"), [this](const Row& row) { return format_time(seconds(row.total) / runs()); }},
+            {number("Share"),
+             [this](const Row& row) { return share(seconds(row.total), seconds(joined_.total)); }}};
   }
-  static void add_amounts(std::vector<Column>& columns) {
-    for (const char* title : {"A run", "Time", "Share"}) columns.push_back({title});
-  }
-  void add_more(Section& section, std::size_t rows) const {
-    if (rows > shown()) section.remarks.push_back(fmt::format("{} more with --verbose", rows - shown()));
+  template <class Row>
+  Section amounts(std::string title, Columns<Row> columns, std::span<const Row> rows,
+                  std::size_t most) const {
+    columns += amount_columns<Row>();
+    Section section{std::move(title), table_of(columns, rows.first(std::min(most, rows.size())))};
+    if (rows.size() > shown())
+      section.remarks.push_back(fmt::format("{} more with --verbose", rows.size() - shown()));
+    return section;
   }
 
   Section kernel_section() const {
-    Section section{"Kernels",
-                    {{{.title = "Kernel", .align = Align::kLeft, .min_width = 24, .good_width = 60},
-                      {.title = "Op", .align = Align::kLeft}},
-                     {}},
-                    {}};
-    add_amounts(section.table.columns);
-    const auto rows = kernel_rows();
-    for (const KernelRow& row : rows) {
-      if (section.table.rows.size() == shown()) break;
-      std::vector<Cell> cells{{std::string(row.name)}, {std::string(row.op)}};
-      for (Cell& cell : amount_cells(row.count, row.total)) cells.push_back(std::move(cell));
-      section.table.rows.push_back(std::move(cells));
-    }
-    add_more(section, rows.size());
-    return section;
+    return amounts<KernelRow>("Kernels",
+                              {{words("Kernel", 24, 60), &KernelRow::name}, {words("Op"), &KernelRow::op}},
+                              kernel_rows(), shown());
   }
 
   Section rest_section() const {
-    Section section{
-        fmt::format("Not joined, {} of {}",
-                    format_percent(seconds(joined_.total - joined_.joined), seconds(joined_.total)), clock()),
-        {{{.title = "Not joined", .align = Align::kLeft, .min_width = 24, .good_width = 40},
-          {.title = "Why", .align = Align::kLeft, .min_width = 20, .good_width = 48}},
-         {}},
-        {}};
-    add_amounts(section.table.columns);
-    for (const NotJoined& row : joined_.not_joined) {
-      if (section.table.rows.size() == std::max<std::size_t>(shown(), 1)) break;
-      std::vector<Cell> cells{{row.name}, {row.reason, Style::kQuiet}};
-      for (Cell& cell : amount_cells(row.count, row.total)) cells.push_back(std::move(cell));
-      section.table.rows.push_back(std::move(cells));
-    }
-    add_more(section, joined_.not_joined.size());
-    return section;
+    const std::string apart = format_percent(seconds(joined_.total - joined_.joined), seconds(joined_.total));
+    return amounts<NotJoined>(
+        fmt::format("Not joined, {} of {}", apart, clock()),
+        {{words("Not joined", 24, 40), &NotJoined::name},
+         {words("Why", 20, 48), [](const NotJoined& row) { return Cell(row.reason, Style::kQuiet); }}},
+        joined_.not_joined, std::max<std::size_t>(shown(), 1));
   }
 
   Section missing_section() const {
     Section section{"Ops that are not in the trace",
-                    {{{"Ops that are not in the trace", Align::kLeft}, {"Count"}}, {}},
-                    {}};
+                    {{words("Ops that are not in the trace"), number("Count", Unit::kWhole)}, {}}};
     std::map<std::string_view, std::uint64_t> counts;
     for (const OpId op : joined_.missing) ++counts[graph_.op_name(graph_.ops[op])];
-    for (const auto& [name, count] : counts)
-      section.table.rows.push_back({{std::string(name)}, {format_exact(count)}});
+    for (const auto& [name, count] : counts) section.table.add({name, count});
     return section;
   }
 
@@ -169,10 +151,10 @@ class TraceDocument {
 
 std::string joined_trace_report(const Profile& profile, const JoinedTrace& joined, const std::string& file,
                                 Format format, const TextOptions& options) {
-  return in_format(
-      format, options, [&] { return joined_trace_json(profile, joined, file); },
-      [&] { return joined_trace_csv(profile, joined); },
-      [&] { return TraceDocument(profile, joined, file, options).run(); });
+  return to_format(Report{[&](JsonWriter& json) { write_joined_trace(json, profile, joined, file); },
+                          [&] { return joined_trace_rows(profile, joined); },
+                          [&] { return TraceDocument(profile, joined, file, options).run(); }},
+                   format, options);
 }
 
 }  // namespace opscope

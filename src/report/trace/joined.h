@@ -5,7 +5,7 @@
 #include <string>
 
 #include "analyse/trace/joined.h"
-#include "report/core/report.h"
+#include "report/core/document.h"
 
 namespace opscope {
 
@@ -14,7 +14,8 @@ std::string joined_trace_report(const Profile& profile, const JoinedTrace& joine
                                 Format format, const TextOptions& options = {});
 
 // The two forms that are not made from documents.
-std::string joined_trace_json(const Profile& profile, const JoinedTrace& joined, const std::string& file);
-std::string joined_trace_csv(const Profile& profile, const JoinedTrace& joined);  // one row per op
+void write_joined_trace(JsonWriter& json, const Profile& profile, const JoinedTrace& joined,
+                        const std::string& file);
+Table joined_trace_rows(const Profile& profile, const JoinedTrace& joined);  // one row per op
 
 }  // namespace opscope

@@ -17,8 +17,6 @@ std::string to_format(const TraceDetail& detail, Format format, const TextOption
 // The pieces, one file each.
 Document comparison_document(const TraceComparison& comparison, const TextOptions& options);
 Document detail_document(const TraceDetail& detail, const TextOptions& options);
-std::string comparison_json(const TraceComparison& comparison);
-std::string detail_json(const TraceDetail& detail);
 
 // One row each.
 Section overview_section(const std::vector<TracerRow>& rows);

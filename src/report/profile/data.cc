@@ -1,20 +1,100 @@
-// The profile as JSON: every view, every number to the last digit. Keys are the quantities' names everywhere
-// else; `total_flops`, `total_memory` and a layer's `memory` repeat them under the names older scripts read.
-#include "report/fuse/json.h"
-
+// The profile for programs: every view, every number to the last digit. Keys are the quantities' names
+// everywhere else; `total_flops`, `total_memory` and a layer's `memory` repeat them under the names older
+// scripts read.
 #include <fmt/format.h>
 
 #include <optional>
 
 #include "base/text.h"
-#include "report/core/json_parts.h"
+#include "report/fuse/json.h"
 #include "report/hardware/hardware.h"
 #include "report/memory/report.h"
+#include "report/profile/columns.h"
 #include "report/times/json.h"
-#include "report/trace/tracer_json.h"
 
 namespace opscope {
 namespace {
+
+template <class Row>
+std::size_t index_in(const std::vector<Row>& rows, const Row& row) {
+  return static_cast<std::size_t>(&row - rows.data());
+}
+
+// CSV has what was measured in columns of its own, JSON in an object.
+template <class Row, class Of>
+Columns<Row> measured_columns(std::string_view key, const Of& statistics_of, In objects = In::kJson) {
+  Columns<Row> columns;
+  for (auto& column : through<Row>(statistics_of, statistics_columns()))
+    if (column.column.in == In::kAll && objects == In::kJson)
+      columns.push_back({std::move(column.column).only(In::kCsv), column.read});
+  columns.push_back({{.key = std::string(key), .in = In::kJson},
+                     [=](const Row& row) { return statistics_cell(statistics_of(row)); }});
+  return columns;
+}
+
+Columns<TypeRow> type_columns(const Profile& profile, const OpTimes* times) {
+  Columns<TypeRow> columns{{"type", &TypeRow::type},
+                           {"category", [](const TypeRow& row) { return name(row.category); }}};
+  columns += through<TypeRow>(&TypeRow::metrics, metric_columns(profile));
+  if (times)
+    columns += measured_columns<TypeRow>("time_statistics",
+                                         [&profile, times, ops = ops_by_type(profile)](const TypeRow& row) {
+                                           return times->of_ops(ops[index_in(profile.types, row)]);
+                                         });
+  return columns;
+}
+
+Columns<ModuleRow> module_columns(const Profile& profile, const OpTimes* times) {
+  const Graph& graph = *profile.graph;
+  using Row = const ModuleRow&;
+  const auto at = [&](Row row) { return index_in(profile.modules, row); };
+  const auto shape = [&](Row row) { return shape_cell(graph, row.output); };
+  Columns<ModuleRow> columns{{"path", [&](Row row) { return graph.path(graph.modules[row.module]); }},
+                             {"name", [&](Row row) { return graph.text(graph.modules[row.module].name); }},
+                             {"type", [&](Row row) { return graph.text(graph.modules[row.module].type); }},
+                             {"depth", &ModuleRow::depth},
+                             {"calls", &ModuleRow::calls}};
+  columns += through<ModuleRow>(&ModuleRow::parameters, parameter_columns());
+  columns += through<ModuleRow>(&ModuleRow::metrics, metric_columns(profile));
+  if (times) {
+    columns +=
+        measured_columns<ModuleRow>("time_statistics", [=](Row row) { return times->of_module(at(row)); });
+    columns += measured_columns<ModuleRow>(
+        "own_time_statistics", [=](Row row) { return times->of_module_alone(at(row)); }, In::kAll);
+    columns += measured_columns<ModuleRow>(
+        "call_statistics", [=](Row row) { return times->of_calls(at(row)); }, In::kAll);
+  }
+  columns.push_back({"output_shape", shape});
+  return columns;
+}
+
+Columns<LayerRow> layer_columns(const Profile& profile, const OpTimes* times) {
+  const Graph& graph = *profile.graph;
+  using Row = const LayerRow&;
+  Columns<LayerRow> columns{{"name", &LayerRow::name},
+                            {"type", &LayerRow::type},
+                            {"module", [&graph](Row row) { return graph.path(graph.modules[row.module]); }}};
+  columns += through<LayerRow>(&LayerRow::parameters, parameter_columns());
+  columns += through<LayerRow>(&LayerRow::metrics, cost_columns());
+  const Columns<LayerRow> bound{{"bottleneck", [](Row row) { return name(row.bottleneck); }}};
+  const Columns<LayerRow> output{
+      {"output_shape", [&graph](Row row) { return shape_cell(graph, row.output); }}};
+  const auto rooflines =
+      through<LayerRow>(&LayerRow::metrics, has_device(profile) ? roofline_columns() : Columns<Metrics>());
+  columns += in_format_alone(In::kCsv, bound);
+  columns += through<LayerRow>(&LayerRow::metrics, cost_columns("confidence"));
+  columns += in_format_alone(In::kCsv, output);
+  columns += through<LayerRow>(&LayerRow::metrics, time_columns(profile));
+  columns += in_format_alone(In::kJson, rooflines);
+  if (times)
+    columns += measured_columns<LayerRow>("time_statistics", [&profile, times](Row row) {
+      return times->of_layer(index_in(profile.layers, row));
+    });
+  columns += in_format_alone(In::kCsv, rooflines);
+  columns += {{{.key = "memory", .in = In::kJson}, [](Row row) { return row.metrics.memory_bytes(); }}};
+  columns += in_format_alone(In::kJson, bound);
+  return columns += in_format_alone(In::kJson, output);
+}
 
 class ProfileWriter {
  public:
@@ -38,14 +118,19 @@ class ProfileWriter {
     write_memory(json_, profile_);
     if (has_device(profile_)) write_hardware(json_, profile_);
     if (times_) write_measurement(json_, profile_, *times_);
-    types();
-    json_.objects("modules", profile_.modules, [&](const ModuleRow& row) { module(row); });
-    json_.objects("layers", profile_.layers, [&](const LayerRow& row) { layer(row); });
+    write_rows(json_, "types", type_columns(profile_, times()), profile_.types);
+    write_rows(json_, "modules", module_columns(profile_, times()), profile_.modules);
+    write_rows(json_, "layers", layer_columns(profile_, times()), profile_.layers);
     ops();
     write_partition(json_, profile_);
     write_subgraphs(json_, profile_);
     if (!profile_.parts.empty()) tracer_graphs();
-    json_.objects("diagnostics", profile_.diagnostics, [&](const Diagnostic& row) { diagnostic(row); });
+    write_rows(json_, "diagnostics",
+               Columns<Diagnostic>{{"kind", &Diagnostic::kind},
+                                   {"op", &Diagnostic::op},
+                                   {"module", &Diagnostic::module},
+                                   {"message", &Diagnostic::message}},
+               profile_.diagnostics);
     json_.objects("advice", profile_.advice, [&](const Advice& row) {
       json_.field("finding", row.finding);
       json_.list("suggestions", row.suggestions);
@@ -65,26 +150,13 @@ class ProfileWriter {
     json_.field("weight_bytes", traffic.weight_bytes);
     json_.field("memory_bytes", traffic.total());
   }
-  void metrics(const Metrics& metrics) {
-    write_metrics(json_, kNeedsNothing, {.sums = metrics});
-    json_.field("confidence", name(metrics.confidence));
-    if (times_) write_time(json_, profile_, metrics);
-    if (has_device(profile_)) write_roofline(json_, metrics);
-  }
-  void statistics(const Statistics& statistics) { write_statistics(json_, "time_statistics", statistics); }
-  void parameters(const Parameters& parameters) {
-    write_metrics(json_, kNeedsParameters, {.sums = profile_.totals, .parameters = &parameters});
-  }
-  void shape(std::string_view key, ValueId value) {
-    if (value != kNone) return json_.list(key, graph_.shape(graph_.values[value]));
-    json_.key(key);
-    json_.null();
-  }
+  void metrics(const Metrics& metrics) { write_fields(json_, metrics_, metrics); }
+  const OpTimes* times() const { return times_ ? &*times_ : nullptr; }
 
   void totals() {
     json_.key("totals");
     json_.begin_object();
-    parameters(profile_.parameters);
+    write_fields(json_, parameter_columns(), profile_.parameters);
     json_.field("param_bytes", profile_.parameters.bytes);
     json_.field("buffer_bytes", profile_.parameters.buffer_bytes);
     metrics(profile_.totals);
@@ -117,8 +189,7 @@ class ProfileWriter {
     json_.field("ops", graph_.ops.size());
     json_.field("slow_path_ops", slow);
     counted("slow_path", info.slow_path);
-    if (!info.rungs.empty())
-      json_.objects("rungs", info.rungs, [&](const Rung& row) { write_fields(json_, row); });
+    if (!info.rungs.empty()) write_rows(json_, "rungs", rung_columns(), info.rungs);
     json_.end_object();
   }
 
@@ -131,11 +202,8 @@ class ProfileWriter {
       json_.field("nodes", row.nodes);
       metrics(row.metrics);
     });
-    json_.key("outside");
-    json_.begin_object(JsonLayout::kInline);
-    metrics(profile_.outside);
-    json_.end_object();
-    json_.objects("breaks", graph_.breaks, [&](const Break& row) { write_fields(json_, row); });
+    json_.inline_object("outside", [&] { metrics(profile_.outside); });
+    write_rows(json_, "breaks", break_columns(), graph_.breaks);
     json_.objects("nodes", profile_.nodes, [&](const NodeRow& row) { node(row); });
   }
   void node(const NodeRow& row) {
@@ -190,56 +258,11 @@ class ProfileWriter {
     json_.end_object();
   }
   void band(std::string_view key, const Band& band) {
-    json_.key(key);
-    json_.begin_object(JsonLayout::kInline);
-    json_.field("ops", band.ops);
-    json_.field("flops", band.flops);
-    json_.field("memory_bytes", band.memory_bytes);
-    json_.end_object();
-  }
-
-  void types() {
-    const auto ops = times_ ? ops_by_type(profile_) : std::vector<std::vector<OpId>>{};
-    json_.objects("types", profile_.types, [&](const TypeRow& row) {
-      json_.field("type", row.type);
-      json_.field("category", name(row.category));
-      metrics(row.metrics);
-      if (times_) statistics(times_->of_ops(ops[index(profile_.types, row)]));
+    json_.inline_object(key, [&] {
+      json_.field("ops", band.ops);
+      json_.field("flops", band.flops);
+      json_.field("memory_bytes", band.memory_bytes);
     });
-  }
-  template <class Row>
-  static std::size_t index(const std::vector<Row>& rows, const Row& row) {
-    return static_cast<std::size_t>(&row - rows.data());
-  }
-
-  void module(const ModuleRow& row) {
-    const Module& module = graph_.modules[row.module];
-    json_.field("path", graph_.path(module));
-    json_.field("name", graph_.text(module.name));
-    json_.field("type", graph_.text(module.type));
-    json_.field("depth", row.depth);
-    json_.field("calls", row.calls);
-    parameters(row.parameters);
-    metrics(row.metrics);
-    if (times_) module_times(index(profile_.modules, row));
-    shape("output_shape", row.output);
-  }
-  void module_times(std::size_t row) {
-    statistics(times_->of_module(row));
-    write_statistics(json_, "own_time_statistics", times_->of_module_alone(row));
-    write_statistics(json_, "call_statistics", times_->of_calls(row));
-  }
-
-  void layer(const LayerRow& row) {
-    json_.field("name", row.name);
-    json_.field("type", row.type);
-    json_.field("module", graph_.path(graph_.modules[row.module]));
-    parameters(row.parameters);
-    metrics(row.metrics);
-    if (times_) statistics(times_->of_layer(index(profile_.layers, row)));
-    json_.field("memory", row.metrics.memory_bytes());
-    json_.field("bottleneck", name(row.bottleneck));
-    shape("output_shape", row.output);
   }
 
   void ops() {
@@ -259,24 +282,25 @@ class ProfileWriter {
     json_.field("overload", graph_.text(graph_.targets[op.target].overload));
     json_.field("module", graph_.path(graph_.modules[graph_.scopes[op.scope].module]));
     json_.field("layer", profile_.layers[profile_.layer_of[id]].name);
-    if (!profile_.parts.empty()) id_or_null(json_, "node", op.node, 1);
+    if (!profile_.parts.empty()) write_field(json_, "node", op.node == kNone ? Cell() : Cell(op.node + 1));
     json_.field("category", name(cost.rule ? cost.rule->category : Category::kCustom));
     work(cost.work);
     json_.field("flops", cost.flops);
     traffic(cost.traffic);
     json_.field("arithmetic_intensity", own.arithmetic_intensity());
     json_.field("confidence", name(cost.confidence));
-    if (times_) write_time(json_, profile_, own), statistics(times_->of_op(id));
-    if (has_device(profile_)) roofline(id, own);
+    if (times_) {
+      write_fields(json_, time_, own);
+      write_field(json_, "time_statistics", statistics_cell(times_->of_op(id)));
+    }
+    if (has_device(profile_)) {
+      write_fields(json_, roofline_, own);
+      json_.field("limit", name(profile_.roofline.limits[id]));  // which may be its launch
+    }
     tensors("inputs", tensor_arguments(op));
     tensors("outputs", graph_.outputs_of(op));
     if (op.source) json_.field("source", graph_.text(op.source));
     json_.end_object();
-  }
-  // Of an op its limit too, which may be its launch.
-  void roofline(OpId id, const Metrics& own) {
-    write_roofline(json_, own);
-    json_.field("limit", name(profile_.roofline.limits[id]));
   }
   std::span<const ValueId> tensor_arguments(const Op& op) {
     inputs_.clear();
@@ -304,17 +328,12 @@ class ProfileWriter {
     json_.end_array();
   }
 
-  void diagnostic(const Diagnostic& row) {
-    json_.field("kind", row.kind);
-    json_.field("op", row.op);
-    json_.field("module", row.module);
-    json_.field("message", row.message);
-  }
-
   const Profile& profile_;
   const Graph& graph_;
   JsonWriter json_;
   std::optional<OpTimes> times_;  // where it was measured
+  const Columns<Metrics> metrics_ = metric_columns(profile_), time_ = time_columns(profile_),
+                         roofline_ = roofline_columns();
   std::vector<ValueId> inputs_;
 };
 
@@ -327,6 +346,15 @@ std::string to_json(const Profile& profile) {
   ProfileWriter(profile, out).write();
   out += '\n';
   return out;
+}
+
+std::string to_csv(const Profile& profile, Level level) {
+  std::optional<OpTimes> times;
+  if (is_measured(profile)) times.emplace(profile);
+  const OpTimes* measured = times ? &*times : nullptr;
+  return to_csv(level == Level::kModule
+                    ? table_of(module_columns(profile, measured), profile.modules, In::kCsv)
+                    : table_of(layer_columns(profile, measured), profile.layers, In::kCsv));
 }
 
 }  // namespace opscope

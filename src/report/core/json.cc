@@ -1,0 +1,31 @@
+// What JSON reports have in common, and a table alone as JSON: an object a row.
+#include "graph/graph.h"
+#include "report/core/document.h"
+
+namespace opscope {
+
+void begin_report(JsonWriter& json) {
+  json.begin_object();
+  json.field("schema_version", kSchemaVersion);
+  json.field("opscope_version", OPSCOPE_VERSION);
+}
+
+void begin_report(JsonWriter& json, const Graph& graph) {
+  begin_report(json);
+  json.field("model", model_name(graph));
+  json.field("source", graph.capture.source);
+}
+
+std::string json_rows(const Table& table, const TextOptions&) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object();
+  json.field("schema_version", kSchemaVersion);
+  json.objects(table.name, table.rows, [&](const std::vector<Cell>& row) {
+    for (std::size_t c = 0; c < row.size(); ++c) write_field(json, table.columns[c].key, row[c]);
+  });
+  json.end_object();
+  return out + "\n";
+}
+
+}  // namespace opscope

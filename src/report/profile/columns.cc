@@ -1,0 +1,174 @@
+#include "report/profile/columns.h"
+
+#include <algorithm>
+#include <array>
+
+#include "report/hardware/hardware.h"
+#include "report/times/times.h"
+
+namespace opscope {
+namespace {
+
+ColumnOf<Metrics> metric_column(const Metric& metric) {
+  return {keyed(std::string(metric.key), number(std::string(metric.title), metric.unit)),
+          [&](const Metrics& sums) { return amount_cell(metric.unit, metric.of({.sums = sums})); }};
+}
+
+Columns<Metrics> metrics_with(Need need) {
+  Columns<Metrics> columns;
+  for (const Metric& metric : metrics())
+    if (metric.need == need) columns.push_back(metric_column(metric));
+  return columns;
+}
+
+// What people see of a metric where it is more, or less, than its amount, and what follows from several.
+struct ShownColumn {
+  std::string_view name, title;
+  Cell (*cell)(const Profile& profile, const Metrics& metrics);
+};
+using P = const Profile&;
+using M = const Metrics&;
+constexpr std::array kShown{
+    ShownColumn{"ops", "Ops", [](P, M m) { return Cell(m.ops); }},
+    ShownColumn{"flops", "FLOPs", [](P, M m) { return flops_cell(m); }},
+    ShownColumn{"flops_per_second", "FLOP/s",
+                [](P, M m) { return Cell(flops_rate_text(flops_per_second(m))); }},
+    ShownColumn{"bytes_per_second", "Bytes/s",
+                [](P, M m) { return Cell(bytes_rate_text(bytes_per_second(m))); }},
+    ShownColumn{"peak", "% Peak",
+                [](P p, M m) { return Cell(share_text(flops_per_second(m) / p.roofline.peak->rate.value)); }},
+    ShownColumn{"of_roof", "Of roof",
+                [](P, M m) { return Cell(share_text(m.roofline_seconds() / m.time_seconds())); }},
+    ShownColumn{"roofline_seconds", "Roofline", [](P, M m) { return Cell(roofline_text(m)); }},
+    ShownColumn{"bound", "Bound", [](P, M m) { return bound_cell(m); }},
+    ShownColumn{"memory_bytes%", "% Mem",
+                [](P p, M m) { return share_cell(m.memory_bytes(), p.totals.memory_bytes()); }},
+    ShownColumn{"roofline_seconds%", "% Roof",
+                [](P p, M m) { return share_cell(m.roofline_time, p.totals.roofline_time); }},
+};
+
+ColumnOf<Metrics> shown_column(const Profile& profile, std::string_view name) {
+  const auto found = std::ranges::find(kShown, name, &ShownColumn::name);
+  if (found != kShown.end()) {
+    Column column = name == "bound" ? words("Bound") : number(std::string(found->title));
+    return {column, [&profile, cell = found->cell](M m) { return cell(profile, m); }};
+  }
+  if (!name.ends_with('%')) return metric_column(metric_at(name));
+  const Metric& metric = metric_at(name.substr(0, name.size() - 1));
+  return {number("% " + std::string(metric.title)), [&](M m) {
+            return share_cell(metric.of({.sums = m}).real, metric.of({.sums = profile.totals}).real);
+          }};
+}
+
+// Calls `use` with each of the words.
+template <class Use>
+void for_each_word(std::string_view words, const Use& use) {
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find(' '), words.size());
+    use(words.substr(0, end));
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+}
+
+}  // namespace
+
+Columns<Metrics> shown_columns(const Profile& profile, std::string_view names) {
+  Columns<Metrics> columns;
+  for_each_word(names, [&](std::string_view name) {
+    const bool optional = name.ends_with('?');
+    columns.push_back(shown_column(profile, name.substr(0, name.size() - optional)));
+    columns.back().column.optional = optional;
+  });
+  return columns;
+}
+
+Columns<Metrics> rate_columns(const Profile& profile) {
+  std::string names = "flops_per_second bytes_per_second?";
+  if (profile.roofline.peak) names += " peak?";
+  if (profile.totals.roofline_time) names += " of_roof";
+  return shown_columns(profile, names);
+}
+
+Columns<Parameters> parameter_columns() {
+  Columns<Parameters> columns;
+  for (const Metric& metric : metrics())
+    if (metric.need == kNeedsParameters)
+      columns.push_back({keyed(std::string(metric.key), number(std::string(metric.title), metric.unit)),
+                         [&](const Parameters& parameters) {
+                           return amount_cell(metric.unit,
+                                              metric.of({.sums = {}, .parameters = &parameters}));
+                         }});
+  return columns;
+}
+
+Columns<Metrics> cost_columns() { return metrics_with(kNeedsNothing); }
+
+Columns<Metrics> cost_columns(std::string_view keys) {
+  Columns<Metrics> columns;
+  for_each_word(keys, [&](std::string_view key) {
+    if (key == "confidence")
+      columns.push_back({"confidence", [](const Metrics& m) { return name(m.confidence); }});
+    else
+      columns.push_back(metric_column(metric_at(key)));
+  });
+  return columns;
+}
+
+Columns<Metrics> time_columns(const Profile& profile) {
+  if (!is_measured(profile)) return {};
+  Columns<Metrics> columns = metrics_with(kNeedsMeasurement);
+  if (const Peak* peak = profile.roofline.peak)
+    columns.push_back({{.key = "peak_share", .in = In::kJson},
+                       [peak](const Metrics& m) { return flops_per_second(m) / peak->rate.value; }});
+  return columns;
+}
+
+Columns<Statistics> statistics_columns() {
+  return {{{.key = "samples", .in = In::kJson}, &Statistics::samples},
+          {"median_seconds", &Statistics::median},
+          {"mean_seconds", &Statistics::mean},
+          {"standard_deviation_seconds", &Statistics::standard_deviation},
+          {"p95_seconds", &Statistics::p95},
+          {"minimum_seconds", &Statistics::minimum},
+          {"maximum_seconds", &Statistics::maximum},
+          {"outliers", &Statistics::outliers}};
+}
+
+Columns<Metrics> metric_columns(const Profile& profile) {
+  Columns<Metrics> columns = cost_columns();
+  columns += cost_columns("confidence");
+  columns += time_columns(profile);
+  return has_device(profile) ? columns += roofline_columns() : columns;
+}
+
+Cell statistics_cell(const Statistics& statistics) {
+  if (statistics.samples == 0) return {};
+  return NestedJson([statistics](JsonWriter& json) {
+    json.begin_object(kInline);
+    write_fields(json, statistics_columns(), statistics);
+    json.end_object();
+  });
+}
+
+Columns<ValueId> value_columns(const Graph& graph) {
+  const auto known = [&graph](const auto& read) {
+    return [&graph, read](ValueId id) { return id == kNone ? Cell(Absent{}) : read(graph.values[id]); };
+  };
+  return {{"shape", [&graph](ValueId id) { return id == kNone ? Cell(Absent{}) : shape_cell(graph, id); }},
+          {"dtype", known([](const Value& value) { return Cell(name(value.dtype)); })},
+          {"bytes", known([&graph](const Value& value) { return Cell(bytes_of(graph, value)); })}};
+}
+
+Columns<Rung> rung_columns() {
+  return {{"tracer", &Rung::tracer}, {"outcome", &Rung::outcome}, {"reason", &Rung::reason},
+          {"hint", &Rung::hint},     {"detail", &Rung::detail},   {"seconds", &Rung::seconds}};
+}
+
+Columns<Break> break_columns() {
+  return {{"reason", &Break::reason},
+          {"source", &Break::source},
+          {"after", [](const Break& row) { return row.after == kNone ? Cell() : Cell(row.after + 1); }},
+          {"detail", &Break::detail}};
+}
+
+}  // namespace opscope

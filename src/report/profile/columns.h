@@ -1,0 +1,32 @@
+// The columns that rows of a profile have for programs, each under one key in JSON and CSV.
+#pragma once
+
+#include "analyse/times/times.h"
+#include "report/profile/sections.h"
+
+namespace opscope {
+
+Columns<Parameters> parameter_columns();
+Columns<Metrics> cost_columns();                        // work, bytes, ops and intensity
+Columns<Metrics> cost_columns(std::string_view keys);   // "ops macs": these, in this order
+Columns<Metrics> time_columns(const Profile& profile);  // where it was measured: its time and the rates
+Columns<Statistics> statistics_columns();               // over runs
+// All of these that the profile has, with the confidence among them.
+Columns<Metrics> metric_columns(const Profile& profile);
+// For people, by name: "flops flops% macs?"; with % as the share of the model's, with ? left out where there
+// is no room.
+Columns<Metrics> shown_columns(const Profile& profile, std::string_view names);
+// Ops or subgraphs that are limited alike, and their shares of all.
+Columns<Band> band_columns(const Band& all, const std::string& what);
+// What was achieved in the time measured: FLOPs, bytes, and how far from the roof where a device is named.
+Columns<Metrics> rate_columns(const Profile& profile);
+// {"samples": 9, "median_seconds": ...}; null where nothing was measured.
+Cell statistics_cell(const Statistics& statistics);
+// "shape", "dtype" and "bytes" of a value; absent where there is none.
+Columns<ValueId> value_columns(const Graph& graph);
+
+// What a tracer tried, and where it cut the graph: its parts count from 1, as --graph-part does.
+Columns<Rung> rung_columns();
+Columns<Break> break_columns();
+
+}  // namespace opscope
