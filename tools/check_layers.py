@@ -38,7 +38,6 @@ OUTSIDE = [
 KNOWN_CYCLES = [
     ("torch/",),
     ("report/core/", "report/explore/", "report/hardware/"),
-    ("analyse/profile/", "analyse/times/"),
 ]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
