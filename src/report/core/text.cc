@@ -241,7 +241,7 @@ std::string text_table(const Table& asked, const TextOptions& options) {
   const bool roomy = total_width(natural_widths(table), kWideGap) <= options.width;
   const std::vector<int> widths = fit(table, options.width);
   std::string out;
-  const int between = roomy ? kWideGap : total_width(widths) <= width ? kGap : 1;
+  const int between = roomy ? kWideGap : total_width(widths) <= options.width ? kGap : 1;
   const std::string gap(static_cast<std::size_t>(between), ' ');
   const auto add = [&](const auto& row, auto&& to_cell) {
     for (std::size_t c = 0; c < widths.size(); ++c) {
