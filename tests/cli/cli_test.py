@@ -302,7 +302,7 @@ class Trace(Program):
         tracers = json.loads(self.run_program("trace", "my_model", "--format", "json")[1])["tracers"]
         lines = list(csv.reader(self.run_program("trace", "my_model", "--format", "csv")[1].splitlines()))
         for row, line in zip(tracers, lines[1:], strict=True):
-            cells = dict(zip(lines[0], line, strict=False))  # a reason may have commas
+            cells = dict(zip(lines[0], line, strict=True))
             self.assertEqual(row["tracer"], cells["tracer"])
             for key in ("nodes", "ops", "macs", "flops", "memory_bytes", "params"):
                 self.assertEqual(str(row.get(key, "")), cells[key], (row["tracer"], key))
