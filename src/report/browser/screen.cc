@@ -25,7 +25,7 @@ constexpr std::array kHelp{
     KeyHelp{"e, c", "unfold all inside, fold all inside"},
     KeyHelp{"/", "look for a name, type, op or shape; Esc forgets it"},
     KeyHelp{"n, N", "the next found, the one before"},
-    KeyHelp{"s", "order: as run, by FLOPs, memory or params"},
+    KeyHelp{"s", "order: as run, by FLOPs, bytes moved, ops, ..."},
     KeyHelp{"m", "the next metric: FLOPs, bytes moved, ops, ..."},
     KeyHelp{"b", "only what has 1% of the measure or more"},
     KeyHelp{"[, ]", "scroll the details"},

@@ -66,7 +66,7 @@ Columns<SubgraphRow> row_columns(const Profile& profile) {
       {words("Module", 12, 16), of([&](S s) { return Cell(module_text(profile, s), Style::kQuiet); })},
       {number("Ops"), of([&](S s) { return metrics_of(profile, s).ops; })},
       {number("FLOPs"), of([&](S s) { return flops_cell(metrics_of(profile, s)); })},
-      {number("Memory", Unit::kBytes), of([](S s) { return s.memory_bytes(); })},
+      {number("Bytes moved", Unit::kBytes), of([](S s) { return s.memory_bytes(); })},
       {number("Saved", Unit::kBytes), of([](S s) { return s.saved_bytes(); })},
       {number("AI", Unit::kRatio), of([&](S s) { return metrics_of(profile, s).arithmetic_intensity(); })}};
   if (has_device(profile))
@@ -99,7 +99,7 @@ Section fuse_summary_section(const Profile& profile) {
       "from " + plural(summary.ops, "op") + " that do work, " + std::to_string(profile.totals.ops) +
           " in all; " + strategy_text(partition.options));
   add("Largest", std::to_string(summary.largest), "ops in one subgraph");
-  add("Memory", format_bytes(partition.fused_bytes),
+  add("Bytes moved", format_bytes(partition.fused_bytes),
       "against " + format_bytes(partition.unfused_bytes) + " op by op: " + format_bytes(saved) + ", " +
           format_percent(saved, partition.unfused_bytes) + " stays inside");
   add("Intensity", format_ratio(summary.intensity_after),
@@ -122,7 +122,7 @@ Section fuse_bounds_section(const Profile& profile) {
       {number("% Subgraphs"),
        [&](Row band) { return share_cell(Count{band.ops}, Count{summary.subgraphs}); }},
       {number("% FLOPs"), [&](Row band) { return share_cell(band.flops, all.flops); }},
-      {number("% Mem"), [&](Row band) { return share_cell(band.memory_bytes, all.memory_bytes); }}};
+      {number("% Bytes"), [&](Row band) { return share_cell(band.memory_bytes, all.memory_bytes); }}};
   return {"Bound", table_of(columns, summary.bounds), {bottleneck_legend(profile.options.ridge)}};
 }
 
@@ -148,7 +148,7 @@ Section savings_section(const Profile& profile, const FuseOptions& options) {
       {words(""), [](Row row) { return Cell(times_text(row.ids.size()), Style::kStrong); }},
       {number("Saved", Unit::kBytes), &SubgraphRow::saved_bytes},
       {number("% Saved"), [=](Row row) { return share_cell(row.saved_bytes, all); }},
-      {number("Memory"), [](Row row) { return format_bytes(row.memory_bytes); }},
+      {number("Bytes moved"), [](Row row) { return format_bytes(row.memory_bytes); }},
       {number("Op by op"), [](Row row) { return format_bytes(row.memory_bytes + row.saved_bytes); }},
       {words("First in", 12),
        [&, first](Row row) { return Cell(module_text(profile, first(row)), Style::kQuiet); }}};

@@ -103,7 +103,7 @@ class CharacterGrid {
 };
 
 Table sides_table(const RooflinePlot& plot) {
-  Table table{{words(""), number(std::string(name(plot.level)) + "s"), number("% FLOPs"), number("% Memory"),
+  Table table{{words(""), number(std::string(name(plot.level)) + "s"), number("% FLOPs"), number("% Bytes"),
                number("% Time"), words("")},
               {}};
   const auto add = [&](const std::string& title, const RooflineSide& side) {
@@ -123,7 +123,7 @@ Table points_table(const RooflinePlot& plot, std::size_t top) {
       {words(""), [](Row point) { return point.count > 1 ? "x" + std::to_string(point.count) : ""; }},
       {words("Type", 8).or_not(), &RooflinePoint::type},
       {number("FLOPs", Unit::kCount), &RooflinePoint::flops},
-      {number("Memory", Unit::kBytes), &RooflinePoint::memory_bytes},
+      {number("Bytes moved", Unit::kBytes), &RooflinePoint::memory_bytes},
       {number("AI", Unit::kRatio), &RooflinePoint::intensity},
       {words("Bound"), [](Row point) { return point.compute_bound ? "compute" : "memory"; }},
       {number("% Time"), [](Row point) { return format_percent(point.time_share, 1.0); }},
@@ -158,8 +158,8 @@ std::string types_text(const Profile& profile, const TypesPlot& plot, const Text
                {std::string(metric.title)},
                {"% " + std::string(metric.title)},
                {"", Align::kLeft},
-               {"Memory"},
-               {"% Mem"},
+               {"Bytes moved"},
+               {"% Bytes"},
                {"", Align::kLeft}},
               {}};
   const auto amount = [&](const Metrics& m) { return plotted_count(metric, m); };

@@ -41,7 +41,7 @@ constexpr std::array kShown{
                 [](P, M m) { return Cell(share_text(m.roofline_seconds() / m.time_seconds())); }},
     ShownColumn{"roofline_seconds", "Roofline", [](P, M m) { return Cell(roofline_text(m)); }},
     ShownColumn{"bound", "Bound", [](P, M m) { return bound_cell(m); }},
-    ShownColumn{"memory_bytes%", "% Mem",
+    ShownColumn{"memory_bytes%", "% Bytes",
                 [](P p, M m) { return share_cell(m.memory_bytes(), p.totals.memory_bytes()); }},
     ShownColumn{"roofline_seconds%", "% Roof",
                 [](P p, M m) { return share_cell(m.roofline_time, p.totals.roofline_time); }},

@@ -92,7 +92,7 @@ Section summary_section(const Profile& profile) {
       parameters.buffers ? format_bytes(parameters.buffer_bytes) : "");
   add("MACs", format_count(totals.work.macs), "");
   add("FLOPs", flops_text(totals), flops_detail(profile));
-  add("Memory", format_bytes(totals.memory_bytes()), memory_detail(totals.traffic));
+  add("Bytes moved", format_bytes(totals.memory_bytes()), memory_detail(totals.traffic));
   add("Peak memory", format_bytes(profile.memory.peak_memory_bytes()), peak_detail(profile));
   add("Intensity", format_ratio(totals.arithmetic_intensity()), "FLOPs per byte moved");
   if (is_measured(profile)) add("Time", format_time(totals.time_seconds()), time_detail(profile));
@@ -130,8 +130,8 @@ Columns<Band> band_columns(const Band& all, const std::string& what) {
       {number("% " + what), [=](const Band& band) { return share_cell(Count{band.ops}, Count{all.ops}); }},
       {number("FLOPs", Unit::kCount), &Band::flops},
       {number("% FLOPs"), [=](const Band& band) { return share_cell(band.flops, all.flops); }},
-      {number("Memory", Unit::kBytes), &Band::memory_bytes},
-      {number("% Mem"), [=](const Band& band) { return share_cell(band.memory_bytes, all.memory_bytes); }}};
+      {number("Bytes moved", Unit::kBytes), &Band::memory_bytes},
+      {number("% Bytes"), [=](const Band& band) { return share_cell(band.memory_bytes, all.memory_bytes); }}};
 }
 
 // Dynamo's "torch_dynamo_resume_in_forward_at_14": what is left of a function after a break.
