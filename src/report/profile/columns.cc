@@ -89,18 +89,6 @@ Columns<Metrics> rate_columns(const Profile& profile) {
   return shown_columns(profile, names);
 }
 
-Columns<Parameters> parameter_columns() {
-  Columns<Parameters> columns;
-  for (const Metric& metric : metrics())
-    if (metric.need == kNeedsParameters)
-      columns.push_back({keyed(std::string(metric.key), number(std::string(metric.title), metric.unit)),
-                         [&](const Parameters& parameters) {
-                           return amount_cell(metric.unit,
-                                              metric.of({.sums = {}, .parameters = &parameters}));
-                         }});
-  return columns;
-}
-
 Columns<Metrics> cost_columns() { return metrics_with(kNeedsNothing); }
 
 Columns<Metrics> cost_columns(std::string_view keys) {

@@ -6,7 +6,19 @@
 
 namespace opscope {
 
-Columns<Parameters> parameter_columns();
+// The metrics that a row with parameters has, of its parameters and its sums.
+template <class Row>
+Columns<Row> parameter_columns() {
+  Columns<Row> columns;
+  for (const Metric& metric : metrics())
+    if (metric.need == kNeedsParameters)
+      columns.push_back({keyed(std::string(metric.key), number(std::string(metric.title), metric.unit)),
+                         [&metric](const Row& row) {
+                           return amount_cell(
+                               metric.unit, metric.of({.sums = row.metrics, .parameters = &row.parameters}));
+                         }});
+  return columns;
+}
 Columns<Metrics> cost_columns();                        // work, bytes, ops and intensity
 Columns<Metrics> cost_columns(std::string_view keys);   // "ops macs": these, in this order
 Columns<Metrics> time_columns(const Profile& profile);  // where it was measured: its time and the rates

@@ -54,7 +54,7 @@ Columns<ModuleRow> module_columns(const Profile& profile, const OpTimes* times) 
                              {"type", [&](Row row) { return graph.text(graph.modules[row.module].type); }},
                              {"depth", &ModuleRow::depth},
                              {"calls", &ModuleRow::calls}};
-  columns += through<ModuleRow>(&ModuleRow::parameters, parameter_columns());
+  columns += parameter_columns<ModuleRow>();
   columns += through<ModuleRow>(&ModuleRow::metrics, metric_columns(profile));
   if (times) {
     columns +=
@@ -74,7 +74,7 @@ Columns<LayerRow> layer_columns(const Profile& profile, const OpTimes* times) {
   Columns<LayerRow> columns{{"name", &LayerRow::name},
                             {"type", &LayerRow::type},
                             {"module", [&graph](Row row) { return graph.path(graph.modules[row.module]); }}};
-  columns += through<LayerRow>(&LayerRow::parameters, parameter_columns());
+  columns += parameter_columns<LayerRow>();
   columns += through<LayerRow>(&LayerRow::metrics, cost_columns());
   const Columns<LayerRow> bound{{"bottleneck", [](Row row) { return name(row.bottleneck); }}};
   const Columns<LayerRow> output{
@@ -156,7 +156,7 @@ class ProfileWriter {
   void totals() {
     json_.key("totals");
     json_.begin_object();
-    write_fields(json_, parameter_columns(), profile_.parameters);
+    write_fields(json_, parameter_columns<ModuleRow>(), profile_.modules.front());
     json_.field("param_bytes", profile_.parameters.bytes);
     json_.field("buffer_bytes", profile_.parameters.buffer_bytes);
     metrics(profile_.totals);
