@@ -6,6 +6,7 @@
 #include "analyse/small_models.h"
 #include "base/text.h"
 #include "graph/random_graph.h"
+#include "report/core/document.h"
 #include "report/text_lines.h"
 
 namespace opscope {
@@ -106,6 +107,41 @@ TEST(Csv, Quotes) {
   }
   const Graph graph = b.finish({x});
   EXPECT_TRUE(has(to_csv(make_profile(graph)), "\n\"a,\"\"b\"\"\",relu,"));
+}
+
+TEST(Csv, ModulesWhereTheyAreAskedFor) {
+  const Graph graph = ResNet18::make();
+  const Profile profile = make_profile(graph);
+  TextOptions options;
+  options.level = Level::kModule;
+  const auto lines = lines_of(to_format(profile, Format::kCsv, options));
+  ASSERT_EQ(lines.size(), 1 + profile.modules.size());
+  EXPECT_TRUE(lines[0].starts_with("path,name,type,depth,calls,params,")) << lines[0];
+}
+
+// What a spreadsheet would run is text to it, and numbers stay numbers.
+TEST(Csv, FormulasAreText) {
+  Table table{{{.key = "text"}, {.key = "number"}}, {}};
+  table.rows = {{"=1+1", -2}, {"-x", 2.5}, {"-", true}, {"a\nb", Count{3}}};
+  EXPECT_EQ(to_csv(table), "text,number\n'=1+1,-2\n'-x,2.5\n-,true\na\\nb,3\n");
+}
+
+TEST(Formats, WriteControlCharactersOut) {
+  GraphBuilder b("net\x1b[31m", "Net");
+  auto x = b.input({4}, "x\x07");
+  {
+    const auto call = b.call("a\x1b]0;b\r\nc\xc2\x85", "ReLU");
+    x = b.op("aten::relu", {{"self", x}}, {{4}});
+  }
+  const Graph graph = b.finish({x});
+  const Profile profile = make_profile(graph);
+  for (const Format format : {Format::kText, Format::kMarkdown, Format::kHtml, Format::kCsv}) {
+    const std::string text = to_format(profile, format);
+    for (const char c : {'\x1b', '\x07', '\r'})
+      EXPECT_EQ(text.find(c), std::string::npos) << name(format) << text;
+    EXPECT_EQ(text.find("\xc2\x85"), std::string::npos) << name(format);
+    EXPECT_TRUE(has(text, "x1b")) << name(format) << text;
+  }
 }
 
 TEST(Json, HasTheOldKeysAndTheTotals) {
