@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import random
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -175,6 +176,40 @@ def test_what_cannot_be_put_back_does_not_keep_the_rest_from_it() -> None:
         opscope.profile(model, torch.ones(1, 2))
     assert model.last["a"] is kept and model.table == {"a": 1} and model.seen == {1} and model.later == {}
     assert surroundings() == around
+
+
+# --- generators that are not PyTorch's own
+
+
+class Draws(nn.Module):
+    def __init__(self, draw: Callable[[], object]) -> None:
+        super().__init__()
+        object.__setattr__(self, "draw", draw)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.draw()
+        return x + 1
+
+
+@pytest.mark.parametrize("draw", ["random", "gauss"])
+def test_pythons_generator_is_put_back(draw: str) -> None:
+    for _ in range(3):  # from a state that was seen before, and from others
+        random.gauss(0, 1)
+        before = random.getstate()
+        arguments = (0, 1) if draw == "gauss" else ()
+        opscope.profile(Draws(lambda arguments=arguments: getattr(random, draw)(*arguments)), torch.ones(1, 2))
+        assert random.getstate() == before
+
+
+@pytest.mark.parametrize("draw", ["rand", "randn"])
+def test_numpys_generator_is_put_back(draw: str) -> None:
+    numpy = pytest.importorskip("numpy")
+    for _ in range(3):  # every other time a second normal number is kept, which no word of the state tells
+        numpy.random.randn()
+        before = numpy.random.get_state()
+        opscope.profile(Draws(lambda: getattr(numpy.random, draw)()), torch.ones(1, 2))
+        after = numpy.random.get_state()
+        assert (before[1] == after[1]).all() and before[2:] == after[2:]
 
 
 # --- other threads, and captures that do not begin

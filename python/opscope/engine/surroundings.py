@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import random
 import sys
 import threading
@@ -128,12 +129,62 @@ def _interpreted() -> Callable[[], None]:
     return lambda: torch._C._set_graph_executor_optimize(optimise)
 
 
+class _Generator:
+    """A random number generator that is not PyTorch's own. To get its state takes as long as to capture fifty ops, so
+    the last one is kept, with the memory that it was in: where that reads the same, so does the state."""
+
+    def __init__(self, memory: Callable[[], bytes | None], get: Callable[[], Any], put_back: Callable[[Any], None]) -> None:
+        self._memory, self._get, self._put_back = memory, get, put_back
+        self._last: tuple[bytes | None, Any] = (None, None)
+
+    def keep(self) -> Callable[[], None]:
+        """Remembers the state; what puts it back."""
+        memory = self._memory()
+        seen, state = self._last
+        if memory is None or memory != seen:
+            state = self._get()
+            self._last = memory, state
+
+        def put_back() -> None:
+            if memory is None or memory != self._memory():
+                self._put_back(state)
+
+        return put_back
+
+
+def _bytes_of(value: Any) -> bytes:
+    """An object's own memory, without its reference count and type."""
+    head = object.__basicsize__
+    return ctypes.string_at(id(value) + head, type(value).__basicsize__ - head)
+
+
+def _python_memory() -> bytes | None:
+    generator = random._inst  # type: ignore[attr-defined]
+    return _bytes_of(generator) + repr(generator.gauss_next).encode()
+
+
+def _numpy_memory() -> bytes | None:
+    generator = sys.modules["numpy"].random.mtrand._rand
+    bits = generator._bit_generator
+    if type(bits).__name__ != "MT19937":
+        return None
+    return _bytes_of(generator) + ctypes.string_at(bits.ctypes.state_address, _TWISTER_BYTES)
+
+
+_TWISTER_BYTES = 4 * 624 + 4  # the state's words, and the place in it
+_PYTHON = _Generator(_python_memory, random.getstate, random.setstate)
+_NUMPY = _Generator(
+    _numpy_memory,
+    lambda: sys.modules["numpy"].random.get_state(),
+    lambda state: sys.modules["numpy"].random.set_state(state),
+)
+
+
 def _keep_generators(undo: ExitStack) -> None:
     """Has `undo` put the random number generators that are not PyTorch's own back to where they are now."""
-    undo.callback(random.setstate, random.getstate())
+    undo.callback(_PYTHON.keep())
     if "numpy" in sys.modules:
-        numpy_random = sys.modules["numpy"].random
-        undo.callback(numpy_random.set_state, numpy_random.get_state())
+        undo.callback(_NUMPY.keep())
     if torch.cuda.is_initialized():
         undo.callback(torch.cuda.set_rng_state_all, torch.cuda.get_rng_state_all())
 

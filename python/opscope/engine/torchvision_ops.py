@@ -152,7 +152,7 @@ def answers() -> Iterator[Callable[[], None]]:
         yield _replace(extension, "_has_ops", lambda: True)
     boxes = sys.modules.get("torchvision.ops.boxes")
     if boxes is not None:
-        yield _replace(boxes, "_batched_nms_vanilla", _all_at_once(boxes))
+        yield _replace(boxes, "_batched_nms_vanilla", _all_at_once(boxes, boxes._batched_nms_vanilla))
     heads = sys.modules.get("torchvision.models.detection.roi_heads")
     if heads is not None:
         yield _replace(heads.RoIHeads, "forward", _with_image_shapes(heads.RoIHeads.forward))
@@ -175,6 +175,7 @@ class _Images(threading.local):
 _images = _Images()
 
 
+@functools.cache
 def _with_image_shapes(forward: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(forward)
     def followed(self: Any, features: Any, proposals: Any, image_shapes: Any, targets: Any = None) -> Any:
@@ -184,9 +185,9 @@ def _with_image_shapes(forward: Callable[..., Any]) -> Callable[..., Any]:
     return followed
 
 
-def _all_at_once(boxes_module: Any) -> Callable[..., Any]:
+@functools.cache
+def _all_at_once(boxes_module: Any, one_by_one: Callable[..., Any]) -> Callable[..., Any]:
     """Class by class there would be as many classes as boxes, where the classes are data."""
-    one_by_one = boxes_module._batched_nms_vanilla
 
     @functools.wraps(one_by_one)
     def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float) -> Tensor:
@@ -202,6 +203,7 @@ def _bounded(op: str, height: int, width: int) -> tuple[int, int]:
     return min(height, limit), min(width, limit)
 
 
+@functools.cache
 def _pasted_everywhere(paste: Callable[..., Any]) -> Callable[..., Any]:
     """A mask is pasted at the size of its box, which is data: at most that of the image."""
 
@@ -216,6 +218,7 @@ def _pasted_everywhere(paste: Callable[..., Any]) -> Callable[..., Any]:
     return pasted
 
 
+@functools.cache
 def _keypoints_everywhere(locate: Callable[..., Any]) -> Callable[..., Any]:
     """A heat map is enlarged to the size of its box, which is data: at most that of the image."""
 
