@@ -128,8 +128,7 @@ TEST(Comparison, SaysWhichHasTheLeastAndWhichCostsMoreInEverything) {
   const auto c =
       compare_models({model("a", figures("a", 50, 2000, 500)), model("b", figures("b", 100, 1000, 400)),
                       model("c", figures("c", 200, 3000, 600))});
-  EXPECT_TRUE(
-      says(c.findings, "a has the least parameters and peak memory; b the least FLOPs, bytes moved"));
+  EXPECT_TRUE(says(c.findings, "a has the least parameters and peak memory; b the least FLOPs, bytes moved"));
   EXPECT_TRUE(says(c.findings, "c costs more than a in all of these"));
 }
 

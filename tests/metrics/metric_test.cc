@@ -136,7 +136,8 @@ TEST(EveryMetricOfASweep, IsAColumnAndAField) {
     ASSERT_EQ(report.metrics, std::vector<const Metric*>{metric});
     const std::string text = to_format(report, Format::kText);
     EXPECT_NE(text.find(metric->title), std::string::npos) << metric->key;
-    EXPECT_NE(to_format(report, Format::kCsv).find("," + std::string(metric->key) + ","), std::string::npos) << metric->key;
+    EXPECT_NE(to_format(report, Format::kCsv).find("," + std::string(metric->key) + ","), std::string::npos)
+        << metric->key;
     EXPECT_FALSE(sweep_svg(report).empty());
   }
   EXPECT_EQ(sweep_metrics_from("--metric", "time").front()->key, "roofline_seconds");

@@ -1,6 +1,5 @@
 // Graph -> Profile: cost every op once, then group the same costs in every view.
 #include "analyse/profile/profile.h"
-
 #include "analyse/profile/rollup.h"
 #include "analyse/times/times.h"
 

@@ -1,9 +1,8 @@
 // From a profile to a picture's bytes, and the words around the graph.
-#include "report/draw/draw.h"
-
 #include <algorithm>
 
 #include "base/text.h"
+#include "report/draw/draw.h"
 #include "report/draw/layout.h"
 #include "report/draw/svg.h"
 #include "report/profile/sections.h"
