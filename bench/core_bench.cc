@@ -6,6 +6,7 @@
 #include <string>
 
 #include "analyse/profile/profile.h"
+#include "base/files.h"
 #include "cost/cost.h"
 #include "graph/writer.h"
 #include "partition/partition.h"
@@ -34,15 +35,20 @@ void finish(benchmark::State& state, std::size_t ops, std::size_t bytes = 0) {
 
 void read(benchmark::State& state) {
   const auto& graph = graph_of(state);
-  const auto text = write_json(graph);
-  for (auto _ : state) benchmark::DoNotOptimize(read_capture(text, "bench"));
+  auto text = write_json(graph);
+  text.reserve(text.size() + kReadPadding);
+  for (auto _ : state) benchmark::DoNotOptimize(read_padded_capture(text, "bench"));
   finish(state, graph.ops.size(), text.size());
 }
 
+// Texts go to a file or a pipe block by block, as --output writes them.
 void write(benchmark::State& state) {
   const auto& graph = graph_of(state);
   std::size_t bytes = 0;
-  for (auto _ : state) bytes = write_json(graph).size();
+  for (auto _ : state) {
+    bytes = 0;
+    write_json(graph, [&](std::string_view block) { bytes += block.size(); });
+  }
   finish(state, graph.ops.size(), bytes);
 }
 
@@ -65,10 +71,31 @@ void partition(benchmark::State& state) {
   finish(state, graph.ops.size());
 }
 
-// From a graph in memory to a complete profile: cost and every roll-up.
+// From a graph in memory to what `profile(model).totals` reads: the cost of every op, and their sum.
+void totals(benchmark::State& state) {
+  const auto& graph = graph_of(state);
+  for (auto _ : state) benchmark::DoNotOptimize(make_profile(graph).totals);
+  finish(state, graph.ops.size());
+}
+
+// The same, and the rows that a table shows: layers, modules and op types.
+void rows(benchmark::State& state) {
+  const auto& graph = graph_of(state);
+  for (auto _ : state) {
+    const Profile made = make_profile(graph);
+    benchmark::DoNotOptimize(made.layers().size() + made.modules().size() + made.types().size());
+  }
+  finish(state, graph.ops.size());
+}
+
+// All that a profile can tell.
 void profile(benchmark::State& state) {
   const auto& graph = graph_of(state);
-  for (auto _ : state) benchmark::DoNotOptimize(make_profile(graph));
+  for (auto _ : state) {
+    const Profile made = make_profile(graph);
+    benchmark::DoNotOptimize(made.layers().size() + made.types().size() + made.partition().subgraphs.size() +
+                             made.memory().peak_memory_bytes().value() + made.bottlenecks().over_100.ops);
+  }
   finish(state, graph.ops.size());
 }
 
@@ -76,7 +103,10 @@ void json(benchmark::State& state) {
   const auto& graph = graph_of(state);
   const auto made = make_profile(graph);
   std::size_t bytes = 0;
-  for (auto _ : state) bytes = to_json(made).size();
+  for (auto _ : state) {
+    bytes = 0;
+    to_json(made, [&](std::string_view block) { bytes += block.size(); });
+  }
   finish(state, graph.ops.size(), bytes);
 }
 
@@ -88,6 +118,8 @@ BENCHMARK(write)->Apply(sizes);
 BENCHMARK(verify)->Apply(sizes);
 BENCHMARK(cost)->Apply(sizes);
 BENCHMARK(partition)->Apply(sizes);
+BENCHMARK(totals)->Apply(sizes);
+BENCHMARK(rows)->Apply(sizes);
 BENCHMARK(profile)->Apply(sizes);
 BENCHMARK(json)->Apply(sizes);
 

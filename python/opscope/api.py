@@ -79,17 +79,17 @@ class Graph:
         index, part, kind, name (the tracer's), label (a person's), target, module, calls, inputs (indices of nodes),
         outputs (shape, dtype, kind), macs, flops, memory_bytes, ... and source. Nodes and parts count from 1.
         """
-        return [Row({**row, "source": row.get("source", "")}) for row in self._report.get("nodes", [])]
+        return [Row({**row, "source": row.get("source", "")}) for row in self._report("nodes")]
 
     @property
     def parts(self) -> list[Row]:
         """The graphs that a tracer made, with their totals: one, or Dynamo's between its breaks. The first is 1."""
-        return _rows(self._report.get("parts", []))
+        return _rows(self._report("parts"))
 
     @property
     def breaks(self) -> list[Row]:
         """Where Dynamo left the code to Python, and why: reason, source, after (the part that ends there), detail."""
-        return _rows(self._report.get("breaks", []))
+        return _rows(self._report("breaks"))
 
     @property
     def rungs(self) -> list[Row]:
@@ -108,15 +108,17 @@ class Graph:
         return list(self._graph.memory_timeline())
 
     @functools.cached_property
-    def _report(self) -> dict[str, Any]:
-        return self.profile().to_dict()
+    def _profile(self) -> Profile:
+        return self.profile()
+
+    def _report(self, part: str) -> list[dict[str, Any]]:
+        return self._profile._part(part) or []
 
     def __repr__(self) -> str:
-        found = self._report
-        nodes, parts, breaks = (len(found.get(key, [])) for key in ("nodes", "parts", "breaks"))
-        text = f"<opscope.Graph of {found['model']}: {self.tracer}"
+        nodes, parts, breaks = (len(self._report(part)) for part in ("nodes", "parts", "breaks"))
+        text = f"<opscope.Graph of {self._profile.model}: {self.tracer}"
         text += f", {counted(nodes, 'node')} in {counted(parts, 'graph')}, {counted(breaks, 'break')}" if nodes else ""
-        return f"{text}, {counted(found['totals']['ops'], 'op')}>"
+        return f"{text}, {counted(len(self._graph), 'op')}>"
 
 
 Capture = Graph  #: the older name
@@ -364,10 +366,13 @@ def plan_for(source: Source, options: Options) -> InputPlan:
     return plan_inputs(source, options.inputs(), _in_dtype(source, options))
 
 
+_PARTS_OF_INPUTS = ("input_shape", "batch", "seq_len", "image_size", "named_inputs", "phase", "past_len")
+
+
 def _given(source: Source, inputs: Any, options: Options) -> Inputs:
     """Inputs that the caller made: nothing else is said about them."""
-    clash = next((name for name in ("input_shape", "batch", "seq_len", "image_size", "named_inputs", "phase", "past_len")
-                  if name in options.given()), None)  # fmt: skip
+    given = options.given()
+    clash = next((name for name in _PARTS_OF_INPUTS if name in given), None)
     if clash:
         raise error(f"inputs and {clash} do not go together", "inputs", "give one of them")
     return cast_inputs(as_inputs(inputs), source.owned, _in_dtype(source, options))

@@ -72,12 +72,14 @@ class Options:
 
     def given(self) -> list[str]:
         """Names of the options that are not as they are by default."""
-        return [each.name for each in dataclasses.fields(self) if getattr(self, each.name) != _default(each)]
+        return [name for name, default in _DEFAULTS.items() if getattr(self, name) != default]
 
 
 def _default(option: Any) -> Any:
     return {} if option.default is dataclasses.MISSING else option.default
 
+
+_DEFAULTS = {each.name: _default(each) for each in dataclasses.fields(Options)}
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

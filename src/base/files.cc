@@ -101,6 +101,15 @@ int write_all(int descriptor, std::string_view bytes) {
   return 0;
 }
 
+// The same for a text that is made as it is written; after a failure the rest of it goes nowhere.
+int write_from(const TextSource& source, int descriptor) {
+  int code = 0;
+  source([&](std::string_view block) {
+    if (code == 0) code = write_all(descriptor, block);
+  });
+  return code;
+}
+
 struct Destination {
   std::string path;        // with symbolic links followed
   mode_t mode = 0;         // of the file that is there; 0: none is
@@ -152,8 +161,8 @@ class TemporaryFile {
     if (!renamed_) ::unlink(name_.c_str());
   }
 
-  int write(std::string_view bytes, mode_t mode) {
-    if (const int code = write_all(file_.get(), bytes)) return code;
+  int write(const TextSource& source, mode_t mode) {
+    if (const int code = write_from(source, file_.get())) return code;
     if (::fchmod(file_.get(), mode) != 0) return errno;
     if (::fsync(file_.get()) != 0) return errno;
     return file_.close() ? 0 : errno;
@@ -180,10 +189,10 @@ mode_t default_mode() {
   return 0666 & ~mask;
 }
 
-int write_direct(const std::string& path, std::string_view bytes) {
+int write_direct(const std::string& path, const TextSource& source) {
   File file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!file.is_open()) return errno;
-  if (const int code = write_all(file.get(), bytes)) return code;
+  if (const int code = write_from(source, file.get())) return code;
   return file.close() ? 0 : errno;
 }
 
@@ -196,7 +205,10 @@ std::string read_file(const std::string& path) {
   if (S_ISDIR(status.st_mode)) fail_read(path, EISDIR);
   // The size is a first guess only: pipes have none, and a file may be growing.
   constexpr std::size_t kLeast = 4096;
-  std::string bytes(std::max(static_cast<std::size_t>(status.st_size) + 1, kLeast), '\0');
+  const std::size_t expected = std::max(static_cast<std::size_t>(status.st_size) + 1, kLeast);
+  std::string bytes;
+  bytes.reserve(expected + kReadPadding);
+  bytes.resize(expected);
   for (std::size_t used = 0;;) {
     if (used == bytes.size()) bytes.resize(bytes.size() * 2);
     const auto got = ::read(file.get(), bytes.data() + used, bytes.size() - used);
@@ -210,14 +222,18 @@ std::string read_file(const std::string& path) {
 }
 
 void write_file(const std::string& path, std::string_view bytes) {
+  write_file(path, [bytes](const TextSink& sink) { sink(bytes); });
+}
+
+void write_file(const std::string& path, const TextSource& source) {
   const auto destination = destination_of(path);
   if (destination.is_direct) {
-    if (const int code = write_direct(path, bytes)) fail_write(path, code);
+    if (const int code = write_direct(path, source)) fail_write(path, code);
     return;
   }
   TemporaryFile file(destination, path);
   const auto mode = destination.mode != 0 ? destination.mode : default_mode();
-  if (const int code = file.write(bytes, mode)) fail_write(path, code);
+  if (const int code = file.write(source, mode)) fail_write(path, code);
   if (const int code = file.rename_to(destination.path)) fail_write(path, code);
 }
 

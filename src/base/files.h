@@ -1,10 +1,16 @@
 // Whole files in and out. A write either happens completely or leaves what was there before.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
+#include "base/text_sink.h"
+
 namespace opscope {
+
+// Capacity behind the bytes of a file that was read: parsers may look ahead without a copy.
+inline constexpr std::size_t kReadPadding = 64;
 
 // The file's bytes. Throws Error where it cannot be opened or read, or is a folder.
 std::string read_file(const std::string& path);
@@ -13,6 +19,7 @@ std::string read_file(const std::string& path);
 // symbolic links and keeping the permissions of a file that is replaced. Devices and pipes are written
 // directly. Throws Error, leaving nothing behind, when that fails (disk full among it).
 void write_file(const std::string& path, std::string_view bytes);
+void write_file(const std::string& path, const TextSource& source);
 
 // Throws the Error that write_file would, as far as that can be known before there is something to write.
 void check_writable(const std::string& path);

@@ -31,6 +31,8 @@ constexpr std::array<char, 256> make_escapes() {
 }
 constexpr auto kEscapes = make_escapes();
 
+constexpr std::size_t kBlock = std::size_t{1} << 18;  // of text, before it goes to the sink
+
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
 
@@ -111,6 +113,9 @@ void JsonWriter::end(char close) {
   levels_.pop_back();
   if (level.layout == JsonLayout::kLines && !level.empty) new_line();
   out_ += close;
+  if (sink_ == nullptr || out_.size() < kBlock) return;
+  (*sink_)(out_);
+  out_.clear();
 }
 
 void JsonWriter::key(std::string_view name) {
@@ -126,12 +131,12 @@ void JsonWriter::null() {
   out_ += "null";
 }
 
-void JsonWriter::value(std::string_view text) {
+void JsonWriter::text(std::string_view words) {
   separate();
-  append_json_string(out_, text);
+  append_json_string(out_, words);
 }
 
-void JsonWriter::value(double number) {
+void JsonWriter::real(double number) {
   separate();
   append_json_double(out_, number);
 }

@@ -1,5 +1,6 @@
 // Writes JSON into a string as it goes: no tree, no allocation per item, the same bytes for the same calls.
 // Strings that are not UTF-8 are written with U+FFFD in place of the bad bytes; NaN and infinities as null.
+// A class derived from it may make something else than text of the same calls.
 #pragma once
 
 #include <concepts>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/count.h"
+#include "base/text_sink.h"
 
 namespace opscope {
 
@@ -25,19 +27,24 @@ void append_json_double(std::string& out, double value);
 class JsonWriter {
  public:
   explicit JsonWriter(std::string& out) : out_(out) {}
+  // `out` is emptied into `sink` whenever a block is full, and has the rest at the end.
+  JsonWriter(std::string& out, const TextSink& sink) : out_(out), sink_(&sink) {}
+  JsonWriter(const JsonWriter&) = delete;
+  JsonWriter& operator=(const JsonWriter&) = delete;
+  virtual ~JsonWriter() = default;
 
   void begin_object(JsonLayout layout = JsonLayout::kLines) { begin('{', layout); }
   void end_object() { end('}'); }
   void begin_array(JsonLayout layout = JsonLayout::kLines) { begin('[', layout); }
   void end_array() { end(']'); }
 
-  void key(std::string_view name);
+  virtual void key(std::string_view name);
 
-  void null();
-  void value(std::string_view text);
+  virtual void null();
+  void value(std::string_view words) { text(words); }
   void value(const char* text) { value(std::string_view(text)); }
   void value(const std::string& text) { value(std::string_view(text)); }
-  void value(double number);
+  void value(double number) { real(number); }
   void value(std::same_as<bool> auto truth) { boolean(truth); }
   void value(std::signed_integral auto number) { integer(static_cast<std::int64_t>(number)); }
   template <std::unsigned_integral T>
@@ -48,11 +55,17 @@ class JsonWriter {
     item ? value(*item) : null();
   }
 
-  // key and value in one.
+  // key and value in one. What is costly to find may be a function: it is called where the field is wanted.
   template <class T>
   void field(std::string_view name, const T& item) {
-    key(name);
-    value(item);
+    if constexpr (std::invocable<const T&>) {
+      if (!wants(name)) return;
+      key(name);
+      value(item());
+    } else {
+      key(name);
+      value(item);
+    }
   }
   // An array of scalars on one line.
   template <class Items>
@@ -95,20 +108,26 @@ class JsonWriter {
   // Every container that was begun has ended.
   bool complete() const { return levels_.empty() && !out_.empty(); }
 
+ protected:
+  virtual bool wants(std::string_view) const { return true; }
+  virtual void begin(char open, JsonLayout layout);
+  virtual void end(char close);
+  virtual void text(std::string_view words);
+  virtual void real(double number);
+  virtual void boolean(bool truth);
+  virtual void integer(std::int64_t number);
+  virtual void natural(std::uint64_t number);
+
  private:
   struct Level {
     JsonLayout layout;
     bool empty = true;
   };
-  void begin(char open, JsonLayout layout);
-  void end(char close);
   void separate();  // what goes before an item: comma, line break, indent
   void new_line();
-  void boolean(bool truth);
-  void integer(std::int64_t number);
-  void natural(std::uint64_t number);
 
   std::string& out_;
+  const TextSink* sink_ = nullptr;
   std::vector<Level> levels_;
   bool after_key_ = false;
 };

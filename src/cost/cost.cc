@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/choices.h"
+#include "base/large_pages.h"
 
 namespace opscope {
 namespace {
@@ -79,17 +80,18 @@ void apply_bound(OpCost& cost, const Op& op) {
 std::vector<OpCost> estimate(const Graph& graph, Convention convention) {
   const auto rules = rules_of_targets(graph);
   std::vector<OpCost> costs;
-  costs.reserve(graph.ops.size());
+  reserve_large(costs, graph.ops.size());
   OpCall call(graph);
   for (const Op& op : graph.ops) {
     call.reset(op);
-    costs.push_back(price(call, rules[op.target], convention));
+    apply_bound(costs.emplace_back(price(call, rules[op.target], convention)), op);
   }
   for (const DeclaredCost& declared : graph.declared) {
-    call.reset(graph.ops[declared.op]);
+    const Op& op = graph.ops[declared.op];
+    call.reset(op);
     apply_declared(costs[declared.op], declared, call, convention);
+    apply_bound(costs[declared.op], op);
   }
-  for (std::size_t i = 0; i < costs.size(); ++i) apply_bound(costs[i], graph.ops[i]);
   return costs;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 class Writer {
  public:
-  Writer(const Graph& graph, std::string& out) : graph_(graph), json_(out) {}
+  Writer(const Graph& graph, JsonWriter& json) : graph_(graph), json_(json) {}
 
   void run() {
     json_.begin_object();
@@ -270,7 +270,7 @@ class Writer {
   }
 
   const Graph& graph_;
-  JsonWriter json_;
+  JsonWriter& json_;
 };
 
 }  // namespace
@@ -280,9 +280,17 @@ std::string write_json(const Graph& graph) {
   // A line of an op or value is about this long.
   constexpr std::size_t kBytesPerOp = 160, kBytesPerValue = 120;
   out.reserve(1024 + graph.ops.size() * kBytesPerOp + graph.values.size() * kBytesPerValue);
-  Writer(graph, out).run();
+  JsonWriter json(out);
+  Writer(graph, json).run();
   out += '\n';
   return out;
+}
+
+void write_json(const Graph& graph, const TextSink& sink) {
+  std::string rest;
+  JsonWriter json(rest, sink);
+  Writer(graph, json).run();
+  sink(rest += '\n');
 }
 
 }  // namespace opscope

@@ -4,10 +4,12 @@
 
 #include <string>
 
+#include "base/text_sink.h"
 #include "graph/graph.h"
 
 namespace opscope {
 
 std::string write_json(const Graph& graph);
+void write_json(const Graph& graph, const TextSink& sink);
 
 }  // namespace opscope

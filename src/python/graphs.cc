@@ -10,9 +10,11 @@
 #include "graph/part.h"
 #include "graph/writer.h"
 #include "python/handed.h"
+#include "python/objects.h"
 #include "report/core/report.h"
 #include "report/draw/draw.h"
 #include "report/fuse/report.h"
+#include "report/profile/json.h"
 #include "report/times/chrome_trace.h"
 #include "report/times/measure.h"
 
@@ -187,6 +189,24 @@ std::string report_of(const OwnedProfile& self, Format format, const TextOptions
   return measure_report(self.profile, format, options);
 }
 
+// The value of one part of the profile's JSON; None where it has no such part.
+py::object part_of_profile(const OwnedProfile& self, const std::string& part) {
+  ObjectWriter objects;
+  objects.begin_object();
+  write_profile_part(objects, self.profile, part);
+  objects.end_object();
+  return py::dict(objects.take()).attr("get")(part);
+}
+
+// A number of the totals, and nothing that only the others need.
+py::object total_of_profile(const OwnedProfile& self, const std::string& name) {
+  FieldReader field(name);
+  write_profile_part(field, self.profile, "totals");
+  py::object found = field.take();
+  if (!found) throw py::key_error(name);
+  return found;
+}
+
 }  // namespace
 
 void bind_graph(py::module_& m) {
@@ -205,7 +225,10 @@ void bind_graph(py::module_& m) {
   py::class_<Graph, std::shared_ptr<Graph>>(m, "Graph")
       .def("__len__", [](const Graph& graph) { return graph.ops.size(); })
       .def("to_json", [](const Graph& graph) { return write_json(graph); })
-      .def("save", [](const Graph& graph, const std::string& path) { write_file(path, write_json(graph)); })
+      .def("save",
+           [](const Graph& graph, const std::string& path) {
+             write_file(path, [&](const TextSink& sink) { write_json(graph, sink); });
+           })
       .def(
           "set_info",
           [](Graph& graph, const std::string& model, const std::string& source, const std::string& torch,
@@ -268,6 +291,22 @@ void bind_graph(py::module_& m) {
 
 void bind_profile(py::module_& m) {
   py::class_<OwnedProfile, std::shared_ptr<OwnedProfile>>(m, "Profile")
+      .def("part", part_of_profile)
+      .def("total", total_of_profile)
+      // {name: array of numbers or list} of a part that is rows.
+      .def("columns",
+           [](const OwnedProfile& self, const std::string& part) {
+             ColumnWriter columns;
+             write_profile_part(columns, self.profile, part);
+             return columns.take();
+           })
+      .def("to_dict",
+           [](const OwnedProfile& self) {
+             ObjectWriter objects;
+             write_profile(objects, self.profile);
+             return objects.take();
+           })
+      .def_property_readonly("model", [](const OwnedProfile& self) { return model_name(*self.graph); })
       .def("to_json", [](const OwnedProfile& self) { return to_json(self.profile); })
       .def("to_csv", [](const OwnedProfile& self) { return to_csv(self.profile); })
       .def("to_markdown", [](const OwnedProfile& self) { return report_of(self, Format::kMarkdown, {}); })

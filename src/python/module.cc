@@ -182,8 +182,9 @@ PYBIND11_MODULE(_native, m) {
     return to_format(table, Format::kText, {});
   });
 #ifdef OPSCOPE_READERS
-  m.def("read_capture",
-        [](const std::string& path) { return std::make_shared<Graph>(read_capture(read_file(path), path)); });
+  m.def("read_capture", [](const std::string& path) {
+    return std::make_shared<Graph>(read_padded_capture(read_file(path), path));
+  });
   // "capture", "pt2", "onnx", "torchscript", "pickle" or "other", by content.
   m.def("file_kind", [](const std::string& path) { return std::string(name(classify_file(path))); });
   m.def(

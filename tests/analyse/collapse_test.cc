@@ -105,7 +105,7 @@ TEST(Collapse, AClosedModuleHasTheCostOfAllThatIsInIt) {
   const Drawn drawn(test::ResNet18::make(), Level::kLayer, {.depth = 1, .focus = {}});
   std::size_t closed = 0;
   for (const SceneBox& box : drawn.scene.boxes) {
-    const auto row = std::ranges::find_if(drawn.profile.modules, [&](const ModuleRow& r) {
+    const auto row = std::ranges::find_if(drawn.profile.modules(), [&](const ModuleRow& r) {
       return drawn.graph.path(drawn.graph.modules[r.module]) == box.path;
     });
     if (box.kind != BoxKind::kModule) continue;
@@ -124,7 +124,7 @@ TEST(Collapse, FocusDrawsOneModuleAndItsNeighbours) {
   Metrics inside;
   for (const SceneBox& box : drawn.scene.boxes)
     if (box.kind != BoxKind::kStub) inside += box.all_metrics;
-  const auto row = std::ranges::find_if(drawn.profile.modules, [&](const ModuleRow& r) {
+  const auto row = std::ranges::find_if(drawn.profile.modules(), [&](const ModuleRow& r) {
     return drawn.graph.path(drawn.graph.modules[r.module]) == "layer2.0";
   });
   EXPECT_TRUE(test::same(inside, row->metrics));

@@ -143,7 +143,7 @@ TEST(Comparison, WithADeviceHasItsRoofline) {
       c.row("memory_bound_time_share")->values[0].amount.real,
       1 - static_cast<double>(a.totals.compute_bound_time) / static_cast<double>(a.totals.roofline_time),
       1e-12);
-  EXPECT_EQ(c.row("fused_roofline_seconds")->values[0].amount.count, a.roofline.fused_time);
+  EXPECT_EQ(c.row("fused_roofline_seconds")->values[0].amount.count, a.fused_roofline().time);
   EXPECT_EQ(c.row("relative_time"), nullptr);
   EXPECT_TRUE(says(c.findings, "at h100-sxm's roofline"));
 }

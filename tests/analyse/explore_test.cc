@@ -81,14 +81,14 @@ TEST_F(Explore, FindsATracersNodesByEitherName) {
 TEST_F(Explore, StandsInItsSubgraph) {
   const Standing conv = standing_of(view, view.nodes[at("conv1")]);
   ASSERT_EQ(conv.subgraphs.size(), 1u);
-  EXPECT_EQ(conv.flops, profile.partition.subgraphs[conv.subgraphs[0]].flops);
+  EXPECT_EQ(conv.flops, profile.partition().subgraphs[conv.subgraphs[0]].flops);
   EXPECT_EQ(standing_of(view, view.nodes[0]).why_none, "an input");
   EXPECT_FALSE(standing_of(view, view.nodes[0]).bound);
   const ExploreSummary summary = summarise(view);
   EXPECT_EQ(summary.partitioned_ops, summary.working_ops);
   std::uint64_t subgraphs = 0;
   for (const Band& band : summary.bounds) subgraphs += band.ops;
-  EXPECT_EQ(subgraphs, profile.partition.subgraphs.size());
+  EXPECT_EQ(subgraphs, profile.partition().subgraphs.size());
 }
 
 TEST_F(Explore, CountsTheWaysAroundABlock) {

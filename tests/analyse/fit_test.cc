@@ -13,7 +13,7 @@ using End = FitAnswer::End;
 using test::attention_model;
 
 Count peak_of(std::int64_t batch) {
-  return make_profile(attention_model(batch, 50)).memory.peak_memory_bytes();
+  return make_profile(attention_model(batch, 50)).memory().peak_memory_bytes();
 }
 
 FitAnswer fit_into(Count memory, std::int64_t limit = std::int64_t{1} << 40, Count reserve = {}) {

@@ -32,12 +32,12 @@ struct Reported {
 TEST(Memory, ResNet18ByHand) {
   const Reported r(test::ResNet18::make());
   // bn1 reads and makes 64x112x112 floats; its input is gone after it, its output is what relu_ writes into.
-  EXPECT_EQ(r.profile.memory.peak, Count{2 * 64 * 112 * 112 * 4});
-  EXPECT_EQ(layer_name(r.profile, r.profile.memory.peak_op), "bn1");
+  EXPECT_EQ(r.profile.memory().peak, Count{2 * 64 * 112 * 112 * 4});
+  EXPECT_EQ(layer_name(r.profile, r.profile.memory().peak_op), "bn1");
   ASSERT_EQ(r.report.held.size(), 2u);
   const Count weights = r.profile.parameters.bytes + r.profile.parameters.buffer_bytes;
-  EXPECT_EQ(r.profile.memory.weights, weights);
-  EXPECT_EQ(r.report.owners[0].held, r.profile.memory.peak);
+  EXPECT_EQ(r.profile.memory().weights, weights);
+  EXPECT_EQ(r.report.owners[0].held, r.profile.memory().peak);
   EXPECT_EQ(r.report.owners[0].weights, weights);
   EXPECT_EQ(r.report.phases.size(), 1u);
   EXPECT_EQ(r.report.phases[0].name, "forward");
@@ -58,7 +58,7 @@ Graph with_gelu() {
 
 TEST(Memory, InPlaceSavesWhatIsBesideItsInput) {
   const Reported r(with_gelu());
-  EXPECT_EQ(r.profile.memory.peak, Count{2000});
+  EXPECT_EQ(r.profile.memory().peak, Count{2000});
   const auto* advice = r.find(Remedy::kInPlace);
   ASSERT_NE(advice, nullptr);
   // 1000 while gelu runs; then the second convolution is the peak, with 1000 + 300.
@@ -96,7 +96,7 @@ TEST(Memory, FreeingEarlierSavesWhatIsHeldInVain) {
   auto graph = b.finish({x});
   graph.lifetimes = {{kNone, 0}, {0, 2}, {1, 2}, {2, kNone}};
   const Reported r(std::move(graph));
-  EXPECT_EQ(r.profile.memory.peak, Count{500 + 10 + 2000});
+  EXPECT_EQ(r.profile.memory().peak, Count{500 + 10 + 2000});
   const auto* advice = r.find(Remedy::kFreeEarlier);
   ASSERT_NE(advice, nullptr);
   EXPECT_EQ(advice->saved_bytes, Count{500});
@@ -151,7 +151,7 @@ TEST(Memory, ScoresThatAreWrittenOut) {
   s = b.op("aten::softmax.int", {{"self", s}, {"dim", -1}}, {bytes(4096)});
   const auto out = b.op("aten::matmul", {{"self", s}, {"other", v}}, {bytes(64)});
   const Reported r(b.finish({out}));
-  EXPECT_EQ(r.profile.memory.peak, Count{64 + 2 * 4096});
+  EXPECT_EQ(r.profile.memory().peak, Count{64 + 2 * 4096});
   const auto* advice = r.find(Remedy::kFusedAttention);
   ASSERT_NE(advice, nullptr);
   EXPECT_EQ(advice->saved_bytes, Count{64 + 2 * 4096 - 3 * 64});
@@ -165,7 +165,7 @@ TEST(Memory, HalfPrecisionIsExactByDtype) {
   const auto ids = b.input(TensorSpec(ints{50}, DType::kInt64), "ids");
   const auto y = b.op("aten::conv2d", {{"input", x}, {"weight", w}, {"other", ids}}, {{200}});
   const Reported r(b.finish({y}));
-  EXPECT_EQ(r.profile.memory.peak_memory_bytes(), Count{4000 + 400 + 400 + 800});
+  EXPECT_EQ(r.profile.memory().peak_memory_bytes(), Count{4000 + 400 + 400 + 800});
   ASSERT_NE(r.find(Remedy::kHalfWeights), nullptr);
   EXPECT_EQ(r.find(Remedy::kHalfWeights)->saved_bytes, Count{2000});
   EXPECT_EQ(r.find(Remedy::kHalfAll)->saved_bytes, Count{2000 + 200 + 400});
@@ -179,7 +179,7 @@ TEST(Memory, RowsInParts) {
   const auto a = b.op("aten::gelu", {{"self", h}}, {TensorSpec(ints{8, 40}, DType::kUInt8)});
   const auto y = b.op("aten::linear", {{"input", a}}, {TensorSpec(ints{8, 10}, DType::kUInt8)});
   const Reported r(b.finish({y}));
-  EXPECT_EQ(r.profile.memory.peak, Count{2 * 320});
+  EXPECT_EQ(r.profile.memory().peak, Count{2 * 320});
   const auto* advice = r.find(Remedy::kChunk);
   ASSERT_NE(advice, nullptr);
   // At gelu: two quarters of 320, the input and the result, 80 each.
@@ -201,17 +201,17 @@ TEST(Memory, RandomGraphs) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     const Reported r(test::RandomGraph(seed).make(1 + seed % 40));
     const auto& report = r.report;
-    const Count peak = r.profile.memory.peak_memory_bytes();
+    const Count peak = r.profile.memory().peak_memory_bytes();
     for (const auto& advice : report.advice) EXPECT_LE(advice.saved_bytes, peak) << "seed " << seed;
     Count held{}, own{};
     for (const auto index : report.held) held += report.pieces[index].bytes;
     for (const auto& row : report.owners) own += row.own_held;
     EXPECT_EQ(own, report.owners[0].held) << "seed " << seed;
-    const auto workspace = r.graph.ops[r.profile.memory.peak_op].workspace;
+    const auto workspace = r.graph.ops[r.profile.memory().peak_op].workspace;
     EXPECT_EQ(held + Count{workspace}, own) << "seed " << seed;
     Count highest{};
     for (const auto& phase : report.phases) highest = std::max(highest, phase.peak);
-    EXPECT_EQ(highest, r.profile.memory.peak) << "seed " << seed;
+    EXPECT_EQ(highest, r.profile.memory().peak) << "seed " << seed;
   }
 }
 

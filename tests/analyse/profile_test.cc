@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <memory>
 #include <set>
+#include <thread>
+#include <tuple>
 
 #include "analyse/metrics_sums.h"
 #include "analyse/small_models.h"
@@ -21,16 +23,16 @@ using test::RandomGraph;
 using test::ResNet18;
 
 const ModuleRow& module_at(const Profile& profile, std::string_view path) {
-  const auto found = std::ranges::find_if(profile.modules, [&](const ModuleRow& row) {
+  const auto found = std::ranges::find_if(profile.modules(), [&](const ModuleRow& row) {
     return profile.graph->path(profile.graph->modules[row.module]) == path;
   });
-  EXPECT_NE(found, profile.modules.end()) << path;
+  EXPECT_NE(found, profile.modules().end()) << path;
   return *found;
 }
 
 std::vector<std::string> layer_names(const Profile& profile) {
   std::vector<std::string> names;
-  for (const LayerRow& layer : profile.layers) names.emplace_back(layer.name);
+  for (const LayerRow& layer : profile.layers()) names.emplace_back(layer.name);
   return names;
 }
 
@@ -42,15 +44,15 @@ TEST(Profile, ResNet18) {
   EXPECT_EQ(profile.parameters.buffers, Count{9620});
   EXPECT_EQ(profile.totals.work.macs, Count{1814073344});
   EXPECT_EQ(profile.totals.ops, 69u);
-  EXPECT_EQ(profile.layers.size(), 69u);
+  EXPECT_EQ(profile.layers().size(), 69u);
   EXPECT_EQ(profile.coverage.exact, 69u);
-  EXPECT_EQ(profile.types.front().type, "conv2d");
-  EXPECT_EQ(profile.types.front().metrics.ops, 20u);
-  EXPECT_EQ(profile.layers.front().name, "conv1");
-  EXPECT_EQ(profile.layers.front().type, "conv2d");
-  EXPECT_EQ(profile.layers.front().bottleneck, Bottleneck::kComputeBound);
-  ASSERT_EQ(profile.advice.size(), 1u);
-  EXPECT_EQ(profile.advice[0].suggestions.size(), 3u);
+  EXPECT_EQ(profile.types().front().type, "conv2d");
+  EXPECT_EQ(profile.types().front().metrics.ops, 20u);
+  EXPECT_EQ(profile.layers().front().name, "conv1");
+  EXPECT_EQ(profile.layers().front().type, "conv2d");
+  EXPECT_EQ(profile.layers().front().bottleneck, Bottleneck::kComputeBound);
+  ASSERT_EQ(profile.advice().size(), 1u);
+  EXPECT_EQ(profile.advice()[0].suggestions.size(), 3u);
 }
 
 TEST(Profile, TorchConvention) {
@@ -77,6 +79,18 @@ TEST(Profile, NamesOutliveTheProfileTheyWereMadeFor) {
   first.reset();
   EXPECT_EQ(layer_names(copy), names);
   EXPECT_EQ(layer_names(moved), names);
+}
+
+// Made once, whoever asks first: the profile, a copy, or another thread.
+TEST(Profile, ViewsAreSharedByCopiesAndThreads) {
+  const Graph graph = ResNet18::make();
+  const Profile profile = make_profile(graph), copy = profile;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] { EXPECT_EQ(profile.partition().of_op.size(), graph.ops.size()); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(&profile.partition(), &copy.partition());
+  EXPECT_EQ(&profile.layers(), &copy.layers());
 }
 
 TEST(Profile, SharedTiedUnknownUnused) {
@@ -123,7 +137,7 @@ TEST(Profile, RootWithoutChildrenIsOneLayer) {
   const Graph graph = b.finish({x});
   const Profile profile = make_profile(graph);
   EXPECT_EQ(layer_names(profile), std::vector<std::string>{"lonelynet"});
-  EXPECT_EQ(profile.layers[0].metrics.ops, 2u);
+  EXPECT_EQ(profile.layers()[0].metrics.ops, 2u);
 }
 
 TEST(Profile, NoOps) {
@@ -133,7 +147,7 @@ TEST(Profile, NoOps) {
   const Profile profile = make_profile(graph);
   EXPECT_EQ(profile.totals.ops, 0u);
   EXPECT_EQ(profile.totals.arithmetic_intensity(), 0.0);
-  EXPECT_TRUE(profile.layers.empty());
+  EXPECT_TRUE(profile.layers().empty());
   EXPECT_THROW(find_node(profile, "0"), Error);
 }
 
@@ -159,9 +173,9 @@ TEST(Profile, FindsNodes) {
 void expect_tree_adds_up(const Profile& profile) {
   const Graph& graph = *profile.graph;
   std::vector<Metrics> below = own_metrics(profile);
-  for (const ModuleRow& row : profile.modules)
+  for (const ModuleRow& row : profile.modules())
     if (graph.modules[row.module].parent != kNone) below[graph.modules[row.module].parent] += row.metrics;
-  for (const ModuleRow& row : profile.modules) EXPECT_TRUE(same(row.metrics, below[row.module]));
+  for (const ModuleRow& row : profile.modules()) EXPECT_TRUE(same(row.metrics, below[row.module]));
 }
 
 TEST(Profile, EveryViewHasTheSameTotal) {
@@ -171,15 +185,19 @@ TEST(Profile, EveryViewHasTheSameTotal) {
     Metrics ops;
     for (const OpCost& cost : profile.costs) ops += cost;
     EXPECT_TRUE(same(profile.totals, ops));
-    EXPECT_TRUE(same(profile.totals, sum(profile.layers)));
-    EXPECT_TRUE(same(profile.totals, sum(profile.types)));
+    EXPECT_TRUE(same(profile.totals, profile.modules().front().metrics));
+    const Parameters &whole = profile.parameters, &root = profile.modules().front().parameters;
+    EXPECT_EQ(std::tie(whole.total, whole.trainable, whole.bytes, whole.buffers, whole.buffer_bytes),
+              std::tie(root.total, root.trainable, root.bytes, root.buffers, root.buffer_bytes));
+    EXPECT_TRUE(same(profile.totals, sum(profile.layers())));
+    EXPECT_TRUE(same(profile.totals, sum(profile.types())));
     expect_tree_adds_up(profile);
     const Coverage& c = profile.coverage;
     EXPECT_EQ(c.exact + c.estimated + c.upper_bound + c.unknown, graph.ops.size());
-    EXPECT_EQ(profile.modules.size(), graph.modules.size());
+    EXPECT_EQ(profile.modules().size(), graph.modules.size());
     const auto names = layer_names(profile);
     EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size()) << "seed " << seed;
-    for (OpId op = 0; op < graph.ops.size(); ++op) ASSERT_LT(profile.layer_of[op], profile.layers.size());
+    for (OpId op = 0; op < graph.ops.size(); ++op) ASSERT_LT(profile.layer_of()[op], profile.layers().size());
   }
 }
 

@@ -43,9 +43,9 @@ TEST(Sweep, a_point_is_what_a_profile_says) {
   EXPECT_EQ(figures.totals.traffic, profile.totals.traffic);
   EXPECT_EQ(figures.totals.roofline_time, profile.totals.roofline_time);
   EXPECT_EQ(figures.parameters.total, profile.parameters.total);
-  EXPECT_EQ(figures.peak_memory_bytes, profile.memory.peak_memory_bytes());
-  EXPECT_EQ(figures.at_peak, profile.memory.at_peak);
-  EXPECT_EQ(figures.compute_bound_flops, profile.bottlenecks.compute_bound.flops);
+  EXPECT_EQ(figures.peak_memory_bytes, profile.memory().peak_memory_bytes());
+  EXPECT_EQ(figures.at_peak, profile.memory().at_peak);
+  EXPECT_EQ(figures.compute_bound_flops, profile.bottlenecks().compute_bound.flops);
   EXPECT_DOUBLE_EQ(figures.ridge, profile.roofline.ridge);
 }
 
@@ -189,7 +189,7 @@ TEST(SweepTurns, memory_limits_hold_at_the_crossing) {
   const TurnLine& line = memory->lines.front();
   ASSERT_EQ(line.course, TurnLine::Course::kCrosses);
   const auto peak = [](std::int64_t batch) {
-    return make_profile(attention_model(batch, 50)).memory.peak_memory_bytes();
+    return make_profile(attention_model(batch, 50)).memory().peak_memory_bytes();
   };
   EXPECT_EQ(line.after, line.before + 1);
   EXPECT_LE(peak(line.before), limit);

@@ -132,19 +132,19 @@ TEST(Times, ChildrenAddUpToTheirParents) {
     Graph graph = test::RandomGraph(seed).make_traced(seed % 40);
     test::measure(graph, {.runs = 1 + static_cast<std::uint32_t>(seed % 5), .on_device = seed % 2 == 0});
     const Profile profile = make_profile(graph);
-    EXPECT_EQ(test::sum(profile.layers).time, profile.totals.time);
-    EXPECT_EQ(test::sum(profile.types).time, profile.totals.time);
-    EXPECT_EQ((test::sum(profile.parts).time + profile.outside.time), profile.totals.time);
+    EXPECT_EQ(test::sum(profile.layers()).time, profile.totals.time);
+    EXPECT_EQ(test::sum(profile.types()).time, profile.totals.time);
+    EXPECT_EQ((test::sum(profile.parts()).time + profile.outside().time), profile.totals.time);
     Count own;
     for (const Metrics& metrics : own_metrics(profile)) own += metrics.time;
     EXPECT_EQ(own, profile.totals.time);
-    const auto ends = subtree_ends(profile.modules);
+    const auto ends = subtree_ends(profile.modules());
     const auto alone = own_metrics(profile);
-    for (std::uint32_t row = 0; row < profile.modules.size(); ++row) {
-      Count sum = alone[profile.modules[row].module].time;
+    for (std::uint32_t row = 0; row < profile.modules().size(); ++row) {
+      Count sum = alone[profile.modules()[row].module].time;
       for (std::uint32_t child = row + 1; child < ends[row]; child = ends[child])
-        sum += profile.modules[child].metrics.time;
-      ASSERT_EQ(sum, profile.modules[row].metrics.time) << "seed " << seed;
+        sum += profile.modules()[child].metrics.time;
+      ASSERT_EQ(sum, profile.modules()[row].metrics.time) << "seed " << seed;
     }
   }
 }
@@ -157,7 +157,7 @@ TEST(Times, StatisticsOfGroupsAgreeWithTheirOps) {
   const Statistics all = times.of_ops(times.all());
   EXPECT_DOUBLE_EQ(times.of_module(0).median, all.median);
   double sum = 0;
-  for (std::size_t layer = 0; layer < profile.layers.size(); ++layer) sum += times.of_layer(layer).mean;
+  for (std::size_t layer = 0; layer < profile.layers().size(); ++layer) sum += times.of_layer(layer).mean;
   EXPECT_NEAR(sum, all.mean, 1e-12);  // means add up, medians need not
   double by_type = 0;
   for (const auto& ops : ops_by_type(profile)) by_type += times.of_ops(ops).mean;

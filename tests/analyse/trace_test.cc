@@ -22,7 +22,7 @@ using test::RandomGraph;
 
 std::vector<std::string> labels(const Profile& profile) {
   std::vector<std::string> result;
-  for (const NodeRow& row : profile.nodes) result.emplace_back(row.label);
+  for (const NodeRow& row : profile.nodes()) result.emplace_back(row.label);
   return result;
 }
 
@@ -30,15 +30,15 @@ TEST(Traced, NodesAndWhatRanOutsideAreTheTotal) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     const Graph graph = RandomGraph(seed).make_traced(120);
     const Profile profile = make_profile(graph);
-    Metrics nodes = sum(profile.nodes), parts = sum(profile.parts);
+    Metrics nodes = sum(profile.nodes()), parts = sum(profile.parts());
     EXPECT_TRUE(same(nodes, parts));
-    nodes += profile.outside;
+    nodes += profile.outside();
     EXPECT_TRUE(same(nodes, profile.totals)) << "seed " << seed;
     std::uint32_t count = 0;
-    for (const PartRow& row : profile.parts) count += row.nodes;
+    for (const PartRow& row : profile.parts()) count += row.nodes;
     EXPECT_EQ(count, graph.nodes.size());
     std::set<std::pair<PartId, std::string_view>> names;
-    for (const NodeRow& row : profile.nodes) names.insert({graph.nodes[row.node].part, row.label});
+    for (const NodeRow& row : profile.nodes()) names.insert({graph.nodes[row.node].part, row.label});
     EXPECT_EQ(names.size(), graph.nodes.size()) << "seed " << seed;
   }
 }
@@ -46,8 +46,8 @@ TEST(Traced, NodesAndWhatRanOutsideAreTheTotal) {
 TEST(Traced, WithoutATracerAllIsOutside) {
   const Graph graph = test::ResNet18::make();
   const Profile profile = make_profile(graph);
-  EXPECT_TRUE(profile.nodes.empty());
-  EXPECT_TRUE(same(profile.outside, profile.totals));
+  EXPECT_TRUE(profile.nodes().empty());
+  EXPECT_TRUE(same(profile.outside(), profile.totals));
 }
 
 TEST(Traced, StatisticsAreTheTotal) {
@@ -57,7 +57,7 @@ TEST(Traced, StatisticsAreTheTotal) {
       const Profile profile = make_profile(*graph);
       const auto nodes = graph_nodes(profile);
       Metrics kinds = sum(count_kinds(nodes));
-      if (!graph->parts.empty()) kinds += profile.outside;
+      if (!graph->parts.empty()) kinds += profile.outside();
       EXPECT_TRUE(same(kinds, profile.totals)) << "seed " << seed;
       std::uint64_t count = 0;
       for (const KindRow& row : count_kinds(nodes)) count += row.count;
@@ -213,7 +213,7 @@ TEST(Comparison, DifferenceHasASign) {
 TEST(Comparison, PartsAddUp) {
   const Graph graph = test::cut_in_three();
   const Profile whole = make_profile(graph);
-  Metrics total = whole.outside;
+  Metrics total = whole.outside();
   for (PartId part = 0; part < graph.parts.size(); ++part) {
     const Graph alone = part_of(graph, part);
     total += make_profile(alone).totals;

@@ -34,10 +34,10 @@ inline Graph as_fx(Graph graph) {
     const std::string name(graph.text(graph.values[input].name));
     add(NodeKind::kPlaceholder, name, name, 0, graph.add_refs(std::array{input}));
   }
-  std::vector<NodeId> node_of(profile.layers.size(), kNone);
+  std::vector<NodeId> node_of(profile.layers().size(), kNone);
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    const std::uint32_t l = profile.layer_of[i];
-    const LayerRow& layer = profile.layers[l];
+    const std::uint32_t l = profile.layer_of()[i];
+    const LayerRow& layer = profile.layers()[l];
     if (node_of[l] == kNone) {
       const Range made = graph.add_refs(std::array{layer.output});
       const std::string path(graph.path(graph.modules[layer.module]));

@@ -116,5 +116,42 @@ TEST(JsonWriter, Integers) {
   EXPECT_EQ(out, "[-9223372036854775808,18446744073709551615,7,200]");
 }
 
+TEST(JsonWriter, BlocksAreTheText) {
+  const auto write = [](JsonWriter& json) {
+    json.begin_object();
+    json.key("rows");
+    json.begin_array();
+    for (int i = 0; i < 50'000; ++i) {
+      json.begin_object(JsonLayout::kInline);
+      json.field("index", i);
+      json.end_object();
+    }
+    json.end_array();
+    json.end_object();
+  };
+  std::string whole, blocks, rest;
+  std::size_t largest = 0;
+  JsonWriter plain(whole);
+  write(plain);
+  const TextSink sink = [&](std::string_view block) {
+    blocks += block;
+    largest = std::max(largest, block.size());
+  };
+  JsonWriter streamed(rest, sink);
+  write(streamed);
+  EXPECT_EQ(blocks + rest, whole);
+  EXPECT_GT(largest, 0u);
+  EXPECT_LT(largest, whole.size() / 2);
+}
+
+TEST(JsonWriter, FunctionsAreFieldsToo) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object(JsonLayout::kInline);
+  json.field("found", [] { return 7; });
+  json.end_object();
+  EXPECT_EQ(out, "{\"found\":7}");
+}
+
 }  // namespace
 }  // namespace opscope

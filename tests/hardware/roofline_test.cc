@@ -122,9 +122,9 @@ TEST(RooflineProfile, ResNet18ByHand) {
   EXPECT_EQ(profile.roofline.limits[2], Limit::kMemory);
   EXPECT_EQ(profile.roofline.peak->dtype, "tf32");
   EXPECT_DOUBLE_EQ(profile.options.ridge, kTf32 / kBytes);
-  EXPECT_EQ(profile.bottlenecks.ridge, profile.options.ridge);
+  EXPECT_EQ(profile.bottlenecks().ridge, profile.options.ridge);
   EXPECT_EQ(profile.roofline.kernels, 68u);  // all but flatten, which is a view
-  EXPECT_LT(profile.roofline.fused_time, profile.totals.roofline_time);
+  EXPECT_LT(profile.fused_roofline().time, profile.totals.roofline_time);
 }
 
 TEST(RooflineProfile, TheUsersRidgeStays) {
@@ -134,8 +134,8 @@ TEST(RooflineProfile, TheUsersRidgeStays) {
   const Profile profile = make_profile(graph, options);
   EXPECT_EQ(profile.options.ridge, 3);
   EXPECT_DOUBLE_EQ(profile.roofline.ridge, kTf32 / kBytes);
-  EXPECT_EQ(profile.bottlenecks.compute_bound.ops,
-            make_profile(graph, {.ridge = 3}).bottlenecks.compute_bound.ops);
+  EXPECT_EQ(profile.bottlenecks().compute_bound.ops,
+            make_profile(graph, {.ridge = 3}).bottlenecks().compute_bound.ops);
 }
 
 TEST(RooflineProfile, UnknownOpsAreSaidNotZero) {
@@ -172,8 +172,8 @@ TEST(RooflineProfile, EveryViewHasTheSameTotalAndFusingNeverTakesLonger) {
     for (const char* id : {"h200", "t4", "xeon-8480plus"}) {
       SCOPED_TRACE(std::to_string(seed) + " on " + id);
       const Profile profile = make_profile(graph, on(find_device(id)));
-      EXPECT_TRUE(same(sum(profile.layers), profile.totals));
-      EXPECT_TRUE(same(sum(profile.types), profile.totals));
+      EXPECT_TRUE(same(sum(profile.layers()), profile.totals));
+      EXPECT_TRUE(same(sum(profile.types()), profile.totals));
       EXPECT_LE(profile.totals.compute_bound_time, profile.totals.roofline_time);
       Count by_limit;
       std::uint64_t ops = 0;
@@ -181,8 +181,8 @@ TEST(RooflineProfile, EveryViewHasTheSameTotalAndFusingNeverTakesLonger) {
       EXPECT_EQ(by_limit, profile.totals.roofline_time);
       EXPECT_EQ(ops, graph.ops.size());
       // Rounding of each op and subgraph to whole picoseconds.
-      if (profile.roofline.fused_unknown == 0 && !profile.totals.roofline_time.saturated()) {
-        EXPECT_LE(profile.roofline.fused_time, profile.totals.roofline_time + Count{graph.ops.size()});
+      if (profile.fused_roofline().unknown == 0 && !profile.totals.roofline_time.saturated()) {
+        EXPECT_LE(profile.fused_roofline().time, profile.totals.roofline_time + Count{graph.ops.size()});
       }
     }
   }
@@ -205,7 +205,7 @@ TEST(Affinity, WhatDoesNotFitIsNotBest) {
   const Graph graph = ResNet18::make(256);
   std::vector<Profile> profiles{make_profile(graph, on(device())),
                                 make_profile(graph, on(find_device("t4")))};
-  ASSERT_GT(profiles[0].memory.peak_memory_bytes(), Count{1000000000});
+  ASSERT_GT(profiles[0].memory().peak_memory_bytes(), Count{1000000000});
   const AffinityComparison found = compare_affinity(profiles);
   EXPECT_EQ(found.devices[0].fits, false);
   EXPECT_EQ(found.best, 1u);

@@ -37,7 +37,7 @@ def test_profile_at_a_roofline():
 def test_float32_and_ridge():
     graph = opscope.capture(model(), torch.zeros(1, 3, 8, 8))
     assert graph.profile(hardware="h200", float32="ieee").hardware.peak_dtype == "float32"
-    assert graph.profile(hardware="h200", ridge=3.0)._data["ridge"] == 3.0
+    assert graph.profile(hardware="h200", ridge=3.0).to_dict()["ridge"] == 3.0
     assert graph.profile().hardware is None
 
 

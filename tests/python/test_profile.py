@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
+import pickle
 from pathlib import Path
 
 import pandas
@@ -106,6 +108,30 @@ def test_pandas(convnet: opscope.Profile, view: str) -> None:
     assert isinstance(frame, pandas.DataFrame) and len(frame) == len(getattr(convnet, view))
     with pytest.raises(ValueError, match="no view called 'rows'"):
         convnet.to_pandas("rows")
+
+
+def test_pandas_columns_are_what_the_rows_are() -> None:
+    found = opscope.measure(ConvNet().eval(), input_shape=(2, 3, 5, 5), runs=2)
+    for profile in (found, opscope.trace(ConvNet().eval(), input_shape=(2, 3, 5, 5), tracer="fx").profile(hardware="h100-sxm")):
+        for view in ("layers", "modules", "ops", "types"):
+            rows = [dict(row) for row in getattr(profile, view)]
+            pandas.testing.assert_frame_equal(profile.to_pandas(view), pandas.DataFrame(rows))
+
+
+def test_totals_are_read_one_by_one_and_as_a_row(convnet: opscope.Profile) -> None:
+    totals, written = convnet.totals, convnet.to_dict()["totals"]
+    assert {key: totals[key] for key in written} == dict(totals) == written
+    assert list(totals) == list(totals.keys()) == list(written) and "flops" in totals and "flop" not in totals
+    assert pickle.loads(pickle.dumps(totals)) == totals == copy.deepcopy(totals)
+    with pytest.raises(AttributeError, match="no 'flop' here: there is params"):
+        totals.flop  # noqa: B018
+    with pytest.raises(KeyError):
+        totals["flop"]
+
+
+def test_views_may_be_changed_by_who_asked(convnet: opscope.Profile) -> None:
+    convnet.layers.clear()
+    assert len(convnet.layers) == len(convnet.to_dict()["layers"])
 
 
 def test_text(convnet: opscope.Profile) -> None:

@@ -108,7 +108,7 @@ TEST(ChromeTrace, LoadsAndTotalsAgree) {
       if (event.ph != "C") continue;
       Count total;
       for (const auto& [kind, bytes] : event.counts) total += bytes;
-      EXPECT_EQ(total, profile.memory.weights + profile.memory.alive[counters++]);
+      EXPECT_EQ(total, profile.memory().weights + profile.memory().alive[counters++]);
     }
     std::int64_t host_samples = 0, device_samples = 0;
     std::size_t launched = 0;

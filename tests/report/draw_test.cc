@@ -189,8 +189,9 @@ TEST(Draw, FocusHasItsOwnTotals) {
   options.collapse.focus = "layer2.0";
   const Picture picture = draw(profile, PictureFormat::kSvg, options);
   EXPECT_LT(picture.nodes, 71U);
-  const auto row = std::ranges::find_if(
-      profile.modules, [&](const ModuleRow& r) { return graph.path(graph.modules[r.module]) == "layer2.0"; });
+  const auto row = std::ranges::find_if(profile.modules(), [&](const ModuleRow& r) {
+    return graph.path(graph.modules[r.module]) == "layer2.0";
+  });
   for (const std::string& text : {flops_text(row->metrics), format_params(row->parameters.total)})
     EXPECT_NE(picture.bytes.find(">" + text + "<"), std::string::npos) << text;
   EXPECT_EQ(picture.bytes.find(">" + flops_text(profile.totals) + "<"), std::string::npos);

@@ -182,7 +182,7 @@ TEST(MeasureReport, AProfileWithoutTimesHasNoneOfTheirColumns) {
 TEST(MeasureReport, FoldedBlocksShowWhatOneTakesOnAverage) {
   const Graph graph = measured_resnet18();
   const Profile profile = make_profile(graph);
-  const auto& rows = profile.modules;
+  const auto& rows = profile.modules();
   Count sum;
   std::uint64_t blocks = 0;
   for (const ModuleRow& row : rows) {

@@ -26,7 +26,7 @@ TEST(MemoryReportFormats, AgreeOnRandomGraphs) {
     const Graph graph = test::RandomGraph(seed).make(1 + seed % 40);
     const Profile profile = make_profile(graph);
     const auto report = make_memory_report(profile);
-    const Count peak = profile.memory.peak_memory_bytes();
+    const Count peak = profile.memory().peak_memory_bytes();
     const auto json = to_format(report, Format::kJson);
     EXPECT_NE(json.find("\"peak_memory_bytes\": " + std::to_string(peak.value())), std::string::npos)
         << "seed " << seed;

@@ -87,7 +87,7 @@ TEST(Csv, OneRowPerLayerAndTheTotals) {
   const Graph graph = ResNet18::make();
   const Profile profile = make_profile(graph);
   const auto lines = lines_of(to_csv(profile));
-  ASSERT_EQ(lines.size(), 1 + profile.layers.size());
+  ASSERT_EQ(lines.size(), 1 + profile.layers().size());
   std::uint64_t flops = 0;
   for (std::size_t i = 1; i < lines.size(); ++i) {
     std::istringstream row(lines[i]);
@@ -115,7 +115,7 @@ TEST(Csv, ModulesWhereTheyAreAskedFor) {
   TextOptions options;
   options.level = Level::kModule;
   const auto lines = lines_of(to_format(profile, Format::kCsv, options));
-  ASSERT_EQ(lines.size(), 1 + profile.modules.size());
+  ASSERT_EQ(lines.size(), 1 + profile.modules().size());
   EXPECT_TRUE(lines[0].starts_with("path,name,type,depth,calls,params,")) << lines[0];
 }
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import TYPE_CHECKING, Any
 
 from opscope.results.report import written
@@ -27,7 +25,7 @@ class Row(Mapping[str, Any]):
 
     def __getattr__(self, name: str) -> Any:
         try:
-            return self._data[name]
+            return self[name]
         except KeyError:
             raise AttributeError(f"no '{name}' here: there is {', '.join(self._data)}") from None
 
@@ -37,6 +35,15 @@ class Row(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._data)
 
+    def keys(self) -> KeysView[str]:
+        return self._data.keys()
+
+    def values(self) -> ValuesView[Any]:
+        return self._data.values()
+
+    def items(self) -> ItemsView[str, Any]:
+        return self._data.items()
+
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._data]
 
@@ -45,6 +52,24 @@ class Row(Mapping[str, Any]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Row, (self._data,))
+
+
+class Totals(Row):
+    """The row of totals. Each number is found when it is read: some take longer than all the others together."""
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native_profile: Any) -> None:
+        self._native = native_profile
+
+    def __getitem__(self, key: str) -> Any:
+        return self._native.total(key)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_data":
+            self._data = self._native.part("totals")
+            return self._data
+        return super().__getattr__(name)
 
 
 def counted(number: int, noun: str) -> str:
@@ -60,16 +85,17 @@ class Profile:
 
     def __init__(self, native_profile: Any) -> None:
         self._native = native_profile
+        self._parts: dict[str, Any] = {}  # that were asked for
 
-    @functools.cached_property
-    def _data(self) -> dict[str, Any]:
-        data: dict[str, Any] = json.loads(self._native.to_json())
-        return data
+    def _part(self, name: str) -> Any:
+        if name not in self._parts:
+            self._parts[name] = self._native.part(name)
+        return self._parts[name]
 
     @property
     def model(self) -> str:
         """What the report calls the model."""
-        return str(self._data["model"])
+        return str(self._native.model)
 
     @property
     def inputs(self) -> list[Row]:
@@ -79,12 +105,13 @@ class Profile:
     @property
     def hardware(self) -> Row | None:
         """What the device named could do at best: its ridge, times at the roofline, findings. None where none was."""
-        return Row(self._data["hardware"]) if "hardware" in self._data else None
+        found = self._part("hardware")
+        return None if found is None else Row(found)
 
     @property
     def totals(self) -> Row:
         """Parameters, MACs, FLOPs, bytes and counts of the whole model."""
-        return Row(self._data["totals"])
+        return Totals(self._native)
 
     @property
     def modules(self) -> list[Row]:
@@ -109,17 +136,17 @@ class Profile:
     @property
     def coverage(self) -> Row:
         """How many ops are exact, estimated, an upper bound or unknown, and the names of the unknown ones."""
-        return Row(self._data["coverage"])
+        return Row(self._part("coverage"))
 
     @property
     def memory(self) -> Row:
         """The most that is in use at one time: peak_memory_bytes, where it is, its split, the peak of each phase."""
-        return Row(self._data["memory"])
+        return Row(self._part("memory"))
 
     @property
     def capture(self) -> Row:
         """How the model was captured: tracer, seconds, ops, ops on the slow path."""
-        return Row(self._data["capture"])
+        return Row(self._part("capture"))
 
     @property
     def diagnostics(self) -> list[Row]:
@@ -132,7 +159,7 @@ class Profile:
 
         None where the model was not run: see opscope.measure.
         """
-        found = self._data.get("measurement")
+        found = self._part("measurement")
         return None if found is None else Row(found)
 
     def by_module(self) -> dict[str, Row]:
@@ -175,7 +202,7 @@ class Profile:
 
     def to_dict(self) -> dict[str, Any]:
         """The whole profile as plain Python data: what to_json writes."""
-        return dict(json.loads(self._native.to_json()))
+        return dict(self._native.to_dict())
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """The profile as JSON; written to `path` too if there is one."""
@@ -205,10 +232,10 @@ class Profile:
             import pandas
         except ImportError:
             raise ImportError("to_pandas needs pandas: pip install pandas") from None
-        return pandas.DataFrame(self._data[view])
+        return pandas.DataFrame(self._native.columns(view))
 
     def _rows(self, view: str) -> list[Row]:
-        return [Row(item) for item in self._data[view]]
+        return [Row(item) for item in self._part(view)]
 
     def __str__(self) -> str:
         return self.table()

@@ -93,7 +93,7 @@ std::string unknown_finding(const Profile& profile) {
 std::string fit_finding(const Profile& profile, const Affinity& found) {
   if (!found.fits || *found.fits) return "";
   return fmt::format("it does not fit: the predicted peak of {} is more than {}",
-                     format_bytes(profile.memory.peak_memory_bytes()),
+                     format_bytes(profile.memory().peak_memory_bytes()),
                      profile.roofline.device->memory_size->text);
 }
 
@@ -104,13 +104,13 @@ std::string ranking(std::span<const Profile> profiles, std::size_t best) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < profiles.size(); ++i)
     if (i != best) order.push_back(i);
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return profiles[i].roofline.fused_time; });
-  const double least = seconds(profiles[best].roofline.fused_time);
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return profiles[i].fused_roofline().time; });
+  const double least = seconds(profiles[best].fused_roofline().time);
   std::string text;
   for (const std::size_t i : order)
     if (least > 0)
       text += fmt::format("{}{} takes {}", text.empty() ? "" : ", ", profiles[i].roofline.device->id,
-                          times_text(seconds(profiles[i].roofline.fused_time) / least));
+                          times_text(seconds(profiles[i].fused_roofline().time) / least));
   return fmt::format("{} is fastest: roofline time {} with fused subgraphs{}",
                      profiles[best].roofline.device->id, format_time(least), text.empty() ? "" : "; " + text);
 }
@@ -131,7 +131,7 @@ std::string reason(std::span<const Profile> profiles, const AffinityComparison& 
 std::string energy(std::span<const Profile> profiles, std::size_t best) {
   std::size_t least = best;
   const auto joules = [&](std::size_t i) {
-    return seconds(profiles[i].roofline.fused_time) * profiles[i].roofline.device->power_limit->value;
+    return seconds(profiles[i].fused_roofline().time) * profiles[i].roofline.device->power_limit->value;
   };
   for (const Profile& profile : profiles)
     if (!profile.roofline.device->power_limit) return "";
@@ -151,7 +151,7 @@ void add(std::vector<std::string>& findings, std::string text) {
 
 std::vector<const TypeRow*> types_by_roofline(const Profile& profile) {
   std::vector<const TypeRow*> types;
-  for (const TypeRow& row : profile.types)
+  for (const TypeRow& row : profile.types())
     if (row.metrics.roofline_time) types.push_back(&row);
   std::ranges::stable_sort(types, std::ranges::greater{},
                            [](const TypeRow* row) { return row->metrics.roofline_time; });
@@ -166,11 +166,12 @@ Affinity affinity(const Profile& profile) {
     found.compute_share = share(totals.compute_bound_time, totals.roofline_time);
     found.memory_share = 1 - found.compute_share;
     found.launch_share = share(roofline.of(Limit::kLaunch).roofline_time, totals.roofline_time);
-    if (roofline.fused_unknown == 0) found.fused_share = share(roofline.fused_time, totals.roofline_time);
+    const FusedRoofline& fused = profile.fused_roofline();
+    if (fused.unknown == 0) found.fused_share = share(fused.time, totals.roofline_time);
   }
   if (roofline.device->memory_size)
     found.fits =
-        static_cast<double>(profile.memory.peak_memory_bytes()) <= roofline.device->memory_size->value;
+        static_cast<double>(profile.memory().peak_memory_bytes()) <= roofline.device->memory_size->value;
   add(found.findings, fit_finding(profile, found));
   if (totals.roofline_time) {
     found.findings.push_back(limit_finding(profile, found));
@@ -187,7 +188,7 @@ AffinityComparison compare_affinity(std::span<const Profile> profiles) {
   AffinityComparison found;
   for (const Profile& profile : profiles) found.devices.push_back(affinity(profile));
   const auto standing = [&](std::size_t i) {
-    return std::pair(found.devices[i].fits == false, profiles[i].roofline.fused_time);
+    return std::pair(found.devices[i].fits == false, profiles[i].fused_roofline().time);
   };
   for (std::size_t i = 0; i < profiles.size(); ++i)
     if (standing(i) < standing(found.best)) found.best = i;

@@ -122,8 +122,8 @@ std::string ops_text(const std::vector<std::string_view>& types) {
 
 std::vector<std::vector<LayerDetail>> layer_details(const Profile& profile) {
   const Graph& graph = *profile.graph;
-  std::vector<std::vector<OpId>> ops(profile.layers.size());
-  for (OpId op = 0; op < graph.ops.size(); ++op) ops[profile.layer_of[op]].push_back(op);
+  std::vector<std::vector<OpId>> ops(profile.layers().size());
+  for (OpId op = 0; op < graph.ops.size(); ++op) ops[profile.layer_of()[op]].push_back(op);
   std::vector<std::vector<LayerDetail>> details(ops.size());
   for (std::size_t layer = 0; layer < ops.size(); ++layer) {
     std::map<std::string_view, int> seen;

@@ -155,7 +155,7 @@ class Conditions {
                 view.level == Level::kOp ? "" : "--level op looks at single ops");
   if (!query.type.empty()) {
     std::vector<std::string_view> types;
-    for (const TypeRow& row : view.profile->types) types.push_back(row.type);
+    for (const TypeRow& row : view.profile->types()) types.push_back(row.type);
     const std::string near = did_you_mean(query.type, types);
     throw Error("no node here is of type '" + query.type + "'", "--type",
                 near.empty() ? "`opscope explore MODEL` lists the types" : near);

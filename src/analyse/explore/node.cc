@@ -88,7 +88,7 @@ double Standing::arithmetic_intensity() const {
 
 Standing standing_of(const GraphView& view, const ViewNode& node) {
   const Profile& profile = *view.profile;
-  const Partition& partition = profile.partition;
+  const Partition& partition = profile.partition();
   Standing standing{.flops = node.metrics.flops, .memory_bytes = node.metrics.memory_bytes()};
   for (const OpId op : view.ops_of(node))
     if (partition.of_op[op] != kNone) standing.subgraphs.push_back(partition.of_op[op]);
@@ -111,7 +111,7 @@ Standing standing_of(const GraphView& view, const ViewNode& node) {
 ExploreSummary summarise(const GraphView& view) {
   const Profile& profile = *view.profile;
   ExploreSummary summary;
-  for (const Subgraph& subgraph : profile.partition.subgraphs) {
+  for (const Subgraph& subgraph : profile.partition().subgraphs) {
     const Bottleneck bound = bottleneck_of(subgraph.flops, subgraph.memory_bytes(), profile.options.ridge);
     Band& band = summary.bounds[static_cast<std::size_t>(bound)];
     ++band.ops;
@@ -121,7 +121,7 @@ ExploreSummary summarise(const GraphView& view) {
   for (OpId op = 0; op < profile.costs.size(); ++op) {
     if (!works(profile.costs[op])) continue;
     ++summary.working_ops;
-    if (profile.partition.of_op[op] != kNone) ++summary.partitioned_ops;
+    if (profile.partition().of_op[op] != kNone) ++summary.partitioned_ops;
   }
   for (const ViewNode& node : view.nodes) {
     if (node.subgraph != kNone) ++summary.partitioned_nodes;

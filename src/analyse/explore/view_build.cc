@@ -36,7 +36,7 @@ void sum_up(GraphView& view) {
     for (const OpId op : view.ops_of(node)) {
       const OpCost& cost = profile.costs[op];
       node.metrics += cost;
-      const SubgraphId subgraph = profile.partition.of_op[op];
+      const SubgraphId subgraph = profile.partition().of_op[op];
       const auto weight = [](const OpCost& c) { return std::tuple(c.flops, c.traffic.total()); };
       if (subgraph == kNone || (costliest && weight(cost) <= weight(*costliest))) continue;
       costliest = &cost;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kFunction = "call_function", kModuleCall = "call_module";
 
 ViewNode layer_node(const ViewDraft& draft, OpId first_op) {
-  const LayerRow& layer = draft.profile.layers[draft.profile.layer_of[first_op]];
+  const LayerRow& layer = draft.profile.layers()[draft.profile.layer_of()[first_op]];
   const Graph& graph = draft.graph;
   return {.kind = layer.is_module ? kModuleCall : kFunction,
           .name = layer.name,
@@ -26,7 +26,7 @@ ViewNode layer_node(const ViewDraft& draft, OpId first_op) {
 
 std::vector<std::uint32_t> rows_of_modules(const Profile& profile) {
   std::vector<std::uint32_t> row_of(profile.graph->modules.size());
-  for (std::uint32_t r = 0; r < profile.modules.size(); ++r) row_of[profile.modules[r].module] = r;
+  for (std::uint32_t r = 0; r < profile.modules().size(); ++r) row_of[profile.modules()[r].module] = r;
   return row_of;
 }
 
@@ -98,7 +98,7 @@ class TracerNodes {
       pass_to(next_ + 1);
   }
   std::uint32_t outside(OpId op) {
-    const auto [found, is_new] = outside_.try_emplace(draft_.profile.layer_of[op]);
+    const auto [found, is_new] = outside_.try_emplace(draft_.profile.layer_of()[op]);
     if (is_new) {
       ViewNode node = layer_node(draft_, op);
       node.kind = "outside";
@@ -113,11 +113,11 @@ class TracerNodes {
     const Module& module = graph.modules[node.module];
     const bool is_call = node.kind == NodeKind::kCallModule;
     return {.kind = name(node.kind),
-            .name = draft_.profile.nodes[id].label,
+            .name = draft_.profile.nodes()[id].label,
             .target = is_call ? graph.text(module.type) : graph.text(node.target),
             .module = node.module,
             .node = id,
-            .parameters = is_call ? draft_.profile.modules[row_of_[node.module]].parameters : given(node)};
+            .parameters = is_call ? draft_.profile.modules()[row_of_[node.module]].parameters : given(node)};
   }
   // What a node of no ops hands in; of others the ops tell.
   Parameters given(const Node& node) const {
@@ -137,19 +137,19 @@ class TracerNodes {
 
 }  // namespace
 
-OpLabels::OpLabels(const Profile& profile) : profile_(profile), number_(profile.layer_of.size()) {
+OpLabels::OpLabels(const Profile& profile) : profile_(profile), number_(profile.layer_of().size()) {
   const Graph& graph = *profile.graph;
   std::unordered_map<std::uint64_t, std::uint32_t> next;  // by layer and type
   const OpTypes types(graph);
   for (OpId op = 0; op < number_.size(); ++op) {
-    const std::uint32_t layer = profile.layer_of[op];
-    if (profile.layers[layer].is_module)
+    const std::uint32_t layer = profile.layer_of()[op];
+    if (profile.layers()[layer].is_module)
       number_[op] = next[pair_key(layer, types.of_target[graph.ops[op].target])]++;
   }
 }
 
 std::string_view OpLabels::label(OpId op, TextBlocks& texts) {
-  const LayerRow& layer = profile_.layers[profile_.layer_of[op]];
+  const LayerRow& layer = profile_.layers()[profile_.layer_of()[op]];
   if (!layer.is_module) return layer.name;
   text_.clear();
   if (layer.scope != 0) text_.append(layer.name).append(".");  // a model without children needs no path
@@ -189,7 +189,7 @@ void group_by_op(ViewDraft& draft) {
 void group_by_layer(ViewDraft& draft) {
   PhasedNodes nodes(draft);
   for (OpId op = 0; op < draft.graph.ops.size(); ++op)
-    draft.node_of[op] = nodes.of(op, draft.profile.layer_of[op], [&] { return layer_node(draft, op); });
+    draft.node_of[op] = nodes.of(op, draft.profile.layer_of()[op], [&] { return layer_node(draft, op); });
 }
 
 void group_by_tracer_node(ViewDraft& draft) { TracerNodes(draft).run(); }
@@ -213,13 +213,13 @@ void group_by_module(ViewDraft& draft, std::span<const ScopeId> call_of) {
                     .name = call_name(draft, call),
                     .target = draft.graph.text(draft.graph.modules[module].type),
                     .module = module,
-                    .parameters = draft.profile.modules[row_of[module]].parameters};
+                    .parameters = draft.profile.modules()[row_of[module]].parameters};
   };
   for (OpId op = 0; op < draft.graph.ops.size(); ++op) {
     const ScopeId call = call_of[draft.graph.ops[op].scope];
     draft.node_of[op] =
         call != kNone ? calls.of(op, call, [&] { return call_node(call); })
-                      : layers.of(op, draft.profile.layer_of[op], [&] { return layer_node(draft, op); });
+                      : layers.of(op, draft.profile.layer_of()[op], [&] { return layer_node(draft, op); });
   }
 }
 

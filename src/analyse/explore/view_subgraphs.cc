@@ -38,7 +38,7 @@ OpId costliest(const Profile& profile, const Subgraph& subgraph) {
   const auto weight = [&](OpId op) {
     return std::tuple(profile.costs[op].flops, profile.costs[op].traffic.total());
   };
-  const auto ops = profile.partition.ops_of(subgraph);
+  const auto ops = profile.partition().ops_of(subgraph);
   return *std::ranges::max_element(ops, {}, weight);
 }
 
@@ -46,24 +46,24 @@ OpId costliest(const Profile& profile, const Subgraph& subgraph) {
 class SubgraphNodes {
  public:
   explicit SubgraphNodes(ViewDraft& draft)
-      : draft_(draft), labels_(draft.profile), in_layer_(draft.profile.layers.size(), 0) {
-    for (const Subgraph& subgraph : draft.profile.partition.subgraphs) {
+      : draft_(draft), labels_(draft.profile), in_layer_(draft.profile.layers().size(), 0) {
+    for (const Subgraph& subgraph : draft.profile.partition().subgraphs) {
       heads_.push_back(subgraph.ops.size ? costliest(draft.profile, subgraph) : kNone);
-      if (heads_.back() != kNone) ++in_layer_[draft.profile.layer_of[heads_.back()]];
+      if (heads_.back() != kNone) ++in_layer_[draft.profile.layer_of()[heads_.back()]];
     }
   }
 
   void add_subgraph(SubgraphId id) {
-    const Subgraph& subgraph = draft_.profile.partition.subgraphs[id];
+    const Subgraph& subgraph = draft_.profile.partition().subgraphs[id];
     const OpId head = heads_[id];
     if (head == kNone) return;
-    const std::uint32_t layer = draft_.profile.layer_of[head];
+    const std::uint32_t layer = draft_.profile.layer_of()[head];
     const std::uint32_t node = draft_.add({.kind = "subgraph",
-                                           .name = in_layer_[layer] == 1 ? draft_.profile.layers[layer].name
+                                           .name = in_layer_[layer] == 1 ? draft_.profile.layers()[layer].name
                                                                          : labels_.label(head, draft_.texts),
                                            .target = subgraph.type,
                                            .module = subgraph.module});
-    for (const OpId op : draft_.profile.partition.ops_of(subgraph)) draft_.node_of[op] = node;
+    for (const OpId op : draft_.profile.partition().ops_of(subgraph)) draft_.node_of[op] = node;
   }
   void add_op(OpId op) {
     draft_.node_of[op] = draft_.add(op_node(draft_, op, labels_.label(op, draft_.texts)));
@@ -79,7 +79,7 @@ class SubgraphNodes {
 }  // namespace
 
 void group_by_subgraph(ViewDraft& draft) {
-  const Partition& partition = draft.profile.partition;
+  const Partition& partition = draft.profile.partition();
   const std::vector<Place> place = places(draft.graph, partition);
   // Free ops by place: a counting sort keeps the order of execution.
   const std::size_t count = partition.subgraphs.size() + 1;

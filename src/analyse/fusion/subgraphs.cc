@@ -15,7 +15,7 @@ Metrics metrics_of(const Profile& profile, const Subgraph& subgraph) {
                   .traffic = subgraph.traffic,
                   .flops = subgraph.flops,
                   .confidence = subgraph.confidence};
-  for (const OpId op : profile.partition.ops_of(subgraph)) {
+  for (const OpId op : profile.partition().ops_of(subgraph)) {
     const OpCost& cost = profile.costs[op];
     metrics.time += cost.time, metrics.roofline_time += cost.roofline_time;
     metrics.roofline_unknown += !cost.roofline_known;
@@ -29,7 +29,7 @@ Bottleneck bottleneck_of(const Profile& profile, const Subgraph& subgraph) {
 }
 
 Metrics kernel_roofline(const Profile& profile, SubgraphId subgraph) {
-  const RooflineTime& time = profile.roofline.subgraphs[subgraph];
+  const RooflineTime& time = profile.fused_roofline().subgraphs[subgraph];
   Metrics metrics;
   metrics.roofline_unknown = !time.known;
   if (!time.known) return metrics;
@@ -41,7 +41,7 @@ Metrics kernel_roofline(const Profile& profile, SubgraphId subgraph) {
 PartitionSummary summarise_partition(const Profile& profile) {
   PartitionSummary summary;
   Metrics all;
-  for (const Subgraph& subgraph : profile.partition.subgraphs) {
+  for (const Subgraph& subgraph : profile.partition().subgraphs) {
     const Metrics metrics = metrics_of(profile, subgraph);
     all += metrics;
     summary.largest = std::max(summary.largest, metrics.ops);
@@ -50,7 +50,7 @@ PartitionSummary summarise_partition(const Profile& profile) {
     band.flops += metrics.flops;
     band.memory_bytes += metrics.memory_bytes();
   }
-  summary.subgraphs = profile.partition.subgraphs.size();
+  summary.subgraphs = profile.partition().subgraphs.size();
   summary.ops = all.ops;
   summary.intensity_before = profile.totals.arithmetic_intensity();
   summary.intensity_after = all.arithmetic_intensity();
@@ -61,7 +61,7 @@ std::vector<SubgraphRow> subgraph_rows(const Profile& profile, bool fold) {
   std::vector<SubgraphRow> rows;
   using Key = std::tuple<std::string_view, Count, Count, Count, Count, std::uint32_t, Border, Border>;
   std::map<Key, std::size_t> row_of;
-  const Partition& partition = profile.partition;
+  const Partition& partition = profile.partition();
   for (SubgraphId id = 0; id < partition.subgraphs.size(); ++id) {
     const Subgraph& s = partition.subgraphs[id];
     const Key key{s.type,        s.flops,    s.memory_bytes(), s.unfused_bytes,
@@ -81,7 +81,7 @@ std::vector<SubgraphRow> subgraph_rows(const Profile& profile, bool fold) {
 std::vector<MissedRow> missed_rows(const Profile& profile) {
   std::vector<MissedRow> rows;
   std::map<std::tuple<std::string_view, std::string_view, Border>, std::size_t> row_of;
-  const Partition& partition = profile.partition;
+  const Partition& partition = profile.partition();
   for (const MissedFusion& missed : partition.missed) {
     const std::string_view from = partition.subgraphs[missed.from].type,
                            to = partition.subgraphs[missed.to].type;

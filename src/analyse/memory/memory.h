@@ -63,7 +63,7 @@ struct MemoryReport {
   bool lifetimes_told = false;  // false: by last use
 
   const Graph& graph() const { return *profile->graph; }
-  const MemoryTimeline& timeline() const { return profile->memory; }
+  const MemoryTimeline& timeline() const { return profile->memory(); }
 };
 
 struct MemoryOptions {

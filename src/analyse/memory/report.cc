@@ -29,7 +29,7 @@ ModuleId maker_of(const Graph& graph, const MemoryPiece& piece) {
 class Owners {
  public:
   explicit Owners(const MemoryReport& report) : report_(report), row_of_(report.graph().modules.size()) {
-    for (const auto& row : report.profile->modules) {
+    for (const auto& row : report.profile->modules()) {
       row_of_[row.module] = static_cast<std::uint32_t>(rows.size());
       rows.push_back({.module = row.module, .depth = row.depth});
     }
@@ -81,7 +81,7 @@ class Owners {
 }  // namespace
 
 std::string_view layer_name(const Profile& profile, OpId op) {
-  return profile.layers[profile.layer_of[op]].name;
+  return profile.layers()[profile.layer_of()[op]].name;
 }
 
 std::vector<MemoryPhase> memory_phases(const Graph& graph, const MemoryTimeline& timeline) {
@@ -108,7 +108,7 @@ MemoryReport make_memory_report(const Profile& profile, const MemoryOptions& opt
   report.splits = memory_splits(graph, report.pieces);
   report.held = held_at_peak(report);
   report.owners = Owners(report).rows;
-  report.phases = memory_phases(graph, profile.memory);
+  report.phases = memory_phases(graph, profile.memory());
   for (auto& phase : report.phases)
     if (phase.peak_op != kNone) phase.at_peak = report.splits[phase.peak_op];
   report.is_training = std::ranges::any_of(graph.phases, [](const Phase& p) { return p.name == "backward"; });

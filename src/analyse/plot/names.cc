@@ -73,7 +73,7 @@ double share(Count part, Count whole) {
 
 TypesPlot make_types_plot(const Profile& profile, const Metric& metric, std::size_t top) {
   require_known(metric, costs_of(profile, profile.totals), "--metric");
-  TypesPlot plot{.metric = &metric, .rows = profile.types, .totals = profile.totals};
+  TypesPlot plot{.metric = &metric, .rows = profile.types(), .totals = profile.totals};
   std::erase_if(plot.rows, [](const TypeRow& row) { return !row.metrics.counts() && !row.metrics.time; });
   // By the larger share first, so that what moves many bytes and computes little is shown too.
   std::ranges::stable_sort(plot.rows, std::ranges::greater{}, [&](const TypeRow& row) {

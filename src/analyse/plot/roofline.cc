@@ -23,7 +23,7 @@ Category category_of(const Profile& profile, const GraphView& view, const ViewNo
 // A subgraph moves what it would as one kernel; anything else what its ops move.
 Count bytes_of(const Profile& profile, const GraphView& view, const ViewNode& node) {
   const bool fused = view.level == Level::kSubgraph && node.kind == "subgraph" && node.subgraph != kNone;
-  return fused ? profile.partition.subgraphs[node.subgraph].memory_bytes() : node.metrics.memory_bytes();
+  return fused ? profile.partition().subgraphs[node.subgraph].memory_bytes() : node.metrics.memory_bytes();
 }
 
 using Key = std::tuple<std::string_view, Category, std::uint64_t, std::uint64_t>;

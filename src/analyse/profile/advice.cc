@@ -37,7 +37,7 @@ constexpr std::array kFindings{
 
 Count flops_in(const Profile& profile, std::span<const Category> categories) {
   Count sum;
-  for (const TypeRow& row : profile.types)
+  for (const TypeRow& row : profile.types())
     for (const Category category : categories)
       if (row.category == category) sum += row.metrics.flops;
   return sum;
@@ -45,7 +45,8 @@ Count flops_in(const Profile& profile, std::span<const Category> categories) {
 
 }  // namespace
 
-void advise(Profile& profile) {
+std::vector<Advice> advise(const Profile& profile) {
+  std::vector<Advice> found;
   const Count all = profile.totals.flops;
   for (const Finding& finding : kFindings) {
     const Count flops = flops_in(profile, finding.categories);
@@ -53,8 +54,9 @@ void advise(Profile& profile) {
     std::string text = std::string(finding.label) + " " + format_percent(flops, all) + " of FLOPs";
     // What decides in general comes first; on a device its roofline knows better.
     const auto suggestions = finding.suggestions.subspan(profile.roofline.device != nullptr ? 1 : 0);
-    profile.advice.push_back({std::move(text), {suggestions.begin(), suggestions.end()}});
+    found.push_back({std::move(text), {suggestions.begin(), suggestions.end()}});
   }
+  return found;
 }
 
 }  // namespace opscope

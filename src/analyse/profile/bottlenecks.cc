@@ -42,8 +42,8 @@ std::string bottleneck_legend(double ridge) {
   return fmt::format("memory-bound up to {:.4g} FLOPs per byte, compute-bound above", ridge);
 }
 
-void assess_bottlenecks(Profile& profile) {
-  BottleneckSummary& summary = profile.bottlenecks;
+BottleneckSummary sum_bottlenecks(const Profile& profile) {
+  BottleneckSummary summary;
   summary.ridge = profile.options.ridge;
   for (const OpCost& cost : profile.costs) {
     const Count bytes = cost.traffic.total();
@@ -54,6 +54,7 @@ void assess_bottlenecks(Profile& profile) {
     (compute ? summary.compute_bound : summary.memory_bound) += cost;
     band_of(summary, intensity) += cost;
   }
+  return summary;
 }
 
 }  // namespace opscope

@@ -25,15 +25,15 @@ Parameters counts_alone(Parameters parameters) {
 
 void add_rows(const Profile& profile, Figures& figures) {
   const Graph& graph = *profile.graph;
-  for (const TypeRow& row : profile.types)
+  for (const TypeRow& row : profile.types())
     figures.types.push_back({row.type, row.category, without_bound(row.metrics)});
-  for (const ModuleRow& row : profile.modules) {
+  for (const ModuleRow& row : profile.modules()) {
     const Module& module = graph.modules[row.module];
     figures.modules.push_back({std::string(graph.path(module)), std::string(graph.text(module.type)),
                                shape_of(graph, row.output), row.depth, row.calls,
                                counts_alone(row.parameters), without_bound(row.metrics)});
   }
-  for (const LayerRow& row : profile.layers)
+  for (const LayerRow& row : profile.layers())
     figures.layers.push_back({std::string(row.name), std::string(row.type), shape_of(graph, row.output), 0, 1,
                               counts_alone(row.parameters), without_bound(row.metrics)});
 }
@@ -122,13 +122,13 @@ Figures figures_of(const Profile& profile) {
       std::ranges::any_of(graph.phases, [](const Phase& p) { return p.name == "backward"; });
   figures.totals = profile.totals;
   figures.parameters = profile.parameters;
-  figures.peak_memory_bytes = profile.memory.peak_memory_bytes();
-  if (profile.memory.peak_op != kNone) figures.peak_at = layer_name(profile, profile.memory.peak_op);
-  figures.subgraphs = profile.partition.subgraphs.size();
-  figures.fused_bytes = profile.partition.fused_bytes;
-  figures.fused_roofline_time = profile.roofline.fused_time;
+  figures.peak_memory_bytes = profile.memory().peak_memory_bytes();
+  if (profile.memory().peak_op != kNone) figures.peak_at = layer_name(profile, profile.memory().peak_op);
+  figures.subgraphs = profile.partition().subgraphs.size();
+  figures.fused_bytes = profile.partition().fused_bytes;
+  figures.fused_roofline_time = profile.fused_roofline().time;
   figures.coverage = profile.coverage;
-  figures.bottlenecks = without_times(profile.bottlenecks);
+  figures.bottlenecks = without_times(profile.bottlenecks());
   add_rows(profile, figures);
   return figures;
 }

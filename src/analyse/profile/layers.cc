@@ -188,36 +188,40 @@ class LayerNames {
 
 }  // namespace
 
-void roll_up_layers(const Graph& graph, const OpTypes& types, Profile& profile) {
+LayerGraph make_layers(const Profile& profile) {
+  const Graph& graph = *profile.graph;
+  const OpTypes types(graph);
+  LayerGraph layers;
   const std::vector<bool> has_children = scopes_with_children(graph);
-  std::vector<Seed> seeds = find_layers(graph, has_children, profile.layer_of);
+  std::vector<Seed> seeds = find_layers(graph, has_children, layers.of_op);
   number_free_ops(graph, types, has_children, seeds);
   std::vector<std::uint32_t> row_of_module(graph.modules.size());
-  for (std::uint32_t r = 0; r < profile.modules.size(); ++r) row_of_module[profile.modules[r].module] = r;
+  for (std::uint32_t r = 0; r < profile.modules().size(); ++r) row_of_module[profile.modules()[r].module] = r;
 
   LayerNames names(graph, types);
   const auto add_row = [&](const Seed& seed) {
     const Op& op = graph.ops[seed.op];
     const ModuleId module = graph.scopes[op.scope].module;
     const bool is_module = !has_children[op.scope];
-    profile.layers.push_back({.name = is_module ? names.of_scope(op.scope) : names.of_op(op, seed.number),
-                              .type = is_module ? names.type_of_module(module) : names.type_of_op(op),
-                              .module = module,
-                              .scope = op.scope,
-                              .is_module = is_module,
-                              .parameters = is_module ? profile.modules[row_of_module[module]].parameters
-                                                      : parameters_read(graph, {&seed.op, 1})});
+    layers.rows.push_back({.name = is_module ? names.of_scope(op.scope) : names.of_op(op, seed.number),
+                           .type = is_module ? names.type_of_module(module) : names.type_of_op(op),
+                           .module = module,
+                           .scope = op.scope,
+                           .is_module = is_module,
+                           .parameters = is_module ? profile.modules()[row_of_module[module]].parameters
+                                                   : parameters_read(graph, {&seed.op, 1})});
   };
-  profile.layers.reserve(seeds.size());
+  layers.rows.reserve(seeds.size());
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    const std::uint32_t l = profile.layer_of[i];
-    if (l == profile.layers.size()) add_row(seeds[l]);  // layers are numbered by their first op
-    LayerRow& layer = profile.layers[l];
+    const std::uint32_t l = layers.of_op[i];
+    if (l == layers.rows.size()) add_row(seeds[l]);  // layers are numbered by their first op
+    LayerRow& layer = layers.rows[l];
     layer.metrics += profile.costs[i];
     layer.bottleneck = bottleneck_of(layer.metrics, profile.options.ridge);
     if (graph.ops[i].outputs.size) layer.output = graph.outputs_of(graph.ops[i]).front();
   }
-  profile.texts = std::move(names).take_texts();
+  layers.texts = std::move(names).take_texts();
+  return layers;
 }
 
 }  // namespace opscope

@@ -106,6 +106,17 @@ Parameters& operator+=(Parameters& sum, const Parameters& other) {
   return sum;
 }
 
+Parameters all_parameters(const Graph& graph) {
+  std::vector<bool> counted(graph.values.size(), false);
+  Parameters sum;
+  for (const Owned& owned : graph.owned) {
+    if (counted[owned.value]) continue;
+    counted[owned.value] = true;
+    sum += parameters_of(graph, graph.values[owned.value]);
+  }
+  return sum;
+}
+
 Parameters parameters_read(const Graph& graph, std::span<const OpId> ops) {
   Parameters sum;
   std::vector<ValueId> seen;
@@ -137,12 +148,12 @@ std::vector<std::uint32_t> subtree_ends(const std::vector<ModuleRow>& rows) {
   return ends;
 }
 
-void roll_up_modules(const Graph& graph, Profile& profile) {
+std::vector<ModuleRow> module_rows(const Graph& graph, const std::vector<OpCost>& costs) {
   std::vector<ModuleRow> rows = tree_order(graph);
   std::vector<std::uint32_t> row_of(rows.size());
   for (std::uint32_t r = 0; r < rows.size(); ++r) row_of[rows[r].module] = r;
   for (std::size_t i = 0; i < graph.ops.size(); ++i)
-    rows[row_of[graph.scopes[graph.ops[i].scope].module]].metrics += profile.costs[i];
+    rows[row_of[graph.scopes[graph.ops[i].scope].module]].metrics += costs[i];
   auto tied = add_untied_parameters(graph, row_of, rows);
   add_to_parents(graph, row_of, rows);
   add_tied_parameters(graph, std::move(tied), row_of, rows);
@@ -151,7 +162,7 @@ void roll_up_modules(const Graph& graph, Profile& profile) {
     ModuleRow& row = rows[row_of[graph.scopes[s].module]];
     if (row.calls++ == 0) row.output = outputs[s];
   }
-  profile.modules = std::move(rows);
+  return rows;
 }
 
 }  // namespace opscope

@@ -18,16 +18,16 @@ std::optional<OpId> as_index(std::string_view node) {
 
 std::vector<OpId> ops_where(const Profile& profile, auto&& matches) {
   std::vector<OpId> ops;
-  for (OpId op = 0; op < profile.layer_of.size(); ++op)
+  for (OpId op = 0; op < profile.layer_of().size(); ++op)
     if (matches(op)) ops.push_back(op);
   return ops;
 }
 
 std::vector<OpId> ops_of_layer(const Profile& profile, std::string_view node) {
-  const auto found = std::ranges::find(profile.layers, node, &LayerRow::name);
-  if (found == profile.layers.end()) return {};
-  const auto layer = static_cast<std::uint32_t>(found - profile.layers.begin());
-  return ops_where(profile, [&](OpId op) { return profile.layer_of[op] == layer; });
+  const auto found = std::ranges::find(profile.layers(), node, &LayerRow::name);
+  if (found == profile.layers().end()) return {};
+  const auto layer = static_cast<std::uint32_t>(found - profile.layers().begin());
+  return ops_where(profile, [&](OpId op) { return profile.layer_of()[op] == layer; });
 }
 
 // Every op in the module or below it.
@@ -57,8 +57,8 @@ std::vector<OpId> ops_of_type(const Profile& profile, std::string_view node) {
 
 std::string suggest(const Profile& profile, std::string_view node) {
   std::vector<std::string_view> candidates;
-  for (const LayerRow& layer : profile.layers) candidates.push_back(layer.name);
-  for (const ModuleRow& row : profile.modules)
+  for (const LayerRow& layer : profile.layers()) candidates.push_back(layer.name);
+  for (const ModuleRow& row : profile.modules())
     candidates.push_back(profile.graph->path(profile.graph->modules[row.module]));
   std::ranges::sort(candidates);
   candidates.erase(std::ranges::unique(candidates).begin(), candidates.end());

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,7 +47,7 @@ struct ModuleRow {
 
 // A leaf-module call, or an op that a non-leaf module ran itself.
 struct LayerRow {
-  // Text of the graph or of Profile::texts.
+  // Text of the graph or of LayerGraph::texts.
   std::string_view name;  // "layer1.0.conv1", "layer1.0.relu#2" for the second call, "layer1.0.add"
   std::string_view type;  // "conv2d", "add"
   ModuleId module = 0;
@@ -96,7 +97,7 @@ struct Band {  // share of ops, FLOPs and bytes
   Count roofline_time{};  // picoseconds, on the device
 };
 
-// What the device asked for could do at best: one op after the other, and as subgraphs.
+// What the device asked for could do at best, one op after the other.
 struct RooflineSummary {
   const Device* device = nullptr;  // ProfileOptions::hardware, or what was measured on; nullptr: none
   Float32 float32 = Float32::kTorch;
@@ -104,13 +105,17 @@ struct RooflineSummary {
   double ridge = 0;            // FLOPs per byte at which they take as long as the memory
   std::vector<Limit> limits;   // by op
   std::array<Band, kLimits> by_limit{};
-  std::vector<RooflineTime> subgraphs;  // by subgraph: as one kernel
-  Count fused_time{};                   // of them all
-  std::uint64_t fused_unknown = 0;      // subgraphs that are not in it
-  std::uint64_t kernels = 0;            // ops that take time
+  std::uint64_t kernels = 0;  // ops that take time
 
   const Band& of(Limit limit) const { return by_limit[static_cast<std::size_t>(limit)]; }
   double launch_seconds() const { return device->launch_overhead ? device->launch_overhead->value : 0; }
+};
+
+// The same device with each subgraph as one kernel.
+struct FusedRoofline {
+  std::vector<RooflineTime> subgraphs;  // empty where no device is named
+  Count time{};                         // of them all
+  std::uint64_t unknown = 0;            // subgraphs that are not in it
 };
 
 struct BottleneckSummary {
@@ -129,27 +134,55 @@ struct ProfileOptions {
   bool ridge_is_given = false;  // the user's own ridge: the device's does not replace it
 };
 
-struct Profile {
+// The layer graph of a profile, and which layer each op is in.
+struct LayerGraph {
+  std::vector<LayerRow> rows;        // in execution order
+  std::vector<std::uint32_t> of_op;  // index in rows
+  std::vector<TextBlock> texts;      // what names are written in
+};
+
+// The same ops as the nodes of a tracer's graphs; all empty where no tracer was asked.
+struct TracerRows {
+  std::vector<NodeRow> nodes;    // by node
+  std::vector<PartRow> parts;    // by part
+  Metrics outside{};             // of ops that belong to no node: nodes and these are the total
+  std::vector<TextBlock> texts;  // what labels are written in
+};
+
+// The costs of a graph's ops, and their groupings. Each grouping is made when it is first asked for, once
+// for a profile and its copies; any number of threads may ask.
+class Profile {
+ public:
   const Graph* graph = nullptr;  // not owned; outlives the profile
   ProfileOptions options;
   Metrics totals;
   Parameters parameters;
-  std::vector<OpCost> costs;            // by op
-  std::vector<std::uint32_t> layer_of;  // by op: index in layers
-  std::vector<ModuleRow> modules;       // in tree order, the root first, children after their parent
-  std::vector<LayerRow> layers;         // in execution order
-  std::vector<TypeRow> types;           // by FLOPs, then bytes, then name
-  std::vector<NodeRow> nodes;           // by node; empty where no tracer was asked
-  std::vector<PartRow> parts;           // by part
-  Metrics outside;                      // of ops that belong to no node: nodes and these are the total
-  Partition partition;                  // the same ops as subgraphs
-  MemoryTimeline memory;                // what is in use when
+  std::vector<OpCost> costs;  // by op
   Coverage coverage;
-  BottleneckSummary bottlenecks;        // over ops that do work or move bytes
   RooflineSummary roofline;             // on the device, where one is named
   std::vector<Diagnostic> diagnostics;  // the capture's, and one per unknown op
-  std::vector<Advice> advice;
-  std::vector<TextBlock> texts;  // what the names of layers and nodes are written in
+
+  // In tree order, the root first, children after their parent.
+  const std::vector<ModuleRow>& modules() const;
+  const std::vector<LayerRow>& layers() const { return layer_graph().rows; }
+  const std::vector<std::uint32_t>& layer_of() const { return layer_graph().of_op; }  // by op
+  const std::vector<TypeRow>& types() const;  // by FLOPs, then bytes, then name
+  const std::vector<NodeRow>& nodes() const { return tracer_rows().nodes; }
+  const std::vector<PartRow>& parts() const { return tracer_rows().parts; }
+  const Metrics& outside() const { return tracer_rows().outside; }
+  const Partition& partition() const;            // as subgraphs
+  const FusedRoofline& fused_roofline() const;   // of the subgraphs, on the device
+  const MemoryTimeline& memory() const;          // what is in use when
+  const BottleneckSummary& bottlenecks() const;  // over ops that do work or move bytes
+  const std::vector<Advice>& advice() const;
+
+ private:
+  struct Views;
+  const LayerGraph& layer_graph() const;
+  const TracerRows& tracer_rows() const;
+
+  std::shared_ptr<Views> views_;
+  friend Profile make_profile(const Graph& graph, const ProfileOptions& options);
 };
 
 // A row of the profile, for metrics to be read from.
@@ -160,9 +193,10 @@ inline Costs costs_of(const Profile& profile, const Metrics& sums, const Paramet
           .has_device = profile.roofline.device != nullptr};
 }
 
+// Costs every op, and sums them up.
 Profile make_profile(const Graph& graph, const ProfileOptions& options = {});
 
-// By row of Profile::modules: one past the last row of its subtree.
+// By row of Profile::modules(): one past the last row of its subtree.
 std::vector<std::uint32_t> subtree_ends(const std::vector<ModuleRow>& rows);
 
 // By module: the ops it ran itself, outside the modules below it.

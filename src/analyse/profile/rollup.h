@@ -35,25 +35,23 @@ struct OpTypes {
   std::vector<std::uint32_t> of_target;  // by target
 };
 
-// The roofline of every op and subgraph on the device, and its ridge. Before the views are made: needs
-// profile.costs and profile.partition.
+// The roofline of every op on the device, and its ridge. Before anything is summed up: changes profile.costs.
 void assess_roofline(const Graph& graph, Profile& profile);
-// The module tree with the parameters of each row. Needs profile.costs.
-void roll_up_modules(const Graph& graph, Profile& profile);
-// The layer graph and profile.layer_of. Needs profile.costs and profile.modules.
-void roll_up_layers(const Graph& graph, const OpTypes& types, Profile& profile);
-// The nodes and parts of a tracer's graphs, and what ran outside them. Needs profile.costs; adds to
-// profile.texts.
-void roll_up_nodes(const Graph& graph, Profile& profile);
-void roll_up_types(const Graph& graph, const OpTypes& types, Profile& profile);
 // Coverage, and a diagnostic for each kind of op that is unknown.
 void assess_coverage(const Graph& graph, Profile& profile);
-void assess_bottlenecks(Profile& profile);
-// Needs profile.types.
-void advise(Profile& profile);
+
+std::vector<ModuleRow> module_rows(const Graph& graph, const std::vector<OpCost>& costs);
+LayerGraph make_layers(const Profile& profile);
+std::vector<TypeRow> type_rows(const Graph& graph, const std::vector<OpCost>& costs);
+TracerRows make_tracer_rows(const Graph& graph, const std::vector<OpCost>& costs);
+FusedRoofline fuse_roofline(const Profile& profile);
+BottleneckSummary sum_bottlenecks(const Profile& profile);
+std::vector<Advice> advise(const Profile& profile);
 
 Parameters parameters_of(const Graph& graph, const Value& value);
 Parameters& operator+=(Parameters& sum, const Parameters& other);
+// Of the whole model, each value once.
+Parameters all_parameters(const Graph& graph);
 // Parameters and buffers that ops take directly, each once.
 Parameters parameters_read(const Graph& graph, std::span<const OpId> ops);
 

@@ -1,5 +1,5 @@
-// The device's part of a profile: the roofline time of every op, what limits each, the whole as subgraphs,
-// and the ridge of the units that do most of the work.
+// The device's part of a profile: the roofline time of every op, what limits each, that of the subgraphs, and
+// the ridge of the units that do most of the work.
 #include <cmath>
 #include <map>
 
@@ -53,21 +53,6 @@ void add(Band& band, const OpCost& cost) {
   band.roofline_time += cost.roofline_time;
 }
 
-// Arithmetic as of the ops, bytes as of the one kernel.
-void add_subgraphs(const std::vector<RooflineTime>& times, Profile& profile) {
-  RooflineSummary& roofline = profile.roofline;
-  for (const Subgraph& subgraph : profile.partition.subgraphs) {
-    RooflineTime time;
-    for (const OpId op : profile.partition.ops_of(subgraph)) time += times[op];
-    time.memory_seconds = memory_seconds(*roofline.device, subgraph.memory_bytes());
-    if (time.known)
-      roofline.fused_time += picoseconds(time.seconds());
-    else
-      ++roofline.fused_unknown;
-    roofline.subgraphs.push_back(time);
-  }
-}
-
 }  // namespace
 
 void assess_roofline(const Graph& graph, Profile& profile) {
@@ -80,19 +65,39 @@ void assess_roofline(const Graph& graph, Profile& profile) {
   roofline.peak = main_peak(graph, profile);
   roofline.ridge = roofline.peak->rate.value / roofline.device->memory_bandwidth.value;
   if (!options.ridge_is_given) options.ridge = roofline.ridge;
-  std::vector<RooflineTime> times(graph.ops.size());
   roofline.limits.resize(graph.ops.size());
   for (OpId i = 0; i < graph.ops.size(); ++i) {
     OpCost& cost = profile.costs[i];
-    times[i] = roofline_time(*roofline.device, cost, product_dtype(graph, graph.ops[i]), roofline.float32);
-    cost.roofline_known = times[i].known;
-    if (times[i].known) cost.roofline_time = picoseconds(times[i].seconds());
-    cost.compute_bound = times[i].known && is_compute_bound(cost, times[i], options);
-    roofline.limits[i] = limit_of(*roofline.device, times[i]);
-    roofline.kernels += cost.roofline_time || !times[i].known;
+    const RooflineTime time =
+        roofline_time(*roofline.device, cost, product_dtype(graph, graph.ops[i]), roofline.float32);
+    cost.roofline_known = time.known;
+    if (time.known) cost.roofline_time = picoseconds(time.seconds());
+    cost.compute_bound = time.known && is_compute_bound(cost, time, options);
+    roofline.limits[i] = limit_of(*roofline.device, time);
+    roofline.kernels += cost.roofline_time || !time.known;
     add(roofline.by_limit[static_cast<std::size_t>(roofline.limits[i])], cost);
   }
-  add_subgraphs(times, profile);
+}
+
+// Arithmetic as of the ops, bytes as of the one kernel.
+FusedRoofline fuse_roofline(const Profile& profile) {
+  const RooflineSummary& roofline = profile.roofline;
+  FusedRoofline fused;
+  if (roofline.device == nullptr) return fused;
+  const Graph& graph = *profile.graph;
+  for (const Subgraph& subgraph : profile.partition().subgraphs) {
+    RooflineTime time;
+    for (const OpId op : profile.partition().ops_of(subgraph))
+      time += roofline_time(*roofline.device, profile.costs[op], product_dtype(graph, graph.ops[op]),
+                            roofline.float32);
+    time.memory_seconds = memory_seconds(*roofline.device, subgraph.memory_bytes());
+    if (time.known)
+      fused.time += picoseconds(time.seconds());
+    else
+      ++fused.unknown;
+    fused.subgraphs.push_back(time);
+  }
+  return fused;
 }
 
 }  // namespace opscope

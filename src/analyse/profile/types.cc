@@ -24,12 +24,13 @@ OpTypes::OpTypes(const Graph& graph) {
   }
 }
 
-void roll_up_types(const Graph& graph, const OpTypes& types, Profile& profile) {
+std::vector<TypeRow> type_rows(const Graph& graph, const std::vector<OpCost>& costs) {
+  const OpTypes types(graph);
   std::vector<TypeRow> rows(types.names.size());
-  for (std::size_t i = 0; i < profile.costs.size(); ++i) {
+  for (std::size_t i = 0; i < costs.size(); ++i) {
     TypeRow& row = rows[types.of_target[graph.ops[i].target]];
-    row.metrics += profile.costs[i];
-    if (profile.costs[i].rule) row.category = profile.costs[i].rule->category;
+    row.metrics += costs[i];
+    if (costs[i].rule) row.category = costs[i].rule->category;
   }
   for (std::size_t t = 0; t < rows.size(); ++t) rows[t].type = types.names[t];
   std::erase_if(rows, [](const TypeRow& row) { return row.metrics.ops == 0; });
@@ -37,7 +38,7 @@ void roll_up_types(const Graph& graph, const OpTypes& types, Profile& profile) {
     return std::tuple(b.metrics.flops, b.metrics.memory_bytes(), std::string_view(a.type)) <
            std::tuple(a.metrics.flops, a.metrics.memory_bytes(), std::string_view(b.type));
   });
-  profile.types = std::move(rows);
+  return rows;
 }
 
 }  // namespace opscope

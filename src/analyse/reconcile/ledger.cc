@@ -176,7 +176,7 @@ Count of_counted_modules(const Graph& graph, const PeerAnswer& answer) {
 }
 
 bool calls_any_again(const Profile& profile) {
-  return std::ranges::any_of(profile.modules, [](const ModuleRow& row) { return row.calls > 1; });
+  return std::ranges::any_of(profile.modules(), [](const ModuleRow& row) { return row.calls > 1; });
 }
 
 }  // namespace

@@ -68,8 +68,8 @@ class Search {
     const Profile profile = make_profile(graph, options_);
     into.figures = figures_of(sample_of(graph, options_.convention), options_);
     into.inputs = inputs_text(graph);
-    if (profile.memory.peak_op != kNone)
-      into.peak_at = std::string(profile.layers[profile.layer_of[profile.memory.peak_op]].name);
+    if (profile.memory().peak_op != kNone)
+      into.peak_at = std::string(profile.layers()[profile.layer_of()[profile.memory().peak_op]].name);
   }
 
   bool fits(std::int64_t steps) {

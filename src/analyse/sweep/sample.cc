@@ -30,7 +30,7 @@ Parameters parameters_of(std::span<const std::uint64_t> numbers) {
 
 SweepSample sample_of(const Graph& graph, Convention convention) {
   SweepSample sample;
-  auto costs = estimate(graph, convention);
+  const auto costs = estimate(graph, convention);
   const auto pieces = memory_pieces(graph);
   const auto splits = memory_splits(graph, pieces);
   sample.numbers.reserve(graph.ops.size() * kOpNumbers + kParameterNumbers);
@@ -45,10 +45,7 @@ SweepSample sample_of(const Graph& graph, Convention convention) {
       sample.numbers.push_back(each.value());
     for (const Count bytes : splits[i].bytes) sample.numbers.push_back(bytes.value());
   }
-  Profile profile;
-  profile.costs = std::move(costs);
-  roll_up_modules(graph, profile);
-  const Parameters parameters = profile.modules.front().parameters;
+  const Parameters parameters = all_parameters(graph);
   for (const Count each : {parameters.total, parameters.trainable, parameters.bytes, parameters.buffers,
                            parameters.buffer_bytes})
     sample.numbers.push_back(each.value());

@@ -32,7 +32,7 @@ class Candidates {
  public:
   Candidates(const Profile& profile, const WhereTimeGoes& where) : profile_(profile), where_(where) {
     add_layers();
-    if (profile.partition.options.strategy == Strategy::kFused) add_fusions();
+    if (profile.partition().options.strategy == Strategy::kFused) add_fusions();
     add_small_ops();
     if (profile.roofline.device && profile.graph->measurement.environment.precision == "highest")
       add_precision(*profile.roofline.device);
@@ -91,9 +91,9 @@ class Candidates {
   // Layers of one type and cost: "layer1.*.conv*".
   void add_layers() {
     std::map<std::tuple<std::string_view, Count, Count>, std::size_t> at;
-    std::vector<std::size_t> candidate_of(profile_.layers.size());
-    for (std::size_t i = 0; i < profile_.layers.size(); ++i) {
-      const LayerRow& layer = profile_.layers[i];
+    std::vector<std::size_t> candidate_of(profile_.layers().size());
+    for (std::size_t i = 0; i < profile_.layers().size(); ++i) {
+      const LayerRow& layer = profile_.layers()[i];
       const auto [found, added] =
           at.try_emplace({layer.type, layer.metrics.flops, layer.metrics.memory_bytes()}, list_.size());
       if (added) list_.push_back({FindingKind::kLayers, std::string(layer.name), {}});
@@ -103,15 +103,15 @@ class Candidates {
     }
     for (OpId op = 0; op < profile_.costs.size(); ++op)
       if (const double more = seconds(op) - limit(op); more > 0)
-        list_[candidate_of[profile_.layer_of[op]]].savings.push_back({op, more, profile_.layer_of[op]});
+        list_[candidate_of[profile_.layer_of()[op]]].savings.push_back({op, more, profile_.layer_of()[op]});
   }
 
   // All but the op of a subgraph that does most, as far as their bytes would stay inside one kernel.
   void add_fusions() {
     std::map<std::string_view, std::size_t> at;
-    for (std::size_t i = 0; i < profile_.partition.subgraphs.size(); ++i) {
-      const Subgraph& subgraph = profile_.partition.subgraphs[i];
-      const auto ops = profile_.partition.ops_of(subgraph);
+    for (std::size_t i = 0; i < profile_.partition().subgraphs.size(); ++i) {
+      const Subgraph& subgraph = profile_.partition().subgraphs[i];
+      const auto ops = profile_.partition().ops_of(subgraph);
       if (ops.size() < 2 || !subgraph.saved_bytes()) continue;
       const auto weight = [&](OpId op) {
         return std::pair(profile_.costs[op].flops, profile_.costs[op].time);

@@ -105,7 +105,7 @@ class Draft {
     const Profile& profile = *view_.profile;
     const ScopeId part = part_of_[graph_.ops[op].scope];
     const bool is_part = made_.granularity == Granularity::kModule && part != kNone;
-    return is_part ? part : profile.layers[profile.layer_of[op]].scope;
+    return is_part ? part : profile.layers()[profile.layer_of()[op]].scope;
   }
   std::optional<Count> call_time(ScopeId scope) const {
     const Measurement& measured = graph_.measurement;

@@ -14,7 +14,8 @@ namespace {
 std::vector<std::uint32_t> rows_of_scopes(const Profile& profile) {
   const Graph& graph = *profile.graph;
   std::vector<std::uint32_t> row_of(graph.modules.size()), rows;
-  for (std::uint32_t row = 0; row < profile.modules.size(); ++row) row_of[profile.modules[row].module] = row;
+  for (std::uint32_t row = 0; row < profile.modules().size(); ++row)
+    row_of[profile.modules()[row].module] = row;
   rows.reserve(graph.scopes.size());
   for (const Scope& scope : graph.scopes) rows.push_back(row_of[scope.module]);
   return rows;
@@ -65,10 +66,10 @@ OpTimes::Groups::Groups(std::size_t groups, std::span<const std::uint32_t> group
 OpTimes::OpTimes(const Profile& profile)
     : profile_(profile),
       measured_(profile.graph->measurement),
-      by_row_(profile.modules.size(), rows_of_ops(profile)),
-      by_layer_(profile.layers.size(), profile.layer_of),
-      scopes_by_row_(profile.modules.size(), rows_of_scopes(profile)),
-      ends_(subtree_ends(profile.modules)) {}
+      by_row_(profile.modules().size(), rows_of_ops(profile)),
+      by_layer_(profile.layers().size(), profile.layer_of()),
+      scopes_by_row_(profile.modules().size(), rows_of_scopes(profile)),
+      ends_(subtree_ends(profile.modules())) {}
 
 // A run in which an op has no sample has its typical time, so that a sum is never of fewer ops.
 Statistics OpTimes::of_ops(std::span<const OpId> ops) const {
@@ -157,8 +158,8 @@ RunTimes run_times(const Profile& profile, const OpTimes& times) {
 
 std::vector<std::vector<OpId>> ops_by_type(const Profile& profile) {
   std::unordered_map<std::string_view, std::size_t> row_of;
-  for (std::size_t row = 0; row < profile.types.size(); ++row) row_of[profile.types[row].type] = row;
-  std::vector<std::vector<OpId>> ops(profile.types.size());
+  for (std::size_t row = 0; row < profile.types().size(); ++row) row_of[profile.types()[row].type] = row;
+  std::vector<std::vector<OpId>> ops(profile.types().size());
   for (OpId op = 0; op < profile.graph->ops.size(); ++op)
     ops[row_of.at(op_type(profile.graph->op_name(profile.graph->ops[op])))].push_back(op);
   return ops;

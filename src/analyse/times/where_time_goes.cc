@@ -55,7 +55,7 @@ std::vector<SameOps> same_ops(const Profile& profile) {
   for (OpId op = 0; op < profile.costs.size(); ++op) {
     const OpCost& cost = profile.costs[op];
     if (!cost.time) continue;
-    const std::string_view layer = profile.layers[profile.layer_of[op]].name;
+    const std::string_view layer = profile.layers()[profile.layer_of()[op]].name;
     ops.push_back({.name = std::string(layer)});
     ops.back().metrics += cost;
     std::string type(op_type(profile.graph->op_name(profile.graph->ops[op])));
@@ -67,7 +67,7 @@ std::vector<SameOps> same_ops(const Profile& profile) {
     if (kind.name == "*") kind.name = type;
   }
   std::ranges::move(kinds, std::back_inserter(ops));
-  for (const TypeRow& row : profile.types) ops.push_back({.name = row.type, .metrics = row.metrics});
+  for (const TypeRow& row : profile.types()) ops.push_back({.name = row.type, .metrics = row.metrics});
   return ops;
 }
 

@@ -21,8 +21,8 @@ bool hands_in_weight(const Graph& graph, const Node& node) {
 std::vector<GraphNode> tracer_nodes(const Profile& profile) {
   const Graph& graph = *profile.graph;
   std::vector<GraphNode> nodes;
-  nodes.reserve(profile.nodes.size());
-  for (const NodeRow& row : profile.nodes) {
+  nodes.reserve(profile.nodes().size());
+  for (const NodeRow& row : profile.nodes()) {
     const Node& node = graph.nodes[row.node];
     const Module& module = graph.modules[node.module];
     const std::string_view target = graph.text(node.target);
@@ -68,8 +68,8 @@ std::vector<GraphNode> layer_nodes(const Profile& profile) {
   }
   std::size_t layer = 0;
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    if (profile.layer_of[i] != layer) continue;
-    nodes.push_back(layer_node(profile, profile.layers[layer], graph.ops[i]));
+    if (profile.layer_of()[i] != layer) continue;
+    nodes.push_back(layer_node(profile, profile.layers()[layer], graph.ops[i]));
     ++layer;
   }
   if (!graph.outputs.empty())

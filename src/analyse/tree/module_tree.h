@@ -243,7 +243,7 @@ ModuleTree<Item> module_tree(const Profile& profile) {
   const Graph& graph = *profile.graph;
   ModuleTree<Item> tree;
   std::vector<std::uint32_t> item_of(graph.modules.size(), kNone);
-  for (const ModuleRow& row : profile.modules) {
+  for (const ModuleRow& row : profile.modules()) {
     const Module& module = graph.modules[row.module];
     Item item;
     item.name = graph.text(module.name);

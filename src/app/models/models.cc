@@ -117,7 +117,7 @@ std::optional<Graph> read_model(const CaptureRequest& request) {
   if (kind == FileKind::kCapture) {
     refuse_capture_flags(request);
     check_is_there(request.model);
-    return read_capture(read_file(request.model), request.model);
+    return read_padded_capture(read_file(request.model), request.model);
   }
   if (is_exported(kind)) {
     refuse_model_file_flags(request);

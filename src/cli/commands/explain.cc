@@ -46,7 +46,7 @@ std::string as_text(const Profile& profile, const std::vector<OpId>& ops) {
   for (const OpId op : ops) {
     if (!out.empty()) out += "\n";
     out += "op " + std::to_string(op) + "  ";
-    out += profile.layers[profile.layer_of[op]].name;
+    out += profile.layers()[profile.layer_of()[op]].name;
     out += "\n";
     out += with_line_end(explain(*profile.graph, op));
   }
@@ -61,7 +61,7 @@ Table as_table(const Profile& profile, const std::vector<OpId>& ops) {
   const Columns<OpId> columns{
       {listed("index", Align::kRight), [](OpId op) { return op; }},
       {listed("op"), [&](OpId op) { return graph.op_name(graph.ops[op]); }},
-      {listed("layer"), [&](OpId op) { return profile.layers[profile.layer_of[op]].name; }},
+      {listed("layer"), [&](OpId op) { return profile.layers()[profile.layer_of()[op]].name; }},
       {listed("macs", Align::kRight), cost([](const OpCost& c) { return c.work.macs; })},
       {listed("other_flops", Align::kRight), cost([](const OpCost& c) { return c.work.other_flops; })},
       {listed("specials", Align::kRight), cost([](const OpCost& c) { return c.work.specials; })},

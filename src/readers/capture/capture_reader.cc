@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/large_pages.h"
 #include "readers/capture/argument_reader.h"
 #include "readers/capture/measurement_reader.h"
 #include "readers/json/access.h"
@@ -23,13 +24,19 @@ Kind kind_called(const json::Place& place, std::string_view word, Kind last, con
 
 class CaptureReader {
  public:
-  CaptureReader(std::string_view text, const std::string& where) : text_(text) { place_.file = where; }
+  // `readable`: bytes from the text's begin on that may be read.
+  CaptureReader(std::string_view text, std::size_t readable, const std::string& where)
+      : text_(text), readable_(readable) {
+    place_.file = where;
+  }
 
   Graph run() {
     refuse_profile();
-    const simdjson::padded_string padded(text_);
+    const bool is_padded = readable_ - text_.size() >= simdjson::SIMDJSON_PADDING;
+    const auto copy = is_padded ? simdjson::padded_string() : simdjson::padded_string(text_);
     simdjson::ondemand::document document;
-    if (const auto code = parser_.iterate(padded).get(document)) json::fail(place_, code, "a JSON object");
+    const auto code = (is_padded ? parser_.iterate(text_, readable_) : parser_.iterate(copy)).get(document);
+    if (code) json::fail(place_, code, "a JSON object");
     reserve();
     read_document(document);
     if (!at_end(document)) json::fail(place_, "there is more behind the end of the JSON");
@@ -52,10 +59,12 @@ class CaptureReader {
 
   // About what a file of this size holds. Memory that is not used is never touched; more grows as ever.
   void reserve() {
-    graph_.ops.reserve(text_.size() / 512);
-    graph_.values.reserve(text_.size() / 256);
-    graph_.arguments.reserve(text_.size() / 128);
-    graph_.dims.reserve(text_.size() / 64);
+    const auto expect = [&](auto& items, std::size_t bytes_each) {
+      reserve_large(items, text_.size() / bytes_each);
+    };
+    expect(graph_.ops, 512), expect(graph_.scopes, 512), expect(graph_.modules, 512);
+    expect(graph_.values, 256), expect(graph_.storages, 256), expect(graph_.owned, 256);
+    expect(graph_.arguments, 128), expect(graph_.value_refs, 512), expect(graph_.dims, 32);
   }
 
   template <class Read>
@@ -267,7 +276,8 @@ class CaptureReader {
     }
   }
 
-  std::string_view text_;
+  const std::string_view text_;
+  const std::size_t readable_;
   json::Place place_;
   simdjson::ondemand::parser parser_;
   Graph graph_;
@@ -278,7 +288,11 @@ class CaptureReader {
 }  // namespace
 
 Graph read_capture(std::string_view json, const std::string& where) {
-  return CaptureReader(json, where).run();
+  return CaptureReader(json, json.size(), where).run();
+}
+
+Graph read_padded_capture(const std::string& json, const std::string& where) {
+  return CaptureReader(json, json.capacity(), where).run();
 }
 
 bool looks_like_capture(std::string_view text) {

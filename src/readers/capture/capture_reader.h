@@ -10,6 +10,8 @@ namespace opscope {
 
 // where: the file's name, for errors. The graph is verified.
 Graph read_capture(std::string_view json, const std::string& where);
+// Text with kReadPadding bytes of capacity behind it, as read_file gives it, is read without a copy.
+Graph read_padded_capture(const std::string& json, const std::string& where);
 
 // True for text that begins as write_json's does, whatever follows; reads a few bytes only.
 bool looks_like_capture(std::string_view text);

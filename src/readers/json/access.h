@@ -58,9 +58,13 @@ inline std::uint32_t id(const Place& place, value item) {
   return static_cast<std::uint32_t>(number);
 }
 inline bool boolean(const Place& place, value item) { return take(place, item.get_bool(), "true or false"); }
-// Valid until the document goes.
+// Valid until the document goes. Text without escapes is not copied.
 inline std::string_view text(const Place& place, value item) {
-  return take(place, item.get_string(), "a string");
+  const std::string_view token = item.raw_json_token();
+  if (!token.starts_with('"') || token.find('\\') != std::string_view::npos)
+    return take(place, item.get_string(), "a string");
+  take(place, item.get_raw_json_string(), "a string");
+  return token.substr(1, token.rfind('"') - 1);
 }
 // A number, or one of the words "nan", "inf", "-inf".
 double real(const Place& place, value item);

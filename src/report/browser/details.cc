@@ -63,7 +63,7 @@ class Details {
   void kind() {
     switch (item_.kind) {
       case ItemKind::kModule: {
-        const std::uint32_t calls = profile_.modules[item_.source].calls;
+        const std::uint32_t calls = profile_.modules()[item_.source].calls;
         say(std::string(item_.type) + ", " +
                 (calls == 0   ? "never called"
                  : calls == 1 ? "called once"
@@ -135,7 +135,7 @@ class Details {
   }
 
   void subgraphs() {
-    const Partition& partition = profile_.partition;
+    const Partition& partition = profile_.partition();
     std::vector<SubgraphId> ids;
     for (const OpId op : ops_)
       if (partition.of_op[op] != kNone) ids.push_back(partition.of_op[op]);
@@ -153,7 +153,7 @@ class Details {
     for (const SubgraphId id : ids) subgraph(id, ids.size() == 1);
   }
   void subgraph(SubgraphId id, bool full) {
-    const Subgraph& group = profile_.partition.subgraphs[id];
+    const Subgraph& group = profile_.partition().subgraphs[id];
     say("Subgraph #" + std::to_string(id + 1) + ": " + std::string(group.type), Ink::kStrong);
     fact("FLOPs", format_count(group.flops));
     fact("Bytes moved",

@@ -68,7 +68,7 @@ ScreenLine Browser::title_line(int width) const {
   const Metrics& totals = profile_.totals;
   std::string text = " " + model_name(graph_) + "   " + format_params(profile_.parameters.total) +
                      " params   " + flops_text(totals) + " FLOPs   " + format_bytes(totals.memory_bytes()) +
-                     " moved   " + plural(profile_.partition.subgraphs.size(), "subgraph");
+                     " moved   " + plural(profile_.partition().subgraphs.size(), "subgraph");
   std::string state = "by " + std::string(metric_->words) +
                       ", order: " + std::string(order_ ? order_->words : "run") +
                       (only_costly_ ? ", 1% or more " : " ");

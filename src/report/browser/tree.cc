@@ -13,14 +13,14 @@ class TreeMaker {
       : profile_(profile), graph_(*profile.graph), tree_(tree), of_module_(tree.by_module()) {}
 
   void make() {
-    for (std::uint32_t r = 0; r < profile_.modules.size(); ++r) describe_module(r);
+    for (std::uint32_t r = 0; r < profile_.modules().size(); ++r) describe_module(r);
     add_layers_and_ops();
     order_children();
   }
 
  private:
   void describe_module(std::uint32_t r) {
-    const ModuleRow& row = profile_.modules[r];
+    const ModuleRow& row = profile_.modules()[r];
     BrowserItem& item = tree_[r];
     item.path = graph_.path(graph_.modules[row.module]);
     item.type = graph_.text(graph_.modules[row.module].type);
@@ -31,20 +31,20 @@ class TreeMaker {
   }
 
   void add_layers_and_ops() {
-    std::vector<ItemId> of_layer(profile_.layers.size(), kNone);
+    std::vector<ItemId> of_layer(profile_.layers().size(), kNone);
     tree_.of_op.resize(graph_.ops.size());
     for (OpId op = 0; op < graph_.ops.size(); ++op) {
-      const std::uint32_t l = profile_.layer_of[op];
-      const LayerRow& layer = profile_.layers[l];
+      const std::uint32_t l = profile_.layer_of()[op];
+      const LayerRow& layer = profile_.layers()[l];
       const ItemId module = of_module_[layer.module];
       // A leaf that was called once is its own layer; an op by itself needs no layer around it.
-      const bool own = layer.is_module && profile_.modules[module].calls > 1;
+      const bool own = layer.is_module && profile_.modules()[module].calls > 1;
       if (own && of_layer[l] == kNone) of_layer[l] = add_layer(l, module);
       tree_.of_op[op] = add_op(op, own ? of_layer[l] : module, layer);
     }
   }
   ItemId add_layer(std::uint32_t l, ItemId module) {
-    const LayerRow& layer = profile_.layers[l];
+    const LayerRow& layer = profile_.layers()[l];
     BrowserItem item;
     item.kind = ItemKind::kLayer;
     item.name = last_part(layer.name);

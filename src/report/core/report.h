@@ -8,6 +8,7 @@
 
 #include "analyse/explore/view.h"
 #include "analyse/profile/profile.h"
+#include "base/text_sink.h"
 #include "metrics/metric.h"
 
 namespace opscope {
@@ -37,6 +38,7 @@ std::string to_format(const Profile& profile, Format format, const TextOptions& 
 
 std::string to_text(const Profile& profile, const TextOptions& options = {});
 std::string to_json(const Profile& profile);
+void to_json(const Profile& profile, const TextSink& sink);
 std::string to_csv(const Profile& profile, Level level = Level::kLayer);  // one row per layer or module
 std::string to_markdown(const Profile& profile, const TextOptions& options = {});
 std::string to_html(const Profile& profile, const TextOptions& options = {});

@@ -241,7 +241,7 @@ class DiffSceneMaker {
       if (node.kind == "placeholder") return input;
       if (node.kind == "output") return output;
       const auto ops = view.ops_of(node);
-      return ops.empty() ? kNone : box_of_layer[profile.layer_of[ops.front()]];
+      return ops.empty() ? kNone : box_of_layer[profile.layer_of()[ops.front()]];
     };
     const auto removed = [&](std::uint32_t b) { return out_.boxes[b].status == DiffStatus::kRemoved; };
     for (const ViewEdge& edge : view.edges) {

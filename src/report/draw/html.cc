@@ -104,7 +104,7 @@ class Data {
   std::vector<std::string> subgraphs_of(const SceneBox& box) const {
     std::vector<SubgraphId> ids;
     for (const OpId op : ops_of(box))
-      if (const SubgraphId id = profile_.partition.of_op[op]; id != kNone) ids.push_back(id);
+      if (const SubgraphId id = profile_.partition().of_op[op]; id != kNone) ids.push_back(id);
     std::ranges::sort(ids);
     ids.erase(std::ranges::unique(ids).begin(), ids.end());
     std::vector<std::string> lines;
@@ -113,7 +113,7 @@ class Data {
         lines.push_back(std::to_string(ids.size() - kMostSubgraphs) + " more");
         break;
       }
-      const Subgraph& s = profile_.partition.subgraphs[id];
+      const Subgraph& s = profile_.partition().subgraphs[id];
       lines.push_back(std::to_string(id + 1) + "  " + std::string(s.type) +
                       ". Begins: " + std::string(explanation(s.begins)) +
                       ". Ends: " + std::string(explanation(s.ends)) + ".");

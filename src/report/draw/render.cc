@@ -50,10 +50,10 @@ void add_metrics(Totals& totals, const Parameters& parameters, const Metrics& me
 Totals model_totals(const Profile& profile) {
   Totals totals;
   add_metrics(totals, profile.parameters, profile.totals);
-  totals.emplace_back("Peak memory", format_bytes(profile.memory.peak_memory_bytes()));
+  totals.emplace_back("Peak memory", format_bytes(profile.memory().peak_memory_bytes()));
   totals.emplace_back("FLOPs per byte", format_ratio(profile.totals.arithmetic_intensity()));
   totals.emplace_back("Ops", format_exact(Count{profile.totals.ops}));
-  totals.emplace_back("Subgraphs", format_exact(Count{profile.partition.subgraphs.size()}));
+  totals.emplace_back("Subgraphs", format_exact(Count{profile.partition().subgraphs.size()}));
   return totals;
 }
 
@@ -65,7 +65,7 @@ Totals focus_totals(const Scene& scene) {
   for (const SceneBox& box : scene.boxes)
     if (box.kind != BoxKind::kStub) metrics += box.all_metrics, share += share_of_model(scene, box);
   Parameters parameters;
-  for (const ModuleRow& row : profile.modules)
+  for (const ModuleRow& row : profile.modules())
     if (profile.graph->path(profile.graph->modules[row.module]) == scene.focus) parameters = row.parameters;
   Totals totals;
   add_metrics(totals, parameters, metrics);

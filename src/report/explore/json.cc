@@ -20,15 +20,15 @@ class ExploreWriter {
     json_.field("convention", name(profile_.options.convention));
     json_.field("ridge", profile_.options.ridge);
     json_.field("total_nodes", view.nodes.size());
-    json_.field("total_subgraphs", profile_.partition.subgraphs.size());
+    json_.field("total_subgraphs", profile_.partition().subgraphs.size());
   }
   void summary() {
     const ExploreSummary summary = summarise(view_);
     json_.field("partitioned_nodes", summary.partitioned_nodes);
     json_.field("working_ops", summary.working_ops);
     json_.field("partitioned_ops", summary.partitioned_ops);
-    json_.field("unfused_bytes", profile_.partition.unfused_bytes);
-    json_.field("fused_bytes", profile_.partition.fused_bytes);
+    json_.field("unfused_bytes", profile_.partition().unfused_bytes);
+    json_.field("fused_bytes", profile_.partition().fused_bytes);
     json_.inline_object("kinds", [&] {
       for (const auto& [kind, count] : summary.kinds) json_.field(kind, count);
     });
@@ -41,7 +41,7 @@ class ExploreWriter {
         "ops macs flops input_bytes output_bytes weight_bytes memory_bytes arithmetic_intensity confidence");
     if (is_measured(profile_)) metrics += {{"time_seconds", &Metrics::time_seconds}};
     if (has_device(profile_)) metrics += roofline_columns();
-    write_rows(json_, "types", types += through<TypeRow>(&TypeRow::metrics, metrics), profile_.types);
+    write_rows(json_, "types", types += through<TypeRow>(&TypeRow::metrics, metrics), profile_.types());
   }
 
   void listing(const std::vector<std::uint32_t>& nodes) {
@@ -49,7 +49,7 @@ class ExploreWriter {
     std::vector<SubgraphId> ids;
     for (const std::uint32_t n : nodes)
       for (const OpId op : view_.ops_of(view_.nodes[n]))
-        if (profile_.partition.of_op[op] != kNone) ids.push_back(profile_.partition.of_op[op]);
+        if (profile_.partition().of_op[op] != kNone) ids.push_back(profile_.partition().of_op[op]);
     std::sort(ids.begin(), ids.end());
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
     json_.objects("subgraphs", ids, [&](SubgraphId id) { subgraph(id); });
@@ -119,7 +119,7 @@ class ExploreWriter {
     });
   }
   void subgraph(SubgraphId id) {
-    const Subgraph& group = profile_.partition.subgraphs[id];
+    const Subgraph& group = profile_.partition().subgraphs[id];
     json_.field("id", id + 1);
     json_.field("type", group.type);
     numbers("nodes", nodes_of_subgraph(view_, id));
@@ -129,7 +129,7 @@ class ExploreWriter {
     json_.field("bottleneck", name(bottleneck_of(group.flops, group.memory_bytes(), profile_.options.ridge)));
     border("begins", group.begins, group.begins_at);
     border("ends", group.ends, group.ends_at);
-    const auto before = profile_.partition.depends_on(group);
+    const auto before = profile_.partition().depends_on(group);
     numbers("depends_on", {before.begin(), before.end()});
   }
   void op_or_null(std::string_view key, OpId op) {

@@ -54,7 +54,7 @@ class SideBySide {
  public:
   SideBySide(const GraphView& view, const Selection& selection, const TextOptions& options)
       : view_(view),
-        partition_(view.profile->partition),
+        partition_(view.profile->partition()),
         selection_(selection),
         options_(options),
         told_(partition_.subgraphs.size(), false),
@@ -279,7 +279,7 @@ std::string title(const GraphView& view, const Selection& selection, const TextO
 std::string side_by_side(const GraphView& view, const Selection& selection, const TextOptions& options) {
   Document head{header_cells(*view.profile), note_lines(*view.profile, options), {}};
   std::string out = to_text(head, options);
-  out += "\nCreated " + plural(view.profile->partition.subgraphs.size(), "subgraph") + " from " +
+  out += "\nCreated " + plural(view.profile->partition().subgraphs.size(), "subgraph") + " from " +
          plural(view.nodes.size(), "node") + "\n";
   out += paint(title(view, selection, options), Style::kStrong, options.color) + "\n\n";
   out += SideBySide(view, selection, options).text();

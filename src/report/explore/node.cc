@@ -129,7 +129,7 @@ class NodeReport {
   }
   // What the run holds while the node runs: at its fullest.
   std::string alive_text() const {
-    const MemoryTimeline& memory = profile_.memory;
+    const MemoryTimeline& memory = profile_.memory();
     Count most{};
     bool at_peak = false;
     for (const OpId op : view_.ops_of(node_)) {
@@ -207,7 +207,7 @@ class NodeReport {
   }
 
   Section subgraph() const {
-    const Partition& partition = profile_.partition;
+    const Partition& partition = profile_.partition();
     const Subgraph& group = partition.subgraphs[node_.subgraph];
     Section section = pairs("Subgraph #" + std::to_string(node_.subgraph + 1));
     add(section, "Type", std::string(group.type), Style::kStrong);
@@ -245,7 +245,7 @@ class NodeReport {
     std::string text;
     for (std::size_t i = 0; i < ids.size() && i < kOpsShown; ++i)
       text += (i ? ", " : "") + ("#" + std::to_string(ids[i] + 1) + " ") +
-              std::string(profile_.partition.subgraphs[ids[i]].type);
+              std::string(profile_.partition().subgraphs[ids[i]].type);
     return ids.size() > kOpsShown ? text + ", ..." : text;
   }
 

@@ -26,13 +26,13 @@ std::string strategy_text(const Partition& partition) {
 }
 
 Section created(const GraphView& view) {
-  const std::string title = "Created " + plural(view.profile->partition.subgraphs.size(), "subgraph") +
+  const std::string title = "Created " + plural(view.profile->partition().subgraphs.size(), "subgraph") +
                             " from " + plural(view.nodes.size(), "node");
   return {title, {{words(title)}, {}}};
 }
 
 Section overview(const GraphView& view, const ExploreSummary& summary) {
-  const Partition& partition = view.profile->partition;
+  const Partition& partition = view.profile->partition();
   Facts section("Nodes and subgraphs");
   const auto add = [&](auto... cells) { section.add(std::move(cells)...); };
   add("Total nodes", std::to_string(view.nodes.size()), kinds_text(summary));
@@ -67,13 +67,13 @@ Section bounds(const GraphView& view, const ExploreSummary& summary) {
 
 Section types(const GraphView& view, const TextOptions& options) {
   const Profile& profile = *view.profile;
-  std::span<const TypeRow> rows = profile.types;
+  std::span<const TypeRow> rows = profile.types();
   if (!options.verbose) rows = rows.first(std::min(rows.size(), kTypesShown));
   Columns<TypeRow> columns{{words("Op types"), &TypeRow::type}};
   columns += through<TypeRow>(&TypeRow::metrics,
                               shown_columns(profile, "ops ops% flops flops% memory_bytes memory_bytes%"));
   Section section{"Op types", table_of(columns, rows)};
-  say_more(section, rows.size(), profile.types.size(), "type");
+  say_more(section, rows.size(), profile.types().size(), "type");
   return section;
 }
 

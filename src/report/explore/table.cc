@@ -21,7 +21,7 @@ Numbers counted_from_1(const std::vector<std::uint32_t>& ids) {
 // The only subgraph that a node is in.
 const Subgraph* subgraph_of(const GraphView& view, const NodeInView& row) {
   const bool in_one = row.standing.subgraphs.size() == 1;
-  return in_one ? &view.profile->partition.subgraphs[row.standing.subgraphs.front()] : nullptr;
+  return in_one ? &view.profile->partition().subgraphs[row.standing.subgraphs.front()] : nullptr;
 }
 
 Columns<NodeInView> people_columns(const GraphView& view) {
@@ -110,7 +110,7 @@ Columns<NodeInView> program_columns(const GraphView& view) {
   const auto subgraph = [&](const auto& read) {
     return [&profile, read](Row row) {
       const SubgraphId id = row.node->subgraph;
-      return id == kNone ? Cell() : Cell(std::string_view(read(profile.partition.subgraphs[id])));
+      return id == kNone ? Cell() : Cell(std::string_view(read(profile.partition().subgraphs[id])));
     };
   };
   const Columns<Metrics> time =

@@ -85,7 +85,7 @@ std::vector<std::uint32_t> all_nodes(const GraphView& view) {
 
 std::vector<std::uint32_t> nodes_of_subgraph(const GraphView& view, SubgraphId subgraph) {
   std::vector<std::uint32_t> nodes;
-  const Partition& partition = view.profile->partition;
+  const Partition& partition = view.profile->partition();
   for (const OpId op : partition.ops_of(partition.subgraphs[subgraph])) nodes.push_back(view.node_of[op]);
   std::ranges::sort(nodes);
   nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());

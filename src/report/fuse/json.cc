@@ -12,7 +12,7 @@ Cell op_cell(OpId op) { return op == kNone ? Cell() : Cell(op); }
 }  // namespace
 
 void write_partition(JsonWriter& json, const Profile& profile) {
-  const Partition& partition = profile.partition;
+  const Partition& partition = profile.partition();
   const PartitionSummary summary = summarise_partition(profile);
   json.key("partition");
   json.begin_object();
@@ -36,8 +36,8 @@ void write_partition(JsonWriter& json, const Profile& profile) {
 
 std::vector<SubgraphCosts> subgraph_costs(const Profile& profile) {
   std::vector<SubgraphCosts> rows;
-  for (SubgraphId id = 0; id < profile.partition.subgraphs.size(); ++id) {
-    const Subgraph& subgraph = profile.partition.subgraphs[id];
+  for (SubgraphId id = 0; id < profile.partition().subgraphs.size(); ++id) {
+    const Subgraph& subgraph = profile.partition().subgraphs[id];
     rows.push_back({id, &subgraph, metrics_of(profile, subgraph), {}});
     if (has_device(profile)) rows.back().kernel = kernel_roofline(profile, id);
   }
@@ -47,7 +47,7 @@ std::vector<SubgraphCosts> subgraph_costs(const Profile& profile) {
 Columns<SubgraphCosts> subgraph_columns(const Profile& profile) {
   using Row = const SubgraphCosts&;
   const Graph& graph = *profile.graph;
-  const Partition& partition = profile.partition;
+  const Partition& partition = profile.partition();
   const auto of = [](auto member) { return [=](Row row) { return std::invoke(member, *row.subgraph); }; };
   Columns<SubgraphCosts> columns{
       {"id", [](Row row) { return row.id + 1; }},

@@ -13,9 +13,9 @@ Document fuse_document(const Profile& profile, const FuseOptions& options) {
   Document document{header_cells(profile), note_lines(profile, options.text), {}};
   document.sections = {fuse_summary_section(profile), fuse_bounds_section(profile),
                        subgraphs_section(profile, options)};
-  if (profile.partition.unfused_bytes > profile.partition.fused_bytes)
+  if (profile.partition().unfused_bytes > profile.partition().fused_bytes)
     document.sections.push_back(savings_section(profile, options));
-  if (!profile.partition.missed.empty() && profile.partition.options.strategy == Strategy::kFused)
+  if (!profile.partition().missed.empty() && profile.partition().options.strategy == Strategy::kFused)
     document.sections.push_back(missed_section(profile, options));
   return document;
 }

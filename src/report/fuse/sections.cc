@@ -31,7 +31,7 @@ std::string module_text(const Profile& profile, const Subgraph& subgraph) {
 
 // Of all that a row stands for; a ratio is that of each.
 double measure(const Profile& profile, const SubgraphRow& row, const Metric& metric) {
-  const Subgraph& subgraph = profile.partition.subgraphs[row.ids[0]];
+  const Subgraph& subgraph = profile.partition().subgraphs[row.ids[0]];
   Metrics sums = metrics_of(profile, subgraph);
   if (has_device(profile)) sums.roofline_time = kernel_roofline(profile, row.ids[0]).roofline_time;
   Costs costs = costs_of(profile, sums);
@@ -56,7 +56,7 @@ std::string times_text(std::size_t count) { return count > 1 ? "x" + std::to_str
 Columns<SubgraphRow> row_columns(const Profile& profile) {
   using Row = const SubgraphRow&;
   const auto of = [&profile](const auto& read) {
-    return [&profile, read](Row row) { return Cell(read(profile.partition.subgraphs[row.ids[0]])); };
+    return [&profile, read](Row row) { return Cell(read(profile.partition().subgraphs[row.ids[0]])); };
   };
   using S = const Subgraph&;
   Columns<SubgraphRow> columns{
@@ -92,7 +92,7 @@ std::span<const Row> first_of(const std::vector<Row>& rows, std::size_t most, bo
 Section fuse_summary_section(const Profile& profile) {
   Facts section("Summary");
   const auto add = [&](auto... cells) { section.add(std::move(cells)...); };
-  const Partition& partition = profile.partition;
+  const Partition& partition = profile.partition();
   const PartitionSummary summary = summarise_partition(profile);
   const Count saved = partition.unfused_bytes - partition.fused_bytes;
   add("Subgraphs", std::to_string(summary.subgraphs),
@@ -105,7 +105,7 @@ Section fuse_summary_section(const Profile& profile) {
   add("Intensity", format_ratio(summary.intensity_after),
       "FLOPs per byte, " + format_ratio(summary.intensity_before) + " op by op");
   if (has_device(profile))
-    add("Roofline", format_time(static_cast<double>(profile.roofline.fused_time) * kPicosecond),
+    add("Roofline", format_time(static_cast<double>(profile.fused_roofline().time) * kPicosecond),
         "on " + profile.roofline.device->id + ", " + roofline_text(profile.totals) + " op by op");
   return section;
 }
@@ -133,14 +133,14 @@ Section subgraphs_section(const Profile& profile, const FuseOptions& options) {
   if (shown.size() < rows.size())
     section.remarks.push_back(std::to_string(rows.size() - shown.size()) +
                               " more rows: --verbose shows them");
-  if (rows.size() < profile.partition.subgraphs.size())
+  if (rows.size() < profile.partition().subgraphs.size())
     section.remarks.push_back("x2: equal subgraphs in one row, with the cost of one; --no-fold shows each");
   return section;
 }
 
 Section savings_section(const Profile& profile, const FuseOptions& options) {
   using Row = const SubgraphRow&;
-  const Partition& partition = profile.partition;
+  const Partition& partition = profile.partition();
   const Count all = partition.unfused_bytes - partition.fused_bytes;
   const auto first = [&](Row row) -> const Subgraph& { return partition.subgraphs[row.ids[0]]; };
   const Columns<SubgraphRow> columns{

@@ -33,8 +33,8 @@ class Comparison {
 
   // Layers that take the most on any of the devices, by their share of the whole there.
   std::vector<std::size_t> top_layers() const {
-    return ranked(profiles_.front().layers.size(), [&](std::size_t i, const Profile& profile) {
-      return share(profile.layers[i].metrics, profile);
+    return ranked(profiles_.front().layers().size(), [&](std::size_t i, const Profile& profile) {
+      return share(profile.layers()[i].metrics, profile);
     });
   }
 
@@ -89,8 +89,8 @@ class Comparison {
         {"  memory-bound", [](P, A a) { return format_percent(a.memory_share, 1.0); }},
         {"As subgraphs",
          [](P p, A) {
-           return (p.roofline.fused_unknown ? "≥" : "") +
-                  format_time(static_cast<double>(p.roofline.fused_time) * kPicosecond);
+           return (p.fused_roofline().unknown ? "≥" : "") +
+                  format_time(static_cast<double>(p.fused_roofline().time) * kPicosecond);
          }},
         {"Against the best", [&](P p, A) { return ratio(p); }},
         {"Memory",
@@ -110,9 +110,9 @@ class Comparison {
   }
 
   std::string ratio(const Profile& profile) const {
-    const auto best = static_cast<double>(profiles_[found_.best].roofline.fused_time);
+    const auto best = static_cast<double>(profiles_[found_.best].fused_roofline().time);
     if (!(best > 0)) return "-";
-    return fmt::format("{:.2f}x", static_cast<double>(profile.roofline.fused_time) / best);
+    return fmt::format("{:.2f}x", static_cast<double>(profile.fused_roofline().time) / best);
   }
 
   // "12.3 us m"
@@ -123,16 +123,16 @@ class Comparison {
   }
 
   Section types() const {
-    const auto& rows = profiles_.front().types;
+    const auto& rows = profiles_.front().types();
     auto order = ranked(rows.size(), [&](std::size_t i, const Profile& profile) {
-      return share(profile.types[i].metrics, profile);
+      return share(profile.types()[i].metrics, profile);
     });
     const std::size_t all = order.size();
     if (!options_.verbose) order.resize(std::min(all, kTypesShown));
     Columns<std::size_t> columns{{words("Operations", 16), [&](std::size_t i) { return rows[i].type; }},
                                  {number("Ops"), [&](std::size_t i) { return rows[i].metrics.ops; }}};
     columns += device_columns<std::size_t>(
-        [&](std::size_t i, std::size_t device) { return time_cell(profiles_[device].types[i].metrics); });
+        [&](std::size_t i, std::size_t device) { return time_cell(profiles_[device].types()[i].metrics); });
     Section section{"Operations", table_of(columns, order)};
     if (order.size() < all)
       section.remarks.push_back(plural(all - order.size(), "more type") + ": --verbose shows them");
@@ -140,7 +140,7 @@ class Comparison {
   }
 
   Section layers() const {
-    const auto& rows = profiles_.front().layers;
+    const auto& rows = profiles_.front().layers();
     auto order = top_layers();
     if (!options_.verbose)
       order.resize(std::min(order.size(), static_cast<std::size_t>(std::max(options_.top, 0))));
@@ -148,7 +148,7 @@ class Comparison {
         {words("", 24), [&](std::size_t i) { return rows[i].name; }},
         {words("Type", 10).or_not(), [&](std::size_t i) { return Cell(rows[i].type, Style::kQuiet); }}};
     columns += device_columns<std::size_t>(
-        [&](std::size_t i, std::size_t device) { return time_cell(profiles_[device].layers[i].metrics); });
+        [&](std::size_t i, std::size_t device) { return time_cell(profiles_[device].layers()[i].metrics); });
     Section section = titled_section(
         fmt::format("Top {} of {} layers by roofline", order.size(), rows.size()), table_of(columns, order));
     section.remarks.push_back("c compute-bound   m memory-bound");
@@ -176,7 +176,7 @@ void write_comparison(JsonWriter& json, Profiles profiles, const AffinityCompari
     write_hardware(json, profile);
     json.objects("types", types_by_roofline(profile),
                  [&](const TypeRow* row) { write_fields(json, types, *row); });
-    write_rows(json, "layers", layers, profile.layers);
+    write_rows(json, "layers", layers, profile.layers());
     json.end_object();
   }
   json.end_array();
@@ -194,10 +194,10 @@ Table layer_rows(Profiles profiles) {
   for (const Profile& profile : profiles)
     columns += through<LayerRow>(
         [&](const LayerRow& row) -> const Metrics& {
-          return profile.layers[static_cast<std::size_t>(&row - first.layers.data())].metrics;
+          return profile.layers()[static_cast<std::size_t>(&row - first.layers().data())].metrics;
         },
         roofline_columns(profile.roofline.device->id + "."));
-  return table_of(columns, first.layers, In::kCsv);
+  return table_of(columns, first.layers(), In::kCsv);
 }
 
 }  // namespace

@@ -28,13 +28,13 @@ std::string at_least(std::string text, std::uint64_t unknown) {
 
 std::string fused_text(const Profile& profile, const Affinity& found) {
   std::string text =
-      fmt::format("{} with fused subgraphs", plural(profile.partition.subgraphs.size(), "subgraph"));
+      fmt::format("{} with fused subgraphs", plural(profile.partition().subgraphs.size(), "subgraph"));
   if (found.fused_share < 1) text += fmt::format(", {} less", format_percent(1 - found.fused_share, 1.0));
   return text;
 }
 
 std::string fits_text(const Profile& profile) {
-  const Count peak = profile.memory.peak_memory_bytes();
+  const Count peak = profile.memory().peak_memory_bytes();
   const Device& device = *profile.roofline.device;
   if (!device.memory_size)
     return format_bytes(peak) + " predicted peak; the device's memory is not a fixed size";
@@ -101,10 +101,11 @@ Section hardware_section(const Profile& profile) {
   section.add("Bandwidth", device.memory_bandwidth.text,
               fmt::format("ridge at {} FLOPs per byte", format_ratio(roofline.ridge)));
   section.add("Roofline", roofline_text(profile.totals), share_text(found));
-  section.add("  as subgraphs",
-              at_least(format_time(static_cast<double>(roofline.fused_time) * kPicosecond, Zero::kDash),
-                       roofline.fused_unknown),
-              fused_text(profile, found));
+  section.add(
+      "  as subgraphs",
+      at_least(format_time(static_cast<double>(profile.fused_roofline().time) * kPicosecond, Zero::kDash),
+               profile.fused_roofline().unknown),
+      fused_text(profile, found));
   if (device.launch_overhead)
     section.add("  launches", format_time(roofline.launch_seconds() * static_cast<double>(roofline.kernels)),
                 fmt::format("{} kernel launches, {} each", roofline.kernels, device.launch_overhead->text));
@@ -162,8 +163,8 @@ void write_hardware(JsonWriter& json, const Profile& profile) {
   json.field("ridge", roofline.ridge);
   json.field("roofline_seconds", profile.totals.roofline_seconds());
   json.field("roofline_unknown_ops", profile.totals.roofline_unknown);
-  json.field("fused_roofline_seconds", static_cast<double>(roofline.fused_time) * kPicosecond);
-  json.field("fused_unknown_subgraphs", roofline.fused_unknown);
+  json.field("fused_roofline_seconds", static_cast<double>(profile.fused_roofline().time) * kPicosecond);
+  json.field("fused_unknown_subgraphs", profile.fused_roofline().unknown);
   json.field("kernels", roofline.kernels);
   json.field("compute_bound_share", found.compute_share);
   json.field("memory_bound_share", found.memory_share);

@@ -90,7 +90,7 @@ std::vector<OpId> all_ops(const Graph& graph) {
 }  // namespace
 
 void write_memory(JsonWriter& json, const Profile& profile) {
-  const auto& timeline = profile.memory;
+  const auto& timeline = profile.memory();
   json.object("memory", [&] {
     json.field("peak_memory_bytes", timeline.peak_memory_bytes());
     write_peak(json, profile, timeline.peak_op, timeline.at_peak);

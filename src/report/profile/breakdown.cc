@@ -44,7 +44,7 @@ Columns<ShownType> type_columns(const Profile& profile) {
 
 // By time where it was measured.
 std::vector<TypeRow> sorted_types(const Profile& profile) {
-  std::vector<TypeRow> types = profile.types;
+  std::vector<TypeRow> types = profile.types();
   if (is_measured(profile))
     std::ranges::stable_sort(types, std::greater{}, [](const TypeRow& row) { return row.metrics.time; });
   return types;
@@ -77,10 +77,10 @@ const Metric& known_sort(const Profile& profile, const Metric& sort) {
 
 // Costliest first; equal ones in execution order.
 std::vector<std::size_t> ranking(const Profile& profile, const Metric& sort) {
-  std::vector<std::size_t> order(profile.layers.size());
+  std::vector<std::size_t> order(profile.layers().size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) {
-    const LayerRow& layer = profile.layers[i];
+    const LayerRow& layer = profile.layers()[i];
     return value_of(sort, costs_of(profile, layer.metrics, &layer.parameters));
   });
   return order;
@@ -105,10 +105,10 @@ Cell bound_cell(const LayerRow& layer) {
 Columns<std::size_t> top_columns(const Profile& profile, const TextOptions& options, const OpTimes* times,
                                  const std::string& heading) {
   const auto layer = [&profile](const auto& read) {
-    return [&profile, read](std::size_t i) { return Cell(read(profile.layers[i])); };
+    return [&profile, read](std::size_t i) { return Cell(read(profile.layers()[i])); };
   };
   const auto metrics = [&](std::string_view names) {
-    return through<std::size_t>([&](std::size_t i) -> const Metrics& { return profile.layers[i].metrics; },
+    return through<std::size_t>([&](std::size_t i) -> const Metrics& { return profile.layers()[i].metrics; },
                                 shown_columns(profile, names));
   };
   using Row = const LayerRow&;
@@ -126,7 +126,7 @@ Columns<std::size_t> top_columns(const Profile& profile, const TextOptions& opti
     columns += {{spread_column(), [=](std::size_t i) { return spread_cell(times->of_layer(i)); }}};
     columns += metrics(options.sort->key == "memory_bytes" ? "flops? memory_bytes" : "flops? memory_bytes?");
     columns += through<std::size_t>(
-        [&](std::size_t i) -> const Metrics& { return profile.layers[i].metrics; }, rate_columns(profile));
+        [&](std::size_t i) -> const Metrics& { return profile.layers()[i].metrics; }, rate_columns(profile));
   } else {
     columns += metrics(has_device(profile) ? "macs? flops flops%? memory intensity roofline"
                                            : "macs? flops flops%? memory intensity");
@@ -158,7 +158,7 @@ Section breakdown_section(const Profile& profile, const TextOptions& options) {
   }
   Section section{"Operations",
                   table_of<ShownType>(type_columns(profile), rows, In::kPeople, &ShownType::style)};
-  for (const Advice& advice : profile.advice) {
+  for (const Advice& advice : profile.advice()) {
     section.remarks.push_back(advice.finding + ":");
     for (const auto suggestion : advice.suggestions)
       section.remarks.push_back("  - " + std::string(suggestion));
@@ -169,7 +169,7 @@ Section breakdown_section(const Profile& profile, const TextOptions& options) {
 Section top_layers_section(const Profile& profile, const TextOptions& asked) {
   TextOptions options = asked;
   options.sort = &known_sort(profile, *asked.sort);
-  const std::size_t all = profile.layers.size();
+  const std::size_t all = profile.layers().size();
   const std::size_t shown =
       options.verbose ? all : std::min(all, static_cast<std::size_t>(std::max(options.top, 0)));
   auto order = ranking(profile, *options.sort);

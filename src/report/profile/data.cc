@@ -3,6 +3,7 @@
 // scripts read.
 #include <fmt/format.h>
 
+#include <array>
 #include <optional>
 
 #include "base/text.h"
@@ -10,6 +11,7 @@
 #include "report/hardware/hardware.h"
 #include "report/memory/report.h"
 #include "report/profile/columns.h"
+#include "report/profile/json.h"
 #include "report/times/json.h"
 
 namespace opscope {
@@ -39,7 +41,7 @@ Columns<TypeRow> type_columns(const Profile& profile, const OpTimes* times) {
   if (times)
     columns += measured_columns<TypeRow>("time_statistics",
                                          [&profile, times, ops = ops_by_type(profile)](const TypeRow& row) {
-                                           return times->of_ops(ops[index_in(profile.types, row)]);
+                                           return times->of_ops(ops[index_in(profile.types(), row)]);
                                          });
   return columns;
 }
@@ -47,7 +49,7 @@ Columns<TypeRow> type_columns(const Profile& profile, const OpTimes* times) {
 Columns<ModuleRow> module_columns(const Profile& profile, const OpTimes* times) {
   const Graph& graph = *profile.graph;
   using Row = const ModuleRow&;
-  const auto at = [&](Row row) { return index_in(profile.modules, row); };
+  const auto at = [&](Row row) { return index_in(profile.modules(), row); };
   const auto shape = [&](Row row) { return shape_cell(graph, row.output); };
   Columns<ModuleRow> columns{{"path", [&](Row row) { return graph.path(graph.modules[row.module]); }},
                              {"name", [&](Row row) { return graph.text(graph.modules[row.module].name); }},
@@ -88,7 +90,7 @@ Columns<LayerRow> layer_columns(const Profile& profile, const OpTimes* times) {
   columns += in_format_alone(In::kJson, rooflines);
   if (times)
     columns += measured_columns<LayerRow>("time_statistics", [&profile, times](Row row) {
-      return times->of_layer(index_in(profile.layers, row));
+      return times->of_layer(index_in(profile.layers(), row));
     });
   columns += in_format_alone(In::kCsv, rooflines);
   columns += {{{.key = "memory", .in = In::kJson}, [](Row row) { return row.metrics.memory_bytes(); }}};
@@ -98,10 +100,8 @@ Columns<LayerRow> layer_columns(const Profile& profile, const OpTimes* times) {
 
 class ProfileWriter {
  public:
-  ProfileWriter(const Profile& profile, std::string& out)
-      : profile_(profile), graph_(*profile.graph), json_(out) {
-    if (!graph_.measurement.empty()) times_.emplace(profile);
-  }
+  ProfileWriter(JsonWriter& json, const Profile& profile)
+      : profile_(profile), graph_(*profile.graph), json_(json) {}
 
   void write() {
     begin_report(json_, graph_);
@@ -109,36 +109,52 @@ class ProfileWriter {
     json_.field("ridge", profile_.options.ridge);
     json_.field("total_flops", profile_.totals.flops);
     json_.field("total_memory", profile_.totals.memory_bytes());
-    totals();
-    values("inputs", graph_.inputs);
-    values("outputs", graph_.outputs);
-    capture();
-    coverage();
-    bottlenecks();
-    write_memory(json_, profile_);
+    for (const Part& part : kParts) (this->*part.write)();
+    json_.end_object();
+  }
+  void write_part(std::string_view key) {
+    for (const Part& part : kParts)
+      if (part.key == key) return (this->*part.write)();
+    throw Error("a profile has no part called '" + std::string(key) + "'");
+  }
+
+ private:
+  // In the order of the file. What a profile does not have writes nothing.
+  struct Part {
+    std::string_view key;
+    void (ProfileWriter::*write)();
+  };
+  static const std::array<Part, 21> kParts;
+
+  void inputs() { values("inputs", graph_.inputs); }
+  void outputs() { values("outputs", graph_.outputs); }
+  void memory() { write_memory(json_, profile_); }
+  void hardware() {
     if (has_device(profile_)) write_hardware(json_, profile_);
-    if (times_) write_measurement(json_, profile_, *times_);
-    write_rows(json_, "types", type_columns(profile_, times()), profile_.types);
-    write_rows(json_, "modules", module_columns(profile_, times()), profile_.modules);
-    write_rows(json_, "layers", layer_columns(profile_, times()), profile_.layers);
-    ops();
-    write_partition(json_, profile_);
-    write_subgraphs(json_, profile_);
-    if (!profile_.parts.empty()) tracer_graphs();
+  }
+  void measurement() {
+    if (times()) write_measurement(json_, profile_, *times());
+  }
+  void types() { write_rows(json_, "types", type_columns(profile_, times()), profile_.types()); }
+  void modules() { write_rows(json_, "modules", module_columns(profile_, times()), profile_.modules()); }
+  void layers() { write_rows(json_, "layers", layer_columns(profile_, times()), profile_.layers()); }
+  void partition() { write_partition(json_, profile_); }
+  void subgraphs() { write_subgraphs(json_, profile_); }
+  void diagnostics() {
     write_rows(json_, "diagnostics",
                Columns<Diagnostic>{{"kind", &Diagnostic::kind},
                                    {"op", &Diagnostic::op},
                                    {"module", &Diagnostic::module},
                                    {"message", &Diagnostic::message}},
                profile_.diagnostics);
-    json_.objects("advice", profile_.advice, [&](const Advice& row) {
+  }
+  void advice() {
+    json_.objects("advice", profile_.advice(), [&](const Advice& row) {
       json_.field("finding", row.finding);
       json_.list("suggestions", row.suggestions);
     });
-    json_.end_object();
   }
 
- private:
   void work(const Work& work) {
     json_.field("macs", work.macs);
     json_.field("other_flops", work.other_flops);
@@ -151,19 +167,23 @@ class ProfileWriter {
     json_.field("memory_bytes", traffic.total());
   }
   void metrics(const Metrics& metrics) { write_fields(json_, metrics_, metrics); }
-  const OpTimes* times() const { return times_ ? &*times_ : nullptr; }
+  // nullptr where nothing was measured.
+  const OpTimes* times() {
+    if (!times_ && is_measured(profile_)) times_.emplace(profile_);
+    return times_ ? &*times_ : nullptr;
+  }
 
   void totals() {
     json_.key("totals");
     json_.begin_object();
-    write_fields(json_, parameter_columns<ModuleRow>(), profile_.modules.front());
+    write_fields(json_, parameter_columns<ModuleRow>(), ModuleRow{.parameters = profile_.parameters});
     json_.field("param_bytes", profile_.parameters.bytes);
     json_.field("buffer_bytes", profile_.parameters.buffer_bytes);
     metrics(profile_.totals);
-    json_.field("layers", profile_.layers.size());
-    json_.field("modules", profile_.modules.size());
-    json_.field("subgraphs", profile_.partition.subgraphs.size());
-    json_.field("peak_memory_bytes", profile_.memory.peak_memory_bytes());
+    json_.field("layers", [&] { return profile_.layers().size(); });
+    json_.field("modules", graph_.modules.size());
+    json_.field("subgraphs", [&] { return profile_.partition().subgraphs.size(); });
+    json_.field("peak_memory_bytes", [&] { return profile_.memory().peak_memory_bytes(); });
     json_.end_object();
   }
 
@@ -193,18 +213,26 @@ class ProfileWriter {
     json_.end_object();
   }
 
-  // Parts and nodes count from 1, as --graph-part does.
-  void tracer_graphs() {
-    json_.objects("parts", profile_.parts, [&](const PartRow& row) {
+  // A tracer's graphs. Parts and nodes count from 1, as --graph-part does.
+  bool is_traced() const { return !graph_.parts.empty(); }
+  void parts() {
+    if (!is_traced()) return;
+    json_.objects("parts", profile_.parts(), [&](const PartRow& row) {
       json_.field("part", row.part + 1);
       json_.field("name", graph_.parts[row.part].name);
       json_.field("calls", graph_.parts[row.part].calls);
       json_.field("nodes", row.nodes);
       metrics(row.metrics);
     });
-    json_.inline_object("outside", [&] { metrics(profile_.outside); });
-    write_rows(json_, "breaks", break_columns(), graph_.breaks);
-    json_.objects("nodes", profile_.nodes, [&](const NodeRow& row) { node(row); });
+  }
+  void outside() {
+    if (is_traced()) json_.inline_object("outside", [&] { metrics(profile_.outside()); });
+  }
+  void breaks() {
+    if (is_traced()) write_rows(json_, "breaks", break_columns(), graph_.breaks);
+  }
+  void nodes() {
+    if (is_traced()) json_.objects("nodes", profile_.nodes(), [&](const NodeRow& row) { node(row); });
   }
   void node(const NodeRow& row) {
     const Node& node = graph_.nodes[row.node];
@@ -245,7 +273,7 @@ class ProfileWriter {
   }
 
   void bottlenecks() {
-    const BottleneckSummary& summary = profile_.bottlenecks;
+    const BottleneckSummary& summary = profile_.bottlenecks();
     json_.key("bottlenecks");
     json_.begin_object();
     json_.field("ridge", summary.ridge);
@@ -281,17 +309,17 @@ class ProfileWriter {
     json_.field("op", graph_.op_name(op));
     json_.field("overload", graph_.text(graph_.targets[op.target].overload));
     json_.field("module", graph_.path(graph_.modules[graph_.scopes[op.scope].module]));
-    json_.field("layer", profile_.layers[profile_.layer_of[id]].name);
-    if (!profile_.parts.empty()) write_field(json_, "node", op.node == kNone ? Cell() : Cell(op.node + 1));
+    json_.field("layer", profile_.layers()[profile_.layer_of()[id]].name);
+    if (is_traced()) write_field(json_, "node", op.node == kNone ? Cell() : Cell(op.node + 1));
     json_.field("category", name(cost.rule ? cost.rule->category : Category::kCustom));
     work(cost.work);
     json_.field("flops", cost.flops);
     traffic(cost.traffic);
     json_.field("arithmetic_intensity", own.arithmetic_intensity());
     json_.field("confidence", name(cost.confidence));
-    if (times_) {
+    if (times()) {
       write_fields(json_, time_, own);
-      write_field(json_, "time_statistics", statistics_cell(times_->of_op(id)));
+      write_field(json_, "time_statistics", statistics_cell(times()->of_op(id)));
     }
     if (has_device(profile_)) {
       write_fields(json_, roofline_, own);
@@ -330,22 +358,60 @@ class ProfileWriter {
 
   const Profile& profile_;
   const Graph& graph_;
-  JsonWriter json_;
+  JsonWriter& json_;
   std::optional<OpTimes> times_;  // where it was measured
   const Columns<Metrics> metrics_ = metric_columns(profile_), time_ = time_columns(profile_),
                          roofline_ = roofline_columns();
   std::vector<ValueId> inputs_;
 };
 
+const std::array<ProfileWriter::Part, 21> ProfileWriter::kParts{{
+    {"totals", &ProfileWriter::totals},
+    {"inputs", &ProfileWriter::inputs},
+    {"outputs", &ProfileWriter::outputs},
+    {"capture", &ProfileWriter::capture},
+    {"coverage", &ProfileWriter::coverage},
+    {"bottlenecks", &ProfileWriter::bottlenecks},
+    {"memory", &ProfileWriter::memory},
+    {"hardware", &ProfileWriter::hardware},
+    {"measurement", &ProfileWriter::measurement},
+    {"types", &ProfileWriter::types},
+    {"modules", &ProfileWriter::modules},
+    {"layers", &ProfileWriter::layers},
+    {"ops", &ProfileWriter::ops},
+    {"partition", &ProfileWriter::partition},
+    {"subgraphs", &ProfileWriter::subgraphs},
+    {"parts", &ProfileWriter::parts},
+    {"outside", &ProfileWriter::outside},
+    {"breaks", &ProfileWriter::breaks},
+    {"nodes", &ProfileWriter::nodes},
+    {"diagnostics", &ProfileWriter::diagnostics},
+    {"advice", &ProfileWriter::advice},
+}};
+
 }  // namespace
+
+void write_profile(JsonWriter& json, const Profile& profile) { ProfileWriter(json, profile).write(); }
+
+void write_profile_part(JsonWriter& json, const Profile& profile, std::string_view part) {
+  ProfileWriter(json, profile).write_part(part);
+}
 
 std::string to_json(const Profile& profile) {
   std::string out;
   // About what a row takes; spares copying a large text as it grows.
-  out.reserve(4096 + 700 * profile.costs.size() + 400 * (profile.layers.size() + profile.modules.size()));
-  ProfileWriter(profile, out).write();
+  out.reserve(4096 + 1100 * profile.costs.size());
+  JsonWriter json(out);
+  write_profile(json, profile);
   out += '\n';
   return out;
+}
+
+void to_json(const Profile& profile, const TextSink& sink) {
+  std::string rest;
+  JsonWriter json(rest, sink);
+  write_profile(json, profile);
+  sink(rest += '\n');
 }
 
 std::string to_csv(const Profile& profile, Level level) {
@@ -353,8 +419,8 @@ std::string to_csv(const Profile& profile, Level level) {
   if (is_measured(profile)) times.emplace(profile);
   const OpTimes* measured = times ? &*times : nullptr;
   return to_csv(level == Level::kModule
-                    ? table_of(module_columns(profile, measured), profile.modules, In::kCsv)
-                    : table_of(layer_columns(profile, measured), profile.layers, In::kCsv));
+                    ? table_of(module_columns(profile, measured), profile.modules(), In::kCsv)
+                    : table_of(layer_columns(profile, measured), profile.layers(), In::kCsv));
 }
 
 }  // namespace opscope

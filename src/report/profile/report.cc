@@ -13,7 +13,7 @@ Document make_document(const Profile& profile, const TextOptions& options) {
   document.sections.push_back(pieces_section(profile, options));
   document.sections.push_back(summary_section(profile));
   if (has_device(profile)) document.sections.push_back(hardware_section(profile));
-  if (profile.parts.size() > 1) document.sections.push_back(parts_section(profile));
+  if (profile.parts().size() > 1) document.sections.push_back(parts_section(profile));
   if (!options.sections_000) document.sections.push_back(breakdown_section(profile, options));
   document.sections.push_back(bottleneck_section(profile));
   if (!options.sections_000 && (options.top > 0 || options.verbose))

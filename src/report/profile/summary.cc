@@ -45,7 +45,7 @@ std::string memory_detail(const Traffic& traffic) {
 }
 
 std::string peak_detail(const Profile& profile) {
-  const MemoryTimeline& memory = profile.memory;
+  const MemoryTimeline& memory = profile.memory();
   std::string text = split_text(memory.at_peak, 2);
   if (memory.peak_op != kNone) text += ", at " + std::string(layer_name(profile, memory.peak_op));
   return text;
@@ -93,17 +93,18 @@ Section summary_section(const Profile& profile) {
   add("MACs", format_count(totals.work.macs), "");
   add("FLOPs", flops_text(totals), flops_detail(profile));
   add("Bytes moved", format_bytes(totals.memory_bytes()), memory_detail(totals.traffic));
-  add("Peak memory", format_bytes(profile.memory.peak_memory_bytes()), peak_detail(profile));
+  add("Peak memory", format_bytes(profile.memory().peak_memory_bytes()), peak_detail(profile));
   add("Intensity", format_ratio(totals.arithmetic_intensity()), "FLOPs per byte moved");
   if (is_measured(profile)) add("Time", format_time(totals.time_seconds()), time_detail(profile));
   add("Ops", std::to_string(totals.ops),
-      "in " + plural(profile.layers.size(), "layer") + " of " + plural(profile.modules.size(), "module"));
-  add("Subgraphs", std::to_string(profile.partition.subgraphs.size()), subgraph_detail(profile.partition));
+      "in " + plural(profile.layers().size(), "layer") + " of " + plural(profile.modules().size(), "module"));
+  add("Subgraphs", std::to_string(profile.partition().subgraphs.size()),
+      subgraph_detail(profile.partition()));
   return section;
 }
 
 Section bottleneck_section(const Profile& profile) {
-  const BottleneckSummary& summary = profile.bottlenecks;
+  const BottleneckSummary& summary = profile.bottlenecks();
   const Band &compute = summary.compute_bound, &memory = summary.memory_bound;
   const Band all{compute.ops + memory.ops, compute.flops + memory.flops,
                  compute.memory_bytes + memory.memory_bytes};
@@ -146,8 +147,8 @@ std::string function_text(std::string_view name) {
 
 Section parts_section(const Profile& profile) {
   const Graph& graph = *profile.graph;
-  std::vector<PartRow> rows = profile.parts;
-  if (profile.outside.ops > 0) rows.push_back({kNone, 0, profile.outside});
+  std::vector<PartRow> rows = profile.parts();
+  if (profile.outside().ops > 0) rows.push_back({kNone, 0, profile.outside()});
   const auto of_part = [](const auto& read) {
     return [=](const PartRow& row) { return row.part == kNone ? Cell("") : Cell(read(row)); };
   };
@@ -162,7 +163,7 @@ Section parts_section(const Profile& profile) {
       {number("Calls"), of_part([&](const PartRow& row) { return graph.parts[row.part].calls; })},
       {number("Nodes"), of_part([](const PartRow& row) { return row.nodes; })}};
   columns += through<PartRow>(&PartRow::metrics, shown_columns(profile, "ops macs flops memory_bytes"));
-  Section section = titled_section(plural(profile.parts.size(), "graph") + " of " + graph.capture.tracer,
+  Section section = titled_section(plural(profile.parts().size(), "graph") + " of " + graph.capture.tracer,
                                    table_of(columns, rows));
   section.remarks.push_back("--graph-part N shows one of them on its own");
   return section;

@@ -35,11 +35,11 @@ class Tree : public ModuleTree<TreeNode> {
   Tree(const Profile& profile, const std::vector<Metrics>& own, bool is_folded)
       : ModuleTree(module_tree<TreeNode>(profile)) {
     if (is_folded) {
-      find_shapes([&](Id row, FoldKey& key) { add_row(*profile.graph, profile.modules[row], key); });
+      find_shapes([&](Id row, FoldKey& key) { add_row(*profile.graph, profile.modules()[row], key); });
       fold();
     }
     blocks_ = stands_for();
-    for (Id row = 0; row < profile.modules.size(); ++row) {
+    for (Id row = 0; row < profile.modules().size(); ++row) {
       const Metrics& metrics = own[items[row].module];
       if (items[row].children.empty() || !(metrics.counts() || metrics.time)) continue;
       TreeNode own_ops;
@@ -66,12 +66,12 @@ std::vector<std::string> own_op_types(const Profile& profile) {
   for (OpId i = 0; i < graph.ops.size(); ++i) {
     const Op& op = graph.ops[i];
     const ModuleId module = graph.scopes[op.scope].module;
-    if (profile.layers[profile.layer_of[i]].is_module || std::ranges::count(seen[module], op.target))
+    if (profile.layers()[profile.layer_of()[i]].is_module || std::ranges::count(seen[module], op.target))
       continue;
     if (!profile.costs[i].flops && !profile.costs[i].traffic.total()) continue;
     seen[module].push_back(op.target);
     if (!types[module].empty()) types[module] += ", ";
-    types[module] += profile.layers[profile.layer_of[i]].type;
+    types[module] += profile.layers()[profile.layer_of()[i]].type;
   }
   return types;
 }
@@ -92,7 +92,7 @@ Measured measured(const Profile& profile, const OpTimes& times, const Tree& tree
   const auto blocks = tree.blocks(item);
   const bool own_ops = !tree[item].is_module;
   const auto of = [&](std::uint32_t row) -> const Metrics& {
-    return own_ops ? own.metrics[profile.modules[row].module] : profile.modules[row].metrics;
+    return own_ops ? own.metrics[profile.modules()[row].module] : profile.modules()[row].metrics;
   };
   Measured result{of(tree.row(item)), {}};
   Count time;
@@ -169,7 +169,7 @@ Section tree_section(const Profile& profile, const TextOptions& options) {
   std::vector<ShownLine> shown;
   for (TreeLine& line : tree.lines(depth)) {
     const TreeNode& item = tree[line.item];
-    const ModuleRow& row = profile.modules[tree.row(line.item)];
+    const ModuleRow& row = profile.modules()[tree.row(line.item)];
     const Style style = !item.is_module || row.metrics.ops == 0 ? Style::kQuiet
                         : row.depth == 0                        ? Style::kStrong
                                                                 : Style::kPlain;

@@ -74,7 +74,7 @@ class TraceWriter {
     for (const auto& [clock, mhz] : environment.clocks_mhz) json_.field("clock_mhz " + clock, mhz);
     json_.field("runs", measured_.runs);
     json_.field("run", measured_.typical);
-    json_.field("predicted_peak_memory_bytes", profile_.memory.peak_memory_bytes());
+    json_.field("predicted_peak_memory_bytes", profile_.memory().peak_memory_bytes());
     if (measured_.peak_memory_bytes != 0)
       json_.field("measured_peak_memory_bytes", measured_.peak_memory_bytes);
     json_.end_object();
@@ -208,7 +208,7 @@ class TraceWriter {
     slice_head(slice, category, graph_.op_name(of), pid, tid);
     json_.field("op", slice.id);
     json_.field("module", graph_.path(graph_.modules[graph_.scopes[of.scope].module]));
-    json_.field("layer", profile_.layers[profile_.layer_of[slice.id]].name);
+    json_.field("layer", profile_.layers()[profile_.layer_of()[slice.id]].name);
     std::vector<ValueId> reads;
     each_read(graph_, of, [&](ValueId id) { reads.push_back(id); });
     shapes("inputs", reads);

@@ -72,7 +72,7 @@ void memory(JsonWriter& json, const Profile& profile) {
   };
   bytes("peak_memory_bytes", measured.peak_memory_bytes);
   bytes("base_memory_bytes", measured.base_memory_bytes);
-  json.field("predicted_peak_memory_bytes", profile.memory.peak_memory_bytes());
+  json.field("predicted_peak_memory_bytes", profile.memory().peak_memory_bytes());
   json.end_object();
 }
 

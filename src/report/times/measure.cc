@@ -68,9 +68,9 @@ std::vector<Cell> measured_cells(const Profile& profile) {
 std::string memory_text(const Profile& profile) {
   const Measurement& measured = profile.graph->measurement;
   const double real = static_cast<double>(measured.peak_memory_bytes);
-  const double predicted = static_cast<double>(profile.memory.peak_memory_bytes());
+  const double predicted = static_cast<double>(profile.memory().peak_memory_bytes());
   std::string text = "peak memory " + format_bytes(Count{measured.peak_memory_bytes}) + " measured, " +
-                     format_bytes(profile.memory.peak_memory_bytes()) + " predicted";
+                     format_bytes(profile.memory().peak_memory_bytes()) + " predicted";
   const double off = real > 0 && predicted > 0 ? 100 * std::abs(predicted - real) / real : 0;
   if (off >= 0.05) text += fmt::format(" ({:.1f}% {})", off, predicted < real ? "less" : "more");
   if (measured.base_memory_bytes)

@@ -18,7 +18,7 @@ constexpr std::size_t kTypesNamed = 4;
 // "conv2d 78.1% in 20 ops, batch_norm 12.0% in 20, ..."
 std::string types_text(const Profile& profile) {
   std::vector<const TypeRow*> types;
-  for (const TypeRow& row : profile.types)
+  for (const TypeRow& row : profile.types())
     if (row.metrics.time) types.push_back(&row);
   std::ranges::stable_sort(types, std::greater{}, [](const TypeRow* row) { return row->metrics.time; });
   std::string text;

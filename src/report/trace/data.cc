@@ -72,8 +72,8 @@ class TraceWriter {
     const std::vector<GraphNode> nodes = graph_nodes(profile);
     begin_report(json_, *profile.graph);
     json_.object("tracer", [&] { tracer(detail.row); });
-    json_.objects("parts", profile.parts, [&](const PartRow& row) { part(*profile.graph, row); });
-    if (!profile.parts.empty()) json_.inline_object("outside", [&] { metrics(profile.outside); });
+    json_.objects("parts", profile.parts(), [&](const PartRow& row) { part(*profile.graph, row); });
+    if (!profile.parts().empty()) json_.inline_object("outside", [&] { metrics(profile.outside()); });
     json_.objects("kinds", count_kinds(nodes),
                   [&](const KindRow& row) { counted(row.kind, "", row.count, row.metrics); });
     json_.objects("targets", count_targets(nodes),

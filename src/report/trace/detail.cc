@@ -34,8 +34,8 @@ Section kinds_section(const Profile& profile, const std::vector<GraphNode>& node
   std::vector<CountedNodes> rows;
   for (const KindRow& row : count_kinds(nodes))
     rows.push_back({std::string(name(row.kind)), row.count, row.metrics});
-  if (!profile.parts.empty() && profile.outside.ops > 0)
-    rows.push_back({"outside the graphs", "-", profile.outside});
+  if (!profile.parts().empty() && profile.outside().ops > 0)
+    rows.push_back({"outside the graphs", "-", profile.outside()});
   rows.push_back({"total", nodes.size(), profile.totals, Style::kStrong});
   return counted_section("Nodes by kind", rows);
 }
@@ -81,7 +81,7 @@ NodeListing node_listing(const Profile& profile, const std::vector<GraphNode>& n
   const auto any = [&](auto&& is) {
     return std::ranges::any_of(listing.listed, [&](std::size_t i) { return is(nodes[i]); });
   };
-  listing.has_parts = profile.parts.size() > 1;
+  listing.has_parts = profile.parts().size() > 1;
   listing.has_calls = any([](const GraphNode& node) { return node.calls > 1; });
   listing.has_sources = any([](const GraphNode& node) { return !node.source.empty(); });
   return listing;
@@ -146,7 +146,7 @@ Document detail_document(const TraceDetail& detail, const TextOptions& options) 
   const Profile& profile = *detail.profile;
   const std::vector<GraphNode> nodes = graph_nodes(profile);
   Document document{header(detail), note_lines(profile, options, true), {}};
-  if (profile.parts.size() > 1) document.sections.push_back(parts_section(profile));
+  if (profile.parts().size() > 1) document.sections.push_back(parts_section(profile));
   document.sections.push_back(kinds_section(profile, nodes));
   document.sections.push_back(targets_section(nodes, options));
   if (options.top > 0 || options.verbose) document.sections.push_back(nodes_section(profile, nodes, options));

@@ -23,7 +23,7 @@ Columns<OpId> op_columns(const Profile& profile, const JoinedTrace& joined) {
       {"op", [&](OpId op) { return graph.op_name(graph.ops[op]); }},
       {"module",
        [&](OpId op) { return graph.path(graph.modules[graph.scopes[graph.ops[op].scope].module]); }},
-      {"layer", [&](OpId op) { return profile.layers[profile.layer_of[op]].name; }},
+      {"layer", [&](OpId op) { return profile.layers()[profile.layer_of()[op]].name; }},
       {{.key = "flops", .in = In::kCsv}, [&](OpId op) { return profile.costs[op].flops; }},
       {{.key = "memory_bytes", .in = In::kCsv}, [&](OpId op) { return profile.costs[op].traffic.total(); }},
       {"time_seconds",
