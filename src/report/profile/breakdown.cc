@@ -26,7 +26,7 @@ struct ShownType {
 Columns<ShownType> type_columns(const Profile& profile) {
   const bool measured = is_measured(profile), device = has_device(profile);
   Columns<Metrics> metrics =
-      shown_columns(profile, measured ? "ops time time% flops flops%? memory"
+      shown_columns(profile, measured ? "ops time_seconds time_seconds% flops flops%? memory_bytes"
                              : device ? "ops flops flops% memory_bytes memory_bytes% arithmetic_intensity "
                                         "roofline_seconds roofline_seconds%"
                                       : "ops flops flops% memory_bytes memory_bytes% arithmetic_intensity");
@@ -128,8 +128,9 @@ Columns<std::size_t> top_columns(const Profile& profile, const TextOptions& opti
     columns += through<std::size_t>(
         [&](std::size_t i) -> const Metrics& { return profile.layers()[i].metrics; }, rate_columns(profile));
   } else {
-    columns += metrics(has_device(profile) ? "macs? flops flops%? memory intensity roofline"
-                                           : "macs? flops flops%? memory intensity");
+    columns +=
+        metrics(has_device(profile) ? "macs? flops flops%? memory_bytes arithmetic_intensity roofline_seconds"
+                                    : "macs? flops flops%? memory_bytes arithmetic_intensity");
   }
   const Metric& sort = *options.sort;
   if (needs_column(profile, sort))
