@@ -67,7 +67,7 @@ std::vector<const Metric*> metrics_given(Needs given);
 std::string flag_name(const Metric& metric);  // "memory-bytes"
 std::string metric_choices(Needs given);      // "params, macs, memory-bytes (mem); in detail ..." for help
 std::string metric_words(Needs given, char gap);  // "params trainable-params ..." for completion
-std::string heading(const Metric& metric);        // "Bytes moved"
+std::string heading(const Metric& metric);        // "Bytes moved", of a total
 
 // nullopt where it is not known of them.
 std::optional<Amount> amount_of(const Metric& metric, const Costs& costs);

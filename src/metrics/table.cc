@@ -83,7 +83,7 @@ constexpr Metric kMetrics[] = {
     part<[](const Costs& c) { return c.sums.traffic.weight_bytes; }>("weight_bytes", "Weight bytes",
                                                                      "bytes of weights read", Unit::kBytes),
     {.key = "memory_bytes",
-     .title = "Bytes moved",
+     .title = "Bytes",
      .words = "bytes moved",
      .aliases = "mem,memory,bytes_moved",
      .unit = Unit::kBytes,

@@ -71,7 +71,7 @@ Section diff_types_section(const ModelDiff& diff, const TextOptions& options) {
   };
   add("Ops", Unit::kWhole, &Amounts::ops, false);
   add("FLOPs", Unit::kCount, &Amounts::flops, false);
-  add("Bytes moved", Unit::kBytes, &Amounts::memory_bytes, true);
+  add("Bytes", Unit::kBytes, &Amounts::memory_bytes, true);
   const std::size_t shown = options.verbose ? diff.types.size() : std::min(diff.types.size(), kMostTypes);
   Section section{"By op type", table_of(columns, std::span(diff.types).first(shown))};
   if (shown < diff.types.size())
@@ -87,7 +87,7 @@ Section diff_changes_section(const ModelDiff& diff, const TextOptions& options) 
                            {"What changed", Align::kLeft, 12, false, 24},
                            {"Params"},
                            {"FLOPs"},
-                           {"Bytes moved", Align::kRight, 0, true}};
+                           {"Bytes", Align::kRight, 0, true}};
   std::vector<std::string> around{""};  // by depth: the path that names below are told from
   std::vector<bool> open;
   bool repeats = false, closed = false;

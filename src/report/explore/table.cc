@@ -80,7 +80,7 @@ Columns<std::uint32_t> level_columns(const GraphView& view, const TextOptions& o
        {number("MACs", Unit::kCount).or_not(), metrics([](M m) { return m.work.macs; })},
        {number("FLOPs"), metrics([](M m) { return flops_cell(m); })},
        {number("% FLOPs").or_not(), metrics([&](M m) { return share_cell(m.flops, profile.totals.flops); })},
-       {number("Bytes moved", Unit::kBytes), metrics([](M m) { return m.memory_bytes(); })},
+       {number("Bytes", Unit::kBytes), metrics([](M m) { return m.memory_bytes(); })},
        {number("AI", Unit::kRatio), metrics([](M m) { return m.arithmetic_intensity(); })}};
   if (is_measured(profile))
     columns += {{number("Time", Unit::kSeconds), metrics([](M m) { return m.time_seconds(); })},

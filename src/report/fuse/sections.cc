@@ -66,7 +66,7 @@ Columns<SubgraphRow> row_columns(const Profile& profile) {
       {words("Module", 12, 16), of([&](S s) { return Cell(module_text(profile, s), Style::kQuiet); })},
       {number("Ops"), of([&](S s) { return metrics_of(profile, s).ops; })},
       {number("FLOPs"), of([&](S s) { return flops_cell(metrics_of(profile, s)); })},
-      {number("Bytes moved", Unit::kBytes), of([](S s) { return s.memory_bytes(); })},
+      {number("Bytes", Unit::kBytes), of([](S s) { return s.memory_bytes(); })},
       {number("Saved", Unit::kBytes), of([](S s) { return s.saved_bytes(); })},
       {number("AI", Unit::kRatio), of([&](S s) { return metrics_of(profile, s).arithmetic_intensity(); })}};
   if (has_device(profile))
@@ -148,7 +148,7 @@ Section savings_section(const Profile& profile, const FuseOptions& options) {
       {words(""), [](Row row) { return Cell(times_text(row.ids.size()), Style::kStrong); }},
       {number("Saved", Unit::kBytes), &SubgraphRow::saved_bytes},
       {number("% Saved"), [=](Row row) { return share_cell(row.saved_bytes, all); }},
-      {number("Bytes moved"), [](Row row) { return format_bytes(row.memory_bytes); }},
+      {number("Bytes"), [](Row row) { return format_bytes(row.memory_bytes); }},
       {number("Op by op"), [](Row row) { return format_bytes(row.memory_bytes + row.saved_bytes); }},
       {words("First in", 12),
        [&, first](Row row) { return Cell(module_text(profile, first(row)), Style::kQuiet); }}};

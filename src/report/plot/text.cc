@@ -123,7 +123,7 @@ Table points_table(const RooflinePlot& plot, std::size_t top) {
       {words(""), [](Row point) { return point.count > 1 ? "x" + std::to_string(point.count) : ""; }},
       {words("Type", 8).or_not(), &RooflinePoint::type},
       {number("FLOPs", Unit::kCount), &RooflinePoint::flops},
-      {number("Bytes moved", Unit::kBytes), &RooflinePoint::memory_bytes},
+      {number("Bytes", Unit::kBytes), &RooflinePoint::memory_bytes},
       {number("AI", Unit::kRatio), &RooflinePoint::intensity},
       {words("Bound"), [](Row point) { return point.compute_bound ? "compute" : "memory"; }},
       {number("% Time"), [](Row point) { return format_percent(point.time_share, 1.0); }},
@@ -158,7 +158,7 @@ std::string types_text(const Profile& profile, const TypesPlot& plot, const Text
                {std::string(metric.title)},
                {"% " + std::string(metric.title)},
                {"", Align::kLeft},
-               {"Bytes moved"},
+               {"Bytes"},
                {"% Bytes"},
                {"", Align::kLeft}},
               {}};

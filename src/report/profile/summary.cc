@@ -131,7 +131,7 @@ Columns<Band> band_columns(const Band& all, const std::string& what) {
       {number("% " + what), [=](const Band& band) { return share_cell(Count{band.ops}, Count{all.ops}); }},
       {number("FLOPs", Unit::kCount), &Band::flops},
       {number("% FLOPs"), [=](const Band& band) { return share_cell(band.flops, all.flops); }},
-      {number("Bytes moved", Unit::kBytes), &Band::memory_bytes},
+      {number("Bytes", Unit::kBytes), &Band::memory_bytes},
       {number("% Bytes"), [=](const Band& band) { return share_cell(band.memory_bytes, all.memory_bytes); }}};
 }
 

@@ -26,7 +26,7 @@ Section counted_section(const std::string& title, const std::vector<CountedNodes
       {number("Ops"), [](Row row) { return number_or_dash(row.metrics.ops); }},
       {number("MACs", Unit::kCount), [](Row row) { return row.metrics.work.macs; }},
       {number("FLOPs"), [](Row row) { return flops_cell(row.metrics); }},
-      {number("Bytes moved", Unit::kBytes), [](Row row) { return row.metrics.memory_bytes(); }}};
+      {number("Bytes", Unit::kBytes), [](Row row) { return row.metrics.memory_bytes(); }}};
   return {title, table_of<CountedNodes>(columns, rows, In::kPeople, &CountedNodes::style)};
 }
 
@@ -108,7 +108,7 @@ Columns<std::size_t> listed_columns(const Graph& graph, const std::vector<GraphN
                     Style::kQuiet)}};
   if (listing.has_calls) columns += {{number("Calls"), node([](Node n) { return n.calls; })}};
   columns += {{number("MACs", Unit::kCount), node([](Node n) { return n.metrics.work.macs; })},
-              {number("Bytes moved", Unit::kBytes), node([](Node n) { return n.metrics.memory_bytes(); })}};
+              {number("Bytes", Unit::kBytes), node([](Node n) { return n.metrics.memory_bytes(); })}};
   if (listing.has_sources)
     columns +=
         {{words("Source", 12).or_not(), node([](Node n) { return source_text(n.source); }, Style::kQuiet)}};
