@@ -62,6 +62,7 @@ bench: setup  ## opscope beside other counters, the core alone, the command line
 	@cmake --build build/bench
 	@PYTHONPATH=$(PEERS) $(PYTHON_BIN) bench/peers.py --write docs/benchmarks.md --core build/bench/bench/core_bench
 	@OPSCOPE_PYTHON=$(CURDIR)/$(PYTHON_BIN) $(PYTHON_BIN) bench/sweep.py --write docs/benchmarks.md --command build/bench/opscope
+	@$(PYTHON_BIN) bench/capture_floor.py
 	@$(PYTHON_BIN) bench/overhead.py --device cpu
 
 reference: setup  ## docs/reference, from the program's tables and the package's docstrings

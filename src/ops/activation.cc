@@ -24,13 +24,7 @@ MaybeTraffic dropout_traffic(const OpCall& call) {
 
 MaybeWork rrelu(const OpCall& call) { return pointwise<2>(call); }
 
-constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula) {
-  return {.name = name,
-          .category = Category::kActivation,
-          .fusion = Fusion::kPointwise,
-          .work = work,
-          .formula = formula};
-}
+constexpr Family row{.category = Category::kActivation, .fusion = Fusion::kPointwise};
 
 constexpr OpRule dropout_row(std::string_view name) {
   return {.name = name,
@@ -41,45 +35,45 @@ constexpr OpRule dropout_row(std::string_view name) {
           .formula = "2*n flops (compare, scale); in eval nothing"};
 }
 
-constexpr OpRule kRules[] = {
+constexpr OpRow kRules[] = {
     dropout_row("aten::_fused_dropout"),
     row("aten::_prelu_kernel", pointwise<2>, "2*n flops (compare, multiply)"),
-    dropout_row("aten::alpha_dropout"),
-    row("aten::celu", pointwise<3, 1>, "3*n flops (compare, divide, multiply) + n exps"),
-    dropout_row("aten::dropout"),
-    row("aten::elu", pointwise<3, 1>, "3*n flops (compare, two multiplies) + n exps"),
-    dropout_row("aten::feature_alpha_dropout"),
-    dropout_row("aten::feature_dropout"),
-    row("aten::gelu", gelu, "4*n flops + n erfs, or 8*n flops + n tanhs"),
+    dropout_row("aten::alpha_dropout") | kMayReturnInput,
+    row("aten::celu", pointwise<3, 1>, "3*n flops (compare, divide, multiply) + n exps") | kInPlaceSwitch,
+    dropout_row("aten::dropout") | kMayReturnInput | kInPlaceSwitch,
+    row("aten::elu", pointwise<3, 1>, "3*n flops (compare, two multiplies) + n exps") | kInPlaceSwitch,
+    dropout_row("aten::feature_alpha_dropout") | kMayReturnInput,
+    dropout_row("aten::feature_dropout") | kMayReturnInput,
+    row("aten::gelu", gelu, "4*n flops + n erfs, or 8*n flops + n tanhs") | kHasInPlace,
     row("aten::glu", pointwise<4, 1>, "4*n flops (sigmoid, multiply) + n exps"),
     row("aten::hardshrink", pointwise<2>, "2*n compares"),
-    row("aten::hardsigmoid", pointwise<4>, "4*n flops (add, two compares, divide)"),
-    row("aten::hardswish", pointwise<5>, "5*n flops (add, two compares, multiply, divide)"),
-    row("aten::hardtanh", pointwise<2>, "2*n compares"),
-    row("aten::leaky_relu", pointwise<2>, "2*n flops (compare, multiply)"),
+    row("aten::hardsigmoid", pointwise<4>, "4*n flops (add, two compares, divide)") | kInPlaceSwitch,
+    row("aten::hardswish", pointwise<5>, "5*n flops (add, two compares, multiply, divide)") | kInPlaceSwitch,
+    row("aten::hardtanh", pointwise<2>, "2*n compares") | kInPlaceSwitch,
+    row("aten::leaky_relu", pointwise<2>, "2*n flops (compare, multiply)") | kInPlaceSwitch,
     row("aten::log_sigmoid", pointwise<4, 2>, "4*n flops (min, abs, negate, subtract) + n exps + n logs"),
     row("aten::log_sigmoid_forward", pointwise<4, 2>,
         "4*n flops (min, abs, negate, subtract) + n exps + n logs"),
-    row("aten::mish", pointwise<1, 3>, "n multiplies + n exps + n logs + n tanhs"),
+    row("aten::mish", pointwise<1, 3>, "n multiplies + n exps + n logs + n tanhs") | kInPlaceSwitch,
     dropout_row("aten::native_dropout"),
     row("aten::prelu", pointwise<2>, "2*n flops (compare, multiply)"),
-    row("aten::relu", pointwise<1>, "n compares"),
-    row("aten::relu6", pointwise<2>, "2*n compares"),
-    row("aten::rrelu", rrelu, "2*n flops (compare, multiply)"),
+    row("aten::relu", pointwise<1>, "n compares") | kInPlaceSwitch,
+    row("aten::relu6", pointwise<2>, "2*n compares") | kInPlaceSwitch,
+    row("aten::rrelu", rrelu, "2*n flops (compare, multiply)") | kInPlaceSwitch,
     row("aten::rrelu_with_noise", rrelu, "2*n flops (compare, multiply)"),
-    row("aten::selu", pointwise<3, 1>, "3*n flops (compare, two multiplies) + n exps"),
-    row("aten::sigmoid", pointwise<3, 1>, "3*n flops (negate, add, divide) + n exps"),
-    row("aten::silu", pointwise<4, 1>, "4*n flops (sigmoid, multiply) + n exps"),
+    row("aten::selu", pointwise<3, 1>, "3*n flops (compare, two multiplies) + n exps") | kInPlaceSwitch,
+    row("aten::sigmoid", pointwise<3, 1>, "3*n flops (negate, add, divide) + n exps") | kHasInPlace,
+    row("aten::silu", pointwise<4, 1>, "4*n flops (sigmoid, multiply) + n exps") | kInPlaceSwitch,
     row("aten::softplus", pointwise<3, 2>, "3*n flops (multiply, divide, compare) + n exps + n logs"),
     row("aten::softshrink", pointwise<3>, "3*n flops (two compares, subtract)"),
     row("aten::special_expit", pointwise<3, 1>, "3*n flops (negate, add, divide) + n exps"),
-    row("aten::tanh", pointwise_special, "n tanhs"),
-    row("aten::threshold", pointwise<1>, "n compares"),
+    row("aten::tanh", pointwise_special, "n tanhs") | kHasInPlace,
+    row("aten::threshold", pointwise<1>, "n compares") | kInPlaceSwitch,
 };
 static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> activation_rules() { return kRules; }
+std::span<const OpRow> activation_rules() { return kRules; }
 
 }  // namespace opscope

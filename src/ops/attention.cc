@@ -169,7 +169,7 @@ constexpr OpRule fused_row(std::string_view name, WorkFunction work, std::string
           .formula = formula};
 }
 
-constexpr OpRule kRules[] = {
+constexpr OpRow kRules[] = {
     row<inner_attention>("aten::_efficient_attention_forward"),
     row<inner_attention>("aten::_flash_attention_forward"),
     fused_row("aten::_native_multi_head_attention", native_multi_head, "attention + 4 projections with bias"),
@@ -192,6 +192,6 @@ static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> attention_rules() { return kRules; }
+std::span<const OpRow> attention_rules() { return kRules; }
 
 }  // namespace opscope

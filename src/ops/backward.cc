@@ -51,22 +51,27 @@ constexpr auto kLoss = Category::kLoss;
 constexpr auto kIndex = Category::kIndex;
 constexpr auto kEstimated = Confidence::kEstimated;
 
-constexpr OpRule kRules[] = {
+constexpr auto kTarget = indexes("target", Within::kClasses, "self");
+constexpr auto kPlane = indexes("indices", Within::kPlane, "self");
+constexpr auto kVolume = indexes("indices", Within::kVolume, "self");
+constexpr auto kWeights = indexes("indices", Within::kNumber, "num_weights");
+
+constexpr OpRow kRules[] = {
     row("aten::_embedding_bag_backward", Category::kEmbedding, bag_backward, "a row of adds for each index"),
     row("aten::_embedding_bag_dense_backward", Category::kEmbedding, bag_backward,
         "a row of adds for each index"),
     row("aten::_fused_rms_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
     row("aten::_prelu_kernel_backward", kActivation, pointwise<3>, "3*n flops"),
     row("aten::_weight_norm_interface_backward", kNorm, pointwise<7>, "7*n flops", kEstimated),
-    row("aten::adaptive_max_pool2d_backward", kPool, per_input<1>, "m adds"),
-    row("aten::adaptive_max_pool3d_backward", kPool, per_input<1>, "m adds"),
+    row("aten::adaptive_max_pool2d_backward", kPool, per_input<1>, "m adds") | kPlane,
+    row("aten::adaptive_max_pool3d_backward", kPool, per_input<1>, "m adds") | kVolume,
     row("aten::batch_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
-    row("aten::binary_cross_entropy_backward", kLoss, pointwise<6>, "6*n flops"),
+    row("aten::binary_cross_entropy_backward", kLoss, pointwise<6>, "6*n flops") | kTakesProbabilities,
     row("aten::cudnn_batch_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
     row("aten::diagonal_backward", kIndex, no_work, "none"),
     row("aten::elu_backward", kActivation, pointwise<3, 1>, "3*n flops + n exps"),
-    row("aten::embedding_backward", Category::kEmbedding, per_input<1>, "m adds"),
-    row("aten::embedding_dense_backward", Category::kEmbedding, per_input<1>, "m adds"),
+    row("aten::embedding_backward", Category::kEmbedding, per_input<1>, "m adds") | kWeights,
+    row("aten::embedding_dense_backward", Category::kEmbedding, per_input<1>, "m adds") | kWeights,
     row("aten::fractional_max_pool2d_backward", kPool, per_input<1>, "m adds"),
     row("aten::fractional_max_pool3d_backward", kPool, per_input<1>, "m adds"),
     row("aten::gelu_backward", kActivation, gelu_backward,
@@ -79,20 +84,21 @@ constexpr OpRule kRules[] = {
     row("aten::hardswish_backward", kActivation, pointwise<5>, "5*n flops"),
     row("aten::hardtanh_backward", kActivation, pointwise<2>, "2*n compares"),
     row("aten::huber_loss_backward", kLoss, pointwise<5>, "5*n flops"),
-    row("aten::index_select_backward", kIndex, per_input<1>, "m adds"),
+    row("aten::index_select_backward", kIndex, per_input<1>, "m adds") |
+        indexes("index", Within::kListed, "self_sizes"),
     row("aten::leaky_relu_backward", kActivation, pointwise<2>, "2*n flops"),
     row("aten::log_sigmoid_backward", kActivation, pointwise<4, 1>, "4*n flops + n exps"),
     row("aten::masked_select_backward", kIndex, per_input<1>, "m adds"),
-    row("aten::max_pool2d_with_indices_backward", kPool, per_input<1>, "m adds"),
-    row("aten::max_pool3d_with_indices_backward", kPool, per_input<1>, "m adds"),
+    row("aten::max_pool2d_with_indices_backward", kPool, per_input<1>, "m adds") | kPlane,
+    row("aten::max_pool3d_with_indices_backward", kPool, per_input<1>, "m adds") | kVolume,
     row("aten::mish_backward", kActivation, pointwise<9, 4>, "9*n flops + 4*n specials"),
     row("aten::mse_loss_backward", kLoss, pointwise<3>, "3*n flops"),
     row("aten::native_batch_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
     row("aten::native_dropout_backward", kActivation, pointwise<2>, "2*n multiplies"),
     row("aten::native_group_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
     row("aten::native_layer_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
-    row("aten::nll_loss2d_backward", kLoss, target_flops, "2 flops for each target"),
-    row("aten::nll_loss_backward", kLoss, target_flops, "2 flops for each target"),
+    row("aten::nll_loss2d_backward", kLoss, target_flops, "2 flops for each target") | kTarget,
+    row("aten::nll_loss_backward", kLoss, target_flops, "2 flops for each target") | kTarget,
     row("aten::reflection_pad1d_backward", kIndex, per_input<1>, "m adds"),
     row("aten::reflection_pad2d_backward", kIndex, per_input<1>, "m adds"),
     row("aten::reflection_pad3d_backward", kIndex, per_input<1>, "m adds"),
@@ -122,6 +128,6 @@ static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> backward_rules() { return kRules; }
+std::span<const OpRow> backward_rules() { return kRules; }
 
 }  // namespace opscope

@@ -183,7 +183,7 @@ constexpr OpRule row(std::string_view name, std::string_view formula, WorkFuncti
           .letters = conv_letters<kTransposed>};
 }
 
-constexpr OpRule kRules[] = {
+constexpr OpRow kRules[] = {
     row("aten::_conv_depthwise2d", k2d),
     row("aten::_convolution", kAny),
     row("aten::_convolution_mode", kAny),
@@ -192,24 +192,24 @@ constexpr OpRule kRules[] = {
     row("aten::conv2d", k2d),
     row("aten::conv3d", k3d),
     row("aten::conv_depthwise3d", k3d),
-    {.name = "aten::conv_tbc",
-     .category = Category::kConv,
-     .fusion = Fusion::kAnchor,
-     .work = conv_tbc,
-     .formula = "n * S*C MACs + n adds (bias)",
-     .letters = conv_tbc_letters},
+    OpRule{.name = "aten::conv_tbc",
+           .category = Category::kConv,
+           .fusion = Fusion::kAnchor,
+           .work = conv_tbc,
+           .formula = "n * S*C MACs + n adds (bias)",
+           .letters = conv_tbc_letters},
     row<true>("aten::conv_transpose1d", kTransposed1d),
     row<true>("aten::conv_transpose2d", kTransposed2d),
     row<true>("aten::conv_transpose3d", kTransposed3d),
     row("aten::convolution", kAny),
-    {.name = "aten::convolution_backward",
-     .category = Category::kConv,
-     .fusion = Fusion::kAnchor,
-     .work = conv_backward,
-     .in_torch_counter = true,
-     .torch = torch_backward,
-     .formula = "(i+j) * s * (w/k) MACs (input's and weight's gradient) + b*y adds (bias's)",
-     .letters = backward_letters},
+    OpRule{.name = "aten::convolution_backward",
+           .category = Category::kConv,
+           .fusion = Fusion::kAnchor,
+           .work = conv_backward,
+           .in_torch_counter = true,
+           .torch = torch_backward,
+           .formula = "(i+j) * s * (w/k) MACs (input's and weight's gradient) + b*y adds (bias's)",
+           .letters = backward_letters},
     row("aten::convolution_overrideable", kAny),
     row("aten::cudnn_convolution", kAny),
     // Adds the bias, then clamps at zero; with _add_, z is added too.
@@ -231,6 +231,6 @@ static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> conv_rules() { return kRules; }
+std::span<const OpRow> conv_rules() { return kRules; }
 
 }  // namespace opscope

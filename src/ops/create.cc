@@ -6,23 +6,15 @@
 namespace opscope {
 namespace {
 
-constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula,
-                     TrafficFunction traffic = write_only) {
-  return {.name = name,
-          .category = Category::kCreate,
-          .fusion = Fusion::kPointwise,
-          .work = work,
-          .traffic = traffic,
-          .formula = formula};
-}
+constexpr Family row{.category = Category::kCreate, .fusion = Fusion::kPointwise, .traffic = write_only};
 
-constexpr OpRule kRules[] = {
+constexpr OpRow kRules[] = {
     row("aten::_efficientzerotensor", no_work, "none", no_traffic),
     row("aten::arange", no_work, "none"),
     row("aten::bartlett_window", no_work, "none"),
     row("aten::blackman_window", no_work, "none"),
     row("aten::empty", no_work, "none", no_traffic),
-    row("aten::empty_like", no_work, "none", no_traffic),
+    row("aten::empty_like", no_work, "none", no_traffic) | kValueFree,
     row("aten::empty_permuted", no_work, "none", no_traffic),
     row("aten::empty_quantized", no_work, "none", no_traffic),
     row("aten::empty_strided", no_work, "none", no_traffic),
@@ -31,19 +23,19 @@ constexpr OpRule kRules[] = {
     row("aten::fft_rfftfreq", no_work, "none"),
     row("aten::fill", no_work, "none"),
     row("aten::full", no_work, "none"),
-    row("aten::full_like", no_work, "none"),
+    row("aten::full_like", no_work, "none") | kValueFree,
     row("aten::hamming_window", no_work, "none"),
     row("aten::hann_window", no_work, "none"),
     row("aten::kaiser_window", no_work, "none"),
     row("aten::linspace", no_work, "none"),
     row("aten::logspace", no_work, "none"),
-    row("aten::new_empty", no_work, "none", no_traffic),
+    row("aten::new_empty", no_work, "none", no_traffic) | kValueFree,
     row("aten::new_empty_strided", no_work, "none", no_traffic),
-    row("aten::new_full", no_work, "none"),
-    row("aten::new_ones", no_work, "none"),
-    row("aten::new_zeros", no_work, "none"),
+    row("aten::new_full", no_work, "none") | kValueFree,
+    row("aten::new_ones", no_work, "none") | kValueFree,
+    row("aten::new_zeros", no_work, "none") | kValueFree,
     row("aten::ones", no_work, "none"),
-    row("aten::ones_like", no_work, "none"),
+    row("aten::ones_like", no_work, "none") | kValueFree,
     row("aten::range", no_work, "none"),
     row("aten::scalar_tensor", no_work, "none"),
     row("aten::tril_indices", no_work, "none"),
@@ -51,12 +43,12 @@ constexpr OpRule kRules[] = {
     row("aten::vander", no_work, "none"),
     row("aten::zero", no_work, "none"),
     row("aten::zeros", no_work, "none"),
-    row("aten::zeros_like", no_work, "none"),
+    row("aten::zeros_like", no_work, "none") | kValueFree,
 };
 static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> create_rules() { return kRules; }
+std::span<const OpRow> create_rules() { return kRules; }
 
 }  // namespace opscope

@@ -105,19 +105,10 @@ MaybeWork cosine_similarity(const OpCall& call) {
   return Work{.other_flops = m * 3 + (m - n) * 3 + n * 4, .specials = n * 2};
 }
 
-constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula) {
-  return {.name = name,
-          .category = Category::kReduction,
-          .fusion = Fusion::kReduction,
-          .work = work,
-          .formula = formula};
-}
+constexpr Family row{.category = Category::kReduction, .fusion = Fusion::kReduction};
 
-constexpr OpRule pair_row(std::string_view name, WorkFunction work, std::string_view formula) {
-  OpRule rule = row(name, work, formula);
-  rule.letters = pair_letters;
-  return rule;
-}
+constexpr Family pair_row{
+    .category = Category::kReduction, .fusion = Fusion::kReduction, .letters = pair_letters};
 
 constexpr std::string_view kNorm =
     "m + (m - n) flops + n sqrts for order 2; none for 0, 1, inf; m powers + n roots for others";
@@ -128,7 +119,7 @@ constexpr std::string_view kPairs =
 constexpr std::string_view kRowByRow =
     "n*(4*k-1) flops + n sqrts for order 2; none for 0, 1, inf; n*k powers + n roots for others";
 
-constexpr OpRule kRules[] = {
+constexpr OpRow kRules[] = {
     pair_row("aten::_cdist_forward", all_pairs, kPairs),
     pair_row("aten::_euclidean_dist", all_pairs, kPairs),
     pair_row("aten::cdist", all_pairs, kPairs),
@@ -147,6 +138,6 @@ static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> distance_rules() { return kRules; }
+std::span<const OpRow> distance_rules() { return kRules; }
 
 }  // namespace opscope

@@ -43,16 +43,22 @@ constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view 
           .formula = formula};
 }
 
-constexpr OpRule kRules[] = {
-    row("aten::_embedding_bag", bag, "one add for each element of each row; a mean divides n"),
-    row("aten::_embedding_bag_forward_only", bag, "one add for each element of each row; a mean divides n"),
-    row("aten::embedding", no_work, "none"),
-    row("aten::embedding_bag", bag, "one add for each element of each row; a mean divides n"),
+constexpr auto kIndices = indexes("indices", Within::kRows, "weight");
+constexpr auto kOffsets = indexes("offsets", Within::kBags, "indices");
+
+constexpr OpRow kRules[] = {
+    row("aten::_embedding_bag", bag, "one add for each element of each row; a mean divides n") | kIndices |
+        kOffsets,
+    row("aten::_embedding_bag_forward_only", bag, "one add for each element of each row; a mean divides n") |
+        kIndices | kOffsets,
+    row("aten::embedding", no_work, "none") | kIndices,
+    row("aten::embedding_bag", bag, "one add for each element of each row; a mean divides n") | kIndices |
+        kOffsets,
 };
 static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> embedding_rules() { return kRules; }
+std::span<const OpRow> embedding_rules() { return kRules; }
 
 }  // namespace opscope

@@ -3,36 +3,37 @@
 
 #include <span>
 
-#include "ops/op_rule.h"
+#include "ops/op_facts.h"
 
 namespace opscope {
 
-std::span<const OpRule> activation_rules();
-std::span<const OpRule> attention_rules();
-std::span<const OpRule> backward_rules();
-std::span<const OpRule> conv_rules();
-std::span<const OpRule> copy_rules();
-std::span<const OpRule> create_rules();
-std::span<const OpRule> distance_rules();
-std::span<const OpRule> embedding_rules();
-std::span<const OpRule> fft_rules();
-std::span<const OpRule> index_rules();
-std::span<const OpRule> linalg_rules();
-std::span<const OpRule> loss_rules();
-std::span<const OpRule> matmul_rules();
-std::span<const OpRule> metadata_rules();
-std::span<const OpRule> norm_rules();
-std::span<const OpRule> optimiser_rules();
-std::span<const OpRule> pointwise_rules();
-std::span<const OpRule> pool_rules();
-std::span<const OpRule> quantised_rules();
-std::span<const OpRule> random_rules();
-std::span<const OpRule> recurrent_rules();
-std::span<const OpRule> reduction_rules();
-std::span<const OpRule> resize_rules();
-std::span<const OpRule> softmax_rules();
-std::span<const OpRule> sort_rules();
-std::span<const OpRule> view_rules();
-std::span<const OpRule> vision_rules();
+std::span<const OpRow> activation_rules();
+std::span<const OpRow> attention_rules();
+std::span<const OpRow> backward_rules();
+std::span<const OpRow> conv_rules();
+std::span<const OpRow> copy_rules();
+std::span<const OpRow> create_rules();
+std::span<const OpRow> distance_rules();
+std::span<const OpRow> embedding_rules();
+std::span<const OpRow> fft_rules();
+std::span<const OpRow> index_rules();
+std::span<const OpRow> linalg_rules();
+std::span<const OpRow> loss_rules();
+std::span<const OpRow> matmul_rules();
+std::span<const OpRow> metadata_rules();
+std::span<const OpRow> norm_rules();
+std::span<const OpRow> optimiser_rules();
+std::span<const OpRow> pointwise_rules();
+std::span<const OpRow> pool_rules();
+std::span<const OpRow> quantised_rules();
+std::span<const OpRow> random_rules();
+std::span<const OpRow> recurrent_rules();
+std::span<const OpRow> reduction_rules();
+std::span<const OpRow> resize_rules();
+std::span<const OpRow> softmax_rules();
+std::span<const OpRow> sort_rules();
+std::span<const OpRow> uncosted_rules();  // not in the table: no more than facts
+std::span<const OpRow> view_rules();
+std::span<const OpRow> vision_rules();
 
 }  // namespace opscope

@@ -56,16 +56,10 @@ MaybeWork istft(const OpCall& call) {
   return Work{.other_flops = samples * 2 + samples * log2_of(Count{*size}) * 5 / 2 + call.outputs[0].numel};
 }
 
-constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula) {
-  return {.name = name,
-          .category = Category::kFft,
-          .fusion = Fusion::kBarrier,
-          .work = work,
-          .confidence = Confidence::kEstimated,
-          .formula = formula};
-}
+constexpr Family row{
+    .category = Category::kFft, .fusion = Fusion::kBarrier, .confidence = Confidence::kEstimated};
 
-constexpr OpRule kRules[] = {
+constexpr OpRow kRules[] = {
     row("aten::_fft_c2c", fft<0>, "5*N*log2(k) flops for N points in transforms of k; half if real"),
     row("aten::_fft_c2r", fft<0>, "5*N*log2(k) flops for N points in transforms of k; half if real"),
     row("aten::_fft_r2c", fft<0>, "5*N*log2(k) flops for N points in transforms of k; half if real"),
@@ -90,6 +84,6 @@ static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> fft_rules() { return kRules; }
+std::span<const OpRow> fft_rules() { return kRules; }
 
 }  // namespace opscope

@@ -117,21 +117,13 @@ MaybeWork isin(const OpCall& call) {
   return Work{.other_flops = call.outputs[0].numel * (sought != nullptr ? sought->numel : Count{1})};
 }
 
-constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula,
-                     TrafficFunction traffic = nullptr) {
-  return {.name = name,
-          .category = Category::kIndex,
-          .fusion = Fusion::kBarrier,
-          .work = work,
-          .traffic = traffic,
-          .formula = formula};
-}
+constexpr Family row{.category = Category::kIndex, .fusion = Fusion::kBarrier};
 
 // What picks elements goes on element by element; what writes wherever its indices say does not.
 constexpr OpRule pick_row(std::string_view name) {
-  OpRule rule = row(name, no_work, "none", read_selected);
-  rule.fusion = Fusion::kPointwise;
-  return rule;
+  constexpr Family kPick{
+      .category = Category::kIndex, .fusion = Fusion::kPointwise, .traffic = read_selected};
+  return kPick(name, no_work, "none");
 }
 
 template <Touched kTouched, Meets kMeets>
@@ -142,43 +134,47 @@ constexpr OpRule write_row(std::string_view name) {
              write_traffic<kTouched, kMeets>);
 }
 
-constexpr OpRule kRules[] = {
-    write_row<each_indexed, Meets::kAsTold>("aten::_index_put_impl"),
-    pick_row("aten::_unsafe_index"),
-    write_row<each_indexed, Meets::kAsTold>("aten::_unsafe_index_put"),
-    row("aten::argwhere", per_input<1>, "m compares"),
+constexpr auto kAlongDim = indexes("index", Within::kDimension, "self");
+constexpr auto kEachDim = indexes("indices", Within::kEach, "self");
+constexpr auto kAnywhere = indexes("index", Within::kElements, "self");
+
+constexpr OpRow kRules[] = {
+    write_row<each_indexed, Meets::kAsTold>("aten::_index_put_impl") | kEachDim,
+    pick_row("aten::_unsafe_index") | kEachDim,
+    write_row<each_indexed, Meets::kAsTold>("aten::_unsafe_index_put") | kEachDim,
+    row("aten::argwhere", per_input<1>, "m compares") | kSizedByData | limited_by("nonzero"),
     row("aten::as_strided_scatter", no_work, "none"),
-    row("aten::bincount", per_input<1>, "m adds"),
+    row("aten::bincount", per_input<1>, "m adds") | kSizedByData | limited_by("bincount"),
     row("aten::diagonal_scatter", no_work, "none"),
-    pick_row("aten::gather"),
+    pick_row("aten::gather") | kPicksFew | kAlongDim,
     row("aten::histc", per_input<5>, "5*m flops (two compares, subtract, scale, add)"),
-    pick_row("aten::index"),
-    write_row<each_slice, Meets::kFolds>("aten::index_add"),
-    write_row<each_slice, Meets::kReplaces>("aten::index_copy"),
-    write_row<each_slice, Meets::kReplaces>("aten::index_fill"),
-    write_row<each_indexed, Meets::kAsTold>("aten::index_put"),
-    write_row<each_slice, Meets::kFolds>("aten::index_reduce"),
-    pick_row("aten::index_select"),
+    pick_row("aten::index") | kPicksFew | kKeepsElements | kEachDim,
+    write_row<each_slice, Meets::kFolds>("aten::index_add") | kKeepsSize | kAlongDim,
+    write_row<each_slice, Meets::kReplaces>("aten::index_copy") | kKeepsSize | kAlongDim,
+    write_row<each_slice, Meets::kReplaces>("aten::index_fill") | kKeepsSize | kAlongDim,
+    write_row<each_indexed, Meets::kAsTold>("aten::index_put") | kKeepsSize | kEachDim,
+    write_row<each_slice, Meets::kFolds>("aten::index_reduce") | kAlongDim,
+    pick_row("aten::index_select") | kPicksFew | kAlongDim,
     row("aten::isin", isin, "m*k compares"),
-    row("aten::masked_scatter", no_work, "none"),
-    row("aten::masked_select", no_work, "none"),
-    row("aten::nonzero", per_input<1>, "m compares"),
-    row("aten::nonzero_numpy", per_input<1>, "m compares"),
-    row("aten::nonzero_static", per_input<1>, "m compares"),
-    row("aten::one_hot", no_work, "none"),
-    write_row<each_index, Meets::kAsTold>("aten::put"),
-    write_row<each_index, Meets::kAsTold>("aten::scatter"),
-    write_row<each_index, Meets::kFolds>("aten::scatter_add"),
-    write_row<each_index, Meets::kFolds>("aten::scatter_reduce"),
+    row("aten::masked_scatter", no_work, "none") | kWorkByData | kKeepsSize,
+    row("aten::masked_select", no_work, "none") | kSizedByData | limited_by("nonzero"),
+    row("aten::nonzero", per_input<1>, "m compares") | kSizedByData | limited_by("nonzero"),
+    row("aten::nonzero_numpy", per_input<1>, "m compares") | kSizedByData | limited_by("nonzero"),
+    row("aten::nonzero_static", per_input<1>, "m compares") | kWorkByData,
+    row("aten::one_hot", no_work, "none") | indexes("self", Within::kNumber, "num_classes"),
+    write_row<each_index, Meets::kAsTold>("aten::put") | kAnywhere,
+    write_row<each_index, Meets::kAsTold>("aten::scatter") | kKeepsSize | kAlongDim,
+    write_row<each_index, Meets::kFolds>("aten::scatter_add") | kKeepsSize | kAlongDim,
+    write_row<each_index, Meets::kFolds>("aten::scatter_reduce") | kKeepsSize | kAlongDim,
     row("aten::select_scatter", no_work, "none"),
     row("aten::slice_scatter", no_work, "none"),
-    pick_row("aten::take"),
-    pick_row("aten::take_along_dim"),
+    pick_row("aten::take") | kAnywhere,
+    pick_row("aten::take_along_dim") | indexes("indices", Within::kDimension, "self"),
 };
 static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> index_rules() { return kRules; }
+std::span<const OpRow> index_rules() { return kRules; }
 
 }  // namespace opscope

@@ -61,17 +61,12 @@ Letters matrix_letters(const OpCall& call) {
   return {{"z", x->z}, {"m", x->m}, {"n", x->n}};
 }
 
-constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula) {
-  return {.name = name,
-          .category = Category::kMatmul,
-          .fusion = Fusion::kBarrier,
-          .work = work,
-          .confidence = Confidence::kEstimated,
-          .formula = formula,
-          .letters = matrix_letters};
-}
+constexpr Family row{.category = Category::kMatmul,
+                     .fusion = Fusion::kBarrier,
+                     .confidence = Confidence::kEstimated,
+                     .letters = matrix_letters};
 
-constexpr OpRule kRules[] = {
+constexpr OpRow kRules[] = {
     row("aten::_linalg_det", cubic<2>, "2*z*n*n*n/3 flops"),
     row("aten::_linalg_eigh", cubic<27>, "9*z*n*n*n flops"),
     row("aten::_linalg_slogdet", cubic<2>, "2*z*n*n*n/3 flops"),
@@ -119,6 +114,6 @@ static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> linalg_rules() { return kRules; }
+std::span<const OpRow> linalg_rules() { return kRules; }
 
 }  // namespace opscope

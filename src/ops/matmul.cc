@@ -267,7 +267,7 @@ constexpr std::string_view kBmm = "z*m*k*n MACs";
 constexpr std::string_view kBmmAnd = "z*m*k*n MACs + c*z*m*n flops (bias, scales)";
 constexpr std::string_view kMv = "m*k MACs";
 
-constexpr OpRule kRules[] = {
+constexpr OpRow kRules[] = {
     row<addmm>("aten::_addmm_activation", kMmAnd),
     row<grouped_mm>("aten::_grouped_mm", kBmmAnd),
     row<mm>("aten::_int_mm", kMm),
@@ -276,39 +276,40 @@ constexpr OpRule kRules[] = {
     row<packed_mm>("aten::_weight_int4pack_mm", kMmAnd),
     row<packed_mm>("aten::_weight_int8pack_mm", kMmAnd),
     row<addbmm>("aten::addbmm", kMmAnd),
-    row<addmm>("aten::addmm", kMmAnd, fvcore_product<addmm>),
+    row<addmm>("aten::addmm", kMmAnd, fvcore_product<addmm>) | kLinearLayer,
     row<addmv>("aten::addmv", "m*k MACs + c*m flops (add, scales)"),
-    {.name = "aten::addr",
-     .category = Category::kMatmul,
-     .fusion = Fusion::kPointwise,
-     .work = addr,
-     .formula = "n multiplies + n adds"},
-    row<baddbmm>("aten::baddbmm", kBmmAnd),
-    {.name = "aten::bilinear",
-     .category = Category::kMatmul,
-     .fusion = Fusion::kAnchor,
-     .work = bilinear,
-     .formula = "N*o*i*j MACs + N*o*j MACs + b*N*o adds (bias)",
-     .letters = bilinear_letters},
-    row<bmm>("aten::bmm", kBmm, fvcore_product<bmm>),
+    OpRule{.name = "aten::addr",
+           .category = Category::kMatmul,
+           .fusion = Fusion::kPointwise,
+           .work = addr,
+           .formula = "n multiplies + n adds"},
+    row<baddbmm>("aten::baddbmm", kBmmAnd) | kBatchedProduct,
+    OpRule{.name = "aten::bilinear",
+           .category = Category::kMatmul,
+           .fusion = Fusion::kAnchor,
+           .work = bilinear,
+           .formula = "N*o*i*j MACs + N*o*j MACs + b*N*o adds (bias)",
+           .letters = bilinear_letters},
+    row<bmm>("aten::bmm", kBmm, fvcore_product<bmm>) | kBatchedProduct,
     row<dot>("aten::dot", "k MACs"),
-    {.name = "aten::einsum",
-     .category = Category::kMatmul,
-     .fusion = Fusion::kAnchor,
-     .work = einsum_work,
-     .fvcore = einsum_fvcore,
-     .in_torch_counter = true,
-     .torch = einsum_torch,
-     .formula = "z*m*k*n MACs for each pair of operands",
-     .letters = einsum_letters},
+    OpRule{.name = "aten::einsum",
+           .category = Category::kMatmul,
+           .fusion = Fusion::kAnchor,
+           .work = einsum_work,
+           .fvcore = einsum_fvcore,
+           .in_torch_counter = true,
+           .torch = einsum_torch,
+           .formula = "z*m*k*n MACs for each pair of operands",
+           .letters = einsum_letters} |
+        kBatchedProduct,
     outer_row("aten::ger"),
     row<inner>("aten::inner", kMm),
     row<matmul>("aten::linalg_matmul", kBmm),
     row<vecdot>("aten::linalg_vecdot", "z*k MACs"),
-    row<linear>("aten::linear", kMmAnd, fvcore_linear),
-    row<matmul>("aten::matmul", kBmm, fvcore_matmul),
+    row<linear>("aten::linear", kMmAnd, fvcore_linear) | kLinearLayer,
+    row<matmul>("aten::matmul", kBmm, fvcore_matmul) | kBatchedProduct,
     row<linear>("aten::mkldnn_linear", kMmAnd),
-    row<mm>("aten::mm", kMm, fvcore_product<mm>),
+    row<mm>("aten::mm", kMm, fvcore_product<mm>) | kLinearLayer,
     row<mv>("aten::mv", kMv),
     outer_row("aten::outer"),
     row<tensordot>("aten::tensordot", kMm),
@@ -320,6 +321,6 @@ static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> matmul_rules() { return kRules; }
+std::span<const OpRow> matmul_rules() { return kRules; }
 
 }  // namespace opscope

@@ -14,14 +14,14 @@ constexpr OpRule row(std::string_view name) {
           .formula = "none"};
 }
 
-constexpr OpRule kRules[] = {
+constexpr OpRow kRules[] = {
     row("aten::_assert_async"),
     row("aten::_assert_scalar"),
     row("aten::_assert_tensor_metadata"),
     row("aten::_functional_assert_async"),
     row("aten::_has_compatible_shallow_copy_type"),
     row("aten::_is_zerotensor"),
-    row("aten::_local_scalar_dense"),
+    row("aten::_local_scalar_dense") | kGivesNumber | limited_by("item"),
     row("aten::_shape_as_tensor"),
     row("aten::_version"),
     row("aten::can_cast"),
@@ -36,12 +36,12 @@ constexpr OpRule kRules[] = {
     row("aten::is_inference"),
     row("aten::is_leaf"),
     row("aten::is_neg"),
-    row("aten::is_nonzero"),
+    row("aten::is_nonzero") | kGivesNumber,
     row("aten::is_pinned"),
     row("aten::is_same_size"),
     row("aten::is_set_to"),
     row("aten::is_signed"),
-    row("aten::item"),
+    row("aten::item") | kGivesNumber | limited_by("item"),
     row("aten::numel"),
     row("aten::output_nr"),
     row("aten::promote_types"),
@@ -71,6 +71,6 @@ static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> metadata_rules() { return kRules; }
+std::span<const OpRow> metadata_rules() { return kRules; }
 
 }  // namespace opscope

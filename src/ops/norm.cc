@@ -141,7 +141,7 @@ constexpr OpRule weight_norm_row(std::string_view name) {
           .letters = weight_norm_letters};
 }
 
-constexpr OpRule kRules[] = {
+constexpr OpRow kRules[] = {
     row<channels>("aten::_batch_norm_impl_index", batch_norm, kFolded),
     row<channels>("aten::_batch_norm_no_update", folded, kFolded),
     row<channels>("aten::_batch_norm_with_update", with_statistics<channels>, kStatistics),
@@ -166,6 +166,6 @@ static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> norm_rules() { return kRules; }
+std::span<const OpRow> norm_rules() { return kRules; }
 
 }  // namespace opscope

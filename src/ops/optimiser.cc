@@ -63,16 +63,9 @@ MaybeWork sgd(const OpCall& call) {
 
 Letters list_letters(const OpCall& call) { return {{"n", elements(call.tensors("self"))}}; }
 
-constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula) {
-  return {.name = name,
-          .category = Category::kPointwise,
-          .fusion = Fusion::kPointwise,
-          .work = work,
-          .formula = formula,
-          .letters = list_letters};
-}
+constexpr Family row{.category = Category::kPointwise, .fusion = Fusion::kPointwise, .letters = list_letters};
 
-constexpr OpRule kRules[] = {
+constexpr OpRow kRules[] = {
     row("aten::_foreach_abs", each<1>, "n flops"),
     row("aten::_foreach_add", each_scaled<1>, "n adds; 2*n where alpha is not 1"),
     row("aten::_foreach_addcdiv", each_scaled<2>, "2*n flops (divide, add); 3*n where value is not 1"),
@@ -104,6 +97,6 @@ static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> optimiser_rules() { return kRules; }
+std::span<const OpRow> optimiser_rules() { return kRules; }
 
 }  // namespace opscope

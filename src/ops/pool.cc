@@ -122,7 +122,9 @@ constexpr std::string_view kAdaptiveAverage = "w - n adds + n divides";
 constexpr std::string_view kAverageBackward = "m divides + m*k adds";
 constexpr std::string_view kAdaptiveBackward = "m divides + w adds";
 
-constexpr OpRule kRules[] = {
+constexpr auto kOutputPlane = indexes("indices", Within::kPlaneOf, "output_size");
+
+constexpr OpRow kRules[] = {
     row("aten::_adaptive_avg_pool2d", adaptive_average<2>, kAdaptiveAverage, adaptive_letters<2>),
     row("aten::_adaptive_avg_pool2d_backward", adaptive_average_backward<2>, kAdaptiveBackward,
         adaptive_backward_letters<2>),
@@ -149,8 +151,8 @@ constexpr OpRule kRules[] = {
     row("aten::max_pool2d_with_indices", max_pool<2>, kMax, pool_letters<2>),
     row("aten::max_pool3d", max_pool<3>, kMax, pool_letters<3>),
     row("aten::max_pool3d_with_indices", max_pool<3>, kMax, pool_letters<3>),
-    row("aten::max_unpool2d", no_work, "none"),
-    row("aten::max_unpool3d", no_work, "none"),
+    row("aten::max_unpool2d", no_work, "none") | kOutputPlane,
+    row("aten::max_unpool3d", no_work, "none") | kOutputPlane,
     row("aten::mkldnn_adaptive_avg_pool2d", adaptive_average<2>, kAdaptiveAverage, adaptive_letters<2>),
     row("aten::mkldnn_max_pool2d", max_pool<2>, kMax, pool_letters<2>),
     row("aten::mkldnn_max_pool3d", max_pool<3>, kMax, pool_letters<3>),
@@ -160,6 +162,6 @@ static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> pool_rules() { return kRules; }
+std::span<const OpRow> pool_rules() { return kRules; }
 
 }  // namespace opscope

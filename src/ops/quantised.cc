@@ -45,13 +45,7 @@ Letters conv_letters(const OpCall& call) {
   return {{"n", call.outputs[0].numel}, {"w", weight->numel / Count{weight->dim(0)}}};
 }
 
-constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula) {
-  return {.name = name,
-          .category = Category::kQuantised,
-          .fusion = Fusion::kPointwise,
-          .work = work,
-          .formula = formula};
-}
+constexpr Family row{.category = Category::kQuantised, .fusion = Fusion::kPointwise};
 
 // A product with packed weights, whose sizes are read back from them.
 constexpr OpRule packed_row(std::string_view name, WorkFunction work, decltype(OpRule::letters) letters,
@@ -75,7 +69,7 @@ constexpr std::string_view kConv = "n*w MACs, w the elements of a filter, + 6*n 
 constexpr std::string_view kConvRelu =
     "n*w MACs, w the elements of a filter, + 7*n flops (bias, compare, quantise)";
 
-constexpr OpRule kRules[] = {
+constexpr OpRow kRules[] = {
     row("aten::_choose_qparams_per_tensor", per_input<2>, "2*m compares"),
     row("aten::_fused_moving_avg_obs_fq_helper", pointwise<9>,
         "9*n flops (minimum, maximum, quantise and back)"),
@@ -117,6 +111,6 @@ static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> quantised_rules() { return kRules; }
+std::span<const OpRow> quantised_rules() { return kRules; }
 
 }  // namespace opscope

@@ -8,40 +8,25 @@ namespace {
 // Cumulative probabilities once, then a binary search for each sample; estimated.
 MaybeWork multinomial(const OpCall& call) { return per_input<2>(call); }
 
-constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula,
-                     TrafficFunction traffic = write_only) {
-  return {.name = name,
-          .category = Category::kRandom,
-          .fusion = Fusion::kPointwise,
-          .work = work,
-          .traffic = traffic,
-          .formula = formula};
-}
+constexpr Family row{.category = Category::kRandom, .fusion = Fusion::kPointwise, .traffic = write_only};
 
-constexpr OpRule reading_row(std::string_view name, WorkFunction work, std::string_view formula) {
-  OpRule rule = row(name, work, formula);
-  rule.traffic = nullptr;
-  return rule;
-}
+constexpr Family reading_row{.category = Category::kRandom, .fusion = Fusion::kPointwise};
 
-constexpr OpRule estimated_row(std::string_view name, WorkFunction work, std::string_view formula) {
-  OpRule rule = reading_row(name, work, formula);
-  rule.confidence = Confidence::kEstimated;
-  return rule;
-}
+constexpr Family estimated_row{
+    .category = Category::kRandom, .fusion = Fusion::kPointwise, .confidence = Confidence::kEstimated};
 
-constexpr OpRule kRules[] = {
-    reading_row("aten::bernoulli", pointwise<1>, "n compares"),
-    estimated_row("aten::binomial", pointwise_special, "n specials"),
+constexpr OpRow kRules[] = {
+    reading_row("aten::bernoulli", pointwise<1>, "n compares") | kTakesProbabilities,
+    estimated_row("aten::binomial", pointwise_special, "n specials") | kTakesProbabilities,
     row("aten::cauchy", no_work, "none"),
     row("aten::exponential", no_work, "none"),
     row("aten::geometric", no_work, "none"),
     row("aten::log_normal", no_work, "none"),
-    estimated_row("aten::multinomial", multinomial, "2*m flops"),
+    estimated_row("aten::multinomial", multinomial, "2*m flops") | kSpreads | kTakesProbabilities,
     reading_row("aten::normal", pointwise<2>, "2*n flops (scale, shift)"),
     row("aten::normal_", no_work, "none"),
     row("aten::normal_functional", no_work, "none"),
-    estimated_row("aten::poisson", pointwise_special, "n specials"),
+    estimated_row("aten::poisson", pointwise_special, "n specials") | kTakesProbabilities,
     row("aten::rand", no_work, "none"),
     row("aten::rand_like", no_work, "none"),
     row("aten::randint", no_work, "none"),
@@ -56,6 +41,6 @@ static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> random_rules() { return kRules; }
+std::span<const OpRow> random_rules() { return kRules; }
 
 }  // namespace opscope

@@ -181,7 +181,7 @@ constexpr OpRule other_row(std::string_view name, Fusion fusion, WorkFunction wo
           .formula = formula};
 }
 
-constexpr OpRule kRules[] = {
+constexpr OpRow kRules[] = {
     other_row("aten::_cudnn_rnn", Fusion::kAnchor, cudnn_rnn, "as the layer of its mode"),
     other_row("aten::_cudnn_rnn_backward", Fusion::kAnchor, twice<cudnn_rnn>, kTwice, Confidence::kEstimated),
     other_row("aten::_thnn_fused_gru_cell", Fusion::kPointwise, fused_cell<kGru>,
@@ -205,6 +205,6 @@ static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> recurrent_rules() { return kRules; }
+std::span<const OpRow> recurrent_rules() { return kRules; }
 
 }  // namespace opscope

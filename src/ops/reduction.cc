@@ -30,41 +30,32 @@ MaybeWork allclose(const OpCall& call) {
   return Work{.other_flops = m * 6 + (m - 1)};
 }
 
-constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula) {
-  return {.name = name,
-          .category = Category::kReduction,
-          .fusion = Fusion::kReduction,
-          .work = work,
-          .formula = formula};
-}
+constexpr Family row{.category = Category::kReduction, .fusion = Fusion::kReduction};
 
-constexpr OpRule estimated_row(std::string_view name, WorkFunction work, std::string_view formula) {
-  OpRule rule = row(name, work, formula);
-  rule.confidence = Confidence::kEstimated;
-  return rule;
-}
+constexpr Family estimated_row{
+    .category = Category::kReduction, .fusion = Fusion::kReduction, .confidence = Confidence::kEstimated};
 
-constexpr OpRule kRules[] = {
+constexpr OpRow kRules[] = {
     row("aten::_is_all_true", reduce<>, "m - n compares"),
     row("aten::_is_any_true", reduce<>, "m - n compares"),
     row("aten::all", reduce<>, "m - n compares"),
-    row("aten::allclose", allclose, "6*m flops (as isclose) + m - 1 to fold"),
-    row("aten::amax", reduce<>, "m - n compares"),
-    row("aten::amin", reduce<>, "m - n compares"),
+    row("aten::allclose", allclose, "6*m flops (as isclose) + m - 1 to fold") | kGivesNumber,
+    row("aten::amax", reduce<>, "m - n compares") | kKeepsElements,
+    row("aten::amin", reduce<>, "m - n compares") | kKeepsElements,
     row("aten::aminmax", aminmax, "2*(m - n) compares"),
     row("aten::any", reduce<>, "m - n compares"),
-    row("aten::argmax", reduce<>, "m - n compares"),
-    row("aten::argmin", reduce<>, "m - n compares"),
+    row("aten::argmax", reduce<>, "m - n compares") | kSpreads,
+    row("aten::argmin", reduce<>, "m - n compares") | kSpreads,
     row("aten::count_nonzero", reduce<1>, "m compares + m - n adds"),
     row("aten::cummax", per_input<1>, "m compares"),
     row("aten::cummin", per_input<1>, "m compares"),
-    row("aten::equal", per_input<1>, "m compares"),
+    row("aten::equal", per_input<1>, "m compares") | kGivesNumber,
     row("aten::logcumsumexp", per_input<4, 2>, "4*m flops + m exps + m logs"),
     row("aten::logsumexp", reduce<2, 1, 1, 1>, "3*m flops (max, subtract, add) + m exps + n logs"),
-    row("aten::max", extreme, "m - n compares; with another tensor, n"),
+    row("aten::max", extreme, "m - n compares; with another tensor, n") | kKeepsElements | kSpreads,
     row("aten::mean", reduce<0, 1>, "m - n adds + n divides"),
     estimated_row("aten::median", per_input<2>, "2*m compares (selection)"),
-    row("aten::min", extreme, "m - n compares; with another tensor, n"),
+    row("aten::min", extreme, "m - n compares; with another tensor, n") | kKeepsElements | kSpreads,
     row("aten::nanmean", reduce<0, 1>, "m - n adds + n divides"),
     estimated_row("aten::nanmedian", per_input<2>, "2*m compares (selection)"),
     row("aten::nansum", reduce<>, "m - n adds"),
@@ -83,6 +74,6 @@ static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> reduction_rules() { return kRules; }
+std::span<const OpRow> reduction_rules() { return kRules; }
 
 }  // namespace opscope

@@ -1,12 +1,11 @@
 #include "ops/replay_plan.h"
 
 #include <algorithm>
-#include <array>
 #include <unordered_map>
 
 #include "graph/reads.h"
 #include "graph/signature.h"
-#include "ops/op_rule.h"
+#include "ops/op_facts.h"
 
 namespace opscope {
 namespace {
@@ -16,56 +15,23 @@ constexpr std::string_view kDataWork = "how much it does depends on data";
 constexpr std::string_view kNumber = "it hands a number to Python, which waits for it";
 constexpr std::string_view kLengths = "it takes the lengths of its rows from data";
 
-struct DataRow {
-  std::string_view op, reason;
-};
-// By their functional names.
-constexpr std::array kDataRows = std::to_array<DataRow>({
-    {"aten::_ctc_loss", kLengths},
-    {"aten::_ctc_loss_backward", kLengths},
-    {"aten::_local_scalar_dense", kNumber},
-    {"aten::_nested_tensor_from_mask", kLengths},
-    {"aten::_pack_padded_sequence", kLengths},
-    {"aten::_pack_padded_sequence_backward", kLengths},
-    {"aten::_pad_packed_sequence", kLengths},
-    {"aten::_unique", kDataSize},
-    {"aten::_unique2", kDataSize},
-    {"aten::allclose", kNumber},
-    {"aten::argwhere", kDataSize},
-    {"aten::bincount", kDataSize},
-    {"aten::ctc_loss", kLengths},
-    {"aten::equal", kNumber},
-    {"aten::is_nonzero", kNumber},
-    {"aten::item", kNumber},
-    {"aten::masked_scatter", kDataWork},
-    {"aten::masked_select", kDataSize},
-    {"aten::nonzero", kDataSize},
-    {"aten::nonzero_numpy", kDataSize},
-    {"aten::nonzero_static", kDataWork},
-    {"aten::unique_consecutive", kDataSize},
-    {"aten::unique_dim", kDataSize},
-    {"torchvision::nms", kDataSize},
-});
-static_assert(std::ranges::is_sorted(kDataRows, {}, &DataRow::op));
-
-std::string_view name_of(const Graph& graph, const Op& op) { return functional_name(graph.op_name(op)); }
-
 std::string_view data_reason(const Graph& graph, const Op& op) {
-  const auto name = name_of(graph, op);
-  const auto row = std::ranges::lower_bound(kDataRows, name, {}, &DataRow::op);
-  if (row != kDataRows.end() && row->op == name) return row->reason;
+  const auto name = graph.op_name(op);
+  const auto overload = graph.text(graph.targets[op.target].overload);
+  const auto& facts = facts_of(name);
+  if (facts.is(Fact::kSizedByData)) return kDataSize;
+  if (facts.is(Fact::kGivesNumber)) return kNumber;
+  if (facts.is(Fact::kWorkByData)) return kDataWork;
   // Repeats given as a tensor, sequences of different lengths.
-  if (name == "aten::repeat_interleave" && graph.text(graph.targets[op.target].overload).ends_with("Tensor"))
-    return kDataSize;
-  const auto* rule = find_rule(graph.op_name(op));
-  const bool packed = rule && rule->category == Category::kRecurrent &&
-                      graph.text(graph.targets[op.target].overload) == "data";
-  return packed ? kLengths : "";
+  if (facts.limit == "repeat_interleave" && overload.ends_with("Tensor")) return kDataSize;
+  const auto* rule = find_rule(name);
+  const bool packed = rule && rule->category == Category::kRecurrent && overload == "data";
+  return packed || facts.is(Fact::kRowsByData) ? kLengths : "";
 }
 
 // What index ops do with a mask: as many rows as it has ones.
 bool indexes_with_mask(const Graph& graph, const Op& op) {
-  if (name_of(graph, op).find("index") == std::string_view::npos) return false;
+  if (graph.op_name(op).find("index") == std::string_view::npos) return false;
   for (const auto& argument : graph.arguments_of(op)) {
     if (graph.text(argument.name) != "indices" || argument.kind != ArgumentKind::kTensorList) continue;
     for (const auto id : graph.values_in(argument))
@@ -93,11 +59,6 @@ bool is_library_op(std::string_view name) {
 }
 
 }  // namespace
-
-std::string_view functional_name(std::string_view op_name) {
-  if (op_name.ends_with('_') && !op_name.ends_with("__")) op_name.remove_suffix(1);
-  return op_name;
-}
 
 bool does_no_work(const Graph& graph, const Op& op) {
   const auto* rule = find_rule(graph.op_name(op));

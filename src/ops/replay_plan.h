@@ -41,7 +41,4 @@ bool does_no_work(const Graph& graph, const Op& op);
 // Why it cannot be run on its own; "" where it can.
 std::string_view why_not_replayed(const Graph& graph, const Op& op);
 
-// "aten::add" of "aten::add_": the op that writes a new tensor.
-std::string_view functional_name(std::string_view op_name);
-
 }  // namespace opscope

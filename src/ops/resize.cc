@@ -79,7 +79,7 @@ constexpr OpRule grid_row(std::string_view name, FvcoreFunction fvcore = nullptr
   return rule;
 }
 
-constexpr OpRule kRules[] = {
+constexpr OpRow kRules[] = {
     grid_row("aten::_grid_sampler_2d_cpu_fallback"),
     antialiased_row("aten::_upsample_bicubic2d_aa", antialiased<4>),
     antialiased_row("aten::_upsample_bilinear2d_aa", antialiased<2>),
@@ -102,6 +102,6 @@ static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> resize_rules() { return kRules; }
+std::span<const OpRow> resize_rules() { return kRules; }
 
 }  // namespace opscope

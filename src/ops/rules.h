@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "ops/op_rule.h"
+#include "ops/op_facts.h"
 
 namespace opscope {
 
@@ -16,11 +16,61 @@ using WorkFunction = MaybeWork (*)(const OpCall&);
 using TrafficFunction = MaybeTraffic (*)(const OpCall&);
 using FvcoreFunction = Count (*)(const OpCall&);
 
+// What the rows of a family have in common; called with the rest, it makes one.
+struct Family {
+  Category category;
+  Fusion fusion;
+  TrafficFunction traffic = nullptr;
+  Confidence confidence = Confidence::kExact;
+  decltype(OpRule::letters) letters = nullptr;
+
+  constexpr OpRule operator()(std::string_view name, WorkFunction work, std::string_view formula,
+                              TrafficFunction own_traffic) const {
+    return {.name = name,
+            .category = category,
+            .fusion = fusion,
+            .work = work,
+            .traffic = own_traffic,
+            .confidence = confidence,
+            .formula = formula,
+            .letters = letters};
+  }
+  constexpr OpRule operator()(std::string_view name, WorkFunction work, std::string_view formula) const {
+    return (*this)(name, work, formula, traffic);
+  }
+};
+
 template <std::size_t N>
-constexpr bool sorted_and_unique(const OpRule (&rules)[N]) {
+constexpr bool sorted_and_unique(const OpRow (&rules)[N]) {
   for (std::size_t i = 1; i < N; ++i)
     if (!(rules[i - 1].name < rules[i].name)) return false;
   return true;
+}
+
+// --- Facts, after a row: row(...) | kHasInPlace | indexes("index", Within::kDimension, "self")
+
+using enum Fact;
+
+constexpr OpRow operator|(OpRow row, Fact fact) {
+  row.facts.bits |= 1U << static_cast<unsigned>(fact);
+  return row;
+}
+
+constexpr IndexArgument indexes(std::string_view argument, Within within, std::string_view of) {
+  return {argument, within, of};
+}
+constexpr OpRow operator|(OpRow row, const IndexArgument& argument) {
+  row.facts.index[row.facts.index[0].argument.empty() ? 0 : 1] = argument;
+  return row;
+}
+
+struct LimitedBy {
+  std::string_view limit;
+};
+constexpr LimitedBy limited_by(std::string_view limit) { return {limit}; }
+constexpr OpRow operator|(OpRow row, LimitedBy by) {
+  row.facts.limit = by.limit;
+  return row;
 }
 
 // A complex number is two reals: what works on parts alone does twice the arithmetic.

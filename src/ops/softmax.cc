@@ -41,30 +41,24 @@ Letters softmax_letters(const OpCall& call) {
   return {{"n", rows->n}, {"r", rows->r}};
 }
 
-constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula) {
-  return {.name = name,
-          .category = Category::kSoftmax,
-          .fusion = Fusion::kReduction,
-          .work = work,
-          .formula = formula,
-          .letters = softmax_letters};
-}
+constexpr Family row{
+    .category = Category::kSoftmax, .fusion = Fusion::kReduction, .letters = softmax_letters};
 
 constexpr std::string_view kSoftmax = "4*n - 2*r flops (max, subtract, sum, divide) + n exps";
 constexpr std::string_view kLogSoftmax = "4*n - 2*r flops (max, subtract, sum, subtract) + n exps + r logs";
 constexpr std::string_view kMasked = "5*n - 2*r flops (mask, max, subtract, sum, divide) + n exps";
 
-constexpr OpRule kRules[] = {
+constexpr OpRow kRules[] = {
     row("aten::_log_softmax", softmax<0, 1>, kLogSoftmax),
     row("aten::_log_softmax_backward_data", softmax_backward<3, 1>,
         "3*n - r flops (sum, multiply, subtract) + n exps"),
     row("aten::_masked_softmax", softmax<1, 0>, kMasked),
     row("aten::_safe_softmax", softmax<1, 0>, kMasked),
-    row("aten::_softmax", softmax<0, 0>, kSoftmax),
+    row("aten::_softmax", softmax<0, 0>, kSoftmax) | kSoftmaxItself,
     row("aten::_softmax_backward_data", softmax_backward<4, 0>,
         "4*n - r flops (multiply, sum, subtract, multiply)"),
     row("aten::log_softmax", softmax<0, 1>, kLogSoftmax),
-    row("aten::softmax", softmax<0, 0>, kSoftmax),
+    row("aten::softmax", softmax<0, 0>, kSoftmax) | kSoftmaxItself,
     row("aten::special_log_softmax", softmax<0, 1>, kLogSoftmax),
     row("aten::special_softmax", softmax<0, 0>, kSoftmax),
 };
@@ -72,6 +66,6 @@ static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> softmax_rules() { return kRules; }
+std::span<const OpRow> softmax_rules() { return kRules; }
 
 }  // namespace opscope

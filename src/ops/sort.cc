@@ -36,35 +36,29 @@ MaybeWork search(const OpCall& call) {
   return Work{.other_flops = call.outputs[0].numel * log2_of(Count{sorted->dim(-1)} + 1)};
 }
 
-constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula) {
-  return {.name = name,
-          .category = Category::kSort,
-          .fusion = Fusion::kBarrier,
-          .work = work,
-          .confidence = Confidence::kEstimated,
-          .formula = formula};
-}
+constexpr Family row{
+    .category = Category::kSort, .fusion = Fusion::kBarrier, .confidence = Confidence::kEstimated};
 
-constexpr OpRule kRules[] = {
-    row("aten::_unique", sort_all, "m*log2(m) compares"),
-    row("aten::_unique2", sort_all, "m*log2(m) compares"),
-    row("aten::argsort", sort, "m*log2(s) compares in rows of s"),
+constexpr OpRow kRules[] = {
+    row("aten::_unique", sort_all, "m*log2(m) compares") | kSizedByData | limited_by("unique"),
+    row("aten::_unique2", sort_all, "m*log2(m) compares") | kSizedByData | limited_by("unique"),
+    row("aten::argsort", sort, "m*log2(s) compares in rows of s") | kOrders,
     row("aten::bucketize", search, "n*log2(s) compares among s"),
     row("aten::kthvalue", topk, "m*(log2(k)+1) compares"),
     row("aten::mode", sort, "m*log2(s) compares in rows of s"),
     row("aten::msort", sort, "m*log2(s) compares in rows of s"),
     row("aten::nanquantile", sort_all, "m*log2(m) compares"),
     row("aten::quantile", sort_all, "m*log2(m) compares"),
-    row("aten::searchsorted", search, "n*log2(s) compares among s"),
-    row("aten::sort", sort, "m*log2(s) compares in rows of s"),
-    row("aten::topk", topk, "m*(log2(k)+1) compares"),
-    row("aten::unique_consecutive", per_input<1>, "m compares"),
-    row("aten::unique_dim", sort_all, "m*log2(m) compares"),
+    row("aten::searchsorted", search, "n*log2(s) compares among s") | kKeepsSize,
+    row("aten::sort", sort, "m*log2(s) compares in rows of s") | kOrders,
+    row("aten::topk", topk, "m*(log2(k)+1) compares") | kSpreads,
+    row("aten::unique_consecutive", per_input<1>, "m compares") | kSizedByData | limited_by("unique"),
+    row("aten::unique_dim", sort_all, "m*log2(m) compares") | kSizedByData | limited_by("unique"),
 };
 static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> sort_rules() { return kRules; }
+std::span<const OpRow> sort_rules() { return kRules; }
 
 }  // namespace opscope

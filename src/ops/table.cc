@@ -4,7 +4,6 @@
 #include <unordered_map>
 
 #include "ops/families.h"
-#include "ops/op_rule.h"
 
 namespace opscope {
 namespace {
@@ -22,7 +21,7 @@ bool by_name(const OpRule* a, const OpRule* b) { return a->name < b->name; }
 std::vector<const OpRule*> merge_families() {
   std::vector<const OpRule*> rules;
   for (const auto family : kFamilies)
-    for (const OpRule& rule : family()) rules.push_back(&rule);
+    for (const OpRow& row : family()) rules.push_back(&row);
   std::sort(rules.begin(), rules.end(), by_name);
   // An op in two families would have two costs; each family is sorted and unique by itself.
   const auto same = [](const OpRule* a, const OpRule* b) { return a->name == b->name; };
@@ -61,11 +60,24 @@ std::span<const OpRule* const> all_rules() {
   return kRules;
 }
 
-// "aten::relu_" has relu's row. Names in double underscores ("aten::__and__") are not in-place.
+// Names in double underscores ("aten::__and__") are not in-place.
+std::string_view functional_name(std::string_view op_name) {
+  if (op_name.ends_with('_') && !op_name.ends_with("__")) op_name.remove_suffix(1);
+  return op_name;
+}
+
 const OpRule* find_rule(std::string_view op_name) {
   if (const OpRule* rule = find_exact(op_name)) return rule;
-  if (!op_name.ends_with('_') || op_name.ends_with("__")) return nullptr;
-  return find_exact(op_name.substr(0, op_name.size() - 1));
+  const auto functional = functional_name(op_name);
+  return functional.size() < op_name.size() ? find_exact(functional) : nullptr;
+}
+
+const OpFacts& facts_of(std::string_view op_name) {
+  static constexpr OpFacts kNothing{};
+  if (const OpRule* rule = find_rule(op_name)) return facts_of(*rule);
+  const auto rows = uncosted_rules();
+  const auto row = std::ranges::find(rows, functional_name(op_name), &OpRow::name);
+  return row != rows.end() ? row->facts : kNothing;
 }
 
 std::string_view name(Category category) { return kCategoryNames[static_cast<std::size_t>(category)]; }

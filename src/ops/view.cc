@@ -15,13 +15,13 @@ constexpr OpRule row(std::string_view name, TrafficFunction traffic = no_traffic
           .formula = "none"};
 }
 
-constexpr OpRule kRules[] = {
+constexpr OpRow kRules[] = {
     row("aten::_conj"),
     row("aten::_neg_view"),
     row("aten::_reshape_alias"),
     row("aten::_unsafe_view"),
     row("aten::adjoint"),
-    row("aten::alias"),
+    row("aten::alias") | kKeepsElements,
     row("aten::as_strided"),
     row("aten::atleast_1d"),
     row("aten::atleast_2d"),
@@ -31,12 +31,12 @@ constexpr OpRule kRules[] = {
     row("aten::chunk"),
     row("aten::conj"),
     row("aten::data"),
-    row("aten::detach"),
+    row("aten::detach") | kKeepsElements,
     row("aten::diagonal"),
     row("aten::dsplit"),
-    row("aten::expand"),
-    row("aten::expand_as"),
-    row("aten::flatten", copy_or_view),
+    row("aten::expand") | kKeepsElements,
+    row("aten::expand_as") | kLikeOther,
+    row("aten::flatten", copy_or_view) | kKeepsElements | kReshapes,
     row("aten::hsplit"),
     row("aten::imag"),
     row("aten::lift"),
@@ -51,29 +51,29 @@ constexpr OpRule kRules[] = {
     row("aten::narrow"),
     row("aten::numpy_T"),
     row("aten::permute"),
-    row("aten::ravel", copy_or_view),
+    row("aten::ravel", copy_or_view) | kReshapes,
     row("aten::real"),
-    row("aten::reshape", copy_or_view),
-    row("aten::reshape_as", copy_or_view),
-    row("aten::select"),
-    row("aten::slice"),
+    row("aten::reshape", copy_or_view) | kKeepsElements | kReshapes,
+    row("aten::reshape_as", copy_or_view) | kLikeOther | kReshapes,
+    row("aten::select") | kPicksFew | kKeepsElements,
+    row("aten::slice") | kPicksFew | kKeepsElements,
     row("aten::split"),
     row("aten::split_with_sizes"),
-    row("aten::squeeze"),
+    row("aten::squeeze") | kKeepsElements,
     row("aten::swapaxes"),
     row("aten::swapdims"),
     row("aten::t"),
     row("aten::tensor_split"),
     row("aten::transpose"),
-    row("aten::unbind"),
+    row("aten::unbind") | kPicksFew | kKeepsElements,
     row("aten::unflatten"),
     row("aten::unfold"),
     row("aten::unsafe_chunk"),
     row("aten::unsafe_split"),
     row("aten::unsafe_split_with_sizes"),
-    row("aten::unsqueeze"),
-    row("aten::view"),
-    row("aten::view_as"),
+    row("aten::unsqueeze") | kKeepsElements,
+    row("aten::view") | kPicksFew | kKeepsElements,
+    row("aten::view_as") | kLikeOther,
     row("aten::view_as_complex"),
     row("aten::view_as_real"),
     row("aten::vsplit"),
@@ -82,6 +82,6 @@ static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> view_rules() { return kRules; }
+std::span<const OpRow> view_rules() { return kRules; }
 
 }  // namespace opscope

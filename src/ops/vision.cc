@@ -79,20 +79,21 @@ constexpr OpRule roi_row(std::string_view name, WorkFunction work, std::string_v
           .formula = formula};
 }
 
-constexpr OpRule kRules[] = {
-    {.name = "torchvision::deform_conv2d",
-     .category = Category::kConv,
-     .fusion = Fusion::kAnchor,
-     .work = deform_conv,
-     .formula = "c MACs + s*(7+u) flops (sampling, mask) + b*y adds (bias)",
-     .letters = deform_letters},
-    {.name = "torchvision::nms",
-     .category = Category::kSort,
-     .fusion = Fusion::kBarrier,
-     .work = nms,
-     .confidence = Confidence::kUpperBound,
-     .formula = "13*N*(N-1)/2 flops",
-     .letters = nms_letters},
+constexpr OpRow kRules[] = {
+    OpRule{.name = "torchvision::deform_conv2d",
+           .category = Category::kConv,
+           .fusion = Fusion::kAnchor,
+           .work = deform_conv,
+           .formula = "c MACs + s*(7+u) flops (sampling, mask) + b*y adds (bias)",
+           .letters = deform_letters},
+    OpRule{.name = "torchvision::nms",
+           .category = Category::kSort,
+           .fusion = Fusion::kBarrier,
+           .work = nms,
+           .confidence = Confidence::kUpperBound,
+           .formula = "13*N*(N-1)/2 flops",
+           .letters = nms_letters} |
+        kSizedByData | limited_by("nms"),
     roi_row("torchvision::ps_roi_align", roi_align, "8*n*s*s flops for s*s samples"),
     roi_row("torchvision::ps_roi_pool", roi_pool, "m adds"),
     roi_row("torchvision::roi_align", roi_align, "8*n*s*s flops for s*s samples"),
@@ -102,6 +103,6 @@ static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRule> vision_rules() { return kRules; }
+std::span<const OpRow> vision_rules() { return kRules; }
 
 }  // namespace opscope

@@ -3,9 +3,9 @@
 #include "partition/traits.h"
 
 #include <algorithm>
-#include <array>
 
 #include "ops/op_call.h"
+#include "ops/op_facts.h"
 
 namespace opscope {
 namespace {
@@ -83,12 +83,6 @@ Role role_of(const OpCall& call, const OpRule& rule, const Trait& trait) {
   return Role::kBarrier;
 }
 
-bool is_concat(std::string_view name) {
-  constexpr std::array<std::string_view, 9> kNames{
-      "cat", "column_stack", "concat", "concatenate", "dstack", "hstack", "row_stack", "stack", "vstack"};
-  return std::ranges::find(kNames, short_op_name(name)) != kNames.end();
-}
-
 Trait trait_of(const OpCall& call, const OpCost& cost) {
   Trait trait{.role = Role::kBarrier};
   if (cost.rule != nullptr) trait.category = cost.rule->category;
@@ -98,7 +92,7 @@ Trait trait_of(const OpCall& call, const OpCost& cost) {
   if (cost.rule == nullptr || cost.confidence == Confidence::kUnknown) return trait;
   trait.role = role_of(call, *cost.rule, trait);
   if (trait.role == Role::kRows) trait.rows = rows_of(call, trait);
-  trait.is_concat = trait.role == Role::kPointwise && is_concat(call.name());
+  trait.is_concat = trait.role == Role::kPointwise && facts_of(*cost.rule).is(Fact::kConcatenates);
   return trait;
 }
 

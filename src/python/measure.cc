@@ -34,10 +34,10 @@ std::uint32_t Session::Plan::expected_runs(std::uint32_t done, double passed) co
 void Session::journal_before_runs() {
   const auto journal = [&](const at::Tensor& tensor) {
     if (!tensor.key_set().has(c10::DispatchKey::Python))
-      recording_->journal(tensor);  // a wrapper has no bytes
+      recording_->journal.keep(tensor);  // a wrapper has no bytes
   };
   for (auto& [input, version, is_written] : inputs_) {
-    is_written = recording_->is_journalled(input);
+    is_written = recording_->journal.has(input);
     journal(input);
     version = version_of(input);
   }
@@ -49,7 +49,8 @@ void Session::journal_before_runs() {
 void Session::before_run() {
   at::autocast::clear_cache();
   for (const auto& [input, version, is_written] : inputs_)
-    if (is_written || input.is_inference() || version_of(input) != version) recording_->restore_one(input);
+    if (is_written || input.is_inference() || version_of(input) != version)
+      recording_->journal.restore(input);
 }
 
 void Session::note_changed_weights() {
@@ -57,8 +58,8 @@ void Session::note_changed_weights() {
   std::string first;
   std::size_t count = 0;
   for (const auto& state : state_.tensors()) {
-    if (recording_->is_journalled(state.tensor) || version_of(state.tensor) == state.version) continue;
-    if (count++ == 0) first = graph.text(graph.values[recording_->value_id(state.tensor)].name);
+    if (recording_->journal.has(state.tensor) || version_of(state.tensor) == state.version) continue;
+    if (count++ == 0) first = graph.text(graph.values[recording_->values.of(state.tensor)].name);
   }
   if (count == 0) return;
   if (count > 1) first += " and " + std::to_string(count - 1) + " more";

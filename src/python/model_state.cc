@@ -11,13 +11,18 @@ namespace opscope::python {
 
 namespace {
 
-bool same_items(PyObject* a, PyObject* b) {
-  if (PyDict_Size(a) != PyDict_Size(b)) return false;
-  Py_ssize_t at_a = 0, at_b = 0;
-  PyObject *key_a = nullptr, *key_b = nullptr, *value_a = nullptr, *value_b = nullptr;
-  while (PyDict_Next(a, &at_a, &key_a, &value_a) && PyDict_Next(b, &at_b, &key_b, &value_b))
-    if (key_a != key_b || value_a != value_b) return false;
+// Keys and values in turns, as a dict has them now.
+bool same_items(PyObject* dict, std::span<const py::object> saved) {
+  if (static_cast<std::size_t>(PyDict_GET_SIZE(dict)) * 2 != saved.size()) return false;
+  Py_ssize_t position = 0;
+  PyObject *key = nullptr, *value = nullptr;
+  for (std::size_t i = 0; PyDict_Next(dict, &position, &key, &value); i += 2)
+    if (key != saved[i].ptr() || value != saved[i + 1].ptr()) return false;
   return true;
+}
+
+std::span<PyObject* const> items_of(PyObject* sequence) {
+  return {PySequence_Fast_ITEMS(sequence), static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence))};
 }
 
 // The methods of the built-in type: those of a subclass may refuse, or do more.
@@ -26,17 +31,25 @@ py::object call(PyTypeObject* type, const char* method, const Arguments&... argu
   return py::handle(reinterpret_cast<PyObject*>(type)).attr(method)(arguments...);
 }
 
-void put_back_dict(const py::object& live, const py::object& saved) {
-  if (!PyODict_Check(live.ptr())) {
+void put_back_dict(const py::object& live, std::span<const py::object> saved) {
+  const bool ordered = PyODict_Check(live.ptr());
+  if (ordered)
+    call(&PyODict_Type, "clear", live);
+  else
     PyDict_Clear(live.ptr());
-    if (saved) check(PyDict_Update(live.ptr(), saved.ptr()) == 0);
-    return;
-  }
-  call(&PyODict_Type, "clear", live);
-  Py_ssize_t position = 0;
-  PyObject *key = nullptr, *value = nullptr;
-  while (saved && PyDict_Next(saved.ptr(), &position, &key, &value))
-    check(PyODict_SetItem(live.ptr(), key, value) == 0);
+  const auto set = ordered ? PyODict_SetItem : PyDict_SetItem;
+  for (std::size_t i = 0; i < saved.size(); i += 2)
+    check(set(live.ptr(), saved[i].ptr(), saved[i + 1].ptr()) == 0);
+}
+
+void put_back_list(const py::object& live, std::span<const py::object> saved) {
+  const auto count = static_cast<Py_ssize_t>(saved.size());
+  const auto pointer = [](const py::object& item) { return item.ptr(); };
+  if (std::ranges::equal(saved, items_of(live.ptr()), {}, pointer)) return;
+  const auto list = py::reinterpret_steal<py::object>(PyList_New(count));
+  for (Py_ssize_t i = 0; i < count; ++i)
+    PyList_SET_ITEM(list.ptr(), i, py::object(saved[static_cast<std::size_t>(i)]).release().ptr());
+  check(PyList_SetSlice(live.ptr(), 0, PyList_GET_SIZE(live.ptr()), list.ptr()) == 0);
 }
 
 void put_back_set(const py::object& live, const py::object& saved) {
@@ -96,38 +109,52 @@ const ModuleTables& module_tables() {
 // hold; all of it is put back. Objects are followed by their attributes, as far down as anyone keeps a cache.
 void ModelState::keep_attributes(PyObject* attributes) {
   if (!seen_.insert(attributes).second) return;
-  snapshots_.push_back({Snapshot::Kind::kDict, false, py::reinterpret_borrow<py::object>(attributes),
-                        py::reinterpret_steal<py::object>(PyDict_Copy(attributes))});
-  Py_ssize_t position = 0;
-  PyObject *key = nullptr, *value = nullptr;
-  while (PyDict_Next(attributes, &position, &key, &value)) {
+  const auto first = keep_dict(attributes, false);
+  const auto last = items_.size();  // what the values hold comes behind
+  for (auto i = first; i < last; i += 2) {
+    const auto* key = items_[i].ptr();
     const bool is_table =
         key == module_tables().parameters || key == module_tables().buffers || key == module_tables().modules;
-    keep_value(value, is_table, is_table ? kSnapshotDepth : 0);
+    keep_value(items_[i + 1].ptr(), is_table, is_table ? kSnapshotDepth : 0);
   }
 }
 
+std::size_t ModelState::keep_dict(PyObject* dict, bool is_table) {
+  const auto first = items_.size();
+  Py_ssize_t position = 0;
+  PyObject *key = nullptr, *value = nullptr;
+  while (PyDict_Next(dict, &position, &key, &value)) {
+    items_.push_back(py::reinterpret_borrow<py::object>(key));
+    items_.push_back(py::reinterpret_borrow<py::object>(value));
+  }
+  add(Snapshot::Kind::kDict, dict, is_table, first);
+  return first;
+}
+
+void ModelState::add(Snapshot::Kind kind, PyObject* live, bool is_table, std::size_t first) {
+  snapshots_.push_back({kind, is_table, py::reinterpret_borrow<py::object>(live), first, items_.size()});
+}
+
 void ModelState::keep_value(PyObject* value, bool is_table, int depth) {
-  const auto type = Py_TYPE(value);
-  const auto add = [&](Snapshot::Kind kind, PyObject* live, PyObject* saved) {
-    snapshots_.push_back(
-        {kind, is_table, py::reinterpret_borrow<py::object>(live), py::reinterpret_steal<py::object>(saved)});
-  };
+  const auto first = items_.size();
   if (PyDict_Check(value)) {
     const bool empty = PyDict_GET_SIZE(value) == 0;
-    if (!empty && !seen_.insert(value).second) return;
-    add(Snapshot::Kind::kDict, value, empty ? nullptr : PyDict_Copy(value));
+    if (!empty && !is_table && !seen_.insert(value).second) return;
+    keep_dict(value, is_table);
     if (!empty) keep_items(value, depth);
     if (!PyDict_CheckExact(value) && !PyODict_CheckExact(value)) keep_object(value, depth);
   } else if (PyList_CheckExact(value) || PyTuple_Check(value)) {
     if (!seen_.insert(value).second) return;
-    if (PyList_CheckExact(value))
-      add(Snapshot::Kind::kList, value, PyList_GetSlice(value, 0, PyList_GET_SIZE(value)));
+    if (PyList_CheckExact(value)) {
+      for (auto* item : items_of(value)) items_.push_back(py::reinterpret_borrow<py::object>(item));
+      add(Snapshot::Kind::kList, value, is_table, first);
+    }
     keep_items(value, depth);
-  } else if (PySet_Check(value)) {
-    if (seen_.insert(value).second) add(Snapshot::Kind::kSet, value, PySet_New(value));
-  } else if (type == deque_type()) {
-    if (seen_.insert(value).second) add(Snapshot::Kind::kDeque, value, PySequence_List(value));
+  } else if (PySet_Check(value) || Py_IS_TYPE(value, deque_type())) {
+    if (!seen_.insert(value).second) return;
+    const bool is_set = PySet_Check(value);
+    items_.push_back(py::reinterpret_steal<py::object>(is_set ? PySet_New(value) : PySequence_List(value)));
+    add(is_set ? Snapshot::Kind::kSet : Snapshot::Kind::kDeque, value, is_table, first);
   } else if (is_generator(value)) {
     auto generator = reinterpret_cast<THPGenerator*>(value)->cdata;
     const std::lock_guard lock(generator.mutex());
@@ -164,21 +191,26 @@ void ModelState::keep_tensor(const at::Tensor& tensor) {
   if (tensor.layout() != c10::kStrided || tensor.key_set().has(c10::DispatchKey::Python) ||
       !tensor.has_storage())
     return;
-  tensors_.push_back({tensor, tensor.grad(),
-                      tensor.getIntrusivePtr()->shallow_copy_and_detach(c10::VariableVersion(0), true),
+  const auto& impl = *tensor.unsafeGetTensorImpl();
+  tensors_.push_back({tensor, tensor.grad(), impl.unsafe_storage(), at::DimVector(tensor.sizes()),
+                      at::DimVector(tensor.strides()), tensor.storage_offset(), impl.dtype(), impl.key_set(),
                       tensor.requires_grad()});
 }
 
-void ModelState::restore(const TensorState& state) {
-  const auto& [tensor, grad, was, requires_grad, version] = state;
+void ModelState::restore(const TensorState& was) {
+  const auto& tensor = was.tensor;
   auto* now = tensor.unsafeGetTensorImpl();
-  const bool same =
-      now->unsafe_storage().unsafeGetStorageImpl() == was->unsafe_storage().unsafeGetStorageImpl() &&
-      now->sizes() == was->sizes() && now->strides() == was->strides() &&
-      now->storage_offset() == was->storage_offset() && now->dtype() == was->dtype();
-  if (!same) now->shallow_copy_from(was);
-  if (!tensor.grad().is_same(grad)) tensor.mutable_grad() = grad;
-  if (tensor.is_leaf() && tensor.requires_grad() != requires_grad) tensor.set_requires_grad(requires_grad);
+  const bool same = now->unsafe_storage().unsafeGetStorageImpl() == was.storage.unsafeGetStorageImpl() &&
+                    now->sizes().equals(was.sizes) && now->strides().equals(was.strides) &&
+                    now->storage_offset() == was.offset && now->dtype() == was.dtype;
+  if (!same) {
+    auto before = c10::make_intrusive<c10::TensorImpl>(c10::Storage(was.storage), was.keys, was.dtype);
+    before->set_sizes_and_strides(was.sizes, was.strides, was.offset);
+    now->shallow_copy_from(before);
+  }
+  if (!tensor.grad().is_same(was.grad)) tensor.mutable_grad() = was.grad;
+  if (tensor.is_leaf() && tensor.requires_grad() != was.requires_grad)
+    tensor.set_requires_grad(was.requires_grad);
 }
 
 void ModelState::restore(const GeneratorState& state) {
@@ -187,21 +219,24 @@ void ModelState::restore(const GeneratorState& state) {
   generator.set_state(state.state);
 }
 
+std::span<const py::object> ModelState::saved(const Snapshot& snapshot) const {
+  return std::span(items_).subspan(snapshot.first, snapshot.last - snapshot.first);
+}
+
 void ModelState::restore(const Snapshot& snapshot) {
-  const auto& [kind, is_table, live, saved] = snapshot;
-  switch (kind) {
+  const auto& live = snapshot.live;
+  switch (snapshot.kind) {
     case Snapshot::Kind::kDict:
-      if (saved ? !same_items(live.ptr(), saved.ptr()) : PyDict_GET_SIZE(live.ptr()) != 0)
-        put_back_dict(live, saved);
+      if (!same_items(live.ptr(), saved(snapshot))) put_back_dict(live, saved(snapshot));
       break;
     case Snapshot::Kind::kList:
-      check(PyList_SetSlice(live.ptr(), 0, PyList_GET_SIZE(live.ptr()), saved.ptr()) == 0);
+      put_back_list(live, saved(snapshot));
       break;
     case Snapshot::Kind::kSet:
-      put_back_set(live, saved);
+      put_back_set(live, saved(snapshot)[0]);
       break;
     case Snapshot::Kind::kDeque:
-      put_back_deque(live, saved);
+      put_back_deque(live, saved(snapshot)[0]);
   }
 }
 
@@ -221,6 +256,7 @@ void ModelState::restore() {
   restore_each(snapshots_);
   restore_each(generators_);
   seen_.clear();
+  items_.clear();
   if (failure) std::rethrow_exception(failure);
 }
 
@@ -229,10 +265,9 @@ void ModelState::forget() { *this = ModelState(notes_tensors_); }
 void ModelState::forget_modules() { snapshots_.clear(); }
 
 bool ModelState::grew() const {
-  return std::ranges::any_of(snapshots_, [](const Snapshot& table) {
-    if (!table.is_table) return false;
-    const auto before = table.saved ? PyDict_GET_SIZE(table.saved.ptr()) : 0;
-    return PyDict_GET_SIZE(table.live.ptr()) > before;
+  return std::ranges::any_of(snapshots_, [&](const Snapshot& table) {
+    return table.is_table &&
+           static_cast<std::size_t>(PyDict_GET_SIZE(table.live.ptr())) * 2 > saved(table).size();
   });
 }
 

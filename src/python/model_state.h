@@ -5,6 +5,7 @@
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 
+#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -34,7 +35,11 @@ class ModelState {
   struct TensorState {
     at::Tensor tensor;
     at::Tensor grad;
-    c10::intrusive_ptr<c10::TensorImpl> was;
+    c10::Storage storage;
+    at::DimVector sizes, strides;
+    std::int64_t offset;
+    caffe2::TypeMeta dtype;
+    c10::DispatchKeySet keys;
     bool requires_grad;
     std::uint32_t version = 0;  // when the recorded run was over
   };
@@ -56,21 +61,26 @@ class ModelState {
     Kind kind;
     bool is_table;  // what a module owns: _parameters, _buffers, _modules
     py::object live;
-    py::object saved;  // null: it was empty
+    std::size_t first, last;  // of items_: a dict's keys and values in turns, a list's values, or a copy
   };
   struct GeneratorState {
     at::Generator generator;
     at::Tensor state;
   };
+  // Python's own copies would be objects for its garbage collector to go through.
+  std::size_t keep_dict(PyObject* dict, bool is_table);
+  void add(Snapshot::Kind kind, PyObject* live, bool is_table, std::size_t first);
+  std::span<const py::object> saved(const Snapshot& snapshot) const;
   void keep_value(PyObject* value, bool is_table, int depth);
   void keep_items(PyObject* container, int depth);
   void keep_object(PyObject* object, int depth);
-  static void restore(const Snapshot& snapshot);
+  void restore(const Snapshot& snapshot);
   static void restore(const TensorState& state);
   static void restore(const GeneratorState& state);
 
   bool notes_tensors_;
   std::vector<Snapshot> snapshots_;
+  std::vector<py::object> items_;       // of the snapshots, one after the other
   std::unordered_set<PyObject*> seen_;  // by the snapshots
   std::vector<TensorState> tensors_;
   std::vector<GeneratorState> generators_;  // among a module's attributes

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "python/comparing.h"
 #include "python/differing.h"
+#include "python/echo.h"
 #include "python/graphs.h"
 #include "python/node_run.h"
 #include "python/profiler.h"
@@ -13,7 +14,7 @@
 #include "python/sweep.h"
 #include "report/core/document.h"
 #include "report/hardware/hardware.h"
-#include "torch/recording/bounds.h"
+#include "torch/engine/execute.h"
 #include "torch/timing/memory_meter.h"
 #ifdef OPSCOPE_READERS
 #include "readers/capture/capture_reader.h"
@@ -75,42 +76,42 @@ void bind_session(py::module_& m) {
       .def("note_source_lines", &Session::note_source_lines)
       // Training: which part of a step begins, whose memory is a gradient or an optimiser's state, and what
       // is run to get there and is no part of it.
-      .def("follow_autograd", [](Session& self) { self.recording().autograd.emplace(); })
+      .def("follow_autograd", [](Session& self) { self.recording().scopes.follow_autograd(); })
       .def("begin_phase", [](Session& self, const std::string& name) { self.recording().begin_phase(name); })
       .def("mark_gradient",
            [](Session& self, const at::Tensor& tensor, const std::string& name) {
-             self.recording().mark(tensor, ValueKind::kGradient, name);
+             self.recording().values.mark(tensor, ValueKind::kGradient, name);
            })
       .def("mark_optimizer_state",
            [](Session& self, const at::Tensor& tensor, const std::string& name) {
-             self.recording().mark(tensor, ValueKind::kOptimizerState, name);
+             self.recording().values.mark(tensor, ValueKind::kOptimizerState, name);
            })
       .def("hide",
            [](Session& self, bool hidden) {
              engine::depth += hidden ? 1 : -1;
-             self.recording().lifetimes->hide(hidden);
+             self.recording().storages.lifetimes->hide(hidden);
            })
       .def_property_readonly("failure", &Session::failure)
-      .def_property_readonly("slow_path", [](Session& self) { return self.recording().slow_runs(); })
-      .def_property_readonly("rule_hits", [](Session& self) { return self.recording().rule_hits(); })
+      .def_property_readonly("slow_path", [](Session& self) { return self.recording().ops.slow_runs(); })
+      .def_property_readonly("rule_hits", [](Session& self) { return self.recording().ops.rule_hits(); })
       .def_property_readonly("failed_module", &Session::failed_module)
-      .def_property_readonly("decisions", [](Session& self) { return self.recording().decisions; })
-      .def_property_readonly("any_bound", [](Session& self) { return self.recording().any_bound(); })
+      .def_property_readonly("decisions", [](Session& self) { return self.recording().decisions.made; })
+      .def_property_readonly("any_bound", [](Session& self) { return self.recording().bounds.any(); })
       // For tests of the shape rules: a twin without data, and which storage a tensor is on.
       .def("abstract",
            [](Session& self, const at::Tensor& tensor) {
              auto& recording = self.recording();
              auto twin = engine::make_abstract(tensor.sizes(), tensor.strides(), tensor.scalar_type(),
                                                recording.device);
-             recording.own(twin, recording.new_storage(twin.storage().nbytes()), ValueKind::kInput);
+             recording.storages.own(twin, recording.storages.add(twin.storage().nbytes()), ValueKind::kInput);
              return twin;
            })
       .def("storage_id",
-           [](Session& self, const at::Tensor& tensor) { return self.recording().storage_id(tensor); });
+           [](Session& self, const at::Tensor& tensor) { return self.recording().storages.id_of(tensor); });
   m.def("is_abstract", [](const at::Tensor& tensor) { return engine::as_abstract(tensor) != nullptr; });
   m.def("is_unknown", [](const at::Tensor& tensor) {
     auto* recording = engine::Recording::current();
-    return recording && recording->is_unknown(tensor);
+    return recording && recording->storages.is_unknown(tensor);
   });
   m.def("abstract_like", [](const at::Tensor& tensor, const std::string& device) {
     return engine::make_abstract(tensor.sizes(), tensor.strides(), tensor.scalar_type(), c10::Device(device));
@@ -121,11 +122,13 @@ void bind_session(py::module_& m) {
   });
   m.def("note", [](const std::string& kind, const std::string& op, const std::string& message) {
     if (auto* recording = engine::Recording::current())
-      recording->graph.diagnostics.push_back({kind, op, recording->scope_path(), message});
+      recording->graph.diagnostics.push_back({kind, op, recording->scopes.path(), message});
   });
   m.def("bound", [](const std::string& op, const std::string& limit, std::int64_t largest) {
     auto* recording = engine::Recording::current();
-    return recording ? recording->bound(op, limit, largest) : largest;
+    if (!recording) return largest;
+    std::lock_guard lock(recording->mutex);
+    return recording->bounds.bound(op, limit, largest);
   });
   m.def("limit_names", [] {
     const auto names = engine::limit_names();
@@ -155,6 +158,7 @@ PYBIND11_MODULE(_native, m) {
   bind_graph(m);
   bind_profile(m);
   bind_session(m);
+  bind_echo(m);
   bind_node_runs(m);
   bind_profiler(m);
   bind_replay(m);

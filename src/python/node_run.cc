@@ -3,20 +3,21 @@
 namespace opscope::python {
 
 NodeRun::NodeRun(Session& session, PartId part)
-    : session_(session), base_(session.recording().scope), outer_(session.recording().node) {
+    : session_(session), base_(session.recording().scopes.now), outer_(session.recording().scopes.node) {
   ++recording().graph.parts.at(part).calls;
 }
 
 void NodeRun::enter(NodeId node, const std::vector<std::pair<py::object, std::string>>& calls) {
-  auto& state = recording();
+  auto& graph = recording().graph;
+  auto& state = recording().scopes;
   node_ = state.node = node;
   for (const auto& [module, key] : calls) {
     const auto id = session_.find_module(module.ptr());
     // The root, or the module whose own function this part is, is running already.
-    if (id == kNone || (state.scope == base_ && state.graph.scopes[base_].module == id)) continue;
-    const auto [found, is_new] = scopes_.try_emplace({state.scope, key}, kNone);
+    if (id == kNone || (state.now == base_ && graph.scopes[base_].module == id)) continue;
+    const auto [found, is_new] = scopes_.try_emplace({state.now, key}, kNone);
     if (is_new) found->second = state.enter(id);
-    state.scope = found->second;
+    state.now = found->second;
   }
 }
 
@@ -25,15 +26,15 @@ void NodeRun::leave(const std::vector<at::Tensor>& outputs) {
   if (node_ != kNone && graph.nodes[node_].outputs.size == 0 && !outputs.empty()) {
     std::vector<ValueId> ids;
     for (const auto& tensor : outputs)
-      if (tensor.defined()) ids.push_back(recording().value_id(tensor));
+      if (tensor.defined()) ids.push_back(recording().values.of(tensor));
     graph.nodes[node_].outputs = graph.add_refs(ids);
   }
   leave_scope();
 }
 
 void NodeRun::leave_scope() {
-  recording().scope = base_;
-  recording().node = outer_;
+  recording().scopes.now = base_;
+  recording().scopes.node = outer_;
 }
 
 namespace {

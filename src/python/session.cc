@@ -1,5 +1,7 @@
 #include "python/session.h"
 
+#include <pybind11/eval.h>
+
 #include <algorithm>
 #include <exception>
 #include <mutex>
@@ -7,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "torch/recording/bounds.h"
 #include "torch/timing/timing.h"
 
 namespace opscope::python {
@@ -16,27 +17,56 @@ namespace {
 
 thread_local Session* active = nullptr;  // this thread's capture
 
-// --- torch.nn.Module.__call__ while a capture runs. Guarded by the GIL.
-PyObject* original_call = nullptr;  // kept: forward may have put ours away to call it later
+// --- torch.nn.Module.__call__ while a capture runs. Guarded by the GIL. The function gets other code: to
+// replace it would have Python forget what it has looked up on Module and its thousands of subclasses, which
+// takes a tenth of a small capture's time and slows the forward that follows.
+PyObject* plain_call = nullptr;  // what ours calls; kept, since forward may have put ours away to call later
+PyObject* followed = nullptr;    // the function that has our code; null where Module.__call__ was replaced
 int captures = 0;
 
-PyObject* followed_call(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  const auto total =
-      static_cast<std::size_t>(nargs) + (kwnames ? static_cast<std::size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
-  c10::SmallVector<PyObject*, 8> all{self};
-  all.append(args, args + total);
-  const auto count = static_cast<std::size_t>(nargs) + 1;
-  if (!active) return PyObject_Vectorcall(original_call, all.data(), count, kwnames);
-  return active->call_module(original_call, all.data(), count, kwnames);
+PyObject* followed_call(PyObject*, PyObject* const* items, Py_ssize_t) {  // self, args, kwargs
+  c10::SmallVector<PyObject*, 8> args{items[0]};
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items[1]); ++i) args.push_back(PyTuple_GET_ITEM(items[1], i));
+  if (!active) return PyObject_VectorcallDict(plain_call, args.data(), args.size(), items[2]);
+  return active->call_module(plain_call, args.data(), args.size(), items[2]);
 }
 
-PyMethodDef followed_call_def = {"__call__",
+PyMethodDef followed_call_def = {"followed_call",
                                  reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(followed_call)),
-                                 METH_FASTCALL | METH_KEYWORDS, nullptr};
+                                 METH_FASTCALL, nullptr};
 
-bool is_followed_call(PyObject* method) {
-  return Py_IS_TYPE(method, &PyMethodDescr_Type) &&
-         reinterpret_cast<PyMethodDescrObject*>(method)->d_method == &followed_call_def;
+// Code that hands its call on to followed_call, one of its constants; PyTorch's own to whoever reads a
+// traceback.
+PyObject* following_code() {
+  static PyObject* const code = [] {
+    py::dict names;
+    py::exec("def __call__(self, *args, **kwargs):\n  call = 0.5\n  return call(self, args, kwargs)", names);
+    const py::object made = names["__call__"].attr("__code__");
+    const auto ours = py::reinterpret_steal<py::object>(PyCFunction_New(&followed_call_def, nullptr));
+    py::list constants;
+    for (const auto& constant : made.attr("co_consts"))
+      constants.append(PyFloat_Check(constant.ptr()) ? py::handle(ours) : constant);
+    const auto file = py::module_::import("torch.nn.modules.module").attr("__file__");
+    return py::object(made.attr("replace")(py::arg("co_consts") = py::tuple(constants),
+                                           py::arg("co_filename") = file))
+        .release()
+        .ptr();
+  }();
+  return code;
+}
+
+void set_code(PyObject* function, PyObject* code) {
+  check(PyObject_SetAttrString(function, "__code__", code) == 0);
+}
+
+// A function that does what `function` does, whatever code that gets.
+py::object copied(const py::object& function) {
+  auto* const from = function.ptr();
+  auto copy = py::reinterpret_steal<py::object>(
+      PyFunction_New(PyFunction_GET_CODE(from), PyFunction_GET_GLOBALS(from)));
+  copy.attr("__defaults__") = function.attr("__defaults__");
+  copy.attr("__kwdefaults__") = function.attr("__kwdefaults__");
+  return copy;
 }
 
 // One of the tables that every module keeps in its __dict__; looked up there first, since ScriptModules make
@@ -76,18 +106,27 @@ std::string joined(const std::string& path, const char* name) {
 }  // namespace
 
 void follow_module_calls(bool on) {
-  if (on && captures++ == 0) {
-    auto now = py::reinterpret_steal<py::object>(PyObject_GetAttrString(module_class(), "__call__"));
-    check(static_cast<bool>(now));
-    if (!is_followed_call(now.ptr())) Py_XSETREF(original_call, now.release().ptr());
-    // A method descriptor: read from the class it is itself, so that code which replaces Module.__call__ for
-    // a while (torch.fx does) puts it back whole.
-    const auto method = py::reinterpret_steal<py::object>(
-        PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(module_class()), &followed_call_def));
-    if (PyObject_SetAttrString(module_class(), "__call__", method.ptr()) != 0) throw py::error_already_set();
+  captures += on ? 1 : -1;
+  if (captures != (on ? 1 : 0)) return;
+  const py::handle module(module_class());
+  if (!on) {
+    if (followed)
+      set_code(followed, PyFunction_GET_CODE(plain_call));
+    else
+      module.attr("__call__") = py::handle(plain_call);
+    return;
   }
-  if (!on && --captures == 0) {
-    PyObject_SetAttrString(module_class(), "__call__", original_call);
+  const py::object call = module.attr("__call__");
+  const bool is_function = PyFunction_Check(call.ptr());
+  if (is_function && PyFunction_GET_CODE(call.ptr()) == following_code()) return;  // put away, and put here
+  Py_CLEAR(followed);
+  if (is_function && !PyFunction_GET_CLOSURE(call.ptr())) {
+    Py_XSETREF(plain_call, copied(call).release().ptr());
+    set_code(followed = py::object(call).release().ptr(), following_code());
+  } else {
+    Py_XSETREF(plain_call, py::object(call).release().ptr());
+    module.attr("__call__") =
+        py::reinterpret_steal<py::object>(PyFunction_New(following_code(), py::dict().ptr()));
   }
 }
 
@@ -111,9 +150,9 @@ Session::Session(const std::string& device, bool eager, const std::vector<std::s
                  const std::map<std::string, std::int64_t>& limits, const std::vector<std::uint32_t>& flipped)
     : recording_(std::make_shared<engine::Recording>(c10::Device(device), eager)), state_(eager) {
   for (const auto& [name, size] : limits) check_limit(name, size);
-  recording_->declared_ops.insert(declared_ops.begin(), declared_ops.end());
-  recording_->limits.insert(limits.begin(), limits.end());
-  recording_->flipped.insert(flipped.begin(), flipped.end());
+  recording_->ops.declared.insert(declared_ops.begin(), declared_ops.end());
+  recording_->bounds.limits.insert(limits.begin(), limits.end());
+  recording_->decisions.flipped.insert(flipped.begin(), flipped.end());
 }
 
 Session::~Session() {
@@ -182,14 +221,14 @@ void Session::add_model(py::object model) {
   if (is_module(model))
     walk(model, kNone, "", "");
   else
-    recording_->add_module(
+    recording_->scopes.add_module(
         kNone, "", "", py::hasattr(model, "__name__") ? std::string(py::str(model.attr("__name__"))) : name);
 }
 
 void Session::walk(py::handle module, ModuleId parent, const std::string& name, const std::string& path) {
   const auto* type = Py_TYPE(module.ptr());
   const char* dot = std::strrchr(type->tp_name, '.');
-  const auto id = recording_->add_module(parent, name, path, dot ? dot + 1 : type->tp_name);
+  const auto id = recording_->scopes.add_module(parent, name, path, dot ? dot + 1 : type->tp_name);
   modules_.emplace(module.ptr(), id);
   const auto attributes = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(module.ptr(), nullptr));
   state_.keep_attributes(attributes.ptr());
@@ -227,31 +266,31 @@ ModuleId Session::module_of(PyObject* module) {
   kept_.push_back(py::reinterpret_borrow<py::object>(module));
   const auto attributes = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(module, nullptr));
   state_.keep_attributes(attributes.ptr());
-  const auto parent = recording_->graph.scopes[recording_->scope].module;
+  const auto parent = recording_->scopes.module();
   auto name = std::string("<") + Py_TYPE(module)->tp_name + ">";
   if (const auto number = ++unnamed_[{parent, name}]; number > 1) name += "#" + std::to_string(number);
   const auto base = std::string(recording_->graph.path(recording_->graph.modules[parent]));
-  const auto id =
-      recording_->add_module(parent, name, base.empty() ? name : base + "." + name, Py_TYPE(module)->tp_name);
+  const auto id = recording_->scopes.add_module(parent, name, base.empty() ? name : base + "." + name,
+                                                Py_TYPE(module)->tp_name);
   modules_.emplace(module, id);
   return id;
 }
 
-PyObject* Session::call_module(PyObject* original, PyObject* const* args, std::size_t nargsf,
-                               PyObject* kwnames) {
+PyObject* Session::call_module(PyObject* original, PyObject* const* args, std::size_t count,
+                               PyObject* kwargs) {
   auto* timing = recording_->timing.get();
   if (timing && timing->expects()) {  // all that there is to know of the call is how long it takes
     const auto entry = timing->enter(find_module(args[0]));
-    PyObject* result = PyObject_Vectorcall(original, args, nargsf, kwnames);
+    PyObject* result = PyObject_VectorcallDict(original, args, count, kwargs);
     timing->leave(entry);
     return result;
   }
-  const auto scope = recording_->enter(module_of(args[0]));
+  const auto scope = recording_->scopes.enter(module_of(args[0]));
   const auto entry = timing ? timing->enter(recording_->graph.scopes[scope].module) : 0;
-  PyObject* result = PyObject_Vectorcall(original, args, nargsf, kwnames);
+  PyObject* result = PyObject_VectorcallDict(original, args, count, kwargs);
   if (timing) timing->leave(entry);
-  if (!result && !failed_module_) failed_module_ = recording_->scope_path();
-  recording_->leave(scope);
+  if (!result && !failed_module_) failed_module_ = recording_->scopes.path();
+  recording_->scopes.leave(scope);
   return result;
 }
 

@@ -26,7 +26,9 @@ class Session {
     if (recording_->eager) inputs_.push_back({tensor});
     return recording_->add_input(tensor, name);
   }
-  void add_output(const at::Tensor& tensor, const std::string& name) { recording_->add_output(tensor, name); }
+  void add_output(const at::Tensor& tensor, const std::string& name) {
+    recording_->values.add_output(tensor, name);
+  }
   // Notes for each op the innermost line of Python that is in neither folder.
   void note_source_lines(const std::string& torch_folder, const std::string& own_folder);
   void start();
@@ -60,7 +62,7 @@ class Session {
   ModuleId find_module(PyObject* module) const;  // kNone: no module of this model
 
   // The call of a module: enters its scope, calls `original`, leaves it.
-  PyObject* call_module(PyObject* original, PyObject* const* args, std::size_t nargsf, PyObject* kwnames);
+  PyObject* call_module(PyObject* original, PyObject* const* args, std::size_t count, PyObject* kwargs);
 
  private:
   void walk(py::handle module, ModuleId parent, const std::string& name, const std::string& path);
@@ -89,7 +91,7 @@ class Session {
   bool follows_ = false;  // the calls of modules
 };
 
-// Replaces torch.nn.Module.__call__ by one that follows calls, while any capture runs in any thread.
+// Has torch.nn.Module.__call__ follow calls, while any capture runs in any thread.
 void follow_module_calls(bool on);
 
 }  // namespace opscope::python

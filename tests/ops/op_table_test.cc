@@ -8,6 +8,7 @@
 
 #include "cost/cost.h"
 #include "ops/op_case.h"
+#include "ops/op_facts.h"
 
 namespace opscope {
 namespace {
@@ -118,6 +119,19 @@ TEST(OpTable, RowsAreComplete) {
     EXPECT_FALSE(rule->formula.empty()) << rule->name;
     EXPECT_EQ(find_rule(rule->name), rule);
   }
+}
+
+TEST(OpTable, FactsStandInTheRow) {
+  EXPECT_TRUE(is("aten::relu", Fact::kInPlaceSwitch));
+  EXPECT_TRUE(is("aten::relu_", Fact::kInPlaceSwitch));  // its twin's
+  EXPECT_TRUE(is("aten::nonzero", Fact::kSizedByData));
+  EXPECT_EQ(facts_of("aten::nonzero").limit, "nonzero");
+  EXPECT_FALSE(is("aten::mm", Fact::kSizedByData));
+  EXPECT_EQ(facts_of("aten::embedding_bag").index[1].argument, "offsets");
+  // Also of an op whose cost is not known, and none of one that is not known at all.
+  EXPECT_EQ(find_rule("aten::_pack_padded_sequence"), nullptr);
+  EXPECT_TRUE(is("aten::_pack_padded_sequence", Fact::kRowsByData));
+  EXPECT_EQ(facts_of("mine::op").bits, 0U);
 }
 
 TEST(OpTable, InPlaceTwinsShareTheRow) {

@@ -1,4 +1,5 @@
 // Every op of a graph is in a group, does no work, or is listed with a reason.
+#include "ops/op_facts.h"
 #include "ops/replay_plan.h"
 
 #include <gtest/gtest.h>

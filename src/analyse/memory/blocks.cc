@@ -1,23 +1,17 @@
 // Patterns of a few ops that hold more than they have to: attention scores that are written out, logits of
 // positions nobody asked for, and wide layers between two narrow ones that could take a few rows at a time.
 #include <algorithm>
-#include <array>
 
 #include "analyse/memory/advice.h"
 #include "base/text.h"
 #include "graph/reads.h"
+#include "ops/op_facts.h"
 
 namespace opscope {
 namespace {
 
 constexpr std::size_t kLongestWalk = 16;  // ops between the two ends of a pattern
 constexpr int kChunks = 4;
-
-constexpr std::array kProducts{std::to_array<std::string_view>({"baddbmm", "bmm", "einsum", "matmul"})};
-constexpr std::array kLinears{std::to_array<std::string_view>({"addmm", "linear", "mm"})};
-constexpr std::array kSoftmaxes{std::to_array<std::string_view>({"_softmax", "softmax"})};
-
-bool is_one_of(std::string_view name, auto& names) { return std::ranges::find(names, name) != names.end(); }
 
 // The ops behind values, and the ways back through what treats every row by itself.
 class Makers {
@@ -29,7 +23,10 @@ class Makers {
   }
 
   OpId of(ValueId value) const { return of_[value]; }
-  std::string_view type(OpId op) const { return short_op_name(graph_.op_name(graph_.ops[op])); }
+  bool is(OpId op, Fact fact) const {
+    const auto* rule = report_.profile->costs[op].rule;
+    return rule != nullptr && facts_of(*rule).is(fact);
+  }
 
   // Goes back from `value` through pointwise ops and views until `is_end` says so of an op, and collects the
   // ops on the way, ends included. Empty where some way leads to other ops; ways to weights, inputs and
@@ -92,15 +89,15 @@ class Scores {
     const Graph& graph = report.graph();
     is_seen_.resize(graph.ops.size());
     for (OpId op = 0; op < graph.ops.size(); ++op)
-      if (is_one_of(makers.type(op), kProducts))
+      if (makers.is(op, Fact::kBatchedProduct))
         each_read(graph, graph.ops[op], [&](ValueId value) { look_at(value); });
   }
   std::vector<Chance> chances;
 
  private:
   void look_at(ValueId value) {
-    const auto is_softmax = [&](OpId op) { return is_one_of(makers_.type(op), kSoftmaxes); };
-    const auto is_product = [&](OpId op) { return is_one_of(makers_.type(op), kProducts); };
+    const auto is_softmax = [&](OpId op) { return makers_.is(op, Fact::kSoftmaxItself); };
+    const auto is_product = [&](OpId op) { return makers_.is(op, Fact::kBatchedProduct); };
     const auto after = makers_.ways_back(value, is_softmax);
     const auto softmax = std::ranges::find_if(after, is_softmax);
     if (softmax == after.end()) return;
@@ -138,7 +135,7 @@ class Chunks {
   std::vector<Chance> chances;
 
  private:
-  bool is_linear(OpId op) const { return is_one_of(makers_.type(op), kLinears); }
+  bool is_linear(OpId op) const { return makers_.is(op, Fact::kLinearLayer); }
   ValueId input_of(OpId op) const {
     ValueId first = kNone;
     each_read(graph_, graph_.ops[op], [&](ValueId id) { first = first == kNone ? id : first; });

@@ -6,34 +6,19 @@
 #include "analyse/memory/advice.h"
 #include "analyse/profile/rollup.h"
 #include "graph/reads.h"
+#include "ops/op_facts.h"
 
 namespace opscope {
 namespace {
 
-// The pointwise ops that PyTorch also has in place, as aten::name_, with the dtype and shape of their input.
-constexpr std::array kInPlaceOps{std::to_array<std::string_view>(
-    {"abs",        "acos",    "add",         "addcdiv",   "addcmul",   "asin",       "atan",   "atan2",
-     "ceil",       "celu",    "clamp",       "clamp_max", "clamp_min", "clip",       "cos",    "cosh",
-     "div",        "dropout", "elu",         "erf",       "erfc",      "exp",        "expm1",  "floor",
-     "fmod",       "gelu",    "hardsigmoid", "hardswish", "hardtanh",  "leaky_relu", "lerp",   "log",
-     "log1p",      "log2",    "masked_fill", "mish",      "mul",       "nan_to_num", "neg",    "pow",
-     "reciprocal", "relu",    "relu6",       "remainder", "round",     "rrelu",      "rsqrt",  "selu",
-     "sigmoid",    "sign",    "silu",        "sin",       "sinh",      "sqrt",       "square", "sub",
-     "tan",        "tanh",    "threshold",   "tril",      "triu",      "trunc"})};
-static_assert(std::ranges::is_sorted(kInPlaceOps));
-
-constexpr std::array kHasSwitch{std::to_array<std::string_view>(
-    {"celu", "dropout", "elu", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "mish", "relu", "relu6",
-     "rrelu", "selu", "silu", "threshold"})};
-
 // As a person writes it.
-std::string in_place_words(std::string_view op) {
-  const std::string how = std::ranges::find(kHasSwitch, op) != kHasSwitch.end() ? "inplace=True"
-                          : op == "add"                                         ? "+="
-                          : op == "sub"                                         ? "-="
-                          : op == "mul"                                         ? "*="
-                          : op == "div"                                         ? "/="
-                                                                                : std::string(op) + "_";
+std::string in_place_words(std::string_view op, bool has_switch) {
+  const std::string how = has_switch    ? "inplace=True"
+                          : op == "add" ? "+="
+                          : op == "sub" ? "-="
+                          : op == "mul" ? "*="
+                          : op == "div" ? "/="
+                                        : std::string(op) + "_";
   return "let " + std::string(op) + " write into its input (" + how + ")";
 }
 
@@ -47,9 +32,12 @@ class InPlace {
  private:
   void look_at(OpId id) {
     const auto& op = graph_.ops[id];
-    const auto type = short_op_name(graph_.op_name(op));
+    const auto* rule = report_.profile->costs[id].rule;
     const auto outputs = graph_.outputs_of(op);
-    if (outputs.size() != 1 || !std::ranges::binary_search(kInPlaceOps, type)) return;
+    if (outputs.size() != 1 || rule == nullptr || rule->name != graph_.op_name(op)) return;
+    const bool has_switch = facts_of(*rule).is(Fact::kInPlaceSwitch);
+    if (!has_switch && !facts_of(*rule).is(Fact::kHasInPlace)) return;
+    const auto type = short_op_name(rule->name);
     const auto* made = piece_of(outputs[0]);
     if (made == nullptr || made->held.made != id || made->kind == MemoryKind::kWeights) return;
     const bool commutes = type == "add" || type == "mul";
@@ -57,7 +45,7 @@ class InPlace {
     each_read(graph_, op, [&](ValueId input) {
       if (!is_found && (is_first || commutes) && could_take(input, outputs[0], id)) {
         is_found = true;
-        add(id, type, *piece_of(input), *made);
+        add(id, in_place_words(type, has_switch), *piece_of(input), *made);
       }
       is_first = false;
     });
@@ -73,13 +61,11 @@ class InPlace {
     return from.dtype == to.dtype && std::ranges::equal(graph_.shape(from), graph_.shape(to)) &&
            piece->bytes == piece_of(output)->bytes && piece->bytes == bytes_of(graph_, from);
   }
-  void add(OpId op, std::string_view type, const MemoryPiece& from, const MemoryPiece& to) {
+  void add(OpId op, std::string words, const MemoryPiece& from, const MemoryPiece& to) {
     const auto ops = graph_.ops.size();
     const OpId last = std::min(from.last_op(ops), to.last_op(ops));
-    chances.push_back({{op, last, to.bytes, false},
-                       op,
-                       pattern_of(layer_name(*report_.profile, op)),
-                       in_place_words(type)});
+    chances.push_back(
+        {{op, last, to.bytes, false}, op, pattern_of(layer_name(*report_.profile, op)), std::move(words)});
   }
   const MemoryPiece* piece_of(ValueId value) const {
     const auto storage = graph_.values[value].storage;

@@ -9,15 +9,10 @@
 
 #include "graph/alignment.h"
 #include "graph/reads.h"
+#include "ops/op_facts.h"
 
 namespace opscope {
 namespace {
-
-// In-place and other forms of an op differ between versions and between a capture and a real run.
-std::string_view functional_name(std::string_view name) {
-  if (name.ends_with('_') && !name.ends_with("__")) name.remove_suffix(1);
-  return name;
-}
 
 std::uint32_t shapes_of(const Graph& graph, const Op& op) {
   ShapeHash hash;

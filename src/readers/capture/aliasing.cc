@@ -1,34 +1,11 @@
 #include "readers/capture/aliasing.h"
 
 #include <algorithm>
-#include <array>
 
-#include "ops/op_rule.h"
+#include "ops/op_facts.h"
 
 namespace opscope {
 namespace {
-
-constexpr auto kReshapes =
-    std::to_array<std::string_view>({"aten::flatten", "aten::ravel", "aten::reshape", "aten::reshape_as"});
-static_assert(std::ranges::is_sorted(kReshapes));
-
-// Ops that return their input where there is nothing to do.
-constexpr auto kMayDoNothing = std::to_array<std::string_view>({
-    "aten::_autocast_to_full_precision",
-    "aten::_autocast_to_reduced_precision",
-    "aten::alpha_dropout",
-    "aten::contiguous",
-    "aten::cpu",
-    "aten::cuda",
-    "aten::dropout",
-    "aten::feature_alpha_dropout",
-    "aten::feature_dropout",
-    "aten::resolve_conj",
-    "aten::resolve_neg",
-    "aten::to",
-    "aten::type_as",
-});
-static_assert(std::ranges::is_sorted(kMayDoNothing));
 
 bool in_place(std::string_view op) { return op.ends_with('_') && !op.ends_with("__"); }
 
@@ -72,11 +49,11 @@ std::vector<std::int64_t> view_strides(const TensorLayout& in, std::span<const s
 bool shares_memory(std::string_view op, const TensorLayout& in, const TensorLayout& out,
                    bool drops_or_copies) {
   if (in_place(op)) return true;
-  if (std::ranges::binary_search(kReshapes, op))
-    return !view_strides(in, out.shape).empty() || out.shape.empty();
-  if (std::ranges::binary_search(kMayDoNothing, op)) return !drops_or_copies && same(in, out);
   const OpRule* rule = find_rule(op);
-  return rule != nullptr && rule->category == Category::kView;
+  if (rule == nullptr) return false;
+  if (facts_of(*rule).is(Fact::kReshapes)) return !view_strides(in, out.shape).empty() || out.shape.empty();
+  if (facts_of(*rule).is(Fact::kMayReturnInput)) return !drops_or_copies && same(in, out);
+  return rule->category == Category::kView;
 }
 
 }  // namespace opscope

@@ -8,6 +8,7 @@
 namespace opscope::engine {
 
 inline constexpr auto kBackendKey = c10::DispatchKey::PrivateUse3;
+inline constexpr auto kModeKey = c10::DispatchKey::TESTING_ONLY_GenericMode;
 
 // What identifies an abstract tensor within its recording. A view shares its base's storage id.
 struct Identity {

@@ -11,7 +11,7 @@ namespace {
 void on_backend(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
   auto* recording = Recording::current();
   TORCH_CHECK(recording, op.schema().name(), ": ", kNoDataMessage);
-  const Call call{*recording, op, recording->info(op), *stack};
+  const Call call{*recording, op, info_of(*recording, op), *stack};
   Inputs inputs;
   for_each_tensor(call.arguments(), [&](const at::Tensor& tensor) { recording->classify(tensor, inputs); });
   const c10::DispatchKeySet here(kBackendKey);

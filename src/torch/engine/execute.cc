@@ -2,8 +2,7 @@
 // kernel, the real kernel on zeros; an error that names what is missing when none of them can answer.
 #include "torch/engine/execute.h"
 
-#include "torch/recording/assumptions.h"
-#include "torch/recording/bounds.h"
+#include "torch/engine/assumptions.h"
 
 namespace opscope::engine {
 
@@ -12,13 +11,6 @@ namespace {
 bool autograd_wants(const Inputs& inputs, c10::DispatchKeySet below) {
   return inputs.any_grad && at::GradMode::is_enabled() && below.has_any(c10::autograd_dispatch_keyset) &&
          !c10::impl::tls_is_dispatch_key_excluded(c10::DispatchKey::AutogradFunctionality);
-}
-
-// The limit that would have let an op go on; reading a number counts as one.
-std::string limit_of(const Call& call) {
-  if (call.info.bound) return std::string(call.info.bound->limit);
-  const auto name = call.name();
-  return name == "aten::item" || name == "aten::_local_scalar_dense" ? "item" : "";
 }
 
 void replace_arguments(const Call& call, at::ArrayRef<c10::IValue> results) {
@@ -31,14 +23,15 @@ void taint_written(const Call& call, at::ArrayRef<c10::IValue> arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (call.info.written[i])
       for_each_tensor(arguments.slice(i, 1), [&](const at::Tensor& tensor) {
-        if (tensor.defined() && !call.recording.is_unknown(tensor)) call.recording.taint(tensor);
+        if (tensor.defined() && !call.recording.storages.is_unknown(tensor))
+          call.recording.storages.taint(tensor);
       });
 }
 
 bool has_known_input(const Call& call) {
   bool found = false;
   for_each_tensor(call.arguments(), [&](const at::Tensor& tensor) {
-    found |= tensor.defined() && !call.recording.is_unknown(tensor);
+    found |= tensor.defined() && !call.recording.storages.is_unknown(tensor);
   });
   return found;
 }
@@ -76,7 +69,8 @@ void run_on_twins_or_zeros(const Call& call, const Inputs& inputs) {
     return;
   } catch (const std::exception& problem) {
     if (wants_data(problem) && !may_use_zeros) {
-      call.recording.failure = Failure{call.name(), call.recording.scope_path(), limit_of(call)};
+      call.recording.failure =
+          Failure{call.name(), call.recording.scopes.path(), std::string(call.info.facts->limit)};
       throw;
     }
     if (call.recording.failure) throw;  // a write that would resize: zeros would hide it
@@ -127,9 +121,14 @@ bool is_view_across_strides(const Call& call) {
 
 }  // namespace
 
+OpInfo& info_of(Recording& recording, const c10::OperatorHandle& op) {
+  std::lock_guard lock(recording.mutex);
+  return recording.ops.of(op);
+}
+
 void refuse(const Call& call) {
   auto& recording = call.recording;
-  recording.failure = Failure{call.name(), recording.scope_path(), limit_of(call)};
+  recording.failure = Failure{call.name(), recording.scopes.path(), std::string(call.info.facts->limit)};
   TORCH_CHECK(false, call.name(),
               " needs the values of a tensor, and a static capture has only its shape. Use tracer=\"eager\" "
               "to run the "
@@ -138,36 +137,45 @@ void refuse(const Call& call) {
 
 namespace {
 
-// Ops that look at data. False: this call of it can be carried out on shapes.
-bool run_on_values(const Call& call) {
-  if (call.info.needs_values && call.name() == "aten::masked_select" &&
-      !call.recording.is_unknown(call.arguments()[1].toTensor())) {
-    run_on_zeros(call);
-    return true;
-  }
+// A rule's results in place of the arguments; false where it declines.
+bool run_rule(const Call& call, ShapeRule shape) {
+  auto& recording = call.recording;
+  const auto& schema = call.op.schema();
+  RuleCall rule({recording.storages, recording.bounds, recording.threads, schema.name()}, call.arguments());
   {
-    c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
-    if (call.info.bound && call.info.bound->run(call, call.info.bound->limit)) return true;
+    std::lock_guard lock(recording.mutex);
+    if (!shape(rule)) return false;
   }
-  if (!call.info.needs_values) return false;
-  if (assume_value(call)) return true;
-  refuse(call);
-}
-
-bool run_rule(const Call& call) {
-  RuleCall rule(call.recording, call.arguments(), call.info);
-  {
-    std::lock_guard lock(call.recording.mutex);
-    if (!call.info.shape(rule)) return false;
-  }
-  ++call.info.rule_hits;
   if (call.info.writes) taint_written(call, call.arguments());
   replace_arguments(call, rule.results());
   return true;
 }
 
+// Ops that look at data. False: this call of it can be carried out on shapes.
+bool run_on_values(const Call& call) {
+  if (call.info.needs_values() && call.name() == "aten::masked_select" &&
+      !call.recording.storages.is_unknown(call.arguments()[1].toTensor())) {
+    run_on_zeros(call);
+    return true;
+  }
+  if (const auto size_rule = find_size_rule(call.op.schema().name())) {
+    c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
+    try {
+      if (run_rule(call, size_rule)) return true;
+    } catch (const NeedsValues&) {
+      refuse(call);
+    }
+  }
+  if (!call.info.needs_values()) return false;
+  if (assume_value(call)) return true;
+  refuse(call);
+}
+
 void run_on_shapes(const Call& call, const Inputs& inputs, c10::DispatchKeySet below) {
-  if (call.info.shape && run_rule(call)) return;
+  if (call.info.shape && run_rule(call, call.info.shape)) {
+    ++call.info.rule_hits;
+    return;
+  }
   if (is_view_across_strides(call)) {
     DepthGuard inside;
     view_as_reshape(call);
@@ -180,16 +188,17 @@ void run_on_shapes(const Call& call, const Inputs& inputs, c10::DispatchKeySet b
 }  // namespace
 
 void run_abstract(const Call& call, const Inputs& inputs, c10::DispatchKeySet below) {
-  if (call.info.value_free && run_value_free(call, inputs)) return;
-  if (run_like_other(call, inputs)) return;
+  if (call.info.is(Fact::kValueFree) && run_value_free(call, inputs)) return;
+  if (call.info.is(Fact::kLikeOther) && run_like_other(call, inputs)) return;
   if (call.info.known_sizes && has_known_input(call)) return run_on_zeros(call);
   if (autograd_wants(inputs, below)) {
     DepthGuard inside;
     const auto keys = below.remove_backend(c10::BackendComponent::MetaBit) | c10::DispatchKeySet(kBackendKey);
     return call.op.redispatchBoxed(keys, &call.stack);
   }
-  if ((call.info.needs_values || call.info.bound) && run_on_values(call)) return;
-  if (call.info.choice == Choice::kNone) return run_on_shapes(call, inputs, below);
+  if (!call.info.facts->limit.empty() || call.info.needs_values())
+    if (run_on_values(call)) return;
+  if (!call.info.picks_index()) return run_on_shapes(call, inputs, below);
   const Picked picked(call);
   run_on_shapes(call, inputs, below);
   picked.make_known(call);

@@ -1,6 +1,5 @@
 #include "torch/engine/guard.h"
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
 
 #include "base/error.h"
@@ -13,16 +12,8 @@ namespace opscope::engine {
 
 namespace {
 
-at::Tensor random_state() {
-  auto generator = at::detail::getDefaultCPUGenerator();
-  std::lock_guard lock(generator.mutex());
-  return generator.get_state();
-}
-
-void set_random_state(const at::Tensor& state) {
-  auto generator = at::detail::getDefaultCPUGenerator();
-  std::lock_guard lock(generator.mutex());
-  generator.set_state(state);
+at::CPUGeneratorImpl& default_generator() {
+  return *at::check_generator<at::CPUGeneratorImpl>(at::detail::getDefaultCPUGenerator());
 }
 
 // A device that this build of PyTorch has no code for, shown as a pretended device: PyTorch asks for a guard
@@ -57,7 +48,12 @@ CaptureGuard::CaptureGuard(std::shared_ptr<Recording> recording)
     return;
   }
   ensure_device_guard(recording_->device.type());
-  rng_state_ = random_state();
+  {
+    auto& generator = default_generator();
+    std::lock_guard lock(generator.mutex_);
+    random_ = {generator.engine(), generator.next_float_normal_sample(),
+               generator.next_double_normal_sample()};
+  }
   autocast_ = at::autocast::is_autocast_enabled(recording_->device.type());
   autocast_dtype_ = at::autocast::get_autocast_dtype(recording_->device.type());
   at::autocast::clear_cache();
@@ -78,15 +74,21 @@ void CaptureGuard::set_watching(bool on) {
 
 CaptureGuard::~CaptureGuard() {
   set_watching(false);
-  recording_->lifetimes->close();
+  recording_->storages.lifetimes->close();
   if (recording_->lasting) return;
-  recording_->restore_journal();
+  recording_->journal.restore_all();
   at::autocast::clear_cache();
   at::autocast::set_autocast_enabled(recording_->device.type(), autocast_);
   at::autocast::set_autocast_dtype(recording_->device.type(), autocast_dtype_);
   at::GradMode::set_enabled(grad_mode_);
   c10::set_default_dtype(default_dtype_);
-  set_random_state(rng_state_);
+  {
+    auto& generator = default_generator();
+    std::lock_guard lock(generator.mutex_);
+    generator.set_engine(random_.engine);
+    generator.set_next_float_normal_sample(random_.next_float);
+    generator.set_next_double_normal_sample(random_.next_double);
+  }
   if (!recording_->eager) set_own_threads(threads_);
 }
 

@@ -2,6 +2,8 @@
 // that running a model under it can change.
 #pragma once
 
+#include <ATen/CPUGeneratorImpl.h>
+
 #include <memory>
 
 #include "torch/recording/recording.h"
@@ -25,7 +27,11 @@ class CaptureGuard {
   int depth_;
   std::shared_ptr<c10::ThreadLocalDebugInfo> before_;
   caffe2::TypeMeta default_dtype_;
-  at::Tensor rng_state_;
+  struct {
+    at::mt19937 engine;
+    std::optional<float> next_float;
+    std::optional<double> next_double;
+  } random_;  // the default generator's state
   bool autocast_;
   at::ScalarType autocast_dtype_;
   int threads_;

@@ -92,17 +92,13 @@ bool fits(const Call& call, const Inputs& inputs) {
   return true;
 }
 
-// Ops that take from their second argument only its shape, dtype and device.
-constexpr std::array kLikeOther = std::to_array<std::string_view>(
-    {"aten::expand_as", "aten::reshape_as", "aten::to", "aten::type_as", "aten::view_as"});
-static_assert(std::ranges::is_sorted(kLikeOther));
-
 // Memory that an op recorded whole makes for a part of it, such as a dropout's mask, and may leave to
 // autograd.
 void follow_made(const Call& call) {
   std::lock_guard lock(call.recording.mutex);
   for_each_tensor(call.results(), [&](const at::Tensor& tensor) {
-    if (tensor.defined() && tensor.has_storage()) call.recording.entry_made_now(tensor).preexisting = false;
+    if (tensor.defined() && tensor.has_storage())
+      call.recording.storages.entry_made_now(tensor).preexisting = false;
   });
 }
 
@@ -110,14 +106,14 @@ void follow_made(const Call& call) {
 
 void run_known(const Call& call, const Inputs& inputs, c10::DispatchKeySet below) {
   auto& recording = call.recording;
-  const auto made = inputs.any_tensor && !call.info.value_free ? 0 : factory_elements(call);
+  const auto made = inputs.any_tensor && !call.info.is(Fact::kValueFree) ? 0 : factory_elements(call);
   if (made > kKnownElements) return run_on_twins(call);
-  if (made == 0 && !call.info.value_free && !fits(call, inputs)) return;
+  if (made == 0 && !call.info.is(Fact::kValueFree) && !fits(call, inputs)) return;
   if (call.info.journals)
     for (std::size_t i = 0; i < call.info.arguments; ++i)
       if (call.info.journalled[i])
         for_each_tensor(call.arguments().slice(i, 1), [&](const at::Tensor& tensor) {
-          if (tensor.defined()) recording.journal(recording.known_value(tensor));
+          if (tensor.defined()) recording.journal.keep(recording.storages.known_value(tensor));
         });
 
   const auto device = asked_device(call);
@@ -137,7 +133,7 @@ void run_known(const Call& call, const Inputs& inputs, c10::DispatchKeySet below
   std::vector<std::pair<at::Tensor, at::Tensor>> originals;  // value, abstract
   for (std::size_t i = call.stack.size() - call.info.arguments; i < call.stack.size(); ++i)
     call.stack[i] = map_tensors(call.stack[i], [&](const at::Tensor& tensor) {
-      const auto value = recording.known_value(tensor);
+      const auto value = recording.storages.known_value(tensor);
       if (as_abstract(tensor)) originals.emplace_back(value, tensor);
       return value;
     });
@@ -147,7 +143,7 @@ void run_known(const Call& call, const Inputs& inputs, c10::DispatchKeySet below
       if (device.is_cpu()) return value;  // fetched from the pretended device
       for (const auto& [from, abstract] : originals)
         if (from.is_same(value)) return abstract;
-      return recording.wrap_known(value);
+      return recording.storages.wrap_known(value);
     });
 }
 
@@ -155,7 +151,7 @@ void run_known(const Call& call, const Inputs& inputs, c10::DispatchKeySet below
 bool run_value_free(const Call& call, const Inputs& inputs) {
   auto& recording = call.recording;
   const auto& self = call.arguments()[0];
-  if (!call.info.value_free || !self.isTensor() || inputs.elements > kKnownElements) return false;
+  if (!call.info.is(Fact::kValueFree) || !self.isTensor() || inputs.elements > kKnownElements) return false;
   if (factory_elements(call) > kKnownElements) return false;
   const auto& like = self.toTensor();
   if (like.layout() != c10::kStrided || !like.is_non_overlapping_and_dense()) return false;
@@ -173,9 +169,8 @@ bool run_value_free(const Call& call, const Inputs& inputs) {
 bool run_like_other(const Call& call, const Inputs& inputs) {
   const auto arguments = call.arguments();
   if (arguments.size() < 2 || !arguments[0].isTensor() || !arguments[1].isTensor()) return false;
-  if (!std::ranges::binary_search(kLikeOther, call.op.schema().name())) return false;
   const at::Tensor self = arguments[0].toTensor(), other = arguments[1].toTensor();
-  if (call.recording.is_unknown(self) || self.numel() > kKnownElements) return false;
+  if (call.recording.storages.is_unknown(self) || self.numel() > kKnownElements) return false;
   {
     c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
     call.stack[call.stack.size() - call.info.arguments + 1] =

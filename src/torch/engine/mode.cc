@@ -63,7 +63,8 @@ void journal_writes(const Call& call) {
   if (!call.info.journals || call.recording.lasting) return;
   for (std::size_t i = 0; i < call.info.arguments; ++i)
     if (call.info.journalled[i])
-      for_each_tensor(call.arguments().slice(i, 1), [&](const at::Tensor& t) { call.recording.journal(t); });
+      for_each_tensor(call.arguments().slice(i, 1),
+                      [&](const at::Tensor& t) { call.recording.journal.keep(t); });
 }
 
 // Nothing is recorded; what the model writes to is put back all the same. Other tensors than plain ones with
@@ -96,18 +97,15 @@ void carry_out(const Call& call, const Inputs& inputs, c10::DispatchKeySet below
     journal_writes(call);
     run_real(call, below);
   } else if (!inputs.any_unknown &&
-             inputs.elements <= (call.info.picks ? kComputedElements : kKnownElements)) {
+             inputs.elements <= (call.info.is(Fact::kPicksFew) ? kComputedElements : kKnownElements)) {
     run_known(call, inputs, below);
   } else {
     run_abstract(call, inputs, below);
   }
 }
 
-void on_mode(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
-  const auto below = keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kModeKey);
-  auto* recording = Recording::current();
-  if (!recording) return op.redispatchBoxed(below, stack);
-  const Call call{*recording, op, recording->info(op), *stack};
+void capture(Recording* recording, const c10::OperatorHandle& op, c10::DispatchKeySet below, Stack* stack) {
+  const Call call{*recording, op, info_of(*recording, op), *stack};
   if (recording->muted) return pass_by(call, below);
   if (call.info.ignored) return op.redispatchBoxed(below, stack);
 
@@ -126,6 +124,15 @@ void on_mode(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* sta
   const auto pending = recording->begin(call.info, call.arguments());
   carry_out(call, inputs, below);
   recording->finish(call.info, pending, call.results());
+}
+
+void on_mode(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  const auto below = keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kModeKey);
+  auto* recording = Recording::current();
+  if (!recording) return op.redispatchBoxed(below, stack);
+  if (!recording->echo) return capture(recording, op, below, stack);
+  if (recording->echo->answers()) return recording->echo->answer(op, *stack);
+  recording->echo->keep(op, *stack, [&] { capture(recording, op, below, stack); });
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ at::Tensor twin_of(Recording& recording, const at::Tensor& tensor, Twins& twins)
   // A Python number in a tensor's clothes: kernels written in Python get it as a number, which has a value.
   if (tensor.unsafeGetTensorImpl()->is_wrapped_number() && tensor.is_cpu() && !as_abstract(tensor))
     return tensor;
-  const auto guarded = recording.standin(tensor);
+  const auto guarded = recording.storages.standin(tensor);
   c10::Storage storage;
   for (const auto& pair : twins) {
     if (pair.original.is_same(tensor)) return pair.twin;
@@ -53,15 +53,15 @@ void follow_for_real(Recording& recording, const Twin& pair, const Twins& twins)
   const auto* source =
       std::ranges::find_if(twins, [&](const Twin& other) { return same_storage(now, other.storage); });
   if (swapped && source != twins.end())
-    recording.become_unknown(pair.original, pair.twin, source->standing_for,
-                             recording.storage_id(source->original));
+    recording.journal.become_unknown(pair.original, pair.twin, source->standing_for,
+                                     recording.storages.id_of(source->original));
   else
-    recording.become_unknown(pair.original, pair.twin, guarded_storage(now.nbytes()),
-                             recording.new_storage(now.nbytes()));
+    recording.journal.become_unknown(pair.original, pair.twin, guarded_storage(now.nbytes()),
+                                     recording.storages.add(now.nbytes()));
 }
 
 [[noreturn]] void refuse_resize(Recording& recording) {
-  recording.failure = Failure{"a write that resizes", recording.scope_path(), {}};
+  recording.failure = Failure{"a write that resizes", recording.scopes.path(), {}};
   TORCH_CHECK(false, "opscope: a tensor with data cannot take over the shape or memory of one without");
 }
 
@@ -75,16 +75,16 @@ void follow(Recording& recording, const Twin& pair, const Twins& twins) {
         std::ranges::find_if(twins, [&](const Twin& other) { return same_storage(now, other.storage); });
     if (source != twins.end()) {
       impl->set_storage_keep_dtype(source->standing_for);
-      recording.own(pair.original, recording.storage_id(source->original),
-                    recording.kind_of(source->original));
+      recording.storages.own(pair.original, recording.storages.id_of(source->original),
+                             recording.storages.kind_of(source->original));
     } else {
       guard_storage(now);
       impl->set_storage_keep_dtype(now);
-      recording.own_new(pair.original);
+      recording.storages.own_new(pair.original);
     }
   } else if (now.nbytes() != pair.standing_for.nbytes()) {  // resize_
     pair.standing_for.set_nbytes(now.nbytes());
-    recording.grow(recording.storage_id(pair.original), now.nbytes());
+    recording.storages.grow(recording.storages.id_of(pair.original), now.nbytes());
   }
   if (pair.twin.sizes() != pair.original.sizes() || pair.twin.strides() != pair.original.strides() ||
       pair.twin.storage_offset() != pair.original.storage_offset())
@@ -98,7 +98,7 @@ at::Tensor wrap(Recording& recording, const at::Tensor& result, const Twins& twi
   if (result.layout() != c10::kStrided || !result.has_storage()) {
     auto dense = make_abstract(result.sizes(), engine::contiguous_strides(result.sizes()),
                                result.scalar_type(), device);
-    recording.own_new(dense);
+    recording.storages.own_new(dense);
     return dense;
   }
   const auto* base = std::ranges::find_if(
@@ -110,9 +110,10 @@ at::Tensor wrap(Recording& recording, const at::Tensor& result, const Twins& twi
   if (result.is_conj()) abstract._set_conj(true);
   if (result.is_neg()) abstract._set_neg(true);
   if (is_view)
-    recording.own(abstract, recording.storage_id(base->original), recording.kind_of(base->original));
+    recording.storages.own(abstract, recording.storages.id_of(base->original),
+                           recording.storages.kind_of(base->original));
   else
-    recording.own_new(abstract);
+    recording.storages.own_new(abstract);
   return abstract;
 }
 
@@ -198,11 +199,12 @@ void run_on_zeros(const Call& call) {
       for (const auto& pair : stand)
         if (pair.original.is_same(tensor)) return pair.twin;
       at::Tensor real;
-      if (!recording.is_unknown(tensor))
-        real = written ? recording.known_value(tensor).clone() : recording.known_value(tensor);
+      if (!recording.storages.is_unknown(tensor))
+        real =
+            written ? recording.storages.known_value(tensor).clone() : recording.storages.known_value(tensor);
       else
         real = zeros_of(tensor);
-      if (written) recording.taint(tensor);
+      if (written) recording.storages.taint(tensor);
       stand.push_back({tensor, real, {}, {}});
       return real;
     });
@@ -220,9 +222,9 @@ void run_on_zeros(const Call& call) {
         if (pair.twin.is_same(result)) return pair.original;
       TORCH_CHECK(!result.is_nested(), kNestedMessage);
       if (call.info.known_sizes && c10::isIntegralType(result.scalar_type(), true))
-        return device.is_cpu() ? result : recording.wrap_known(result);
+        return device.is_cpu() ? result : recording.storages.wrap_known(result);
       auto made = make_abstract(result.sizes(), result.strides(), result.scalar_type(), device);
-      recording.own_new(made);
+      recording.storages.own_new(made);
       return made;
     });
 }

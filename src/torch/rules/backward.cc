@@ -2,7 +2,6 @@
 // gradient of.
 #include <algorithm>
 
-#include "torch/recording/recording.h"
 #include "torch/rules/pointwise.h"
 
 namespace opscope::engine {

@@ -2,7 +2,6 @@
 // PyTorch's own meta kernels do not say.
 #include <algorithm>
 
-#include "torch/recording/recording.h"
 #include "torch/rules/layout.h"
 
 namespace opscope::engine {
@@ -124,9 +123,7 @@ struct Copies {
 };
 
 std::optional<Copies> copies(RuleCall& call, const Conv& conv, std::uint64_t output) {
-  const auto& recording = call.recording();
-  if (!recording.device.is_cpu() || conv.rank != 2 || !uses_onednn(conv, recording.threads))
-    return std::nullopt;
+  if (!call.device().is_cpu() || conv.rank != 2 || !uses_onednn(conv, call.threads())) return std::nullopt;
   const auto weight = bytes_of(*conv.weight);
   const bool last = conv.input->suggest_memory_format() != at::MemoryFormat::Contiguous ||
                     conv.weight->suggest_memory_format() != at::MemoryFormat::Contiguous;
@@ -152,7 +149,7 @@ bool emit(RuleCall& call, Conv& conv) {
     if (conv.transposed && conv.output_padding[d] >= std::max(conv.stride[d], conv.dilation[d])) return false;
   }
   allocate_for_forward(call, conv, sizes);
-  call.output(sizes, output_strides(conv, sizes, call.recording().threads), conv.input->scalar_type());
+  call.output(sizes, output_strides(conv, sizes, call.threads()), conv.input->scalar_type());
   return true;
 }
 
@@ -221,7 +218,7 @@ bool convolution_backward(RuleCall& call) {
   const bool plain = grad->is_contiguous() && c.input->is_contiguous() && c.weight->is_contiguous() &&
                      c.input->scalar_type() == at::kFloat && c.weight->scalar_type() == at::kFloat &&
                      grad->scalar_type() == at::kFloat && c.input->numel() > 0;
-  if (!plain || !call.recording().device.is_cpu()) return false;
+  if (!plain || !call.device().is_cpu()) return false;
   c.rank = 2;
   c.stride = call.ints(4);
   c.padding = call.ints(5);

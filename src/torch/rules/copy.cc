@@ -1,5 +1,4 @@
 // Shape rules of copies, casts and factories that take their options from a tensor.
-#include "torch/recording/recording.h"
 #include "torch/rules/pointwise.h"
 
 namespace opscope::engine {
@@ -16,7 +15,7 @@ bool stays(RuleCall& call, std::size_t i) {
   if (call.none(i)) return true;
   if (!call.at(i).isDevice()) return false;
   const c10::Device device = call.at(i).toDevice();
-  const c10::Device own = call.recording().device;
+  const c10::Device own = call.device();
   return device == own || (device.type() == own.type() && !device.has_index());
 }
 
@@ -71,7 +70,7 @@ bool emit_to(RuleCall& call, at::ScalarType dtype, bool copy, at::MemoryFormat f
 
 // A tensor that is on the recording's device, or real weights that stand for it.
 bool at_home(RuleCall& call, const at::Tensor* self) {
-  return self && (self->device() == call.recording().device || self->is_meta());
+  return self && (self->device() == call.device() || self->is_meta());
 }
 
 bool to_dtype(RuleCall& call) {  // self, dtype, non_blocking, copy, memory_format

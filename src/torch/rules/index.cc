@@ -1,5 +1,4 @@
 // Shape rules of indexing, gathering and scattering.
-#include "torch/recording/recording.h"
 #include "torch/rules/layout.h"
 
 namespace opscope::engine {
@@ -19,11 +18,11 @@ struct Indexing {
 
 // How many elements of a mask are true; where its values are not known, all of them may be.
 bool count_true(RuleCall& call, const at::Tensor& mask, std::int64_t& count) {
-  if (call.recording().is_unknown(mask)) {
-    count = call.recording().bound(call.info(), "nonzero", mask.numel());
+  if (call.is_unknown(mask)) {
+    count = call.bound("nonzero", mask.numel());
     return true;
   }
-  const at::Tensor known = call.recording().known_value(mask);
+  const at::Tensor known = call.known_value(mask);
   if (!known.defined() || !known.is_cpu() || !known.is_contiguous()) return false;
   const auto* data = static_cast<const std::uint8_t*>(known.const_data_ptr());
   count = 0;

@@ -1,6 +1,5 @@
 // Shape rules of tensors going into and out of quantised dtypes. An abstract tensor of such a dtype has no
 // quantiser: its scale and zero point are data, and what asks for them gets one that changes nothing.
-#include "torch/recording/recording.h"
 #include "torch/rules/layout.h"
 
 namespace opscope::engine {

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "torch/recording/recording.h"
-
 namespace opscope::engine {
 namespace {
 
@@ -55,20 +53,21 @@ Sizes RuleCall::ints(std::size_t i) const {
 }
 
 at::Tensor RuleCall::make(c10::IntArrayRef sizes, c10::IntArrayRef strides, at::ScalarType dtype) {
-  at::Tensor made = make_abstract(sizes, strides, dtype, recording_.device);
-  recording_.own_new(made);
+  at::Tensor made = make_abstract(sizes, strides, dtype, device());
+  capture_.storages.own_new(made);
   return made;
 }
 
 at::Tensor RuleCall::make_view(const at::Tensor& base, c10::IntArrayRef sizes, c10::IntArrayRef strides,
                                std::int64_t offset) {
-  at::Tensor made = make_abstract_view(recording_.standin(base), sizes, strides, offset, base.scalar_type(),
-                                       recording_.device);
-  recording_.own(made, recording_.storage_id(base), recording_.kind_of(base));
+  auto& storages = capture_.storages;
+  at::Tensor made =
+      make_abstract_view(storages.standin(base), sizes, strides, offset, base.scalar_type(), device());
+  storages.own(made, storages.id_of(base), storages.kind_of(base));
   return made;
 }
 
-void RuleCall::allocates(std::uint64_t bytes) { recording_.lifetimes->allocate(bytes); }
+void RuleCall::allocates(std::uint64_t bytes) { capture_.storages.lifetimes->allocate(bytes); }
 
 void RuleCall::output(c10::IntArrayRef sizes, at::ScalarType dtype) {
   output(sizes, engine::contiguous_strides(sizes), dtype);

@@ -6,19 +6,23 @@
 #include <span>
 #include <string_view>
 
-#include "torch/engine/torch_headers.h"
+#include "torch/recording/size_bounds.h"
+#include "torch/recording/storages.h"
 
 namespace opscope::engine {
-
-class Recording;
-struct OpInfo;
 
 using Sizes = c10::SmallVector<std::int64_t, 6>;
 
 class RuleCall {
  public:
-  RuleCall(Recording& recording, at::ArrayRef<c10::IValue> arguments, const OpInfo& info)
-      : recording_(recording), arguments_(arguments), info_(info) {}
+  struct Capture {
+    Storages& storages;
+    SizeBounds& bounds;
+    int threads;          // of a real run
+    std::string_view op;  // "aten::conv2d"
+  };
+  RuleCall(const Capture& capture, at::ArrayRef<c10::IValue> arguments)
+      : capture_(capture), arguments_(arguments) {}
 
   std::size_t size() const { return arguments_.size(); }
   const c10::IValue& at(std::size_t i) const { return arguments_[i]; }
@@ -37,8 +41,15 @@ class RuleCall {
   }
   Sizes ints(std::size_t i) const;  // an int list, or a single int as a list of one; empty for None
 
-  Recording& recording() { return recording_; }
-  const OpInfo& info() const { return info_; }
+  c10::Device device() const { return capture_.storages.device; }
+  int threads() const { return capture_.threads; }
+  bool is_unknown(const at::Tensor& tensor) const { return capture_.storages.is_unknown(tensor); }
+  at::Tensor known_value(const at::Tensor& tensor) const { return capture_.storages.known_value(tensor); }
+  // Sizes that depend on data: the user's limit, and the size to take for one that is at most `largest`.
+  std::optional<std::int64_t> limit(std::string_view name) const { return capture_.bounds.limit(name); }
+  std::int64_t bound(std::string_view name, std::int64_t largest) {
+    return capture_.bounds.bound(capture_.op, name, largest);
+  }
 
   // Results, in order.
   void output(c10::IntArrayRef sizes, at::ScalarType dtype);  // new memory, contiguous
@@ -47,6 +58,7 @@ class RuleCall {
   void view(const at::Tensor& base, c10::IntArrayRef sizes, c10::IntArrayRef strides, std::int64_t offset);
   void same(std::size_t i) { results_.emplace_back(arguments_[i]); }  // the argument itself
   void undefined() { results_.emplace_back(at::Tensor()); }
+  at::Tensor known(const at::Tensor& value) { return capture_.storages.as_known(value); }
   at::Tensor make(c10::IntArrayRef sizes, c10::IntArrayRef strides, at::ScalarType dtype);
   at::Tensor make_view(const at::Tensor& base, c10::IntArrayRef sizes, c10::IntArrayRef strides,
                        std::int64_t offset);
@@ -57,9 +69,8 @@ class RuleCall {
   c10::SmallVector<c10::IValue, 3>& results() { return results_; }
 
  private:
-  Recording& recording_;
+  Capture capture_;
   at::ArrayRef<c10::IValue> arguments_;
-  const OpInfo& info_;
   c10::SmallVector<c10::IValue, 3> results_;
 };
 
@@ -74,6 +85,9 @@ struct ShapeRuleRow {
 inline constexpr std::string_view kAnyOverload = "*";
 
 ShapeRule find_shape_rule(std::string_view name, std::string_view overload);
+// For ops whose sizes depend on data; throws NeedsValues where not even a limit was given.
+ShapeRule find_size_rule(std::string_view name);
+struct NeedsValues {};
 std::span<const ShapeRuleRow> all_shape_rules();  // sorted by name and overload
 std::span<const ShapeRuleRow> pointwise_shape_rules();
 std::span<const ShapeRuleRow> activation_shape_rules();

@@ -3,104 +3,11 @@
 #include <algorithm>
 #include <array>
 
-#include "ops/op_rule.h"
-#include "ops/replay_plan.h"
+#include "ops/op_facts.h"
 
 namespace opscope::engine {
 
 namespace {
-
-// What an integer argument counts in.
-enum class Within : std::uint8_t {
-  kRows,       // the first dimension of `of`
-  kDimension,  // the dimension of `of` that the argument dim names
-  kEach,       // a list: the i-th in the i-th dimension of `of`
-  kElements,   // all of `of`
-  kPlane,      // the last two dimensions of `of`
-  kVolume,     // the last three
-  kClasses,    // the second dimension of `of`, or its only one
-  kNumber,     // the integer argument `of`
-  kListed,     // the entry of the list `of` that dim names
-  kPlaneOf,    // the product of the list `of`
-  kBags,       // where each bag begins among the elements of `of`
-};
-
-struct IndexRow {
-  std::string_view op, argument;
-  Within within;
-  std::string_view of;
-};
-
-constexpr std::array kIndexRows = std::to_array<IndexRow>({
-    {"aten::_embedding_bag", "indices", Within::kRows, "weight"},
-    {"aten::_embedding_bag", "offsets", Within::kBags, "indices"},
-    {"aten::_embedding_bag_forward_only", "indices", Within::kRows, "weight"},
-    {"aten::_embedding_bag_forward_only", "offsets", Within::kBags, "indices"},
-    {"aten::_index_put_impl", "indices", Within::kEach, "self"},
-    {"aten::_unsafe_index", "indices", Within::kEach, "self"},
-    {"aten::_unsafe_index_put", "indices", Within::kEach, "self"},
-    {"aten::adaptive_max_pool2d_backward", "indices", Within::kPlane, "self"},
-    {"aten::adaptive_max_pool3d_backward", "indices", Within::kVolume, "self"},
-    {"aten::cross_entropy_loss", "target", Within::kClasses, "self"},
-    {"aten::embedding", "indices", Within::kRows, "weight"},
-    {"aten::embedding_backward", "indices", Within::kNumber, "num_weights"},
-    {"aten::embedding_bag", "indices", Within::kRows, "weight"},
-    {"aten::embedding_bag", "offsets", Within::kBags, "indices"},
-    {"aten::embedding_dense_backward", "indices", Within::kNumber, "num_weights"},
-    {"aten::embedding_renorm", "indices", Within::kRows, "self"},
-    {"aten::gather", "index", Within::kDimension, "self"},
-    {"aten::gather_backward", "index", Within::kDimension, "self"},
-    {"aten::index", "indices", Within::kEach, "self"},
-    {"aten::index_add", "index", Within::kDimension, "self"},
-    {"aten::index_copy", "index", Within::kDimension, "self"},
-    {"aten::index_fill", "index", Within::kDimension, "self"},
-    {"aten::index_put", "indices", Within::kEach, "self"},
-    {"aten::index_reduce", "index", Within::kDimension, "self"},
-    {"aten::index_select", "index", Within::kDimension, "self"},
-    {"aten::index_select_backward", "index", Within::kListed, "self_sizes"},
-    {"aten::max_pool2d_with_indices_backward", "indices", Within::kPlane, "self"},
-    {"aten::max_pool3d_with_indices_backward", "indices", Within::kVolume, "self"},
-    {"aten::max_unpool2d", "indices", Within::kPlaneOf, "output_size"},
-    {"aten::max_unpool3d", "indices", Within::kPlaneOf, "output_size"},
-    {"aten::multi_margin_loss", "target", Within::kClasses, "self"},
-    {"aten::multi_margin_loss_backward", "target", Within::kClasses, "self"},
-    {"aten::nll_loss", "target", Within::kClasses, "self"},
-    {"aten::nll_loss2d", "target", Within::kClasses, "self"},
-    {"aten::nll_loss2d_backward", "target", Within::kClasses, "self"},
-    {"aten::nll_loss2d_forward", "target", Within::kClasses, "self"},
-    {"aten::nll_loss_backward", "target", Within::kClasses, "self"},
-    {"aten::nll_loss_forward", "target", Within::kClasses, "self"},
-    {"aten::nll_loss_nd", "target", Within::kClasses, "self"},
-    {"aten::one_hot", "self", Within::kNumber, "num_classes"},
-    {"aten::put", "index", Within::kElements, "self"},
-    {"aten::scatter", "index", Within::kDimension, "self"},
-    {"aten::scatter_add", "index", Within::kDimension, "self"},
-    {"aten::scatter_reduce", "index", Within::kDimension, "self"},
-    {"aten::take", "index", Within::kElements, "self"},
-    {"aten::take_along_dim", "indices", Within::kDimension, "self"},
-    {"aten::value_selecting_reduction_backward", "indices", Within::kListed, "sizes"},
-});
-static_assert(std::ranges::is_sorted(kIndexRows, {}, &IndexRow::op));
-
-// Ops whose floats are probabilities or have to be above 0, and that check it, on a device by ending the
-// program.
-constexpr std::array kUnitOps = std::to_array<std::string_view>({
-    "aten::bernoulli",
-    "aten::binary_cross_entropy",
-    "aten::binary_cross_entropy_backward",
-    "aten::binomial",
-    "aten::log",
-    "aten::log10",
-    "aten::log1p",
-    "aten::log2",
-    "aten::logit",
-    "aten::multinomial",
-    "aten::poisson",
-    "aten::pow",
-    "aten::rsqrt",
-    "aten::sqrt",
-});
-static_assert(std::ranges::is_sorted(kUnitOps));
 
 // Arguments that are variances, or what is made of them.
 constexpr std::array kUnitArguments = std::to_array<std::string_view>({
@@ -132,7 +39,7 @@ std::int64_t last_dimensions(const TensorView* tensor, std::int64_t count) {
 std::int64_t elements(const TensorView* tensor) { return tensor ? product(tensor->shape) : 1; }
 
 // What an integer has to stay below; at least 1.
-std::int64_t limit_of(const OpCall& call, const IndexRow& row, std::size_t position) {
+std::int64_t limit_of(const OpCall& call, const IndexArgument& row, std::size_t position) {
   const auto* of = call.tensor(row.of);
   const auto dimension = call.integer("dim").value_or(0);
   const auto listed = call.ints(row.of);
@@ -165,9 +72,8 @@ std::int64_t limit_of(const OpCall& call, const IndexRow& row, std::size_t posit
 }
 
 Data integers(const OpCall& call, std::string_view argument, std::size_t position) {
-  const auto name = functional_name(call.name());
-  for (const auto& row : kIndexRows)
-    if (row.op == name && row.argument == argument)
+  for (const auto& row : facts_of(call.name()).index)
+    if (row.argument == argument)
       return {row.within == Within::kBags ? Fill::kAscending : Fill::kBelow,
               std::max<std::int64_t>(limit_of(call, row, position), 1)};
   const auto* rule = find_rule(call.name());
@@ -181,8 +87,8 @@ Data integers(const OpCall& call, std::string_view argument, std::size_t positio
 Data data_for(const OpCall& call, std::string_view argument, std::size_t position, DType dtype) {
   if (dtype == DType::kBool) return {Fill::kCoin};
   if (!info(dtype).is_float && !info(dtype).is_complex) return integers(call, argument, position);
-  const bool unit = std::ranges::binary_search(kUnitOps, functional_name(call.name())) ||
-                    std::ranges::binary_search(kUnitArguments, argument);
+  const bool unit =
+      is(call.name(), Fact::kTakesProbabilities) || std::ranges::binary_search(kUnitArguments, argument);
   return {unit ? Fill::kUnit : Fill::kAround0};
 }
 

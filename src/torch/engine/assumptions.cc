@@ -1,34 +1,12 @@
-#include "torch/recording/assumptions.h"
+#include "torch/engine/assumptions.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "torch/recording/bounds.h"
-#include "torch/rules/layout.h"
-
 namespace opscope::engine {
 
 namespace {
-
-struct ChoiceRow {
-  std::string_view op;
-  std::string_view overload;
-  Choice choice;
-};
-
-constexpr std::array kChoices = std::to_array<ChoiceRow>({
-    {"aten::argmax", "", Choice::kSpread},
-    {"aten::argmin", "", Choice::kSpread},
-    {"aten::argsort", "", Choice::kOrder},
-    {"aten::argsort", "stable", Choice::kOrder},
-    {"aten::max", "dim", Choice::kSpread},
-    {"aten::min", "dim", Choice::kSpread},
-    {"aten::multinomial", "", Choice::kSpread},
-    {"aten::sort", "", Choice::kOrder},
-    {"aten::sort", "stable", Choice::kOrder},
-    {"aten::topk", "", Choice::kSpread},
-});
 
 // --- the values that a condition was computed from
 
@@ -74,25 +52,15 @@ class Origin {
   }
 
  private:
-  template <std::size_t N>
-  static bool any_of(const std::array<std::string_view, N>& names, std::string_view name) {
-    return std::ranges::find(names, name) != names.end();
-  }
-
   // Views, casts and extremes of one tensor of counts: what is known of its elements is known of the
   // result's.
   bool is_same() const {
     const auto op = base_name();
-    if (!any_of(kSame, op)) return false;
+    if (!is(graph_.op_name(*op_), Fact::kKeepsElements)) return false;
     if (op != "max" && op != "min") return true;
     const bool of_one = arguments().size() < 2 || arguments()[1].kind != ArgumentKind::kTensor;
     return of_one && graph_.outputs_of(*op_)[0] == value_;  // the second output is an index
   }
-  static constexpr std::array kSame = std::to_array<std::string_view>(
-      {"_to_copy", "alias",   "amax",  "amin",    "clone",  "contiguous", "detach",
-       "expand",   "flatten", "index", "max",     "min",    "reshape",    "select",
-       "slice",    "squeeze", "to",    "type_as", "unbind", "unsqueeze",  "view"});
-
   std::string_view base_name() const {
     auto name = short_op_name(graph_.op_name(*op_));
     if (name == "__and__") return "bitwise_and";
@@ -157,7 +125,7 @@ class Origin {
     constexpr std::array kKnown = std::to_array<std::string_view>(
         {"add", "bitwise_and", "bitwise_or", "eq", "ge", "gt", "le", "logical_and", "logical_or", "lt", "max",
          "maximum", "min", "minimum", "mul", "ne", "sub"});
-    if (!any_of(kKnown, op)) return std::nullopt;
+    if (std::ranges::find(kKnown, op) == kKnown.end()) return std::nullopt;
     const auto a = operand(arguments()[0]), b = operand(arguments()[1]);
     if (!a || !b) return std::nullopt;
     return is_bool() ? compared(op, a->likely, b->likely) : computed(op, *a, *b);
@@ -218,7 +186,7 @@ constexpr std::uint32_t kDecisions = 1000;
 
 void give_condition(const Call& call, bool answer) {
   auto& recording = call.recording;
-  if (recording.flipped.contains(recording.decisions++)) answer = !answer;
+  if (recording.decisions.flipped.contains(recording.decisions.made++)) answer = !answer;
   recording.note(
       "assumption", &call.info,
       answer ? "a condition on data is assumed to hold" : "a condition on data is assumed not to hold");
@@ -226,12 +194,6 @@ void give_condition(const Call& call, bool answer) {
 }
 
 }  // namespace
-
-Choice choice_of(std::string_view op, std::string_view overload) {
-  for (const auto& row : kChoices)
-    if (row.op == op && row.overload == overload) return row.choice;
-  return Choice::kNone;
-}
 
 Picked::Picked(const Call& call) {
   const auto arguments = call.arguments();
@@ -257,7 +219,7 @@ void Picked::make_known(const Call& call) const {
   const at::Tensor shape = result.toTensor();
   if (shape.scalar_type() != at::kLong || shape.numel() > kKnownElements || shape.numel() == 0) return;
   const auto length = shape.numel() / std::max<std::int64_t>(rows * inner, 1);
-  const bool order = call.info.choice == Choice::kOrder;
+  const bool order = call.info.is(Fact::kOrders);
   c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
   auto made = at::empty(shape.sizes(), at::kLong);
   auto* data = static_cast<std::int64_t*>(made.mutable_data_ptr());
@@ -267,7 +229,7 @@ void Picked::make_known(const Call& call) const {
         *data++ = order ? j : ((row * inner + i) * length + j) % choices;
   if (shape.strides() != made.strides())
     made = at::empty_strided(shape.sizes(), shape.strides(), at::kLong).copy_(made);
-  result = as_known(call.recording, made);
+  result = call.recording.storages.as_known(made);
   call.recording.note("assumption", &call.info,
                       order
                           ? "the order depends on data; it is assumed to be that of the input"
@@ -277,22 +239,22 @@ void Picked::make_known(const Call& call) const {
 bool assume_value(const Call& call) {
   const auto name = call.op.schema().name();
   const bool condition = name == "aten::is_nonzero";
-  if (!condition && name != "aten::item" && name != "aten::_local_scalar_dense") return false;
+  if (!condition && call.info.facts->limit != "item") return false;
   auto& recording = call.recording;
   const at::Tensor self = call.arguments()[0].toTensor();
   const auto dtype = self.scalar_type();
   std::lock_guard lock(recording.mutex);
-  const auto number = Origin(recording.graph, recording.value_id(self)).number();
+  const auto number = Origin(recording.graph, recording.values.of(self)).number();
   if (condition || dtype == at::kBool) {
-    if (!number || recording.decisions >= kDecisions) return false;
+    if (!number || recording.decisions.made >= kDecisions) return false;
     give_condition(call, number->likely != 0);
     return true;
   }
-  const auto limit = recording.limit("item");
+  const auto limit = recording.bounds.limit("item");
   if (!limit && !number) return false;
   const auto largest = limit ? static_cast<double>(*limit) : number->high;
-  recording.bound(call.info, "item", static_cast<std::int64_t>(largest));
-  recording.add_bounded_number(static_cast<std::int64_t>(largest));
+  recording.bounds.bound(name, "item", static_cast<std::int64_t>(largest));
+  recording.bounds.add_number(static_cast<std::int64_t>(largest));
   give(call, number_of(dtype, largest));
   return true;
 }

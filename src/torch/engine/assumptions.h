@@ -2,12 +2,9 @@
 // are picked, in which order, and how a condition on data turns out. Each assumption is noted.
 #pragma once
 
-#include "torch/engine/execute.h"
+#include "torch/engine/call.h"
 
 namespace opscope::engine {
-
-enum class Choice : std::uint8_t { kNone, kSpread, kOrder };
-Choice choice_of(std::string_view op, std::string_view overload);
 
 // After an op that picks elements was carried out on shapes: gives the indices it returned values. Choices go
 // round, so that a router's tokens are shared out evenly among its experts.

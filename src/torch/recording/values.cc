@@ -1,0 +1,152 @@
+#include "torch/recording/values.h"
+
+#include <algorithm>
+
+namespace opscope::engine {
+
+Values::Values(Graph& graph, Storages& storages, SizeBounds& bounds)
+    : graph_(graph),
+      storages_(storages),
+      bounds_(bounds),
+      device_name_(graph.intern(storages.device.str())) {}
+
+void Values::set(const at::Tensor& real, ValueId value) {
+  auto& slot = real_[real.unsafeGetTensorImpl()];
+  if (slot.value == kNone) {
+    slot.impl = c10::weak_intrusive_ptr<c10::TensorImpl>(real.getIntrusivePtr());
+    if (!real.has_storage()) storages_.forget_value(real.unsafeGetTensorImpl());
+  }
+  slot.value = value;
+}
+
+ValueId Values::find(const at::Tensor& real) const {
+  const auto found = real_.find(real.unsafeGetTensorImpl());
+  return found != real_.end() ? found->second.value : kNone;
+}
+
+ValueId Values::add(const at::Tensor& tensor, Id storage, ValueKind kind, std::string_view name) {
+  Value value;
+  // Rows of different lengths, in a real run: their elements one after the other.
+  const std::int64_t elements = tensor.is_nested() ? tensor.numel() : 0;
+  const auto sizes = tensor.is_nested() ? c10::IntArrayRef(elements) : tensor.sizes();
+  value.shape = graph_.add_dims({sizes.data(), sizes.size()});
+  if (tensor.layout() == c10::kStrided && !tensor.is_nested()) {
+    const auto strides = tensor.strides();
+    value.strides = graph_.add_dims({strides.data(), strides.size()});
+    value.offset = tensor.storage_offset();
+  }
+  value.storage = storage;
+  value.kind = kind;
+  value.dtype = dtype_of(tensor.scalar_type());
+  if (!name.empty()) value.name = graph_.intern(name);
+  const auto where = tensor.device();
+  value.device = where == storages_.device || where.is_meta() ? device_name_ : graph_.intern(where.str());
+  graph_.values.push_back(value);
+  return static_cast<ValueId>(graph_.values.size() - 1);
+}
+
+ValueId Values::of(const at::Tensor& tensor) {
+  if (auto* impl = as_abstract(tensor)) {
+    if (impl->identity.recording == storages_.capture && impl->identity.value != kNone)
+      return impl->identity.value;
+    const auto storage = storages_.id_of(tensor);  // another capture's tensor is a constant to this one
+    return impl->identity.value = add_unmade(tensor, storage, impl->identity.kind);
+  }
+  if (const auto known = find(tensor); known != kNone) return known;
+  const auto value = add_unmade(tensor, storages_.id_of(tensor), storages_.kind_of(tensor));
+  set(tensor, value);
+  return value;
+}
+
+// A tensor that no recorded op returned: another handle on a result (autograd saves results detached), or a
+// by-product of an op recorded whole (a norm's statistics), which is then a constant to whoever reads it.
+ValueId Values::add_unmade(const at::Tensor& tensor, Id storage, ValueKind kind) {
+  if (kind != ValueKind::kActivation || tensor.layout() != c10::kStrided) return add(tensor, storage, kind);
+  if (storage >= made_.size() || made_[storage] == kNone) return add(tensor, storage, ValueKind::kConstant);
+  const auto& last = graph_.values[made_[storage]];
+  const bool same = std::ranges::equal(graph_.shape(last), tensor.sizes()) &&
+                    last.offset == tensor.storage_offset() &&
+                    std::ranges::equal(graph_.strides(last), tensor.strides()) &&
+                    last.dtype == dtype_of(tensor.scalar_type());
+  if (same) return made_[storage];
+  const auto part = add(tensor, storage, ValueKind::kConstant);
+  if (bounds_.has(made_[storage])) bounds_.add(part);
+  return part;
+}
+
+ValueId Values::made(Id storage, ValueId value) {
+  if (storage >= made_.size()) made_.resize(graph_.storages.size(), kNone);
+  return made_[storage] = value;
+}
+
+ValueId Values::made_by_op(const at::Tensor& tensor) {
+  if (auto* impl = as_abstract(tensor)) {
+    if (impl->identity.recording != storages_.capture) storages_.own_new(tensor);
+    const auto storage = impl->identity.storage;
+    return impl->identity.value = made(storage, add(tensor, storage, storages_.kind_of(tensor)));
+  }
+  if (tensor.has_storage() && !tensor.is_meta() && !storages_.has(tensor)) {
+    auto& created = storages_.entry_made_now(tensor);
+    created.preexisting = false;
+    created.kind = ValueKind::kActivation;
+  }
+  const auto kind = storages_.kind_of(tensor);
+  const auto storage = storages_.id_of(tensor);
+  const auto value = made(storage, add(tensor, storage, kind));
+  if (!is_weight(kind) || find(tensor) == kNone) set(tensor, value);
+  return value;
+}
+
+void Values::add_owned(ModuleId module, std::string_view name, std::string_view path,
+                       const at::Tensor& tensor, bool parameter, bool unknown) {
+  auto value = find(tensor);
+  if (value == kNone) {
+    const auto kind = parameter ? ValueKind::kParameter : ValueKind::kBuffer;
+    auto* const abstract = as_abstract(tensor);
+    if (abstract) {
+      storages_.own(tensor, storages_.add(tensor.storage().nbytes()), kind);
+    } else if (tensor.has_storage()) {
+      auto& known = storages_.entry(tensor);
+      known.kind = kind;
+      known.unknown = unknown;
+    }
+    value = add(tensor, storages_.id_of(tensor), kind, path);
+    graph_.values[value].trainable = parameter && tensor.requires_grad();
+    set(tensor, value);
+    if (abstract) abstract->identity.value = value;
+  }
+  graph_.owned.push_back({.module = module, .value = value, .name = graph_.intern(name)});
+}
+
+void Values::add_input(const at::Tensor& tensor, std::string_view name) {
+  const auto value = add(tensor, storages_.id_of(tensor), ValueKind::kInput, name);
+  if (auto* impl = as_abstract(tensor))
+    impl->identity.value = value;
+  else
+    set(tensor, value);
+  graph_.inputs.push_back(value);
+}
+
+void Values::add_output(const at::Tensor& tensor, std::string_view name) {
+  const auto id = of(tensor);
+  auto& value = graph_.values[id];
+  if (value.kind == ValueKind::kActivation) value.kind = ValueKind::kOutput;
+  if (value.name == 0) value.name = graph_.intern(name);
+  graph_.outputs.push_back(id);
+}
+
+void Values::mark(const at::Tensor& tensor, ValueKind kind, std::string_view name) {
+  auto& value = graph_.values[of(tensor)];
+  if (is_weight(value.kind) || value.kind == ValueKind::kInput) return;
+  value.kind = kind;
+  value.name = graph_.intern(name);
+  marked_[value.storage] = kind;
+}
+
+void Values::take_mark(Value& value) const {
+  const bool made = value.kind == ValueKind::kActivation || value.kind == ValueKind::kConstant;
+  const auto marked = marked_.find(value.storage);
+  if (made && marked != marked_.end()) value.kind = marked->second;
+}
+
+}  // namespace opscope::engine
