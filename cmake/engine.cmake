@@ -21,7 +21,7 @@ if(OPSCOPE_CLI)
   target_link_libraries(_native PRIVATE opscope_readers)
   target_compile_definitions(_native PRIVATE OPSCOPE_READERS)
 endif()
-target_link_libraries(_native PRIVATE opscope_engine opscope_op_times torch_python opscope_warnings)
+target_link_libraries(_native PRIVATE opscope_app opscope_engine opscope_op_times torch_python opscope_warnings)
 target_compile_definitions(_native PRIVATE TORCH_EXTENSION_NAME=_native
                            OPSCOPE_TORCH_VERSION="${OPSCOPE_TORCH_VERSION}")
 target_precompile_headers(_native PRIVATE src/torch/engine/torch_headers.h <torch/csrc/utils/pybind.h>)

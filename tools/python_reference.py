@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 import opscope
-from opscope.options import InputRequest, Options, SourceRequest
+from opscope.options import OPTIONS
 from opscope.results.report import Report
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "python.md"
@@ -138,7 +138,7 @@ def _signature(function: Any) -> str:
         signature = inspect.signature(function)
     except ValueError:
         return "(...)"
-    options = {field.name: field.default for field in dataclasses.fields(Options)}
+    options = {name: default for name, (_, default, _) in OPTIONS.items()}
     parameters = list(signature.parameters.values())
     own = [each for each in parameters if each.name not in options or each.default not in (options[each.name], {})]
     if len(parameters) - len(own) >= len(options) - 2:  # a function may have one or two of them for itself
@@ -193,18 +193,8 @@ def _escaped(row: str) -> str:
     return row[:start] + re.sub(r"(?<!\\)\|", "\\|", row[start:end]) + row[end:]
 
 
-def _comments(kind: type) -> dict[str, str]:
-    return dict(re.findall(r"^    (\w+): .*?  # (.+)$", inspect.getsource(kind), re.M))
-
-
 def _options() -> str:
-    words = _comments(SourceRequest) | _comments(InputRequest) | _comments(Options)
-    rows = ""
-    for field in dataclasses.fields(Options):
-        default = "{}" if field.default is dataclasses.MISSING else repr(field.default)
-        if field.name not in words:
-            raise SystemExit(f"Options.{field.name} has no comment")
-        rows += f"| `{field.name}` | `{default}` | {words[field.name]} |\n"
+    rows = "".join(f"| `{name}` | `{default!r}` | {words} |\n" for name, (_, default, words) in OPTIONS.items())
     return (
         "\n## Options\n\nWhat every function that takes a model takes as `**options`; "
         "the command line has the same as flags, with dashes.\n\n"

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from opscope.measurement.measurement import measure
     from opscope.measurement.profiler import Profiler, ProfilerGraph
     from opscope.peers.reconciliation import Reconciliation, reconcile
+    from opscope.questions.answer import Answer, memory
     from opscope.questions.check import Check, check
     from opscope.questions.comparison import Comparison, compare
     from opscope.questions.diff import Diff, diff
@@ -55,6 +56,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Capture": "api",
+    "Answer": "questions.answer",
     "Check": "questions.check",
     "Comparison": "questions.comparison",
     "Diff": "questions.diff",
@@ -93,6 +95,7 @@ _HOME = {
     "load_transformer_model": "sources.hf_models",
     "load_yolo_model": "sources.discovery",
     "measure": "measurement.measurement",
+    "memory": "questions.answer",
     "profile": "api",
     "profile_model": "api",
     "reconcile": "peers.reconciliation",

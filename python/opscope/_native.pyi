@@ -290,32 +290,51 @@ def reconcile(models: list[tuple[Graph, list[dict[str, Any]]]]) -> Reconciliatio
 
 
 class Sweep:
-    def __init__(
-        self,
-        axes: list[tuple[str, str, bool]],
-        *,
-        metric: str = "",
-        memory: str = "",
-        polynomial: bool | None = None,
-        convention: str = "opscope",
-        ridge: float | None = None,
-        hardware: str = "",
-        float32: str = "torch",
-    ) -> None: ...
-    def run(self, capture: Callable[[dict[str, Any], dict[str, int]], Any]) -> None: ...
     def to_format(self, format: str, *, width: int = 100, color: bool = False) -> str: ...
+
+def sweep(
+    request: CaptureRequest,
+    spec: str,
+    axes: list[tuple[str, str, bool]],
+    capture: Callable[[dict[str, Any]], Any],
+    *,
+    metric: str = "",
+    memory: str = "",
+    polynomial: bool | None = None,
+    convention: str = "opscope",
+    ridge: float | None = None,
+    hardware: str = "",
+    float32: str = "torch",
+) -> Sweep: ...
 
 class Fit:
     def to_format(self, format: str, *, width: int = 100, color: bool = False) -> str: ...
 
-
 def fit(
+    request: CaptureRequest,
+    spec: str,
     variable: str,
     memory: str,
     reserve: str,
     step: int | None,
-    capture: Callable[[dict[str, Any], dict[str, int]], Any],
+    capture: Callable[[dict[str, Any]], Any],
     *,
     convention: str = "opscope",
     hardware: str = "",
 ) -> Fit: ...
+
+class CaptureRequest:
+    """What to capture, checked; its options are attributes."""
+
+    def __init__(self, given: dict[str, Any]) -> None: ...
+    def given(self) -> dict[str, Any]: ...
+    def __getattr__(self, name: str) -> Any: ...
+
+def capture_options() -> list[tuple[str, str, Any, str]]: ...
+
+class Answer:
+    def to_format(self, format: str, *, width: int = 100, color: bool = False, verbose: bool = False) -> str: ...
+    def draw(self, path: str) -> None: ...
+
+def ask(question: str, graph: Graph, options: dict[str, str]) -> Answer: ...
+def questions() -> dict[str, tuple[str, list[tuple[str, bool, str]]]]: ...

@@ -24,8 +24,6 @@ from opscope.sources import Source, find_source, known_models, matches
 from opscope.sources.hf_known import config_file
 from opscope.tracers.graph_modules import graph_module_inputs
 
-TRACERS = ("auto", "static", "eager")  # of the engine; tracers.TRACERS are PyTorch's
-
 Status = Callable[[str], None]
 
 
@@ -228,7 +226,7 @@ def _source_of(model: Any, options: Options) -> Source:
     if options.dims:
         raise error("dynamic dimensions are those of a .pt2 or ONNX file", "dims", "batch, seq_len and input_shape are for others")
     if isinstance(model, (str, os.PathLike)):
-        source = find_source(os.fspath(model), options.source())
+        source = find_source(os.fspath(model), options)
     elif callable(model):
         source = Source(model, _name_of(model), "")
     else:
@@ -254,11 +252,8 @@ class Tracing:
 
     def graph(self, tracer: str) -> tuple[Any, tracers.Traced | None]:
         """The graph, and what the tracer made where it is one of PyTorch's."""
-        if tracer not in TRACERS and tracer not in tracers.TRACERS:
-            names = [*TRACERS, *tracers.TRACERS]
-            near = native.nearest(tracer, names)
-            raise error(f"no tracer called '{tracer}'", "tracer", f"did you mean {near[0]}?" if near else ", ".join(names))
-        _check_training(self.options, tracer)
+        if tracer != self.options.tracer:
+            self.options.replace(tracer=tracer)  # says what does not go together
         may_build = self.source.with_data is not None and tracer not in ("static", "eager")
         try:
             return self._once("static" if may_build and tracer == "auto" else tracer)
@@ -345,25 +340,12 @@ def call_of(source: Source, inputs: Any, options: Options) -> Call:
 
 
 def training_of(options: Options) -> Training | None:
-    if options.training:
-        return Training(options.optimizer or "sgd")
-    if options.optimizer is not None:
-        raise error("an optimizer is a part of training", "optimizer", "ask for training too: training=True, --training")
-    return None
-
-
-def _check_training(options: Options, tracer: str) -> None:
-    if training_of(options) is None:
-        return
-    if tracer in tracers.TRACERS:
-        raise error(f"{tracer} traces a forward pass only", "training", "leave out the tracer: the engine captures training")
-    if options.phase == "decode":
-        raise error("a decode step with a KV cache is not a training step", "phase", "leave --phase out, or use prefill")
+    return Training(options.optimizer or "sgd") if options.training else None
 
 
 def plan_for(source: Source, options: Options) -> InputPlan:
     """What a source's model is called with where the caller gave nothing."""
-    return plan_inputs(source, options.inputs(), _in_dtype(source, options))
+    return plan_inputs(source, options, _in_dtype(source, options))
 
 
 _PARTS_OF_INPUTS = ("input_shape", "batch", "seq_len", "image_size", "named_inputs", "phase", "past_len")

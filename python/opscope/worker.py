@@ -99,17 +99,16 @@ def _error(
 
 def _options(request: dict[str, Any]) -> Any:
     """The request's fields under the names that Python has for them; what is null is as by default."""
-    from opscope.options import Options
+    from opscope.options import OPTIONS, Options
 
     named = {name: (given["shape"], given["dtype"]) for name, given in (request.get("inputs") or {}).items()}
-    fields = {field.name: request.get(field.name) for field in dataclasses.fields(Options)}
-    return Options(**{name: value for name, value in fields.items() if value is not None}, named_inputs=named)
+    return Options(**{name: value for name, value in request.items() if name in OPTIONS}, named_inputs=named)
 
 
 def _source(request: dict[str, Any], options: Any, answers: Answers) -> Any:
     from opscope.sources import DEFAULT_MODEL, find_source
 
-    source = find_source(request.get("model") or DEFAULT_MODEL, options.source(), answers.status)
+    source = find_source(request.get("model") or DEFAULT_MODEL, options, answers.status)
     source.owned = True  # by this process, which is for this request: a module that a file holds may be cast too
     return source
 

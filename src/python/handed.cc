@@ -1,9 +1,9 @@
 // Graphs are profiled and saved profiles are read, so that both have figures.
 #include "python/handed.h"
 
+#include "app/cases/costs.h"
 #include "base/error.h"
 #include "base/files.h"
-#include "hardware/devices.h"
 #ifdef OPSCOPE_READERS
 #include "readers/results/profile_reader.h"
 #endif
@@ -21,19 +21,29 @@ Figures saved_figures(const std::string& path) {
 
 }  // namespace
 
-HandedModel::HandedModel(const Handed& handed, const ProfileOptions& options)
-    : spec(std::get<0>(handed)), graph(std::get<1>(handed)) {
-  if (graph) profile = std::make_shared<Profile>(make_profile(*graph, options));
-  figures = graph ? figures_of(*profile) : saved_figures(std::get<2>(handed));
+LoadedModel loaded(const Handed& handed, const ProfileOptions& options) {
+  const auto& [spec, graph, path] = handed;
+  LoadedModel model =
+      graph ? profiled(spec, graph, options) : LoadedModel{spec, "", nullptr, nullptr, saved_figures(path)};
+  model.label = spec.empty() ? model.figures.model : spec;
+  return model;
+}
+
+std::vector<ProfileOptions> options_by_device(const std::string& convention, std::optional<double> ridge,
+                                              const std::string& hardware, const std::string& float32) {
+  std::vector<ProfileOptions> all = profile_options_by_device(
+      {.convention = convention, .hardware = hardware, .float32 = float32}, Voice::kArguments);
+  for (ProfileOptions& options : all)
+    if (ridge) options.ridge = *ridge, options.ridge_is_given = true;
+  return all;
 }
 
 ProfileOptions profile_options(const std::string& convention, std::optional<double> ridge,
                                const std::string& hardware, const std::string& float32) {
-  ProfileOptions options{.convention = convention_from_name(convention)};
-  options.ridge = ridge.value_or(options.ridge), options.ridge_is_given = ridge.has_value();
-  if (!hardware.empty()) options.hardware = load_device(hardware, "hardware");
-  options.float32 = float32_from_name(float32);
-  return options;
+  std::vector<ProfileOptions> all = options_by_device(convention, ridge, hardware, float32);
+  if (all.size() > 1)
+    throw Error("only one device here", "hardware", "opscope.compare shows several side by side");
+  return std::move(all.front());
 }
 
 }  // namespace opscope::python

@@ -6,27 +6,21 @@
 #include <string>
 #include <tuple>
 
-#include "analyse/profile/figures.h"
-#include "analyse/profile/profile.h"
-#include "graph/graph.h"
+#include "app/cases/loaded_model.h"
 
 namespace opscope::python {
 
 // What the user called it, "" for nothing; its graph, or the path of a profile's JSON.
 using Handed = std::tuple<std::string, std::shared_ptr<Graph>, std::string>;
 
-// The graph and its profile where there is one, the figures in any case.
-struct HandedModel {
-  HandedModel(const Handed& handed, const ProfileOptions& options);
-
-  std::string spec;
-  std::shared_ptr<Graph> graph;
-  std::shared_ptr<Profile> profile;
-  Figures figures;
-};
+// Labelled as the user called it, else by its own name.
+LoadedModel loaded(const Handed& handed, const ProfileOptions& options);
 
 // `hardware`: a device, or "" for none.
 ProfileOptions profile_options(const std::string& convention, std::optional<double> ridge,
                                const std::string& hardware, const std::string& float32);
+// One for each device: the first is what the models are profiled for.
+std::vector<ProfileOptions> options_by_device(const std::string& convention, std::optional<double> ridge,
+                                              const std::string& hardware, const std::string& float32);
 
 }  // namespace opscope::python

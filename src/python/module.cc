@@ -3,15 +3,12 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "python/comparing.h"
-#include "python/differing.h"
 #include "python/echo.h"
 #include "python/graphs.h"
 #include "python/node_run.h"
 #include "python/profiler.h"
-#include "python/reconcile.h"
+#include "python/questions.h"
 #include "python/replay.h"
-#include "python/sweep.h"
 #include "report/core/document.h"
 #include "report/hardware/hardware.h"
 #include "torch/engine/execute.h"
@@ -155,6 +152,7 @@ PYBIND11_MODULE(_native, m) {
   m.attr("VERSION") = OPSCOPE_VERSION;
   m.attr("TORCH_VERSION") = OPSCOPE_TORCH_VERSION;
   bind_errors(m);
+  bind_request(m);
   bind_graph(m);
   bind_profile(m);
   bind_session(m);
@@ -164,8 +162,7 @@ PYBIND11_MODULE(_native, m) {
   bind_replay(m);
   bind_reconcile(m);
   bind_sweep(m);
-  bind_comparing(m);
-  bind_differing(m);
+  bind_questions(m);
   engine::register_backend_kernels();
   m.def("explain_tracer_failure",
         [](const std::string& tracer, const std::string& type, const std::string& message) {

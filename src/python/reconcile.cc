@@ -1,12 +1,12 @@
 // opscope.reconcile: what other tools said, as Python hands it over, compared and written by C++.
-#include "python/reconcile.h"
+#include "report/reconcile/reconcile.h"
 
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "report/reconcile/reconcile.h"
+#include "python/questions.h"
 
 namespace opscope::python {
 

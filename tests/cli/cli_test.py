@@ -238,6 +238,11 @@ class Formats(Program):
             ("help vers", "version"),
             ("tra", "trace"),
             ("trace x --tracer hy", "hybrid"),
+            ("draw x --color cat", "category"),
+            ("plot roof", "roofline"),
+            ("profile x --phase pre", "prefill"),
+            ("profile x --batch 1", ""),
+            ("devices h100-s", "h100-sxm"),
         ):
             line = ["opscope", *words.split()]
             code = f"{script}\nCOMP_WORDS=({' '.join(line)}); COMP_CWORD={len(line) - 1}; _opscope; echo ${{COMPREPLY[*]}}"

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 import opscope
-from opscope.options import SourceRequest
+from opscope.options import Options
 from opscope.sources import hf_build, hf_heads, hf_known, hf_models
 from reference_models import parameter_count
 
 ROWS = {row.id: row for row in hf_known.table().values()}
 
 def find(spec: str, **request: Any) -> Any:
-    source = hf_models.find(spec, SourceRequest(**request), lambda _: None)
+    source = hf_models.find(spec, Options(**request), lambda _: None)
     assert source is not None
     return source
 
@@ -99,7 +99,7 @@ def test_three_ids_are_named_however_far_off() -> None:
 
 def test_names_of_others_are_left_to_them(tmp_path: Path) -> None:
     for spec in ("resnet18", "timm/resnet50.a1_in1k", "models.py:make", str(tmp_path)):
-        assert hf_models.find(spec, SourceRequest(), lambda _: None) is None
+        assert hf_models.find(spec, Options(), lambda _: None) is None
 
 
 def test_folder_and_file(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from opscope.options import SourceRequest
+from opscope.options import Options
 from opscope.sources import hf_known, hf_models
 from reference_models import parameter_count
 
@@ -31,7 +31,7 @@ FAST = (
 
 def assert_published(name: str) -> None:
     row = ROWS[name]
-    source = hf_models.find(name, SourceRequest(), lambda _: None)
+    source = hf_models.find(name, Options(), lambda _: None)
     assert source is not None
     count = parameter_count(source.model)
     assert count in row.parameters, f"{name}: published {row.published} ({row.counted_by}), built {count:,}"

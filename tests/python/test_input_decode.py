@@ -14,7 +14,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 import opscope
 from opscope.engine import abstract_run
 from opscope.inputs.plan import InputPlan, plan_inputs
-from opscope.options import InputRequest
+from opscope.options import Options
 from opscope.sources import Source
 from reference_models import counter_flops
 
@@ -60,7 +60,7 @@ MODELS: dict[str, Callable[[], nn.Module]] = {
 
 
 def decode(model: nn.Module, **asked: Any) -> InputPlan:
-    return plan_inputs(Source(model, "model", ""), InputRequest(phase="decode", **asked))
+    return plan_inputs(Source(model, "model", ""), Options(phase="decode", **asked))
 
 
 def captured(model: nn.Module, planned: InputPlan) -> opscope.Profile:
@@ -72,9 +72,9 @@ def captured(model: nn.Module, planned: InputPlan) -> opscope.Profile:
 def real_step_flops(model: nn.Module, planned: InputPlan) -> int:
     """Of a real run: the prompt first, then the step behind the cache that it left."""
     source = Source(model, "model", "")
-    prefill = plan_inputs(source, InputRequest(seq_len=PAST)).make().kwargs
+    prefill = plan_inputs(source, Options(seq_len=PAST)).make().kwargs
     if "decoder_input_ids" in prefill:
-        prefill = plan_inputs(source, InputRequest(named={"decoder_input_ids": (1, PAST)})).make().kwargs
+        prefill = plan_inputs(source, Options(named_inputs={"decoder_input_ids": (1, PAST)})).make().kwargs
     step = {name: value for name, value in planned.make().kwargs.items() if isinstance(value, (torch.Tensor, bool))}
     with torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
         outputs = model(**prefill, use_cache=True)

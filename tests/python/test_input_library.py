@@ -18,7 +18,7 @@ from opscope.engine import abstract_run
 from opscope.inputs import InputSpec
 from opscope.inputs.library import library_spec
 from opscope.inputs.plan import InputPlan, plan_inputs
-from opscope.options import InputRequest
+from opscope.options import Options
 from opscope.sources import Source, building, torchvision_models
 
 TIMM = {
@@ -55,7 +55,7 @@ def _no_backbone(name: str) -> dict[str, Any]:
 
 
 def plan(model: Any, name: str = "", spec: InputSpec | None = None, **asked: Any) -> InputPlan:
-    return plan_inputs(Source(model, name, "", default_inputs=spec), InputRequest(**asked))
+    return plan_inputs(Source(model, name, "", default_inputs=spec), Options(**asked))
 
 
 def shapes(planned: InputPlan) -> dict[str, tuple[int, ...] | None]:

@@ -14,13 +14,13 @@ from torch import Tensor, nn
 import opscope
 from opscope.engine import abstract_run
 from opscope.inputs.plan import InputPlan, plan_inputs
-from opscope.options import InputRequest
+from opscope.options import Options
 from opscope.sources import Source
 from small_models import ConvNet, Keywords, SharedBranches, TiedWeights
 
 
 def plan(model: Any, **asked: Any) -> InputPlan:
-    return plan_inputs(Source(model, "model", ""), InputRequest(**asked))
+    return plan_inputs(Source(model, "model", ""), Options(**asked))
 
 
 def shapes(planned: InputPlan) -> dict[str, tuple[int, ...] | None]:
@@ -232,8 +232,8 @@ def test_lazy_models_stay_lazy() -> None:
         ({"image_size": (48, 64), "batch": 2}, {"x": (2, 3, 48, 64)}),
         ({"input_shape": (2, 3, 8, 8)}, {"x": (2, 3, 8, 8)}),
         ({"input_shape": (2, 3, 8, 8), "batch": 5}, {"x": (5, 3, 8, 8)}),
-        ({"named": {"x": (1, 3, 16, 16)}}, {"x": (1, 3, 16, 16)}),
-        ({"named": {"x": {"shape": [1, 3, 16, 16], "dtype": "float64"}}}, {"x": (1, 3, 16, 16)}),
+        ({"named_inputs": {"x": (1, 3, 16, 16)}}, {"x": (1, 3, 16, 16)}),
+        ({"named_inputs": {"x": {"shape": [1, 3, 16, 16], "dtype": "float64"}}}, {"x": (1, 3, 16, 16)}),
     ],
 )
 def test_overrides(asked: dict[str, Any], expected: dict[str, tuple[int, ...]]) -> None:
@@ -248,11 +248,11 @@ def test_a_length_makes_rows_into_sequences() -> None:
 
 def test_named_values_and_dtypes() -> None:
     given = torch.ones(2, 6)
-    planned = plan(Keywords(), named={"a": given, "b": ((2, 7), "float32"), "scale": 2.0})
+    planned = plan(Keywords(), named_inputs={"a": given, "b": ((2, 7), "float32"), "scale": 2.0})
     inputs = planned.make()
     assert inputs.kwargs["a"] is given and inputs.kwargs["b"].shape == (2, 7) and inputs.kwargs["scale"] == 2.0
     assert [row.value for row in planned.rows if row.name == "scale"] == ["2.0"]
-    wide = plan(TiedWeights(), named={"ids": ((1, 3), "int32")}).make()
+    wide = plan(TiedWeights(), named_inputs={"ids": ((1, 3), "int32")}).make()
     assert wide.kwargs["ids"].dtype == torch.int32 if wide.kwargs else wide.args[0].dtype == torch.int32
 
 
@@ -261,7 +261,7 @@ def test_named_values_and_dtypes() -> None:
     [
         (ConvNet, {"seq_len": 5}, "model reads no sequence.*seq_len does not apply", "--input x=1x3x224x224"),
         (SharedBranches, {"image_size": 5}, "model takes no image", ""),
-        (Keywords, {"named": {"scal": 3}}, "no argument called 'scal'", "it takes a, b, scale"),
+        (Keywords, {"named_inputs": {"scal": 3}}, "no argument called 'scal'", "it takes a, b, scale"),
         (ConvNet, {"batch": 0}, "a batch of 0", ""),
         (ConvNet, {"seq_len": -1}, "a seq_len of -1", ""),
         (ConvNet, {"image_size": (1, 2, 3)}, "not an image size", "height and width"),
@@ -281,18 +281,18 @@ def test_errors(model: Callable[[], Any], asked: dict[str, Any], says: str, hint
 
 def test_misspelt_names_are_guessed() -> None:
     with pytest.raises(opscope.Error) as caught:
-        plan(Keywords(), named={"scal": 3})
+        plan(Keywords(), named_inputs={"scal": 3})
     assert "scale" in caught.value.candidates
 
 
 def test_a_factory_brings_its_own() -> None:
     given = opscope.Inputs(torch.ones(2, 6), b=torch.zeros(2, 7))
     source = Source(Keywords(), "model", "", inputs=given, owned=True)
-    planned = plan_inputs(source, InputRequest())
+    planned = plan_inputs(source, Options())
     assert shapes(planned) == {"a": (2, 6), "b": (2, 7)} and planned.make().args[0] is given.args[0]
-    assert plan_inputs(source, InputRequest(), torch.float16).make().kwargs["b"].dtype == torch.float16
+    assert plan_inputs(source, Options(), torch.float16).make().kwargs["b"].dtype == torch.float16
     with pytest.raises(opscope.Error, match="brings its own inputs, so seq_len"):
-        plan_inputs(source, InputRequest(seq_len=3))
+        plan_inputs(source, Options(seq_len=3))
 
 
 def test_what_is_given_whole_takes_no_other_size() -> None:

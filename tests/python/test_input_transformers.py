@@ -12,7 +12,7 @@ from torch import nn
 import opscope
 from opscope.engine import abstract_run
 from opscope.inputs.plan import InputPlan, plan_inputs
-from opscope.options import InputRequest
+from opscope.options import Options
 from opscope.sources import Source
 from opscope.sources.hf_build import Builder
 
@@ -101,7 +101,7 @@ def build(class_name: str, **small: Any) -> nn.Module:
 
 
 def plan(model: nn.Module, **asked: Any) -> InputPlan:
-    return plan_inputs(Source(model, type(model).__name__, ""), InputRequest(**asked))
+    return plan_inputs(Source(model, type(model).__name__, ""), Options(**asked))
 
 
 def shapes(planned: InputPlan) -> dict[str, tuple[int, ...] | None]:
@@ -145,8 +145,8 @@ def test_reasons(bert: nn.Module) -> None:
         ({"seq_len": 64}, 64, 1),
         ({"seq_len": 64, "batch": 2}, 64, 2),
         ({"input_shape": (2, 32)}, 32, 2),
-        ({"named": {"input_ids": (3, 16)}}, 16, 3),
-        ({"named": {"input_ids": torch.full((2, 9), 7)}}, 9, 2),
+        ({"named_inputs": {"input_ids": (3, 16)}}, 16, 3),
+        ({"named_inputs": {"input_ids": torch.full((2, 9), 7)}}, 9, 2),
     ],
 )
 def test_the_mask_follows_the_ids(bert: nn.Module, asked: dict[str, Any], length: int, batch: int) -> None:
@@ -154,11 +154,11 @@ def test_the_mask_follows_the_ids(bert: nn.Module, asked: dict[str, Any], length
 
 
 def test_optional_arguments_by_name(bert: nn.Module) -> None:
-    planned = plan(bert, named={"token_type_ids": (1, 128), "output_attentions": True})
+    planned = plan(bert, named_inputs={"token_type_ids": (1, 128), "output_attentions": True})
     values = planned.make().kwargs
     assert values["token_type_ids"].dtype == torch.int64 and values["output_attentions"] is True
     with pytest.raises(opscope.Error, match="no argument called 'token_type_id'") as caught:
-        plan(bert, named={"token_type_id": (1, 128)})
+        plan(bert, named_inputs={"token_type_id": (1, 128)})
     assert "token_type_ids" in caught.value.candidates
 
 

@@ -227,7 +227,7 @@ def test_load_and_trace() -> None:
 
 
 def test_timm_is_found_without_a_prefix() -> None:
-    assert timm_models.find("no_such_model", sources.SourceRequest(), lambda _: None) is None
+    assert timm_models.find("no_such_model", sources.Options(), lambda _: None) is None
     assert "timm 1." in header("test_resnet")
 
 

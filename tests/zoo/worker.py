@@ -158,15 +158,16 @@ def refer(spec: str, options: dict[str, Any], folder: Path) -> Answer:
 
 def _opener(spec: str, options: dict[str, Any]) -> Callable[[bool], reference.Call]:
     from opscope.inputs.plan import plan_inputs
-    from opscope.options import InputRequest, SourceRequest
+    from opscope.options import Options
     from opscope.sources import find_source
 
-    wanted = {name: value for name, value in options.items() if name in InputRequest.__dataclass_fields__}
+    sizes = ("input_shape", "batch", "seq_len", "image_size", "phase", "past_len")
+    wanted = {name: value for name, value in options.items() if name in sizes}
 
     def opened(with_data: bool) -> reference.Call:
         torch.manual_seed(0)  # what a detector finds depends on its weights
-        source = find_source(spec, SourceRequest(task=options.get("task"), with_data=with_data))
-        made = plan_inputs(source, InputRequest(**wanted), None).make()
+        source = find_source(spec, Options(task=options.get("task"), tracer="eager" if with_data else "auto"))
+        made = plan_inputs(source, Options(**wanted), None).make()
         return source.model, made.args, made.kwargs
 
     return opened

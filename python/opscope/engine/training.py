@@ -36,13 +36,6 @@ class Training:
 
     optimizer: str = "sgd"
 
-    def __post_init__(self) -> None:
-        if self.optimizer in OPTIMIZERS:
-            return
-        near = native.nearest(self.optimizer, list(OPTIMIZERS))
-        hint = f"did you mean {near[0]}?" if near else f"choose {', '.join(OPTIMIZERS)}"
-        raise error(f"no optimizer called '{self.optimizer}'", "optimizer", hint)
-
     def run(self, session: Any, model: Any, called: Callable[[], Any]) -> Any:
         """What the model gives. `called` calls it, and the session is running."""
         return Step(self, session, model).first(called)

@@ -65,7 +65,7 @@ def _cache_name(signature: Signature, name: str) -> str:
 def _prefill(model: Any, signature: Signature, sizes: Sizes, past: int) -> tuple[list[Part], list[str]]:
     """The parts of a prefill of that many tokens; for an encoder-decoder, the decoder's."""
     if not _step_names(signature.names):
-        sizes.request = dataclasses.replace(sizes.request, seq_len=past)
+        sizes.request = sizes.request.replace(seq_len=past)
         return transformers_parts(model, signature, sizes)
     parts, notes = transformers_parts(model, signature, sizes)
     most, limit = most_tokens(text_config(model.config, decoder=True), decoder=True)

@@ -16,7 +16,7 @@ from opscope.inputs.layers import SIDE, STEPS, Wanted, is_transparent, wanted_by
 from opscope.inputs.parts import Part, Sizes
 from opscope.inputs.signature import Argument, Signature, module_of
 from opscope.inputs.trial import settled
-from opscope.options import InputRequest
+from opscope.options import Options
 
 _TRIALS = 24
 _TIMES = {"t", "time", "times", "timestep", "timesteps", "sigma", "noise_level"}
@@ -25,7 +25,7 @@ _INTEGERS = ("LongTensor", "IntTensor", "Int64")
 
 
 def guessed_parts(
-    source: Any, signature: Signature, sizes: Sizes, request: InputRequest
+    source: Any, signature: Signature, sizes: Sizes, request: Options
 ) -> tuple[list[Part], list[str]]:
     """One part for each required argument, and what was assumed."""
     model = source.model
@@ -46,9 +46,9 @@ def _text(part: Part, model: Any) -> str:
     return describe(torch.empty(part.shape or (), dtype=part.dtype or float_dtype(model), device="meta"))
 
 
-def _needed(signature: Signature, request: InputRequest) -> list[Argument]:
+def _needed(signature: Signature, request: Options) -> list[Argument]:
     """The arguments to make: those that are required and not given by name; as many as there are shapes."""
-    named = set(request.named)
+    named = set(request.named_inputs)
     needed = [argument for argument in signature.required if argument.name not in named]
     if request.input_shape is None:
         if not signature.arguments and signature.more_positional:
@@ -63,7 +63,7 @@ def _needed(signature: Signature, request: InputRequest) -> list[Argument]:
 
 
 def _choices(
-    model: Any, arguments: list[Argument], sizes: Sizes, name: str, request: InputRequest
+    model: Any, arguments: list[Argument], sizes: Sizes, name: str, request: Options
 ) -> list[list[Part]]:
     shapes = as_shapes(request.input_shape) if request.input_shape is not None else None
     reach, exported = _reached(model, arguments), _exported(model)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,21 +12,21 @@ from opscope.errors import error
 from opscope.inputs import as_dtype, as_shapes
 from opscope.inputs.parts import Part
 from opscope.inputs.signature import Signature
-from opscope.options import InputRequest
+from opscope.options import Options
 
 _INTEGER_NAMES = ("ids", "_id", "position", "index", "labels", "lengths")
 
 
-def apply_named(parts: list[Part], request: InputRequest, signature: Signature, model: str) -> None:
+def apply_named(parts: list[Part], request: Options, signature: Signature, model: str) -> None:
     """Replaces planned parts by what the user gave under their names, and adds optional arguments."""
-    for name, given in request.named.items():
+    for name, given in request.named_inputs.items():
         part = next((part for part in parts if part.name == name), None)
         if part is None:
             _check_name(name, signature, model)
             part = Part(name, "as asked")
             parts.append(part)
         _override(part, given)
-    if request.named and all(part.name in request.named for part in parts if part.shape is not None):
+    if request.named_inputs and all(part.name in request.named_inputs for part in parts if part.shape is not None):
         for option in ("input_shape", "batch", "seq_len", "image_size"):
             if getattr(request, option) is not None:
                 raise error(f"every input of {model} was given whole, so {option} does not apply", option, "leave one out")
@@ -73,9 +72,9 @@ def _is_shape(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str) and all(type(size) is int for size in value)
 
 
-def with_sizes_of(request: InputRequest, model: Any) -> InputRequest:
+def with_sizes_of(request: Options, model: Any) -> Options:
     """Shapes given for the main input set the sizes that the other inputs follow: a mask has its ids' length."""
-    names = dict(request.named)
+    names = dict(request.named_inputs)
     if request.input_shape is not None:
         main = model.main_input_name
         names.setdefault(main if isinstance(main, str) else main[0], as_shapes(request.input_shape)[0])
@@ -89,12 +88,9 @@ def with_sizes_of(request: InputRequest, model: Any) -> InputRequest:
     return request
 
 
-def _with(request: InputRequest, found: dict[str, int]) -> InputRequest:
+def _with(request: Options, found: dict[str, int]) -> Options:
     image = (found["height"], found["width"]) if "height" in found else None
     batch = found["batch"] if request.batch is None else request.batch
-    return dataclasses.replace(
-        request,
-        batch=batch,
-        seq_len=request.seq_len or found.get("seq_len"),
-        image_size=request.image_size or image,
+    return request.replace(
+        batch=batch, seq_len=request.seq_len or found.get("seq_len"), image_size=request.image_size or image
     )

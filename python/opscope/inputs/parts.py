@@ -10,7 +10,7 @@ import torch
 
 from opscope.errors import error
 from opscope.inputs import Inputs, make_tensor, with_values
-from opscope.options import PHASES, InputRequest
+from opscope.options import Options
 
 #: Tokens of a prompt where nobody says how many, and of the answer that a decoder is given beside it.
 PROMPT_TOKENS, ANSWER_TOKENS = 128, 32
@@ -70,10 +70,9 @@ def numbers(name: str, values: Any, why: str, words: str | None = None) -> Part:
 class Sizes:
     """The sizes of a request. Asking for one marks it as used; what the model never asks for does not apply."""
 
-    def __init__(self, request: InputRequest, name: str) -> None:
+    def __init__(self, request: Options, name: str) -> None:
         self.request, self.name = request, name
         self._used: set[str] = set()
-        _check(request)
 
     @property
     def batch(self) -> int:
@@ -100,7 +99,7 @@ class Sizes:
         asked = self.request.image_size
         if asked is None:
             return height, width
-        size = as_size(asked)
+        size = asked[0], asked[-1]
         if fixed and size != (height, width):
             raise error(f"{self.name} takes images of {height}x{width} only", "image_size", fixed)
         return size
@@ -117,27 +116,3 @@ class Sizes:
         ):
             if getattr(self.request, option) is not None and option not in self._used:
                 raise error(f"{self.name} {why}, so {option} does not apply", option, hint)
-
-
-def as_size(asked: Any) -> tuple[int, int]:
-    sides = [asked] if isinstance(asked, int) else list(asked)
-    if not 1 <= len(sides) <= 2 or not all(isinstance(side, int) and side > 0 for side in sides):
-        raise error(f"{asked!r} is not an image size", "image_size", "a side, 224, or height and width, (480, 640)")
-    return sides[0], sides[-1]
-
-
-def _check(request: InputRequest) -> None:
-    if request.batch is not None and request.batch < 1:
-        raise error(f"a batch of {request.batch} is no batch", "batch", "a batch is 1 or more")
-    for option in ("seq_len", "past_len"):
-        asked = getattr(request, option)
-        if asked is not None and asked < 1:
-            raise error(f"a {option} of {asked} is no length", option, f"{option} is 1 or more")
-    if request.phase is not None and request.phase not in PHASES:
-        raise error(f"no phase called '{request.phase}'", "phase", ", ".join(PHASES))
-    if request.past_len is not None and request.phase != "decode":
-        raise error("past_len is for the decode phase", "past_len", "add --phase decode")
-    if request.image_size is not None:
-        as_size(request.image_size)
-
-

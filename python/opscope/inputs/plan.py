@@ -22,7 +22,7 @@ from opscope.inputs.overrides import apply_named, with_sizes_of
 from opscope.inputs.parts import Part, Sizes, called_with
 from opscope.inputs.signature import Signature, has_forward, signature_of
 from opscope.inputs.transformers_inputs import is_transformers, transformers_parts
-from opscope.options import InputRequest
+from opscope.options import Options
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class InputPlan:
         return PlannedInput(part.name, part.shape, dtype, many + part.why, value or "zeros")
 
 
-def plan_inputs(source: Any, request: InputRequest, dtype: torch.dtype | None = None) -> InputPlan:
+def plan_inputs(source: Any, request: Options, dtype: torch.dtype | None = None) -> InputPlan:
     """The inputs that a source's model is called with; an error says which argument is unknown and how to give it."""
     model = source.model
     if not has_forward(model):
@@ -97,7 +97,7 @@ def _override_hint(parts: list[Part]) -> str:
 
 
 def _worked_out(
-    source: Any, signature: Signature, sizes: Sizes, request: InputRequest, plan: InputPlan
+    source: Any, signature: Signature, sizes: Sizes, request: Options, plan: InputPlan
 ) -> tuple[list[Part], list[str]]:
     model = source.model
     if is_transformers(model):
@@ -128,7 +128,7 @@ def _own(name: str, value: Any, why: str, positional: bool) -> Part:
     return Part(name, why, shape, dtype, value, words, positional, given=True)
 
 
-def _reject_sizes(source: Any, request: InputRequest) -> None:
+def _reject_sizes(source: Any, request: Options) -> None:
     for option in ("batch", "seq_len", "image_size"):
         if getattr(request, option) is not None:
             raise error(f"{source.name} brings its own inputs, so {option} does not apply", option, "give input_shape")

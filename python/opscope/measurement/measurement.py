@@ -11,7 +11,7 @@ import operator
 import os
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -128,7 +128,7 @@ def _options_of(options: dict[str, Any]) -> Options:
 def _from_file(model: Any, inputs: Any, asked: Runs, options: Options) -> Graph | None:
     if not isinstance(model, (str, os.PathLike)):
         return None
-    graph = _read_file(os.fspath(model), inputs, replace(options, tracer="auto"))
+    graph = _read_file(os.fspath(model), inputs, options.replace(tracer="auto"))
     if graph is None:
         return None
     if not graph._graph.measured:

@@ -79,13 +79,18 @@ def diff(
     )
 
 
+def spec_of(model: Any) -> str:
+    """What the user called a model that was given by name or path; empty for an object."""
+    return os.fspath(model) if isinstance(model, (str, os.PathLike)) else ""
+
+
 def handed_over(model: Any, inputs: Any, options: dict[str, Any]) -> tuple[str, Any, str]:
     """A name where the user gave one, a native graph, or the path of a saved profile."""
     if isinstance(model, Profile):
         return "", model._native.graph, ""
     if isinstance(model, Graph):
         return "", model._graph, ""
-    spec = os.fspath(model) if isinstance(model, (str, os.PathLike)) else ""
+    spec = spec_of(model)
     kind = native.file_kind(spec) if spec and hasattr(native, "file_kind") else ""
     if kind == "profile":
         return spec, None, spec

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import json
 import os
@@ -22,6 +21,7 @@ from opscope.inputs.facts import remembered
 from opscope.options import Options, takes_options
 from opscope.results.profile import Row
 from opscope.results.report import Report
+from opscope.questions.diff import spec_of
 from opscope.sources import Source
 
 
@@ -54,11 +54,11 @@ class Points:
     def capture(self, sizes: Mapping[str, Any], status: Status = lambda _: None) -> Any:
         """The native graph at these sizes: names of Options, and what they are here."""
         if self._inputs is None:
-            return capture_source(self._source, None, dataclasses.replace(self._options, **sizes), status)
+            return capture_source(self._source, None, self._options.replace(**sizes), status)
         batch = sizes.get("batch")
         others = {name: value for name, value in sizes.items() if name != "batch"}
         inputs = self._inputs if batch is None else with_batch(self._inputs, batch)
-        return capture_source(self._source, inputs, dataclasses.replace(self._options, **others), status)
+        return capture_source(self._source, inputs, self._options.replace(**others), status)
 
 
 def with_batch(inputs: Inputs, batch: int) -> Inputs:
@@ -173,11 +173,15 @@ def sweep(
     values = {"dtype": dtype, "batch": batch, "seq_len": seq_len, "past_len": past_len, "image_size": image_size}
     axes = [(name, _listed(value), False) for name, value in values.items() if value is not None]
     axes += [(name, _listed(value), True) for name, value in (dims or {}).items()]
+    asked = Options(**options)
     settings = _settings(convention, ridge, hardware, float32)
-    run = native.Sweep(axes, metric=metric, memory=_text(memory), polynomial=polynomial, **settings)
     with _in_a_row():
-        run.run(_capture_at(model, inputs, Options(**_without_lists(options, axes))))
-    return Sweep(run)
+        capture = _capture_at(model, inputs, asked)
+        return Sweep(
+            native.sweep(
+                asked.request, spec_of(model), axes, capture, metric=metric, memory=_text(memory), polynomial=polynomial, **settings
+            )
+        )
 
 
 @takes_options
@@ -198,21 +202,18 @@ def fit(
     `memory` is '24GiB' or bytes; without it, what `hardware` has. `reserve` is kept free of it: '1GiB', '10%'. `training=True`
     and `optimizer='adam'` count gradients and the optimizer's state.
     """
+    asked = Options(**options)
     settings = _settings(convention, None, hardware, None)
-    capture = _capture_at(model, inputs, Options(**options))
     with _in_a_row():
-        return Fit(native.fit(variable, _text(memory), _text(reserve), step, capture, **settings))
+        capture = _capture_at(model, inputs, asked)
+        return Fit(
+            native.fit(asked.request, spec_of(model), variable, _text(memory), _text(reserve), step, capture, **settings)
+        )
 
 
 def _settings(convention: str, ridge: float | None, hardware: Any, float32: str | None) -> dict[str, Any]:
     given = {"ridge": ridge, "float32": float32, "hardware": None if hardware is None else os.fspath(hardware)}
     return {"convention": convention, **{name: value for name, value in given.items() if value is not None}}
-
-
-def _without_lists(options: Mapping[str, Any], axes: list[tuple[str, str, bool]]) -> dict[str, Any]:
-    if any(name == "past_len" for name, _, _ in axes) and options.get("phase") is None:
-        return {**options, "phase": "decode"}
-    return dict(options)
 
 
 def _listed(value: Any) -> str:
@@ -230,23 +231,22 @@ def _text(value: str | int | None) -> str:
     return "" if value is None else str(value)
 
 
-def _capture_at(model: Any, inputs: Any, options: Options) -> Callable[[dict[str, Any], dict[str, int]], Any]:
+def _capture_at(model: Any, inputs: Any, options: Options) -> Callable[[dict[str, Any]], Any]:
     """What C++ calls for a point: a graph, or an Error whose words become the point's."""
     made: list[Points] = []
 
-    def capture(sizes: dict[str, Any], dims: dict[str, int]) -> Any:
-        if isinstance(model, (str, os.PathLike)):
-            asked = dataclasses.replace(options, **sizes, dims=dims)
-            if (read := _read_file(os.fspath(model), inputs, asked)) is not None:
-                return read._graph
+    def capture(sizes: dict[str, Any]) -> Any:
+        spec = spec_of(model)
+        if spec and (read := _read_file(spec, inputs, options.replace(**sizes))) is not None:
+            return read._graph
         if not made:
             given = None if inputs is None else as_inputs(inputs)
             made.append(Points(_source_of(model, options), options, given))
         return made[0].capture(sizes)
 
-    def told(sizes: dict[str, Any], dims: dict[str, int]) -> Any:
+    def told(sizes: dict[str, Any]) -> Any:
         try:
-            return capture(sizes, dims)
+            return capture(sizes)
         except Error as problem:
             return problem
         except Exception as problem:

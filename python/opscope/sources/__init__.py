@@ -15,7 +15,7 @@ import torch
 from opscope._load import native
 from opscope.errors import Error, error, first_line, three_nearest
 from opscope.inputs import Inputs, InputSpec, as_inputs
-from opscope.options import SourceRequest
+from opscope.options import Options
 from opscope.registry import MODEL_REGISTRY, load_registry
 from opscope.sources import hf_models, model_files, timm_models, torchvision_models, yolo_models
 from opscope.sources.user_code import default_attribute, find_attribute, import_error, required_arguments, run_file, run_module
@@ -42,21 +42,21 @@ class Source:
     notes: list[str] = field(default_factory=list)  # what the user should know of how it was found
 
 
-_PLAIN = SourceRequest()
+_PLAIN = Options()
 
 
 def _silent(_: str) -> None:
     pass
 
 
-def find_source(spec: str, request: SourceRequest = _PLAIN, status: Callable[[str], None] = _silent) -> Source:
+def find_source(spec: str, request: Options = _PLAIN, status: Callable[[str], None] = _silent) -> Source:
     found = _find(spec, request, status)
     if request.task is not None and not any(found.text.startswith(each.PACKAGE) for each in (hf_models, yolo_models)):
         raise error(f"{found.name} has one head, so task does not apply", "task", "it is for transformers and YOLO models")
     return found
 
 
-def _find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> Source:
+def _find(spec: str, request: Options, status: Callable[[str], None]) -> Source:
     registry_file = load_registry(request.registry)
     if spec in MODEL_REGISTRY:
         return _registered(spec, registry_file)
@@ -88,7 +88,7 @@ def _insisted(spec: str) -> tuple[ModuleType | None, str]:
     return next((each for each in LIBRARIES if prefix == each.PREFIX), None), name
 
 
-def _from_library(library: ModuleType, name: str, request: SourceRequest, status: Callable[[str], None]) -> Source:
+def _from_library(library: ModuleType, name: str, request: Options, status: Callable[[str], None]) -> Source:
     if not library.installed():
         raise error(f"no model called '{name}': {library.PACKAGE} is not installed", "", library.INSTALL_HINT)
     found: Source | None = library.find(name, request, status)

@@ -8,7 +8,7 @@ from typing import Any
 from opscope._load import native
 from opscope.api import Graph, capture, trace
 from opscope.errors import error, three_nearest
-from opscope.options import SourceRequest
+from opscope.options import Options
 from opscope.sources import Known, hf_models, known_models, matches, timm_models, torchvision_models, yolo_models
 
 
@@ -31,7 +31,7 @@ def show_model_list(pattern: str | None = None) -> None:
 
 def load_yolo_model(model_path: str, *, trust: bool = False, download: bool = False) -> Any:
     """A YOLO model, ready for inference: the weights file with `trust`, else its architecture without weights' values."""
-    found = yolo_models.find(model_path, SourceRequest(trust=trust, download=download, with_data=True), lambda _: None)
+    found = yolo_models.find(model_path, Options(trust=trust, download=download, tracer="eager"), lambda _: None)
     if found is None:
         names = [name for name, _ in yolo_models.listed()]
         raise error(f"no YOLO model called '{model_path}'", "", "opscope list --source ultralytics", three_nearest(model_path, names))

@@ -20,7 +20,7 @@ from torch.overrides import TorchFunctionMode
 from opscope._load import native
 from opscope.engine import torchvision_ops
 from opscope.errors import Error, error, first_line
-from opscope.options import SourceRequest
+from opscope.options import Options
 from opscope.sources import building, hf_heads
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _untie_head(model: Any) -> None:
         head.weight = torch.nn.Parameter(head.weight.detach().clone())
 
 
-def builder(found: Found, class_name: str, request: SourceRequest) -> Builder:
+def builder(found: Found, class_name: str, request: Options) -> Builder:
     """The class that the user, the task, the table or the config names, in this order, and its config."""
     torchvision_ops.prepare()
     if not found.model_type:
@@ -113,7 +113,7 @@ def _has_own_head(said: dict[str, Any], config: Any) -> bool:
     return any(part.get("tie_word_embeddings") is False and made.tie_word_embeddings for part, made in parts if made)
 
 
-def _class_name(found: Found, request: SourceRequest) -> str:
+def _class_name(found: Found, request: Options) -> str:
     if request.task is not None:
         return hf_heads.class_for_task(found.model_type, request.task)
     if found.row is not None:
@@ -203,7 +203,7 @@ def _remote_builder(found: Found, class_name: str) -> Builder:
     return Builder(found.name, get_class_from_dynamic_module(model, place), config, remote=True, notes=[note])
 
 
-def _notes(found: Found, request: SourceRequest) -> list[str]:
+def _notes(found: Found, request: Options) -> list[str]:
     notes = []
     dtype = found.config.get("dtype") or found.config.get("torch_dtype")
     if dtype and dtype != "float32" and request.dtype is None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from opscope.errors import Error, error, first_line, three_nearest
-from opscope.options import SourceRequest
+from opscope.options import Options
 from opscope.sources import building, hf_known
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Found:
         return str(self.config.get("model_type") or known.get("model_type", ""))
 
 
-def find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> Source | None:
+def find(spec: str, request: Options, status: Callable[[str], None]) -> Source | None:
     from opscope.sources import Source
 
     place, _, class_name = spec.partition("#")
@@ -74,7 +74,7 @@ def find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> So
     status("importing transformers")
     builder = _builder(found, class_name, request)
     status(f"building {found.name}")
-    model = builder.build(with_data=request.with_data)
+    model = builder.build(with_data=request.tracer == "eager")
     files = [*_own_dependencies(), found.path] if found.path else dependencies()
     files.append(str(sys.modules[type(model).__module__].__file__))
     if "timm" in sys.modules:  # DETR's backbone
@@ -91,7 +91,7 @@ def find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> So
     )
 
 
-def _find_config(place: str, request: SourceRequest, status: Callable[[str], None]) -> Found | None:
+def _find_config(place: str, request: Options, status: Callable[[str], None]) -> Found | None:
     """From a path, the local hub cache, the table, the hub; None where the name is not for transformers."""
     path = hf_known.config_file(place)
     if path is not None:
@@ -150,7 +150,7 @@ def _download(hub_id: str) -> str:
         ) from problem
 
 
-def _builder(found: Found, class_name: str, request: SourceRequest) -> Any:
+def _builder(found: Found, class_name: str, request: Options) -> Any:
     """Imports transformers: what only needs names stays quick without it."""
     from opscope.sources import hf_build
 
@@ -172,7 +172,7 @@ def load_transformer_model(model_name: str) -> tuple[Any, str]:
 
     if not installed():
         raise error("transformers is not installed", "", INSTALL_HINT)
-    source = find(model_name.removeprefix(f"{PREFIX}:"), SourceRequest(), lambda _: None)
+    source = find(model_name.removeprefix(f"{PREFIX}:"), Options(), lambda _: None)
     if source is None:
         near = three_nearest(model_name, [name for name, _ in listed()])
         raise error(f"no transformers model called '{model_name}'", "", "opscope list", near)

@@ -14,7 +14,7 @@ import torch
 
 from opscope.engine import torchvision_ops
 from opscope.errors import error, first_line
-from opscope.options import SourceRequest
+from opscope.options import Options
 from opscope.sources import hf_known, hf_models, user_code, yolo_models
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _WHY_TRUST = "it is a pickle, which can run any code when it is opened"
 
 
-def find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> Source | None:
+def find(spec: str, request: Options, status: Callable[[str], None]) -> Source | None:
     """The model in a file or folder; None where it is a name, or a file that is not one of torch's."""
     if _is_path(spec) and not os.path.exists(spec):
         return _missing(spec, request, status)
@@ -43,7 +43,7 @@ def _is_path(spec: str) -> bool:
     return spec.startswith((".", "/", "~")) or spec.endswith((".onnx", ".pt2", ".pt", ".pth", ".bin", ".json"))
 
 
-def _missing(spec: str, request: SourceRequest, status: Callable[[str], None]) -> Source:
+def _missing(spec: str, request: Options, status: Callable[[str], None]) -> Source:
     """Weights that are not here may be the name of a YOLO model."""
     if yolo_models.installed() and (found := yolo_models.find(spec, request, status)):
         return found
@@ -82,7 +82,7 @@ def _torchscript(path: str, status: Callable[[str], None]) -> Source:
     )
 
 
-def _pickle(path: str, request: SourceRequest, status: Callable[[str], None]) -> Source | None:
+def _pickle(path: str, request: Options, status: Callable[[str], None]) -> Source | None:
     if yolo_models.installed() and (found := yolo_models.find(path, request, status)):
         return found
     if not request.trust:

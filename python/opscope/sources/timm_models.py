@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from opscope.engine import torchvision_ops
 from opscope.errors import error, three_nearest
 from opscope.inputs import InputSpec
-from opscope.options import SourceRequest
+from opscope.options import Options
 from opscope.sources import building
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def listed() -> list[tuple[str, str]]:
     return [(name, registry._model_to_module[name]) for name in _timm().list_models()]
 
 
-def find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> Source | None:
+def find(spec: str, request: Options, status: Callable[[str], None]) -> Source | None:
     from opscope.sources import Source
 
     status("importing timm")
@@ -65,7 +65,7 @@ def find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> So
         raise error(f"timm has no weights called '{spec}'", "", look, three_nearest(spec, tags))
     status(f"building {spec}")
     make = functools.partial(_make, spec)
-    model: Any = building.build(make, with_data=request.with_data)
+    model: Any = building.build(make, with_data=request.tracer == "eager")
     return Source(
         model,
         spec,

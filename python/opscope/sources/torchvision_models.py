@@ -20,7 +20,7 @@ import torch
 
 from opscope.engine import torchvision_ops
 from opscope.inputs import Inputs, InputSpec
-from opscope.options import SourceRequest
+from opscope.options import Options
 from opscope.sources import building
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _family(name: str) -> str:
     return path.replace(".", "/")
 
 
-def find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> Source | None:
+def find(spec: str, request: Options, status: Callable[[str], None]) -> Source | None:
     from opscope.sources import Source
 
     status("importing torchvision")
@@ -99,7 +99,7 @@ def find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> So
         return None
     status(f"building {spec}")
     source = Source(
-        build(spec, with_data=request.with_data),
+        build(spec, with_data=request.tracer == "eager"),
         spec,
         version_text(),
         default_inputs=default_inputs(spec),

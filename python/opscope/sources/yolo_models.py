@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from opscope.engine import torchvision_ops
 from opscope.errors import error, first_line, three_nearest
 from opscope.inputs import InputSpec
-from opscope.options import SourceRequest
+from opscope.options import Options
 from opscope.sources import building
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def listed() -> list[tuple[str, str]]:
     return [(name, family) for name, (_, family) in _architectures().items()]
 
 
-def find(spec: str, request: SourceRequest, status: Callable[[str], None]) -> Source | None:
+def find(spec: str, request: Options, status: Callable[[str], None]) -> Source | None:
     stem, extension = os.path.splitext(spec)
     if extension not in (".pt", ".yaml"):  # 'yolo12.5' has no extension
         stem, extension = spec, ""
@@ -114,7 +114,7 @@ def _with_task(name: str, task: str | None) -> str:
     return wanted
 
 
-def _why_not_the_weights(weights: str, extension: str, request: SourceRequest) -> list[str]:
+def _why_not_the_weights(weights: str, extension: str, request: Options) -> list[str]:
     if extension == ".pt" and os.path.exists(weights):
         return [
             f"{weights} was not opened: it is a pickle, which can run code. This is the architecture of that name; "
@@ -127,7 +127,7 @@ def _why_not_the_weights(weights: str, extension: str, request: SourceRequest) -
     return []
 
 
-def _from_architecture(name: str, request: SourceRequest, status: Callable[[str], None]) -> Source:
+def _from_architecture(name: str, request: Options, status: Callable[[str], None]) -> Source:
     from opscope.sources import Source
 
     status("importing ultralytics")
@@ -137,7 +137,7 @@ def _from_architecture(name: str, request: SourceRequest, status: Callable[[str]
     # ultralytics takes the scale from the name of the file, which need not exist under that name
     make = functools.partial(_architecture, wrapper, str(path.with_name(f"{name}.yaml")))
     return Source(
-        building.build(make, with_data=request.with_data),
+        building.build(make, with_data=request.tracer == "eager"),
         name,
         version_text(),
         default_inputs=_image_of(path),

@@ -10,7 +10,6 @@
 
 #include "app/models/cache_contents.h"
 #include "app/worker/signals.h"
-#include "app/worker/terminal.h"
 #include "base/cache_folder.h"
 #include "base/error.h"
 #include "base/files.h"
@@ -30,7 +29,8 @@ std::int64_t modified_ns(const struct stat& status) {
 
 }  // namespace
 
-Cache::Cache(bool enabled, bool talkative) : folder_(enabled ? cache_folder() : ""), talkative_(talkative) {}
+Cache::Cache(bool enabled, Listener& listener)
+    : folder_(enabled ? cache_folder() : ""), listener_(listener) {}
 
 std::string Cache::key(const std::string& python, const std::string& request_json,
                        const std::string& registry) {
@@ -49,8 +49,8 @@ std::string Cache::key(const std::string& python, const std::string& request_jso
 std::optional<std::string> Cache::read(const std::string& key) const {
   struct stat status {};
   if (folder_.empty() || ::stat(path(key).c_str(), &status) != 0) return std::nullopt;
-  ::utimensat(AT_FDCWD, path(key).c_str(), nullptr,
-              0);  // used now: the limit removes what was used longest ago
+  // Used now: the limit removes what was used longest ago.
+  ::utimensat(AT_FDCWD, path(key).c_str(), nullptr, 0);
   try {
     return read_file(path(key));
   } catch (const Error& error) {
@@ -73,7 +73,7 @@ void Cache::write(const std::string& key, std::string_view bytes) const {
 }
 
 void Cache::complain(const std::string& about) const {
-  if (talkative_) remark("continuing without the cache in " + folder_ + ": " + about);
+  listener_.trouble("continuing without the cache in " + folder_ + ": " + about);
 }
 
 bool unchanged(const std::vector<Dependency>& files) {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "app/worker/listener.h"
+#include "base/error.h"
 #include "graph/graph.h"
 
 namespace opscope {
@@ -14,7 +16,7 @@ namespace opscope {
 class Cache {
  public:
   // In cache_folder().
-  Cache(bool enabled, bool talkative);
+  Cache(bool enabled, Listener& listener);
 
   // What a request's result depends on besides the files that Python names.
   static std::string key(const std::string& python, const std::string& request_json,
@@ -28,10 +30,26 @@ class Cache {
   std::string path(const std::string& key) const { return folder_ + "/" + key + ".json"; }
 
   std::string folder_;  // "" is no cache
-  bool talkative_;
+  Listener& listener_;
 };
 
 // True while the files have their sizes and times.
 bool unchanged(const std::vector<Dependency>& files);
+
+// An answer of Python's that is kept, while it is still true. `files`: what it depends on.
+template <typename Answer>
+std::optional<Answer> cached_answer(const Cache& cache, const std::string& key,
+                                    Answer (*read)(std::string_view bytes, const std::string& where),
+                                    const std::vector<Dependency>& (*files)(const Answer& answer)) {
+  const auto bytes = cache.read(key);
+  if (!bytes) return std::nullopt;
+  try {
+    Answer answer = read(*bytes, "cache");
+    if (unchanged(files(answer))) return answer;
+  } catch (const Error& error) {
+    cache.complain(error.what());
+  }
+  return std::nullopt;
+}
 
 }  // namespace opscope

@@ -116,13 +116,13 @@ class InFolder {
   fs::path before_;
 };
 
-LoadedModel load_revision(const RevisionSpec& revision, const std::string& spec, ModelFlags flags,
-                          const ProfileOptions& options, const TalkFlags& talk) {
+LoadedModel load_revision(const RevisionSpec& revision, const std::string& spec, WrittenRequest written,
+                          const ProfileOptions& options, Listener& listener) {
   const RevisionTree tree(revision);
-  flags.no_cache = true;  // the folder is gone after this
+  written.no_cache = true;  // the folder is gone after this
   const InFolder in_tree(tree.folder());
   try {
-    LoadedModel model = std::move(load_models({tree.model()}, flags, options, talk).front());
+    LoadedModel model = std::move(load_models({tree.model()}, written, options, listener).front());
     model.spec = model.label = spec;
     model.figures.source = told_of(model.figures.source, tree, revision.revision);
     if (model.graph) model.graph->capture.source = model.figures.source;
@@ -174,18 +174,18 @@ RevisionTree::RevisionTree(const RevisionSpec& spec) : root_(temporary_.file("tr
   folder_ = inside ? same.lexically_normal().string() : root_;
 }
 
-std::vector<LoadedModel> load_versions(const std::vector<std::string>& specs, const ModelFlags& flags,
-                                       const ProfileOptions& options, const TalkFlags& talk) {
+std::vector<LoadedModel> load_versions(const std::vector<std::string>& specs, const WrittenRequest& written,
+                                       const ProfileOptions& options, Listener& listener) {
   std::vector<std::string> plain;
   for (const std::string& spec : specs)
     if (!revision_in(spec)) plain.push_back(spec);
   std::vector<LoadedModel> loaded;
-  if (!plain.empty()) loaded = load_models(plain, flags, options, talk);
+  if (!plain.empty()) loaded = load_models(plain, written, options, listener);
   std::vector<LoadedModel> models;
   std::size_t next = 0;
   for (const std::string& spec : specs) {
     if (const auto revision = revision_in(spec))
-      models.push_back(load_revision(*revision, spec, flags, options, talk));
+      models.push_back(load_revision(*revision, spec, written, options, listener));
     else
       models.push_back(std::move(loaded[next++]));
     // Beside a revision, a file is called by its path and not by what it builds.

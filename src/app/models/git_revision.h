@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/models/several_models.h"
+#include "app/models/loading.h"
 #include "app/worker/temporary_folder.h"
 
 namespace opscope {
@@ -38,7 +38,7 @@ class RevisionTree {
 };
 
 // As load_models, with revisions among the specs; each of these by a Python of its own, in its own tree.
-std::vector<LoadedModel> load_versions(const std::vector<std::string>& specs, const ModelFlags& flags,
-                                       const ProfileOptions& options, const TalkFlags& talk);
+std::vector<LoadedModel> load_versions(const std::vector<std::string>& specs, const WrittenRequest& written,
+                                       const ProfileOptions& options, Listener& listener);
 
 }  // namespace opscope

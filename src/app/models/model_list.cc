@@ -6,9 +6,10 @@
 #include <cctype>
 
 #include "analyse/profile/profile.h"
+#include "app/models/many_captures.h"
 #include "app/models/models.h"
-#include "app/worker/many_captures.h"
-#include "app/worker/question.h"
+#include "app/worker/python_worker.h"
+#include "base/files.h"
 #include "base/text.h"
 
 namespace opscope {
@@ -43,26 +44,31 @@ bool matches_name(const std::string& pattern, const std::string& name) {
   return letters_and_digits(name).find(letters_and_digits(pattern)) != std::string::npos;
 }
 
-ModelCatalogue::ModelCatalogue(const std::string& registry, bool use_cache, const TalkFlags& talk)
-    : registry_(registry),
-      python_(find_python()),
-      cache_(use_cache, talk.debug || talk.verbose),
-      talk_(talk) {}
+ModelCatalogue::ModelCatalogue(const std::string& registry, bool use_cache, Listener& listener)
+    : registry_(registry), python_(find_python()), cache_(use_cache, listener), listener_(listener) {}
 
 std::vector<ModelStatus> ModelCatalogue::list(bool only_cached) {
-  const Question<ModelList> question{
-      .request_json = [&](const std::string& output) { return list_request_json(registry_, output); },
-      .read = parse_model_list,
-      .dependencies = files_of,
-      .registry = registry_,
-      .answer = "list of models"};
-  auto found = cached_answer(cache_, python_, question);
+  const std::string key = Cache::key(python_, list_request(""), registry_);
+  auto found = cached_answer<ModelList>(cache_, key, parse_model_list, files_of);
   if (!found && only_cached) return {};
-  if (!found) found = ask_python(cache_, python_, question, talk_);
+  if (!found) {
+    PythonWorker worker(listener_, python_);
+    const std::string output = worker.file("models.json");
+    const bool cacheable = worker.run(list_request(output));
+    const std::string bytes = read_file(output);
+    found = parse_model_list(bytes, "list of models");
+    if (cacheable) cache_.write(key, bytes);
+  }
   stamp_ = stamp_of(found->dependencies);
   std::vector<ModelStatus> models;
   for (ListedModel& model : found->models) models.push_back({std::move(model), std::nullopt, ""});
   return models;
+}
+
+std::string ModelCatalogue::list_request(const std::string& output) const {
+  CaptureRequest request;
+  request.registry = registry_;
+  return to_json(request, "list", [&](JsonWriter& json) { json.field("output", output); });
 }
 
 CaptureRequest ModelCatalogue::request_for(const ListedModel& model) const {
@@ -73,7 +79,9 @@ CaptureRequest ModelCatalogue::request_for(const ListedModel& model) const {
 }
 
 std::string ModelCatalogue::failure_key(const ListedModel& model) const {
-  return Cache::key(python_, request_for(model).to_json("failed", stamp_), registry_);
+  return Cache::key(
+      python_, to_json(request_for(model), "failed", [&](JsonWriter& json) { json.field("stamp", stamp_); }),
+      registry_);
 }
 
 void ModelCatalogue::add_known_costs(std::vector<ModelStatus>& models) const {
@@ -95,13 +103,13 @@ void ModelCatalogue::profile(std::vector<ModelStatus>& models) const {
   std::vector<CaptureRequest> requests;
   for (ModelStatus& status : models)
     if (!status.cost) left.push_back(&status), requests.push_back(request_for(status.model));
-  const auto give = [&](std::size_t index, std::unique_ptr<Graph> graph, const ChildError& why) {
+  const auto give = [&](std::size_t index, const std::shared_ptr<Graph>& graph, const ChildError& why) {
     ModelStatus& status = *left[index];
     if (!graph) return set_failed(status, why.what);
     status.cost = cost_of(*graph);
     status.failed.clear();
   };
-  capture_many(requests, cache_, python_, AfterDeath::kGoOn, talk_, give);
+  capture_many(requests, cache_, python_, AfterDeath::kGoOn, listener_, give);
 }
 
 }  // namespace opscope

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "app/models/cache.h"
-#include "app/models/request.h"
+#include "app/request/request.h"
+#include "app/worker/listener.h"
 #include "app/worker/protocol.h"
-#include "app/worker/talk.h"
 #include "base/count.h"
 
 namespace opscope {
@@ -31,7 +31,7 @@ bool matches_name(const std::string& pattern, const std::string& name);
 
 class ModelCatalogue {
  public:
-  ModelCatalogue(const std::string& registry, bool use_cache, const TalkFlags& talk);
+  ModelCatalogue(const std::string& registry, bool use_cache, Listener& listener);
 
   // Every model's name. With only_cached, none where Python would have to be asked.
   std::vector<ModelStatus> list(bool only_cached);
@@ -41,13 +41,14 @@ class ModelCatalogue {
   void profile(std::vector<ModelStatus>& models) const;
 
  private:
+  std::string list_request(const std::string& output) const;
   CaptureRequest request_for(const ListedModel& model) const;
   std::string failure_key(const ListedModel& model) const;
   void set_failed(ModelStatus& status, const std::string& why) const;
 
   std::string registry_, python_, stamp_;
   Cache cache_;
-  TalkFlags talk_;
+  Listener& listener_;
 };
 
 }  // namespace opscope

@@ -5,7 +5,8 @@
 #include <optional>
 
 #include "app/models/onnx_inference.h"
-#include "app/worker/question.h"
+#include "app/request/fields.h"
+#include "app/worker/python_worker.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -22,55 +23,28 @@ bool is_config(const std::string& path) {
          read_file(path).find("\"model_type\"") != std::string::npos;
 }
 
-const char* capture_flag(const CaptureRequest& request) {
-  return !request.input_shapes.empty() ? "--input-shape"
-         : request.batch               ? "--batch"
-         : request.seq_len             ? "--seq-len"
-         : !request.image_size.empty() ? "--image-size"
-         : !request.inputs.empty()     ? "--input"
-         : !request.phase.empty()      ? "--phase"
-         : request.past_len            ? "--past-len"
-         : !request.task.empty()       ? "--task"
-         : !request.limits.empty()     ? "--limit"
-         : !request.dtype.empty()      ? "--dtype"
-         : !request.device.empty()     ? "--device"
-         : request.training            ? "--training"
-         : request.tracer != "auto"    ? "--tracer"
-                                       : nullptr;
+// The first flag that asks for another capture than the one in a file; nullptr: none does.
+const CaptureField* capture_flag(const CaptureRequest& request, bool dims_too) {
+  for (const CaptureField& field : capture_fields())
+    if (field.rules.changes_capture && (dims_too || field.key != "dims") && field.is_given(request))
+      return &field;
+  return nullptr;
 }
 
 void refuse_model_file_flags(const CaptureRequest& request) {
-  const char* const flag = capture_flag(request);
-  if (flag && flag == std::string_view("--tracer"))
+  const CaptureField* const field = capture_flag(request, false);
+  if (!field) return;
+  const std::string flag(field->flag);
+  if (flag == "--tracer")
     throw Error("an exported model is already a graph", flag, "give the model itself to trace it");
-  if (flag && flag == std::string_view("--training"))
+  if (flag == "--training")
     throw Error("an exported model has the forward pass only", flag,
                 "give the model itself to capture training");
-  if (flag)
-    throw Error("an exported model has its shapes in the file", flag,
-                "give its dynamic dimensions with --dim NAME=N, or export it again");
+  throw Error("an exported model has its shapes in the file", flag,
+              "give its dynamic dimensions with --dim NAME=N, or export it again");
 }
 
 const std::vector<Dependency>& files_of(const Graph& graph) { return graph.capture.dependencies; }
-const std::vector<Dependency>& files_of(const PlannedInputs&) {
-  static const std::vector<Dependency> none;
-  return none;
-}
-
-template <typename Answer>
-Question<Answer> question_about(const CaptureRequest& request, const char* command,
-                                Answer (*read)(std::string_view, const std::string&), const char* answer) {
-  return {
-      .request_json = [&request, command](const std::string& out) { return request.to_json(command, out); },
-      .read = read,
-      .dependencies = files_of,
-      .registry = request.registry,
-      .answer = answer + request.model};
-}
-
-Question<Graph> capture_question(const CaptureRequest& request) {
-  return question_about<Graph>(request, "capture", read_capture, "capture of ");
-}
 
 PlannedInputs inputs_in(const Graph& graph) {
   PlannedInputs plan;
@@ -99,8 +73,9 @@ void check_is_there(const std::string& path) {
 }  // namespace
 
 void refuse_capture_flags(const CaptureRequest& request) {
-  const char* flag = !request.dims.empty() ? "--dim" : capture_flag(request);
-  if (flag) throw Error("a saved capture cannot be changed", flag, "capture the model again with this flag");
+  if (const CaptureField* const field = capture_flag(request, true))
+    throw Error("a saved capture cannot be changed", std::string(field->flag),
+                "capture the model again with this flag");
 }
 
 FileKind model_file_kind(const std::string& model) {
@@ -129,22 +104,36 @@ std::optional<Graph> read_model(const CaptureRequest& request) {
   return std::nullopt;
 }
 
-Graph load_model(const CaptureRequest& request, const TalkFlags& talk) {
-  if (auto graph = read_model(request)) return *std::move(graph);
-  const Cache cache(request.use_cache, talk.debug || talk.verbose);
-  return ask(cache, capture_question(request), talk);
+std::string capture_key(const std::string& python, const CaptureRequest& request) {
+  return Cache::key(python, to_json(request, "capture"), request.registry);
 }
 
 std::optional<Graph> cached_model(const CaptureRequest& request, const Cache& cache,
                                   const std::string& python) {
-  return cached_answer(cache, python, capture_question(request));
+  return cached_answer<Graph>(cache, capture_key(python, request), read_capture, files_of);
 }
 
-PlannedInputs plan_inputs(const CaptureRequest& request, const TalkFlags& talk) {
+Graph load_model(const CaptureRequest& request, Listener& listener) {
+  if (auto graph = read_model(request)) return *std::move(graph);
+  const Cache cache(request.use_cache, listener);
+  const std::string python = find_python();
+  if (auto graph = cached_model(request, cache, python)) return *std::move(graph);
+  PythonWorker worker(listener, python);
+  const std::string output = worker.file("capture.json");
+  const bool cacheable =
+      worker.run(to_json(request, "capture", [&](JsonWriter& json) { json.field("output", output); }));
+  const std::string bytes = read_file(output);
+  Graph graph = read_capture(bytes, "capture of " + request.model);
+  if (cacheable) cache.write(capture_key(python, request), bytes);
+  return graph;
+}
+
+PlannedInputs plan_inputs(const CaptureRequest& request, Listener& listener) {
   if (const auto graph = read_model(request)) return inputs_in(*graph);
-  const Cache no_cache(false, false);
-  return ask(no_cache, question_about<PlannedInputs>(request, "inputs", parse_planned_inputs, "inputs of "),
-             talk);
+  PythonWorker worker(listener);
+  const std::string output = worker.file("inputs.json");
+  worker.run(to_json(request, "inputs", [&](JsonWriter& json) { json.field("output", output); }));
+  return parse_planned_inputs(read_file(output), "inputs of " + request.model);
 }
 
 }  // namespace opscope

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "app/worker/python_child.h"
+#include "app/worker/python_worker.h"
 #include "base/error.h"
 
 namespace opscope {

@@ -3,12 +3,12 @@
 #include <memory>
 
 #include "app/models/cache_contents.h"
-#include "app/worker/terminal.h"
 #include "base/text.h"
 #include "cli/flags/flags.h"
 #include "cli/main/cli.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"
+#include "cli/output/terminal.h"
 #include "metrics/unit.h"
 #include "report/core/document.h"
 
@@ -65,11 +65,10 @@ int run_cache(const CacheFlags& flags) {
 
 Action define_cache(CLI::App& app) {
   const auto flags = std::make_shared<CacheFlags>();
-  app.add_flag("--clear", flags->clear, "Remove all captures, lists of models and measured op times");
-  app.add_option("--limit", flags->limit,
-                 "Size limit, default 2GB: the least recently used captures and lists are removed. Kept for "
-                 "later runs")
-      ->type_name("SIZE");
+  add_switch(app, "--clear", flags->clear, "Remove all captures, lists of models and measured op times");
+  add_value(app, "--limit", flags->limit, "SIZE",
+            "Size limit, default 2GB: the least recently used captures and lists are removed. Kept for "
+            "later runs");
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);
   return [flags] { return run_cache(*flags); };

@@ -2,10 +2,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "app/models/models.h"
 #include "base/error.h"
 #include "cli/flags/model.h"
-#include "cli/main/cli.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"
 #include "graph/writer.h"
@@ -14,10 +12,11 @@ namespace opscope {
 namespace {
 
 int run_capture(const ModelCommandFlags& flags) {
-  const CaptureRequest request = request_from(flags.model);
+  std::vector<std::string> notes;
+  const AskedGraph asked(flags, notes);
   const Output output(flags.output, Format::kJson);
   output.allow_only(Format::kJson, "captures are written as JSON only");
-  Graph graph = load_model(request, flags.talk);
+  Graph graph = asked.load();
   // They are this machine's files: of use to the cache, not to whoever gets the capture.
   graph.capture.dependencies.clear();
   output.write(write_json(graph));
@@ -31,7 +30,7 @@ Action define_capture(CLI::App& app) {
   add_model_flags(app, flags->model);
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);
-  app.add_flag("-v,--verbose", flags->talk.verbose, "Say if the cache cannot be used");
+  add_switch(app, "-v,--verbose", flags->talk.verbose, "Say if the cache cannot be used");
   return [flags] { return run_capture(*flags); };
 }
 

@@ -3,17 +3,17 @@
 #include <cstdio>
 #include <memory>
 
-#include "analyse/check/budget.h"
+#include "app/cases/diff.h"
 #include "app/models/git_revision.h"
-#include "app/worker/terminal.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/flags/budget.h"
 #include "cli/flags/cost.h"
-#include "cli/main/cli.h"
+#include "cli/flags/model.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"
+#include "cli/output/terminal.h"
 #include "readers/results/budget_reader.h"
 #include "report/check/report.h"
 
@@ -21,14 +21,14 @@ namespace opscope {
 namespace {
 
 struct CheckFlags : ModelCommandFlags {
-  CostFlags cost;
+  CostRequest cost;
   std::string budget, max, min, against, max_increase, write_budget;
   bool allow_unknown = false;
 };
 
 // What to check: each model of the file, or the one that was named.
 std::vector<ModelBudget> budgets_for(const CheckFlags& flags) {
-  const std::string& model = flags.model.positional.empty() ? flags.model.model : flags.model.positional;
+  const std::string model = flags.model.named();
   std::vector<ModelBudget> budgets;
   if (!flags.budget.empty()) budgets = read_budget(read_file(flags.budget), flags.budget);
   if (budgets.empty()) budgets.push_back({});
@@ -51,19 +51,6 @@ std::vector<ModelBudget> budgets_for(const CheckFlags& flags) {
   return budgets;
 }
 
-CheckReport checked(const CheckFlags& flags, const ModelBudget& budget, const LoadedModel& model,
-                    const ProfileOptions& options, const ModelFlags& model_flags) {
-  CheckedModel one{model.label, &model.figures, nullptr};
-  if (flags.against.empty()) return check_budget(one, budget.limits, flags.allow_unknown);
-  const LoadedModel base =
-      std::move(load_versions({flags.against}, model_flags, options, flags.talk).front());
-  const std::string base_label = base.label == model.label ? flags.against : base.label;
-  const ModelDiff diff = make_diff({base_label, &base.figures, base.profile.get()},
-                                   {model.label, &model.figures, model.profile.get()});
-  one.change = &diff;
-  return check_budget(one, budget.limits, flags.allow_unknown);
-}
-
 // `written`: the present figures as a budget.
 std::vector<CheckReport> check_all(const CheckFlags& flags, std::string& written) {
   std::vector<ModelBudget> budgets = budgets_for(flags);
@@ -72,16 +59,21 @@ std::vector<CheckReport> check_all(const CheckFlags& flags, std::string& written
                 "name one of them: opscope check MODEL --budget FILE --against BASE");
   const AskedLimits asked{flags.max, flags.min, flags.max_increase, !flags.against.empty(), true};
   std::vector<CheckReport> reports;
+  Talk talk(flags.talk);
   for (ModelBudget& budget : budgets) {
     const bool only_writes = !flags.write_budget.empty() && asked.empty() && budget.limits.empty();
     if (!only_writes) add_limits(asked, budget.limits);
     BudgetFlags own = with_budget_flags({flags.model, flags.cost}, budget);
-    own.model.positional.clear(), own.model.model.clear();
     const ProfileOptions options = profile_options(own.cost);
-    const LoadedModel model = std::move(load_versions({budget.spec}, own.model, options, flags.talk).front());
+    const auto load = [&](const std::string& spec) {
+      return std::move(load_versions({spec}, own.model, options, talk).front());
+    };
+    const LoadedModel model = load(budget.spec);
     if (!written.empty()) written += "\n";
     written += budget_toml(budget.spec, flags_given(own), model.figures);
-    reports.push_back(checked(flags, budget, model, options, own.model));
+    std::optional<LoadedModel> base;
+    if (!flags.against.empty()) base = load(flags.against);
+    reports.push_back(check(model, base ? &*base : nullptr, budget.limits, flags.allow_unknown));
   }
   return reports;
 }
@@ -111,25 +103,19 @@ Action define_check(CLI::App& app) {
   const auto flags = std::make_shared<CheckFlags>();
   add_model_flags(app, flags->model);
   add_cost_flags(app, flags->cost);
-  app.add_option("--budget", flags->budget, "TOML file with limits for one or several models")
-      ->type_name("FILE");
-  app.add_option("--max", flags->max, "Upper limits: flops=4.2G,params=12M,peak_memory_bytes=200MiB")
-      ->type_name("LIMITS");
-  app.add_option("--min", flags->min, "Lower limits: arithmetic_intensity=20")->type_name("LIMITS");
-  app.add_option("--against", flags->against,
-                 "Version to compare with: a capture, a saved profile, a model, or REV:file.py:function of "
-                 "git revision REV")
-      ->type_name("MODEL");
-  app.add_option("--max-increase", flags->max_increase,
-                 "Increase over --against that is allowed: 2%, or flops=2%,params=0. Default: 0%")
-      ->type_name("LIMITS");
-  app.add_flag("--allow-unknown", flags->allow_unknown,
-               "Accept a limit that cannot be decided, because of ops of unknown cost or a missing figure");
-  app.add_option("--write-budget", flags->write_budget, "Write the current figures as a budget file")
-      ->type_name("FILE");
-  add_output_flags(app, flags->output);
-  app.get_option("--format")
-      ->description("Output format: txt, json, csv, md, html, or github for annotations");
+  add_value(app, "--budget", flags->budget, "FILE", "TOML file with limits for one or several models");
+  add_value(app, "--max", flags->max, "LIMITS",
+            "Upper limits: flops=4.2G,params=12M,peak_memory_bytes=200MiB");
+  add_value(app, "--min", flags->min, "LIMITS", "Lower limits: arithmetic_intensity=20");
+  add_value(app, "--against", flags->against, "MODEL",
+            "Version to compare with: a capture, a saved profile, a model, or REV:file.py:function of "
+            "git revision REV");
+  add_value(app, "--max-increase", flags->max_increase, "LIMITS",
+            "Increase over --against that is allowed: 2%, or flops=2%,params=0. Default: 0%");
+  add_switch(app, "--allow-unknown", flags->allow_unknown,
+             "Accept a limit that cannot be decided, because of ops of unknown cost or a missing figure");
+  add_value(app, "--write-budget", flags->write_budget, "FILE", "Write the current figures as a budget file");
+  add_output_flags(app, flags->output, "Output format: txt, json, csv, md, html, or github for annotations");
   add_talk_flags(app, flags->talk);
   return [flags] { return run_check(*flags); };
 }

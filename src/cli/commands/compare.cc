@@ -1,27 +1,25 @@
 // `opscope compare`: several models side by side.
+#include "app/cases/compare.h"
+
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "analyse/compare/comparison.h"
-#include "app/models/several_models.h"
-#include "app/worker/terminal.h"
+#include "app/models/loading.h"
+#include "app/models/model_patterns.h"
 #include "base/error.h"
 #include "cli/flags/cost.h"
-#include "cli/flags/model_patterns.h"
-#include "cli/main/cli.h"
+#include "cli/flags/model.h"
 #include "cli/main/command.h"
 #include "cli/output/picture_output.h"
+#include "cli/output/terminal.h"
 #include "report/compare/report.h"
 
 namespace opscope {
 namespace {
 
-struct CompareFlags {
+struct CompareFlags : ModelCommandFlags {
   std::vector<std::string> models;
-  ModelFlags model;
-  CostFlags cost;
-  OutputFlags output;
-  TalkFlags talk;
+  CostRequest cost;
   std::string by, metric, depth, top, pareto, x = "params", y = "flops";
 };
 
@@ -55,37 +53,18 @@ CompareRequest request_of(const CompareFlags& flags) {
   return request;
 }
 
-// Of a graph on every device; a saved profile is as it was saved.
-std::vector<DeviceTime> times_of(const LoadedModel& model, const std::vector<ProfileOptions>& options) {
-  std::vector<DeviceTime> times;
-  if (const auto first = device_time(model.figures)) times.push_back(*first);
-  if (!model.has_graph()) return times;
-  for (std::size_t i = 1; i < options.size(); ++i)
-    if (const auto time = device_time(figures_of(make_profile(*model.graph, options[i]))))
-      times.push_back(*time);
-  return times;
-}
-
 std::vector<LoadedModel> loaded(const CompareFlags& flags, CompareRequest& request) {
-  const std::vector<std::string> specs = expand_patterns(flags.models, flags.model, flags.talk);
+  Talk talk(flags.talk);
+  const std::vector<std::string> specs = expand_patterns(flags.models, flags.model, talk);
   const ProfileOptions& options = request.profile.front();
-  if (specs == flags.models) return load_models(specs, flags.model, options, flags.talk);
+  if (specs == flags.models) return load_models(specs, flags.model, options, talk);
   std::vector<std::string> failed;
-  auto models = load_those_that_work(specs, flags.model, options, flags.talk, failed);
+  auto models = load_models(specs, flags.model, options, talk, &failed);
   if (models.size() < 2)
     throw Error("fewer than two models to compare", flags.models.front(),
                 failed.empty() ? "" : failed.front());
   for (const std::string& why : failed) request.text.notes.push_back("left out: " + why);
   return models;
-}
-
-ModelComparison compared(std::vector<LoadedModel> loaded, const std::vector<ProfileOptions>& options) {
-  std::vector<ComparedModel> models;
-  for (LoadedModel& model : loaded) {
-    std::vector<DeviceTime> times = times_of(model, options);
-    models.push_back({std::move(model.label), std::move(model.figures), std::move(times)});
-  }
-  return compare_models(std::move(models));
 }
 
 PictureOutput pareto_file(const CompareFlags& flags) {
@@ -104,7 +83,7 @@ int run_compare(const CompareFlags& flags) {
   output.set_style(request.text);
   std::optional<PictureOutput> pareto;
   if (!flags.pareto.empty()) pareto.emplace(pareto_file(flags));
-  const ModelComparison comparison = compared(loaded(flags, request), request.profile);
+  const ModelComparison comparison = compare(loaded(flags, request), request.profile);
   if (output.is_picture()) {
     output.write_picture(pareto_svg(comparison, request.pareto));
     return kExitDone;
@@ -126,27 +105,21 @@ Action define_compare(CLI::App& app) {
                  "Two or more models: names or patterns ('resnet*'), files that profile takes, saved "
                  "captures, or profiles saved as JSON")
       ->type_name("MODEL ...");
-  app.add_option("--by", flags->by, "One metric by op type (type) or by module, matched by path (module)")
-      ->type_name("WHAT");
-  app.add_option("--metric,--sort", flags->metric,
-                 "Metric that --by shows and sorts by, default flops: " + metric_choices(kLayerNeeds))
-      ->type_name("KEY");
-  app.add_option("--depth", flags->depth, "With --by module: levels of the module tree, default 1")
-      ->type_name("N");
-  app.add_option("--top", flags->top, "With --by type: number of op types, default 15")->type_name("N");
-  app.add_option("--pareto", flags->pareto, "Also draw all models and their Pareto front: .svg, .png or .pdf")
-      ->type_name("FILE");
-  app.add_option("--x", flags->x,
-                 "Metric of the picture's x axis, default params: " + metric_choices(kModelNeeds))
-      ->type_name("KEY");
-  app.add_option("--y", flags->y, "Metric of the picture's y axis, as --x; default flops")->type_name("KEY");
+  add_value(app, "--by", flags->by, "WHAT",
+            "One metric by op type (type) or by module, matched by path (module)");
+  add_value(app, "--metric,--sort", flags->metric, "KEY",
+            "Metric that --by shows and sorts by, default flops: " + metric_choices(kLayerNeeds));
+  add_value(app, "--depth", flags->depth, "N", "With --by module: levels of the module tree, default 1");
+  add_value(app, "--top", flags->top, "N", "With --by type: number of op types, default 15");
+  add_value(app, "--pareto", flags->pareto, "FILE",
+            "Also draw all models and their Pareto front: .svg, .png or .pdf");
+  add_value(app, "--x", flags->x, "KEY",
+            "Metric of the picture's x axis, default params: " + metric_choices(kModelNeeds));
+  add_value(app, "--y", flags->y, "KEY", "Metric of the picture's y axis, as --x; default flops");
   add_capture_flags(app, flags->model);
   add_cost_flags(app, flags->cost);
-  app.add_flag("-v,--verbose", flags->talk.verbose, "All op types");
-  add_output_flags(app, flags->output);
-  app.get_option("--format")
-      ->description("Output format: txt, json, csv, md, html; svg, png or pdf for the picture alone");
-  add_talk_flags(app, flags->talk);
+  add_report_flags(app, flags->output, flags->talk, "All op types",
+                   "Output format: txt, json, csv, md, html; svg, png or pdf for the picture alone");
   return [flags] { return run_compare(*flags); };
 }
 

@@ -4,66 +4,120 @@
 #include <array>
 #include <memory>
 
+#include "app/request/fields.h"
 #include "base/error.h"
 #include "cli/flags/flags.h"
 #include "cli/main/cli.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"
+#include "hardware/devices.h"
 #include "metrics/metric.h"
 
 namespace opscope {
 namespace {
 
-// What a flag takes, where that is one of a few words; other values are files or free.
-struct FlagWords {
-  std::string_view flag, words;
+// What a flag or an argument takes, where that is one of a few words. `command`: "" for every other one.
+struct ValueWords {
+  std::string_view name, command, words;
 };
-constexpr std::array kFlagWords{
-    FlagWords{"--color", "auto always never"},
-    FlagWords{"--convention", "opscope macs torch fvcore"},
-    FlagWords{"--device", "cpu cuda meta"},
-    FlagWords{"--dtype", "float32 float16 bfloat16 float64"},
-    FlagWords{"--float32", "torch tf32 ieee"},
-    FlagWords{"--format", "json csv md txt html"},
-    FlagWords{"--tracer", "auto static eager fx dynamo export hybrid"},
+constexpr std::array kValueWords{
+    ValueWords{"--color", "draw", "category bound cost"},
+    ValueWords{"--color", "", "auto always never"},
+    ValueWords{"--convention", "", "opscope macs torch fvcore"},
+    ValueWords{"--device", "", "cpu cuda meta"},
+    ValueWords{"--dtype", "", "float32 float16 bfloat16 float64"},
+    ValueWords{"--float32", "", "torch tf32 ieee"},
+    ValueWords{"--format", "capture", "json"},
+    ValueWords{"--format", "check", "txt json csv md html github"},
+    ValueWords{"--format", "compare", "txt json csv md html svg png pdf"},
+    ValueWords{"--format", "diff", "txt json csv md html svg png pdf"},
+    ValueWords{"--format", "draw", "png pdf svg dot html"},
+    ValueWords{"--format", "memory", "txt json csv md html svg png pdf"},
+    ValueWords{"--format", "plot", "svg png pdf txt json csv"},
+    ValueWords{"--format", "sweep", "txt json csv md html svg png pdf"},
+    ValueWords{"--format", "", "json csv md txt html"},
+    ValueWords{"--level", "", "module layer op subgraph"},
+    ValueWords{"--partition", "", "none layer fused"},
+    ValueWords{"--against", "fuse", "inductor inductor-max"},
+    ValueWords{"--by", "compare", "type module"},
+    ValueWords{"KIND", "plot", "roofline types icicle flame memory"},
+    ValueWords{"SHELL", "completion", "bash zsh fish"},
 };
 constexpr std::string_view kModels =
     "opscope list --only-cached --format csv 2>/dev/null | tail -n +2 | cut -d, -f1";
 
-// Those, and the metrics.
-const std::vector<FlagWords>& flag_words() {
-  static const std::string sort = metric_words(kLayerNeeds | kSubgraphNeeds, ' ') + " order",
-                           shown = metric_words(kModelNeeds | kSweepNeeds, ' '),
-                           axes = metric_words(kModelNeeds, ' ');
-  static const std::vector<FlagWords> all = [] {
-    std::vector<FlagWords> words(kFlagWords.begin(), kFlagWords.end());
-    words.insert(words.end(), {{"--sort", sort}, {"--metric", shown}, {"--x", axes}, {"--y", axes}});
-    return words;
-  }();
-  return all;
-}
+enum class Takes : std::uint8_t { kNothing, kWords, kModel, kFile, kText };
 
-struct CompletedFlag {
-  std::string name, description;
-  std::string_view words;
-  bool takes_value;
+struct CompletedValue {
+  std::string name, description, words;
+  Takes takes = Takes::kNothing;
 };
 
-std::string_view words_for(std::string_view flag) {
-  const auto found = std::ranges::find(flag_words(), flag, &FlagWords::flag);
-  return found == flag_words().end() ? "" : found->words;
+struct CompletedCommand {
+  std::string name, summary;
+  std::vector<CompletedValue> flags;
+  CompletedValue argument;  // the first; its models are offered for the others too
+};
+
+std::string joined(std::span<const std::string_view> words) {
+  std::string text;
+  for (const std::string_view word : words) text.append(text.empty() ? "" : " ").append(word);
+  return text;
 }
 
-std::vector<CompletedFlag> flags_of(const Command& command) {
+std::string words_for(std::string_view name, std::string_view command) {
+  for (const CaptureField& field : capture_fields())
+    if (field.flag == name && !field.rules.words.empty()) return joined(field.rules.words);
+  if (name == "--hardware" || (name == "NAME" && command == "devices")) {
+    std::string ids;
+    for (const DevicePointer& device : known_devices()) ids += (ids.empty() ? "" : " ") + device->id;
+    return ids;
+  }
+  if (name == "--sort" && command == "fuse") return metric_words(kSubgraphNeeds, ' ') + " order";
+  if (name == "--metric" && command == "sweep") return metric_words(kSweepNeeds, ' ');
+  if (name == "--sort" || name == "--metric") return metric_words(kLayerNeeds, ' ');
+  if (name == "--x" || name == "--y") return metric_words(kModelNeeds, ' ');
+  for (const ValueWords& row : kValueWords)
+    if (row.name == name && (row.command.empty() || row.command == command)) return std::string(row.words);
+  return "";
+}
+
+CompletedValue value_of(const CLI::Option& option, const std::string& name, std::string_view command) {
+  CompletedValue value{name, option.get_description(), words_for(name, command)};
+  const std::string type = option.get_type_name();
+  if (option.get_items_expected() == 0) return value;
+  value.takes = !value.words.empty()                                       ? Takes::kWords
+                : name.starts_with("MODEL") || type.starts_with("MODEL")   ? Takes::kModel
+                : type.find("FILE") != std::string::npos || name == "file" ? Takes::kFile
+                                                                           : Takes::kText;
+  return value;
+}
+
+CompletedCommand completed(const Command& command) {
   CLI::App app;
   command.define(app);
-  std::vector<CompletedFlag> flags;
-  for (const CLI::Option* option : app.get_options())
+  CompletedCommand found{std::string(command.name), std::string(command.summary), {}, {}};
+  for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames())
-      flags.push_back(
-          {"--" + name, option->get_description(), words_for("--" + name), option->get_items_expected() > 0});
-  std::ranges::sort(flags, {}, &CompletedFlag::name);
-  return flags;
+      found.flags.push_back(value_of(*option, "--" + name, command.name));
+    const std::string& name = option->get_single_name();
+    if (option->get_positional() && found.argument.takes != Takes::kModel) {
+      const CompletedValue argument = value_of(*option, name, command.name);
+      if (found.argument.takes == Takes::kNothing || argument.takes == Takes::kModel) {
+        const std::string words = found.argument.words;
+        found.argument = argument;
+        found.argument.words = words.empty() ? argument.words : words;  // plot's kind, then a model
+      }
+    }
+  }
+  std::ranges::sort(found.flags, {}, &CompletedValue::name);
+  return found;
+}
+
+std::vector<CompletedCommand> all_completed() {
+  std::vector<CompletedCommand> all;
+  for (const Command& command : commands()) all.push_back(completed(command));
+  return all;
 }
 
 std::string command_names() {
@@ -72,30 +126,39 @@ std::string command_names() {
   return names + "help version";
 }
 
-bool takes_model(std::string_view command) {
-  return command == "profile" || command == "trace" || command == "capture" || command == "explain";
-}
-
-// The words that may stand where a command's own argument does.
-std::string argument_words(std::string_view command) {
-  if (command == "completion") return "bash zsh fish";
-  return command == "help" ? command_names() : "";
-}
-
-std::string bash_reply(const std::string& pattern, const std::string& options) {
-  return "    " + pattern + ") COMPREPLY=($(compgen " + options + " -- \"$current\")); return ;;\n";
+// In bash, the words of a flag's value are by command and flag.
+std::string bash_values(const std::vector<CompletedCommand>& all) {
+  std::string cases;
+  for (const CompletedCommand& command : all)
+    for (const CompletedValue& flag : command.flags) {
+      const std::string at = "    " + command.name + ":" + flag.name + ") ";
+      if (flag.takes == Takes::kWords)
+        cases += at + "COMPREPLY=($(compgen -W \"" + flag.words + "\" -- \"$current\")); return ;;\n";
+      else if (flag.takes == Takes::kModel)
+        cases += at + "_opscope_models; return ;;\n";
+      else if (flag.takes == Takes::kFile)
+        cases += at + "COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n";
+      else if (flag.takes == Takes::kText)
+        cases += at + "return ;;\n";
+    }
+  return cases + "    *:-o) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n";
 }
 
 std::string bash_script() {
-  std::string values, cases;
-  for (const FlagWords& row : flag_words())
-    values += bash_reply(std::string(row.flag), "-W \"" + std::string(row.words) + "\"");
-  for (const Command& command : commands()) {
-    std::string words = argument_words(command.name);
-    for (const CompletedFlag& flag : flags_of(command)) words += (words.empty() ? "" : " ") + flag.name;
-    cases += "    " + std::string(command.name) + ") words=\"" + words + "\" ;;\n";
+  const auto all = all_completed();
+  std::string cases, models;
+  for (const CompletedCommand& command : all) {
+    std::string words = command.argument.words;
+    for (const CompletedValue& flag : command.flags) words += (words.empty() ? "" : " ") + flag.name;
+    cases += "    " + command.name + ") words=\"" + words + "\" ;;\n";
+    if (command.argument.takes == Takes::kModel) models += (models.empty() ? "" : "|") + command.name;
   }
   return "# opscope completion for bash: source <(opscope completion bash)\n"
+         "_opscope_models() {\n"
+         "  COMPREPLY=($(compgen -f -W \"$words $(" +
+         std::string(kModels) +
+         ")\" -- \"$current\"))\n"
+         "}\n"
          "_opscope() {\n"
          "  local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\" words=\"\"\n"
          "  if [[ $COMP_CWORD -eq 1 ]]; then\n"
@@ -104,20 +167,16 @@ std::string bash_script() {
          "\" -- \"$current\"))\n"
          "    return\n"
          "  fi\n"
-         "  case \"$previous\" in\n" +
-         bash_reply("-o|--output|--registry|--save-graph|--export", "-f") + values +
+         "  case \"${COMP_WORDS[1]}:$previous\" in\n" +
+         bash_values(all) +
          "  esac\n"
          "  case \"${COMP_WORDS[1]}\" in\n" +
-         cases + "    help) words=\"" + argument_words("help") +
+         cases + "    help) words=\"" + command_names() +
          "\" ;;\n"
          "  esac\n"
-         "  if [[ \"$current\" != -* && \"${COMP_WORDS[1]}\" =~ ^(profile|trace|capture|explain)$ ]]; then\n"
-         "    words=\"$(" +
-         std::string(kModels) +
-         ")\"\n"
-         "    COMPREPLY=($(compgen -f -W \"$words\" -- \"$current\"))\n"
-         "    return\n"
-         "  fi\n"
+         "  if [[ \"$current\" != -* && \"${COMP_WORDS[1]}\" =~ ^(" +
+         models +
+         ")$ ]]; then _opscope_models; return; fi\n"
          "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
          "}\n"
          "complete -F _opscope opscope\n";
@@ -135,25 +194,41 @@ std::string in_quotes(std::string_view text) {
   return result;
 }
 
-std::string zsh_flag(const CompletedFlag& flag) {
-  const std::string values = flag.words.empty() ? "_files" : "(" + std::string(flag.words) + ")";
-  return "'" + flag.name + "[" + in_quotes(flag.description) + "]" +
-         (flag.takes_value ? ":value:" + values : "") + "'";
+std::string zsh_values(const CompletedValue& value) {
+  switch (value.takes) {
+    case Takes::kWords:
+      return "(" + value.words + ")";
+    case Takes::kModel:
+      return "_opscope_models";
+    case Takes::kFile:
+      return "_files";
+    case Takes::kNothing:
+    case Takes::kText:
+      break;
+  }
+  return " ";
 }
 
-std::string zsh_argument(std::string_view command) {
-  if (takes_model(command)) return " \\\n      '*:model:_opscope_models'";
-  const std::string words = argument_words(command);
-  return words.empty() ? "" : " \\\n      '1:argument:(" + words + ")'";
+std::string zsh_flag(const CompletedValue& flag) {
+  return "'" + flag.name + "[" + in_quotes(flag.description) + "]" +
+         (flag.takes == Takes::kNothing ? "" : ":value:" + zsh_values(flag)) + "'";
+}
+
+std::string zsh_argument(const CompletedCommand& command) {
+  const CompletedValue& value = command.argument;
+  if (value.takes == Takes::kNothing) return "";
+  if (value.takes != Takes::kModel) return " \\\n      '1:argument:" + zsh_values(value) + "'";
+  const std::string first = value.words.empty() ? "" : " \\\n      '1:argument:(" + value.words + ")'";
+  return first + " \\\n      '*:model:_opscope_models'";
 }
 
 std::string zsh_script() {
   std::string names, cases;
-  for (const Command& command : commands()) {
-    names += "    '" + std::string(command.name) + ":" + in_quotes(command.summary) + "'\n";
-    cases += "    " + std::string(command.name) + ") _arguments";
-    for (const CompletedFlag& flag : flags_of(command)) cases += " \\\n      " + zsh_flag(flag);
-    cases += zsh_argument(command.name) + " ;;\n";
+  for (const CompletedCommand& command : all_completed()) {
+    names += "    '" + command.name + ":" + in_quotes(command.summary) + "'\n";
+    cases += "    " + command.name + ") _arguments";
+    for (const CompletedValue& flag : command.flags) cases += " \\\n      " + zsh_flag(flag);
+    cases += zsh_argument(command) + " ;;\n";
   }
   return "#compdef opscope\n"
          "# opscope completion for zsh: opscope completion zsh > \"${fpath[1]}/_opscope\"\n"
@@ -174,35 +249,49 @@ std::string zsh_script() {
          "  if (( CURRENT == 2 )); then _describe command names; return; fi\n"
          "  shift words; (( CURRENT-- ))\n"
          "  case \"$words[1]\" in\n" +
-         cases + "    help) _arguments" + zsh_argument("help") +
-         " ;;\n"
+         cases + "    help) _arguments \\\n      '1:argument:(" + command_names() +
+         ")' ;;\n"
          "  esac\n"
          "}\n"
          "if [[ \"${funcstack[1]}\" == _opscope ]]; then _opscope \"$@\"; else compdef _opscope opscope; "
          "fi\n";
 }
 
-std::string fish_flag(const std::string& seen, const CompletedFlag& flag) {
-  const std::string values = flag.words.empty() ? " -r" : " -x -a '" + std::string(flag.words) + "'";
-  return seen + " -l " + flag.name.substr(2) + (flag.takes_value ? values : "") + " -d '" +
-         in_quotes(flag.description) + "'\n";
+// -r: files; -x: these words, or nothing that can be told.
+std::string fish_values(const CompletedValue& value) {
+  switch (value.takes) {
+    case Takes::kWords:
+      return " -x -a '" + value.words + "'";
+    case Takes::kModel:
+      return " -r -a '(" + std::string(kModels) + ")'";
+    case Takes::kFile:
+      return " -r";
+    case Takes::kText:
+      return " -x";
+    case Takes::kNothing:
+      break;
+  }
+  return "";
 }
 
 std::string fish_script() {
   const std::string first = "complete -c opscope -n __fish_use_subcommand -f -a ";
-  const auto seen = [](std::string_view names) {
-    return "complete -c opscope -n '__fish_seen_subcommand_from " + std::string(names) + "'";
+  const auto seen = [](const std::string& name) {
+    return "complete -c opscope -n '__fish_seen_subcommand_from " + name + "'";
   };
   std::string out = "# opscope completion for fish: opscope completion fish | source\n";
-  for (const Command& command : commands()) {
-    const std::string name(command.name);
-    out += first + name + " -d '" + in_quotes(command.summary) + "'\n";
-    for (const CompletedFlag& flag : flags_of(command)) out += fish_flag(seen(name), flag);
+  for (const CompletedCommand& command : all_completed()) {
+    out += first + command.name + " -d '" + in_quotes(command.summary) + "'\n";
+    for (const CompletedValue& flag : command.flags)
+      out += seen(command.name) + " -l " + flag.name.substr(2) + fish_values(flag) + " -d '" +
+             in_quotes(flag.description) + "'\n";
+    if (const std::string& words = command.argument.words; !words.empty())
+      out += seen(command.name) + " -f -a '" + words + "'\n";
+    if (command.argument.takes == Takes::kModel)
+      out += seen(command.name) + " -a '(" + std::string(kModels) + ")'\n";
   }
   out += first + "help -d 'Help on a command'\n" + first + "version -d 'The version of opscope'\n";
-  for (const char* name : {"completion", "help"})
-    out += seen(name) + " -f -a '" + argument_words(name) + "'\n";
-  return out + seen("profile trace capture explain") + " -a '(" + std::string(kModels) + ")'\n";
+  return out + seen("help") + " -f -a '" + command_names() + "'\n";
 }
 
 std::string script_for(const std::string& shell) {
@@ -221,8 +310,8 @@ Action define_completion(CLI::App& app) {
     OutputFlags output;
   };
   const auto flags = std::make_shared<CompletionFlags>();
-  app.add_option("SHELL", flags->shell, "bash, zsh or fish");
-  app.add_option("-o,--output", flags->output.output, "Write to a file")->type_name("FILE");
+  add_value(app, "SHELL", flags->shell, "", "bash, zsh or fish");
+  add_value(app, "-o,--output", flags->output.output, "FILE", "Write to a file");
   return [flags] {
     const std::string script = script_for(flags->shell);
     flags->output.format = "txt";  // whatever the file is called

@@ -44,8 +44,8 @@ int run_devices(const DevicesFlags& flags) {
 
 Action define_devices(CLI::App& app) {
   const auto flags = std::make_shared<DevicesFlags>();
-  app.add_option("NAME", flags->name,
-                 "A device, part of its name, or a .toml file to check. Default: all devices");
+  add_value(app, "NAME", flags->name, "",
+            "A device, part of its name, or a .toml file to check. Default: all devices");
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);
   return [flags] { return run_devices(*flags); };

@@ -1,5 +1,5 @@
 // `opscope diff`: what changed between two versions of a model.
-#include "analyse/diff/diff.h"
+#include "app/cases/diff.h"
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -7,7 +7,7 @@
 #include "app/models/git_revision.h"
 #include "base/error.h"
 #include "cli/flags/cost.h"
-#include "cli/main/cli.h"
+#include "cli/flags/model.h"
 #include "cli/main/command.h"
 #include "cli/output/picture_output.h"
 #include "report/diff/report.h"
@@ -16,7 +16,7 @@ namespace opscope {
 namespace {
 
 struct DiffFlags : ModelCommandFlags {
-  CostFlags cost;
+  CostRequest cost;
   std::vector<std::string> models;
   std::string base_rev, depth, max_nodes;
   bool exit_code = false, no_fold = false;
@@ -44,24 +44,17 @@ std::vector<std::string> specs_of(const DiffFlags& flags) {
 }
 
 // The page has the picture too, where there are graphs to draw.
-void write_picture(const ModelDiff& diff, const std::vector<LoadedModel>& models, const PictureOutput& output,
-                   const DiffFlags& flags, const TextOptions& text) {
-  const bool graphs = models[0].has_graph() && models[1].has_graph();
+void write(const DiffAnswer& answer, const PictureOutput& output, const DiffFlags& flags,
+           const TextOptions& text) {
   const std::size_t boxes = flags.max_nodes.empty()
                                 ? 60
                                 : static_cast<std::size_t>(parse_integer("--max-nodes", flags.max_nodes, 4));
-  const auto drawn = [&](PictureFormat format) {
-    return draw_diff(diff, *models[0].profile, *models[1].profile, format, boxes).bytes;
-  };
-  if (output.is_picture()) {
-    if (!graphs)
-      throw Error("a saved profile has no graph to draw", models[models[0].has_graph()].spec,
-                  "diff captures, or the models themselves");
-    output.write_picture(drawn(PictureFormat::kSvg));
-  } else {
-    output.write(graphs && pictures_available() ? drawn(PictureFormat::kHtml)
-                                                : to_format(diff, Format::kHtml, text));
-  }
+  if (output.is_picture())
+    output.write_picture(draw(answer, PictureFormat::kSvg, boxes));
+  else if (output.format() == Format::kHtml && answer.has_graphs() && pictures_available())
+    output.write(draw(answer, PictureFormat::kHtml, boxes));
+  else
+    output.write(to_format(answer.diff, output.format(), text));
 }
 
 int run_diff(const DiffFlags& flags) {
@@ -69,17 +62,14 @@ int run_diff(const DiffFlags& flags) {
   const PictureOutput output(flags.output,
                              {Format::kText, Format::kJson, Format::kCsv, Format::kMarkdown, Format::kHtml});
   output.set_style(text);
+  Talk talk(flags.talk);
   std::vector<LoadedModel> models =
-      load_versions(specs_of(flags), flags.model, profile_options(flags.cost), flags.talk);
+      load_versions(specs_of(flags), flags.model, profile_options(flags.cost), talk);
   if (models[0].spec == models[1].spec)
     for (LoadedModel& model : models) model.label = model.figures.model;
-  const ModelDiff diff = make_diff({models[0].label, &models[0].figures, models[0].profile.get()},
-                                   {models[1].label, &models[1].figures, models[1].profile.get()});
-  if (output.is_picture() || output.format() == Format::kHtml)
-    write_picture(diff, models, output, flags, text);
-  else
-    output.write(to_format(diff, output.format(), text));
-  return flags.exit_code && !diff.same() ? kExitNo : kExitDone;
+  const DiffAnswer answer = diff(std::move(models[0]), std::move(models[1]));
+  write(answer, output, flags, text);
+  return flags.exit_code && !answer.diff.same() ? kExitNo : kExitDone;
 }
 
 }  // namespace
@@ -89,18 +79,15 @@ Action define_diff(CLI::App& app) {
   app.add_option("MODELS", flags->models, "The model before and the model after")->required();
   add_capture_flags(app, flags->model);
   add_cost_flags(app, flags->cost);
-  app.add_option("--base-rev", flags->base_rev, "Git revision of the model before, if both are the same file")
-      ->type_name("REV");
-  app.add_option("--depth", flags->depth, "Levels of the module tree. Default: as many as fit a screen")
-      ->type_name("N");
-  app.add_option("--max-nodes", flags->max_nodes, "Most boxes in a picture, default 60")->type_name("N");
-  app.add_flag("--no-fold", flags->no_fold,
-               "One row for each layer, also for layers that changed in the same way");
-  app.add_flag("--exit-code", flags->exit_code, "Exit code 1 if the models differ");
-  app.add_flag("-v,--verbose", flags->talk.verbose, "All levels and op types");
-  add_output_flags(app, flags->output);
-  app.get_option("--format")->description("Output format: txt, json, csv, md, html, svg, png or pdf");
-  add_talk_flags(app, flags->talk);
+  add_value(app, "--base-rev", flags->base_rev, "REV",
+            "Git revision of the model before, if both are the same file");
+  add_value(app, "--depth", flags->depth, "N", "Levels of the module tree. Default: as many as fit a screen");
+  add_value(app, "--max-nodes", flags->max_nodes, "N", "Most boxes in a picture, default 60");
+  add_switch(app, "--no-fold", flags->no_fold,
+             "One row for each layer, also for layers that changed in the same way");
+  add_switch(app, "--exit-code", flags->exit_code, "Exit code 1 if the models differ");
+  add_report_flags(app, flags->output, flags->talk, "All levels and op types",
+                   "Output format: txt, json, csv, md, html, svg, png or pdf");
   return [flags] { return run_diff(*flags); };
 }
 

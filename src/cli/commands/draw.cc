@@ -5,25 +5,20 @@
 #include <cstdio>
 #include <memory>
 
-#include "app/models/models.h"
-#include "app/worker/terminal.h"
 #include "base/error.h"
 #include "cli/flags/cost.h"
-#include "cli/flags/graph_part.h"
 #include "cli/flags/level.h"
 #include "cli/flags/model.h"
-#include "cli/main/cli.h"
 #include "cli/main/command.h"
 #include "cli/output/picture_file.h"
+#include "cli/output/terminal.h"
 
 namespace opscope {
 namespace {
 
-struct DrawFlags {
-  ModelFlags model;
-  TalkFlags talk;
-  CostFlags cost;
-  std::string file, format, level = "layer", depth, focus, max_nodes, color = "category", graph_part;
+struct DrawFlags : ModelCommandFlags {
+  CostRequest cost;
+  std::string file, format, level = "layer", depth, focus, max_nodes, color = "category";
   bool no_fold = false;
 };
 
@@ -42,7 +37,10 @@ DrawOptions draw_options(const DrawFlags& flags) {
 
 // With --model, the only positional is the file.
 void settle_positionals(DrawFlags& flags) {
-  if (flags.file.empty() && !flags.model.model.empty()) std::swap(flags.file, flags.model.positional);
+  if (flags.file.empty() && flags.model.model) {
+    flags.file = flags.model.positional.value_or("");
+    flags.model.positional.reset();
+  }
   if (flags.file.empty())
     throw Error("which file?", "",
                 "opscope draw MODEL FILE, where FILE ends in .png, .pdf, .svg, .dot or .html");
@@ -53,10 +51,9 @@ int run_draw(DrawFlags flags) {
   const PictureFile file(flags.file, flags.format);
   const DrawOptions options = draw_options(flags);
   const ProfileOptions costs = profile_options(flags.cost);
-  check_graph_part(flags.graph_part);
   std::vector<std::string> notes;
-  const CaptureRequest request = request_from(flags.model, &notes);
-  const Graph graph = chosen_part(load_model(request, flags.talk), flags.graph_part, notes);
+  const AskedGraph asked(flags, notes);
+  const Graph graph = asked.load();
   const Profile profile = make_profile(graph, costs);
   std::puts(file.write(profile, options, notes).c_str());
   if (!flags.talk.quiet)
@@ -69,18 +66,16 @@ int run_draw(DrawFlags flags) {
 Action define_draw(CLI::App& app) {
   const auto flags = std::make_shared<DrawFlags>();
   add_model_flags(app, flags->model);
-  app.add_option("FILE", flags->file, "Picture to write: .png, .pdf, .svg, .dot or .html");
-  app.add_option("--format", flags->format, "png, pdf, svg, dot or html. Default: the extension of FILE")
-      ->type_name("FORMAT");
+  add_value(app, "FILE", flags->file, "", "Picture to write: .png, .pdf, .svg, .dot or .html");
+  add_value(app, "--format", flags->format, "FORMAT",
+            "png, pdf, svg, dot or html. Default: the extension of FILE");
   add_level_flag(app, flags->level);
-  app.add_option("--depth", flags->depth,
-                 "Levels of modules that are expanded. Default: as many as fit a page")
-      ->type_name("N");
-  app.add_option("--focus", flags->focus, "Only this module and its neighbours")->type_name("PATH");
-  app.add_option("--max-nodes", flags->max_nodes, "Most boxes on the page, default 60")->type_name("N");
-  app.add_option("--color", flags->color, "Color by category, bound or cost (share of FLOPs)")
-      ->type_name("BY");
-  app.add_flag("--no-fold", flags->no_fold, "Draw repeated equal blocks and small ops one by one");
+  add_value(app, "--depth", flags->depth, "N",
+            "Levels of modules that are expanded. Default: as many as fit a page");
+  add_value(app, "--focus", flags->focus, "PATH", "Only this module and its neighbours");
+  add_value(app, "--max-nodes", flags->max_nodes, "N", "Most boxes on the page, default 60");
+  add_value(app, "--color", flags->color, "BY", "Color by category, bound or cost (share of FLOPs)");
+  add_switch(app, "--no-fold", flags->no_fold, "Draw repeated equal blocks and small ops one by one");
   add_cost_flags(app, flags->cost);
   add_graph_part_flag(app, flags->graph_part);
   add_talk_flags(app, flags->talk);

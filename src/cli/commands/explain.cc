@@ -4,10 +4,8 @@
 #include <memory>
 
 #include "analyse/profile/profile.h"
-#include "app/models/models.h"
 #include "base/error.h"
 #include "cli/flags/model.h"
-#include "cli/main/cli.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"
 #include "report/core/document.h"
@@ -76,7 +74,10 @@ Table as_table(const Profile& profile, const std::vector<OpId>& ops) {
 
 // With --model, the only positional is the node.
 void settle_positionals(ExplainFlags& flags) {
-  if (flags.node.empty() && !flags.model.model.empty()) std::swap(flags.node, flags.model.positional);
+  if (flags.node.empty() && flags.model.model) {
+    flags.node = flags.model.positional.value_or("");
+    flags.model.positional.reset();
+  }
   if (flags.node.empty())
     throw Error("which op?", "",
                 "opscope explain MODEL NODE, where NODE is an op's index, a layer, a module or an op type");
@@ -84,13 +85,13 @@ void settle_positionals(ExplainFlags& flags) {
 
 int run_explain(ExplainFlags flags) {
   settle_positionals(flags);
-  const CaptureRequest request = request_from(flags.model);
+  TextOptions text;
+  const AskedGraph asked(flags, text.notes);
   const Convention convention = convention_from_name(flags.convention);
   const Output output(flags.output);
-  const Graph graph = load_model(request, flags.talk);
+  const Graph graph = asked.load();
   const Profile profile = make_profile(graph, {convention, 10});
   const auto ops = find_node(profile, flags.node);
-  TextOptions text;
   output.set_style(text);
   output.write(output.format() == Format::kText ? as_text(profile, ops)
                                                 : to_format(as_table(profile, ops), output.format(), text));
@@ -102,8 +103,8 @@ int run_explain(ExplainFlags flags) {
 Action define_explain(CLI::App& app) {
   const auto flags = std::make_shared<ExplainFlags>();
   add_model_flags(app, flags->model);
-  app.add_option("NODE", flags->node,
-                 "What to explain: an op's index, a layer's name, a module's path or an op type");
+  add_value(app, "NODE", flags->node, "",
+            "What to explain: an op's index, a layer's name, a module's path or an op type");
   add_convention_flag(app, flags->convention);
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);

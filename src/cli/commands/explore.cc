@@ -4,14 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "app/models/models.h"
 #include "base/error.h"
 #include "cli/commands/interactive.h"
 #include "cli/flags/cost.h"
-#include "cli/flags/graph_part.h"
 #include "cli/flags/level.h"
 #include "cli/flags/model.h"
-#include "cli/main/cli.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"
 
@@ -20,10 +17,10 @@ namespace {
 
 struct ExploreFlags : ModelCommandFlags {
   LevelFlags level;
-  CostFlags cost;
+  CostRequest cost;
   std::string start, end, around, context, max_nodes, find, type, module, bottleneck, top, node;
   std::vector<std::string> path;
-  std::string sort = "flops", graph_part;
+  std::string sort = "flops";
   bool interactive = false;
 };
 
@@ -100,12 +97,11 @@ int run_explore(const ExploreFlags& flags) {
   check_questions(flags, query);
   const ChosenLevel level = chosen_level(flags.level);
   const ProfileOptions options = profile_options(flags.cost);
-  const CaptureRequest request = request_from(flags.model, &text.notes);
-  check_graph_part(flags.graph_part);
+  const AskedGraph asked(flags, text.notes);
   if (flags.interactive) check_interactive();
   const Output output(flags.output);
   output.set_style(text);
-  const Graph graph = chosen_part(load_model(request, flags.talk), flags.graph_part, text.notes);
+  const Graph graph = asked.load();
   const Profile profile = make_profile(graph, options);
   if (flags.interactive) return browse(profile);
   const GraphView view = make_view(profile, level.level, level.depth);
@@ -114,22 +110,20 @@ int run_explore(const ExploreFlags& flags) {
 }
 
 void add_list_flags(CLI::App& app, ExploreFlags& flags) {
-  app.add_option("--start", flags.start, "List nodes, beginning with this number")->type_name("N");
-  app.add_option("--end", flags.end, "List nodes up to and including this number")->type_name("N");
-  app.add_option("--around", flags.around, "List nodes near one node, given by number or name")
-      ->type_name("NODE");
-  app.add_option("--context", flags.context, "With --around: nodes on each side, default 10")->type_name("N");
-  app.add_option("--max-nodes", flags.max_nodes, "List at most N nodes")->type_name("N");
-  app.add_option("--find", flags.find, "List nodes whose name, target, module or shape contains TEXT")
-      ->type_name("TEXT");
-  app.add_option("--type", flags.type, "List nodes of an op, module or subgraph type, for example conv")
-      ->type_name("TYPE");
-  app.add_option("--module", flags.module, "List the nodes of a module")->type_name("PATH");
-  app.add_option("--bottleneck", flags.bottleneck, "List nodes with this bound: compute or memory")
-      ->type_name("NAME");
-  app.add_option("--top", flags.top, "List the N most expensive nodes")->type_name("N");
-  app.add_option("--sort", flags.sort, "Metric for --top, default flops: " + metric_choices(kLayerNeeds))
-      ->type_name("KEY");
+  add_value(app, "--start", flags.start, "N", "List nodes, beginning with this number");
+  add_value(app, "--end", flags.end, "N", "List nodes up to and including this number");
+  add_value(app, "--around", flags.around, "NODE", "List nodes near one node, given by number or name");
+  add_value(app, "--context", flags.context, "N", "With --around: nodes on each side, default 10");
+  add_value(app, "--max-nodes", flags.max_nodes, "N", "List at most N nodes");
+  add_value(app, "--find", flags.find, "TEXT",
+            "List nodes whose name, target, module or shape contains TEXT");
+  add_value(app, "--type", flags.type, "TYPE",
+            "List nodes of an op, module or subgraph type, for example conv");
+  add_value(app, "--module", flags.module, "PATH", "List the nodes of a module");
+  add_value(app, "--bottleneck", flags.bottleneck, "NAME", "List nodes with this bound: compute or memory");
+  add_value(app, "--top", flags.top, "N", "List the N most expensive nodes");
+  add_value(app, "--sort", flags.sort, "KEY",
+            "Metric for --top, default flops: " + metric_choices(kLayerNeeds));
 }
 
 }  // namespace
@@ -140,17 +134,14 @@ Action define_explore(CLI::App& app) {
   add_graph_part_flag(app, flags->graph_part);
   add_level_flags(app, flags->level);
   add_list_flags(app, *flags);
-  app.add_option("--node", flags->node, "Everything about one node, given by number or name")
-      ->type_name("NODE");
+  add_value(app, "--node", flags->node, "NODE", "Everything about one node, given by number or name");
   app.add_option("--path", flags->path, "Paths between two nodes")
       ->expected(2)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("A B");
-  app.add_flag("-i,--interactive", flags->interactive, "Browse the model in the terminal");
+  add_switch(app, "-i,--interactive", flags->interactive, "Browse the model in the terminal");
   add_cost_flags(app, flags->cost);
-  app.add_flag("-v,--verbose", flags->talk.verbose, "All op types, ops and notes");
-  add_output_flags(app, flags->output);
-  add_talk_flags(app, flags->talk);
+  add_report_flags(app, flags->output, flags->talk, "All op types, ops and notes");
   return [flags] { return run_explore(*flags); };
 }
 

@@ -1,23 +1,22 @@
 // `opscope fuse`: which ops run as one kernel, why each group ends where it does, and what that saves.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
-#include "app/models/models.h"
-#include "cli/commands/fuse_against.h"
+#include "app/models/inductor.h"
 #include "cli/flags/cost.h"
-#include "cli/flags/graph_part.h"
 #include "cli/flags/model.h"
-#include "cli/main/cli.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"
+#include "report/fuse/comparison.h"
 #include "report/fuse/report.h"
 
 namespace opscope {
 namespace {
 
 struct FuseFlags : ModelCommandFlags {
-  CostFlags cost;
-  std::string top, graph_part, against, sort = "order";
+  CostRequest cost;
+  std::string top, against, sort = "order";
   bool no_fold = false;
 };
 
@@ -32,15 +31,17 @@ FuseOptions fuse_options(const FuseFlags& flags) {
 int run_fuse(const FuseFlags& flags) {
   FuseOptions fuse = fuse_options(flags);
   const ProfileOptions options = profile_options(flags.cost);
-  const CaptureRequest request = request_from(flags.model, &fuse.text.notes);
-  check_graph_part(flags.graph_part);
+  const AskedGraph asked(flags, fuse.text.notes);
   const Output output(flags.output);
   output.set_style(fuse.text);
   if (!flags.against.empty()) {
-    check_against(flags.against);
-    return run_against(flags.against, request, options.partition, flags.talk, output, fuse.text);
+    Talk talk(flags.talk);
+    const auto answer = compare_with_inductor({asked.request(), flags.against, options.partition}, talk);
+    std::ranges::copy(answer.notes, std::back_inserter(fuse.text.notes));
+    output.write(to_format(answer.comparison(), output.format(), fuse.text));
+    return kExitDone;
   }
-  const Graph graph = chosen_part(load_model(request, flags.talk), flags.graph_part, fuse.text.notes);
+  const Graph graph = asked.load();
   output.write(fuse_report(make_profile(graph, options), output.format(), fuse));
   return kExitDone;
 }
@@ -51,20 +52,15 @@ Action define_fuse(CLI::App& app) {
   const auto flags = std::make_shared<FuseFlags>();
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
-  app.add_option("--against", flags->against,
-                 "Compare with the kernels of torch.compile: inductor, or inductor-max (frozen weights, "
-                 "Inductor's own matmul templates)")
-      ->type_name("COMPILER");
-  app.add_option("--top", flags->top, "Rows: largest savings, and ops that were not fused. Default 10")
-      ->type_name("N");
-  app.add_option("--sort", flags->sort,
-                 "What subgraphs are sorted by: order (as they run), " + metric_choices(kSubgraphNeeds))
-      ->type_name("KEY");
-  app.add_flag("--no-fold", flags->no_fold, "Show equal subgraphs one by one");
+  add_value(app, "--against", flags->against, "COMPILER",
+            "Compare with the kernels of torch.compile: inductor, or inductor-max (frozen weights, "
+            "Inductor's own matmul templates)");
+  add_value(app, "--top", flags->top, "N", "Rows: largest savings, and ops that were not fused. Default 10");
+  add_value(app, "--sort", flags->sort, "KEY",
+            "What subgraphs are sorted by: order (as they run), " + metric_choices(kSubgraphNeeds));
+  add_switch(app, "--no-fold", flags->no_fold, "Show equal subgraphs one by one");
   add_cost_flags(app, flags->cost);
-  app.add_flag("-v,--verbose", flags->talk.verbose, "All subgraphs, all that was not fused, and all notes");
-  add_output_flags(app, flags->output);
-  add_talk_flags(app, flags->talk);
+  add_report_flags(app, flags->output, flags->talk, "All subgraphs, all that was not fused, and all notes");
   return [flags] { return run_fuse(*flags); };
 }
 

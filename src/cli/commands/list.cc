@@ -11,6 +11,7 @@
 #include "cli/main/cli.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"
+#include "cli/output/talk.h"
 #include "ops/op_rule.h"
 #include "report/core/document.h"
 
@@ -99,7 +100,8 @@ Columns<ModelStatus> model_columns(bool with_costs) {
 
 int run_list(const ListFlags& flags) {
   const Output output(flags.output);
-  ModelCatalogue catalogue(registry_path(flags.registry), !flags.no_cache, flags.talk);
+  Talk talk(flags.talk);
+  ModelCatalogue catalogue(registry_path(flags.registry), !flags.no_cache, talk);
   std::vector<ModelStatus> models = catalogue.list(flags.only_cached);
   if (flags.only_cached && models.empty()) return kExitDone;
   const std::string source = library_name(flags.source);
@@ -153,15 +155,14 @@ int run_ops(const NameFlags& flags) {
 
 Action define_list(CLI::App& app) {
   const auto flags = std::make_shared<ListFlags>();
-  app.add_option("PATTERN", flags->pattern, "Part of a name, a pattern with * and ?, or a family");
-  app.add_option("--source", flags->source,
-                 "Only models of torchvision, timm, transformers, ultralytics, ...")
-      ->type_name("SOURCE");
-  app.add_flag("--profile", flags->profile, "Profile all listed models, each with its default inputs");
-  app.add_flag("--works", flags->works, "Only models that could be profiled");
+  add_value(app, "PATTERN", flags->pattern, "", "Part of a name, a pattern with * and ?, or a family");
+  add_value(app, "--source", flags->source, "SOURCE",
+            "Only models of torchvision, timm, transformers, ultralytics, ...");
+  add_switch(app, "--profile", flags->profile, "Profile all listed models, each with its default inputs");
+  add_switch(app, "--works", flags->works, "Only models that could be profiled");
   add_registry_flags(app, flags->registry, flags->no_cache);
-  app.add_flag("--only-cached", flags->only_cached,
-               "Print only what is in the cache, without starting Python; for shell completion");
+  add_switch(app, "--only-cached", flags->only_cached,
+             "Print only what is in the cache, without starting Python; for shell completion");
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);
   return [flags] { return run_list(*flags); };
@@ -169,7 +170,7 @@ Action define_list(CLI::App& app) {
 
 Action define_ops(CLI::App& app) {
   const auto flags = std::make_shared<NameFlags>();
-  app.add_option("PATTERN", flags->pattern, "Part of a name, or a pattern with * and ?");
+  add_value(app, "PATTERN", flags->pattern, "", "Part of a name, or a pattern with * and ?");
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);
   return [flags] { return run_ops(*flags); };

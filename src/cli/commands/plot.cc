@@ -5,13 +5,10 @@
 #include <memory>
 
 #include "analyse/memory/memory.h"
-#include "app/models/models.h"
 #include "base/error.h"
 #include "cli/flags/cost.h"
-#include "cli/flags/graph_part.h"
 #include "cli/flags/level.h"
 #include "cli/flags/model.h"
-#include "cli/main/cli.h"
 #include "cli/main/command.h"
 #include "cli/output/picture_output.h"
 #include "report/memory/report.h"
@@ -21,9 +18,9 @@ namespace opscope {
 namespace {
 
 struct PlotFlags : ModelCommandFlags {
-  std::string kind, metric, level = "layer", depth, top, graph_part;
+  std::string kind, metric, level = "layer", depth, top;
   bool no_fold = false;
-  CostFlags cost;
+  CostRequest cost;
 };
 
 // Everything that the flags say, read before the model is.
@@ -41,9 +38,9 @@ PlotKind kind_of(const PlotFlags& flags) {
   if (flags.kind.empty())
     throw Error("which plot?", "",
                 "opscope plot KIND MODEL, where KIND is roofline, types, icicle, flame or memory");
-  if (is_plot_kind(flags.model.positional) && !is_plot_kind(flags.kind))
+  if (is_plot_kind(flags.model.positional.value_or("")) && !is_plot_kind(flags.kind))
     throw Error("the plot comes before the model", "",
-                "opscope plot " + flags.model.positional + " " + flags.kind);
+                "opscope plot " + *flags.model.positional + " " + flags.kind);
   return plot_kind_from_name(flags.kind);
 }
 
@@ -109,11 +106,10 @@ std::string plotted(const Profile& profile, const PlotRequest& request, const Pi
 
 int run_plot(const PlotFlags& flags) {
   PlotRequest request = request_of(flags);
-  const CaptureRequest capture = request_from(flags.model, &request.text.notes);
-  check_graph_part(flags.graph_part);
+  const AskedGraph asked(flags, request.text.notes);
   const PictureOutput output(flags.output, {Format::kText, Format::kJson, Format::kCsv});
   output.set_style(request.text);
-  const Graph graph = chosen_part(load_model(capture, flags.talk), flags.graph_part, request.text.notes);
+  const Graph graph = asked.load();
   const Profile profile = make_profile(graph, request.profile);
   if (!profile.totals.counts())
     throw Error("there is nothing to plot: no op of this model does work or moves bytes");
@@ -126,26 +122,22 @@ int run_plot(const PlotFlags& flags) {
 
 Action define_plot(CLI::App& app) {
   const auto flags = std::make_shared<PlotFlags>();
-  app.add_option("KIND", flags->kind,
-                 "roofline, types (cost by op type), icicle (cost by module), flame (time by module) or "
-                 "memory (over time)");
+  add_value(app, "KIND", flags->kind, "",
+            "roofline, types (cost by op type), icicle (cost by module), flame (time by module) or "
+            "memory (over time)");
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
-  app.add_option("--metric", flags->metric,
-                 "Metric for types, icicle and flame, one that adds up; default flops, time for flame: " +
-                     metric_choices(kLayerNeeds))
-      ->type_name("KEY");
+  add_value(app, "--metric", flags->metric, "KEY",
+            "Metric for types, icicle and flame, one that adds up; default flops, time for flame: " +
+                metric_choices(kLayerNeeds));
   add_level_flag(app, flags->level);
-  app.add_option("--top", flags->top, "Number of labelled points, types and table rows, default 10")
-      ->type_name("N");
-  app.add_option("--depth", flags->depth, "For icicle and flame: levels of the module tree. Default: all")
-      ->type_name("N");
-  app.add_flag("--no-fold", flags->no_fold, "For icicle: show repeated equal blocks one by one");
+  add_value(app, "--top", flags->top, "N", "Number of labelled points, types and table rows, default 10");
+  add_value(app, "--depth", flags->depth, "N",
+            "For icicle and flame: levels of the module tree. Default: all");
+  add_switch(app, "--no-fold", flags->no_fold, "For icicle: show repeated equal blocks one by one");
   add_cost_flags(app, flags->cost);
-  app.add_flag("-v,--verbose", flags->talk.verbose, "All notes");
-  add_output_flags(app, flags->output);
-  app.get_option("--format")->description("Output format: svg, png, pdf, txt, json or csv");
-  add_talk_flags(app, flags->talk);
+  add_report_flags(app, flags->output, flags->talk, "All notes",
+                   "Output format: svg, png, pdf, txt, json or csv");
   return [flags] { return run_plot(*flags); };
 }
 

@@ -5,19 +5,16 @@
 #include <memory>
 #include <optional>
 
-#include "app/models/models.h"
-#include "app/worker/terminal.h"
 #include "base/error.h"
-#include "cli/commands/sweep_run.h"
+#include "cli/commands/sweep.h"
 #include "cli/flags/cost.h"
-#include "cli/flags/graph_part.h"
 #include "cli/flags/level.h"
 #include "cli/flags/model.h"
 #include "cli/flags/table.h"
-#include "cli/main/cli.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"
 #include "cli/output/picture_file.h"
+#include "cli/output/terminal.h"
 #include "report/core/document.h"
 #include "report/hardware/hardware.h"
 
@@ -25,10 +22,10 @@ namespace opscope {
 namespace {
 
 struct ProfileFlags : ModelCommandFlags {
-  CostFlags cost;
+  CostRequest cost;
   TableFlags table;
   bool strict = false, print_inputs = false;
-  std::string graph_part, level, visualize, batch_sizes;
+  std::string level, visualize, batch_sizes;
   std::string list;  // rewritten to the list command before parsing; here for the help
 };
 
@@ -44,7 +41,8 @@ int strict_answer(const Profile& profile, const ProfileFlags& flags) {
 // What the model would be called with; nothing is captured.
 int print_inputs(const CaptureRequest& request, const Output& output, const TextOptions& text,
                  const TalkFlags& talk) {
-  const PlannedInputs plan = plan_inputs(request, talk);
+  Talk listener(talk);
+  const PlannedInputs plan = plan_inputs(request, listener);
   const Columns<PlannedInput> columns{{listed("name"), &PlannedInput::name},
                                       {listed("shape"), &PlannedInput::shape},
                                       {listed("dtype"), &PlannedInput::dtype},
@@ -56,11 +54,6 @@ int print_inputs(const CaptureRequest& request, const Output& output, const Text
   if (!talk.quiet)
     for (const std::string& note : plan.notes) remark(note);
   return kExitDone;
-}
-
-std::optional<PictureFile> picture_file(const ProfileFlags& flags) {
-  if (flags.visualize.empty()) return std::nullopt;
-  return PictureFile(flags.visualize, "");
 }
 
 // The table is the result; the picture is a file beside it.
@@ -81,10 +74,10 @@ std::string side_by_side(const Graph& graph, const std::vector<ProfileOptions>& 
 
 // The table of a sweep; --visualize then draws its lines.
 int profile_batches(const ProfileFlags& flags) {
-  if (!flags.model.batch.empty())
+  if (!flags.model.text("batch").empty())
     throw Error("--batch and --batch-sizes exclude each other", "--batch-sizes", "leave one out");
   ModelCommandFlags each = flags;
-  each.model.batch = flags.batch_sizes;
+  each.model.set("batch", flags.batch_sizes);
   return run_sweep(each, flags.cost, {.visualize = flags.visualize});
 }
 
@@ -93,13 +86,13 @@ int run_profile(const ProfileFlags& flags) {
   TextOptions text = text_options(flags.table, flags.talk);
   if (!flags.level.empty()) text.level = level_from_name(flags.level);
   const std::vector<ProfileOptions> options = profile_options_by_device(flags.cost);
-  const CaptureRequest request = request_from(flags.model, &text.notes);
-  check_graph_part(flags.graph_part);
+  const AskedGraph asked(flags, text.notes);
   const Output output(flags.output);
   output.set_style(text);
-  const std::optional<PictureFile> picture = picture_file(flags);
-  if (flags.print_inputs) return print_inputs(request, output, text, flags.talk);
-  const Graph graph = chosen_part(load_model(request, flags.talk), flags.graph_part, text.notes);
+  std::optional<PictureFile> picture;
+  if (!flags.visualize.empty()) picture.emplace(flags.visualize, "");
+  if (flags.print_inputs) return print_inputs(asked.request(), output, text, flags.talk);
+  const Graph graph = asked.load();
   if (options.size() > 1 && picture)
     throw Error("a picture is of one device", "--hardware", "name one, or leave out --visualize");
   const Profile profile = make_profile(graph, options.front());
@@ -115,21 +108,19 @@ Action define_profile(CLI::App& app) {
   const auto flags = std::make_shared<ProfileFlags>();
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
-  app.add_option("--batch-sizes", flags->batch_sizes,
-                 "One row for each batch size, as `opscope sweep --batch`: 1,4,8,16")
-      ->type_name("LIST");
-  app.add_flag("--print-inputs", flags->print_inputs,
-               "Only show the inputs that opscope would make for the model, and why");
+  add_value(app, "--batch-sizes", flags->batch_sizes, "LIST",
+            "One row for each batch size, as `opscope sweep --batch`: 1,4,8,16");
+  add_switch(app, "--print-inputs", flags->print_inputs,
+             "Only show the inputs that opscope would make for the model, and why");
   add_level_flag(app, flags->level);
   add_table_flags(app, flags->table, "flops", "Number of most expensive layers, default 10");
   add_cost_flags(app, flags->cost);
-  app.add_option("--visualize", flags->visualize,
-                 "Also draw the graph: .png, .pdf, .svg, .dot or .html; -v FILE does the same")
-      ->type_name("FILE");
-  app.add_flag("-v,--verbose", flags->talk.verbose,
-               "All layers, op types and notes, and full error messages of tracers");
-  app.add_flag("--strict", flags->strict, "Exit code 1 unless the cost of every op is exact");
-  app.add_option("--list", flags->list, "List models, as `opscope list`")->type_name("[PATTERN]");
+  add_value(app, "--visualize", flags->visualize, "FILE",
+            "Also draw the graph: .png, .pdf, .svg, .dot or .html; -v FILE does the same");
+  add_switch(app, "-v,--verbose", flags->talk.verbose,
+             "All layers, op types and notes, and full error messages of tracers");
+  add_switch(app, "--strict", flags->strict, "Exit code 1 unless the cost of every op is exact");
+  add_value(app, "--list", flags->list, "[PATTERN]", "List models, as `opscope list`");
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);
   return [flags] { return run_profile(*flags); };

@@ -3,12 +3,10 @@
 #include <memory>
 
 #include "analyse/trace/joined.h"
-#include "app/models/models.h"
 #include "base/error.h"
 #include "cli/flags/cost.h"
 #include "cli/flags/model.h"
 #include "cli/flags/table.h"
-#include "cli/main/cli.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"
 #include "cli/output/side_files.h"
@@ -21,7 +19,7 @@ namespace opscope {
 namespace {
 
 struct ReadTraceFlags : ModelCommandFlags {
-  CostFlags cost;
+  CostRequest cost;
   TableFlags table;
   std::string file, save, trace;
 };
@@ -29,11 +27,11 @@ struct ReadTraceFlags : ModelCommandFlags {
 void check_files(const ReadTraceFlags& flags) {
   if (flags.file.empty())
     throw Error("no trace to read", "", "for example opscope read-trace trace.json.gz resnet50 --batch 32");
-  if (flags.model.positional.empty() && flags.model.model.empty())
+  const std::string model = flags.model.named();
+  if (model.empty())
     throw Error("no model to match the trace with", "",
                 "give it after the trace, with the inputs that it ran with: opscope read-trace " +
                     flags.file + " resnet50 --batch 32");
-  const std::string& model = flags.model.positional.empty() ? flags.model.model : flags.model.positional;
   check_side_files({flags.file, model}, {flags.save, flags.trace, flags.output.output});
 }
 
@@ -50,11 +48,11 @@ int run_read_trace(const ReadTraceFlags& flags) {
   TextOptions text = text_options(flags.table, flags.talk);
   const ProfileOptions options = profile_options(flags.cost);
   check_files(flags);
-  const CaptureRequest request = request_from(flags.model, &text.notes);
+  const AskedGraph asked(flags, text.notes);
   const Output output(flags.output);
   output.set_style(text);
   RecordedTrace recorded = read_kineto_trace(flags.file);
-  Graph graph = load_model(request, flags.talk);
+  Graph graph = asked.load();
   const JoinedTrace trace = joined(graph, std::move(recorded), flags.file);
   graph.measurement = trace.measurement;
   graph.verify();
@@ -69,18 +67,15 @@ int run_read_trace(const ReadTraceFlags& flags) {
 
 Action define_read_trace(CLI::App& app) {
   const auto flags = std::make_shared<ReadTraceFlags>();
-  app.add_option("file", flags->file, "A trace of torch.profiler: .json or .json.gz")->type_name("FILE");
+  add_value(app, "file", flags->file, "FILE", "A trace of torch.profiler: .json or .json.gz");
   add_model_flags(app, flags->model);
   add_table_flags(app, flags->table, "time", "Number of slowest layers and kernels, default 10");
-  app.add_option("--save", flags->save,
-                 "Save the model with the times of the trace; all commands read the file")
-      ->type_name("FILE.json");
-  app.add_option("--trace", flags->trace, "Write one run as a Chrome trace, with the modules of the model")
-      ->type_name("FILE.json");
+  add_value(app, "--save", flags->save, "FILE.json",
+            "Save the model with the times of the trace; all commands read the file");
+  add_value(app, "--trace", flags->trace, "FILE.json",
+            "Write one run as a Chrome trace, with the modules of the model");
   add_cost_flags(app, flags->cost);
-  app.add_flag("-v,--verbose", flags->talk.verbose, "All layers and kernels, and what was not matched");
-  add_output_flags(app, flags->output);
-  add_talk_flags(app, flags->talk);
+  add_report_flags(app, flags->output, flags->talk, "All layers and kernels, and what was not matched");
   return [flags] { return run_read_trace(*flags); };
 }
 

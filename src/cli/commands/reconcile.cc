@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "app/models/peer_tools.h"
+#include "app/models/reconcile.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/flags/model.h"
-#include "cli/main/cli.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"
 
@@ -45,42 +44,32 @@ double read_tolerance(std::string text) {
   return percent ? number / 100 : number;
 }
 
-std::vector<std::string> models_of(const ReconcileFlags& flags) {
-  const std::string& model = flags.model.model;
-  if (flags.models.empty()) return {model.empty() ? flags.model.positional : model};
-  if (!flags.model.positional.empty() || !model.empty())
-    throw Error("a model and --models too", "--models", "name them all with --models");
-  return split("--models", flags.models, "--models resnet18,resnet50");
-}
-
 // How each of them is built and called. The first stands for all, so that none is chosen where none is named.
-CaptureRequest request_for(const ReconcileFlags& flags, std::vector<std::string>& models,
-                           std::vector<std::string>& notes) {
-  ModelFlags of_first = flags.model;
-  if (!flags.models.empty()) of_first.model = models.front();
-  CaptureRequest request = request_from(of_first, &notes);
-  models.front() = request.model;
+ReconcileRequest request_for(const ReconcileFlags& flags, std::vector<std::string>& notes) {
+  ReconcileRequest request;
+  WrittenRequest first = flags.model;
+  if (!flags.models.empty()) {
+    if (first.positional || first.model)
+      throw Error("a model and --models too", "--models", "name them all with --models");
+    request.models = split("--models", flags.models, "--models resnet18,resnet50");
+    first = first.for_model(request.models.front());
+  }
+  request.capture = request_from(first, &notes);
+  request.models.resize(std::max<std::size_t>(request.models.size(), 1));
+  request.models.front() = request.capture.model;
+  request.tools = split("--with", flags.with, "--with fvcore,torch");
   return request;
-}
-
-void check(const CaptureRequest& request) {
-  if (request.training) throw Error("the tools count a forward pass only", "--training", "leave it out");
-  if (request.tracer != "auto" && request.tracer != "static" && request.tracer != "eager")
-    throw Error("the tools run the model itself", "--tracer", "leave it out");
-  if (!request.device.empty()) throw Error("the tools run on the CPU", "--device", "leave it out");
 }
 
 int run_reconcile(const ReconcileFlags& flags) {
   TextOptions text;
   text.verbose = flags.talk.verbose;
-  ReconcileOptions options{read_tolerance(flags.tolerance), flags.why};
-  auto models = models_of(flags);
-  const CaptureRequest request = request_for(flags, models, text.notes);
-  check(request);
-  const auto tools = split("--with", flags.with, "--with fvcore,torch");
+  const ReconcileOptions options{read_tolerance(flags.tolerance), flags.why};
+  const ReconcileRequest request = request_for(flags, text.notes);
   const Output output(flags.output);
   output.set_style(text);
-  const auto found = run_peer_tools(models, tools, request, flags.talk, text.notes);
+  Talk talk(flags.talk);
+  const auto found = reconcile(request, talk, text.notes);
   output.write(to_format(found, options, output.format(), text));
   const bool off = std::ranges::any_of(found, [&](const Reconciliation& model) {
     return std::ranges::any_of(
@@ -94,18 +83,15 @@ int run_reconcile(const ReconcileFlags& flags) {
 Action define_reconcile(CLI::App& app) {
   const auto flags = std::make_shared<ReconcileFlags>();
   add_model_flags(app, flags->model);
-  app.add_option("--models", flags->models, "Several models, separated by commas")->type_name("A,B,C");
-  app.add_option("--with", flags->with,
-                 "Tools to compare with: fvcore (default), torch (FlopCounterMode), ptflops, thop, "
-                 "torchinfo, calflops, or all")
-      ->type_name("TOOLS");
-  app.add_flag("--why", flags->why, "Explain the whole difference: causes, ops, modules");
-  app.add_option("--tolerance", flags->tolerance, "Difference above which a tool is marked, default 10%")
-      ->type_name("PERCENT");
-  app.add_flag("--strict", flags->strict, "Exit code 1 if a tool differs by more than --tolerance");
-  app.add_flag("-v,--verbose", flags->talk.verbose, "With --why: every op type of every cause");
-  add_output_flags(app, flags->output);
-  add_talk_flags(app, flags->talk);
+  add_value(app, "--models", flags->models, "A,B,C", "Several models, separated by commas");
+  add_value(app, "--with", flags->with, "TOOLS",
+            "Tools to compare with: fvcore (default), torch (FlopCounterMode), ptflops, thop, "
+            "torchinfo, calflops, or all");
+  add_switch(app, "--why", flags->why, "Explain the whole difference: causes, ops, modules");
+  add_value(app, "--tolerance", flags->tolerance, "PERCENT",
+            "Difference above which a tool is marked, default 10%");
+  add_switch(app, "--strict", flags->strict, "Exit code 1 if a tool differs by more than --tolerance");
+  add_report_flags(app, flags->output, flags->talk, "With --why: every op type of every cause");
   return [flags] { return run_reconcile(*flags); };
 }
 

@@ -1,56 +1,104 @@
-// `opscope sweep`: a model at many sizes, and where its behaviour turns.
+// `opscope sweep`: a model at many sizes, and where its behaviour turns; also where Ctrl-C ended it: then of
+// what was done.
+#include "cli/commands/sweep.h"
+
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "cli/commands/sweep_run.h"
+#include "app/models/model_points.h"
+#include "base/error.h"
+#include "base/files.h"
 #include "cli/main/command.h"
+#include "cli/output/picture_output.h"
 
 namespace opscope {
 namespace {
 
 struct SweepCommandFlags : ModelCommandFlags {
-  CostFlags cost;
+  CostRequest cost;
   SweepFlags sweep;
 };
 
-// Flags of one value elsewhere are lists here.
-void describe_lists(CLI::App& app) {
-  const auto describe = [&](const char* flag, const char* text, const char* type) {
-    app.get_option(flag)->description(text)->type_name(type);
-  };
-  describe("--batch", "Batch sizes: 1,2,4 or 1,2,4,..,256 or 1:256:x2 or 8:64:+8", "LIST");
-  describe("--seq-len", "Sequence lengths, in the same forms: 128:4096:x2", "LIST");
-  describe("--image-size", "Image sizes, side or HEIGHTxWIDTH: 224,384 or 224:512:+32", "LIST");
-  describe("--past-len", "Tokens in the KV cache, for --phase decode", "LIST");
-  describe("--dtype", "Dtypes of weights and inputs: fp32,bf16", "LIST");
-  describe("--dim", "Sizes of a dynamic dimension of a .pt2 or ONNX file: batch=1,2,4. Repeatable",
-           "NAME=LIST");
+// The lists among the flags, dtypes outermost; what is left of `written` does not vary.
+std::vector<AxisText> axes_of(WrittenRequest& written) {
+  std::vector<AxisText> axes;
+  for (const char* key : {"dtype", "batch", "seq_len", "past_len", "image_size"}) {
+    if (const std::string text = written.text(key); !text.empty()) axes.push_back({key, text});
+    written.texts.erase(key);
+  }
+  for (const std::string& text : written.texts["dims"]) {
+    const auto equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
+      throw Error("'" + text + "' is not NAME=VALUES", "--dim", "for example --dim batch=1,2,4");
+    axes.push_back({text.substr(0, equals), text.substr(equals + 1), true});
+  }
+  written.texts.erase("dims");
+  return axes;
+}
+
+SweepRequest request_of(const ModelCommandFlags& flags, const CostRequest& cost, const SweepFlags& asked,
+                        std::vector<std::string>& notes) {
+  if (asked.polynomial && asked.every_point)
+    throw Error("--polynomial and --every-point exclude each other", "sweep", "leave one out");
+  WrittenRequest written = flags.model;
+  SweepRequest request{.model = {}, .axes = axes_of(written), .profile = profile_options(cost)};
+  request.model = request_from(written, &notes);
+  if (asked.polynomial || asked.every_point) request.polynomial = asked.polynomial;
+  request.metric = asked.metric, request.memory = asked.memory, request.turns = !asked.no_turns;
+  return request;
 }
 
 }  // namespace
 
+int run_sweep(const ModelCommandFlags& flags, const CostRequest& cost, const SweepFlags& asked) {
+  TextOptions text;
+  text.verbose = flags.talk.verbose;
+  const SweepRequest request = request_of(flags, cost, asked, text.notes);
+  if (!asked.visualize.empty())
+    picture_format_from_extension(asked.visualize), check_writable(asked.visualize);
+  const PictureOutput output(flags.output,
+                             {Format::kText, Format::kJson, Format::kCsv, Format::kMarkdown, Format::kHtml});
+  output.set_style(text);
+  Talk talk(flags.talk);
+  ModelPoints points(talk);
+  const SweepAnswer answer = sweep(request, points);
+  const SweepResult& result = answer.sweep->result();
+  if (answer.signal != 0 && !flags.talk.quiet)
+    remark("interrupted: " + std::to_string(result.count(SweepState::kNotDone)) + " of " +
+           std::to_string(result.points.size()) + " points are not done; these are the others");
+  if (output.is_picture())
+    output.write_picture(sweep_svg(answer.report));
+  else
+    output.write(to_format(answer.report, output.format(), text));
+  if (!asked.visualize.empty()) {
+    const PictureFormat format = picture_format_from_extension(asked.visualize);
+    write_file(asked.visualize, svg_to(format, sweep_svg(answer.report)));
+    if (!flags.talk.quiet) remark("wrote " + asked.visualize);
+  }
+  return answer.signal != 0 ? 128 + answer.signal : kExitDone;
+}
+
 Action define_sweep(CLI::App& app) {
   const auto flags = std::make_shared<SweepCommandFlags>();
   add_model_flags(app, flags->model);
-  describe_lists(app);
-  app.add_option("--metric", flags->sweep.metric,
-                 "Metrics to show; pictures use the first: " + metric_choices(kSweepNeeds))
-      ->type_name("LIST");
-  app.add_option("--memory", flags->sweep.memory,
-                 "Memory limit to compare with, for example 24GiB. Default: the memory of --hardware")
-      ->type_name("BYTES");
-  app.add_flag("--polynomial", flags->sweep.polynomial,
-               "Compute most points from polynomials that are fitted to captures and checked against others. "
-               "Default above 40 points");
-  app.add_flag("--every-point", flags->sweep.every_point, "Capture every point, however many there are");
-  app.add_flag("--no-crossovers,--no-turning-points", flags->sweep.no_turns, "Without the crossovers");
-  app.add_option("--visualize", flags->sweep.visualize, "Also draw the curves: .svg, .png or .pdf")
-      ->type_name("FILE");
+  for (const CaptureField& field : capture_fields())  // flags of one value elsewhere are lists here
+    if (const auto& help = field.rules.list_help; !help.empty())
+      app.get_option(std::string(field.flag))
+          ->description(std::string(help))
+          ->type_name(field.is_list() ? "NAME=LIST" : "LIST");
+  add_value(app, "--metric", flags->sweep.metric, "LIST",
+            "Metrics to show; pictures use the first: " + metric_choices(kSweepNeeds));
+  add_value(app, "--memory", flags->sweep.memory, "BYTES",
+            "Memory limit to compare with, for example 24GiB. Default: the memory of --hardware");
+  add_switch(app, "--polynomial", flags->sweep.polynomial,
+             "Compute most points from polynomials that are fitted to captures and checked against others. "
+             "Default above 40 points");
+  add_switch(app, "--every-point", flags->sweep.every_point, "Capture every point, however many there are");
+  add_switch(app, "--no-crossovers,--no-turning-points", flags->sweep.no_turns, "Without the crossovers");
+  add_value(app, "--visualize", flags->sweep.visualize, "FILE", "Also draw the curves: .svg, .png or .pdf");
   add_cost_flags(app, flags->cost);
-  app.add_flag("-v,--verbose", flags->talk.verbose, "All rows, however many there are");
-  add_output_flags(app, flags->output);
-  app.get_option("--format")->description("Output format: txt, json, csv, md, html, svg, png or pdf");
-  add_talk_flags(app, flags->talk);
+  add_report_flags(app, flags->output, flags->talk, "All rows, however many there are",
+                   "Output format: txt, json, csv, md, html, svg, png or pdf");
   return [flags] { return run_sweep(*flags, flags->cost, flags->sweep); };
 }
 

@@ -1,15 +1,13 @@
 // `opscope trace`: which of PyTorch's tracers work on a model, and what their graphs are like.
+#include "app/models/trace.h"
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
-#include "app/models/models.h"
-#include "app/models/tracing.h"
 #include "base/error.h"
 #include "base/files.h"
-#include "cli/flags/graph_part.h"
 #include "cli/flags/model.h"
-#include "cli/main/cli.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"
 #include "graph/writer.h"
@@ -21,7 +19,7 @@ namespace {
 constexpr int kNodesShown = 40;
 
 struct TraceFlags : ModelCommandFlags {
-  std::string top, graph_part;
+  std::string top;
   TraceFiles files;
 };
 
@@ -75,9 +73,10 @@ int exit_code(const std::vector<TracerRow>& exports, const std::vector<SavedFile
   return failed ? kExitFailed : kExitDone;
 }
 
-int compare(const CaptureRequest& request, const TraceFlags& flags, const Output& output,
-            const TextOptions& text) {
-  Traces traces = run_tracers(request, flags.files, flags.talk);
+int compare_all(const CaptureRequest& request, const TraceFlags& flags, const Output& output,
+                const TextOptions& text) {
+  Talk talk(flags.talk);
+  Traces traces = trace(request, flags.files, talk);
   if (std::ranges::none_of(traces.rows, &TracerRow::works))
     fail_all(request.model, traces.rows, text.verbose);
   const Graph* graph = traces.first_graph();
@@ -90,9 +89,9 @@ int compare(const CaptureRequest& request, const TraceFlags& flags, const Output
   return exit_code(traces.exports, comparison.files);
 }
 
-int show(TraceDetail detail, const Graph& whole, const TraceFlags& flags, const Output& output,
-         TextOptions text) {
-  const Graph graph = chosen_part(whole, flags.graph_part, text.notes);
+int show(TraceDetail detail, const Graph& whole, const AskedGraph& asked, const TraceFlags& flags,
+         const Output& output, const TextOptions& text) {
+  const Graph graph = asked.part_of(whole);
   const Profile profile = make_profile(graph);
   if (!flags.graph_part.empty()) detail.row = tracer_row(detail.row.tracer, profile);
   detail.profile = &profile;
@@ -108,9 +107,11 @@ void show_detail(std::string_view detail, int width) {
   std::fputs((indented(detail.substr(0, end + 1), width, 2) + "\n\n").c_str(), stderr);
 }
 
-int show_one(const CaptureRequest& request, const TraceFlags& flags, const Output& output,
+int show_one(const AskedGraph& asked, const TraceFlags& flags, const Output& output,
              const TextOptions& text) {
-  Traces traces = run_tracers(request, flags.files, flags.talk);
+  const CaptureRequest& request = asked.request();
+  Talk talk(flags.talk);
+  Traces traces = trace(request, flags.files, talk);
   compare_to_engine(traces.rows, traces.rows);
   compare_to_engine(traces.rows, traces.exports);
   if (traces.rows.empty())
@@ -122,29 +123,30 @@ int show_one(const CaptureRequest& request, const TraceFlags& flags, const Outpu
                 row.failure.hint);
   }
   TraceDetail detail{.row = row, .exports = std::move(traces.exports), .files = std::move(traces.files)};
-  return show(std::move(detail), *traces.graph_of.back(), flags, output, text);
+  return show(std::move(detail), *traces.graph_of.back(), asked, flags, output, text);
 }
 
-int show_file(const Graph& graph, const TraceFlags& flags, const Output& output, const TextOptions& text) {
+int show_file(const Graph& graph, const AskedGraph& asked, const TraceFlags& flags, const Output& output,
+              const TextOptions& text) {
   if (flags.files.wants_code() || !flags.files.exports.empty())
     throw Error("this file has only the graph, not the model",
                 flags.files.exports.empty() ? "--save-graph" : "--export", "give the model itself");
   TraceDetail detail{.row = tracer_row(graph.capture.tracer, make_profile(graph))};
-  return show(std::move(detail), graph, flags, output, text);
+  return show(std::move(detail), graph, asked, flags, output, text);
 }
 
 int run_trace(const TraceFlags& flags) {
   TextOptions text = text_options(flags);
-  const CaptureRequest request = request_from(flags.model, &text.notes);
-  check_graph_part(flags.graph_part);
+  const AskedGraph asked(flags, text.notes);
+  const CaptureRequest& request = asked.request();
   check_files(flags);
   const Output output(flags.output);
   output.set_style(text);
-  if (const auto graph = read_model(request)) return show_file(*graph, flags, output, text);
-  if (request.tracer != "auto") return show_one(request, flags, output, text);
+  if (const auto graph = read_model(request)) return show_file(*graph, asked, flags, output, text);
+  if (request.tracer != "auto") return show_one(asked, flags, output, text);
   if (!flags.graph_part.empty())
     throw Error("--graph-part needs a tracer", "--graph-part", "for example --tracer dynamo");
-  return compare(request, flags, output, text);
+  return compare_all(request, flags, output, text);
 }
 
 }  // namespace
@@ -153,19 +155,15 @@ Action define_trace(CLI::App& app) {
   const auto flags = std::make_shared<TraceFlags>();
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
-  app.add_option("--top", flags->top, "Number of nodes to show with --tracer, default 40")->type_name("N");
+  add_value(app, "--top", flags->top, "N", "Number of nodes to show with --tracer, default 40");
   const CLI::Option* save =
-      app.add_option("--save-graph", flags->files.save_graph,
-                     "Write the graph as a Python file that can be run (.py), or as a capture (.json)")
-          ->type_name("FILE");
-  app.add_flag("--weights", flags->files.weights, "Also write the weights, beside the .py file");
-  repeatable(app.add_option("--export", flags->files.exports,
-                            "Also write the model as .pt2, .onnx or .mlir. Repeatable"))
-      ->type_name("FILE");
-  app.add_flag("-v,--verbose", flags->talk.verbose,
-               "All nodes, and PyTorch's full messages about failures and graph breaks");
-  add_output_flags(app, flags->output);
-  add_talk_flags(app, flags->talk);
+      add_value(app, "--save-graph", flags->files.save_graph, "FILE",
+                "Write the graph as a Python file that can be run (.py), or as a capture (.json)");
+  add_switch(app, "--weights", flags->files.weights, "Also write the weights, beside the .py file");
+  add_values(app, "--export", flags->files.exports, "FILE",
+             "Also write the model as .pt2, .onnx or .mlir. Repeatable");
+  add_report_flags(app, flags->output, flags->talk,
+                   "All nodes, and PyTorch's full messages about failures and graph breaks");
   return [flags, save] {
     if (save->count() > 1)
       throw Error("one file for the graph at a time", "--save-graph", "run it once for each");

@@ -1,5 +1,8 @@
-// One table for both ways.
+// Captures by the table of their fields; of costs, what the figures of a budget depend on.
 #include "cli/flags/budget.h"
+
+#include <algorithm>
+#include <array>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -7,72 +10,64 @@
 namespace opscope {
 namespace {
 
-struct FlagTable {
-  explicit FlagTable(BudgetFlags& flags) : FlagTable(flags.model, flags.cost) {}
-  FlagTable(ModelFlags& f, CostFlags& cost)
-      : texts{{"batch", &f.batch},          {"seq_len", &f.seq_len},     {"image_size", &f.image_size},
-              {"phase", &f.phase},          {"past_len", &f.past_len},   {"task", &f.task},
-              {"dtype", &f.dtype},          {"device", &f.device},       {"registry", &f.registry},
-              {"tracer", &f.tracer},        {"optimizer", &f.optimizer}, {"convention", &cost.convention},
-              {"hardware", &cost.hardware}, {"float32", &cost.float32}},
-        lists{{"input_shape", &f.input_shape}, {"input", &f.input}, {"limit", &f.limit}, {"dim", &f.dim}},
-        switches{{"training", &f.training}, {"trust", &f.trust}} {}
-
-  std::vector<std::pair<const char*, std::string*>> texts;
-  std::vector<std::pair<const char*, std::vector<std::string>*>> lists;
-  std::vector<std::pair<const char*, bool*>> switches;
+struct CostKey {
+  std::string_view key;
+  std::string CostRequest::*text;
 };
+constexpr std::array kCosts{CostKey{"convention", &CostRequest::convention},
+                            CostKey{"hardware", &CostRequest::hardware},
+                            CostKey{"float32", &CostRequest::float32}};
 
-bool truth(const std::string& name, const std::string& value, const std::string& where) {
-  if (value != "true" && value != "false")
-    throw Error("'" + name + "' is true or false, not '" + value + "'", where);
-  return value == "true";
+// What a budget need not say: it is this machine's, or shows more and costs the same.
+bool is_kept(const CaptureField& field) { return field.key != "download" && field.key != "source_lines"; }
+
+const CaptureField* field_called(const std::string& name) {
+  for (const CaptureField& field : capture_fields())
+    if (is_kept(field) && field.budget_key() == name) return &field;
+  return nullptr;
 }
 
-// `first`: of the values that a list is given, which take the place of the command line's.
-void set_flag(const FlagTable& table, const std::string& name, const std::string& value, bool first,
-              const std::string& where) {
-  std::vector<std::string_view> known{"spec", "max", "min", "max_increase", "modules", "types"};
-  for (const auto& [key, text] : table.texts) {
-    if (name == key) return *text = value, void();
-    known.emplace_back(key);
-  }
-  for (const auto& [key, list] : table.lists) {
-    known.emplace_back(key);
-    if (name != key) continue;
-    if (first) list->clear();
-    return list->push_back(value);
-  }
-  for (const auto& [key, on] : table.switches) {
-    if (name == key) return *on = truth(name, value, where), void();
-    known.emplace_back(key);
-  }
+[[noreturn]] void fail_unknown(const std::string& name, const std::string& where) {
+  std::vector<std::string> known{"spec", "max", "min", "max_increase", "modules", "types"};
+  for (const CaptureField& field : capture_fields())
+    if (is_kept(field)) known.push_back(field.budget_key());
+  for (const CostKey& cost : kCosts) known.emplace_back(cost.key);
   throw Error("no flag of a model is called '" + name + "'", where, did_you_mean(name, known));
 }
 
 }  // namespace
 
 BudgetFlags with_budget_flags(BudgetFlags flags, const ModelBudget& budget) {
-  const FlagTable table(flags);
   std::string_view last;
   for (const auto& [name, value] : budget.flags) {
-    set_flag(table, name, value, name != last, budget.where);
+    const auto cost = std::ranges::find(kCosts, name, &CostKey::key);
+    const CaptureField* const field = field_called(name);
+    if (cost != kCosts.end())
+      flags.cost.*cost->text = value;
+    else if (!field)
+      fail_unknown(name, budget.where);
+    else if (field->is_switch() && value != "true" && value != "false")
+      throw Error("'" + name + "' is true or false, not '" + value + "'", budget.where);
+    else if (!field->is_list() || name != last)  // the first of a list takes the place of the command line's
+      flags.model.set(field->key, value);
+    else
+      flags.model.texts[std::string(field->key)].push_back(value);
     last = name;
   }
   return flags;
 }
 
-std::vector<std::pair<std::string, std::string>> flags_given(BudgetFlags flags) {
-  BudgetFlags unsaid;
-  const FlagTable table(flags), defaults(unsaid);
+std::vector<std::pair<std::string, std::string>> flags_given(const BudgetFlags& flags) {
   std::vector<std::pair<std::string, std::string>> given;
-  for (std::size_t i = 0; i < table.texts.size(); ++i)
-    if (const auto& [key, text] = table.texts[i]; *text != *defaults.texts[i].second)
-      given.emplace_back(key, *text);
-  for (const auto& [key, list] : table.lists)
-    for (const std::string& value : *list) given.emplace_back(key, value);
-  for (const auto& [key, on] : table.switches)
-    if (*on) given.emplace_back(key, "true");
+  for (const CaptureField& field : capture_fields())
+    if (const auto texts = flags.model.texts.find(field.key);
+        is_kept(field) && texts != flags.model.texts.end())
+      for (const std::string& text : texts->second)
+        if (!text.empty() && text != "false" && !(field.key == "tracer" && text == "auto"))
+          given.emplace_back(field.budget_key(), text);
+  const CostRequest defaults;
+  for (const CostKey& cost : kCosts)
+    if (flags.cost.*cost.text != defaults.*cost.text) given.emplace_back(cost.key, flags.cost.*cost.text);
   return given;
 }
 

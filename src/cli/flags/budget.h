@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "analyse/check/budget.h"
-#include "cli/flags/cost.h"
-#include "cli/flags/model.h"
+#include "app/cases/costs.h"
+#include "app/request/written.h"
 
 namespace opscope {
 
 struct BudgetFlags {
-  ModelFlags model;
-  CostFlags cost;
+  WrittenRequest model;
+  CostRequest cost;
 };
 
 // A budget's flags over those of the command line. Throws Error for what is no flag.
@@ -21,6 +21,6 @@ BudgetFlags with_budget_flags(BudgetFlags flags, const ModelBudget& budget);
 
 // What was asked of the capture and its costs, for a budget that is written: with_budget_flags makes the same
 // of it.
-std::vector<std::pair<std::string, std::string>> flags_given(BudgetFlags flags);
+std::vector<std::pair<std::string, std::string>> flags_given(const BudgetFlags& flags);
 
 }  // namespace opscope

@@ -3,40 +3,59 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/request/fields.h"
 #include "report/core/report.h"
 
 namespace opscope {
 
-void add_talk_flags(CLI::App& app, TalkFlags& flags) {
-  app.add_flag("-q,--quiet", flags.quiet, "No progress and no remarks on stderr");
-  app.add_flag("--debug", flags.debug, "Show Python's own output and tracebacks");
+CLI::Option* add_value(CLI::App& app, const std::string& flag, std::string& value, const std::string& type,
+                       const std::string& help) {
+  CLI::Option* option = app.add_option(flag, value, help);
+  return type.empty() ? option : option->type_name(type);
 }
 
-void add_output_flags(CLI::App& app, OutputFlags& flags) {
-  app.add_option("-o,--output", flags.output, "Write to a file; the extension decides the format")
-      ->type_name("FILE");
-  app.add_option("--format", flags.format, "Output format: " + format_choices())->type_name("FORMAT");
-  app.add_option("--color", flags.color, "Colored output: auto, always or never; auto respects NO_COLOR")
-      ->type_name("WHEN");
-  app.add_option("--width", flags.width,
-                 "Width of text in columns. Default: $COLUMNS, the terminal's width, or 100")
-      ->type_name("N");
+CLI::Option* add_values(CLI::App& app, const std::string& flag, std::vector<std::string>& values,
+                        const std::string& type, const std::string& help) {
+  return app.add_option(flag, values, help)
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name(type);
+}
+
+void add_switch(CLI::App& app, const std::string& flag, bool& on, const std::string& help) {
+  app.add_flag(flag, on, help);
+}
+
+void add_talk_flags(CLI::App& app, TalkFlags& flags) {
+  add_switch(app, "-q,--quiet", flags.quiet, "No progress and no remarks on stderr");
+  add_switch(app, "--debug", flags.debug, "Show Python's own output and tracebacks");
+}
+
+void add_output_flags(CLI::App& app, OutputFlags& flags, const std::string& formats) {
+  add_value(app, "-o,--output", flags.output, "FILE", "Write to a file; the extension decides the format");
+  add_value(app, "--format", flags.format, "FORMAT",
+            formats.empty() ? "Output format: " + format_choices() : formats);
+  add_value(app, "--color", flags.color, "WHEN",
+            "Colored output: auto, always or never; auto respects NO_COLOR");
+  add_value(app, "--width", flags.width, "N",
+            "Width of text in columns. Default: $COLUMNS, the terminal's width, or 100");
+}
+
+void add_report_flags(CLI::App& app, OutputFlags& output, TalkFlags& talk, const std::string& verbose,
+                      const std::string& formats) {
+  add_switch(app, "-v,--verbose", talk.verbose, verbose);
+  add_output_flags(app, output, formats);
+  add_talk_flags(app, talk);
 }
 
 void add_registry_flags(CLI::App& app, std::string& registry, bool& no_cache) {
-  app.add_option("--registry", registry,
-                 "Python file that calls opscope.register_model. Default: $OPSCOPE_REGISTRY")
-      ->type_name("FILE");
-  app.add_flag("--no-cache", no_cache, "Do not read or write the cache");
+  add_value(app, "--registry", registry, "FILE", std::string(capture_field("registry").help));
+  add_switch(app, "--no-cache", no_cache, "Do not read or write the cache");
 }
 
 void add_convention_flag(CLI::App& app, std::string& convention) {
-  app.add_option("--convention", convention, "How FLOPs are counted: opscope, macs, torch or fvcore")
-      ->type_name("NAME");
-}
-
-CLI::Option* repeatable(CLI::Option* option) {
-  return option->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_value(app, "--convention", convention, "NAME", "How FLOPs are counted: opscope, macs, torch or fvcore");
 }
 
 }  // namespace opscope

@@ -9,13 +9,12 @@
 namespace opscope {
 
 void add_level_flag(CLI::App& app, std::string& level) {
-  app.add_option("--level", level, "What a node is: module, layer, op or subgraph")->type_name("LEVEL");
+  add_value(app, "--level", level, "LEVEL", "What a node is: module, layer, op or subgraph");
 }
 
 void add_level_flags(CLI::App& app, LevelFlags& flags) {
   add_level_flag(app, flags.level);
-  app.add_option("--depth", flags.depth, "With --level module: depth of the module tree, default 1")
-      ->type_name("N");
+  add_value(app, "--depth", flags.depth, "N", "With --level module: depth of the module tree, default 1");
 }
 
 ChosenLevel chosen_level(const LevelFlags& flags) {

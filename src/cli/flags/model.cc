@@ -1,76 +1,86 @@
-// The model flags on the command line.
+// The model flags on the command line, from the table of capture fields.
 #include "cli/flags/model.h"
 
 #include <CLI/CLI.hpp>
 
+#include "base/error.h"
+#include "graph/part.h"
+#include "report/profile/sections.h"
+
 namespace opscope {
 namespace {
 
-void add_building_flags(CLI::App& app, ModelFlags& flags) {
-  app.add_option(
-         "--task", flags.task,
-         "Task of a transformers or YOLO model, which decides its head: text-generation, segment, ...")
-      ->type_name("TASK");
-  app.add_option("--dtype", flags.dtype, "Dtype of weights and inputs: float16, bfloat16, ...")
-      ->type_name("DTYPE");
-  app.add_option("--device", flags.device, "Device to load the model on: cpu, cuda, ...")
-      ->type_name("DEVICE");
-  app.add_flag("--trust", flags.trust,
-               "Allow pickles (.pt, .pth) and code that comes with a model. Both can run arbitrary code");
-  app.add_flag("--download", flags.download,
-               "Allow downloads of configs and weights that are not on this machine");
-  app.add_option("--tracer", flags.tracer,
-                 "How the graph is captured: auto, static (tensors without data), eager (a real run), "
-                 "PyTorch's fx, dynamo or export, or hybrid (the first of PyTorch's that works)")
-      ->type_name("TRACER");
+constexpr const char* kPartFlag = "--graph-part";
+
+[[noreturn]] void fail_no_part(const Graph& graph, std::int64_t number) {
+  const std::size_t count = graph.parts.size();
+  const std::string& tracer = graph.capture.tracer;
+  if (count == 0)
+    throw Error("there are no graphs to choose from: opscope's own capture is one graph", kPartFlag,
+                "--tracer dynamo shows where PyTorch would split it");
+  throw Error("no graph " + std::to_string(number) + ": " + tracer + " made " +
+                  (count == 1 ? "1" : std::to_string(count)),
+              kPartFlag, count == 1 ? "the model is one graph" : "choose 1 to " + std::to_string(count));
 }
 
-void add_input_flags(CLI::App& app, ModelFlags& flags) {
-  repeatable(app.add_option("--input-shape", flags.input_shape,
-                            "Shape of an input: 1 3 224 224 or 1,3,224,224. Repeat the flag for each input"))
-      ->type_name("SIZES");
-  app.add_option("--batch", flags.batch, "Batch size of the inputs that opscope makes")->type_name("N");
-  app.add_option("--seq-len", flags.seq_len, "Sequence length in tokens, default 128")->type_name("N");
-  app.add_option("--image-size", flags.image_size, "Image size: side length, or HEIGHTxWIDTH")
-      ->type_name("SIZE");
-  repeatable(app.add_option("--input", flags.input,
-                            "One input by its name, for example input_ids=1x128:int64. Repeatable"))
-      ->type_name("NAME=SHAPE[:DTYPE]");
-  app.add_option("--phase", flags.phase,
-                 "prefill (the whole prompt) or decode (one new token with a KV cache of --past-len tokens)")
-      ->type_name("PHASE");
-  app.add_option("--past-len", flags.past_len, "Tokens in the KV cache, for --phase decode, default 128")
-      ->type_name("N");
-  repeatable(app.add_option("--limit", flags.limit,
-                            "Upper bound of a data-dependent size, for example nms=100. Repeatable"))
-      ->type_name("NAME=N");
-  repeatable(
-      app.add_option("--dim", flags.dim,
-                     "Size of a dynamic dimension of a .pt2 or ONNX file, for example batch=8. Repeatable"))
-      ->type_name("NAME=N");
+void add_field(CLI::App& app, const CaptureField& field, WrittenRequest& written) {
+  const std::string flag(field.flag), help(field.help), type(field.type);
+  const auto set = [&written, &field](const std::string& text) { written.set(field.key, text); };
+  if (field.is_switch())
+    app.add_flag_callback(
+        flag, [set] { set("true"); }, help);
+  else if (field.is_list())
+    add_values(app, flag, written.texts[std::string(field.key)], type, help);
+  else
+    app.add_option_function<std::string>(flag, set, help)->type_name(type);
+}
+
+// Also where it is empty: that is no model, and not the default.
+void add_model(CLI::App& app, const std::string& name, std::optional<std::string>& model,
+               const std::string& help) {
+  app.add_option_function<std::string>(
+         name, [&model](const std::string& text) { model = text; }, help)
+      ->type_name("MODEL");
 }
 
 }  // namespace
 
-void add_model_flags(CLI::App& app, ModelFlags& flags) {
-  app.add_option("MODEL", flags.positional,
-                 "A name from `opscope list` (a prefix torchvision:, timm:, hf: or yolo: picks the library), "
-                 "a Hugging Face id or folder, a .pt2, .onnx or TorchScript file, file.py:function, "
-                 "package.module:attribute, or a saved capture");
-  app.add_option("--model", flags.model, "The model, given as a flag")->type_name("MODEL");
-  add_capture_flags(app, flags);
+void add_model_flags(CLI::App& app, WrittenRequest& written) {
+  add_model(app, "MODEL", written.positional,
+            "A name from `opscope list` (a prefix torchvision:, timm:, hf: or yolo: picks the library), "
+            "a Hugging Face id or folder, a .pt2, .onnx or TorchScript file, file.py:function, "
+            "package.module:attribute, or a saved capture");
+  add_model(app, "--model", written.model, "The model, given as a flag");
+  add_capture_flags(app, written);
 }
 
-void add_capture_flags(CLI::App& app, ModelFlags& flags) {
-  add_input_flags(app, flags);
-  add_building_flags(app, flags);
-  app.add_flag("--training", flags.training, "A whole training step: forward, backward and optimizer");
-  app.add_option(
-         "--optimizer", flags.optimizer,
-         "Optimizer for --training: sgd (default), sgd-momentum, adam, adamw, adagrad, rmsprop or none")
-      ->type_name("NAME");
-  app.add_flag("--source-lines", flags.source_lines, "Record the source line of each op");
-  add_registry_flags(app, flags.registry, flags.no_cache);
+void add_capture_flags(CLI::App& app, WrittenRequest& written) {
+  for (const CaptureField& field : capture_fields()) add_field(app, field, written);
+  add_switch(app, "--no-cache", written.no_cache, "Do not read or write the cache");
+}
+
+void add_graph_part_flag(CLI::App& app, std::string& part) {
+  add_value(app, kPartFlag, part, "N", "Only graph N of those that the tracer split the model into");
+}
+
+AskedGraph::AskedGraph(const ModelCommandFlags& flags, std::vector<std::string>& notes)
+    : request_(request_from(flags.model, &notes)), talk_(flags.talk), notes_(notes) {
+  if (!flags.graph_part.empty()) part_ = parse_integer(kPartFlag, flags.graph_part, 1, "1");
+}
+
+Graph AskedGraph::load() const {
+  Talk talk(talk_);
+  return part_of(load_model(request_, talk));
+}
+
+Graph AskedGraph::part_of(Graph graph) const {
+  if (part_ == 0) return graph;
+  const std::size_t count = graph.parts.size();
+  if (static_cast<std::size_t>(part_) > count) fail_no_part(graph, part_);
+  const auto index = static_cast<std::size_t>(part_ - 1);
+  notes_.push_back("this is graph " + std::to_string(part_) + " of the " + std::to_string(count) + " that " +
+                   graph.capture.tracer + " made: " + function_text(graph.parts[index].name));
+  return opscope::part_of(graph, static_cast<PartId>(index));
 }
 
 }  // namespace opscope

@@ -6,13 +6,11 @@ namespace opscope {
 
 void add_table_flags(CLI::App& app, TableFlags& flags, const std::string& sort, const std::string& top_help) {
   flags.sort = sort;
-  app.add_flag("--showshape", flags.show_shapes, "Show output shapes");
-  app.add_option("--depth", flags.depth, "Levels of the module tree. Default: as many as fit a screen")
-      ->type_name("N");
-  app.add_flag("--no-fold", flags.no_fold, "Show repeated equal blocks one by one");
-  app.add_option("--top", flags.top, top_help)->type_name("N");
-  app.add_option("--sort", flags.sort, "What layers are sorted by: " + metric_choices(kLayerNeeds))
-      ->type_name("KEY");
+  add_switch(app, "--showshape", flags.show_shapes, "Show output shapes");
+  add_value(app, "--depth", flags.depth, "N", "Levels of the module tree. Default: as many as fit a screen");
+  add_switch(app, "--no-fold", flags.no_fold, "Show repeated equal blocks one by one");
+  add_value(app, "--top", flags.top, "N", top_help);
+  add_value(app, "--sort", flags.sort, "KEY", "What layers are sorted by: " + metric_choices(kLayerNeeds));
 }
 
 TextOptions text_options(const TableFlags& flags, const TalkFlags& talk) {

@@ -86,12 +86,13 @@ SharedFlags shared(std::string title, std::string words, Add add) {
 }
 
 std::array<SharedFlags, 4> shared_flags() {
-  return {
-      shared<ModelFlags>("Flags of models", "Which model, how it is built, and its inputs.", add_model_flags),
-      shared<CostFlags>("Flags of costs", "How work is counted, for which device, in which subgraphs.",
-                        add_cost_flags),
-      shared<OutputFlags>("Flags of output", "Where the result goes, and in which form.", add_output_flags),
-      shared<TalkFlags>("Flags of talk", "What is printed on stderr.", add_talk_flags)};
+  return {shared<WrittenRequest>("Flags of models", "Which model, how it is built, and its inputs.",
+                                 add_model_flags),
+          shared<CostRequest>("Flags of costs", "How work is counted, for which device, in which subgraphs.",
+                              add_cost_flags),
+          shared<OutputFlags>("Flags of output", "Where the result goes, and in which form.",
+                              [](CLI::App& app, OutputFlags& flags) { add_output_flags(app, flags); }),
+          shared<TalkFlags>("Flags of talk", "What is printed on stderr.", add_talk_flags)};
 }
 
 bool has_all(const FlagRows& rows, const FlagRows& wanted) {

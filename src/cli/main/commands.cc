@@ -1,10 +1,36 @@
 // The table of commands.
 #include <algorithm>
 #include <array>
+#include <vector>
 
+#include "app/cases/question.h"
 #include "cli/main/command.h"
 
 namespace opscope {
+
+// Each in its file of cli/commands.
+Action define_profile(CLI::App& app);
+Action define_explore(CLI::App& app);
+Action define_fuse(CLI::App& app);
+Action define_measure(CLI::App& app);
+Action define_read_trace(CLI::App& app);
+Action define_devices(CLI::App& app);
+Action define_compare(CLI::App& app);
+Action define_reconcile(CLI::App& app);
+Action define_sweep(CLI::App& app);
+Action define_fit(CLI::App& app);
+Action define_diff(CLI::App& app);
+Action define_check(CLI::App& app);
+Action define_draw(CLI::App& app);
+Action define_plot(CLI::App& app);
+Action define_trace(CLI::App& app);
+Action define_capture(CLI::App& app);
+Action define_explain(CLI::App& app);
+Action define_ops(CLI::App& app);
+Action define_list(CLI::App& app);
+Action define_cache(CLI::App& app);
+Action define_completion(CLI::App& app);
+
 namespace {
 
 constexpr std::array kCommands{
@@ -30,11 +56,6 @@ constexpr std::array kCommands{
             "  opscope fuse bert-base-uncased --fast-memory 256KiB\n"
             "  opscope fuse resnet18 --against inductor\n",
             define_fuse},
-    Command{"memory", "Memory over time: the peak, what is allocated at the peak, and what would lower it",
-            "  opscope memory resnet18\n"
-            "  opscope memory bert-base-uncased --training --optimizer adam\n"
-            "  opscope memory gpt2 --phase decode --output timeline.svg\n",
-            define_memory},
     Command{"measure", "Measured time of every op, layer and module of real runs, compared with the roofline",
             "  opscope measure resnet18\n"
             "  opscope measure bert-base-uncased --seq-len 128 --runs 50 --sort time\n"
@@ -146,11 +167,26 @@ constexpr std::array kCommands{
 
 }  // namespace
 
-std::span<const Command> commands() { return kCommands; }
+std::span<const Command> commands() {
+  static const std::vector<Command> all = [] {
+    std::vector<Command> rows(kCommands.begin(), kCommands.end());
+    for (const Question* question : questions()) {
+      const auto before = std::ranges::find(rows, question->after, &Command::name);
+      rows.insert(before == rows.end() ? before : before + 1,
+                  {question->name, question->summary, question->examples, nullptr, question});
+    }
+    return rows;
+  }();
+  return all;
+}
 
 const Command* find_command(std::string_view name) {
-  const auto found = std::ranges::find(kCommands, name, &Command::name);
-  return found == kCommands.end() ? nullptr : &*found;
+  const auto found = std::ranges::find(commands(), name, &Command::name);
+  return found == commands().end() ? nullptr : &*found;
+}
+
+Action Command::define(CLI::App& app) const {
+  return question ? define_question(app, *question) : defined_by(app);
 }
 
 }  // namespace opscope

@@ -6,7 +6,6 @@
 #include <new>
 
 #include "app/worker/signals.h"
-#include "app/worker/terminal.h"
 #include "base/error.h"
 #include "base/terminal_text.h"
 #include "base/text.h"
@@ -14,6 +13,7 @@
 #include "cli/main/cli.h"
 #include "cli/main/command.h"
 #include "cli/main/command_help.h"
+#include "cli/output/terminal.h"
 
 namespace opscope {
 namespace {

@@ -8,10 +8,10 @@
 #include <system_error>
 
 #include "app/worker/signals.h"
-#include "app/worker/terminal.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/terminal_text.h"
+#include "cli/output/terminal.h"
 
 namespace opscope {
 namespace {

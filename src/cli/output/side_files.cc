@@ -4,9 +4,9 @@
 #include <system_error>
 
 #include "app/worker/signals.h"
-#include "app/worker/terminal.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "cli/output/terminal.h"
 
 namespace opscope {
 namespace {

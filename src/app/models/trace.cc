@@ -1,0 +1,133 @@
+// One child runs all tracers, so that the model is built once.
+#include "app/models/trace.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "app/models/exported_file.h"
+#include "app/request/fields.h"
+#include "app/worker/python_worker.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "readers/capture/capture_reader.h"
+
+namespace opscope {
+namespace {
+
+std::string absolute(const std::string& path) {
+  return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
+}
+
+// The tracer asked for, and the engine to compare it with; without one all that are compared.
+std::vector<std::string> tracers_for(const std::string& asked) {
+  if (asked == "auto") return {kComparedTracers.begin(), kComparedTracers.end()};
+  return is_engine(asked) ? std::vector{asked} : std::vector<std::string>{"static", asked};
+}
+
+TraceFailure failure_from(const ChildError& error) {
+  return {.reason = error.what, .where = error.where, .hint = error.hint, .detail = error.traceback};
+}
+
+void add_row(const TracedRow& answer, const PythonWorker& worker, Traces& traces) {
+  TracerRow row;
+  traces.graph_of.push_back(nullptr);
+  if (answer.error.what.empty()) {
+    const std::string where = "capture by " + answer.tracer;
+    const Graph& graph =
+        traces.graphs.emplace_back(read_capture(read_file(worker.file(answer.capture)), where));
+    traces.graph_of.back() = &graph;
+    row = tracer_row(answer.tracer, make_profile(graph));
+    if (is_engine(answer.tracer) && !graph.capture.tracer.empty()) row.tracer = graph.capture.tracer;
+  } else {
+    row.tracer = answer.tracer;
+    row.failure = failure_from(answer.error);
+  }
+  row.is_engine = is_engine(answer.tracer);
+  row.seconds = answer.seconds;
+  traces.rows.push_back(std::move(row));
+}
+
+// The child gets absolute paths; the user knows the file by what was typed.
+std::string as_typed(const std::string& path, const TraceFiles& files) {
+  if (absolute(files.save_graph) == path) return files.save_graph;
+  const auto found =
+      std::ranges::find_if(files.exports, [&](const std::string& each) { return absolute(each) == path; });
+  return found == files.exports.end() ? path : *found;
+}
+
+void add_file(const TracedFile& answer, const TraceFiles& files, Traces& traces) {
+  SavedFile file{as_typed(answer.path, files), answer.kind, answer.seconds, answer.notes,
+                 failure_from(answer.error)};
+  const bool exported = answer.kind != "python";
+  if (exported && answer.error.what.empty())
+    traces.exports.push_back(exported_row(answer.path, answer.kind, answer.seconds));
+  if (exported && !answer.error.what.empty())
+    traces.exports.push_back({.tracer = std::filesystem::path(answer.path).filename().string(),
+                              .seconds = answer.seconds,
+                              .failure = file.failure});
+  traces.files.push_back(std::move(file));
+}
+
+// Python saves the first of PyTorch's tracers that works.
+void say_whose_code(Traces& traces) {
+  const Graph* graph = traces.first_graph();
+  for (SavedFile& file : traces.files)
+    if (graph && file.kind == "python" && file.failure.reason.empty())
+      file.notes.insert(file.notes.begin(), "the graph of " + graph->capture.tracer);
+}
+
+// Every line is about the model, or beside the file's own name: that it is the place of an error says
+// nothing.
+void forget_places(const std::string& model, const TraceFiles& files, Traces& traces) {
+  const auto forget = [&](TraceFailure& failure) {
+    const bool known = failure.where == model || as_typed(failure.where, files) != failure.where ||
+                       std::ranges::any_of(traces.graphs, [&](const Graph& graph) {
+                         return graph.capture.model == failure.where;
+                       });
+    if (known) failure.where.clear();
+  };
+  for (TracerRow& row : traces.rows) forget(row.failure);
+  for (TracerRow& row : traces.exports) forget(row.failure);
+  for (SavedFile& file : traces.files) forget(file.failure);
+}
+
+}  // namespace
+
+Traces trace(const CaptureRequest& request, const TraceFiles& files, Listener& listener) {
+  PythonWorker worker(listener);
+  std::vector<std::string> exports;
+  for (const std::string& path : files.exports) exports.push_back(absolute(path));
+  worker.run(to_json(request, "trace", [&](JsonWriter& json) {
+    json.list("tracers", tracers_for(request.tracer));
+    json.field("folder", worker.file(""));
+    json.field("save_graph", files.wants_code() ? absolute(files.save_graph) : "");
+    json.field("weights", files.weights);
+    json.list("exports", exports);
+    json.field("strict_static", request.tracer == "static");  // one that needs data is an error, no real run
+  }));
+  const std::string path = worker.file("trace.json");
+  const TraceAnswer answer = parse_trace_answer(read_file(path), "trace of " + request.model);
+  Traces traces;
+  for (const TracedRow& row : answer.rows) add_row(row, worker, traces);
+  for (const TracedFile& file : answer.files) add_file(file, files, traces);
+  say_whose_code(traces);
+  forget_places(request.model, files, traces);
+  return traces;
+}
+
+std::string extension_of(const std::string& path) {
+  return lower_case(std::filesystem::path(path).extension().string());
+}
+
+const Graph* Traces::first_graph() const {
+  const Graph* first = nullptr;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!graph_of[i]) continue;
+    if (!rows[i].is_engine) return graph_of[i];
+    if (!first) first = graph_of[i];
+  }
+  return first;
+}
+
+}  // namespace opscope

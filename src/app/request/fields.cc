@@ -1,0 +1,159 @@
+// The rows, and their JSON.
+#include "app/request/fields.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace opscope {
+namespace {
+
+using Request = CaptureRequest;
+
+constexpr std::array<std::string_view, 2> kPhases{"prefill", "decode"};
+constexpr std::array<std::string_view, 7> kOptimizers{"sgd",     "sgd-momentum", "adam", "adamw",
+                                                      "adagrad", "rmsprop",      "none"};
+
+constexpr CaptureField row(std::string_view key, std::string_view flag, CaptureField::Member member,
+                           std::string_view type, std::string_view help, CaptureField::Rules rules = {}) {
+  return {key, flag, member, type, help, rules};
+}
+
+// In the order of the help.
+constexpr std::array kFields{
+    row("input_shape", "--input-shape", &Request::input_shape, "SIZES",
+        "Shape of an input: 1 3 224 224 or 1,3,224,224. Repeat the flag for each input",
+        {.example = "1 3 224 224, or 1,3,224,224"}),
+    row("batch", "--batch", &Request::batch, "N", "Batch size of the inputs that opscope makes",
+        {.list_help = "Batch sizes: 1,2,4 or 1,2,4,..,256 or 1:256:x2 or 8:64:+8"}),
+    row("seq_len", "--seq-len", &Request::seq_len, "N", "Sequence length in tokens, default 128",
+        {.list_help = "Sequence lengths, in the same forms: 128:4096:x2"}),
+    row("image_size", "--image-size", &Request::image_size, "SIZE",
+        "Image size: side length, or HEIGHTxWIDTH",
+        {.example = "384, or 480x640",
+         .list_help = "Image sizes, side or HEIGHTxWIDTH: 224,384 or 224:512:+32"}),
+    row("inputs", "--input", &Request::inputs, "NAME=SHAPE[:DTYPE]",
+        "One input by its name, for example input_ids=1x128:int64. Repeatable",
+        {.example = "input_ids=1x128:int64, or mask=scalar:bool"}),
+    row("phase", "--phase", &Request::phase, "PHASE",
+        "prefill (the whole prompt) or decode (one new token with a KV cache of --past-len tokens)",
+        {.words = kPhases}),
+    row("past_len", "--past-len", &Request::past_len, "N",
+        "Tokens in the KV cache, for --phase decode, default 128",
+        {.list_help = "Tokens in the KV cache, for --phase decode"}),
+    row("limits", "--limit", &Request::limits, "NAME=N",
+        "Upper bound of a data-dependent size, for example nms=100. Repeatable",
+        {.example = "nms=100", .least = 0}),
+    row("dims", "--dim", &Request::dims, "NAME=N",
+        "Size of a dynamic dimension of a .pt2 or ONNX file, for example batch=8. Repeatable",
+        {.example = "batch=8",
+         .list_help = "Sizes of a dynamic dimension of a .pt2 or ONNX file: batch=1,2,4. Repeatable"}),
+    row("task", "--task", &Request::task, "TASK",
+        "Task of a transformers or YOLO model, which decides its head: text-generation, segment, ..."),
+    row("dtype", "--dtype", &Request::dtype, "DTYPE", "Dtype of weights and inputs: float16, bfloat16, ...",
+        {.list_help = "Dtypes of weights and inputs: fp32,bf16"}),
+    row("device", "--device", &Request::device, "DEVICE", "Device to load the model on: cpu, cuda, ..."),
+    row("trust", "--trust", &Request::trust, "",
+        "Allow pickles (.pt, .pth) and code that comes with a model. Both can run arbitrary code",
+        {.changes_capture = false}),
+    row("download", "--download", &Request::download, "",
+        "Allow downloads of configs and weights that are not on this machine", {.changes_capture = false}),
+    row("tracer", "--tracer", &Request::tracer, "TRACER",
+        "How the graph is captured: auto, static (tensors without data), eager (a real run), PyTorch's fx, "
+        "dynamo or export, or hybrid (the first of PyTorch's that works)",
+        {.words = kTracers}),
+    row("training", "--training", &Request::training, "",
+        "A whole training step: forward, backward and optimizer"),
+    row("optimizer", "--optimizer", &Request::optimizer, "NAME",
+        "Optimizer for --training: sgd (default), sgd-momentum, adam, adamw, adagrad, rmsprop or none",
+        {.words = kOptimizers}),
+    row("source_lines", "--source-lines", &Request::source_lines, "", "Record the source line of each op",
+        {.changes_capture = false}),
+    row("registry", "--registry", &Request::registry, "FILE",
+        "Python file that calls opscope.register_model. Default: $OPSCOPE_REGISTRY",
+        {.changes_capture = false}),
+};
+
+void write_value(JsonWriter& json, bool on) { json.value(on); }
+void write_value(JsonWriter& json, const std::string& text) { text.empty() ? json.null() : json.value(text); }
+void write_value(JsonWriter& json, const std::optional<std::int64_t>& number) {
+  number ? json.value(*number) : json.null();
+}
+void write_value(JsonWriter& json, const Request::Shape& sides) {
+  sides.empty() ? json.null() : json.list(sides);
+}
+void write_value(JsonWriter& json, const std::vector<Request::Shape>& shapes) {
+  if (shapes.empty()) return json.null();
+  json.begin_array(kInline);
+  for (const auto& shape : shapes) json.list(shape);
+  json.end_array();
+}
+void write_value(JsonWriter& json, const std::vector<NamedInput>& inputs) {
+  json.begin_object(kInline);
+  for (const NamedInput& input : inputs) {
+    json.key(input.name);
+    json.begin_object(kInline);
+    json.list("shape", input.shape);
+    json.key("dtype");
+    write_value(json, input.dtype);
+    json.end_object();
+  }
+  json.end_object();
+}
+void write_value(JsonWriter& json, const Request::Sizes& sizes) {
+  json.begin_object(kInline);
+  for (const auto& [name, size] : sizes) json.field(name, size);
+  json.end_object();
+}
+
+bool is_same(const CaptureField& field, const Request& a, const Request& b) {
+  return std::visit([&](auto member) { return a.*member == b.*member; }, field.member);
+}
+
+}  // namespace
+
+std::span<const CaptureField> capture_fields() { return kFields; }
+
+const CaptureField& capture_field(std::string_view key) {
+  const auto found = std::ranges::find(kFields, key, &CaptureField::key);
+  OPSCOPE_CHECK(found != kFields.end());
+  return *found;
+}
+
+std::string CaptureField::name_for(Voice voice) const {
+  return std::string(voice == Voice::kFlags ? flag : key == "inputs" ? "named_inputs" : key);
+}
+
+std::string CaptureField::budget_key() const {
+  std::string name(flag.substr(2));
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+bool CaptureField::is_given(const Request& request) const { return !is_same(*this, request, Request()); }
+
+void CaptureField::write(JsonWriter& json, const Request& request) const {
+  json.key(key);
+  std::visit([&](auto value) { write_value(json, request.*value); }, member);
+}
+
+std::string to_json(const Request& request, std::string_view command, const WriteMore& more) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object(kInline);
+  json.field("command", command);
+  json.key("model");
+  write_value(json, request.model);
+  for (const CaptureField& field : kFields)
+    if (field.key != "dims" || field.is_given(request)) field.write(json, request);  // Python gets no files
+  if (more) more(json);
+  json.end_object();
+  return out;
+}
+
+void write_changes(JsonWriter& json, const Request& base, const Request& request) {
+  for (const CaptureField& field : kFields)
+    if (!is_same(field, base, request)) field.write(json, request);
+}
+
+}  // namespace opscope

@@ -1,0 +1,59 @@
+// The options of a capture, one row each: flags and their help, keyword arguments of Python, keys of budgets
+// and of the protocol all come from these rows.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "app/request/request.h"
+
+namespace opscope {
+
+struct CaptureField {
+  using Member =
+      std::variant<std::string CaptureRequest::*, bool CaptureRequest::*,
+                   std::optional<std::int64_t> CaptureRequest::*, CaptureRequest::Shape CaptureRequest::*,
+                   std::vector<CaptureRequest::Shape> CaptureRequest::*,
+                   std::vector<NamedInput> CaptureRequest::*, CaptureRequest::Sizes CaptureRequest::*>;
+  struct Rules {
+    std::string_view example{};                 // of a value, for errors
+    std::int64_t least = 1;                     // of numbers
+    std::span<const std::string_view> words{};  // the only ones
+    std::string_view list_help{};               // in a sweep, where it may vary
+    bool changes_capture = true;  // false: how the model is found, which holds for a saved graph too
+  };
+
+  std::string_view key;  // in JSON and in Python
+  std::string_view flag;
+  Member member;
+  std::string_view type;  // of the flag's value; "": a switch
+  std::string_view help;
+  Rules rules{};
+
+  bool is_switch() const { return type.empty(); }
+  bool is_list() const { return member.index() >= 4; }  // the flag may be given several times
+  std::string name_for(Voice voice) const;              // "--seq-len", "seq_len"
+  std::string budget_key() const;                       // "seq_len", "limit"
+  bool is_given(const CaptureRequest& request) const;   // not as by default
+  void write(JsonWriter& json, const CaptureRequest& request) const;
+};
+
+std::span<const CaptureField> capture_fields();
+const CaptureField& capture_field(std::string_view key);  // throws where there is none
+
+// The fields in which the two differ, as `request` has them: a point of a sweep.
+void write_changes(JsonWriter& json, const CaptureRequest& base, const CaptureRequest& request);
+
+// The tracers by their names, and those that `opscope trace` compares without --tracer.
+inline constexpr std::array<std::string_view, 7> kTracers{"auto",   "static", "eager", "fx",
+                                                          "dynamo", "export", "hybrid"};
+inline constexpr std::array<std::string_view, 4> kComparedTracers{"static", "fx", "dynamo", "export"};
+// The engine's own graph, which has no tracer of PyTorch's in it.
+constexpr bool is_engine(std::string_view tracer) { return tracer == "static" || tracer == "eager"; }
+
+}  // namespace opscope

@@ -1,0 +1,165 @@
+// Runs requests in Python, and turns whatever goes wrong there into one Error.
+#include "app/worker/python_worker.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace opscope {
+namespace {
+
+std::string read_or_empty(const std::string& path) {
+  try {
+    return read_file(path);
+  } catch (const Error&) {
+    return "";
+  }
+}
+
+std::string last_lines(std::string_view text, int count) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  std::size_t at = text.size();
+  for (; count > 0 && at != std::string_view::npos && at > 0; --count) at = text.rfind('\n', at - 1);
+  return std::string(at == std::string_view::npos || text.empty() ? text
+                                                                  : text.substr(at + (text[at] == '\n')));
+}
+
+std::string how_it_ended(int status) {
+  if (WIFSIGNALED(status))
+    return "signal " + std::to_string(WTERMSIG(status)) + ", " + ::strsignal(WTERMSIG(status));
+  return "exit code " + std::to_string(WEXITSTATUS(status));
+}
+
+std::string near_names(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), 3); ++i)
+    text += (i == 0 ? "did you mean " : ", ") + names[i];
+  return text.empty() ? text : text + "?";
+}
+
+}  // namespace
+
+void fail_reported(const ChildError& error) {
+  std::string hint = error.hint;
+  if (const std::string near = near_names(error.candidates); !near.empty())
+    hint = hint.empty() ? near : near + "   " + hint;
+  if (hint.empty() && !error.traceback.empty()) hint = "--debug shows where, with Python's traceback";
+  throw Error(error.what.empty() ? "the capture failed" : error.what, error.where, hint);
+}
+
+PythonWorker::PythonWorker(Listener& listener, std::string python)
+    : listener_(listener), python_(std::move(python)) {}
+
+void PythonWorker::start(const std::string& request, ChildProcess::Stdin stdin_is) {
+  // Python 3.11's: a folder that one stands in may hold a numpy.py, and naming a model does not trust it.
+  ::setenv("PYTHONSAFEPATH", "1", 1);
+  last_.reset();
+  doing_.clear();
+  child_ = std::make_unique<ChildProcess>(std::vector<std::string>{python_, "-m", "opscope.capture", request},
+                                          folder_.file("stderr"), stdin_is);
+}
+
+bool PythonWorker::listen(const std::function<bool(const Answer&)>& enough) {
+  const auto on_line = [&](std::string_view line) {
+    Answer answer = parse_answer(line);
+    switch (answer.kind) {
+      case Answer::Kind::kStatus:
+        doing_ = answer.status;
+        if (!in_parts_) listener_.status(doing_);
+        return false;
+      case Answer::Kind::kProgress:
+        doing_ = answer.progress.doing;
+        listener_.progress(answer.progress.done, answer.progress.total, doing_);
+        return false;
+      case Answer::Kind::kFinished:
+        listener_.python_wrote(answer.error.traceback);
+        return enough(answer);
+      case Answer::Kind::kError:
+      case Answer::Kind::kDone:
+        last_ = std::move(answer);
+        return false;
+      case Answer::Kind::kOther:
+        break;
+    }
+    return false;
+  };
+  const bool all = child_->read_until(on_line, [&] {
+    signals_.check();
+    listener_.waiting();
+  });
+  if (!all) status_ = child_->wait();
+  listener_.resting();
+  if (all) return true;
+  signals_.check();
+  listener_.python_wrote(words_ = read_or_empty(folder_.file("stderr")));
+  return false;
+}
+
+std::string PythonWorker::how_it_died() const {
+  const std::string what = "Python ended without an answer (" + how_it_ended(status_) + ")";
+  return doing_.empty() ? what : what + " while " + doing_;
+}
+
+// It ended without a word of the protocol: say how, and the last that it wrote.
+void PythonWorker::fail_died() const {
+  if (words_.find("No module named opscope") != std::string::npos ||
+      words_.find("No module named 'opscope'") != std::string::npos)
+    throw Error("the opscope package is not installed for this Python", python_,
+                "install it there, or set OPSCOPE_PYTHON to a Python that has it");
+  const std::string last = last_lines(words_, 3);
+  throw Error(how_it_died(), python_, last.empty() ? "--debug shows all that it wrote" : last);
+}
+
+void PythonWorker::check_error() const {
+  if (!last_ || last_->kind != Answer::Kind::kError) return;
+  listener_.python_wrote(last_->error.traceback);
+  fail_reported(last_->error);
+}
+
+bool PythonWorker::run(const std::string& request) {
+  listener_.status("starting Python");
+  start(request, ChildProcess::Stdin::kNothing);
+  listen([](const Answer&) { return false; });
+  check_error();
+  if (!last_) fail_died();
+  return last_->cacheable;
+}
+
+std::string PythonWorker::run_parts(const std::string& request, const OnFinished& on_finished) {
+  start(request, ChildProcess::Stdin::kNothing);
+  in_parts_ = true;
+  bool any = false;
+  listen([&](const Answer& answer) {
+    on_finished(answer);
+    any = true;
+    return false;
+  });
+  check_error();
+  if (last_) return "";
+  if (!any && doing_.empty()) fail_died();
+  return how_it_died();
+}
+
+void PythonWorker::ask(const std::string& request, const std::string& line, std::size_t count,
+                       const OnFinished& on_finished) {
+  if (count == 0) return;
+  if (!child_) {
+    listener_.status("starting Python");
+    start(request, ChildProcess::Stdin::kPipe);
+  }
+  child_->write(line);
+  const bool all = listen([&](const Answer& answer) {
+    on_finished(answer);
+    return --count == 0;
+  });
+  if (all) return;
+  check_error();
+  last_ ? fail_reported(last_->error) : fail_died();
+}
+
+}  // namespace opscope

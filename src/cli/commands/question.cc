@@ -1,0 +1,62 @@
+// The commands that a row of app/cases/question.h describes.
+#include "app/cases/question.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "base/error.h"
+#include "cli/flags/model.h"
+#include "cli/main/command.h"
+#include "cli/output/picture_output.h"
+
+namespace opscope {
+namespace {
+
+struct QuestionFlags : ModelCommandFlags {
+  QuestionValues values{Voice::kFlags};
+};
+
+int run_question(const Question& question, const QuestionFlags& flags) {
+  TextOptions text;
+  text.verbose = flags.talk.verbose;
+  const AskedGraph asked(flags, text.notes);
+  const std::vector<Format> formats{Format::kText, Format::kJson, Format::kCsv, Format::kMarkdown,
+                                    Format::kHtml};
+  const PictureOutput output(flags.output, formats);
+  if (output.is_picture() && !question.draws)
+    throw Error("there is no picture of it", "--format", "choose txt, json, csv, md or html");
+  output.set_style(text);
+  const Graph graph = asked.load();
+  const Profile profile = make_profile(graph, {});
+  const QuestionAnswer answer = question.ask(profile, flags.values, text);
+  output.is_picture() ? output.write_picture(answer.svg())
+                      : output.write(answer.report(output.format(), text));
+  return kExitDone;
+}
+
+}  // namespace
+
+Action define_question(CLI::App& app, const Question& question) {
+  const auto flags = std::make_shared<QuestionFlags>();
+  add_model_flags(app, flags->model);
+  add_graph_part_flag(app, flags->graph_part);
+  for (const QuestionOption& option : question.options) {
+    std::string flag = "--" + std::string(option.name);
+    std::ranges::replace(flag, '_', '-');
+    const auto set = [values = &flags->values, name = option.name](const std::string& text) {
+      values->set(name, text);
+    };
+    if (option.type.empty())
+      app.add_flag_callback(
+          flag, [set] { set("true"); }, std::string(option.help));
+    else
+      app.add_option_function<std::string>(flag, set, std::string(option.help))
+          ->type_name(std::string(option.type));
+  }
+  add_report_flags(app, flags->output, flags->talk, std::string(question.verbose),
+                   question.draws ? "Output format: txt, json, csv, md, html, svg, png or pdf" : "");
+  return [flags, &question] { return run_question(question, *flags); };
+}
+
+}  // namespace opscope

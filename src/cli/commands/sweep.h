@@ -1,0 +1,19 @@
+// A sweep from its flags to its report: for `opscope sweep` and for `opscope profile --batch-sizes`.
+#pragma once
+
+#include <string>
+
+#include "cli/flags/cost.h"
+#include "cli/flags/model.h"
+
+namespace opscope {
+
+struct SweepFlags {
+  std::string metric{}, memory{};
+  bool polynomial = false, every_point = false, no_turns = false;
+  std::string visualize{};  // a picture beside the report
+};
+
+int run_sweep(const ModelCommandFlags& flags, const CostRequest& cost, const SweepFlags& sweep);
+
+}  // namespace opscope

@@ -1,0 +1,98 @@
+// Terminal queries and drawing, through POSIX.
+#include "cli/output/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/terminal_text.h"
+#include "base/text.h"
+
+namespace opscope {
+namespace {
+
+constexpr int kDefaultWidth = 100;
+constexpr int kNarrowest = 20, kWidest = 200;
+// Shorter waits would only flicker.
+constexpr std::chrono::milliseconds kQuietStart{150};
+constexpr std::array<std::string_view, 10> kFrames{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"};
+constexpr std::array<std::string_view, 4> kAsciiFrames{"|", "/", "-", "\\"};
+
+bool variable_set(const char* name) {
+  const char* value = std::getenv(name);
+  return value && *value;
+}
+
+}  // namespace
+
+int terminal_width() {
+  if (const char* columns = std::getenv("COLUMNS"))
+    if (const long asked = std::strtol(columns, nullptr, 10); asked > 0)
+      return static_cast<int>(std::clamp<long>(asked, kNarrowest, kWidest));
+  winsize size{};
+  if (!::isatty(STDOUT_FILENO) || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+    return kDefaultWidth;
+  return std::min<int>(size.ws_col, kWidest);
+}
+
+bool wants_color(const std::string& when, bool to_stdout) {
+  if (when == "always") return true;
+  if (when == "never") return false;
+  if (when != "auto")
+    throw Error("no such choice: '" + when + "'", "--color", "choose auto, always or never");
+  const char* terminal = std::getenv("TERM");
+  return to_stdout && ::isatty(STDOUT_FILENO) && !variable_set("NO_COLOR") &&
+         !(terminal && std::string_view(terminal) == "dumb");
+}
+
+Spinner::Spinner(bool enabled) : enabled_(enabled && ::isatty(STDERR_FILENO)) {}
+
+Spinner::~Spinner() { clear(); }
+
+void Spinner::turn() {
+  const auto waited = std::chrono::steady_clock::now() - start_;
+  if (!enabled_ || waited < kQuietStart) return;
+  const double seconds = std::chrono::duration<double>(waited).count();
+  winsize size{};
+  const int width = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+  const bool ascii = locale_is_ascii();
+  const std::string_view frame =
+      ascii ? kAsciiFrames[frame_ % kAsciiFrames.size()] : kFrames[frame_ % kFrames.size()];
+  ++frame_;
+  const std::string line =
+      truncate(terminal_text(text_, {}) + "  " + format_seconds(seconds), std::max(10, width - 3));
+  std::fprintf(stderr, "\r\x1b[?25l\x1b[2K%s %s", frame.data(),
+               terminal_text(line, {.ascii = ascii}).c_str());
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+void Spinner::clear() {
+  if (!drawn_) return;
+  std::fputs("\r\x1b[2K\x1b[?25h", stderr);
+  std::fflush(stderr);
+  drawn_ = false;
+}
+
+std::string progress_line(std::uint64_t done, std::uint64_t all, const std::string& doing) {
+  constexpr std::uint64_t kColumns = 24;
+  const std::uint64_t full = all == 0 ? 0 : done * kColumns / all;
+  std::string bar;
+  for (std::uint64_t i = 0; i < kColumns; ++i) bar += i < full ? "█" : "░";
+  return bar + "  " + std::to_string(done) + " of " + std::to_string(all) + "  " + doing;
+}
+
+void write_stderr(std::string_view text) {
+  const std::string clean = terminal_text(text, {.ascii = locale_is_ascii()});
+  std::fwrite(clean.data(), 1, clean.size(), stderr);
+}
+
+void remark(const std::string& text) { write_stderr("opscope: " + text + "\n"); }
+
+}  // namespace opscope
