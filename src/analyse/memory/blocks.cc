@@ -23,10 +23,7 @@ class Makers {
   }
 
   OpId of(ValueId value) const { return of_[value]; }
-  bool is(OpId op, Fact fact) const {
-    const auto* rule = report_.profile->costs[op].rule;
-    return rule != nullptr && facts_of(*rule).is(fact);
-  }
+  bool is(OpId op, Fact fact) const { return opscope::is(graph_.op_name(graph_.ops[op]), fact); }
 
   // Goes back from `value` through pointwise ops and views until `is_end` says so of an op, and collects the
   // ops on the way, ends included. Empty where some way leads to other ops; ways to weights, inputs and
