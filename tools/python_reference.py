@@ -26,6 +26,7 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "python.md"
 
 #: The module that a name lives in decides its section; the order is that of a reader, not of the alphabet.
 SECTIONS = {
+    "questions.answer": "Memory",
     "api": "Profiles and graphs",
     "results.profile": "What a profile holds",
     "inputs": "What a model is called with",
