@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 
 import torch
+
 from bench_models import BenchModel, build
 from opscope._load import native
 from opscope.engine.abstract_run import capture

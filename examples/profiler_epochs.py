@@ -10,9 +10,8 @@ import argparse
 import copy
 
 import torch
-from torch import nn
-
 from opscope import Profiler
+from torch import nn
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 

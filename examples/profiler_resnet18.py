@@ -5,9 +5,8 @@
 """
 
 import torch
-from torchvision.models import resnet18
-
 from opscope import Profiler
+from torchvision.models import resnet18
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 model = resnet18().eval().to(device)

@@ -7,9 +7,8 @@
 import argparse
 
 import torch
-from torch import nn
-
 from opscope import Profiler
+from torch import nn
 
 
 class Block(nn.Module):

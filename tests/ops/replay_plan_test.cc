@@ -1,10 +1,10 @@
 // Every op of a graph is in a group, does no work, or is listed with a reason.
-#include "ops/op_facts.h"
 #include "ops/replay_plan.h"
 
 #include <gtest/gtest.h>
 
 #include "graph/builder.h"
+#include "ops/op_facts.h"
 
 namespace opscope {
 namespace {

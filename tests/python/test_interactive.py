@@ -135,7 +135,7 @@ def test_search_sort_measure_and_filter(terminal, capture):
     terminal.text("s")
     terminal.wait_for("order: FLOPs")
     terminal.text("m")
-    terminal.wait_for("by memory")
+    terminal.wait_for("by bytes moved")
     terminal.text("b")
     terminal.wait_for("1% or more")
     terminal.text("?")

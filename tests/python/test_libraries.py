@@ -98,7 +98,9 @@ def test_yolo_tasks() -> None:
 def test_misspelt_names(spec: str, nearest: str) -> None:
     with pytest.raises(opscope.Error, match="no model called") as caught:
         opscope.profile(spec)
-    assert nearest in caught.value.candidates and len(caught.value.candidates) == 3
+    # What is the same but for the marks between its words is the only one that can be meant.
+    same = nearest.replace("-", "") == spec.partition(":")[2]
+    assert nearest in caught.value.candidates and len(caught.value.candidates) == (1 if same else 3)
     assert caught.value.hint.startswith("opscope list")
 
 

@@ -155,7 +155,7 @@ def test_weights_without_memory() -> None:
         ({"training": True, "optimizer": "adma"}, "no optimizer called 'adma'"),
         ({"optimizer": "adam"}, "a part of training"),
         ({"training": True, "tracer": "fx"}, "forward pass only"),
-        ({"training": True, "phase": "decode"}, "not in training"),
+        ({"training": True, "phase": "decode"}, "is not a training step"),
         ({"training": True, "device": "cuda:0"}, "on a device that is there"),
     ],
 )

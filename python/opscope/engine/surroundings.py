@@ -159,7 +159,7 @@ def _bytes_of(value: Any) -> bytes:
 
 
 def _python_memory() -> bytes | None:
-    generator = random._inst  # type: ignore[attr-defined]
+    generator: Any = vars(random)["_inst"]
     return _bytes_of(generator) + repr(generator.gauss_next).encode()
 
 

@@ -82,7 +82,7 @@ class Sizes:
     def tokens(self, default: int = PROMPT_TOKENS, most: int | None = None, limit: str = "") -> int:
         """How many tokens, frames or steps; at most what the model's positions allow (`limit` says where that is)."""
         self._used.add("seq_len")
-        asked = self.request.seq_len
+        asked: int | None = self.request.seq_len
         most = most - 1 if most and self.request.phase == "decode" else most  # the next token has a place too
         if asked is None:
             return min(default, most) if most else default

@@ -19,9 +19,9 @@ from opscope.errors import Error, error
 from opscope.inputs import Inputs, as_inputs
 from opscope.inputs.facts import remembered
 from opscope.options import Options, takes_options
+from opscope.questions.diff import spec_of
 from opscope.results.profile import Row
 from opscope.results.report import Report
-from opscope.questions.diff import spec_of
 from opscope.sources import Source
 
 

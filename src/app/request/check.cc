@@ -1,11 +1,10 @@
 // Whether a request is one that can be captured. The only place that judges: the command line and Python ask
 // here.
-#include "app/request/request.h"
-
 #include <algorithm>
 #include <array>
 
 #include "app/request/fields.h"
+#include "app/request/request.h"
 #include "app/request/values.h"
 #include "base/error.h"
 #include "base/text.h"

@@ -90,8 +90,8 @@ class Details {
       fact("Params", format_params(item_.parameters.total) + ", " + format_bytes(item_.parameters.bytes));
     fact("MACs", format_count(m.work.macs));
     fact("FLOPs", flops_text(m) + "  " + format_percent(m.flops, profile_.totals.flops) + " of the model");
-    fact("Bytes moved", format_bytes(m.memory_bytes()) + "  " +
-                            format_percent(m.memory_bytes(), profile_.totals.memory_bytes()));
+    fact("Bytes", format_bytes(m.memory_bytes()) + "  " +
+                      format_percent(m.memory_bytes(), profile_.totals.memory_bytes()));
     if (m.counts()) {
       const Bottleneck bound = bottleneck_of(m, profile_.options.ridge);
       fact("Intensity", format_ratio(m.arithmetic_intensity()) + " FLOPs/byte, " + std::string(name(bound)),
@@ -156,7 +156,7 @@ class Details {
     const Subgraph& group = profile_.partition().subgraphs[id];
     say("Subgraph #" + std::to_string(id + 1) + ": " + std::string(group.type), Ink::kStrong);
     fact("FLOPs", format_count(group.flops));
-    fact("Bytes moved",
+    fact("Bytes",
          format_bytes(group.memory_bytes()) + ", " + format_bytes(group.saved_bytes()) + " saved by fusing");
     if (!full) return;
     fact("Begins", border_text("after ", group.begins, group.begins_at), Ink::kQuiet);
