@@ -34,11 +34,6 @@ OUTSIDE = [
     (re.compile(r"(onnx|google/protobuf)/"), {"cli"}, "libonnx"),  # torch's process has a protobuf of its own
 ]
 
-# Circles that are still there, by the folders that all of their units are in. To become empty.
-KNOWN_CYCLES = [
-    ("torch/",),
-]
-
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SUFFIXES = {".h", ".cc"}
 NAMESPACE = re.compile(r"^namespace\s*([\w:]*)\s*\{")
@@ -102,8 +97,7 @@ def circles(includes):
 
 def check_cycles(includes):
     for units in circles(includes):
-        if not any(all(unit.startswith(folders) for unit in units) for folders in KNOWN_CYCLES):
-            yield f"{units[0]}: units include each other in a circle: {', '.join(units)}"
+        yield f"{units[0]}: units include each other in a circle: {', '.join(units)}"
 
 
 def check(root):
