@@ -16,9 +16,9 @@ inline void expect_large(const void* data, std::size_t bytes) {
 #ifdef __linux__
   constexpr std::size_t kPage = 4096, kLarge = std::size_t{1} << 23;
   if (bytes < kLarge) return;
-  const auto begin = (reinterpret_cast<std::size_t>(data) + kPage - 1) / kPage * kPage;
-  const auto end = (reinterpret_cast<std::size_t>(data) + bytes) / kPage * kPage;
-  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  const std::size_t skipped = (kPage - reinterpret_cast<std::size_t>(data) % kPage) % kPage;
+  char* const begin = static_cast<char*>(const_cast<void*>(data)) + skipped;
+  ::madvise(begin, (bytes - skipped) / kPage * kPage, MADV_HUGEPAGE);
 #else
   (void)data, (void)bytes;
 #endif

@@ -201,9 +201,12 @@ def _results_without_data(module: torch.fx.GraphModule, args: tuple[Any, ...]) -
 @functools.cache
 def _pass_by_opscope() -> None:
     """Its own functions, such as the kernels of torchvision's ops, are no part of a model; a Profiler in one is."""
-    for module in pkgutil.iter_modules(opscope.__path__, "opscope."):
-        if module.name != "opscope.profiler":
-            torch._dynamo.trace_rules.add(module.name)
+    from opscope import measurement
+
+    for package, kept in ((opscope, "opscope.measurement"), (measurement, "opscope.measurement.profiler")):
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            if module.name != kept:
+                torch._dynamo.trace_rules.add(module.name)
 
 
 @contextmanager

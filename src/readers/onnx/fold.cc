@@ -58,7 +58,7 @@ MaybeInfo squeeze(const OnnxCall& call) {
 MaybeInfo unsqueeze(const OnnxCall& call) {
   const auto axes = call.integers("axes", 1);
   if (!axes || axes->size() > 8) return std::nullopt;
-  Shape shape = call.shape(0);
+  const Shape& shape = call.shape(0);
   const auto rank = shape.size() + axes->size();
   std::vector<bool> is_new(rank);
   for (const auto axis : *axes) {

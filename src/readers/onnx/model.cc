@@ -371,9 +371,7 @@ bool looks_like_onnx(std::string_view bytes) {
       has_version = true;
     } else if (in.field == 7 && in.wire == ProtoReader::kBytes) {
       return has_version;
-    } else if (in.field == 5 && !is_number) {
-      return false;
-    } else if (in.field != 5 && in.wire != ProtoReader::kBytes) {
+    } else if (in.field == 5 ? !is_number : in.wire != ProtoReader::kBytes) {
       return false;
     }
   }

@@ -101,7 +101,8 @@ class Page {
     }
     for (std::size_t i = 0; i < texts_.totals.size(); ++i) {
       const double x = kMargin + total_width() * static_cast<double>(i % totals_in_row());
-      const double top = kMargin + 50 + subtitle_rest() + 32 * static_cast<double>(i / totals_in_row());
+      const std::size_t row = i / totals_in_row();
+      const double top = kMargin + 50 + subtitle_rest() + 32 * static_cast<double>(row);
       svg_.text({x, top}, texts_.totals[i].first, {.font = kSmall, .color = kQuietInk});
       svg_.text({x, top + 14}, texts_.totals[i].second, {.font = kValue});
     }

@@ -241,7 +241,7 @@ class SideBySide {
   void stack(const std::vector<Line>& left, const std::vector<Line>& right, std::string& out) const {
     for (const Line& line : left) out += painted(line, options_.color), end_line(out);
     for (const Line& line : right) {
-      out.append(static_cast<std::size_t>(indent() + 2), ' ');
+      out.append(static_cast<std::size_t>(indent()) + 2, ' ');
       out += painted(line, options_.color);
       end_line(out);
     }
