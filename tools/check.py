@@ -45,7 +45,8 @@ def base_revision() -> str:
 def changed_units() -> list[str]:
     """The .cc files of src that changed, or whose headers did, those with most changed lines first."""
     lines: dict[str, int] = {}
-    for row in git("diff", "--numstat", "--no-renames", base_revision(), "--", "src") if base_revision() else []:
+    base = base_revision()
+    for row in git("diff", "--numstat", "--no-renames", base, "--", "src") if base else []:
         added, _, path = row.split("\t")
         lines[path] = int(added) if added.isdigit() else 0
     for path in git("ls-files", "--others", "--exclude-standard", "--", "src"):
