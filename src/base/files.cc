@@ -242,4 +242,20 @@ void check_writable(const std::string& path) {
   if (!destination.is_direct) TemporaryFile probe(destination, path);
 }
 
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+}  // namespace
+
+std::string cache_folder() {
+  if (std::string folder = variable("OPSCOPE_CACHE_DIR"); !folder.empty()) return folder;
+  if (const std::string folder = variable("XDG_CACHE_HOME"); !folder.empty()) return folder + "/opscope";
+  const std::string home = variable("HOME");
+  return home.empty() ? "" : home + "/.cache/opscope";
+}
+
 }  // namespace opscope

@@ -24,4 +24,10 @@ void write_file(const std::string& path, const TextSource& source);
 // Throws the Error that write_file would, as far as that can be known before there is something to write.
 void check_writable(const std::string& path);
 
+// Where opscope keeps what it need not make twice: captures, lists of models, times of ops.
+
+// $OPSCOPE_CACHE_DIR, $XDG_CACHE_HOME/opscope or ~/.cache/opscope; "" where none of them is known. It may not
+// be there yet.
+std::string cache_folder();
+
 }  // namespace opscope

@@ -22,4 +22,10 @@ std::string terminal_text(std::string_view text, const TerminalStyle& style);
 // answer, and then it is UTF-8, as in most containers.
 bool locale_is_ascii();
 
+// Text that a terminal or a spreadsheet takes for text.
+
+// Control characters written out, "\n", "\x1b", "\u0085", bytes that are not UTF-8 as U+FFFD; the rest as it
+// is. `kept`: those that may stay.
+std::string printable(std::string_view text, std::string_view kept = {});
+
 }  // namespace opscope

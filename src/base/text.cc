@@ -1,8 +1,15 @@
 // UTF-8 text in columns of a terminal.
 #include "base/text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <compare>
+#include <cstdint>
 #include <iterator>
+#include <numeric>
 
 #include "base/utf8.h"
 
@@ -132,6 +139,212 @@ bool is_utf8(std::string_view text) {
     at += character.bytes;
   }
   return true;
+}
+
+namespace {
+
+// How many decimals a number may have, tried in order: the first whose rounded digits stay below `limit`.
+struct Precision {
+  unsigned decimals;
+  std::uint64_t limit;
+};
+constexpr std::array kThreeDigits{Precision{2, 1000}, Precision{1, 1000}, Precision{0, 1000}};
+constexpr std::array kTwoDecimals{Precision{2, 100000}};
+constexpr std::array kByteDigits{Precision{2, 1000}, Precision{1, 10000}};
+
+constexpr std::string_view kUnits = "KMGTPE";
+constexpr std::array<std::uint64_t, 3> kPowers{1, 10, 100};
+
+std::uint64_t scaled(std::uint64_t count, std::uint64_t unit, unsigned decimals) {
+  const auto wide = static_cast<unsigned __int128>(count) * kPowers[decimals];
+  return static_cast<std::uint64_t>((wide + unit / 2) / unit);
+}
+
+std::string with_decimals(std::uint64_t digits, unsigned decimals) {
+  const auto power = kPowers[decimals];
+  if (decimals == 0) return fmt::format("{}", digits);
+  return fmt::format("{}.{:0{}}", digits / power, digits % power, decimals);
+}
+
+std::string with_unit(std::uint64_t count, std::span<const Precision> precisions) {
+  if (count < 1000) return fmt::format("{}", count);
+  std::uint64_t unit = 1;
+  for (const char letter : kUnits) {
+    unit *= 1000;
+    for (const auto [decimals, limit] : precisions)
+      if (const auto digits = scaled(count, unit, decimals); digits < limit)
+        return with_decimals(digits, decimals) + letter;
+  }
+  return fmt::format("{}", count);  // not reached: 2^64 is 18.4E
+}
+
+std::string format(Count count, Zero zero, std::span<const Precision> precisions, std::string_view suffix) {
+  if (!count && zero == Zero::kDash) return "-";
+  std::string text = count.saturated() ? ">" : "";
+  return text.append(with_unit(count.value(), precisions)).append(suffix);
+}
+
+}  // namespace
+
+std::string format_count(Count count, Zero zero) { return format(count, zero, kThreeDigits, ""); }
+std::string format_params(Count count, Zero zero) { return format(count, zero, kTwoDecimals, ""); }
+std::string format_bytes(Count bytes, Zero zero) { return format(bytes, zero, kByteDigits, "B"); }
+
+std::string format_exact(Count count) {
+  auto text = fmt::format("{}", count.value());
+  for (auto at = text.size(); at > 3;) text.insert(at -= 3, ",");
+  return text;
+}
+
+std::string format_ratio(double ratio, Zero zero) {
+  if (!std::isfinite(ratio)) return "-";
+  if (ratio == 0) return zero == Zero::kDash ? "-" : "0.0";
+  if (ratio > 0 && ratio < 0.05) return "<0.1";
+  return fmt::format("{:.1f}", ratio);
+}
+
+std::string format_percent(double part, double whole, Zero zero) {
+  if (!(part > 0) || !(whole > 0)) return zero == Zero::kDash ? "-" : "0%";
+  if (part >= whole) return "100%";
+  const double percent = 100 * part / whole;
+  if (percent < 0.05) return "<0.1%";
+  return fmt::format("{:.1f}%", std::min(percent, 99.9));
+}
+
+std::string format_percent(Count part, Count whole, Zero zero) {
+  return format_percent(static_cast<double>(part), static_cast<double>(whole), zero);
+}
+
+std::string format_seconds(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0) return "-";
+  if (seconds < 0.9995e-3) return fmt::format("{:.0f} us", seconds * 1e6);
+  if (seconds < 0.09995) return fmt::format("{:.1f} ms", seconds * 1e3);
+  if (seconds < 0.9995) return fmt::format("{:.0f} ms", seconds * 1e3);
+  return fmt::format("{:.{}f} s", seconds, seconds < 9.995 ? 2 : 1);
+}
+
+std::string format_time(double seconds, Zero zero) {
+  if (!std::isfinite(seconds) || seconds < 0) return "-";
+  if (seconds == 0) return zero == Zero::kDash ? "-" : "0 ns";
+  constexpr std::array<std::string_view, 4> kTimeUnits{"ns", "us", "ms", "s"};
+  double number = seconds * 1e9;
+  std::size_t unit = 0;
+  for (; unit + 1 < kTimeUnits.size() && number >= 999.5; ++unit) number /= 1000;
+  const int decimals = unit == 0 || number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2;
+  return fmt::format("{:.{}f} {}", number, decimals, kTimeUnits[unit]);
+}
+
+std::string format_shape(std::span<const std::int64_t> shape) {
+  return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, "x"));
+}
+
+namespace {
+
+// Case and the kind of dash aside.
+std::string folded(std::string_view text) {
+  std::string out = lower_case(text);
+  std::ranges::replace(out, '-', '_');
+  return out;
+}
+
+// Insertions, deletions, substitutions and swaps of neighbours that turn a into b. Three rows of the table.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::array<std::vector<std::size_t>, 3> rows;
+  for (auto& row : rows) row.resize(b.size() + 1);
+  std::iota(rows[0].begin(), rows[0].end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    auto& row = rows[i % 3];
+    const auto& above = rows[(i + 2) % 3];
+    const auto& two_above = rows[(i + 1) % 3];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] == b[j - 1] ? 0u : 1u)});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], two_above[j - 2] + 1);
+    }
+  }
+  return rows[a.size() % 3][b.size()];
+}
+
+enum class Likeness : std::uint8_t { kFewEdits, kBeginsWithTyped, kContainsTyped, kBeginsTyped, kNone };
+
+struct Match {
+  Likeness likeness = Likeness::kNone;
+  std::size_t distance = 0;       // edits, or how much longer one is than the other
+  std::size_t differs_after = 0;  // letters of what was typed behind the common beginning
+  std::size_t index = 0;
+  auto operator<=>(const Match&) const = default;
+};
+
+std::size_t common_prefix(std::string_view a, std::string_view b) {
+  return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+
+std::size_t length_difference(std::string_view a, std::string_view b) {
+  return std::max(a.size(), b.size()) - std::min(a.size(), b.size());
+}
+
+Match compare(std::string_view typed, std::string_view candidate, std::size_t index) {
+  constexpr std::size_t kMostEdits = 4;
+  const auto most = std::clamp<std::size_t>(typed.size() / 3, 1, kMostEdits);
+  Match match{.distance = length_difference(typed, candidate),
+              .differs_after = typed.size() - common_prefix(typed, candidate),
+              .index = index};
+  // A short name that shares no letter is within a few edits too: ask for less than all of it to change.
+  if (match.distance <= most && candidate.size() > 1)
+    if (const auto edits = edit_distance(typed, candidate); edits <= most && edits < typed.size()) {
+      match.likeness = Likeness::kFewEdits;
+      match.distance = edits;
+      return match;
+    }
+  if (typed.size() >= 2 && candidate.starts_with(typed))
+    match.likeness = Likeness::kBeginsWithTyped;
+  else if (typed.size() >= 3 && candidate.find(typed) != std::string_view::npos)
+    match.likeness = Likeness::kContainsTyped;
+  else if (candidate.size() >= 4 && typed.starts_with(candidate))
+    match.likeness = Likeness::kBeginsTyped;
+  return match;
+}
+
+// Longer input is no slip of the fingers, and the table grows with its square.
+constexpr std::size_t kLongest = 200;
+
+template <class Text>
+std::vector<std::string> nearest(std::string_view typed, std::span<const Text> candidates,
+                                 std::size_t limit) {
+  std::vector<Match> matches;
+  if (typed.empty() || typed.size() > kLongest) return {};
+  const auto wanted = folded(typed);
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    if (const auto match = compare(wanted, folded(candidates[i]), i); match.likeness != Likeness::kNone)
+      matches.push_back(match);
+  std::sort(matches.begin(), matches.end());
+  if (matches.size() > limit) matches.resize(limit);
+  std::vector<std::string> names;
+  names.reserve(matches.size());
+  for (const auto& match : matches) names.emplace_back(candidates[match.index]);
+  return names;
+}
+
+std::string as_question(const std::vector<std::string>& names) {
+  return names.empty() ? std::string{} : fmt::format("did you mean {}?", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+std::vector<std::string> nearest_names(std::string_view typed, std::span<const std::string_view> candidates,
+                                       std::size_t limit) {
+  return nearest(typed, candidates, limit);
+}
+std::vector<std::string> nearest_names(std::string_view typed, std::span<const std::string> candidates,
+                                       std::size_t limit) {
+  return nearest(typed, candidates, limit);
+}
+std::string did_you_mean(std::string_view typed, std::span<const std::string_view> candidates) {
+  return as_question(nearest_names(typed, candidates));
+}
+std::string did_you_mean(std::string_view typed, std::span<const std::string> candidates) {
+  return as_question(nearest_names(typed, candidates));
 }
 
 }  // namespace opscope

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_writer.h"
 #include "base/seconds.h"
 
 namespace opscope {
@@ -79,5 +80,18 @@ struct Measurement {
   // What an op's time is taken from: the device's clock where there is one.
   const std::vector<Nanoseconds>& op_samples() const { return on_device ? device : host; }
 };
+
+// What one op took, alone and over and over: the statistics of batches of repetitions, each batch's time
+// shared out over its repetitions.
+struct OpTime {
+  double median_ns = 0, mean_ns = 0, deviation_ns = 0, minimum_ns = 0;
+  std::uint64_t batches = 0;
+  std::uint64_t repetitions = 0;  // in all batches together
+  bool waited = false;            // on a device: it had nothing to do in between, and that is counted
+};
+
+// A graph's measurement -> its part of the capture's JSON; readers/capture/capture_reader.h is the
+// inverse.
+void write_json(JsonWriter& json, const Measurement& measurement);  // one object
 
 }  // namespace opscope

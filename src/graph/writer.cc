@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/json_writer.h"
-#include "graph/measurement_writer.h"
+#include "graph/measurement.h"
 
 namespace opscope {
 namespace {

@@ -10,7 +10,6 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "hardware/device_file.h"
-#include "hardware/embedded.h"
 
 namespace opscope {
 namespace {

@@ -32,4 +32,12 @@ DevicePointer measured_device(const Environment& environment);
 // A CPU of which only so many cores compute: the peaks shrink with them, memory and caches do not.
 Device with_cores(const Device& device, std::uint32_t cores);
 
+// The files of data/hardware, as they were when opscope was built. The build writes what is declared here.
+struct EmbeddedFile {
+  std::string_view name;  // "h200.toml"
+  std::string_view text;
+};
+
+std::span<const EmbeddedFile> embedded_devices();
+
 }  // namespace opscope

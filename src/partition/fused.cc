@@ -5,7 +5,6 @@
 #include <array>
 
 #include "partition/groups.h"
-#include "partition/turns.h"
 
 namespace opscope {
 namespace {

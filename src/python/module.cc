@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "python/echo.h"
 #include "python/graphs.h"
-#include "python/node_run.h"
 #include "python/profiler.h"
 #include "python/questions.h"
 #include "python/replay.h"

@@ -2,7 +2,6 @@
 #include "app/cases/sweep.h"
 
 #include "base/error.h"
-#include "python/handed.h"
 #include "python/questions.h"
 #include "python/request.h"
 

@@ -1,7 +1,7 @@
 // Lists of values: every form, and every mistake with its words.
 #include <gtest/gtest.h>
 
-#include "analyse/sweep/values.h"
+#include "analyse/sweep/sweep.h"
 #include "base/error.h"
 
 namespace opscope {

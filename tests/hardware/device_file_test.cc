@@ -8,8 +8,6 @@
 
 #include "base/error.h"
 #include "hardware/devices.h"
-#include "hardware/embedded.h"
-#include "hardware/plain_toml.h"
 
 namespace opscope {
 namespace {

@@ -6,7 +6,7 @@
 #include "graph/graph.h"
 #include "ops/op_call.h"
 #include "ops/op_rule.h"
-#include "readers/files/mapped_file.h"
+#include "readers/files/model_file.h"
 #include "readers/files/zip_archive.h"
 
 namespace opscope {

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "readers/json/items.h"
-#include "readers/kineto/event.h"
 #include "readers/kineto/reader.h"
 #include "readers/small_trace.h"
 

@@ -1,9 +1,8 @@
 // What Python says of other tools, and what is none.
-#include "readers/results/peer_counts.h"
-
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "readers/results/profile_reader.h"
 
 namespace opscope::test {
 namespace {

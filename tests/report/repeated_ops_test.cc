@@ -1,6 +1,4 @@
 // Ops measured alone beside the model's: groups, sums and words.
-#include "report/times/repeated_ops.h"
-
 #include <gtest/gtest.h>
 
 #include "base/text.h"
@@ -8,6 +6,7 @@
 #include "graph/measured_graph.h"
 #include "report/text_lines.h"
 #include "report/times/measure.h"
+#include "report/times/where_time_goes.h"
 
 namespace opscope {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "analyse/fusion/comparison.h"
 #include "analyse/fusion/differences.h"
-#include "analyse/fusion/members.h"
 #include "base/choices.h"
 #include "base/text.h"
 

@@ -2,7 +2,14 @@
 // arithmetic intensity. Ops that do no work and move no bytes are in neither.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <span>
+#include <tuple>
+#include <unordered_map>
+
 #include "analyse/profile/rollup.h"
+#include "base/text.h"
 
 namespace opscope {
 namespace {
@@ -55,6 +62,168 @@ BottleneckSummary sum_bottlenecks(const Profile& profile) {
     band_of(summary, intensity) += cost;
   }
   return summary;
+}
+
+namespace {
+
+constexpr std::array kConvolution{Category::kConv};
+constexpr std::array kMatrices{Category::kMatmul, Category::kAttention, Category::kRecurrent};
+
+constexpr std::array<std::string_view, 3> kConvolutionAdvice{
+    "peak FLOP/s is the limit: GPUs and matrix units pay off",
+    "int8 quantisation usually works well",
+    "convolution, normalisation and activation fuse into one pass over memory",
+};
+constexpr std::array<std::string_view, 3> kMatrixAdvice{
+    "memory bandwidth limits as much as FLOP/s: weights are read once per call",
+    "attention moves many bytes for its FLOPs: use a fused kernel",
+    "larger batches spread each weight read over more work",
+};
+
+struct Finding {
+  std::string_view label;
+  std::span<const Category> categories;
+  double above;  // of all FLOPs
+  std::span<const std::string_view> suggestions;
+};
+
+constexpr std::array kFindings{
+    Finding{"convolution is", kConvolution, 0.7, kConvolutionAdvice},
+    Finding{"matmul, linear and attention are", kMatrices, 0.5, kMatrixAdvice},
+};
+
+Count flops_in(const Profile& profile, std::span<const Category> categories) {
+  Count sum;
+  for (const TypeRow& row : profile.types())
+    for (const Category category : categories)
+      if (row.category == category) sum += row.metrics.flops;
+  return sum;
+}
+
+}  // namespace
+
+std::vector<Advice> advise(const Profile& profile) {
+  std::vector<Advice> found;
+  const Count all = profile.totals.flops;
+  for (const Finding& finding : kFindings) {
+    const Count flops = flops_in(profile, finding.categories);
+    if (!all || static_cast<double>(flops) <= finding.above * static_cast<double>(all)) continue;
+    std::string text = std::string(finding.label) + " " + format_percent(flops, all) + " of FLOPs";
+    // What decides in general comes first; on a device its roofline knows better.
+    const auto suggestions = finding.suggestions.subspan(profile.roofline.device != nullptr ? 1 : 0);
+    found.push_back({std::move(text), {suggestions.begin(), suggestions.end()}});
+  }
+  return found;
+}
+
+namespace {
+
+struct UnknownOp {
+  StringId name = 0;
+  std::uint64_t count = 0;
+  OpId first = kNone;
+};
+
+std::uint64_t& counter(Coverage& coverage, Confidence confidence) {
+  switch (confidence) {
+    case Confidence::kExact:
+      return coverage.exact;
+    case Confidence::kEstimated:
+      return coverage.estimated;
+    case Confidence::kUpperBound:
+      return coverage.upper_bound;
+    case Confidence::kUnknown:
+      break;
+  }
+  return coverage.unknown;
+}
+
+std::string how_to_declare(std::string_view op, std::uint64_t count) {
+  std::string text = count == 1 ? "1 call" : std::to_string(count) + " calls";
+  text += " not counted: the cost table has no formula for this op; declare one with opscope.register_op(\"";
+  text += op;
+  return text + "\", macs=..., flops=..., bytes=...)";
+}
+
+// By target, in the order of first sight.
+std::vector<UnknownOp> unknown_targets(const Graph& graph, Profile& profile) {
+  std::vector<UnknownOp> unknown(graph.targets.size());
+  for (std::size_t i = 0; i < profile.costs.size(); ++i) {
+    const Confidence confidence = profile.costs[i].confidence;
+    ++counter(profile.coverage, confidence);
+    if (confidence != Confidence::kUnknown) continue;
+    UnknownOp& entry = unknown[graph.ops[i].target];
+    if (entry.count++ == 0) entry.first = static_cast<OpId>(i);
+  }
+  for (std::size_t t = 0; t < unknown.size(); ++t) unknown[t].name = graph.targets[t].name;
+  std::erase_if(unknown, [](const UnknownOp& entry) { return entry.count == 0; });
+  std::ranges::sort(unknown, {}, &UnknownOp::first);
+  return unknown;
+}
+
+// Overloads of one op are one kind; targets of the same name share the string.
+std::vector<UnknownOp> unknown_ops(const Graph& graph, Profile& profile) {
+  std::vector<UnknownOp> merged;
+  std::unordered_map<StringId, std::size_t> index;
+  for (const UnknownOp& entry : unknown_targets(graph, profile)) {
+    const auto [found, is_new] = index.try_emplace(entry.name, merged.size());
+    if (is_new)
+      merged.push_back(entry);
+    else
+      merged[found->second].count += entry.count;
+  }
+  return merged;
+}
+
+}  // namespace
+
+void assess_coverage(const Graph& graph, Profile& profile) {
+  profile.coverage.ops = profile.costs.size();
+  for (const UnknownOp& entry : unknown_ops(graph, profile)) {
+    const Op& op = graph.ops[entry.first];
+    const std::string name(graph.op_name(op));
+    profile.coverage.unknown_ops.push_back({name, entry.count});
+    const Module& module = graph.modules[graph.scopes[op.scope].module];
+    profile.diagnostics.push_back(
+        {"unknown_op", name, std::string(graph.path(module)), how_to_declare(name, entry.count)});
+  }
+  std::ranges::sort(profile.coverage.unknown_ops, [](const SlowOp& a, const SlowOp& b) {
+    return std::tie(b.count, a.op) < std::tie(a.count, b.op);
+  });
+}
+
+std::string_view op_type(std::string_view op_name) {
+  std::string_view type = short_op_name(op_name);
+  if (type.size() > 1 && type.ends_with('_') && !type.ends_with("__")) type.remove_suffix(1);
+  return type;
+}
+
+OpTypes::OpTypes(const Graph& graph) {
+  std::unordered_map<std::string_view, std::uint32_t> ids;
+  of_target.reserve(graph.targets.size());
+  for (const Target& target : graph.targets) {
+    const std::string_view type = op_type(graph.text(target.name));
+    const auto [found, added] = ids.try_emplace(type, static_cast<std::uint32_t>(names.size()));
+    if (added) names.push_back(type);
+    of_target.push_back(found->second);
+  }
+}
+
+std::vector<TypeRow> type_rows(const Graph& graph, const std::vector<OpCost>& costs) {
+  const OpTypes types(graph);
+  std::vector<TypeRow> rows(types.names.size());
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    TypeRow& row = rows[types.of_target[graph.ops[i].target]];
+    row.metrics += costs[i];
+    if (costs[i].rule) row.category = costs[i].rule->category;
+  }
+  for (std::size_t t = 0; t < rows.size(); ++t) rows[t].type = types.names[t];
+  std::erase_if(rows, [](const TypeRow& row) { return row.metrics.ops == 0; });
+  std::ranges::sort(rows, [](const TypeRow& a, const TypeRow& b) {
+    return std::tuple(b.metrics.flops, b.metrics.memory_bytes(), std::string_view(a.type)) <
+           std::tuple(a.metrics.flops, a.metrics.memory_bytes(), std::string_view(b.type));
+  });
+  return rows;
 }
 
 }  // namespace opscope

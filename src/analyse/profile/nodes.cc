@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "analyse/profile/profile.h"
 #include "analyse/profile/rollup.h"
+#include "analyse/times/times.h"
+#include "base/lazy.h"
 #include "base/text.h"
 
 namespace opscope {
@@ -80,6 +83,84 @@ std::vector<OpId> find_node(const Profile& profile, std::string_view node) {
   for (const auto find : {ops_of_layer, ops_of_module, ops_of_type})
     if (auto ops = find(profile, node); !ops.empty()) return ops;
   throw Error("no op, layer or module called '" + std::string(node) + "'", "", suggest(profile, node));
+}
+
+TracerRows make_tracer_rows(const Graph& graph, const std::vector<OpCost>& costs) {
+  TracerRows rows;
+  TextBlocks texts;
+  const auto labels = node_labels(graph, texts);
+  for (PartId p = 0; p < graph.parts.size(); ++p) rows.parts.push_back({.part = p});
+  for (NodeId n = 0; n < graph.nodes.size(); ++n) {
+    const PartId part = graph.nodes[n].part;
+    rows.nodes.push_back({.node = n, .label = labels[n], .calls = graph.parts[part].calls});
+    ++rows.parts[part].nodes;
+  }
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    const NodeId node = graph.ops[i].node;
+    if (node == kNone) {
+      rows.outside += costs[i];
+      continue;
+    }
+    rows.nodes[node].metrics += costs[i];
+    rows.parts[graph.nodes[node].part].metrics += costs[i];
+  }
+  rows.texts = std::move(texts).take();
+  return rows;
+}
+
+struct Profile::Views {
+  Lazy<std::vector<ModuleRow>> modules;
+  Lazy<LayerGraph> layers;
+  Lazy<std::vector<TypeRow>> types;
+  Lazy<TracerRows> tracer;
+  Lazy<Partition> partition;
+  Lazy<FusedRoofline> fused_roofline;
+  Lazy<MemoryTimeline> memory;
+  Lazy<BottleneckSummary> bottlenecks;
+  Lazy<std::vector<Advice>> advice;
+};
+
+const std::vector<ModuleRow>& Profile::modules() const {
+  return views_->modules.get([&] { return module_rows(*graph, costs); });
+}
+const LayerGraph& Profile::layer_graph() const {
+  return views_->layers.get([&] { return make_layers(*this); });
+}
+const std::vector<TypeRow>& Profile::types() const {
+  return views_->types.get([&] { return type_rows(*graph, costs); });
+}
+const TracerRows& Profile::tracer_rows() const {
+  return views_->tracer.get([&] { return make_tracer_rows(*graph, costs); });
+}
+const Partition& Profile::partition() const {
+  return views_->partition.get([&] { return make_partition(*graph, costs, options.partition); });
+}
+const FusedRoofline& Profile::fused_roofline() const {
+  return views_->fused_roofline.get([&] { return fuse_roofline(*this); });
+}
+const MemoryTimeline& Profile::memory() const {
+  return views_->memory.get([&] { return memory_timeline(*graph); });
+}
+const BottleneckSummary& Profile::bottlenecks() const {
+  return views_->bottlenecks.get([&] { return sum_bottlenecks(*this); });
+}
+const std::vector<Advice>& Profile::advice() const {
+  return views_->advice.get([&] { return advise(*this); });
+}
+
+Profile make_profile(const Graph& graph, const ProfileOptions& options) {
+  Profile profile;
+  profile.views_ = std::make_shared<Profile::Views>();
+  profile.graph = &graph;
+  profile.options = options;
+  profile.costs = estimate(graph, options.convention);
+  add_times(graph, profile.costs);
+  assess_roofline(graph, profile);
+  for (const OpCost& cost : profile.costs) profile.totals += cost;
+  profile.parameters = all_parameters(graph);
+  profile.diagnostics = graph.diagnostics;
+  assess_coverage(graph, profile);
+  return profile;
 }
 
 }  // namespace opscope

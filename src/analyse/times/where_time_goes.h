@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyse/profile/profile.h"
 #include "analyse/times/times.h"
 
 namespace opscope {
@@ -75,5 +76,27 @@ WhereTimeGoes where_time_goes(const Profile& profile, const OpTimes& times);
 
 // The findings alone; `call_seconds` as above.
 std::vector<Finding> find_savings(const Profile& profile, const WhereTimeGoes& where);
+
+// Ops that were also measured alone, over and over: each distinct one once, beside what its calls took in the
+// model.
+struct RepeatedOp {
+  std::string signature;
+  std::vector<OpId> ops;     // its calls
+  double alone_seconds = 0;  // of one call
+  double time_seconds = 0;   // of all its calls in the model
+
+  double alone_total() const { return alone_seconds * static_cast<double>(ops.size()); }
+};
+
+struct RepeatedOps {
+  std::vector<RepeatedOp> rows;                // those that take longest in the model first
+  std::uint64_t calls = 0;                     // of all rows
+  double alone_seconds = 0, time_seconds = 0;  // of all their calls
+  std::uint64_t other_calls = 0;               // that do work and have no time alone
+  double other_seconds = 0;                    // what these took in the model
+  bool empty() const { return rows.empty(); }
+};
+
+RepeatedOps repeated_ops(const Profile& profile);
 
 }  // namespace opscope

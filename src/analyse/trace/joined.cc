@@ -8,8 +8,7 @@
 #include <map>
 #include <numeric>
 
-#include "analyse/times/module_times.h"
-#include "analyse/trace/calls.h"
+#include "analyse/times/run_timeline.h"
 #include "analyse/trace/runs.h"
 #include "base/error.h"
 

@@ -5,14 +5,22 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "analyse/check/budget.h"
+#include "analyse/compare/comparison.h"
+#include "analyse/diff/diff.h"
+#include "analyse/profile/figures.h"
 #include "analyse/profile/profile.h"
 #include "app/request/request.h"
+#include "graph/graph.h"
 #include "report/core/report.h"
+#include "report/svg/pictures.h"
 
 namespace opscope {
 
@@ -54,5 +62,58 @@ struct Question {
 };
 
 std::span<const Question* const> questions();
+
+// A model that a use case works on, wherever it came from: a file, the cache, a Python process, or Python
+// itself.
+
+// Either a graph and its profile, or a saved profile's figures alone.
+struct LoadedModel {
+  std::string spec;              // as the user wrote it; "": an object of Python's
+  std::string label;             // what to call it beside others
+  std::shared_ptr<Graph> graph;  // nullptr: a saved profile
+  std::shared_ptr<Profile> profile;
+  Figures figures;
+
+  bool has_graph() const { return graph != nullptr; }
+};
+
+LoadedModel profiled(std::string spec, std::shared_ptr<Graph> graph, const ProfileOptions& options);
+
+// Gives each without a label one of its own, no two the same.
+void name_apart(std::vector<LoadedModel>& models);
+
+// Models side by side.
+
+// `by_device`: what the models were profiled with, once for each device; the first is that of their figures.
+ModelComparison compare(std::vector<LoadedModel> models, const std::vector<ProfileOptions>& by_device);
+
+// What a profile depends on beside the model, as it was written: how FLOPs are counted, the device or its
+// ridge, and how subgraphs are made.
+struct CostRequest {
+  std::string convention = "opscope", ridge{}, partition = "fused", fast_memory{};
+  std::string hardware{}, float32 = "torch";
+};
+
+// Throws Error for what is not known, or a number that is none; for several devices too.
+ProfileOptions profile_options(const CostRequest& request, Voice voice = Voice::kFlags);
+// The same once for each device; once where there is none.
+std::vector<ProfileOptions> profile_options_by_device(const CostRequest& request,
+                                                      Voice voice = Voice::kFlags);
+
+// Two versions of a model, and whether the later one keeps its limits.
+struct DiffAnswer {
+  LoadedModel base, now;
+  ModelDiff diff;
+
+  bool has_graphs() const { return base.has_graph() && now.has_graph(); }
+};
+
+DiffAnswer diff(LoadedModel base, LoadedModel now);
+// Throws Error where one of them is a saved profile.
+std::string draw(const DiffAnswer& answer, PictureFormat format, std::size_t max_boxes);
+
+// `base`: what increases are counted from; nullptr: none.
+CheckReport check(const LoadedModel& model, const LoadedModel* base, std::span<const BudgetLimit> limits,
+                  bool allow_unknown);
 
 }  // namespace opscope

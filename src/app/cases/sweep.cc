@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 
+#include "analyse/sweep/sweep.h"
 #include "analyse/sweep/turns.h"
-#include "analyse/sweep/values.h"
 #include "app/request/fields.h"
-#include "app/worker/signals.h"
+#include "app/worker/child_process.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "metrics/unit.h"

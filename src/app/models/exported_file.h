@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "analyse/trace/trace.h"
+#include "readers/onnx/reader.h"
 
 namespace opscope {
 
@@ -13,5 +14,12 @@ TracerRow exported_row(const std::string& path, std::string_view kind, double se
 
 // The operations in MLIR's text, those that only hold others together left out.
 std::uint64_t count_mlir_operations(std::string_view text);
+
+// libonnx's shape inference, where opscope was built with it, for ONNX ops that the readers have no rule for;
+// loaded only then. In the program alone: the Python module shares its process with torch, whose libraries
+// carry a protobuf of their own.
+
+// Gives "" where there is no libonnx.
+OnnxInference onnx_inference();
 
 }  // namespace opscope

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "app/models/loading.h"
-#include "app/worker/temporary_folder.h"
+#include "app/models/models.h"
+#include "app/worker/child_process.h"
 
 namespace opscope {
 

@@ -3,7 +3,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "analyse/fusion/comparison.h"
+#include "analyse/reconcile/reconcile.h"
 #include "app/request/request.h"
 #include "app/worker/listener.h"
 #include "graph/graph.h"
@@ -22,5 +25,37 @@ struct MeasureRequest {
 // The model's graph with its times: of runs in Python, or of a file that has them. Throws Error where it
 // cannot be run, or a file has none.
 Graph measure(const MeasureRequest& request, Listener& listener);
+
+// Models run by other tools in Python, each beside opscope's own capture of the same call.
+struct ReconcileRequest {
+  CaptureRequest capture;  // how each model is built and called; its own model is not looked at
+  std::vector<std::string> models, tools;
+};
+
+// One Python process for all. A model that cannot be had is a Reconciliation with an error. `notes` gets what
+// the user should know. Throws Error for what the tools cannot run.
+std::vector<Reconciliation> reconcile(const ReconcileRequest& request, Listener& listener,
+                                      std::vector<std::string>& notes);
+
+// The kernels that Inductor makes of a model, beside opscope's subgraphs.
+struct InductorRequest {
+  CaptureRequest model;
+  std::string against;  // "inductor" or "inductor-max"
+  PartitionOptions partition;
+};
+
+struct InductorAnswer {
+  Graph graph;
+  OtherFusion other;
+  std::vector<OpCost> costs;
+  Partition ours;
+  std::vector<std::string> notes;
+
+  FusionComparison comparison() const { return compare_fusion(graph, costs, ours, other); }
+};
+
+// Captures the model anew, by Dynamo's graphs: those are what Inductor makes its kernels of. Throws Error
+// naming the choices for anything that there is nothing to compare with.
+InductorAnswer compare_with_inductor(const InductorRequest& request, Listener& listener);
 
 }  // namespace opscope

@@ -1,11 +1,17 @@
 // A model's name, path or file -> its graph, or the inputs that it would be called with.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "app/cases/question.h"
 #include "app/models/cache.h"
 #include "app/request/request.h"
+#include "app/request/written.h"
 #include "app/worker/listener.h"
 #include "app/worker/protocol.h"
 #include "graph/graph.h"
@@ -32,5 +38,31 @@ std::optional<Graph> cached_model(const CaptureRequest& request, const Cache& ca
 
 // What the model would be called with, and why.
 PlannedInputs plan_inputs(const CaptureRequest& request, Listener& listener);
+
+// The models of a command that takes several: names and files of every kind, captures and saved profiles.
+
+// In the order given; all that Python has to capture in one process of it. Flags of captures (--batch, ...)
+// hold for every model that is captured; files among them are as they are, and where all are files such a
+// flag is refused. Throws Error naming the model for the first that cannot be had; where `failed` is given,
+// what cannot be captured is left out, and it says why.
+std::vector<LoadedModel> load_models(const std::vector<std::string>& specs, const WrittenRequest& written,
+                                     const ProfileOptions& options, Listener& listener,
+                                     std::vector<std::string>* failed = nullptr);
+
+// Models that Python has to capture, all in one process of it.
+
+// Where a model takes Python down: leave the rest, or take it as that model's failure and go on in a new
+// process.
+enum class AfterDeath : std::uint8_t { kStop, kGoOn };
+
+// Of each model as it is done: its graph, or nullptr and why.
+using GiveCapture =
+    std::function<void(std::size_t index, std::shared_ptr<Graph> graph, const ChildError& why)>;
+
+// The requests differ in their models alone. What may be kept is in the cache before it is told of, so that
+// an interrupt loses nothing. Returns how Python ended where it left models without a word: "" for in order.
+std::string capture_many(const std::vector<CaptureRequest>& requests, const Cache& cache,
+                         const std::string& python, AfterDeath after_death, Listener& listener,
+                         const GiveCapture& give);
 
 }  // namespace opscope

@@ -12,6 +12,9 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <initializer_list>
 #include <system_error>
 #include <thread>
 
@@ -164,6 +167,56 @@ void ChildProcess::end() {
   }
   ::kill(-pid_, SIGKILL);
   wait();
+}
+
+namespace {
+
+volatile std::sig_atomic_t noting = 0;
+volatile std::sig_atomic_t noted = 0;
+
+extern "C" void on_signal(int signal) {
+  if (noting == 0) ::_exit(128 + signal);
+  noted = signal;
+}
+
+}  // namespace
+
+void install_signal_handlers() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  sigemptyset(&action.sa_mask);
+  // No SA_RESTART: a wait has to end when the user wants it to.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    // A parent that ignores the signal (nohup) means it.
+    if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
+    ::sigaction(signal, &action, nullptr);
+  }
+}
+
+SignalsNoted::SignalsNoted() { noting = noting + 1; }
+SignalsNoted::~SignalsNoted() {
+  noting = noting - 1;
+  // Came while it could not be acted upon, and nobody asked.
+  if (noting == 0 && noted != 0 && !std::uncaught_exceptions()) ::_exit(128 + noted);
+}
+
+void SignalsNoted::check() const {
+  if (noted != 0) throw Interrupted(noted);
+}
+
+TemporaryFolder::TemporaryFolder() {
+  const char* variable = std::getenv("TMPDIR");
+  const std::string base = variable && *variable ? variable : "/tmp";
+  path_ = base + "/opscope-XXXXXX";
+  if (::mkdtemp(path_.data()) == nullptr)
+    throw Error("cannot make a temporary folder: " + std::generic_category().message(errno), base,
+                "set TMPDIR to a folder that you may write to");
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
 }
 
 }  // namespace opscope

@@ -3,7 +3,9 @@
 
 #include <sys/types.h>
 
+#include <csignal>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -36,6 +38,47 @@ class ChildProcess {
   pid_t pid_ = -1;
   int stdout_ = -1, stdin_ = -1;
   std::string pending_;  // of its stdout, no whole line yet or not asked for
+};
+
+// Ctrl-C: while a child runs it sets a flag that the waiting loop sees; while a file is being written it
+// waits; otherwise it ends the program at once.
+
+// Unwinds to `run`, which returns 128 + signal.
+class Interrupted : public std::exception {
+ public:
+  explicit Interrupted(int signal) : signal_(signal) {}
+  int signal() const { return signal_; }
+  const char* what() const noexcept override { return "interrupted"; }
+
+ private:
+  int signal_;
+};
+
+void install_signal_handlers();
+
+// While one lives, signals are noted instead of ending the program.
+class SignalsNoted {
+ public:
+  SignalsNoted();
+  ~SignalsNoted();
+  SignalsNoted(const SignalsNoted&) = delete;
+  SignalsNoted& operator=(const SignalsNoted&) = delete;
+  // Throws Interrupted if one came.
+  void check() const;
+};
+
+// A private folder for one run's temporary files, gone with its contents at the end of the scope.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();  // throws Error where none can be made
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
 };
 
 }  // namespace opscope

@@ -11,8 +11,6 @@
 #include "app/worker/child_process.h"
 #include "app/worker/listener.h"
 #include "app/worker/protocol.h"
-#include "app/worker/signals.h"
-#include "app/worker/temporary_folder.h"
 
 namespace opscope {
 

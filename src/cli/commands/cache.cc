@@ -1,8 +1,9 @@
 // `opscope cache`: what is kept between runs, how much of it, and until when.
+#include "app/models/cache.h"
+
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "app/models/cache_contents.h"
 #include "base/text.h"
 #include "cli/flags/flags.h"
 #include "cli/main/cli.h"

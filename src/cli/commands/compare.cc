@@ -1,13 +1,12 @@
 // `opscope compare`: several models side by side.
-#include "app/cases/compare.h"
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "app/models/loading.h"
-#include "app/models/model_patterns.h"
+#include "app/cases/question.h"
+#include "app/models/model_list.h"
+#include "app/models/models.h"
 #include "base/error.h"
-#include "cli/flags/cost.h"
+#include "cli/flags/flags.h"
 #include "cli/flags/model.h"
 #include "cli/main/command.h"
 #include "cli/output/picture_output.h"

@@ -6,11 +6,10 @@
 #include <memory>
 
 #include "base/error.h"
-#include "cli/flags/cost.h"
-#include "cli/flags/level.h"
+#include "cli/flags/flags.h"
 #include "cli/flags/model.h"
 #include "cli/main/command.h"
-#include "cli/output/picture_file.h"
+#include "cli/output/picture_output.h"
 #include "cli/output/terminal.h"
 
 namespace opscope {

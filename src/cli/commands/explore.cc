@@ -6,8 +6,7 @@
 
 #include "base/error.h"
 #include "cli/commands/interactive.h"
-#include "cli/flags/cost.h"
-#include "cli/flags/level.h"
+#include "cli/flags/flags.h"
 #include "cli/flags/model.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "app/models/inductor.h"
-#include "cli/flags/cost.h"
+#include "app/models/measure.h"
+#include "cli/flags/flags.h"
 #include "cli/flags/model.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"

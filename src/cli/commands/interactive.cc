@@ -6,7 +6,7 @@
 
 #include <clocale>
 
-#include "app/worker/signals.h"
+#include "app/worker/child_process.h"
 #include "base/error.h"
 #include "cli/main/cli.h"
 #include "report/browser/browser.h"

@@ -11,9 +11,10 @@
 #include "cli/main/cli.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"
-#include "cli/output/talk.h"
+#include "cli/output/terminal.h"
 #include "ops/op_rule.h"
 #include "report/core/document.h"
+#include "report/hardware/hardware.h"
 
 namespace opscope {
 namespace {
@@ -174,6 +175,46 @@ Action define_ops(CLI::App& app) {
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);
   return [flags] { return run_ops(*flags); };
+}
+
+namespace {
+
+struct DevicesFlags {
+  std::string name;
+  OutputFlags output;
+  TalkFlags talk;
+};
+
+// A device by its name, else those with it in their names.
+std::vector<DevicePointer> chosen(const std::string& name) {
+  const auto known = known_devices();
+  if (name.empty()) return {known.begin(), known.end()};
+  if (find_device(name) == nullptr) {
+    std::vector<DevicePointer> found;
+    for (const DevicePointer& device : known)
+      if (contains_text(device->id, name) || contains_text(device->name, name)) found.push_back(device);
+    if (!found.empty()) return found;
+  }
+  return {load_device(name, "")};
+}
+
+int run_devices(const DevicesFlags& flags) {
+  const Output output(flags.output);
+  TextOptions text;
+  output.set_style(text);
+  output.write(devices_report(chosen(flags.name), output.format(), text));
+  return kExitDone;
+}
+
+}  // namespace
+
+Action define_devices(CLI::App& app) {
+  const auto flags = std::make_shared<DevicesFlags>();
+  add_value(app, "NAME", flags->name, "",
+            "A device, part of its name, or a .toml file to check. Default: all devices");
+  add_output_flags(app, flags->output);
+  add_talk_flags(app, flags->talk);
+  return [flags] { return run_devices(*flags); };
 }
 
 }  // namespace opscope

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "app/models/reconcile.h"
+#include "app/models/measure.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/flags/model.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/flags/cost.h"
+#include "cli/flags/flags.h"
 #include "cli/flags/model.h"
 
 namespace opscope {

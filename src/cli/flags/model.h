@@ -7,7 +7,7 @@
 #include "cli/flags/flags.h"
 #include "cli/main/cli.h"
 #include "cli/main/cli11.h"
-#include "cli/output/talk.h"
+#include "cli/output/terminal.h"
 
 namespace opscope {
 

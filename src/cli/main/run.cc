@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <new>
 
-#include "app/worker/signals.h"
+#include "app/worker/child_process.h"
 #include "base/error.h"
 #include "base/terminal_text.h"
 #include "base/text.h"

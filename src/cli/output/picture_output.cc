@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 
+#include "app/worker/child_process.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/text.h"
 
 namespace opscope {
@@ -68,5 +70,20 @@ OutputFlags checked(OutputFlags flags, const std::vector<Format>& formats) {
 
 PictureOutput::PictureOutput(const OutputFlags& flags, const std::vector<Format>& formats)
     : picture_(picture_of(asked_for(flags))), output_(checked(flags, formats)) {}
+
+PictureFile::PictureFile(std::string path, const std::string& format)
+    : path_(std::move(path)),
+      format_(format.empty() ? picture_format_from_extension(path_) : picture_format_from_name(format)) {
+  check_writable(path_);
+}
+
+std::string PictureFile::write(const Profile& profile, const DrawOptions& options,
+                               std::vector<std::string>& notes) const {
+  const Picture picture = draw(profile, format_, options);
+  const SignalsNoted signals;
+  write_file(path_, picture.bytes);
+  notes.insert(notes.end(), picture.notes.begin(), picture.notes.end());
+  return picture_line(path_, format_, picture);
+}
 
 }  // namespace opscope

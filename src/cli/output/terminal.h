@@ -3,8 +3,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "app/worker/listener.h"
+#include "cli/flags/flags.h"
 
 namespace opscope {
 
@@ -40,5 +44,25 @@ std::string progress_line(std::uint64_t done, std::uint64_t all, const std::stri
 void write_stderr(std::string_view text);
 // A line of it, which says whose it is.
 void remark(const std::string& text);
+
+// What is said on stderr while opscope works: a spinner on a terminal, stages, and with --debug all that
+// Python wrote.
+class Talk : public Listener {
+ public:
+  explicit Talk(const TalkFlags& flags) : flags_(flags) {}
+
+  void status(const std::string& text) override;
+  void progress(std::uint64_t done, std::uint64_t total, const std::string& doing) override;
+  void waiting() override { spinner().turn(); }
+  void resting() override { spinner_.reset(); }
+  void python_wrote(std::string_view text) override;
+  void trouble(const std::string& text) override;
+
+ private:
+  Spinner& spinner() { return spinner_ ? *spinner_ : spinner_.emplace(!flags_.quiet); }
+
+  TalkFlags flags_;
+  std::optional<Spinner> spinner_;
+};
 
 }  // namespace opscope

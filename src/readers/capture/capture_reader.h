@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "graph/graph.h"
+#include "graph/measurement.h"
+#include "readers/json/access.h"
 
 namespace opscope {
 
@@ -15,5 +17,9 @@ Graph read_padded_capture(const std::string& json, const std::string& where);
 
 // True for text that begins as write_json's does, whatever follows; reads a few bytes only.
 bool looks_like_capture(std::string_view text);
+
+// The measured times in a capture: the inverse of graph/measurement.cc. Sizes are checked with all
+// else, by Graph::verify.
+Measurement read_measurement(json::Place& place, json::value item);
 
 }  // namespace opscope

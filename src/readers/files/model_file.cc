@@ -1,11 +1,17 @@
 #include "readers/files/model_file.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "base/error.h"
 #include "readers/capture/capture_reader.h"
-#include "readers/files/mapped_file.h"
 #include "readers/files/zip_archive.h"
 #include "readers/onnx/model.h"
 #include "readers/pt2/reader.h"
@@ -78,6 +84,37 @@ Graph read_model_bytes(std::string_view bytes, const std::string& where, const D
 Graph read_model_file(const std::string& path, const Dims& dims, OnnxInference infer) {
   const MappedFile file(path);
   return read_model_bytes(file.bytes(), path, dims, infer);
+}
+
+namespace {
+
+struct Descriptor {
+  explicit Descriptor(const std::string& path) : number(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number >= 0) ::close(number);
+  }
+  int number;
+};
+
+}  // namespace
+
+MappedFile::MappedFile(const std::string& path) {
+  const Descriptor file(path);
+  if (file.number < 0) throw Error(std::string("cannot open the file: ") + std::strerror(errno), path);
+  struct stat status {};
+  if (::fstat(file.number, &status) != 0 || !S_ISREG(status.st_mode))
+    throw Error("not a plain file", path, "give a file that is on a disk");
+  if (status.st_size == 0) return;
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* const at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number, 0);
+  if (at == MAP_FAILED) throw Error(std::string("cannot map the file: ") + std::strerror(errno), path);
+  bytes_ = {static_cast<const char*>(at), size};
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
 }
 
 }  // namespace opscope

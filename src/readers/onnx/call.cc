@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "readers/capture/aliasing.h"
+#include "readers/capture/argument_reader.h"
 
 namespace opscope {
 namespace {

@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "readers/onnx/call.h"
 #include "readers/onnx/scopes.h"
-#include "readers/onnx/single.h"
 
 namespace opscope {
 namespace {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "readers/capture/graph_assembler.h"
+#include "readers/onnx/call.h"
 #include "readers/onnx/model.h"
 
 namespace opscope {
@@ -24,5 +25,11 @@ class OnnxScopes {
   std::vector<std::string> paths_;
   std::vector<ModuleCall> stack_;
 };
+
+// One node as a model of its own, for an inference that lives elsewhere.
+
+// The types of the node's outputs as the inference (see OnnxInference) has them; empty where it has no
+// answer.
+std::vector<OnnxType> infer_single(const OnnxCall& call, std::string (*infer)(const std::string& model));
 
 }  // namespace opscope

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "readers/capture/aliasing.h"
+#include "readers/capture/argument_reader.h"
 #include "readers/onnx/call.h"
 
 namespace opscope {

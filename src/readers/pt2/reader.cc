@@ -8,9 +8,8 @@
 
 #include "base/text.h"
 #include "ops/op_rule.h"
-#include "readers/capture/aliasing.h"
+#include "readers/capture/argument_reader.h"
 #include "readers/pt2/arguments.h"
-#include "readers/pt2/values.h"
 
 namespace opscope {
 namespace {

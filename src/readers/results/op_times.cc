@@ -6,8 +6,8 @@
 
 #include <filesystem>
 
-#include "base/cache_folder.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "graph/signature.h"
 
 #ifdef OPSCOPE_SQLITE

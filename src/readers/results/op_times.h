@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "graph/measurement.h"
-#include "graph/op_time.h"
 
 namespace opscope {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/printable.h"
+#include "base/terminal_text.h"
 #include "report/core/document.h"
 
 namespace opscope {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/printable.h"
+#include "base/terminal_text.h"
 #include "base/text.h"
 #include "report/core/document.h"
 

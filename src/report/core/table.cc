@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/printable.h"
+#include "base/terminal_text.h"
 
 namespace opscope {
 namespace {

@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "base/printable.h"
+#include "base/terminal_text.h"
 #include "graph/names.h"
 #include "report/core/document.h"
 

@@ -2,8 +2,11 @@
 #include "report/fuse/report.h"
 
 #include <algorithm>
+#include <numeric>
 
-#include "report/fuse/json.h"
+#include "analyse/fusion/subgraphs.h"
+#include "base/seconds.h"
+#include "base/text.h"
 #include "report/hardware/hardware.h"
 
 namespace opscope {
@@ -41,6 +44,260 @@ std::string fuse_report(const Profile& profile, Format format, const FuseOptions
       Report{json, [&] { return table_of(subgraph_columns(profile), subgraph_costs(profile), In::kCsv); },
              [&] { return fuse_document(profile, options); }},
       format, options.text);
+}
+
+namespace {
+
+Cell op_cell(OpId op) { return op == kNone ? Cell() : Cell(op); }
+
+}  // namespace
+
+void write_partition(JsonWriter& json, const Profile& profile) {
+  const Partition& partition = profile.partition();
+  const PartitionSummary summary = summarise_partition(profile);
+  json.key("partition");
+  json.begin_object();
+  json.field("strategy", name(partition.options.strategy));
+  json.field("fast_memory", partition.options.fast_memory);
+  json.field("subgraphs", summary.subgraphs);
+  json.field("ops", summary.ops);
+  json.field("unfused_bytes", partition.unfused_bytes);
+  json.field("fused_bytes", partition.fused_bytes);
+  json.field("saved_bytes", partition.unfused_bytes - partition.fused_bytes);
+  json.field("arithmetic_intensity", summary.intensity_after);
+  json.field("unfused_arithmetic_intensity", summary.intensity_before);
+  json.objects("missed", partition.missed, [&](const MissedFusion& missed) {
+    json.field("from", missed.from + 1);
+    json.field("to", missed.to + 1);
+    json.field("why", name(missed.why));
+    json.field("bytes", missed.bytes);
+  });
+  json.end_object();
+}
+
+std::vector<SubgraphCosts> subgraph_costs(const Profile& profile) {
+  std::vector<SubgraphCosts> rows;
+  for (SubgraphId id = 0; id < profile.partition().subgraphs.size(); ++id) {
+    const Subgraph& subgraph = profile.partition().subgraphs[id];
+    rows.push_back({id, &subgraph, metrics_of(profile, subgraph), {}});
+    if (has_device(profile)) rows.back().kernel = kernel_roofline(profile, id);
+  }
+  return rows;
+}
+
+Columns<SubgraphCosts> subgraph_columns(const Profile& profile) {
+  using Row = const SubgraphCosts&;
+  const Graph& graph = *profile.graph;
+  const Partition& partition = profile.partition();
+  const auto of = [](auto member) { return [=](Row row) { return std::invoke(member, *row.subgraph); }; };
+  Columns<SubgraphCosts> columns{
+      {"id", [](Row row) { return row.id + 1; }},
+      {"type", of(&Subgraph::type)},
+      {"category", [](Row row) { return name(row.subgraph->category); }},
+      {"module", [&](Row row) { return graph.path(graph.modules[row.subgraph->module]); }},
+      {"ops",
+       [&](Row row) {
+         const auto ops = partition.ops_of(*row.subgraph);
+         return Numbers(ops.begin(), ops.end());
+       }},
+      {"macs", [](Row row) { return row.subgraph->work.macs; }},
+      {"other_flops", [](Row row) { return row.subgraph->work.other_flops; }},
+      {"specials", [](Row row) { return row.subgraph->work.specials; }},
+      {"flops", of(&Subgraph::flops)},
+      {"input_bytes", [](Row row) { return row.subgraph->traffic.input_bytes; }},
+      {"output_bytes", [](Row row) { return row.subgraph->traffic.output_bytes; }},
+      {"weight_bytes", [](Row row) { return row.subgraph->traffic.weight_bytes; }},
+      {"memory_bytes", of(&Subgraph::memory_bytes)},
+      {"unfused_bytes", of(&Subgraph::unfused_bytes)},
+      {"saved_bytes", of(&Subgraph::saved_bytes)},
+      {"working_set_bytes", of(&Subgraph::working_set_bytes)},
+      {"arithmetic_intensity", [](Row row) { return row.metrics.arithmetic_intensity(); }}};
+  if (is_measured(profile))
+    columns.push_back(
+        {{.key = "time_seconds", .in = In::kJson}, [](Row row) { return row.metrics.time_seconds(); }});
+  const auto rooflines = through<SubgraphCosts>(&SubgraphCosts::kernel, roofline_columns());
+  if (has_device(profile)) columns += in_format_alone(In::kJson, rooflines);
+  columns +=
+      {{"bottleneck", [&](Row row) { return name(bottleneck_of(profile, *row.subgraph)); }},
+       {"parallelism", of(&Subgraph::parallelism)},
+       {"confidence", [](Row row) { return name(row.subgraph->confidence); }},
+       {"depends_on",
+        [&](Row row) {
+          Numbers others;
+          for (const SubgraphId id : partition.depends_on(*row.subgraph)) others.push_back(id + 1);
+          return others;
+        }},
+       {"begins", [](Row row) { return name(row.subgraph->begins); }},
+       {{.key = "begins_at", .in = In::kJson}, [](Row row) { return op_cell(row.subgraph->begins_at); }},
+       {"ends", [](Row row) { return name(row.subgraph->ends); }},
+       {{.key = "ends_at", .in = In::kJson}, [](Row row) { return op_cell(row.subgraph->ends_at); }}};
+  return has_device(profile) ? columns += in_format_alone(In::kCsv, rooflines) : columns;
+}
+
+void write_subgraphs(JsonWriter& json, const Profile& profile) {
+  write_rows(json, "subgraphs", subgraph_columns(profile), subgraph_costs(profile));
+}
+
+namespace {
+
+std::string strategy_text(const PartitionOptions& options) {
+  switch (options.strategy) {
+    case Strategy::kEachOp:
+      return "one op per subgraph";
+    case Strategy::kLayer:
+      return "one leaf module per subgraph";
+    case Strategy::kFused:
+      break;
+  }
+  return options.fast_memory ? "one kernel each, " + format_bytes(options.fast_memory) + " of fast memory"
+                             : "one kernel each";
+}
+
+std::string module_text(const Profile& profile, const Subgraph& subgraph) {
+  const auto path = profile.graph->path(profile.graph->modules[subgraph.module]);
+  return path.empty() ? "(model)" : std::string(path);
+}
+
+// Of all that a row stands for; a ratio is that of each.
+double measure(const Profile& profile, const SubgraphRow& row, const Metric& metric) {
+  const Subgraph& subgraph = profile.partition().subgraphs[row.ids[0]];
+  Metrics sums = metrics_of(profile, subgraph);
+  if (has_device(profile)) sums.roofline_time = kernel_roofline(profile, row.ids[0]).roofline_time;
+  Costs costs = costs_of(profile, sums);
+  costs.saved_bytes = subgraph.saved_bytes();
+  const double value = value_of(metric, costs);
+  return adds_up(metric.unit) ? value * static_cast<double>(row.ids.size()) : value;
+}
+
+std::vector<SubgraphRow> sorted_rows(const Profile& profile, const FuseOptions& options, const Metric* sort) {
+  auto rows = subgraph_rows(profile, options.text.fold);
+  if (!sort) return rows;
+  if (sort->need == kNeedsDevice) require_known(*sort, costs_of(profile, profile.totals), "--sort");
+  std::ranges::stable_sort(rows, std::greater{},
+                           [&](const SubgraphRow& row) { return measure(profile, row, *sort); });
+  return rows;
+}
+
+std::string number_text(SubgraphId id) { return "#" + std::to_string(id + 1); }
+std::string times_text(std::size_t count) { return count > 1 ? "x" + std::to_string(count) : ""; }
+
+// Of rows that stand for several: the costs of one, as with folded modules.
+Columns<SubgraphRow> row_columns(const Profile& profile) {
+  using Row = const SubgraphRow&;
+  const auto of = [&profile](const auto& read) {
+    return [&profile, read](Row row) { return Cell(read(profile.partition().subgraphs[row.ids[0]])); };
+  };
+  using S = const Subgraph&;
+  Columns<SubgraphRow> columns{
+      {number("#"), [](Row row) { return number_text(row.ids[0]); }},
+      {words(""), [](Row row) { return Cell(times_text(row.ids.size()), Style::kStrong); }},
+      {words("Type", 16, 28), of([](S s) { return s.type; })},
+      {words("Module", 12, 16), of([&](S s) { return Cell(module_text(profile, s), Style::kQuiet); })},
+      {number("Ops"), of([&](S s) { return metrics_of(profile, s).ops; })},
+      {number("FLOPs"), of([&](S s) { return flops_cell(metrics_of(profile, s)); })},
+      {number("Bytes", Unit::kBytes), of([](S s) { return s.memory_bytes(); })},
+      {number("Saved", Unit::kBytes), of([](S s) { return s.saved_bytes(); })},
+      {number("AI", Unit::kRatio), of([&](S s) { return metrics_of(profile, s).arithmetic_intensity(); })}};
+  if (has_device(profile))
+    columns +=
+        {{number("Roofline"), [&](Row row) { return roofline_text(kernel_roofline(profile, row.ids[0])); }}};
+  return columns +=
+         {{words("Bound"), of([&](S s) {
+             const Bottleneck bound = bottleneck_of(profile, s);
+             return Cell(word(bound), bound == Bottleneck::kMemoryBound ? Style::kWarning : Style::kPlain);
+           })},
+          {words("Begins").or_not(), of([](S s) { return Cell(name(s.begins), Style::kQuiet); })},
+          {words("Ends").or_not(), of([](S s) { return Cell(name(s.ends), Style::kQuiet); })}};
+}
+
+// The first of `rows`, or all.
+template <class Row>
+std::span<const Row> first_of(const std::vector<Row>& rows, std::size_t most, bool all) {
+  return std::span<const Row>(rows).first(all ? rows.size() : std::min(rows.size(), most));
+}
+
+}  // namespace
+
+Section fuse_summary_section(const Profile& profile) {
+  Facts section("Summary");
+  const auto add = [&](auto... cells) { section.add(std::move(cells)...); };
+  const Partition& partition = profile.partition();
+  const PartitionSummary summary = summarise_partition(profile);
+  const Count saved = partition.unfused_bytes - partition.fused_bytes;
+  add("Subgraphs", std::to_string(summary.subgraphs),
+      "from " + plural(summary.ops, "op") + " that do work, " + std::to_string(profile.totals.ops) +
+          " in all; " + strategy_text(partition.options));
+  add("Largest", std::to_string(summary.largest), "ops in one subgraph");
+  add("Bytes moved", format_bytes(partition.fused_bytes),
+      "against " + format_bytes(partition.unfused_bytes) + " op by op: " + format_bytes(saved) + ", " +
+          format_percent(saved, partition.unfused_bytes) + " stays inside");
+  add("Intensity", format_ratio(summary.intensity_after),
+      "FLOPs per byte, " + format_ratio(summary.intensity_before) + " op by op");
+  if (has_device(profile))
+    add("Roofline", format_time(static_cast<double>(profile.fused_roofline().time) * kPicosecond),
+        "on " + profile.roofline.device->id + ", " + roofline_text(profile.totals) + " op by op");
+  return section;
+}
+
+Section fuse_bounds_section(const Profile& profile) {
+  const PartitionSummary summary = summarise_partition(profile);
+  Band all;
+  for (const Band& band : summary.bounds) all.flops += band.flops, all.memory_bytes += band.memory_bytes;
+  using Row = const Band&;
+  const Columns<Band> columns{
+      {words("Bound"),
+       [&](Row band) { return name(static_cast<Bottleneck>(&band - summary.bounds.data())); }},
+      {number("Subgraphs"), &Band::ops},
+      {number("% Subgraphs"),
+       [&](Row band) { return share_cell(Count{band.ops}, Count{summary.subgraphs}); }},
+      {number("% FLOPs"), [&](Row band) { return share_cell(band.flops, all.flops); }},
+      {number("% Bytes"), [&](Row band) { return share_cell(band.memory_bytes, all.memory_bytes); }}};
+  return {"Bound", table_of(columns, summary.bounds), {bottleneck_legend(profile.options.ridge)}};
+}
+
+Section subgraphs_section(const Profile& profile, const FuseOptions& options) {
+  const auto rows = sorted_rows(profile, options, options.sort);
+  const auto shown = first_of(rows, 40, options.text.verbose);  // a screenful
+  Section section{"Subgraphs", table_of(row_columns(profile), shown)};
+  if (shown.size() < rows.size())
+    section.remarks.push_back(std::to_string(rows.size() - shown.size()) +
+                              " more rows: --verbose shows them");
+  if (rows.size() < profile.partition().subgraphs.size())
+    section.remarks.push_back("x2: equal subgraphs in one row, with the cost of one; --no-fold shows each");
+  return section;
+}
+
+Section savings_section(const Profile& profile, const FuseOptions& options) {
+  using Row = const SubgraphRow&;
+  const Partition& partition = profile.partition();
+  const Count all = partition.unfused_bytes - partition.fused_bytes;
+  const auto first = [&](Row row) -> const Subgraph& { return partition.subgraphs[row.ids[0]]; };
+  const Columns<SubgraphRow> columns{
+      {words("Largest savings", 16, 28), [=](Row row) { return first(row).type; }},
+      {words(""), [](Row row) { return Cell(times_text(row.ids.size()), Style::kStrong); }},
+      {number("Saved", Unit::kBytes), &SubgraphRow::saved_bytes},
+      {number("% Saved"), [=](Row row) { return share_cell(row.saved_bytes, all); }},
+      {number("Bytes"), [](Row row) { return format_bytes(row.memory_bytes); }},
+      {number("Op by op"), [](Row row) { return format_bytes(row.memory_bytes + row.saved_bytes); }},
+      {words("First in", 12),
+       [&, first](Row row) { return Cell(module_text(profile, first(row)), Style::kQuiet); }}};
+  auto rows = sorted_rows(profile, options, &metric_at("saved_bytes"));
+  std::erase_if(rows, [](Row row) { return !row.saved_bytes; });
+  return {"Largest savings",
+          table_of(columns, first_of(rows, static_cast<std::size_t>(options.text.top), false))};
+}
+
+Section missed_section(const Profile& profile, const FuseOptions& options) {
+  using Row = const MissedRow&;
+  const Columns<MissedRow> columns{
+      {words("Not fused", 14, 24), &MissedRow::from},
+      {words("with", 14, 24), &MissedRow::to},
+      {words(""), [](Row row) { return Cell(times_text(row.count), Style::kStrong); }},
+      {number("Would save"), [](Row row) { return format_bytes(row.bytes); }},
+      {words("Because", 20, 40), [](Row row) { return Cell(explanation(row.why), Style::kQuiet); }}};
+  const auto rows = missed_rows(profile);
+  return {"Not fused", table_of(columns, first_of(rows, static_cast<std::size_t>(options.text.top),
+                                                  options.text.verbose))};
 }
 
 }  // namespace opscope

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/text.h"
-#include "report/fuse/json.h"
+#include "report/fuse/report.h"
 #include "report/hardware/hardware.h"
 #include "report/memory/report.h"
 #include "report/profile/columns.h"

@@ -1,6 +1,12 @@
 // A profile in every format: what its report is made of.
 #include "report/core/report.h"
 
+#include <algorithm>
+#include <iterator>
+#include <span>
+
+#include "base/text.h"
+#include "report/core/document.h"
 #include "report/explore/explore.h"
 #include "report/hardware/hardware.h"
 #include "report/profile/sections.h"
@@ -47,6 +53,199 @@ std::string to_markdown(const Profile& profile, const TextOptions& options) {
 }
 std::string to_html(const Profile& profile, const TextOptions& options) {
   return to_format(profile, Format::kHtml, options);
+}
+
+namespace {
+
+constexpr std::size_t kNotesShown = 4;
+constexpr std::size_t kInputsShown = 4;
+
+std::string input_text(const Graph& graph, ValueId id) {
+  const Value& value = graph.values[id];
+  const std::string_view label = graph.text(value.name);
+  std::string text = label.empty() ? std::string() : std::string(label) + ": ";
+  return text + format_shape(graph.shape(value)) + " " + std::string(name(value.dtype));
+}
+
+// "past_key_values" of "past_key_values.layers[0].keys"
+std::string_view root_of(const Graph& graph, ValueId id) {
+  const std::string_view name = graph.text(graph.values[id].name);
+  return name.substr(0, name.find_first_of(".["));
+}
+
+// Tensors of one structure: "past_key_values: 64 tensors, 1.07GB".
+std::string group_text(const Graph& graph, std::span<const ValueId> group) {
+  Count bytes;
+  for (const ValueId id : group) bytes += bytes_of(graph, graph.values[id]);
+  return std::string(root_of(graph, group.front())) + ": " + std::to_string(group.size()) + " tensors, " +
+         format_bytes(bytes);
+}
+
+// One text an input; what is more than two tensors of one structure is told as one.
+std::vector<std::string> input_texts(const Graph& graph) {
+  std::vector<std::string> texts;
+  const std::span<const ValueId> inputs(graph.inputs);
+  for (std::size_t i = 0; i < inputs.size();) {
+    std::size_t end = i + 1;
+    while (end < inputs.size() && !root_of(graph, inputs[i]).empty() &&
+           root_of(graph, inputs[end]) == root_of(graph, inputs[i]))
+      ++end;
+    if (end - i > 2) {
+      texts.push_back(group_text(graph, inputs.subspan(i, end - i)));
+    } else {
+      for (std::size_t each = i; each < end; ++each) texts.push_back(input_text(graph, inputs[each]));
+    }
+    i = end;
+  }
+  return texts;
+}
+
+// "3 graphs, 2 breaks, 54 nodes"
+std::string graphs_text(const Graph& graph) {
+  if (graph.parts.empty()) return "";
+  std::string text = graph.parts.size() > 1 ? plural(graph.parts.size(), "graph") + ", " : "";
+  if (!graph.breaks.empty()) text += plural(graph.breaks.size(), "break") + ", ";
+  return text + plural(graph.nodes.size(), "node");
+}
+
+// "static capture 1.4 ms", "dynamo capture 1.20 s: 3 graphs, 2 breaks, 54 nodes", "hybrid capture by fx ..."
+std::string capture_text(const Graph& graph) {
+  const CaptureInfo& capture = graph.capture;
+  if (capture.tracer.empty()) return "";
+  std::string text =
+      capture.rungs.empty() ? capture.tracer + " capture" : "hybrid capture by " + capture.tracer;
+  if (capture.seconds > 0) text.append(" ").append(format_seconds(capture.seconds));
+  if (const std::string graphs = graphs_text(graph); !graphs.empty()) text.append(": ").append(graphs);
+  return text;
+}
+
+// "mylib::foo x3, mylib::bar"
+std::string counted(const std::vector<SlowOp>& ops) {
+  std::string text;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (i == 3) return text + " and " + std::to_string(ops.size() - 3) + " more";
+    if (i > 0) text += ", ";
+    text += ops[i].op;
+    if (ops[i].count > 1) text += " x" + std::to_string(ops[i].count);
+  }
+  return text;
+}
+
+Cell coverage_cell(const Coverage& coverage) {
+  const std::string all = std::to_string(coverage.ops) + (coverage.ops == 1 ? " op" : " ops");
+  if (coverage.ops == 0) return {"no ops", Style::kWarning};
+  if (coverage.unknown > 0)
+    return {std::to_string(coverage.unknown) + " of " + all + " unknown: " + counted(coverage.unknown_ops),
+            Style::kWarning};
+  if (coverage.exact == coverage.ops) return {all + ", all exact", Style::kGood};
+  std::string text = all + ": " + std::to_string(coverage.exact) + " exact";
+  if (coverage.estimated) text += ", " + std::to_string(coverage.estimated) + " estimated";
+  if (coverage.upper_bound)
+    text += ", " + std::to_string(coverage.upper_bound) +
+            (coverage.upper_bound == 1 ? " upper bound" : " upper bounds");
+  return {text, Style::kWarning};
+}
+
+std::string note_text(const Diagnostic& diagnostic) {
+  std::string text = diagnostic.op;
+  if (!diagnostic.module.empty()) text += (text.empty() ? "in " : " in ") + diagnostic.module;
+  if (!text.empty()) text += ": ";
+  return text + diagnostic.message;
+}
+
+void add_slow_path(const CaptureInfo& capture, std::vector<std::string>& notes) {
+  std::uint64_t count = 0;
+  for (const SlowOp& op : capture.slow_path) count += op.count;
+  if (count == 0) return;
+  notes.push_back(std::to_string(count) + (count == 1 ? " op" : " ops") +
+                  " ran PyTorch's Python meta kernels, which are slow: " + counted(capture.slow_path));
+}
+
+// All that PyTorch said, on lines of its own.
+std::string with_detail(std::string line, std::string_view detail, bool verbose) {
+  while (detail.ends_with('\n')) detail.remove_suffix(1);
+  if (verbose && !detail.empty()) line.append("\n").append(detail);
+  return line;
+}
+
+void add_rungs(const CaptureInfo& capture, bool verbose, std::vector<std::string>& notes) {
+  for (const Rung& rung : capture.rungs) {
+    if (rung.outcome != "failed") continue;
+    std::string line = rung.tracer + " did not work: " + rung.reason;
+    if (!rung.hint.empty()) line += "; " + rung.hint;
+    notes.push_back(with_detail(std::move(line), rung.detail, verbose));
+  }
+}
+
+void add_breaks(const Graph& graph, bool all, bool verbose, std::vector<std::string>& notes) {
+  auto lines = break_lines(graph.breaks, graph.parts.size() > 1, verbose);
+  if (!all && lines.size() > 1) {
+    lines.front() += "; " + plural(graph.breaks.size(), "break") + " in all: --verbose shows them";
+    lines.resize(1);
+  }
+  std::ranges::move(lines, std::back_inserter(notes));
+}
+
+bool same_break(const Break& a, const Break& b) { return a.reason == b.reason && a.source == b.source; }
+
+// The break at `first` and those after it that are the same.
+std::string break_line(const std::vector<Break>& breaks, std::size_t first, bool in_several, bool alone) {
+  const Break& shown = breaks[first];
+  std::string numbers = std::to_string(first + 1);
+  std::size_t count = 1;
+  for (std::size_t i = first + 1; i < breaks.size() && !alone; ++i)
+    if (same_break(breaks[i], shown)) numbers += ", " + std::to_string(i + 1), ++count;
+  std::string text = (count > 1 ? "breaks " : "break ") + numbers;
+  if (in_several && count == 1 && shown.after != kNone)
+    text += " after graph " + std::to_string(shown.after + 1);
+  if (!shown.source.empty()) text.append(" at ").append(source_text(shown.source));
+  return text + ": " + shown.reason;
+}
+
+}  // namespace
+
+std::vector<std::string> break_lines(const std::vector<Break>& breaks, bool in_several, bool verbose) {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < breaks.size(); ++i) {
+    const auto end = breaks.begin() + static_cast<std::ptrdiff_t>(i);
+    const bool told = !verbose && std::any_of(breaks.begin(), end,
+                                              [&](const Break& b) { return same_break(b, breaks[i]); });
+    if (!told)
+      lines.push_back(with_detail(break_line(breaks, i, in_several, verbose), breaks[i].detail, verbose));
+  }
+  return lines;
+}
+
+std::vector<Cell> model_cells(const Graph& graph) {
+  std::vector<Cell> cells{{model_name(graph), Style::kStrong}};
+  if (!graph.capture.source.empty()) cells.push_back({graph.capture.source});
+  const std::vector<std::string> inputs = input_texts(graph);
+  for (std::size_t i = 0; i < inputs.size() && i < kInputsShown; ++i) cells.push_back({inputs[i]});
+  if (inputs.size() > kInputsShown)
+    cells.push_back({std::to_string(inputs.size() - kInputsShown) + " more inputs"});
+  return cells;
+}
+
+std::vector<Cell> header_cells(const Profile& profile) {
+  std::vector<Cell> cells = model_cells(*profile.graph);
+  if (std::string text = capture_text(*profile.graph); !text.empty()) cells.push_back({std::move(text)});
+  if (has_device(profile)) cells.push_back(hardware_cell(profile));
+  cells.push_back(coverage_cell(profile.coverage));
+  return cells;
+}
+
+std::vector<std::string> note_lines(const Profile& profile, const TextOptions& options, bool all_breaks) {
+  std::vector<std::string> notes = options.notes;
+  add_rungs(profile.graph->capture, options.verbose, notes);
+  add_breaks(*profile.graph, all_breaks || options.verbose, options.verbose, notes);
+  add_slow_path(profile.graph->capture, notes);
+  const auto& diagnostics = profile.diagnostics;
+  const std::size_t shown =
+      options.verbose || diagnostics.size() <= kNotesShown ? diagnostics.size() : kNotesShown - 1;
+  for (std::size_t i = 0; i < shown; ++i) notes.push_back(note_text(diagnostics[i]));
+  if (shown < diagnostics.size())
+    notes.push_back(std::to_string(diagnostics.size() - shown) + " more notes: --verbose shows them");
+  return notes;
 }
 
 }  // namespace opscope

@@ -1,7 +1,6 @@
 #include "report/times/json.h"
 
 #include "report/profile/columns.h"
-#include "report/times/repeated_ops.h"
 #include "report/times/where_time_goes.h"
 
 namespace opscope {

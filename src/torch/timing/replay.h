@@ -16,7 +16,7 @@
 #include <string>
 
 #include "graph/graph.h"
-#include "graph/op_time.h"
+#include "graph/measurement.h"
 #include "torch/timing/replay_inputs.h"
 
 namespace opscope::engine {

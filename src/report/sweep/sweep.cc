@@ -1,0 +1,290 @@
+// Which metrics a sweep shows.
+#include "report/sweep/sweep.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/json_writer.h"
+#include "base/text.h"
+#include "graph/writer.h"
+#include "report/core/document.h"
+
+namespace opscope {
+
+std::vector<const Metric*> sweep_metrics_from(const std::string& where, std::string_view text) {
+  const auto asked = metrics_named(text, where, kSweepNeeds | kNeedsMeasurement);
+  std::vector<const Metric*> metrics;
+  for (const Metric* each : asked) {
+    const bool is_time = each->key == "time_seconds";
+    const Metric& metric =
+        is_time ? metric_at("roofline_seconds") : metric_named(each->key, where, kSweepNeeds);
+    if (std::ranges::find(metrics, &metric) == metrics.end()) metrics.push_back(&metric);
+  }
+  return metrics;
+}
+
+std::vector<const Metric*> usual_sweep_metrics(const SweepResult& result) {
+  std::vector<const Metric*> metrics{&metric_at("macs"), &metric_at("flops"), &metric_at("memory_bytes"),
+                                     &metric_at("arithmetic_intensity"), &metric_at("compute_bound_share")};
+  const bool attends = std::ranges::any_of(
+      result.points, [](const SweepPoint& point) { return bool(point.figures.attention_flops); });
+  if (attends) metrics.push_back(&metric_at("attention_share"));
+  metrics.push_back(&metric_at("peak_memory_bytes"));
+  if (result.options.profile.hardware) metrics.push_back(&metric_at("roofline_seconds"));
+  return metrics;
+}
+
+namespace {
+
+// Points by their index.
+Columns<std::size_t> point_columns(const SweepResult& result) {
+  const auto figures = [&result](const auto& read) {
+    return [&result, read](std::size_t i) {
+      const SweepPoint& point = result.points[i];
+      return point.has_figures() ? Cell(read(point.figures)) : Cell(Absent{});
+    };
+  };
+  Columns<std::size_t> columns;
+  for (std::size_t a = 0; a < result.axes.size(); ++a)
+    columns.push_back({{.key = result.axes[a].name}, [&result, a](std::size_t i) {
+                         const SweepPlace place = result.place(i);
+                         return result.axes[a].numeric ? Cell(place[a]) : Cell(result.text_of(place, a));
+                       }});
+  const Columns<std::size_t> state{{"state", [&](std::size_t i) { return name(result.points[i].state); }}};
+  columns += in_format_alone(In::kJson, state);
+  for (const Metric* metric : metrics_given(kSweepNeeds)) {
+    const std::string key(metric->key);
+    const auto amount =
+        figures([metric](const SweepFigures& f) { return amount_cell(metric->unit, amount_in(f, *metric)); });
+    if (is_whole(metric->unit)) {
+      columns.push_back({{.key = key}, amount});
+      continue;
+    }
+    columns.push_back({{.key = key, .in = In::kJson}, amount});
+    columns += in_format_alone(In::kCsv, real_column<std::size_t>(key, [&result, metric](std::size_t i) {
+                                 const SweepPoint& point = result.points[i];
+                                 const auto found =
+                                     point.has_figures() ? amount_in(point.figures, *metric) : std::nullopt;
+                                 return found ? std::optional(found->real) : std::nullopt;
+                               }));
+  }
+  columns += {{{.key = "confidence", .in = In::kJson},
+               figures([](const SweepFigures& f) { return name(f.totals.confidence); })}};
+  columns += in_format_alone(In::kCsv, state);
+  return columns += {{"problem", [&](std::size_t i) {
+                        const SweepPoint& point = result.points[i];
+                        return point.has_figures() ? Cell(Absent{}) : Cell(point.problem);
+                      }}};
+}
+
+std::vector<std::size_t> done_points(const SweepResult& result) {
+  std::vector<std::size_t> points;
+  for (std::size_t i = 0; i < result.points.size(); ++i)
+    if (result.points[i].state != SweepState::kNotDone) points.push_back(i);
+  return points;
+}
+
+void write_axes(JsonWriter& json, const SweepResult& result) {
+  json.objects("axes", result.axes, [&](const SweepAxis& axis) {
+    json.field("name", axis.name);
+    axis.numeric ? json.list("values", axis.numbers) : json.list("values", axis.texts);
+  });
+}
+
+void write_turns(JsonWriter& json, const SweepReport& report) {
+  const SweepResult& result = *report.result;
+  json.key("turning_points");
+  json.begin_array();
+  for (const Turn& turn : report.turns)
+    for (const TurnLine& line : turn.lines) {
+      json.begin_object(JsonLayout::kInline);
+      json.field("kind", name(turn.kind));
+      json.field("along", result.axes[turn.axis].name);
+      for (std::size_t a = 0; a < result.axes.size(); ++a)
+        if (a != turn.axis) json.field(result.axes[a].name, result.text_of(line.held, a));
+      const bool crosses = line.course == TurnLine::Course::kCrosses;
+      json.field("course", crosses                                   ? (line.upward ? "rises" : "falls")
+                           : line.course == TurnLine::Course::kAbove ? "above"
+                                                                     : "below");
+      json.key("after");
+      crosses ? json.value(line.before) : json.null();
+      json.key("at");
+      crosses ? json.value(line.after) : json.null();
+      json.end_object();
+    }
+  json.end_array();
+}
+
+}  // namespace
+
+void write_sweep(JsonWriter& json, const SweepReport& report) {
+  const SweepResult& result = *report.result;
+  begin_report(json);
+  json.field("model", result.model);
+  json.field("source", result.source);
+  json.field("inputs", result.inputs);
+  json.field("convention", name(result.options.profile.convention));
+  json.field("hardware",
+             result.options.profile.hardware ? result.options.profile.hardware->id : std::string());
+  json.field("complete", result.count(SweepState::kNotDone) == 0);
+  json.field("captures", result.captures);
+  json.field("confirmed_by", result.confirmed);
+  write_axes(json, result);
+  write_rows(json, "points", point_columns(result), done_points(result));
+  write_turns(json, report);
+  json.list("remarks", turn_lines(report));
+  json.list("notes", result.notes);
+}
+
+Table sweep_rows(const SweepReport& report) {
+  return table_of(point_columns(*report.result), done_points(*report.result), In::kCsv);
+}
+
+namespace {
+
+constexpr std::size_t kRowsShown = 200;  // of a table for people; files have them all
+
+bool is_over(const SweepReport& report, const SweepPoint& point) {
+  return report.memory && point.has_figures() && point.figures.peak_memory_bytes > *report.memory;
+}
+
+std::vector<std::size_t> varying(const SweepResult& result) {
+  std::vector<std::size_t> axes;
+  for (std::size_t a = 0; a < result.axes.size(); ++a)
+    if (result.axes[a].size() > 1) axes.push_back(a);
+  return axes;
+}
+
+Cell value_cell(const SweepReport& report, const Metric& metric, const SweepPoint& point) {
+  if (!point.has_figures()) return {"-", Style::kQuiet};
+  const bool is_peak = metric.key == "peak_memory_bytes";
+  const auto amount = amount_in(point.figures, metric);
+  return {amount ? text(metric, *amount) : "-",
+          is_peak && is_over(report, point) ? Style::kWarning : Style::kPlain};
+}
+
+Table points_table(const SweepReport& report, const TextOptions& options) {
+  const SweepResult& result = *report.result;
+  Table table;
+  const auto axes = varying(result);
+  for (const std::size_t a : axes) table.columns.push_back({.title = result.axes[a].name});
+  for (const Metric* metric : report.metrics) table.columns.push_back({.title = std::string(metric->title)});
+  const bool any_failed = result.count(SweepState::kFailed) > 0;
+  if (any_failed) table.columns.push_back({.title = "", .align = Align::kLeft, .min_width = 12});
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < result.points.size(); ++i)
+    if (result.points[i].state != SweepState::kNotDone) rows.push_back(i);
+  const bool cut = rows.size() > kRowsShown && !options.verbose;
+  const std::size_t shown = cut ? kRowsShown / 2 : rows.size();
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (cut && r == shown) {
+      std::vector<Cell> gap(table.columns.size());
+      gap.front() = {"...", Style::kQuiet};
+      table.rows.push_back(std::move(gap));
+    }
+    if (cut && r >= shown && r + shown < rows.size()) continue;
+    const SweepPoint& point = result.points[rows[r]];
+    const SweepPlace place = result.place(rows[r]);
+    std::vector<Cell> cells;
+    for (const std::size_t a : axes) cells.push_back({result.text_of(place, a), Style::kStrong});
+    for (const Metric* metric : report.metrics) cells.push_back(value_cell(report, *metric, point));
+    if (any_failed) cells.push_back({point.problem, Style::kWarning});
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+// Rows of the first axis, columns of the second.
+Table grid_table(const SweepReport& report, std::size_t down, std::size_t across) {
+  const SweepResult& result = *report.result;
+  Table table;
+  table.columns.push_back({.title = result.axes[down].name + " \\ " + result.axes[across].name});
+  for (const std::string& text : result.axes[across].texts) table.columns.push_back({.title = text});
+  const std::size_t width = result.axes[across].size();
+  const bool is_down_first = down < across;
+  for (std::size_t d = 0; d < result.axes[down].size(); ++d) {
+    std::vector<Cell> cells{{result.axes[down].texts[d], Style::kStrong}};
+    for (std::size_t c = 0; c < width; ++c) {
+      const std::size_t i = is_down_first ? d * width + c : c * result.axes[down].size() + d;
+      cells.push_back(value_cell(report, *report.metrics.front(), result.points[i]));
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+std::string ways_text(const SweepResult& result) {
+  const std::size_t fitted = result.count(SweepState::kFitted), failed = result.count(SweepState::kFailed);
+  const std::size_t done = result.points.size() - result.count(SweepState::kNotDone);
+  std::string text = format_exact(Count{done}) + (done == 1 ? " point" : " points");
+  if (fitted > 0)
+    text += ", " + format_exact(Count{fitted}) +
+            " of them by exact polynomials: " + plural(result.captures, "capture") + ", " +
+            std::to_string(result.confirmed) + " as checks";
+  if (failed > 0) text += ", " + format_exact(Count{failed}) + " beyond what the model accepts";
+  return text;
+}
+
+std::vector<std::string> problems(const SweepResult& result) {
+  std::map<std::string, std::size_t> counts;
+  for (const SweepPoint& point : result.points)
+    if (point.state == SweepState::kFailed) ++counts[point.problem];
+  std::vector<std::string> lines;
+  for (const auto& [problem, count] : counts) lines.push_back(plural(count, "point") + ": " + problem);
+  return lines;
+}
+
+std::vector<Cell> heading(const SweepReport& report) {
+  const SweepResult& result = *report.result;
+  std::vector<Cell> cells{{result.model.empty() ? "sweep" : result.model, Style::kStrong}};
+  if (!result.source.empty()) cells.push_back({result.source});
+  if (!result.inputs.empty()) cells.push_back({"from " + result.inputs});
+  if (const auto& device = result.options.profile.hardware) cells.push_back({device->name});
+  cells.push_back({ways_text(result), Style::kQuiet});
+  return cells;
+}
+
+}  // namespace
+
+std::string binary_bytes(Count bytes) {
+  constexpr std::uint64_t kGiB = std::uint64_t{1} << 30, kMiB = std::uint64_t{1} << 20;
+  const std::uint64_t value = bytes.value();
+  for (const auto& [unit, word] : {std::pair{kGiB, "GiB"}, std::pair{kMiB, "MiB"}})
+    if (value >= unit && value % unit == 0) return format_exact(Count{value / unit}) + word;
+  return format_bytes(bytes);
+}
+
+Document sweep_document(const SweepReport& report, const TextOptions& options) {
+  const SweepResult& result = *report.result;
+  Document document{.header = heading(report), .notes = options.notes, .sections = {}};
+  document.notes.insert(document.notes.end(), result.notes.begin(), result.notes.end());
+  if (report.interrupted)
+    document.notes.push_back("interrupted: " + plural(result.count(SweepState::kNotDone), "point") +
+                             " not done");
+  const auto axes = varying(result);
+  const bool as_grid = axes.size() == 2 && report.metrics.size() == 1 && result.axes[axes[1]].size() <= 24 &&
+                       result.count(SweepState::kNotDone) == 0;
+  Section section{
+      .title = as_grid ? std::string(report.metrics.front()->title) : "Points", .table = {}, .remarks = {}};
+  section.table = as_grid ? grid_table(report, axes[0], axes[1]) : points_table(report, options);
+  if (as_grid) section.remarks = problems(result);
+  if (!as_grid && !options.verbose && result.points.size() > kRowsShown)
+    section.remarks.push_back("The first and the last of " + format_exact(Count{result.points.size()}) +
+                              " points: --verbose shows all, --format csv and json have them");
+  document.sections.push_back(std::move(section));
+  if (auto turns = turn_lines(report); !turns.empty()) {
+    Section said{.title = "Crossovers", .table = {}, .remarks = std::move(turns)};
+    said.table.columns.push_back({.title = said.title, .align = Align::kLeft});
+    document.sections.push_back(std::move(said));
+  }
+  return document;
+}
+
+std::string to_format(const SweepReport& report, Format format, const TextOptions& options) {
+  return to_format(
+      Report{[&](JsonWriter& json) { write_sweep(json, report); }, [&] { return sweep_rows(report); },
+             [&] { return sweep_document(report, options); }},
+      format, options);
+}
+
+}  // namespace opscope
