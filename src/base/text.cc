@@ -116,6 +116,13 @@ std::string truncate_middle(std::string_view text, int width) {
   return std::string(head).append(kEllipsis).append(text.substr(tail_begin(text, tail)));
 }
 
+std::vector<std::string_view> split_by(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t at = 0; at <= text.size(); at += parts.back().size() + 1)
+    parts.push_back(text.substr(at, std::min(text.find(separator, at), text.size()) - at));
+  return parts;
+}
+
 std::string lower_case(std::string_view text) {
   std::string result(text);
   std::ranges::transform(result, result.begin(), lower);

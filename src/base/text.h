@@ -48,6 +48,8 @@ std::string lower_case(std::string_view text);
 bool contains_text(std::string_view text, std::string_view part);
 // "json" of "folder/out.JSON", in lower case; "" where the file's name has no dot.
 std::string file_extension(std::string_view path);
+// What stands between separators, empty parts too: "a", "", "b" of "a,,b"; one empty part of "".
+std::vector<std::string_view> split_by(std::string_view text, char separator);
 // True if every byte belongs to a well-formed character.
 bool is_utf8(std::string_view text);
 

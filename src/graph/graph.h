@@ -274,6 +274,7 @@ class Graph {
   std::span<const double> reals_in(const Argument& list) const { return slice(reals, list.range); }
 
   std::string_view op_name(const Op& op) const { return text(targets[op.target].name); }
+  const Module& module_of(const Op& op) const { return modules[scopes[op.scope].module]; }
   std::string_view path(const Module& module) const { return text(module.path); }
 
   // Appends to a pool and returns the slice.
