@@ -4,6 +4,7 @@
 #include "graph/alignment.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace opscope {
 namespace {
@@ -41,12 +42,15 @@ class Matcher {
     take(furthest(), kMostDifferences);
   }
 
-  // One difference more: an element of `seen` or of `expected` passed over, whichever leads further.
+  // Where one difference more leads on diagonal k, an element of `seen` or of `expected` passed over, from
+  // how far its neighbours reach; kNowhere outside the table.
+  std::pair<int, int> steps(int above, int below, int k) const {
+    const bool can_right = below != kNowhere && below < width();
+    return {above - k <= height() ? above : kNowhere, can_right ? below + 1 : kNowhere};
+  }
   int step(int k) {
-    const int down = reach(k + 1), right = reach(k - 1) == kNowhere ? kNowhere : reach(k - 1) + 1;
-    const bool can_down = down != kNowhere && down - k <= height();
-    const bool can_right = right != kNowhere && right <= width();
-    return std::max(can_down ? down : kNowhere, can_right ? right : kNowhere);
+    const auto [down, right] = steps(reach(k + 1), reach(k - 1), k);
+    return std::max(down, right);
   }
   int slide(int x, int k) const {
     if (x == kNowhere) return x;
@@ -73,12 +77,9 @@ class Matcher {
         const int i = diagonal + d - 1;
         return i < 0 || i >= static_cast<int>(way.size()) ? kNowhere : way[static_cast<std::size_t>(i)];
       };
-      const int down = before(k + 1), right = before(k - 1) == kNowhere ? kNowhere : before(k - 1) + 1;
-      const bool can_down = down != kNowhere && down - k <= height();
-      const bool can_right = right != kNowhere && right <= width();
-      const bool went_down = can_down && (!can_right || down >= right);
-      const int from = went_down ? down : right;
-      note(x, k, from);
+      const auto [down, right] = steps(before(k + 1), before(k - 1), k);
+      const bool went_down = down >= right;
+      note(x, k, std::max(down, right));
       x = went_down ? down : right - 1;
       k += went_down ? 1 : -1;
     }

@@ -29,86 +29,67 @@ class SignatureWriter {
 
   std::string write() {
     const auto& target = graph_.targets[op_.target];
-    text_ = graph_.text(target.name);
-    if (const auto overload = graph_.text(target.overload); !overload.empty())
-      text_ += fmt::format(".{}", overload);
-    text_ += '(';
-    bool first = true;
-    for (const auto& given : graph_.arguments_of(op_)) {
-      text_ += fmt::format("{}{}: ", first ? "" : ", ", graph_.text(given.name));
-      argument(given);
-      first = false;
-    }
-    return text_ + fmt::format(") on {}", device_);
+    const auto overload = graph_.text(target.overload);
+    std::vector<std::string> arguments;
+    for (const auto& given : graph_.arguments_of(op_))
+      arguments.push_back(fmt::format("{}: {}", graph_.text(given.name), argument(given)));
+    return fmt::format("{}{}{}({}) on {}", graph_.text(target.name), overload.empty() ? "" : ".", overload,
+                       fmt::join(arguments, ", "), device_);
   }
 
  private:
-  void argument(const Argument& given) {
+  std::string argument(const Argument& given) {
     switch (given.kind) {
       case ArgumentKind::kNone:
-        text_ += "none";
-        return;
+        return "none";
       case ArgumentKind::kTensor:
         return tensor(static_cast<ValueId>(given.integer), graph_.text(given.name));
       case ArgumentKind::kTensorList:
         return tensors(given);
       case ArgumentKind::kInt:
-        text_ += fmt::format("{}", given.integer);
-        return;
+        return fmt::format("{}", given.integer);
       case ArgumentKind::kBool:
-        text_ += given.integer != 0 ? "true" : "false";
-        return;
+        return given.integer != 0 ? "true" : "false";
       case ArgumentKind::kFloat:
-        text_ += fmt::format("{}", given.real);
-        return;
+        return fmt::format("{}", given.real);
       case ArgumentKind::kString:
-        text_ += quoted(graph_.text(static_cast<StringId>(given.integer)));
-        return;
+        return quoted(graph_.text(static_cast<StringId>(given.integer)));
       case ArgumentKind::kDType:
-        text_ += name(static_cast<DType>(given.integer));
-        return;
+        return std::string(name(static_cast<DType>(given.integer)));
       case ArgumentKind::kIntList:
       case ArgumentKind::kBoolList:
-        text_ += fmt::format("[{}]", fmt::join(graph_.ints_in(given), ","));
-        return;
+        return fmt::format("[{}]", fmt::join(graph_.ints_in(given), ","));
       case ArgumentKind::kFloatList:
-        text_ += fmt::format("[{}]", fmt::join(graph_.reals_in(given), ","));
-        return;
+        return fmt::format("[{}]", fmt::join(graph_.reals_in(given), ","));
     }
+    return {};
   }
 
-  void tensors(const Argument& given) {
-    text_ += '[';
-    const auto ids = graph_.values_in(given);
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (i > 0) text_ += ", ";
-      if (ids[i] == kNone)
-        text_ += "none";
-      else
-        tensor(ids[i], fmt::format("{}[{}]", graph_.text(given.name), i));
-    }
-    text_ += ']';
+  std::string tensors(const Argument& given) {
+    std::vector<std::string> items;
+    for (const ValueId id : graph_.values_in(given))
+      items.push_back(id == kNone ? "none"
+                                  : tensor(id, fmt::format("{}[{}]", graph_.text(given.name), items.size())));
+    return fmt::format("[{}]", fmt::join(items, ", "));
   }
 
-  void tensor(ValueId id, std::string_view as) {
+  std::string tensor(ValueId id, std::string_view as) {
     const auto before = std::ranges::find(seen_, id, &Seen::value);
-    if (before != seen_.end()) {
-      text_ += "same as " + before->name;
-      return;
-    }
+    if (before != seen_.end()) return "same as " + before->name;
     seen_.push_back({id, std::string(as)});
     const auto& value = graph_.values[id];
     const auto shape = graph_.shape(value);
     const auto strides = graph_.strides(value);
-    text_ += fmt::format("{}{}[{}]", is_lasting(value.kind) ? "weight " : "", name(value.dtype),
-                         fmt::join(shape, ","));
+    auto text = fmt::format("{}{}[{}]", is_lasting(value.kind) ? "weight " : "", name(value.dtype),
+                            fmt::join(shape, ","));
     if (strides.size() != shape.size())
-      text_ += " not strided";
+      text += " not strided";
     else if (!std::ranges::equal(strides, contiguous_strides(shape)))
-      text_ += fmt::format(" strides [{}]", fmt::join(strides, ","));
-    if (const auto off = misaligned_bytes(value); off != 0) text_ += fmt::format(" offset {}", off);
+      text += fmt::format(" strides [{}]", fmt::join(strides, ","));
+    if (const auto off = misaligned_bytes(value); off != 0) text += fmt::format(" offset {}", off);
     if (const auto where = device_type(graph_.text(value.device)); where != device_)
-      text_ += fmt::format(" on {}", where);
+      text += fmt::format(" on {}", where);
+    return text;
   }
 
   struct Seen {
@@ -119,7 +100,6 @@ class SignatureWriter {
   const Op& op_;
   const std::string_view device_;
   std::vector<Seen> seen_;
-  std::string text_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "ops/op_facts.h"
 
 namespace opscope {
 namespace {
@@ -33,10 +34,7 @@ std::string valid_utf8(std::string_view text) {
   std::string out;
   while (!text.empty()) {
     const auto character = decode_utf8(text);
-    if (character.valid)
-      out += text.substr(0, character.bytes);
-    else
-      out += '?';
+    out += character.valid ? text.substr(0, character.bytes) : "?";
     text.remove_prefix(character.bytes);
   }
   return out;
@@ -110,6 +108,60 @@ ValueId GraphAssembler::value(const ValueSpec& spec, ValueKind kind, ValueId ali
   return static_cast<ValueId>(graph.values.size() - 1);
 }
 
+ValueId GraphAssembler::result(std::string_view op, const ValueSpec& spec, ValueId base,
+                               bool drops_or_copies) {
+  if (base == kNone || !shares_memory(op, spec, base, drops_or_copies))
+    return value(spec, ValueKind::kActivation);
+  const auto kind = graph.values[base].kind;
+  const bool is_stored = is_weight(kind) || kind == ValueKind::kConstant;
+  return value(spec, is_stored ? kind : ValueKind::kActivation, base);
+}
+
+bool GraphAssembler::shares_memory(std::string_view op, const ValueSpec& spec, ValueId base,
+                                   bool drops_or_copies) {
+  if (op.ends_with('_') && !op.ends_with("__")) return true;  // in place
+  const OpRule* rule = find_rule(op);
+  if (rule == nullptr) return false;
+  if (facts_of(*rule).is(Fact::kReshapes))
+    return !view_strides(base, spec.shape).empty() || spec.shape.empty();
+  if (!facts_of(*rule).is(Fact::kMayReturnInput)) return rule->category == Category::kView;
+  const auto& in = graph.values[base];
+  return !drops_or_copies && in.dtype == spec.dtype && in.device == keep(spec.device) &&
+         std::ranges::equal(graph.shape(in), spec.shape) &&
+         std::ranges::equal(graph.strides(in), spec.strides);
+}
+
+// As PyTorch's computeStride: runs of input dimensions that lie densely in memory take runs of output
+// dimensions of the same number of elements.
+std::vector<std::int64_t> GraphAssembler::view_strides(ValueId id,
+                                                       std::span<const std::int64_t> shape) const {
+  const auto sizes = graph.shape(graph.values[id]), steps = graph.strides(graph.values[id]);
+  if (steps.size() != sizes.size() || numel(sizes) != numel(shape)) return {};
+  if (!numel(shape) || shape.empty() || sizes.empty()) return contiguous_strides(shape);
+  std::vector<std::int64_t> strides(shape.size());
+  auto view = static_cast<std::ptrdiff_t>(shape.size()) - 1;
+  std::int64_t base = steps.back();
+  Count run = 1, filled = 1;
+  const auto at = [](std::ptrdiff_t i) { return static_cast<std::size_t>(i); };
+  for (auto i = static_cast<std::ptrdiff_t>(sizes.size()) - 1; i >= 0; --i) {
+    run *= Count{sizes[at(i)]};
+    const bool ends = i == 0 || (sizes[at(i - 1)] != 1 && Count{steps[at(i - 1)]} != run * Count{base});
+    if (!ends) continue;
+    while (view >= 0 && (filled < run || shape[at(view)] == 1)) {
+      if (__builtin_mul_overflow(static_cast<std::int64_t>(filled.value()), base, &strides[at(view)]))
+        return {};
+      filled *= Count{shape[at(view)]};
+      --view;
+    }
+    if (filled != run || filled.saturated()) return {};
+    if (i > 0) {
+      base = steps[at(i - 1)];
+      run = filled = 1;
+    }
+  }
+  return view == -1 ? strides : std::vector<std::int64_t>{};
+}
+
 void GraphAssembler::own(std::string_view path, ValueId id) {
   const auto dot = path.rfind('.');
   const bool in_root = dot == std::string_view::npos;
@@ -132,36 +184,10 @@ void GraphAssembler::op(std::string_view name, std::string_view overload, std::s
 }
 
 void GraphAssembler::note(std::string_view kind, std::string_view op, std::string message) {
-  const auto key = std::string(kind).append("\n").append(op).append("\n").append(message);
-  if (!noted_.try_emplace(key, true).second) return;
+  if (!noted_.insert(std::string(kind).append("\n").append(op).append("\n").append(message)).second) return;
   const auto& module = graph.modules[graph.scopes[scope_].module];
   graph.diagnostics.push_back(
       {std::string(kind), valid_utf8(op), std::string(graph.path(module)), valid_utf8(message)});
-}
-
-Argument GraphAssembler::tensor(std::string_view name, ValueId id) {
-  return {.name = keep(name), .kind = ArgumentKind::kTensor, .integer = id};
-}
-Argument GraphAssembler::tensors(std::string_view name, std::span<const ValueId> ids) {
-  return {.name = keep(name), .kind = ArgumentKind::kTensorList, .range = graph.add_refs(ids)};
-}
-Argument GraphAssembler::integer(std::string_view name, std::int64_t value) {
-  return {.name = keep(name), .kind = ArgumentKind::kInt, .integer = value};
-}
-Argument GraphAssembler::boolean(std::string_view name, bool value) {
-  return {.name = keep(name), .kind = ArgumentKind::kBool, .integer = value};
-}
-Argument GraphAssembler::real(std::string_view name, double value) {
-  return {.name = keep(name), .kind = ArgumentKind::kFloat, .real = value};
-}
-Argument GraphAssembler::text(std::string_view name, std::string_view value) {
-  return {.name = keep(name), .kind = ArgumentKind::kString, .integer = keep(value)};
-}
-Argument GraphAssembler::dtype(std::string_view name, DType value) {
-  return {.name = keep(name), .kind = ArgumentKind::kDType, .integer = static_cast<std::int64_t>(value)};
-}
-Argument GraphAssembler::ints(std::string_view name, std::span<const std::int64_t> items) {
-  return {.name = keep(name), .kind = ArgumentKind::kIntList, .range = graph.add_dims(items)};
 }
 
 Graph GraphAssembler::finish(std::span<const ValueId> outputs, const std::string& where) {

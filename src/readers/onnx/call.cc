@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "readers/capture/argument_reader.h"
 
 namespace opscope {
 namespace {
@@ -44,12 +43,6 @@ std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank) {
   const auto count = static_cast<std::int64_t>(rank);
   if (axis < -count || axis >= count) return std::nullopt;
   return static_cast<std::size_t>(axis < 0 ? axis + count : axis);
-}
-
-std::int64_t Numbers::integer(std::size_t i) const {
-  if (!is_real) return integers[i];
-  constexpr double kMost = 9.2e18;
-  return std::isfinite(reals[i]) && std::abs(reals[i]) < kMost ? static_cast<std::int64_t>(reals[i]) : 0;
 }
 
 OnnxInfo* OnnxState::add(OnnxInfo info) {
@@ -89,6 +82,12 @@ OnnxInfo* OnnxCall::info(std::size_t i) const {
 
 void OnnxCall::define(std::string_view name, OnnxInfo* info) {
   if (!name.empty()) frame_.names.insert_or_assign(name, info);
+}
+
+bool OnnxCall::has_first(std::size_t count) const {
+  for (std::size_t i = 0; i < count; ++i)
+    if (!has(i)) return false;
+  return true;
 }
 
 bool OnnxCall::knows_all_shapes() const {
@@ -164,6 +163,12 @@ ValueId OnnxCall::value(std::size_t i, ValueKind weight_kind) const {
   return one->id;
 }
 
+std::vector<ValueId> OnnxCall::values() const {
+  std::vector<ValueId> ids;
+  for (std::size_t i = 0; i < node_.inputs.size(); ++i) ids.push_back(value(i));
+  return ids;
+}
+
 // --- Attributes
 
 const OnnxAttribute* OnnxCall::attribute(std::string_view name) const {
@@ -174,11 +179,11 @@ const OnnxAttribute* OnnxCall::attribute(std::string_view name) const {
 }
 std::int64_t OnnxCall::integer(std::string_view name, std::int64_t usual) const {
   const auto* found = attribute(name);
-  return found != nullptr && found->has_integer ? found->integer : usual;
+  return found != nullptr && found->integer ? *found->integer : usual;
 }
 double OnnxCall::real(std::string_view name, double usual) const {
   const auto* found = attribute(name);
-  return found != nullptr && found->has_real ? found->real : usual;
+  return found != nullptr && found->real ? *found->real : usual;
 }
 std::string_view OnnxCall::text(std::string_view name, std::string_view usual) const {
   const auto* found = attribute(name);
@@ -187,6 +192,9 @@ std::string_view OnnxCall::text(std::string_view name, std::string_view usual) c
 std::vector<std::int64_t> OnnxCall::integers(std::string_view name) const {
   const auto* found = attribute(name);
   return found != nullptr ? found->integers : std::vector<std::int64_t>{};
+}
+std::optional<std::size_t> OnnxCall::axis(std::int64_t usual) const {
+  return axis_of(integer("axis", usual), shape(0).size());
 }
 std::optional<std::vector<std::int64_t>> OnnxCall::integers(std::string_view name, std::size_t input) const {
   if (const auto* found = attribute(name)) return found->integers;
@@ -204,29 +212,15 @@ Argument OnnxCall::tensor(std::string_view name, std::size_t input) const {
 
 std::vector<ValueId> OnnxCall::op(std::string_view name, std::span<const Argument> arguments,
                                   std::span<const OnnxOutput> outputs) {
-  auto& graph = state_.out.graph;
-  ValueId base = kNone;
-  for (const auto& argument : arguments)
-    if (argument.kind == ArgumentKind::kTensor) {
-      base = static_cast<ValueId>(argument.integer);
-      break;
-    }
+  const auto tensor = std::ranges::find(arguments, ArgumentKind::kTensor, &Argument::kind);
+  const auto base = tensor == arguments.end() ? kNone : static_cast<ValueId>(tensor->integer);
   std::vector<ValueId> made;
   for (const auto& output : outputs) {
     ValueSpec spec{.shape = output.shape, .strides = output.strides, .dtype = output.dtype};
     if (spec.shape.size() > kMostDims)
       throw Error("a value of more than 64 dimensions", state_.where, "the file is damaged");
     if (spec.strides.size() != spec.shape.size()) spec.strides = contiguous_strides(spec.shape);
-    ValueId alias = kNone;
-    auto kind = ValueKind::kActivation;
-    if (base != kNone) {
-      const auto& value = graph.values[base];
-      const TensorLayout in{graph.shape(value), graph.strides(value), value.dtype, value.device};
-      if (shares_memory(name, in, {spec.shape, spec.strides, spec.dtype, value.device}, false)) alias = base;
-      const bool is_stored = opscope::is_weight(value.kind) || value.kind == ValueKind::kConstant;
-      if (alias != kNone && is_stored) kind = value.kind;
-    }
-    made.push_back(state_.out.value(spec, kind, alias));
+    made.push_back(state_.out.result(name, spec, base));
   }
   state_.out.op(name, {}, arguments, made);
   state_.out.graph.ops.back().bounded = std::exchange(state_.symbols.used_data, false);
@@ -247,6 +241,13 @@ void OnnxCall::result(std::size_t i, ValueId id) {
 
 bool OnnxCall::answer(std::string_view name, std::initializer_list<Argument> arguments, OnnxOutput output) {
   result(0, op(name, arguments, settle(0, std::move(output))));
+  return true;
+}
+
+bool OnnxCall::answer_all(std::string_view name, std::initializer_list<Argument> arguments,
+                          std::span<const OnnxOutput> outputs) {
+  const auto made = op(name, {arguments.begin(), arguments.size()}, outputs);
+  for (std::size_t i = 0; i < made.size(); ++i) result(i, made[i]);
   return true;
 }
 

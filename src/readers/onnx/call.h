@@ -3,6 +3,7 @@
 // what its outputs are like.
 #pragma once
 
+#include <concepts>
 #include <deque>
 #include <optional>
 #include <span>
@@ -19,17 +20,6 @@
 namespace opscope {
 
 using Shape = std::vector<std::int64_t>;
-
-// A small tensor's numbers: shapes, axes, scales.
-struct Numbers {
-  std::vector<std::int64_t> integers = {};
-  std::vector<double> reals = {};
-  bool is_real = false;
-
-  std::size_t size() const { return is_real ? reals.size() : integers.size(); }
-  std::int64_t integer(std::size_t i) const;  // reals cut off
-  double real(std::size_t i) const { return is_real ? reals[i] : static_cast<double>(integers[i]); }
-};
 
 // What is known of a name. A value of the graph is made when an op reads it: constants that only shape other
 // things never become one.
@@ -89,16 +79,19 @@ class OnnxCall {
   // --- Inputs
   std::size_t input_count() const { return node_.inputs.size(); }
   bool has(std::size_t i) const { return info(i) != nullptr; }
+  bool has_first(std::size_t count) const;  // so many inputs
   bool knows_all_shapes() const;
   const Shape& shape(std::size_t i) const;  // of a tensor that is there
   std::int64_t rank(std::size_t i) const { return static_cast<std::int64_t>(shape(i).size()); }
-  std::int64_t dim(std::size_t i,
-                   std::int64_t axis) const;  // from the end when negative; 1 where there is none
+  // From the end when negative; 1 where there is none.
+  std::int64_t dim(std::size_t i, std::int64_t axis) const;
   DType dtype(std::size_t i) const;
   const Numbers* numbers(std::size_t i) const;  // where they are known
   bool is_weight(std::size_t i) const;
   // The value, made where it is the first time that an op reads it.
   ValueId value(std::size_t i, ValueKind weight_kind = ValueKind::kParameter) const;
+
+  std::vector<ValueId> values() const;  // of all inputs, which are there
 
   // --- Attributes, with what a function was given in their place
   const OnnxAttribute* attribute(std::string_view name) const;
@@ -106,6 +99,8 @@ class OnnxCall {
   double real(std::string_view name, double usual) const;
   std::string_view text(std::string_view name, std::string_view usual) const;
   std::vector<std::int64_t> integers(std::string_view name) const;
+  // The attribute "axis" within input 0.
+  std::optional<std::size_t> axis(std::int64_t usual) const;
   // axes and the like: an input since some opset, an attribute before.
   std::optional<std::vector<std::int64_t>> integers(std::string_view name, std::size_t input) const;
 
@@ -115,7 +110,9 @@ class OnnxCall {
   Argument tensors(std::string_view name, std::span<const ValueId> ids) const {
     return state_.out.tensors(name, ids);
   }
-  Argument number(std::string_view name, std::int64_t value) const { return state_.out.integer(name, value); }
+  Argument number(std::string_view name, std::integral auto value) const {
+    return state_.out.integer(name, static_cast<std::int64_t>(value));
+  }
   Argument real_number(std::string_view name, double value) const { return state_.out.real(name, value); }
   Argument flag(std::string_view name, bool value) const { return state_.out.boolean(name, value); }
   Argument list(std::string_view name, std::span<const std::int64_t> items) const {
@@ -132,7 +129,12 @@ class OnnxCall {
   void result(std::size_t i, ValueId id);
   // The usual case: one op, one output, which is output 0. The file's shape of it wins over the rule's.
   bool answer(std::string_view name, std::initializer_list<Argument> arguments, OnnxOutput output);
-  // Output 0 as the file declares it, where it does so completely, else as the rule has it.
+  // One op whose outputs are the node's.
+  bool answer_all(std::string_view name, std::initializer_list<Argument> arguments,
+                  std::span<const OnnxOutput> outputs);
+  // An output that is like input i.
+  OnnxOutput like(std::size_t i) const { return {shape(i), dtype(i)}; }
+  // Output i as the file declares it, where it does so completely, else as the rule has it.
   OnnxOutput settle(std::size_t i, OnnxOutput output) const;
   std::optional<Shape> declared_shape(std::size_t i, bool ask) const;
   // A size that depends on data: what --dim says, under the file's name for it or a made-up one.
@@ -164,20 +166,36 @@ std::optional<Shape> broadcast(std::span<const std::int64_t> a, std::span<const 
 // Within [0, rank); nullopt outside.
 std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank);
 
+// How a node sees its first input that only looks at the same memory in another way, from the strides that
+// this has; nullopt where it does not fit.
+struct OnnxView {
+  Shape shape = {}, strides = {};
+  std::int64_t first = 0;  // element
+  bool turned = false;     // some stride goes backwards
+};
+std::optional<OnnxView> squeezed(const OnnxCall& call, const Shape& strides);
+std::optional<OnnxView> unsqueezed(const OnnxCall& call, const Shape& strides);
+std::optional<OnnxView> transposed(const OnnxCall& call, const Shape& strides);
+std::optional<OnnxView> expanded(const OnnxCall& call, const Shape& strides);
+std::optional<OnnxView> sliced(const OnnxCall& call, const Shape& strides);
+// The shape that a Reshape asks for, where it is known.
+std::optional<Shape> reshaped(const OnnxCall& call);
+
 // A node type and what it becomes. apply is false where the node is not one it understands.
 struct OnnxRule {
   std::string_view type;
   bool (*apply)(OnnxCall&, std::string_view aten);
   std::string_view aten = {};
+  std::size_t needs = 1;  // inputs, from the first on: apply is asked where they are there
 };
-const OnnxRule* find_onnx_rule(std::string_view domain, std::string_view type);
+// What the node becomes; false where no rule has an answer.
+bool apply_onnx_rule(OnnxCall& call);
 // Every family's rows, each sorted by type.
 std::span<const OnnxRule> onnx_pointwise_rules();
 std::span<const OnnxRule> onnx_layer_rules();
 std::span<const OnnxRule> onnx_move_rules();
 std::span<const OnnxRule> onnx_view_rules();
 std::span<const OnnxRule> onnx_window_rules();
-std::span<const OnnxRule> onnx_fused_rules();  // com.microsoft
 
 // The node's only output where all it needs is known: Shape, and arithmetic on small tensors.
 std::optional<OnnxInfo> fold_onnx(const OnnxCall& call);

@@ -1,24 +1,32 @@
 // The arithmetic on shapes that exporters leave in the graph: Shape -> Gather -> Concat -> Reshape and the
-// like, on tensors of few numbers. What is folded costs nothing worth counting and becomes no op.
+// like, on tensors of few numbers. What is folded costs nothing worth counting and becomes no op. Integers
+// wrap around as they do in ONNX; a division by zero gives zero.
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
-#include "graph/graph.h"
-#include "readers/onnx/folding.h"
-#include "readers/onnx/model.h"
-#include "readers/onnx/proto_wire.h"
+#include "readers/onnx/call.h"
 
 namespace opscope {
 namespace {
 
-constexpr std::size_t kMostIntegers = kMostFolded, kMostReals = 8;
+constexpr std::size_t kMostFolded = 4096, kMostReals = 8;  // numbers
+constexpr Count kMostSpread = 64;                          // that few numbers make: longer ones are data
 
 using MaybeInfo = std::optional<OnnxInfo>;
-using folding::make;
 
+// nullopt where there are too many numbers, or not as many as the shape says.
+MaybeInfo make(Shape shape, DType dtype, Numbers numbers) {
+  if (numbers.size() > kMostFolded || numel(shape) != Count{numbers.size()}) return std::nullopt;
+  return OnnxInfo{.shape = std::move(shape), .dtype = dtype, .numbers = std::move(numbers)};
+}
 MaybeInfo integers(std::vector<std::int64_t> items, Shape shape, DType dtype = DType::kInt64) {
   return make(std::move(shape), dtype, {.integers = std::move(items)});
+}
+MaybeInfo list(Numbers numbers, DType dtype) {
+  const auto count = static_cast<std::int64_t>(numbers.size());
+  return make({count}, dtype, std::move(numbers));
 }
 
 MaybeInfo shape_of(const OnnxCall& call) {
@@ -31,8 +39,7 @@ MaybeInfo shape_of(const OnnxCall& call) {
   const auto first = bound(call.integer("start", 0)), last = bound(call.integer("end", rank));
   std::vector<std::int64_t> items;
   for (auto i = first; i < last; ++i) items.push_back((*info->shape)[static_cast<std::size_t>(i)]);
-  const auto count = static_cast<std::int64_t>(items.size());
-  return integers(std::move(items), {count});
+  return list({.integers = std::move(items)}, DType::kInt64);
 }
 
 MaybeInfo size_of(const OnnxCall& call) {
@@ -42,60 +49,16 @@ MaybeInfo size_of(const OnnxCall& call) {
 }
 
 // The same numbers in another shape.
-MaybeInfo reshaped(const OnnxCall& call, Shape shape) {
-  return make(std::move(shape), call.dtype(0), *call.numbers(0));
-}
-
-MaybeInfo identity(const OnnxCall& call) { return reshaped(call, call.shape(0)); }
-MaybeInfo squeeze(const OnnxCall& call) {
-  const auto axes = call.integers("axes", 1);
-  Shape shape;
-  for (std::size_t i = 0; i < call.shape(0).size(); ++i) {
-    const bool named = axes && std::ranges::any_of(*axes, [&](std::int64_t axis) {
-                         return axis_of(axis, call.shape(0).size()) == i;
-                       });
-    if (axes ? !named : call.shape(0)[i] != 1) shape.push_back(call.shape(0)[i]);
-  }
-  return reshaped(call, shape);
-}
-MaybeInfo unsqueeze(const OnnxCall& call) {
-  const auto axes = call.integers("axes", 1);
-  if (!axes || axes->size() > 8) return std::nullopt;
-  const Shape& shape = call.shape(0);
-  const auto rank = shape.size() + axes->size();
-  std::vector<bool> is_new(rank);
-  for (const auto axis : *axes) {
-    const auto at = axis_of(axis, rank);
-    if (!at || is_new[*at]) return std::nullopt;
-    is_new[*at] = true;
-  }
-  Shape out;
-  for (std::size_t i = 0, from = 0; i < rank; ++i) out.push_back(is_new[i] ? 1 : shape[from++]);
-  return reshaped(call, out);
-}
+MaybeInfo identity(const OnnxCall& call) { return make(call.shape(0), call.dtype(0), *call.numbers(0)); }
 MaybeInfo reshape(const OnnxCall& call) {
-  const auto* target = call.numbers(1);
-  if (target == nullptr || target->is_real || target->size() > 8) return std::nullopt;
-  Shape shape = target->integers;
-  Count known = 1;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] == 0 && i < call.shape(0).size()) shape[i] = call.shape(0)[i];
-    if (shape[i] >= 0) known *= Count{shape[i]};
-  }
-  const auto count = Count{call.numbers(0)->size()};
-  for (auto& size : shape)
-    if (size < 0) size = static_cast<std::int64_t>((count / known).value());
-  return reshaped(call, shape);
+  const auto shape = reshaped(call);
+  return shape ? make(*shape, call.dtype(0), *call.numbers(0)) : std::nullopt;
 }
 
 Numbers cast(const Numbers& from, bool to_real) {
   Numbers out{.is_real = to_real};
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    if (to_real)
-      out.reals.push_back(from.real(i));
-    else
-      out.integers.push_back(from.integer(i));
-  }
+  for (std::size_t i = 0; i < from.size(); ++i)
+    to_real ? out.reals.push_back(from.real(i)) : out.integers.push_back(from.integer(i));
   return out;
 }
 MaybeInfo cast_to(const OnnxCall& call) {
@@ -107,14 +70,6 @@ MaybeInfo cast_to(const OnnxCall& call) {
   return make(call.shape(0), to, std::move(numbers));
 }
 
-void append(Numbers& into, const Numbers& from, std::size_t i) {
-  into.is_real = from.is_real;
-  if (from.is_real)
-    into.reals.push_back(from.reals[i]);
-  else
-    into.integers.push_back(from.integers[i]);
-}
-
 MaybeInfo gather(const OnnxCall& call) {
   const auto* from = call.numbers(0);
   const auto* at = call.numbers(1);
@@ -123,7 +78,7 @@ MaybeInfo gather(const OnnxCall& call) {
   for (const auto index : at->integers) {
     const auto place = axis_of(index, from->size());
     if (!place) return std::nullopt;
-    append(out, *from, *place);
+    out.add(*from, *place);
   }
   return make(call.shape(1), call.dtype(0), std::move(out));
 }
@@ -133,90 +88,38 @@ MaybeInfo concat(const OnnxCall& call) {
   for (std::size_t i = 0; i < call.input_count(); ++i) {
     const auto* part = call.numbers(i);
     if (part == nullptr || part->is_real != out.is_real || call.shape(i).size() != 1) return std::nullopt;
-    for (std::size_t k = 0; k < part->size() && out.size() <= kMostIntegers; ++k) append(out, *part, k);
+    for (std::size_t k = 0; k < part->size() && out.size() <= kMostFolded; ++k) out.add(*part, k);
   }
-  const auto count = static_cast<std::int64_t>(out.size());
-  return make({count}, call.dtype(0), std::move(out));
+  return list(std::move(out), call.dtype(0));
 }
 
-// Numbers in another order: output place (i, j, ..) takes the input's at first + i*steps[0] + j*steps[1] + ..
-MaybeInfo picked(const OnnxCall& call, Shape shape, std::int64_t first,
-                 const std::vector<std::int64_t>& steps) {
+// Numbers in another order: place (i, j, ..) takes the input's at first + i*strides[0] + j*strides[1] + ..
+MaybeInfo picked(const OnnxCall& call, const OnnxView& view) {
   const auto& from = *call.numbers(0);
-  if (numel(shape) > Count{kMostIntegers}) return std::nullopt;
+  if (numel(view.shape) > Count{kMostFolded}) return std::nullopt;
   Numbers out{.is_real = from.is_real};
-  std::vector<std::int64_t> place(shape.size());
-  for (auto left = numel(shape).value(); left > 0; --left) {
-    auto at = first;
-    for (std::size_t i = 0; i < place.size(); ++i) at += place[i] * steps[i];
+  std::vector<std::int64_t> place(view.shape.size());
+  for (auto left = numel(view.shape).value(); left > 0; --left) {
+    auto at = view.first;
+    for (std::size_t i = 0; i < place.size(); ++i) at += place[i] * view.strides[i];
     if (at < 0 || at >= static_cast<std::int64_t>(from.size())) return std::nullopt;
-    append(out, from, static_cast<std::size_t>(at));
+    out.add(from, static_cast<std::size_t>(at));
     for (auto i = place.size(); i-- > 0;) {
-      if (++place[i] < shape[i]) break;
+      if (++place[i] < view.shape[i]) break;
       place[i] = 0;
     }
   }
-  return make(std::move(shape), call.dtype(0), std::move(out));
+  return make(view.shape, call.dtype(0), std::move(out));
 }
-
-MaybeInfo slice(const OnnxCall& call) {
-  const auto starts = call.integers("starts", 1), ends = call.integers("ends", 2),
-             axes = call.integers("axes", 3);
-  const auto* steps = call.has(4) ? call.numbers(4) : nullptr;
-  if (!starts || !ends || starts->size() != ends->size() || (axes && axes->size() != starts->size()) ||
-      (steps != nullptr && steps->size() != starts->size()))
-    return std::nullopt;
-  Shape shape = call.shape(0);
-  auto strides = contiguous_strides(shape);
-  std::int64_t first = 0;
-  std::vector<bool> cut(shape.size());
-  for (std::size_t i = 0; i < starts->size(); ++i) {
-    const auto axis = axis_of(axes ? (*axes)[i] : static_cast<std::int64_t>(i), shape.size());
-    const auto step = steps != nullptr ? steps->integer(i) : 1;
-    if (!axis || cut[*axis] || step == 0 || step > 4096 || step < -4096) return std::nullopt;
-    cut[*axis] = true;
-    const auto size = shape[*axis];
-    const auto bound = [&](std::int64_t at, std::int64_t low, std::int64_t high) {
-      return std::clamp<std::int64_t>(at < 0 ? std::max<std::int64_t>(at, -size - 1) + size : at, low, high);
-    };
-    if (size == 0) return std::nullopt;
-    const auto from = step > 0 ? bound((*starts)[i], 0, size) : bound((*starts)[i], -1, size - 1);
-    const auto to = step > 0 ? bound((*ends)[i], 0, size) : bound((*ends)[i], -1, size - 1);
-    const auto room = step > 0 ? to - from : from - to, by = step > 0 ? step : -step;
-    shape[*axis] = room > 0 ? (room + by - 1) / by : 0;
-    first += from * strides[*axis];
-    strides[*axis] *= step;
-  }
-  return picked(call, shape, first, strides);
+template <auto see>
+MaybeInfo view(const OnnxCall& call) {
+  const auto seen = see(call, contiguous_strides(call.shape(0)));
+  return seen ? picked(call, *seen) : std::nullopt;
 }
-
-MaybeInfo transpose(const OnnxCall& call) {
-  auto order = call.integers("perm");
-  const auto& from = call.shape(0);
-  if (order.empty())
-    for (auto i = from.size(); i-- > 0;) order.push_back(static_cast<std::int64_t>(i));
-  const auto strides = contiguous_strides(from);
-  Shape shape, steps;
-  for (const auto axis : order) {
-    const auto at = axis_of(axis, from.size());
-    if (!at) return std::nullopt;
-    shape.push_back(from[*at]);
-    steps.push_back(strides[*at]);
-  }
-  return order.size() == from.size() ? picked(call, shape, 0, steps) : std::nullopt;
-}
-
+MaybeInfo slice(const OnnxCall& call) { return numel(call.shape(0)) ? view<sliced>(call) : std::nullopt; }
 MaybeInfo expand(const OnnxCall& call) {
-  const auto* target = call.numbers(1);
-  if (target == nullptr || target->is_real || target->size() > 8) return std::nullopt;
-  const auto shape = broadcast(call.shape(0), target->integers);
-  if (!shape || std::ranges::any_of(*shape, [](std::int64_t size) { return size < 0; })) return std::nullopt;
-  if (numel(*shape) > Count{64}) return std::nullopt;  // longer ones are data
-  const auto strides = contiguous_strides(call.shape(0));
-  Shape steps(shape->size());
-  const auto lead = shape->size() - strides.size();
-  for (std::size_t i = 0; i < strides.size(); ++i) steps[lead + i] = call.shape(0)[i] == 1 ? 0 : strides[i];
-  return picked(call, *shape, 0, steps);
+  const auto seen = expanded(call, contiguous_strides(call.shape(0)));
+  return seen && numel(seen->shape) <= kMostSpread ? picked(call, *seen) : std::nullopt;
 }
 
 MaybeInfo where(const OnnxCall& call) {
@@ -230,7 +133,7 @@ MaybeInfo where(const OnnxCall& call) {
   Numbers out{.is_real = a.is_real};
   for (std::size_t i = 0; i < count; ++i) {
     const auto& from = test.integers[test.size() == 1 ? 0 : i] != 0 ? a : b;
-    append(out, from, from.size() == 1 ? 0 : i);
+    out.add(from, from.size() == 1 ? 0 : i);
   }
   return make(*shape, call.dtype(1), std::move(out));
 }
@@ -241,72 +144,127 @@ MaybeInfo range(const OnnxCall& call) {
   const __int128 by = step.integer(0), first = from.integer(0), last = to.integer(0);
   if (by == 0) return std::nullopt;
   const __int128 count = by > 0 ? (last - first + by - 1) / by : (first - last - by - 1) / -by;
-  if (count > 64) return std::nullopt;  // longer ones are data
+  if (count > kMostSpread.value()) return std::nullopt;
   std::vector<std::int64_t> items;
   for (__int128 i = 0; i < count; ++i) items.push_back(static_cast<std::int64_t>(first + i * by));
-  const auto made = static_cast<std::int64_t>(items.size());
-  return integers(std::move(items), {made}, call.dtype(0));
+  return list({.integers = std::move(items)}, call.dtype(0));
 }
 
 MaybeInfo constant_of_shape(const OnnxCall& call) {
   const auto* shape = call.numbers(0);
-  if (shape->is_real || numel(shape->integers) > Count{64} || shape->size() > 8) return std::nullopt;
-  for (const auto size : shape->integers)
-    if (size < 0) return std::nullopt;
+  if (shape->is_real || shape->size() > 8 || has_negative(shape->integers)) return std::nullopt;
+  if (numel(shape->integers) > kMostSpread) return std::nullopt;
   const auto count = numel(shape->integers).value();
   const auto* value = call.attribute("value");
   if (value == nullptr || value->tensor.empty())
     return make(shape->integers, DType::kFloat32, {.reals = std::vector<double>(count), .is_real = true});
   const auto tensor = parse_onnx_tensor(value->tensor, call.state().where);
   const auto filled = onnx_numbers(tensor, 1);
-  if (!filled || filled->integers.size() + filled->reals.size() != 1) return std::nullopt;
+  if (!filled || filled->size() != 1) return std::nullopt;
   Numbers out{.is_real = filled->is_real};
-  if (out.is_real)
-    out.reals.assign(count, filled->reals[0]);
-  else
-    out.integers.assign(count, filled->integers[0]);
+  for (std::uint64_t i = 0; i < count; ++i) out.add(*filled, 0);
   return make(shape->integers, tensor.dtype, std::move(out));
 }
+
+// --- Arithmetic. Integers are worked out in a wider type, of which the lower half is kept.
+
+using Wide = __int128;
+
+// Elementwise, with the broadcasting that shape arithmetic needs: equal sizes, or one number on one side.
+template <auto of>
+MaybeInfo binary(const OnnxCall& call) {
+  if (call.input_count() != 2) return std::nullopt;
+  const auto &a = *call.numbers(0), &b = *call.numbers(1);
+  const auto shape = broadcast(call.shape(0), call.shape(1));
+  if (!shape || a.is_real != b.is_real) return std::nullopt;
+  const auto count = std::max(a.size(), b.size());
+  if ((a.size() != count && a.size() != 1) || (b.size() != count && b.size() != 1)) return std::nullopt;
+  if (a.size() == 0 || b.size() == 0 || numel(*shape) != Count{count}) return std::nullopt;
+  constexpr bool kToBool = std::same_as<decltype(of(1.0, 1.0)), bool>;
+  Numbers out{.is_real = a.is_real && !kToBool};
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto x = a.size() == 1 ? 0 : i, y = b.size() == 1 ? 0 : i;
+    if (!a.is_real)
+      out.integers.push_back(static_cast<std::int64_t>(of(Wide{a.integers[x]}, Wide{b.integers[y]})));
+    else if constexpr (kToBool)
+      out.integers.push_back(of(a.reals[x], b.reals[y]));
+    else
+      out.reals.push_back(of(a.reals[x], b.reals[y]));
+  }
+  return make(*shape, kToBool ? DType::kBool : call.dtype(0), std::move(out));
+}
+template <auto on_integers, auto on_reals>
+MaybeInfo unary(const OnnxCall& call) {
+  Numbers out = *call.numbers(0);
+  for (auto& item : out.integers) item = static_cast<std::int64_t>(on_integers(Wide{item}));
+  for (auto& item : out.reals) item = on_reals(item);
+  return make(call.shape(0), call.dtype(0), std::move(out));
+}
+// Of a list, to one number.
+template <std::int64_t start, auto fold>
+MaybeInfo reduce(const OnnxCall& call) {
+  const auto& from = *call.numbers(0);
+  if (from.is_real || from.size() == 0 || call.shape(0).size() > 1) return std::nullopt;
+  auto total = start;
+  for (const auto item : from.integers) total = static_cast<std::int64_t>(fold(Wide{total}, Wide{item}));
+  const bool keeps = call.integer("keepdims", 1) != 0 && call.shape(0).size() == 1;
+  return integers({total}, keeps ? Shape{1} : Shape{}, call.dtype(0));
+}
+
+constexpr auto kSame = [](auto a) { return a; };
+constexpr auto kSmaller = [](auto a, auto b) { return std::min(a, b); };
+constexpr auto kLarger = [](auto a, auto b) { return std::max(a, b); };
+constexpr auto kQuotient = [](auto a, auto b) { return b == 0 ? 0 : a / b; };
+struct Remainder {
+  constexpr Wide operator()(Wide a, Wide b) const { return b == 0 ? 0 : (a % b + b) % b; }
+  double operator()(double a, double b) const { return b == 0 ? 0 : std::fmod(a, b); }
+};
+constexpr auto kMagnitude = [](Wide a) { return a < 0 ? -a : a; };
+constexpr auto kAbsolute = [](double a) { return std::abs(a); };
+constexpr auto kCeil = [](double a) { return std::ceil(a); };
+constexpr auto kFloor = [](double a) { return std::floor(a); };
+constexpr auto kRoot = [](double a) { return std::sqrt(a); };
+constexpr auto kIsZero = [](Wide a) { return a == 0; };
 
 struct Row {
   std::string_view type;
   MaybeInfo (*fold)(const OnnxCall&);
 };
 constexpr auto kRows = std::to_array<Row>({
-    {"Abs", folding::absolute},
-    {"Add", folding::add},
-    {"And", folding::both},
+    {"Abs", unary<kMagnitude, kAbsolute>},
+    {"Add", binary<std::plus{}>},
+    {"And", binary<std::logical_and{}>},
     {"Cast", cast_to},
-    {"Ceil", folding::ceil_of},
+    {"Ceil", unary<kSame, kCeil>},
     {"Concat", concat},
     {"ConstantOfShape", constant_of_shape},
-    {"Div", folding::divide},
-    {"Equal", folding::equal},
+    {"Div", binary<kQuotient>},
+    {"Equal", binary<std::equal_to{}>},
     {"Expand", expand},
-    {"Floor", folding::floor_of},
+    {"Floor", unary<kSame, kFloor>},
     {"Gather", gather},
-    {"Greater", folding::greater},
+    {"Greater", binary<std::greater{}>},
     {"Identity", identity},
-    {"Less", folding::less},
-    {"Max", folding::larger},
-    {"Min", folding::smaller},
-    {"Mod", folding::modulo},
-    {"Mul", folding::multiply},
-    {"Neg", folding::negate},
-    {"Not", folding::inverted},
-    {"Or", folding::either},
+    {"Less", binary<std::less{}>},
+    {"Max", binary<kLarger>},
+    {"Min", binary<kSmaller>},
+    {"Mod", binary<Remainder{}>},
+    {"Mul", binary<std::multiplies{}>},
+    {"Neg", unary<std::negate{}, std::negate{}>},
+    {"Not", unary<kIsZero, kSame>},
+    {"Or", binary<std::logical_or{}>},
     {"Range", range},
-    {"ReduceMax", folding::highest},
-    {"ReduceMin", folding::lowest},
-    {"ReduceProd", folding::product},
-    {"ReduceSum", folding::sum},
+    {"ReduceMax", reduce<INT64_MIN, kLarger>},
+    {"ReduceMin", reduce<INT64_MAX, kSmaller>},
+    {"ReduceProd", reduce<1, std::multiplies{}>},
+    {"ReduceSum", reduce<0, std::plus{}>},
     {"Reshape", reshape},
     {"Slice", slice},
-    {"Sqrt", folding::root},
-    {"Squeeze", squeeze},
-    {"Sub", folding::subtract},
-    {"Transpose", transpose},
-    {"Unsqueeze", unsqueeze},
+    {"Sqrt", unary<kSame, kRoot>},
+    {"Squeeze", view<squeezed>},
+    {"Sub", binary<std::minus{}>},
+    {"Transpose", view<transposed>},
+    {"Unsqueeze", view<unsqueezed>},
     {"Where", where},
 });
 static_assert(std::ranges::is_sorted(kRows, {}, &Row::type));
@@ -314,7 +272,7 @@ static_assert(std::ranges::is_sorted(kRows, {}, &Row::type));
 bool is_small(const OnnxInfo* info) {
   if (info == nullptr) return true;
   return info->numbers && info->shape &&
-         info->numbers->size() <= (info->numbers->is_real ? kMostReals : kMostIntegers);
+         info->numbers->size() <= (info->numbers->is_real ? kMostReals : kMostFolded);
 }
 
 }  // namespace
@@ -334,81 +292,6 @@ std::optional<OnnxInfo> fold_onnx(const OnnxCall& call) {
   if (node.op_type == "Range" && !call.has(2)) return std::nullopt;
   if (node.op_type == "Gather" && call.input_count() < 2) return std::nullopt;
   return found->fold(call);
-}
-
-namespace {
-
-float half_to_float(std::uint16_t bits) {
-  const int exponent = bits >> 10 & 0x1f, mantissa = bits & 0x3ff;
-  float value = exponent == 0    ? std::ldexp(static_cast<float>(mantissa), -24)
-                : exponent == 31 ? std::numeric_limits<float>::infinity()
-                                 : std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
-  return (bits & 0x8000) != 0 ? -value : value;
-}
-
-// One little-endian number of raw_data.
-void add_raw(OnnxNumbers& numbers, DType dtype, std::uint64_t bits) {
-  switch (dtype) {
-    case DType::kFloat32:
-      return numbers.reals.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-    case DType::kFloat64:
-      return numbers.reals.push_back(std::bit_cast<double>(bits));
-    case DType::kFloat16:
-      return numbers.reals.push_back(half_to_float(static_cast<std::uint16_t>(bits)));
-    case DType::kBFloat16:
-      return numbers.reals.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16));
-    case DType::kInt8:
-      return numbers.integers.push_back(static_cast<std::int8_t>(bits));
-    case DType::kInt16:
-      return numbers.integers.push_back(static_cast<std::int16_t>(bits));
-    case DType::kInt32:
-      return numbers.integers.push_back(static_cast<std::int32_t>(bits));
-    default:
-      return numbers.integers.push_back(static_cast<std::int64_t>(bits));
-  }
-}
-
-bool is_real(DType dtype) {
-  return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kFloat16 ||
-         dtype == DType::kBFloat16;
-}
-bool is_whole(DType dtype) { return dtype >= DType::kBool && dtype <= DType::kInt64; }
-
-// The typed lists: floats in 4, ints and halves in 5, int64 in 7, doubles in 10, uint64 in 11.
-void add_listed(OnnxNumbers& numbers, DType dtype, const ProtoReader& in) {
-  if (in.field != 4 && in.field != 5 && in.field != 7 && in.field != 10 && in.field != 11) return;
-  const std::size_t width = in.field == 4 ? 4 : in.field == 10 ? 8 : 0;
-  if (in.wire != ProtoReader::kBytes) return add_raw(numbers, dtype, in.number);
-  ProtoReader list(in.bytes);
-  while (!list.empty()) {
-    const auto bits = width != 0 ? list.read_fixed(width) : list.read_varint();
-    if (!list.bad()) add_raw(numbers, dtype, bits);
-  }
-}
-
-}  // namespace
-
-std::optional<OnnxNumbers> onnx_numbers(const OnnxTensor& tensor, std::size_t limit) {
-  const auto count = numel(tensor.dims);
-  OnnxNumbers numbers{.is_real = is_real(tensor.dtype)};
-  if (count > Count{limit} || tensor.external || tensor.bytes.empty()) return std::nullopt;
-  if (!numbers.is_real && !is_whole(tensor.dtype)) return std::nullopt;
-  ProtoReader in(tensor.bytes);
-  const auto width = element_bytes(tensor.dtype);
-  while (in.next()) {
-    if (in.field == 9 && in.wire == ProtoReader::kBytes) {
-      if (in.bytes.size() != count.value() * width) return std::nullopt;
-      ProtoReader raw(in.bytes);
-      while (!raw.empty()) add_raw(numbers, tensor.dtype, raw.read_fixed(width));
-    } else if (in.wire == ProtoReader::kBytes && in.bytes.size() > limit * 10) {
-      return std::nullopt;
-    } else {
-      add_listed(numbers, tensor.dtype, in);
-    }
-  }
-  const auto found = numbers.is_real ? numbers.reals.size() : numbers.integers.size();
-  if (found != count.value()) return std::nullopt;
-  return numbers;
 }
 
 }  // namespace opscope

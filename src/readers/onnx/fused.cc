@@ -8,42 +8,38 @@
 namespace opscope {
 namespace {
 
-OnnxOutput like(const OnnxCall& call, std::size_t i) { return {call.shape(i), call.dtype(i)}; }
-
 bool bias_gelu(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0)) return false;
   auto x = call.value(0);
   if (call.has(1))
-    x = call.op("aten::add", {call.tensor_of("self", x), call.tensor("other", 1)}, like(call, 0));
+    x = call.op("aten::add", {call.tensor_of("self", x), call.tensor("other", 1)}, call.like(0));
   call.result(0, call.op(aten,
                          {call.tensor_of("self", x),
                           call.word("approximate", call.node().op_type == "FastGelu" ? "tanh" : "none")},
-                         call.settle(0, like(call, 0))));
+                         call.settle(0, call.like(0))));
   return true;
 }
 
 // x * sigmoid(alpha * x)
 bool quick_gelu(OnnxCall& call, std::string_view) {
-  if (!call.has(0)) return false;
   const auto scaled =
-      call.op("aten::mul", {call.tensor("self", 0), call.real_number("other", 1.702)}, like(call, 0));
-  const auto gate = call.op("aten::sigmoid", {call.tensor_of("self", scaled)}, like(call, 0));
-  return call.answer("aten::mul", {call.tensor("self", 0), call.tensor_of("other", gate)}, like(call, 0));
+      call.op("aten::mul", {call.tensor("self", 0), call.real_number("other", 1.702)}, call.like(0));
+  const auto gate = call.op("aten::sigmoid", {call.tensor_of("self", scaled)}, call.like(0));
+  return call.answer("aten::mul", {call.tensor("self", 0), call.tensor_of("other", gate)}, call.like(0));
 }
 
 // (x + skip + bias), then the norm; the sum is the fourth output.
 bool skip_norm(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0) || !call.has(1) || !call.has(2) || call.shape(0).empty()) return false;
+  if (call.shape(0).empty()) return false;
   const bool is_rms = aten == "aten::rms_norm";
   const std::size_t bias = is_rms ? 3 : 4;
-  auto sum = call.op("aten::add", {call.tensor("self", 0), call.tensor("other", 1)}, like(call, 0));
+  auto sum = call.op("aten::add", {call.tensor("self", 0), call.tensor("other", 1)}, call.like(0));
   if (call.has(bias))
-    sum = call.op("aten::add", {call.tensor_of("self", sum), call.tensor("other", bias)}, like(call, 0));
+    sum = call.op("aten::add", {call.tensor_of("self", sum), call.tensor("other", bias)}, call.like(0));
   const std::int64_t width[] = {call.dim(0, -1)};
   const auto made = call.op(aten,
                             {call.tensor_of("input", sum), call.list("normalized_shape", width),
                              call.tensor("weight", 2), call.tensor("bias", is_rms ? call.input_count() : 3)},
-                            like(call, 0));
+                            call.like(0));
   call.result(0, made);
   call.result(3, sum);
   return true;
@@ -54,8 +50,8 @@ std::int64_t times(std::int64_t a, std::int64_t b) { return clamp_size(__int128{
 // Query [batch, length, width], key and value likewise, or the key as [batch, heads, length, width].
 bool multi_head(OnnxCall& call, std::string_view aten) {
   const auto heads = call.integer("num_heads", 0);
-  if (!call.has(0) || !call.has(1) || !call.has(2) || heads < 1) return false;
-  if (call.rank(0) != 3 || call.wants(1) || call.wants(2)) return false;  // caches: not worked out
+  if (heads < 1 || call.rank(0) != 3 || call.wants(1) || call.wants(2))
+    return false;  // caches: not worked out
   const auto split = [&](std::size_t i) -> std::optional<Shape> {
     if (call.rank(i) == 4) return call.shape(i);
     if (call.rank(i) != 3 || call.dim(i, 2) % heads != 0) return std::nullopt;
@@ -80,7 +76,7 @@ bool multi_head(OnnxCall& call, std::string_view aten) {
 // One projection to queries, keys and values, then the heads.
 bool fused_attention(OnnxCall& call, std::string_view aten) {
   const auto heads = call.integer("num_heads", 0);
-  if (!call.has(0) || !call.has(1) || heads < 1 || call.rank(0) != 3 || call.rank(1) != 2) return false;
+  if (heads < 1 || call.rank(0) != 3 || call.rank(1) != 2) return false;
   if (call.has(4) || call.wants(1) || call.attribute("qkv_hidden_sizes") != nullptr) return false;
   const auto batch = call.dim(0, 0), length = call.dim(0, 1), all = call.dim(1, 1);
   if (call.dim(0, 2) != call.dim(1, 0) || all % 3 != 0 || (all / 3) % heads != 0) return false;
@@ -104,7 +100,7 @@ bool fused_attention(OnnxCall& call, std::string_view aten) {
 
 // A product with optional transposes of the last two axes.
 bool fused_matmul(OnnxCall& call, std::string_view) {
-  if (!call.has(0) || !call.has(1) || call.rank(0) < 2 || call.rank(1) < 2) return false;
+  if (call.rank(0) < 2 || call.rank(1) < 2) return false;
   if (call.integer("transBatchA", 0) != 0 || call.integer("transBatchB", 0) != 0) return false;
   Shape shapes[2];
   ValueId ids[2];
@@ -130,7 +126,7 @@ bool fused_matmul(OnnxCall& call, std::string_view) {
 // x [.., k] by n rows of k packed weights, K and N in the attributes.
 bool packed_matmul(OnnxCall& call, std::string_view) {
   const auto k = call.integer("K", 0), n = call.integer("N", 0);
-  if (!call.has(0) || !call.has(1) || call.shape(0).empty() || call.dim(0, -1) != k || n < 1) return false;
+  if (call.shape(0).empty() || call.dim(0, -1) != k || n < 1) return false;
   Shape shape = call.shape(0);
   shape.back() = n;
   const auto weight = call.op("aten::dequantize", {call.tensor("self", 1)}, {{n, k}, call.dtype(0)});
@@ -139,24 +135,24 @@ bool packed_matmul(OnnxCall& call, std::string_view) {
 }
 
 bool quantised_binary(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0) || !call.has(3)) return false;
+  if (!call.has(3)) return false;
   const auto shape = broadcast(call.shape(0), call.shape(3));
   return shape && call.answer(aten, {call.tensor("qa", 0), call.tensor("qb", 3)}, {*shape, call.dtype(0)});
 }
 
 constexpr auto kFusedRules = std::to_array<OnnxRule>({
-    {"Attention", fused_attention, "aten::scaled_dot_product_attention"},
+    {"Attention", fused_attention, "aten::scaled_dot_product_attention", 2},
     {"BiasGelu", bias_gelu, "aten::gelu"},
     {"FastGelu", bias_gelu, "aten::gelu"},
-    {"FusedMatMul", fused_matmul},
+    {"FusedMatMul", fused_matmul, {}, 2},
     {"Gelu", bias_gelu, "aten::gelu"},
-    {"MatMulNBits", packed_matmul},
-    {"MultiHeadAttention", multi_head, "aten::scaled_dot_product_attention"},
+    {"MatMulNBits", packed_matmul, {}, 2},
+    {"MultiHeadAttention", multi_head, "aten::scaled_dot_product_attention", 3},
     {"QLinearAdd", quantised_binary, "quantized::add"},
     {"QLinearMul", quantised_binary, "quantized::mul"},
     {"QuickGelu", quick_gelu},
-    {"SkipLayerNormalization", skip_norm, "aten::layer_norm"},
-    {"SkipSimplifiedLayerNormalization", skip_norm, "aten::rms_norm"},
+    {"SkipLayerNormalization", skip_norm, "aten::layer_norm", 3},
+    {"SkipSimplifiedLayerNormalization", skip_norm, "aten::rms_norm", 3},
 });
 static_assert(std::ranges::is_sorted(kFusedRules, {}, &OnnxRule::type));
 
@@ -165,19 +161,22 @@ const OnnxRule* find_in(std::span<const OnnxRule> rules, std::string_view type) 
   return found != rules.end() && found->type == type ? &*found : nullptr;
 }
 
-}  // namespace
-
-std::span<const OnnxRule> onnx_fused_rules() { return kFusedRules; }
-
-const OnnxRule* find_onnx_rule(std::string_view domain, std::string_view type) {
+const OnnxRule* onnx_rule(std::string_view domain, std::string_view type) {
   // Others' names mean what others say; a few of Microsoft's are copies of ONNX's.
   const bool is_copy = type == "DequantizeLinear" || type == "QuantizeLinear" || type == "RotaryEmbedding";
-  if (domain == "com.microsoft" && !is_copy) return find_in(onnx_fused_rules(), type);
+  if (domain == "com.microsoft" && !is_copy) return find_in(kFusedRules, type);
   if (!domain.empty() && domain != "com.microsoft") return nullptr;
   for (const auto rules : {onnx_pointwise_rules(), onnx_layer_rules(), onnx_window_rules(), onnx_view_rules(),
                            onnx_move_rules()})
     if (const auto* rule = find_in(rules, type)) return rule;
   return nullptr;
+}
+
+}  // namespace
+
+bool apply_onnx_rule(OnnxCall& call) {
+  const auto* rule = onnx_rule(call.node().domain, call.node().op_type);
+  return rule != nullptr && call.has_first(rule->needs) && rule->apply(call, rule->aten);
 }
 
 }  // namespace opscope

@@ -39,7 +39,7 @@ ValueId transposed(OnnxCall& call, std::size_t i) {
 
 // A Gemm of a linear layer is one; any other is addmm, or mm, of what is transposed first.
 bool gemm(OnnxCall& call, std::string_view) {
-  if (!call.has(0) || !call.has(1) || call.rank(0) != 2 || call.rank(1) != 2) return false;
+  if (call.rank(0) != 2 || call.rank(1) != 2) return false;
   const bool turn_a = call.integer("transA", 0) != 0, turn_b = call.integer("transB", 0) != 0;
   const auto m = call.dim(0, turn_a ? 1 : 0), k = call.dim(0, turn_a ? 0 : 1);
   const auto n = call.dim(1, turn_b ? 0 : 1);
@@ -90,56 +90,48 @@ bool einsum(OnnxCall& call, std::string_view aten) {
     for (std::size_t label = 0; label < 256; ++label)
       if (uses[label] == 1) shape.push_back(sizes[label]);
   }
-  std::vector<ValueId> ids;
-  for (std::size_t i = 0; i < call.input_count(); ++i) {
-    if (!call.has(i)) return false;
-    ids.push_back(call.value(i));
-  }
-  if (operand + 1 != ids.size()) return false;
-  return call.answer(aten, {call.word("equation", equation), call.tensors("tensors", ids)},
+  if (operand + 1 != call.input_count() || !call.has_first(call.input_count())) return false;
+  return call.answer(aten, {call.word("equation", equation), call.tensors("tensors", call.values())},
                      {shape, call.dtype(0)});
 }
 
 // --- Norms
 
 bool batch_norm(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0) || !call.has(1) || !call.has(2) || !call.has(3) || !call.has(4)) return false;
   const bool training = call.integer("training_mode", 0) != 0;
   const auto mean = call.value(3, ValueKind::kBuffer), variance = call.value(4, ValueKind::kBuffer);
   call.answer(aten,
               {call.tensor("input", 0), call.tensor("weight", 1), call.tensor("bias", 2),
                call.tensor_of("running_mean", mean), call.tensor_of("running_var", variance),
                call.flag("training", training), call.real_number("eps", call.real("epsilon", 1e-5))},
-              {call.shape(0), call.dtype(0)});
-  if (call.wants(1)) call.result(1, mean);
-  if (call.wants(2)) call.result(2, variance);
+              call.like(0));
+  call.result(1, mean);
+  call.result(2, variance);
   return true;
 }
 
 bool instance_norm(OnnxCall& call, std::string_view aten) {
-  return call.has(0) && call.answer(aten,
-                                    {call.tensor("input", 0), call.tensor("weight", 1),
-                                     call.tensor("bias", 2), call.flag("use_input_stats", true)},
-                                    {call.shape(0), call.dtype(0)});
+  return call.answer(aten,
+                     {call.tensor("input", 0), call.tensor("weight", 1), call.tensor("bias", 2),
+                      call.flag("use_input_stats", true)},
+                     call.like(0));
 }
 
 bool group_norm(OnnxCall& call, std::string_view aten) {
-  return call.has(0) &&
-         call.answer(aten,
+  return call.answer(aten,
                      {call.tensor("input", 0), call.number("num_groups", call.integer("num_groups", 0)),
                       call.tensor("weight", 1), call.tensor("bias", 2)},
-                     {call.shape(0), call.dtype(0)});
+                     call.like(0));
 }
 
 bool row_norm(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0)) return false;
-  const auto axis = axis_of(call.integer("axis", -1), call.shape(0).size());
+  const auto axis = call.axis(-1);
   if (!axis || call.wants(1)) return false;  // statistics as outputs: no row counts them
   const auto normalised = std::span(call.shape(0)).subspan(*axis);
   return call.answer(aten,
                      {call.tensor("input", 0), call.list("normalized_shape", normalised),
                       call.tensor("weight", 1), call.tensor("bias", 2)},
-                     {call.shape(0), call.dtype(0)});
+                     call.like(0));
 }
 
 // --- Recurrences
@@ -152,7 +144,6 @@ ValueId part(OnnxCall& call, std::size_t input, std::int64_t direction, const Sh
 }
 
 bool recurrent(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0) || !call.has(1) || !call.has(2)) return false;
   if (call.rank(0) != 3 || call.rank(1) != 3 || call.rank(2) != 3) return false;
   const auto directions = call.dim(1, 0), gates = call.dim(1, 1), hidden = call.dim(2, 2);
   if (directions < 1 || directions > 2 || call.integer("layout", 0) != 0) return false;
@@ -193,8 +184,7 @@ std::optional<Shape> heads_of(const OnnxCall& call, std::size_t i, std::int64_t 
 }
 
 bool attention(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0) || !call.has(1) || !call.has(2) || call.wants(3))
-    return false;  // 3: the scores themselves
+  if (call.wants(3)) return false;  // the scores themselves
   const auto heads = call.integer("q_num_heads", 0), kv_heads = call.integer("kv_num_heads", heads);
   const auto q = heads_of(call, 0, heads), k = heads_of(call, 1, kv_heads), v = heads_of(call, 2, kv_heads);
   if (!q || !k || !v) return false;
@@ -231,8 +221,7 @@ bool attention(OnnxCall& call, std::string_view aten) {
 
 // x*cos + rotated(x)*sin, on the part that turns.
 bool rotary(OnnxCall& call, std::string_view) {
-  if (!call.has(0)) return false;
-  const OnnxOutput out{call.shape(0), call.dtype(0)};
+  const auto out = call.like(0);
   const auto direct = call.op("aten::mul", {call.tensor("self", 0)}, out);
   const auto turned = call.op("aten::mul", {call.tensor("self", 0)}, out);
   return call.answer("aten::add", {call.tensor_of("self", direct), call.tensor_of("other", turned)}, out);
@@ -242,16 +231,14 @@ bool rotary(OnnxCall& call, std::string_view) {
 
 bool quantize(OnnxCall& call, std::string_view aten) {
   const auto zero = call.dtype(2);
-  return call.has(0) && call.answer(aten, {call.tensor("input", 0)},
-                                    {call.shape(0), zero != DType::kUndefined ? zero : DType::kUInt8});
+  return call.answer(aten, {call.tensor("input", 0)},
+                     {call.shape(0), zero != DType::kUndefined ? zero : DType::kUInt8});
 }
 bool dequantize(OnnxCall& call, std::string_view aten) {
-  return call.has(0) && call.has(1) &&
-         call.answer(aten, {call.tensor("self", 0)}, {call.shape(0), call.dtype(1)});
+  return call.answer(aten, {call.tensor("self", 0)}, {call.shape(0), call.dtype(1)});
 }
 // The range of the input, then the quantising.
 bool quantize_dynamically(OnnxCall& call, std::string_view) {
-  if (!call.has(0)) return false;
   const OnnxOutput outs[] = {{{}, call.dtype(0)}, {{}, DType::kUInt8}};
   const Argument self[] = {call.tensor("self", 0)};
   const auto range = call.op("aten::_choose_qparams_per_tensor", self, outs);
@@ -262,23 +249,23 @@ bool quantize_dynamically(OnnxCall& call, std::string_view) {
 }
 
 constexpr auto kLayersRules = std::to_array<OnnxRule>({
-    {"Attention", attention, "aten::scaled_dot_product_attention"},
-    {"BatchNormalization", batch_norm, "aten::batch_norm"},
-    {"DequantizeLinear", dequantize, "aten::dequantize"},
+    {"Attention", attention, "aten::scaled_dot_product_attention", 3},
+    {"BatchNormalization", batch_norm, "aten::batch_norm", 5},
+    {"DequantizeLinear", dequantize, "aten::dequantize", 2},
     {"DynamicQuantizeLinear", quantize_dynamically},
     {"Einsum", einsum, "aten::einsum"},
-    {"GRU", recurrent, "aten::gru"},
-    {"Gemm", gemm},
+    {"GRU", recurrent, "aten::gru", 3},
+    {"Gemm", gemm, {}, 2},
     {"GroupNormalization", group_norm, "aten::group_norm"},
     {"InstanceNormalization", instance_norm, "aten::instance_norm"},
-    {"LSTM", recurrent, "aten::lstm"},
+    {"LSTM", recurrent, "aten::lstm", 3},
     {"LayerNormalization", row_norm, "aten::layer_norm"},
     {"MatMul", matmul},
     {"MatMulInteger", matmul_integer},
     {"QLinearMatMul", quantised_matmul},
     {"QuantizeLinear", quantize, "aten::quantize_per_tensor"},
     {"RMSNormalization", row_norm, "aten::rms_norm"},
-    {"RNN", recurrent, "aten::rnn_tanh"},
+    {"RNN", recurrent, "aten::rnn_tanh", 3},
     {"RotaryEmbedding", rotary},
     {"SimplifiedLayerNormalization", row_norm, "aten::rms_norm"},
 });

@@ -1,42 +1,22 @@
 // Field numbers: onnx/onnx.proto, IR versions 3 to 13.
 #include "readers/onnx/model.h"
 
+#include <cmath>
+
 #include "base/error.h"
+#include "graph/graph.h"
 #include "readers/onnx/proto_wire.h"
 
 namespace opscope {
 namespace {
 
-struct DataType {
-  std::int64_t number;
-  DType dtype;
-};
-// Four-bit types are counted by the byte.
-constexpr DataType kDataTypes[] = {
-    {1, DType::kFloat32},
-    {2, DType::kUInt8},
-    {3, DType::kInt8},
-    {4, DType::kUInt16},
-    {5, DType::kInt16},
-    {6, DType::kInt32},
-    {7, DType::kInt64},
-    {9, DType::kBool},
-    {10, DType::kFloat16},
-    {11, DType::kFloat64},
-    {12, DType::kUInt32},
-    {13, DType::kUInt64},
-    {14, DType::kComplex64},
-    {15, DType::kComplex128},
-    {16, DType::kBFloat16},
-    {17, DType::kFloat8E4M3FN},
-    {18, DType::kFloat8E4M3FNUZ},
-    {19, DType::kFloat8E5M2},
-    {20, DType::kFloat8E5M2FNUZ},
-    {21, DType::kUInt8},
-    {22, DType::kInt8},
-    {23, DType::kFloat8E4M3FN},
-    {24, DType::kFloat8E8M0FNU},
-};
+// By number: TensorProto.DataType. Four-bit types are counted by the byte.
+using enum DType;
+constexpr DType kDataTypes[] = {kUndefined,      kFloat32,  kUInt8,        kInt8,           kUInt16,
+                                kInt16,          kInt32,    kInt64,        kUndefined,      kBool,
+                                kFloat16,        kFloat64,  kUInt32,       kUInt64,         kComplex64,
+                                kComplex128,     kBFloat16, kFloat8E4M3FN, kFloat8E4M3FNUZ, kFloat8E5M2,
+                                kFloat8E5M2FNUZ, kUInt8,    kInt8,         kFloat8E4M3FN,   kFloat8E8M0FNU};
 
 class Parser {
  public:
@@ -45,28 +25,11 @@ class Parser {
   OnnxModel model(std::string_view bytes) {
     OnnxModel model;
     each(bytes, [&](ProtoReader& in) {
-      switch (in.field) {
-        case 1:
-          model.ir_version = in.integer();
-          break;
-        case 2:
-          model.producer = in.bytes;
-          break;
-        case 3:
-          model.producer_version = in.bytes;
-          break;
-        case 7:
-          model.graph = graph(in.bytes);
-          break;
-        case 8:
-          opset(in.bytes, model);
-          break;
-        case 25:
-          model.functions.push_back(function(in.bytes));
-          break;
-        default:
-          break;
-      }
+      if (in.field == 2) model.producer = in.bytes;
+      if (in.field == 3) model.producer_version = in.bytes;
+      if (in.field == 7) model.graph = graph(in.bytes);
+      if (in.field == 8) opset(in.bytes, model);
+      if (in.field == 25) model.functions.push_back(function(in.bytes));
     });
     return model;
   }
@@ -74,31 +37,12 @@ class Parser {
   OnnxGraph graph(std::string_view bytes) {
     OnnxGraph graph;
     each(bytes, [&](ProtoReader& in) {
-      switch (in.field) {
-        case 1:
-          graph.nodes.push_back(node(in.bytes));
-          break;
-        case 2:
-          graph.name = in.bytes;
-          break;
-        case 5:
-          graph.initializers.push_back(tensor(in.bytes));
-          break;
-        case 11:
-          graph.inputs.push_back(value_info(in.bytes));
-          break;
-        case 12:
-          graph.outputs.push_back(value_info(in.bytes));
-          break;
-        case 13:
-          graph.values.push_back(value_info(in.bytes));
-          break;
-        case 15:
-          graph.initializers.push_back(sparse(in.bytes));
-          break;
-        default:
-          break;
-      }
+      if (in.field == 1) graph.nodes.push_back(node(in.bytes));
+      if (in.field == 5) graph.initializers.push_back(tensor(in.bytes));
+      if (in.field == 11) graph.inputs.push_back(value_info(in.bytes));
+      if (in.field == 12) graph.outputs.push_back(value_info(in.bytes));
+      if (in.field == 13) graph.values.push_back(value_info(in.bytes));
+      if (in.field == 15) graph.initializers.push_back(sparse(in.bytes));
     });
     return graph;
   }
@@ -111,8 +55,7 @@ class Parser {
       if (in.field == 8) tensor.name = in.bytes;
       if (in.field == 14) tensor.external = in.integer() == 1;
     });
-    for (const auto dim : tensor.dims)
-      if (dim < 0) fail("a tensor has a negative dimension");
+    if (has_negative(tensor.dims)) fail("a tensor has a negative dimension");
     return tensor;
   }
 
@@ -128,7 +71,7 @@ class Parser {
     if (in.bad()) fail("the ONNX file is damaged or cut off");
   }
 
-  // Packed or one at a time.
+  // Packed, or one at a time.
   void integers(const ProtoReader& in, std::vector<std::int64_t>& into) {
     if (in.wire == ProtoReader::kVarint) return into.push_back(in.integer());
     ProtoReader list(in.bytes);
@@ -157,15 +100,12 @@ class Parser {
   // The values' tensor with the whole's shape: what counts is how many numbers are stored, and where.
   OnnxTensor sparse(std::string_view bytes) {
     OnnxTensor made;
-    each(bytes, [&](ProtoReader& in) {
-      if (in.field == 1) made = tensor(in.bytes);
-    });
     std::vector<std::int64_t> dims;
     each(bytes, [&](ProtoReader& in) {
+      if (in.field == 1) made = tensor(in.bytes);
       if (in.field == 3) integers(in, dims);
     });
-    for (const auto dim : dims)
-      if (dim < 0) fail("a tensor has a negative dimension");
+    if (has_negative(dims)) fail("a tensor has a negative dimension");
     made.dims = std::move(dims);
     made.bytes = {};
     return made;
@@ -212,31 +152,13 @@ class Parser {
     OnnxNode node;
     node.bytes = bytes;
     each(bytes, [&](ProtoReader& in) {
-      switch (in.field) {
-        case 1:
-          node.inputs.push_back(in.bytes);
-          break;
-        case 2:
-          node.outputs.push_back(in.bytes);
-          break;
-        case 3:
-          node.name = in.bytes;
-          break;
-        case 4:
-          node.op_type = in.bytes;
-          break;
-        case 5:
-          node.attributes.push_back(attribute(in.bytes));
-          break;
-        case 7:
-          node.domain = in.bytes == "ai.onnx" ? std::string_view{} : in.bytes;
-          break;
-        case 9:
-          metadata(in.bytes, node);
-          break;
-        default:
-          break;
-      }
+      if (in.field == 1) node.inputs.push_back(in.bytes);
+      if (in.field == 2) node.outputs.push_back(in.bytes);
+      if (in.field == 3) node.name = in.bytes;
+      if (in.field == 4) node.op_type = in.bytes;
+      if (in.field == 5) node.attributes.push_back(attribute(in.bytes));
+      if (in.field == 7) node.domain = in.bytes == "ai.onnx" ? std::string_view{} : in.bytes;
+      if (in.field == 9) metadata(in.bytes, node);
     });
     return node;
   }
@@ -255,42 +177,16 @@ class Parser {
   OnnxAttribute attribute(std::string_view bytes) {
     OnnxAttribute attribute;
     each(bytes, [&](ProtoReader& in) {
-      switch (in.field) {
-        case 1:
-          attribute.name = in.bytes;
-          break;
-        case 2:
-          attribute.real = in.real();
-          attribute.has_real = true;
-          break;
-        case 3:
-          attribute.integer = in.integer();
-          attribute.has_integer = true;
-          break;
-        case 4:
-          attribute.text = in.bytes;
-          break;
-        case 5:
-          attribute.tensor = in.bytes;
-          break;
-        case 6:
-          attribute.graph = in.bytes;
-          break;
-        case 7:
-          reals(in, attribute.reals);
-          break;
-        case 8:
-          integers(in, attribute.integers);
-          break;
-        case 9:
-          if (attribute.text.empty()) attribute.text = in.bytes;  // of a list, the first
-          break;
-        case 21:
-          attribute.refers_to = in.bytes;
-          break;
-        default:
-          break;
-      }
+      if (in.field == 1) attribute.name = in.bytes;
+      if (in.field == 2) attribute.real = in.real();
+      if (in.field == 3) attribute.integer = in.integer();
+      if (in.field == 4) attribute.text = in.bytes;
+      if (in.field == 5) attribute.tensor = in.bytes;
+      if (in.field == 6) attribute.graph = in.bytes;
+      if (in.field == 7) reals(in, attribute.reals);
+      if (in.field == 8) integers(in, attribute.integers);
+      if (in.field == 9 && attribute.text.empty()) attribute.text = in.bytes;  // of a list, the first
+      if (in.field == 21) attribute.refers_to = in.bytes;
     });
     return attribute;
   }
@@ -298,31 +194,13 @@ class Parser {
   OnnxFunction function(std::string_view bytes) {
     OnnxFunction function;
     each(bytes, [&](ProtoReader& in) {
-      switch (in.field) {
-        case 1:
-          function.name = in.bytes;
-          break;
-        case 4:
-          function.inputs.push_back(in.bytes);
-          break;
-        case 5:
-          function.outputs.push_back(in.bytes);
-          break;
-        case 7:
-          function.nodes.push_back(node(in.bytes));
-          break;
-        case 10:
-          function.domain = in.bytes == "ai.onnx" ? std::string_view{} : in.bytes;
-          break;
-        case 11:
-          function.defaults.push_back(attribute(in.bytes));
-          break;
-        case 12:
-          function.values.push_back(value_info(in.bytes));
-          break;
-        default:
-          break;
-      }
+      if (in.field == 1) function.name = in.bytes;
+      if (in.field == 4) function.inputs.push_back(in.bytes);
+      if (in.field == 5) function.outputs.push_back(in.bytes);
+      if (in.field == 7) function.nodes.push_back(node(in.bytes));
+      if (in.field == 10) function.domain = in.bytes == "ai.onnx" ? std::string_view{} : in.bytes;
+      if (in.field == 11) function.defaults.push_back(attribute(in.bytes));
+      if (in.field == 12) function.values.push_back(value_info(in.bytes));
     });
     return function;
   }
@@ -330,24 +208,66 @@ class Parser {
   const std::string& where_;
 };
 
+// --- The numbers of small tensors, from raw bytes and from typed lists
+
+float half_to_float(std::uint16_t bits) {
+  const int exponent = bits >> 10 & 0x1f, mantissa = bits & 0x3ff;
+  float value = exponent == 0    ? std::ldexp(static_cast<float>(mantissa), -24)
+                : exponent == 31 ? std::numeric_limits<float>::infinity()
+                                 : std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
+  return (bits & 0x8000) != 0 ? -value : value;
+}
+
+bool is_real(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kFloat16 ||
+         dtype == DType::kBFloat16;
+}
+bool is_whole(DType dtype) { return dtype >= DType::kBool && dtype <= DType::kInt64; }
+
+// The number of these little-endian bits.
+double real_of(DType dtype, std::uint64_t bits) {
+  if (dtype == DType::kFloat64) return std::bit_cast<double>(bits);
+  if (dtype == DType::kFloat16) return half_to_float(static_cast<std::uint16_t>(bits));
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits << (dtype == DType::kBFloat16 ? 16 : 0)));
+}
+std::int64_t integer_of(DType dtype, std::uint64_t bits) {
+  if (dtype == DType::kInt8) return static_cast<std::int8_t>(bits);
+  if (dtype == DType::kInt16) return static_cast<std::int16_t>(bits);
+  if (dtype == DType::kInt32) return static_cast<std::int32_t>(bits);
+  return static_cast<std::int64_t>(bits);
+}
+void add_raw(Numbers& numbers, DType dtype, std::uint64_t bits) {
+  numbers.is_real ? numbers.reals.push_back(real_of(dtype, bits))
+                  : numbers.integers.push_back(integer_of(dtype, bits));
+}
+
+// The typed lists: floats in 4, ints and halves in 5, int64 in 7, doubles in 10, uint64 in 11.
+void add_listed(Numbers& numbers, DType dtype, const ProtoReader& in) {
+  if (in.field != 4 && in.field != 5 && in.field != 7 && in.field != 10 && in.field != 11) return;
+  const std::size_t width = in.field == 4 ? 4 : in.field == 10 ? 8 : 0;
+  if (in.wire != ProtoReader::kBytes) return add_raw(numbers, dtype, in.number);
+  ProtoReader list(in.bytes);
+  while (!list.empty()) {
+    const auto bits = width != 0 ? list.read_fixed(width) : list.read_varint();
+    if (!list.bad()) add_raw(numbers, dtype, bits);
+  }
+}
+
 }  // namespace
 
 DType onnx_dtype(std::int64_t data_type) {
-  for (const auto& row : kDataTypes)
-    if (row.number == data_type) return row.dtype;
-  return DType::kUndefined;
+  const bool is_known = data_type >= 0 && data_type < std::ssize(kDataTypes);
+  return is_known ? kDataTypes[data_type] : DType::kUndefined;
 }
 
 std::int64_t onnx_data_type(DType dtype) {
-  for (const auto& row : kDataTypes)
-    if (row.dtype == dtype) return row.number;
-  return 0;
+  const auto* const found = std::ranges::find(kDataTypes, dtype);
+  return found == std::end(kDataTypes) ? 0 : found - kDataTypes;
 }
 
 const OnnxAttribute* OnnxNode::attribute(std::string_view wanted) const {
-  for (const auto& one : attributes)
-    if (one.name == wanted) return &one;
-  return nullptr;
+  const auto found = std::ranges::find(attributes, wanted, &OnnxAttribute::name);
+  return found == attributes.end() ? nullptr : &*found;
 }
 
 OnnxModel parse_onnx_model(std::string_view bytes, const std::string& where) {
@@ -377,6 +297,34 @@ bool looks_like_onnx(std::string_view bytes) {
   }
   // Cut off inside the graph: the reader says so.
   return has_version && in.bad() && in.field == 7;
+}
+
+std::optional<Numbers> onnx_numbers(const OnnxTensor& tensor, std::size_t limit) {
+  const auto count = numel(tensor.dims);
+  Numbers numbers{.is_real = is_real(tensor.dtype)};
+  if (count > Count{limit} || tensor.external || tensor.bytes.empty()) return std::nullopt;
+  if (!numbers.is_real && !is_whole(tensor.dtype)) return std::nullopt;
+  ProtoReader in(tensor.bytes);
+  const auto width = element_bytes(tensor.dtype);
+  while (in.next()) {
+    if (in.field == 9 && in.wire == ProtoReader::kBytes) {
+      if (in.bytes.size() != count.value() * width) return std::nullopt;
+      ProtoReader raw(in.bytes);
+      while (!raw.empty()) add_raw(numbers, tensor.dtype, raw.read_fixed(width));
+    } else if (in.wire == ProtoReader::kBytes && in.bytes.size() > limit * 10) {
+      return std::nullopt;
+    } else {
+      add_listed(numbers, tensor.dtype, in);
+    }
+  }
+  if (numbers.size() != count.value()) return std::nullopt;
+  return numbers;
+}
+
+std::int64_t Numbers::integer(std::size_t i) const {
+  if (!is_real) return integers[i];
+  constexpr double kMost = 9.2e18;
+  return std::isfinite(reals[i]) && std::abs(reals[i]) < kMost ? static_cast<std::int64_t>(reals[i]) : 0;
 }
 
 }  // namespace opscope

@@ -2,9 +2,11 @@
 // is large is copied. Newer IR versions and opsets read the same; what is not known here is passed over.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,9 +43,8 @@ struct OnnxValueInfo {
 
 struct OnnxAttribute {
   std::string_view name, text, refers_to;
-  std::int64_t integer = 0;
-  float real = 0;
-  bool has_integer = false, has_real = false;
+  std::optional<std::int64_t> integer;
+  std::optional<float> real;
   std::vector<std::int64_t> integers;
   std::vector<float> reals;
   std::string_view tensor, graph;  // messages
@@ -60,7 +61,6 @@ struct OnnxNode {
 };
 
 struct OnnxGraph {
-  std::string_view name;
   std::vector<OnnxNode> nodes;
   std::vector<OnnxTensor> initializers;
   std::vector<OnnxValueInfo> inputs, outputs, values;
@@ -75,7 +75,6 @@ struct OnnxFunction {
 };
 
 struct OnnxModel {
-  std::int64_t ir_version = 0;
   std::string_view producer, producer_version;
   std::map<std::string, std::int64_t, std::less<>> opsets;  // by domain, "" for ONNX's own
   OnnxGraph graph;
@@ -90,12 +89,24 @@ OnnxTensor parse_onnx_tensor(std::string_view bytes, const std::string& where);
 // True for bytes whose first fields are an ONNX model's.
 bool looks_like_onnx(std::string_view bytes);
 
-// A tensor's numbers, where they are in the file and at most `limit` of them.
-struct OnnxNumbers {
+// A small tensor's numbers: shapes, axes, scales.
+struct Numbers {
   std::vector<std::int64_t> integers = {};
   std::vector<double> reals = {};
   bool is_real = false;
+
+  std::size_t size() const { return is_real ? reals.size() : integers.size(); }
+  std::int64_t integer(std::size_t i) const;  // reals cut off
+  double real(std::size_t i) const { return is_real ? reals[i] : static_cast<double>(integers[i]); }
+  void add(const Numbers& from, std::size_t i) {  // of the same kind
+    is_real ? reals.push_back(from.reals[i]) : integers.push_back(from.integers[i]);
+  }
 };
-std::optional<OnnxNumbers> onnx_numbers(const OnnxTensor& tensor, std::size_t limit);
+// Those of a tensor, where they are in the file and at most `limit`.
+std::optional<Numbers> onnx_numbers(const OnnxTensor& tensor, std::size_t limit);
+
+constexpr bool has_negative(std::span<const std::int64_t> sizes) {
+  return std::ranges::any_of(sizes, [](std::int64_t size) { return size < 0; });
+}
 
 }  // namespace opscope

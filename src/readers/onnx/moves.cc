@@ -8,26 +8,22 @@ namespace opscope {
 namespace {
 
 bool concat(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0)) return false;
-  const auto axis = axis_of(call.integer("axis", 1), call.shape(0).size());
+  const auto axis = call.axis(1);
   if (!axis) return false;
   Shape shape = call.shape(0);
-  std::vector<ValueId> ids;
   __int128 total = 0;
   for (std::size_t i = 0; i < call.input_count(); ++i) {
     if (!call.has(i) || call.shape(i).size() != shape.size()) return false;
     total += call.shape(i)[*axis];
   }
-  for (std::size_t i = 0; i < call.input_count(); ++i) ids.push_back(call.value(i));
   shape[*axis] = clamp_size(total);
-  return call.answer(aten,
-                     {call.tensors("tensors", ids), call.number("dim", static_cast<std::int64_t>(*axis))},
+  return call.answer(aten, {call.tensors("tensors", call.values()), call.number("dim", *axis)},
                      {shape, call.dtype(0)});
 }
 
 bool tile(OnnxCall& call, std::string_view aten) {
   const auto* repeats = call.numbers(1);
-  if (!call.has(0) || repeats == nullptr || repeats->size() != call.shape(0).size()) return false;
+  if (repeats == nullptr || repeats->size() != call.shape(0).size()) return false;
   Shape shape = call.shape(0);
   for (std::size_t i = 0; i < shape.size(); ++i)
     shape[i] = clamp_size(__int128{shape[i]} * repeats->integer(i));
@@ -36,7 +32,6 @@ bool tile(OnnxCall& call, std::string_view aten) {
 
 bool pad(OnnxCall& call, std::string_view aten) {
   const auto pads = call.integers("pads", 1);
-  if (!call.has(0)) return false;
   const auto rank = call.shape(0).size();
   std::vector<std::size_t> axes;
   if (const auto named = call.integers("axes", 3)) {
@@ -60,7 +55,7 @@ bool pad(OnnxCall& call, std::string_view aten) {
 }
 
 bool shuffle(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0) || call.rank(0) != 4) return false;
+  if (call.rank(0) != 4) return false;
   const auto block = call.integer("blocksize", 0);
   if (block < 1 || block > (std::int64_t{1} << 20)) return false;
   Shape shape = call.shape(0);
@@ -72,26 +67,24 @@ bool shuffle(OnnxCall& call, std::string_view aten) {
 }
 
 bool triangle(OnnxCall& call, std::string_view) {
-  return call.has(0) && call.answer(call.integer("upper", 1) != 0 ? "aten::triu" : "aten::tril",
-                                    {call.tensor("self", 0)}, {call.shape(0), call.dtype(0)});
+  return call.answer(call.integer("upper", 1) != 0 ? "aten::triu" : "aten::tril", {call.tensor("self", 0)},
+                     call.like(0));
 }
 
 bool same_shape(OnnxCall& call, std::string_view aten) {
-  return call.has(0) && call.answer(aten, {call.tensor("self", 0)}, {call.shape(0), call.dtype(0)});
+  return call.answer(aten, {call.tensor("self", 0)}, call.like(0));
 }
 
 // --- Choosing
 
 bool gather_elements(OnnxCall& call, std::string_view aten) {
-  return call.has(0) && call.has(1) &&
-         call.answer(
-             aten,
-             {call.tensor("self", 0), call.number("dim", call.integer("axis", 0)), call.tensor("index", 1)},
-             {call.shape(1), call.dtype(0)});
+  return call.answer(
+      aten, {call.tensor("self", 0), call.number("dim", call.integer("axis", 0)), call.tensor("index", 1)},
+      {call.shape(1), call.dtype(0)});
 }
 
 bool gather_nd(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0) || !call.has(1) || call.shape(1).empty()) return false;
+  if (call.shape(1).empty()) return false;
   const auto batch = call.integer("batch_dims", 0), depth = call.dim(1, -1);
   if (batch < 0 || depth < 1 || batch > call.rank(0) || depth > call.rank(0) - batch) return false;
   Shape shape(call.shape(1).begin(), call.shape(1).end() - 1);
@@ -102,73 +95,58 @@ bool gather_nd(OnnxCall& call, std::string_view aten) {
 }
 
 bool scatter_nd(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0) || !call.has(1) || !call.has(2)) return false;
   const ValueId indices[] = {call.value(1)};
   return call.answer(aten,
                      {call.tensor("self", 0), call.tensors("indices", indices), call.tensor("values", 2)},
-                     {call.shape(0), call.dtype(0)});
+                     call.like(0));
 }
 
 bool scatter(OnnxCall& call, std::string_view aten) {
-  return call.has(0) && call.has(1) && call.has(2) &&
-         call.answer(aten,
+  return call.answer(aten,
                      {call.tensor("self", 0), call.number("dim", call.integer("axis", 0)),
                       call.tensor("index", 1), call.tensor("src", 2)},
-                     {call.shape(0), call.dtype(0)});
+                     call.like(0));
 }
 
 bool top_k(OnnxCall& call, std::string_view aten) {
   const auto* k = call.numbers(1);
-  if (!call.has(0)) return false;
-  const auto axis = axis_of(call.integer("axis", -1), call.shape(0).size());
+  const auto axis = call.axis(-1);
   if (!axis) return false;
   Shape shape = call.shape(0);
   if (k != nullptr && k->size() == 1)
     shape[*axis] = std::max<std::int64_t>(k->integer(0), 0);
   else if (const auto* attribute = call.attribute("k"))
-    shape[*axis] = std::max<std::int64_t>(attribute->integer, 0);
+    shape[*axis] = std::max<std::int64_t>(attribute->integer.value_or(0), 0);
   else
     shape[*axis] = call.asked_size(0, *axis);
   const OnnxOutput outputs[] = {{shape, call.dtype(0)}, {shape, DType::kInt64}};
-  const Argument arguments[] = {call.tensor("self", 0), call.number("k", shape[*axis]),
-                                call.number("dim", static_cast<std::int64_t>(*axis))};
-  const auto made = call.op(aten, arguments, outputs);
-  call.result(0, made[0]);
-  call.result(1, made[1]);
-  return true;
+  return call.answer_all(
+      aten, {call.tensor("self", 0), call.number("k", shape[*axis]), call.number("dim", *axis)}, outputs);
 }
 
 // --- Sizes that depend on data
 
 bool non_zero(OnnxCall& call, std::string_view aten) {
-  return call.has(0) &&
-         call.answer(aten, {call.tensor("self", 0)}, {{call.rank(0), call.asked_size(0, 1)}, DType::kInt64});
+  return call.answer(aten, {call.tensor("self", 0)}, {{call.rank(0), call.asked_size(0, 1)}, DType::kInt64});
 }
 
 bool compress(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0) || !call.has(1)) return false;
-  const auto* named = call.attribute("axis");
-  Shape shape{0};
-  std::size_t at = 0;
-  if (named != nullptr) {
-    const auto axis = axis_of(named->integer, call.shape(0).size());
-    if (!axis) return false;
-    shape = call.shape(0);
-    at = *axis;
-  }
-  shape[at] = call.asked_size(0, at);
+  const bool is_flat = call.attribute("axis") == nullptr;
+  const auto axis = is_flat ? std::size_t{0} : call.axis(0);
+  if (!axis) return false;
+  Shape shape = is_flat ? Shape{0} : call.shape(0);
+  shape[*axis] = call.asked_size(0, *axis);
   return call.answer(aten, {call.tensor("self", 0), call.tensor("mask", 1)}, {shape, call.dtype(0)});
 }
 
 // Boxes [batch, n, 4] and scores [batch, classes, n] -> [chosen, 3].
 bool non_max_suppression(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0) || !call.has(1)) return false;
   return call.answer(aten, {call.tensor("dets", 0), call.tensor("scores", 1)},
                      {{call.asked_size(0, 0), 3}, DType::kInt64});
 }
 
 bool roi_align(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0) || !call.has(1) || call.rank(0) != 4 || call.rank(1) != 2) return false;
+  if (call.rank(0) != 4 || call.rank(1) != 2) return false;
   const auto height = call.integer("output_height", 1), width = call.integer("output_width", 1);
   if (height < 0 || width < 0) return false;
   return call.answer(
@@ -182,9 +160,7 @@ bool roi_align(OnnxCall& call, std::string_view aten) {
 
 bool constant_of_shape(OnnxCall& call, std::string_view aten) {
   const auto* size = call.numbers(0);
-  if (size == nullptr || size->is_real || size->size() > 64) return false;
-  for (const auto item : size->integers)
-    if (item < 0) return false;
+  if (size == nullptr || size->is_real || size->size() > 64 || has_negative(size->integers)) return false;
   const auto* value = call.attribute("value");
   const auto dtype = value != nullptr && !value->tensor.empty()
                          ? parse_onnx_tensor(value->tensor, call.state().where).dtype
@@ -207,8 +183,7 @@ bool range(OnnxCall& call, std::string_view aten) {
 
 bool one_hot(OnnxCall& call, std::string_view aten) {
   const auto* depth = call.numbers(1);
-  if (!call.has(0) || !call.has(2) || depth == nullptr || depth->size() != 1 || depth->integer(0) < 0)
-    return false;
+  if (!call.has(2) || depth == nullptr || depth->size() != 1 || depth->integer(0) < 0) return false;
   Shape shape = call.shape(0);
   const auto axis = axis_of(call.integer("axis", -1), shape.size() + 1);
   if (!axis) return false;
@@ -218,32 +193,31 @@ bool one_hot(OnnxCall& call, std::string_view aten) {
 }
 
 bool random(OnnxCall& call, std::string_view aten) {
-  auto shape = call.integers("shape");
-  if (shape.size() > 64 || std::ranges::any_of(shape, [](std::int64_t size) { return size < 0; }))
-    return false;
+  const auto shape = call.integers("shape");
+  if (shape.size() > 64 || has_negative(shape)) return false;
   return call.answer(aten, {call.list("size", shape)}, {shape, onnx_dtype(call.integer("dtype", 1))});
 }
 
 constexpr auto kMovesRules = std::to_array<OnnxRule>({
-    {"Compress", compress, "aten::masked_select"},
+    {"Compress", compress, "aten::masked_select", 2},
     {"Concat", concat, "aten::cat"},
     {"ConstantOfShape", constant_of_shape, "aten::full"},
     {"DepthToSpace", shuffle, "aten::pixel_shuffle"},
     {"EyeLike", same_shape, "aten::eye"},
-    {"GatherElements", gather_elements, "aten::gather"},
-    {"GatherND", gather_nd, "aten::index"},
-    {"NonMaxSuppression", non_max_suppression, "torchvision::nms"},
+    {"GatherElements", gather_elements, "aten::gather", 2},
+    {"GatherND", gather_nd, "aten::index", 2},
+    {"NonMaxSuppression", non_max_suppression, "torchvision::nms", 2},
     {"NonZero", non_zero, "aten::nonzero"},
     {"OneHot", one_hot, "aten::one_hot"},
     {"Pad", pad, "aten::pad"},
-    {"RandomNormal", random, "aten::randn"},
-    {"RandomUniform", random, "aten::rand"},
-    {"Range", range, "aten::arange"},
+    {"RandomNormal", random, "aten::randn", 0},
+    {"RandomUniform", random, "aten::rand", 0},
+    {"Range", range, "aten::arange", 0},
     {"ReverseSequence", same_shape, "aten::flip"},
-    {"RoiAlign", roi_align, "torchvision::roi_align"},
-    {"Scatter", scatter, "aten::scatter"},
-    {"ScatterElements", scatter, "aten::scatter"},
-    {"ScatterND", scatter_nd, "aten::index_put"},
+    {"RoiAlign", roi_align, "torchvision::roi_align", 2},
+    {"Scatter", scatter, "aten::scatter", 3},
+    {"ScatterElements", scatter, "aten::scatter", 3},
+    {"ScatterND", scatter_nd, "aten::index_put", 3},
     {"SpaceToDepth", shuffle, "aten::pixel_unshuffle"},
     {"Tile", tile, "aten::repeat"},
     {"TopK", top_k, "aten::topk"},

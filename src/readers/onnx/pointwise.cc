@@ -8,15 +8,15 @@ namespace opscope {
 namespace {
 
 bool unary(OnnxCall& call, std::string_view aten) {
-  return call.has(0) && call.answer(aten, {call.tensor("self", 0)}, {call.shape(0), call.dtype(0)});
+  return call.answer(aten, {call.tensor("self", 0)}, call.like(0));
 }
 
 bool to_bool(OnnxCall& call, std::string_view aten) {
-  return call.has(0) && call.answer(aten, {call.tensor("self", 0)}, {call.shape(0), DType::kBool});
+  return call.answer(aten, {call.tensor("self", 0)}, {call.shape(0), DType::kBool});
 }
 
 bool binary_as(OnnxCall& call, std::string_view aten, DType dtype) {
-  if (!call.has(0) || !call.has(1)) return false;
+  if (!call.has(1)) return false;
   const auto shape = broadcast(call.shape(0), call.shape(1));
   return shape && call.answer(aten, {call.tensor("self", 0), call.tensor("other", 1)}, {*shape, dtype});
 }
@@ -24,7 +24,6 @@ bool binary(OnnxCall& call, std::string_view aten) { return binary_as(call, aten
 bool compare(OnnxCall& call, std::string_view aten) { return binary_as(call, aten, DType::kBool); }
 
 bool power(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0) || !call.has(1)) return false;
   const auto shape = broadcast(call.shape(0), call.shape(1));
   if (!shape) return false;
   const auto* exponent = call.numbers(1);
@@ -42,32 +41,26 @@ bool shift(OnnxCall& call, std::string_view) {
 
 // Sum, Mean, Max and Min of any number of tensors: one op after the other.
 bool variadic(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0)) return false;
+  std::optional<Shape> all = call.shape(0);
+  const auto count = call.input_count();
+  if (!call.has_first(count)) return false;
+  for (std::size_t i = 1; i < count && all; ++i) all = broadcast(*all, call.shape(i));
+  if (!all) return false;
   auto total = call.value(0);
   auto shape = call.shape(0);
-  const auto count = call.input_count();
-  for (std::size_t i = 1; i < count; ++i) {
-    if (!call.has(i)) return false;
-    const auto next = broadcast(shape, call.shape(i));
-    if (!next) return false;
-    shape = *next;
-  }
-  shape = call.shape(0);
   for (std::size_t i = 1; i < count; ++i) {
     shape = *broadcast(shape, call.shape(i));
     total = call.op(aten, {call.tensor_of("self", total), call.tensor("other", i)}, {shape, call.dtype(0)});
   }
   if (call.node().op_type == "Mean" && count > 1)
-    total =
-        call.op("aten::div", {call.tensor_of("self", total), call.number("other", static_cast<int>(count))},
-                {shape, call.dtype(0)});
+    total = call.op("aten::div", {call.tensor_of("self", total), call.number("other", count)},
+                    {shape, call.dtype(0)});
   if (count == 1) total = call.op("aten::alias", {call.tensor("self", 0)}, {shape, call.dtype(0)});
   call.result(0, total);
   return true;
 }
 
 bool where(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0) || !call.has(1) || !call.has(2)) return false;
   const auto pair = broadcast(call.shape(1), call.shape(2));
   const auto shape = pair ? broadcast(*pair, call.shape(0)) : std::nullopt;
   return shape &&
@@ -76,7 +69,6 @@ bool where(OnnxCall& call, std::string_view aten) {
 }
 
 bool clip(OnnxCall& call, std::string_view) {
-  if (!call.has(0)) return false;
   const bool low = call.has(1) || call.attribute("min") != nullptr;
   const bool high = call.has(2) || call.attribute("max") != nullptr;
   const auto bound = [&](std::string_view name, std::size_t i) {
@@ -84,7 +76,7 @@ bool clip(OnnxCall& call, std::string_view) {
     if (numbers != nullptr && numbers->size() == 1) return call.real_number(name, numbers->real(0));
     return call.has(i) ? call.tensor(name, i) : call.real_number(name, call.real(name, 0));
   };
-  const OnnxOutput out{call.shape(0), call.dtype(0)};
+  const auto out = call.like(0);
   const auto self = call.tensor("self", 0);
   if (low && high) return call.answer("aten::clamp", {self, bound("min", 1), bound("max", 2)}, out);
   if (low) return call.answer("aten::clamp_min", {self, bound("min", 1)}, out);
@@ -95,46 +87,39 @@ bool clip(OnnxCall& call, std::string_view) {
 bool cast(OnnxCall& call, std::string_view aten) {
   const bool is_like = call.node().op_type == "CastLike";
   const auto to = is_like ? call.dtype(1) : onnx_dtype(call.integer("to", 0));
-  if (!call.has(0) || to == DType::kUndefined) return false;
+  if (to == DType::kUndefined) return false;
   return call.answer(aten, {call.tensor("self", 0), call.state().out.dtype("dtype", to)},
                      {call.shape(0), to});
 }
 
 bool prelu(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0) || !call.has(1)) return false;
-  return call.answer(aten, {call.tensor("self", 0), call.tensor("weight", 1)},
-                     {call.shape(0), call.dtype(0)});
+  return call.answer(aten, {call.tensor("self", 0), call.tensor("weight", 1)}, call.like(0));
 }
 
 bool gelu(OnnxCall& call, std::string_view aten) {
-  return call.has(0) &&
-         call.answer(aten,
+  return call.answer(aten,
                      {call.tensor("self", 0), call.word("approximate", call.text("approximate", "none"))},
-                     {call.shape(0), call.dtype(0)});
+                     call.like(0));
 }
 
 // x / (1 + |x|)
 bool softsign(OnnxCall& call, std::string_view) {
-  if (!call.has(0)) return false;
-  const OnnxOutput out{call.shape(0), call.dtype(0)};
+  const auto out = call.like(0);
   const auto size = call.op("aten::abs", {call.tensor("self", 0)}, out);
   const auto below = call.op("aten::add", {call.tensor_of("self", size), call.number("other", 1)}, out);
   return call.answer("aten::div", {call.tensor("self", 0), call.tensor_of("other", below)}, out);
 }
 
 bool softmax(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0)) return false;
   const auto axis = call.integer("axis", call.opset() >= 13 ? -1 : 1);
-  return call.answer(aten, {call.tensor("self", 0), call.number("dim", axis)},
-                     {call.shape(0), call.dtype(0)});
+  return call.answer(aten, {call.tensor("self", 0), call.number("dim", axis)}, call.like(0));
 }
 
 bool dropout(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0)) return false;
   const auto* training = call.numbers(2);
   const bool drops = training != nullptr && training->size() == 1 && training->integer(0) != 0;
   call.answer(aten, {call.tensor("input", 0), call.real_number("p", 0.5), call.flag("train", drops)},
-              {call.shape(0), call.dtype(0)});
+              call.like(0));
   if (call.wants(1))
     call.result(1, call.op("aten::ones_like", {call.tensor("self", 0)}, {call.shape(0), DType::kBool}));
   return true;
@@ -142,11 +127,10 @@ bool dropout(OnnxCall& call, std::string_view aten) {
 
 bool cumulative(OnnxCall& call, std::string_view aten) {
   const auto* axis = call.numbers(1);
-  return call.has(0) &&
-         call.answer(aten,
+  return call.answer(aten,
                      {call.tensor("self", 0),
                       call.number("dim", axis != nullptr && axis->size() == 1 ? axis->integer(0) : 0)},
-                     {call.shape(0), call.dtype(0)});
+                     call.like(0));
 }
 
 // --- Reductions
@@ -158,7 +142,6 @@ struct Reduction {
 };
 
 std::optional<Reduction> reduction(const OnnxCall& call) {
-  if (!call.has(0)) return std::nullopt;
   Reduction out{.shape = {}, .axes = {}, .keeps = call.integer("keepdims", 1) != 0};
   const auto axes = call.integers("axes", 1);
   if (call.has(1) && !axes) return std::nullopt;  // not known
@@ -206,8 +189,7 @@ bool reduce_in_two(OnnxCall& call, std::string_view) {
   const bool squares = call.node().op_type == "ReduceSumSquare";
   auto x = call.value(0);
   if (squares)
-    x = call.op("aten::mul", {call.tensor_of("self", x), call.tensor_of("other", x)},
-                {call.shape(0), call.dtype(0)});
+    x = call.op("aten::mul", {call.tensor_of("self", x), call.tensor_of("other", x)}, call.like(0));
   const OnnxOutput out{r->shape, call.dtype(0)};
   const auto total = call.op(
       "aten::sum", {call.tensor_of("self", x), call.list("dim", r->axes), call.flag("keepdim", r->keeps)},
@@ -218,8 +200,7 @@ bool reduce_in_two(OnnxCall& call, std::string_view) {
 }
 
 bool arg_reduce(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0)) return false;
-  const auto axis = axis_of(call.integer("axis", 0), call.shape(0).size());
+  const auto axis = call.axis(0);
   if (!axis) return false;
   Shape shape = call.shape(0);
   const bool keeps = call.integer("keepdims", 1) != 0;
@@ -227,9 +208,7 @@ bool arg_reduce(OnnxCall& call, std::string_view aten) {
     shape[*axis] = 1;
   else
     shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(*axis));
-  return call.answer(aten,
-                     {call.tensor("self", 0), call.number("dim", static_cast<std::int64_t>(*axis)),
-                      call.flag("keepdim", keeps)},
+  return call.answer(aten, {call.tensor("self", 0), call.number("dim", *axis), call.flag("keepdim", keeps)},
                      {shape, DType::kInt64});
 }
 
@@ -289,8 +268,8 @@ constexpr auto kPointwiseRules = std::to_array<OnnxRule>({
     {"Neg", unary, "aten::neg"},
     {"Not", to_bool, "aten::logical_not"},
     {"Or", compare, "aten::logical_or"},
-    {"PRelu", prelu, "aten::prelu"},
-    {"Pow", power, "aten::pow"},
+    {"PRelu", prelu, "aten::prelu", 2},
+    {"Pow", power, "aten::pow", 2},
     {"RandomNormalLike", unary, "aten::randn_like"},
     {"RandomUniformLike", unary, "aten::rand_like"},
     {"Reciprocal", unary, "aten::reciprocal"},
@@ -322,7 +301,7 @@ constexpr auto kPointwiseRules = std::to_array<OnnxRule>({
     {"Tan", unary, "aten::tan"},
     {"Tanh", unary, "aten::tanh"},
     {"ThresholdedRelu", unary, "aten::threshold"},
-    {"Where", where, "aten::where"},
+    {"Where", where, "aten::where", 3},
     {"Xor", compare, "aten::logical_xor"},
 });
 static_assert(std::ranges::is_sorted(kPointwiseRules, {}, &OnnxRule::type));

@@ -83,8 +83,7 @@ class OnnxReader {
     auto& known = weights_[&tensor];
     if (known != nullptr) return known;
     OnnxInfo info{.shape = tensor.dims, .dtype = tensor.dtype, .weight = &tensor};
-    if (auto numbers = onnx_numbers(tensor, kMostNumbers))
-      info.numbers = Numbers{std::move(numbers->integers), std::move(numbers->reals), numbers->is_real};
+    info.numbers = onnx_numbers(tensor, kMostNumbers);
     return known = state_.add(std::move(info));
   }
 
@@ -156,8 +155,7 @@ class OnnxReader {
     if (auto folded = fold_onnx(call)) return call.define(node.outputs[0], state_.add(std::move(*folded)));
     if (const auto found = functions_.find(key(node.domain, node.op_type)); found != functions_.end())
       return read_function(call, *found->second);
-    const auto* rule = call.knows_all_shapes() ? find_onnx_rule(node.domain, node.op_type) : nullptr;
-    if (rule != nullptr && rule->apply(call, rule->aten)) return define_missing(call);
+    if (call.knows_all_shapes() && apply_onnx_rule(call)) return define_missing(call);
     read_unknown(call);
   }
 
@@ -177,20 +175,22 @@ class OnnxReader {
     if (!call.wants(0)) return true;
     const auto name = call.node().outputs[0];
     const auto one = [&](std::string_view attribute) { return call.attribute(attribute); };
-    if (const auto* value = one("value"); value != nullptr && !value->tensor.empty()) {
+    const auto define = [&](DType dtype, Numbers numbers, bool is_list) {
+      Shape shape(is_list ? 1 : 0, static_cast<std::int64_t>(numbers.size()));
+      call.define(name, state_.add({.shape = shape, .dtype = dtype, .numbers = std::move(numbers)}));
+    };
+    if (const auto* value = one("value"); value != nullptr && !value->tensor.empty())
       call.define(name, weight(constant(value->tensor, name)));
-    } else if (const auto* integer = one("value_int")) {
-      define_integers(call, {integer->integer}, {});
-    } else if (const auto* integers = one("value_ints")) {
-      define_integers(call, integers->integers, {static_cast<std::int64_t>(integers->integers.size())});
-    } else if (const auto* real = one("value_float")) {
-      define_reals(call, {real->real}, {});
-    } else if (const auto* reals = one("value_floats")) {
-      define_reals(call, {reals->reals.begin(), reals->reals.end()},
-                   {static_cast<std::int64_t>(reals->reals.size())});
-    } else {
+    else if (const auto* integer = one("value_int"))
+      define(DType::kInt64, {.integers = {integer->integer.value_or(0)}}, false);
+    else if (const auto* integers = one("value_ints"))
+      define(DType::kInt64, {.integers = integers->integers}, true);
+    else if (const auto* real = one("value_float"))
+      define(DType::kFloat32, {.reals = {real->real.value_or(0)}, .is_real = true}, false);
+    else if (const auto* reals = one("value_floats"))
+      define(DType::kFloat32, {.reals = {reals->reals.begin(), reals->reals.end()}, .is_real = true}, true);
+    else
       call.define(name, state_.add({.dtype = DType::kUndefined}));
-    }
     return true;
   }
   const OnnxTensor& constant(std::string_view bytes, std::string_view name) {
@@ -200,17 +200,6 @@ class OnnxReader {
       known->name = name;
     }
     return *known;
-  }
-  void define_integers(OnnxCall& call, std::vector<std::int64_t> items, Shape shape) {
-    call.define(call.node().outputs[0], state_.add({.shape = std::move(shape),
-                                                    .dtype = DType::kInt64,
-                                                    .numbers = Numbers{.integers = std::move(items)}}));
-  }
-  void define_reals(OnnxCall& call, std::vector<double> items, Shape shape) {
-    call.define(call.node().outputs[0],
-                state_.add({.shape = std::move(shape),
-                            .dtype = DType::kFloat32,
-                            .numbers = Numbers{.reals = std::move(items), .is_real = true}}));
   }
 
   // --- Graphs in graphs

@@ -68,8 +68,7 @@ std::vector<std::int64_t> kernel_of(const OnnxCall& call, std::size_t weight) {
 
 // x, weight and bias are at these inputs: those of the quantised forms are apart.
 bool conv_from(OnnxCall& call, std::size_t x, std::size_t weight, std::size_t bias, DType dtype) {
-  if (!call.has(x) || !call.has(weight) || call.rank(x) < 3 || call.rank(weight) != call.rank(x))
-    return false;
+  if (!call.has(weight) || call.rank(x) < 3 || call.rank(weight) != call.rank(x)) return false;
   const auto spatial = call.shape(x).size() - 2;
   const auto w = window_of(call, kernel_of(call, weight));
   if (!w || w->kernel.size() != spatial) return false;
@@ -87,12 +86,11 @@ bool conv_integer(OnnxCall& call, std::string_view) {
   return conv_from(call, 0, 1, call.input_count(), DType::kInt32);
 }
 bool quantised_conv(OnnxCall& call, std::string_view) {
-  if (!call.has(3)) return false;
   return conv_from(call, 0, 3, 8, call.dtype(7) != DType::kUndefined ? call.dtype(7) : call.dtype(0));
 }
 
 bool conv_transpose(OnnxCall& call, std::string_view) {
-  if (!call.has(0) || !call.has(1) || call.rank(0) < 3 || call.rank(1) != call.rank(0)) return false;
+  if (call.rank(0) < 3 || call.rank(1) != call.rank(0)) return false;
   const auto spatial = call.shape(0).size() - 2;
   const auto w = window_of(call, kernel_of(call, 1));
   const auto groups = call.integer("group", 1);
@@ -119,7 +117,7 @@ bool conv_transpose(OnnxCall& call, std::string_view) {
 
 bool pool(OnnxCall& call, std::string_view aten) {
   const auto w = window_of(call, call.integers("kernel_shape"));
-  if (!call.has(0) || !w || w->kernel.empty() || w->kernel.size() > 3) return false;
+  if (!w || w->kernel.empty() || w->kernel.size() > 3) return false;
   const auto spatial = w->kernel.size();
   if (call.shape(0).size() != spatial + 2) return false;
   Shape shape{call.dim(0, 0), call.dim(0, 1)};
@@ -127,19 +125,18 @@ bool pool(OnnxCall& call, std::string_view aten) {
   const bool has_indices = call.wants(1);
   auto name = with_dims(aten, spatial);
   if (has_indices) name += "_with_indices";
-  const Argument arguments[] = {
-      call.tensor("self", 0), call.list("kernel_size", w->kernel), call.list("stride", w->strides),
-      call.list("padding", w->begins),
-      aten == "aten::max_pool" ? call.list("dilation", w->dilations) : call.flag("ceil_mode", w->rounds_up)};
   std::vector<OnnxOutput> outputs{call.settle(0, {shape, call.dtype(0)})};
   if (has_indices) outputs.push_back({shape, DType::kInt64});
-  const auto made = call.op(name, arguments, outputs);
-  for (std::size_t i = 0; i < made.size(); ++i) call.result(i, made[i]);
-  return true;
+  return call.answer_all(
+      name,
+      {call.tensor("self", 0), call.list("kernel_size", w->kernel), call.list("stride", w->strides),
+       call.list("padding", w->begins),
+       aten == "aten::max_pool" ? call.list("dilation", w->dilations) : call.flag("ceil_mode", w->rounds_up)},
+      outputs);
 }
 
 bool global_pool(OnnxCall& call, std::string_view aten) {
-  if (!call.has(0) || call.rank(0) < 3 || call.rank(0) > 5) return false;
+  if (call.rank(0) < 3 || call.rank(0) > 5) return false;
   const auto spatial = call.shape(0).size() - 2;
   Shape shape{call.dim(0, 0), call.dim(0, 1)};
   shape.resize(spatial + 2, 1);
@@ -199,7 +196,7 @@ Shape shape_of_scales(const OnnxCall& call, std::span<const std::size_t> axes, c
 }
 
 bool resize(OnnxCall& call, std::string_view) {
-  if (!call.has(0) || call.rank(0) < 3 || call.rank(0) > 5) return false;
+  if (call.rank(0) < 3 || call.rank(0) > 5) return false;
   const bool is_old = call.node().op_type == "Upsample" || call.opset() < 11;
   const auto* scales = call.numbers(is_old ? 1 : 2);
   const auto* sizes = is_old ? nullptr : call.numbers(3);
@@ -230,8 +227,7 @@ bool resize(OnnxCall& call, std::string_view) {
 }
 
 bool grid_sample(OnnxCall& call, std::string_view) {
-  if (!call.has(0) || !call.has(1) || call.rank(0) != call.rank(1) || call.rank(0) < 4 || call.rank(0) > 5)
-    return false;
+  if (call.rank(0) != call.rank(1) || call.rank(0) < 4 || call.rank(0) > 5) return false;
   Shape shape{call.dim(0, 0), call.dim(0, 1)};
   for (std::int64_t i = 1; i + 1 < call.rank(1); ++i) shape.push_back(call.dim(1, i));
   const auto mode = call.text("mode", "linear");
@@ -247,10 +243,10 @@ constexpr auto kWindowsRules = std::to_array<OnnxRule>({
     {"AveragePool", pool, "aten::avg_pool"},
     {"Conv", conv},
     {"ConvInteger", conv_integer},
-    {"ConvTranspose", conv_transpose},
+    {"ConvTranspose", conv_transpose, {}, 2},
     {"GlobalAveragePool", global_pool, "aten::adaptive_avg_pool"},
     {"GlobalMaxPool", global_pool, "aten::adaptive_max_pool"},
-    {"GridSample", grid_sample},
+    {"GridSample", grid_sample, {}, 2},
     {"MaxPool", pool, "aten::max_pool"},
     {"QLinearConv", quantised_conv},
     {"Resize", resize},

@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "ops/op_rule.h"
-#include "readers/capture/argument_reader.h"
 #include "readers/pt2/arguments.h"
 
 namespace opscope {
@@ -234,7 +233,7 @@ class Pt2Reader {
     std::vector<ValueId> outputs;
     symbols_.used_data = false;
     for (std::size_t i = 0; i < names_.size(); ++i) {
-      outputs.push_back(make_output(name, frame.spec(names_[i]), arguments, i));
+      outputs.push_back(out_.result(name, frame.spec(names_[i]), base_of(arguments, i), read_.flag));
       frame.make(names_[i], outputs.back());
     }
     out_.op(name, overload, arguments, outputs);
@@ -260,22 +259,6 @@ class Pt2Reader {
       return i < list.size() ? list[i] : kNone;
     }
     return kNone;
-  }
-
-  TensorLayout layout(ValueId id) const {
-    const auto& value = out_.graph.values[id];
-    return {out_.graph.shape(value), out_.graph.strides(value), value.dtype, value.device};
-  }
-
-  ValueId make_output(std::string_view op, const ValueSpec& spec, std::span<const Argument> arguments,
-                      std::size_t i) {
-    const auto base = base_of(arguments, i);
-    if (base == kNone) return out_.value(spec, ValueKind::kActivation);
-    const TensorLayout to{spec.shape, spec.strides, spec.dtype, out_.graph.intern(spec.device)};
-    if (!shares_memory(op, layout(base), to, read_.flag)) return out_.value(spec, ValueKind::kActivation);
-    const auto kind = out_.graph.values[base].kind;
-    const bool is_stored = is_weight(kind) || kind == ValueKind::kConstant;
-    return out_.value(spec, is_stored ? kind : ValueKind::kActivation, base);
   }
 
   // --- Graphs in graphs
