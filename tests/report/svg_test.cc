@@ -45,9 +45,11 @@ TEST(Svg, DocumentsNestAndRepeat) {
   const auto draw = [] {
     Svg svg(200, 100, "a <title>");
     const std::string clip = svg.clip({0, 0, 50, 50});
-    const std::array<std::pair<std::string_view, std::string>, 1> attributes{{{"data-op", "1\"2"}}};
-    svg.begin_group(
-        {.id = "g1", .css_class = "node", .title = "over & out", .clip = clip, .attributes = attributes});
+    svg.begin_group({.id = "g1",
+                     .css_class = "node",
+                     .title = "over & out",
+                     .clip = clip,
+                     .attributes = {{"data-op", "1\"2"}}});
     svg.rect({1, 2, 3, 4}, {.fill = "#fff", .stroke = "#000"}, 2, "tip");
     svg.circle({5, 5}, 2.5, {.fill = svg.gradient(sequential_stops())});
     const std::array<Point, 3> points{{{0, 0}, {1, 1}, {2, 0}}};

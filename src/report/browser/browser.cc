@@ -1,4 +1,5 @@
-// The browser's state: what is open, what is chosen, in which order, and what is looked for.
+// The tree of items, and the browser's state: what is open, what is chosen, in which order, and what is
+// looked for.
 #include "report/browser/browser.h"
 
 #include <algorithm>
@@ -22,7 +23,81 @@ std::vector<const Metric*> metrics_of(const Profile& profile) {
   return chosen;
 }
 
+// What rows of modules and of layers have alike.
+void describe(BrowserItem& item, const Graph& graph, const auto& row, std::uint32_t source) {
+  item.type = graph.text(graph.modules[row.module].type);
+  item.source = source;
+  item.output = row.output;
+  item.metrics = row.metrics;
+  item.parameters = row.parameters;
+}
+
+std::string_view last_part(std::string_view path) { return path.substr(path.rfind('.') + 1); }
+
+BrowserItem layer_item(const Graph& graph, const LayerRow& layer, std::uint32_t row) {
+  BrowserItem item;
+  item.kind = ItemKind::kLayer;
+  item.name = last_part(layer.name);
+  item.path = layer.name;
+  describe(item, graph, layer, row);
+  return item;
+}
+
+BrowserItem op_item(const Profile& profile, OpId op, const LayerRow& layer) {
+  const Graph& graph = *profile.graph;
+  const auto outputs = graph.outputs_of(graph.ops[op]);
+  BrowserItem item;
+  item.kind = ItemKind::kOp;
+  item.type = graph.op_name(graph.ops[op]);
+  item.name = layer.is_module ? short_op_name(item.type) : last_part(layer.name);
+  item.path = layer.name;
+  item.source = item.first_op = op;
+  if (!outputs.empty()) item.output = outputs.front();
+  item.metrics += profile.costs[op];
+  if (!layer.is_module) item.parameters = layer.parameters;
+  return item;
+}
+
 }  // namespace
+
+// A module's layers are below it: its own free-standing ops, or its calls where a leaf was called several
+// times; the ops of a leaf that was called once are directly below it.
+BrowserTree::BrowserTree(const Profile& profile) : ModuleTree(module_tree<BrowserItem>(profile)) {
+  const Graph& graph = *profile.graph;
+  const std::vector<ItemId> of_module = by_module();
+  for (std::uint32_t r = 0; r < profile.modules().size(); ++r) {
+    items[r].path = graph.path(graph.modules[profile.modules()[r].module]);
+    describe(items[r], graph, profile.modules()[r], r);
+  }
+  std::vector<ItemId> of_layer(profile.layers().size(), kNone);
+  for (OpId op = 0; op < graph.ops.size(); ++op) {
+    const std::uint32_t l = profile.layer_of()[op];
+    const LayerRow& layer = profile.layers()[l];
+    ItemId parent = of_module[layer.module];
+    // A leaf that was called once is its own layer; an op by itself needs no layer around it.
+    if (layer.is_module && profile.modules()[parent].calls > 1) {
+      if (of_layer[l] == kNone) of_layer[l] = add(layer_item(graph, layer, l), parent);
+      parent = of_layer[l];
+    }
+    of_op.push_back(add(op_item(profile, op, layer), parent));
+  }
+  for (std::size_t i = items.size(); i-- > 1;) {
+    OpId& first = items[items[i].parent].first_op;
+    first = std::min(first, items[i].first_op);
+  }
+  for (BrowserItem& item : items)
+    std::ranges::stable_sort(item.children, {}, [&](ItemId id) { return items[id].first_op; });
+}
+
+std::vector<OpId> BrowserTree::ops_below(ItemId item) const {
+  std::vector<OpId> ops;
+  const auto take = [&](ItemId id) {
+    if (items[id].kind == ItemKind::kOp) ops.push_back(items[id].source);
+  };
+  each_shown(take, item);
+  std::ranges::sort(ops);
+  return ops;
+}
 
 Browser::Browser(const Profile& profile)
     : profile_(profile),
@@ -36,125 +111,64 @@ Browser::Browser(const Profile& profile)
   show_rows();
 }
 
-bool Browser::press(const KeyPress& key) {
+bool Browser::press(const KeyPress& pressed) {
+  struct Command {
+    Key key;
+    char letter;  // that does the same; 0 for none
+    void (*run)(Browser&);
+  };
+  static constexpr Command kCommands[] = {
+      {Key::kUp, 'k', [](Browser& b) { b.move(-1); }},
+      {Key::kDown, 'j', [](Browser& b) { b.move(1); }},
+      {Key::kPageUp, 0, [](Browser& b) { b.move(-b.page_); }},
+      {Key::kPageDown, 0, [](Browser& b) { b.move(b.page_); }},
+      {Key::kHome, 0, [](Browser& b) { b.move(-static_cast<std::ptrdiff_t>(b.rows_.size())); }},
+      {Key::kEnd, 0, [](Browser& b) { b.move(static_cast<std::ptrdiff_t>(b.rows_.size())); }},
+      {Key::kLeft, 0, [](Browser& b) { b.fold_or_leave(); }},
+      {Key::kRight, 0, [](Browser& b) { b.unfold_or_enter(); }},
+      {Key::kEnter, ' ', [](Browser& b) { b.set_open(b.here(), !b.open_[b.here()], false); }},
+      {Key::kEscape, 0, [](Browser& b) { b.search_.clear(); }},
+      {Key::kText, '?', [](Browser& b) { b.help_ = true; }},
+      {Key::kText, '/', [](Browser& b) { b.typing_ = true, b.search_.clear(); }},
+      {Key::kText, 'n', [](Browser& b) { b.find(true, false); }},
+      {Key::kText, 'N', [](Browser& b) { b.find(false, false); }},
+      {Key::kText, 's', [](Browser& b) { b.order_ = b.next(b.order_), b.show_rows(); }},
+      {Key::kText, 'm',
+       [](Browser& b) {
+         b.metric_ = b.next(b.metric_ == b.metrics_.back() ? nullptr : b.metric_), b.show_rows();
+       }},
+      {Key::kText, 'b', [](Browser& b) { b.only_costly_ = !b.only_costly_, b.show_rows(); }},
+      {Key::kText, 'e', [](Browser& b) { b.set_open(b.here(), true, true); }},
+      {Key::kText, 'c', [](Browser& b) { b.set_open(b.here(), false, true); }},
+      {Key::kText, ']', [](Browser& b) { ++b.details_top_; }},
+      {Key::kText, '[', [](Browser& b) { b.details_top_ -= b.details_top_ > 0; }},
+  };
   message_.clear();
   if (std::exchange(help_, false)) return true;
-  if (typing_) {
-    press_search(key);
-    return true;
-  }
-  switch (key.key) {
-    case Key::kUp:
-      move(-1);
-      break;
-    case Key::kDown:
-      move(1);
-      break;
-    case Key::kPageUp:
-      move(-page_);
-      break;
-    case Key::kPageDown:
-      move(page_);
-      break;
-    case Key::kHome:
-      move(-static_cast<std::ptrdiff_t>(rows_.size()));
-      break;
-    case Key::kEnd:
-      move(static_cast<std::ptrdiff_t>(rows_.size()));
-      break;
-    case Key::kLeft:
-      fold_or_leave();
-      break;
-    case Key::kRight:
-      unfold_or_enter();
-      break;
-    case Key::kEnter:
-      set_open(rows_[at_], !open_[rows_[at_]], false);
-      break;
-    case Key::kEscape:
-      search_.clear();
-      break;
-    case Key::kBackspace:
-      break;
-    case Key::kText:
-      return press_command(key.text);
-  }
-  return true;
+  if (typing_) return press_search(pressed), true;
+  const auto& [key, text] = pressed;
+  const bool typed = key == Key::kText;
+  const auto found = std::ranges::find_if(kCommands, [&](const Command& command) {
+    return typed ? text == std::string_view(&command.letter, 1) : command.key == key;
+  });
+  if (found != std::end(kCommands))
+    found->run(*this);
+  else if (typed && text != "q")
+    message_ = "no such key; ? shows those that there are";
+  return !typed || text != "q";
 }
 
-bool Browser::press_command(const std::string& text) {
-  const char c = text.size() == 1 ? text[0] : '\0';
-  switch (c) {
-    case 'q':
-      return false;
-    case '?':
-      help_ = true;
-      break;
-    case '/':
-      typing_ = true, search_.clear();
-      break;
-    case 'n':
-      find(true, false);
-      break;
-    case 'N':
-      find(false, false);
-      break;
-    case 's':
-      order_ = next(order_), show_rows();
-      break;
-    case 'm':
-      metric_ = next(metric_), metric_ = metric_ ? metric_ : metrics_.front(), show_rows();
-      break;
-    case 'b':
-      only_costly_ = !only_costly_, show_rows();
-      break;
-    case 'e':
-      set_open(rows_[at_], true, true);
-      break;
-    case 'c':
-      set_open(rows_[at_], false, true);
-      break;
-    case ']':
-      ++details_top_;
-      break;
-    case '[':
-      details_top_ -= details_top_ > 0 ? 1 : 0;
-      break;
-    case 'k':
-      move(-1);
-      break;
-    case 'j':
-      move(1);
-      break;
-    case ' ':
-      set_open(rows_[at_], !open_[rows_[at_]], false);
-      break;
-    default:
-      message_ = "no such key; ? shows those that there are";
+void Browser::press_search(const KeyPress& pressed) {
+  const auto is_inside = [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+  };  // a character
+  if (pressed.key == Key::kText) search_ += pressed.text;
+  if (pressed.key == Key::kBackspace) {
+    while (!search_.empty() && is_inside(search_.back())) search_.pop_back();
+    if (!search_.empty()) search_.pop_back();
   }
-  return true;
-}
-
-void Browser::press_search(const KeyPress& key) {
-  switch (key.key) {
-    case Key::kText:
-      search_ += key.text;
-      break;
-    case Key::kBackspace:
-      while (!search_.empty() && (static_cast<unsigned char>(search_.back()) & 0xC0) == 0x80)
-        search_.pop_back();
-      if (!search_.empty()) search_.pop_back();
-      break;
-    case Key::kEscape:
-      typing_ = false, search_.clear();
-      break;
-    case Key::kEnter:
-      typing_ = false;
-      find(true, true);
-      break;
-    default:
-      break;
-  }
+  if (pressed.key == Key::kEscape) typing_ = false, search_.clear();
+  if (pressed.key == Key::kEnter) typing_ = false, find(true, true);
 }
 
 void Browser::move(std::ptrdiff_t by) {
@@ -179,15 +193,14 @@ bool Browser::is_costly(const BrowserItem& item) const {
 std::vector<ItemId> Browser::ordered_children(const BrowserItem& item) const {
   std::vector<ItemId> order = item.children;
   if (only_costly_) std::erase_if(order, [&](ItemId id) { return !is_costly(tree_.items[id]); });
-  if (!order_) return order;
-  std::ranges::stable_sort(order, std::greater{},
-                           [&](ItemId id) { return measure(tree_.items[id], *order_); });
+  const auto cost = [&](ItemId id) { return measure(tree_.items[id], *order_); };
+  if (order_) std::ranges::stable_sort(order, std::greater{}, cost);
   return order;
 }
 
 // The chosen item stays chosen; where it has gone, the nearest above it that is there.
 void Browser::show_rows() {
-  ItemId chosen = rows_.empty() ? 0 : rows_[at_];
+  ItemId chosen = rows_.empty() ? 0 : here();
   rows_.clear();
   std::vector<ItemId> pending{0};
   while (!pending.empty()) {
@@ -207,48 +220,38 @@ void Browser::show_rows() {
 }
 
 void Browser::set_open(ItemId item, bool open, bool all_below) {
-  std::vector<ItemId> pending{item};
-  while (!pending.empty()) {
-    const ItemId id = pending.back();
-    pending.pop_back();
-    open_[id] = open && !tree_.items[id].children.empty();
-    if (!all_below) break;
-    for (const ItemId child : tree_.items[id].children) pending.push_back(child);
-  }
+  const auto set = [&](ItemId id) { open_[id] = open && !tree_.items[id].children.empty(); };
+  all_below ? tree_.each_shown(set, item) : set(item);
   show_rows();
 }
 
 void Browser::fold_or_leave() {
-  const ItemId id = rows_[at_];
+  const ItemId id = here();
   if (open_[id]) return set_open(id, false, false);
   if (tree_.items[id].parent != kNone) reveal(tree_.items[id].parent);
 }
 
 void Browser::unfold_or_enter() {
-  const ItemId id = rows_[at_];
+  const ItemId id = here();
   if (tree_.items[id].children.empty()) return;
   open_[id] ? move(1) : set_open(id, true, false);
 }
 
 bool Browser::matches(const BrowserItem& item) const {
-  if (contains_text(item.name, search_) || contains_text(item.path, search_) ||
-      contains_text(item.type, search_))
-    return true;
-  return item.output != kNone && contains_text(shape_text(graph_, item.output), search_);
+  const std::string shape = shape_text(graph_, item.output);
+  return std::ranges::any_of(std::initializer_list<std::string_view>{item.name, item.path, item.type, shape},
+                             [&](std::string_view text) { return contains_text(text, search_); });
 }
 
 // In the order of the run, around the end.
 void Browser::find(bool forward, bool from_here) {
-  if (search_.empty()) {
-    message_ = "/ looks for a name, type or shape";
-    return;
-  }
+  if (search_.empty()) return void(message_ = "/ looks for a name, type or shape");
   std::vector<ItemId> order;
   tree_.each_shown([&](ItemId id) { order.push_back(id); });
   const std::size_t count = order.size();
-  const auto here = static_cast<std::size_t>(std::ranges::find(order, rows_[at_]) - order.begin());
+  const auto from = static_cast<std::size_t>(std::ranges::find(order, here()) - order.begin());
   for (std::size_t i = from_here ? 0 : 1; i <= count; ++i) {
-    const ItemId id = order[(here + (forward ? i : count - i % count)) % count];
+    const ItemId id = order[(from + (forward ? i : count - i % count)) % count];
     if (matches(tree_.items[id])) return reveal(id);
   }
   message_ = "nothing has '" + std::exchange(search_, "") + "' in its name, type or shape";
@@ -256,11 +259,10 @@ void Browser::find(bool forward, bool from_here) {
 
 // Opens what is above it; lets go of a filter that would hide it.
 void Browser::reveal(ItemId item) {
-  for (ItemId id = tree_.items[item].parent; id != kNone; id = tree_.items[id].parent) {
-    open_[id] = true;
+  for (ItemId id = item; id != kNone; id = tree_.items[id].parent) {
+    if (id != item) open_[id] = true;
     if (only_costly_ && !is_costly(tree_.items[id])) only_costly_ = false;
   }
-  if (only_costly_ && !is_costly(tree_.items[item])) only_costly_ = false;
   show_rows();
   at_ = static_cast<std::size_t>(std::ranges::find(rows_, item) - rows_.begin());
   details_top_ = 0;

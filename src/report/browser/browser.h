@@ -7,10 +7,36 @@
 #include <string_view>
 #include <vector>
 
+#include "analyse/explore/view.h"
+#include "analyse/tree/module_tree.h"
 #include "metrics/metric.h"
-#include "report/browser/tree.h"
 
 namespace opscope {
+
+// The model as a tree to walk through: modules, the layers that they run themselves, single ops at the ends.
+using ItemId = std::uint32_t;
+
+enum class ItemKind : std::uint8_t { kModule, kLayer, kOp };
+
+struct BrowserItem : TreeNode {
+  ItemKind kind = ItemKind::kModule;
+  std::string_view path{};   // "layer1.0.conv1"
+  std::string_view type{};   // "Conv2d", "add", ""
+  std::uint32_t source = 0;  // row of Profile::modules, of Profile::layers, or the op
+  OpId first_op = kNone;     // kNone: it never ran
+  ValueId output = kNone;
+  Metrics metrics{};
+  Parameters parameters{};
+};
+
+// Children in the order of their first op; those that never ran last, in the model's order.
+struct BrowserTree : ModuleTree<BrowserItem> {
+  explicit BrowserTree(const Profile& profile);
+
+  std::vector<ItemId> of_op;  // by op: its item
+
+  std::vector<OpId> ops_below(ItemId item) const;  // in execution order
+};
 
 enum class Key : std::uint8_t {
   kUp,
@@ -47,30 +73,29 @@ class Browser {
  public:
   explicit Browser(const Profile& profile);
 
-  bool press(const KeyPress& key);  // false: the user wants to leave
+  bool press(const KeyPress& pressed);  // false: the user wants to leave
   Screen draw(int width, int height);
 
-  const BrowserItem& chosen() const { return tree_.items[rows_[at_]]; }
+  const BrowserItem& chosen() const { return tree_.items[here()]; }
   std::size_t row_count() const { return rows_.size(); }
 
  private:
   // browser.cc: the state
+  ItemId here() const { return rows_[at_]; }
   void move(std::ptrdiff_t by);
   void show_rows();  // after anything that changes what is visible
-  void add_rows(ItemId item);
   std::vector<ItemId> ordered_children(const BrowserItem& item) const;
   bool is_costly(const BrowserItem& item) const;
   const Metric* next(const Metric* metric) const;
   void fold_or_leave();
   void unfold_or_enter();
   void set_open(ItemId item, bool open, bool all_below);
-  bool press_command(const std::string& text);
-  void press_search(const KeyPress& key);
+  void press_search(const KeyPress& pressed);
   void find(bool forward, bool from_here);
   bool matches(const BrowserItem& item) const;
   void reveal(ItemId item);
 
-  // browser_screen.cc
+  // screen.cc
   ScreenLine title_line(int width) const;
   ScreenLine tree_line(std::size_t row, int width) const;
   ScreenLine keys_line(int width, Screen& screen) const;
@@ -84,7 +109,6 @@ class Browser {
     return value_of(metric, costs_of(item));
   }
 
-  // browser_details.cc
   std::vector<ScreenLine> details(int width) const;
 
   const Profile& profile_;

@@ -1,17 +1,21 @@
 // The browser's screen: a title, the tree beside the details, and the keys; help over all of it.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "base/text.h"
 #include "report/browser/browser.h"
-#include "report/core/document.h"
+#include "report/explore/explore.h"
 
 namespace opscope {
 namespace {
 
 constexpr int kMeasureWidth = 8, kShareWidth = 6, kBarWidth = 8;
 constexpr int kRoomForBars = 56;
+constexpr int kLabelWidth = 11;
+constexpr std::size_t kNeighboursShown = 4, kSubgraphsShown = 3;
 
 struct KeyHelp {
   std::string_view keys, what;
@@ -33,17 +37,155 @@ constexpr std::array kHelp{
     KeyHelp{"q, Ctrl-C", "leave"},
 };
 
-std::string repeated(std::string_view text, int count) {
+std::string bar(double share) {
   std::string out;
-  for (int i = 0; i < count; ++i) out += text;
-  return out;
+  for (int i = 0; i < static_cast<int>(std::clamp(share, 0.0, 1.0) * kBarWidth + 0.5); ++i) out += "█";
+  return pad_right(out, kBarWidth);
 }
 
-std::string bar(double share) {
-  const double filled = std::clamp(share, 0.0, 1.0) * kBarWidth;
-  const int whole = static_cast<int>(filled + 0.5);
-  return repeated("█", whole) + repeated(" ", kBarWidth - whole);
-}
+// All about the chosen item: costs, shapes, where its values come from and go, its subgraphs, the formula.
+struct Details {
+  const Profile& profile;
+  const BrowserTree& tree;
+  const GraphView& view;
+  ItemId id;
+  int width;
+  const Graph& graph = *profile.graph;
+  const BrowserItem& item = tree.items[id];
+  std::vector<OpId> ops = tree.ops_below(id);
+  std::vector<ScreenLine> lines{};
+
+  std::vector<ScreenLine> all() {
+    say(std::string(item.path.empty() ? item.name : item.path), Ink::kStrong);
+    kind();
+    blank();
+    costs();
+    if (ops.empty()) return std::move(lines);
+    neighbours();
+    subgraphs();
+    if (item.kind == ItemKind::kOp || ops.size() == 1) formula(ops.front());
+    return std::move(lines);
+  }
+
+  void blank() { lines.push_back({}); }
+  // Words wrapped, further lines indented.
+  void say(std::string_view text, Ink ink = Ink::kPlain, int indent = 0, std::string label = "") {
+    std::string line;
+    const auto flush = [&] {
+      ScreenLine pieces;
+      if (indent > 0) pieces.push_back({pad_right(std::exchange(label, ""), indent), Ink::kQuiet});
+      pieces.push_back({std::exchange(line, ""), ink});
+      lines.push_back(std::move(pieces));
+    };
+    const int room = std::max(8, width - indent);
+    while (!text.empty()) {
+      const auto space = std::min(text.find(' '), text.size());
+      const std::string word = truncate_middle(text.substr(0, space), room);
+      if (!line.empty() && display_width(line) + 1 + display_width(word) > room) flush();
+      if (!line.empty()) line += ' ';
+      line += word;
+      text.remove_prefix(std::min(space + 1, text.size()));
+    }
+    if (!line.empty() || !label.empty()) flush();
+  }
+  void fact(std::string label, std::string_view text, Ink ink = Ink::kPlain) {
+    say(text, ink, kLabelWidth, std::move(label));
+  }
+
+  void kind() {
+    const std::string count = ", " + plural(ops.size(), "op");
+    if (item.kind == ItemKind::kLayer)
+      return say(fmt::format("a call of {}{}", item.type, count), Ink::kQuiet);
+    if (item.kind == ItemKind::kModule) {
+      const std::uint32_t calls = profile.modules()[item.source].calls;
+      const std::string times = calls == 0   ? "never called"
+                                : calls == 1 ? "called once"
+                                             : fmt::format("called {} times", calls);
+      return say(fmt::format("{}, {}{}", item.type, times, count), Ink::kQuiet);
+    }
+    say(fmt::format("op {}, {}", item.source, item.type), Ink::kQuiet);
+    if (const StringId source = graph.ops[item.source].source)
+      say(source_text(graph.text(source)), Ink::kQuiet);
+  }
+
+  void costs() {
+    const Metrics& m = item.metrics;
+    if (item.parameters.total)
+      fact("Params", format_params(item.parameters.total) + ", " + format_bytes(item.parameters.bytes));
+    fact("MACs", format_count(m.work.macs));
+    fact("FLOPs", flops_text(m) + "  " + format_percent(m.flops, profile.totals.flops) + " of the model");
+    fact("Bytes", format_bytes(m.memory_bytes()) + "  " +
+                      format_percent(m.memory_bytes(), profile.totals.memory_bytes()));
+    if (m.counts()) {
+      const Bottleneck bound = bottleneck_of(m, profile.options.ridge);
+      fact("Intensity", format_ratio(m.arithmetic_intensity()) + " FLOPs/byte, " + std::string(name(bound)),
+           bound == Bottleneck::kComputeBound ? Ink::kGood : Ink::kWarning);
+    }
+    if (m.confidence != Confidence::kExact) fact("Confidence", name(m.confidence), Ink::kWarning);
+    if (item.output != kNone)
+      fact("Output",
+           shape_text(graph, item.output) + " " + std::string(name(graph.values[item.output].dtype)));
+  }
+
+  std::string node_name(std::uint32_t n) const { return std::string(view.nodes[n].name); }
+  void neighbours() {
+    std::vector<std::string> from, to;
+    const auto add = [&](std::vector<std::string>& found, std::uint32_t n, ValueId value) {
+      const auto its_ops = view.ops_of(view.nodes[n]);
+      const bool inside = !its_ops.empty() && std::ranges::binary_search(ops, its_ops.front());
+      if (inside || found.size() > kNeighboursShown) return;
+      std::string text = node_name(n) + "  " + shape_text(graph, value);
+      if (std::ranges::find(found, text) == found.end()) found.push_back(std::move(text));
+    };
+    for (const OpId op : ops) {
+      const ViewNode& node = view.nodes[view.node_of[op]];
+      for (const ViewEdge& edge : view.inputs_of(node)) add(from, edge.from, edge.value);
+      for (const std::uint32_t e : view.outputs_of(node)) add(to, view.edges[e].to, view.edges[e].value);
+    }
+    blank();
+    list("From", from);
+    list("To", to);
+  }
+  void list(std::string label, const std::vector<std::string>& found) {
+    for (std::size_t i = 0; i < found.size() && i < kNeighboursShown; ++i)
+      fact(std::exchange(label, ""), found[i]);
+    if (found.size() > kNeighboursShown) fact("", "...", Ink::kQuiet);
+  }
+
+  void subgraphs() {
+    const std::vector<SubgraphId> ids = subgraphs_of(profile.partition(), ops);
+    blank();
+    if (ids.empty())
+      say(fmt::format("not partitioned: {}", why_not_partitioned(graph, profile.costs, ops.front())),
+          Ink::kQuiet);
+    else if (ids.size() > kSubgraphsShown)
+      say(fmt::format("in {}, #{} to #{}", plural(ids.size(), "subgraph"), ids.front() + 1, ids.back() + 1));
+    else
+      for (const SubgraphId each : ids) subgraph(each, ids.size() == 1);
+  }
+  void subgraph(SubgraphId number, bool full) {
+    const Subgraph& group = profile.partition().subgraphs[number];
+    say(fmt::format("Subgraph #{}: {}", number + 1, group.type), Ink::kStrong);
+    fact("FLOPs", format_count(group.flops));
+    fact("Bytes",
+         format_bytes(group.memory_bytes()) + ", " + format_bytes(group.saved_bytes()) + " saved by fusing");
+    if (!full) return;
+    const auto border_text = [&](std::string_view side, Border border, OpId at) {
+      const std::string where = at == kNone ? "" : fmt::format("{} {}: ", side, node_name(view.node_of[at]));
+      return where + std::string(explanation(border));
+    };
+    fact("Begins", border_text("after", group.begins, group.begins_at), Ink::kQuiet);
+    fact("Ends", border_text("before", group.ends, group.ends_at), Ink::kQuiet);
+  }
+
+  void formula(OpId op) {
+    blank();
+    for (const std::string& line : explained_lines(graph, op)) {
+      const auto words = std::min(line.find_first_not_of(' '), line.size());
+      say(line.substr(words), Ink::kQuiet, words > 0 ? 2 : 0);
+    }
+  }
+};
 
 }  // namespace
 
@@ -66,12 +208,12 @@ ScreenLine fitted(ScreenLine line, int width) {
 
 ScreenLine Browser::title_line(int width) const {
   const Metrics& totals = profile_.totals;
-  std::string text = " " + model_name(graph_) + "   " + format_params(profile_.parameters.total) +
-                     " params   " + flops_text(totals) + " FLOPs   " + format_bytes(totals.memory_bytes()) +
-                     " moved   " + plural(profile_.partition().subgraphs.size(), "subgraph");
-  std::string state = "by " + std::string(metric_->words) +
-                      ", order: " + std::string(order_ ? order_->words : "run") +
-                      (only_costly_ ? ", 1% or more " : " ");
+  const std::string text = fmt::format(" {}   {} params   {} FLOPs   {} moved   {}", model_name(graph_),
+                                       format_params(profile_.parameters.total), flops_text(totals),
+                                       format_bytes(totals.memory_bytes()),
+                                       plural(profile_.partition().subgraphs.size(), "subgraph"));
+  const std::string state = fmt::format("by {}, order: {}{}", metric_->words, order_ ? order_->words : "run",
+                                        only_costly_ ? ", 1% or more " : " ");
   const int room = width - display_width(state) - 1;
   if (room < 20) return fitted({{text, Ink::kChosen}}, width);
   return fitted({{pad_right(truncate(text, room), room + 1), Ink::kChosen}, {state, Ink::kChosen}}, width);
@@ -165,196 +307,11 @@ Screen Browser::draw(int width, int height) {
   return screen;
 }
 
-namespace {
-
-constexpr int kLabelWidth = 11;
-constexpr std::size_t kNeighboursShown = 4, kSubgraphsShown = 3;
-
-class Details {
- public:
-  Details(const Profile& profile, const BrowserTree& tree, const GraphView& view, ItemId id, int width)
-      : profile_(profile),
-        graph_(*profile.graph),
-        tree_(tree),
-        view_(view),
-        item_(tree.items[id]),
-        ops_(tree.ops_below(id)),
-        width_(width) {}
-
-  std::vector<ScreenLine> lines() {
-    say(std::string(item_.path.empty() ? item_.name : item_.path), Ink::kStrong);
-    kind();
-    blank();
-    costs();
-    if (ops_.empty()) return std::move(lines_);
-    neighbours();
-    subgraphs();
-    if (item_.kind == ItemKind::kOp || ops_.size() == 1) formula(ops_.front());
-    return std::move(lines_);
-  }
-
- private:
-  void blank() { lines_.push_back({}); }
-  // Words wrapped, further lines indented.
-  void say(std::string_view text, Ink ink = Ink::kPlain, int indent = 0, std::string label = "") {
-    std::string line;
-    const auto flush = [&] {
-      ScreenLine pieces;
-      if (indent > 0) pieces.push_back({pad_right(std::exchange(label, ""), indent), Ink::kQuiet});
-      pieces.push_back({std::exchange(line, ""), ink});
-      lines_.push_back(std::move(pieces));
-    };
-    const int room = std::max(8, width_ - indent);
-    while (!text.empty()) {
-      const auto space = std::min(text.find(' '), text.size());
-      const std::string word = truncate_middle(text.substr(0, space), room);
-      if (!line.empty() && display_width(line) + 1 + display_width(word) > room) flush();
-      if (!line.empty()) line += ' ';
-      line += word;
-      text.remove_prefix(std::min(space + 1, text.size()));
-    }
-    if (!line.empty() || !label.empty()) flush();
-  }
-  void fact(std::string label, std::string_view text, Ink ink = Ink::kPlain) {
-    say(text, ink, kLabelWidth, std::move(label));
-  }
-
-  void kind() {
-    switch (item_.kind) {
-      case ItemKind::kModule: {
-        const std::uint32_t calls = profile_.modules()[item_.source].calls;
-        say(std::string(item_.type) + ", " +
-                (calls == 0   ? "never called"
-                 : calls == 1 ? "called once"
-                              : "called " + std::to_string(calls) + " times") +
-                ", " + plural(ops_.size(), "op"),
-            Ink::kQuiet);
-        break;
-      }
-      case ItemKind::kLayer:
-        say("a call of " + std::string(item_.type) + ", " + plural(ops_.size(), "op"), Ink::kQuiet);
-        break;
-      case ItemKind::kOp: {
-        const StringId source = graph_.ops[item_.source].source;
-        say("op " + std::to_string(item_.source) + ", " + std::string(item_.type), Ink::kQuiet);
-        if (source) say(source_text(graph_.text(source)), Ink::kQuiet);
-        break;
-      }
-    }
-  }
-
-  void costs() {
-    const Metrics& m = item_.metrics;
-    if (item_.parameters.total)
-      fact("Params", format_params(item_.parameters.total) + ", " + format_bytes(item_.parameters.bytes));
-    fact("MACs", format_count(m.work.macs));
-    fact("FLOPs", flops_text(m) + "  " + format_percent(m.flops, profile_.totals.flops) + " of the model");
-    fact("Bytes", format_bytes(m.memory_bytes()) + "  " +
-                      format_percent(m.memory_bytes(), profile_.totals.memory_bytes()));
-    if (m.counts()) {
-      const Bottleneck bound = bottleneck_of(m, profile_.options.ridge);
-      fact("Intensity", format_ratio(m.arithmetic_intensity()) + " FLOPs/byte, " + std::string(name(bound)),
-           bound == Bottleneck::kComputeBound ? Ink::kGood : Ink::kWarning);
-    }
-    if (m.confidence != Confidence::kExact) fact("Confidence", name(m.confidence), Ink::kWarning);
-    if (item_.output != kNone)
-      fact("Output",
-           shape_text(graph_, item_.output) + " " + std::string(name(graph_.values[item_.output].dtype)));
-  }
-
-  bool inside(OpId op) const { return std::ranges::binary_search(ops_, op); }
-  std::string node_name(std::uint32_t n) const { return std::string(view_.nodes[n].name); }
-  // Each neighbour once, the first few.
-  void add(std::vector<std::string>& found, std::uint32_t n, ValueId value) const {
-    std::string text = node_name(n) + "  " + shape_text(graph_, value);
-    if (std::ranges::find(found, text) == found.end() && found.size() <= kNeighboursShown)
-      found.push_back(std::move(text));
-  }
-  void neighbours() {
-    std::vector<std::string> from, to;
-    for (const OpId op : ops_) {
-      const ViewNode& node = view_.nodes[view_.node_of[op]];
-      for (const ViewEdge& edge : view_.inputs_of(node))
-        if (is_outside(edge.from)) add(from, edge.from, edge.value);
-      for (const std::uint32_t e : view_.outputs_of(node))
-        if (is_outside(view_.edges[e].to)) add(to, view_.edges[e].to, view_.edges[e].value);
-    }
-    blank();
-    list("From", from);
-    list("To", to);
-  }
-  bool is_outside(std::uint32_t n) const {
-    const auto ops = view_.ops_of(view_.nodes[n]);
-    return ops.empty() || !inside(ops.front());
-  }
-  void list(std::string label, const std::vector<std::string>& found) {
-    for (std::size_t i = 0; i < found.size() && i < kNeighboursShown; ++i)
-      fact(std::exchange(label, ""), found[i]);
-    if (found.size() > kNeighboursShown) fact("", "...", Ink::kQuiet);
-  }
-
-  void subgraphs() {
-    const Partition& partition = profile_.partition();
-    std::vector<SubgraphId> ids;
-    for (const OpId op : ops_)
-      if (partition.of_op[op] != kNone) ids.push_back(partition.of_op[op]);
-    std::ranges::sort(ids);
-    ids.erase(std::ranges::unique(ids).begin(), ids.end());
-    blank();
-    if (ids.empty())
-      return say("not partitioned: " + std::string(why_not_partitioned(graph_, profile_.costs, ops_.front())),
-                 Ink::kQuiet);
-    if (ids.size() > kSubgraphsShown) {
-      say("in " + plural(ids.size(), "subgraph") + ", #" + std::to_string(ids.front() + 1) + " to #" +
-          std::to_string(ids.back() + 1));
-      return;
-    }
-    for (const SubgraphId id : ids) subgraph(id, ids.size() == 1);
-  }
-  void subgraph(SubgraphId id, bool full) {
-    const Subgraph& group = profile_.partition().subgraphs[id];
-    say("Subgraph #" + std::to_string(id + 1) + ": " + std::string(group.type), Ink::kStrong);
-    fact("FLOPs", format_count(group.flops));
-    fact("Bytes",
-         format_bytes(group.memory_bytes()) + ", " + format_bytes(group.saved_bytes()) + " saved by fusing");
-    if (!full) return;
-    fact("Begins", border_text("after ", group.begins, group.begins_at), Ink::kQuiet);
-    fact("Ends", border_text("before ", group.ends, group.ends_at), Ink::kQuiet);
-  }
-
-  std::string border_text(std::string side, Border border, OpId at) const {
-    const std::string where = at == kNone ? "" : side + node_name(view_.node_of[at]) + ": ";
-    return where + std::string(explanation(border));
-  }
-
-  void formula(OpId op) {
-    blank();
-    const std::string text = explain(graph_, op);
-    for (std::size_t begin = 0; begin < text.size();) {
-      const auto end = std::min(text.find('\n', begin), text.size());
-      const auto words = std::min(text.find_first_not_of(' ', begin), end);
-      say(text.substr(words, end - words), Ink::kQuiet, words > begin ? 2 : 0);
-      begin = end + 1;
-    }
-  }
-
-  const Profile& profile_;
-  const Graph& graph_;
-  const BrowserTree& tree_;
-  const GraphView& view_;
-  const BrowserItem& item_;
-  std::vector<OpId> ops_;
-  int width_;
-  std::vector<ScreenLine> lines_;
-};
-
-}  // namespace
-
 std::vector<ScreenLine> Browser::details(int width) const {
-  if (details_of_ != rows_[at_] || details_width_ != width) {
-    details_of_ = rows_[at_];
+  if (details_of_ != here() || details_width_ != width) {
+    details_of_ = here();
     details_width_ = width;
-    details_ = Details(profile_, tree_, view_, details_of_, width).lines();
+    details_ = Details{profile_, tree_, view_, details_of_, width}.all();
   }
   return details_;
 }

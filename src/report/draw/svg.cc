@@ -142,9 +142,9 @@ class Page {
     if (piece.points.size() < 2) return;
     const SceneEdge& edge = scene_.edges[piece.edge];
     const bool faded = is_stub(edge.from) || is_stub(edge.to);
-    const std::array<std::pair<std::string_view, std::string>, 2> data{
-        {{"data-from", std::to_string(edge.from)}, {"data-to", std::to_string(edge.to)}}};
-    svg_.begin_group({.css_class = "edge", .attributes = data});
+    svg_.begin_group(
+        {.css_class = "edge",
+         .attributes = {{"data-from", std::to_string(edge.from)}, {"data-to", std::to_string(edge.to)}}});
     const std::string_view color = faded ? kFrameColor : kLineColor;
     svg_.path(piece.is_curve ? curve_path(piece.points) : cornered_path(piece.points),
               {.stroke = color, .stroke_width = 1.1});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,14 +25,17 @@ Section level_section(const GraphView& view, const TextOptions& options);
 // What a node is sorted by. Throws Error where the profile does not have it.
 std::function<double(const ViewNode&)> sort_key(const Profile& profile, const Metric& metric);
 
-// The pieces, one file each.
-std::string side_by_side(const GraphView& view, const Selection& selection, const TextOptions& options);
-Section nodes_section(const GraphView& view, const std::vector<std::uint32_t>& nodes);
-struct NodeInView {
-  std::uint32_t index = 0;
-  const ViewNode* node = nullptr;
-  Standing standing{};
+// What explore's reports differ in: what JSON has, the nodes that are the rows of CSV, and the document.
+struct ExploreReport {
+  std::function<void(JsonWriter&)> json;
+  std::vector<std::uint32_t> nodes;
+  std::function<std::vector<Section>()> sections;
 };
+std::string explore_report(const GraphView& view, Format format, const TextOptions& options,
+                           const ExploreReport& report);
+
+// The pieces, one file each.
+Section nodes_section(const GraphView& view, const std::vector<std::uint32_t>& nodes);
 Table nodes_table(const GraphView& view, const std::vector<std::uint32_t>& nodes);  // CSV
 void write_nodes(JsonWriter& json, const GraphView& view, const std::vector<std::uint32_t>& nodes);
 void write_summary(JsonWriter& json, const GraphView& view);
@@ -43,12 +47,17 @@ void write_ways(JsonWriter& json, const GraphView& view, const Ways& ways);
 std::string node_text(const GraphView& view, std::uint32_t node);
 // "1x64x56x56, 1x64x56x56 -> 1x64x56x56"; at most two of what it takes.
 std::string shapes_text(const GraphView& view, const ViewNode& node);
-// Why a subgraph begins or ends, and where: "before 13 layer1.0.conv2: the later has a kernel of its own".
-std::string begins_text(const GraphView& view, const Subgraph& subgraph);
-std::string ends_text(const GraphView& view, const Subgraph& subgraph);
+// Why a subgraph begins or ends, and where: "before 13 layer1.0.conv2: the consumer needs its own kernel";
+// without an op the reason alone.
+std::string border_text(const GraphView& view, std::string_view side, Border border, OpId at);
 // "#3", "#3 to #7", "#3, #9, #12 and 4 more"
-std::string subgraphs_text(const std::vector<SubgraphId>& subgraphs);
+std::string subgraphs_text(const std::vector<SubgraphId>& ids);
+std::string created_text(const GraphView& view);  // "Created 12 subgraphs from 71 nodes"
+// The subgraphs that ops are in, ascending, each once.
+std::vector<SubgraphId> subgraphs_of(const Partition& partition, std::span<const OpId> ops);
+std::vector<std::string> explained_lines(const Graph& graph, OpId op);  // how its numbers come about
 Style style_of(Bottleneck bound);
+Numbers counted_from_1(std::span<const std::uint32_t> ids);
 std::vector<std::uint32_t> all_nodes(const GraphView& view);
 // Nodes of the view that a subgraph's ops are in, ascending.
 std::vector<std::uint32_t> nodes_of_subgraph(const GraphView& view, SubgraphId subgraph);

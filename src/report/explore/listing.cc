@@ -1,7 +1,9 @@
 // Nodes on the left, the subgraphs they run in on the right; nodes of one subgraph are held together by a
 // bracket. Where the terminal is too narrow for both, the subgraph follows its nodes.
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
+#include <ranges>
 #include <span>
 
 #include "base/text.h"
@@ -50,52 +52,49 @@ std::vector<std::string> wrap(std::string_view text, int width, int indent) {
   return lines;
 }
 
-class SideBySide {
- public:
-  SideBySide(const GraphView& view, const Selection& selection, const TextOptions& options)
-      : view_(view),
-        partition_(view.profile->partition()),
-        selection_(selection),
-        options_(options),
-        told_(partition_.subgraphs.size(), false),
-        digits_(static_cast<int>(std::to_string(view.nodes.size()).size())) {
-    for (const std::uint32_t n : selection.nodes) standings_.push_back(standing_of(view, view.nodes[n]));
-    settle_widths();
-  }
+struct SideBySide {
+  const GraphView& view;
+  const Selection& selection;
+  const TextOptions& options;
+  const Partition& partition = view.profile->partition();
+  std::vector<Standing> standings{};                                       // by place in the selection
+  std::vector<bool> told = std::vector<bool>(partition.subgraphs.size());  // by subgraph
+  int digits = static_cast<int>(std::to_string(view.nodes.size()).size()), left_width = 0, right_width = 0;
+  bool stacked = false;
 
   std::string text() {
+    for (const std::uint32_t n : selection.nodes) standings.push_back(standing_of(view, view.nodes[n]));
+    settle_widths();
     std::string out;
-    const auto& nodes = selection_.nodes;
+    const auto& nodes = selection.nodes;
     for (std::size_t begin = 0, end = 0; begin < nodes.size(); begin = end) {
       end = begin + 1;
       while (end < nodes.size() && together(end - 1, end)) ++end;
-      if (begin > 0 && nodes[begin] != nodes[begin - 1] + 1 && !selection_.ranked) out += gap();
+      if (begin > 0 && nodes[begin] != nodes[begin - 1] + 1 && !selection.ranked)
+        out += std::string(static_cast<std::size_t>(digits), ' ') + "...\n\n";
       add_group(begin, end, out);
     }
     return out;
   }
 
- private:
-  std::string gap() const { return std::string(static_cast<std::size_t>(digits_), ' ') + "...\n\n"; }
-
   // Neighbours in the list that are in one and the same subgraph.
   bool together(std::size_t a, std::size_t b) const {
-    return standings_[a].subgraphs.size() == 1 && standings_[a].subgraphs == standings_[b].subgraphs;
+    return standings[a].subgraphs.size() == 1 && standings[a].subgraphs == standings[b].subgraphs;
   }
 
   void settle_widths() {
     int longest = 0;
-    for (const std::uint32_t n : selection_.nodes) longest = std::max(longest, natural_width(view_.nodes[n]));
-    left_ = std::clamp(longest, kLeastLeft, std::min(kMostLeft, options_.width * 3 / 5));
-    right_ = options_.width - left_ - 3;
-    if (right_ < kLeastRight) left_ = options_.width - kLeastRight - 3, right_ = kLeastRight;
-    stacked_ = left_ < kLeastLeft;
-    if (stacked_) left_ = options_.width, right_ = options_.width - indent() - 2;
+    for (const std::uint32_t n : selection.nodes) longest = std::max(longest, natural_width(view.nodes[n]));
+    left_width = std::clamp(longest, kLeastLeft, std::min(kMostLeft, options.width * 3 / 5));
+    right_width = options.width - left_width - 3;
+    if (right_width < kLeastRight) left_width = options.width - kLeastRight - 3, right_width = kLeastRight;
+    stacked = left_width < kLeastLeft;
+    if (stacked) left_width = options.width, right_width = options.width - indent() - 2;
   }
-  int indent() const { return digits_ + 2; }
+  int indent() const { return digits + 2; }
   int natural_width(const ViewNode& node) const {
     const int first = display_width(node.kind) + 3 + display_width(node.name) + 8;
-    const int second = display_width(target(node)) + 2 + display_width(shapes_text(view_, node));
+    const int second = display_width(target(node)) + 2 + display_width(shapes_text(view, node));
     return indent() + std::max(first, second);
   }
   // Of inputs and outputs it is the name once more.
@@ -105,48 +104,46 @@ class SideBySide {
 
   // " 12. [call_module] layer1.0.conv1      231M"
   Line name_line(std::uint32_t n) const {
-    const ViewNode& node = view_.nodes[n];
-    const bool center = selection_.center == n;
+    const ViewNode& node = view.nodes[n];
+    const bool center = selection.center == n;
     const std::string kind = "[" + std::string(node.kind) + "] ";
     const std::string flops = node.metrics.flops ? flops_text(node.metrics) : std::string();
-    const int room = left_ - indent() - display_width(kind) - (flops.empty() ? 0 : display_width(flops) + 1);
+    const int room =
+        left_width - indent() - display_width(kind) - (flops.empty() ? 0 : display_width(flops) + 1);
     const auto width = static_cast<std::size_t>(std::max(8, room));
     const std::string name =
         display_width(node.name) > room ? shortened_name(node.name, width) : std::string(node.name);
-    return {{pad_left(std::to_string(n + 1), digits_) + ". ", center ? Style::kStrong : Style::kQuiet},
+    return {{fmt::format("{:>{}}. ", n + 1, digits), center ? Style::kStrong : Style::kQuiet},
             {kind, Style::kQuiet},
             {pad_right(name, flops.empty() ? 0 : room), center ? Style::kStrong : Style::kPlain},
             {flops.empty() ? "" : " " + flops}};
   }
   Line detail_line(const ViewNode& node) const {
-    const int room = left_ - indent();
-    const std::string shapes = shapes_text(view_, node);
-    const std::string_view called = target(node);
-    std::string text(called);
+    const int room = left_width - indent();
+    const std::string shapes = shapes_text(view, node);
+    std::string text(target(node));
     if (!shapes.empty() && !text.empty()) text += "  ";
-    if (display_width(text) + display_width(shapes) > room && node.output != kNone && node.kind != "output") {
-      text += "-> " + shape_of(*view_.profile->graph, node.output);  // what it takes others show
-    } else {
-      text += shapes;
-    }
+    const bool too_long = display_width(text) + display_width(shapes) > room;
+    // What it takes others show.
+    const bool result_alone = too_long && node.output != kNone && node.kind != "output";
+    text += result_alone ? "-> " + shape_of(*view.profile->graph, node.output) : shapes;
     return {{std::string(static_cast<std::size_t>(indent()), ' ')}, {truncate(text, room), Style::kQuiet}};
   }
   std::vector<Line> left_lines(std::uint32_t n) const {
     std::vector<Line> lines{name_line(n)};
-    const ViewNode& node = view_.nodes[n];
-    if (!target(node).empty() || !shapes_text(view_, node).empty()) lines.push_back(detail_line(node));
+    const ViewNode& node = view.nodes[n];
+    if (!target(node).empty() || !shapes_text(view, node).empty()) lines.push_back(detail_line(node));
     return lines;
   }
 
   void say(std::vector<Line>& lines, std::string_view text, Style style = Style::kPlain) const {
-    for (std::string& line : wrap(text, right_ - 3, 2)) lines.push_back({{"   "}, {std::move(line), style}});
+    for (std::string& line : wrap(text, right_width - 3, 2))
+      lines.push_back({{"   "}, {std::move(line), style}});
   }
 
-  static std::string sums_text(const Standing& standing) {
-    return "FLOPs: " + format_count(standing.flops) + ", memory: " + format_bytes(standing.memory_bytes);
-  }
   void say_sums(std::vector<Line>& lines, const Standing& standing, std::string saved) const {
-    say(lines, sums_text(standing) + saved);
+    say(lines, "FLOPs: " + format_count(standing.flops) + ", memory: " + format_bytes(standing.memory_bytes) +
+                   saved);
     if (!standing.bound) return;
     const std::string intensity = format_ratio(standing.arithmetic_intensity()) + " FLOPs/byte, ";
     const auto line_with = [&](const std::string& label) {
@@ -154,73 +151,68 @@ class SideBySide {
           {"   "}, {label + intensity}, {std::string(name(*standing.bound)), style_of(*standing.bound)}};
     };
     Line line = line_with("Intensity: ");
-    if (width_of(line) > right_) line = line_with("");
+    if (width_of(line) > right_width) line = line_with("");
     lines.push_back(std::move(line));
   }
 
   std::vector<Line> right_lines(std::size_t begin, std::size_t end) {
-    const Standing& standing = standings_[begin];
+    const Standing& standing = standings[begin];
     std::vector<Line> lines;
     if (standing.subgraphs.empty()) {
-      for (std::string& line : wrap("not partitioned: " + std::string(standing.why_none), right_, 3))
+      for (std::string& line : wrap("not partitioned: " + std::string(standing.why_none), right_width, 3))
         lines.push_back({{std::move(line), Style::kQuiet}});
     } else if (standing.subgraphs.size() > 1) {
-      several(standing, view_.nodes[selection_.nodes[begin]], lines);
+      several(standing, view.nodes[selection.nodes[begin]], lines);
     } else {
       one(standing, begin, end, lines);
     }
     return lines;
   }
   void several(const Standing& standing, const ViewNode& node, std::vector<Line>& lines) const {
-    lines.push_back({{truncate(">> " + plural(standing.subgraphs.size(), "subgraph") + ": " +
-                                   subgraphs_text(standing.subgraphs),
-                               right_),
-                      Style::kStrong}});
+    const std::string head = fmt::format(">> {}: {}", plural(standing.subgraphs.size(), "subgraph"),
+                                         subgraphs_text(standing.subgraphs));
+    lines.push_back({{truncate(head, right_width), Style::kStrong}});
     say_sums(lines, standing, "");
-    say(lines, "costliest: #" + std::to_string(node.subgraph + 1) + " " +
-                   std::string(partition_.subgraphs[node.subgraph].type));
+    say(lines, fmt::format("costliest: #{} {}", node.subgraph + 1, partition.subgraphs[node.subgraph].type));
   }
   void one(const Standing& standing, std::size_t begin, std::size_t end, std::vector<Line>& lines) {
     const SubgraphId id = standing.subgraphs.front();
-    const Subgraph& subgraph = partition_.subgraphs[id];
+    const Subgraph& subgraph = partition.subgraphs[id];
     const std::string head = ">> Subgraph #" + std::to_string(id + 1);
-    if (told_[id]) {
-      lines.push_back({{head + ", continued", Style::kStrong}});
-      return;
-    }
-    told_[id] = true;
-    lines.push_back({{truncate_middle(head + ": " + std::string(subgraph.type), right_), Style::kStrong}});
+    if (told[id]) return lines.push_back({{head + ", continued", Style::kStrong}});
+    told[id] = true;
+    lines.push_back(
+        {{truncate_middle(fmt::format("{}: {}", head, subgraph.type), right_width), Style::kStrong}});
     say_sums(lines, standing,
              subgraph.saved_bytes() ? ", saved: " + format_bytes(subgraph.saved_bytes()) : std::string());
-    say(lines, border_text("begins", "after", subgraph.begins, subgraph.begins_at), Style::kQuiet);
-    say(lines, border_text("ends", "before", subgraph.ends, subgraph.ends_at), Style::kQuiet);
-    if (const std::string others = others_text(id, begin, end); !others.empty())
-      say(lines, others, Style::kQuiet);
+    say_border(lines, "begins", "after", subgraph.begins, subgraph.begins_at);
+    say_border(lines, "ends", "before", subgraph.ends, subgraph.ends_at);
+    say(lines, others_text(id, begin, end), Style::kQuiet);
   }
   // With the number alone: the node is in the list, or one --node away.
-  std::string border_text(std::string text, std::string_view side, Border border, OpId at) const {
-    if (at != kNone) text.append(" ").append(side).append(" node ") += std::to_string(view_.node_of[at] + 1);
-    return text.append(": ").append(explanation(border));
+  void say_border(std::vector<Line>& lines, std::string_view verb, std::string_view side, Border border,
+                  OpId at) const {
+    const std::string where = at == kNone ? "" : fmt::format(" {} node {}", side, view.node_of[at] + 1);
+    say(lines, fmt::format("{}{}: {}", verb, where, explanation(border)), Style::kQuiet);
   }
   // Its nodes that do not stand beside these.
   std::string others_text(SubgraphId id, std::size_t begin, std::size_t end) const {
-    const std::span<const std::uint32_t> here(selection_.nodes.data() + begin, end - begin);
-    std::vector<std::uint32_t> others = nodes_of_subgraph(view_, id);
+    const auto here = std::span(selection.nodes).subspan(begin, end - begin);
+    std::vector<std::uint32_t> others = nodes_of_subgraph(view, id);
     std::erase_if(others, [&](std::uint32_t n) { return std::ranges::find(here, n) != here.end(); });
-    std::string text;
-    for (std::size_t i = 0; i < others.size() && i < kOthersShown; ++i)
-      text += (i ? ", " : "also: ") + node_text(view_, others[i]);
-    if (others.size() > kOthersShown)
-      text += " and " + std::to_string(others.size() - kOthersShown) + " more";
-    return text;
+    if (others.empty()) return "";
+    const auto text = [&](std::uint32_t n) { return node_text(view, n); };
+    const auto shown = others | std::views::take(kOthersShown) | std::views::transform(text);
+    return fmt::format("also: {}", fmt::join(shown, ", ")) +
+           (others.size() > kOthersShown ? fmt::format(" and {} more", others.size() - kOthersShown) : "");
   }
 
   void add_group(std::size_t begin, std::size_t end, std::string& out) {
     std::vector<Line> left;
     for (std::size_t i = begin; i < end; ++i)
-      for (Line& line : left_lines(selection_.nodes[i])) left.push_back(std::move(line));
+      for (Line& line : left_lines(selection.nodes[i])) left.push_back(std::move(line));
     const std::vector<Line> right = right_lines(begin, end);
-    stacked_ ? stack(left, right, out) : join(left, right, end - begin > 1, out);
+    stacked ? stack(left, right, out) : join(left, right, end - begin > 1, out);
     out += '\n';
   }
   void join(const std::vector<Line>& left, const std::vector<Line>& right, bool bracket,
@@ -228,10 +220,10 @@ class SideBySide {
     const std::size_t height = std::max(left.size(), right.size());
     for (std::size_t i = 0; i < height; ++i) {
       const Line line = i < left.size() ? left[i] : Line{};
-      out += painted(line, options_.color);
-      out.append(static_cast<std::size_t>(std::max(0, left_ - width_of(line))), ' ');
-      out += ' ' + paint(bracket ? edge(i, height) : " ", Style::kQuiet, options_.color) + ' ';
-      if (i < right.size()) out += painted(right[i], options_.color);
+      out += painted(line, options.color);
+      out.append(static_cast<std::size_t>(std::max(0, left_width - width_of(line))), ' ');
+      out += ' ' + paint(bracket ? edge(i, height) : " ", Style::kQuiet, options.color) + ' ';
+      if (i < right.size()) out += painted(right[i], options.color);
       end_line(out);
     }
   }
@@ -239,66 +231,52 @@ class SideBySide {
     return i == 0 ? "╮" : i + 1 == height ? "╯" : "│";
   }
   void stack(const std::vector<Line>& left, const std::vector<Line>& right, std::string& out) const {
-    for (const Line& line : left) out += painted(line, options_.color), end_line(out);
+    for (const Line& line : left) out += painted(line, options.color), end_line(out);
     for (const Line& line : right) {
       out.append(static_cast<std::size_t>(indent()) + 2, ' ');
-      out += painted(line, options_.color);
+      out += painted(line, options.color);
       end_line(out);
     }
   }
-
-  const GraphView& view_;
-  const Partition& partition_;
-  const Selection& selection_;
-  const TextOptions& options_;
-  std::vector<Standing> standings_;  // by place in the selection
-  std::vector<bool> told_;           // by subgraph
-  int digits_, left_ = 0, right_ = 0;
-  bool stacked_ = false;
 };
 
 std::string title(const GraphView& view, const Selection& selection, const TextOptions& options) {
   const std::size_t shown = selection.nodes.size();
-  const std::string all =
-      " of " + std::to_string(view.nodes.size()) +
-      (view.level == Level::kLayer ? "" : " at the level of " + std::string(name(view.level)) + "s");
-  if (selection.ranked)
-    return "The " + std::to_string(shown) + " costliest" + all + ", by " + flag_name(*options.sort);
-  const bool run = selection.nodes.back() - selection.nodes.front() + 1 == shown;
-  std::string text = run && shown > 1 ? "Nodes " + std::to_string(selection.nodes.front() + 1) + " to " +
-                                            std::to_string(selection.nodes.back() + 1)
-                                      : plural(shown, "node");
-  text += all;
+  const std::string level =
+      view.level == Level::kLayer ? "" : fmt::format(" at the level of {}s", name(view.level));
+  const std::string all = fmt::format(" of {}{}", view.nodes.size(), level);
+  if (selection.ranked) return fmt::format("The {} costliest{}, by {}", shown, all, flag_name(*options.sort));
+  const std::uint32_t first = selection.nodes.front(), last = selection.nodes.back();
+  const bool run = last - first + 1 == shown;
+  std::string text =
+      (run && shown > 1 ? fmt::format("Nodes {} to {}", first + 1, last + 1) : plural(shown, "node")) + all;
   if (selection.center) text += ", around " + node_text(view, *selection.center);
-  if (selection.found > shown && !run) text += "; " + std::to_string(selection.found) + " fit";
+  if (selection.found > shown && !run) text += fmt::format("; {} fit", selection.found);
   return text;
 }
 
-}  // namespace
-
 std::string side_by_side(const GraphView& view, const Selection& selection, const TextOptions& options) {
-  Document head{header_cells(*view.profile), note_lines(*view.profile, options), {}};
-  std::string out = to_text(head, options);
-  out += "\nCreated " + plural(view.profile->partition().subgraphs.size(), "subgraph") + " from " +
-         plural(view.nodes.size(), "node") + "\n";
+  std::string out = to_text({header_cells(*view.profile), note_lines(*view.profile, options), {}}, options);
+  out += "\n" + created_text(view) + "\n";
   out += paint(title(view, selection, options), Style::kStrong, options.color) + "\n\n";
-  out += SideBySide(view, selection, options).text();
+  out += SideBySide{view, selection, options}.text();
   if (out.ends_with("\n\n")) out.pop_back();
   return out;
 }
 
+}  // namespace
+
 std::string explore_listing(const GraphView& view, const Selection& selection, Format format,
                             const TextOptions& options) {
-  const auto document = [&] {
-    Document made{header_cells(*view.profile), note_lines(*view.profile, options), {}};
-    made.sections.push_back(nodes_section(view, selection.nodes));
-    made.sections.back().title = title(view, selection, options);
-    return made;
-  };
   if (format == Format::kText) return side_by_side(view, selection, options);
-  return to_format(Report{[&](JsonWriter& json) { write_selection(json, view, selection); },
-                          [&] { return nodes_table(view, selection.nodes); }, document},
-                   format, options);
+  const auto sections = [&] {
+    Section section = nodes_section(view, selection.nodes);
+    section.title = title(view, selection, options);
+    return std::vector{section};
+  };
+  return explore_report(
+      view, format, options,
+      {[&](JsonWriter& json) { write_selection(json, view, selection); }, selection.nodes, sections});
 }
 
 }  // namespace opscope

@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::size_t kTableRowsShown = 60;
 
-Numbers counted_from_1(const std::vector<std::uint32_t>& ids) {
-  Numbers numbers;
-  for (const std::uint32_t id : ids) numbers.push_back(std::int64_t{id} + 1);
-  return numbers;
-}
+struct NodeInView {
+  std::uint32_t index = 0;
+  const ViewNode* node = nullptr;
+  Standing standing{};
+};
 
 // The only subgraph that a node is in.
 const Subgraph* subgraph_of(const GraphView& view, const NodeInView& row) {
@@ -49,9 +49,9 @@ Columns<NodeInView> people_columns(const GraphView& view) {
        }},
       {words("Why"), [&](Row row) {
          const Subgraph* subgraph = subgraph_of(view, row);
-         return Cell(subgraph
-                         ? "begins: " + begins_text(view, *subgraph) + "; ends: " + ends_text(view, *subgraph)
-                         : std::string(row.standing.why_none),
+         if (!subgraph) return Cell(row.standing.why_none, Style::kQuiet);
+         return Cell("begins: " + border_text(view, "after", subgraph->begins, subgraph->begins_at) +
+                         "; ends: " + border_text(view, "before", subgraph->ends, subgraph->ends_at),
                      Style::kQuiet);
        }}};
 }
@@ -62,35 +62,23 @@ Columns<std::uint32_t> level_columns(const GraphView& view, const TextOptions& o
   const auto node = [&view](const auto& read) {
     return [&view, read](std::uint32_t n) { return Cell(read(view.nodes[n])); };
   };
-  const auto metrics = [&view](const auto& read) {
-    return [&view, read](std::uint32_t n) { return Cell(read(view.nodes[n].metrics)); };
-  };
   using Node = const ViewNode&;
-  using M = const Metrics&;
-  Columns<std::uint32_t> columns{{number("#"), [](std::uint32_t n) { return Cell(n + 1, Style::kQuiet); }},
-                                 {words("Node", 16, 30), node([](Node n) { return std::string(n.name); })},
-                                 {words("Target", 10).or_not(), node([](Node n) {
-                                    return Cell(n.target == n.name ? std::string() : std::string(n.target),
-                                                Style::kQuiet);
-                                  })}};
+  Columns<std::uint32_t> columns{
+      {number("#"), [](std::uint32_t n) { return Cell(n + 1, Style::kQuiet); }},
+      {words("Node", 16, 30), node([](Node n) { return std::string(n.name); })},
+      {words("Target", 10).or_not(),
+       node([](Node n) { return Cell(std::string(n.target == n.name ? "" : n.target), Style::kQuiet); })}};
   if (options.show_shapes)
     columns += {{words("Output", 10), node([&](Node n) { return shape_of(*profile.graph, n.output); })}};
-  columns +=
-      {{number("Params", Unit::kParams).or_not(), node([](Node n) { return n.parameters.total; })},
-       {number("MACs", Unit::kCount).or_not(), metrics([](M m) { return m.work.macs; })},
-       {number("FLOPs"), metrics([](M m) { return flops_cell(m); })},
-       {number("% FLOPs").or_not(), metrics([&](M m) { return share_cell(m.flops, profile.totals.flops); })},
-       {number("Bytes", Unit::kBytes), metrics([](M m) { return m.memory_bytes(); })},
-       {number("AI", Unit::kRatio), metrics([](M m) { return m.arithmetic_intensity(); })}};
-  if (is_measured(profile))
-    columns += {{number("Time", Unit::kSeconds), metrics([](M m) { return m.time_seconds(); })},
-                {number("% Time"), metrics([&](M m) { return share_cell(m.time, profile.totals.time); })}};
-  if (has_device(profile))
-    columns += {{number("Roofline"), metrics(roofline_text)}, {words("Bound"), metrics(bound_cell)}};
-  return columns +=
-         {{number("Subgraph").or_not(), node([](Node n) {
-             return Cell(n.subgraph == kNone ? "-" : "#" + std::to_string(n.subgraph + 1), Style::kQuiet);
-           })}};
+  columns += {{number("Params", Unit::kParams).or_not(), node([](Node n) { return n.parameters.total; })}};
+  std::string names = "macs? flops flops%? memory_bytes arithmetic_intensity";
+  if (is_measured(profile)) names += " time_seconds time_seconds%";
+  if (has_device(profile)) names += " roofline_seconds bound";
+  columns += through<std::uint32_t>([&](std::uint32_t n) -> const Metrics& { return view.nodes[n].metrics; },
+                                    shown_columns(profile, names));
+  return columns += {{number("Subgraph").or_not(), node([](Node n) {
+                        return Cell(n.subgraph == kNone ? "-" : subgraphs_text({n.subgraph}), Style::kQuiet);
+                      })}};
 }
 
 std::vector<NodeInView> rows_of(const GraphView& view, const std::vector<std::uint32_t>& nodes) {
@@ -138,8 +126,7 @@ Columns<NodeInView> program_columns(const GraphView& view) {
   columns += std::move(values);
   columns += {{{.key = "from", .in = In::kJson}, [&](Row row) {
                  Numbers from;
-                 for (const ViewEdge& edge : view.inputs_of(*row.node))
-                   from.push_back(std::int64_t{edge.from} + 1);
+                 for (const ViewEdge& edge : view.inputs_of(*row.node)) from.push_back(edge.from + 1);
                  return from;
                }}};
   columns += in_format_alone(In::kCsv, metrics(cost_columns("ops")));

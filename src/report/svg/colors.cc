@@ -14,59 +14,24 @@
 namespace opscope {
 namespace {
 
-constexpr std::array<ColorGroup, 11> kGroups{{
-    {"conv", "#2f4a92"},
-    {"matmul", "#e9a312"},
-    {"attention", "#6e2451"},
-    {"norm", "#1eae8b"},
-    {"activation", "#dd4e63"},
-    {"pointwise", "#e9d58f"},
-    {"softmax, reduction", "#0b5924"},
-    {"pool, resize", "#7bccff"},
-    {"embedding, index", "#9c7720"},
-    {"moves", "#c8ccd0"},
-    {"other", "#aa68e5"},
-}};
+using enum Category;
 
-constexpr std::size_t group_index(Category category) {
-  switch (category) {
-    case Category::kConv:
-      return 0;
-    case Category::kMatmul:
-      return 1;
-    case Category::kAttention:
-      return 2;
-    case Category::kNorm:
-      return 3;
-    case Category::kActivation:
-      return 4;
-    case Category::kPointwise:
-      return 5;
-    case Category::kSoftmax:
-    case Category::kReduction:
-    case Category::kLoss:
-      return 6;
-    case Category::kPool:
-    case Category::kResize:
-      return 7;
-    case Category::kEmbedding:
-    case Category::kIndex:
-    case Category::kSort:
-      return 8;
-    case Category::kCopy:
-    case Category::kCreate:
-    case Category::kRandom:
-    case Category::kView:
-    case Category::kMetadata:
-      return 9;
-    case Category::kRecurrent:
-    case Category::kFft:
-    case Category::kQuantised:
-    case Category::kCustom:
-      return 10;
-  }
-  return 10;
-}
+constexpr std::uint32_t bits(auto... categories) { return ((1U << static_cast<unsigned>(categories)) | ...); }
+
+// The last is for all that no other has.
+constexpr std::array<ColorGroup, 11> kGroups{{
+    {"conv", "#2f4a92", bits(kConv)},
+    {"matmul", "#e9a312", bits(kMatmul)},
+    {"attention", "#6e2451", bits(kAttention)},
+    {"norm", "#1eae8b", bits(kNorm)},
+    {"activation", "#dd4e63", bits(kActivation)},
+    {"pointwise", "#e9d58f", bits(kPointwise)},
+    {"softmax, reduction", "#0b5924", bits(kSoftmax, kReduction, kLoss)},
+    {"pool, resize", "#7bccff", bits(kPool, kResize)},
+    {"embedding, index", "#9c7720", bits(kEmbedding, kIndex, kSort)},
+    {"moves", "#c8ccd0", bits(kCopy, kCreate, kRandom, kView, kMetadata)},
+    {"other", "#aa68e5", ~0U},
+}};
 
 constexpr std::array<std::string_view, kMemoryKinds> kMemoryColors{"#4477aa", "#bbbbbb", "#e69f00", "#ee6677",
                                                                    "#aa3377", "#228833", "#66ccee"};
@@ -113,7 +78,9 @@ double luminance(std::string_view color) {
 }  // namespace
 
 std::span<const ColorGroup> color_groups() { return kGroups; }
-const ColorGroup& color_group(Category category) { return kGroups[group_index(category)]; }
+const ColorGroup& color_group(Category category) {
+  return *std::ranges::find_if(kGroups, [&](const ColorGroup& g) { return g.categories & bits(category); });
+}
 std::string_view color_of(MemoryKind kind) { return kMemoryColors[static_cast<std::size_t>(kind)]; }
 std::span<const std::string_view> sequential_stops() { return kStops; }
 

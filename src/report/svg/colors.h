@@ -3,6 +3,7 @@
 // categories are at least 20 apart in CIE Lab, bounds 45, kinds of memory 17.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,8 +21,9 @@ inline constexpr std::string_view kComputeBoundColor = "#2f6db5", kMemoryBoundCo
 
 // Categories that go together have one colour: there are more of them than colours that an eye keeps apart.
 struct ColorGroup {
-  std::string_view name;   // "conv", "softmax, reduction"
-  std::string_view color;  // "#2f4a92"
+  std::string_view name;         // "conv", "softmax, reduction"
+  std::string_view color;        // "#2f4a92"
+  std::uint32_t categories = 0;  // a bit for each
 };
 std::span<const ColorGroup> color_groups();  // in the order of legends
 const ColorGroup& color_group(Category category);

@@ -2,6 +2,7 @@
 // label that fits in it fits in Helvetica and Arial too.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/text.h"
 #include "base/utf8.h"
@@ -37,7 +38,6 @@ constexpr std::array<std::uint16_t, 319> kRegular{
     1298, 2025, 1675, 1251, 1212, 1251, 1403, 1075, 1403, 1075, 1403, 1075, 721,
 };
 
-// U+0020 to U+007E, then U+00A0 to U+017F.
 constexpr std::array<std::uint16_t, 319> kBold{
     713,  934,  1067, 1716, 1425, 2052, 1786, 627,  936,  936,  1071, 1716, 778,  850,  778,  748,  1425,
     1425, 1425, 1425, 1425, 1425, 1425, 1425, 1425, 1425, 819,  819,  1716, 1716, 1716, 1188, 2048, 1585,
@@ -65,34 +65,23 @@ struct Sign {
   std::uint16_t regular, bold;
 };
 // Dashes, quotes, arrows and comparisons.
-constexpr std::array<Sign, 17> kSigns{{
-    {0x2013, 1024, 1024},
-    {0x2014, 2048, 2048},
-    {0x2018, 651, 778},
-    {0x2019, 651, 778},
-    {0x201c, 1061, 1346},
-    {0x201d, 1061, 1346},
-    {0x2022, 1208, 1309},
-    {0x2026, 2048, 2048},
-    {0x2190, 1716, 1716},
-    {0x2191, 1716, 1716},
-    {0x2192, 1716, 1716},
-    {0x2193, 1716, 1716},
-    {0x2212, 1716, 1716},
-    {0x2248, 1716, 1716},
-    {0x2260, 1716, 1716},
-    {0x2264, 1716, 1716},
-    {0x2265, 1716, 1716},
-}};
-static_assert(std::ranges::is_sorted(kSigns, {}, &Sign::code));
+constexpr std::array kSigns{Sign{0x2013, 1024, 1024}, Sign{0x2014, 2048, 2048}, Sign{0x2018, 651, 778},
+                            Sign{0x2019, 651, 778},   Sign{0x201c, 1061, 1346}, Sign{0x201d, 1061, 1346},
+                            Sign{0x2022, 1208, 1309}, Sign{0x2026, 2048, 2048}, Sign{0x2190, 1716, 1716},
+                            Sign{0x2191, 1716, 1716}, Sign{0x2192, 1716, 1716}, Sign{0x2193, 1716, 1716},
+                            Sign{0x2212, 1716, 1716}, Sign{0x2248, 1716, 1716}, Sign{0x2260, 1716, 1716},
+                            Sign{0x2264, 1716, 1716}, Sign{0x2265, 1716, 1716}};
 
-double advance(char32_t code, std::string_view bytes, bool bold) {
+// Of the character at `at`, which it steps over.
+double advance(std::string_view text, std::size_t& at, bool bold) {
+  const auto [code, bytes, valid] = decode_utf8(text.substr(at));
+  const auto character = text.substr(std::exchange(at, at + bytes), bytes);
   const auto& table = bold ? kBold : kRegular;
   if (code >= 0x20 && code <= 0x7e) return table[code - 0x20];
   if (code >= 0xa0 && code <= 0x17f) return table[code - 0xa0 + 0x5f];
-  const auto sign = std::ranges::lower_bound(kSigns, code, {}, &Sign::code);
-  if (sign != kSigns.end() && sign->code == code) return bold ? sign->bold : sign->regular;
-  const int columns = display_width(bytes);
+  const auto sign = std::ranges::find(kSigns, code, &Sign::code);
+  if (sign != kSigns.end()) return bold ? sign->bold : sign->regular;
+  const int columns = display_width(character);
   return columns == 0 ? 0 : columns == 2 ? kWideAdvance : kDefaultAdvance;
 }
 
@@ -100,25 +89,20 @@ constexpr std::string_view kEllipsis = "\xe2\x80\xa6";
 
 // Bytes of `text` that fit in `width`, from the front.
 std::size_t bytes_within(std::string_view text, double width, const Font& font) {
-  std::size_t at = 0;
-  for (double used = 0; at < text.size();) {
-    const auto character = decode_utf8(text.substr(at));
-    used += advance(character.code, text.substr(at, character.bytes), font.bold) * font.size / kUnitsPerEm;
+  std::size_t kept = 0;
+  double used = 0;
+  for (std::size_t at = 0; at < text.size(); kept = at) {
+    used += advance(text, at, font.bold) * font.size / kUnitsPerEm;
     if (used > width) break;
-    at += character.bytes;
   }
-  return at;
+  return kept;
 }
 
 // Where the longest end of `text` that fits in `width` begins.
 std::size_t tail_within(std::string_view text, double width, const Font& font) {
   double over = text_width(text, font) - width;
   std::size_t at = 0;
-  while (at < text.size() && over > 0) {
-    const auto character = decode_utf8(text.substr(at));
-    over -= advance(character.code, text.substr(at, character.bytes), font.bold) * font.size / kUnitsPerEm;
-    at += character.bytes;
-  }
+  while (at < text.size() && over > 0) over -= advance(text, at, font.bold) * font.size / kUnitsPerEm;
   return at;
 }
 
@@ -126,11 +110,7 @@ std::size_t tail_within(std::string_view text, double width, const Font& font) {
 
 double text_width(std::string_view text, const Font& font) {
   double units = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto character = decode_utf8(text.substr(at));
-    units += advance(character.code, text.substr(at, character.bytes), font.bold);
-    at += character.bytes;
-  }
+  for (std::size_t at = 0; at < text.size();) units += advance(text, at, font.bold);
   return units * font.size / kUnitsPerEm;
 }
 

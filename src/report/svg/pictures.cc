@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -15,15 +16,9 @@ namespace {
 
 constexpr const char* kPlugin = "opscope_pictures.so";
 
-struct FormatRow {
-  PictureFormat format;
-  std::string_view name, title;
-};
-constexpr std::array kFormats{
-    FormatRow{PictureFormat::kPng, "png", "PNG"},    FormatRow{PictureFormat::kPdf, "pdf", "PDF"},
-    FormatRow{PictureFormat::kSvg, "svg", "SVG"},    FormatRow{PictureFormat::kDot, "dot", "DOT"},
-    FormatRow{PictureFormat::kHtml, "html", "HTML"},
-};
+// In the order of PictureFormat.
+constexpr std::array<std::string_view, 5> kNames{"png", "pdf", "svg", "dot", "html"};
+constexpr std::array<std::string_view, 5> kTitles{"PNG", "PDF", "SVG", "DOT", "HTML"};
 
 // Both give what went wrong, or "".
 using Place = void (*)(const std::string& dot, Placement& result, std::string& problem);
@@ -34,6 +29,8 @@ struct Plugin {
   Place place = nullptr;
   Convert convert = nullptr;
   std::string problem;
+
+  bool works() const { return place && convert; }
 };
 
 // The folders of the program and of the library that this code is in: a wheel keeps the plugin in the Python
@@ -64,7 +61,7 @@ Plugin load() {
     }
     plugin.place = reinterpret_cast<Place>(::dlsym(library, "opscope_place"));
     plugin.convert = reinterpret_cast<Convert>(::dlsym(library, "opscope_convert"));
-    if (plugin.place && plugin.convert) return plugin;
+    if (plugin.works()) return plugin;
   }
   return plugin;
 }
@@ -76,7 +73,7 @@ const Plugin& loaded() {
 
 const Plugin& plugin_or_throw() {
   const Plugin& plugin = loaded();
-  if (plugin.place && plugin.convert) return plugin;
+  if (plugin.works()) return plugin;
   if (!plugin.problem.empty())
     throw Error("a library that pictures need is missing: " + plugin.problem, kPlugin,
                 "install libgvc6, librsvg2-2 and libcairo2, or draw to a .dot file");
@@ -86,39 +83,37 @@ const Plugin& plugin_or_throw() {
 
 std::string choices(std::string_view before) {
   std::string text;
-  for (const FormatRow& row : kFormats) {
-    if (!text.empty()) text += &row == &kFormats.back() ? " or " : ", ";
-    text.append(before).append(row.name);
-  }
+  for (const std::string_view name : kNames)
+    text.append(text.empty() ? "" : name == kNames.back() ? " or " : ", ").append(before).append(name);
   return text;
 }
 
-const FormatRow& row_of(PictureFormat format) {
-  return *std::ranges::find(kFormats, format, &FormatRow::format);
+std::optional<PictureFormat> format_called(std::string_view name) {
+  const auto found = std::ranges::find(kNames, name);
+  if (found == kNames.end()) return std::nullopt;
+  return static_cast<PictureFormat>(found - kNames.begin());
 }
 
 }  // namespace
 
-std::string_view name(PictureFormat format) { return row_of(format).name; }
-std::string_view title(PictureFormat format) { return row_of(format).title; }
+std::string_view name(PictureFormat format) { return kNames[static_cast<std::size_t>(format)]; }
+std::string_view title(PictureFormat format) { return kTitles[static_cast<std::size_t>(format)]; }
 
 PictureFormat picture_format_from_name(std::string_view text) {
-  const auto row = std::ranges::find(kFormats, text, &FormatRow::name);
-  if (row != kFormats.end()) return row->format;
+  if (const auto format = format_called(text)) return *format;
   throw Error("no picture format called '" + std::string(text) + "'", "--format", "one of " + choices(""));
 }
 
 PictureFormat picture_format_from_extension(const std::string& path) {
   const std::string extension = lower_case(std::filesystem::path(path).extension().string());
-  const auto row = std::ranges::find_if(
-      kFormats, [&](const FormatRow& r) { return extension == "." + std::string(r.name); });
-  if (row != kFormats.end()) return row->format;
-  throw Error(extension.empty() ? "the picture's name has no extension that says its format"
-                                : "no picture format for '" + extension + "'",
-              path, "end the name in " + choices("."));
+  if (extension.empty())
+    throw Error("the picture's name has no extension that says its format", path,
+                "end the name in " + choices("."));
+  if (const auto format = format_called(std::string_view(extension).substr(1))) return *format;
+  throw Error("no picture format for '" + extension + "'", path, "end the name in " + choices("."));
 }
 
-bool pictures_available() { return loaded().place && loaded().convert; }
+bool pictures_available() { return loaded().works(); }
 
 Placement place(const std::string& dot) {
   Placement result;

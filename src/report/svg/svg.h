@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace opscope {
@@ -58,12 +58,21 @@ struct TextStyle {
   std::string_view halo{};  // a colour drawn around the letters, where lines run below them
 };
 
+// Of an element; left out where it is empty.
+struct Attribute {
+  Attribute(std::string_view what, std::string_view text) : name(what), value(text) {}
+  Attribute(std::string_view what, double number);
+
+  std::string_view name;
+  std::string value;
+};
+
 struct GroupOptions {
   std::string_view id{}, css_class{};
-  std::string_view title{};                                                // what a browser shows over it
-  std::string_view transform{};                                            // "translate(10 20)"
-  std::string_view clip{};                                                 // the id that clip() gave
-  std::span<const std::pair<std::string_view, std::string>> attributes{};  // "data-op": "12"
+  std::string_view title{};             // what a browser shows over it
+  std::string_view transform{};         // "translate(10 20)"
+  std::string_view clip{};              // the id that clip() gave
+  std::vector<Attribute> attributes{};  // "data-op": "12"
 };
 
 class Svg {
@@ -74,13 +83,11 @@ class Svg {
   void rect(const Box& box, const Paint& paint, double radius = 0, std::string_view title = {});
   void line(Point from, Point to, const Paint& paint);
   void polyline(std::span<const Point> points, const Paint& paint);
-  void polygon(std::span<const Point> points, const Paint& paint, std::string_view title = {});
+  void polygon(std::span<const Point> points, const Paint& paint);
   // `commands`: of the d attribute; svg_number writes its numbers.
   void path(std::string_view commands, const Paint& paint, std::string_view title = {});
   void circle(Point center, double radius, const Paint& paint, std::string_view title = {});
   void text(Point at, std::string_view text, const TextStyle& style = {});
-  // Elements of others, as they are.
-  void raw(std::string_view elements) { body_ += elements; }
 
   void begin_group(const GroupOptions& options = {});
   void end_group();
@@ -91,16 +98,15 @@ class Svg {
 
   double width() const { return width_; }
   double height() const { return height_; }
-  // The elements alone, and the whole file.
-  const std::string& body() const { return body_; }
-  std::string document() const;
+  std::string document() const;  // the whole file
 
  private:
-  void open(std::string_view element);
-  void attribute(std::string_view name, double value);
-  void attribute(std::string_view name, std::string_view value);
+  void open(std::string_view element, std::initializer_list<Attribute> attributes);
+  void add(std::initializer_list<Attribute> attributes);
   void paint(const Paint& paint);
   void close(std::string_view element, std::string_view title);
+  void shape(std::string_view element, std::initializer_list<Attribute> attributes, const Paint& paint,
+             std::string_view title = {});
 
   double width_, height_;
   std::string title_, body_, definitions_;
