@@ -110,7 +110,7 @@ std::string metric_choices(Needs given) {
     const auto names = names_of(*metric);
     if (names.size() > 1 && names[1].size() <= kShortName) list.append(" (").append(names[1]).append(")");
   }
-  return details.empty() ? usual : usual + "; in detail " + details;
+  return details.empty() ? usual : usual + "; also " + details;
 }
 
 std::string metric_words(Needs given, char gap) {

@@ -64,8 +64,8 @@ std::vector<const Metric*> metrics_named(std::string_view text, const std::strin
 
 inline bool is_given(const Metric& metric, Needs given) { return (metric.need & ~given) == 0; }
 std::vector<const Metric*> metrics_given(Needs given);
-std::string flag_name(const Metric& metric);  // "memory-bytes"
-std::string metric_choices(Needs given);      // "params, macs, memory-bytes (mem); in detail ..." for help
+std::string flag_name(const Metric& metric);      // "memory-bytes"
+std::string metric_choices(Needs given);          // "params, macs, memory-bytes (mem); also ..." for help
 std::string metric_words(Needs given, char gap);  // "params trainable-params ..." for completion
 std::string heading(const Metric& metric);        // "Bytes moved", of a total
 

@@ -68,8 +68,8 @@ Action define_cache(CLI::App& app) {
   const auto flags = std::make_shared<CacheFlags>();
   add_switch(app, "--clear", flags->clear, "Remove all captures, lists of models and measured op times");
   add_value(app, "--limit", flags->limit, "SIZE",
-            "Size limit, default 2GB: the least recently used captures and lists are removed. Kept for "
-            "later runs");
+            "Size limit for this and later runs, default 2GB. The least recently used captures and lists are "
+            "removed first");
   add_output_flags(app, flags->output);
   add_talk_flags(app, flags->talk);
   return [flags] { return run_cache(*flags); };

@@ -112,9 +112,9 @@ Action define_check(CLI::App& app) {
             "Version to compare with: a capture, a saved profile, a model, or REV:file.py:function of "
             "git revision REV");
   add_value(app, "--max-increase", flags->max_increase, "LIMITS",
-            "Increase over --against that is allowed: 2%, or flops=2%,params=0. Default: 0%");
+            "Allowed increase over --against: 2%, or flops=2%,params=0. Default: 0%");
   add_switch(app, "--allow-unknown", flags->allow_unknown,
-             "Accept a limit that cannot be decided, because of ops of unknown cost or a missing figure");
+             "Accept a value that is not known, because of ops of unknown cost or a missing figure");
   add_value(app, "--write-budget", flags->write_budget, "FILE", "Write the current figures as a budget file");
   add_output_flags(app, flags->output, "Output format: txt, json, csv, md, html, or github for annotations");
   add_talk_flags(app, flags->talk);

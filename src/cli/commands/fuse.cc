@@ -57,7 +57,7 @@ Action define_fuse(CLI::App& app) {
             "Inductor's own matmul templates)");
   add_value(app, "--top", flags->top, "N", "Rows: largest savings, and ops that were not fused. Default 10");
   add_value(app, "--sort", flags->sort, "KEY",
-            "What subgraphs are sorted by: order (as they run), " + metric_choices(kSubgraphNeeds));
+            "Sort subgraphs by: order (execution order), " + metric_choices(kSubgraphNeeds));
   add_switch(app, "--no-fold", flags->no_fold, "Show equal subgraphs one by one");
   add_cost_flags(app, flags->cost);
   add_report_flags(app, flags->output, flags->talk, "All subgraphs, all that was not fused, and all notes");

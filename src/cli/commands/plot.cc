@@ -127,7 +127,7 @@ Action define_plot(CLI::App& app) {
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
   add_value(app, "--metric", flags->metric, "KEY",
-            "Metric for types, icicle and flame, one that adds up; default flops, time for flame: " +
+            "Additive metric for types, icicle and flame; default flops, for flame time: " +
                 metric_choices(kLayerNeeds));
   add_level_flag(app, flags->level);
   add_value(app, "--top", flags->top, "N", "Number of labelled points, types and table rows, default 10");

@@ -167,7 +167,7 @@ void add_table_flags(CLI::App& app, TableFlags& flags, const std::string& sort, 
   add_value(app, "--depth", flags.depth, "N", "Levels of the module tree. Default: as many as fit a screen");
   add_switch(app, "--no-fold", flags.no_fold, "Show repeated equal blocks one by one");
   add_value(app, "--top", flags.top, "N", top_help);
-  add_value(app, "--sort", flags.sort, "KEY", "What layers are sorted by: " + metric_choices(kLayerNeeds));
+  add_value(app, "--sort", flags.sort, "KEY", "Sort layers by: " + metric_choices(kLayerNeeds));
 }
 
 TextOptions text_options(const TableFlags& flags, const TalkFlags& talk) {

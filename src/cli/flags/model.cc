@@ -60,7 +60,7 @@ void add_capture_flags(CLI::App& app, WrittenRequest& written) {
 }
 
 void add_graph_part_flag(CLI::App& app, std::string& part) {
-  add_value(app, kPartFlag, part, "N", "Only graph N of those that the tracer split the model into");
+  add_value(app, kPartFlag, part, "N", "Show only graph N, if the tracer made several graphs");
 }
 
 AskedGraph::AskedGraph(const ModelCommandFlags& flags, std::vector<std::string>& notes)
