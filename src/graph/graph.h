@@ -324,5 +324,11 @@ constexpr std::string_view short_op_name(std::string_view name) {
   const auto colon = name.rfind("::");
   return colon == std::string_view::npos ? name : name.substr(colon + 2);
 }
+// "aten::relu_" -> "relu": an in-place op is of its functional twin's type.
+constexpr std::string_view op_type(std::string_view op_name) {
+  std::string_view type = short_op_name(op_name);
+  if (type.size() > 1 && type.ends_with('_') && !type.ends_with("__")) type.remove_suffix(1);
+  return type;
+}
 
 }  // namespace opscope

@@ -1,235 +1,23 @@
-// Groups -> Partition: numbers them in an order in which they can run, and adds up what is in each.
-#include "partition/assemble.h"
-
+// Groups -> Partition: numbers them in an order in which they can run, adds up what is in each and says what
+// it is called, and tells what runs between them: who depends on whom, why they are apart, what that costs.
 #include <algorithm>
 #include <array>
 #include <tuple>
 #include <unordered_set>
 
 #include "base/choices.h"
-#include "base/error.h"
-#include "base/text.h"
 #include "graph/scopes.h"
-#include "partition/dataflow.h"
-#include "partition/partition.h"
+#include "partition/groups.h"
 
 namespace opscope {
-namespace {
-
-bool costs_more(const OpCost& a, const OpCost& b) {
-  if (a.flops != b.flops) return a.flops > b.flops;
-  return a.traffic.total() > b.traffic.total();
-}
-
-void add_op(const Groups& groups, OpId op, Subgraph& sum, const OpCost*& costliest) {
-  const OpCost& cost = groups.costs[op];
-  sum.work += cost.work;
-  sum.flops += cost.flops;
-  sum.unfused_bytes += cost.traffic.total();
-  sum.confidence = std::max(sum.confidence, cost.confidence);
-  sum.parallelism = std::max(sum.parallelism, groups.traits[op].out);
-  if (costliest == nullptr || costs_more(cost, *costliest)) {
-    costliest = &cost;
-    sum.category = groups.traits[op].category;
-  }
-}
-
-// Rows can be folded independently of one another, and no finer.
-Count independent(const Groups& groups, std::span<const OpId> members, Count elements) {
-  for (const OpId op : members)
-    if (groups.traits[op].role == Role::kRows) elements = std::min(elements, groups.traits[op].rows);
-  return elements;
-}
-
-// The names of types, each written once.
-class Types {
- public:
-  std::string_view add(const std::string& text) {
-    if (const auto known = names_.find(text); known != names_.end()) return *known;
-    return *names_.insert(texts_.add(text)).first;
-  }
-  std::vector<TextBlock> take() && { return std::move(texts_).take(); }
-
- private:
-  TextBlocks texts_;
-  std::unordered_set<std::string_view> names_;
-};
-
-}  // namespace
-
-void number_subgraphs(const Groups& groups, Partition& partition) {
-  std::vector<std::pair<std::uint32_t, GroupId>> order;
-  for (OpId op = 0; op < groups.graph.ops.size(); ++op)
-    if (groups.order.group_of(op) == op && groups.loops[op].working != 0)
-      order.emplace_back(groups.order.position(op), op);
-  std::ranges::sort(order);
-  partition.of_op.assign(groups.graph.ops.size(), kNone);
-  for (const auto& [position, group] : order) {
-    const auto id = static_cast<SubgraphId>(partition.subgraphs.size());
-    const auto begin = partition.ops.size();
-    groups.order.each_member(group, [&](OpId op) {
-      partition.ops.push_back(op);
-      partition.of_op[op] = id;
-    });
-    std::sort(partition.ops.begin() + static_cast<std::ptrdiff_t>(begin), partition.ops.end());
-    partition.subgraphs.push_back({.ops = {static_cast<std::uint32_t>(begin),
-                                           static_cast<std::uint32_t>(partition.ops.size() - begin)}});
-  }
-}
-
-void add_up(const Groups& groups, Partition& partition) {
-  Types types;
-  for (Subgraph& sum : partition.subgraphs) {
-    const auto members = partition.ops_of(sum);
-    const Loop& loop = groups.loops[groups.order.group_of(members[0])];
-    const OpCost* costliest = nullptr;
-    ScopeId scope = kNone;
-    for (const OpId op : members) {
-      if (groups.flow.works[op] == 0) continue;
-      add_op(groups, op, sum, costliest);
-      const ScopeId own = groups.graph.ops[op].scope;
-      scope = scope == kNone ? own : common_scope(groups.graph, scope, own);
-    }
-    sum.module = groups.graph.scopes[scope].module;
-    sum.parallelism = independent(groups, members, sum.parallelism);
-    sum.working_set_bytes = working_set(groups, members, loop);
-    if (loop.form == Form::kAttention) sum.category = Category::kAttention;
-    sum.type = types.add(type_of(groups, members, loop.form));
-    partition.unfused_bytes += sum.unfused_bytes;
-  }
-  partition.texts = std::move(types).take();
-}
-
-Partition assemble(Groups& groups) {
-  Partition partition;
-  partition.options = groups.options;
-  number_subgraphs(groups, partition);
-  add_up(groups, partition);
-  add_traffic(groups, partition);
-  find_borders(groups, partition);
-  return partition;
-}
-
-namespace {
-
-// A read across a border.
-struct Crossing {
-  SubgraphId from = 0, to = 0;
-  OpId writer = 0, reader = 0;
-  WriteId write = 0;
-  Count bytes{};
-  Border why = Border::kStrategy;
-};
-
-std::vector<Crossing> crossings(const Groups& groups, const Partition& partition) {
-  std::vector<Crossing> found;
-  for (SubgraphId to = 0; to < partition.subgraphs.size(); ++to)
-    for (const OpId reader : partition.ops_of(partition.subgraphs[to]))
-      for (const Read& read : groups.flow.reads_of(reader)) {
-        if (read.write == kNone) continue;
-        const OpId writer = groups.writer(read);
-        const SubgraphId from = partition.of_op[writer];
-        if (from == to) continue;
-        const Border why = groups.why[static_cast<std::size_t>(&read - groups.flow.reads.data())];
-        found.push_back({from, to, writer, reader, read.write, read.bytes, why});
-      }
-  return found;
-}
-
-// Why it begins: what it takes most of. Why it ends: the one reason, or a fork where there are several.
-void tell_borders(const std::vector<Crossing>& all, Partition& partition) {
-  std::vector<Count> most_in(partition.subgraphs.size()), most_out(partition.subgraphs.size());
-  std::vector<char> has_out(partition.subgraphs.size(), 0);
-  for (const Crossing& each : all) {
-    Subgraph& to = partition.subgraphs[each.to];
-    if (to.begins_at == kNone || each.bytes > most_in[each.to]) {
-      most_in[each.to] = each.bytes;
-      to.begins = each.why, to.begins_at = each.writer;
-    }
-    Subgraph& from = partition.subgraphs[each.from];
-    const bool is_first = has_out[each.from] == 0;
-    has_out[each.from] = 1;
-    if (is_first || each.bytes > most_out[each.from]) {
-      most_out[each.from] = each.bytes;
-      from.ends_at = each.reader;
-    }
-    from.ends = is_first || from.ends == each.why ? each.why : Border::kFork;
-  }
-}
-
-// Without a reader outside: the model's result, or nobody's.
-void tell_ends(const Groups& groups, Partition& partition) {
-  for (Subgraph& subgraph : partition.subgraphs) {
-    if (subgraph.ends_at != kNone) continue;
-    bool is_kept = false;
-    for (const OpId op : partition.ops_of(subgraph))
-      for (const Write& write : groups.flow.writes_of(op)) is_kept |= write.is_kept;
-    subgraph.ends = is_kept ? Border::kOutput : Border::kUnread;
-  }
-}
-
-void tell_dependencies(std::vector<Crossing>& all, Partition& partition) {
-  std::ranges::sort(all, {}, [](const Crossing& c) { return std::tuple(c.to, c.from, c.write, c.reader); });
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    Range& range = partition.subgraphs[all[i].to].depends_on;
-    if (range.size == 0) range.begin = static_cast<std::uint32_t>(partition.refs.size());
-    if (range.size != 0 && partition.refs.back() == all[i].from) continue;
-    partition.refs.push_back(all[i].from);
-    ++range.size;
-  }
-}
-
-// By write: read by one subgraph outside only, and by nobody after the run.
-std::vector<char> has_one_taker(const Groups& groups, const std::vector<Crossing>& all) {
-  std::vector<SubgraphId> taker(groups.flow.writes.size(), kNone);
-  std::vector<char> is_one(groups.flow.writes.size(), 1);
-  for (const Crossing& each : all) {
-    if (taker[each.write] != kNone && taker[each.write] != each.to) is_one[each.write] = 0;
-    taker[each.write] = each.to;
-  }
-  for (std::size_t i = 0; i < is_one.size(); ++i)
-    if (groups.flow.writes[i].is_kept || groups.flow.writes[i].next != kNone) is_one[i] = 0;
-  return is_one;
-}
-
-// Needs the crossings sorted by pair, the reads of one write side by side.
-void tell_missed(const Groups& groups, const std::vector<Crossing>& all, Partition& partition) {
-  const auto is_one = has_one_taker(groups, all);
-  Count most{};
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const Crossing& each = all[i];
-    const bool is_same_pair = i > 0 && all[i - 1].from == each.from && all[i - 1].to == each.to;
-    if (!is_same_pair) partition.missed.push_back({each.from, each.to, each.why, {}}), most = {};
-    MissedFusion& missed = partition.missed.back();
-    missed.bytes += each.bytes;
-    if (is_one[each.write] != 0 && !(is_same_pair && all[i - 1].write == each.write))
-      missed.bytes += groups.flow.writes[each.write].bytes;
-    if (each.bytes > most) most = each.bytes, missed.why = each.why;
-  }
-  std::ranges::stable_sort(partition.missed, [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
-}
-
-}  // namespace
-
-void find_borders(const Groups& groups, Partition& partition) {
-  auto all = crossings(groups, partition);
-  tell_borders(all, partition);
-  tell_ends(groups, partition);
-  tell_dependencies(all, partition);
-  tell_missed(groups, all, partition);
-}
-
 namespace {
 
 constexpr std::size_t kMaxNames = 4;
 
 // "aten::conv2d" -> "conv", "aten::add_" -> "add".
 std::string_view op_word(const Graph& graph, OpId op) {
-  std::string_view word = short_op_name(graph.op_name(graph.ops[op]));
-  if (word.ends_with('_') && !word.ends_with("__")) word.remove_suffix(1);
-  for (const std::string_view conv : {"conv1d", "conv2d", "conv3d", "convolution"})
-    if (word == conv) return "conv";
-  return word;
+  const std::string_view word = op_type(graph.op_name(graph.ops[op]));
+  return word == "conv1d" || word == "conv2d" || word == "conv3d" || word == "convolution" ? "conv" : word;
 }
 
 std::string joined(std::span<const std::string_view> words) {
@@ -265,11 +53,10 @@ std::string_view row_word(std::span<const std::string_view> words, bool is_norm)
   return "";
 }
 
-}  // namespace
-
-std::string type_of(const Groups& groups, std::span<const OpId> members, Form form) {
-  if (form == Form::kAttention) return "attention";
-  if (form == Form::kSqueezeExcite) return "squeeze_excite";
+// "conv+batch_norm+relu"
+std::string type_of(const Groups& groups, std::span<const OpId> members, const Loop& loop) {
+  if (loop.form == Form::kAttention) return "attention";
+  if (loop.form == Form::kSqueezeExcite) return "squeeze_excite";
   std::vector<std::string_view> words;
   std::string_view anchor, rows;
   for (const OpId op : members) {
@@ -282,17 +69,174 @@ std::string type_of(const Groups& groups, std::span<const OpId> members, Form fo
   }
   if (words.size() == 1) return std::string(words[0]);
   if (!anchor.empty()) return words.size() <= kMaxNames ? joined(words) : std::string(anchor) + "+pointwise";
-  if (!rows.empty()) {
-    const bool is_norm = normalises(groups, members, groups.loops[groups.order.group_of(members[0])]);
-    if (const auto known = row_word(words, is_norm); !known.empty()) return std::string(known);
-  }
+  if (!rows.empty())
+    if (const auto known = row_word(words, normalises(groups, members, loop)); !known.empty())
+      return std::string(known);
   if (words.size() <= kMaxNames) return joined(words);
   return rows.empty() ? "pointwise" : "pointwise+" + std::string(rows);
 }
 
-// Words for what a partition is made of.
+// Members by subgraph, in an order in which the subgraphs can run.
+void number_subgraphs(const Groups& groups, Partition& partition) {
+  std::vector<std::pair<std::uint32_t, GroupId>> order;
+  for (OpId op = 0; op < groups.graph.ops.size(); ++op)
+    if (groups.order.group_of(op) == op && groups.loops[op].working != 0)
+      order.emplace_back(groups.order.position(op), op);
+  std::ranges::sort(order);
+  partition.of_op.assign(groups.graph.ops.size(), kNone);
+  for (const auto& [position, group] : order) {
+    const auto id = static_cast<SubgraphId>(partition.subgraphs.size());
+    const auto begin = partition.ops.size();
+    groups.order.each_member(group, [&](OpId op) {
+      partition.ops.push_back(op);
+      partition.of_op[op] = id;
+    });
+    std::sort(partition.ops.begin() + static_cast<std::ptrdiff_t>(begin), partition.ops.end());
+    partition.subgraphs.push_back({.ops = {static_cast<std::uint32_t>(begin),
+                                           static_cast<std::uint32_t>(partition.ops.size() - begin)}});
+  }
+}
 
-namespace {
+// Work, bytes before fusing, name, module, confidence.
+void add_up(const Groups& groups, Partition& partition) {
+  TextBlocks texts;
+  std::unordered_set<std::string_view> types;  // each written once
+  for (Subgraph& sum : partition.subgraphs) {
+    const auto members = partition.ops_of(sum);
+    const Loop& loop = groups.loops[groups.order.group_of(members[0])];
+    std::optional<std::pair<Count, Count>> most;  // FLOPs and bytes of the costliest op
+    ScopeId scope = kNone;
+    Count rows{Count::kMax};
+    for (const OpId op : members) {
+      if (groups.flow.works[op] == 0) continue;
+      const OpCost& cost = groups.costs[op];
+      const Trait& trait = groups.traits[op];
+      sum.work += cost.work;
+      sum.flops += cost.flops;
+      sum.unfused_bytes += cost.traffic.total();
+      sum.confidence = std::max(sum.confidence, cost.confidence);
+      sum.parallelism = std::max(sum.parallelism, trait.out);
+      if (trait.role == Role::kRows) rows = std::min(rows, trait.rows);
+      if (const std::pair own(cost.flops, cost.traffic.total()); !most || own > *most)
+        most = own, sum.category = trait.category;
+      const ScopeId own_scope = groups.graph.ops[op].scope;
+      scope = scope == kNone ? own_scope : common_scope(groups.graph, scope, own_scope);
+    }
+    sum.module = groups.graph.scopes[scope].module;
+    // Rows can be folded independently of one another, and no finer.
+    sum.parallelism = std::min(sum.parallelism, rows);
+    sum.working_set_bytes = working_set(groups, members, loop);
+    if (loop.form == Form::kAttention) sum.category = Category::kAttention;
+    const std::string type = type_of(groups, members, loop);
+    const auto known = types.find(type);
+    sum.type = known != types.end() ? *known : *types.insert(texts.add(type)).first;
+    partition.unfused_bytes += sum.unfused_bytes;
+  }
+  partition.texts = std::move(texts).take();
+}
+
+// A read across a border.
+struct Crossing {
+  SubgraphId from = 0, to = 0;
+  OpId writer = 0, reader = 0;
+  WriteId write = 0;
+  Count bytes{};
+  Border why = Border::kStrategy;
+};
+
+std::vector<Crossing> crossings(const Groups& groups, const Partition& partition) {
+  std::vector<Crossing> found;
+  for (SubgraphId to = 0; to < partition.subgraphs.size(); ++to)
+    for (const OpId reader : partition.ops_of(partition.subgraphs[to]))
+      for (const Read& read : groups.flow.reads_of(reader)) {
+        if (read.write == kNone) continue;
+        const OpId writer = groups.writer(read);
+        const SubgraphId from = partition.of_op[writer];
+        if (from != to)
+          found.push_back({from, to, writer, reader, read.write, read.bytes, groups.why_of(read)});
+      }
+  return found;
+}
+
+// Why it begins: what it takes most of. Why it ends: the one reason, or a fork where there are several.
+void tell_borders(const std::vector<Crossing>& all, Partition& partition) {
+  std::vector<Count> most_in(partition.subgraphs.size()), most_out(partition.subgraphs.size());
+  for (const Crossing& each : all) {
+    Subgraph& to = partition.subgraphs[each.to];
+    if (to.begins_at == kNone || each.bytes > most_in[each.to]) {
+      most_in[each.to] = each.bytes;
+      to.begins = each.why, to.begins_at = each.writer;
+    }
+    Subgraph& from = partition.subgraphs[each.from];
+    const bool is_first = from.ends_at == kNone;
+    if (is_first || each.bytes > most_out[each.from]) {
+      most_out[each.from] = each.bytes;
+      from.ends_at = each.reader;
+    }
+    from.ends = is_first || from.ends == each.why ? each.why : Border::kFork;
+  }
+}
+
+// Without a reader outside: the model's result, or nobody's.
+void tell_ends(const Groups& groups, Partition& partition) {
+  for (Subgraph& subgraph : partition.subgraphs) {
+    if (subgraph.ends_at != kNone) continue;
+    bool is_kept = false;
+    for (const OpId op : partition.ops_of(subgraph))
+      for (const Write& write : groups.flow.writes_of(op)) is_kept |= write.is_kept;
+    subgraph.ends = is_kept ? Border::kOutput : Border::kUnread;
+  }
+}
+
+void tell_dependencies(std::vector<Crossing>& all, Partition& partition) {
+  std::ranges::sort(all, {}, [](const Crossing& c) { return std::tuple(c.to, c.from, c.write, c.reader); });
+  for (const Crossing& each : all) {
+    Range& range = partition.subgraphs[each.to].depends_on;
+    if (range.size == 0) range.begin = static_cast<std::uint32_t>(partition.refs.size());
+    if (range.size != 0 && partition.refs.back() == each.from) continue;
+    partition.refs.push_back(each.from);
+    ++range.size;
+  }
+}
+
+// By write: read by one subgraph outside only, and by nobody after the run.
+std::vector<char> has_one_taker(const Groups& groups, const std::vector<Crossing>& all) {
+  std::vector<SubgraphId> taker(groups.flow.writes.size(), kNone);
+  std::vector<char> is_one(groups.flow.writes.size(), 1);
+  for (const Crossing& each : all) {
+    const SubgraphId before = std::exchange(taker[each.write], each.to);
+    if (before != kNone && before != each.to) is_one[each.write] = 0;
+  }
+  for (std::size_t i = 0; i < is_one.size(); ++i)
+    if (groups.flow.writes[i].is_kept || groups.flow.writes[i].next != kNone) is_one[i] = 0;
+  return is_one;
+}
+
+// Needs the crossings sorted by pair, the reads of one write side by side.
+void tell_missed(const Groups& groups, const std::vector<Crossing>& all, Partition& partition) {
+  const auto is_one = has_one_taker(groups, all);
+  Count most{};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Crossing& each = all[i];
+    const bool is_same_pair = i > 0 && all[i - 1].from == each.from && all[i - 1].to == each.to;
+    if (!is_same_pair) partition.missed.push_back({each.from, each.to, each.why, {}}), most = {};
+    MissedFusion& missed = partition.missed.back();
+    missed.bytes += each.bytes;
+    if (is_one[each.write] != 0 && !(is_same_pair && all[i - 1].write == each.write))
+      missed.bytes += groups.flow.writes[each.write].bytes;
+    if (each.bytes > most) most = each.bytes, missed.why = each.why;
+  }
+  std::ranges::stable_sort(partition.missed, [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+}
+
+// Dependencies, both borders, and what was missed.
+void find_borders(const Groups& groups, Partition& partition) {
+  auto all = crossings(groups, partition);
+  tell_borders(all, partition);
+  tell_ends(groups, partition);
+  tell_dependencies(all, partition);
+  tell_missed(groups, all, partition);
+}
 
 constexpr auto kStrategies = choices<Strategy, Strategy::kFused>("none", "layer", "fused");
 
@@ -318,6 +262,16 @@ constexpr std::array kBorders{
 static_assert(kBorders.size() == static_cast<std::size_t>(Border::kPhase) + 1);
 
 }  // namespace
+
+Partition assemble(const Groups& groups) {
+  Partition partition;
+  partition.options = groups.options;
+  number_subgraphs(groups, partition);
+  add_up(groups, partition);
+  add_traffic(groups, partition);
+  find_borders(groups, partition);
+  return partition;
+}
 
 std::string_view name(Strategy strategy) { return kStrategies[strategy]; }
 Strategy strategy_from_name(std::string_view text) {

@@ -71,17 +71,18 @@ Dataflow::Dataflow(const Graph& graph, std::span<const OpCost> costs) {
   shown_.assign(count, kNone);
   followed_at_.assign(count, kNone);
   std::vector<Piece> pieces(graph.storages.size() + graph.values.size());
-  for (OpId op = 0; op < count; ++op) {
+  const auto begin_op = [&] {
     reads_begin_.push_back(static_cast<std::uint32_t>(reads.size()));
     writes_begin_.push_back(static_cast<std::uint32_t>(writes.size()));
     before_begin_.push_back(static_cast<std::uint32_t>(before_.size()));
+  };
+  for (OpId op = 0; op < count; ++op) {
+    begin_op();
     take(graph, costs, op, pieces);
     give(graph, op, pieces);
     settle(graph, costs[op].traffic, op, pieces);
   }
-  reads_begin_.push_back(static_cast<std::uint32_t>(reads.size()));
-  writes_begin_.push_back(static_cast<std::uint32_t>(writes.size()));
-  before_begin_.push_back(static_cast<std::uint32_t>(before_.size()));
+  begin_op();
   keep_what_lasts(graph, pieces);
   gather_readers();
   gather_after();

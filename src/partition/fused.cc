@@ -23,6 +23,80 @@ struct Candidate {
   std::optional<std::uint64_t> turn;  // how what is read of it lies
 };
 
+constexpr std::array<std::string_view, 24> kTurning{"adjoint",
+                                                    "channel_shuffle",
+                                                    "flip",
+                                                    "fliplr",
+                                                    "flipud",
+                                                    "mH",
+                                                    "mT",
+                                                    "matrix_H",
+                                                    "moveaxis",
+                                                    "movedim",
+                                                    "native_channel_shuffle",
+                                                    "numpy_T",
+                                                    "permute",
+                                                    "permute_copy",
+                                                    "pixel_shuffle",
+                                                    "pixel_unshuffle",
+                                                    "roll",
+                                                    "rot90",
+                                                    "swapaxes",
+                                                    "swapdims",
+                                                    "t",
+                                                    "t_copy",
+                                                    "transpose",
+                                                    "transpose_copy"};
+
+// Whether two values that a kernel reads lie the same way: one loop cannot take an element of each where one
+// of them was transposed, rolled or flipped on the way. A turn is a number made of the ops that turned the
+// value since its group began.
+class Turns {
+ public:
+  explicit Turns(const Groups& groups) : g_(groups), turns_(groups.graph.ops.size(), 0) {
+    for (const Target& target : g_.graph.targets)
+      is_turning_.push_back(std::ranges::count(kTurning, short_op_name(g_.graph.text(target.name))) > 0);
+  }
+
+  // How a value lies, seen from the group that wrote it: equal numbers lie the same way.
+  std::uint64_t of(const Read& read) const {
+    const OpId writer = g_.writer(read), maker = g_.flow.maker(read.value);
+    const bool is_view = maker != kNone && maker > writer && g_.flow.works[maker] == 0;
+    return turns_[is_view ? maker : writer];
+  }
+  // Once an op is placed: how what it gives lies, by what it takes from its group; a view's, by what it
+  // shows.
+  void place(OpId op) {
+    std::uint64_t turn = 0;
+    if (g_.flow.works[op] == 0 && g_.flow.shown(op) != kNone) turn = turns_[g_.flow.shown(op)];
+    const auto inner = std::ranges::find_if(g_.flow.reads_of(op), [&](const Read& read) {
+      return read.write != kNone && g_.order.group_of(g_.writer(read)) == g_.order.group_of(op);
+    });
+    if (inner != g_.flow.reads_of(op).end()) turn = of(*inner);
+    turns_[op] = turned(turn, g_.graph.ops[op]);
+  }
+
+ private:
+  // The same op with the same numbers turns the same way.
+  std::uint64_t turned(std::uint64_t turn, const Op& op) const {
+    if (!is_turning_[op.target]) return turn;
+    const auto mix = [&](auto number) {
+      turn = (turn ^ static_cast<std::uint64_t>(number)) * 0x9E3779B97F4A7C15u;
+      turn ^= turn >> 32;
+    };
+    mix(op.target + 1);
+    for (const Argument& argument : g_.graph.arguments_of(op)) {
+      if (argument.kind == ArgumentKind::kInt) mix(argument.integer);
+      if (argument.kind == ArgumentKind::kIntList) std::ranges::for_each(g_.graph.ints_in(argument), mix);
+    }
+    return turn;
+  }
+
+  const Groups& g_;
+  std::vector<bool> is_turning_;      // by target: moves elements to other places
+  std::vector<std::uint64_t> turns_;  // by op
+};
+
 class Fuser {
  public:
   Fuser(Groups& groups, const std::vector<GroupId>& waits)
@@ -131,25 +205,11 @@ class Fuser {
 
   // Why one kernel cannot go on from the group's loop to this op, if so.
   std::optional<Border> refusal(const Trait& trait, const Loop& loop, const Read& read) const {
-    switch (trait.role) {
-      case Role::kAnchor:
-        return Border::kAnchor;
-      case Role::kBarrier:
-        return Border::kBarrier;
-      case Role::kGather:
-        return Border::kShapeChange;
-      default:
-        break;
-    }
-    if (!read.is_whole) return Border::kShapeChange;
-    switch (trait.role) {
-      case Role::kWindow:
-        return loop.is_closed ? Border::kBarrier : Border::kReduction;
-      case Role::kRows:
-        return rows_refusal(trait, loop, read);
-      default:
-        return pointwise_refusal(trait, loop, read);
-    }
+    if (trait.role == Role::kAnchor) return Border::kAnchor;
+    if (trait.role == Role::kBarrier) return Border::kBarrier;
+    if (trait.role == Role::kGather || !read.is_whole) return Border::kShapeChange;
+    if (trait.role == Role::kWindow) return loop.is_closed ? Border::kBarrier : Border::kReduction;
+    return trait.role == Role::kRows ? rows_refusal(trait, loop, read) : pointwise_refusal(trait, loop, read);
   }
 
   std::optional<Border> pointwise_refusal(const Trait& trait, const Loop& loop, const Read& read) const {
@@ -174,7 +234,8 @@ class Fuser {
     return std::nullopt;
   }
 
-  // The first joins the op's own loop to the group's; later ones are other groups that the op reads from.
+  // The first joins the op's own loop to the group's; later ones are other groups that the op reads
+  // from.
   std::optional<Border> join(OpId op, GroupId group, bool has_joined) {
     const GroupId own = g_.order.group_of(op);
     if (own == group) return std::nullopt;
@@ -244,12 +305,101 @@ class Fuser {
   std::vector<std::uint32_t> slots_;   // by group: where it is among the candidates, if it is
 };
 
+constexpr std::uint32_t kMaxReadersToTry = 16;
+
+// Second thoughts, in reverse over groups that are made. An op that joined the group it reads from may be
+// read by another group only: then its result goes through memory. Where being with its readers moves fewer
+// bytes, it should have waited for them: the square in front of a mean, half of a rotary embedding.
+class Waits {
+ public:
+  explicit Waits(const Groups& groups) : g_(groups) {
+    for (OpId op = 0; op < g_.graph.ops.size(); ++op) target_.push_back(g_.order.group_of(op));
+    waits_.assign(target_.size(), kNone);
+  }
+
+  // By op: the group that it had better wait for; kNone where it is well placed.
+  std::vector<GroupId> run() {
+    for (auto op = static_cast<OpId>(target_.size()); op-- > 0;) {
+      if (!may_move(op)) continue;
+      const GroupId other = only_taker(op);
+      if (other == kNone || !takes_in(other, op)) continue;
+      if (spared_there(op) > spared_here(op, other)) waits_[op] = target_[op] = other;
+    }
+    return std::move(waits_);
+  }
+
+ private:
+  bool may_move(OpId op) const {
+    const Loop& loop = g_.loops[target_[op]];
+    return g_.traits[op].role == Role::kPointwise && loop.working > 1 && loop.form == Form::kPlain;
+  }
+
+  // The one group, another than its own, that reads all it gives.
+  GroupId only_taker(OpId op) const {
+    GroupId taker = kNone;
+    for (const Write& write : g_.flow.writes_of(op)) {
+      if (write.is_kept || write.next != kNone || write.readers.size > kMaxReadersToTry) return kNone;
+      for (const OpId reader : g_.flow.readers_of(write)) {
+        if (taker != kNone && target_[reader] != taker) return kNone;
+        taker = target_[reader];
+      }
+    }
+    return taker == target_[op] ? kNone : taker;
+  }
+
+  bool takes_in(GroupId group, OpId op) const {
+    const Loop& loop = g_.loops[group];
+    return !loop.is_closed && !loop.has_anchor && loop.form == Form::kPlain &&
+           loop.domain == g_.traits[op].out;
+  }
+
+  // What it gives would stay inside.
+  Count spared_there(OpId op) const {
+    Count bytes{};
+    for (const Write& write : g_.flow.writes_of(op)) {
+      bytes += write.bytes;
+      for (const OpId reader : g_.flow.readers_of(write))
+        for (const Read& read : g_.flow.reads_of(reader))
+          if (read.write != kNone && g_.writer(read) == op) bytes += read.bytes;
+    }
+    return bytes;
+  }
+
+  // What it takes stays inside now; what the other group reads in any case would cost nothing more.
+  Count spared_here(OpId op, GroupId other) const {
+    Count bytes{};
+    for (const Read& read : g_.flow.reads_of(op)) {
+      if (read.write == kNone || target_[g_.writer(read)] != target_[op] || reads(other, read)) continue;
+      bytes += read.bytes;
+      if (is_for(op, g_.flow.writes[read.write])) bytes += g_.flow.writes[read.write].bytes;
+    }
+    return bytes;
+  }
+  bool reads(GroupId group, const Read& wanted) const {
+    if (g_.flow.writes[wanted.write].readers.size > kMaxReadersToTry) return false;
+    return std::ranges::any_of(g_.flow.readers_of(g_.flow.writes[wanted.write]), [&](OpId reader) {
+      return target_[reader] == group && g_.traits[reader].role != Role::kAnchor;
+    });
+  }
+  // Nobody outside the group reads it: it would have to be written for this op alone.
+  bool is_for(OpId op, const Write& write) const {
+    const bool is_changed = write.next != kNone && g_.flow.writes[write.next].op != op;
+    if (write.is_kept || is_changed || write.readers.size > kMaxReadersToTry) return false;
+    return std::ranges::all_of(g_.flow.readers_of(write),
+                               [&](OpId reader) { return target_[reader] == target_[op]; });
+  }
+
+  const Groups& g_;
+  std::vector<GroupId> target_;  // by op: its group, or where it would go
+  std::vector<GroupId> waits_;
+};
+
 }  // namespace
 
 void group_fused(Groups& groups) {
   const std::vector<GroupId> none;
   Fuser(groups, none).run();
-  const auto waits = find_waits(groups);
+  const auto waits = Waits(groups).run();
   if (std::ranges::all_of(waits, [](GroupId group) { return group == kNone; })) return;
   groups.part();
   Fuser(groups, waits).run();

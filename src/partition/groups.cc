@@ -1,13 +1,103 @@
-// What the strategies share: merging with its limits, and the ops that ride along.
+// What each op is to fusing, from its row and arguments; and what the strategies share: merging with its
+// limits, and the ops that ride along.
 #include "partition/groups.h"
 
 #include <algorithm>
 #include <array>
 
 #include "graph/scopes.h"
-#include "partition/partition.h"
+#include "ops/op_call.h"
+#include "ops/op_facts.h"
 
 namespace opscope {
+namespace {
+
+bool has(const OpCall& call, std::string_view word) {
+  return call.name().find(word) != std::string_view::npos;
+}
+
+// Running statistics make a batch norm two numbers a channel.
+bool only_scales(const OpCall& call) {
+  if (!has(call, "batch_norm") || call.name().ends_with("backward")) return false;
+  return has(call, "no_training") || call.boolean("training") == false;
+}
+
+// Norms that keep their shape. What their arguments do not tell takes all of it at once: one row.
+Count rows_of_norm(const OpCall& call) {
+  const TensorView& x = call.inputs[0];
+  if (const auto shape = call.ints("normalized_shape"); !shape.empty()) return x.numel / numel(shape);
+  for (const std::string_view groups : {"num_groups", "group"})
+    if (const auto count = call.integer(groups)) return Count{x.dim(0)} * Count{*count};
+  if (has(call, "batch_norm")) return Count{x.dim(1)};
+  return has(call, "instance_norm") ? Count{x.dim(0)} * Count{x.dim(1)} : Count{1};
+}
+
+Count rows_of(const OpCall& call, const Trait& trait) {
+  if (call.inputs.empty() || call.outputs.empty()) return 1;
+  if (trait.category == Category::kNorm) return rows_of_norm(call);
+  if (trait.out < trait.in) return trait.out;
+  const auto dim = call.integer("dim");
+  return trait.in / (dim ? Count{call.inputs[0].dim(*dim)} : call.inputs[0].numel);
+}
+
+// Windows overlap or lie side by side; only one that takes in everything folds rows.
+bool pools_all(const OpCall& call, const Trait& trait) {
+  if (call.outputs.empty() || has(call, "backward") || !has(call, "adaptive")) return false;
+  const TensorView& out = call.outputs[0];
+  return out.rank() >= 3 && trait.out < trait.in && out.dim(-1) == 1 && (out.rank() == 3 || out.dim(-2) == 1);
+}
+
+// How many elements a mask picks is known only after it was read.
+Role gather_role(const OpCall& call) {
+  const auto is_mask = [](const TensorView& in) { return in.dtype == DType::kBool; };
+  const auto indices = call.inputs.subspan(std::min<std::size_t>(1, call.inputs.size()));
+  return std::ranges::any_of(indices, is_mask) ? Role::kBarrier : Role::kGather;
+}
+
+Role role_of(const OpCall& call, const OpRule& rule, const Trait& trait) {
+  const bool reads_anywhere = trait.category == Category::kEmbedding || trait.category == Category::kIndex ||
+                              trait.category == Category::kResize;
+  switch (rule.fusion) {
+    case Fusion::kAnchor:
+      return Role::kAnchor;
+    case Fusion::kView:  // one that copies
+    case Fusion::kPointwise:
+      return reads_anywhere ? gather_role(call) : Role::kPointwise;
+    case Fusion::kReduction:
+      if (only_scales(call)) return Role::kPointwise;
+      if (trait.category == Category::kPool && !pools_all(call, trait)) return Role::kWindow;
+      return Role::kRows;
+    case Fusion::kBarrier:
+      break;
+  }
+  return Role::kBarrier;
+}
+
+Trait trait_of(const OpCall& call, const OpCost& cost) {
+  Trait trait{.role = Role::kBarrier};
+  if (cost.rule != nullptr) trait.category = cost.rule->category;
+  for (const TensorView& out : call.outputs) trait.out = std::max(trait.out, out.numel);
+  for (const TensorView& in : call.inputs)
+    if (!in.is_weight()) trait.in = std::max(trait.in, in.numel);
+  if (cost.rule == nullptr || cost.confidence == Confidence::kUnknown) return trait;
+  trait.role = role_of(call, *cost.rule, trait);
+  if (trait.role == Role::kRows) trait.rows = rows_of(call, trait);
+  trait.is_concat = trait.role == Role::kPointwise && facts_of(*cost.rule).is(Fact::kConcatenates);
+  return trait;
+}
+
+std::vector<Trait> traits_of(const Graph& graph, std::span<const OpCost> costs, const Dataflow& flow) {
+  std::vector<Trait> traits(graph.ops.size());
+  OpCall call(graph);
+  for (OpId op = 0; op < traits.size(); ++op) {
+    if (flow.works[op] == 0) continue;
+    call.reset(graph.ops[op]);
+    traits[op] = trait_of(call, costs[op]);
+  }
+  return traits;
+}
+
+}  // namespace
 
 Groups::Groups(const Graph& g, std::span<const OpCost> c, const PartitionOptions& o)
     : graph(g), costs(c), options(o), flow(g, c), traits(traits_of(g, c, flow)), order(flow) {
@@ -33,19 +123,15 @@ bool Groups::changes_phase(OpId earlier, OpId later) const {
   return phase_of(graph, earlier) != phase_of(graph, later);
 }
 
-std::vector<OpId> Groups::members(std::span<const GroupId> groups) const {
-  std::vector<OpId> result;
-  for (const GroupId group : groups) order.each_member(group, [&](OpId op) { result.push_back(op); });
-  std::ranges::sort(result);
-  return result;
-}
-
 bool Groups::fits(std::span<const GroupId> groups, const Loop& together) const {
   if (!options.fast_memory) return true;
-  std::uint64_t count = 0;
-  for (const GroupId group : groups) count += order.size(group);
-  if (count > kMaxMembers) return false;
-  return working_set(*this, members(groups), together) <= options.fast_memory;
+  std::vector<OpId> members;
+  for (const GroupId group : groups) {
+    if (members.size() + order.size(group) > kMaxMembers) return false;
+    order.each_member(group, [&](OpId op) { members.push_back(op); });
+  }
+  std::ranges::sort(members);
+  return working_set(*this, members, together) <= options.fast_memory;
 }
 
 GroupId Groups::merge(std::span<const GroupId> groups, const Loop& together) {
@@ -57,8 +143,8 @@ GroupId Groups::merge(std::span<const GroupId> groups, const Loop& together) {
 void Groups::ride(OpId op) {
   const OpId maker = flow.shown(op);
   if (maker == kNone || order.group_of(maker) == order.group_of(op)) return;
-  const std::array<GroupId, 2> both{order.group_of(maker), order.group_of(op)};
-  merge(both, loops[both[0]]);
+  const GroupId group = order.group_of(maker);
+  merge(std::array{group, order.group_of(op)}, loops[group]);
 }
 
 // Views of inputs and weights, with the first group that takes them. From the end, so that views of views
@@ -73,28 +159,17 @@ void Groups::ride_with_readers() {
       if (loops[group].working == 0) continue;
       if (first == kNone || order.position(group) < order.position(first)) first = group;
     }
-    if (first == kNone) continue;
-    const std::array<GroupId, 2> both{first, own};
-    merge(both, loops[first]);
+    if (first != kNone) merge(std::array{first, own}, loops[first]);
   }
 }
 
-// Each call of a leaf module is a group, and so is each op that another module ran itself.
-
-namespace {
-
-std::vector<char> leaf_scopes(const Graph& graph) {
-  std::vector<char> is_leaf(graph.scopes.size(), 1);
-  for (const Scope& scope : graph.scopes)
-    if (scope.parent != kNone) is_leaf[scope.parent] = 0;
-  is_leaf[0] = 0;  // ops of a model without modules are layers of their own
-  return is_leaf;
-}
-
-}  // namespace
-
+// Each call of a leaf module is a group, and so is each op that another module ran itself. Where layers are
+// not asked for, no call is a leaf's.
 void group_layers(Groups& groups) {
-  const auto is_leaf = leaf_scopes(groups.graph);
+  std::vector<char> is_leaf(groups.graph.scopes.size(), groups.options.strategy == Strategy::kLayer ? 1 : 0);
+  is_leaf[0] = 0;  // ops of a model without modules are layers of their own
+  for (const Scope& scope : groups.graph.scopes)
+    if (scope.parent != kNone) is_leaf[scope.parent] = 0;
   std::vector<OpId> last(groups.graph.scopes.size(), kNone);  // by scope: its last op that does work
   for (OpId op = 0; op < groups.graph.ops.size(); ++op) {
     const ScopeId scope = groups.graph.ops[op].scope;
@@ -105,104 +180,18 @@ void group_layers(Groups& groups) {
     const OpId earlier = last[scope];
     last[scope] = op;
     if (earlier == kNone || is_leaf[scope] == 0) continue;
-    const std::array<GroupId, 2> both{groups.order.group_of(earlier), groups.order.group_of(op)};
+    const std::array both{groups.order.group_of(earlier), groups.order.group_of(op)};
     Loop together = groups.loops[both[0]];
     ++together.working;
     if (groups.fits(both, together)) groups.merge(both, together);
   }
 }
 
-// Picks the strategy; the groups it makes become the Partition.
-
 Partition make_partition(const Graph& graph, std::span<const OpCost> costs, const PartitionOptions& options) {
   Groups groups(graph, costs, options);
-  switch (options.strategy) {
-    case Strategy::kEachOp:
-      for (OpId op = 0; op < graph.ops.size(); ++op)
-        if (groups.flow.works[op] == 0) groups.ride(op);
-      break;
-    case Strategy::kLayer:
-      group_layers(groups);
-      break;
-    case Strategy::kFused:
-      group_fused(groups);
-      break;
-  }
+  options.strategy == Strategy::kFused ? group_fused(groups) : group_layers(groups);
   groups.ride_with_readers();
   return assemble(groups);
-}
-
-namespace {
-
-constexpr std::array<std::string_view, 24> kTurning{
-    "adjoint",
-    "channel_shuffle",
-    "flip",
-    "fliplr",
-    "flipud",
-    "mH",
-    "mT",
-    "matrix_H",
-    "moveaxis",
-    "movedim",
-    "native_channel_shuffle",
-    "numpy_T",
-    "permute",
-    "permute_copy",
-    "pixel_shuffle",
-    "pixel_unshuffle",
-    "roll",
-    "rot90",
-    "swapaxes",
-    "swapdims",
-    "t",
-    "t_copy",
-    "transpose",
-    "transpose_copy",
-};
-
-std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
-  a = (a ^ b) * 0x9E3779B97F4A7C15u;
-  return a ^ (a >> 32);
-}
-
-}  // namespace
-
-Turns::Turns(const Groups& groups) : g_(groups), turns_(groups.graph.ops.size(), 0) {
-  for (const Target& target : g_.graph.targets) {
-    const auto name = short_op_name(g_.graph.text(target.name));
-    is_turning_.push_back(std::ranges::find(kTurning, name) != kTurning.end() ? 1 : 0);
-  }
-}
-
-// The same op with the same numbers turns the same way.
-std::uint64_t Turns::turned(std::uint64_t turn, OpId id) const {
-  const Op& op = g_.graph.ops[id];
-  if (is_turning_[op.target] == 0) return turn;
-  turn = mixed(turn, op.target + 1);
-  for (const Argument& argument : g_.graph.arguments_of(op)) {
-    if (argument.kind == ArgumentKind::kInt) turn = mixed(turn, static_cast<std::uint64_t>(argument.integer));
-    if (argument.kind == ArgumentKind::kIntList)
-      for (const auto item : g_.graph.ints_in(argument)) turn = mixed(turn, static_cast<std::uint64_t>(item));
-  }
-  return turn;
-}
-
-std::uint64_t Turns::of(const Read& read) const {
-  const OpId writer = g_.writer(read), maker = g_.flow.maker(read.value);
-  const bool is_view = maker != kNone && maker > writer && g_.flow.works[maker] == 0;
-  return turns_[is_view ? maker : writer];
-}
-
-void Turns::place(OpId op) {
-  std::uint64_t turn = 0;
-  if (g_.flow.works[op] == 0 && g_.flow.shown(op) != kNone) turn = turns_[g_.flow.shown(op)];
-  for (const Read& read : g_.flow.reads_of(op))
-    if (read.write != kNone && g_.order.group_of(g_.writer(read)) == g_.order.group_of(op)) {
-      turn = of(read);
-      break;
-    }
-  turns_[op] = turned(turn, op);
 }
 
 }  // namespace opscope

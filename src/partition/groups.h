@@ -6,11 +6,33 @@
 #include <span>
 #include <vector>
 
+#include "partition/dataflow.h"
 #include "partition/order.h"
 #include "partition/partition.h"
-#include "partition/traits.h"
 
 namespace opscope {
+
+// What fusing has to know of one op: its fusion class of the cost table, narrowed by this call's arguments,
+// and the sizes that its kernel would loop over.
+enum class Role : std::uint8_t {
+  kRide,       // does no work
+  kPointwise,  // element by element of its result
+  kRows,       // folds rows, each by itself: sums, norms, softmax
+  kWindow,     // reads neighbours: pooling
+  kGather,     // reads wherever its indices say, writes element by element
+  kAnchor,     // a kernel of its own that may go on with its result: matmul, conv, attention
+  kBarrier,    // fuses with nothing
+};
+
+struct Trait {
+  Role role = Role::kRide;
+  Category category = Category::kCustom;
+  Count out{};   // elements of its largest result
+  Count in{};    // elements of its largest argument that is not a weight
+  Count rows{};  // kRows: that it folds
+  // kPointwise: each element is one of an argument's, so that all of them fit its loop.
+  bool is_concat = false;
+};
 
 // Forms that are known as a whole, and are more than their parts side by side.
 enum class Form : std::uint8_t { kPlain, kAttention, kSqueezeExcite };
@@ -43,14 +65,13 @@ struct Groups {
   std::vector<Border> why;  // by read: why reader and writer are apart, where they are
 
   Border& why_of(const Read& read) { return why[static_cast<std::size_t>(&read - flow.reads.data())]; }
+  Border why_of(const Read& read) const { return why[static_cast<std::size_t>(&read - flow.reads.data())]; }
   OpId writer(const Read& read) const { return flow.writes[read.write].op; }
 
   // True where forward, backward or the optimizer's step begins between them: each runs as a whole.
   bool changes_phase(OpId earlier, OpId later) const;
   // Every op by itself again.
   void part();
-  // Members in execution order.
-  std::vector<OpId> members(std::span<const GroupId> groups) const;
   // True where all of them together hold no more than the fast memory has.
   bool fits(std::span<const GroupId> groups, const Loop& together) const;
   // Merges and keeps the loop; kNone where they would wait for themselves.
@@ -60,12 +81,7 @@ struct Groups {
   void ride_with_readers();
 };
 
-void group_layers(Groups& groups);
 void group_fused(Groups& groups);
-
-// By op: the group that it had better wait for than end the one it is in; kNone where it is well placed. One
-// pass in reverse over groups that are made.
-std::vector<GroupId> find_waits(const Groups& groups);
 
 // Ops of known forms, in execution order, views between them included.
 struct KnownForm {
@@ -78,26 +94,9 @@ std::vector<KnownForm> find_forms(const Groups& groups);
 // Bytes that a group holds at once: the values of one tile, or of one row where it folds rows.
 Count working_set(const Groups& groups, std::span<const OpId> members, const Loop& loop);
 
-Partition assemble(Groups& groups);
+// Bytes as one kernel, of subgraphs that have their members.
+void add_traffic(const Groups& groups, Partition& partition);
 
-// Whether two values that a kernel reads lie the same way: one loop cannot take an element of each where one
-// of them was transposed, rolled or flipped on the way. Inside src/partition only.
-class Turns {
- public:
-  explicit Turns(const Groups& groups);
-
-  // How a value lies, seen from the group that wrote it: equal numbers lie the same way.
-  std::uint64_t of(const Read& read) const;
-  // Once an op is placed: how what it gives lies, by what it takes from its group; a view's, by what it
-  // shows.
-  void place(OpId op);
-
- private:
-  std::uint64_t turned(std::uint64_t turn, OpId op) const;
-
-  const Groups& g_;
-  std::vector<char> is_turning_;      // by target: moves elements to other places
-  std::vector<std::uint64_t> turns_;  // by op
-};
+Partition assemble(const Groups& groups);
 
 }  // namespace opscope

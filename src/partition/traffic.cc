@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "partition/assemble.h"
 #include "partition/groups.h"
 
 namespace opscope {
@@ -72,11 +71,9 @@ void add_traffic(const Groups& groups, Partition& partition) {
     const auto members = partition.ops_of(sum);
     // The mean of a squeeze-excite has to be done before its argument is read again.
     const bool holds = groups.loops[groups.order.group_of(members[0])].form != Form::kSqueezeExcite;
-    for (const OpId op : members) {
-      const Role role = groups.traits[op].role;
-      if (role != Role::kRide)
+    for (const OpId op : members)
+      if (const Role role = groups.traits[op].role; role != Role::kRide)
         sum.traffic += spared.of(op, holds && role != Role::kAnchor && role != Role::kBarrier);
-    }
     partition.fused_bytes += sum.memory_bytes();
   }
 }

@@ -192,12 +192,6 @@ void assess_coverage(const Graph& graph, Profile& profile) {
   });
 }
 
-std::string_view op_type(std::string_view op_name) {
-  std::string_view type = short_op_name(op_name);
-  if (type.size() > 1 && type.ends_with('_') && !type.ends_with("__")) type.remove_suffix(1);
-  return type;
-}
-
 OpTypes::OpTypes(const Graph& graph) {
   std::unordered_map<std::string_view, std::uint32_t> ids;
   of_target.reserve(graph.targets.size());

@@ -11,9 +11,6 @@
 
 namespace opscope {
 
-// "aten::relu_" -> "relu": an in-place op is of its functional twin's type.
-std::string_view op_type(std::string_view op_name);
-
 // What a person reads for each node: the true path where the graph knows it, otherwise the tracer's name put
 // into words. Two nodes of a part never share one. Views are of the graph's text or of `texts`.
 std::vector<std::string_view> node_labels(const Graph& graph, TextBlocks& texts);
