@@ -24,14 +24,18 @@ class StringPool {
   std::uint32_t intern(std::string_view text);
   std::string_view operator[](std::uint32_t id) const { return views_[id]; }
   std::size_t size() const { return views_.size(); }
+  void reserve(std::size_t count);
 
  private:
   std::string_view store(std::string_view text);
-  void grow();
+  void grow(std::size_t slots);
 
   std::vector<std::string_view> views_{std::string_view{}};
-  std::vector<std::uint32_t> hashes_{0};  // by id, to compare and to grow without reading the text
-  std::vector<std::uint32_t> slots_;      // id + 1, or 0; a power of two of them, at most half used
+  struct Slot {
+    std::uint32_t number = 0;  // id + 1, or 0 where it is free
+    std::uint32_t hash = 0;    // of the text, to compare and to grow without reading it
+  };
+  std::vector<Slot> slots_;  // a power of two of them, at most half used
   std::vector<std::shared_ptr<char[]>> blocks_;
   char* free_ = nullptr;  // in the last block
   std::size_t free_bytes_ = 0;

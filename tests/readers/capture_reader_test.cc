@@ -165,6 +165,55 @@ TEST(CaptureReader, KeysMayComeInAnyOrderAndEscaped) {
   EXPECT_EQ(write_json(read_capture(text, "x")), good());
 }
 
+// Long files are parsed a stretch of lines at a time.
+const std::string& long_capture() {
+  static std::string text;
+  if (!text.empty()) return text;
+  GraphBuilder b("net");
+  auto x = b.input({1, 8});
+  for (int i = 0; i < 40'000; ++i) {
+    const auto call = b.call("layers." + std::to_string(i), "ReLU");
+    x = b.op("aten::relu", {{"self", x}}, {{1, 8}});
+  }
+  return text = write_json(b.finish({x}));
+}
+
+TEST(CaptureReader, LongFilesAreReadAsShortOnesAre) {
+  const auto& text = long_capture();
+  ASSERT_GT(text.size(), std::size_t{1} << 23);
+  EXPECT_EQ(write_json(read_capture(text, "x")), text);
+  std::string indented;  // as json.dump(indent=2) has it: an item on several lines
+  for (const char c : text) {
+    if (c == '{' && indented.ends_with("\n    ")) {
+      indented += "{\n      ";
+    } else if (c == '}' && !indented.ends_with(']') && !indented.ends_with("\n")) {
+      indented += "\n    }";
+    } else {
+      indented += c;
+    }
+  }
+  EXPECT_EQ(write_json(read_capture(indented, "x")), text);
+  EXPECT_EQ(write_json(read_capture(replaced(text, "\n  \"values\": [", "\n \"values\": ["), "x")), text);
+}
+
+TEST(CaptureReader, LongFilesSayWhereTheyAreWrong) {
+  const auto& text = long_capture();
+  const auto problem = [&](const std::string& from, const std::string& to) -> std::string {
+    try {
+      read_capture(replaced(text, from, to), "x");
+      return "accepted";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_NE(problem("{\"id\":39999,\"op\":", "{\"id\":39998,\"op\":").find("ops[39999].id"),
+            std::string::npos);
+  EXPECT_NE(problem("{\"id\":20000,\"op\":", "{\"id\":20000,\"up\":").find("ops[20000]"), std::string::npos);
+  EXPECT_NE(problem("},\n    {\"id\":20000,\"op\":", "}\n    {\"id\":20000,\"op\":"), "accepted");
+  EXPECT_NE(problem("\n    {\"id\":20000,\"op\":", "\n    ],[{\"id\":20000,\"op\":"), "accepted");
+  EXPECT_NE(problem("\n  \"ops\": [", "\n  \"oops\": ["), "accepted");
+}
+
 TEST(LooksLikeCapture, LooksAtTheBeginningOnly) {
   EXPECT_TRUE(looks_like_capture(good()));
   EXPECT_TRUE(looks_like_capture(" \n{\t\"schema_version\""));

@@ -5,7 +5,7 @@
 
 #include "base/large_pages.h"
 #include "readers/capture/argument_reader.h"
-#include "readers/json/access.h"
+#include "readers/json/long_lists.h"
 
 namespace opscope {
 namespace {
@@ -25,20 +25,18 @@ class CaptureReader {
  public:
   // `readable`: bytes from the text's begin on that may be read.
   CaptureReader(std::string_view text, std::size_t readable, const std::string& where)
-      : text_(text), readable_(readable) {
+      : text_(text), lists_(text, readable) {
     place_.file = where;
   }
 
   Graph run() {
     refuse_profile();
-    const bool is_padded = readable_ - text_.size() >= simdjson::SIMDJSON_PADDING;
-    const auto copy = is_padded ? simdjson::padded_string() : simdjson::padded_string(text_);
     simdjson::ondemand::document document;
-    const auto code = (is_padded ? parser_.iterate(text_, readable_) : parser_.iterate(copy)).get(document);
-    if (code) json::fail(place_, code, "a JSON object");
+    if (const auto code = parser_.iterate(lists_.rest()).get(document))
+      json::fail(place_, code, "a JSON object");
     reserve();
     read_document(document);
-    if (!at_end(document)) json::fail(place_, "there is more behind the end of the JSON");
+    if (!json::at_end(document)) json::fail(place_, "there is more behind the end of the JSON");
     verify();
     return std::move(graph_);
   }
@@ -52,10 +50,6 @@ class CaptureReader {
                   "profile what `opscope capture MODEL -o FILE` writes");
   }
 
-  static bool at_end(simdjson::ondemand::document& document) {
-    return document.current_location().error() == simdjson::OUT_OF_BOUNDS;
-  }
-
   // About what a file of this size holds. Memory that is not used is never touched; more grows as ever.
   void reserve() {
     const auto expect = [&](auto& items, std::size_t bytes_each) {
@@ -64,6 +58,7 @@ class CaptureReader {
     expect(graph_.ops, 512), expect(graph_.scopes, 512), expect(graph_.modules, 512);
     expect(graph_.values, 256), expect(graph_.storages, 256), expect(graph_.owned, 256);
     expect(graph_.arguments, 128), expect(graph_.value_refs, 512), expect(graph_.dims, 32);
+    graph_.reserve_strings(text_.size() / 512);
   }
 
   template <class Read>
@@ -78,14 +73,14 @@ class CaptureReader {
   // A section that is a list, each item of which goes to the reader's function.
   auto list(void (CaptureReader::*read)(json::value)) {
     return section([this, read](json::value item) {
-      json::each_item(place_, item, [&](json::value it) { (this->*read)(it); });
+      lists_.each_item(place_, item, [&](json::value it) { (this->*read)(it); });
     });
   }
   // A list of plain values, at the end of one of the graph's.
   template <class T, class Read>
   auto list(std::vector<T>& to, Read read) {
     return section([this, &to, read](json::value item) {
-      json::each_item(place_, item, [&](json::value it) { to.push_back({read(place_, it)}); });
+      lists_.each_item(place_, item, [&](json::value it) { to.push_back({read(place_, it)}); });
     });
   }
   // A list inside the capture's own section.
@@ -276,7 +271,7 @@ class CaptureReader {
   }
 
   const std::string_view text_;
-  const std::size_t readable_;
+  json::LongLists lists_;
   json::Place place_;
   simdjson::ondemand::parser parser_;
   Graph graph_;

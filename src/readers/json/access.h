@@ -45,6 +45,11 @@ T take(const Place& place, simdjson::simdjson_result<T> result, std::string_view
   return taken;
 }
 
+// Nothing but spaces behind what was read.
+inline bool at_end(simdjson::ondemand::document& document) {
+  return document.current_location().error() == simdjson::OUT_OF_BOUNDS;
+}
+
 inline std::int64_t integer(const Place& place, value item) {
   return take(place, item.get_int64(), "a whole number");
 }
