@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "analyse/profile/rollup.h"
+#include "base/large_pages.h"
 #include "base/text.h"
 
 namespace opscope {
@@ -211,7 +212,7 @@ LayerGraph make_layers(const Profile& profile) {
                            .parameters = is_module ? profile.modules()[row_of_module[module]].parameters
                                                    : parameters_read(graph, {&seed.op, 1})});
   };
-  layers.rows.reserve(seeds.size());
+  reserve_large(layers.rows, seeds.size());
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const std::uint32_t l = layers.of_op[i];
     if (l == layers.rows.size()) add_row(seeds[l]);  // layers are numbered by their first op

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyse/profile/rollup.h"
+#include "base/large_pages.h"
 #include "graph/reads.h"
 
 namespace opscope {
@@ -18,7 +19,7 @@ std::vector<ModuleRow> tree_order(const Graph& graph) {
     first_child[parent] = static_cast<Id>(m);
   }
   std::vector<ModuleRow> rows;
-  rows.reserve(count);
+  reserve_large(rows, count);
   std::vector<std::pair<ModuleId, std::uint32_t>> pending{{0, 0}};
   while (!pending.empty()) {
     const auto [module, depth] = pending.back();
