@@ -1,9 +1,14 @@
 // The timeline in characters: a column for a stretch of ops, stacked by kind above the weights, which are
 // there all the time; below it the phases and the module calls.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <set>
+#include <span>
 
 #include "base/text.h"
-#include "report/memory/axis.h"
+#include "graph/scopes.h"
 #include "report/memory/report.h"
 
 namespace opscope {
@@ -18,58 +23,100 @@ struct KindLook {
   std::string_view glyph;
   Style style;
 };
-KindLook look_of(MemoryKind kind) {
-  switch (kind) {
-    case MemoryKind::kInputs:
-      return {"▞", Style::kQuiet};
-    case MemoryKind::kKvCache:
-      return {"▓", Style::kWarning};
-    case MemoryKind::kGradients:
-      return {"▒", Style::kStrong};
-    case MemoryKind::kOptimizerState:
-      return {"░", Style::kQuiet};
-    case MemoryKind::kWorkspace:
-      return {"▚", Style::kWarning};
-    default:
-      return {"█", Style::kGood};
-  }
-}
+// By kind.
+constexpr std::array<KindLook, kMemoryKinds> kLooks{{{"█", Style::kGood},
+                                                     {"▞", Style::kQuiet},
+                                                     {"█", Style::kGood},
+                                                     {"▚", Style::kWarning},
+                                                     {"▓", Style::kWarning},
+                                                     {"▒", Style::kStrong},
+                                                     {"░", Style::kQuiet}}};
+const KindLook& look_of(MemoryKind kind) { return kLooks[static_cast<std::size_t>(kind)]; }
 
-class Plot {
- public:
-  Plot(const MemoryReport& report, const TextOptions& options)
-      : report_(report),
-        options_(options),
-        columns_(static_cast<std::size_t>(std::max(options.width, 40) - kLabelWidth - 2)),
-        ops_(column_ops(report, columns_)) {}
+// Ops in a row, cut where the module call changes.
+struct Segments {
+  const Graph& graph;
+  double most;  // ops in one segment
+  std::vector<std::uint32_t> depths = scope_depths(graph);
+  std::vector<AxisSegment> found{};
+
+  // The call at that depth which an op is in; kNone for an op of a call above.
+  ScopeId ancestor(OpId op, std::uint32_t depth) const {
+    ScopeId scope = graph.ops[op].scope;
+    if (depths[scope] < depth) return kNone;
+    while (depths[scope] > depth) scope = graph.scopes[scope].parent;
+    return scope;
+  }
+
+  // An op between two calls joins the one before it.
+  void split(OpId begin, OpId end, std::uint32_t depth) {
+    for (OpId first = begin; first < end;) {
+      ScopeId scope = ancestor(first, depth);
+      OpId last = first + 1;
+      for (; last < end; ++last) {
+        const ScopeId next = ancestor(last, depth);
+        if (scope == kNone) scope = next;
+        if (next != kNone && next != scope) break;
+      }
+      if (scope != kNone && last - first > most && is_split(first, last, depth + 1))
+        split(first, last, depth + 1);
+      else
+        found.push_back({first, last, scope == kNone ? "" : label_of(scope)});
+      first = last;
+    }
+  }
+  bool is_split(OpId begin, OpId end, std::uint32_t depth) const {
+    std::set<ScopeId> calls;
+    for (OpId op = begin; op < end && calls.size() < 2; ++op)
+      if (const ScopeId scope = ancestor(op, depth); scope != kNone) calls.insert(scope);
+    return calls.size() > 1;
+  }
+
+  std::string label_of(ScopeId scope) const {
+    const auto path = graph.path(graph.modules[graph.scopes[scope].module]);
+    const auto above = graph.path(graph.modules[graph.scopes[graph.scopes[scope].parent].module]);
+    const bool is_below =
+        !above.empty() && path.size() > above.size() && path.starts_with(above) && path[above.size()] == '.';
+    return std::string(is_below ? path.substr(above.size() + 1) : path);
+  }
+};
+
+struct Plot {
+  const MemoryReport& report;
+  const TextOptions& options;
+  std::size_t columns = static_cast<std::size_t>(std::max(options.width, 40) - kLabelWidth - 2);
+  std::vector<OpId> ops = column_ops(report, columns);  // by column
+  std::string out{};
 
   std::string text() {
-    if (ops_.empty()) return "";
+    if (ops.empty()) return "";
     for (int row = kPlotRows; row-- > 0;) line(row);
-    out_ += std::string(kLabelWidth, ' ') + "└";
-    for (std::size_t c = 0; c < columns_; ++c) out_ += is_phase_start(c) ? "┴" : "─";
-    out_ += '\n';
+    out += std::string(kLabelWidth, ' ') + "└";
+    for (std::size_t c = 0; c < columns; ++c) out += is_phase_start(c) ? "┴" : "─";
+    out += '\n';
     peak_line();
-    if (report_.phases.size() > 1) phase_line();
-    module_line();
+    std::vector<AxisSegment> phases;
+    for (const auto& phase : report.phases)
+      phases.push_back({phase.begin, phase.end, std::string(phase.name)});
+    if (phases.size() > 1) segments(phases, "│");
+    segments(axis_segments(report), "╵");
     legend();
-    return std::move(out_);
+    return std::move(out);
   }
 
- private:
-  double height(OpId op) const {
-    const auto peak = static_cast<double>(report_.timeline().peak);
-    return peak == 0 ? 0 : static_cast<double>(report_.timeline().alive[op]) / peak * kPlotRows * kEighths;
+  // In eighths of a row.
+  double height(Count bytes) const {
+    const auto peak = static_cast<double>(report.timeline().peak);
+    return peak == 0 ? 0 : static_cast<double>(bytes) / peak * kPlotRows * kEighths;
   }
   // The kind at a height in eighths, from the weights up.
   MemoryKind kind_at(OpId op, double eighths) const {
-    const auto peak = static_cast<double>(report_.timeline().peak);
     double sum = 0;
     MemoryKind top = MemoryKind::kActivations;
     for (const auto kind : kStacking) {
-      const Count bytes = report_.splits[op][kind];
+      const Count bytes = report.splits[op][kind];
       if (kind == MemoryKind::kWeights || !bytes) continue;
-      sum += static_cast<double>(bytes) / peak * kPlotRows * kEighths;
+      sum += height(bytes);
       top = kind;
       if (eighths < sum) break;
     }
@@ -77,66 +124,56 @@ class Plot {
   }
 
   void line(int row) {
-    const auto& timeline = report_.timeline();
+    const auto& timeline = report.timeline();
     std::string label;
     if (row == kPlotRows - 1) label = format_bytes(timeline.peak_memory_bytes());
     if (row == kPlotRows / 2 - 1) label = format_bytes(timeline.weights + timeline.peak / 2);
     if (row == 0) label = format_bytes(timeline.weights);
-    out_ += paint(pad_left(label, kLabelWidth - 1), Style::kQuiet, options_.color);
-    out_ += row == kPlotRows - 1 || row == kPlotRows / 2 - 1 || row == 0 ? " ┤" : " │";
+    out += paint(pad_left(label, kLabelWidth - 1), Style::kQuiet, options.color);
+    out += label.empty() ? " │" : " ┤";
     cells(row);
-    while (out_.ends_with(' ')) out_.pop_back();
-    out_ += '\n';
+    end_line(out);
   }
   // Equal looks are painted together.
   void cells(int row) {
     std::string run;
     Style style = Style::kPlain;
     const auto flush = [&](Style next) {
-      if (!run.empty()) out_ += paint(run, style, options_.color && style != Style::kPlain);
+      if (!run.empty()) out += paint(run, style, options.color && style != Style::kPlain);
       run.clear();
       style = next;
     };
-    for (const auto op : ops_) {
-      const int filled = static_cast<int>(height(op) + 0.5) - row * kEighths;
+    for (const auto op : ops) {
+      const int filled = static_cast<int>(height(report.timeline().alive[op]) + 0.5) - row * kEighths;
       const auto look = look_of(kind_at(op, row * kEighths + std::min(filled, kEighths) / 2.0));
       const Style next = filled > 0 ? look.style : Style::kPlain;
       if (next != style) flush(next);
-      const bool is_whole = filled >= kEighths;
-      run += is_whole ? look.glyph : kTops[std::max(filled, 0)];
+      run += filled >= kEighths ? look.glyph : kTops[std::max(filled, 0)];
     }
     flush(Style::kPlain);
   }
 
   std::size_t column_of(OpId op) const {
-    return std::min(columns_ - 1, static_cast<std::size_t>(op) * columns_ / report_.graph().ops.size());
+    return std::min(columns - 1, static_cast<std::size_t>(op) * columns / report.graph().ops.size());
   }
   bool is_phase_start(std::size_t column) const {
-    return std::ranges::any_of(report_.phases, [&](const MemoryPhase& phase) {
+    return std::ranges::any_of(report.phases, [&](const MemoryPhase& phase) {
       return phase.begin > 0 && phase.begin < phase.end && column_of(phase.begin) == column;
     });
   }
 
   void peak_line() {
-    const OpId peak = report_.timeline().peak_op;
-    const auto found = std::ranges::find(ops_, peak);
-    const auto column = static_cast<std::size_t>(found == ops_.end() ? 0 : found - ops_.begin());
-    std::string label = "peak: " + std::string(layer_name(*report_.profile, peak));
-    label = truncate_middle(label, static_cast<int>(columns_) - 3);
+    const OpId peak = report.timeline().peak_op;
+    const auto found = std::ranges::find(ops, peak);
+    const auto column = static_cast<std::size_t>(found == ops.end() ? 0 : found - ops.begin());
+    const std::string label = truncate_middle(fmt::format("peak: {}", layer_name(*report.profile, peak)),
+                                              static_cast<int>(columns) - 3);
     const auto width = static_cast<std::size_t>(display_width(label));
-    const bool is_left = column + 2 + width > columns_ && column > width;
+    const bool is_left = column + 2 + width > columns && column > width;
     const std::size_t before = is_left ? column - width - 1 : column;
-    out_ += std::string(static_cast<std::size_t>(kLabelWidth) + 1 + before, ' ');
-    out_ += paint(is_left ? label + " ▲" : "▲ " + label, Style::kStrong, options_.color) + "\n";
+    out += std::string(static_cast<std::size_t>(kLabelWidth) + 1 + before, ' ');
+    out += paint(is_left ? label + " ▲" : "▲ " + label, Style::kStrong, options.color) + "\n";
   }
-
-  void phase_line() {
-    std::vector<AxisSegment> phases;
-    for (const auto& phase : report_.phases)
-      phases.push_back({phase.begin, phase.end, std::string(phase.name)});
-    segments(phases, "│");
-  }
-  void module_line() { segments(axis_segments(report_), "╵"); }
 
   // "layer.11" -> "11" where there is no room for more.
   static std::string short_label(const std::string& label, int room) {
@@ -153,7 +190,7 @@ class Plot {
     for (const auto& segment : all) {
       if (segment.begin >= segment.end) continue;
       const auto begin = column_of(segment.begin);
-      const auto end = segment.end >= report_.graph().ops.size() ? columns_ : column_of(segment.end);
+      const auto end = segment.end >= report.graph().ops.size() ? columns : column_of(segment.end);
       if (begin < at || end <= begin) continue;
       const int room = static_cast<int>(end - begin) - 2;
       const std::string label = short_label(segment.label, room);
@@ -164,44 +201,65 @@ class Plot {
       has_labels = has_labels || !label.empty();
     }
     if (!has_labels) return;
-    out_ += std::string(kLabelWidth + 1, ' ') + paint(line, Style::kQuiet, options_.color) + "\n";
+    out += std::string(kLabelWidth + 1, ' ') + paint(line, Style::kQuiet, options.color) + "\n";
   }
 
   // Kinds that do not fit are below the first ones.
   void legend() {
     const std::string indent(kLabelWidth + 1, ' ');
-    const std::string words = "above " + format_bytes(report_.timeline().weights) + " of weights:";
-    out_ += indent + paint(words, Style::kQuiet, options_.color);
+    const std::string words = "above " + format_bytes(report.timeline().weights) + " of weights:";
+    out += indent + paint(words, Style::kQuiet, options.color);
     int used = display_width(indent + words);
-    for (const auto kind : kinds_in_use(report_)) {
+    for (const auto kind : kinds_in_use(report)) {
       if (kind == MemoryKind::kWeights) continue;
       const auto look = look_of(kind);
       const int needed = 4 + display_width(title(kind));
-      if (used + needed > options_.width) {
-        out_ += "\n" + indent.substr(2);
+      if (used + needed > options.width) {
+        out += "\n" + indent.substr(2);
         used = static_cast<int>(indent.size()) - 2;
       }
-      out_ += "  " + paint(look.glyph, look.style, options_.color) + " " + std::string(title(kind));
+      out += "  " + paint(look.glyph, look.style, options.color) + " " + std::string(title(kind));
       used += needed;
     }
-    out_ += "\n";
+    out += "\n";
   }
-
-  const MemoryReport& report_;
-  const TextOptions& options_;
-  std::size_t columns_;
-  std::vector<OpId> ops_;  // by column
-  std::string out_;
 };
 
 }  // namespace
 
 std::string memory_plot(const MemoryReport& report, const TextOptions& options) {
-  return Plot(report, options).text();
+  return Plot{report, options}.text();
 }
 
 std::string memory_plot(const Profile& profile, const TextOptions& options) {
   return memory_plot(make_memory_report(profile, {.advice = false}), options);
+}
+
+std::vector<AxisSegment> axis_segments(const MemoryReport& report, double share) {
+  Segments segments{report.graph(), static_cast<double>(report.graph().ops.size()) * share};
+  for (const MemoryPhase& phase : report.phases) segments.split(phase.begin, phase.end, 1);
+  return segments.found;
+}
+
+std::vector<OpId> column_ops(const MemoryReport& report, std::size_t columns) {
+  const auto& alive = report.timeline().alive;
+  std::vector<OpId> result;
+  for (std::size_t c = 0; c < columns && !alive.empty(); ++c) {
+    const auto first = c * alive.size() / columns;
+    const auto end = std::max(first + 1, (c + 1) * alive.size() / columns);
+    const auto some = std::span(alive).subspan(first, end - first);
+    result.push_back(static_cast<OpId>(first) +
+                     static_cast<OpId>(std::ranges::max_element(some) - some.begin()));
+  }
+  return result;
+}
+
+std::vector<MemoryKind> kinds_in_use(const MemoryReport& report) {
+  std::vector<MemoryKind> kinds(std::begin(kStacking), std::end(kStacking));
+  std::erase_if(kinds, [&](MemoryKind kind) {
+    return std::ranges::none_of(report.splits, [&](const MemorySplit& split) { return bool(split[kind]); });
+  });
+  return kinds;
 }
 
 }  // namespace opscope

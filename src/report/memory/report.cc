@@ -1,97 +1,30 @@
-// The memory report: the split and a plot of the timeline, then phases, what is held, whose it is, what
-// helps.
+// The memory report: the split and a plot of the timeline, then phases, what is held (storages of repeated
+// blocks that are alike in one row), whose it is (the module tree, cut to what holds something), what helps.
 #include "report/memory/report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
+#include <span>
 
 #include "analyse/tree/module_tree.h"
 #include "base/text.h"
-#include "report/memory/axis.h"
 #include "report/profile/sections.h"
 
 namespace opscope {
 namespace {
 
-Document memory_document(const MemoryReport& report, Format format, const TextOptions& options) {
-  Document document{header_cells(*report.profile), note_lines(*report.profile, options)};
-  auto& sections = document.sections;
-  sections.push_back(memory_split_section(report));
-  if (format == Format::kHtml) sections.back().drawing.svg = memory_svg(report);
-  if (format != Format::kHtml) sections.back().drawing.text = memory_plot(report, options);
-  if (report.phases.size() > 1) sections.push_back(memory_phases_section(report));
-  if (!report.held.empty() && (options.top > 0 || options.verbose))
-    sections.push_back(memory_held_section(report, options));
-  if (!report.held.empty()) sections.push_back(memory_owners_section(report, options));
-  if (report.is_advised) sections.push_back(memory_advice_section(report, options));
-  return document;
+constexpr std::size_t kOwnerRows = 24;  // on a screen; --verbose shows all
+
+// As many as are asked for, at least `least`.
+template <class Row>
+std::span<const Row> shown_of(const std::vector<Row>& rows, const TextOptions& options, int least) {
+  const auto limit = static_cast<std::size_t>(std::max(options.top, least));
+  return std::span(rows).first(options.verbose ? rows.size() : std::min(rows.size(), limit));
 }
 
-}  // namespace
-
-std::string to_format(const MemoryReport& report, Format format, const TextOptions& options) {
-  TextOptions fitted = options;
-  if (format == Format::kText) fitted.width = std::max(options.width, 60);
-  if (format != Format::kText) fitted.color = false;
-  return to_format(
-      Report{[&](JsonWriter& json) { write_memory_report(json, report); },
-             [&] { return memory_rows(report); }, [&] { return memory_document(report, format, fitted); }},
-      format, fitted);
-}
-
-namespace {
-
-std::string at_text(const MemoryReport& report, OpId op) {
-  const Graph& graph = report.graph();
-  const auto layer = layer_name(*report.profile, op);
-  const auto type = short_op_name(graph.op_name(graph.ops[op]));
-  std::string text(layer);
-  if (!layer.ends_with(type)) text.append(" (").append(type).append(")");
-  return text;
-}
-
-std::string advice_text(const MemoryReport& report, const MemoryAdvice& advice) {
-  std::string text = advice.where.empty() ? advice.change : advice.where + ": " + advice.change;
-  const bool is_dtype = advice.remedy == Remedy::kHalfWeights || advice.remedy == Remedy::kHalfAll;
-  if (advice.places > 1 && !is_dtype) text += " (" + plural(advice.places, "place") + ")";
-  if (advice.flops)
-    text += "; costs " + format_count(advice.flops) + " FLOPs more (" +
-            format_percent(advice.flops, report.profile->totals.flops) + " of the step)";
-  return text;
-}
-
-}  // namespace
-
-std::string_view title(MemoryKind kind) {
-  switch (kind) {
-    case MemoryKind::kKvCache:
-      return "KV cache";
-    case MemoryKind::kOptimizerState:
-      return "optimizer state";
-    default:
-      return name(kind);
-  }
-}
-
-std::string split_text(const MemorySplit& split, std::size_t most) {
-  std::vector<MemoryKind> kinds;
-  for (std::size_t k = 0; k < kMemoryKinds; ++k)
-    if (split.bytes[k]) kinds.push_back(static_cast<MemoryKind>(k));
-  std::ranges::stable_sort(kinds, std::greater{}, [&](MemoryKind kind) { return split[kind]; });
-  std::string text;
-  Count rest{};
-  const auto add = [&](Count bytes, std::string_view what) {
-    text += (text.empty() ? "" : " + ") + format_bytes(bytes) + " " + std::string(what);
-  };
-  for (std::size_t i = 0; i < kinds.size(); ++i)
-    if (i < most || kinds.size() <= most + 1)
-      add(split[kinds[i]], title(kinds[i]));
-    else
-      rest += split[kinds[i]];
-  if (rest) add(rest, "other");
-  return text;
-}
-
-Section memory_split_section(const MemoryReport& report) {
+Section split_section(const MemoryReport& report) {
   const auto& timeline = report.timeline();
   Section section{"Peak memory",
                   {{words("Peak memory"), number("At peak", Unit::kBytes), number("Share"),
@@ -114,14 +47,17 @@ Section memory_split_section(const MemoryReport& report) {
   }
   add("total", total, total, Style::kStrong);
   if (timeline.peak_op == kNone) return section;
-  section.remarks.push_back(
-      "at op " + std::to_string(timeline.peak_op) + " of " + std::to_string(report.graph().ops.size()) +
-      ", " + at_text(report, timeline.peak_op) + "; " +
-      (report.lifetimes_told ? "lifetimes as in the captured run" : "lifetimes end at the last use"));
+  const Graph& graph = report.graph();
+  const auto layer = layer_name(*report.profile, timeline.peak_op);
+  const auto type = short_op_name(graph.op_name(graph.ops[timeline.peak_op]));
+  section.remarks.push_back(fmt::format(
+      "at op {} of {}, {}{}; {}", timeline.peak_op, graph.ops.size(), layer,
+      layer.ends_with(type) ? "" : fmt::format(" ({})", type),
+      report.lifetimes_told ? "lifetimes as in the captured run" : "lifetimes end at the last use"));
   return section;
 }
 
-Section memory_phases_section(const MemoryReport& report) {
+Section phases_section(const MemoryReport& report) {
   using Row = const MemoryPhase&;
   const auto if_ops = [](const char* none, const auto& read, Style style = Style::kPlain) {
     return [=](Row phase) { return phase.peak_op == kNone ? Cell(none, style) : Cell(read(phase), style); };
@@ -140,30 +76,103 @@ Section memory_phases_section(const MemoryReport& report) {
   return {"Phases", table_of(columns, report.phases)};
 }
 
-Section memory_advice_section(const MemoryReport& report, const TextOptions& options) {
-  Section section{"What would lower the peak", {{words("What would lower the peak")}, {}}};
-  const Count peak = report.timeline().peak_memory_bytes();
-  const auto limit = static_cast<std::size_t>(std::max(options.top, 1));
-  const auto shown = options.verbose ? report.advice.size() : std::min(report.advice.size(), limit);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const auto& advice = report.advice[i];
-    section.entries.push_back(
-        {"saves " + format_bytes(advice.saved_bytes) + ", " + format_percent(advice.saved_bytes, peak),
-         {advice_text(report, advice)}});
-  }
-  if (shown == 0) section.remarks.push_back("no simple change lowers the peak of " + format_bytes(peak));
-  if (shown > 0)
-    section.remarks.push_back("each by itself, of the peak of " + format_bytes(peak) +
-                              "; computed by simulating memory again with the change");
-  if (!report.is_training)
-    section.remarks.push_back(
-        "activation checkpointing does not apply: without a backward pass nothing is saved for it");
-  return section;
+// Storages that differ in the numbers of their blocks alone.
+struct Alike {
+  const MemoryPiece* piece = nullptr;  // the first; nullptr for an op's workspace
+  std::string what{}, needed{}, held{};
+  std::size_t count = 0;
+  Count bytes{};
+};
+
+// A storage by name: of its value or the layer that made it, of who needs it last and of who frees it.
+Alike named(const MemoryReport& report, const MemoryPiece& piece) {
+  const auto layer = [&](OpId op) { return std::string(layer_name(*report.profile, op)); };
+  const Graph& graph = report.graph();
+  const std::string name(piece.value == kNone ? "" : graph.text(graph.values[piece.value].name));
+  Alike row{&piece};
+  row.what = piece.held.made != kNone ? layer(piece.held.made) : name.empty() ? "there from the start" : name;
+  row.needed = piece.returned ? "returned" : piece.last_use == kNone ? "never read" : layer(piece.last_use);
+  row.held = piece.held.freed == kNone ? "the end" : layer(piece.held.freed);
+  return row;
 }
 
-namespace {
+// "addcmul_57" -> "addcmul": an optimiser's ops count up over all parameters.
+std::string pattern_without_count(std::string layer) {
+  const auto end = layer.find_last_not_of("0123456789");
+  if (end != std::string::npos && end + 1 < layer.size() && layer[end] == '_') layer.resize(end);
+  return pattern_of(layer);
+}
 
-constexpr std::size_t kOwnerRows = 24;  // on a screen; --verbose shows all
+std::vector<Alike> alike_storages(const MemoryReport& report) {
+  const Graph& graph = report.graph();
+  std::vector<Alike> rows;
+  std::map<std::vector<std::string>, std::size_t> index;
+  for (const auto held : report.held) {
+    const MemoryPiece& piece = report.pieces[held];
+    Alike row = named(report, piece);
+    for (std::string* text : {&row.what, &row.needed, &row.held}) *text = pattern_without_count(*text);
+    const auto [found, is_new] =
+        index.try_emplace({row.what, row.needed, row.held, shape_text(graph, piece.value),
+                           std::string(name(piece.kind)), std::to_string(piece.bytes.value())},
+                          rows.size());
+    if (is_new) rows.push_back(std::move(row));
+    ++rows[found->second].count;
+    rows[found->second].bytes += piece.bytes;
+  }
+  if (const OpId op = report.timeline().peak_op; op != kNone && graph.ops[op].workspace != 0) {
+    const std::string layer(layer_name(*report.profile, op));
+    rows.push_back({nullptr, layer, layer, layer, 1, Count{graph.ops[op].workspace}});
+  }
+  std::ranges::stable_sort(rows, std::greater{}, &Alike::bytes);
+  for (Alike& row : rows)
+    if (row.count == 1 && row.piece) {
+      Alike exact = named(report, *row.piece);
+      row.what = exact.what, row.needed = exact.needed, row.held = exact.held;
+    }
+  return rows;
+}
+
+Columns<Alike> held_columns(const MemoryReport& report) {
+  using Row = const Alike&;
+  const Graph& graph = report.graph();
+  const auto value = [](Row row) { return row.piece == nullptr ? kNone : row.piece->value; };
+  Columns<Alike> columns{
+      {words("Held at the peak", 12, 28), &Alike::what},
+      {number(""),
+       [](Row row) { return Cell(row.count > 1 ? "x" + std::to_string(row.count) : "", Style::kQuiet); }},
+      {words("Kind").or_not(),
+       [](Row row) {
+         return Cell(title(row.piece ? row.piece->kind : MemoryKind::kWorkspace), Style::kQuiet);
+       }},
+      {words("Shape"), [&, value](Row row) { return shape_cell(graph, value(row)); }},
+      {words("Type").or_not(),
+       [&, value](Row row) {
+         return Cell(value(row) == kNone ? "" : name(graph.values[value(row)].dtype), Style::kQuiet);
+       }},
+      {number("Bytes"), [](Row row) { return Cell(format_bytes(row.bytes), Style::kStrong); }},
+      {number("% peak").or_not(),
+       [&](Row row) { return format_percent(row.bytes, report.timeline().peak_memory_bytes()); }},
+      {words("Needed until", 8, 24), &Alike::needed}};
+  if (!report.lifetimes_told) return columns;
+  return columns += {{words("Held until", 8, 16), [](Row row) {
+                        const bool same = row.held == row.needed;
+                        const bool expected = same || (row.piece && row.piece->returned);
+                        return Cell(same ? "the same" : row.held, expected ? Style::kQuiet : Style::kWarning);
+                      }}};
+}
+
+Section held_section(const MemoryReport& report, const TextOptions& options) {
+  const auto rows = alike_storages(report);
+  const auto shown = shown_of(rows, options, 0);
+  Section section{"Held at the peak", table_of(held_columns(report), shown)};
+  Count rest{};
+  std::size_t more = 0;
+  for (const Alike& row : std::span(rows).subspan(shown.size())) rest += row.bytes, more += row.count;
+  if (more > 0)
+    section.remarks.push_back("and " + plural(more, "more storage") + " with " + format_bytes(rest) +
+                              ": --top N or --verbose shows " + (more == 1 ? "it" : "them"));
+  return section;
+}
 
 // What holds at least `least`. An item for each of the report's owners, of the same number.
 ModuleTree<TreeNode> owner_tree(const MemoryReport& report, Count least) {
@@ -179,43 +188,121 @@ ModuleTree<TreeNode> owner_tree(const MemoryReport& report, Count least) {
   return tree;
 }
 
-}  // namespace
-
-Section memory_owners_section(const MemoryReport& report, const TextOptions& options) {
+Section owners_section(const MemoryReport& report, const TextOptions& options) {
   const Graph& graph = report.graph();
-  Section section{"By module",
-                  {{{.title = "By module", .align = Align::kLeft, .min_width = 20, .good_width = 32},
-                    {.title = "Type", .align = Align::kLeft, .min_width = 8, .optional = true},
-                    {"Held"},
-                    {"% held"},
-                    {"Storages"},
-                    {"Weights"},
-                    {"", Align::kLeft}},
-                   {}},
-                  {}};
   const Count all = report.owners.front().held;
   const auto tree = owner_tree(report, options.verbose ? Count{} : all / 100);
   const auto deepest = options.verbose ? kNone : tree.depth_that_fits(kOwnerRows);
-  for (TreeLine& line : tree.lines(deepest)) {
-    const auto& row = report.owners[line.item];
-    const Count repeat{tree[line.item].repeat};
-    std::string label = tree[line.item].name;
-    if (repeat > Count{1})
-      label = numbered_range(label, repeat.value()) + " x" + std::to_string(repeat.value());
-    section.table.rows.push_back(
-        {{std::move(label), Style::kPlain, std::move(line.guides)},
-         {std::string(graph.text(graph.modules[row.module].type)), Style::kQuiet},
-         {format_bytes(row.held * repeat, Zero::kDash)},
-         {format_percent(row.held * repeat, all, Zero::kDash)},
-         {row.pieces == 0 ? "-" : std::to_string(row.pieces * repeat.value())},
-         {format_bytes(row.weights * repeat, Zero::kDash), Style::kQuiet},
-         bar_cell(static_cast<double>(row.held * repeat) / std::max(1.0, static_cast<double>(all)))});
-  }
+  using Row = const TreeLine&;
+  const auto repeat = [&](Row line) { return Count{tree[line.item].repeat}; };
+  const auto owner = [&](Row line) -> const MemoryOwner& { return report.owners[line.item]; };
+  const auto held = [=](Row line) { return owner(line).held * repeat(line); };
+  const Columns<TreeLine> columns{
+      {words("By module", 20, 32),
+       [&](Row line) {
+         const TreeNode& item = tree[line.item];
+         const std::string range =
+             item.repeat > 1 ? fmt::format("{} x{}", numbered_range(item.name, item.repeat), item.repeat)
+                             : item.name;
+         return Cell(range, Style::kPlain, line.guides);
+       }},
+      {words("Type", 8).or_not(),
+       [&](Row line) { return Cell(graph.text(graph.modules[owner(line).module].type), Style::kQuiet); }},
+      {number("Held", Unit::kBytes), held},
+      {number("% held"), [&](Row line) { return format_percent(held(line), all, Zero::kDash); }},
+      {number("Storages"),
+       [&](Row line) { return number_or_dash(owner(line).pieces * repeat(line).value()); }},
+      {number("Weights"),
+       [&](Row line) { return bytes_cell(owner(line).weights * repeat(line), Style::kQuiet); }},
+      {words(""), [&](Row line) {
+         return bar_cell(static_cast<double>(held(line)) / std::max(1.0, static_cast<double>(all)));
+       }}};
   const bool is_cut = deepest != kNone && tree.shown_at_depth().size() > deepest + 1;
-  section.remarks.push_back("held at the peak by the module whose op made it, weights apart; rows under 1% " +
-                            std::string(is_cut ? "and deeper ones " : "") +
-                            "are left out: --verbose shows all");
+  return {
+      "By module",
+      table_of(columns, tree.lines(deepest)),
+      {fmt::format("held at the peak by the module whose op made it, weights apart; rows under 1% {}are left "
+                   "out: --verbose shows all",
+                   is_cut ? "and deeper ones " : "")}};
+}
+
+std::string advice_text(const MemoryReport& report, const MemoryAdvice& advice) {
+  std::string text = advice.where.empty() ? advice.change : advice.where + ": " + advice.change;
+  const bool is_dtype = advice.remedy == Remedy::kHalfWeights || advice.remedy == Remedy::kHalfAll;
+  if (advice.places > 1 && !is_dtype) text += " (" + plural(advice.places, "place") + ")";
+  if (advice.flops)
+    text += fmt::format("; costs {} FLOPs more ({} of the step)", format_count(advice.flops),
+                        format_percent(advice.flops, report.profile->totals.flops));
+  return text;
+}
+
+Section advice_section(const MemoryReport& report, const TextOptions& options) {
+  Section section{"What would lower the peak", {{words("What would lower the peak")}, {}}};
+  const Count peak = report.timeline().peak_memory_bytes();
+  for (const MemoryAdvice& advice : shown_of(report.advice, options, 1))
+    section.entries.push_back(
+        {"saves " + format_bytes(advice.saved_bytes) + ", " + format_percent(advice.saved_bytes, peak),
+         {advice_text(report, advice)}});
+  if (report.advice.empty())
+    section.remarks.push_back("no simple change lowers the peak of " + format_bytes(peak));
+  else
+    section.remarks.push_back("each by itself, of the peak of " + format_bytes(peak) +
+                              "; computed by simulating memory again with the change");
+  if (!report.is_training)
+    section.remarks.push_back(
+        "activation checkpointing does not apply: without a backward pass nothing is saved for it");
   return section;
+}
+
+Document memory_document(const MemoryReport& report, Format format, const TextOptions& options) {
+  Document document{header_cells(*report.profile), note_lines(*report.profile, options)};
+  auto& sections = document.sections;
+  sections.push_back(split_section(report));
+  if (format == Format::kHtml) sections.back().drawing.svg = memory_svg(report);
+  if (format != Format::kHtml) sections.back().drawing.text = memory_plot(report, options);
+  if (report.phases.size() > 1) sections.push_back(phases_section(report));
+  if (!report.held.empty() && (options.top > 0 || options.verbose))
+    sections.push_back(held_section(report, options));
+  if (!report.held.empty()) sections.push_back(owners_section(report, options));
+  if (report.is_advised) sections.push_back(advice_section(report, options));
+  return document;
+}
+
+}  // namespace
+
+std::string to_format(const MemoryReport& report, Format format, const TextOptions& options) {
+  TextOptions fitted = options;
+  if (format == Format::kText) fitted.width = std::max(options.width, 60);
+  if (format != Format::kText) fitted.color = false;
+  return to_format(
+      Report{[&](JsonWriter& json) { write_memory_report(json, report); },
+             [&] { return memory_rows(report); }, [&] { return memory_document(report, format, fitted); }},
+      format, fitted);
+}
+
+std::string_view title(MemoryKind kind) {
+  return kind == MemoryKind::kKvCache          ? "KV cache"
+         : kind == MemoryKind::kOptimizerState ? "optimizer state"
+                                               : name(kind);
+}
+
+std::string split_text(const MemorySplit& split, std::size_t most) {
+  std::vector<MemoryKind> kinds;
+  for (std::size_t k = 0; k < kMemoryKinds; ++k)
+    if (split.bytes[k]) kinds.push_back(static_cast<MemoryKind>(k));
+  std::ranges::stable_sort(kinds, std::greater{}, [&](MemoryKind kind) { return split[kind]; });
+  std::string text;
+  Count rest{};
+  const auto add = [&](Count bytes, std::string_view what) {
+    text += (text.empty() ? "" : " + ") + format_bytes(bytes) + " " + std::string(what);
+  };
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    if (i < most || kinds.size() <= most + 1)
+      add(split[kinds[i]], title(kinds[i]));
+    else
+      rest += split[kinds[i]];
+  if (rest) add(rest, "other");
+  return text;
 }
 
 }  // namespace opscope

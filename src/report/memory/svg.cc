@@ -2,11 +2,11 @@
 // Weights are drawn to scale where they leave room for the rest, and as a strip of their own where not.
 #include "report/svg/svg.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <map>
 
 #include "base/text.h"
-#include "report/memory/axis.h"
 #include "report/memory/report.h"
 #include "report/svg/axis.h"
 #include "report/svg/colors.h"
@@ -20,111 +20,102 @@ constexpr double kStrip = 20;  // a strip below the plot: weights, modules
 constexpr Font kTitle{.size = 16, .bold = true}, kText{.size = 11}, kSmall{.size = 10};
 constexpr double kScaleUpTo = 0.6;  // weights' share of the peak up to which they are drawn to scale
 
-class Picture {
- public:
-  explicit Picture(const MemoryReport& report)
-      : report_(report),
-        graph_(report.graph()),
-        svg_(kWidth, height(report), "memory over time of " + model_name(graph_)),
-        is_to_scale_(is_to_scale(report)),
-        kinds_(kinds_in_use(report)),
-        ops_(column_ops(report, std::min(graph_.ops.size(), static_cast<std::size_t>(kPlot.width)))) {
-    const auto& timeline = report.timeline();
-    const auto total = static_cast<double>(timeline.peak_memory_bytes());
-    const double most = is_to_scale_ ? total : static_cast<double>(timeline.peak);
-    y_ = linear_axis(std::max(most * 1.12, 1.0), kPlot.bottom(), kPlot.y, Unit::kBytes);
-    x_ = {.low = 0,
-          .high = std::max(1.0, static_cast<double>(graph_.ops.size())),
-          .from = kPlot.x,
-          .to = kPlot.right(),
-          .unit = Unit::kPlain};
-  }
+bool is_drawn_to_scale(const MemoryReport& report) {
+  const auto total = static_cast<double>(report.timeline().peak_memory_bytes());
+  return static_cast<double>(report.timeline().weights) <= kScaleUpTo * total;
+}
+
+struct Picture {
+  const MemoryReport& report;
+  const Graph& graph = report.graph();
+  bool is_to_scale = is_drawn_to_scale(report);
+  double bottom = kPlot.bottom() + kStrip * (is_to_scale ? 1 : 2);
+  Svg svg{kWidth, bottom + 56, "memory over time of " + model_name(graph)};
+  std::vector<MemoryKind> kinds = kinds_in_use(report);
+  // By column.
+  std::vector<OpId> ops =
+      column_ops(report, std::min(graph.ops.size(), static_cast<std::size_t>(kPlot.width)));
+  double most =
+      static_cast<double>(is_to_scale ? report.timeline().peak_memory_bytes() : report.timeline().peak);
+  Axis y = linear_axis(std::max(most * 1.12, 1.0), kPlot.bottom(), kPlot.y, Unit::kBytes);
+  Axis x{.low = 0,
+         .high = std::max(1.0, static_cast<double>(graph.ops.size())),
+         .from = kPlot.x,
+         .to = kPlot.right()};
 
   std::string draw() {
     titles();
     legend();
     phases();
-    const Box frame{kPlot.x, kPlot.y, kPlot.width, bottom() - kPlot.y};
-    draw_x_axis(svg_, x_, frame, "op, in the order of the run");
-    draw_y_axis(svg_, y_, kPlot, is_to_scale_ ? "in use" : "in use, above the weights");
+    const Box frame{kPlot.x, kPlot.y, kPlot.width, bottom - kPlot.y};
+    draw_x_axis(svg, x, frame, "op, in the order of the run");
+    draw_y_axis(svg, y, kPlot, is_to_scale ? "in use" : "in use, above the weights");
     areas();
-    if (!is_to_scale_) weights_strip();
+    if (!is_to_scale) weights_strip();
     module_strip();
     peak();
-    return svg_.document();
+    return svg.document();
   }
-
- private:
-  static bool is_to_scale(const MemoryReport& report) {
-    const auto total = static_cast<double>(report.timeline().peak_memory_bytes());
-    return static_cast<double>(report.timeline().weights) <= kScaleUpTo * total;
-  }
-  static double height(const MemoryReport& report) {
-    return kPlot.bottom() + kStrip * (is_to_scale(report) ? 1 : 2) + 56;
-  }
-  double bottom() const { return kPlot.bottom() + kStrip + (is_to_scale_ ? 0 : kStrip); }
 
   void titles() {
-    const auto& timeline = report_.timeline();
-    svg_.text({24, 32}, fitted(model_name(graph_) + ": memory over time", kWidth - 48, kTitle),
-              {.font = kTitle});
+    const auto& timeline = report.timeline();
+    svg.text({24, 32}, fitted(model_name(graph) + ": memory over time", kWidth - 48, kTitle),
+             {.font = kTitle});
     std::string words = "peak " + format_bytes(timeline.peak_memory_bytes());
     const auto split = split_text(timeline.at_peak);
     if (split.find('+') != std::string::npos) words += " = " + split;
-    svg_.text({24, 52}, fitted(words, kWidth - 48, kText), {.font = kText, .color = kQuietInk});
+    svg.text({24, 52}, fitted(words, kWidth - 48, kText), {.font = kText, .color = kQuietInk});
   }
 
   void legend() {
-    double x = kPlot.x;
-    for (const auto kind : kinds_) {
-      const std::string label(title(kind));
-      svg_.rect({x, 70, 12, 12}, {.fill = color_of(kind)}, 2);
-      svg_.text({x + 17, 76}, label, {.font = kText, .baseline = Baseline::kMiddle});
-      x += 17 + text_width(label, kText) + 18;
+    double left = kPlot.x;
+    for (const auto kind : kinds) {
+      svg.rect({left, 70, 12, 12}, {.fill = color_of(kind)}, 2);
+      svg.text({left + 17, 76}, title(kind), {.font = kText, .baseline = Baseline::kMiddle});
+      left += 17 + text_width(title(kind), kText) + 18;
     }
   }
 
   void phases() {
-    if (report_.phases.size() < 2) return;
-    for (std::size_t i = 0; i < report_.phases.size(); ++i) {
-      const auto& phase = report_.phases[i];
+    if (report.phases.size() < 2) return;
+    for (std::size_t i = 0; i < report.phases.size(); ++i) {
+      const auto& phase = report.phases[i];
       if (phase.begin >= phase.end) continue;
-      const Box band{x_.at(phase.begin), kPlot.y, x_.at(phase.end) - x_.at(phase.begin), kPlot.height};
-      if (i % 2 == 0) svg_.rect(band, {.fill = kPanel});
+      const Box band{x.at(phase.begin), kPlot.y, x.at(phase.end) - x.at(phase.begin), kPlot.height};
+      if (i % 2 == 0) svg.rect(band, {.fill = kPanel});
       const auto label = fitted(phase.name, band.width - 8, kSmall);
-      svg_.text({band.center().x, kPlot.y - 6}, label,
-                {.font = kSmall, .color = kQuietInk, .anchor = Anchor::kMiddle});
+      svg.text({band.center().x, kPlot.y - 6}, label,
+               {.font = kSmall, .color = kQuietInk, .anchor = Anchor::kMiddle});
     }
   }
 
   // The run in as many steps as there are columns; each kind above those before it.
   void areas() {
-    std::vector<double> base(ops_.size(), 0);
-    for (const auto kind : kinds_) {
-      if (kind == MemoryKind::kWeights && !is_to_scale_) continue;
+    std::vector<double> base(ops.size(), 0);
+    for (const auto kind : kinds) {
+      if (kind == MemoryKind::kWeights && !is_to_scale) continue;
       std::vector<double> top = base;
-      for (std::size_t c = 0; c < ops_.size(); ++c)
-        top[c] += static_cast<double>(report_.splits[ops_[c]][kind]);
-      svg_.path(steps(base, top), {.fill = color_of(kind)}, title(kind));
+      for (std::size_t c = 0; c < ops.size(); ++c) top[c] += static_cast<double>(report.splits[ops[c]][kind]);
+      svg.path(steps(base, top), {.fill = color_of(kind)}, title(kind));
       base = std::move(top);
     }
   }
   double column_x(std::size_t column) const {
-    return kPlot.x + kPlot.width * static_cast<double>(column) / static_cast<double>(ops_.size());
+    return kPlot.x + kPlot.width * static_cast<double>(column) / static_cast<double>(ops.size());
   }
   // Along the top from left to right, back along the base; equal neighbours are one step.
   std::string steps(const std::vector<double>& base, const std::vector<double>& top) const {
-    std::string path = "M" + svg_number(kPlot.x) + " " + svg_number(y_.at(base.front()));
+    std::string path = "M" + svg_number(kPlot.x) + " " + svg_number(y.at(base.front()));
     for (std::size_t c = 0; c < top.size(); ++c) {
       if (c > 0 && top[c] == top[c - 1]) continue;
       if (c > 0) path += "H" + svg_number(column_x(c));
-      path += "V" + svg_number(y_.at(top[c]));
+      path += "V" + svg_number(y.at(top[c]));
     }
     path += "H" + svg_number(kPlot.right());
     for (std::size_t c = base.size(); c-- > 0;) {
       if (c + 1 < base.size() && base[c] == base[c + 1]) continue;
       if (c + 1 < base.size()) path += "H" + svg_number(column_x(c + 1));
-      path += "V" + svg_number(y_.at(base[c]));
+      path += "V" + svg_number(y.at(base[c]));
     }
     return path + "Z";
   }
@@ -132,61 +123,51 @@ class Picture {
   void weights_strip() {
     const Box strip{kPlot.x, kPlot.bottom() + 2, kPlot.width, kStrip - 4};
     const auto color = color_of(MemoryKind::kWeights);
-    svg_.rect(strip, {.fill = color}, 2);
-    svg_.text(
+    svg.rect(strip, {.fill = color}, 2);
+    svg.text(
         {strip.center().x, strip.center().y},
-        "weights " + format_bytes(report_.timeline().weights) + ", all the time (not to scale)",
+        "weights " + format_bytes(report.timeline().weights) + ", all the time (not to scale)",
         {.font = kSmall, .color = ink_on(color), .anchor = Anchor::kMiddle, .baseline = Baseline::kMiddle});
   }
 
   void module_strip() {
-    const double y = bottom() - kStrip + 2;
-    for (const auto& segment : axis_segments(report_)) {
-      const double from = x_.at(segment.begin), to = x_.at(segment.end);
+    for (const auto& segment : axis_segments(report)) {
+      const double from = x.at(segment.begin), to = x.at(segment.end);
       if (to - from < 2) continue;
-      const Box box{from + 0.5, y, to - from - 1, kStrip - 4};
-      svg_.rect(box, {.fill = "#e4e7eb"}, 2, segment.label);
+      const Box box{from + 0.5, bottom - kStrip + 2, to - from - 1, kStrip - 4};
+      svg.rect(box, {.fill = "#e4e7eb"}, 2, segment.label);
       auto label = fitted(segment.label, box.width - 4, kSmall);
       const auto dot = segment.label.rfind('.');
       if (label != segment.label && dot != std::string::npos)
         label = fitted(segment.label.substr(dot + 1), box.width - 4, kSmall);
       if (label.size() < 3 + std::string_view("…").size() && label.ends_with("…")) continue;
-      svg_.text({box.center().x, box.center().y}, label,
-                {.font = kSmall, .anchor = Anchor::kMiddle, .baseline = Baseline::kMiddle});
+      svg.text({box.center().x, box.center().y}, label,
+               {.font = kSmall, .anchor = Anchor::kMiddle, .baseline = Baseline::kMiddle});
     }
   }
 
   void peak() {
-    const auto& timeline = report_.timeline();
+    const auto& timeline = report.timeline();
     if (timeline.peak_op == kNone) return;
-    const double value = static_cast<double>(is_to_scale_ ? timeline.peak_memory_bytes() : timeline.peak);
-    const Point at{(x_.at(timeline.peak_op) + x_.at(timeline.peak_op + 1)) / 2, y_.at(value)};
-    svg_.line({at.x, at.y}, {at.x, kPlot.bottom()}, {.stroke = kInk, .stroke_width = 1, .dash = "3 3"});
-    svg_.circle(at, 3.5, {.fill = kInk, .stroke = kPaper, .stroke_width = 1.5});
-    std::string label = "peak " + format_bytes(timeline.peak_memory_bytes()) + " at " +
-                        std::string(layer_name(*report_.profile, timeline.peak_op)) + " (op " +
-                        std::to_string(timeline.peak_op) + ")";
-    label = fitted_middle(label, kPlot.width - 20, kText);
+    const Point at{(x.at(timeline.peak_op) + x.at(timeline.peak_op + 1)) / 2, y.at(most)};
+    svg.line({at.x, at.y}, {at.x, kPlot.bottom()}, {.stroke = kInk, .stroke_width = 1, .dash = "3 3"});
+    svg.circle(at, 3.5, {.fill = kInk, .stroke = kPaper, .stroke_width = 1.5});
+    const std::string label =
+        fitted_middle(fmt::format("peak {} at {} (op {})", format_bytes(timeline.peak_memory_bytes()),
+                                  layer_name(*report.profile, timeline.peak_op), timeline.peak_op),
+                      kPlot.width - 20, kText);
     const double half = text_width(label, kText) / 2;
-    const double x = std::clamp(at.x, kPlot.x + half + 6, kPlot.right() - half - 6);
+    const Point above{std::clamp(at.x, kPlot.x + half + 6, kPlot.right() - half - 6), at.y - 10};
     const TextStyle style{.font = kText, .anchor = Anchor::kMiddle};
-    svg_.rect(text_box({x, at.y - 10}, label, style).inset(-2), {.fill = kPaper, .opacity = 0.85}, 3);
-    svg_.text({x, at.y - 10}, label, style);
+    svg.rect(text_box(above, label, style).inset(-2), {.fill = kPaper, .opacity = 0.85}, 3);
+    svg.text(above, label, style);
   }
-
-  const MemoryReport& report_;
-  const Graph& graph_;
-  Svg svg_;
-  bool is_to_scale_;
-  std::vector<MemoryKind> kinds_;
-  std::vector<OpId> ops_;  // by column
-  Axis x_, y_;
 };
 
 }  // namespace
 
 std::string memory_svg(const MemoryReport& report) {
-  if (!report.graph().ops.empty()) return Picture(report).draw();
+  if (!report.graph().ops.empty()) return Picture{report}.draw();
   Svg svg(kWidth, 80, "memory over time of " + model_name(report.graph()));
   svg.text({24, 44}, model_name(report.graph()) + ": no op ran", {.font = kTitle});
   return svg.document();

@@ -1,8 +1,7 @@
 // The plotted numbers as JSON and CSV.
-#include "base/error.h"
-#include "base/json_writer.h"
 #include "base/seconds.h"
 #include "report/core/document.h"
+#include "report/plot/frame.h"
 #include "report/plot/plot.h"
 
 namespace opscope {
@@ -27,10 +26,6 @@ std::string plot_data(const Profile& profile, PlotKind kind, Format format, cons
     write_rows(out, key, columns, rows);
   };
   return to_format(Report{json, [&] { return table_of(columns, rows, In::kCsv); }, {}}, format, {});
-}
-
-double share(Count part, Count whole) {
-  return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
 }  // namespace
@@ -70,16 +65,16 @@ std::string types_data(const Profile& profile, const TypesPlot& plot, Format for
                        {"ops", [](const Row& row) { return row.metrics.ops; }},
                        {"macs", [](const Row& row) { return row.metrics.work.macs; }},
                        {"flops", [](const Row& row) { return row.metrics.flops; }}};
-  columns +=
-      real_column<Row>("flops_share", [&](const Row& row) { return share(row.metrics.flops, totals.flops); });
+  columns += real_column<Row>("flops_share",
+                              [&](const Row& row) { return share_of(row.metrics.flops, totals.flops); });
   columns += {{"memory_bytes", [](const Row& row) { return row.metrics.memory_bytes(); }}};
   columns += real_column<Row>("memory_bytes_share", [&](const Row& row) {
-    return share(row.metrics.memory_bytes(), totals.memory_bytes());
+    return share_of(row.metrics.memory_bytes(), totals.memory_bytes());
   });
   if (totals.time) {
     columns += real_column<Row>("time_seconds", [](const Row& row) { return row.metrics.time_seconds(); });
-    columns +=
-        real_column<Row>("time_share", [&](const Row& row) { return share(row.metrics.time, totals.time); });
+    columns += real_column<Row>("time_share",
+                                [&](const Row& row) { return share_of(row.metrics.time, totals.time); });
   }
   return plot_data(profile, PlotKind::kTypes, format,
                    {{"metric", plot.metric->key},

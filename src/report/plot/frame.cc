@@ -1,8 +1,9 @@
 // Title blocks, legends and labels of plots.
 #include "report/plot/frame.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -17,15 +18,12 @@ namespace {
 constexpr Font kLegendFont{.size = 10.5};
 constexpr double kSwatch = 10, kLegendLine = 18;
 
-int xterm_color(std::string_view color) {
-  int code = 0;
-  for (std::size_t i = 0; i < 3; ++i) {
-    int part = 0;
-    std::from_chars(color.data() + 1 + 2 * i, color.data() + 3 + 2 * i, part, 16);
-    // The levels of the cube: 0, 95, 135, 175, 215, 255.
-    code = code * 6 + (part < 48 ? 0 : part < 115 ? 1 : (part - 35) / 40);
-  }
-  return 16 + code;
+// A swatch and its name, `gap` apart; gives their width.
+double draw_entry(Svg& svg, Point at, const ColorGroup& group, double gap) {
+  svg.rect({at.x, at.y, kSwatch, kSwatch}, {.fill = group.color}, 2);
+  svg.text({at.x + kSwatch + gap, at.y + kSwatch / 2}, group.name,
+           {.font = kLegendFont, .baseline = Baseline::kMiddle});
+  return kSwatch + gap + text_width(group.name, kLegendFont);
 }
 
 double overlap(const Box& a, const Box& b) {
@@ -71,11 +69,11 @@ void draw_title(Svg& svg, std::string_view title, std::string_view subtitle) {
 }
 
 std::string model_line(const Profile& profile) {
-  std::string line;
-  const auto cells = model_cells(*profile.graph);
-  for (std::size_t i = 1; i < cells.size(); ++i)
-    if (!is_empty(cells[i])) line.append(line.empty() ? "" : " \xc2\xb7 ").append(text_of(cells[i]));
-  return line;
+  std::vector<std::string> parts;
+  for (const Cell& cell : model_cells(*profile.graph)) parts.push_back(text_of(cell));
+  parts.erase(parts.begin());  // the model's name
+  std::erase(parts, "");
+  return fmt::format("{}", fmt::join(parts, " \u00b7 "));
 }
 
 std::string value_text(const Metric& metric, Count value) {
@@ -88,12 +86,21 @@ std::string amount_text(const Metric& metric, Count value) {
          (metric.key == "memory_bytes" ? "moved" : std::string(metric.words));
 }
 
-std::string slice_tooltip(const IciclePlot& plot, const IcicleSlice& slice) {
-  const std::string path = slice.path.empty() ? slice.name : slice.path;
-  std::string text = path + (slice.type == slice.name ? "" : " (" + std::string(slice.type) + ")") + "\n" +
-                     amount_text(*plot.metric, slice.value) + ", " + format_percent(slice.share, 1.0);
-  if (slice.repeat > 1) text += "\n" + std::to_string(slice.repeat) + " equal blocks together";
-  return text;
+double share_of(Count part, Count whole) {
+  return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+RooflineAxes roofline_axes(const RooflinePlot& plot, const Box& box, double above) {
+  double low_x = plot.roof.ridge, high_x = plot.roof.ridge, low_y = 1e300, high_y = 0;
+  for (const RooflinePoint& point : plot.points) {
+    if (point.intensity == 0) continue;
+    const auto flops = static_cast<double>(point.flops);
+    low_x = std::min(low_x, point.intensity), high_x = std::max(high_x, point.intensity);
+    low_y = std::min(low_y, flops), high_y = std::max(high_y, flops);
+  }
+  if (high_y == 0) low_y = high_y = 1;
+  return {log_axis(low_x, high_x, box.x, box.right(), Unit::kPlain),
+          log_axis(low_y, above * high_y, box.bottom(), box.y, Unit::kCount)};
 }
 
 std::vector<ColorGroup> groups_of(std::span<const Category> categories) {
@@ -106,45 +113,19 @@ std::vector<ColorGroup> groups_of(std::span<const Category> categories) {
 
 double draw_legend(Svg& svg, Point at, std::string_view title, std::span<const ColorGroup> groups) {
   svg.text({at.x, at.y + 9}, title, {.font = {.size = 10.5, .bold = true}});
-  double y = at.y + kLegendLine;
-  for (const ColorGroup& group : groups) {
-    svg.rect({at.x, y, kSwatch, kSwatch}, {.fill = group.color}, 2);
-    svg.text({at.x + kSwatch + 6, y + kSwatch / 2}, group.name,
-             {.font = kLegendFont, .baseline = Baseline::kMiddle});
-    y += kLegendLine;
-  }
-  return y;
+  for (const ColorGroup& group : groups) draw_entry(svg, {at.x, at.y += kLegendLine}, group, 6);
+  return at.y + kLegendLine;
 }
 
 void draw_legend_row(Svg& svg, Point at, std::span<const ColorGroup> groups) {
-  for (const ColorGroup& group : groups) {
-    svg.rect({at.x, at.y, kSwatch, kSwatch}, {.fill = group.color}, 2);
-    svg.text({at.x + kSwatch + 5, at.y + kSwatch / 2}, group.name,
-             {.font = kLegendFont, .baseline = Baseline::kMiddle});
-    at.x += kSwatch + 5 + text_width(group.name, kLegendFont) + 18;
-  }
+  for (const ColorGroup& group : groups) at.x += draw_entry(svg, at, group, 5) + 18;
 }
 
 double draw_paragraph(Svg& svg, Point at, double width, std::string_view text, const TextStyle& style) {
-  const double line_height = style.font.size * 1.4;
-  std::string line;
-  const auto flush = [&] {
+  for (const std::string& line : wrapped(text, width, style.font)) {
     svg.text({at.x, at.y + style.font.size}, line, style);
-    at.y += line_height;
-    line.clear();
-  };
-  while (!text.empty()) {
-    const auto end = std::min(text.find(' '), text.size());
-    const std::string longer =
-        line.empty() ? std::string(text.substr(0, end)) : line + " " + std::string(text.substr(0, end));
-    if (!line.empty() && text_width(longer, style.font) > width) {
-      flush();
-    } else {
-      line = longer;
-      text.remove_prefix(std::min(end + 1, text.size()));
-    }
+    at.y += style.font.size * 1.4;
   }
-  if (!line.empty()) flush();
   return at.y;
 }
 
@@ -190,26 +171,6 @@ std::optional<LabelPlacer::Place> LabelPlacer::place(Point center, double radius
   blocked_.push_back(best->box);
   if (best->is_far()) std::ranges::copy(steps(best->edge, best->near), std::back_inserter(blocked_));
   return best;
-}
-
-std::string text_head(const Profile& profile, const std::string& title, const TextOptions& options) {
-  std::string out = paint(truncate(title, options.width), Style::kStrong, options.color) + "\n";
-  if (const std::string model = model_line(profile); !model.empty())
-    out += paint(truncate(model, options.width), Style::kQuiet, options.color) + "\n";
-  for (const std::string& note : note_lines(profile, options))
-    out += paint(indented(note, options.width, 0), Style::kQuiet, options.color) + "\n";
-  return out + "\n";
-}
-
-std::string painted(std::string_view text, std::string_view color, bool enabled) {
-  if (!enabled) return std::string(text);
-  return "\x1b[38;5;" + std::to_string(xterm_color(color)) + "m" + std::string(text) + "\x1b[0m";
-}
-
-std::string painted_behind(std::string_view text, std::string_view color, bool enabled) {
-  if (!enabled) return std::string(text);
-  const std::string ink = ink_on(color) == kPaper ? "97" : "30";
-  return "\x1b[" + ink + ";48;5;" + std::to_string(xterm_color(color)) + "m" + std::string(text) + "\x1b[0m";
 }
 
 }  // namespace opscope

@@ -1,5 +1,5 @@
 // What plots have in common: the title block, the legend, and names beside dots that keep out of each other's
-// way. For plot_*.cc only.
+// way.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 #include "analyse/plot/plot.h"
 #include "report/core/report.h"
+#include "report/svg/axis.h"
 #include "report/svg/colors.h"
-#include "report/svg/svg.h"
 
 namespace opscope {
 
@@ -60,14 +60,12 @@ class LabelPlacer {
 // "3.64G", "47.7MB", "1.24 ms"; with its unit: "3.64G FLOPs", "47.7MB moved", "1.24 ms".
 std::string value_text(const Metric& metric, Count value);
 std::string amount_text(const Metric& metric, Count value);
-// What a browser shows over a slice: its path and type, its amount and share.
-std::string slice_tooltip(const IciclePlot& plot, const IcicleSlice& slice);
+double share_of(Count part, Count whole);  // 0 of nothing
 
-// The title block in a terminal, with the notes and an empty line after it.
-std::string text_head(const Profile& profile, const std::string& title, const TextOptions& options);
-
-// One line of text in a terminal's 256 colours: the foreground of an SVG colour, or it behind the text.
-std::string painted(std::string_view text, std::string_view color, bool enabled);
-std::string painted_behind(std::string_view text, std::string_view color, bool enabled);
+// Intensity across and FLOPs up, over all points that have both and the ridge, up to `above` times the most.
+struct RooflineAxes {
+  Axis x, y;
+};
+RooflineAxes roofline_axes(const RooflinePlot& plot, const Box& box, double above);
 
 }  // namespace opscope

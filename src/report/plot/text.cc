@@ -1,14 +1,18 @@
-// Op types and the roofline in characters.
+// Op types, the roofline and the module tree in characters.
 #include "base/text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <map>
 
 #include "report/core/document.h"
 #include "report/memory/report.h"
 #include "report/plot/frame.h"
 #include "report/plot/plot.h"
-#include "report/svg/axis.h"
+#include "report/profile/sections.h"
 
 namespace opscope {
 namespace {
@@ -16,90 +20,93 @@ namespace {
 constexpr int kGridRows = 16;
 constexpr int kAxisRoom = 7;  // for "100G ┤"
 
-std::string as_line(const std::string& text, const TextOptions& options, Style style = Style::kQuiet) {
-  return paint(indented(text, options.width, 0), style, options.color) + "\n";
+std::string quiet(std::string_view text, const TextOptions& options) {
+  return paint(text, Style::kQuiet, options.color) + "\n";
+}
+
+// The title block, with the notes and an empty line after it.
+std::string text_head(const Profile& profile, const std::string& what, const TextOptions& options) {
+  const std::string title = model_name(*profile.graph) + ": " + what;
+  std::string out = paint(truncate(title, options.width), Style::kStrong, options.color) + "\n";
+  if (const std::string model = model_line(profile); !model.empty())
+    out += quiet(truncate(model, options.width), options);
+  for (const std::string& note : note_lines(profile, options))
+    out += quiet(indented(note, options.width, 0), options);
+  return out + "\n";
+}
+
+// Text in one of a terminal's 256 colours, the nearest to an SVG colour.
+int xterm_color(std::string_view color) {
+  int code = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    int part = 0;
+    std::from_chars(color.data() + 1 + 2 * i, color.data() + 3 + 2 * i, part, 16);
+    // The levels of the cube: 0, 95, 135, 175, 215, 255.
+    code = code * 6 + (part < 48 ? 0 : part < 115 ? 1 : (part - 35) / 40);
+  }
+  return 16 + code;
 }
 
 // A scatter of characters; of points that share a place the one with most time is seen.
-class CharacterGrid {
- public:
-  CharacterGrid(const RooflinePlot& plot, int columns)
-      : plot_(plot), columns_(columns), cells_(static_cast<std::size_t>(columns * kGridRows)) {
-    double low_x = plot.roof.ridge, high_x = plot.roof.ridge, low_y = 1e300, high_y = 0;
-    for (const RooflinePoint& point : plot.points) {
-      if (point.intensity == 0) continue;
-      const auto flops = static_cast<double>(point.flops);
-      low_x = std::min(low_x, point.intensity), high_x = std::max(high_x, point.intensity);
-      low_y = std::min(low_y, flops), high_y = std::max(high_y, flops);
-    }
-    if (high_y == 0) low_y = high_y = 1;
-    x_ = log_axis(low_x, high_x, 0, columns - 1, Unit::kPlain);
-    y_ = log_axis(low_y, high_y, kGridRows - 1, 0, Unit::kCount);
-    for (const RooflinePoint& point : plot.points)
-      if (point.intensity > 0) put(point);
-  }
+struct CharacterGrid {
+  const RooflinePlot& plot;
+  int columns;
+  RooflineAxes axes = roofline_axes(plot, {0, 0, columns - 1.0, kGridRows - 1.0}, 1);
 
   std::string draw(bool color) const {
     std::string out;
     const auto labels = row_labels();
-    for (int row = 0; row < kGridRows; ++row) {
-      out += pad_left(labels[static_cast<std::size_t>(row)], kAxisRoom - 2) +
-             (labels[static_cast<std::size_t>(row)].empty() ? " │" : " ┤");
-      std::string line;
-      for (int column = 0; column < columns_; ++column) line += cell_text(row, column, color);
-      while (line.ends_with(' ')) line.pop_back();
-      out += line + "\n";
+    const auto points = points_by_place();
+    const auto ridge = std::lround(axes.x.at(plot.roof.ridge));
+    for (std::size_t row = 0; row < kGridRows; ++row) {
+      out += pad_left(labels[row], kAxisRoom - 2) + (labels[row].empty() ? " │" : " ┤");
+      for (int column = 0; column < columns; ++column)
+        if (const auto found = points.find({row, column}); found != points.end())
+          out += dot_text(*found->second, color);
+        else
+          out += column == ridge ? paint("│", Style::kQuiet, color) : " ";
+      end_line(out);
     }
     return out + bottom();
   }
 
- private:
-  struct GridCell {
-    const RooflinePoint* point = nullptr;
-  };
-
-  int ridge_column() const { return static_cast<int>(std::lround(x_.at(plot_.roof.ridge))); }
-
-  // Points come by time: the first in a cell has the most.
-  void put(const RooflinePoint& point) {
-    const auto column = std::lround(x_.at(point.intensity));
-    const auto row = std::lround(y_.at(static_cast<double>(point.flops)));
-    GridCell& cell = cells_[static_cast<std::size_t>(row * columns_ + column)];
-    if (!cell.point) cell.point = &point;
+  // Points come by time: the first in a place has the most.
+  std::map<std::pair<long, long>, const RooflinePoint*> points_by_place() const {
+    std::map<std::pair<long, long>, const RooflinePoint*> places;
+    for (const RooflinePoint& point : plot.points)
+      if (point.intensity > 0)
+        places.emplace(std::pair(std::lround(axes.y.at(static_cast<double>(point.flops))),
+                                 std::lround(axes.x.at(point.intensity))),
+                       &point);
+    return places;
   }
 
-  std::string cell_text(int row, int column, bool color) const {
-    const GridCell& cell = cells_[static_cast<std::size_t>(row * columns_ + column)];
-    if (!cell.point) return column == ridge_column() ? paint("│", Style::kQuiet, color) : " ";
-    const double share = cell.point->time_share;
-    return painted(share >= 0.05 ? "●" : share >= 0.01 ? "•" : "·", color_of(cell.point->category), color);
+  static std::string dot_text(const RooflinePoint& point, bool color) {
+    const char* dot = point.time_share >= 0.05 ? "●" : point.time_share >= 0.01 ? "•" : "·";
+    return color ? fmt::format("\x1b[38;5;{}m{}\x1b[0m", xterm_color(color_of(point.category)), dot) : dot;
   }
 
   std::vector<std::string> row_labels() const {
     std::vector<std::string> labels(kGridRows);
-    for (const Tick& tick : y_.ticks(4))
-      if (!tick.label.empty()) labels[static_cast<std::size_t>(std::lround(y_.at(tick.value)))] = tick.label;
+    for (const Tick& tick : axes.y.ticks(4))
+      if (!tick.label.empty())
+        labels[static_cast<std::size_t>(std::lround(axes.y.at(tick.value)))] = tick.label;
     return labels;
   }
 
   std::string bottom() const {
     std::string axis, labels;
     int used = 0;
-    for (int column = 0; column < columns_; ++column) axis += "─";
-    for (const Tick& tick : x_.ticks(columns_ / 14)) {
-      const int at = static_cast<int>(std::lround(x_.at(tick.value))) - display_width(tick.label) / 2;
-      if (tick.label.empty() || at < used || at + display_width(tick.label) > columns_) continue;
+    for (int column = 0; column < columns; ++column) axis += "─";
+    for (const Tick& tick : axes.x.ticks(columns / 14)) {
+      const int at = static_cast<int>(std::lround(axes.x.at(tick.value))) - display_width(tick.label) / 2;
+      if (tick.label.empty() || at < used || at + display_width(tick.label) > columns) continue;
       labels += std::string(static_cast<std::size_t>(at - used), ' ') + tick.label;
       used = at + display_width(tick.label);
     }
     const std::string room(kAxisRoom - 1, ' ');
     return room + "└" + axis + "\n" + room + " " + labels + "\n";
   }
-
-  const RooflinePlot& plot_;
-  int columns_;
-  std::vector<GridCell> cells_;
-  Axis x_, y_;
 };
 
 Table sides_table(const RooflinePlot& plot) {
@@ -132,65 +139,6 @@ Table points_table(const RooflinePlot& plot, std::size_t top) {
   return table_of(columns, std::span(plot.points).first(std::min(top, plot.points.size())));
 }
 
-}  // namespace
-
-std::string roofline_text(const Profile& profile, const RooflinePlot& plot, const TextOptions& options) {
-  std::string out = text_head(
-      profile, model_name(*profile.graph) + ": roofline by " + std::string(name(plot.level)), options);
-  out += paint("FLOPs of each " + std::string(name(plot.level)), Style::kQuiet, options.color) + "\n";
-  out += CharacterGrid(plot, options.width - kAxisRoom).draw(options.color);
-  const std::string axis =
-      "arithmetic intensity, FLOPs per byte; the ridge is at " + svg_number(plot.roof.ridge);
-  out += std::string(kAxisRoom, ' ') +
-         paint(truncate(axis, options.width - kAxisRoom), Style::kQuiet, options.color) + "\n";
-  out += std::string(kAxisRoom, ' ') +
-         paint("● 5% of the time or more   • 1% or more   · less", Style::kQuiet, options.color) + "\n\n";
-  out += text_table(sides_table(plot), options) + "\n";
-  out += text_table(points_table(plot, static_cast<std::size_t>(options.top)), options);
-  return out +
-         as_line("FLOPs and bytes moved are of one; time is the sum of the roofline times of all", options);
-}
-
-std::string types_text(const Profile& profile, const TypesPlot& plot, const TextOptions& options) {
-  const Metric& metric = plot.beside_bytes();
-  Table table{{{"Type", Align::kLeft, 12},
-               {"Ops"},
-               {std::string(metric.title)},
-               {"% " + std::string(metric.title)},
-               {"", Align::kLeft},
-               {"Bytes"},
-               {"% Bytes"},
-               {"", Align::kLeft}},
-              {}};
-  const auto amount = [&](const Metrics& m) { return plotted_count(metric, m); };
-  const auto share = [](Count part, Count whole) {
-    return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-  };
-  const auto add = [&](const std::string& label, const Metrics& m, Style style) {
-    const Count flops = amount(m), bytes = m.memory_bytes(), all = amount(plot.totals),
-                moved = plot.totals.memory_bytes();
-    table.rows.push_back({{label, style},
-                          {std::to_string(m.ops), style},
-                          {flops ? value_text(metric, flops) : "-", style},
-                          {format_percent(flops, all, Zero::kDash), style},
-                          bar_cell(share(flops, all), Style::kGood),
-                          {format_bytes(bytes, Zero::kDash), style},
-                          {format_percent(bytes, moved, Zero::kDash), style},
-                          bar_cell(share(bytes, moved), Style::kWarning)});
-  };
-  for (const TypeRow& row : plot.rows) add(row.type, row.metrics, Style::kPlain);
-  if (plot.others) add(plural(plot.others, "other type"), plot.rest, Style::kQuiet);
-  return text_head(profile, model_name(*profile.graph) + ": cost by op type", options) +
-         text_table(table, options);
-}
-
-std::string timeline_text(const Profile& profile, const TextOptions& options) {
-  return text_head(profile, model_name(*profile.graph) + ": memory over time", options) +
-         memory_plot(profile, options);
-}
-
-namespace {
-
 std::string label(const IcicleSlice& slice, int room) {
   std::string text = slice.name;
   if (slice.folded > 1) text += " x" + std::to_string(slice.folded);
@@ -209,13 +157,16 @@ std::string level_line(const IciclePlot& plot, std::uint32_t depth, int width, b
     const int end = static_cast<int>(std::lround((slice.begin + slice.share) * width));
     if (end <= begin || begin < used) continue;
     line += std::string(static_cast<std::size_t>(begin - used), ' ');
-    const std::string text = pad_right(label(slice, end - begin - 1), end - begin - 1);
-    const std::string block = "▏" + text;
-    line += slice.category ? painted_behind(block, color_of(*slice.category), color) : block;
+    const std::string block = "▏" + pad_right(label(slice, end - begin - 1), end - begin - 1);
+    const std::string_view behind = slice.category ? color_of(*slice.category) : kPaper;
+    line += color && slice.category
+                ? fmt::format("\x1b[{};48;5;{}m{}\x1b[0m", ink_on(behind) == kPaper ? 97 : 30,
+                              xterm_color(behind), block)
+                : block;
     used = end;
   }
-  while (line.ends_with(' ')) line.pop_back();
-  return line + "\n";
+  end_line(line);
+  return line;
 }
 
 Table leaves_table(const IciclePlot& plot, std::size_t top) {
@@ -223,34 +174,74 @@ Table leaves_table(const IciclePlot& plot, std::size_t top) {
   for (const IcicleSlice& slice : plot.slices)
     if (slice.category) leaves.push_back(&slice);
   std::ranges::stable_sort(leaves, std::ranges::greater{}, [](const IcicleSlice* s) { return s->value; });
+  leaves.resize(std::min(top, leaves.size()));
   const std::string what(plot.metric->words);
-  Table table{{{"Most " + what, Align::kLeft, 16, false, 30},
-               {"", Align::kLeft},
-               {"Type", Align::kLeft, 8, true},
-               {what},
-               {"%"},
-               {"", Align::kLeft}},
-              {}};
-  for (std::size_t i = 0; i < std::min(top, leaves.size()); ++i) {
-    const IcicleSlice& leaf = *leaves[i];
-    table.rows.push_back({{leaf.path.empty() ? leaf.name : leaf.path},
-                          {leaf.repeat > 1 ? "x" + std::to_string(leaf.repeat) : ""},
-                          {std::string(leaf.type)},
-                          {value_text(*plot.metric, leaf.value)},
-                          {format_percent(leaf.share, 1.0)},
-                          bar_cell(leaf.share / leaves[0]->share, Style::kGood)});
-  }
-  return table;
+  using Leaf = const IcicleSlice*;
+  const Columns<Leaf> columns{
+      {words("Most " + what, 16, 30), [](Leaf leaf) { return leaf->path.empty() ? leaf->name : leaf->path; }},
+      {words(""), [](Leaf leaf) { return leaf->repeat > 1 ? "x" + std::to_string(leaf->repeat) : ""; }},
+      {words("Type", 8).or_not(), [](Leaf leaf) { return leaf->type; }},
+      {number(what), [&](Leaf leaf) { return value_text(*plot.metric, leaf->value); }},
+      {number("%"), [](Leaf leaf) { return format_percent(leaf->share, 1.0); }},
+      {words(""), [&](Leaf leaf) { return bar_cell(leaf->share / leaves[0]->share, Style::kGood); }}};
+  return table_of(columns, leaves);
 }
 
 }  // namespace
 
+std::string roofline_text(const Profile& profile, const RooflinePlot& plot, const TextOptions& options) {
+  const std::string level(name(plot.level)), indent(kAxisRoom, ' ');
+  const std::string axis =
+      "arithmetic intensity, FLOPs per byte; the ridge is at " + svg_number(plot.roof.ridge);
+  return text_head(profile, "roofline by " + level, options) + quiet("FLOPs of each " + level, options) +
+         CharacterGrid{plot, options.width - kAxisRoom}.draw(options.color) + indent +
+         quiet(truncate(axis, options.width - kAxisRoom), options) + indent +
+         quiet("● 5% of the time or more   • 1% or more   · less", options) + "\n" +
+         text_table(sides_table(plot), options) + "\n" +
+         text_table(points_table(plot, static_cast<std::size_t>(options.top)), options) +
+         quiet(indented("FLOPs and bytes moved are of one; time is the sum of the roofline times of all",
+                        options.width, 0),
+               options);
+}
+
+std::string types_text(const Profile& profile, const TypesPlot& plot, const TextOptions& options) {
+  struct Row {
+    std::string label;
+    const Metrics& metrics;
+    Style style;
+  };
+  std::vector<Row> rows;
+  for (const TypeRow& row : plot.rows) rows.push_back({row.type, row.metrics, Style::kPlain});
+  if (plot.others) rows.push_back({plural(plot.others, "other type"), plot.rest, Style::kQuiet});
+  const Metric& metric = plot.beside_bytes();
+  const std::string title(metric.title);
+  const Count all = plotted_count(metric, plot.totals), moved = plot.totals.memory_bytes();
+  const auto amount = [&](const Row& row) { return plotted_count(metric, row.metrics); };
+  const auto bytes = [](const Row& row) { return row.metrics.memory_bytes(); };
+  const Columns<Row> columns{
+      {words("Type", 12), &Row::label},
+      {number("Ops"), [](const Row& row) { return row.metrics.ops; }},
+      {number(title), [&](const Row& row) { return amount(row) ? value_text(metric, amount(row)) : "-"; }},
+      {number("% " + title), [&](const Row& row) { return format_percent(amount(row), all, Zero::kDash); }},
+      {words(""), [&](const Row& row) { return bar_cell(share_of(amount(row), all), Style::kGood); }},
+      {number("Bytes", Unit::kBytes), bytes},
+      {number("% Bytes"), [&](const Row& row) { return format_percent(bytes(row), moved, Zero::kDash); }},
+      {words(""), [&](const Row& row) { return bar_cell(share_of(bytes(row), moved), Style::kWarning); }}};
+  return text_head(profile, "cost by op type", options) +
+         text_table(table_of(columns, rows, In::kPeople, std::function<Style(const Row&)>(&Row::style)),
+                    options);
+}
+
+std::string timeline_text(const Profile& profile, const TextOptions& options) {
+  return text_head(profile, "memory over time", options) + memory_plot(profile, options);
+}
+
 std::string icicle_text(const Profile& profile, const IciclePlot& plot, const TextOptions& options,
                         PlotKind kind) {
-  std::string out = text_head(profile,
-                              model_name(*profile.graph) + ": " + std::string(plot.metric->words) +
-                                  " by module, " + value_text(*plot.metric, plot.total) + " in all",
-                              options);
+  std::string out = text_head(
+      profile,
+      fmt::format("{} by module, {} in all", plot.metric->words, value_text(*plot.metric, plot.total)),
+      options);
   for (std::uint32_t level = 0; level <= plot.depth; ++level) {
     const std::uint32_t depth = kind == PlotKind::kFlame ? plot.depth - level : level;
     const std::string line = level_line(plot, depth, options.width, options.color);

@@ -130,4 +130,17 @@ std::string fitted_middle(std::string_view text, double width, const Font& font)
   return std::string(head).append(kEllipsis).append(text.substr(std::max(tail, kept)));
 }
 
+std::vector<std::string> wrapped(std::string_view text, double width, const Font& font) {
+  std::vector<std::string> lines(1);
+  while (!text.empty()) {
+    const auto end = std::min(text.find(' '), text.size());
+    const std::string word(text.substr(0, end));
+    const std::string longer = lines.back().empty() ? word : lines.back() + " " + word;
+    const bool fits = lines.back().empty() || text_width(longer, font) <= width;
+    fits ? void(lines.back() = longer) : lines.push_back(word);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
 }  // namespace opscope

@@ -124,6 +124,8 @@ double text_width(std::string_view text, const Font& font);
 // Cut with an ellipsis to what fits; "" where not even one letter does. The middle form keeps both ends.
 std::string fitted(std::string_view text, double width, const Font& font);
 std::string fitted_middle(std::string_view text, double width, const Font& font);
+// The words in lines of at most `width`.
+std::vector<std::string> wrapped(std::string_view text, double width, const Font& font);
 // Where text() will draw, rotated text aside: for keeping labels apart.
 Box text_box(Point at, std::string_view text, const TextStyle& style);
 

@@ -12,7 +12,7 @@
 #include "cost/liveness.h"
 #include "graph/reads.h"
 #include "report/core/document.h"
-#include "report/memory/axis.h"
+#include "report/memory/report.h"
 
 namespace opscope {
 namespace {
