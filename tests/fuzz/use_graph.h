@@ -31,9 +31,9 @@ inline void use(const Graph& graph) {
   const auto profile = make_profile(graph);
   require(!to_json(profile).empty());
   if (graph.ops.size() > kMostOpsForText) return;
-  require(!to_text(profile).empty());
-  require(!to_csv(profile).empty());
-  require(!to_markdown(profile).empty());
+  require(!to_format(profile, Format::kText).empty());
+  require(!to_format(profile, Format::kCsv).empty());
+  require(!to_format(profile, Format::kMarkdown).empty());
 }
 
 }  // namespace opscope

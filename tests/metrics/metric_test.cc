@@ -90,13 +90,13 @@ class EveryMetric : public testing::Test {
 };
 
 TEST_F(EveryMetric, OfLayersIsASortKeyAColumnAndAField) {
-  const std::string csv = to_csv(profile), json = to_json(profile);
+  const std::string csv = to_format(profile, Format::kCsv), json = to_json(profile);
   const std::string header = "," + csv.substr(0, csv.find('\n')) + ",";
   for (const Metric* metric : metrics_given(kLayerNeeds)) {
     TextOptions options;
     options.sort = &metric_named(metric->key, "--sort", kLayerNeeds);
     options.width = 200;
-    const std::string text = to_text(profile, options);
+    const std::string text = to_format(profile, Format::kText, options);
     EXPECT_NE(text.find("layers by " + std::string(metric->words)), std::string::npos) << metric->key;
     EXPECT_NE(header.find("," + std::string(metric->key) + ","), std::string::npos) << metric->key;
     EXPECT_NE(json.find("\"" + std::string(metric->key) + "\":"), std::string::npos) << metric->key;

@@ -174,9 +174,9 @@ TEST(MeasureReport, IsDeterministicOnAnyGraph) {
 TEST(MeasureReport, AProfileWithoutTimesHasNoneOfTheirColumns) {
   const Graph graph = test::ResNet18::make();
   const Profile profile = make_profile(graph);
-  EXPECT_FALSE(has(to_text(profile), "Time"));
+  EXPECT_FALSE(has(to_format(profile, Format::kText), "Time"));
   EXPECT_FALSE(has(to_json(profile), "time_seconds"));
-  EXPECT_FALSE(has(to_csv(profile), "time_seconds"));
+  EXPECT_FALSE(has(to_format(profile, Format::kCsv), "time_seconds"));
 }
 
 TEST(MeasureReport, FoldedBlocksShowWhatOneTakesOnAverage) {
@@ -192,7 +192,7 @@ TEST(MeasureReport, FoldedBlocksShowWhatOneTakesOnAverage) {
   ASSERT_EQ(blocks, 2u);
   TextOptions options;
   options.depth = 2;
-  const auto lines = lines_of(to_text(profile, options));
+  const auto lines = lines_of(to_format(profile, Format::kText, options));
   const auto folded = std::ranges::find_if(lines, [](const auto& line) { return has(line, "0..1 x2"); });
   ASSERT_NE(folded, lines.end());
   EXPECT_TRUE(has(*folded, format_time(static_cast<double>(sum / Count{2}) * 1e-12))) << *folded;

@@ -26,7 +26,7 @@ TEST(Text, FitsEveryWidth) {
       TextOptions options;
       options.width = width;
       options.show_shapes = shapes;
-      for (const auto& line : lines_of(to_text(profile, options)))
+      for (const auto& line : lines_of(to_format(profile, Format::kText, options)))
         EXPECT_LE(display_width(line), width) << line;
     }
   }
@@ -34,7 +34,7 @@ TEST(Text, FitsEveryWidth) {
 
 TEST(Text, SaysWhatMatters) {
   const Graph graph = ResNet18::make();
-  const std::string text = to_text(make_profile(graph));
+  const std::string text = to_format(make_profile(graph), Format::kText);
   for (const char* part : {"resnet18", "torchvision 0.28.0", "x: 1x3x224x224 float32",
                            "static capture 1.4 ms", "69 ops, all exact", "11.69M", "1.81G", "0..1 x2",
                            "Top 10 of 69 layers by FLOPs", "compute-bound", "convolution is 99"})
@@ -44,9 +44,9 @@ TEST(Text, SaysWhatMatters) {
 
 TEST(Text, UnknownOpsAreInTheFirstLines) {
   const Graph graph = test::shared_and_unknown();
-  const auto lines = lines_of(to_text(make_profile(graph)));
+  const auto lines = lines_of(to_format(make_profile(graph), Format::kText));
   EXPECT_TRUE(has(lines[0] + lines[1], "3 of 7 ops unknown: mylib::foo x3")) << lines[0] << lines[1];
-  EXPECT_TRUE(has(to_text(make_profile(graph)), "opscope.register_op(\"mylib::foo\""));
+  EXPECT_TRUE(has(to_format(make_profile(graph), Format::kText), "opscope.register_op(\"mylib::foo\""));
 }
 
 TEST(Text, DepthAndFold) {
@@ -54,30 +54,30 @@ TEST(Text, DepthAndFold) {
   const Profile profile = make_profile(graph);
   TextOptions options;
   options.depth = 1;
-  EXPECT_FALSE(has(to_text(profile, options), "0..1 x2"));
+  EXPECT_FALSE(has(to_format(profile, Format::kText, options), "0..1 x2"));
   options.depth = 9;
-  EXPECT_TRUE(has(to_text(profile, options), "│  └─ 0..1 x2"));
-  EXPECT_TRUE(has(to_text(profile, options), "(own ops)"));
+  EXPECT_TRUE(has(to_format(profile, Format::kText, options), "│  └─ 0..1 x2"));
+  EXPECT_TRUE(has(to_format(profile, Format::kText, options), "(own ops)"));
   options.fold = false;
-  EXPECT_FALSE(has(to_text(profile, options), "0..1 x2"));
+  EXPECT_FALSE(has(to_format(profile, Format::kText, options), "0..1 x2"));
 }
 
 TEST(Text, ColourOnlyWhenAsked) {
   const Graph graph = ResNet18::make();
   TextOptions options;
   options.color = true;
-  std::string text = to_text(make_profile(graph), options);
+  std::string text = to_format(make_profile(graph), Format::kText, options);
   EXPECT_TRUE(has(text, "\x1b[1m"));
   for (auto at = text.find("\x1b["); at != std::string::npos; at = text.find("\x1b["))
     text.erase(at, text.find('m', at) - at + 1);
-  EXPECT_EQ(text, to_text(make_profile(graph)));
+  EXPECT_EQ(text, to_format(make_profile(graph), Format::kText));
 }
 
 TEST(Text, ThreeSections) {
   const Graph graph = ResNet18::make();
   TextOptions options;
   options.sections_000 = true;
-  const std::string text = to_text(make_profile(graph), options);
+  const std::string text = to_format(make_profile(graph), Format::kText, options);
   EXPECT_TRUE(has(text, "Summary"));
   EXPECT_FALSE(has(text, "Operations"));
   EXPECT_FALSE(has(text, "Top 10"));
@@ -86,7 +86,7 @@ TEST(Text, ThreeSections) {
 TEST(Csv, OneRowPerLayerAndTheTotals) {
   const Graph graph = ResNet18::make();
   const Profile profile = make_profile(graph);
-  const auto lines = lines_of(to_csv(profile));
+  const auto lines = lines_of(to_format(profile, Format::kCsv));
   ASSERT_EQ(lines.size(), 1 + profile.layers().size());
   std::uint64_t flops = 0;
   for (std::size_t i = 1; i < lines.size(); ++i) {
@@ -106,7 +106,7 @@ TEST(Csv, Quotes) {
     x = b.op("aten::relu", {{"self", x}}, {{4}});
   }
   const Graph graph = b.finish({x});
-  EXPECT_TRUE(has(to_csv(make_profile(graph)), "\n\"a,\"\"b\"\"\",relu,"));
+  EXPECT_TRUE(has(to_format(make_profile(graph), Format::kCsv), "\n\"a,\"\"b\"\"\",relu,"));
 }
 
 TEST(Csv, ModulesWhereTheyAreAskedFor) {
@@ -123,7 +123,7 @@ TEST(Csv, ModulesWhereTheyAreAskedFor) {
 TEST(Csv, FormulasAreText) {
   Table table{{{.key = "text"}, {.key = "number"}}, {}};
   table.rows = {{"=1+1", -2}, {"-x", 2.5}, {"-", true}, {"a\nb", Count{3}}};
-  EXPECT_EQ(to_csv(table), "text,number\n'=1+1,-2\n'-x,2.5\n-,true\na\\nb,3\n");
+  EXPECT_EQ(to_format(table, Format::kCsv, {}), "text,number\n'=1+1,-2\n'-x,2.5\n-,true\na\\nb,3\n");
 }
 
 TEST(Formats, WriteControlCharactersOut) {
@@ -161,7 +161,7 @@ TEST(Html, EscapesNames) {
   auto x = b.input({4}, "a&b");
   x = b.op("aten::relu", {{"self", x}}, {{4}});
   const Graph graph = b.finish({x});
-  const std::string html = to_html(make_profile(graph));
+  const std::string html = to_format(make_profile(graph), Format::kHtml);
   EXPECT_FALSE(has(html, "<script>"));
   EXPECT_TRUE(has(html, "&lt;script&gt;"));
   EXPECT_TRUE(has(html, "a&amp;b"));
@@ -172,7 +172,7 @@ TEST(Markdown, EscapesBars) {
   auto x = b.input({4});
   x = b.op("aten::relu", {{"self", x}}, {{4}});
   const Graph graph = b.finish({x});
-  EXPECT_TRUE(has(to_markdown(make_profile(graph)), "# a\\|b\n"));
+  EXPECT_TRUE(has(to_format(make_profile(graph), Format::kMarkdown), "# a\\|b\n"));
 }
 
 TEST(Formats, AreDeterministicOnAnyGraph) {

@@ -145,16 +145,16 @@ TEST(Profile, JsonHasTheTracersGraphsOnlyWhereThereAreAny) {
 
 TEST(Profile, TextSaysGraphsBreaksAndRungs) {
   const Graph cut = test::cut_in_three(), hybrid = test::by_hybrid();
-  const std::string text = to_text(make_profile(cut));
+  const std::string text = to_format(make_profile(cut), Format::kText);
   EXPECT_TRUE(has(text, "dynamo capture 520 ms: 3 graphs, 2 breaks, 15 nodes")) << text;
   EXPECT_TRUE(has(text, "outside the graphs")) << text;
   EXPECT_FALSE(has(text, "Explanation"));
   TextOptions verbose;
   verbose.verbose = true;
-  EXPECT_TRUE(has(to_text(make_profile(cut), verbose), "Explanation"));
-  EXPECT_TRUE(has(to_text(make_profile(hybrid)), "fx did not work: the model branches"));
-  EXPECT_FALSE(has(to_text(make_profile(hybrid)), "Traceback"));
-  EXPECT_TRUE(has(to_text(make_profile(hybrid), verbose), "Traceback"));
+  EXPECT_TRUE(has(to_format(make_profile(cut), Format::kText, verbose), "Explanation"));
+  EXPECT_TRUE(has(to_format(make_profile(hybrid), Format::kText), "fx did not work: the model branches"));
+  EXPECT_FALSE(has(to_format(make_profile(hybrid), Format::kText), "Traceback"));
+  EXPECT_TRUE(has(to_format(make_profile(hybrid), Format::kText, verbose), "Traceback"));
 }
 
 }  // namespace

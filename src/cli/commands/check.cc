@@ -116,7 +116,7 @@ Action define_check(CLI::App& app) {
   add_switch(app, "--allow-unknown", flags->allow_unknown,
              "Accept a value that is not known, because of ops of unknown cost or a missing figure");
   add_value(app, "--write-budget", flags->write_budget, "FILE", "Write the current figures as a budget file");
-  add_output_flags(app, flags->output, "Output format: txt, json, csv, md, html, or github for annotations");
+  add_output_flags(app, flags->output, format_help(", or github for annotations"));
   add_talk_flags(app, flags->talk);
   return [flags] { return run_check(*flags); };
 }
@@ -167,8 +167,7 @@ void write(const DiffAnswer& answer, const PictureOutput& output, const DiffFlag
 
 int run_diff(const DiffFlags& flags) {
   TextOptions text = text_options(flags);
-  const PictureOutput output(flags.output,
-                             {Format::kText, Format::kJson, Format::kCsv, Format::kMarkdown, Format::kHtml});
+  const PictureOutput output(flags.output);
   output.set_style(text);
   Talk talk(flags.talk);
   std::vector<LoadedModel> models =
@@ -195,7 +194,7 @@ Action define_diff(CLI::App& app) {
              "One row for each layer, also for layers that changed in the same way");
   add_switch(app, "--exit-code", flags->exit_code, "Exit code 1 if the models differ");
   add_report_flags(app, flags->output, flags->talk, "All levels and op types",
-                   "Output format: txt, json, csv, md, html, svg, png or pdf");
+                   format_help(", svg, png or pdf"));
   return [flags] { return run_diff(*flags); };
 }
 

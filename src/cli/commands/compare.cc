@@ -77,8 +77,7 @@ PictureOutput pareto_file(const CompareFlags& flags) {
 
 int run_compare(const CompareFlags& flags) {
   CompareRequest request = request_of(flags);
-  const PictureOutput output(flags.output,
-                             {Format::kText, Format::kJson, Format::kCsv, Format::kMarkdown, Format::kHtml});
+  const PictureOutput output(flags.output);
   output.set_style(request.text);
   std::optional<PictureOutput> pareto;
   if (!flags.pareto.empty()) pareto.emplace(pareto_file(flags));
@@ -118,7 +117,7 @@ Action define_compare(CLI::App& app) {
   add_capture_flags(app, flags->model);
   add_cost_flags(app, flags->cost);
   add_report_flags(app, flags->output, flags->talk, "All op types",
-                   "Output format: txt, json, csv, md, html; svg, png or pdf for the picture alone");
+                   format_help("; svg, png or pdf for the picture alone"));
   return [flags] { return run_compare(*flags); };
 }
 

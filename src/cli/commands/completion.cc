@@ -16,7 +16,8 @@
 namespace opscope {
 namespace {
 
-// What a flag or an argument takes, where that is one of a few words. `command`: "" for every other one.
+// What a flag or an argument takes, where that is one of a few words. `command`: "" for every other one. "*":
+// all formats of reports.
 struct ValueWords {
   std::string_view name, command, words;
 };
@@ -28,14 +29,13 @@ constexpr std::array kValueWords{
     ValueWords{"--dtype", "", "float32 float16 bfloat16 float64"},
     ValueWords{"--float32", "", "torch tf32 ieee"},
     ValueWords{"--format", "capture", "json"},
-    ValueWords{"--format", "check", "txt json csv md html github"},
-    ValueWords{"--format", "compare", "txt json csv md html svg png pdf"},
-    ValueWords{"--format", "diff", "txt json csv md html svg png pdf"},
+    ValueWords{"--format", "check", "* github"},
+    ValueWords{"--format", "compare", "* svg png pdf"},
+    ValueWords{"--format", "diff", "* svg png pdf"},
     ValueWords{"--format", "draw", "png pdf svg dot html"},
-    ValueWords{"--format", "memory", "txt json csv md html svg png pdf"},
+    ValueWords{"--format", "memory", "* svg png pdf"},
     ValueWords{"--format", "plot", "svg png pdf txt json csv"},
-    ValueWords{"--format", "sweep", "txt json csv md html svg png pdf"},
-    ValueWords{"--format", "", "json csv md txt html"},
+    ValueWords{"--format", "sweep", "* svg png pdf"},
     ValueWords{"--level", "", "module layer op subgraph"},
     ValueWords{"--partition", "", "none layer fused"},
     ValueWords{"--against", "fuse", "inductor inductor-max"},
@@ -78,8 +78,11 @@ std::string words_for(std::string_view name, std::string_view command) {
   if (name == "--sort" || name == "--metric") return metric_words(kLayerNeeds, ' ');
   if (name == "--x" || name == "--y") return metric_words(kModelNeeds, ' ');
   for (const ValueWords& row : kValueWords)
-    if (row.name == name && (row.command.empty() || row.command == command)) return std::string(row.words);
-  return "";
+    if (row.name == name && (row.command.empty() || row.command == command))
+      return row.words[0] == '*'
+                 ? choices(all_formats(Format::kText), "", " ", " ").append(row.words.substr(1))
+                 : std::string(row.words);
+  return name == "--format" ? choices(all_formats(), "", " ", " ") : "";
 }
 
 CompletedValue value_of(const CLI::Option& option, const std::string& name, std::string_view command) {

@@ -21,11 +21,9 @@ int run_question(const Question& question, const QuestionFlags& flags) {
   TextOptions text;
   text.verbose = flags.talk.verbose;
   const AskedGraph asked(flags, text.notes);
-  const std::vector<Format> formats{Format::kText, Format::kJson, Format::kCsv, Format::kMarkdown,
-                                    Format::kHtml};
-  const PictureOutput output(flags.output, formats);
+  const PictureOutput output(flags.output);
   if (output.is_picture() && !question.draws)
-    throw Error("there is no picture of it", "--format", "choose txt, json, csv, md or html");
+    throw Error("there is no picture of it", "--format", "choose " + choices(all_formats(Format::kText)));
   output.set_style(text);
   const Graph graph = asked.load();
   const Profile profile = make_profile(graph, {});
@@ -55,7 +53,7 @@ Action define_question(CLI::App& app, const Question& question) {
           ->type_name(std::string(option.type));
   }
   add_report_flags(app, flags->output, flags->talk, std::string(question.verbose),
-                   question.draws ? "Output format: txt, json, csv, md, html, svg, png or pdf" : "");
+                   question.draws ? format_help(", svg, png or pdf") : "");
   return [flags, &question] { return run_question(question, *flags); };
 }
 

@@ -59,8 +59,7 @@ int run_sweep(const ModelCommandFlags& flags, const CostRequest& cost, const Swe
   const SweepRequest request = request_of(flags, cost, asked, text.notes);
   if (!asked.visualize.empty())
     picture_format_from_extension(asked.visualize), check_writable(asked.visualize);
-  const PictureOutput output(flags.output,
-                             {Format::kText, Format::kJson, Format::kCsv, Format::kMarkdown, Format::kHtml});
+  const PictureOutput output(flags.output);
   output.set_style(text);
   Talk talk(flags.talk);
   ModelPoints points(talk);
@@ -101,7 +100,7 @@ Action define_sweep(CLI::App& app) {
   add_value(app, "--visualize", flags->sweep.visualize, "FILE", "Also draw the curves: .svg, .png or .pdf");
   add_cost_flags(app, flags->cost);
   add_report_flags(app, flags->output, flags->talk, "All rows, however many there are",
-                   "Output format: txt, json, csv, md, html, svg, png or pdf");
+                   format_help(", svg, png or pdf"));
   return [flags] { return run_sweep(*flags, flags->cost, flags->sweep); };
 }
 

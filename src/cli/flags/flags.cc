@@ -36,10 +36,14 @@ void add_talk_flags(CLI::App& app, TalkFlags& flags) {
   add_switch(app, "--debug", flags.debug, "Show Python's own output and tracebacks");
 }
 
+std::string format_help(std::string_view more) {
+  return "Output format: " + choices(all_formats(Format::kText), "", ", ", ", ").append(more);
+}
+
 void add_output_flags(CLI::App& app, OutputFlags& flags, const std::string& formats) {
   add_value(app, "-o,--output", flags.output, "FILE", "Write to a file; the extension decides the format");
   add_value(app, "--format", flags.format, "FORMAT",
-            formats.empty() ? "Output format: " + format_choices() : formats);
+            formats.empty() ? "Output format: " + choices(all_formats()) : formats);
   add_value(app, "--color", flags.color, "WHEN",
             "Colored output: auto, always or never; auto respects NO_COLOR");
   add_value(app, "--width", flags.width, "N",

@@ -35,6 +35,8 @@ void add_switch(CLI::App& app, const std::string& flag, bool& on, const std::str
 void add_talk_flags(CLI::App& app, TalkFlags& flags);
 // `formats`: where they are not those of every report.
 void add_output_flags(CLI::App& app, OutputFlags& flags, const std::string& formats = "");
+// "Output format: txt, json, csv, md, html" and more.
+std::string format_help(std::string_view more);
 // What stands last in every help: --verbose, with what more it shows, the output and how much is said.
 void add_report_flags(CLI::App& app, OutputFlags& output, TalkFlags& talk, const std::string& verbose,
                       const std::string& formats = "");

@@ -21,12 +21,10 @@ std::string asked_for(const OutputFlags& flags) {
   return flags.output.empty() || flags.output == "-" ? "txt" : file_extension(flags.output);
 }
 
-std::string choices(const std::vector<Format>& formats, std::string_view dot) {
+std::string choices_of(const std::vector<Format>& formats, std::string_view dot) {
   std::string text;
   for (const PictureFormat picture : kPictures) text.append(dot).append(name(picture)).append(", ");
-  for (std::size_t i = 0; i < formats.size(); ++i)
-    text.append(i == 0 ? "" : i + 1 == formats.size() ? " or " : ", ").append(dot).append(name(formats[i]));
-  return text;
+  return text + choices(formats, dot);
 }
 
 std::optional<PictureFormat> picture_of(std::string_view format) {
@@ -37,10 +35,10 @@ std::optional<PictureFormat> picture_of(std::string_view format) {
 [[noreturn]] void refuse(const OutputFlags& flags, const std::string& format,
                          const std::vector<Format>& formats) {
   if (!flags.format.empty())
-    throw Error("no format called '" + format + "' here", "--format", "choose " + choices(formats, ""));
+    throw Error("no format called '" + format + "' here", "--format", "choose " + choices_of(formats, ""));
   const std::string what = format.empty() ? "the file name has no extension"
                                           : "no format for the extension '." + format + "' here";
-  throw Error(what, flags.output, "end it in " + choices(formats, ".") + ", or say --format");
+  throw Error(what, flags.output, "end it in " + choices_of(formats, ".") + ", or say --format");
 }
 
 // Those of reports by any of their names ("text", "markdown").

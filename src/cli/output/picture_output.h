@@ -15,9 +15,10 @@ namespace opscope {
 
 class PictureOutput {
  public:
-  // `formats`: those of reports that the command can write. Throws Error, before the work, for other formats,
-  // for paths that cannot be written and for pictures that would go to a terminal as bytes.
-  PictureOutput(const OutputFlags& flags, const std::vector<Format>& formats);
+  // `formats`: those of reports that the command can write, all without it. Throws Error, before the work,
+  // for other formats, for paths that cannot be written and for pictures that would go to a terminal as
+  // bytes.
+  PictureOutput(const OutputFlags& flags, const std::vector<Format>& formats = all_formats(Format::kText));
 
   bool is_picture() const { return picture_.has_value(); }
   Format format() const { return output_.format(); }  // where it is no picture

@@ -1,11 +1,9 @@
 // The parts of documents, and what several reports word alike.
 #include "report/core/document.h"
 
-#include <fmt/format.h>
+#include <array>
 
-#include "base/terminal_text.h"
 #include "base/text.h"
-#include "graph/graph.h"
 
 namespace opscope {
 
@@ -33,17 +31,8 @@ void Document::add(Section section) {
 }
 
 std::string_view confidence_mark(Confidence confidence) {
-  switch (confidence) {
-    case Confidence::kExact:
-      return "";
-    case Confidence::kEstimated:
-      return "~";
-    case Confidence::kUpperBound:
-      return "≤";
-    case Confidence::kUnknown:
-      return "≥";
-  }
-  return "";
+  static constexpr std::array<std::string_view, 4> kMarks{"", "~", "≤", "≥"};  // by Confidence
+  return kMarks[static_cast<std::size_t>(confidence)];
 }
 
 Cell flops_cell(const Metrics& metrics, Style style) {
@@ -57,17 +46,10 @@ Cell flops_cell(const Metrics& metrics, Style style) {
 std::string flops_text(const Metrics& metrics) { return text_of(flops_cell(metrics)); }
 
 std::string flops_legend(Confidence worst) {
-  switch (worst) {
-    case Confidence::kExact:
-      return "";
-    case Confidence::kEstimated:
-      return "~ has estimated ops";
-    case Confidence::kUpperBound:
-      return "~ has estimated ops   ≤ has upper bounds";
-    case Confidence::kUnknown:
-      break;
-  }
-  return "~ has estimated ops   ≤ has upper bounds   ≥ and ? have ops of unknown cost, not counted";
+  std::string text = "~ has estimated ops";
+  if (worst >= Confidence::kUpperBound) text += "   ≤ has upper bounds";
+  if (worst == Confidence::kUnknown) text += "   ≥ and ? have ops of unknown cost, not counted";
+  return text;
 }
 
 std::string model_name(const Graph& graph) {
@@ -89,71 +71,6 @@ std::string_view source_text(std::string_view source) { return source.substr(sou
 
 std::string plural(std::size_t count, std::string_view noun) {
   return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
-}
-
-namespace {
-
-// Spreadsheets run a cell that begins like a formula, and take one with a mark before it for text.
-bool is_formula(std::string_view text) {
-  return text.size() > 1 && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
-}
-
-std::string field(std::string_view text) {
-  std::string shown = (is_formula(text) ? "'" : "") + printable(text);
-  if (shown.find_first_of(",\"") == std::string::npos) return shown;
-  std::string result = "\"";
-  for (const char c : shown) result.append(c == '"' ? 2 : 1, c);
-  return result + "\"";
-}
-
-// Raw, whatever its unit.
-struct Raw {
-  const Cell& cell;
-  std::string operator()(std::string_view text) const { return field(text); }
-  std::string operator()(const std::string& text) const { return field(text); }
-  std::string operator()(Count count) const { return std::to_string(count.value()); }
-  std::string operator()(std::int64_t number) const { return std::to_string(number); }
-  std::string operator()(double number) const { return fmt::format("{}", number); }
-  std::string operator()(bool truth) const { return truth ? "true" : "false"; }
-  std::string operator()(const auto&) const { return field(text_of(cell)); }
-};
-
-}  // namespace
-
-std::string to_csv(const Table& table, const TextOptions&) {
-  std::string out;
-  for (const Column& column : table.columns) out.append(field(column.key)).append(",");
-  out.back() = '\n';
-  for (const auto& row : table.rows) {
-    for (const Cell& cell : row)
-      out.append(std::visit(Raw{cell}, static_cast<const CellVariant&>(cell.value))).append(",");
-    out.back() = '\n';
-  }
-  return out;
-}
-
-void begin_report(JsonWriter& json) {
-  json.begin_object();
-  json.field("schema_version", kSchemaVersion);
-  json.field("opscope_version", OPSCOPE_VERSION);
-}
-
-void begin_report(JsonWriter& json, const Graph& graph) {
-  begin_report(json);
-  json.field("model", model_name(graph));
-  json.field("source", graph.capture.source);
-}
-
-std::string json_rows(const Table& table, const TextOptions&) {
-  std::string out;
-  JsonWriter json(out);
-  json.begin_object();
-  json.field("schema_version", kSchemaVersion);
-  json.objects(table.name, table.rows, [&](const std::vector<Cell>& row) {
-    for (std::size_t c = 0; c < row.size(); ++c) write_field(json, table.columns[c].key, row[c]);
-  });
-  json.end_object();
-  return out + "\n";
 }
 
 }  // namespace opscope

@@ -61,15 +61,23 @@ std::string to_format(const Report& report, Format format, const TextOptions& op
 // A list of other things than profiles (models, rows of the cost table).
 std::string to_format(const Table& table, Format format, const TextOptions& options);
 
-// The writers, one file each.
+// A format is a file in report/formats with a row called like it: `csv_format` of csv.cc. The build writes
+// the list of them.
+struct FormatRow {
+  std::string_view name, extension{};  // another one: the name is an extension too
+  Format format = Format::kOther;
+  std::string (*table)(const Table& table, const TextOptions& options);
+  // Of formats for people; the others are written from a report's rows.
+  std::string (*document)(const Document& document, const TextOptions& options) = nullptr;
+  std::string (*report)(const Report& report) = nullptr;  // in place of both
+};
+std::span<const FormatRow* const> format_rows();
+
+// What formats have for reports that are put together otherwise.
 std::string to_text(const Document& document, const TextOptions& options);
-std::string to_markdown(const Document& document, const TextOptions& options = {});
 std::string to_html(const Document& document, const TextOptions& options = {});
 std::string text_table(const Table& table, const TextOptions& options);  // aligned lines
 std::string markdown_table(const Table& table, const TextOptions& options = {});
-std::string html_table(const Table& table, const TextOptions& options = {});
-std::string to_csv(const Table& table, const TextOptions& options = {});
-std::string json_rows(const Table& table, const TextOptions& options = {});
 
 // Pieces that reports in other forms than documents are written with.
 void begin_report(JsonWriter& json);                      // opens the object and says by which opscope it is

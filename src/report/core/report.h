@@ -1,4 +1,4 @@
-// Profile -> bytes. One file per format; none of them does arithmetic beyond picking units.
+// Profile -> bytes. One file per format (report/formats); none of them does arithmetic beyond picking units.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,6 @@
 
 #include "analyse/explore/view.h"
 #include "analyse/profile/profile.h"
-#include "base/text_sink.h"
 #include "metrics/metric.h"
 
 namespace opscope {
@@ -27,20 +26,19 @@ struct TextOptions {
   std::vector<std::string> notes{};  // said under the header, before the capture's own
 };
 
-// A row of the table in format.cc; these have names here because a report treats them apart.
-enum class Format : std::uint8_t { kJson, kCsv, kMarkdown, kText, kHtml };
-std::string_view name(Format format);                   // "txt", "json", "csv", "md", "html"
-std::string format_choices();                           // "json, csv, md, txt or html"
+// These have names here because a report treats them apart; values from kOther on are other rows of formats.
+enum class Format : std::uint8_t { kJson, kCsv, kMarkdown, kText, kHtml, kOther };
+std::string_view name(Format format);  // "txt", "json", "csv", "md", "html"
+std::vector<Format> all_formats(Format first = Format::kJson);
+// ".txt, .json or .csv"
+std::string choices(const std::vector<Format>& formats, std::string_view dot = "",
+                    std::string_view gap = ", ", std::string_view last_gap = " or ");
 bool is_for_people(Format format);                      // made from a document, not from rows
 Format format_from_name(std::string_view text);         // throws Error naming the choices
 Format format_from_extension(const std::string& path);  // of "out.json"; throws Error likewise
-std::string to_format(const Profile& profile, Format format, const TextOptions& options = {});
 
-std::string to_text(const Profile& profile, const TextOptions& options = {});
+// CSV has one row per layer, or per what options.level says.
+std::string to_format(const Profile& profile, Format format, const TextOptions& options = {});
 std::string to_json(const Profile& profile);
-void to_json(const Profile& profile, const TextSink& sink);
-std::string to_csv(const Profile& profile, Level level = Level::kLayer);  // one row per layer or module
-std::string to_markdown(const Profile& profile, const TextOptions& options = {});
-std::string to_html(const Profile& profile, const TextOptions& options = {});
 
 }  // namespace opscope

@@ -407,20 +407,12 @@ std::string to_json(const Profile& profile) {
   return out;
 }
 
-void to_json(const Profile& profile, const TextSink& sink) {
-  std::string rest;
-  JsonWriter json(rest, sink);
-  write_profile(json, profile);
-  sink(rest += '\n');
-}
-
-std::string to_csv(const Profile& profile, Level level) {
+Table profile_rows(const Profile& profile, Level level) {
   std::optional<OpTimes> times;
   if (is_measured(profile)) times.emplace(profile);
   const OpTimes* measured = times ? &*times : nullptr;
-  return to_csv(level == Level::kModule
-                    ? table_of(module_columns(profile, measured), profile.modules(), In::kCsv)
-                    : table_of(layer_columns(profile, measured), profile.layers(), In::kCsv));
+  return level == Level::kModule ? table_of(module_columns(profile, measured), profile.modules(), In::kCsv)
+                                 : table_of(layer_columns(profile, measured), profile.layers(), In::kCsv);
 }
 
 }  // namespace opscope

@@ -9,6 +9,7 @@
 #include "report/core/document.h"
 #include "report/explore/explore.h"
 #include "report/hardware/hardware.h"
+#include "report/profile/json.h"
 #include "report/profile/sections.h"
 
 namespace opscope {
@@ -31,28 +32,18 @@ Document make_document(const Profile& profile, const TextOptions& options) {
 
 std::string to_format(const Profile& profile, Format format, const TextOptions& options) {
   if (format == Format::kJson) return to_json(profile);
-  if (is_for_people(format))
-    return to_format(Report{{}, {}, [&] { return make_document(profile, options); }}, format, options);
-  // A row per layer, unless other pieces were asked for.
   const Level level = options.level.value_or(Level::kLayer);
-  if (level == Level::kOp || level == Level::kSubgraph)
+  if (!is_for_people(format) && (level == Level::kOp || level == Level::kSubgraph))
     return explore_summary(make_view(profile, level), format, options);
-  return to_csv(profile, level);
+  return to_format(
+      Report{
+          {}, [&] { return profile_rows(profile, level); }, [&] { return make_document(profile, options); }},
+      format, options);
 }
 
 Section pieces_section(const Profile& profile, const TextOptions& options) {
   if (options.level.value_or(Level::kModule) == Level::kModule) return tree_section(profile, options);
   return level_section(make_view(profile, *options.level), options);
-}
-
-std::string to_text(const Profile& profile, const TextOptions& options) {
-  return to_format(profile, Format::kText, options);
-}
-std::string to_markdown(const Profile& profile, const TextOptions& options) {
-  return to_format(profile, Format::kMarkdown, options);
-}
-std::string to_html(const Profile& profile, const TextOptions& options) {
-  return to_format(profile, Format::kHtml, options);
 }
 
 namespace {

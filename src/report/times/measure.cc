@@ -132,10 +132,8 @@ Document measured_document(const Profile& profile, const TextOptions& options) {
 
 std::string measure_report(const Profile& profile, Format format, const TextOptions& options) {
   OPSCOPE_CHECK(is_measured(profile));
-  if (format == Format::kJson || format == Format::kCsv) return to_format(profile, format, options);
-  const Document document = measured_document(profile, options);
-  if (format == Format::kMarkdown) return to_markdown(document);
-  return format == Format::kHtml ? to_html(document) : to_text(document, options);
+  if (!is_for_people(format)) return to_format(profile, format, options);
+  return to_format(Report{{}, {}, [&] { return measured_document(profile, options); }}, format, options);
 }
 
 namespace {

@@ -68,18 +68,6 @@ std::string entry_list(const std::vector<Entry>& entries) {
   return out.empty() ? out : "<dl>\n" + out + "</dl>\n";
 }
 
-}  // namespace
-
-std::string html_escaped(std::string_view text) {
-  std::string result;
-  for (const char c : printable(text, "\n")) {
-    const auto special = std::string_view("&<>\"'").find(c);
-    constexpr std::string_view kEntities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
-    special == std::string_view::npos ? void(result += c) : void(result += kEntities[special]);
-  }
-  return result;
-}
-
 // Without styles: a list may stand in any page.
 std::string html_table(const Table& table, const TextOptions&) {
   std::string out = "<table>\n<tr>";
@@ -91,6 +79,18 @@ std::string html_table(const Table& table, const TextOptions&) {
     out += "</tr>\n";
   }
   return out + "</table>\n";
+}
+
+}  // namespace
+
+std::string html_escaped(std::string_view text) {
+  std::string result;
+  for (const char c : printable(text, "\n")) {
+    const auto special = std::string_view("&<>\"'").find(c);
+    constexpr std::string_view kEntities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+    special == std::string_view::npos ? void(result += c) : void(result += kEntities[special]);
+  }
+  return result;
 }
 
 std::string to_html(const Document& document, const TextOptions&) {
@@ -113,5 +113,8 @@ std::string to_html(const Document& document, const TextOptions&) {
   }
   return out + "</div>\n";
 }
+
+extern constinit const FormatRow html_format{
+    .name = "html", .extension = "htm", .format = Format::kHtml, .table = html_table, .document = to_html};
 
 }  // namespace opscope

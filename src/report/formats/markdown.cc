@@ -39,6 +39,24 @@ std::string list_items(const std::vector<Entry>& entries) {
   return out;
 }
 
+std::string to_markdown(const Document& document, const TextOptions&) {
+  std::string out = fmt::format("# {}\n\n", escaped(text_of(document.header.front())));
+  for (std::size_t i = 1; i < document.header.size(); ++i)
+    out.append(i > 1 ? " · " : "").append(escaped(text_of(document.header[i])));
+  out += "\n";
+  for (const std::string& note : document.notes) out += fmt::format("\n> {}\n", escaped(note));
+  for (const Section& section : document.sections) {
+    out += fmt::format("\n## {}\n", escaped(section.title));
+    // One column without rows is a title above entries.
+    if (section.table.columns.size() > 1 || !section.table.rows.empty())
+      out += "\n" + markdown_table(section.table);
+    for (const std::string& remark : section.remarks) out += fmt::format("\n{}\n", escaped(remark));
+    out += list_items(section.entries);
+    if (!section.drawing.text.empty()) out += "\n```\n" + section.drawing.text + "```\n";
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string markdown_table(const Table& table, const TextOptions&) {
@@ -58,22 +76,10 @@ std::string markdown_table(const Table& table, const TextOptions&) {
   return out;
 }
 
-std::string to_markdown(const Document& document, const TextOptions&) {
-  std::string out = fmt::format("# {}\n\n", escaped(text_of(document.header.front())));
-  for (std::size_t i = 1; i < document.header.size(); ++i)
-    out.append(i > 1 ? " · " : "").append(escaped(text_of(document.header[i])));
-  out += "\n";
-  for (const std::string& note : document.notes) out += fmt::format("\n> {}\n", escaped(note));
-  for (const Section& section : document.sections) {
-    out += fmt::format("\n## {}\n", escaped(section.title));
-    // One column without rows is a title above entries.
-    if (section.table.columns.size() > 1 || !section.table.rows.empty())
-      out += "\n" + markdown_table(section.table);
-    for (const std::string& remark : section.remarks) out += fmt::format("\n{}\n", escaped(remark));
-    out += list_items(section.entries);
-    if (!section.drawing.text.empty()) out += "\n```\n" + section.drawing.text + "```\n";
-  }
-  return out;
-}
+extern constinit const FormatRow markdown_format{.name = "md",
+                                                 .extension = "markdown",
+                                                 .format = Format::kMarkdown,
+                                                 .table = markdown_table,
+                                                 .document = to_markdown};
 
 }  // namespace opscope

@@ -288,4 +288,7 @@ std::string to_text(const Document& document, const TextOptions& asked) {
   return out;
 }
 
+extern constinit const FormatRow text_format{
+    .name = "txt", .extension = "text", .format = Format::kText, .table = text_table, .document = to_text};
+
 }  // namespace opscope
