@@ -11,7 +11,7 @@
 #include "graph/writer.h"
 #include "partition/partition.h"
 #include "readers/capture/capture_reader.h"
-#include "report/profile/json.h"
+#include "report/profile/sections.h"
 #include "synthetic.h"
 
 namespace opscope::bench {

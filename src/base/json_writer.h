@@ -67,6 +67,12 @@ class JsonWriter {
       value(item);
     }
   }
+  // Several that belong together: key, value, key, value.
+  template <class T, class... More>
+  void fields(std::string_view name, const T& item, const More&... more) {
+    field(name, item);
+    if constexpr (sizeof...(more) > 0) fields(more...);
+  }
   // An array of scalars on one line.
   template <class Items>
   void list(std::string_view name, const Items& items) {
@@ -92,13 +98,15 @@ class JsonWriter {
   void inline_object(std::string_view name, Write&& write_fields) {
     object(name, write_fields, JsonLayout::kInline);
   }
-  // An array of objects, one on each line; `write_fields` writes the fields of a row.
+  // An array of objects, one on each line unless `layout` is another; `write_fields` writes the fields of a
+  // row.
   template <class Rows, class Write>
-  void objects(std::string_view name, const Rows& rows, Write&& write_fields) {
+  void objects(std::string_view name, Rows&& rows, Write&& write_fields,
+               JsonLayout layout = JsonLayout::kInline) {
     key(name);
     begin_array();
     for (const auto& row : rows) {
-      begin_object(JsonLayout::kInline);
+      begin_object(layout);
       write_fields(row);
       end_object();
     }

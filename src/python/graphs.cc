@@ -14,9 +14,8 @@
 #include "report/core/report.h"
 #include "report/draw/draw.h"
 #include "report/fuse/report.h"
-#include "report/profile/json.h"
-#include "report/times/chrome_trace.h"
-#include "report/times/measure.h"
+#include "report/profile/sections.h"
+#include "report/times/times.h"
 
 namespace opscope::python {
 namespace {
@@ -308,7 +307,7 @@ void bind_profile(py::module_& m) {
            })
       .def_property_readonly("model", [](const OwnedProfile& self) { return model_name(*self.graph); })
       .def("to_json", [](const OwnedProfile& self) { return to_json(self.profile); })
-      .def("to_csv", [](const OwnedProfile& self) { return to_csv(self.profile); })
+      .def("to_csv", [](const OwnedProfile& self) { return to_format(self.profile, Format::kCsv); })
       .def("to_markdown", [](const OwnedProfile& self) { return report_of(self, Format::kMarkdown, {}); })
       .def("to_html", [](const OwnedProfile& self) { return report_of(self, Format::kHtml, {}); })
       .def_property_readonly("graph", [](const OwnedProfile& self) { return self.graph; })

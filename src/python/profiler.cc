@@ -7,7 +7,7 @@
 #include "base/files.h"
 #include "base/seconds.h"
 #include "python/session.h"
-#include "report/times/profiler_text.h"
+#include "report/times/times.h"
 
 namespace opscope::python {
 

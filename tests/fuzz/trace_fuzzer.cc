@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "fuzz/use_graph.h"
 #include "readers/kineto/reader.h"
-#include "report/times/chrome_trace.h"
-#include "report/trace/joined.h"
+#include "report/times/times.h"
+#include "report/trace/report.h"
 
 namespace {
 

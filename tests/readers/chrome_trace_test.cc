@@ -1,5 +1,5 @@
 // The trace as a viewer reads it: the rules of the Trace Event Format, and nothing lost on the way.
-#include "report/times/chrome_trace.h"
+#include "report/times/times.h"
 
 #include <gtest/gtest.h>
 #include <simdjson.h>

@@ -12,7 +12,7 @@
 #include "graph/random_graph.h"
 #include "report/plot/plot.h"
 #include "report/text_lines.h"
-#include "report/times/measure.h"
+#include "report/times/times.h"
 
 namespace opscope {
 namespace {

@@ -1,5 +1,5 @@
 // The files of opscope.Profiler, word for word on a model small enough to read.
-#include "report/times/profiler_text.h"
+#include "report/times/times.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,7 @@
 #include "graph/builder.h"
 #include "graph/measured_graph.h"
 #include "report/text_lines.h"
-#include "report/times/measure.h"
-#include "report/times/where_time_goes.h"
+#include "report/times/times.h"
 
 namespace opscope {
 namespace {

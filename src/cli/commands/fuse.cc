@@ -8,7 +8,6 @@
 #include "cli/flags/model.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"
-#include "report/fuse/comparison.h"
 #include "report/fuse/report.h"
 
 namespace opscope {

@@ -13,9 +13,8 @@
 #include "cli/output/output.h"
 #include "graph/writer.h"
 #include "readers/kineto/reader.h"
-#include "report/times/chrome_trace.h"
-#include "report/times/measure.h"
-#include "report/trace/joined.h"
+#include "report/times/times.h"
+#include "report/trace/report.h"
 
 namespace opscope {
 namespace {

@@ -1,4 +1,4 @@
-// Checks as a document, JSON and CSV.
+// Checks as a document, JSON and CSV, in sentences and as annotations; a budget as TOML.
 #include "report/check/report.h"
 
 #include <fmt/format.h>
@@ -13,6 +13,74 @@
 namespace opscope {
 namespace {
 
+// What GitHub would take for the end of a property or a line.
+std::string annotated(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '%' || c == '\r' || c == '\n')
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+// "layer1 flops", "conv2d ops", "flops"
+std::string limit_name(const BudgetLimit& limit) {
+  const std::string& of = limit.module.empty() ? limit.type : limit.module;
+  return (of.empty() ? "" : of + " ") + std::string(limit.metric->key);
+}
+
+// "layer4 1.24G (34.1%)"; of an increase, how much it is of it.
+std::string contributor_text(const LimitResult& result, const Contributor& one) {
+  const Unit unit = result.limit.metric->unit;
+  const bool change = result.limit.kind == LimitKind::kIncrease;
+  const std::string amount =
+      change ? change_text(unit, one.amount) : text(unit, amount_in(unit, Count{one.amount}));
+  return fmt::format("{} {} ({})", one.path, amount, format_percent(one.share, 1.0));
+}
+
+// "flops is 3.64G, over 3.00G by 636M (21.2%)"
+std::string limit_sentence(const LimitResult& result) {
+  const Unit unit = result.limit.metric->unit;
+  const std::string what = limit_name(result.limit);
+  if (result.verdict == Verdict::kUnknown) return fmt::format("{} is not known: {}", what, result.reason);
+  const std::string value = (result.at_least ? "at least " : "") + text(unit, *result.value);
+  const std::string allowed = text(unit, result.allowed);
+  const std::string_view word = result.verdict == Verdict::kKept         ? "within"
+                                : result.limit.kind == LimitKind::kLeast ? "under"
+                                                                         : "over";
+  std::string by = change_text(unit, result.allowed, *result.value);
+  if (!by.empty() && (by[0] == '+' || by[0] == '-')) by.erase(0, 1);
+  const std::string percent = relative_change(result.allowed, *result.value);
+  std::string text = fmt::format("{} is {}, {} {}", what, value, word, allowed);
+  if (!by.empty()) text += fmt::format(" by {}{}", by, percent.empty() ? "" : " (" + percent + ")");
+  if (result.base)
+    text += fmt::format(
+        "; it was {}{}", ::opscope::text(unit, *result.base),
+        result.limit.percent ? fmt::format(", and {}% more is allowed", *result.limit.percent) : "");
+  return text;
+}
+
+// "within budget: 3 limits kept", "over budget: 1 of 3 limits not met"
+std::string check_summary(const CheckReport& report) {
+  const std::size_t all = report.results.size(), broken = report.broken();
+  if (broken == 0) return fmt::format("within budget: {} kept", plural(all, "limit"));
+  const bool any_over = std::ranges::any_of(
+      report.results, [](const LimitResult& result) { return result.verdict == Verdict::kBroken; });
+  return fmt::format("{}: {} of {} not met", any_over ? "over budget" : "budget unknown", broken,
+                     plural(all, "limit"));
+}
+
 Cell verdict_cell(const CheckReport& report, const LimitResult& result) {
   if (result.verdict == Verdict::kUnknown)
     return {"unknown", report.breaks(result) ? Style::kBad : Style::kWarning};
@@ -26,20 +94,16 @@ std::string limit_words(const BudgetLimit& limit) {
   return limit.percent ? fmt::format("+{}%", *limit.percent) : "+" + text(*limit.metric, limit.amount);
 }
 
-void write_contributors(JsonWriter& json, const LimitResult& result) {
-  json.begin_array();
-  for (const Contributor& one : result.contributors) {
-    json.begin_object(kInline);
-    json.field("path", one.path);
-    json.field("type", one.type);
-    if (result.limit.metric->unit == Unit::kSeconds)
-      json.field("amount", static_cast<double>(one.amount) * kPicosecond);
-    else
-      json.field("amount", one.amount);
-    json.field("share", one.share);
-    json.end_object();
-  }
-  json.end_array();
+Cell contributors_cell(const LimitResult& result) {
+  const bool is_time = result.limit.metric->unit == Unit::kSeconds;
+  const auto amount = [=](const Contributor& one) {
+    return is_time ? Cell(static_cast<double>(one.amount) * kPicosecond) : Cell(one.amount);
+  };
+  const Columns<Contributor> columns{{"path", &Contributor::path},
+                                     {"type", &Contributor::type},
+                                     {"amount", amount},
+                                     {"share", &Contributor::share}};
+  return NestedJson([=, &result](JsonWriter& json) { write_array(json, columns, result.contributors); });
 }
 
 // A limit of a model, in every format.
@@ -90,14 +154,13 @@ Columns<LimitRow> limit_columns() {
           {json("is_lower_bound"), [](Row row) { return row.result.at_least; }},
           {"text", [](Row row) { return limit_sentence(row.result); }},
           {json("where"), of_limit(&BudgetLimit::where)},
-          {json("contributors"), [](Row row) {
-             return NestedJson([&result = row.result](JsonWriter& out) { write_contributors(out, result); });
-           }}};
+          {json("contributors"), [](Row row) { return contributors_cell(row.result); }}};
 }
 
-std::vector<LimitRow> limit_rows(const CheckReport& report) {
+std::vector<LimitRow> limit_rows(std::span<const CheckReport> reports) {
   std::vector<LimitRow> rows;
-  for (const LimitResult& result : report.results) rows.push_back({report, result});
+  for (const CheckReport& report : reports)
+    for (const LimitResult& result : report.results) rows.push_back({report, result});
   return rows;
 }
 
@@ -122,7 +185,7 @@ Document check_document(const CheckReport& report, const TextOptions& options) {
                      {check_summary(report), report.kept() ? Style::kGood : Style::kBad}};
   std::erase_if(document.header, is_empty);
   document.notes = options.notes;
-  document.sections.push_back({"Limits", table_of(limit_columns(), limit_rows(report))});
+  document.sections.push_back({"Limits", table_of(limit_columns(), limit_rows({&report, 1}))});
   Section why{"Not kept"};
   for (const LimitResult& result : report.results)
     if (result.verdict != Verdict::kKept) why.entries.push_back(entry_of(report, result));
@@ -133,107 +196,27 @@ Document check_document(const CheckReport& report, const TextOptions& options) {
 void write_check(JsonWriter& json, std::span<const CheckReport> reports) {
   begin_report(json);
   json.field("kept", std::ranges::all_of(reports, [](const CheckReport& r) { return r.kept(); }));
-  json.key("models");
-  json.begin_array();
-  for (const CheckReport& report : reports) {
-    json.begin_object();
-    json.field("label", report.label);
-    json.field("model", report.figures.model);
-    json.field("source", report.figures.source);
-    json.field("inputs", report.figures.inputs);
-    json.field("against", report.against);
-    json.field("kept", report.kept());
-    write_rows(json, "limits", limit_columns(), limit_rows(report));
-    json.end_object();
-  }
-  json.end_array();
+  const auto write_model = [&](const CheckReport& report) {
+    json.fields("label", report.label, "model", report.figures.model, "source", report.figures.source);
+    json.fields("inputs", report.figures.inputs, "against", report.against, "kept", report.kept());
+    write_rows(json, "limits", limit_columns(), limit_rows({&report, 1}));
+  };
+  json.objects("models", reports, write_model, JsonLayout::kLines);
 }
 
 }  // namespace
 
 std::string to_format(std::span<const CheckReport> reports, Format format, const TextOptions& options) {
-  const auto rows = [&] {
-    std::vector<LimitRow> all;
-    for (const CheckReport& report : reports)
-      for (const LimitResult& result : report.results) all.push_back({report, result});
-    return table_of(limit_columns(), all, In::kCsv);
-  };
   if (!is_for_people(format))
-    return to_format(Report{[&](JsonWriter& json) { write_check(json, reports); }, rows, {}}, format,
-                     options);
+    return to_format(Report{[&](JsonWriter& json) { write_check(json, reports); },
+                            [&] { return table_of(limit_columns(), limit_rows(reports), In::kCsv); },
+                            {}},
+                     format, options);
   std::string out;
   for (const CheckReport& report : reports)
     out += (out.empty() ? "" : "\n") +
            to_format(Report{{}, {}, [&] { return check_document(report, options); }}, format, options);
   return out;
-}
-
-namespace {
-
-// What GitHub would take for the end of a property or a line.
-std::string annotated(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '%' || c == '\r' || c == '\n')
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    else
-      out += c;
-  }
-  return out;
-}
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
-}
-
-}  // namespace
-
-std::string limit_name(const BudgetLimit& limit) {
-  const std::string& of = limit.module.empty() ? limit.type : limit.module;
-  return (of.empty() ? "" : of + " ") + std::string(limit.metric->key);
-}
-
-std::string contributor_text(const LimitResult& result, const Contributor& one) {
-  const Unit unit = result.limit.metric->unit;
-  const bool change = result.limit.kind == LimitKind::kIncrease;
-  const std::string amount =
-      change ? change_text(unit, one.amount) : text(unit, amount_in(unit, Count{one.amount}));
-  return fmt::format("{} {} ({})", one.path, amount, format_percent(one.share, 1.0));
-}
-
-std::string limit_sentence(const LimitResult& result) {
-  const Unit unit = result.limit.metric->unit;
-  const std::string what = limit_name(result.limit);
-  if (result.verdict == Verdict::kUnknown) return fmt::format("{} is not known: {}", what, result.reason);
-  const std::string value = (result.at_least ? "at least " : "") + text(unit, *result.value);
-  const std::string allowed = text(unit, result.allowed);
-  const std::string_view word = result.verdict == Verdict::kKept         ? "within"
-                                : result.limit.kind == LimitKind::kLeast ? "under"
-                                                                         : "over";
-  std::string by = change_text(unit, result.allowed, *result.value);
-  if (!by.empty() && (by[0] == '+' || by[0] == '-')) by.erase(0, 1);
-  const std::string percent = relative_change(result.allowed, *result.value);
-  std::string text = fmt::format("{} is {}, {} {}", what, value, word, allowed);
-  if (!by.empty()) text += fmt::format(" by {}{}", by, percent.empty() ? "" : " (" + percent + ")");
-  if (result.base)
-    text += fmt::format(
-        "; it was {}{}", ::opscope::text(unit, *result.base),
-        result.limit.percent ? fmt::format(", and {}% more is allowed", *result.limit.percent) : "");
-  return text;
-}
-
-std::string check_summary(const CheckReport& report) {
-  const std::size_t all = report.results.size(), broken = report.broken();
-  if (broken == 0) return fmt::format("within budget: {} kept", plural(all, "limit"));
-  const bool any_over = std::ranges::any_of(
-      report.results, [](const LimitResult& result) { return result.verdict == Verdict::kBroken; });
-  return fmt::format("{}: {} of {} not met", any_over ? "over budget" : "budget unknown", broken,
-                     plural(all, "limit"));
 }
 
 std::string check_annotations(std::span<const CheckReport> reports) {

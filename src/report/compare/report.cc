@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
+#include <ranges>
 
 #include "base/text.h"
 #include "report/profile/columns.h"
@@ -120,15 +120,8 @@ Cell value_cell(Unit unit, const ComparedValue& value) {
   return value.is_known ? amount_cell(unit, value.amount) : Cell();
 }
 
-void write_ratios(JsonWriter& json, const ModelComparison& comparison, std::size_t model) {
-  json.inline_object("ratio_to_first", [&] {
-    for (const ComparedRow& row : comparison.rows)
-      if (const auto& ratio = row.values[model].ratio) json.field(row.key, *ratio);
-  });
-  std::vector<std::string> best;
-  for (const ComparedRow& row : comparison.rows)
-    if (row.values[model].is_best) best.push_back(row.key);
-  json.list("best", best);
+auto models_of(const ModelComparison& comparison) {
+  return std::views::iota(std::size_t{0}, comparison.models.size());
 }
 
 // Models by their index. JSON has more of them, and its shares of FLOPs in an object.
@@ -162,9 +155,15 @@ Columns<std::size_t> model_columns(const ModelComparison& comparison) {
 }
 
 void write_model(JsonWriter& json, const ModelComparison& comparison, std::size_t index) {
-  json.begin_object();
   write_fields(json, model_columns(comparison), index);
-  write_ratios(json, comparison, index);
+  json.inline_object("ratio_to_first", [&] {
+    for (const ComparedRow& row : comparison.rows)
+      if (const auto& ratio = row.values[index].ratio) json.field(row.key, *ratio);
+  });
+  std::vector<std::string> best;
+  for (const ComparedRow& row : comparison.rows)
+    if (row.values[index].is_best) best.push_back(row.key);
+  json.list("best", best);
   json.inline_object("flops_share_by_category", [&] {
     for (const ComparedRow& row : comparison.mix)
       write_field(json, row.key, value_cell(row.unit, row.values[index]));
@@ -173,7 +172,6 @@ void write_model(JsonWriter& json, const ModelComparison& comparison, std::size_
                          {"category", [](const TypeRow& row) { return name(row.category); }}};
   types += through<TypeRow>(&TypeRow::metrics, cost_columns("ops flops memory_bytes"));
   write_rows(json, "types", types, comparison.models[index].figures.types);
-  json.end_object();
 }
 
 // A row a type or module, a column a model.
@@ -201,13 +199,11 @@ void write_comparison(JsonWriter& json, const ModelComparison& comparison,
   json.field("report", "comparison");
   json.list("findings", comparison.findings);
   json.list("notes", comparison.notes);
-  json.key("models");
-  json.begin_array();
-  for (std::size_t i = 0; i < comparison.models.size(); ++i) write_model(json, comparison, i);
-  json.end_array();
+  json.objects(
+      "models", models_of(comparison), [&](std::size_t i) { write_model(json, comparison, i); },
+      JsonLayout::kLines);
   if (parts) {
-    json.field("by", parts->by == CompareBy::kType ? "type" : "module");
-    json.field("metric", parts->metric->key);
+    json.fields("by", parts->by == CompareBy::kType ? "type" : "module", "metric", parts->metric->key);
     write_rows(json, "rows", part_columns(comparison, *parts), parts->rows);
   }
   std::vector<std::string> front;
@@ -218,9 +214,7 @@ void write_comparison(JsonWriter& json, const ModelComparison& comparison,
 
 Table comparison_rows(const ModelComparison& comparison, const std::optional<ComparedParts>& parts) {
   if (parts) return table_of(part_columns(comparison, *parts), parts->rows, In::kCsv);
-  std::vector<std::size_t> models(comparison.models.size());
-  std::iota(models.begin(), models.end(), std::size_t{0});
-  return table_of(model_columns(comparison), models, In::kCsv);
+  return table_of(model_columns(comparison), models_of(comparison), In::kCsv);
 }
 
 }  // namespace opscope

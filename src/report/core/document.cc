@@ -1,6 +1,7 @@
 // The parts of documents, and what several reports word alike.
 #include "report/core/document.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/text.h"
@@ -19,6 +20,10 @@ Section titled_section(std::string title, Table table) {
   return {std::move(title), std::move(table)};
 }
 
+std::size_t shown_of(std::size_t all, const TextOptions& options) {
+  return options.verbose ? all : std::min(all, static_cast<std::size_t>(std::max(options.top, 0)));
+}
+
 void say_more(Section& section, std::size_t shown, std::size_t all, std::string_view noun) {
   if (shown < all)
     section.remarks.push_back("and " + plural(all - shown, "more " + std::string(noun)) +
@@ -35,10 +40,10 @@ std::string_view confidence_mark(Confidence confidence) {
   return kMarks[static_cast<std::size_t>(confidence)];
 }
 
-Cell flops_cell(const Metrics& metrics, Style style) {
+Cell flops_cell(const Metrics& metrics) {
   const bool is_bound = metrics.confidence == Confidence::kUpperBound;
-  if (!metrics.flops && metrics.confidence == Confidence::kUnknown) return {"?", style};
-  Cell cell = count_cell(metrics.flops, style);
+  if (!metrics.flops && metrics.confidence == Confidence::kUnknown) return "?";
+  Cell cell = cell_of(metrics.flops, Unit::kCount);
   if (metrics.flops || is_bound) cell.mark = confidence_mark(metrics.confidence);
   return cell;
 }

@@ -39,6 +39,8 @@ struct Facts : Section {
 };
 // The first column carries the section's title.
 Section titled_section(std::string title, Table table);
+// How many rows of a list people see: options.top, or with options.verbose all.
+std::size_t shown_of(std::size_t all, const TextOptions& options);
 // "and 3 more nodes: --verbose shows them", where not all are shown.
 void say_more(Section& section, std::size_t shown, std::size_t all, std::string_view noun);
 
@@ -98,7 +100,7 @@ std::string_view source_text(std::string_view source);
 // "~" estimated, "≤" upper bound, "≥" has ops that are not counted, "" exact.
 std::string_view confidence_mark(Confidence confidence);
 // FLOPs with the mark.
-Cell flops_cell(const Metrics& metrics, Style style = Style::kPlain);
+Cell flops_cell(const Metrics& metrics);
 std::string flops_text(const Metrics& metrics);
 std::string flops_legend(Confidence worst);
 

@@ -65,19 +65,10 @@ Cell cell_of(CellValue value, Unit unit, Style style, Zero zero) {
   cell.zero = zero;
   return cell;
 }
-Cell count_cell(Count count, Style style) { return cell_of(count, Unit::kCount, style); }
-Cell params_cell(Count count, Style style) { return cell_of(count, Unit::kParams, style); }
-Cell bytes_cell(Count count, Style style) { return cell_of(count, Unit::kBytes, style); }
-Cell ratio_cell(double ratio, Style style) { return cell_of(ratio, Unit::kRatio, style); }
-Cell seconds_cell(double seconds, Style style) { return cell_of(seconds, Unit::kSeconds, style); }
-Cell number_or_dash(std::uint64_t number, Style style) {
-  return number ? Cell(number, style) : Cell("-", style);
-}
-Cell share_cell(double part, double whole, Style style) {
-  return cell_of(whole > 0 ? part / whole : 0.0, Unit::kShare, style);
-}
-Cell share_cell(Count part, Count whole, Style style) {
-  return share_cell(static_cast<double>(part), static_cast<double>(whole), style);
+Cell number_or_dash(std::uint64_t number) { return number ? Cell(number) : Cell("-"); }
+Cell share_cell(double part, double whole) { return cell_of(whole > 0 ? part / whole : 0.0, Unit::kShare); }
+Cell share_cell(Count part, Count whole) {
+  return share_cell(static_cast<double>(part), static_cast<double>(whole));
 }
 Cell amount_cell(Unit unit, const std::optional<Amount>& amount) {
   if (!amount) return {};
@@ -87,6 +78,14 @@ Cell bar_cell(double share, Style style) {
   Cell cell("", style);
   cell.bar = share;
   return cell;
+}
+
+Cell with_point(const Cell& cell) {
+  const auto* number = std::get_if<double>(static_cast<const CellVariant*>(&cell.value));
+  if (!number) return cell;
+  std::string text;
+  append_json_double(text, *number);
+  return text;
 }
 
 bool Column::is_in(In format) const {

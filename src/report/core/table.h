@@ -72,14 +72,9 @@ std::string text_of(const Cell& cell);
 bool is_empty(const Cell& cell);
 
 Cell cell_of(CellValue value, Unit unit, Style style = Style::kPlain, Zero zero = Zero::kDash);
-Cell count_cell(Count count, Style style = Style::kPlain);
-Cell params_cell(Count count, Style style = Style::kPlain);
-Cell bytes_cell(Count count, Style style = Style::kPlain);
-Cell ratio_cell(double ratio, Style style = Style::kPlain);
-Cell seconds_cell(double seconds, Style style = Style::kPlain);
-Cell number_or_dash(std::uint64_t number, Style style = Style::kPlain);  // every digit, "-" for 0
-Cell share_cell(double part, double whole, Style style = Style::kPlain);
-Cell share_cell(Count part, Count whole, Style style = Style::kPlain);
+Cell number_or_dash(std::uint64_t number);  // every digit, "-" for 0
+Cell share_cell(double part, double whole);
+Cell share_cell(Count part, Count whole);
 Cell amount_cell(Unit unit, const std::optional<Amount>& amount);  // exact where it is counted
 Cell bar_cell(double share, Style style = Style::kPlain);
 
@@ -173,15 +168,11 @@ Table table_of(const Columns<Row>& columns, const Rows& rows, In format = In::kP
 }
 
 // A real number that CSV has as JSON does: always with a point.
+Cell with_point(const Cell& cell);
 template <class Row>
-Columns<Row> real_column(const std::string& key,
-                         const std::function<std::optional<double>(const Row&)>& read) {
-  const auto text = [=](const Row& row) {
-    std::string number;
-    if (const auto value = read(row)) append_json_double(number, *value);
-    return number;
-  };
-  return {{{.key = key, .in = In::kJson}, read}, {{.key = key, .in = In::kCsv}, text}};
+Columns<Row> real_column(const std::string& key, const std::function<Cell(const Row&)>& read) {
+  return {{{.key = key, .in = In::kJson}, read},
+          {{.key = key, .in = In::kCsv}, [=](const Row& row) { return with_point(read(row)); }}};
 }
 
 // Fields of an object of JSON, and an array of such.

@@ -32,14 +32,12 @@ extern constinit const FormatRow json_format{
 
 void begin_report(JsonWriter& json) {
   json.begin_object();
-  json.field("schema_version", kSchemaVersion);
-  json.field("opscope_version", OPSCOPE_VERSION);
+  json.fields("schema_version", kSchemaVersion, "opscope_version", OPSCOPE_VERSION);
 }
 
 void begin_report(JsonWriter& json, const Graph& graph) {
   begin_report(json);
-  json.field("model", model_name(graph));
-  json.field("source", graph.capture.source);
+  json.fields("model", model_name(graph), "source", graph.capture.source);
 }
 
 }  // namespace opscope

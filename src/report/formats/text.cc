@@ -260,15 +260,12 @@ std::string text_table(const Table& asked, const TextOptions& options) {
 
 std::string indented(std::string_view text, int width, int indent) {
   std::string out;
-  for (std::size_t at = 0; at <= text.size();) {
-    const auto end = std::min(text.find('\n', at), text.size());
-    const std::string_view line = text.substr(at, end - at);
+  for (const std::string_view line : split_by(text, '\n')) {
     const auto words = std::min(line.find_first_not_of(' '), line.size());
     const int column = std::min(indent + static_cast<int>(words), width / 2);
-    if (at > 0) out += '\n';
+    if (line.data() != text.data()) out += '\n';
     if (words < line.size()) out.append(static_cast<std::size_t>(column), ' ');
     out += wrapped(line.substr(words), width, column);
-    at = end + 1;
   }
   return out;
 }

@@ -1,67 +1,65 @@
 // The comparison with another compiler: how much is the same, and what is not, each with its reason.
-#include "report/fuse/comparison.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/text.h"
+#include "report/fuse/report.h"
 #include "report/profile/sections.h"
 
 namespace opscope {
 namespace {
 
-std::string share_text(double share) { return fmt::format("{:.3f}", share); }
-
-std::string counted(std::uint64_t count, std::string_view what) { return fmt::format("{} {}", count, what); }
+// "layer1.0 #12" of an op: its module and its number.
+std::string op_place(const Graph& graph, OpId op) {
+  const std::string_view path = graph.path(graph.module_of(graph.ops[op]));
+  return fmt::format("{}{}#{}", path, path.empty() ? "" : " ", op);
+}
 
 // "12 calls of a library, 3 loops": those that there are.
-std::string kinds_text(const FusionComparison& c) {
+std::string counts_text(std::initializer_list<std::pair<std::uint64_t, std::string>> counts) {
   std::string text;
-  const auto add = [&](std::uint64_t count, std::string_view noun) {
-    if (count) text += (text.empty() ? "" : ", ") + plural(count, noun);
+  for (const auto& [count, what] : counts)
+    if (count) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, what);
+  return text;
+}
+
+std::string kinds_text(const FusionComparison& c) {
+  const auto named = [](std::uint64_t count, std::string noun) {
+    return std::pair(count, count == 1 ? noun : noun + "s");
   };
-  add(c.fused, "fused loop");
-  add(c.templates, "template");
-  add(c.library_calls, "library call");
+  std::string text = counts_text(
+      {named(c.fused, "fused loop"), named(c.templates, "template"), named(c.library_calls, "library call")});
   if (c.layout_kernels) text += fmt::format("; {} more lay memory out for a library", c.layout_kernels);
   return text;
 }
 
 std::string fates_text(const FusionComparison& c) {
-  std::string text;
-  const auto add = [&](std::uint64_t count, std::string_view what) {
-    if (count) text += (text.empty() ? "" : ", ") + counted(count, what);
-  };
-  add(c.folded, "folded into a library call");
-  add(c.split, "spread over several kernels");
-  add(c.constant, "worked out beforehand");
-  add(c.removed, "left out");
-  add(c.outside, "outside Dynamo's graphs");
-  return text;
+  return counts_text({{c.folded, "folded into a library call"},
+                      {c.split, "spread over several kernels"},
+                      {c.constant, "worked out beforehand"},
+                      {c.removed, "left out"},
+                      {c.outside, "outside Dynamo's graphs"}});
 }
 
 Section summary_of(const FusionComparison& c) {
   const PairCounts& p = c.pairs;
   Section section{"Summary", {{words(""), number(""), words("")}, {}}};
-  const auto row = [&](std::string_view label, std::string value, std::string remark,
-                       Style style = Style::kPlain) {
-    section.table.add({{label, Style::kStrong}, {std::move(value), style}, std::move(remark)});
+  const auto row = [&](std::string_view label, Cell value, std::string remark) {
+    section.table.add({{label, Style::kStrong}, std::move(value), std::move(remark)});
   };
-  row("Ops", std::to_string(c.ops), fates_text(c));
-  row("Our groups", std::to_string(c.groups),
-      fmt::format("{} of them are kernels there, op for op", c.equal_groups));
-  row("Their kernels", std::to_string(c.kernels), kinds_text(c));
-  row("Pairs", std::to_string(p.ours() + p.theirs_only + p.neither),
+  const auto share = [](double of) {
+    return Cell(fmt::format("{:.3f}", of), of < 0.8 ? Style::kWarning : Style::kGood);
+  };
+  row("Ops", c.ops, fates_text(c));
+  row("Our groups", c.groups, fmt::format("{} of them are kernels there, op for op", c.equal_groups));
+  row("Their kernels", c.kernels, kinds_text(c));
+  row("Pairs", p.ours() + p.theirs_only + p.neither,
       fmt::format("pairs of ops connected by a tensor: {} fused on both sides, {} only here, {} only there, "
                   "{} on neither",
                   p.both, p.ours_only, p.theirs_only, p.neither));
-  row("Precision", share_text(p.precision()),
-      fmt::format("{} of the {} that we have together", p.both, p.ours()),
-      p.precision() < 0.8 ? Style::kWarning : Style::kGood);
-  row("Recall", share_text(p.recall()),
-      fmt::format("{} of the {} that they have together", p.both, p.theirs()),
-      p.recall() < 0.8 ? Style::kWarning : Style::kGood);
+  row("Precision", share(p.precision()), fmt::format("{} of the {} that we have together", p.both, p.ours()));
+  row("Recall", share(p.recall()), fmt::format("{} of the {} that they have together", p.both, p.theirs()));
   row("Stays inside", format_bytes(p.both_bytes + p.ours_only_bytes),
       fmt::format("of values in our groups; {} in their kernels, {} in both",
                   format_bytes(p.both_bytes + p.theirs_only_bytes), format_bytes(p.both_bytes)));
@@ -78,9 +76,9 @@ std::vector<Row> shown(const std::vector<Row>& rows, bool is_ours, const TextOpt
   std::vector<Row> result;
   std::ranges::copy_if(rows, std::back_inserter(result),
                        [&](const Row& row) { return row.is_ours == is_ours; });
-  const auto top = static_cast<std::size_t>(std::max(options.top, 0));
-  if (options.verbose || result.size() <= top) return result;
-  section.remarks.push_back(fmt::format("{} more sorts; --verbose shows all", result.size() - top));
+  const std::size_t top = shown_of(result.size(), options);
+  if (top < result.size())
+    section.remarks.push_back(fmt::format("{} more sorts; --verbose shows all", result.size() - top));
   result.resize(top);
   return result;
 }
@@ -92,21 +90,19 @@ std::string_view side(const Row& row) {
 
 Columns<PairDifference> pair_columns(const Graph& graph, bool is_ours) {
   using Row = const PairDifference&;
-  const auto first = [&graph](Row row) { return Cell(op_place(graph, row.first_to), Style::kQuiet); };
-  const Columns<PairDifference> why{{"why", &PairDifference::why}};
-  Columns<PairDifference> columns{
-      {words("", 20, 30), [](Row row) { return Cell(row.from + " -> " + row.to, Style::kStrong); }},
-      {"together", side<PairDifference>},
-      {"from", &PairDifference::from},
-      {"to", &PairDifference::to}};
-  columns += in_format_alone(In::kJson, why);
-  columns += {{keyed("pairs", number("Pairs")), &PairDifference::count},
-              {keyed("bytes", number("Bytes", Unit::kBytes)), &PairDifference::bytes},
-              {{.key = "first_from", .in = In::kJson}, &PairDifference::first_from},
-              {{.key = "first_to", .in = In::kJson}, &PairDifference::first_to},
-              {keyed("first", words("First", 12).or_not()), first}};
-  columns += in_format_alone(In::kCsv, why);
-  return columns += {{words(is_ours ? "Why they do not" : "Why we do not", 20, 64), &PairDifference::why}};
+  return {{words("", 20, 30), [](Row row) { return Cell(row.from + " -> " + row.to, Style::kStrong); }},
+          {"together", side<PairDifference>},
+          {"from", &PairDifference::from},
+          {"to", &PairDifference::to},
+          {{.key = "why", .in = In::kJson}, &PairDifference::why},
+          {keyed("pairs", number("Pairs")), &PairDifference::count},
+          {keyed("bytes", number("Bytes", Unit::kBytes)), &PairDifference::bytes},
+          {{.key = "first_from", .in = In::kJson}, &PairDifference::first_from},
+          {{.key = "first_to", .in = In::kJson}, &PairDifference::first_to},
+          {keyed("first", words("First", 12).or_not()),
+           [&graph](Row row) { return Cell(op_place(graph, row.first_to), Style::kQuiet); }},
+          {{.key = "why", .in = In::kCsv}, &PairDifference::why},
+          {words(is_ours ? "Why they do not" : "Why we do not", 20, 64), &PairDifference::why}};
 }
 
 Section pairs_section(const FusionComparison& c, bool is_ours, const TextOptions& options) {
@@ -124,41 +120,6 @@ Section groups_section(const FusionComparison& c, bool is_ours, const TextOption
                                {row.type + ", first at " + op_place(*c.graph, row.first),
                                 (is_ours ? "there: " : "here: ") + row.pieces, "why: " + row.why}});
   return section;
-}
-
-void write_counts(const FusionComparison& c, JsonWriter& json) {
-  json.key("totals");
-  json.begin_object();
-  json.field("ops", c.ops);
-  json.field("groups", c.groups);
-  json.field("equal_groups", c.equal_groups);
-  json.field("kernels", c.kernels);
-  json.field("fused_kernels", c.fused);
-  json.field("template_kernels", c.templates);
-  json.field("extern_kernels", c.library_calls);
-  json.field("layout_kernels", c.layout_kernels);
-  json.field("folded_ops", c.folded);
-  json.field("split_ops", c.split);
-  json.field("constant_ops", c.constant);
-  json.field("removed_ops", c.removed);
-  json.field("outside_ops", c.outside);
-  json.end_object();
-}
-
-void write_pairs(const PairCounts& pairs, JsonWriter& json) {
-  json.key("pairs");
-  json.begin_object();
-  json.field("both", pairs.both);
-  json.field("ours_only", pairs.ours_only);
-  json.field("theirs_only", pairs.theirs_only);
-  json.field("neither", pairs.neither);
-  json.field("unjudged", pairs.unjudged);
-  json.field("both_bytes", pairs.both_bytes);
-  json.field("ours_only_bytes", pairs.ours_only_bytes);
-  json.field("theirs_only_bytes", pairs.theirs_only_bytes);
-  json.field("precision", pairs.precision());
-  json.field("recall", pairs.recall());
-  json.end_object();
 }
 
 Columns<GroupDifference> group_columns(const Graph& graph) {
@@ -184,11 +145,20 @@ Columns<OtherKernel> kernel_columns() {
 
 void write_comparison(JsonWriter& json, const FusionComparison& c) {
   begin_report(json, *c.graph);
-  json.field("against", c.other->setting);
-  json.field("torch", c.other->version);
-  json.field("frozen", c.other->frozen);
-  write_counts(c, json);
-  write_pairs(c.pairs, json);
+  json.fields("against", c.other->setting, "torch", c.other->version, "frozen", c.other->frozen);
+  json.object("totals", [&] {
+    json.fields("ops", c.ops, "groups", c.groups, "equal_groups", c.equal_groups, "kernels", c.kernels);
+    json.fields("fused_kernels", c.fused, "template_kernels", c.templates);
+    json.fields("extern_kernels", c.library_calls, "layout_kernels", c.layout_kernels);
+    json.fields("folded_ops", c.folded, "split_ops", c.split, "constant_ops", c.constant);
+    json.fields("removed_ops", c.removed, "outside_ops", c.outside);
+  });
+  json.object("pairs", [&, &p = c.pairs] {
+    json.fields("both", p.both, "ours_only", p.ours_only, "theirs_only", p.theirs_only);
+    json.fields("neither", p.neither, "unjudged", p.unjudged, "both_bytes", p.both_bytes);
+    json.fields("ours_only_bytes", p.ours_only_bytes, "theirs_only_bytes", p.theirs_only_bytes);
+    json.fields("precision", p.precision(), "recall", p.recall());
+  });
   write_rows(json, "differences", pair_columns(*c.graph, true), c.differences);
   write_rows(json, "groups", group_columns(*c.graph), c.group_differences);
   write_rows(json, "kernels", kernel_columns(), c.other->kernels);
@@ -208,11 +178,6 @@ Document comparison_document(const FusionComparison& c, const TextOptions& optio
 }
 
 }  // namespace
-
-std::string op_place(const Graph& graph, OpId op) {
-  const std::string_view path = graph.path(graph.modules[graph.scopes[graph.ops[op].scope].module]);
-  return fmt::format("{}{}#{}", path, path.empty() ? "" : " ", op);
-}
 
 std::string to_format(const FusionComparison& comparison, Format format, const TextOptions& options) {
   return to_format(

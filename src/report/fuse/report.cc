@@ -12,69 +12,13 @@
 namespace opscope {
 namespace {
 
-Document fuse_document(const Profile& profile, const FuseOptions& options) {
-  Document document{header_cells(profile), note_lines(profile, options.text), {}};
-  document.sections = {fuse_summary_section(profile), fuse_bounds_section(profile),
-                       subgraphs_section(profile, options)};
-  if (profile.partition().unfused_bytes > profile.partition().fused_bytes)
-    document.sections.push_back(savings_section(profile, options));
-  if (!profile.partition().missed.empty() && profile.partition().options.strategy == Strategy::kFused)
-    document.sections.push_back(missed_section(profile, options));
-  return document;
-}
-
-}  // namespace
-
-const Metric* fuse_sort_from_name(std::string_view text, const std::string& where) {
-  if (text == "order") return nullptr;
-  if (find_metric(text)) return &metric_named(text, where, kSubgraphNeeds);
-  throw Error("no metric called '" + std::string(text) + "'", where,
-              "choose order, " + metric_choices(kSubgraphNeeds));
-}
-
-std::string fuse_report(const Profile& profile, Format format, const FuseOptions& options) {
-  const auto json = [&](JsonWriter& out) {
-    begin_report(out, *profile.graph);
-    out.field("convention", name(profile.options.convention));
-    out.field("ridge", profile.options.ridge);
-    write_partition(out, profile);
-    write_subgraphs(out, profile);
-  };
-  return to_format(
-      Report{json, [&] { return table_of(subgraph_columns(profile), subgraph_costs(profile), In::kCsv); },
-             [&] { return fuse_document(profile, options); }},
-      format, options.text);
-}
-
-namespace {
-
 Cell op_cell(OpId op) { return op == kNone ? Cell() : Cell(op); }
 
-}  // namespace
-
-void write_partition(JsonWriter& json, const Profile& profile) {
-  const Partition& partition = profile.partition();
-  const PartitionSummary summary = summarise_partition(profile);
-  json.key("partition");
-  json.begin_object();
-  json.field("strategy", name(partition.options.strategy));
-  json.field("fast_memory", partition.options.fast_memory);
-  json.field("subgraphs", summary.subgraphs);
-  json.field("ops", summary.ops);
-  json.field("unfused_bytes", partition.unfused_bytes);
-  json.field("fused_bytes", partition.fused_bytes);
-  json.field("saved_bytes", partition.unfused_bytes - partition.fused_bytes);
-  json.field("arithmetic_intensity", summary.intensity_after);
-  json.field("unfused_arithmetic_intensity", summary.intensity_before);
-  json.objects("missed", partition.missed, [&](const MissedFusion& missed) {
-    json.field("from", missed.from + 1);
-    json.field("to", missed.to + 1);
-    json.field("why", name(missed.why));
-    json.field("bytes", missed.bytes);
-  });
-  json.end_object();
-}
-
+struct SubgraphCosts {
+  SubgraphId id = 0;
+  const Subgraph* subgraph = nullptr;
+  Metrics metrics{}, kernel{};  // kernel: on the device, as one
+};
 std::vector<SubgraphCosts> subgraph_costs(const Profile& profile) {
   std::vector<SubgraphCosts> rows;
   for (SubgraphId id = 0; id < profile.partition().subgraphs.size(); ++id) {
@@ -134,21 +78,9 @@ Columns<SubgraphCosts> subgraph_columns(const Profile& profile) {
   return has_device(profile) ? columns += in_format_alone(In::kCsv, rooflines) : columns;
 }
 
-void write_subgraphs(JsonWriter& json, const Profile& profile) {
-  write_rows(json, "subgraphs", subgraph_columns(profile), subgraph_costs(profile));
-}
-
-namespace {
-
 std::string strategy_text(const PartitionOptions& options) {
-  switch (options.strategy) {
-    case Strategy::kEachOp:
-      return "one op per subgraph";
-    case Strategy::kLayer:
-      return "one leaf module per subgraph";
-    case Strategy::kFused:
-      break;
-  }
+  if (options.strategy == Strategy::kEachOp) return "one op per subgraph";
+  if (options.strategy == Strategy::kLayer) return "one leaf module per subgraph";
   return options.fast_memory ? "one kernel each, " + format_bytes(options.fast_memory) + " of fast memory"
                              : "one kernel each";
 }
@@ -215,8 +147,6 @@ template <class Row>
 std::span<const Row> first_of(const std::vector<Row>& rows, std::size_t most, bool all) {
   return std::span<const Row>(rows).first(all ? rows.size() : std::min(rows.size(), most));
 }
-
-}  // namespace
 
 Section fuse_summary_section(const Profile& profile) {
   Facts section("Summary");
@@ -298,6 +228,60 @@ Section missed_section(const Profile& profile, const FuseOptions& options) {
   const auto rows = missed_rows(profile);
   return {"Not fused", table_of(columns, first_of(rows, static_cast<std::size_t>(options.text.top),
                                                   options.text.verbose))};
+}
+
+Document fuse_document(const Profile& profile, const FuseOptions& options) {
+  Document document{header_cells(profile), note_lines(profile, options.text), {}};
+  document.sections = {fuse_summary_section(profile), fuse_bounds_section(profile),
+                       subgraphs_section(profile, options)};
+  if (profile.partition().unfused_bytes > profile.partition().fused_bytes)
+    document.sections.push_back(savings_section(profile, options));
+  if (!profile.partition().missed.empty() && profile.partition().options.strategy == Strategy::kFused)
+    document.sections.push_back(missed_section(profile, options));
+  return document;
+}
+
+}  // namespace
+
+const Metric* fuse_sort_from_name(std::string_view text, const std::string& where) {
+  if (text == "order") return nullptr;
+  if (find_metric(text)) return &metric_named(text, where, kSubgraphNeeds);
+  throw Error("no metric called '" + std::string(text) + "'", where,
+              "choose order, " + metric_choices(kSubgraphNeeds));
+}
+
+void write_partition(JsonWriter& json, const Profile& profile) {
+  const Partition& partition = profile.partition();
+  const PartitionSummary summary = summarise_partition(profile);
+  json.object("partition", [&] {
+    json.fields("strategy", name(partition.options.strategy), "fast_memory", partition.options.fast_memory);
+    json.fields("subgraphs", summary.subgraphs, "ops", summary.ops, "unfused_bytes", partition.unfused_bytes);
+    json.field("fused_bytes", partition.fused_bytes);
+    json.field("saved_bytes", partition.unfused_bytes - partition.fused_bytes);
+    json.field("arithmetic_intensity", summary.intensity_after);
+    json.field("unfused_arithmetic_intensity", summary.intensity_before);
+    json.objects("missed", partition.missed, [&](const MissedFusion& missed) {
+      json.fields("from", missed.from + 1, "to", missed.to + 1, "why", name(missed.why));
+      json.field("bytes", missed.bytes);
+    });
+  });
+}
+
+void write_subgraphs(JsonWriter& json, const Profile& profile) {
+  write_rows(json, "subgraphs", subgraph_columns(profile), subgraph_costs(profile));
+}
+
+std::string fuse_report(const Profile& profile, Format format, const FuseOptions& options) {
+  const auto json = [&](JsonWriter& out) {
+    begin_report(out, *profile.graph);
+    out.fields("convention", name(profile.options.convention), "ridge", profile.options.ridge);
+    write_partition(out, profile);
+    write_subgraphs(out, profile);
+  };
+  return to_format(
+      Report{json, [&] { return table_of(subgraph_columns(profile), subgraph_costs(profile), In::kCsv); },
+             [&] { return fuse_document(profile, options); }},
+      format, options.text);
 }
 
 }  // namespace opscope

@@ -142,8 +142,7 @@ class Comparison {
   Section layers() const {
     const auto& rows = profiles_.front().layers();
     auto order = top_layers();
-    if (!options_.verbose)
-      order.resize(std::min(order.size(), static_cast<std::size_t>(std::max(options_.top, 0))));
+    order.resize(shown_of(order.size(), options_));
     Columns<std::size_t> columns{
         {words("", 24), [&](std::size_t i) { return rows[i].name; }},
         {words("Type", 10).or_not(), [&](std::size_t i) { return Cell(rows[i].type, Style::kQuiet); }}};
@@ -169,17 +168,13 @@ void write_comparison(JsonWriter& json, Profiles profiles, const AffinityCompari
   begin_report(json, *profiles.front().graph);
   json.field("best", profiles[found.best].roofline.device->id);
   json.list("findings", found.findings);
-  json.key("devices");
-  json.begin_array();
-  for (const Profile& profile : profiles) {
-    json.begin_object();
+  const auto write_profile = [&](const Profile& profile) {
     write_hardware(json, profile);
     json.objects("types", types_by_roofline(profile),
                  [&](const TypeRow* row) { write_fields(json, types, *row); });
     write_rows(json, "layers", layers, profile.layers());
-    json.end_object();
-  }
-  json.end_array();
+  };
+  json.objects("devices", profiles, write_profile, JsonLayout::kLines);
 }
 
 // A row per layer, two columns per device.

@@ -114,14 +114,9 @@ Document one_document(const Device& device) {
 void write_devices(JsonWriter& json, std::span<const DevicePointer> devices) {
   json.begin_object();
   json.field("schema_version", kSchemaVersion);
-  json.key("devices");
-  json.begin_array();
-  for (const DevicePointer& device : devices) {
-    json.begin_object();
-    write_device(json, *device);
-    json.end_object();
-  }
-  json.end_array();
+  json.objects(
+      "devices", devices, [&](const DevicePointer& device) { write_device(json, *device); },
+      JsonLayout::kLines);
 }
 
 }  // namespace

@@ -46,11 +46,8 @@ std::string fits_text(const Profile& profile) {
 
 void write_figure(JsonWriter& json, std::string_view key, const std::optional<Figure>& figure) {
   if (!figure) return json.key(key), json.null();
-  json.inline_object(key, [&] {
-    json.field("value", figure->value);
-    json.field("text", figure->text);
-    json.field("source", figure->source);
-  });
+  json.inline_object(
+      key, [&] { json.fields("value", figure->value, "text", figure->text, "source", figure->source); });
 }
 
 }  // namespace
@@ -119,10 +116,7 @@ Section hardware_section(const Profile& profile) {
 }
 
 void write_device(JsonWriter& json, const Device& device) {
-  json.field("id", device.id);
-  json.field("name", device.name);
-  json.field("kind", device.kind);
-  json.field("vendor", device.vendor);
+  json.fields("id", device.id, "name", device.name, "kind", device.kind, "vendor", device.vendor);
   json.field("architecture", device.architecture);
   json.list("aliases", device.aliases);
   json.list("reported_as", device.reported_as);
@@ -131,8 +125,7 @@ void write_device(JsonWriter& json, const Device& device) {
   write_figure(json, "memory_bandwidth_bytes_per_second", device.memory_bandwidth);
   write_figure(json, "memory_bytes", device.memory_size);
   json.objects("peaks", device.peaks, [&](const Peak& peak) {
-    json.field("units", name(peak.units));
-    json.field("dtype", peak.dtype);
+    json.fields("units", name(peak.units), "dtype", peak.dtype);
     write_figure(json, "flops_per_second", peak.rate);
   });
   json.objects("caches", device.caches, [&](const DeviceCache& cache) {
@@ -152,22 +145,15 @@ void write_hardware(JsonWriter& json, const Profile& profile) {
   const Affinity found = affinity(profile);
   json.key("hardware");
   json.begin_object();
-  json.field("id", roofline.device->id);
-  json.field("name", roofline.device->name);
-  json.field("file", roofline.device->file);
-  json.field("float32", name(roofline.float32));
-  json.field("peak_units", name(roofline.peak->units));
-  json.field("peak_dtype", roofline.peak->dtype);
-  json.field("peak_flops_per_second", roofline.peak->rate.value);
+  json.fields("id", roofline.device->id, "name", roofline.device->name, "file", roofline.device->file);
+  json.fields("float32", name(roofline.float32), "peak_units", name(roofline.peak->units));
+  json.fields("peak_dtype", roofline.peak->dtype, "peak_flops_per_second", roofline.peak->rate.value);
   json.field("memory_bandwidth_bytes_per_second", roofline.device->memory_bandwidth.value);
-  json.field("ridge", roofline.ridge);
-  json.field("roofline_seconds", profile.totals.roofline_seconds());
+  json.fields("ridge", roofline.ridge, "roofline_seconds", profile.totals.roofline_seconds());
   json.field("roofline_unknown_ops", profile.totals.roofline_unknown);
   json.field("fused_roofline_seconds", static_cast<double>(profile.fused_roofline().time) * kPicosecond);
-  json.field("fused_unknown_subgraphs", profile.fused_roofline().unknown);
-  json.field("kernels", roofline.kernels);
-  json.field("compute_bound_share", found.compute_share);
-  json.field("memory_bound_share", found.memory_share);
+  json.fields("fused_unknown_subgraphs", profile.fused_roofline().unknown, "kernels", roofline.kernels);
+  json.fields("compute_bound_share", found.compute_share, "memory_bound_share", found.memory_share);
   const Columns<Limit> limits{
       {"limit", [](Limit limit) { return limit == Limit::kUnknown ? "unknown" : name(limit); }},
       {"ops", [&](Limit limit) { return roofline.of(limit).ops; }},
@@ -177,8 +163,8 @@ void write_hardware(JsonWriter& json, const Profile& profile) {
        [&](Limit limit) { return static_cast<double>(roofline.of(limit).roofline_time) * kPicosecond; }}};
   write_rows(json, "limits", limits,
              std::array{Limit::kCompute, Limit::kMemory, Limit::kLaunch, Limit::kUnknown});
-  json.key("memory_bytes");
-  roofline.device->memory_size ? json.value(roofline.device->memory_size->value) : json.null();
+  const auto& memory = roofline.device->memory_size;
+  json.field("memory_bytes", memory ? std::optional(memory->value) : std::nullopt);
   json.field("fits", found.fits);
   json.list("findings", found.findings);
   json.end_object();

@@ -213,7 +213,7 @@ Section owners_section(const MemoryReport& report, const TextOptions& options) {
       {number("Storages"),
        [&](Row line) { return number_or_dash(owner(line).pieces * repeat(line).value()); }},
       {number("Weights"),
-       [&](Row line) { return bytes_cell(owner(line).weights * repeat(line), Style::kQuiet); }},
+       [&](Row line) { return cell_of(owner(line).weights * repeat(line), Unit::kBytes, Style::kQuiet); }},
       {words(""), [&](Row line) {
          return bar_cell(static_cast<double>(held(line)) / std::max(1.0, static_cast<double>(all)));
        }}};

@@ -1,4 +1,6 @@
 // Where FLOPs, bytes and time go: by op type, with what that suggests, and the layers that cost most.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -171,14 +173,11 @@ Section top_layers_section(const Profile& profile, const TextOptions& asked) {
   TextOptions options = asked;
   options.sort = &known_sort(profile, *asked.sort);
   const std::size_t all = profile.layers().size();
-  const std::size_t shown =
-      options.verbose ? all : std::min(all, static_cast<std::size_t>(std::max(options.top, 0)));
+  const std::size_t shown = shown_of(all, options);
   auto order = ranking(profile, *options.sort);
   order.resize(shown);
-  const std::string heading =
-      (shown == all ? "All " + std::to_string(all) + " layers by "
-                    : "Top " + std::to_string(shown) + " of " + std::to_string(all) + " layers by ") +
-      std::string(options.sort->words);
+  const std::string heading = (shown == all ? "All" : fmt::format("Top {} of", shown)) +
+                              fmt::format(" {} layers by {}", all, options.sort->words);
   std::optional<OpTimes> times;
   if (is_measured(profile)) times.emplace(profile);
   return {heading, table_of(top_columns(profile, options, times ? &*times : nullptr, heading), order)};

@@ -60,25 +60,15 @@ ColumnOf<Metrics> shown_column(const Profile& profile, std::string_view name) {
           }};
 }
 
-// Calls `use` with each of the words.
-template <class Use>
-void for_each_word(std::string_view words, const Use& use) {
-  while (!words.empty()) {
-    const std::size_t end = std::min(words.find(' '), words.size());
-    use(words.substr(0, end));
-    words.remove_prefix(std::min(end + 1, words.size()));
-  }
-}
-
 }  // namespace
 
 Columns<Metrics> shown_columns(const Profile& profile, std::string_view names) {
   Columns<Metrics> columns;
-  for_each_word(names, [&](std::string_view name) {
+  for (const std::string_view name : split_by(names, ' ')) {
     const bool optional = name.ends_with('?');
     columns.push_back(shown_column(profile, name.substr(0, name.size() - optional)));
     columns.back().column.optional = optional;
-  });
+  }
   return columns;
 }
 
@@ -93,12 +83,11 @@ Columns<Metrics> cost_columns() { return metrics_with(kNeedsNothing); }
 
 Columns<Metrics> cost_columns(std::string_view keys) {
   Columns<Metrics> columns;
-  for_each_word(keys, [&](std::string_view key) {
+  for (const std::string_view key : split_by(keys, ' '))
     if (key == "confidence")
       columns.push_back({"confidence", [](const Metrics& m) { return name(m.confidence); }});
     else
       columns.push_back(metric_column(metric_at(key)));
-  });
   return columns;
 }
 
@@ -145,6 +134,14 @@ Columns<ValueId> value_columns(const Graph& graph) {
   return {{"shape", [&graph](ValueId id) { return id == kNone ? Cell(Absent{}) : shape_cell(graph, id); }},
           {"dtype", known([](const Value& value) { return Cell(name(value.dtype)); })},
           {"bytes", known([&graph](const Value& value) { return Cell(bytes_of(graph, value)); })}};
+}
+
+Columns<PartRow> part_columns(const Graph& graph, const Columns<Metrics>& metrics) {
+  Columns<PartRow> columns{{"part", [](const PartRow& row) { return row.part + 1; }},
+                           {"name", [&](const PartRow& row) { return graph.parts[row.part].name; }},
+                           {"calls", [&](const PartRow& row) { return graph.parts[row.part].calls; }},
+                           {"nodes", &PartRow::nodes}};
+  return columns += through<PartRow>(&PartRow::metrics, metrics);
 }
 
 Columns<Rung> rung_columns() {

@@ -37,7 +37,9 @@ Cell statistics_cell(const Statistics& statistics);
 // "shape", "dtype" and "bytes" of a value; absent where there is none.
 Columns<ValueId> value_columns(const Graph& graph);
 
-// What a tracer tried, and where it cut the graph: its parts count from 1, as --graph-part does.
+// A tracer's graphs, with the metrics that are asked for. Parts count from 1, as --graph-part does.
+Columns<PartRow> part_columns(const Graph& graph, const Columns<Metrics>& metrics);
+// What a tracer tried, and where it cut the graph.
 Columns<Rung> rung_columns();
 Columns<Break> break_columns();
 

@@ -1,18 +1,17 @@
 // The profile for programs: every view, every number to the last digit. Keys are the quantities' names
 // everywhere else; `total_flops`, `total_memory` and a layer's `memory` repeat them under the names older
 // scripts read.
-#include <fmt/format.h>
-
 #include <array>
 #include <optional>
+#include <ranges>
 
 #include "base/text.h"
 #include "report/fuse/report.h"
 #include "report/hardware/hardware.h"
 #include "report/memory/report.h"
 #include "report/profile/columns.h"
-#include "report/profile/json.h"
-#include "report/times/json.h"
+#include "report/profile/sections.h"
+#include "report/times/times.h"
 
 namespace opscope {
 namespace {
@@ -105,16 +104,14 @@ class ProfileWriter {
 
   void write() {
     begin_report(json_, graph_);
-    json_.field("convention", name(profile_.options.convention));
-    json_.field("ridge", profile_.options.ridge);
-    json_.field("total_flops", profile_.totals.flops);
-    json_.field("total_memory", profile_.totals.memory_bytes());
-    for (const Part& part : kParts) (this->*part.write)();
+    json_.fields("convention", name(profile_.options.convention), "ridge", profile_.options.ridge);
+    json_.fields("total_flops", profile_.totals.flops, "total_memory", profile_.totals.memory_bytes());
+    for (const Part& part : kParts) part.write(*this);
     json_.end_object();
   }
   void write_part(std::string_view key) {
     for (const Part& part : kParts)
-      if (part.key == key) return (this->*part.write)();
+      if (part.key == key) return part.write(*this);
     throw Error("a profile has no part called '" + std::string(key) + "'");
   }
 
@@ -122,13 +119,30 @@ class ProfileWriter {
   // In the order of the file. What a profile does not have writes nothing.
   struct Part {
     std::string_view key;
-    void (ProfileWriter::*write)();
+    void (*write)(ProfileWriter& writer);
   };
   static const std::array<Part, 21> kParts;
 
-  void inputs() { values("inputs", graph_.inputs); }
-  void outputs() { values("outputs", graph_.outputs); }
-  void memory() { write_memory(json_, profile_); }
+  void metrics(const Metrics& metrics) { write_fields(json_, metrics_, metrics); }
+  // nullptr where nothing was measured.
+  const OpTimes* times() {
+    if (!times_ && is_measured(profile_)) times_.emplace(profile_);
+    return times_ ? &*times_ : nullptr;
+  }
+
+  void totals() {
+    json_.object("totals", [&] {
+      write_fields(json_, parameter_columns<ModuleRow>(), ModuleRow{.parameters = profile_.parameters});
+      json_.fields("param_bytes", profile_.parameters.bytes, "buffer_bytes",
+                   profile_.parameters.buffer_bytes);
+      metrics(profile_.totals);
+      json_.field("layers", [&] { return profile_.layers().size(); });
+      json_.field("modules", graph_.modules.size());
+      json_.field("subgraphs", [&] { return profile_.partition().subgraphs.size(); });
+      json_.field("peak_memory_bytes", [&] { return profile_.memory().peak_memory_bytes(); });
+    });
+  }
+
   void hardware() {
     if (has_device(profile_)) write_hardware(json_, profile_);
   }
@@ -138,92 +152,57 @@ class ProfileWriter {
   void types() { write_rows(json_, "types", type_columns(profile_, times()), profile_.types()); }
   void modules() { write_rows(json_, "modules", module_columns(profile_, times()), profile_.modules()); }
   void layers() { write_rows(json_, "layers", layer_columns(profile_, times()), profile_.layers()); }
-  void partition() { write_partition(json_, profile_); }
-  void subgraphs() { write_subgraphs(json_, profile_); }
-  void diagnostics() {
-    write_rows(json_, "diagnostics",
-               Columns<Diagnostic>{{"kind", &Diagnostic::kind},
-                                   {"op", &Diagnostic::op},
-                                   {"module", &Diagnostic::module},
-                                   {"message", &Diagnostic::message}},
-               profile_.diagnostics);
-  }
-  void advice() {
-    json_.objects("advice", profile_.advice(), [&](const Advice& row) {
-      json_.field("finding", row.finding);
-      json_.list("suggestions", row.suggestions);
-    });
-  }
-
-  void work(const Work& work) {
-    json_.field("macs", work.macs);
-    json_.field("other_flops", work.other_flops);
-    json_.field("specials", work.specials);
-  }
-  void traffic(const Traffic& traffic) {
-    json_.field("input_bytes", traffic.input_bytes);
-    json_.field("output_bytes", traffic.output_bytes);
-    json_.field("weight_bytes", traffic.weight_bytes);
-    json_.field("memory_bytes", traffic.total());
-  }
-  void metrics(const Metrics& metrics) { write_fields(json_, metrics_, metrics); }
-  // nullptr where nothing was measured.
-  const OpTimes* times() {
-    if (!times_ && is_measured(profile_)) times_.emplace(profile_);
-    return times_ ? &*times_ : nullptr;
-  }
-
-  void totals() {
-    json_.key("totals");
-    json_.begin_object();
-    write_fields(json_, parameter_columns<ModuleRow>(), ModuleRow{.parameters = profile_.parameters});
-    json_.field("param_bytes", profile_.parameters.bytes);
-    json_.field("buffer_bytes", profile_.parameters.buffer_bytes);
-    metrics(profile_.totals);
-    json_.field("layers", [&] { return profile_.layers().size(); });
-    json_.field("modules", graph_.modules.size());
-    json_.field("subgraphs", [&] { return profile_.partition().subgraphs.size(); });
-    json_.field("peak_memory_bytes", [&] { return profile_.memory().peak_memory_bytes(); });
-    json_.end_object();
-  }
 
   void values(std::string_view key, const std::vector<ValueId>& ids) {
     json_.objects(key, ids, [&](ValueId id) {
       const Value& value = graph_.values[id];
       json_.field("name", graph_.text(value.name));
       json_.list("shape", graph_.shape(value));
-      json_.field("dtype", name(value.dtype));
-      json_.field("device", graph_.text(value.device));
+      json_.fields("dtype", name(value.dtype), "device", graph_.text(value.device));
     });
   }
 
   void capture() {
     const CaptureInfo& info = graph_.capture;
-    std::uint64_t slow = 0;
-    for (const SlowOp& op : info.slow_path) slow += op.count;
-    json_.key("capture");
-    json_.begin_object();
-    json_.field("tracer", info.tracer);
-    json_.field("torch", info.torch);
-    json_.field("seconds", info.seconds);
-    json_.field("ops", graph_.ops.size());
-    json_.field("slow_path_ops", slow);
-    counted("slow_path", info.slow_path);
-    if (!info.rungs.empty()) write_rows(json_, "rungs", rung_columns(), info.rungs);
-    json_.end_object();
+    json_.object("capture", [&] {
+      json_.fields("tracer", info.tracer, "torch", info.torch, "seconds", info.seconds);
+      json_.fields("ops", graph_.ops.size(), "slow_path_ops", slow_path_ops(info));
+      counted("slow_path", info.slow_path);
+      if (!info.rungs.empty()) write_rows(json_, "rungs", rung_columns(), info.rungs);
+    });
+  }
+
+  void coverage() {
+    const Coverage& coverage = profile_.coverage;
+    json_.object("coverage", [&] {
+      json_.fields("ops", coverage.ops, "exact", coverage.exact, "estimated", coverage.estimated);
+      json_.fields("upper_bound", coverage.upper_bound, "unknown", coverage.unknown);
+      counted("unknown_ops", coverage.unknown_ops);
+    });
+  }
+  void counted(std::string_view key, const std::vector<SlowOp>& ops) {
+    json_.objects(key, ops, [&](const SlowOp& op) { json_.fields("op", op.op, "count", op.count); });
+  }
+
+  void bottlenecks() {
+    const BottleneckSummary& summary = profile_.bottlenecks();
+    const std::pair<std::string_view, const Band&> bands[] = {
+        {"compute_bound", summary.compute_bound}, {"memory_bound", summary.memory_bound},
+        {"over_100", summary.over_100},           {"from_50_to_100", summary.from_50_to_100},
+        {"from_10_to_50", summary.from_10_to_50}, {"under_10", summary.under_10}};
+    json_.object("bottlenecks", [&] {
+      json_.field("ridge", summary.ridge);
+      for (const auto& band : bands)
+        json_.inline_object(band.first, [&, &of = band.second] {
+          json_.fields("ops", of.ops, "flops", of.flops, "memory_bytes", of.memory_bytes);
+        });
+    });
   }
 
   // A tracer's graphs. Parts and nodes count from 1, as --graph-part does.
   bool is_traced() const { return !graph_.parts.empty(); }
   void parts() {
-    if (!is_traced()) return;
-    json_.objects("parts", profile_.parts(), [&](const PartRow& row) {
-      json_.field("part", row.part + 1);
-      json_.field("name", graph_.parts[row.part].name);
-      json_.field("calls", graph_.parts[row.part].calls);
-      json_.field("nodes", row.nodes);
-      metrics(row.metrics);
-    });
+    if (is_traced()) write_rows(json_, "parts", part_columns(graph_, metrics_), profile_.parts());
   }
   void outside() {
     if (is_traced()) json_.inline_object("outside", [&] { metrics(profile_.outside()); });
@@ -236,85 +215,35 @@ class ProfileWriter {
   }
   void node(const NodeRow& row) {
     const Node& node = graph_.nodes[row.node];
-    json_.field("index", row.node + 1);
-    json_.field("part", node.part + 1);
-    json_.field("kind", name(node.kind));
-    json_.field("name", graph_.text(node.name));
-    json_.field("label", row.label);
-    json_.field("target", graph_.text(node.target));
-    json_.field("module", graph_.path(graph_.modules[node.module]));
-    json_.field("calls", row.calls);
-    json_.key("inputs");
-    json_.begin_array(JsonLayout::kInline);
-    for (const NodeId input : graph_.inputs_of(node)) json_.value(input + 1);
-    json_.end_array();
+    json_.fields("index", row.node + 1, "part", node.part + 1, "kind", name(node.kind));
+    json_.fields("name", graph_.text(node.name), "label", row.label, "target", graph_.text(node.target));
+    json_.fields("module", graph_.path(graph_.modules[node.module]), "calls", row.calls);
+    json_.list("inputs", graph_.inputs_of(node) | std::views::transform([](NodeId id) { return id + 1; }));
     tensors("outputs", graph_.outputs_of(node));
     metrics(row.metrics);
     if (node.source) json_.field("source", graph_.text(node.source));
   }
 
-  void coverage() {
-    const Coverage& coverage = profile_.coverage;
-    json_.key("coverage");
-    json_.begin_object();
-    json_.field("ops", coverage.ops);
-    json_.field("exact", coverage.exact);
-    json_.field("estimated", coverage.estimated);
-    json_.field("upper_bound", coverage.upper_bound);
-    json_.field("unknown", coverage.unknown);
-    counted("unknown_ops", coverage.unknown_ops);
-    json_.end_object();
-  }
-  void counted(std::string_view key, const std::vector<SlowOp>& ops) {
-    json_.objects(key, ops, [&](const SlowOp& op) {
-      json_.field("op", op.op);
-      json_.field("count", op.count);
-    });
-  }
-
-  void bottlenecks() {
-    const BottleneckSummary& summary = profile_.bottlenecks();
-    json_.key("bottlenecks");
-    json_.begin_object();
-    json_.field("ridge", summary.ridge);
-    band("compute_bound", summary.compute_bound);
-    band("memory_bound", summary.memory_bound);
-    band("over_100", summary.over_100);
-    band("from_50_to_100", summary.from_50_to_100);
-    band("from_10_to_50", summary.from_10_to_50);
-    band("under_10", summary.under_10);
-    json_.end_object();
-  }
-  void band(std::string_view key, const Band& band) {
-    json_.inline_object(key, [&] {
-      json_.field("ops", band.ops);
-      json_.field("flops", band.flops);
-      json_.field("memory_bytes", band.memory_bytes);
-    });
-  }
-
   void ops() {
-    json_.key("ops");
-    json_.begin_array();
-    for (OpId id = 0; id < graph_.ops.size(); ++id) op(id);
-    json_.end_array();
+    json_.objects("ops", std::views::iota(OpId{0}, static_cast<OpId>(graph_.ops.size())),
+                  [&](OpId id) { op(id); });
   }
   void op(OpId id) {
     const Op& op = graph_.ops[id];
     const OpCost& cost = profile_.costs[id];
     Metrics own;
     own += cost;
-    json_.begin_object(JsonLayout::kInline);
-    json_.field("index", id);
-    json_.field("op", graph_.op_name(op));
-    json_.field("overload", graph_.text(graph_.targets[op.target].overload));
-    json_.field("module", graph_.path(graph_.modules[graph_.scopes[op.scope].module]));
+    json_.fields("index", id, "op", graph_.op_name(op), "overload",
+                 graph_.text(graph_.targets[op.target].overload));
+    json_.field("module", graph_.path(graph_.module_of(op)));
     json_.field("layer", profile_.layers()[profile_.layer_of()[id]].name);
     if (is_traced()) write_field(json_, "node", op.node == kNone ? Cell() : Cell(op.node + 1));
     json_.field("category", name(cost.rule ? cost.rule->category : Category::kCustom));
-    work(cost.work);
-    json_.field("flops", cost.flops);
-    traffic(cost.traffic);
+    const auto& [macs, other_flops, specials] = cost.work;
+    json_.fields("macs", macs, "other_flops", other_flops, "specials", specials, "flops", cost.flops);
+    const Traffic& traffic = cost.traffic;
+    json_.fields("input_bytes", traffic.input_bytes, "output_bytes", traffic.output_bytes);
+    json_.fields("weight_bytes", traffic.weight_bytes, "memory_bytes", traffic.total());
     json_.field("arithmetic_intensity", own.arithmetic_intensity());
     json_.field("confidence", name(cost.confidence));
     if (times()) {
@@ -328,7 +257,6 @@ class ProfileWriter {
     tensors("inputs", tensor_arguments(op));
     tensors("outputs", graph_.outputs_of(op));
     if (op.source) json_.field("source", graph_.text(op.source));
-    json_.end_object();
   }
   std::span<const ValueId> tensor_arguments(const Op& op) {
     inputs_.clear();
@@ -341,19 +269,24 @@ class ProfileWriter {
     return inputs_;
   }
   void tensors(std::string_view key, std::span<const ValueId> ids) {
-    json_.key(key);
-    json_.begin_array(JsonLayout::kInline);
-    for (const ValueId id : ids) {
-      if (id == kNone) continue;
+    json_.objects(key, ids | std::views::filter([](ValueId id) { return id != kNone; }), [&](ValueId id) {
       const Value& value = graph_.values[id];
-      json_.begin_object(JsonLayout::kInline);
       json_.list("shape", graph_.shape(value));
-      json_.field("dtype", name(value.dtype));
-      json_.field("kind", name(value.kind));
+      json_.fields("dtype", name(value.dtype), "kind", name(value.kind));
       if (value.name) json_.field("name", graph_.text(value.name));
-      json_.end_object();
-    }
-    json_.end_array();
+    });
+  }
+
+  void diagnostics() {
+    json_.objects("diagnostics", profile_.diagnostics, [&](const Diagnostic& row) {
+      json_.fields("kind", row.kind, "op", row.op, "module", row.module, "message", row.message);
+    });
+  }
+  void advice() {
+    json_.objects("advice", profile_.advice(), [&](const Advice& row) {
+      json_.field("finding", row.finding);
+      json_.list("suggestions", row.suggestions);
+    });
   }
 
   const Profile& profile_;
@@ -365,28 +298,29 @@ class ProfileWriter {
   std::vector<ValueId> inputs_;
 };
 
-const std::array<ProfileWriter::Part, 21> ProfileWriter::kParts{{
-    {"totals", &ProfileWriter::totals},
-    {"inputs", &ProfileWriter::inputs},
-    {"outputs", &ProfileWriter::outputs},
-    {"capture", &ProfileWriter::capture},
-    {"coverage", &ProfileWriter::coverage},
-    {"bottlenecks", &ProfileWriter::bottlenecks},
-    {"memory", &ProfileWriter::memory},
-    {"hardware", &ProfileWriter::hardware},
-    {"measurement", &ProfileWriter::measurement},
-    {"types", &ProfileWriter::types},
-    {"modules", &ProfileWriter::modules},
-    {"layers", &ProfileWriter::layers},
-    {"ops", &ProfileWriter::ops},
-    {"partition", &ProfileWriter::partition},
-    {"subgraphs", &ProfileWriter::subgraphs},
-    {"parts", &ProfileWriter::parts},
-    {"outside", &ProfileWriter::outside},
-    {"breaks", &ProfileWriter::breaks},
-    {"nodes", &ProfileWriter::nodes},
-    {"diagnostics", &ProfileWriter::diagnostics},
-    {"advice", &ProfileWriter::advice},
+using W = ProfileWriter;
+const std::array<W::Part, 21> W::kParts{{
+    {"totals", [](W& w) { w.totals(); }},
+    {"inputs", [](W& w) { w.values("inputs", w.graph_.inputs); }},
+    {"outputs", [](W& w) { w.values("outputs", w.graph_.outputs); }},
+    {"capture", [](W& w) { w.capture(); }},
+    {"coverage", [](W& w) { w.coverage(); }},
+    {"bottlenecks", [](W& w) { w.bottlenecks(); }},
+    {"memory", [](W& w) { write_memory(w.json_, w.profile_); }},
+    {"hardware", [](W& w) { w.hardware(); }},
+    {"measurement", [](W& w) { w.measurement(); }},
+    {"types", [](W& w) { w.types(); }},
+    {"modules", [](W& w) { w.modules(); }},
+    {"layers", [](W& w) { w.layers(); }},
+    {"ops", [](W& w) { w.ops(); }},
+    {"partition", [](W& w) { write_partition(w.json_, w.profile_); }},
+    {"subgraphs", [](W& w) { write_subgraphs(w.json_, w.profile_); }},
+    {"parts", [](W& w) { w.parts(); }},
+    {"outside", [](W& w) { w.outside(); }},
+    {"breaks", [](W& w) { w.breaks(); }},
+    {"nodes", [](W& w) { w.nodes(); }},
+    {"diagnostics", [](W& w) { w.diagnostics(); }},
+    {"advice", [](W& w) { w.advice(); }},
 }};
 
 }  // namespace

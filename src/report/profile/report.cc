@@ -1,6 +1,8 @@
 // A profile in every format: what its report is made of.
 #include "report/core/report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <span>
@@ -9,7 +11,6 @@
 #include "report/core/document.h"
 #include "report/explore/explore.h"
 #include "report/hardware/hardware.h"
-#include "report/profile/json.h"
 #include "report/profile/sections.h"
 
 namespace opscope {
@@ -28,34 +29,13 @@ Document make_document(const Profile& profile, const TextOptions& options) {
   return document;
 }
 
-}  // namespace
-
-std::string to_format(const Profile& profile, Format format, const TextOptions& options) {
-  if (format == Format::kJson) return to_json(profile);
-  const Level level = options.level.value_or(Level::kLayer);
-  if (!is_for_people(format) && (level == Level::kOp || level == Level::kSubgraph))
-    return explore_summary(make_view(profile, level), format, options);
-  return to_format(
-      Report{
-          {}, [&] { return profile_rows(profile, level); }, [&] { return make_document(profile, options); }},
-      format, options);
-}
-
-Section pieces_section(const Profile& profile, const TextOptions& options) {
-  if (options.level.value_or(Level::kModule) == Level::kModule) return tree_section(profile, options);
-  return level_section(make_view(profile, *options.level), options);
-}
-
-namespace {
-
 constexpr std::size_t kNotesShown = 4;
 constexpr std::size_t kInputsShown = 4;
 
 std::string input_text(const Graph& graph, ValueId id) {
-  const Value& value = graph.values[id];
-  const std::string_view label = graph.text(value.name);
-  std::string text = label.empty() ? std::string() : std::string(label) + ": ";
-  return text + format_shape(graph.shape(value)) + " " + std::string(name(value.dtype));
+  const std::string_view label = graph.text(graph.values[id].name);
+  return fmt::format("{}{}{} {}", label, label.empty() ? "" : ": ", shape_text(graph, id),
+                     name(graph.values[id].dtype));
 }
 
 // "past_key_values" of "past_key_values.layers[0].keys"
@@ -68,25 +48,19 @@ std::string_view root_of(const Graph& graph, ValueId id) {
 std::string group_text(const Graph& graph, std::span<const ValueId> group) {
   Count bytes;
   for (const ValueId id : group) bytes += bytes_of(graph, graph.values[id]);
-  return std::string(root_of(graph, group.front())) + ": " + std::to_string(group.size()) + " tensors, " +
-         format_bytes(bytes);
+  return fmt::format("{}: {} tensors, {}", root_of(graph, group.front()), group.size(), format_bytes(bytes));
 }
 
 // One text an input; what is more than two tensors of one structure is told as one.
 std::vector<std::string> input_texts(const Graph& graph) {
   std::vector<std::string> texts;
-  const std::span<const ValueId> inputs(graph.inputs);
-  for (std::size_t i = 0; i < inputs.size();) {
-    std::size_t end = i + 1;
-    while (end < inputs.size() && !root_of(graph, inputs[i]).empty() &&
-           root_of(graph, inputs[end]) == root_of(graph, inputs[i]))
-      ++end;
-    if (end - i > 2) {
-      texts.push_back(group_text(graph, inputs.subspan(i, end - i)));
-    } else {
-      for (std::size_t each = i; each < end; ++each) texts.push_back(input_text(graph, inputs[each]));
-    }
-    i = end;
+  for (auto rest = std::span<const ValueId>(graph.inputs); !rest.empty();) {
+    const std::string_view root = root_of(graph, rest[0]);
+    std::size_t count = 1;
+    while (count < rest.size() && !root.empty() && root_of(graph, rest[count]) == root) ++count;
+    if (count > 2) texts.push_back(group_text(graph, rest.first(count)));
+    for (std::size_t i = 0; i < count && count <= 2; ++i) texts.push_back(input_text(graph, rest[i]));
+    rest = rest.subspan(count);
   }
   return texts;
 }
@@ -123,17 +97,15 @@ std::string counted(const std::vector<SlowOp>& ops) {
 }
 
 Cell coverage_cell(const Coverage& coverage) {
-  const std::string all = std::to_string(coverage.ops) + (coverage.ops == 1 ? " op" : " ops");
+  const std::string all = plural(coverage.ops, "op");
   if (coverage.ops == 0) return {"no ops", Style::kWarning};
   if (coverage.unknown > 0)
-    return {std::to_string(coverage.unknown) + " of " + all + " unknown: " + counted(coverage.unknown_ops),
+    return {fmt::format("{} of {} unknown: {}", coverage.unknown, all, counted(coverage.unknown_ops)),
             Style::kWarning};
   if (coverage.exact == coverage.ops) return {all + ", all exact", Style::kGood};
-  std::string text = all + ": " + std::to_string(coverage.exact) + " exact";
-  if (coverage.estimated) text += ", " + std::to_string(coverage.estimated) + " estimated";
-  if (coverage.upper_bound)
-    text += ", " + std::to_string(coverage.upper_bound) +
-            (coverage.upper_bound == 1 ? " upper bound" : " upper bounds");
+  std::string text = fmt::format("{}: {} exact", all, coverage.exact);
+  if (coverage.estimated) text += fmt::format(", {} estimated", coverage.estimated);
+  if (coverage.upper_bound) text += ", " + plural(coverage.upper_bound, "upper bound");
   return {text, Style::kWarning};
 }
 
@@ -142,14 +114,6 @@ std::string note_text(const Diagnostic& diagnostic) {
   if (!diagnostic.module.empty()) text += (text.empty() ? "in " : " in ") + diagnostic.module;
   if (!text.empty()) text += ": ";
   return text + diagnostic.message;
-}
-
-void add_slow_path(const CaptureInfo& capture, std::vector<std::string>& notes) {
-  std::uint64_t count = 0;
-  for (const SlowOp& op : capture.slow_path) count += op.count;
-  if (count == 0) return;
-  notes.push_back(std::to_string(count) + (count == 1 ? " op" : " ops") +
-                  " ran PyTorch's Python meta kernels, which are slow: " + counted(capture.slow_path));
 }
 
 // All that PyTorch said, on lines of its own.
@@ -179,32 +143,32 @@ void add_breaks(const Graph& graph, bool all, bool verbose, std::vector<std::str
 
 bool same_break(const Break& a, const Break& b) { return a.reason == b.reason && a.source == b.source; }
 
-// The break at `first` and those after it that are the same.
-std::string break_line(const std::vector<Break>& breaks, std::size_t first, bool in_several, bool alone) {
-  const Break& shown = breaks[first];
-  std::string numbers = std::to_string(first + 1);
-  std::size_t count = 1;
-  for (std::size_t i = first + 1; i < breaks.size() && !alone; ++i)
-    if (same_break(breaks[i], shown)) numbers += ", " + std::to_string(i + 1), ++count;
-  std::string text = (count > 1 ? "breaks " : "break ") + numbers;
-  if (in_several && count == 1 && shown.after != kNone)
-    text += " after graph " + std::to_string(shown.after + 1);
-  if (!shown.source.empty()) text.append(" at ").append(source_text(shown.source));
-  return text + ": " + shown.reason;
-}
-
 }  // namespace
 
 std::vector<std::string> break_lines(const std::vector<Break>& breaks, bool in_several, bool verbose) {
-  std::vector<std::string> lines;
+  std::vector<std::vector<std::size_t>> groups;  // of those that are told together, from 1
   for (std::size_t i = 0; i < breaks.size(); ++i) {
-    const auto end = breaks.begin() + static_cast<std::ptrdiff_t>(i);
-    const bool told = !verbose && std::any_of(breaks.begin(), end,
-                                              [&](const Break& b) { return same_break(b, breaks[i]); });
-    if (!told)
-      lines.push_back(with_detail(break_line(breaks, i, in_several, verbose), breaks[i].detail, verbose));
+    const auto same = std::ranges::find_if(groups, [&](const auto& numbers) {
+      return !verbose && same_break(breaks[numbers[0] - 1], breaks[i]);
+    });
+    same == groups.end() ? groups.push_back({i + 1}) : same->push_back(i + 1);
+  }
+  std::vector<std::string> lines;
+  for (const auto& numbers : groups) {
+    const Break& shown = breaks[numbers[0] - 1];
+    const bool alone = numbers.size() == 1;
+    std::string text = fmt::format("{} {}", alone ? "break" : "breaks", fmt::join(numbers, ", "));
+    if (in_several && alone && shown.after != kNone) text += fmt::format(" after graph {}", shown.after + 1);
+    if (!shown.source.empty()) text.append(" at ").append(source_text(shown.source));
+    lines.push_back(with_detail(text + ": " + shown.reason, shown.detail, verbose));
   }
   return lines;
+}
+
+std::uint64_t slow_path_ops(const CaptureInfo& capture) {
+  std::uint64_t count = 0;
+  for (const SlowOp& op : capture.slow_path) count += op.count;
+  return count;
 }
 
 std::vector<Cell> model_cells(const Graph& graph) {
@@ -229,7 +193,9 @@ std::vector<std::string> note_lines(const Profile& profile, const TextOptions& o
   std::vector<std::string> notes = options.notes;
   add_rungs(profile.graph->capture, options.verbose, notes);
   add_breaks(*profile.graph, all_breaks || options.verbose, options.verbose, notes);
-  add_slow_path(profile.graph->capture, notes);
+  if (const std::uint64_t count = slow_path_ops(profile.graph->capture))
+    notes.push_back(fmt::format("{} ran PyTorch's Python meta kernels, which are slow: {}",
+                                plural(count, "op"), counted(profile.graph->capture.slow_path)));
   const auto& diagnostics = profile.diagnostics;
   const std::size_t shown =
       options.verbose || diagnostics.size() <= kNotesShown ? diagnostics.size() : kNotesShown - 1;
@@ -237,6 +203,22 @@ std::vector<std::string> note_lines(const Profile& profile, const TextOptions& o
   if (shown < diagnostics.size())
     notes.push_back(std::to_string(diagnostics.size() - shown) + " more notes: --verbose shows them");
   return notes;
+}
+
+std::string to_format(const Profile& profile, Format format, const TextOptions& options) {
+  if (format == Format::kJson) return to_json(profile);
+  const Level level = options.level.value_or(Level::kLayer);
+  if (!is_for_people(format) && (level == Level::kOp || level == Level::kSubgraph))
+    return explore_summary(make_view(profile, level), format, options);
+  return to_format(
+      Report{
+          {}, [&] { return profile_rows(profile, level); }, [&] { return make_document(profile, options); }},
+      format, options);
+}
+
+Section pieces_section(const Profile& profile, const TextOptions& options) {
+  if (options.level.value_or(Level::kModule) == Level::kModule) return tree_section(profile, options);
+  return level_section(make_view(profile, *options.level), options);
 }
 
 }  // namespace opscope

@@ -1,8 +1,13 @@
 // The sections of a profile's report, which reports of other things show as well.
 #pragma once
 
+#include <string_view>
+
 #include "analyse/profile/profile.h"
+#include "base/json_writer.h"
 #include "report/core/document.h"
+#include "report/core/report.h"
+#include "report/core/table.h"
 
 namespace opscope {
 
@@ -27,7 +32,14 @@ Section parts_section(const Profile& profile);
 // are several; those of one place and reason together: "breaks 1, 3 at ...". With `verbose` each on its own,
 // and all that PyTorch says on lines of its own.
 std::vector<std::string> break_lines(const std::vector<Break>& breaks, bool in_several, bool verbose);
+std::uint64_t slow_path_ops(const CaptureInfo& capture);
 // "forward, from line 14 on" for what Dynamo calls "torch_dynamo_resume_in_forward_at_14".
 std::string function_text(std::string_view name);
+
+void write_profile(JsonWriter& json, const Profile& profile);
+// One field of it: "totals", "layers", ...; nothing where the profile has no such part. Throws Error for a
+// name that is none.
+void write_profile_part(JsonWriter& json, const Profile& profile, std::string_view part);
+Table profile_rows(const Profile& profile, Level level);  // CSV: of modules or layers
 
 }  // namespace opscope

@@ -134,8 +134,9 @@ Columns<ShownLine> columns(const Profile& profile, const TextOptions& options, c
          const ModuleId id = line.row.module;
          return line.item.is_module ? Cell(graph.text(graph.modules[id].type)) : Cell(own.types[id]);
        }},
-      {params,
-       [](Row line) { return line.item.is_module ? params_cell(line.row.parameters.total) : Cell("-"); }}};
+      {params, [](Row line) {
+         return line.item.is_module ? cell_of(line.row.parameters.total, Unit::kParams) : Cell("-");
+       }}};
   if (options.show_shapes)
     result += {{words("Output", 10), [&](Row line) {
                   return line.item.is_module ? shape_cell(graph, line.row.output) : Cell("");

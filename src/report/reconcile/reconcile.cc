@@ -196,70 +196,42 @@ std::string closing(std::span<const Reconciliation> models) {
 }
 
 void write_causes(const PeerComparison& peer, JsonWriter& json) {
-  json.key("causes");
-  json.begin_array();
-  for (const Cause& cause : peer.causes) {
-    json.begin_object();
-    json.field("kind", name(cause.kind));
-    json.field("what", cause.what);
-    json.field("is_unit", cause.is_unit());
-    json.field("flops", cause.flops);
-    json.objects("rows", cause.rows, [&](const CauseRow& row) {
-      json.field("op", row.op);
-      json.field("module", row.module);
-      json.field("ops", row.ops);
-      json.field("flops", row.flops);
-    });
-    json.end_object();
-  }
-  json.end_array();
-}
-
-void write_numbers(const Reconciliation& model, const PeerComparison& peer, double tolerance,
-                   JsonWriter& json) {
-  json.field("total", peer.answer.total);
-  json.field("flops", peer.flops);
-  json.field("difference", peer.difference);
-  json.key("accuracy");
-  peer.has_accuracy() ? json.value(peer.accuracy(model.flops)) : json.null();
-  json.field("over_tolerance", is_flagged(model, peer, tolerance));
-  json.field("params", peer.answer.params);
-  if (!peer.params_cause.empty()) json.field("params_cause", peer.params_cause);
+  const auto write_row = [&](const CauseRow& row) {
+    json.fields("op", row.op, "module", row.module, "ops", row.ops, "flops", row.flops);
+  };
+  const auto write_cause = [&](const Cause& cause) {
+    json.fields("kind", name(cause.kind), "what", cause.what);
+    json.fields("is_unit", cause.is_unit(), "flops", cause.flops);
+    json.objects("rows", cause.rows, write_row);
+  };
+  json.objects("causes", peer.causes, write_cause, JsonLayout::kLines);
 }
 
 void write_peer(const Reconciliation& model, const PeerComparison& peer, const ReconcileOptions& options,
                 JsonWriter& json) {
-  json.begin_object();
-  json.field("tool", peer.answer.tool);
-  json.field("version", peer.answer.version);
-  json.field("unit", unit_key(peer.answer.unit));
-  if (peer.ran()) write_numbers(model, peer, options.tolerance, json);
-  json.list("notes", peer.answer.notes);
-  if (!peer.ran()) json.field("error", peer.answer.error);
-  if (!peer.answer.hint.empty()) json.field("hint", peer.answer.hint);
+  const PeerAnswer& answer = peer.answer;
+  json.fields("tool", answer.tool, "version", answer.version, "unit", unit_key(answer.unit));
+  if (peer.ran()) {
+    json.fields("total", answer.total, "flops", peer.flops, "difference", peer.difference);
+    json.field("accuracy", peer.has_accuracy() ? std::optional(peer.accuracy(model.flops)) : std::nullopt);
+    json.field("over_tolerance", is_flagged(model, peer, options.tolerance));
+    json.field("params", answer.params);
+    if (!peer.params_cause.empty()) json.field("params_cause", peer.params_cause);
+  }
+  json.list("notes", answer.notes);
+  if (!peer.ran()) json.field("error", answer.error);
+  if (!answer.hint.empty()) json.field("hint", answer.hint);
   if (options.why && peer.ran()) write_causes(peer, json);
-  json.end_object();
 }
 
 void write_model(const Reconciliation& model, const ReconcileOptions& options, JsonWriter& json) {
-  json.begin_object();
   json.field("model", model.model);
-  if (!model.error.empty()) {
-    json.field("error", model.error);
-    json.field("hint", model.hint);
-    return json.end_object();
-  }
-  json.field("source", model.source);
-  json.field("inputs", model.inputs);
-  json.field("flops", model.flops);
-  json.field("macs", model.macs);
-  json.field("params", model.params);
-  json.field("exact", model.is_exact);
-  json.key("peers");
-  json.begin_array();
-  for (const PeerComparison& peer : model.peers) write_peer(model, peer, options, json);
-  json.end_array();
-  json.end_object();
+  if (!model.error.empty()) return json.fields("error", model.error, "hint", model.hint);
+  json.fields("source", model.source, "inputs", model.inputs);
+  json.fields("flops", model.flops, "macs", model.macs, "params", model.params, "exact", model.is_exact);
+  json.objects(
+      "peers", model.peers, [&](const PeerComparison& peer) { write_peer(model, peer, options, json); },
+      JsonLayout::kLines);
 }
 
 }  // namespace
@@ -299,10 +271,9 @@ std::string to_format(std::span<const Reconciliation> models, const ReconcileOpt
   const auto json = [&](JsonWriter& out) {
     begin_report(out);
     out.field("tolerance", reconcile.tolerance);
-    out.key("models");
-    out.begin_array();
-    for (const Reconciliation& model : models) write_model(model, reconcile, out);
-    out.end_array();
+    out.objects(
+        "models", models, [&](const Reconciliation& model) { write_model(model, reconcile, out); },
+        JsonLayout::kLines);
   };
   const auto rows = [&] {
     return reconcile.why

@@ -1,4 +1,8 @@
 // What fits, in words, with what the peak is made of.
+#include <fmt/format.h>
+
+#include <array>
+
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "graph/writer.h"
@@ -11,79 +15,51 @@ namespace {
 
 using End = FitAnswer::End;
 
-std::string_view name_of(End end) {
-  switch (end) {
-    case End::kMemory:
-      return "memory";
-    case End::kModel:
-      return "model";
-    case End::kNothing:
-      return "nothing";
-    case End::kFails:
-      return "fails";
-    case End::kUnlimited:
-      return "unlimited";
-  }
-  return "";
-}
-
-std::string spoken(const FitAnswer& answer, std::int64_t value) {
-  std::string text = answer.question.variable;
-  for (char& letter : text) letter = letter == '_' ? ' ' : letter;
-  return text + " " + format_exact(Count{value});
-}
-
-std::string limit_text(const FitQuestion& question) {
-  if (!question.reserve) return binary_bytes(question.memory);
-  return binary_bytes(question.memory) + " less " + binary_bytes(question.reserve) + " kept free";
-}
+// By End.
+struct EndWords {
+  std::string_view name, verdict;
+};
+constexpr std::array kEnds{
+    EndWords{"memory", "{size} is the largest that fits {limit}"},
+    EndWords{"model", "{size} fits {limit}, and the model accepts no more: {problem}"},
+    EndWords{"nothing", "not even {size} fits {limit}"},
+    EndWords{"fails", "not even {size} can be captured: {problem}"},
+    EndWords{"unlimited", "{size} still fits {limit}, and nothing larger was tried"},
+};
+const EndWords& words_of(const FitAnswer& answer) { return kEnds[static_cast<std::size_t>(answer.end)]; }
 
 std::string verdict(const FitAnswer& answer) {
   const FitQuestion& question = answer.question;
-  switch (answer.end) {
-    case End::kMemory:
-      return spoken(answer, answer.best->value) + " is the largest that fits " + limit_text(question);
-    case End::kModel:
-      return spoken(answer, answer.best->value) + " fits " + limit_text(question) +
-             ", and the model accepts no more: " + answer.problem;
-    case End::kNothing:
-      return "not even " + spoken(answer, answer.next->value) + " fits " + limit_text(question);
-    case End::kFails:
-      return "not even " + spoken(answer, answer.problem_at) + " can be captured: " + answer.problem;
-    case End::kUnlimited:
-      return spoken(answer, answer.best->value) + " still fits " + limit_text(question) +
-             ", and nothing larger was tried";
-  }
-  return "";
+  const std::int64_t value = answer.end == End::kFails     ? answer.problem_at
+                             : answer.end == End::kNothing ? answer.next->value
+                                                           : answer.best->value;
+  std::string limit = binary_bytes(question.memory);
+  if (question.reserve) limit += " less " + binary_bytes(question.reserve) + " kept free";
+  return fmt::format(fmt::runtime(words_of(answer).verdict),
+                     fmt::arg("size", spoken(question.variable) + " " + format_exact(Count{value})),
+                     fmt::arg("limit", limit), fmt::arg("problem", answer.problem));
 }
 
 void write_point(JsonWriter& json, std::string_view key, const std::optional<FitPoint>& point) {
-  json.key(key);
-  if (!point) return json.null();
-  json.begin_object();
-  json.field("value", point->value);
-  json.field("peak_memory_bytes", point->figures.peak_memory_bytes);
-  for (std::size_t kind = 0; kind < kMemoryKinds; ++kind)
-    json.field(std::string(name(static_cast<MemoryKind>(kind))) + "_bytes",
-               point->figures.at_peak.bytes[kind]);
-  json.field("peak_at", point->peak_at);
-  json.end_object();
+  if (!point) return json.key(key), json.null();
+  json.object(key, [&] {
+    json.fields("value", point->value, "peak_memory_bytes", point->figures.peak_memory_bytes);
+    for (std::size_t kind = 0; kind < kMemoryKinds; ++kind)
+      json.field(std::string(name(static_cast<MemoryKind>(kind))) + "_bytes",
+                 point->figures.at_peak.bytes[kind]);
+    json.field("peak_at", point->peak_at);
+  });
 }
 
 void write_answer(JsonWriter& json, const FitAnswer& answer) {
   begin_report(json);
-  json.field("model", answer.model);
-  json.field("source", answer.source);
-  json.field("variable", answer.question.variable);
-  json.field("memory_bytes", answer.question.memory);
-  json.field("reserve_bytes", answer.question.reserve);
-  json.field("limited_by", name_of(answer.end));
+  json.fields("model", answer.model, "source", answer.source, "variable", answer.question.variable);
+  json.fields("memory_bytes", answer.question.memory, "reserve_bytes", answer.question.reserve);
+  json.field("limited_by", words_of(answer).name);
   write_field(json, "largest", answer.best ? Cell(answer.best->value) : Cell());
   write_point(json, "best", answer.best);
   write_point(json, "next", answer.next);
-  json.field("problem", answer.problem);
-  json.field("verdict", verdict(answer));
-  json.field("captures", answer.captures);
+  json.fields("problem", answer.problem, "verdict", verdict(answer), "captures", answer.captures);
 }
 
 // The largest that fits, and the next.

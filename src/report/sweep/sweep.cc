@@ -1,38 +1,14 @@
-// Which metrics a sweep shows.
+// A sweep in every format: every point a row, or a grid where two axes and one metric are asked for; JSON and
+// CSV have every metric, whatever the table shows.
 #include "report/sweep/sweep.h"
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 
-#include "base/json_writer.h"
 #include "base/text.h"
-#include "graph/writer.h"
-#include "report/core/document.h"
 
 namespace opscope {
-
-std::vector<const Metric*> sweep_metrics_from(const std::string& where, std::string_view text) {
-  const auto asked = metrics_named(text, where, kSweepNeeds | kNeedsMeasurement);
-  std::vector<const Metric*> metrics;
-  for (const Metric* each : asked) {
-    const bool is_time = each->key == "time_seconds";
-    const Metric& metric =
-        is_time ? metric_at("roofline_seconds") : metric_named(each->key, where, kSweepNeeds);
-    if (std::ranges::find(metrics, &metric) == metrics.end()) metrics.push_back(&metric);
-  }
-  return metrics;
-}
-
-std::vector<const Metric*> usual_sweep_metrics(const SweepResult& result) {
-  std::vector<const Metric*> metrics{&metric_at("macs"), &metric_at("flops"), &metric_at("memory_bytes"),
-                                     &metric_at("arithmetic_intensity"), &metric_at("compute_bound_share")};
-  const bool attends = std::ranges::any_of(
-      result.points, [](const SweepPoint& point) { return bool(point.figures.attention_flops); });
-  if (attends) metrics.push_back(&metric_at("attention_share"));
-  metrics.push_back(&metric_at("peak_memory_bytes"));
-  if (result.options.profile.hardware) metrics.push_back(&metric_at("roofline_seconds"));
-  return metrics;
-}
 
 namespace {
 
@@ -53,20 +29,12 @@ Columns<std::size_t> point_columns(const SweepResult& result) {
   const Columns<std::size_t> state{{"state", [&](std::size_t i) { return name(result.points[i].state); }}};
   columns += in_format_alone(In::kJson, state);
   for (const Metric* metric : metrics_given(kSweepNeeds)) {
-    const std::string key(metric->key);
     const auto amount =
         figures([metric](const SweepFigures& f) { return amount_cell(metric->unit, amount_in(f, *metric)); });
-    if (is_whole(metric->unit)) {
-      columns.push_back({{.key = key}, amount});
-      continue;
-    }
-    columns.push_back({{.key = key, .in = In::kJson}, amount});
-    columns += in_format_alone(In::kCsv, real_column<std::size_t>(key, [&result, metric](std::size_t i) {
-                                 const SweepPoint& point = result.points[i];
-                                 const auto found =
-                                     point.has_figures() ? amount_in(point.figures, *metric) : std::nullopt;
-                                 return found ? std::optional(found->real) : std::nullopt;
-                               }));
+    if (is_whole(metric->unit))
+      columns.push_back({{.key = std::string(metric->key)}, amount});
+    else
+      columns += real_column<std::size_t>(std::string(metric->key), amount);
   }
   columns += {{{.key = "confidence", .in = In::kJson},
                figures([](const SweepFigures& f) { return name(f.totals.confidence); })}};
@@ -84,63 +52,44 @@ std::vector<std::size_t> done_points(const SweepResult& result) {
   return points;
 }
 
-void write_axes(JsonWriter& json, const SweepResult& result) {
-  json.objects("axes", result.axes, [&](const SweepAxis& axis) {
-    json.field("name", axis.name);
-    axis.numeric ? json.list("values", axis.numbers) : json.list("values", axis.texts);
-  });
+void write_turn(JsonWriter& json, const SweepResult& result, const Turn& turn, const TurnLine& line) {
+  json.fields("kind", name(turn.kind), "along", result.axes[turn.axis].name);
+  for (std::size_t a = 0; a < result.axes.size(); ++a)
+    if (a != turn.axis) json.field(result.axes[a].name, result.text_of(line.held, a));
+  const bool crosses = line.course == TurnLine::Course::kCrosses;
+  json.field("course", crosses                                   ? (line.upward ? "rises" : "falls")
+                       : line.course == TurnLine::Course::kAbove ? "above"
+                                                                 : "below");
+  json.field("after", crosses ? std::optional(line.before) : std::nullopt);
+  json.field("at", crosses ? std::optional(line.after) : std::nullopt);
 }
-
-void write_turns(JsonWriter& json, const SweepReport& report) {
-  const SweepResult& result = *report.result;
-  json.key("turning_points");
-  json.begin_array();
-  for (const Turn& turn : report.turns)
-    for (const TurnLine& line : turn.lines) {
-      json.begin_object(JsonLayout::kInline);
-      json.field("kind", name(turn.kind));
-      json.field("along", result.axes[turn.axis].name);
-      for (std::size_t a = 0; a < result.axes.size(); ++a)
-        if (a != turn.axis) json.field(result.axes[a].name, result.text_of(line.held, a));
-      const bool crosses = line.course == TurnLine::Course::kCrosses;
-      json.field("course", crosses                                   ? (line.upward ? "rises" : "falls")
-                           : line.course == TurnLine::Course::kAbove ? "above"
-                                                                     : "below");
-      json.key("after");
-      crosses ? json.value(line.before) : json.null();
-      json.key("at");
-      crosses ? json.value(line.after) : json.null();
-      json.end_object();
-    }
-  json.end_array();
-}
-
-}  // namespace
 
 void write_sweep(JsonWriter& json, const SweepReport& report) {
   const SweepResult& result = *report.result;
   begin_report(json);
-  json.field("model", result.model);
-  json.field("source", result.source);
-  json.field("inputs", result.inputs);
+  json.fields("model", result.model, "source", result.source, "inputs", result.inputs);
   json.field("convention", name(result.options.profile.convention));
   json.field("hardware",
              result.options.profile.hardware ? result.options.profile.hardware->id : std::string());
-  json.field("complete", result.count(SweepState::kNotDone) == 0);
-  json.field("captures", result.captures);
+  json.fields("complete", result.count(SweepState::kNotDone) == 0, "captures", result.captures);
   json.field("confirmed_by", result.confirmed);
-  write_axes(json, result);
+  json.objects("axes", result.axes, [&](const SweepAxis& axis) {
+    json.field("name", axis.name);
+    axis.numeric ? json.list("values", axis.numbers) : json.list("values", axis.texts);
+  });
   write_rows(json, "points", point_columns(result), done_points(result));
-  write_turns(json, report);
+  json.key("turning_points");
+  json.begin_array();
+  for (const Turn& turn : report.turns)
+    for (const TurnLine& line : turn.lines) {
+      json.begin_object(kInline);
+      write_turn(json, result, turn, line);
+      json.end_object();
+    }
+  json.end_array();
   json.list("remarks", turn_lines(report));
   json.list("notes", result.notes);
 }
-
-Table sweep_rows(const SweepReport& report) {
-  return table_of(point_columns(*report.result), done_points(*report.result), In::kCsv);
-}
-
-namespace {
 
 constexpr std::size_t kRowsShown = 200;  // of a table for people; files have them all
 
@@ -163,54 +112,43 @@ Cell value_cell(const SweepReport& report, const Metric& metric, const SweepPoin
           is_peak && is_over(report, point) ? Style::kWarning : Style::kPlain};
 }
 
+// Points by their index; of many the first and the last.
 Table points_table(const SweepReport& report, const TextOptions& options) {
   const SweepResult& result = *report.result;
-  Table table;
-  const auto axes = varying(result);
-  for (const std::size_t a : axes) table.columns.push_back({.title = result.axes[a].name});
-  for (const Metric* metric : report.metrics) table.columns.push_back({.title = std::string(metric->title)});
-  const bool any_failed = result.count(SweepState::kFailed) > 0;
-  if (any_failed) table.columns.push_back({.title = "", .align = Align::kLeft, .min_width = 12});
-  std::vector<std::size_t> rows;
-  for (std::size_t i = 0; i < result.points.size(); ++i)
-    if (result.points[i].state != SweepState::kNotDone) rows.push_back(i);
+  Columns<std::size_t> columns;
+  for (const std::size_t a : varying(result))
+    columns.push_back({number(result.axes[a].name), [&result, a](std::size_t i) {
+                         return Cell(result.text_of(result.place(i), a), Style::kStrong);
+                       }});
+  for (const Metric* metric : report.metrics)
+    columns.push_back({number(std::string(metric->title)),
+                       [&, metric](std::size_t i) { return value_cell(report, *metric, result.points[i]); }});
+  if (result.count(SweepState::kFailed) > 0)
+    columns.push_back(
+        {words("", 12), [&](std::size_t i) { return Cell(result.points[i].problem, Style::kWarning); }});
+  std::vector<std::size_t> rows = done_points(result);
+  constexpr std::ptrdiff_t kEach = kRowsShown / 2;
   const bool cut = rows.size() > kRowsShown && !options.verbose;
-  const std::size_t shown = cut ? kRowsShown / 2 : rows.size();
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    if (cut && r == shown) {
-      std::vector<Cell> gap(table.columns.size());
-      gap.front() = {"...", Style::kQuiet};
-      table.rows.push_back(std::move(gap));
-    }
-    if (cut && r >= shown && r + shown < rows.size()) continue;
-    const SweepPoint& point = result.points[rows[r]];
-    const SweepPlace place = result.place(rows[r]);
-    std::vector<Cell> cells;
-    for (const std::size_t a : axes) cells.push_back({result.text_of(place, a), Style::kStrong});
-    for (const Metric* metric : report.metrics) cells.push_back(value_cell(report, *metric, point));
-    if (any_failed) cells.push_back({point.problem, Style::kWarning});
-    table.rows.push_back(std::move(cells));
+  if (cut) rows.erase(rows.begin() + kEach, rows.end() - kEach);
+  Table table = table_of(columns, rows);
+  if (cut) {
+    std::vector<Cell> gap(table.columns.size());
+    gap.front() = {"...", Style::kQuiet};
+    table.rows.insert(table.rows.begin() + kEach, std::move(gap));
   }
   return table;
 }
 
-// Rows of the first axis, columns of the second.
-Table grid_table(const SweepReport& report, std::size_t down, std::size_t across) {
-  const SweepResult& result = *report.result;
-  Table table;
-  table.columns.push_back({.title = result.axes[down].name + " \\ " + result.axes[across].name});
-  for (const std::string& text : result.axes[across].texts) table.columns.push_back({.title = text});
-  const std::size_t width = result.axes[across].size();
-  const bool is_down_first = down < across;
-  for (std::size_t d = 0; d < result.axes[down].size(); ++d) {
-    std::vector<Cell> cells{{result.axes[down].texts[d], Style::kStrong}};
-    for (std::size_t c = 0; c < width; ++c) {
-      const std::size_t i = is_down_first ? d * width + c : c * result.axes[down].size() + d;
-      cells.push_back(value_cell(report, *report.metrics.front(), result.points[i]));
-    }
-    table.rows.push_back(std::move(cells));
-  }
-  return table;
+// Rows of the first axis, columns of the second; the others have one value.
+Table grid_table(const SweepReport& report, const SweepAxis& down, const SweepAxis& across) {
+  Columns<std::size_t> columns{{number(down.name + " \\ " + across.name),
+                                [&](std::size_t d) { return Cell(down.texts[d], Style::kStrong); }}};
+  for (std::size_t c = 0; c < across.size(); ++c)
+    columns.push_back({number(across.texts[c]), [&, c](std::size_t d) {
+                         return value_cell(report, *report.metrics.front(),
+                                           report.result->points[d * across.size() + c]);
+                       }});
+  return table_of(columns, std::views::iota(std::size_t{0}, down.size()));
 }
 
 std::string ways_text(const SweepResult& result) {
@@ -244,16 +182,6 @@ std::vector<Cell> heading(const SweepReport& report) {
   return cells;
 }
 
-}  // namespace
-
-std::string binary_bytes(Count bytes) {
-  constexpr std::uint64_t kGiB = std::uint64_t{1} << 30, kMiB = std::uint64_t{1} << 20;
-  const std::uint64_t value = bytes.value();
-  for (const auto& [unit, word] : {std::pair{kGiB, "GiB"}, std::pair{kMiB, "MiB"}})
-    if (value >= unit && value % unit == 0) return format_exact(Count{value / unit}) + word;
-  return format_bytes(bytes);
-}
-
 Document sweep_document(const SweepReport& report, const TextOptions& options) {
   const SweepResult& result = *report.result;
   Document document{.header = heading(report), .notes = options.notes, .sections = {}};
@@ -266,7 +194,8 @@ Document sweep_document(const SweepReport& report, const TextOptions& options) {
                        result.count(SweepState::kNotDone) == 0;
   Section section{
       .title = as_grid ? std::string(report.metrics.front()->title) : "Points", .table = {}, .remarks = {}};
-  section.table = as_grid ? grid_table(report, axes[0], axes[1]) : points_table(report, options);
+  section.table = as_grid ? grid_table(report, result.axes[axes[0]], result.axes[axes[1]])
+                          : points_table(report, options);
   if (as_grid) section.remarks = problems(result);
   if (!as_grid && !options.verbose && result.points.size() > kRowsShown)
     section.remarks.push_back("The first and the last of " + format_exact(Count{result.points.size()}) +
@@ -280,9 +209,43 @@ Document sweep_document(const SweepReport& report, const TextOptions& options) {
   return document;
 }
 
+}  // namespace
+
+std::vector<const Metric*> sweep_metrics_from(const std::string& where, std::string_view text) {
+  const auto asked = metrics_named(text, where, kSweepNeeds | kNeedsMeasurement);
+  std::vector<const Metric*> metrics;
+  for (const Metric* each : asked) {
+    const bool is_time = each->key == "time_seconds";
+    const Metric& metric =
+        is_time ? metric_at("roofline_seconds") : metric_named(each->key, where, kSweepNeeds);
+    if (std::ranges::find(metrics, &metric) == metrics.end()) metrics.push_back(&metric);
+  }
+  return metrics;
+}
+
+std::vector<const Metric*> usual_sweep_metrics(const SweepResult& result) {
+  std::vector<const Metric*> metrics{&metric_at("macs"), &metric_at("flops"), &metric_at("memory_bytes"),
+                                     &metric_at("arithmetic_intensity"), &metric_at("compute_bound_share")};
+  const bool attends = std::ranges::any_of(
+      result.points, [](const SweepPoint& point) { return bool(point.figures.attention_flops); });
+  if (attends) metrics.push_back(&metric_at("attention_share"));
+  metrics.push_back(&metric_at("peak_memory_bytes"));
+  if (result.options.profile.hardware) metrics.push_back(&metric_at("roofline_seconds"));
+  return metrics;
+}
+
+std::string binary_bytes(Count bytes) {
+  constexpr std::uint64_t kGiB = std::uint64_t{1} << 30, kMiB = std::uint64_t{1} << 20;
+  const std::uint64_t value = bytes.value();
+  for (const auto& [unit, word] : {std::pair{kGiB, "GiB"}, std::pair{kMiB, "MiB"}})
+    if (value >= unit && value % unit == 0) return format_exact(Count{value / unit}) + word;
+  return format_bytes(bytes);
+}
+
 std::string to_format(const SweepReport& report, Format format, const TextOptions& options) {
   return to_format(
-      Report{[&](JsonWriter& json) { write_sweep(json, report); }, [&] { return sweep_rows(report); },
+      Report{[&](JsonWriter& json) { write_sweep(json, report); },
+             [&] { return table_of(point_columns(*report.result), done_points(*report.result), In::kCsv); },
              [&] { return sweep_document(report, options); }},
       format, options);
 }

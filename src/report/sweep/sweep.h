@@ -32,13 +32,10 @@ struct SweepReport {
 };
 
 std::string to_format(const SweepReport& report, Format format, const TextOptions& options = {});
-Document sweep_document(const SweepReport& report, const TextOptions& options);
-void write_sweep(JsonWriter& json, const SweepReport& report);
-Table sweep_rows(const SweepReport& report);
 // The first metric over the first axis that varies most, a line for each value of the others.
 std::string sweep_svg(const SweepReport& report);
-// Sentences, one a turn or a part of one.
-std::vector<std::string> turn_lines(const SweepReport& report);
+std::vector<std::string> turn_lines(const SweepReport& report);  // a sentence each
+std::string spoken(std::string axis);                            // "seq len" of "seq_len"
 // "24GiB", as people say limits.
 std::string binary_bytes(Count bytes);
 

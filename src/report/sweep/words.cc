@@ -1,6 +1,8 @@
 // The crossovers in sentences: equal answers of neighbouring lines are said once.
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <map>
+#include <array>
 
 #include "base/text.h"
 #include "report/sweep/sweep.h"
@@ -10,11 +12,26 @@ namespace {
 
 using Course = TurnLine::Course;
 
-std::string spoken(const std::string& axis) {
-  std::string text = axis;
-  std::ranges::replace(text, '_', ' ');
-  return text;
-}
+// By TurnKind: where some lines cross, where none does and is below, where all are above.
+struct TurnWords {
+  std::string_view crosses, never, always;
+};
+constexpr std::array kWords{
+    TurnWords{"Intensity exceeds the ridge of {limit}",
+              "Intensity stays below the ridge of {limit}: it reaches {share} of it {place}",
+              "Intensity is above the ridge of {limit} at every point"},
+    TurnWords{
+        "Attention has more FLOPs than the linear layers",
+        "Attention has fewer FLOPs than the linear layers at every point: it reaches {share} of their FLOPs "
+        "{place}",
+        "Attention has more FLOPs than the linear layers at every point"},
+    TurnWords{"Peak memory exceeds {limit}",
+              "Every point fits {limit}: the largest peak is {share} of it, {place}",
+              "No point fits {limit}"},
+    TurnWords{"The part that grows with the square of {limit} exceeds half of the FLOPs",
+              "The part that grows with the square of {limit} stays small: {share} of the FLOPs {place}",
+              "The part that grows with the square of {limit} is over half of the FLOPs at every point"},
+};
 
 std::string number(std::int64_t value) { return format_exact(Count{value}); }
 
@@ -23,43 +40,40 @@ class Words {
   Words(const SweepReport& report, const Turn& turn)
       : report_(report), result_(*report.result), turn_(turn), axis_(spoken(result_.axes[turn.axis].name)) {}
 
-  std::vector<std::string> lines() const {
-    const std::size_t crossing = count(Course::kCrosses), above = count(Course::kAbove);
-    if (crossing == 0 && above == 0) return {never()};
-    if (crossing == 0 && above == turn_.lines.size()) return {always()};
-    std::string text = subject() + " " + crossings();
-    if (above > 0) text += (crossing > 0 ? "; " + above_text() + " " : "") + where_above();
-    if (const std::size_t below = count(Course::kBelow); below > 0) text += "; " + where_below();
-    return {text};
+  std::string line() const {
+    const TurnWords& words = kWords[static_cast<std::size_t>(turn_.kind)];
+    const std::size_t crossing = of(Course::kCrosses).size(), above = of(Course::kAbove).size();
+    if (crossing == 0 && above == 0) return filled(words.never);
+    if (crossing == 0 && above == turn_.lines.size()) return filled(words.always);
+    const bool is_memory = turn_.kind == TurnKind::kMemory;
+    std::string text = filled(words.crosses) + " " + crossings();
+    if (above > 0) {
+      if (crossing > 0) text += is_memory ? "; the limit is exceeded " : "; it is above ";
+      text += "at every " + axis_ + with(of(Course::kAbove));
+    }
+    if (const auto below = of(Course::kBelow); !below.empty())
+      text += (is_memory ? "; the limit is kept" : "; it stays below") + with(below);
+    return text;
   }
 
  private:
-  std::size_t count(Course course) const {
-    return static_cast<std::size_t>(std::ranges::count(turn_.lines, course, &TurnLine::course));
+  std::string filled(std::string_view words) const {
+    const TurnLine& nearest = *std::ranges::max_element(turn_.lines, {}, &TurnLine::nearest);
+    const double share = turn_.kind == TurnKind::kQuadratic ? nearest.nearest / 2 : nearest.nearest;
+    const std::string others = held(nearest);
+    return fmt::format(fmt::runtime(words), fmt::arg("limit", limit()),
+                       fmt::arg("share", format_percent(share, 1)),
+                       fmt::arg("place", "at " + axis_ + " " + number(nearest.nearest_at) +
+                                             (others.empty() ? "" : ", " + others)));
   }
 
-  double ridge() const {
-    for (const SweepPoint& point : result_.points)
-      if (point.has_figures()) return point.figures.ridge;
-    return 10;
-  }
-
-  std::string subject() const {
-    switch (turn_.kind) {
-      case TurnKind::kRidge:
-        return "Intensity exceeds the ridge of " + ridge_text();
-      case TurnKind::kAttention:
-        return "Attention has more FLOPs than the linear layers";
-      case TurnKind::kMemory:
-        return "Peak memory exceeds " + report_.memory_text;
-      case TurnKind::kQuadratic:
-        return "The part that grows with the square of " + axis_ + " exceeds half of the FLOPs";
-    }
-    return "";
-  }
-
-  std::string ridge_text() const {
-    std::string text = format_ratio(ridge()) + " FLOPs/byte";
+  // What is exceeded; for squares, what is squared.
+  std::string limit() const {
+    if (turn_.kind == TurnKind::kMemory) return report_.memory_text;
+    if (turn_.kind != TurnKind::kRidge) return axis_;
+    const auto known = std::ranges::find_if(result_.points, &SweepPoint::has_figures);
+    std::string text =
+        format_ratio(known == result_.points.end() ? 10 : known->figures.ridge) + " FLOPs/byte";
     const auto& device = result_.options.profile.hardware;
     if (device && !result_.options.profile.ridge_is_given) text += " (" + device->id + ")";
     return text;
@@ -122,55 +136,6 @@ class Words {
       if (line.course == course) lines.push_back(&line);
     return lines;
   }
-  std::string above_text() const {
-    return turn_.kind == TurnKind::kMemory ? "the limit is exceeded" : "it is above";
-  }
-  std::string where_above() const { return "at every " + axis_ + with(of(Course::kAbove)); }
-  std::string where_below() const {
-    return std::string(turn_.kind == TurnKind::kMemory ? "the limit is kept" : "it stays below") +
-           with(of(Course::kBelow));
-  }
-
-  const TurnLine& nearest() const { return *std::ranges::max_element(turn_.lines, {}, &TurnLine::nearest); }
-  std::string nearest_place() const {
-    const TurnLine& line = nearest();
-    const std::string others = held(line);
-    return "at " + axis_ + " " + number(line.nearest_at) + (others.empty() ? "" : ", " + others);
-  }
-
-  std::string never() const {
-    const double ratio = nearest().nearest;
-    switch (turn_.kind) {
-      case TurnKind::kRidge:
-        return "Intensity stays below the ridge of " + ridge_text() + ": it reaches " +
-               format_percent(ratio, 1) + " of it " + nearest_place();
-      case TurnKind::kAttention:
-        return "Attention has fewer FLOPs than the linear layers at every point: it reaches " +
-               format_percent(ratio, 1) + " of their FLOPs " + nearest_place();
-      case TurnKind::kMemory:
-        return "Every point fits " + report_.memory_text + ": the largest peak is " +
-               format_percent(ratio, 1) + " of it, " + nearest_place();
-      case TurnKind::kQuadratic:
-        return "The part that grows with the square of " + axis_ +
-               " stays small: " + format_percent(ratio / 2, 1) + " of the FLOPs " + nearest_place();
-    }
-    return "";
-  }
-
-  std::string always() const {
-    switch (turn_.kind) {
-      case TurnKind::kRidge:
-        return "Intensity is above the ridge of " + ridge_text() + " at every point";
-      case TurnKind::kAttention:
-        return "Attention has more FLOPs than the linear layers at every point";
-      case TurnKind::kMemory:
-        return "No point fits " + report_.memory_text;
-      case TurnKind::kQuadratic:
-        return "The part that grows with the square of " + axis_ +
-               " is over half of the FLOPs at every point";
-    }
-    return "";
-  }
 
   const SweepReport& report_;
   const SweepResult& result_;
@@ -180,10 +145,14 @@ class Words {
 
 }  // namespace
 
+std::string spoken(std::string axis) {
+  std::ranges::replace(axis, '_', ' ');
+  return axis;
+}
+
 std::vector<std::string> turn_lines(const SweepReport& report) {
   std::vector<std::string> lines;
-  for (const Turn& turn : report.turns)
-    for (std::string& line : Words(report, turn).lines()) lines.push_back(std::move(line));
+  for (const Turn& turn : report.turns) lines.push_back(Words(report, turn).line());
   return lines;
 }
 

@@ -1,8 +1,6 @@
 // The format: "Trace Event Format" of the Chromium project. Times are microseconds with the nanoseconds as
 // decimals; what belongs to a run goes in its order, lanes are threads, and the device is a process of its
 // own.
-#include "report/times/chrome_trace.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "graph/reads.h"
 #include "report/core/document.h"
 #include "report/memory/report.h"
+#include "report/times/times.h"
 
 namespace opscope {
 namespace {
@@ -59,8 +58,7 @@ class TraceWriter {
     const Environment& environment = measured_.environment;
     json_.key("otherData");
     json_.begin_object();
-    json_.field("opscope_version", OPSCOPE_VERSION);
-    json_.field("model", model_name(graph_));
+    json_.fields("opscope_version", OPSCOPE_VERSION, "model", model_name(graph_));
     json_.field("source", graph_.capture.source);
     const std::pair<const char*, const std::string*> words[] = {
         {"device", &environment.device},      {"device_name", &environment.device_name},
@@ -72,8 +70,7 @@ class TraceWriter {
       if (!word->empty()) json_.field(key, *word);
     if (environment.threads != 0) json_.field("threads", environment.threads);
     for (const auto& [clock, mhz] : environment.clocks_mhz) json_.field("clock_mhz " + clock, mhz);
-    json_.field("runs", measured_.runs);
-    json_.field("run", measured_.typical);
+    json_.fields("runs", measured_.runs, "run", measured_.typical);
     json_.field("predicted_peak_memory_bytes", profile_.memory().peak_memory_bytes());
     if (measured_.peak_memory_bytes != 0)
       json_.field("measured_peak_memory_bytes", measured_.peak_memory_bytes);
@@ -104,10 +101,7 @@ class TraceWriter {
   template <class T>
   void metadata(std::string_view what, int pid, int tid, std::string_view key, const T& item) {
     json_.begin_object(kInline);
-    json_.field("ph", "M");
-    json_.field("name", what);
-    json_.field("pid", pid);
-    json_.field("tid", tid);
+    json_.fields("ph", "M", "name", what, "pid", pid, "tid", tid);
     json_.key("args");
     json_.begin_object(kInline);
     json_.field(key, item);
@@ -170,12 +164,8 @@ class TraceWriter {
 
   void head(std::string_view ph, std::string_view category, std::string_view text, int pid, int tid,
             Nanoseconds at) {
-    json_.field("ph", ph);
-    json_.field("cat", category);
-    json_.field("name", text);
-    json_.field("pid", pid);
-    json_.field("tid", tid);
-    json_.field("ts", microseconds(at));
+    json_.fields("ph", ph, "cat", category, "name", text, "pid", pid);
+    json_.fields("tid", tid, "ts", microseconds(at));
   }
   void slice_head(const TimelineSlice& slice, std::string_view category, std::string_view text, int pid,
                   int tid) {
@@ -206,15 +196,13 @@ class TraceWriter {
     const Op& of = graph_.ops[slice.id];
     const OpCost& cost = profile_.costs[slice.id];
     slice_head(slice, category, graph_.op_name(of), pid, tid);
-    json_.field("op", slice.id);
-    json_.field("module", graph_.path(graph_.modules[graph_.scopes[of.scope].module]));
+    json_.fields("op", slice.id, "module", graph_.path(graph_.modules[graph_.scopes[of.scope].module]));
     json_.field("layer", profile_.layers()[profile_.layer_of()[slice.id]].name);
     std::vector<ValueId> reads;
     each_read(graph_, of, [&](ValueId id) { reads.push_back(id); });
     shapes("inputs", reads);
     shapes("outputs", graph_.outputs_of(of));
-    json_.field("flops", cost.flops);
-    json_.field("memory_bytes", cost.traffic.total());
+    json_.fields("flops", cost.flops, "memory_bytes", cost.traffic.total());
     json_.field("arithmetic_intensity", intensity(cost));
     json_.field("time_seconds", static_cast<double>(cost.time.value()) * kPicosecond);
     if (of.source != 0) json_.field("source", graph_.text(of.source));

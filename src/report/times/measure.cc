@@ -1,7 +1,5 @@
 // The document of a measured model: the fingerprint of the machine in the header, runs and where their time
 // goes before the tables.
-#include "report/times/measure.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +10,6 @@
 #include "base/text.h"
 #include "report/explore/explore.h"
 #include "report/times/times.h"
-#include "report/times/where_time_goes.h"
 
 namespace opscope {
 namespace {

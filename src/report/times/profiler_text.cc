@@ -1,13 +1,12 @@
 // Each part of a Profiler's file is one table. Times are in milliseconds with four decimals, so that columns
 // can be read, cut and added up by other programs.
-#include "report/times/profiler_text.h"
-
 #include <fmt/format.h>
 
 #include <limits>
 
 #include "base/text.h"
 #include "report/profile/sections.h"
+#include "report/times/times.h"
 
 namespace opscope {
 namespace {

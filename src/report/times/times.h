@@ -1,10 +1,12 @@
-// Measured times as cells of tables: what every table of a measured profile has in the same words.
+// Measured models: times as cells of tables, the report with its sections, `measurement` of a profile's JSON,
+// the run as a trace, and the text files of opscope.Profiler.
 #pragma once
 
 #include <string>
-#include <vector>
+#include <string_view>
 
-#include "analyse/times/times.h"
+#include "analyse/times/profiler_graph.h"
+#include "analyse/times/where_time_goes.h"
 #include "report/profile/sections.h"
 
 namespace opscope {
@@ -24,8 +26,37 @@ std::string ratio_text(double ratio);
 Column spread_column();
 Cell spread_cell(const Statistics& statistics);
 
+// A measured run in the Trace Event Format, for chrome://tracing, ui.perfetto.dev and what else reads it:
+// phases, module calls with their ops inside, the device's lane with an arrow from each op to its work there,
+// and the predicted memory as a counter. Throws Error where the profile's graph was not measured.
+std::string chrome_trace(const Profile& profile);
+
+// "measurement": where and how, whole runs, how far ops account for them, phases, memory, what to look at.
+void write_measurement(JsonWriter& json, const Profile& profile, const OpTimes& times);
+
+// What runs took, how far the ops account for it, the module tree with times beside costs, and where the time
+// goes in words. JSON and CSV are the profile's own, which carry the times. `profile` is of a measured graph.
+std::string measure_report(const Profile& profile, Format format, const TextOptions& options = {});
+
+// The text files of opscope.Profiler, and the totals that its graphs print: aligned, nothing cut.
+struct ProfilerTextOptions {
+  bool include_edges = true;
+  bool include_stats = true;
+  std::string_view tokens{};  // name of the input that carries the tokens; "" where there is none
+};
+
+std::string profiler_text(const ProfilerGraph& graph, const ProfilerTextOptions& options);
+std::string profiler_stats_text(const ProfilerGraph& graph);  // the statistics alone
+
 // Sections of the measured report.
 Section runs_section(const Profile& profile, const RunTimes& runs);
 Section phases_section(const Profile& profile, const RunTimes& runs);
+Section where_time_goes_section(const Profile& profile, const WhereTimeGoes& where);
+// One finding as a person would say it: what it could save, then what it is and why.
+Entry finding_entry(const Profile& profile, const WhereTimeGoes& where, const Finding& finding);
+
+// Ops measured alone, as a table of distinct ops and as JSON.
+Section repeated_ops_section(const Profile& profile, const RepeatedOps& repeated, const TextOptions& options);
+void write_repeated_ops(JsonWriter& json, const Profile& profile, const RepeatedOps& repeated);
 
 }  // namespace opscope

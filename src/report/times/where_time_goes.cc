@@ -1,6 +1,4 @@
 // Every sentence has the numbers it stands on; nothing is advised that they do not show.
-#include "report/times/where_time_goes.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -135,20 +133,14 @@ Section repeated_ops_section(const Profile& profile, const RepeatedOps& repeated
       {number("Alone / model"), [](Row row) { return ratio(row.alone_total(), row.time_seconds); }},
       {number("One call alone"),
        [](Row row) { return Cell(format_time(row.alone_seconds), Style::kStrong); }}};
-  std::span<const RepeatedOp> rows = repeated.rows;
-  if (!options.verbose)
-    rows = rows.first(std::min(rows.size(), static_cast<std::size_t>(std::max(options.top, 0))));
-  Section section{"Ops alone", table_of(columns, rows)};
-  section.remarks.push_back(sum_text(repeated));
-  return section;
+  const auto shown = std::span(repeated.rows).first(shown_of(repeated.rows.size(), options));
+  return {"Ops alone", table_of(columns, shown), {sum_text(repeated)}};
 }
 
 void write_repeated_ops(JsonWriter& json, const Profile& profile, const RepeatedOps& repeated) {
   json.object("repeated_ops", [&] {
-    json.field("calls", repeated.calls);
-    json.field("time_seconds", repeated.time_seconds);
-    json.field("alone_seconds", repeated.alone_seconds);
-    json.field("other_calls", repeated.other_calls);
+    json.fields("calls", repeated.calls, "time_seconds", repeated.time_seconds);
+    json.fields("alone_seconds", repeated.alone_seconds, "other_calls", repeated.other_calls);
     json.field("other_seconds", repeated.other_seconds);
     const Graph& graph = *profile.graph;
     const Columns<RepeatedOp> columns{

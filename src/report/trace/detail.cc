@@ -40,10 +40,6 @@ Section kinds_section(const Profile& profile, const std::vector<GraphNode>& node
   return counted_section("Nodes by kind", rows);
 }
 
-std::size_t shown_of(std::size_t all, const TextOptions& options) {
-  return options.verbose ? all : std::min(all, static_cast<std::size_t>(std::max(options.top, 0)));
-}
-
 std::string them(std::size_t count) { return count == 1 ? "it" : "them"; }
 
 Section targets_section(const std::vector<GraphNode>& nodes, const TextOptions& options) {

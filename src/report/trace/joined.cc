@@ -1,18 +1,16 @@
-// The document of a joined trace.
-#include "report/trace/joined.h"
-
+// A joined trace: a document for people, JSON with everything, CSV with a row for each op.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <ranges>
 #include <span>
 
-#include "analyse/times/times.h"
 #include "base/seconds.h"
 #include "base/text.h"
-#include "report/core/document.h"
 #include "report/times/times.h"
+#include "report/trace/report.h"
 
 namespace opscope {
 namespace {
@@ -40,10 +38,7 @@ class TraceDocument {
   }
 
  private:
-  std::size_t shown() const {
-    return options_.verbose ? joined_.kernels.size() + joined_.not_joined.size()
-                            : static_cast<std::size_t>(std::max(options_.top, 0));
-  }
+  std::size_t shown() const { return shown_of(joined_.kernels.size() + joined_.not_joined.size(), options_); }
   bool on_device() const { return graph_.measurement.on_device; }
   std::string clock() const { return on_device() ? "device time" : "time of calls"; }
   double runs() const { return std::max(1.0, static_cast<double>(graph_.measurement.runs)); }
@@ -151,107 +146,78 @@ class TraceDocument {
   const TextOptions& options_;
 };
 
-}  // namespace
-
-std::string joined_trace_report(const Profile& profile, const JoinedTrace& joined, const std::string& file,
-                                Format format, const TextOptions& options) {
-  return to_format(Report{[&](JsonWriter& json) { write_joined_trace(json, profile, joined, file); },
-                          [&] { return joined_trace_rows(profile, joined); },
-                          [&] { return TraceDocument(profile, joined, file, options).run(); }},
-                   format, options);
-}
-
-namespace {
-
 // The kernels of one op; the list is in the order of ops.
 std::span<const JoinedKernel> kernels_of(const JoinedTrace& joined, OpId op) {
   const auto found = std::ranges::equal_range(joined.kernels, op, {}, &JoinedKernel::op);
   return {found.begin(), found.end()};
 }
 
+// How often and how long; of kernels and of what was not joined.
+template <class Row>
+Columns<Row> total_columns() {
+  return {{"count", &Row::count}, {"total_seconds", [](const Row& row) { return seconds(row.total); }}};
+}
+
 Columns<OpId> op_columns(const Profile& profile, const JoinedTrace& joined) {
   const Graph& graph = *profile.graph;
+  Columns<JoinedKernel> kernels{{"name", &JoinedKernel::name}};
+  kernels += total_columns<JoinedKernel>();
   return {
       {"id", [](OpId op) { return op; }},
       {"op", [&](OpId op) { return graph.op_name(graph.ops[op]); }},
-      {"module",
-       [&](OpId op) { return graph.path(graph.modules[graph.scopes[graph.ops[op].scope].module]); }},
+      {"module", [&](OpId op) { return graph.path(graph.module_of(graph.ops[op])); }},
       {"layer", [&](OpId op) { return profile.layers()[profile.layer_of()[op]].name; }},
       {{.key = "flops", .in = In::kCsv}, [&](OpId op) { return profile.costs[op].flops; }},
       {{.key = "memory_bytes", .in = In::kCsv}, [&](OpId op) { return profile.costs[op].traffic.total(); }},
       {"time_seconds",
        [&](OpId op) { return static_cast<double>(profile.costs[op].time.value()) * kPicosecond; }},
       {"host_seconds",
-       [&](OpId op) {
-         const Measurement& measured = graph.measurement;
-         return opscope::statistics(Measurement::samples(measured.host, op, measured.runs)).median;
+       [&measured = graph.measurement](OpId op) {
+         return statistics(Measurement::samples(measured.host, op, measured.runs)).median;
        }},
       {{.key = "kernels", .in = In::kCsv}, [&](OpId op) { return kernels_of(joined, op).size(); }},
       {{.key = "longest_kernel", .in = In::kCsv},
        [&](OpId op) {
          const auto own = kernels_of(joined, op);
-         return own.empty() ? std::string() : std::string(own.front().name);
+         return own.empty() ? std::string_view() : std::string_view(own.front().name);
        }},
-      {{.key = "kernels", .in = In::kJson}, [&](OpId op) {
-         return NestedJson([kernels = kernels_of(joined, op)](JsonWriter& json) {
-           json.begin_array();
-           for (const JoinedKernel& kernel : kernels) {
-             json.begin_object(kInline);
-             json.field("name", kernel.name);
-             json.field("count", kernel.count);
-             json.field("total_seconds", seconds(kernel.total));
-             json.end_object();
-           }
-           json.end_array();
-         });
+      {{.key = "kernels", .in = In::kJson}, [&joined, kernels](OpId op) {
+         return NestedJson(
+             [=, own = kernels_of(joined, op)](JsonWriter& json) { write_array(json, kernels, own); });
        }}};
 }
 
-std::vector<OpId> all_ops(const Graph& graph) {
-  std::vector<OpId> ops(graph.ops.size());
-  for (OpId op = 0; op < ops.size(); ++op) ops[op] = op;
-  return ops;
+auto all_ops(const Profile& profile) {
+  return std::views::iota(OpId{0}, static_cast<OpId>(profile.graph->ops.size()));
 }
 
-void write_summary(JsonWriter& json, const Profile& profile, const JoinedTrace& joined,
-                   const std::string& file) {
+void write_joined_trace(JsonWriter& json, const Profile& profile, const JoinedTrace& joined,
+                        const std::string& file) {
   const Measurement& measured = profile.graph->measurement;
-  json.key("trace");
-  json.begin_object();
-  json.field("file", file);
-  json.field("device_name", measured.environment.device_name);
-  json.field("runtime", measured.environment.runtime);
-  json.field("on_device", measured.on_device);
-  json.field("events", joined.events);
-  json.field("calls", joined.calls);
-  json.field("steps", joined.steps);
-  json.field("runs", measured.runs);
-  json.field("ops", profile.graph->ops.size());
-  json.field("joined_ops", joined.joined_ops);
-  json.field("total_seconds", seconds(joined.total));
-  json.field("joined_seconds", seconds(joined.joined));
-  json.field("joined_share", joined.joined_share());
-  json.list("notes", joined.notes);
-  json.end_object();
+  begin_report(json, *profile.graph);
+  json.object("trace", [&] {
+    json.fields("file", file, "device_name", measured.environment.device_name);
+    json.fields("runtime", measured.environment.runtime, "on_device", measured.on_device);
+    json.fields("events", joined.events, "calls", joined.calls, "steps", joined.steps, "runs", measured.runs);
+    json.fields("ops", profile.graph->ops.size(), "joined_ops", joined.joined_ops);
+    json.fields("total_seconds", seconds(joined.total), "joined_seconds", seconds(joined.joined));
+    json.field("joined_share", joined.joined_share());
+    json.list("notes", joined.notes);
+  });
+  write_rows(json, "ops", op_columns(profile, joined), all_ops(profile));
+  Columns<NotJoined> rest{{"name", &NotJoined::name}, {"reason", &NotJoined::reason}};
+  write_rows(json, "not_joined", rest += total_columns<NotJoined>(), joined.not_joined);
+  json.list("missing_ops", joined.missing);
 }
 
 }  // namespace
 
-void write_joined_trace(JsonWriter& json, const Profile& profile, const JoinedTrace& joined,
-                        const std::string& file) {
-  begin_report(json, *profile.graph);
-  write_summary(json, profile, joined, file);
-  write_rows(json, "ops", op_columns(profile, joined), all_ops(*profile.graph));
-  const Columns<NotJoined> rest{{"name", &NotJoined::name},
-                                {"reason", &NotJoined::reason},
-                                {"count", &NotJoined::count},
-                                {"total_seconds", [](const NotJoined& row) { return seconds(row.total); }}};
-  write_rows(json, "not_joined", rest, joined.not_joined);
-  json.list("missing_ops", joined.missing);
-}
-
-Table joined_trace_rows(const Profile& profile, const JoinedTrace& joined) {
-  return table_of(op_columns(profile, joined), all_ops(*profile.graph), In::kCsv);
+std::string joined_trace_report(const Profile& profile, const JoinedTrace& joined, const std::string& file,
+                                Format format, const TextOptions& options) {
+  return to_format(Report{[&](JsonWriter& json) { write_joined_trace(json, profile, joined, file); },
+                          [&] { return table_of(op_columns(profile, joined), all_ops(profile), In::kCsv); },
+                          [&] { return TraceDocument(profile, joined, file, options).run(); }},
+                   format, options);
 }
 
 }  // namespace opscope
