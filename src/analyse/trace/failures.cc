@@ -3,18 +3,13 @@
 #include "analyse/trace/failures.h"
 
 #include <algorithm>
-#include <array>
+#include <initializer_list>
 #include <optional>
-
-#include "analyse/trace/failure_rows.h"
 
 namespace opscope {
 namespace {
 
-constexpr std::size_t kDetailBytes = 60;
-constexpr std::size_t kLineBytes = 40;
-
-bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
+constexpr std::size_t kDetailBytes = 60, kLineBytes = 40;
 
 // One line of text: colours, addresses, control characters and runs of blanks are for no reader.
 std::string cleaned(std::string_view text) {
@@ -37,7 +32,7 @@ std::string cleaned(std::string_view text) {
 std::string clipped(std::string text, std::size_t bytes) {
   if (text.size() <= bytes) return text;
   auto end = bytes - 3;
-  while (end > 0 && is_continuation(text[end])) --end;
+  while (end > 0 && (text[end] & 0xC0) == 0x80) --end;  // not within a character
   while (end > 0 && text[end - 1] == ' ') --end;
   return text.erase(end).append("...");
 }
@@ -45,11 +40,11 @@ std::string clipped(std::string text, std::size_t bytes) {
 std::string_view base_name(std::string_view path) { return path.substr(path.find_last_of("/\\") + 1); }
 std::string_view class_name(std::string_view type) { return type.substr(type.rfind('.') + 1); }
 
-std::optional<std::string_view> between(std::string_view text, Ends ends) {
-  const auto begin = text.find(ends.begin);
-  if (begin == std::string_view::npos) return std::nullopt;
-  const auto rest = text.substr(begin + ends.begin.size());
-  return rest.substr(0, std::min(rest.find(ends.end), rest.find('\n')));
+std::optional<std::string_view> between(std::string_view text, std::string_view begin, std::string_view end) {
+  const auto at = text.find(begin);
+  if (at == std::string_view::npos) return std::nullopt;
+  const auto rest = text.substr(at + begin.size());
+  return rest.substr(0, std::min(rest.find(end), rest.find('\n')));
 }
 
 // Whose code a file is, the user's first. Python's own, and opscope's that called the tracer, count as
@@ -86,11 +81,9 @@ bool is_better(const FailureRow& row, const FailureRow* best) {
 
 const FailureRow* find_row(std::string_view tracer, std::string_view text) {
   const FailureRow* best = nullptr;
-  for (const auto rows : {failures_of_code(), failures_of_values()}) {
-    for (const auto& row : rows) {
-      if (!row.tracer.empty() && row.tracer != tracer) continue;
-      if (is_better(row, best) && text.find(row.find) != std::string_view::npos) best = &row;
-    }
+  for (const auto& row : failure_rows()) {
+    if (!row.tracer.empty() && row.tracer != tracer) continue;
+    if (is_better(row, best) && text.find(row.find) != std::string_view::npos) best = &row;
   }
   return best;
 }
@@ -103,27 +96,26 @@ std::string public_name(std::string detail) {
   if (detail.ends_with(".default")) detail.resize(detail.size() - 8);
   if (detail.starts_with("torch.ops.")) detail.erase(0, 10);
   if (detail.starts_with("torch._C.")) detail.erase(6, 3);
-  for (const std::string_view library : {"aten.", "prims.", "torchvision."}) {
+  for (const std::string_view library : {"aten.", "prims.", "torchvision."})
     if (detail.starts_with(library)) return detail.replace(library.size() - 1, 1, "::");
-  }
   return detail;
 }
 
-std::string filled(const FailureRow& row, std::string_view text) {
-  std::string reason(row.reason);
-  if (row.at() == std::string::npos) return reason;
-  const auto found = between(text, row.ends());
-  auto detail = clipped(public_name(cleaned(found.value_or(""))), kDetailBytes);
-  return reason.replace(row.at(), row.size(), detail.empty() ? "something" : detail);
+std::string filled(std::string reason, std::string_view text) {
+  const auto at = reason.find('{'), bar = reason.find('|'), end = reason.find('}');
+  if (at == std::string::npos) return reason;
+  const auto found =
+      between(text, reason.substr(at + 1, bar - at - 1), reason.substr(bar + 1, end - bar - 1));
+  const auto detail = clipped(public_name(cleaned(found.value_or(""))), kDetailBytes);
+  return reason.replace(at, end + 1 - at, detail.empty() ? "something" : detail);
 }
 
 // Lines that introduce the one that says something.
 bool is_introduction(std::string_view line) {
-  constexpr std::array<std::string_view, 6> kIntroductions{
-      "Failed to ", "backend='", "- ", "## Exception summary", "Traceback (most recent call last)",
-      "File \""};
-  return line.empty() || std::any_of(kIntroductions.begin(), kIntroductions.end(),
-                                     [&](std::string_view begin) { return line.starts_with(begin); });
+  for (const std::string_view begin : {"Failed to ", "backend='", "- ", "## Exception summary",
+                                       "Traceback (most recent call last)", "File \""})
+    if (line.starts_with(begin)) return true;
+  return line.empty();
 }
 
 std::string first_line(std::string_view text) {
@@ -140,17 +132,17 @@ std::string first_line(std::string_view text) {
 
 // Errors of Python that PyTorch's tracers do not raise for what they cannot follow: the model's own.
 bool is_models_own(std::string_view type) {
-  constexpr std::array<std::string_view, 8> kTypes{
-      "AssertionError", "AttributeError",      "FileNotFoundError", "IndexError",
-      "KeyError",       "NotImplementedError", "ValueError",        "ZeroDivisionError"};
-  return std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end();
+  constexpr std::string_view kTypes[] = {"AssertionError", "AttributeError",   "FileNotFoundError",
+                                         "IndexError",     "KeyError",         "NotImplementedError",
+                                         "ValueError",     "ZeroDivisionError"};
+  return std::ranges::find(kTypes, type) != std::end(kTypes);
 }
 
 TracerFailure unknown_failure(std::string_view tracer, std::string_view type, std::string_view message) {
   const auto whole = first_line(message);
   std::string_view line = whole;
   // The ONNX exporter writes "<class 'x.Error'>: text" for the error behind its own.
-  if (const auto inner = between(line, {"<class '", "'>: "}); inner && line.starts_with("<class '")) {
+  if (const auto inner = between(line, "<class '", "'>: "); inner && line.starts_with("<class '")) {
     type = class_name(*inner);
     line.remove_prefix(std::min(inner->size() + 12, line.size()));
   }
@@ -188,7 +180,8 @@ TracerFailure explain_tracer_failure(std::string_view tracer, std::string_view e
   const auto text = std::string(type).append(": ").append(without_quoted_code(message)).append("\n");
   const auto* row = find_row(tracer, text);
   auto failure = row == nullptr ? unknown_failure(tracer, type, message)
-                                : TracerFailure{filled(*row, text), std::string(hint_for(row->cure, tracer))};
+                                : TracerFailure{filled(std::string(row->reason), text),
+                                                std::string(hint_for(row->cure, tracer))};
   auto line = user_line(message);
   line = line.empty() || line.size() > kLineBytes ? "" : ", at " + line;
   failure.reason = clipped(cleaned(failure.reason), kReasonBytes - line.size()) + line;
@@ -197,94 +190,84 @@ TracerFailure explain_tracer_failure(std::string_view tracer, std::string_view e
 
 namespace {
 
+using enum Cure;
+
 struct HintRow {
   Cure cure;
-  std::string_view tracer;  // "" for those without a row of their own
+  std::string_view tracer;  // "file" for onnx and mlir, "" for those without a row of their own
   std::string_view hint;
 };
 
 constexpr HintRow kHints[] = {
-    {Cure::kUnknown, "dynamo",
-     "try --tracer export, or --tracer static; --verbose shows all that PyTorch says"},
-    {Cure::kUnknown, "export",
-     "try --tracer dynamo, or --tracer static; --verbose shows all that PyTorch says"},
-    {Cure::kUnknown, "mlir", "try --export FILE.pt2; --verbose shows all that PyTorch says"},
-    {Cure::kUnknown, "onnx", "try --export FILE.pt2; --verbose shows all that PyTorch says"},
-    {Cure::kUnknown, "",
+    {kUnknown, "dynamo", "try --tracer export, or --tracer static; --verbose shows all that PyTorch says"},
+    {kUnknown, "export", "try --tracer dynamo, or --tracer static; --verbose shows all that PyTorch says"},
+    {kUnknown, "file", "try --export FILE.pt2; --verbose shows all that PyTorch says"},
+    {kUnknown, "",
      "--tracer hybrid takes the first tracer that works; --verbose shows all that PyTorch says"},
-    {Cure::kBranch, "dynamo",
+    {kBranch, "dynamo",
      "for one graph, write the choice with torch.where or torch.cond; --tracer static follows it as it is"},
-    {Cure::kBranch, "mlir", "write the choice with torch.where or torch.cond: the file holds one graph"},
-    {Cure::kBranch, "onnx", "write the choice with torch.where or torch.cond: the file holds one graph"},
-    {Cure::kBranch, "", "--tracer dynamo splits the graph there; torch.where or torch.cond keep it whole"},
-    {Cure::kSize, "dynamo",
+    {kBranch, "file", "write the choice with torch.where or torch.cond: the file holds one graph"},
+    {kBranch, "", "--tracer dynamo splits the graph there; torch.where or torch.cond keep it whole"},
+    {kSize, "dynamo",
      "--tracer export keeps the size open; --tracer static bounds it, and --limit nonzero=100 or nms=100 "
      "says how far"},
-    {Cure::kSize, "mlir", "the file holds one graph: make the size fixed, as topk does"},
-    {Cure::kSize, "onnx", "the file holds one graph: make the size fixed, as topk does"},
-    {Cure::kSize, "",
+    {kSize, "file", "the file holds one graph: make the size fixed, as topk does"},
+    {kSize, "",
      "--tracer dynamo splits the graph there; --tracer static bounds the size, as far as --limit nonzero=100 "
      "or nms=100 says"},
-    {Cure::kShape, "dynamo", "try --tracer export, or --tracer static"},
-    {Cure::kShape, "dynamo_export", "try --tracer export, or --tracer dynamo"},
-    {Cure::kShape, "fx",
+    {kShape, "dynamo", "try --tracer export, or --tracer static"},
+    {kShape, "dynamo_export", "try --tracer export, or --tracer dynamo"},
+    {kShape, "fx",
      "--tracer export knows shapes and lengths; --tracer dynamo also takes what depends on values"},
-    {Cure::kShape, "", "try --tracer dynamo, or --tracer static"},
-    {Cure::kPython, "dynamo",
+    {kShape, "", "try --tracer dynamo, or --tracer static"},
+    {kPython, "dynamo",
      "for one graph, take it out of forward; what runs between the parts is counted all the same"},
-    {Cure::kPython, "dynamo_export",
+    {kPython, "dynamo_export",
      "--tracer export runs it while tracing; --tracer dynamo splits the graph there"},
-    {Cure::kPython, "", "take it out of forward, or try --tracer dynamo, which splits the graph there"},
-    {Cure::kRewrite, "dynamo",
+    {kPython, "", "take it out of forward, or try --tracer dynamo, which splits the graph there"},
+    {kRewrite, "dynamo",
      "for one graph, write it with tensor operations; --tracer static follows it as it is"},
-    {Cure::kRewrite, "dynamo_export",
-     "try --tracer export, or --tracer dynamo, which splits the graph there"},
-    {Cure::kRewrite, "fx", "try --tracer export, or --tracer dynamo, which splits the graph where it must"},
-    {Cure::kRewrite, "mlir", "write it with tensor operations: the file holds one graph"},
-    {Cure::kRewrite, "onnx", "write it with tensor operations: the file holds one graph"},
-    {Cure::kRewrite, "", "--tracer dynamo splits the graph there; or write it with tensor operations"},
-    {Cure::kOuter, "dynamo", "--tracer static follows it; for one graph, take it out of the model"},
-    {Cure::kOuter, "dynamo_export", "try --tracer export, or --tracer dynamo, which splits the graph there"},
-    {Cure::kOuter, "fx", "make it a submodule (nn.ModuleList), or try --tracer export"},
-    {Cure::kOuter, "", "make it a submodule (nn.ModuleList), or try --tracer dynamo"},
-    {Cure::kResult, "dynamo", "try --tracer static, which takes any inputs and results"},
-    {Cure::kResult, "fx", "try --tracer dynamo, which takes any inputs and results"},
-    {Cure::kResult, "mlir", "take and return tensors, or lists, tuples and dicts of them"},
-    {Cure::kResult, "onnx", "take and return tensors, or lists, tuples and dicts of them"},
-    {Cure::kResult, "",
+    {kRewrite, "dynamo_export", "try --tracer export, or --tracer dynamo, which splits the graph there"},
+    {kRewrite, "fx", "try --tracer export, or --tracer dynamo, which splits the graph where it must"},
+    {kRewrite, "file", "write it with tensor operations: the file holds one graph"},
+    {kRewrite, "", "--tracer dynamo splits the graph there; or write it with tensor operations"},
+    {kOuter, "dynamo", "--tracer static follows it; for one graph, take it out of the model"},
+    {kOuter, "dynamo_export", "try --tracer export, or --tracer dynamo, which splits the graph there"},
+    {kOuter, "fx", "make it a submodule (nn.ModuleList), or try --tracer export"},
+    {kOuter, "", "make it a submodule (nn.ModuleList), or try --tracer dynamo"},
+    {kResult, "dynamo", "try --tracer static, which takes any inputs and results"},
+    {kResult, "fx", "try --tracer dynamo, which takes any inputs and results"},
+    {kResult, "file", "take and return tensors, or lists, tuples and dicts of them"},
+    {kResult, "",
      "--tracer dynamo takes any inputs and results; export takes tensors in lists, tuples, dicts and "
      "registered dataclasses"},
-    {Cure::kCustomOp, "", "give it one with torch.library.register_fake, or run it for real: --tracer eager"},
-    {Cure::kInputs, "",
+    {kCustomOp, "", "give it one with torch.library.register_fake, or run it for real: --tracer eager"},
+    {kInputs, "",
      "give the inputs that the model takes: --input NAME=1x128:int64, or --input-shape 1 3 224 224"},
-    {Cure::kModel, "",
+    {kModel, "",
      "try --tracer eager: if that fails too, the model or its inputs are at fault, not the tracer"},
-    {Cure::kGradient, "", "take the backward pass out of forward, or try --tracer static or eager"},
-    {Cure::kFormat, "",
-     "--export FILE.pt2 keeps it as it is; for this format, write it with other operations"},
-    {Cure::kInstall, "", "install it, or leave this one out: --tracer hybrid takes what there is"},
-    {Cure::kMemory, "", "take smaller inputs, or --tracer static, which computes shapes and no values"},
+    {kGradient, "", "take the backward pass out of forward, or try --tracer static or eager"},
+    {kFormat, "", "--export FILE.pt2 keeps it as it is; for this format, write it with other operations"},
+    {kInstall, "", "install it, or leave this one out: --tracer hybrid takes what there is"},
+    {kMemory, "", "take smaller inputs, or --tracer static, which computes shapes and no values"},
 };
 
-// By cure and tracer, every cure's general row last: the first row that fits is the one.
+// By cure, every cure's general row last: the first row that fits is the one.
 constexpr bool in_order() {
   for (std::size_t i = 1; i < std::size(kHints); ++i) {
-    const auto& before = kHints[i - 1];
-    const auto& row = kHints[i];
-    const bool next_cure = static_cast<int>(row.cure) == static_cast<int>(before.cure) + 1;
-    if (next_cure != before.tracer.empty()) return false;
-    if (row.cure == before.cure && !row.tracer.empty() && !(before.tracer < row.tracer)) return false;
+    const int next = static_cast<int>(kHints[i].cure) - static_cast<int>(kHints[i - 1].cure);
+    if (next != (kHints[i - 1].tracer.empty() ? 1 : 0)) return false;
   }
-  return kHints[0].cure == Cure::kUnknown && std::end(kHints)[-1].cure == Cure::kMemory;
+  return kHints[0].cure == kUnknown && std::end(kHints)[-1].cure == kMemory;
 }
 static_assert(in_order());
 
 }  // namespace
 
 std::string_view hint_for(Cure cure, std::string_view tracer) {
-  for (const auto& row : kHints) {
+  if (tracer == "onnx" || tracer == "mlir") tracer = "file";
+  for (const auto& row : kHints)
     if (row.cure == cure && (row.tracer == tracer || row.tracer.empty())) return row.hint;
-  }
   return kHints[0].hint;
 }
 
