@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "base/error.h"
 
@@ -22,22 +23,14 @@ bool add(Wide a, Wide b, Wide& out) { return !__builtin_add_overflow(a, b, &out)
 Wide magnitude(Wide value) { return value < 0 ? -value : value; }
 
 Wide common_divisor(Wide a, Wide b) {
-  a = magnitude(a), b = magnitude(b);
-  while (b != 0) {
-    const Wide rest = a % b;
-    a = b, b = rest;
-  }
-  return a;
+  while (b != 0) a = std::exchange(b, a % b);
+  return magnitude(a);
 }
 
-std::size_t product_of(std::span<const std::uint32_t> terms) {
-  return std::accumulate(terms.begin(), terms.end(), std::size_t{1}, std::multiplies<>());
-}
-
-// Horner's scheme, the last variable first. Nothing may overflow.
-template <class Number>
+// Horner's scheme, the last variable first. `step(sum, t, c)` is sum * t + c.
+template <class Number, class Step>
 Number folded(std::span<const Number> coefficients, std::span<const std::uint32_t> terms,
-              std::span<const std::int64_t> origin, std::span<const std::int64_t> x) {
+              std::span<const std::int64_t> origin, std::span<const std::int64_t> x, Step step) {
   if (terms.empty()) return coefficients[0];
   std::array<Number, 32> room;
   std::vector<Number> large;
@@ -45,12 +38,13 @@ Number folded(std::span<const Number> coefficients, std::span<const std::uint32_
   std::span<Number> values{room};
   if (count > room.size()) large.resize(count), values = large;
   for (std::size_t v = terms.size(); v-- > 0; coefficients = values) {
-    const Number t = x[v] - origin[v];
+    const Number t = Number{x[v]} - origin[v];
     const std::uint32_t powers = terms[v];
     count /= powers;
     for (std::size_t row = 0; row < count; ++row) {
       Number sum = coefficients[row * powers + powers - 1];
-      for (std::uint32_t power = powers - 1; power-- > 0;) sum = sum * t + coefficients[row * powers + power];
+      for (std::uint32_t power = powers - 1; power-- > 0;)
+        sum = step(sum, t, coefficients[row * powers + power]);
       values[row] = sum;
     }
   }
@@ -65,12 +59,9 @@ Polynomial::Polynomial(std::vector<std::int64_t> origin, std::vector<std::uint32
       terms_(std::move(terms)),
       coefficients_(std::move(coefficients)),
       denominator_(denominator) {
-  OPSCOPE_CHECK(origin_.size() == terms_.size() && coefficients_.size() == product_of(terms_));
+  const auto count = std::accumulate(terms_.begin(), terms_.end(), std::size_t{1}, std::multiplies<>());
+  OPSCOPE_CHECK(origin_.size() == terms_.size() && coefficients_.size() == count);
   OPSCOPE_CHECK(denominator_ > 0);
-  reduce();
-}
-
-void Polynomial::reduce() {
   Wide divisor = denominator_;
   for (const Wide each : coefficients_) divisor = common_divisor(divisor, each);
   if (divisor <= 1) return;
@@ -101,50 +92,26 @@ bool Polynomial::is_safe(std::span<const std::int64_t> x) const {
   return true;
 }
 
-Wide Polynomial::unchecked(std::span<const std::int64_t> x) const {
-  if (!narrow_.empty()) return folded<std::int64_t>(narrow_, terms_, origin_, x);
-  return folded<Wide>(coefficients_, terms_, origin_, x);
-}
-
-std::optional<Wide> Polynomial::checked(std::span<const std::int64_t> x) const {
-  std::vector<Wide> values(coefficients_);
-  std::size_t count = values.size();
-  for (std::size_t v = terms_.size(); v-- > 0;) {
-    const Wide t = Wide{x[v]} - origin_[v];
-    const std::uint32_t powers = terms_[v];
-    for (std::size_t row = 0; row < count / powers; ++row) {
-      Wide sum = values[row * powers + powers - 1];
-      for (std::uint32_t power = powers - 1; power-- > 0;)
-        if (!multiply(sum, t, sum) || !add(sum, values[row * powers + power], sum)) return std::nullopt;
-      values[row] = sum;
-    }
-    count /= powers;
-  }
-  return values[0];
-}
-
 std::optional<std::uint64_t> Polynomial::at(std::span<const std::int64_t> x) const {
   OPSCOPE_CHECK(x.size() == terms_.size());
-  const auto sum = is_safe(x) ? std::optional(unchecked(x)) : checked(x);
-  if (!sum || *sum < 0) return std::nullopt;
-  const Wide value = denominator_ == 1 ? *sum : *sum / denominator_;
-  if (denominator_ != 1 && value * denominator_ != *sum) return std::nullopt;
-  if (value >= Wide{std::numeric_limits<std::uint64_t>::max()}) return std::nullopt;
+  const auto plain = [](auto sum, auto t, auto c) { return sum * t + c; };
+  bool overflows = false;
+  const auto checked = [&](Wide sum, Wide t, Wide c) {
+    overflows |= !multiply(sum, t, sum) || !add(sum, c, sum);
+    return sum;
+  };
+  const Wide sum = !is_safe(x)       ? folded<Wide>(coefficients_, terms_, origin_, x, checked)
+                   : narrow_.empty() ? folded<Wide>(coefficients_, terms_, origin_, x, plain)
+                                     : folded<std::int64_t>(narrow_, terms_, origin_, x, plain);
+  const Wide value = denominator_ == 1 ? sum : sum / denominator_;
+  if (overflows || sum < 0 || (denominator_ != 1 && value * denominator_ != sum) ||
+      value >= Wide{std::numeric_limits<std::uint64_t>::max()})
+    return std::nullopt;
   return static_cast<std::uint64_t>(value);
 }
 
 bool Polynomial::is_constant() const {
   return std::all_of(coefficients_.begin() + 1, coefficients_.end(), [](Wide each) { return each == 0; });
-}
-
-std::uint32_t Polynomial::degree(std::size_t variable) const {
-  std::size_t stride = 1;
-  for (std::size_t v = variable + 1; v < terms_.size(); ++v) stride *= terms_[v];
-  std::uint32_t highest = 0;
-  for (std::size_t i = 0; i < coefficients_.size(); ++i)
-    if (coefficients_[i] != 0)
-      highest = std::max(highest, static_cast<std::uint32_t>(i / stride % terms_[variable]));
-  return highest;
 }
 
 std::optional<Polynomial> Polynomial::sum(const Polynomial& a, const Polynomial& b) {
@@ -200,8 +167,7 @@ Interpolation::Basis Interpolation::basis_of(std::span<const std::int64_t> nodes
   if (basis.overflows) return basis;
   for (const Wide each : below) {
     const Wide step = magnitude(each) / common_divisor(basis.scale, each);
-    basis.overflows |= !multiply(basis.scale, step, basis.scale);
-    if (basis.overflows) return basis;
+    if (basis.overflows = !multiply(basis.scale, step, basis.scale); basis.overflows) return basis;
   }
   for (std::size_t i = 0; i < nodes.size() && !basis.overflows; ++i)
     for (Wide& each : basis.rows[i]) basis.overflows |= !multiply(each, basis.scale / below[i], each);

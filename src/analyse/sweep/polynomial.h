@@ -25,12 +25,7 @@ class Polynomial {
   // Up to which distance from the origin, in every variable, nothing can overflow: evaluated faster there.
   void promise_within(std::span<const std::int64_t> farthest);
 
-  std::span<const Wide> coefficients() const { return coefficients_; }
-  std::span<const std::uint32_t> terms() const { return terms_; }
-  Wide denominator() const { return denominator_; }
   bool is_constant() const;
-  // The highest power of a variable that has a coefficient.
-  std::uint32_t degree(std::size_t variable) const;
 
   // Of the same variables and origin; nullopt where it overflows.
   static std::optional<Polynomial> sum(const Polynomial& a, const Polynomial& b);
@@ -41,9 +36,6 @@ class Polynomial {
   friend bool operator==(const Polynomial&, const Polynomial&) = default;
 
  private:
-  void reduce();
-  Wide unchecked(std::span<const std::int64_t> x) const;
-  std::optional<Wide> checked(std::span<const std::int64_t> x) const;
   bool is_safe(std::span<const std::int64_t> x) const;
 
   std::vector<std::int64_t> origin_, safe_;
