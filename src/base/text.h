@@ -2,7 +2,9 @@
 // No locale: a foreign one changes nothing.
 #pragma once
 
+#include <charconv>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,6 +52,14 @@ bool contains_text(std::string_view text, std::string_view part);
 std::string file_extension(std::string_view path);
 // What stands between separators, empty parts too: "a", "", "b" of "a,,b"; one empty part of "".
 std::vector<std::string_view> split_by(std::string_view text, char separator);
+// All of the text as a number; nullopt where it is none, or does not fit.
+template <class Number>
+std::optional<Number> number_from(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
 // True if every byte belongs to a well-formed character.
 bool is_utf8(std::string_view text);
 

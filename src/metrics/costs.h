@@ -30,6 +30,14 @@ struct Metrics {
   double time_seconds() const { return static_cast<double>(time.value()) * kPicosecond; }
   double roofline_seconds() const { return static_cast<double>(roofline_time.value()) * kPicosecond; }
   bool counts() const { return flops || memory_bytes(); }  // does work or moves bytes
+  // Calls visit(Count&) for every sum.
+  template <class Visit>
+  void each_count(Visit visit) {
+    for (Count* count : {&work.macs, &work.other_flops, &work.specials, &traffic.input_bytes,
+                         &traffic.output_bytes, &traffic.weight_bytes, &flops, &time, &roofline_time,
+                         &compute_bound_time})
+      visit(*count);
+  }
   // Inline: run several times for each op of every graph. Saturating, so the order of ops is free.
   Metrics& operator+=(const Metrics& other) {
     work += other.work, traffic += other.traffic, flops += other.flops, ops += other.ops;

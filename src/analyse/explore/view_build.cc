@@ -2,7 +2,6 @@
 #include "analyse/explore/view_build.h"
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 
 #include "analyse/explore/view.h"

@@ -1,7 +1,5 @@
 // The groupings that a view's nodes come from: ops, layers, a tracer's nodes, calls of modules, subgraphs.
-#include <algorithm>
 #include <string>
-#include <tuple>
 #include <unordered_map>
 
 #include "analyse/explore/view_build.h"

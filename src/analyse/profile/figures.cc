@@ -38,14 +38,6 @@ void add_rows(const Profile& profile, Figures& figures) {
                               counts_alone(row.parameters), without_bound(row.metrics)});
 }
 
-std::string inputs_of(const Graph& graph) {
-  std::vector<FigureInput> inputs;
-  for (const ValueId id : graph.inputs)
-    inputs.push_back({std::string(graph.text(graph.values[id].name)), shape_of(graph, id),
-                      std::string(name(graph.values[id].dtype))});
-  return inputs_text(inputs);
-}
-
 BottleneckSummary without_times(BottleneckSummary summary) {
   for (Band* band : {&summary.compute_bound, &summary.memory_bound, &summary.over_100,
                      &summary.from_50_to_100, &summary.from_10_to_50, &summary.under_10})
@@ -86,6 +78,14 @@ std::string inputs_text(std::span<const FigureInput> inputs) {
   return text;
 }
 
+std::string inputs_text(const Graph& graph) {
+  std::vector<FigureInput> inputs;
+  for (const ValueId id : graph.inputs)
+    inputs.push_back({std::string(graph.text(graph.values[id].name)), shape_of(graph, id),
+                      std::string(name(graph.values[id].dtype))});
+  return inputs_text(inputs);
+}
+
 std::optional<Amount> amount_in(const Figures& figures, const Metric& metric) {
   if (!figures.has(metric.key)) return std::nullopt;
   ModelCosts model{.peak_memory_bytes = figures.peak_memory_bytes};
@@ -112,7 +112,7 @@ Figures figures_of(const Profile& profile) {
   figures.model =
       graph.capture.model.empty() ? std::string(graph.text(graph.modules[0].type)) : graph.capture.model;
   figures.source = graph.capture.source;
-  figures.inputs = inputs_of(graph);
+  figures.inputs = inputs_text(graph);
   figures.convention = name(profile.options.convention);
   if (const Device* device = profile.roofline.device)
     figures.device = device->name, figures.device_id = device->id;

@@ -70,5 +70,6 @@ struct FigureInput {
   std::string name, shape, dtype;
 };
 std::string inputs_text(std::span<const FigureInput> inputs);
+std::string inputs_text(const Graph& graph);
 
 }  // namespace opscope

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 
+#include "analyse/profile/figures.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "hardware/device.h"
@@ -24,7 +24,7 @@ class Search {
   }
 
   FitAnswer run() {
-    if (!fits(0)) return end_at_first();
+    if (!fits(0)) return finish(-1, seen(0).point ? FitAnswer::End::kNothing : FitAnswer::End::kFails);
     std::int64_t good = 0, bad = 1;  // in steps above the first
     if (const auto guess = guessed()) {
       good = *guess, bad = *guess + 1;
@@ -33,24 +33,25 @@ class Search {
     while (fits(bad)) {
       good = bad;
       if (value(good) >= question_.most) return finish(good, FitAnswer::End::kUnlimited);
-      bad = std::min(bad * 2, (question_.most - question_.first) / question_.step);
+      bad = std::min(bad * 2, most_steps());
       if (bad == good) return finish(good, FitAnswer::End::kUnlimited);
     }
     while (bad - good > 1) {
       const std::int64_t middle = good + (bad - good) / 2;
       (fits(middle) ? good : bad) = middle;
     }
-    const bool by_model = !seen_.at(bad).figures;
-    return finish(good, by_model ? FitAnswer::End::kModel : FitAnswer::End::kMemory);
+    return finish(good, seen(bad).point ? FitAnswer::End::kMemory : FitAnswer::End::kModel);
   }
 
  private:
   struct Seen {
-    std::optional<SweepFigures> figures;
-    std::string peak_at, problem, inputs;
+    std::optional<FitPoint> point;
+    std::string problem, inputs;
   };
 
   std::int64_t value(std::int64_t steps) const { return question_.first + steps * question_.step; }
+
+  std::int64_t most_steps() const { return (question_.most - question_.first) / question_.step; }
 
   const Seen& seen(std::int64_t steps) {
     const auto [found, is_new] = seen_.try_emplace(steps);
@@ -58,23 +59,20 @@ class Search {
     ++answer_.captures;
     capture_(value(steps), [&](const Graph* graph, const std::string& problem) {
       found->second.problem = problem;
-      if (graph != nullptr) note(*graph, found->second);
+      if (graph == nullptr) return;
+      answer_.model = graph->capture.model, answer_.source = graph->capture.source;
+      const Profile profile = make_profile(*graph, options_);
+      FitPoint point{value(steps), figures_of(sample_of(*graph, options_.convention), options_), ""};
+      if (const OpId op = profile.memory().peak_op; op != kNone)
+        point.peak_at = profile.layers()[profile.layer_of()[op]].name;
+      found->second.point = std::move(point), found->second.inputs = inputs_text(*graph);
     });
     return found->second;
   }
 
-  void note(const Graph& graph, Seen& into) {
-    answer_.model = graph.capture.model, answer_.source = graph.capture.source;
-    const Profile profile = make_profile(graph, options_);
-    into.figures = figures_of(sample_of(graph, options_.convention), options_);
-    into.inputs = inputs_text(graph);
-    if (profile.memory().peak_op != kNone)
-      into.peak_at = std::string(profile.layers()[profile.layer_of()[profile.memory().peak_op]].name);
-  }
-
   bool fits(std::int64_t steps) {
-    const Seen& here = seen(steps);
-    return here.figures && here.figures->peak_memory_bytes <= question_.available();
+    const auto& point = seen(steps).point;
+    return point && point->figures.peak_memory_bytes <= question_.available();
   }
 
   // The largest that a polynomial through captures says would fit; nullopt where there is none.
@@ -83,12 +81,11 @@ class Search {
     std::vector<std::uint64_t> peaks;
     for (const std::int64_t steps : at) {
       if (!fits(steps)) return std::nullopt;
-      peaks.push_back(seen(steps).figures->peak_memory_bytes.value());
+      peaks.push_back(seen(steps).point->figures.peak_memory_bytes.value());
     }
     const auto peak = Interpolation(Grid{{at.begin(), at.end()}}).fit(peaks);
     if (!peak || peak->is_constant()) return std::nullopt;
-    std::int64_t low = 3,
-                 high = std::max<std::int64_t>((question_.most - question_.first) / question_.step, 4);
+    std::int64_t low = 3, high = std::max<std::int64_t>(most_steps(), 4);
     const auto under = [&](std::int64_t steps) {
       const auto bytes = peak->at(std::span(&steps, 1));
       return bytes && Count{*bytes} <= question_.available();
@@ -100,24 +97,14 @@ class Search {
     return low;
   }
 
-  FitAnswer end_at_first() {
-    const Seen& here = seen(0);
-    answer_.problem = here.problem, answer_.problem_at = value(0);
-    answer_.inputs = here.inputs;
-    answer_.end = here.figures ? FitAnswer::End::kNothing : FitAnswer::End::kFails;
-    if (here.figures) answer_.next = FitPoint{value(0), *here.figures, here.peak_at};
-    return answer_;
-  }
-
+  // `good`: the steps to the largest that fits; -1 where none does.
   FitAnswer finish(std::int64_t good, FitAnswer::End end) {
     answer_.end = end;
-    const Seen& best = seen(good);
-    answer_.best = FitPoint{value(good), *best.figures, best.peak_at};
-    answer_.inputs = best.inputs;
+    answer_.inputs = seen(std::max<std::int64_t>(good, 0)).inputs;
+    if (good >= 0) answer_.best = seen(good).point;
     if (end == FitAnswer::End::kUnlimited) return answer_;
-    const Seen& next = seen(good + 1);
-    if (next.figures) answer_.next = FitPoint{value(good + 1), *next.figures, next.peak_at};
-    answer_.problem = next.problem, answer_.problem_at = value(good + 1);
+    answer_.next = seen(good + 1).point;
+    answer_.problem = seen(good + 1).problem, answer_.problem_at = value(good + 1);
     return answer_;
   }
 
@@ -128,28 +115,19 @@ class Search {
   std::map<std::int64_t, Seen> seen_;
 };
 
-}  // namespace
-
-FitAnswer find_fit(const FitQuestion& question, const ProfileOptions& options, const FitCapture& capture) {
-  return Search(question, options, capture).run();
-}
-
-// A question about what fits, from words.
-
-namespace {
-
-constexpr std::uint64_t kDeviceReserve = std::uint64_t{1} << 30;
-
 Count parse_reserve(const std::string& text, Count whole) {
   if (!text.ends_with('%')) return parse_bytes("--reserve", text);
-  double share = -1;
-  const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size() - 1, share);
-  if (bad != std::errc{} || end != text.data() + text.size() - 1 || !(share >= 0 && share < 100))
+  const double share = number_from<double>(text.substr(0, text.size() - 1)).value_or(-1);
+  if (!(share >= 0 && share < 100))
     throw Error("'" + text + "' is not a part of the memory", "--reserve", "for example 1GiB or 10%");
   return Count{static_cast<std::uint64_t>(std::ceil(static_cast<double>(whole) * share / 100))};
 }
 
 }  // namespace
+
+FitAnswer find_fit(const FitQuestion& question, const ProfileOptions& options, const FitCapture& capture) {
+  return Search(question, options, capture).run();
+}
 
 FitQuestion fit_question(std::string variable, const std::string& memory, const std::string& reserve,
                          std::optional<std::int64_t> step, const Device* device) {
@@ -168,7 +146,7 @@ FitQuestion fit_question(std::string variable, const std::string& memory, const 
   if (!reserve.empty())
     question.reserve = parse_reserve(reserve, question.memory);
   else if (memory.empty())
-    question.reserve = Count{kDeviceReserve};
+    question.reserve = Count{std::uint64_t{1} << 30};
   if (question.reserve >= question.memory)
     throw Error("the reserve is all of the memory", "--reserve", "for example 1GiB or 10%");
   return question;

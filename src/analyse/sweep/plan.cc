@@ -1,9 +1,10 @@
 // Plans a sweep: every point a capture, or, block by block, the captures that polynomials are made from and
 // checked against. Whatever a polynomial cannot tell is captured.
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "analyse/profile/figures.h"
-#include "analyse/sweep/cell.h"
 #include "analyse/sweep/sweep.h"
 #include "base/choices.h"
 #include "base/error.h"
@@ -14,11 +15,141 @@ namespace {
 
 constexpr std::size_t kWorthHalving = 4;  // times the captures that a polynomial takes: else all are captured
 
-// In a list of numbers, mostly one after the other; its size where the number is not there.
-std::size_t index_of(std::span<const std::int64_t> numbers, std::int64_t number) {
-  const auto guess = static_cast<std::uint64_t>(number) - static_cast<std::uint64_t>(numbers.front());
-  if (guess < numbers.size() && numbers[guess] == number) return guess;
-  return static_cast<std::size_t>(std::ranges::find(numbers, number) - numbers.begin());
+using Numbers = std::vector<std::int64_t>;
+
+std::string text_of(const SweepAxis& axis, std::int64_t number) {
+  return axis.numeric ? std::to_string(number) : axis.texts[static_cast<std::size_t>(number)];
+}
+
+}  // namespace
+
+// A block of a sweep's points that one polynomial may tell: one dtype, image sizes that leave the same rest
+// by 32 (strides and patches divide them alike), and ones apart from what is larger, since views and copies
+// differ there.
+struct SweepCell {
+  // A part of an axis.
+  struct Stretch {
+    const SweepAxis* axis = nullptr;
+    Numbers values{};                  // from small to large
+    std::int64_t step = 1, least = 0;  // how far apart places are where it holds, and down to where
+
+    // What a polynomial is made from: of the highest power that is expected, and `more`. Attention squares
+    // the length, which is itself the square of a side.
+    Numbers nodes(std::uint32_t more) const {
+      const std::size_t degree = axis->name == "image_size" ? 4 : 2;
+      Numbers first = values;
+      first.resize(std::min(first.size(), degree + 1 + more));
+      return first;
+    }
+  };
+
+  std::vector<Stretch> parts;  // by axis
+
+  // Every combination of what `pick` takes of each part.
+  template <class Pick>
+  std::vector<SweepPlace> all(Pick pick) const {
+    std::vector<Numbers> lists;
+    for (const Stretch& part : parts) lists.push_back(pick(part));
+    return combinations(lists);
+  }
+  std::vector<SweepPlace> places() const { return all(std::mem_fn(&Stretch::values)); }
+  std::vector<SweepPlace> nodes(std::uint32_t more) const {
+    return all([&](const Stretch& part) { return part.nodes(more); });
+  }
+  std::size_t count() const {
+    std::size_t count = 1;
+    for (const Stretch& part : parts) count *= part.values.size();
+    return count;
+  }
+  // The lowest place, but for one axis.
+  SweepPlace lowest(std::size_t axis, std::int64_t value) const {
+    SweepPlace place;
+    for (const Stretch& part : parts) place.push_back(part.values.front());
+    place[axis] = value;
+    return place;
+  }
+
+  // Places that are no nodes: the corners, and some in between.
+  std::vector<SweepPlace> checks() const {
+    const std::size_t most = count() > 400 ? 16 : 8;
+    const auto made_from = nodes(0);
+    std::vector<SweepPlace> places;
+    const auto add = [&](const SweepPlace& place) {
+      const bool is_new = std::ranges::find(places, place) == places.end();
+      if (is_new && std::ranges::find(made_from, place) == made_from.end()) places.push_back(place);
+    };
+    const auto corners =  // the far one first
+        all([](const Stretch& part) {
+          return Numbers{part.values.back(), part.values.front()};
+        });
+    for (std::size_t k = 0; k < std::min(corners.size(), most / 2); ++k) add(corners[k]);
+    for (std::size_t k = 1; k < most; ++k) {
+      SweepPlace place;  // 0.618 of the way on each time, an axis later than another
+      for (const Stretch& part : parts)
+        place.push_back(
+            part.values[(k * (618 + 137 * place.size()) * part.values.size() / 1000) % part.values.size()]);
+      add(place);
+    }
+    if (places.size() > most) places.resize(most);
+    return places;
+  }
+
+  // In two, across the axis that has the most values: what is larger of two sizes changes once, and mostly
+  // where sizes are small, so the cut is at the geometric mean.
+  std::array<SweepCell, 2> halves() const {
+    const auto longest =
+        std::ranges::max_element(parts, {}, [](const Stretch& part) { return part.values.size(); });
+    const Numbers& values = longest->values;
+    const double mean = std::sqrt(static_cast<double>(values.front()) * static_cast<double>(values.back()));
+    const auto above =
+        std::ranges::find_if(values, [&](std::int64_t each) { return static_cast<double>(each) > mean; });
+    const auto cut = std::clamp<std::ptrdiff_t>(above - values.begin(), 1, std::ssize(values) - 1);
+    std::array<SweepCell, 2> halves{*this, *this};
+    Stretch& low = halves[0].parts[static_cast<std::size_t>(longest - parts.begin())];
+    Stretch& high = halves[1].parts[static_cast<std::size_t>(longest - parts.begin())];
+    low.values.resize(static_cast<std::size_t>(cut));
+    high.values.erase(high.values.begin(), high.values.begin() + cut);
+    high.least = high.values.front();
+    return halves;
+  }
+
+  std::string text() const {  // "batch 2 to 256, seq_len 16 to 512"
+    std::string text;
+    for (const auto& [axis, values, step, least] : parts) {
+      text += (text.empty() ? "" : ", ") + axis->name + " " + text_of(*axis, values.front());
+      if (values.size() > 1) text += " to " + std::to_string(values.back());
+    }
+    return text;
+  }
+};
+
+namespace {
+
+using Stretch = SweepCell::Stretch;
+
+std::vector<Stretch> stretches_of(const SweepAxis& axis) {
+  Numbers numbers = axis.numbers;
+  std::ranges::sort(numbers);
+  std::vector<Stretch> stretches;
+  if (!axis.numeric || axis.name != "image_size") {
+    const auto rest = std::ranges::find_if(numbers, [&](auto each) { return axis.numeric && each > 1; });
+    for (auto each = numbers.begin(); each != rest; ++each) stretches.push_back({&axis, {*each}, 1, *each});
+    if (rest != numbers.end())
+      stretches.push_back({&axis, {rest, numbers.end()}, 1, std::min<std::int64_t>(*rest, 2)});
+    return stretches;
+  }
+  std::map<std::int64_t, Numbers> by_rest;
+  for (const std::int64_t each : numbers) by_rest[each % kImageStep].push_back(each);
+  for (const auto& [rest, values] : by_rest) stretches.push_back({&axis, values, kImageStep, values.front()});
+  return stretches;
+}
+
+std::vector<SweepCell> cells_of(const std::vector<SweepAxis>& axes) {
+  std::vector<std::vector<Stretch>> stretches;
+  for (const SweepAxis& axis : axes) stretches.push_back(stretches_of(axis));
+  std::vector<SweepCell> cells;
+  for (auto& parts : combinations(stretches)) cells.push_back({std::move(parts)});
+  return cells;
 }
 
 }  // namespace
@@ -34,10 +165,18 @@ SweepPlace SweepResult::place(std::size_t point) const {
   return place;
 }
 
+std::optional<std::size_t> SweepResult::point_at(const SweepPlace& place) const {
+  std::size_t point = 0;
+  for (std::size_t a = 0; a < place.size(); ++a) {
+    const auto found = index[a].find(place[a]);
+    if (found == index[a].end()) return std::nullopt;
+    point = point * axes[a].size() + found->second;
+  }
+  return point;
+}
+
 std::string SweepResult::text_of(const SweepPlace& place, std::size_t axis) const {
-  const SweepAxis& values = axes[axis];
-  if (values.numeric) return std::to_string(place[axis]);
-  return values.texts[static_cast<std::size_t>(place[axis])];
+  return opscope::text_of(axes[axis], place[axis]);
 }
 
 std::size_t SweepResult::count(SweepState state) const {
@@ -45,31 +184,11 @@ std::size_t SweepResult::count(SweepState state) const {
 }
 
 std::optional<SweepFigures> SweepResult::at(const SweepPlace& place) const {
-  std::size_t point = 0;
-  bool listed = true;
-  for (std::size_t a = 0; a < axes.size() && listed; ++a) {
-    const std::size_t found = index_of(axes[a].numbers, place[a]);
-    listed = found < axes[a].size();
-    point = point * axes[a].size() + found;
-  }
-  if (listed) {
-    const SweepPoint& known = points[point];
-    if (known.has_figures()) return known.figures;
-    return std::nullopt;
-  }
+  if (const auto point = point_at(place))
+    return points[*point].has_figures() ? std::optional(points[*point].figures) : std::nullopt;
   for (const SweepSurface& surface : surfaces)
-    if (surface.holds(place)) return surface.at(surface.variables_of(place), options.profile);
+    if (surface.holds(place)) return surface.at(place, options.profile);
   return std::nullopt;
-}
-
-std::string inputs_text(const Graph& graph) {
-  std::vector<FigureInput> inputs;
-  for (const ValueId id : graph.inputs) {
-    const Value& value = graph.values[id];
-    inputs.push_back({std::string(graph.text(value.name)), format_shape(graph.shape(value)),
-                      std::string(name(value.dtype))});
-  }
-  return inputs_text(inputs);
 }
 
 Sweep::Sweep(std::vector<SweepAxis> axes, const SweepOptions& options) {
@@ -82,7 +201,7 @@ Sweep::Sweep(std::vector<SweepAxis> axes, const SweepOptions& options) {
     throw Error("more than " + format_exact(Count{kMostPoints}) + " points", "sweep",
                 "fewer values, or several sweeps");
   for (const SweepAxis& axis : axes) {
-    auto& places = index_.emplace_back();
+    auto& places = result_.index.emplace_back();
     for (std::size_t i = 0; i < axis.size(); ++i) places.emplace(axis.numbers[i], i);
   }
   result_.axes = std::move(axes);
@@ -103,51 +222,31 @@ void Sweep::run(const SweepCapture& capture) {
   learn_from_captures();
 }
 
-void Sweep::note_graph(const Graph& graph) {
-  if (!result_.model.empty()) return;
-  result_.model = graph.capture.model, result_.source = graph.capture.source;
-  result_.inputs = inputs_text(graph);
-}
-
 void Sweep::capture_all(std::span<const SweepPlace> places, const SweepCapture& capture) {
   std::vector<SweepPlace> missing;
   for (const SweepPlace& place : places)
     if (!known_.contains(place)) missing.push_back(place);
   if (missing.empty()) return;
   capture(missing, [&](std::size_t index, const Graph* graph, const std::string& problem) {
-    Known known{.sample = nullptr, .problem = problem, .figures = {}};
+    Known known{.sample = {}, .point = {.state = SweepState::kFailed, .problem = problem, .figures = {}}};
     if (graph != nullptr) {
-      note_graph(*graph);
-      known.sample = std::make_shared<SweepSample>(sample_of(*graph, result_.options.profile.convention));
-      known.figures = figures_of(*known.sample, result_.options.profile);
+      if (result_.model.empty())
+        result_.model = graph->capture.model, result_.source = graph->capture.source,
+        result_.inputs = inputs_text(*graph);
+      known.sample = sample_of(*graph, result_.options.profile.convention);
+      known.point.state = SweepState::kCaptured;
+      known.point.figures = figures_of(*known.sample, result_.options.profile);
     }
     ++result_.captures;
-    set_point(missing[index], known);
+    if (const auto point = result_.point_at(missing[index])) result_.points[*point] = known.point;
     known_[missing[index]] = std::move(known);
   });
-}
-
-void Sweep::set_point(const SweepPlace& place, const Known& known) {
-  SweepPoint* const row = point_at(place);
-  if (row == nullptr) return;
-  row->state = known.sample ? SweepState::kCaptured : SweepState::kFailed;
-  row->problem = known.problem, row->figures = known.figures;
-}
-
-SweepPoint* Sweep::point_at(const SweepPlace& place) {
-  std::size_t point = 0;
-  for (std::size_t a = 0; a < place.size(); ++a) {
-    const auto found = index_[a].find(place[a]);
-    if (found == index_[a].end()) return nullptr;
-    point = point * result_.axes[a].size() + found->second;
-  }
-  return &result_.points[point];
 }
 
 std::optional<SweepFigures> Sweep::capture_one(const SweepPlace& place, const SweepCapture& capture) {
   capture_all(std::span(&place, 1), capture);
   const Known& found = known_.at(place);
-  return found.sample ? std::optional(found.figures) : std::nullopt;
+  return found.sample ? std::optional(found.point.figures) : std::nullopt;
 }
 
 void Sweep::run_cell(SweepCell cell, const SweepCapture& capture) {
@@ -166,53 +265,48 @@ void Sweep::run_cell(SweepCell cell, const SweepCapture& capture) {
 // False where it took more than one, or none told it.
 bool Sweep::tell_cell(const SweepCell& cell, const SweepCapture& capture) {
   const std::size_t few = cell.nodes(0).size() + cell.checks().size();
-  if (cell.count() <= few) {
-    capture_all(cell.places(), capture);
-    return true;
+  if (cell.count() > few) {
+    for (const std::uint32_t more : {0u, 2u})
+      if (fit_cell(cell, more, capture)) return true;
+    if (cell.count() >= kWorthHalving * few) {
+      for (const SweepCell& half : cell.halves()) tell_cell(half, capture);
+      return false;
+    }
   }
-  for (const std::uint32_t more : {0u, 2u})
-    if (fit_cell(cell, more, capture)) return true;
-  if (cell.count() < kWorthHalving * few)
-    capture_all(cell.places(), capture);
-  else
-    for (const SweepCell& half : cell.halves()) tell_cell(half, capture);
-  return false;
+  capture_all(cell.places(), capture);
+  return cell.count() <= few;
 }
 
 // The largest value may be more than the model takes (512 positions): then where it ends is looked for, and
 // what lies beyond has the reason of the first that failed.
 void Sweep::cut_at_limits(SweepCell& cell, const SweepCapture& capture) {
-  for (std::size_t axis = 0; axis < cell.values.size(); ++axis) {
+  for (std::size_t axis = 0; axis < cell.parts.size(); ++axis) {
+    Numbers& values = cell.parts[axis].values;
     const auto fails = [&](std::size_t index) {
-      SweepPlace place = cell.lowest();
-      place[axis] = cell.values[axis][index];
+      const SweepPlace place = cell.lowest(axis, values[index]);
       capture_all(std::span(&place, 1), capture);
       return !known_.at(place).sample;
     };
-    std::size_t good = 0, bad = cell.values[axis].size() - 1;
+    std::size_t good = 0, bad = values.size() - 1;
     if (bad == 0 || fails(0) || !fails(bad)) continue;
     while (bad - good > 1) {
       const std::size_t middle = good + (bad - good) / 2;
       (fails(middle) ? bad : good) = middle;
     }
-    fail_beyond(cell, axis, bad);
-    cell.values[axis].resize(bad);
-  }
-}
-
-void Sweep::fail_beyond(const SweepCell& cell, std::size_t axis, std::size_t index) {
-  SweepPlace first = cell.lowest();
-  first[axis] = cell.values[axis][index];
-  const std::string problem = known_.at(first).problem;
-  for (const SweepPlace& place : cell.beyond(axis, index)) {
-    SweepPoint& row = *point_at(place);
-    if (row.state == SweepState::kNotDone) row.state = SweepState::kFailed, row.problem = problem;
+    const std::string& problem = known_.at(cell.lowest(axis, values[bad])).point.problem;
+    SweepCell beyond = cell;
+    beyond.parts[axis].values.erase(beyond.parts[axis].values.begin(),
+                                    beyond.parts[axis].values.begin() + static_cast<std::ptrdiff_t>(bad));
+    for (const SweepPlace& place : beyond.places())
+      if (SweepPoint& row = point_at(place); row.state == SweepState::kNotDone)
+        row.state = SweepState::kFailed, row.problem = problem;
+    values.resize(bad);
   }
 }
 
 bool Sweep::fit_cell(const SweepCell& cell, std::uint32_t more, const SweepCapture& capture) {
-  if (more > 0 && !cell.can_take(more)) return false;
   std::vector<SweepPlace> wanted = cell.nodes(more);
+  if (more > 0 && wanted.size() * 2 >= cell.count()) return false;
   const auto checks = cell.checks();
   wanted.insert(wanted.end(), checks.begin(), checks.end());
   capture_all(wanted, capture);
@@ -220,11 +314,11 @@ bool Sweep::fit_cell(const SweepCell& cell, std::uint32_t more, const SweepCaptu
   if (!surface) return false;
   std::vector<std::pair<SweepPoint*, SweepFigures>> told;
   for (const SweepPlace& place : cell.places()) {
-    SweepPoint* const row = point_at(place);
-    if (row->state != SweepState::kNotDone) continue;
-    auto figures = surface->at(surface->variables_of(place), result_.options.profile);
+    SweepPoint& row = point_at(place);
+    if (row.state != SweepState::kNotDone) continue;
+    auto figures = surface->at(place, result_.options.profile);
     if (!figures) return false;
-    told.emplace_back(row, *std::move(figures));
+    told.emplace_back(&row, *std::move(figures));
   }
   for (auto& [row, figures] : told) row->state = SweepState::kFitted, row->figures = std::move(figures);
   result_.surfaces.push_back(*std::move(surface));
@@ -233,20 +327,29 @@ bool Sweep::fit_cell(const SweepCell& cell, std::uint32_t more, const SweepCaptu
 
 // Made from the nodes, and true at every other capture of the cell.
 std::optional<SweepSurface> Sweep::surface_of(const SweepCell& cell, std::uint32_t more) {
+  const auto nodes = cell.nodes(more);
   std::vector<const SweepSample*> samples;
-  for (const SweepPlace& place : cell.nodes(more)) {
+  for (const SweepPlace& place : nodes) {
     const auto found = known_.find(place);
     if (found == known_.end() || !found->second.sample) return std::nullopt;
-    samples.push_back(found->second.sample.get());
+    samples.push_back(&*found->second.sample);
   }
-  auto surface = SweepSurface::fit(cell.grid(more), samples);
+  Grid grid;
+  std::vector<SweepSurface::Bound> bounds;
+  std::vector<std::int64_t> farthest;
+  for (const Stretch& part : cell.parts) {
+    const bool varies = part.values.size() > 1;
+    const std::int64_t low = part.values.front(), high = part.values.back();
+    bounds.push_back({varies ? part.least : low, high, part.step, varies});
+    if (varies) grid.push_back(part.nodes(more)), farthest.push_back(high - low);
+  }
+  auto surface = SweepSurface::fit(grid, samples);
   if (!surface) return std::nullopt;
-  cell.describe(*surface);
+  surface->hold_within(std::move(bounds), farthest);
   std::size_t confirmed = 0;
-  const auto nodes = cell.nodes(more);
   for (const auto& [place, known] : known_) {
     if (!known.sample || !surface->holds(place) || std::ranges::find(nodes, place) != nodes.end()) continue;
-    if (!surface->agrees(surface->variables_of(place), *known.sample)) return std::nullopt;
+    if (!surface->agrees(place, *known.sample)) return std::nullopt;
     ++confirmed;
   }
   if (confirmed == 0) return std::nullopt;

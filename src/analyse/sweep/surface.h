@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -15,7 +16,7 @@
 namespace opscope {
 
 // Which products an op does: with weights, between activations, or neither.
-enum class Products : std::uint8_t { kOther, kLinear, kAttention, kConvolution };
+enum class Products : std::uint8_t { kOther, kLinear, kAttention };
 
 // What is the same at every point that polynomials tell. Not its name: a slice that takes all is an alias.
 struct SweptOp {
@@ -23,7 +24,7 @@ struct SweptOp {
   DType dtype = DType::kUndefined;
   Confidence confidence = Confidence::kExact;
   Products products = Products::kOther;
-  friend bool operator==(const SweptOp&, const SweptOp&) = default;
+  friend auto operator<=>(const SweptOp&, const SweptOp&) = default;
 };
 
 inline constexpr std::size_t kCostNumbers = 7;  // work, FLOPs, traffic
@@ -42,11 +43,9 @@ struct SweepFigures {
   Parameters parameters{};
   Count peak_memory_bytes{};
   MemorySplit at_peak{};
-  Count linear_flops{}, attention_flops{}, convolution_flops{};
+  Count linear_flops{}, attention_flops{};
   Count compute_bound_flops{};  // of ops above the ridge, or that arithmetic limits on the device
   double ridge = 10;            // that applied: a device's depends on the types that are multiplied
-
-  double compute_bound_share() const;
 };
 SweepFigures figures_of(const SweepSample& sample, const ProfileOptions& options);
 std::optional<Amount> amount_in(const SweepFigures& figures, const Metric& metric);  // nullopt: not known
@@ -55,21 +54,21 @@ std::optional<Amount> amount_in(const SweepFigures& figures, const Metric& metri
 class SweepSurface {
  public:
   // `samples`: at every point of the grid, the last variable fastest. nullopt where the captures are not of
-  // the same ops, or numbers overflow. `axes`: which axes of the sweep the variables are.
+  // the same ops, or numbers overflow.
   static std::optional<SweepSurface> fit(const Grid& grid, std::span<const SweepSample* const> samples);
 
   // Every number of every op is what the capture has.
-  bool agrees(std::span<const std::int64_t> x, const SweepSample& sample) const;
+  bool agrees(std::span<const std::int64_t> place, const SweepSample& sample) const;
   // nullopt where a number would not be whole: no capture can be like that.
-  std::optional<SweepFigures> at(std::span<const std::int64_t> x, const ProfileOptions& options) const;
-  void promise_within(std::span<const std::int64_t> largest);
+  std::optional<SweepFigures> at(std::span<const std::int64_t> place, const ProfileOptions& options) const;
 
-  // Where it holds, set by the sweep: by axis the numbers' bounds, and their distance from one another.
-  std::vector<std::int64_t> low, high, step;
-  std::vector<std::size_t> variables;  // the axes that vary
-  std::vector<std::uint32_t> degrees;  // of each variable
+  // Where it holds, by axis of the sweep. The grid's variables are the axes that vary.
+  struct Bound {
+    std::int64_t low = 0, high = 0, step = 1;
+    bool varies = false;
+  };
+  void hold_within(std::vector<Bound> bounds, std::span<const std::int64_t> farthest);
   bool holds(std::span<const std::int64_t> place) const;
-  std::vector<std::int64_t> variables_of(std::span<const std::int64_t> place) const;
 
  private:
   struct OpClass {
@@ -81,7 +80,9 @@ class SweepSurface {
 
   void group_ops();
   void find_peaks();
+  std::vector<std::int64_t> variables_of(std::span<const std::int64_t> place) const;
 
+  std::vector<Bound> bounds_;
   std::vector<SweptOp> ops_;
   std::vector<std::uint32_t> series_;    // by number of a sample: its polynomial
   std::vector<Polynomial> polynomials_;  // each once
@@ -89,18 +90,5 @@ class SweepSurface {
   std::vector<Split> peaks_;         // what may be the most, in the order of the ops
   std::vector<std::uint32_t> used_;  // polynomials that figures need
 };
-
-// Sums over ops that are the same, for captured points and for those that polynomials tell. For the sweep's
-// files only.
-struct CountedOp {
-  const SweptOp* op = nullptr;
-  std::uint64_t count = 1;
-  OpCost cost{};
-};
-
-// From kCostNumbers numbers, in the order of a sample's.
-OpCost cost_of(const SweptOp& op, std::span<const std::uint64_t> numbers);
-// All but parameters and memory.
-SweepFigures sum_up(std::span<CountedOp> ops, const ProfileOptions& options);
 
 }  // namespace opscope

@@ -2,32 +2,28 @@
 #include "analyse/sweep/sweep.h"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 #include <optional>
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace opscope {
 namespace {
 
 std::vector<std::string> words_of(const char* flag, std::string_view text) {
   std::vector<std::string> words;
-  for (bool more = true; more;) {
-    const auto comma = text.find(',');
-    more = comma != std::string_view::npos;
-    std::string word(text.substr(0, comma));
+  for (const std::string_view part : split_by(text, ',')) {
+    std::string word(part);
     std::erase(word, ' ');
     if (word.empty())
-      throw Error("a value is missing: '" + std::string(text) + "'", flag, "separate them by commas");
+      throw Error("a value is missing: '" + std::string(part.data(), text.data() + text.size()) + "'", flag,
+                  "separate them by commas");
     if (std::ranges::find(words, word) == words.end()) words.push_back(std::move(word));
-    text.remove_prefix(more ? comma + 1 : text.size());
   }
   return words;
 }
-
-bool is_pair(const std::string& word) { return sides_of(word).size() == 2; }
 
 bool has_pairs(std::string_view text) {
   for (std::size_t i = 1; i < text.size(); ++i)
@@ -52,15 +48,10 @@ SweepAxis worded_axis(std::string name, std::vector<std::string> texts) {
 
 std::vector<std::int64_t> sides_of(std::string_view text) {
   std::vector<std::int64_t> sides;
-  for (bool more = true; more;) {
-    const auto times = text.find('x');
-    more = times != std::string_view::npos;
-    const std::string_view side = text.substr(0, times);
-    std::int64_t value = 0;
-    const auto [end, bad] = std::from_chars(side.data(), side.data() + side.size(), value);
-    if (side.empty() || bad != std::errc{} || end != side.data() + side.size() || value < 1) return {};
-    sides.push_back(value);
-    text.remove_prefix(more ? times + 1 : text.size());
+  for (const std::string_view side : split_by(text, 'x')) {
+    const auto value = number_from<std::int64_t>(side);
+    if (!value || *value < 1) return {};
+    sides.push_back(*value);
   }
   return sides;
 }
@@ -71,13 +62,14 @@ SweepAxis axis_from_text(const std::string& name, const char* flag, std::string_
     return numeric_axis(name, parse_value_list(flag, text, name == "past_len" ? 0 : 1));
   std::vector<std::string> sizes = words_of(flag, text);
   for (const std::string& each : sizes)
-    if (!is_pair(each) && sides_of(each).size() != 1)
+    if (const std::size_t sides = sides_of(each).size(); sides != 1 && sides != 2)
       throw Error("an image has a height and a width: '" + each + "'", flag, "for example 384, or 480x640");
   return worded_axis(name, std::move(sizes));
 }
 
 namespace {
 
+constexpr std::size_t kMostValues = 1'000'000;  // of one list
 constexpr std::int64_t kLargest = std::int64_t{1} << 40;
 constexpr const char* kForms = "for example 1,2,4 or 1,2,4,..,256 or 128:4096:x2 or 16:512:+16";
 
@@ -87,15 +79,11 @@ class ListReader {
       : flag_(flag), text_(text), least_(least) {}
 
   std::vector<std::int64_t> read() {
-    std::string_view rest = text_;
-    for (bool more = true; more;) {
-      const auto comma = rest.find(',');
-      more = comma != std::string_view::npos;
-      piece(trimmed(rest.substr(0, comma)));
-      rest.remove_prefix(more ? comma + 1 : rest.size());
-    }
+    for (const std::string_view part : split_by(text_, ',')) piece(trimmed(part));
     if (continues_) fail("'..' needs a value after it, to end at");
-    return each_once();
+    std::unordered_set<std::int64_t> seen;
+    std::erase_if(values_, [&](std::int64_t value) { return !seen.insert(value).second; });
+    return values_;
   }
 
  private:
@@ -110,13 +98,12 @@ class ListReader {
   }
 
   std::int64_t number(std::string_view text, std::int64_t least) const {
-    std::int64_t value = 0;
-    const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text.empty() || bad != std::errc{} || end != text.data() + text.size())
+    const auto value = number_from<std::int64_t>(text);
+    if (!value)
       fail(text.empty() ? "a value is missing" : "'" + std::string(text) + "' is not a whole number");
-    if (value < least) fail("values here are " + std::to_string(least) + " or more");
-    if (value > kLargest) fail("'" + std::string(text) + "' is too large");
-    return value;
+    if (*value < least) fail("values here are " + std::to_string(least) + " or more");
+    if (*value > kLargest) fail("'" + std::string(text) + "' is too large");
+    return *value;
   }
 
   void add(std::int64_t value) {
@@ -180,14 +167,6 @@ class ListReader {
     const std::int64_t step = given ? number(by, times ? 2 : 1) : 1;
     if (times && from == 0) fail("0 times anything is 0");
     for (std::int64_t value = from; value <= to; value = times ? value * step : value + step) add(value);
-  }
-
-  std::vector<std::int64_t> each_once() const {
-    std::unordered_set<std::int64_t> seen;
-    std::vector<std::int64_t> values;
-    for (const std::int64_t value : values_)
-      if (seen.insert(value).second) values.push_back(value);
-    return values;
   }
 
   const char* flag_;

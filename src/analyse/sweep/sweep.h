@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,7 +30,7 @@ struct SweepAxis {
 };
 SweepAxis numeric_axis(std::string name, std::vector<std::int64_t> numbers);
 SweepAxis worded_axis(std::string name, std::vector<std::string> texts);
-// As people write it: see sweep_values.h; dtypes and images that are not square are words. Throws Error.
+// As people write it: see parse_value_list; dtypes and images that are not square are words. Throws Error.
 SweepAxis axis_from_text(const std::string& name, const char* flag, std::string_view text);
 // {480, 640} of "480x640"; nothing where it is not that.
 std::vector<std::int64_t> sides_of(std::string_view text);
@@ -72,16 +71,29 @@ struct SweepResult {
   std::size_t captures = 0;   // of points asked for, of others that fits and limits needed
   std::size_t confirmed = 0;  // captures that polynomials were checked against, and not made from
   std::vector<std::string> notes;
+  std::vector<std::unordered_map<std::int64_t, std::size_t>> index;  // by axis: a number's place in it
 
   SweepPlace place(std::size_t point) const;
+  std::optional<std::size_t> point_at(const SweepPlace& place) const;  // nullopt: there is no such point
   std::string text_of(const SweepPlace& place, std::size_t axis) const;
   std::size_t count(SweepState state) const;
   // Of one of the points, or of a polynomial that holds there; nullopt where neither is known.
   std::optional<SweepFigures> at(const SweepPlace& place) const;
 };
 
-// "input_ids: 1x128 int64, attention_mask: 1x128 int64"
-std::string inputs_text(const Graph& graph);
+// Every combination of one item of each list, the last list fastest.
+template <class Item>
+std::vector<std::vector<Item>> combinations(const std::vector<std::vector<Item>>& lists) {
+  std::vector<std::vector<Item>> rows(1);
+  for (const std::vector<Item>& list : lists) {
+    std::vector<std::vector<Item>> longer;
+    longer.reserve(rows.size() * list.size());
+    for (const std::vector<Item>& row : rows)
+      for (const Item& item : list) longer.emplace_back(row).push_back(item);
+    rows = std::move(longer);
+  }
+  return rows;
+}
 
 struct SweepCell;
 
@@ -97,19 +109,15 @@ class Sweep {
 
  private:
   struct Known {
-    std::shared_ptr<const SweepSample> sample;  // nullptr: it failed
-    std::string problem;
-    SweepFigures figures;
+    std::optional<SweepSample> sample;  // nullopt: it failed
+    SweepPoint point;
   };
 
   void capture_all(std::span<const SweepPlace> places, const SweepCapture& capture);
-  void note_graph(const Graph& graph);
-  void set_point(const SweepPlace& place, const Known& known);
-  SweepPoint* point_at(const SweepPlace& place);  // nullptr where the sweep has no such point
+  SweepPoint& point_at(const SweepPlace& place) { return result_.points[*result_.point_at(place)]; }
   void run_cell(SweepCell cell, const SweepCapture& capture);
   bool tell_cell(const SweepCell& cell, const SweepCapture& capture);
   void cut_at_limits(SweepCell& cell, const SweepCapture& capture);
-  void fail_beyond(const SweepCell& cell, std::size_t axis, std::size_t index);
   bool fit_cell(const SweepCell& cell, std::uint32_t more, const SweepCapture& capture);
   std::optional<SweepSurface> surface_of(const SweepCell& cell, std::uint32_t more);
   void learn_from_captures();
@@ -117,14 +125,11 @@ class Sweep {
   SweepResult result_;
   bool by_polynomials_ = false;
   std::map<SweepPlace, Known> known_;
-  std::vector<std::unordered_map<std::int64_t, std::size_t>> index_;  // by axis: a number's place in it
 };
 
 // Lists of values as people write them on the command line: `1,2,4`, `1,2,4,..,256`, `128:4096:x2`,
 // `16:512:+16`, `16:512`.
-
-inline constexpr std::size_t kMostValues = 1'000'000;  // of one list
-
+//
 // In the order written, each once. `..` goes on as the list began: by a factor where each of the three values
 // before it is as many times the one before, else by a step. A range takes every value, or goes on by `xN` or
 // `+N` as far as its end allows. Throws Error naming the flag.

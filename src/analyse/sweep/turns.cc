@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "base/choices.h"
@@ -28,17 +27,11 @@ std::optional<std::size_t> axis_for(TurnKind kind, const SweepResult& result) {
   return std::nullopt;
 }
 
-std::vector<std::int64_t> sorted_numbers(const SweepAxis& axis) {
-  std::vector<std::int64_t> numbers = axis.numbers;
-  std::ranges::sort(numbers);
-  return numbers;
-}
-
 std::int64_t step_of(const SweepAxis& axis) {
   if (axis.name != "image_size") return 1;
   std::int64_t step = 0;
   for (const std::int64_t each : axis.numbers) step = std::gcd(step, each - axis.numbers.front());
-  return std::gcd(step, std::int64_t{32});
+  return std::gcd(step, kImageStep);
 }
 
 // What share of the FLOPs grows with the square of a length: from three values next to each other.
@@ -57,83 +50,56 @@ std::optional<double> quadratic_share(SweepPlace place, std::size_t axis, const 
   return squared / flops[3];
 }
 
-class Follower {
- public:
-  Follower(const SweepResult& result, TurnKind kind, std::size_t axis, std::optional<Count> memory,
-           const FiguresAt& at)
-      : result_(result), kind_(kind), axis_(axis), memory_(memory), at_(at) {}
+// Follows lines along one axis.
+struct Follower {
+  const SweepResult& result;
+  TurnKind kind;
+  std::size_t axis;
+  std::optional<Count> memory;
+  const FiguresAt& at;
+  std::vector<std::int64_t> values = result.axes[axis].numbers;  // sorted before use
 
-  std::optional<TurnLine> follow(const SweepPlace& held) {
-    TurnLine line;
-    line.held = held;
+  std::optional<TurnLine> follow(const SweepPlace& held) const {
+    TurnLine line{.held = held};
     std::optional<std::int64_t> last;
-    double last_ratio = 0, first_ratio = 0;
-    bool crossed = false;
-    for (const std::int64_t value : sorted_numbers(result_.axes[axis_])) {
+    for (const std::int64_t value : values) {
       const auto ratio = ratio_at(held, value, true);
       if (!ratio) continue;
-      if (!last) first_ratio = *ratio;
-      note_nearest(line, *ratio, value, !last);
-      if (last && !crossed && (last_ratio > 1) != (*ratio > 1)) {
-        crossed = true, line.upward = *ratio > 1, line.course = Course::kCrosses;
-        narrow(line, held, *last, value);
+      if (!last || std::fabs(*ratio - 1) < std::fabs(line.nearest - 1))
+        line.nearest = *ratio, line.nearest_at = value;
+      const bool above = *ratio > 1;
+      if (last && line.course == (above ? Course::kBelow : Course::kAbove)) {
+        line.upward = above, line.course = Course::kCrosses;
+        narrow(line, *last, value);
+      } else if (line.course != Course::kCrosses) {
+        line.course = above ? Course::kAbove : Course::kBelow;
       }
-      last = value, last_ratio = *ratio;
+      last = value;
     }
-    if (!last) return std::nullopt;
-    if (!crossed) line.course = first_ratio > 1 ? Course::kAbove : Course::kBelow;
-    return line;
+    return last ? std::optional(std::move(line)) : std::nullopt;
   }
 
- private:
   std::optional<double> ratio_at(SweepPlace place, std::int64_t value, bool listed) const {
-    place[axis_] = value;
-    if (kind_ == TurnKind::kQuadratic) {
-      const auto share = quadratic_share(place, axis_, result_);
+    place[axis] = value;
+    if (kind == TurnKind::kQuadratic) {
+      const auto share = quadratic_share(place, axis, result);
       return share ? std::optional(2 * *share) : std::nullopt;
     }
-    const auto figures = listed ? result_.at(place) : at_(place);
-    return figures ? std::optional(turn_ratio(kind_, *figures, memory_)) : std::nullopt;
+    const auto figures = listed ? result.at(place) : at(place);
+    return figures ? std::optional(turn_ratio(kind, *figures, memory)) : std::nullopt;
   }
 
-  static void note_nearest(TurnLine& line, double ratio, std::int64_t value, bool first) {
-    if (first || std::fabs(ratio - 1) < std::fabs(line.nearest - 1))
-      line.nearest = ratio, line.nearest_at = value;
-  }
-
-  void narrow(TurnLine& line, const SweepPlace& held, std::int64_t low, std::int64_t high) const {
-    const std::int64_t step = step_of(result_.axes[axis_]);
+  void narrow(TurnLine& line, std::int64_t low, std::int64_t high) const {
+    const std::int64_t step = step_of(result.axes[axis]);
     while (high - low > step) {
       const std::int64_t middle = low + std::max<std::int64_t>((high - low) / step / 2, 1) * step;
-      const auto ratio = ratio_at(held, middle, false);
+      const auto ratio = ratio_at(line.held, middle, false);
       if (!ratio) break;
       ((*ratio > 1) == line.upward ? high : low) = middle;
     }
     line.before = low, line.after = high;
   }
-
-  const SweepResult& result_;
-  TurnKind kind_;
-  std::size_t axis_;
-  std::optional<Count> memory_;
-  const FiguresAt& at_;
 };
-
-// Every way to hold the other axes.
-std::vector<SweepPlace> held_places(const SweepResult& result, std::size_t axis) {
-  std::vector<SweepPlace> places{SweepPlace(result.axes.size(), 0)};
-  for (std::size_t a = 0; a < result.axes.size(); ++a) {
-    if (a == axis) continue;
-    std::vector<SweepPlace> more;
-    for (const SweepPlace& place : places)
-      for (const std::int64_t value : result.axes[a].numbers) {
-        more.push_back(place);
-        more.back()[a] = value;
-      }
-    places = std::move(more);
-  }
-  return places;
-}
 
 bool applies(TurnKind kind, const SweepResult& result, std::optional<Count> memory) {
   if (kind == TurnKind::kMemory) return memory.has_value();
@@ -174,8 +140,12 @@ std::vector<Turn> find_turns(const SweepResult& result, std::optional<Count> mem
     const auto axis = axis_for(kind, result);
     if (!axis || result.points.size() / result.axes[*axis].size() > kMostLines) continue;
     Turn turn{.kind = kind, .axis = *axis, .step = step_of(result.axes[*axis]), .lines = {}};
-    Follower follower(result, kind, *axis, memory, at);
-    for (const SweepPlace& held : held_places(result, *axis))
+    Follower follower{result, kind, *axis, memory, at};
+    std::ranges::sort(follower.values);
+    std::vector<std::vector<std::int64_t>> held_values;  // of the other axes
+    for (const SweepAxis& each : result.axes) held_values.push_back(each.numbers);
+    held_values[*axis] = {0};
+    for (const SweepPlace& held : combinations(held_values))
       if (auto line = follower.follow(held)) turn.lines.push_back(*std::move(line));
     if (!turn.lines.empty()) turns.push_back(std::move(turn));
   }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -3,7 +3,6 @@
 #include "analyse/trace/failures.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <optional>
 
 namespace opscope {

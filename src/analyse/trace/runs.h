@@ -1,7 +1,6 @@
 // Which call of a trace is which op of the graph, and in which run. For joined_trace.cc only.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
