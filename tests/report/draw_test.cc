@@ -11,7 +11,6 @@
 #include "graph/random_graph.h"
 #include "report/core/document.h"
 #include "report/draw/layout.h"
-#include "report/draw/svg.h"
 
 namespace opscope {
 namespace {

@@ -1,8 +1,10 @@
-// The diff for programs. Every item that is not unchanged is a row with the change of its own, in JSON and in
-// CSV.
+// The diff for people and for programs: totals, op types, and the outline of what changed as tables; every
+// item that is not unchanged as a row of JSON and CSV; and a comment on a pull request.
 #include "report/diff/report.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "base/seconds.h"
 #include "base/text.h"
@@ -10,6 +12,9 @@
 
 namespace opscope {
 namespace {
+
+constexpr std::size_t kMostTypes = 8;
+constexpr std::size_t kMostRows = 60;  // of a comment on a pull request, which has its limits
 
 std::vector<const DiffNode*> told_nodes(const ModelDiff& diff) {
   std::vector<const DiffNode*> nodes;
@@ -54,48 +59,48 @@ Columns<const DiffNode*> node_columns(const ModelDiff& diff) {
   return columns;
 }
 
-class DiffWriter {
- public:
-  DiffWriter(const ModelDiff& diff, JsonWriter& json) : diff_(diff), json_(json) {}
+// Every item that is not unchanged, with the change of its own: they add up to the change of the totals.
+struct DiffWriter {
+  const ModelDiff& diff;
+  JsonWriter& json;
 
   void run() {
-    begin_report(json_);
-    side("base", diff_.base, diff_.base_label);
-    side("new", diff_.now, diff_.new_label);
-    json_.field("same", diff_.same());
-    json_.field("summary", diff_summary(diff_));
-    json_.list("notes", diff_notes(diff_));
-    json_.inline_object("layers", [&] {
+    begin_report(json);
+    side("base", diff.base, diff.base_label);
+    side("new", diff.now, diff.new_label);
+    json.field("same", diff.same());
+    json.field("summary", diff_summary(diff));
+    json.list("notes", diff_notes(diff));
+    json.inline_object("layers", [&] {
       for (std::size_t i = 0; i < kDiffStatuses; ++i)
-        json_.field(name(static_cast<DiffStatus>(i)), diff_.layers[i]);
+        json.field(name(static_cast<DiffStatus>(i)), diff.layers[i]);
     });
-    json_.object("totals", [&] {
-      for (const TotalChange& total : diff_.totals) write(total);
+    json.object("totals", [&] {
+      for (const TotalChange& total : diff.totals) write(total);
     });
-    json_.objects("types", diff_.types, [&](const TypeChange& type) {
-      json_.field("type", type.type);
+    json.objects("types", diff.types, [&](const TypeChange& type) {
+      json.field("type", type.type);
       amounts("base", type.before);
       amounts("new", type.after);
       amounts("change", type.after - type.before);
     });
-    const auto columns = node_columns(diff_);
-    json_.objects("changes", told_nodes(diff_), [&](const DiffNode* node) {
-      write_fields(json_, columns, node);
+    const auto columns = node_columns(diff);
+    json.objects("changes", told_nodes(diff), [&](const DiffNode* node) {
+      write_fields(json, columns, node);
       amounts("change", node->own);
       amounts("change_with_parts", node->all);
     });
-    json_.list("renumbered", diff_.renumbered);
+    json.list("renumbered", diff.renumbered);
   }
 
- private:
   void side(std::string_view key, const Figures& figures, const std::string& label) {
-    json_.inline_object(key, [&] {
-      json_.field("label", label);
-      json_.field("model", figures.model);
-      json_.field("source", figures.source);
-      json_.field("inputs", figures.inputs);
-      json_.field("convention", figures.convention);
-      json_.field("unknown_ops", figures.coverage.unknown);
+    json.inline_object(key, [&] {
+      json.field("label", label);
+      json.field("model", figures.model);
+      json.field("source", figures.source);
+      json.field("inputs", figures.inputs);
+      json.field("convention", figures.convention);
+      json.field("unknown_ops", figures.coverage.unknown);
     });
   }
 
@@ -104,72 +109,25 @@ class DiffWriter {
     const Count before = total.before.count, after = total.after.count;
     const Cell change = is_whole(unit) ? Cell(static_cast<std::int64_t>(after.value() - before.value()))
                                        : Cell(total.after.real - total.before.real);
-    json_.inline_object(total.metric->key, [&] {
-      write_field(json_, "base", amount_cell(unit, total.before));
-      write_field(json_, "new", amount_cell(unit, total.after));
-      write_field(json_, "change", change);
+    json.inline_object(total.metric->key, [&] {
+      write_field(json, "base", amount_cell(unit, total.before));
+      write_field(json, "new", amount_cell(unit, total.after));
+      write_field(json, "change", change);
     });
   }
 
   void amounts(std::string_view key, const Amounts& amounts) {
-    json_.inline_object(key, [&] {
+    json.inline_object(key, [&] {
       for (const AmountField& field : kAmountFields) {
         const Metric& metric = metric_at(field.key);
         if (is_whole(metric.unit))
-          json_.field(field.key, amounts.*field.amount);
-        else if (amount_in(diff_.base, metric) && amount_in(diff_.now, metric))
-          json_.field(field.key, static_cast<double>(amounts.*field.amount) * kPicosecond);
+          json.field(field.key, amounts.*field.amount);
+        else if (amount_in(diff.base, metric) && amount_in(diff.now, metric))
+          json.field(field.key, static_cast<double>(amounts.*field.amount) * kPicosecond);
       }
     });
   }
-
-  const ModelDiff& diff_;
-  JsonWriter& json_;
 };
-
-}  // namespace
-
-void write_diff(JsonWriter& json, const ModelDiff& diff) { DiffWriter(diff, json).run(); }
-
-Table diff_rows(const ModelDiff& diff) { return table_of(node_columns(diff), told_nodes(diff), In::kCsv); }
-
-namespace {
-
-constexpr std::size_t kMostRows = 60;  // a comment has its limits
-
-std::string details(const std::string& summary, const Section& section, bool open) {
-  std::string out = fmt::format("\n<details{}><summary>{}</summary>\n\n{}", open ? " open" : "",
-                                html_escaped(summary), markdown_table(section.table));
-  for (const std::string& remark : section.remarks) out += "\n" + html_escaped(remark) + "\n";
-  return out + "\n</details>\n";
-}
-
-// Only what changed: the rest of the totals says nothing.
-Section changed_totals(const ModelDiff& diff) {
-  Section section = diff_totals_section(diff);
-  std::erase_if(section.table.rows, [](const std::vector<Cell>& row) { return text_of(row[3]) == "-"; });
-  section.table.columns.front().title = "";
-  return section;
-}
-
-}  // namespace
-
-std::string diff_markdown(const ModelDiff& diff, const TextOptions& options) {
-  std::string out = fmt::format("### `{}` \u2192 `{}`\n\n{}\n", diff.base_label, diff.new_label,
-                                html_escaped(diff_summary(diff)));
-  for (const std::string& note : diff_notes(diff)) out += "\n> " + html_escaped(note) + "\n";
-  if (diff.same()) return out;
-  if (const Section totals = changed_totals(diff); !totals.table.rows.empty())
-    out += "\n" + markdown_table(totals.table);
-  const Section changes = diff_changes_section(diff, options);
-  out += details("What changed", changes, changes.table.rows.size() < kMostRows / 6);
-  if (!diff.types.empty()) out += details("By op type", diff_types_section(diff, options), false);
-  return out;
-}
-
-namespace {
-
-constexpr std::size_t kMostTypes = 8;
 
 Cell change_cell(std::string text, Style more = Style::kPlain) {
   if (text.empty()) return {"-", Style::kQuiet};
@@ -195,16 +153,7 @@ std::string times(const OutlineRow& row) {
   return row.nodes.size() > 1 && !row.follow ? " x" + std::to_string(row.nodes.size()) : "";
 }
 
-OutlineOptions outline_options(const TextOptions& options) {
-  OutlineOptions outline;
-  outline.depth = options.verbose ? 1000 : options.depth;
-  outline.fold = options.fold;
-  return outline;
-}
-
-}  // namespace
-
-Section diff_totals_section(const ModelDiff& diff) {
+Section totals_section(const ModelDiff& diff) {
   using Row = const TotalChange&;
   Column before = number(diff.base_label), after = number(diff.new_label);
   before.min_width = after.min_width = 8;
@@ -221,7 +170,7 @@ Section diff_totals_section(const ModelDiff& diff) {
   return {"Totals", table_of(columns, diff.totals)};
 }
 
-Section diff_types_section(const ModelDiff& diff, const TextOptions& options) {
+Section types_section(const ModelDiff& diff, const TextOptions& options) {
   Columns<TypeChange> columns{{words("Op type", 10), &TypeChange::type}};
   const auto add = [&](const char* title, Unit unit, std::int64_t Amounts::*amount, bool optional) {
     Column now = number(title), change = number("");
@@ -241,19 +190,18 @@ Section diff_types_section(const ModelDiff& diff, const TextOptions& options) {
   return section;
 }
 
-Section diff_changes_section(const ModelDiff& diff, const TextOptions& options) {
-  Section section{"Changes", {}, {}};
-  section.table.columns = {{"", Align::kLeft},
-                           {"Module", Align::kLeft, 14, false, 26},
-                           {"Type", Align::kLeft, 6, false, 11},
-                           {"What changed", Align::kLeft, 12, false, 24},
-                           {"Params"},
-                           {"FLOPs"},
-                           {"Bytes", Align::kRight, 0, true}};
+Section changes_section(const ModelDiff& diff, const TextOptions& options) {
+  Section section{"Changes",
+                  {{words(""), words("Module", 14, 26), words("Type", 6, 11), words("What changed", 12, 24),
+                    number("Params"), number("FLOPs"), number("Bytes").or_not()},
+                   {}}};
   std::vector<std::string> around{""};  // by depth: the path that names below are told from
   std::vector<bool> open;
   bool repeats = false, closed = false;
-  for (const OutlineRow& row : make_outline(diff, outline_options(options))) {
+  OutlineOptions outline;
+  outline.depth = options.verbose ? 1000 : options.depth;
+  outline.fold = options.fold;
+  for (const OutlineRow& row : make_outline(diff, outline)) {
     const DiffNode& node = diff.nodes[row.nodes.front()];
     const DiffItem& item = diff.item(node);
     around.resize(row.depth);
@@ -262,13 +210,13 @@ Section diff_changes_section(const ModelDiff& diff, const TextOptions& options) 
                                           : outline_name(diff, row, around.back()) + times(row);
     around.push_back(item.path);
     const Style style = row.is_open || row.follow || row.itself ? Style::kQuiet : status_style(row.status);
-    section.table.rows.push_back({{std::string(status_mark(row.status)), status_style(row.status)},
-                                  {name, row.follow ? Style::kQuiet : Style::kPlain, guides_of(row, open)},
-                                  {row.follow || !item.is_module ? "" : item.type, Style::kQuiet},
-                                  {outline_words(diff, row), style},
-                                  change_cell(change_text(Unit::kParams, row.amounts.params)),
-                                  change_cell(change_text(Unit::kCount, row.amounts.flops)),
-                                  change_cell(change_text(Unit::kBytes, row.amounts.memory_bytes))});
+    section.table.add({{status_mark(row.status), status_style(row.status)},
+                       {name, row.follow ? Style::kQuiet : Style::kPlain, guides_of(row, open)},
+                       {row.follow || !item.is_module ? "" : item.type, Style::kQuiet},
+                       {outline_words(diff, row), style},
+                       change_cell(change_text(Unit::kParams, row.amounts.params)),
+                       change_cell(change_text(Unit::kCount, row.amounts.flops)),
+                       change_cell(change_text(Unit::kBytes, row.amounts.memory_bytes))});
     repeats |= !times(row).empty();
     closed |= !row.is_open && !row.follow && !row.itself && !is_whole(diff, node);
   }
@@ -278,27 +226,60 @@ Section diff_changes_section(const ModelDiff& diff, const TextOptions& options) 
   return section;
 }
 
+std::string details(const std::string& summary, const Section& section, bool open) {
+  std::string out = fmt::format("\n<details{}><summary>{}</summary>\n\n{}", open ? " open" : "",
+                                html_escaped(summary), markdown_table(section.table));
+  for (const std::string& remark : section.remarks) out += "\n" + html_escaped(remark) + "\n";
+  return out + "\n</details>\n";
+}
+
+// Only what changed: the rest of the totals says nothing.
+Section changed_totals(const ModelDiff& diff) {
+  Section section = totals_section(diff);
+  std::erase_if(section.table.rows, [](const std::vector<Cell>& row) { return text_of(row[3]) == "-"; });
+  section.table.columns.front().title = "";
+  return section;
+}
+
+// For a pull request: the totals at once, everything else behind a click.
+std::string markdown(const ModelDiff& diff, const TextOptions& options) {
+  std::string out = fmt::format("### `{}` \u2192 `{}`\n\n{}\n", diff.base_label, diff.new_label,
+                                html_escaped(diff_summary(diff)));
+  for (const std::string& note : diff_notes(diff)) out += "\n> " + html_escaped(note) + "\n";
+  if (diff.same()) return out;
+  if (const Section totals = changed_totals(diff); !totals.table.rows.empty())
+    out += "\n" + markdown_table(totals.table);
+  const Section changes = changes_section(diff, options);
+  out += details("What changed", changes, changes.table.rows.size() < kMostRows / 6);
+  if (!diff.types.empty()) out += details("By op type", types_section(diff, options), false);
+  return out;
+}
+
+}  // namespace
+
 Document diff_document(const ModelDiff& diff, const TextOptions& options) {
   Document document;
-  const std::string title = diff.base_label + " \u2192 " + diff.new_label;
-  document.header = {{title, Style::kStrong},
+  document.header = {{diff.base_label + " \u2192 " + diff.new_label, Style::kStrong},
                      {diff.now.source, Style::kQuiet},
                      {diff.now.inputs, Style::kQuiet},
                      {diff_summary(diff), diff.same() ? Style::kGood : Style::kPlain}};
   std::erase_if(document.header, is_empty);
   document.notes = options.notes;
-  for (std::string& note : diff_notes(diff)) document.notes.push_back(std::move(note));
+  std::ranges::move(diff_notes(diff), std::back_inserter(document.notes));
   if (diff.same() && !options.verbose) return document;
-  document.sections.push_back(diff_totals_section(diff));
-  if (!diff.types.empty()) document.sections.push_back(diff_types_section(diff, options));
-  if (!diff.same()) document.sections.push_back(diff_changes_section(diff, options));
+  document.sections.push_back(totals_section(diff));
+  if (!diff.types.empty()) document.sections.push_back(types_section(diff, options));
+  if (!diff.same()) document.sections.push_back(changes_section(diff, options));
   return document;
 }
 
 std::string to_format(const ModelDiff& diff, Format format, const TextOptions& options) {
-  if (format == Format::kMarkdown) return diff_markdown(diff, options);
-  return to_format(Report{[&](JsonWriter& json) { write_diff(json, diff); }, [&] { return diff_rows(diff); },
-                          [&] { return diff_document(diff, options); }},
+  if (format == Format::kMarkdown) return markdown(diff, options);
+  const auto rows = [&] { return table_of(node_columns(diff), told_nodes(diff), In::kCsv); };
+  return to_format(Report{[&](JsonWriter& json) {
+                            DiffWriter{diff, json}.run();
+                          },
+                          rows, [&] { return diff_document(diff, options); }},
                    format, options);
 }
 

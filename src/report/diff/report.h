@@ -14,11 +14,6 @@ namespace opscope {
 std::string to_format(const ModelDiff& diff, Format format, const TextOptions& options = {});
 
 Document diff_document(const ModelDiff& diff, const TextOptions& options);
-// Every item that is not unchanged, with the change of its own: they add up to the change of the totals.
-void write_diff(JsonWriter& json, const ModelDiff& diff);
-Table diff_rows(const ModelDiff& diff);
-// For a pull request: what changed in a few lines, the rest folded away.
-std::string diff_markdown(const ModelDiff& diff, const TextOptions& options);
 
 // The graph of both, additions green, removals red, what changed amber; needs both graphs. `notes` gets what
 // was left out.
@@ -28,11 +23,6 @@ struct DiffPicture {
 };
 DiffPicture draw_diff(const ModelDiff& diff, const Profile& base, const Profile& now, PictureFormat format,
                       std::size_t max_boxes = 60);
-
-// The sections.
-Section diff_totals_section(const ModelDiff& diff);
-Section diff_types_section(const ModelDiff& diff, const TextOptions& options);
-Section diff_changes_section(const ModelDiff& diff, const TextOptions& options);
 
 // "48 layers changed, 2 added, 1 removed, 1 moved, 127 unchanged"; "no difference" where there is none.
 std::string diff_summary(const ModelDiff& diff);

@@ -1,165 +1,127 @@
 // A page to look around in: the drawing, what is known of each box as JSON, and the script of draw_script.cc,
 // in one file that needs no network.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "report/core/document.h"
-#include "report/draw/svg.h"
-#include "report/svg/colors.h"
+#include "report/draw/layout.h"
+#include "report/explore/explore.h"
 
 namespace opscope {
 namespace {
 
 constexpr std::size_t kMostNodes = 60, kMostFormulas = 3, kMostSubgraphs = 6;
 
-class Data {
- public:
-  Data(const Scene& scene, const Look& look, ColorBy color)
-      : scene_(scene), look_(look), color_(color), profile_(*scene.view->profile), graph_(*profile_.graph) {}
+using Rows = std::vector<std::pair<std::string, std::string>>;
 
-  std::string run() {
-    const PageTexts texts = page_texts(scene_, color_);
-    json_.begin_object();
-    json_.field("title", texts.title);
-    json_.field("subtitle", texts.subtitle);
-    write_rows("totals", texts.totals);
-    json_.list("remarks", texts.remarks);
-    json_.key("boxes");
-    json_.begin_array();
-    for (std::size_t b = 0; b < scene_.boxes.size(); ++b) write_box(scene_.boxes[b], look_.boxes[b]);
-    json_.end_array();
-    json_.key("edges");
-    json_.begin_array();
-    for (const SceneEdge& edge : scene_.edges) write_edge(edge);
-    json_.end_array();
-    json_.end_object();
-    return std::move(out_);
+// The first of them, and how many more there are.
+std::vector<std::string> limited(std::vector<std::string> lines, std::size_t most) {
+  if (lines.size() <= most) return lines;
+  lines[most] = std::to_string(lines.size() - most) + " more";
+  lines.resize(most + 1);
+  return lines;
+}
+
+// What is known of the boxes.
+struct Data {
+  const Scene& scene;
+  const Look& look;
+  const Profile& profile = *scene.view->profile;
+  const Graph& graph = *profile.graph;
+  std::string out{};
+  JsonWriter json{out};
+
+  std::string run(const PageTexts& texts) {
+    json.begin_object();
+    json.field("title", texts.title);
+    json.field("subtitle", texts.subtitle);
+    write_pairs("totals", texts.totals);
+    json.list("remarks", texts.remarks);
+    json.objects("boxes", scene.boxes, [&](const SceneBox& box) {
+      write_box(box, look.boxes[static_cast<std::size_t>(&box - scene.boxes.data())]);
+    });
+    json.objects("edges", scene.edges, [&](const SceneEdge& edge) {
+      json.field("from", edge.from);
+      json.field("to", edge.to);
+      json.field("shape", shape_text(graph, edge.value));
+    });
+    json.end_object();
+    return std::move(out);
   }
 
- private:
-  using Rows = std::vector<std::pair<std::string, std::string>>;
+  void write_pairs(std::string_view key, const Rows& rows) {
+    json.key(key);
+    json.begin_array(JsonLayout::kInline);
+    for (const auto& [what, value] : rows) json.list(std::array{what, value});
+    json.end_array();
+  }
 
-  void write_rows(std::string_view key, const Rows& rows) {
-    json_.key(key);
-    json_.begin_array(JsonLayout::kInline);
-    for (const auto& [what, value] : rows) {
-      json_.begin_array(JsonLayout::kInline);
-      json_.value(what);
-      json_.value(value);
-      json_.end_array();
+  void write_box(const SceneBox& box, const BoxLook& box_look) {
+    std::vector<OpId> ops;
+    std::vector<std::string> names;
+    for (const std::uint32_t n : box.nodes) {
+      std::ranges::copy(scene.view->ops_of(scene.view->nodes[n]), std::back_inserter(ops));
+      names.emplace_back(scene.view->nodes[n].name);
     }
-    json_.end_array();
-  }
-
-  void write_edge(const SceneEdge& edge) {
-    json_.begin_object(JsonLayout::kInline);
-    json_.field("from", edge.from);
-    json_.field("to", edge.to);
-    json_.field("shape", shape_label(graph_, edge.value));
-    json_.end_object();
-  }
-
-  void write_box(const SceneBox& box, const BoxLook& look) {
-    json_.begin_object(JsonLayout::kInline);
-    json_.field("name", box.name + (box.repeat > 1 ? " \u00d7" + std::to_string(box.repeat) : ""));
-    json_.field("path", box.path);
-    json_.field("type", joined_types(box, 12));
-    const bool is_end = box.kind == BoxKind::kInput || box.kind == BoxKind::kOutput;
-    json_.list("types", is_end ? std::vector<std::string>{} : box.types);  // the page's list of op types
-    json_.field("bottleneck", look.bottleneck);
-    write_rows("rows", rows_of(box));
-    json_.list("subgraphs", subgraphs_of(box));
-    json_.list("formulas", formulas_of(box));
-    json_.list("nodes", nodes_of(box));
-    json_.end_object();
+    json.field("name", box.name + repeat_text(box.repeat));
+    json.field("path", box.path);
+    json.field("type", joined_types(box, 12));
+    json.list("types", is_end(box) ? std::vector<std::string>{} : box.types);  // the page's list of op types
+    json.field("bottleneck", box_look.bottleneck);
+    write_pairs("rows", rows_of(box));
+    json.list("subgraphs", limited(subgraph_texts(ops), kMostSubgraphs));
+    json.list("formulas", formulas(ops));
+    json.list("nodes", limited(std::move(names), kMostNodes));
   }
 
   Rows rows_of(const SceneBox& box) const {
     const Metrics &one = box.metrics, &all = box.all_metrics;
-    Rows rows;
-    const auto add = [&](const char* what, std::string value) {
-      if (!value.empty()) rows.push_back({what, std::move(value)});
-    };
-    add("Path", box.path);
-    add("Output", shape_text(graph_, box.output));
-    if (!one.ops) return rows;
-    add("FLOPs", flops_text(one) + " (" + format_exact(one.flops) + ")");
-    add("Share", format_percent(all.flops, profile_.totals.flops) + " of FLOPs, " +
-                     format_percent(all.memory_bytes(), profile_.totals.memory_bytes()) + " of bytes");
-    add("MACs", format_exact(one.work.macs));
-    add("Bytes", format_bytes(one.memory_bytes()) + ": " + format_bytes(one.traffic.input_bytes) + " read, " +
-                     format_bytes(one.traffic.output_bytes) + " written, " +
-                     format_bytes(one.traffic.weight_bytes) + " weights");
-    add("FLOPs per byte", format_ratio(one.arithmetic_intensity()));
-    if (one.counts()) add("Bound", std::string(name(bottleneck_of(one, profile_.options.ridge))));
-    if (box.parameters.total) add("Parameters", format_exact(box.parameters.total));
-    add("Ops", format_exact(Count{one.ops}));
-    add("Confidence", std::string(name(one.confidence)));
-    if (box.runs > 1) add("Runs", format_exact(Count{box.runs}));
+    Rows rows{{"Path", box.path}, {"Output", shape_text(graph, box.output)}};
+    if (one.ops)
+      rows.insert(
+          rows.end(),
+          {{"FLOPs", flops_text(one) + " (" + format_exact(one.flops) + ")"},
+           {"Share", format_percent(all.flops, profile.totals.flops) + " of FLOPs, " +
+                         format_percent(all.memory_bytes(), profile.totals.memory_bytes()) + " of bytes"},
+           {"MACs", format_exact(one.work.macs)},
+           {"Bytes",
+            fmt::format("{}: {} read, {} written, {} weights", format_bytes(one.memory_bytes()),
+                        format_bytes(one.traffic.input_bytes), format_bytes(one.traffic.output_bytes),
+                        format_bytes(one.traffic.weight_bytes))},
+           {"FLOPs per byte", format_ratio(one.arithmetic_intensity())},
+           {"Bound", one.counts() ? std::string(name(bottleneck_of(one, profile.options.ridge))) : ""},
+           {"Parameters", box.parameters.total ? format_exact(box.parameters.total) : ""},
+           {"Ops", format_exact(Count{one.ops})},
+           {"Confidence", std::string(name(one.confidence))},
+           {"Runs", box.runs > 1 ? format_exact(Count{box.runs}) : ""}});
+    std::erase_if(rows, [](const auto& row) { return row.second.empty(); });
     return rows;
   }
 
-  // "12 conv+batch_norm+relu: begins at ..., ends at ...".
-  std::vector<std::string> subgraphs_of(const SceneBox& box) const {
-    std::vector<SubgraphId> ids;
-    for (const OpId op : ops_of(box))
-      if (const SubgraphId id = profile_.partition().of_op[op]; id != kNone) ids.push_back(id);
-    std::ranges::sort(ids);
-    ids.erase(std::ranges::unique(ids).begin(), ids.end());
+  // "12 conv+batch_norm+relu. Begins: ... Ends: ...".
+  std::vector<std::string> subgraph_texts(const std::vector<OpId>& ops) const {
     std::vector<std::string> lines;
-    for (const SubgraphId id : ids) {
-      if (lines.size() == kMostSubgraphs) {
-        lines.push_back(std::to_string(ids.size() - kMostSubgraphs) + " more");
-        break;
-      }
-      const Subgraph& s = profile_.partition().subgraphs[id];
-      lines.push_back(std::to_string(id + 1) + "  " + std::string(s.type) +
-                      ". Begins: " + std::string(explanation(s.begins)) +
-                      ". Ends: " + std::string(explanation(s.ends)) + ".");
+    for (const SubgraphId id : subgraphs_of(profile.partition(), ops)) {
+      const Subgraph& s = profile.partition().subgraphs[id];
+      lines.push_back(fmt::format("{}  {}. Begins: {}. Ends: {}.", id + 1, s.type, explanation(s.begins),
+                                  explanation(s.ends)));
     }
     return lines;
   }
 
-  std::vector<OpId> ops_of(const SceneBox& box) const {
-    std::vector<OpId> ops;
-    for (const std::uint32_t n : box.nodes) {
-      const auto some = scene_.view->ops_of(scene_.view->nodes[n]);
-      ops.insert(ops.end(), some.begin(), some.end());
-    }
-    return ops;
-  }
-
   // Of the costliest ops.
-  std::vector<std::string> formulas_of(const SceneBox& box) const {
-    std::vector<OpId> ops = ops_of(box);
-    const auto cost = [&](OpId op) { return profile_.costs[op].flops; };
-    std::ranges::stable_sort(ops, [&](OpId a, OpId b) { return cost(a) > cost(b); });
+  std::vector<std::string> formulas(std::vector<OpId> ops) const {
+    const auto cost = [&](OpId op) { return profile.costs[op].flops; };
+    std::ranges::stable_sort(ops, std::greater{}, cost);
     std::vector<std::string> texts;
     for (const OpId op : ops)
-      if (texts.size() < kMostFormulas && cost(op)) texts.push_back(explain(graph_, op));
+      if (texts.size() < kMostFormulas && cost(op)) texts.push_back(explain(graph, op));
     return texts;
   }
-
-  std::vector<std::string> nodes_of(const SceneBox& box) const {
-    std::vector<std::string> names;
-    for (const std::uint32_t n : box.nodes) {
-      if (names.size() == kMostNodes) {
-        names.push_back(std::to_string(box.nodes.size() - kMostNodes) + " more");
-        break;
-      }
-      names.emplace_back(scene_.view->nodes[n].name);
-    }
-    return names;
-  }
-
-  const Scene& scene_;
-  const Look& look_;
-  ColorBy color_;
-  const Profile& profile_;
-  const Graph& graph_;
-  std::string out_;
-  JsonWriter json_{out_};
 };
 
 // A name cannot end the element that the data is in.
@@ -169,30 +131,20 @@ std::string inside_script(const std::string& json) {
   return out;
 }
 
-std::string_view element_of(const std::string& svg) {
-  const auto begin = svg.find("<svg");
-  return begin == std::string::npos ? std::string_view(svg) : std::string_view(svg).substr(begin);
-}
-
 }  // namespace
 
 std::string page_html(const Scene& scene, const Look& look, const Layout& layout, ColorBy color) {
-  const std::string svg = page_svg(scene, look, layout, color);
-  std::string out = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>";
-  out += html_escaped(page_texts(scene, color).title) + "</title>\n<style>";
-  out += kDrawStyle;
-  out +=
-      "</style>\n</head>\n<body>\n<header>\n"
+  const PageTexts texts = page_texts(scene, color);
+  return fmt::format(
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{}</title>\n"
+      "<style>{}</style>\n</head>\n<body>\n<header>\n"
       "<button id=\"fit\">Fit</button><button id=\"in\">+</button><button id=\"out\">&minus;</button>\n"
       "<input id=\"search\" type=\"search\" placeholder=\"Search\"><span id=\"found\"></span>\n"
       "<label><input id=\"bottlenecks\" type=\"checkbox\"> bottlenecks only</label>\n</header>\n"
-      "<main><div id=\"stage\">";
-  out += element_of(svg);
-  out += "</div><aside id=\"panel\"></aside></main>\n<script type=\"application/json\" id=\"data\">";
-  out += inside_script(Data(scene, look, color).run());
-  out += "</script>\n<script>";
-  out += kDrawScript;
-  return out + "</script>\n</body>\n</html>\n";
+      "<main><div id=\"stage\">{}</div><aside id=\"panel\"></aside></main>\n"
+      "<script type=\"application/json\" id=\"data\">{}</script>\n<script>{}</script>\n</body>\n</html>\n",
+      html_escaped(texts.title), kDrawStyle, page_svg(scene, look, layout, color),
+      inside_script(Data{scene, look}.run(texts)), kDrawScript);
 }
 
 }  // namespace opscope

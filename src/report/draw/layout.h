@@ -1,14 +1,60 @@
-// Where everything of a drawing goes. Graphviz lays out each column of a page by itself; what runs from one
-// column to the next leaves at its foot, goes up between the columns and comes in from above.
+// The parts of a drawing, whatever it is written as: how a scene looks, where everything goes, and what
+// stands around it. Graphviz lays out each column of a page by itself; what runs from one column to the next
+// leaves at its foot, goes up between the columns and comes in from above.
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "analyse/tree/scene.h"
-#include "report/draw/look.h"
+#include "report/draw/draw.h"
 #include "report/svg/pictures.h"
 
 namespace opscope {
+
+inline constexpr Font kNameFont{10.5, true, false}, kTypeFont{9.5, false, false}, kCostFont{9, false, false};
+inline constexpr Font kEdgeFont{8.5, false, false}, kClusterFont{10, true, false};
+inline constexpr double kLine = 13;          // from one line of a box to the next
+inline constexpr double kStackOffset = 3;    // of the second sheet behind a box that repeats
+inline constexpr double kClusterTitle = 18;  // height of a cluster's title
+inline constexpr std::string_view kContinued = " (continued)";  // after a cluster's title in a later column
+
+struct BoxLook {
+  std::string name, type, cost;  // the lines of text; "" for none
+  double width = 0, height = 0;
+  std::string fill, edge, ink;
+  double bar = 0;  // share of the costliest box, for the bar at its foot
+  bool bottleneck = false;
+
+  int lines() const { return 1 + !type.empty() + !cost.empty(); }
+  // As wide as its lines, up to `widest`, and as high.
+  void fit_lines(double widest);
+};
+
+struct Look {
+  std::vector<BoxLook> boxes;         // by box
+  std::vector<std::string> edges;     // by edge: its label, "" where another edge says the same
+  std::vector<std::string> clusters;  // by cluster: title
+};
+Look make_look(const Scene& scene, ColorBy color);
+
+inline bool is_end(const SceneBox& box) {
+  return box.kind == BoxKind::kInput || box.kind == BoxKind::kOutput;
+}
+bool any_repeats(const Scene& scene);
+// The clusters that a box is in, the innermost first.
+std::vector<std::uint32_t> clusters_of(const Scene& scene, const SceneBox& box);
+double share_of_model(const Scene& scene, const SceneBox& box);  // of all runs, in the model's FLOPs
+std::string joined_types(const SceneBox& box, std::size_t most);
+std::string repeat_text(std::uint32_t repeat);  // " ×3", "" for once
+std::vector<std::string> cluster_titles(const Scene& scene);
+
+struct LegendEntry {
+  std::string color, edge, text;
+};
+// Colours that are in the picture and what they mean.
+std::vector<LegendEntry> legend(const Scene& scene, ColorBy color);
 
 struct ClusterFrame {
   std::uint32_t cluster = 0;
@@ -32,13 +78,28 @@ struct Layout {
   std::vector<EdgePiece> pieces;
   std::vector<Box> labels;  // by edge; without width where there is none
 };
-
 Layout make_layout(const Scene& scene, const Look& look);
-
-// Puts the labels of edges beside them, where neither boxes nor other labels are.
-void place_labels(const Look& look, Layout& layout);
-
 // By box: its column, so that the page is about as high as it is wide or a little higher.
 std::vector<std::uint32_t> choose_columns(const Scene& scene, const Look& look);
+
+// What stands above and below the graph.
+struct PageTexts {
+  std::string title, subtitle;
+  std::vector<std::pair<std::string, std::string>> totals;  // "FLOPs", "3.64G"
+  std::vector<std::string> remarks;
+};
+PageTexts page_texts(const Scene& scene, ColorBy color);
+
+// A whole page. Boxes are groups of class "box" with id "b7", edges of class "edge" with data-from and
+// data-to.
+std::string page_svg(const Scene& scene, const Look& look, const Layout& layout, ColorBy color);
+// With other words and colours than a model's own.
+std::string page_svg(const Scene& scene, const Look& look, const Layout& layout, PageTexts texts,
+                     std::vector<LegendEntry> entries);
+std::string scene_dot(const Scene& scene, const Look& look, ColorBy color);
+std::string page_html(const Scene& scene, const Look& look, const Layout& layout, ColorBy color);
+
+// Of the page.
+extern const std::string_view kDrawStyle, kDrawScript;
 
 }  // namespace opscope

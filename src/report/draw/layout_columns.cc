@@ -59,39 +59,30 @@ class ColumnOrder {
       takes[edge.to] = true;
       first_taker[edge.from] = std::min(first_taker[edge.from], edge.to);
     }
+    const auto only_gives = [&](std::uint32_t b) {
+      return !takes[b] && first_taker[b] != kNone && scene_.boxes[b].cluster == kNone;
+    };
     std::vector<std::vector<std::uint32_t>> before(size_);
     for (std::uint32_t b = 0; b < size_; ++b)
-      if (!takes[b] && first_taker[b] != kNone && scene_.boxes[b].cluster == kNone)
-        before[first_taker[b]].push_back(b);
+      if (only_gives(b)) before[first_taker[b]].push_back(b);
     for (std::uint32_t b = 0; b < size_; ++b) {
-      if (!takes[b] && first_taker[b] != kNone && scene_.boxes[b].cluster == kNone) continue;
+      if (only_gives(b)) continue;
       order_.insert(order_.end(), before[b].begin(), before[b].end());
       order_.push_back(b);
     }
     place_.resize(size_);
     for (std::uint32_t i = 0; i < size_; ++i) place_[order_[i]] = i;
-  }
-
-  std::uint32_t depth(std::size_t place) const {
-    std::uint32_t levels = 0;
-    for (std::uint32_t c = scene_.boxes[order_[place]].cluster; c != kNone; c = scene_.clusters[c].parent)
-      ++levels;
-    return levels;
+    for (const std::uint32_t b : order_) chains_.push_back(clusters_of(scene_, scene_.boxes[b]));
   }
 
   // Titles and margins of the clusters that an edge leaves and comes into.
   double frames_between(std::size_t from, std::size_t to) const {
-    const auto chain = [&](std::size_t place) {
-      std::set<std::uint32_t> clusters;
-      for (std::uint32_t c = scene_.boxes[order_[place]].cluster; c != kNone; c = scene_.clusters[c].parent)
-        clusters.insert(c);
-      return clusters;
+    const auto outside = [&](std::size_t a, std::size_t b) {
+      return std::ranges::count_if(chains_[a],
+                                   [&](auto c) { return std::ranges::count(chains_[b], c) == 0; });
     };
-    const auto left = chain(from), entered = chain(to);
-    double sum = 0;
-    for (const std::uint32_t c : entered) sum += left.contains(c) ? 0 : kFrameTop;
-    for (const std::uint32_t c : left) sum += entered.contains(c) ? 0 : kFrameFoot;
-    return sum;
+    return kFrameTop * static_cast<double>(outside(to, from)) +
+           kFrameFoot * static_cast<double>(outside(from, to));
   }
 
   // extents_[a][b - a]: of the boxes from a to b, both included.
@@ -103,14 +94,15 @@ class ColumnOrder {
       std::map<long, double> used;  // width by band of height
       for (std::size_t i = a; i < size_; ++i) {
         const BoxLook& box = look_.boxes[order_[i]];
-        double top = kFrameTop * depth(i);
+        const auto depth = static_cast<double>(chains_[i].size());
+        double top = kFrameTop * depth;
         for (const std::size_t input : inputs_[i])
           if (input >= a) top = std::max(top, foot[input] + kRankGap + frames_between(input, i));
         foot[i] = top + box.height + 2;
         double& width = used[std::lround(top / 60)];
         width += box.width + kBoxGap;
-        extent.width = std::max(extent.width, width + kFrame * depth(i));
-        extent.height = std::max(extent.height, foot[i] + kFrameFoot * depth(i));
+        extent.width = std::max(extent.width, width + kFrame * depth);
+        extent.height = std::max(extent.height, foot[i] + kFrameFoot * depth);
         extents_[a].push_back(extent);
       }
     }
@@ -129,15 +121,10 @@ class ColumnOrder {
   }
   double open_clusters(std::size_t place) const {
     std::set<std::uint32_t> before, both;
-    const auto chain = [&](std::size_t i, auto&& add) {
-      for (std::uint32_t c = scene_.boxes[order_[i]].cluster; c != kNone; c = scene_.clusters[c].parent)
-        add(c);
-    };
-    for (std::size_t i = 0; i < place; ++i) chain(i, [&](std::uint32_t c) { before.insert(c); });
+    for (std::size_t i = 0; i < place; ++i) before.insert(chains_[i].begin(), chains_[i].end());
     for (std::size_t i = place; i < size_; ++i)
-      chain(i, [&](std::uint32_t c) {
-        if (before.contains(c)) both.insert(c);
-      });
+      std::ranges::copy_if(chains_[i], std::inserter(both, both.end()),
+                           [&](std::uint32_t c) { return before.contains(c); });
     double sum = 0;
     for (const std::uint32_t c : both) sum += scene_.clusters[c].repeat > 1 ? kSplitRepeat : kSplit;
     return sum;
@@ -180,8 +167,9 @@ class ColumnOrder {
   const Scene& scene_;
   const Look& look_;
   std::size_t size_;
-  std::vector<std::uint32_t> order_, place_;      // boxes by place, and the other way round
-  std::vector<std::vector<std::size_t>> inputs_;  // by place
+  std::vector<std::uint32_t> order_, place_;        // boxes by place, and the other way round
+  std::vector<std::vector<std::size_t>> inputs_;    // by place
+  std::vector<std::vector<std::uint32_t>> chains_;  // by place: the clusters that the box is in
   std::vector<std::vector<Extent>> extents_;
   std::vector<double> cut_cost_;
 };

@@ -1,10 +1,11 @@
 // From a profile to a picture's bytes, and the words around the graph.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/text.h"
 #include "report/draw/draw.h"
 #include "report/draw/layout.h"
-#include "report/draw/svg.h"
 #include "report/profile/sections.h"
 
 namespace opscope {
@@ -40,20 +41,19 @@ std::string level_words(const Scene& scene) {
 
 using Totals = std::vector<std::pair<std::string, std::string>>;
 
-void add_metrics(Totals& totals, const Parameters& parameters, const Metrics& metrics) {
-  totals.emplace_back("Parameters", format_params(parameters.total));
-  totals.emplace_back("FLOPs", flops_text(metrics));
-  totals.emplace_back("MACs", format_count(metrics.work.macs));
-  totals.emplace_back("Bytes moved", format_bytes(metrics.memory_bytes()));
+Totals cost_totals(const Parameters& parameters, const Metrics& metrics) {
+  return {{"Parameters", format_params(parameters.total)},
+          {"FLOPs", flops_text(metrics)},
+          {"MACs", format_count(metrics.work.macs)},
+          {"Bytes moved", format_bytes(metrics.memory_bytes())}};
 }
 
 Totals model_totals(const Profile& profile) {
-  Totals totals;
-  add_metrics(totals, profile.parameters, profile.totals);
-  totals.emplace_back("Peak memory", format_bytes(profile.memory().peak_memory_bytes()));
-  totals.emplace_back("FLOPs per byte", format_ratio(profile.totals.arithmetic_intensity()));
-  totals.emplace_back("Ops", format_exact(Count{profile.totals.ops}));
-  totals.emplace_back("Subgraphs", format_exact(Count{profile.partition().subgraphs.size()}));
+  Totals totals = cost_totals(profile.parameters, profile.totals);
+  totals.insert(totals.end(), {{"Peak memory", format_bytes(profile.memory().peak_memory_bytes())},
+                               {"FLOPs per byte", format_ratio(profile.totals.arithmetic_intensity())},
+                               {"Ops", format_exact(Count{profile.totals.ops})},
+                               {"Subgraphs", format_exact(Count{profile.partition().subgraphs.size()})}});
   return totals;
 }
 
@@ -67,17 +67,11 @@ Totals focus_totals(const Scene& scene) {
   Parameters parameters;
   for (const ModuleRow& row : profile.modules())
     if (profile.graph->path(profile.graph->modules[row.module]) == scene.focus) parameters = row.parameters;
-  Totals totals;
-  add_metrics(totals, parameters, metrics);
-  totals.emplace_back("FLOPs per byte", format_ratio(metrics.arithmetic_intensity()));
-  totals.emplace_back("Ops", format_exact(Count{metrics.ops}));
-  totals.emplace_back("Model's FLOPs", format_percent(share, 1.0));
+  Totals totals = cost_totals(parameters, metrics);
+  totals.insert(totals.end(), {{"FLOPs per byte", format_ratio(metrics.arithmetic_intensity())},
+                               {"Ops", format_exact(Count{metrics.ops})},
+                               {"Model's FLOPs", format_percent(share, 1.0)}});
   return totals;
-}
-
-bool any_repeats(const Scene& scene) {
-  return std::ranges::any_of(scene.boxes, [](const SceneBox& b) { return b.repeat > 1; }) ||
-         std::ranges::any_of(scene.clusters, [](const SceneCluster& c) { return c.repeat > 1; });
 }
 
 }  // namespace
@@ -87,11 +81,11 @@ PageTexts page_texts(const Scene& scene, ColorBy color) {
   PageTexts texts;
   const std::string model = model_name(*profile.graph);
   texts.title = scene.focus.empty() ? model : model + " \u00b7 " + scene.focus;
-  for (const Cell& cell : model_cells(*profile.graph)) {
-    const std::string text = text_of(cell);
-    if (text != model) texts.subtitle += (texts.subtitle.empty() ? "" : " \u00b7 ") + text;
-  }
-  texts.subtitle += (texts.subtitle.empty() ? "" : " \u00b7 ") + level_words(scene);
+  std::vector<std::string> parts;
+  for (const Cell& cell : model_cells(*profile.graph)) parts.push_back(text_of(cell));
+  std::erase(parts, model);
+  parts.push_back(level_words(scene));
+  texts.subtitle = fmt::format("{}", fmt::join(parts, " \u00b7 "));
   texts.totals = scene.focus.empty() ? model_totals(profile) : focus_totals(scene);
   if (any_repeats(scene))
     texts.remarks.push_back("\u00d7N: N equal blocks in a row, drawn once; FLOPs of one, percent of all.");
@@ -112,24 +106,20 @@ Picture draw(const Profile& profile, PictureFormat format, const DrawOptions& op
   if (options.collapse.max_boxes > kMostBoxes && scene.boxes.size() < view.nodes.size())
     scene.notes.push_back("no more than " + std::to_string(kMostBoxes) + " boxes are drawn on a page");
   const Look look = make_look(scene, options.color);
+  const auto bytes = [&] {
+    if (format == PictureFormat::kDot) return scene_dot(scene, look, options.color);
+    const Layout layout = make_layout(scene, look);
+    return format == PictureFormat::kHtml ? page_html(scene, look, layout, options.color)
+                                          : svg_to(format, page_svg(scene, look, layout, options.color));
+  };
   const auto [nodes, edges] = drawn(scene);
-  Picture picture{{}, nodes, edges, scene.boxes.size(), scene.notes};
-  if (format == PictureFormat::kDot) {
-    picture.bytes = scene_dot(scene, look, options.color);
-    return picture;
-  }
-  const Layout layout = make_layout(scene, look);
-  picture.bytes = format == PictureFormat::kHtml
-                      ? page_html(scene, look, layout, options.color)
-                      : svg_to(format, page_svg(scene, look, layout, options.color));
-  return picture;
+  return {bytes(), nodes, edges, scene.boxes.size(), scene.notes};
 }
 
 std::string picture_line(std::string_view path, PictureFormat format, const Picture& picture) {
-  std::string line = std::string(path) + "  " + std::string(title(format)) + ", " +
-                     plural(picture.nodes, "node") + ", " + plural(picture.edges, "edge");
-  if (picture.boxes != picture.nodes) line += " in " + boxes_words(picture.boxes);
-  return line;
+  return fmt::format("{}  {}, {}, {}{}", path, title(format), plural(picture.nodes, "node"),
+                     plural(picture.edges, "edge"),
+                     picture.boxes == picture.nodes ? "" : " in " + boxes_words(picture.boxes));
 }
 
 }  // namespace opscope

@@ -1,6 +1,6 @@
 // What a drawing's HTML page does: pan and zoom, details of a box, search, filters. It reads the JSON of
 // draw_html.cc and asks no network.
-#include "report/draw/svg.h"
+#include "report/draw/layout.h"
 
 namespace opscope {
 

@@ -1,12 +1,11 @@
 // A laid out scene as one SVG page: title and totals, the graph, the legend.
-#include "report/draw/svg.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "report/draw/layout.h"
 #include "report/svg/colors.h"
 
 namespace opscope {
@@ -52,162 +51,150 @@ std::array<Point, 3> arrow_head(const std::vector<Point>& points) {
           Point{tip.x - 6 * ux + 2.6 * uy, tip.y - 6 * uy - 2.6 * ux}};
 }
 
-class Page {
- public:
-  Page(const Scene& scene, const Look& look, const Layout& layout, ColorBy color, PageTexts texts,
-       std::vector<LegendEntry> entries)
-      : scene_(scene),
-        look_(look),
-        layout_(layout),
-        color_(color),
-        texts_(std::move(texts)),
-        entries_(std::move(entries)),
-        width_(std::max(layout.width + 2 * kMargin, kNarrowestPage)),
-        head_(head_height()),
-        svg_(width_, head_ + layout.height + foot_height(), texts_.title) {}
+struct Page {
+  const Scene& scene;
+  const Look& look;
+  const Layout& layout;
+  ColorBy color;
+  PageTexts texts;
+  std::vector<LegendEntry> entries;
+  double width = std::max(layout.width + 2 * kMargin, kNarrowestPage), room = width - 2 * kMargin;
+  std::vector<std::string> subtitle = wrapped(texts.subtitle, room, kSmall);
+  std::vector<std::string> remarks = wrapped_remarks();
+  double head = head_height();
+  Svg svg{width, head + layout.height + foot_height(), texts.title};
 
   std::string run() {
     write_head();
-    origin_ = {(width_ - layout_.width) / 2, head_};
-    svg_.begin_group({.id = "graph", .transform = "translate(" + at(origin_) + ")"});
-    for (const ClusterFrame& frame : layout_.frames) write_frame(frame);
-    for (const EdgePiece& piece : layout_.pieces) write_piece(piece);
-    for (const ClusterFrame& frame : layout_.frames) write_frame_title(frame);
-    for (std::size_t b = 0; b < scene_.boxes.size(); ++b) write_box(b);
-    for (std::size_t e = 0; e < scene_.edges.size(); ++e) write_label(e);
-    svg_.end_group();
+    const Point origin{(width - layout.width) / 2, head};
+    svg.begin_group({.id = "graph", .transform = "translate(" + at(origin) + ")"});
+    for (const ClusterFrame& frame : layout.frames) write_frame(frame);
+    for (const EdgePiece& piece : layout.pieces) write_piece(piece);
+    for (const ClusterFrame& frame : layout.frames) write_frame_title(frame);
+    for (std::size_t b = 0; b < scene.boxes.size(); ++b) write_box(b);
+    for (std::size_t e = 0; e < scene.edges.size(); ++e) write_label(e);
+    svg.end_group();
     write_foot();
-    return svg_.document();
+    return svg.document();
   }
 
- private:
-  std::size_t totals_in_row() const { return width_ < 700 ? 4 : 8; }
-  double total_width() const {
-    return std::min(kWidestTotal, (width_ - 2 * kMargin) / static_cast<double>(totals_in_row()));
-  }
+  std::size_t totals_in_row() const { return width < 700 ? 4 : 8; }
+  double totals_top() const { return kMargin + 37 + kSmallLine * static_cast<double>(subtitle.size()); }
   double head_height() const {
-    const std::size_t rows = (texts_.totals.size() + totals_in_row() - 1) / totals_in_row();
-    return kMargin + 40 + 32 * static_cast<double>(rows) + 16 + subtitle_rest();
+    const std::size_t rows = (texts.totals.size() + totals_in_row() - 1) / totals_in_row();
+    return totals_top() + 32 * static_cast<double>(rows) + 6;
   }
 
   void write_head() {
-    svg_.begin_group({.id = "head"});
-    const double room = width_ - 2 * kMargin;
-    svg_.text({kMargin, kMargin + 14}, fitted(texts_.title, room, kTitleFont), {.font = kTitleFont});
-    double y = kMargin + 30;
-    for (const std::string& line : wrapped(texts_.subtitle)) {
-      svg_.text({kMargin, y}, fitted(line, room, kSmall), {.font = kSmall, .color = kQuietInk});
+    svg.begin_group({.id = "head"});
+    svg.text({kMargin, kMargin + 14}, fitted(texts.title, room, kTitleFont), {.font = kTitleFont});
+    for (std::string& line : subtitle) line = fitted(line, room, kSmall);
+    write_quiet(subtitle, kMargin + 30);
+    const double column = std::min(kWidestTotal, room / static_cast<double>(totals_in_row()));
+    for (std::size_t i = 0; i < texts.totals.size(); ++i) {
+      const double x = kMargin + column * static_cast<double>(i % totals_in_row());
+      const double top = totals_top() + 32 * static_cast<double>(i / totals_in_row());
+      svg.text({x, top}, texts.totals[i].first, {.font = kSmall, .color = kQuietInk});
+      svg.text({x, top + 14}, texts.totals[i].second, {.font = kValue});
+    }
+    svg.line({kMargin, head - 12}, {width - kMargin, head - 12}, {.stroke = kGrid});
+    svg.end_group();
+  }
+  void write_quiet(const std::vector<std::string>& lines, double y) {
+    for (const std::string& line : lines) {
+      svg.text({kMargin, y}, line, {.font = kSmall, .color = kQuietInk});
       y += kSmallLine;
     }
-    for (std::size_t i = 0; i < texts_.totals.size(); ++i) {
-      const double x = kMargin + total_width() * static_cast<double>(i % totals_in_row());
-      const std::size_t row = i / totals_in_row();
-      const double top = kMargin + 50 + subtitle_rest() + 32 * static_cast<double>(row);
-      svg_.text({x, top}, texts_.totals[i].first, {.font = kSmall, .color = kQuietInk});
-      svg_.text({x, top + 14}, texts_.totals[i].second, {.font = kValue});
-    }
-    svg_.line({kMargin, head_ - 12}, {width_ - kMargin, head_ - 12}, {.stroke = kGrid});
-    svg_.end_group();
   }
 
   void write_frame(const ClusterFrame& frame) {
-    const SceneCluster& cluster = scene_.clusters[frame.cluster];
-    const Box& box = frame.box;
-    if (cluster.repeat > 1)
-      svg_.rect({box.x + kStackOffset, box.y + kStackOffset, box.width, box.height},
-                {.fill = kPaper, .stroke = kFrameColor}, 5);
-    svg_.rect(box, {.fill = frame_color(frame.cluster), .stroke = kFrameColor}, 5);
+    const SceneCluster& cluster = scene.clusters[frame.cluster];
+    write_sheets(frame.box, cluster.repeat, {.fill = kPaper, .stroke = kFrameColor},
+                 {.fill = frame_color(frame.cluster), .stroke = kFrameColor}, 5);
   }
   std::string_view frame_color(std::uint32_t cluster) const {
-    int depth = 0;
-    for (std::uint32_t c = scene_.clusters[cluster].parent; c != kNone; c = scene_.clusters[c].parent)
-      ++depth;
-    return depth % 2 ? kPaper : kPanel;
+    bool outer = true;
+    for (std::uint32_t c = scene.clusters[cluster].parent; c != kNone; c = scene.clusters[c].parent)
+      outer = !outer;
+    return outer ? kPanel : kPaper;
   }
 
   // Above the lines that come in from above.
   void write_frame_title(const ClusterFrame& frame) {
-    const SceneCluster& cluster = scene_.clusters[frame.cluster];
+    const SceneCluster& cluster = scene.clusters[frame.cluster];
     const Box& box = frame.box;
     const std::string_view halo = frame_color(frame.cluster);
-    const std::string& title = look_.clusters[frame.cluster];
-    svg_.text({box.x + 8, box.y + 14}, title, {.font = kClusterFont, .halo = halo});
+    const std::string& title = look.clusters[frame.cluster];
+    svg.text({box.x + 8, box.y + 14}, title, {.font = kClusterFont, .halo = halo});
     const double after = box.x + 8 + text_width(title, kClusterFont) + 7;
     const std::string type = cluster.type + (frame.continued ? std::string(kContinued) : "");
-    svg_.text({after, box.y + 14}, fitted(type, box.right() - after - 4, kEdgeFont),
-              {.font = kEdgeFont, .color = kQuietInk, .halo = halo});
+    svg.text({after, box.y + 14}, fitted(type, box.right() - after - 4, kEdgeFont),
+             {.font = kEdgeFont, .color = kQuietInk, .halo = halo});
   }
 
   void write_piece(const EdgePiece& piece) {
     if (piece.points.size() < 2) return;
-    const SceneEdge& edge = scene_.edges[piece.edge];
+    const SceneEdge& edge = scene.edges[piece.edge];
     const bool faded = is_stub(edge.from) || is_stub(edge.to);
-    svg_.begin_group(
+    svg.begin_group(
         {.css_class = "edge",
          .attributes = {{"data-from", std::to_string(edge.from)}, {"data-to", std::to_string(edge.to)}}});
-    const std::string_view color = faded ? kFrameColor : kLineColor;
-    svg_.path(piece.is_curve ? curve_path(piece.points) : cornered_path(piece.points),
-              {.stroke = color, .stroke_width = 1.1});
-    if (piece.arrow) svg_.polygon(arrow_head(piece.points), {.fill = color});
-    svg_.end_group();
+    const std::string_view ink = faded ? kFrameColor : kLineColor;
+    svg.path(piece.is_curve ? curve_path(piece.points) : cornered_path(piece.points),
+             {.stroke = ink, .stroke_width = 1.1});
+    if (piece.arrow) svg.polygon(arrow_head(piece.points), {.fill = ink});
+    svg.end_group();
   }
-  bool is_stub(std::uint32_t box) const { return scene_.boxes[box].kind == BoxKind::kStub; }
+  bool is_stub(std::uint32_t box) const { return scene.boxes[box].kind == BoxKind::kStub; }
 
   void write_label(std::size_t e) {
-    const Box& label = layout_.labels[e];
+    const Box& label = layout.labels[e];
     if (label.width <= 0) return;
     std::string_view below = kPaper;
-    for (const ClusterFrame& frame : layout_.frames)
+    for (const ClusterFrame& frame : layout.frames)
       if (frame.box.contains(label)) below = frame_color(frame.cluster);
-    svg_.text(label.center(), look_.edges[e],
-              {.font = kEdgeFont,
-               .color = kQuietInk,
-               .anchor = Anchor::kMiddle,
-               .baseline = Baseline::kMiddle,
-               .halo = below});
+    svg.text(label.center(), look.edges[e],
+             {.font = kEdgeFont,
+              .color = kQuietInk,
+              .anchor = Anchor::kMiddle,
+              .baseline = Baseline::kMiddle,
+              .halo = below});
+  }
+
+  // With a second sheet behind what repeats.
+  void write_sheets(const Box& box, std::uint32_t repeat, const Paint& behind, const Paint& paint,
+                    double radius) {
+    if (repeat > 1)
+      svg.rect({box.x + kStackOffset, box.y + kStackOffset, box.width, box.height}, behind, radius);
+    svg.rect(box, paint, radius);
   }
 
   void write_box(std::size_t b) {
-    const SceneBox& box = scene_.boxes[b];
-    const BoxLook& look = look_.boxes[b];
-    const Box& place = layout_.boxes[b];
-    const bool is_end = box.kind == BoxKind::kInput || box.kind == BoxKind::kOutput;
-    const double radius = is_end ? place.height / 2 : 4;
+    const SceneBox& box = scene.boxes[b];
+    const BoxLook& its = look.boxes[b];
+    const Box& place = layout.boxes[b];
     const std::string id = "b" + std::to_string(b);
-    svg_.begin_group({.id = id, .css_class = "box", .title = box.path});
-    if (box.repeat > 1)
-      svg_.rect({place.x + kStackOffset, place.y + kStackOffset, place.width, place.height},
-                {.fill = look.fill, .stroke = look.edge}, radius);
-    svg_.rect(place,
-              {.fill = look.fill,
-               .stroke = look.bottleneck ? kMark : std::string_view(look.edge),
-               .stroke_width = look.bottleneck ? 1.9 : 1,
-               .dash = box.kind == BoxKind::kStub ? "3 2" : ""},
-              radius);
-    write_lines(look, place);
-    write_bar(look, place);
-    svg_.end_group();
-  }
-
-  void write_lines(const BoxLook& look, const Box& place) {
-    const int lines = 1 + !look.type.empty() + !look.cost.empty();
-    double y = place.y + (place.height - kLine * lines) / 2 + 10 - (look.bar > 0 ? 1.5 : 0);
-    const auto write = [&](const std::string& text, const Font& font, std::string_view color) {
+    svg.begin_group({.id = id, .css_class = "box", .title = box.path});
+    write_sheets(place, box.repeat, {.fill = its.fill, .stroke = its.edge},
+                 {.fill = its.fill,
+                  .stroke = its.bottleneck ? kMark : std::string_view(its.edge),
+                  .stroke_width = its.bottleneck ? 1.9 : 1,
+                  .dash = box.kind == BoxKind::kStub ? "3 2" : ""},
+                 is_end(box) ? place.height / 2 : 4);
+    double y = place.y + (place.height - kLine * its.lines()) / 2 + 10 - (its.bar > 0 ? 1.5 : 0);
+    const auto write = [&](const std::string& text, const Font& font, std::string_view ink) {
       if (text.empty()) return;
-      svg_.text({place.center().x, y}, text, {.font = font, .color = color, .anchor = Anchor::kMiddle});
+      svg.text({place.center().x, y}, text, {.font = font, .color = ink, .anchor = Anchor::kMiddle});
       y += kLine;
     };
-    write(look.name, kNameFont, look.ink);
-    write(look.type, kTypeFont, look.ink);
-    write(look.cost, kCostFont, look.ink == kInk ? kQuietInk : std::string_view(look.ink));
-  }
-
-  // At the foot of the box, as long as its share of the costliest box.
-  void write_bar(const BoxLook& look, const Box& place) {
-    if (look.bar <= 0.004) return;
-    const double room = place.width - 10;
-    svg_.rect({place.x + 5, place.bottom() - 4.5, room * look.bar, 2.5}, {.fill = look.ink, .opacity = 0.55},
-              1);
+    write(its.name, kNameFont, its.ink);
+    write(its.type, kTypeFont, its.ink);
+    write(its.cost, kCostFont, its.ink == kInk ? kQuietInk : std::string_view(its.ink));
+    // At the foot of the box, as long as its share of the costliest box.
+    if (its.bar > 0.004)
+      svg.rect({place.x + 5, place.bottom() - 4.5, (place.width - 10) * its.bar, 2.5},
+               {.fill = its.ink, .opacity = 0.55}, 1);
+    svg.end_group();
   }
 
   double entry_width(const LegendEntry& entry) const { return 30 + text_width(entry.text, kSmall); }
@@ -216,86 +203,54 @@ class Page {
   int legend_rows(Draw&& draw) const {
     double x = kMargin;
     int row = 0;
-    for (const LegendEntry& entry : entries_) {
-      if (x > kMargin && x + entry_width(entry) > width_ - kMargin) x = kMargin, ++row;
+    for (const LegendEntry& entry : entries) {
+      if (x > kMargin && x + entry_width(entry) > width - kMargin) x = kMargin, ++row;
       draw(entry, x, row);
       x += entry_width(entry);
     }
-    return entries_.empty() ? (color_ == ColorBy::kCost ? 1 : 0) : row + 1;
+    return entries.empty() ? (color == ColorBy::kCost ? 1 : 0) : row + 1;
   }
   double foot_height() const {
     const int rows = legend_rows([](const LegendEntry&, double, int) {});
-    return 24 + 16 * rows + kSmallLine * static_cast<double>(wrapped_remarks().size()) + kMargin;
+    return 24 + 16 * rows + kSmallLine * static_cast<double>(remarks.size()) + kMargin;
   }
   std::vector<std::string> wrapped_remarks() const {
     std::vector<std::string> lines;
-    for (const std::string& remark : texts_.remarks)
-      for (std::string& line : wrapped(remark)) lines.push_back(std::move(line));
+    for (const std::string& remark : texts.remarks)
+      std::ranges::move(wrapped(remark, room, kSmall), std::back_inserter(lines));
     return lines;
-  }
-
-  // A text in lines as wide as the page.
-  std::vector<std::string> wrapped(const std::string& text) const {
-    std::vector<std::string> lines(1);
-    for (std::size_t at_word = 0; at_word < text.size();) {
-      const auto end = std::min(text.find(' ', at_word), text.size());
-      const std::string word = text.substr(at_word, end - at_word);
-      if (!lines.back().empty() && text_width(lines.back() + " " + word, kSmall) > width_ - 2 * kMargin)
-        lines.emplace_back();
-      lines.back() += (lines.back().empty() ? "" : " ") + word;
-      at_word = end + 1;
-    }
-    return lines;
-  }
-  // Height of the subtitle's lines after the first.
-  double subtitle_rest() const {
-    return kSmallLine * static_cast<double>(wrapped(texts_.subtitle).size() - 1);
   }
 
   void write_foot() {
-    svg_.begin_group({.id = "foot"});
-    double y = head_ + layout_.height + 14;
-    svg_.line({kMargin, y - 6}, {width_ - kMargin, y - 6}, {.stroke = kGrid});
+    svg.begin_group({.id = "foot"});
+    const double y = head + layout.height + 14;
+    svg.line({kMargin, y - 6}, {width - kMargin, y - 6}, {.stroke = kGrid});
     const int rows = legend_rows([&](const LegendEntry& entry, double x, int row) {
       const double top = y + 4 + 16 * row;
-      svg_.rect({x, top, 14, 10}, {.fill = entry.color, .stroke = entry.edge}, 2);
-      svg_.text({x + 19, top + 8.5}, entry.text, {.font = kSmall});
+      svg.rect({x, top, 14, 10}, {.fill = entry.color, .stroke = entry.edge}, 2);
+      svg.text({x + 19, top + 8.5}, entry.text, {.font = kSmall});
     });
-    if (color_ == ColorBy::kCost) {
-      svg_.text({kMargin, y + 12.5}, "0%", {.font = kSmall});
-      svg_.rect({kMargin + 20, y + 4, 110, 10}, {.fill = svg_.gradient(sequential_stops()), .stroke = kAxis},
-                2);
-      svg_.text({kMargin + 136, y + 12.5}, "share of FLOPs of the costliest box (root scale)",
-                {.font = kSmall});
+    if (color == ColorBy::kCost) {
+      svg.text({kMargin, y + 12.5}, "0%", {.font = kSmall});
+      svg.rect({kMargin + 20, y + 4, 110, 10}, {.fill = svg.gradient(sequential_stops()), .stroke = kAxis},
+               2);
+      svg.text({kMargin + 136, y + 12.5}, "share of FLOPs of the costliest box (root scale)",
+               {.font = kSmall});
     }
-    y += 16 * rows + 14;
-    for (const std::string& line : wrapped_remarks()) {
-      svg_.text({kMargin, y}, line, {.font = kSmall, .color = kQuietInk});
-      y += kSmallLine;
-    }
-    svg_.end_group();
+    write_quiet(remarks, y + 16 * rows + 14);
+    svg.end_group();
   }
-
-  const Scene& scene_;
-  const Look& look_;
-  const Layout& layout_;
-  ColorBy color_;
-  PageTexts texts_;
-  std::vector<LegendEntry> entries_;
-  double width_, head_;
-  Point origin_{};
-  Svg svg_;
 };
 
 }  // namespace
 
 std::string page_svg(const Scene& scene, const Look& look, const Layout& layout, ColorBy color) {
-  return Page(scene, look, layout, color, page_texts(scene, color), legend(scene, color)).run();
+  return Page{scene, look, layout, color, page_texts(scene, color), legend(scene, color)}.run();
 }
 
 std::string page_svg(const Scene& scene, const Look& look, const Layout& layout, PageTexts texts,
                      std::vector<LegendEntry> entries) {
-  return Page(scene, look, layout, ColorBy::kCategory, std::move(texts), std::move(entries)).run();
+  return Page{scene, look, layout, ColorBy::kCategory, std::move(texts), std::move(entries)}.run();
 }
 
 }  // namespace opscope

@@ -1,78 +1,105 @@
-// Which parts of the diff are boxes, in which order they run, and what goes from one to the other.
-#include "report/diff/scene.h"
-
+// A diff as a picture: which parts of it are boxes, in which order they run, and what goes from one to the
+// other, in the colours of additions, removals and changes.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "analyse/diff/outline.h"
 #include "analyse/tree/folding.h"
+#include "analyse/tree/scene.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "report/diff/report.h"
 #include "report/draw/layout.h"
-#include "report/draw/svg.h"
 #include "report/svg/colors.h"
 
 namespace opscope {
 namespace {
 
-class DiffSceneMaker {
- public:
-  DiffSceneMaker(const ModelDiff& diff, const Profile& base, const Profile& now, std::size_t most)
-      : diff_(diff), base_(base), now_(now), most_(most), first_run_(diff.nodes.size(), kNever) {
-    find_runs();
-    opened_.insert(0);
-  }
+constexpr double kNever = 1e18;  // of when a part runs
+constexpr double kWidestBox = 230, kSide = 9;
+constexpr std::size_t kMostDiffBoxes = 300;
+
+struct StatusColor {
+  std::string_view fill, edge, word;
+};
+// By status.
+constexpr std::array<StatusColor, kDiffStatuses> kColors{{{"#f6f7f9", "#c3c8d0", "unchanged"},
+                                                          {"#fdf0d0", "#c98a00", "changed"},
+                                                          {"#d9f2dd", "#2a8a4a", "added"},
+                                                          {"#fadcdc", "#b3202e", "removed"},
+                                                          {"#dfe8f7", "#2f6db5", "moved or renamed"}}};
+const StatusColor& color_of(DiffStatus status) { return kColors[static_cast<std::size_t>(status)]; }
+
+// What a box of the scene is of the diff.
+struct DiffBox {
+  DiffStatus status = DiffStatus::kUnchanged;
+  std::vector<std::uint32_t> nodes{};  // of the diff; of blocks that changed alike, the first's
+  bool follow = false;                 // all of them follow their inputs
+  Amounts change{};                    // of one
+};
+
+struct DiffScene {
+  Scene scene;                 // without a view
+  std::vector<DiffBox> boxes;  // by box of the scene
+};
+
+// Modules that hold a change are opened as far as fits, what is unchanged is in few boxes.
+struct DiffSceneMaker {
+  const ModelDiff& diff;
+  const Profile &base, &now;
+  std::size_t most;
+  std::vector<double> first_run = std::vector<double>(diff.nodes.size(), kNever);            // by node
+  std::vector<std::uint32_t> box_of = std::vector<std::uint32_t>(diff.nodes.size(), kNone);  // by node
+  std::set<std::uint32_t> opened{0};                                                         // nodes
+  std::set<std::uint64_t> known{};                                                           // edges
+  DiffScene out{};
 
   DiffScene run() {
+    find_runs();
     open_what_fits();
-    make_boxes();
+    add_parts(0, kNone, "");
     add_ends();
-    add_edges(now_, new_box_of_layer(), false);
-    add_edges(base_, base_box_of_layer(), true);
-    std::ranges::stable_sort(out_.scene.edges, {}, &SceneEdge::to);
-    return std::move(out_);
+    add_edges(now, box_of_layers(diff.new_tree, diff.now.layers.size(), &DiffNode::now), false);
+    add_edges(base, box_of_layers(diff.base_tree, diff.base.layers.size(), &DiffNode::base), true);
+    std::ranges::stable_sort(out.scene.edges, {}, &SceneEdge::to);
+    return std::move(out);
   }
-
- private:
-  static constexpr double kNever = 1e18;
 
   // When each part first runs, in layers of the new model; what is removed runs right after what it followed.
   void find_runs() {
-    std::vector<std::uint32_t> of_base(diff_.base.layers.size(), kNone);
-    for (std::uint32_t n = 0; n < diff_.nodes.size(); ++n) {
-      const DiffNode& node = diff_.nodes[n];
+    std::vector<std::uint32_t> of_base(diff.base.layers.size(), kNone);
+    for (std::uint32_t n = 0; n < diff.nodes.size(); ++n) {
+      const DiffNode& node = diff.nodes[n];
       if (node.now != kNone)
-        for (const std::uint32_t layer : diff_.new_tree.items[node.now].layers) see(n, layer);
+        for (const std::uint32_t layer : diff.new_tree.items[node.now].layers) see(n, layer);
       if (node.base != kNone)
-        for (const std::uint32_t layer : diff_.base_tree.items[node.base].layers) of_base[layer] = n;
+        for (const std::uint32_t layer : diff.base_tree.items[node.base].layers) of_base[layer] = n;
     }
     double at = -1;
     for (const std::uint32_t n : of_base) {
       if (n == kNone) continue;
-      if (diff_.nodes[n].now != kNone)
-        at = first_run_[n];
+      if (diff.nodes[n].now != kNone)
+        at = first_run[n];
       else
         see(n, at += 1e-4);
     }
   }
   void see(std::uint32_t n, double when) {
-    for (; n != kNone; n = diff_.nodes[n].parent) first_run_[n] = std::min(first_run_[n], when);
+    for (; n != kNone; n = diff.nodes[n].parent) first_run[n] = std::min(first_run[n], when);
   }
 
   // A row of boxes: children in the order they run, what changed alike as one, what is unchanged in a row as
   // one.
   std::vector<DiffBox> parts_of(std::uint32_t parent) const {
-    std::vector<std::uint32_t> children = diff_.nodes[parent].children;
+    std::vector<std::uint32_t> children = diff.nodes[parent].children;
     std::erase_if(children,
-                  [&](std::uint32_t c) { return first_run_[c] == kNever && !diff_.nodes[c].differs; });
-    std::ranges::stable_sort(children, {}, [&](std::uint32_t c) { return first_run_[c]; });
+                  [&](std::uint32_t c) { return first_run[c] == kNever && !diff.nodes[c].differs; });
+    std::ranges::stable_sort(children, {}, [&](std::uint32_t c) { return first_run[c]; });
     std::vector<DiffBox> parts;
     for (const std::uint32_t c : children) {
-      const DiffNode& node = diff_.nodes[c];
+      const DiffNode& node = diff.nodes[c];
       DiffBox part{box_status(node), {c}, node.follows && node.status == DiffStatus::kChanged, node.all};
       if (!parts.empty() && joins(parts.back(), part)) {
         parts.back().nodes.push_back(c);
@@ -89,7 +116,7 @@ class DiffSceneMaker {
   // Layers that follow are drawn with what they follow; what is unchanged with what is.
   bool joins(const DiffBox& last, const DiffBox& next) const {
     const auto is_layer = [&](const DiffBox& box) {
-      return std::ranges::all_of(box.nodes, [&](std::uint32_t n) { return diff_.nodes[n].children.empty(); });
+      return std::ranges::all_of(box.nodes, [&](std::uint32_t n) { return diff.nodes[n].children.empty(); });
     };
     if (last.status == DiffStatus::kUnchanged && next.status == DiffStatus::kUnchanged) return true;
     return next.follow && last.status == DiffStatus::kChanged && is_layer(last) && is_layer(next);
@@ -97,15 +124,15 @@ class DiffSceneMaker {
 
   bool may_open(const DiffBox& part) const {
     if (part.nodes.size() != 1 || part.status == DiffStatus::kUnchanged) return false;
-    const DiffNode& node = diff_.nodes[part.nodes[0]];
-    return !node.children.empty() && !is_whole(diff_, node);
+    const DiffNode& node = diff.nodes[part.nodes[0]];
+    return !node.children.empty() && !is_whole(diff, node);
   }
 
   std::size_t count_boxes(std::uint32_t node) const {
     std::size_t count = 0;
     for (const auto& group : groups_of(node)) {
       const DiffBox& part = group.front();
-      count += opened_.contains(part.nodes[0]) && may_open(part) ? count_boxes(part.nodes[0]) : 1;
+      count += opened.contains(part.nodes[0]) && may_open(part) ? count_boxes(part.nodes[0]) : 1;
     }
     return count;
   }
@@ -119,11 +146,11 @@ class DiffSceneMaker {
         for (const auto& group : groups_of(n))
           if (may_open(group.front())) next.push_back(group.front().nodes[0]);
       std::ranges::stable_sort(next, {},
-                               [&](std::uint32_t n) { return -std::abs(double(diff_.nodes[n].all.flops)); });
+                               [&](std::uint32_t n) { return -std::abs(double(diff.nodes[n].all.flops)); });
       std::erase_if(next, [&](std::uint32_t n) {
-        opened_.insert(n);
-        if (count_boxes(0) <= most_) return false;
-        opened_.erase(n);
+        opened.insert(n);
+        if (count_boxes(0) <= most) return false;
+        opened.erase(n);
         return true;
       });
       level = std::move(next);
@@ -147,19 +174,15 @@ class DiffSceneMaker {
            follows(item(b.nodes[0]).name, item(a.nodes[0]).name);
   }
   bool same_change(std::uint32_t a, std::uint32_t b) const {
-    const DiffNode &x = diff_.nodes[a], &y = diff_.nodes[b];
+    const DiffNode &x = diff.nodes[a], &y = diff.nodes[b];
     if (x.status != y.status || x.changes != y.changes || x.own != y.own || item(a).type != item(b).type)
       return false;
     return std::ranges::equal(x.children, y.children, [&](std::uint32_t c, std::uint32_t d) {
       return item(c).name == item(d).name && same_change(c, d);
     });
   }
-  const DiffItem& item(std::uint32_t n) const { return diff_.item(diff_.nodes[n]); }
+  const DiffItem& item(std::uint32_t n) const { return diff.item(diff.nodes[n]); }
 
-  void make_boxes() {
-    box_of_.assign(diff_.nodes.size(), kNone);
-    add_parts(0, kNone, "");
-  }
   void add_parts(std::uint32_t parent, std::uint32_t cluster, const std::string& around) {
     for (const auto& group : groups_of(parent)) {
       const DiffBox& first = group.front();
@@ -167,9 +190,9 @@ class DiffSceneMaker {
       const std::uint32_t n = first.nodes[0];
       std::string name = name_from(item(n).path, around);
       if (repeat > 1) name = numbered_range(name, repeat);
-      if (opened_.contains(n) && may_open(first)) {
-        const auto id = static_cast<std::uint32_t>(out_.scene.clusters.size());
-        out_.scene.clusters.push_back({name, item(n).type, item(n).path, cluster, repeat});
+      if (opened.contains(n) && may_open(first)) {
+        const auto id = static_cast<std::uint32_t>(out.scene.clusters.size());
+        out.scene.clusters.push_back({name, item(n).type, item(n).path, cluster, repeat});
         add_parts(n, id, item(n).path);
       } else {
         add_box(first, name, repeat, cluster);
@@ -182,7 +205,7 @@ class DiffSceneMaker {
   }
 
   void add_box(const DiffBox& part, const std::string& name, std::uint32_t repeat, std::uint32_t cluster) {
-    const auto id = static_cast<std::uint32_t>(out_.boxes.size());
+    const auto id = static_cast<std::uint32_t>(out.boxes.size());
     SceneBox box{.kind = part.nodes.size() > 1 ? BoxKind::kRun : BoxKind::kNode,
                  .name = name,
                  .path = item(part.nodes[0]).path,
@@ -194,46 +217,40 @@ class DiffSceneMaker {
       if (std::ranges::find(box.types, item(n).type) == box.types.end()) box.types.push_back(item(n).type);
       mark(n, id);
     }
-    out_.scene.boxes.push_back(std::move(box));
-    out_.boxes.push_back(part);
+    out.scene.boxes.push_back(std::move(box));
+    out.boxes.push_back(part);
   }
   void mark(std::uint32_t n, std::uint32_t box) {
-    box_of_[n] = box;
-    for (const std::uint32_t c : diff_.nodes[n].children) mark(c, box);
+    box_of[n] = box;
+    for (const std::uint32_t c : diff.nodes[n].children) mark(c, box);
   }
   void map_onto(std::uint32_t n, std::uint32_t first) {
-    box_of_[n] = box_of_[first];
-    const auto &mine = diff_.nodes[n].children, &its = diff_.nodes[first].children;
+    box_of[n] = box_of[first];
+    const auto &mine = diff.nodes[n].children, &its = diff.nodes[first].children;
     for (std::size_t i = 0; i < std::min(mine.size(), its.size()); ++i) map_onto(mine[i], its[i]);
   }
 
   void add_ends() {
     for (const char* end : {"input", "output"}) {
-      out_.scene.boxes.push_back(
+      out.scene.boxes.push_back(
           {.kind = end[0] == 'i' ? BoxKind::kInput : BoxKind::kOutput, .name = end, .path = end});
-      out_.boxes.push_back({});
+      out.boxes.push_back({});
     }
   }
 
-  std::vector<std::uint32_t> new_box_of_layer() const {
-    return box_of_layers(diff_.new_tree, diff_.now.layers.size(), &DiffNode::now);
-  }
-  std::vector<std::uint32_t> base_box_of_layer() const {
-    return box_of_layers(diff_.base_tree, diff_.base.layers.size(), &DiffNode::base);
-  }
   // A module that is called in several places, such as one ReLU after each norm, is a part of what runs
   // before it each time: as one box it would tie the graph into knots.
   std::vector<std::uint32_t> box_of_layers(const DiffTree& tree, std::size_t layers,
                                            std::uint32_t DiffNode::*side) const {
     std::vector<std::uint32_t> boxes(layers, kNone);
     std::vector<bool> carried(layers, false);
-    for (std::uint32_t n = 0; n < diff_.nodes.size(); ++n) {
-      const DiffNode& node = diff_.nodes[n];
+    for (std::uint32_t n = 0; n < diff.nodes.size(); ++n) {
+      const DiffNode& node = diff.nodes[n];
       if (node.*side == kNone) continue;
       const auto& calls = tree.items[node.*side].layers;
       const bool plain = node.status == DiffStatus::kUnchanged || node.follows;
       for (const std::uint32_t layer : calls)
-        boxes[layer] = box_of_[n], carried[layer] = plain && calls.size() > 1;
+        boxes[layer] = box_of[n], carried[layer] = plain && calls.size() > 1;
     }
     for (std::size_t layer = 1; layer < layers; ++layer)
       if (carried[layer] && boxes[layer - 1] != kNone) boxes[layer] = boxes[layer - 1];
@@ -243,66 +260,31 @@ class DiffSceneMaker {
   // Of the base only what comes from or goes to what was removed: the rest is as the new one has it, or gone.
   void add_edges(const Profile& profile, const std::vector<std::uint32_t>& box_of_layer, bool removed_only) {
     const GraphView view = make_view(profile, Level::kLayer);
-    const auto input = static_cast<std::uint32_t>(out_.boxes.size() - 2), output = input + 1;
-    const auto box_of = [&](std::uint32_t n) {
+    const auto input = static_cast<std::uint32_t>(out.boxes.size() - 2), output = input + 1;
+    const auto box_at = [&](std::uint32_t n) {
       const ViewNode& node = view.nodes[n];
       if (node.kind == "placeholder") return input;
       if (node.kind == "output") return output;
       const auto ops = view.ops_of(node);
       return ops.empty() ? kNone : box_of_layer[profile.layer_of()[ops.front()]];
     };
-    const auto removed = [&](std::uint32_t b) { return out_.boxes[b].status == DiffStatus::kRemoved; };
+    const auto removed = [&](std::uint32_t b) { return out.boxes[b].status == DiffStatus::kRemoved; };
     for (const ViewEdge& edge : view.edges) {
-      const std::uint32_t from = box_of(edge.from), to = box_of(edge.to);
+      const std::uint32_t from = box_at(edge.from), to = box_at(edge.to);
       if (from == kNone || to == kNone || from == to) continue;
       if (removed_only && !removed(from) && !removed(to)) continue;
-      const bool back = out_.scene.boxes[from].repeat > 1 || out_.scene.boxes[to].repeat > 1;
-      if (from != input && to != output && from > to && (back || in_repeated(from, to))) continue;
-      if (known_.emplace(pair_key(from, to)).second) out_.scene.edges.push_back({from, to, edge.value, 1});
+      const bool back = out.scene.boxes[from].repeat > 1 || out.scene.boxes[to].repeat > 1;
+      if (from != input && to != output && from > to && (back || (in_repeated(from) && in_repeated(to))))
+        continue;
+      if (known.emplace(pair_key(from, to)).second) out.scene.edges.push_back({from, to, edge.value, 1});
     }
   }
   // Inside blocks that are drawn once, what goes back is their repeating.
-  bool in_repeated(std::uint32_t a, std::uint32_t b) const {
-    const auto repeats = [&](std::uint32_t box) {
-      for (std::uint32_t c = out_.scene.boxes[box].cluster; c != kNone; c = out_.scene.clusters[c].parent)
-        if (out_.scene.clusters[c].repeat > 1) return true;
-      return false;
-    };
-    return repeats(a) && repeats(b);
+  bool in_repeated(std::uint32_t box) const {
+    return std::ranges::any_of(clusters_of(out.scene, out.scene.boxes[box]),
+                               [&](std::uint32_t c) { return out.scene.clusters[c].repeat > 1; });
   }
-
-  const ModelDiff& diff_;
-  const Profile &base_, &now_;
-  std::size_t most_;
-  std::vector<double> first_run_;      // by node
-  std::vector<std::uint32_t> box_of_;  // by node
-  std::set<std::uint32_t> opened_;     // nodes
-  std::set<std::uint64_t> known_;      // edges
-  DiffScene out_;
 };
-
-}  // namespace
-
-DiffScene make_diff_scene(const ModelDiff& diff, const Profile& base, const Profile& now,
-                          std::size_t max_boxes) {
-  return DiffSceneMaker(diff, base, now, std::max<std::size_t>(max_boxes, 4)).run();
-}
-
-namespace {
-
-constexpr double kWidestBox = 230, kNarrowestBox = 84, kSide = 9;
-constexpr std::size_t kMostDiffBoxes = 300;
-
-struct StatusColor {
-  std::string_view fill, edge, word;
-};
-// By status.
-constexpr std::array<StatusColor, kDiffStatuses> kColors{{{"#f6f7f9", "#c3c8d0", "unchanged"},
-                                                          {"#fdf0d0", "#c98a00", "changed"},
-                                                          {"#d9f2dd", "#2a8a4a", "added"},
-                                                          {"#fadcdc", "#b3202e", "removed"},
-                                                          {"#dfe8f7", "#2f6db5", "moved or renamed"}}};
-const StatusColor& color_of(DiffStatus status) { return kColors[static_cast<std::size_t>(status)]; }
 
 std::string what_text(const ModelDiff& diff, const DiffBox& box) {
   if (box.status == DiffStatus::kUnchanged) return "";
@@ -312,12 +294,10 @@ std::string what_text(const ModelDiff& diff, const DiffBox& box) {
 }
 
 std::string cost_text(const DiffBox& box) {
-  std::vector<std::string> parts;
-  if (const auto flops = change_text(Unit::kCount, box.change.flops); !flops.empty())
-    parts.push_back(flops + " FLOPs");
-  if (const auto params = change_text(Unit::kParams, box.change.params); !params.empty())
-    parts.push_back(params + " params");
-  return fmt::format("{}", fmt::join(parts, "  "));
+  const std::string flops = change_text(Unit::kCount, box.change.flops);
+  const std::string params = change_text(Unit::kParams, box.change.params);
+  return (flops.empty() ? "" : flops + " FLOPs") + (flops.empty() || params.empty() ? "" : "  ") +
+         (params.empty() ? "" : params + " params");
 }
 
 BoxLook look_of(const ModelDiff& diff, const SceneBox& scene, const DiffBox& box) {
@@ -325,31 +305,16 @@ BoxLook look_of(const ModelDiff& diff, const SceneBox& scene, const DiffBox& box
   const double room = kWidestBox - 2 * kSide;
   const std::string_view mark = status_mark(box.status);
   look.name = fitted_middle((mark == " " ? "" : std::string(mark) + " ") + scene.name, room - 20, kNameFont) +
-              (scene.repeat > 1 ? " \u00d7" + std::to_string(scene.repeat) : "");
+              repeat_text(scene.repeat);
   const std::string what = what_text(diff, box);
   look.type = fitted(what.empty() ? joined_types(scene, 3) : what, room, kTypeFont);
   if (look.type == scene.name) look.type.clear();
   look.cost = fitted(cost_text(box), room, kCostFont);
-  const double widest = std::max(
-      {text_width(look.name, kNameFont), text_width(look.type, kTypeFont), text_width(look.cost, kCostFont)});
-  look.width = std::clamp(widest + 2 * kSide, kNarrowestBox, kWidestBox);
-  look.height = kLine * (1 + !look.type.empty() + !look.cost.empty()) + 12;
+  look.fit_lines(kWidestBox);
   const StatusColor& color = color_of(box.status);
-  look.fill = color.fill, look.edge = color.edge, look.ink = kInk;
-  if (box.status == DiffStatus::kUnchanged) look.ink = kQuietInk;
-  if (scene.kind == BoxKind::kInput || scene.kind == BoxKind::kOutput)
-    look.type.clear(), look.fill = kPanel, look.edge = kQuietInk, look.ink = kInk;
-  return look;
-}
-
-Look look_of(const ModelDiff& diff, const DiffScene& scene) {
-  Look look;
-  for (std::size_t b = 0; b < scene.boxes.size(); ++b)
-    look.boxes.push_back(look_of(diff, scene.scene.boxes[b], scene.boxes[b]));
-  look.edges.assign(scene.scene.edges.size(), "");
-  for (const SceneCluster& cluster : scene.scene.clusters)
-    look.clusters.push_back(fitted_middle(cluster.name, 150, kClusterFont) +
-                            (cluster.repeat > 1 ? " \u00d7" + std::to_string(cluster.repeat) : ""));
+  look.fill = color.fill, look.edge = color.edge;
+  look.ink = box.status == DiffStatus::kUnchanged ? kQuietInk : kInk;
+  if (is_end(scene)) look.type.clear(), look.fill = kPanel, look.edge = kQuietInk, look.ink = kInk;
   return look;
 }
 
@@ -362,10 +327,7 @@ PageTexts texts_of(const ModelDiff& diff, const DiffScene& scene) {
     const std::string change = change_text(total.metric->unit, total.before, total.after);
     texts.totals.emplace_back(heading(*total.metric), change.empty() ? "no change" : change);
   }
-  const bool repeats =
-      std::ranges::any_of(scene.scene.boxes, [](const SceneBox& b) { return b.repeat > 1; }) ||
-      std::ranges::any_of(scene.scene.clusters, [](const SceneCluster& c) { return c.repeat > 1; });
-  if (repeats)
+  if (any_repeats(scene.scene))
     texts.remarks.push_back(
         "\u00d7N: N layers that changed in the same way, drawn once; numbers are of one.");
   texts.remarks.push_back(
@@ -383,23 +345,24 @@ std::vector<LegendEntry> legend_of(const DiffScene& scene) {
   return entries;
 }
 
-std::string page_of(const ModelDiff& diff, const std::string& svg) {
-  constexpr std::string_view kEnd = "</div>\n";
-  std::string out = to_html(diff_document(diff, {}));
-  const auto begin = svg.find("<svg");
-  return out.insert(out.size() - kEnd.size(), svg.substr(begin == std::string::npos ? 0 : begin));
-}
-
 }  // namespace
 
 DiffPicture draw_diff(const ModelDiff& diff, const Profile& base, const Profile& now, PictureFormat format,
                       std::size_t max_boxes) {
   if (format == PictureFormat::kDot) throw Error("a diff is not drawn as DOT", "", "svg, png, pdf or html");
-  const DiffScene scene = make_diff_scene(diff, base, now, std::min(max_boxes, kMostDiffBoxes));
-  const Look look = look_of(diff, scene);
-  const Layout layout = make_layout(scene.scene, look);
-  const std::string svg = page_svg(scene.scene, look, layout, texts_of(diff, scene), legend_of(scene));
-  return {format == PictureFormat::kHtml ? page_of(diff, svg) : svg_to(format, svg), scene.scene.notes};
+  const DiffScene made =
+      DiffSceneMaker{diff, base, now, std::clamp<std::size_t>(max_boxes, 4, kMostDiffBoxes)}.run();
+  const Scene& scene = made.scene;
+  Look look{
+      .boxes = {}, .edges = std::vector<std::string>(scene.edges.size()), .clusters = cluster_titles(scene)};
+  for (std::size_t b = 0; b < made.boxes.size(); ++b)
+    look.boxes.push_back(look_of(diff, scene.boxes[b], made.boxes[b]));
+  const std::string svg =
+      page_svg(scene, look, make_layout(scene, look), texts_of(diff, made), legend_of(made));
+  if (format != PictureFormat::kHtml) return {svg_to(format, svg), scene.notes};
+  constexpr std::string_view kEnd = "</div>\n";
+  std::string page = to_html(diff_document(diff, {}));
+  return {page.insert(page.size() - kEnd.size(), svg), scene.notes};
 }
 
 }  // namespace opscope
