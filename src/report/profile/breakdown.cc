@@ -2,16 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
-#include <numeric>
 #include <optional>
 
 #include "base/text.h"
-#include "report/core/document.h"
 #include "report/hardware/hardware.h"
 #include "report/profile/columns.h"
-#include "report/times/times.h"
 
 namespace opscope {
 namespace {
@@ -77,25 +73,16 @@ const Metric& known_sort(const Profile& profile, const Metric& sort) {
   return sort;
 }
 
+using Layer = const LayerRow*;
+
 // Costliest first; equal ones in execution order.
-std::vector<std::size_t> ranking(const Profile& profile, const Metric& sort) {
-  std::vector<std::size_t> order(profile.layers().size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) {
-    const LayerRow& layer = profile.layers()[i];
-    return value_of(sort, costs_of(profile, layer.metrics, &layer.parameters));
+std::vector<Layer> ranking(const Profile& profile, const Metric& sort) {
+  std::vector<Layer> order;
+  for (const LayerRow& layer : profile.layers()) order.push_back(&layer);
+  std::ranges::stable_sort(order, std::greater{}, [&](Layer layer) {
+    return value_of(sort, costs_of(profile, layer->metrics, &layer->parameters));
   });
   return order;
-}
-
-// What is sorted by is shown, also where the table has no column of it.
-bool needs_column(const Profile& profile, const Metric& sort) {
-  static constexpr std::array<std::string_view, 5> kShown{"params", "macs", "flops", "memory_bytes",
-                                                          "arithmetic_intensity"};
-  static constexpr std::array<std::string_view, 6> kMeasured{
-      "params", "time_seconds", "flops", "memory_bytes", "flops_per_second", "bytes_per_second"};
-  if (is_measured(profile)) return std::ranges::find(kMeasured, sort.key) == kMeasured.end();
-  return sort.need != kNeedsDevice && std::ranges::find(kShown, sort.key) == kShown.end();
 }
 
 Cell bound_cell(const LayerRow& layer) {
@@ -104,47 +91,42 @@ Cell bound_cell(const LayerRow& layer) {
   return {compute ? "compute" : "memory", compute ? Style::kGood : Style::kWarning};
 }
 
-Columns<std::size_t> top_columns(const Profile& profile, const TextOptions& options, const OpTimes* times,
-                                 const std::string& heading) {
-  const auto layer = [&profile](const auto& read) {
-    return [&profile, read](std::size_t i) { return Cell(read(profile.layers()[i])); };
-  };
-  const auto metrics = [&](std::string_view names) {
-    return through<std::size_t>([&](std::size_t i) -> const Metrics& { return profile.layers()[i].metrics; },
-                                shown_columns(profile, names));
-  };
-  using Row = const LayerRow&;
-  Column params = number("Params", Unit::kParams);
-  params.optional = options.sort->key != "params";
-  Columns<std::size_t> columns{
-      {words(heading, std::max(24, display_width(heading)), 40), layer([](Row row) { return row.name; })},
-      {words("Type", 10), layer([](Row row) { return Cell(row.type, Style::kQuiet); })},
-      {params, layer([](Row row) { return row.parameters.total; })}};
-  if (options.show_shapes)
-    columns +=
-        {{words("Output", 10), layer([&](Row row) { return shape_cell(*profile.graph, row.output); })}};
-  if (times) {
-    columns += metrics("time_seconds time_seconds%");
-    columns += {{spread_column(), [=](std::size_t i) { return spread_cell(times->of_layer(i)); }}};
-    columns += metrics(options.sort->key == "memory_bytes" ? "flops? memory_bytes" : "flops? memory_bytes?");
-    columns += through<std::size_t>(
-        [&](std::size_t i) -> const Metrics& { return profile.layers()[i].metrics; }, rate_columns(profile));
-  } else {
-    columns +=
-        metrics(has_device(profile) ? "macs? flops flops%? memory_bytes arithmetic_intensity roofline_seconds"
-                                    : "macs? flops flops%? memory_bytes arithmetic_intensity");
-  }
-  const Metric& sort = *options.sort;
-  if (needs_column(profile, sort))
-    columns +=
-        {{number(std::string(sort.title)), layer([&](Row row) {
-            return text(sort, *amount_of(sort, costs_of(profile, row.metrics, &row.parameters)), Zero::kDash);
-          })}};
-  Column bound = words("Bound");
+Columns<Layer> top_columns(const Profile& profile, const Metric& sort, bool show_shapes, const OpTimes* times,
+                           const std::string& heading) {
+  Column params = keyed("params", number("Params", Unit::kParams)), bound = words("Bound");
+  params.optional = sort.key != "params";
   bound.optional = times != nullptr;
-  return columns +=
-         {{bound,
-           layer([&](Row row) { return has_device(profile) ? bound_cell(row.metrics) : bound_cell(row); })}};
+  Columns<Layer> columns{
+      {words(heading, std::max(24, display_width(heading)), 40), [](Layer layer) { return layer->name; }},
+      {words("Type", 10), [](Layer layer) { return Cell(layer->type, Style::kQuiet); }},
+      {params, [](Layer layer) { return layer->parameters.total; }}};
+  if (show_shapes)
+    columns +=
+        {{words("Output", 10), [&](Layer layer) { return shape_cell(*profile.graph, layer->output); }}};
+  const auto metrics = [](Layer layer) -> const Metrics& { return layer->metrics; };
+  if (times)
+    columns += timed_columns<Layer>(
+        profile, metrics,
+        [&profile, times](Layer layer) {
+          return times->of_layer(static_cast<std::size_t>(layer - profile.layers().data()));
+        },
+        "time_seconds time_seconds%",
+        sort.key == "memory_bytes" ? "flops? memory_bytes" : "flops? memory_bytes?");
+  else
+    columns += through<Layer>(
+        metrics, shown_columns(profile, has_device(profile) ? "macs? flops flops%? memory_bytes "
+                                                              "arithmetic_intensity roofline_seconds"
+                                                            : "macs? flops flops%? memory_bytes "
+                                                              "arithmetic_intensity"));
+  // What is sorted by is shown, also where the table has no column of it.
+  if (std::ranges::none_of(columns, [&](const auto& of) { return of.column.key == sort.key; }))
+    columns += {{number(std::string(sort.title)), [&](Layer layer) {
+                   const Costs costs = costs_of(profile, layer->metrics, &layer->parameters);
+                   return text(sort, *amount_of(sort, costs), Zero::kDash);
+                 }}};
+  return columns += {{bound, [&](Layer layer) {
+                        return has_device(profile) ? bound_cell(layer->metrics) : bound_cell(*layer);
+                      }}};
 }
 
 }  // namespace
@@ -169,18 +151,18 @@ Section breakdown_section(const Profile& profile, const TextOptions& options) {
   return section;
 }
 
-Section top_layers_section(const Profile& profile, const TextOptions& asked) {
-  TextOptions options = asked;
-  options.sort = &known_sort(profile, *asked.sort);
-  const std::size_t all = profile.layers().size();
-  const std::size_t shown = shown_of(all, options);
-  auto order = ranking(profile, *options.sort);
+Section top_layers_section(const Profile& profile, const TextOptions& options) {
+  const Metric& sort = known_sort(profile, *options.sort);
+  auto order = ranking(profile, sort);
+  const std::size_t all = order.size(), shown = shown_of(all, options);
   order.resize(shown);
   const std::string heading = (shown == all ? "All" : fmt::format("Top {} of", shown)) +
-                              fmt::format(" {} layers by {}", all, options.sort->words);
+                              fmt::format(" {} layers by {}", all, sort.words);
   std::optional<OpTimes> times;
   if (is_measured(profile)) times.emplace(profile);
-  return {heading, table_of(top_columns(profile, options, times ? &*times : nullptr, heading), order)};
+  return {
+      heading,
+      table_of(top_columns(profile, sort, options.show_shapes, times ? &*times : nullptr, heading), order)};
 }
 
 }  // namespace opscope

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "report/hardware/hardware.h"
-#include "report/times/times.h"
 
 namespace opscope {
 namespace {
@@ -51,7 +50,8 @@ ColumnOf<Metrics> shown_column(const Profile& profile, std::string_view name) {
   const auto found = std::ranges::find(kShown, name, &ShownColumn::name);
   if (found != kShown.end()) {
     Column column = name == "bound" ? words("Bound") : number(std::string(found->title));
-    return {column, [&profile, cell = found->cell](M m) { return cell(profile, m); }};
+    return {keyed(std::string(name), column),
+            [&profile, cell = found->cell](M m) { return cell(profile, m); }};
   }
   if (!name.ends_with('%')) return metric_column(metric_at(name));
   const Metric& metric = metric_at(name.substr(0, name.size() - 1));

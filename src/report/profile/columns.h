@@ -1,8 +1,8 @@
 // The columns that rows of a profile have for programs, each under one key in JSON and CSV.
 #pragma once
 
-#include "analyse/times/times.h"
 #include "report/profile/sections.h"
+#include "report/times/times.h"
 
 namespace opscope {
 
@@ -32,6 +32,15 @@ Columns<Metrics> shown_columns(const Profile& profile, std::string_view names);
 Columns<Band> band_columns(const Band& all, const std::string& what);
 // What was achieved in the time measured: FLOPs, bytes, and how far from the roof where a device is named.
 Columns<Metrics> rate_columns(const Profile& profile);
+// Of what was measured: metrics with the spread over runs between `before` and `after`, then the rates.
+template <class Row, class Of, class Times>
+Columns<Row> timed_columns(const Profile& profile, const Of& metrics_of, const Times& times_of,
+                           std::string_view before, std::string_view after) {
+  Columns<Row> columns = through<Row>(metrics_of, shown_columns(profile, before));
+  columns += {{spread_column(), [=](const Row& row) { return spread_cell(std::invoke(times_of, row)); }}};
+  columns += through<Row>(metrics_of, shown_columns(profile, after));
+  return columns += through<Row>(metrics_of, rate_columns(profile));
+}
 // {"samples": 9, "median_seconds": ...}; null where nothing was measured.
 Cell statistics_cell(const Statistics& statistics);
 // "shape", "dtype" and "bytes" of a value; absent where there is none.

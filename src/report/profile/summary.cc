@@ -2,11 +2,11 @@
 // tracer cut it into.
 #include <fmt/format.h>
 
+#include <array>
+
 #include "base/text.h"
-#include "report/core/document.h"
 #include "report/memory/report.h"
 #include "report/profile/columns.h"
-#include "report/times/times.h"
 
 namespace opscope {
 namespace {
@@ -14,50 +14,45 @@ namespace {
 std::string parameter_detail(const Parameters& parameters) {
   if (!parameters.total) return "";
   const Count frozen = parameters.total - parameters.trainable;
-  std::string text = format_bytes(parameters.bytes) + ", ";
-  if (!frozen) return text + "all trainable, shared ones once";
-  if (!parameters.trainable) return text + "none trainable, shared ones once";
-  return text + format_params(parameters.trainable) + " trainable, " + format_params(frozen) +
-         " not, shared ones once";
+  return fmt::format("{}, {}, shared ones once", format_bytes(parameters.bytes),
+                     !frozen                 ? "all trainable"
+                     : !parameters.trainable ? "none trainable"
+                                             : format_params(parameters.trainable) + " trainable, " +
+                                                   format_params(frozen) + " not");
 }
 
 std::string flops_detail(const Profile& profile) {
+  static constexpr std::array<std::string_view, 4> kOthers{
+      "", "one per MAC and nothing else (--convention macs)",
+      "what torch's FlopCounterMode counts (--convention torch)",
+      "what fvcore counts, one per MAC (--convention fvcore)"};  // by Convention
+  if (profile.options.convention != Convention::kOpscope)
+    return std::string(kOthers[static_cast<std::size_t>(profile.options.convention)]);
   const Work& work = profile.totals.work;
-  switch (profile.options.convention) {
-    case Convention::kOpscope:
-      break;
-    case Convention::kMacs:
-      return "one per MAC and nothing else (--convention macs)";
-    case Convention::kTorch:
-      return "what torch's FlopCounterMode counts (--convention torch)";
-    case Convention::kFvcore:
-      return "what fvcore counts, one per MAC (--convention fvcore)";
-  }
   std::string text =
-      "2 x " + format_count(work.macs) + " MACs + " + format_count(work.other_flops) + " other";
+      fmt::format("2 x {} MACs + {} other", format_count(work.macs), format_count(work.other_flops));
   if (work.specials) text += " + " + format_count(work.specials) + " special (exp, tanh, ...)";
   return text;
 }
 
 std::string memory_detail(const Traffic& traffic) {
-  return format_bytes(traffic.input_bytes) + " inputs + " + format_bytes(traffic.output_bytes) +
-         " outputs + " + format_bytes(traffic.weight_bytes) + " weights";
+  return fmt::format("{} inputs + {} outputs + {} weights", format_bytes(traffic.input_bytes),
+                     format_bytes(traffic.output_bytes), format_bytes(traffic.weight_bytes));
 }
 
 std::string peak_detail(const Profile& profile) {
   const MemoryTimeline& memory = profile.memory();
   std::string text = split_text(memory.at_peak, 2);
-  if (memory.peak_op != kNone) text += ", at " + std::string(layer_name(profile, memory.peak_op));
+  if (memory.peak_op != kNone) text += fmt::format(", at {}", layer_name(profile, memory.peak_op));
   return text;
 }
 
 std::string subgraph_detail(const Partition& partition) {
   if (partition.options.strategy == Strategy::kEachOp) return "one op each (--partition none)";
   const Count saved = partition.unfused_bytes - partition.fused_bytes;
-  std::string text = format_bytes(partition.fused_bytes) + " moved if each is one kernel, " +
-                     format_percent(saved, partition.unfused_bytes) + " less";
-  if (partition.options.strategy == Strategy::kLayer) text += " (--partition layer)";
-  return text;
+  return fmt::format("{} moved if each is one kernel, {} less{}", format_bytes(partition.fused_bytes),
+                     format_percent(saved, partition.unfused_bytes),
+                     partition.options.strategy == Strategy::kLayer ? " (--partition layer)" : "");
 }
 
 // "of all ops, 97.1% of a run of 1.90 ms ±1.2%, over 50 runs on cuda:0"
@@ -66,11 +61,10 @@ std::string time_detail(const Profile& profile) {
   const RunTimes runs = run_times(profile, OpTimes(profile));
   std::string text = "of all ops";
   if (runs.whole() > 0)
-    text += ", " + share_text(runs.accounted()) + " of a run of " + format_time(runs.whole()) + " " +
-            spread_text(runs.on_device ? runs.plain_device : runs.plain);
-  text += ", over " + plural(measured.runs, "run");
+    text += fmt::format(", {} of a run of {} {}", share_text(runs.accounted()), format_time(runs.whole()),
+                        spread_text(runs.on_device ? runs.plain_device : runs.plain));
   const std::string& device = measured.environment.device;
-  return device.empty() ? text : text + " on " + device;
+  return text + ", over " + plural(measured.runs, "run") + (device.empty() ? "" : " on " + device);
 }
 
 // How many ops, FLOPs and bytes are limited by arithmetic and how many by memory.

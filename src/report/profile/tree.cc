@@ -1,5 +1,7 @@
 // The hierarchical profile: the module tree, equal numbered siblings folded into one row, cut at a depth that
 // fits a screen unless told otherwise.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -8,7 +10,6 @@
 #include "analyse/tree/module_tree.h"
 #include "base/text.h"
 #include "report/profile/columns.h"
-#include "report/times/times.h"
 
 namespace opscope {
 namespace {
@@ -66,46 +67,19 @@ std::vector<std::string> own_op_types(const Profile& profile) {
   for (OpId i = 0; i < graph.ops.size(); ++i) {
     const Op& op = graph.ops[i];
     const ModuleId module = graph.scopes[op.scope].module;
-    if (profile.layers()[profile.layer_of()[i]].is_module || std::ranges::count(seen[module], op.target))
-      continue;
+    const LayerRow& layer = profile.layers()[profile.layer_of()[i]];
+    if (layer.is_module || std::ranges::count(seen[module], op.target)) continue;
     if (!profile.costs[i].flops && !profile.costs[i].traffic.total()) continue;
     seen[module].push_back(op.target);
-    if (!types[module].empty()) types[module] += ", ";
-    types[module] += profile.layers()[profile.layer_of()[i]].type;
+    types[module].append(types[module].empty() ? "" : ", ").append(layer.type);
   }
   return types;
 }
 
-// What each module ran itself.
-struct OwnOps {
-  std::vector<Metrics> metrics;
-  std::vector<std::string> types;
-};
-
-// Equal blocks cost the same and take as long as they take: a row has the mean of those that it stands for.
-struct Measured {
-  Metrics metrics;
-  Statistics time;
-};
-Measured measured(const Profile& profile, const OpTimes& times, const Tree& tree, std::uint32_t item,
-                  const OwnOps& own) {
-  const auto blocks = tree.blocks(item);
-  const bool own_ops = !tree[item].is_module;
-  const auto of = [&](std::uint32_t row) -> const Metrics& {
-    return own_ops ? own.metrics[profile.modules()[row].module] : profile.modules()[row].metrics;
-  };
-  Measured result{of(tree.row(item)), {}};
-  Count time;
-  for (const auto row : blocks) time += of(row).time;
-  result.metrics.time = time / Count{blocks.size()};
-  result.time = own_ops ? times.of_module_alone(tree.row(item)) : times.of_modules(blocks);
-  return result;
-}
-
 std::string label(const TreeNode& item, const ModuleRow& row) {
   std::string text = item.name;
-  if (item.repeat > 1) text = numbered_range(text, item.repeat) + " x" + std::to_string(item.repeat);
-  if (item.is_module && row.calls > 1) text += " (" + std::to_string(row.calls) + " calls)";
+  if (item.repeat > 1) text = fmt::format("{} x{}", numbered_range(text, item.repeat), item.repeat);
+  if (item.is_module && row.calls > 1) text += fmt::format(" ({} calls)", row.calls);
   return text;
 }
 
@@ -119,10 +93,10 @@ struct ShownLine {
   Style style;
 };
 
-Columns<ShownLine> columns(const Profile& profile, const TextOptions& options, const OwnOps& own) {
+Columns<ShownLine> columns(const Profile& profile, const TextOptions& options,
+                           const std::vector<std::string>& own_types) {
   using Row = const ShownLine&;
   const Graph& graph = *profile.graph;
-  const auto metrics = [](const Columns<Metrics>& of) { return through<ShownLine>(&ShownLine::metrics, of); };
   const bool measured = is_measured(profile), device = has_device(profile);
   Column params = number("Params");
   params.optional = measured;
@@ -132,7 +106,7 @@ Columns<ShownLine> columns(const Profile& profile, const TextOptions& options, c
       {words("Type", 12),
        [&](Row line) {
          const ModuleId id = line.row.module;
-         return line.item.is_module ? Cell(graph.text(graph.modules[id].type)) : Cell(own.types[id]);
+         return line.item.is_module ? Cell(graph.text(graph.modules[id].type)) : Cell(own_types[id]);
        }},
       {params, [](Row line) {
          return line.item.is_module ? cell_of(line.row.parameters.total, Unit::kParams) : Cell("-");
@@ -146,19 +120,19 @@ Columns<ShownLine> columns(const Profile& profile, const TextOptions& options, c
     std::string names = device ? "macs? " : "macs ";
     names += wide ? "flops flops% memory_bytes memory_bytes% arithmetic_intensity"
                   : "flops memory_bytes arithmetic_intensity";
-    return result += metrics(shown_columns(profile, names + (device ? " roofline_seconds bound" : "")));
+    names += device ? " roofline_seconds bound" : "";
+    return result += through<ShownLine>(&ShownLine::metrics, shown_columns(profile, names));
   }
-  result += metrics(shown_columns(profile, "time_seconds time_seconds%"));
-  result += {{spread_column(), [](Row row) { return spread_cell(row.time); }}};
-  result += metrics(shown_columns(profile, "flops memory_bytes?"));
-  return result += metrics(rate_columns(profile));
+  return result += timed_columns<ShownLine>(profile, &ShownLine::metrics, &ShownLine::time,
+                                            "time_seconds time_seconds%", "flops memory_bytes?");
 }
 
 }  // namespace
 
 Section tree_section(const Profile& profile, const TextOptions& options) {
-  const OwnOps own{own_metrics(profile), own_op_types(profile)};
-  const Tree tree(profile, own.metrics, options.fold);
+  const std::vector<Metrics> own = own_metrics(profile);
+  const std::vector<std::string> own_types = own_op_types(profile);
+  const Tree tree(profile, own, options.fold);
   const auto at_depth = tree.shown_at_depth();
   const auto deepest = static_cast<std::uint32_t>(at_depth.size() - 1);
   const std::uint32_t depth = options.depth < 0
@@ -174,21 +148,29 @@ Section tree_section(const Profile& profile, const TextOptions& options) {
     const Style style = !item.is_module || row.metrics.ops == 0 ? Style::kQuiet
                         : row.depth == 0                        ? Style::kStrong
                                                                 : Style::kPlain;
-    const Metrics& metrics = item.is_module ? row.metrics : own.metrics[row.module];
-    shown.push_back({item, row, std::move(line.guides), metrics, {}, style});
+    const auto metrics = [&, is_module = item.is_module](std::uint32_t of) -> const Metrics& {
+      return is_module ? profile.modules()[of].metrics : own[profile.modules()[of].module];
+    };
+    const std::uint32_t at = tree.row(line.item);
+    shown.push_back({item, row, std::move(line.guides), metrics(at), {}, style});
     is_folded |= item.repeat > 1;
     if (!times) continue;
-    const Measured of_line = measured(profile, *times, tree, line.item, own);
-    shown.back().metrics = of_line.metrics, shown.back().time = of_line.time;
+    // Equal blocks cost the same and take as long as they take: a row has the mean of those that it stands
+    // for.
+    const auto blocks = tree.blocks(line.item);
+    Count time;
+    for (const auto block : blocks) time += metrics(block).time;
+    shown.back().metrics.time = time / Count{blocks.size()};
+    shown.back().time = item.is_module ? times->of_modules(blocks) : times->of_module_alone(at);
   }
-  Section section{"Modules",
-                  table_of<ShownLine>(columns(profile, options, own), shown, In::kPeople, &ShownLine::style)};
+  Section section{"Modules", table_of<ShownLine>(columns(profile, options, own_types), shown, In::kPeople,
+                                                 &ShownLine::style)};
   // However deep the tree lines go, some of the name stays.
   section.table.columns[0].min_width = std::max(24, 3 * static_cast<int>(depth) + 12);
   if (depth < deepest) {
     const auto all = std::accumulate(at_depth.begin(), at_depth.end(), std::size_t{0});
-    section.remarks.push_back(std::to_string(all - section.table.rows.size()) +
-                              " rows below are not shown: --depth " + std::to_string(deepest) + " shows all");
+    section.remarks.push_back(fmt::format("{} rows below are not shown: --depth {} shows all",
+                                          all - section.table.rows.size(), deepest));
   }
   if (times && is_folded) section.remarks.push_back("rows of equal blocks show the mean of one block");
   if (profile.totals.confidence != Confidence::kExact)

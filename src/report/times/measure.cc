@@ -14,13 +14,6 @@
 namespace opscope {
 namespace {
 
-// "9 runs after 3 to warm up"
-std::string runs_text(const Measurement& measured) {
-  std::string text = plural(measured.runs, "run");
-  if (measured.warmup) text += " after " + std::to_string(measured.warmup) + " to warm up";
-  return text;
-}
-
 std::string device_text(const Environment& at) {
   if (at.device_name.empty()) return at.device;
   return at.device.empty() ? at.device_name : at.device_name + " (" + at.device + ")";
@@ -59,7 +52,8 @@ std::vector<Cell> measured_cells(const Profile& profile) {
   add(clocks_text(at));
   add(at.torch.empty() ? "" : "torch " + at.torch);
   add(at.runtime), add(at.driver.empty() ? "" : "driver " + at.driver), add(at.system);
-  add(runs_text(measured));
+  add(plural(measured.runs, "run") +
+      (measured.warmup ? fmt::format(" after {} to warm up", measured.warmup) : ""));
   return cells;
 }
 
@@ -68,8 +62,9 @@ std::string memory_text(const Profile& profile) {
   const Measurement& measured = profile.graph->measurement;
   const double real = static_cast<double>(measured.peak_memory_bytes);
   const double predicted = static_cast<double>(profile.memory().peak_memory_bytes());
-  std::string text = "peak memory " + format_bytes(Count{measured.peak_memory_bytes}) + " measured, " +
-                     format_bytes(profile.memory().peak_memory_bytes()) + " predicted";
+  std::string text =
+      fmt::format("peak memory {} measured, {} predicted", format_bytes(Count{measured.peak_memory_bytes}),
+                  format_bytes(profile.memory().peak_memory_bytes()));
   const double off = real > 0 && predicted > 0 ? 100 * std::abs(predicted - real) / real : 0;
   if (off >= 0.05) text += fmt::format(" ({:.1f}% {})", off, predicted < real ? "less" : "more");
   if (measured.base_memory_bytes)
@@ -82,9 +77,9 @@ std::string memory_text(const Profile& profile) {
 std::string peak_text(const Profile& profile) {
   const RooflineSummary& roof = profile.roofline;
   const Metrics& totals = profile.totals;
-  std::string text = "at its roofline " + roof.device->name + " would take " +
-                     format_time(totals.roofline_seconds()) + ", " +
-                     share_text(totals.roofline_seconds() / totals.time_seconds()) + " of what the ops took";
+  std::string text = fmt::format("at its roofline {} would take {}, {} of what the ops took",
+                                 roof.device->name, format_time(totals.roofline_seconds()),
+                                 share_text(totals.roofline_seconds() / totals.time_seconds()));
   if (roof.peak)
     text += fmt::format("; {}FLOP/s is {} of its peak in {} ({} units)",
                         flops_rate_text(flops_per_second(totals)),
@@ -94,9 +89,9 @@ std::string peak_text(const Profile& profile) {
 }
 
 Section findings_section(const Profile& profile, const WhereTimeGoes& where) {
-  Section section{"What to look at first", {{{"What to look at first", Align::kLeft}}, {}}, {}};
-  section.remarks.push_back(
-      "upper bounds, as a share of a run; no op is counted twice, so the savings add up");
+  Section section{"What to look at first",
+                  {{words("What to look at first")}, {}},
+                  {"upper bounds, as a share of a run; no op is counted twice, so the savings add up"}};
   for (const Finding& finding : where.findings)
     section.entries.push_back(finding_entry(profile, where, finding));
   return section;
@@ -125,21 +120,11 @@ Document measured_document(const Profile& profile, const TextOptions& options) {
   return document;
 }
 
-}  // namespace
-
-std::string measure_report(const Profile& profile, Format format, const TextOptions& options) {
-  OPSCOPE_CHECK(is_measured(profile));
-  if (!is_for_people(format)) return to_format(profile, format, options);
-  return to_format(Report{{}, {}, [&] { return measured_document(profile, options); }}, format, options);
-}
-
-namespace {
-
 constexpr double kNear = 0.7;  // of what is possible: from here on, the limit itself has to move
 
 std::string takes(const WhereTimeGoes& where, const Finding& finding) {
-  return format_time(finding.metrics.time_seconds()) + ", " +
-         format_percent(finding.metrics.time_seconds(), where.seconds) + " of op time";
+  const double seconds = finding.metrics.time_seconds();
+  return fmt::format("{}, {} of op time", format_time(seconds), format_percent(seconds, where.seconds));
 }
 
 double seconds_each(const Finding& finding) {
@@ -150,8 +135,8 @@ double seconds_each(const Finding& finding) {
 std::string layers_name(const Profile& profile, const Finding& finding) {
   const OpId slowest =
       *std::ranges::max_element(finding.ops, {}, [&](OpId op) { return profile.costs[op].time; });
-  std::string text(layer_name(profile, slowest));
-  return finding.count > 1 ? text + " and " + std::to_string(finding.count - 1) + " like it" : text;
+  return std::string(layer_name(profile, slowest)) +
+         (finding.count > 1 ? fmt::format(" and {} like it", finding.count - 1) : "");
 }
 
 std::string rate_text(const Finding& finding, double flops, double bytes) {
@@ -161,16 +146,17 @@ std::string rate_text(const Finding& finding, double flops, double bytes) {
 // What its ops take and reach, and what is possible.
 std::string layers_text(const Profile& profile, const WhereTimeGoes& where, const Finding& finding) {
   const Metrics& m = finding.metrics;
-  std::string text = layers_name(profile, finding) + (finding.count > 1 ? " take " : " takes ") +
-                     takes(where, finding) + ", at " +
-                     rate_text(finding, flops_per_second(m), bytes_per_second(m));
+  const std::string text =
+      fmt::format("{} {} {}, at {}", layers_name(profile, finding), finding.count > 1 ? "take" : "takes",
+                  takes(where, finding), rate_text(finding, flops_per_second(m), bytes_per_second(m)));
   if (m.roofline_time && profile.roofline.device)
-    return text + "; at its roofline " + profile.roofline.device->name + " takes " +
-           format_time(m.roofline_seconds());
-  const std::string& best = finding.memory_limited ? where.rates.bytes_name : where.rates.flops_name;
+    return fmt::format("{}; at its roofline {} takes {}", text, profile.roofline.device->name,
+                       format_time(m.roofline_seconds()));
+  const MeasuredRates& rates = where.rates;
+  const std::string& best = finding.memory_limited ? rates.bytes_name : rates.flops_name;
   if (best.empty()) return text;
-  return text + ", where " + best + " reaches " +
-         rate_text(finding, where.rates.flops_per_second, where.rates.bytes_per_second);
+  return fmt::format("{}, where {} reaches {}", text, best,
+                     rate_text(finding, rates.flops_per_second, rates.bytes_per_second));
 }
 
 // Its ops' types, the slowest first.
@@ -196,8 +182,8 @@ std::string layers_reason(const Profile& profile, const WhereTimeGoes& where, co
   const Metrics& m = finding.metrics;
   const double each = seconds_each(finding), call = where.call_seconds;
   if (call > 0 && each < 4 * call)
-    return "an op takes " + format_time(each) + ", " + (each < call ? "less" : "not much more") +
-           " than a call (" + format_time(call) + "): too little work in each";
+    return fmt::format("an op takes {}, {} than a call ({}): too little work in each", format_time(each),
+                       each < call ? "less" : "not much more", format_time(call));
   const double left = m.time_seconds() - finding.saving_seconds;
   if (left >= kNear * m.time_seconds())
     return finding.memory_limited ? "it is near the memory bandwidth already: moving fewer bytes (fusion, a "
@@ -207,23 +193,15 @@ std::string layers_reason(const Profile& profile, const WhereTimeGoes& where, co
   const double work = static_cast<double>(m.flops) / static_cast<double>(std::max<std::uint64_t>(m.ops, 1));
   const double best = where.rates.flops_each;
   if (!finding.memory_limited && best > 4 * work)
-    return "an op has " + format_count(Count{static_cast<std::uint64_t>(work)}) + " FLOPs, the fastest one " +
-           format_count(Count{static_cast<std::uint64_t>(best)}) +
-           ": a larger batch fills the machine better";
+    return fmt::format("an op has {} FLOPs, the fastest one {}: a larger batch fills the machine better",
+                       format_count(Count{static_cast<std::uint64_t>(work)}),
+                       format_count(Count{static_cast<std::uint64_t>(best)}));
   const bool convolves = op_types(profile, finding).find("conv") != std::string::npos;
-  const std::string with =
-      m.flops ? " with its " + format_ratio(m.arithmetic_intensity()) + " FLOPs per byte" : "";
-  return "at " + format_percent(left, m.time_seconds()) + " of what is possible" + with +
-         ": the kernel chosen, the layout" + (convolves ? " (channels_last)" : "") +
-         " or the shape could be changed";
-}
-
-// A batch norm is folded only where it does not learn.
-std::string fusion_hint(const Profile& profile, const std::string& types) {
-  const bool folds = profile.graph->phases.empty() && types.find("batch_norm") != std::string::npos;
-  return folds ? "torch.compile fuses them; a batch norm in eval mode can be folded into the convolution "
-                 "before it"
-               : "torch.compile fuses them";
+  return fmt::format(
+      "at {} of what is possible{}: the kernel chosen, the layout{} or the shape could be changed",
+      format_percent(left, m.time_seconds()),
+      m.flops ? " with its " + format_ratio(m.arithmetic_intensity()) + " FLOPs per byte" : "",
+      convolves ? " (channels_last)" : "");
 }
 
 std::vector<std::string> idle_lines(const Profile& profile, const WhereTimeGoes& where) {
@@ -244,15 +222,19 @@ std::vector<std::string> lines_of(const Profile& profile, const WhereTimeGoes& w
     case FindingKind::kFusion: {
       const std::string types = op_types(profile, finding);
       const bool one = types.find(' ') == std::string::npos;
+      // A batch norm is folded only where it does not learn.
+      const bool folds = profile.graph->phases.empty() && types.find("batch_norm") != std::string::npos;
       return {fmt::format("{} in {} x {} {} {}, and what {} would stay inside one kernel", types,
                           finding.count, finding.name, one ? "takes" : "take", takes(where, finding),
                           one ? "it reads and writes" : "they read and write"),
-              fusion_hint(profile, types)};
+              std::string("torch.compile fuses them") +
+                  (folds ? "; a batch norm in eval mode can be folded into the convolution before it" : "")};
     }
     case FindingKind::kSmallOps:
-      return {plural(finding.ops.size(), "op") + " (" + op_types(profile, finding) + ") take " +
-                  takes(where, finding) + ", " + format_time(seconds_each(finding)) + " each",
-              "that is the cost of calling an op; a compiled graph calls fewer ops"};
+      return {
+          fmt::format("{} ({}) take {}, {} each", plural(finding.ops.size(), "op"),
+                      op_types(profile, finding), takes(where, finding), format_time(seconds_each(finding))),
+          "that is the cost of calling an op; a compiled graph calls fewer ops"};
     case FindingKind::kIdle:
       return idle_lines(profile, where);
     case FindingKind::kPrecision:
@@ -267,6 +249,12 @@ std::vector<std::string> lines_of(const Profile& profile, const WhereTimeGoes& w
 Entry finding_entry(const Profile& profile, const WhereTimeGoes& where, const Finding& finding) {
   const std::string share = format_percent(finding.saving_seconds, std::max(where.whole, where.seconds));
   return {"saves " + format_time(finding.saving_seconds) + ", " + share, lines_of(profile, where, finding)};
+}
+
+std::string measure_report(const Profile& profile, Format format, const TextOptions& options) {
+  OPSCOPE_CHECK(is_measured(profile));
+  if (!is_for_people(format)) return to_format(profile, format, options);
+  return to_format(Report{{}, {}, [&] { return measured_document(profile, options); }}, format, options);
 }
 
 }  // namespace opscope

@@ -15,28 +15,20 @@ constexpr std::size_t kTypesShown = 10;
 constexpr int kAnyWidth = std::numeric_limits<int>::max();  // a file has no right edge
 constexpr double kMillisecondsPerPicosecond = 1e-9;
 
-std::string milliseconds(Count picoseconds) {
-  return fmt::format("{:.4f}", static_cast<double>(picoseconds) * kMillisecondsPerPicosecond);
-}
 std::string milliseconds(const std::optional<Count>& picoseconds) {
-  return picoseconds ? milliseconds(*picoseconds) : "-";
+  if (!picoseconds) return "-";
+  return fmt::format("{:.4f}", static_cast<double>(*picoseconds) * kMillisecondsPerPicosecond);
 }
 
 // "1x64x112x112 float32"
 std::string tensor_text(const Graph& graph, ValueId id) {
-  if (id == kNone) return "-";
-  const Value& value = graph.values[id];
-  return format_shape(graph.shape(value)) + " " + std::string(name(value.dtype));
+  return id == kNone ? "-" : fmt::format("{} {}", shape_text(graph, id), name(graph.values[id].dtype));
 }
 
 std::string titled(std::string_view title, const Table& table) {
-  std::string out(title);
-  std::string_view rows;
-  const std::string text = text_table(table, {.width = kAnyWidth});
-  for (std::size_t at = 0; at < text.size(); at += rows.size() + 1) {
-    rows = std::string_view(text).substr(at, text.find('\n', at) - at);
-    out.append("\n  ").append(rows);
-  }
+  std::string out(title), text = text_table(table, {.width = kAnyWidth});
+  text.pop_back();
+  for (const std::string_view row : split_by(text, '\n')) out.append("\n  ").append(row);
   return out + "\n";
 }
 
@@ -122,34 +114,28 @@ Table edge_table(const ProfilerGraph& graph) {
 
 // --- statistics
 
-void add(Table& table, std::string_view key, std::string value, std::string words = {}) {
-  table.add({key, std::move(value), std::move(words)});
-}
-
-void add_times(Table& table, const ProfilerGraph& graph, const ProfilerStats& stats) {
-  if (!graph.is_measured()) return add(table, "forward ms", "-", "not timed");
-  add(table, "forward ms", milliseconds(stats.time), "sum over nodes");
-  add(table, "  mean", milliseconds(stats.mean_time));
-  add(table, "  median", milliseconds(stats.median_time));
-  if (stats.longest)
-    add(table, "  longest", milliseconds(stats.max_time),
-        fmt::format("{} {}", *stats.longest, graph.nodes[*stats.longest].name));
-  if (stats.run_time)
-    add(table, "whole run ms", milliseconds(stats.run_time), "from the call until all its work was done");
-}
-
 Table total_table(const ProfilerGraph& graph, const ProfilerStats& stats) {
-  Table table{{words(""), number(""), words("")}, {}};
-  add(table, "nodes", format_exact(stats.nodes));
-  add(table, "edges", format_exact(stats.edges));
-  add(table, "ops", format_exact(stats.ops),
+  Table table{{words(""), number("", Unit::kWhole), words("")}, {}};
+  const auto add = [&](std::string_view key, Cell value, std::string words = {}) {
+    table.add({key, std::move(value), std::move(words)});
+  };
+  add("nodes", stats.nodes);
+  add("edges", stats.edges);
+  add("ops", stats.ops,
       graph.left_out ? fmt::format("without {} that return no tensor", graph.left_out) : "");
-  add(table, "parameters", format_exact(stats.parameters.total),
+  add("parameters", stats.parameters.total,
       format_exact(stats.parameters.bytes) + " bytes, shared ones once");
   if (graph.without_ops)
-    add(table, "calls without ops", format_exact(graph.without_ops),
-        "leaf modules that passed their input on");
-  add_times(table, graph, stats);
+    add("calls without ops", graph.without_ops, "leaf modules that passed their input on");
+  if (!graph.is_measured()) return add("forward ms", "-", "not timed"), table;
+  add("forward ms", milliseconds(stats.time), "sum over nodes");
+  add("  mean", milliseconds(stats.mean_time));
+  add("  median", milliseconds(stats.median_time));
+  if (stats.longest)
+    add("  longest", milliseconds(stats.max_time),
+        fmt::format("{} {}", *stats.longest, graph.nodes[*stats.longest].name));
+  if (stats.run_time)
+    add("whole run ms", milliseconds(stats.run_time), "from the call until all its work was done");
   return table;
 }
 

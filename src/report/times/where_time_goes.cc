@@ -32,57 +32,48 @@ std::string types_text(const Profile& profile) {
 }
 
 std::string share(const WhereTimeGoes& where, const TimeShare& part) {
-  return format_percent(part.seconds, where.seconds);
+  return format_percent(part.seconds, where.seconds) + " of op time in ops";
 }
 
 // "38 of 69 ops"
 std::string of_ops(const WhereTimeGoes& where, const TimeShare& part) {
-  return std::to_string(part.ops) + " of " + plural(where.all_ops(), "op");
+  return fmt::format("{} of {}", part.ops, plural(where.all_ops(), "op"));
 }
 
 std::string memory_text(const WhereTimeGoes& where) {
   const MeasuredRates& rates = where.rates;
   if (rates.bytes_name.empty()) return "no op moves bytes";
-  std::string text =
-      share(where, where.memory_bound) +
-      " of op time in ops whose bytes take longer than their arithmetic, at the best rates of this run: " +
-      bytes_rate_text(rates.bytes_per_second) + "/s (" + rates.bytes_name + ")";
+  std::string text = fmt::format(
+      "{} whose bytes take longer than their arithmetic, at the best rates of this run: {}/s ({})",
+      share(where, where.memory_bound), bytes_rate_text(rates.bytes_per_second), rates.bytes_name);
   if (!rates.flops_name.empty())
-    text += " and " + flops_rate_text(rates.flops_per_second) + "FLOP/s (" + rates.flops_name + ")";
-  text += "; " + of_ops(where, where.memory_bound);
-  return text;
-}
-
-std::string far_text(const WhereTimeGoes& where) {
-  return share(where, where.far_from_both) +
-         " of op time in ops that reach less than a quarter of both rates: " +
-         of_ops(where, where.far_from_both);
+    text += fmt::format(" and {}FLOP/s ({})", flops_rate_text(rates.flops_per_second), rates.flops_name);
+  return text + "; " + of_ops(where, where.memory_bound);
 }
 
 std::string launch_text(const WhereTimeGoes& where) {
   const TimeShare& launch = where.launch_bound;
-  const std::string call = format_time(where.call_seconds);
-  if (where.on_device)
-    return share(where, launch) +
-           " of op time in ops that run shorter on the device than their launch takes on the host (" + call +
-           " at the median, recording included): " + of_ops(where, launch);
-  if (where.call_seconds <= 0)
+  if (!where.on_device && where.call_seconds <= 0)
     return "not known: the model has no op without work, which would show the cost of a call";
-  return share(where, launch) +
-         " of op time in ops that take at most twice as long as an op without work, such as a view (" + call +
-         "): " + of_ops(where, launch);
+  constexpr std::string_view kOnDevice =
+      "{} that run shorter on the device than their launch takes on the host ({} at the median, recording "
+      "included): {}";
+  constexpr std::string_view kOnHost =
+      "{} that take at most twice as long as an op without work, such as a view ({}): {}";
+  return fmt::format(fmt::runtime(where.on_device ? kOnDevice : kOnHost), share(where, launch),
+                     format_time(where.call_seconds), of_ops(where, launch));
 }
 
 std::string idle_text(const WhereTimeGoes& where) {
-  const std::string part = format_percent(where.idle, where.whole) + " of a run, " + format_time(where.idle);
-  return where.on_device ? part + ": the device is idle and waits for the host"
-                         : part + ": time between ops: Python, module calls and dispatch";
+  return fmt::format("{} of a run, {}: {}", format_percent(where.idle, where.whole), format_time(where.idle),
+                     where.on_device ? "the device is idle and waits for the host"
+                                     : "time between ops: Python, module calls and dispatch");
 }
 
 }  // namespace
 
 Section where_time_goes_section(const Profile& profile, const WhereTimeGoes& where) {
-  Section section{"Where the time goes", {{{"Where the time goes", Align::kLeft}}, {}}, {}};
+  Section section{"Where the time goes", {{words("Where the time goes")}, {}}};
   const auto add = [&](std::string head, std::string text) {
     section.entries.push_back({std::move(head), {std::move(text)}});
   };
@@ -90,7 +81,10 @@ Section where_time_goes_section(const Profile& profile, const WhereTimeGoes& whe
   if (where.idle > 0) add(where.on_device ? "Idle" : "Between ops", idle_text(where));
   add("Launch-bound", launch_text(where));
   add("Memory-bound", memory_text(where));
-  if (where.far_from_both.ops) add("Latency-bound", far_text(where));
+  if (where.far_from_both.ops)
+    add("Latency-bound",
+        share(where, where.far_from_both) +
+            " that reach less than a quarter of both rates: " + of_ops(where, where.far_from_both));
   return section;
 }
 
@@ -108,13 +102,13 @@ std::string output_shape(const Graph& graph, const RepeatedOp& row) {
 std::string ratio(double part, double whole) { return whole > 0 ? ratio_text(part / whole) : "-"; }
 
 std::string sum_text(const RepeatedOps& repeated) {
-  std::string text = plural(repeated.calls, "call") + " of " + plural(repeated.rows.size(), "distinct op") +
-                     ": " + format_time(repeated.time_seconds) + " in the model, " +
-                     format_time(repeated.alone_seconds) + " alone (" +
-                     ratio(repeated.alone_seconds, repeated.time_seconds) + ")";
+  std::string text =
+      fmt::format("{} of {}: {} in the model, {} alone ({})", plural(repeated.calls, "call"),
+                  plural(repeated.rows.size(), "distinct op"), format_time(repeated.time_seconds),
+                  format_time(repeated.alone_seconds), ratio(repeated.alone_seconds, repeated.time_seconds));
   if (repeated.other_calls > 0)
-    text += "; " + plural(repeated.other_calls, "other call") + " without a time alone took " +
-            format_time(repeated.other_seconds);
+    text += fmt::format("; {} without a time alone took {}", plural(repeated.other_calls, "other call"),
+                        format_time(repeated.other_seconds));
   return text;
 }
 
@@ -196,26 +190,27 @@ void add_pair(std::vector<RunRow>& rows, const std::string& label, const Statist
     rows.push_back({label + ", every op timed", timed});
 }
 
-// "Ops account for 97.4% of a run: 30.2 ms of 31.0 ms. The other 0.8 ms is Python and dispatch between them."
+// "ops account for 97.4% of a run: 30.2 ms of 31.0 ms; the other 0.8 ms is Python and dispatch between them"
 std::string accounted_text(const RunTimes& runs) {
   const std::string ops = format_time(runs.ops.median), whole = format_time(runs.whole());
-  std::string text = runs.on_device ? "ops account for {} of the device's run: {} of {}"
-                                    : "ops account for {} of a run: {} of {}";
-  text = fmt::format(fmt::runtime(text), format_percent(runs.ops.median, runs.whole()), ops, whole);
   if (runs.ops.median > runs.whole())
     return fmt::format("ops add up to {}, {} of a run without op timers ({})", ops,
                        ratio_text(runs.accounted()), whole);
-  const std::string rest = format_time(runs.idle());
-  if (runs.on_device) return text + "; for " + rest + " it was idle";
-  return text + (runs.is_reversed()
-                     ? "; Python and dispatch between them take " + rest + ", the rest is noise"
-                     : "; the other " + rest + " is Python and dispatch between them");
+  constexpr std::string_view kReversed = "Python and dispatch between them take {}, the rest is noise";
+  constexpr std::string_view kOthers = "the other {} is Python and dispatch between them";
+  const std::string_view rest = runs.on_device       ? "for {} it was idle"
+                                : runs.is_reversed() ? kReversed
+                                                     : kOthers;
+  return fmt::format("ops account for {} of {} run: {} of {}; {}",
+                     format_percent(runs.ops.median, runs.whole()), runs.on_device ? "the device's" : "a",
+                     ops, whole, fmt::format(fmt::runtime(rest), format_time(runs.idle())));
 }
 
 std::string host_text(const RunTimes& runs, std::uint64_t ops) {
-  const double each = ops ? runs.host_ops.median / static_cast<double>(ops) : 0;
-  return "on the host, calling the ops took " + format_time(runs.host_ops.median) + ", " + format_time(each) +
-         " each, and the whole run " + format_time(runs.timed.median) + " with op timers";
+  return fmt::format("on the host, calling the ops took {}, {} each, and the whole run {} with op timers",
+                     format_time(runs.host_ops.median),
+                     format_time(runs.host_ops.median / static_cast<double>(ops)),
+                     format_time(runs.timed.median));
 }
 
 std::string unmatched_text(const Measurement& measured) {
@@ -226,9 +221,8 @@ std::string unmatched_text(const Measurement& measured) {
     count += op.count, total += op.total;
     if (names.size() < 60) names += (names.empty() ? "" : ", ") + op.op;
   }
-  return plural(count, "op") + (count == 1 ? " is" : " are") + " not the same in every run and " +
-         (count == 1 ? "is" : "are") + " in none of these numbers, " + format_time(seconds(total)) +
-         " in all: " + names;
+  return fmt::format("{0} {1} not the same in every run and {1} in none of these numbers, {2} in all: {3}",
+                     plural(count, "op"), count == 1 ? "is" : "are", format_time(seconds(total)), names);
 }
 
 // Between the quickest and all but the slowest runs lies half of what a run takes.
@@ -290,15 +284,9 @@ Section runs_section(const Profile& profile, const RunTimes& runs) {
 }
 
 Section phases_section(const Profile& profile, const RunTimes& runs) {
-  const auto metrics = [](const Columns<Metrics>& columns) {
-    return through<PhaseTimes>(&PhaseTimes::metrics, columns);
-  };
-  Columns<PhaseTimes> columns{
-      {words("Phases"), [](const PhaseTimes& phase) { return std::string(phase.name); }}};
-  columns += metrics(shown_columns(profile, "ops time_seconds time_seconds%"));
-  columns += {{spread_column(), [](const PhaseTimes& phase) { return spread_cell(phase.time); }}};
-  columns += metrics(shown_columns(profile, "flops memory_bytes"));
-  columns += metrics(rate_columns(profile));
+  Columns<PhaseTimes> columns{{words("Phases"), &PhaseTimes::name}};
+  columns += timed_columns<PhaseTimes>(profile, &PhaseTimes::metrics, &PhaseTimes::time,
+                                       "ops time_seconds time_seconds%", "flops memory_bytes");
   return {"Phases", table_of(columns, runs.phases)};
 }
 
