@@ -42,6 +42,7 @@ class Profile:
     ) -> str: ...
     def to_text(
         self,
+        *,
         width: int = 100,
         color: bool = False,
         show_shapes: bool = False,
@@ -70,6 +71,7 @@ class Graph:
     def to_json(self) -> str: ...
     def profile(
         self,
+        *,
         convention: str = "opscope",
         ridge: float | None = None,
         partition: str = "fused",
@@ -274,7 +276,7 @@ def check(
     hardware: str = "",
 ) -> Check: ...
 
-class Reconciliations:
+class Reconciliation:
     def to_format(
         self,
         format: str,
@@ -286,8 +288,7 @@ class Reconciliations:
         verbose: bool = ...,
     ) -> str: ...
 
-def reconcile(models: list[tuple[Graph, list[dict[str, Any]]]]) -> Reconciliations: ...
-
+def reconcile(graph: Graph, peers: str) -> Reconciliation: ...
 
 class Sweep:
     def to_format(self, format: str, *, width: int = 100, color: bool = False) -> str: ...

@@ -55,7 +55,7 @@ class Graph:
         settings: dict[str, Any] = {"ridge": ridge, "float32": float32}
         settings["hardware"] = None if hardware is None else os.fspath(hardware)
         given = {name: value for name, value in settings.items() if value is not None}
-        return Profile(self._graph.profile(convention, partition=partition, fast_memory=fast_memory, **given))
+        return Profile(self._graph.profile(convention=convention, partition=partition, fast_memory=fast_memory, **given))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a file that `opscope profile FILE` reads without Python; the whole of it or nothing."""

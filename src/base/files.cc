@@ -242,19 +242,23 @@ void check_writable(const std::string& path) {
   if (!destination.is_direct) TemporaryFile probe(destination, path);
 }
 
-namespace {
+std::optional<FileStamp> file_stamp(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  return FileStamp{static_cast<std::uint64_t>(status.st_size),
+                   std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
 
-std::string variable(const char* name) {
+std::string environment_variable(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
 }
 
-}  // namespace
-
 std::string cache_folder() {
-  if (std::string folder = variable("OPSCOPE_CACHE_DIR"); !folder.empty()) return folder;
-  if (const std::string folder = variable("XDG_CACHE_HOME"); !folder.empty()) return folder + "/opscope";
-  const std::string home = variable("HOME");
+  if (std::string folder = environment_variable("OPSCOPE_CACHE_DIR"); !folder.empty()) return folder;
+  if (const std::string folder = environment_variable("XDG_CACHE_HOME"); !folder.empty())
+    return folder + "/opscope";
+  const std::string home = environment_variable("HOME");
   return home.empty() ? "" : home + "/.cache/opscope";
 }
 

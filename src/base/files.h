@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,6 +25,16 @@ void write_file(const std::string& path, const TextSource& source);
 
 // Throws the Error that write_file would, as far as that can be known before there is something to write.
 void check_writable(const std::string& path);
+
+// Changes whenever the file does.
+struct FileStamp {
+  std::uint64_t bytes = 0;
+  std::int64_t modified_ns = 0;
+  bool operator==(const FileStamp&) const = default;
+};
+std::optional<FileStamp> file_stamp(const std::string& path);  // none where there is no such file
+
+std::string environment_variable(const char* name);  // "" where it is not set
 
 // Where opscope keeps what it need not make twice: captures, lists of models, times of ops.
 

@@ -37,6 +37,14 @@ std::string format_time(double seconds, Zero zero = Zero::kDigit);
 // "1x3x224x224", "scalar" for no dimensions.
 std::string format_shape(std::span<const std::int64_t> shape);
 
+// "a, b, c" of a range of texts.
+template <class Texts>
+std::string join(const Texts& texts, std::string_view between = ", ") {
+  std::string joined;
+  for (const auto& text : texts) joined.append(joined.empty() ? std::string_view() : between).append(text);
+  return joined;
+}
+
 // Columns that a terminal uses for UTF-8 text: 2 for wide characters, 0 for combining ones.
 int display_width(std::string_view text);
 std::string pad_right(std::string_view text, int width);  // text, then spaces

@@ -1,8 +1,4 @@
 // Graphs and profiles for Python.
-#include "python/graphs.h"
-
-#include <sys/stat.h>
-
 #include "analyse/profile/profile.h"
 #include "base/error.h"
 #include "base/files.h"
@@ -20,36 +16,11 @@
 namespace opscope::python {
 namespace {
 
-namespace py = pybind11;
-
 // A profile and the graph it speaks about.
 struct OwnedProfile {
   std::shared_ptr<Graph> graph;
   Profile profile;
 };
-
-Dependency stamp(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0)
-    throw Error("cannot look at a file that the capture depends on", path);
-  return {path, static_cast<std::uint64_t>(status.st_size),
-          std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
-}
-
-TextOptions text_options(int width, bool color, bool show_shapes, bool fold, bool verbose, int depth, int top,
-                         const std::string& sort, bool sections_000) {
-  TextOptions options;
-  options.width = width;
-  options.color = color;
-  options.show_shapes = show_shapes;
-  options.fold = fold;
-  options.verbose = verbose;
-  options.depth = depth;
-  options.top = top;
-  options.sort = &metric_named(sort, "sort", kLayerNeeds);
-  options.sections_000 = sections_000;
-  return options;
-}
 
 // ((shape), dtype) of a value.
 py::object shape_and_dtype(const Graph& graph, ValueId id) {
@@ -210,9 +181,7 @@ py::object total_of_profile(const OwnedProfile& self, const std::string& name) {
 
 void bind_graph(py::module_& m) {
   py::class_<Rung>(m, "Rung")
-      .def(py::init([](const std::string& tracer, const std::string& outcome, const std::string& reason,
-                       const std::string& hint, const std::string& detail,
-                       double seconds) { return Rung{tracer, outcome, reason, hint, detail, seconds}; }),
+      .def(py::init<std::string, std::string, std::string, std::string, std::string, double>(),
            py::arg("tracer"), py::arg("outcome"), py::arg("reason") = "", py::arg("hint") = "",
            py::arg("detail") = "", py::arg("seconds") = 0.0)
       .def_readonly("tracer", &Rung::tracer)
@@ -239,7 +208,11 @@ void bind_graph(py::module_& m) {
           },
           py::arg("model"), py::arg("source"), py::arg("torch"), py::arg("seconds"))
       .def("add_dependency",
-           [](Graph& graph, const std::string& path) { graph.capture.dependencies.push_back(stamp(path)); })
+           [](Graph& graph, const std::string& path) {
+             const auto stamp = file_stamp(path);
+             if (!stamp) throw Error("cannot look at a file that the capture depends on", path);
+             graph.capture.dependencies.push_back({path, stamp->bytes, stamp->modified_ns});
+           })
       .def("add_diagnostic",
            [](Graph& graph, const std::string& kind, const std::string& op, const std::string& module,
               const std::string& message) {
@@ -272,20 +245,12 @@ void bind_graph(py::module_& m) {
              graph.measurement.base_memory_bytes = base;
            })
       .def("add_rung", [](Graph& graph, Rung rung) { graph.capture.rungs.push_back(std::move(rung)); })
-      .def(
-          "profile",
-          [](const std::shared_ptr<Graph>& graph, const std::string& convention, std::optional<double> ridge,
-             const std::string& partition, std::uint64_t fast_memory, const std::string& hardware,
-             const std::string& float32) {
-            auto owned = std::make_shared<OwnedProfile>();
-            owned->graph = graph;
-            ProfileOptions options = profile_options(convention, ridge, hardware, float32);
-            options.partition = {strategy_from_name(partition), Count{fast_memory}};
-            owned->profile = make_profile(*graph, options);
-            return owned;
-          },
-          py::arg("convention") = "opscope", py::arg("ridge") = py::none(), py::arg("partition") = "fused",
-          py::arg("fast_memory") = 0, py::arg("hardware") = "", py::arg("float32") = "torch");
+      .def("profile", [](const std::shared_ptr<Graph>& graph, const py::kwargs& costs) {
+        auto owned = std::make_shared<OwnedProfile>();
+        owned->graph = graph;
+        owned->profile = make_profile(*graph, profile_options(costs));
+        return owned;
+      });
 }
 
 void bind_profile(py::module_& m) {
@@ -315,26 +280,15 @@ void bind_profile(py::module_& m) {
       .def("fuse_json", [](const OwnedProfile& self) { return fuse_report(self.profile, Format::kJson, {}); })
       .def(
           "fuse_text",
-          [](const OwnedProfile& self, int width, bool color, bool verbose, int top,
-             const std::string& sort) {
-            FuseOptions options{.sort = fuse_sort_from_name(sort, "sort")};
-            options.text.width = width, options.text.color = color;
-            options.text.verbose = verbose, options.text.top = top;
-            return fuse_report(self.profile, Format::kText, options);
+          [](const OwnedProfile& self, const std::string& sort, const py::kwargs& text) {
+            return fuse_report(self.profile, Format::kText,
+                               {.sort = fuse_sort_from_name(sort, "sort"), .text = text_options(text)});
           },
-          py::kw_only(), py::arg("width") = 100, py::arg("color") = false, py::arg("verbose") = false,
-          py::arg("top") = 10, py::arg("sort") = "order")
-      .def(
-          "to_text",
-          [](const OwnedProfile& self, int width, bool color, bool show_shapes, bool fold, bool verbose,
-             int depth, int top, const std::string& sort, bool sections_000) {
-            return report_of(
-                self, Format::kText,
-                text_options(width, color, show_shapes, fold, verbose, depth, top, sort, sections_000));
-          },
-          py::kw_only(), py::arg("width") = 100, py::arg("color") = false, py::arg("show_shapes") = false,
-          py::arg("fold") = true, py::arg("verbose") = false, py::arg("depth") = -1, py::arg("top") = 10,
-          py::arg("sort") = "flops", py::arg("sections_000") = false)
+          py::kw_only(), py::arg("sort") = "order")
+      .def("to_text",
+           [](const OwnedProfile& self, const py::kwargs& text) {
+             return report_of(self, Format::kText, text_options(text));
+           })
       .def("draw", draw_to, py::arg("path"), py::kw_only(), py::arg("level") = "layer",
            py::arg("color") = "category", py::arg("depth") = py::none(), py::arg("focus") = "",
            py::arg("max_boxes") = 60, py::arg("fold") = true)

@@ -3,11 +3,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "python/echo.h"
-#include "python/graphs.h"
-#include "python/profiler.h"
-#include "python/questions.h"
-#include "python/replay.h"
+#include "python/bindings.h"
+#include "python/session.h"
 #include "report/core/document.h"
 #include "report/hardware/hardware.h"
 #include "torch/engine/execute.h"
@@ -155,11 +152,9 @@ PYBIND11_MODULE(_native, m) {
   bind_graph(m);
   bind_profile(m);
   bind_session(m);
-  bind_echo(m);
-  bind_node_runs(m);
+  bind_runs(m);
   bind_profiler(m);
   bind_replay(m);
-  bind_reconcile(m);
   bind_sweep(m);
   bind_questions(m);
   engine::register_backend_kernels();

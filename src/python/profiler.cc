@@ -1,17 +1,16 @@
 // The graphs of opscope.Profiler for Python: rows as dicts, totals, and the text files.
-#include "python/profiler.h"
-
 #include <filesystem>
 
 #include "analyse/times/profiler_graph.h"
 #include "base/files.h"
 #include "base/seconds.h"
-#include "python/session.h"
+#include "python/bindings.h"
 #include "report/times/times.h"
 
 namespace opscope::python {
-
 namespace {
+
+using namespace py::literals;
 
 // A graph to show with everything that its names are views of.
 struct OwnedProfilerGraph {
@@ -35,58 +34,46 @@ py::object seconds(const std::optional<Count>& picoseconds) {
 
 py::str text(std::string_view words) { return py::str(words.data(), words.size()); }
 
-void add_tensor(py::dict& row, const Graph& graph, ValueId id) {
+// The row with the tensor's shape and dtype; None where there is none.
+py::dict with_tensor(py::dict row, const Graph& graph, ValueId id) {
   row["shape"] = py::none();
   row["dtype"] = py::none();
-  if (id == kNone) return;
+  if (id == kNone) return row;
   const auto shape = graph.shape(graph.values[id]);
   row["shape"] = py::tuple(py::cast(std::vector<std::int64_t>(shape.begin(), shape.end())));
   row["dtype"] = text(name(graph.values[id].dtype));
+  return row;
 }
 
 py::list nodes_of_graph(const OwnedProfilerGraph& self) {
   py::list rows;
   for (std::size_t id = 0; id < self.shown.nodes.size(); ++id) {
     const ProfilerNode& node = self.shown.nodes[id];
-    py::dict row;
-    row["id"] = id;
-    row["name"] = text(node.name);
-    row["type"] = text(node.type);
-    row["is_module"] = node.is_module;
-    row["parameters"] = node.parameters.total.value();
-    row["parameter_bytes"] = node.parameters.bytes.value();
-    row["ops"] = node.ops;
-    row["time_seconds"] = seconds(node.time);
-    row["call_seconds"] = seconds(node.call_time);
-    add_tensor(row, *self.graph, node.output);
-    rows.append(row);
+    const py::dict row("id"_a = id, "name"_a = text(node.name), "type"_a = text(node.type),
+                       "is_module"_a = node.is_module, "parameters"_a = node.parameters.total.value(),
+                       "parameter_bytes"_a = node.parameters.bytes.value(), "ops"_a = node.ops,
+                       "time_seconds"_a = seconds(node.time), "call_seconds"_a = seconds(node.call_time));
+    rows.append(with_tensor(row, *self.graph, node.output));
   }
   return rows;
 }
 
 py::list edges_of(const OwnedProfilerGraph& self) {
   py::list rows;
+  const auto& nodes = self.shown.nodes;
   for (const ProfilerEdge& edge : self.shown.edges) {
-    py::dict row;
-    row["from_id"] = edge.from;
-    row["to_id"] = edge.to;
-    row["from_name"] = text(self.shown.nodes[edge.from].name);
-    row["to_name"] = text(self.shown.nodes[edge.to].name);
-    add_tensor(row, *self.graph, edge.value);
-    rows.append(row);
+    const py::dict row("from_id"_a = edge.from, "to_id"_a = edge.to,
+                       "from_name"_a = text(nodes[edge.from].name), "to_name"_a = text(nodes[edge.to].name));
+    rows.append(with_tensor(row, *self.graph, edge.value));
   }
   return rows;
 }
 
 py::list ports_of(const OwnedProfilerGraph& self, const std::vector<ProfilerPort>& ports) {
   py::list rows;
-  for (const ProfilerPort& port : ports) {
-    py::dict row;
-    row["name"] = text(port.name);
-    row["nodes"] = port.nodes;
-    add_tensor(row, *self.graph, port.value);
-    rows.append(row);
-  }
+  for (const ProfilerPort& port : ports)
+    rows.append(
+        with_tensor(py::dict("name"_a = text(port.name), "nodes"_a = port.nodes), *self.graph, port.value));
   return rows;
 }
 
@@ -95,21 +82,15 @@ py::dict stats_of(const OwnedProfilerGraph& self) {
   const auto if_measured = [&](Count time) {
     return seconds(self.shown.is_measured() ? std::optional(time) : std::nullopt);
   };
-  py::dict row;
-  row["nodes"] = stats.nodes;
-  row["edges"] = stats.edges;
-  row["ops"] = stats.ops;
-  row["parameters"] = stats.parameters.total.value();
-  row["parameter_bytes"] = stats.parameters.bytes.value();
-  row["time_seconds"] = if_measured(stats.time);
-  row["mean_time_seconds"] = if_measured(stats.mean_time);
-  row["median_time_seconds"] = if_measured(stats.median_time);
-  row["max_time_seconds"] = if_measured(stats.max_time);
-  row["run_seconds"] = if_measured(stats.run_time);
-  return row;
+  return py::dict(
+      "nodes"_a = stats.nodes, "edges"_a = stats.edges, "ops"_a = stats.ops,
+      "parameters"_a = stats.parameters.total.value(), "parameter_bytes"_a = stats.parameters.bytes.value(),
+      "time_seconds"_a = if_measured(stats.time), "mean_time_seconds"_a = if_measured(stats.mean_time),
+      "median_time_seconds"_a = if_measured(stats.median_time),
+      "max_time_seconds"_a = if_measured(stats.max_time), "run_seconds"_a = if_measured(stats.run_time));
 }
 
-ProfilerTextOptions text_options(bool edges, bool stats, const std::string& tokens) {
+ProfilerTextOptions profiler_options(bool edges, bool stats, const std::string& tokens) {
   return {.include_edges = edges, .include_stats = stats, .tokens = tokens};
 }
 
@@ -117,7 +98,7 @@ ProfilerTextOptions text_options(bool edges, bool stats, const std::string& toke
 bool write(const OwnedProfilerGraph& self, const std::string& path, bool edges, bool stats,
            const std::string& tokens, bool overwrite) {
   if (!overwrite && std::filesystem::exists(path)) return false;
-  write_file(path, profiler_text(self.shown, text_options(edges, stats, tokens)));
+  write_file(path, profiler_text(self.shown, profiler_options(edges, stats, tokens)));
   return true;
 }
 
@@ -139,7 +120,7 @@ void bind_profiler(py::module_& m) {
       .def(
           "to_text",
           [](const OwnedProfilerGraph& self, bool edges, bool stats, const std::string& tokens) {
-            return profiler_text(self.shown, text_options(edges, stats, tokens));
+            return profiler_text(self.shown, profiler_options(edges, stats, tokens));
           },
           py::kw_only(), py::arg("include_edges") = true, py::arg("include_stats") = true,
           py::arg("tokens") = "")

@@ -1,6 +1,6 @@
 // Looks each distinct op of a graph up among the stored times, replays those that are not there, stores what
 // they took, and says of every other op why it was not replayed.
-#include "python/replay.h"
+#include "torch/timing/replay.h"
 
 #include <fmt/format.h>
 
@@ -10,11 +10,10 @@
 #include "base/error.h"
 #include "graph/signature.h"
 #include "ops/replay_plan.h"
+#include "python/bindings.h"
 #include "readers/results/op_times.h"
-#include "torch/timing/replay.h"
 
 namespace opscope::python {
-
 namespace {
 
 struct RepeatCounts {
@@ -149,15 +148,10 @@ py::dict repeat_ops(Graph& graph, const std::optional<std::string>& store, std::
   const auto path = store ? *store : OpTimeStore::default_path();
   if (!path.empty()) repeats.use_store(path);
   const auto counts = repeats.run();
-  py::dict result;
-  result["signatures"] = counts.signatures;
-  result["stored"] = counts.stored;
-  result["measured"] = counts.measured;
-  result["failed"] = counts.failed;
-  result["waited"] = counts.waited;
-  result["idle"] = repeats.plan().idle;
-  result["not_replayed"] = rows_of(repeats.plan().skipped);
-  return result;
+  using namespace py::literals;
+  return py::dict("signatures"_a = counts.signatures, "stored"_a = counts.stored,
+                  "measured"_a = counts.measured, "failed"_a = counts.failed, "waited"_a = counts.waited,
+                  "idle"_a = repeats.plan().idle, "not_replayed"_a = rows_of(repeats.plan().skipped));
 }
 
 }  // namespace

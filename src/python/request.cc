@@ -1,14 +1,12 @@
 // Keyword arguments into the fields' members and back, by the table of fields.
-#include "python/request.h"
-
 #include "app/request/fields.h"
 #include "base/error.h"
+#include "python/objects.h"
 #include "python/questions.h"
 
 namespace opscope::python {
 namespace {
 
-namespace py = pybind11;
 using Shape = CaptureRequest::Shape;
 
 std::string words_of(py::handle value) { return py::cast<std::string>(py::repr(value)); }
@@ -50,7 +48,8 @@ struct Setter {
       PyErr_Clear();
       fail();
     }
-    return overflow != 0 ? (overflow > 0 ? INT64_MAX : INT64_MIN) : size;
+    if (overflow > 0) throw Error(words_of(number) + " is too large", std::string(field.key));
+    return overflow < 0 ? INT64_MIN : size;
   }
   Shape sizes(py::handle shape) const {
     Shape found;
@@ -77,19 +76,13 @@ struct Setter {
   }
 };
 
-py::object value_of(const std::string& text) { return text.empty() ? py::object(py::none()) : py::str(text); }
-py::object value_of(const Shape& sizes) { return sizes.empty() ? py::object(py::none()) : py::cast(sizes); }
-py::object value_of(const std::vector<Shape>& shapes) {
-  return shapes.empty() ? py::object(py::none()) : py::cast(shapes);
-}
-py::object value_of(const std::vector<NamedInput>&) { return py::none(); }
-template <class Value>
-py::object value_of(const Value& value) {
-  return py::cast(value);
-}
-
+// As JSON has them: null is None.
 py::object value_of(const CaptureField& field, const CaptureRequest& request) {
-  return std::visit([&](auto member) { return value_of(request.*member); }, field.member);
+  ObjectWriter object;
+  object.begin_object();
+  field.write(object, request);
+  object.end_object();
+  return py::dict(object.take())[py::str(field.key.data(), field.key.size())];
 }
 
 // Checked; unknown names are a TypeError, as of any function.
@@ -130,11 +123,11 @@ py::list option_rows() {
 }  // namespace
 
 py::dict changes(const CaptureRequest& base, const CaptureRequest& request) {
-  py::dict found;
-  for (const CaptureField& field : capture_fields())
-    if (std::visit([&](auto member) { return base.*member != request.*member; }, field.member))
-      found[py::str(field.key.data(), field.key.size())] = value_of(field, request);
-  return found;
+  ObjectWriter object;
+  object.begin_object();
+  write_changes(object, base, request);
+  object.end_object();
+  return object.take();
 }
 
 void bind_request(py::module_& m) {

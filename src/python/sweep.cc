@@ -3,12 +3,9 @@
 
 #include "base/error.h"
 #include "python/questions.h"
-#include "python/request.h"
 
 namespace opscope::python {
 namespace {
-
-namespace py = pybind11;
 
 // Python's object that captures: called with what is special about a point, it gives a graph, or the
 // exception that stands for it.
@@ -39,60 +36,44 @@ class PythonPoints : public PointSource {
   py::object capture_, first_problem_;
 };
 
-template <class Answer>
-std::string in_format(const Answer& answer, const std::string& format, int width, bool color) {
-  TextOptions options;
-  options.width = width, options.color = color;
-  return to_format(answer, format_from_name(format), options);
-}
-
 std::shared_ptr<SweepAnswer> sweep_model(const CaptureRequest& model, const std::string& spec,
                                          const std::vector<std::tuple<std::string, std::string, bool>>& axes,
                                          const py::object& capture, const std::string& metric,
                                          const std::string& memory, std::optional<bool> polynomial,
-                                         const std::string& convention, std::optional<double> ridge,
-                                         const std::string& hardware, const std::string& float32) {
+                                         const py::kwargs& costs) {
   SweepRequest request{.model = model, .axes = {}, .voice = Voice::kArguments};
   request.model.model = spec;
   for (const auto& [name, text, is_dim] : axes) request.axes.push_back({name, text, is_dim});
-  request.profile = profile_options(convention, ridge, hardware, float32);
+  request.profile = profile_options(costs);
   request.polynomial = polynomial, request.metric = metric, request.memory = memory;
   PythonPoints points(request.model, capture);
   return std::make_shared<SweepAnswer>(sweep(request, points));
 }
 
-std::shared_ptr<FitAnswer> fit_model(const CaptureRequest& model, const std::string& spec,
-                                     const std::string& variable, const std::string& memory,
-                                     const std::string& reserve, std::optional<std::int64_t> step,
-                                     const py::object& capture, const std::string& convention,
-                                     const std::string& hardware) {
+FitAnswer fit_model(const CaptureRequest& model, const std::string& spec, const std::string& variable,
+                    const std::string& memory, const std::string& reserve, std::optional<std::int64_t> step,
+                    const py::object& capture, const py::kwargs& costs) {
   FitRequest request{.model = model, .variable = variable, .memory = memory, .reserve = reserve};
   request.model.model = spec, request.step = step, request.voice = Voice::kArguments;
-  request.profile = profile_options(convention, std::nullopt, hardware, "torch");
+  request.profile = profile_options(costs);
   PythonPoints points(request.model, capture);
-  return std::make_shared<FitAnswer>(fit(request, points));
+  return fit(request, points);
 }
 
 }  // namespace
 
 void bind_sweep(py::module_& m) {
   py::class_<SweepAnswer, std::shared_ptr<SweepAnswer>>(m, "Sweep")
-      .def(
-          "to_format",
-          [](const SweepAnswer& self, const std::string& format, int width, bool color) {
-            return in_format(self.report, format, width, color);
-          },
-          py::arg("format"), py::kw_only(), py::arg("width") = 100, py::arg("color") = false);
+      .def("to_format", [](const SweepAnswer& self, const std::string& format, const py::kwargs& text) {
+        return to_format(self.report, format_from_name(format), text_options(text));
+      });
   m.def("sweep", sweep_model, py::arg("request"), py::arg("spec"), py::arg("axes"), py::arg("capture"),
-        py::kw_only(), py::arg("metric") = "", py::arg("memory") = "", py::arg("polynomial") = py::none(),
-        py::arg("convention") = "opscope", py::arg("ridge") = py::none(), py::arg("hardware") = "",
-        py::arg("float32") = "torch");
-  py::class_<FitAnswer, std::shared_ptr<FitAnswer>>(m, "Fit").def(
-      "to_format", in_format<FitAnswer>, py::arg("format"), py::kw_only(), py::arg("width") = 100,
-      py::arg("color") = false);
-  m.def("fit", fit_model, py::arg("request"), py::arg("spec"), py::arg("variable"), py::arg("memory"),
-        py::arg("reserve"), py::arg("step"), py::arg("capture"), py::kw_only(),
-        py::arg("convention") = "opscope", py::arg("hardware") = "");
+        py::kw_only(), py::arg("metric") = "", py::arg("memory") = "", py::arg("polynomial") = py::none());
+  py::class_<FitAnswer>(m, "Fit").def(
+      "to_format", [](const FitAnswer& self, const std::string& format, const py::kwargs& text) {
+        return to_format(self, format_from_name(format), text_options(text));
+      });
+  m.def("fit", fit_model);
 }
 
 }  // namespace opscope::python

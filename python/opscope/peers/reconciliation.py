@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -70,4 +71,4 @@ def reconcile(
         raise error("a graph in a file cannot be run by other tools", os.fspath(model), "give the model itself")
     asked = Options(**options | {"tracer": "eager"})
     graph, answer = peers_of(_source_of(model, asked), inputs, asked, tools, lambda _: None)
-    return Reconciliation(native.reconcile([(graph, answer["peers"])]), why, tolerance)
+    return Reconciliation(native.reconcile(graph, json.dumps(answer)), why, tolerance)

@@ -1,4 +1,4 @@
-// The list of questions.
+// The rows of questions, and the use cases that take more than one model.
 #include "app/cases/question.h"
 
 #include <algorithm>
@@ -15,12 +15,53 @@
 
 namespace opscope {
 
-extern const Question kMemoryQuestion;
+namespace {
 
-std::span<const Question* const> questions() {
-  static constexpr std::array kQuestions{&kMemoryQuestion};
-  return kQuestions;
+constexpr std::array kMemoryOptions{
+    QuestionOption{"top", "N", "Rows: storages allocated at the peak, and proposed changes. Default 10"},
+    QuestionOption{"no_advice", "", "Without the proposed changes"},
+};
+
+QuestionAnswer ask_memory(const Profile& profile, const QuestionValues& values, TextOptions& text) {
+  text.top = static_cast<int>(values.number("top", 0, text.top));
+  const MemoryReport report = make_memory_report(profile, {.advice = !values.is_on("no_advice")});
+  return {.report = [report](Format format,
+                             const TextOptions& shown) { return to_format(report, format, shown); },
+          .svg = [report] { return memory_svg(report); }};
 }
+
+constexpr std::array kQuestions{
+    Question{.name = "memory",
+             .summary = "Memory over time: the peak, what is allocated at the peak, and what would lower it",
+             .examples = "  opscope memory resnet18\n"
+                         "  opscope memory bert-base-uncased --training --optimizer adam\n"
+                         "  opscope memory gpt2 --phase decode --output timeline.svg\n",
+             .after = "fuse",
+             .verbose = "All storages, modules and proposed changes",
+             .options = kMemoryOptions,
+             .draws = true,
+             .ask = ask_memory}};
+
+// Of a graph on every device; a saved profile is as it was saved.
+std::vector<DeviceTime> times_of(const LoadedModel& model, const std::vector<ProfileOptions>& by_device) {
+  std::vector<DeviceTime> times;
+  if (const auto first = device_time(model.figures)) times.push_back(*first);
+  if (!model.has_graph()) return times;
+  for (std::size_t i = 1; i < by_device.size(); ++i)
+    if (const auto time = device_time(figures_of(make_profile(*model.graph, by_device[i]))))
+      times.push_back(*time);
+  return times;
+}
+
+std::string where(const char* flag, const char* argument, Voice voice) {
+  return voice == Voice::kFlags ? flag : argument;
+}
+
+DiffSide side_of(const LoadedModel& model) { return {model.label, &model.figures, model.profile.get()}; }
+
+}  // namespace
+
+std::span<const Question> questions() { return kQuestions; }
 
 std::string QuestionValues::text(std::string_view name) const {
   const auto found = texts_.find(name);
@@ -35,21 +76,6 @@ std::int64_t QuestionValues::number(std::string_view name, std::int64_t least, s
   return parse_integer(voice_ == Voice::kFlags ? flag : std::string(name), said, least);
 }
 
-namespace {
-
-// Of a graph on every device; a saved profile is as it was saved.
-std::vector<DeviceTime> times_of(const LoadedModel& model, const std::vector<ProfileOptions>& by_device) {
-  std::vector<DeviceTime> times;
-  if (const auto first = device_time(model.figures)) times.push_back(*first);
-  if (!model.has_graph()) return times;
-  for (std::size_t i = 1; i < by_device.size(); ++i)
-    if (const auto time = device_time(figures_of(make_profile(*model.graph, by_device[i]))))
-      times.push_back(*time);
-  return times;
-}
-
-}  // namespace
-
 ModelComparison compare(std::vector<LoadedModel> models, const std::vector<ProfileOptions>& by_device) {
   name_apart(models);
   std::vector<ComparedModel> compared;
@@ -59,14 +85,6 @@ ModelComparison compare(std::vector<LoadedModel> models, const std::vector<Profi
   }
   return compare_models(std::move(compared));
 }
-
-namespace {
-
-std::string where(const char* flag, const char* argument, Voice voice) {
-  return voice == Voice::kFlags ? flag : argument;
-}
-
-}  // namespace
 
 std::vector<ProfileOptions> profile_options_by_device(const CostRequest& request, Voice voice) {
   ProfileOptions options;
@@ -97,12 +115,6 @@ ProfileOptions profile_options(const CostRequest& request, Voice voice) {
                 "`opscope profile` shows several side by side");
   return std::move(all.front());
 }
-
-namespace {
-
-DiffSide side_of(const LoadedModel& model) { return {model.label, &model.figures, model.profile.get()}; }
-
-}  // namespace
 
 DiffAnswer diff(LoadedModel base, LoadedModel now) {
   ModelDiff found = make_diff(side_of(base), side_of(now));
@@ -146,35 +158,5 @@ void name_apart(std::vector<LoadedModel>& models) {
   const std::vector<std::string> labels = labels_apart(choices);
   for (std::size_t i = 0; i < models.size(); ++i) models[i].label = labels[i];
 }
-
-namespace {
-
-constexpr std::array kOptions{
-    QuestionOption{"top", "N", "Rows: storages allocated at the peak, and proposed changes. Default 10"},
-    QuestionOption{"no_advice", "", "Without the proposed changes"},
-};
-
-QuestionAnswer ask_memory(const Profile& profile, const QuestionValues& values, TextOptions& text) {
-  text.top = static_cast<int>(values.number("top", 0, text.top));
-  const MemoryReport report = make_memory_report(profile, {.advice = !values.is_on("no_advice")});
-  return {.report = [report](Format format,
-                             const TextOptions& shown) { return to_format(report, format, shown); },
-          .svg = [report] { return memory_svg(report); }};
-}
-
-}  // namespace
-
-extern const Question kMemoryQuestion{
-    .name = "memory",
-    .summary = "Memory over time: the peak, what is allocated at the peak, and what would lower it",
-    .examples =
-        "  opscope memory resnet18\n"
-        "  opscope memory bert-base-uncased --training --optimizer adam\n"
-        "  opscope memory gpt2 --phase decode --output timeline.svg\n",
-    .after = "fuse",
-    .verbose = "All storages, modules and proposed changes",
-    .options = kOptions,
-    .draws = true,
-    .ask = ask_memory};
 
 }  // namespace opscope

@@ -61,12 +61,10 @@ struct Question {
   QuestionAnswer (*ask)(const Profile& profile, const QuestionValues& values, TextOptions& text);
 };
 
-std::span<const Question* const> questions();
+std::span<const Question> questions();
 
-// A model that a use case works on, wherever it came from: a file, the cache, a Python process, or Python
-// itself.
-
-// Either a graph and its profile, or a saved profile's figures alone.
+// A model that a use case works on, wherever it came from (a file, the cache, a Python process, or Python
+// itself): a graph and its profile, or a saved profile's figures alone.
 struct LoadedModel {
   std::string spec;              // as the user wrote it; "": an object of Python's
   std::string label;             // what to call it beside others
@@ -82,9 +80,8 @@ LoadedModel profiled(std::string spec, std::shared_ptr<Graph> graph, const Profi
 // Gives each without a label one of its own, no two the same.
 void name_apart(std::vector<LoadedModel>& models);
 
-// Models side by side.
-
-// `by_device`: what the models were profiled with, once for each device; the first is that of their figures.
+// Models side by side. `by_device`: what the models were profiled with, once for each device; the first is
+// that of their figures.
 ModelComparison compare(std::vector<LoadedModel> models, const std::vector<ProfileOptions>& by_device);
 
 // What a profile depends on beside the model, as it was written: how FLOPs are counted, the device or its

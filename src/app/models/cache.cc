@@ -8,82 +8,14 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "app/worker/child_process.h"
+#include "app/request/fields.h"
+#include "app/worker/python_worker.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
 #include "metrics/unit.h"
 
 namespace opscope {
-namespace {
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
-std::int64_t modified_ns(const struct stat& status) {
-  return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
-}
-
-}  // namespace
-
-Cache::Cache(bool enabled, Listener& listener)
-    : folder_(enabled ? cache_folder() : ""), listener_(listener) {}
-
-std::string Cache::key(const std::string& python, const std::string& request_json,
-                       const std::string& registry) {
-  Hasher hasher;
-  hasher.add(OPSCOPE_VERSION).add(std::uint64_t{kSchemaVersion}).add(python).add(request_json);
-  hasher.add(variable("PYTHONPATH"));
-  for (const char* name : {"HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "XDG_CACHE_HOME"})
-    hasher.add(variable(name));  // where ids are looked up
-  struct stat status {};
-  if (!registry.empty() && ::stat(registry.c_str(), &status) == 0)
-    hasher.add(static_cast<std::uint64_t>(status.st_size))
-        .add(static_cast<std::uint64_t>(modified_ns(status)));
-  return hasher.hex();
-}
-
-std::optional<std::string> Cache::read(const std::string& key) const {
-  struct stat status {};
-  if (folder_.empty() || ::stat(path(key).c_str(), &status) != 0) return std::nullopt;
-  // Used now: the limit removes what was used longest ago.
-  ::utimensat(AT_FDCWD, path(key).c_str(), nullptr, 0);
-  try {
-    return read_file(path(key));
-  } catch (const Error& error) {
-    complain(error.what());
-    return std::nullopt;
-  }
-}
-
-void Cache::write(const std::string& key, std::string_view bytes) const {
-  if (folder_.empty()) return;
-  std::error_code failed;
-  std::filesystem::create_directories(folder_, failed);
-  const SignalsNoted signals;
-  try {
-    write_file(path(key), bytes);
-    keep_within_limit(folder_);
-  } catch (const Error& error) {
-    complain(error.what());
-  }
-}
-
-void Cache::complain(const std::string& about) const {
-  listener_.trouble("continuing without the cache in " + folder_ + ": " + about);
-}
-
-bool unchanged(const std::vector<Dependency>& files) {
-  return std::ranges::all_of(files, [](const Dependency& file) {
-    struct stat status {};
-    return ::stat(file.path.c_str(), &status) == 0 &&
-           static_cast<std::uint64_t>(status.st_size) == file.bytes &&
-           modified_ns(status) == file.modified_ns;
-  });
-}
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -112,13 +44,11 @@ CacheContents contents_of(const std::string& folder) {
   CacheContents found{.folder = folder, .entries = {}, .times = {}, .limit = limit_of(folder)};
   std::error_code none;
   for (const auto& item : fs::directory_iterator(folder, none)) {
-    struct stat status {};
-    const std::string path = item.path().string();
     const bool times = item.path().filename().string().starts_with("op_times.sqlite");
-    if ((!times && !is_entry(item.path())) || ::stat(path.c_str(), &status) != 0) continue;
-    (times ? found.times : found.entries)
-        .push_back({path, static_cast<std::uint64_t>(status.st_size),
-                    std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec});
+    if (!times && !is_entry(item.path())) continue;
+    if (const auto stamp = file_stamp(item.path().string()))
+      (times ? found.times : found.entries)
+          .push_back({item.path().string(), stamp->bytes, stamp->modified_ns});
   }
   std::ranges::sort(found.entries, {},
                     [](const CacheFile& file) { return std::pair(file.used_ns, file.path); });
@@ -126,6 +56,55 @@ CacheContents contents_of(const std::string& folder) {
 }
 
 }  // namespace
+
+Cache::Cache(bool enabled, Listener& listener)
+    : folder_(enabled ? cache_folder() : ""), python_(find_python()), listener_(listener) {}
+
+std::string Cache::key(const CaptureRequest& request, std::string_view command, const WriteMore& more) const {
+  Hasher hasher;
+  hasher.add(OPSCOPE_VERSION).add(std::uint64_t{kSchemaVersion}).add(python_);
+  hasher.add(to_json(request, command, more)).add(environment_variable("PYTHONPATH"));
+  for (const char* name : {"HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "XDG_CACHE_HOME"})
+    hasher.add(environment_variable(name));  // where ids are looked up
+  if (const auto stamp = file_stamp(request.registry); stamp && !request.registry.empty())
+    hasher.add(stamp->bytes).add(static_cast<std::uint64_t>(stamp->modified_ns));
+  return hasher.hex();
+}
+
+std::optional<std::string> Cache::read(const std::string& key) const {
+  if (folder_.empty() || !file_stamp(path(key))) return std::nullopt;
+  // Used now: the limit removes what was used longest ago.
+  ::utimensat(AT_FDCWD, path(key).c_str(), nullptr, 0);
+  try {
+    return read_file(path(key));
+  } catch (const Error& error) {
+    complain(error.what());
+    return std::nullopt;
+  }
+}
+
+void Cache::write(const std::string& key, std::string_view bytes) const {
+  if (folder_.empty()) return;
+  std::error_code failed;
+  fs::create_directories(folder_, failed);
+  const SignalsNoted signals;
+  try {
+    write_file(path(key), bytes);
+    keep_within_limit(folder_);
+  } catch (const Error& error) {
+    complain(error.what());
+  }
+}
+
+void Cache::complain(const std::string& about) const {
+  listener_.trouble("continuing without the cache in " + folder_ + ": " + about);
+}
+
+bool unchanged(const std::vector<Dependency>& files) {
+  return std::ranges::all_of(files, [](const Dependency& file) {
+    return file_stamp(file.path) == FileStamp{file.bytes, file.modified_ns};
+  });
+}
 
 std::uint64_t CacheContents::bytes(const std::vector<CacheFile>& files) {
   std::uint64_t sum = 0;

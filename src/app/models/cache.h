@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "app/request/request.h"
 #include "app/worker/listener.h"
 #include "base/count.h"
 #include "base/error.h"
@@ -17,12 +19,12 @@ namespace opscope {
 
 class Cache {
  public:
-  // In cache_folder().
+  // In cache_folder(), of what find_python() answers.
   Cache(bool enabled, Listener& listener);
 
+  const std::string& python() const { return python_; }
   // What a request's result depends on besides the files that Python names.
-  static std::string key(const std::string& python, const std::string& request_json,
-                         const std::string& registry);
+  std::string key(const CaptureRequest& request, std::string_view command, const WriteMore& more = {}) const;
 
   std::optional<std::string> read(const std::string& key) const;
   void write(const std::string& key, std::string_view bytes) const;
@@ -31,7 +33,7 @@ class Cache {
  private:
   std::string path(const std::string& key) const { return folder_ + "/" + key + ".json"; }
 
-  std::string folder_;  // "" is no cache
+  std::string folder_, python_;  // a folder of "" is no cache
   Listener& listener_;
 };
 
@@ -39,15 +41,15 @@ class Cache {
 bool unchanged(const std::vector<Dependency>& files);
 
 // An answer of Python's that is kept, while it is still true. `files`: what it depends on.
-template <typename Answer>
+template <class Answer, class Files>
 std::optional<Answer> cached_answer(const Cache& cache, const std::string& key,
                                     Answer (*read)(std::string_view bytes, const std::string& where),
-                                    const std::vector<Dependency>& (*files)(const Answer& answer)) {
+                                    Files files) {
   const auto bytes = cache.read(key);
   if (!bytes) return std::nullopt;
   try {
     Answer answer = read(*bytes, "cache");
-    if (unchanged(files(answer))) return answer;
+    if (unchanged(std::invoke(files, answer))) return answer;
   } catch (const Error& error) {
     cache.complain(error.what());
   }
@@ -56,7 +58,6 @@ std::optional<Answer> cached_answer(const Cache& cache, const std::string& key,
 
 // What the cache folder holds and how large it may grow: beyond its limit, the files that were used longest
 // ago go.
-
 inline constexpr Count kDefaultCacheLimit{2'000'000'000};
 
 struct CacheFile {

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "readers/files/model_file.h"
 #include "readers/onnx/proto_wire.h"
 
@@ -80,36 +81,6 @@ std::string_view operation_of(std::string_view line) {
 constexpr std::array<std::string_view, 5> kHolders{"builtin.module", "func.func", "func.return",
                                                    "stablehlo.return", "torch.initialize.global_slots"};
 
-}  // namespace
-
-std::uint64_t count_mlir_operations(std::string_view text) {
-  std::uint64_t count = 0;
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    const std::string_view name = operation_of(text.substr(0, end));
-    if (!name.empty() && std::ranges::find(kHolders, name) == kHolders.end()) ++count;
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return count;
-}
-
-TracerRow exported_row(const std::string& path, std::string_view kind, double seconds) {
-  TracerRow row;
-  try {
-    row = kind == "mlir" ? mlir_row(path) : graph_row(path, kind);
-  } catch (const Error& error) {
-    row = {};
-    row.failure = {.reason = std::string("the file was written, but cannot be read back: ") + error.what(),
-                   .where = {},
-                   .hint = error.hint()};
-  }
-  row.tracer = std::filesystem::path(path).filename().string();
-  row.seconds = seconds;
-  return row;
-}
-
-namespace {
-
 using Infer = void (*)(const std::string& bytes, std::string& result);
 
 // Installed under lib/ beside the program's bin/; in a build folder, beside the program itself.
@@ -133,6 +104,32 @@ std::string infer(const std::string& bytes) {
 }
 
 }  // namespace
+
+std::uint64_t count_mlir_operations(std::string_view text) {
+  const auto counts = [](std::string_view line) {
+    const std::string_view name = operation_of(line);
+    return !name.empty() && std::ranges::find(kHolders, name) == kHolders.end();
+  };
+  return static_cast<std::uint64_t>(std::ranges::count_if(split_by(text, '\n'), counts));
+}
+
+TracerRow exported_row(const SavedFile& file) {
+  TracerRow row;
+  try {
+    if (file.failure.reason.empty())
+      row = file.kind == "mlir" ? mlir_row(file.path) : graph_row(file.path, file.kind);
+    else
+      row.failure = file.failure;
+  } catch (const Error& error) {
+    row = {};
+    row.failure = {.reason = std::string("the file was written, but cannot be read back: ") + error.what(),
+                   .where = {},
+                   .hint = error.hint()};
+  }
+  row.tracer = std::filesystem::path(file.path).filename().string();
+  row.seconds = file.seconds;
+  return row;
+}
 
 OnnxInference onnx_inference() { return infer; }
 

@@ -1,7 +1,5 @@
-// Asks Python to run the model; a file that C++ reads is only read.
+// What Python has to run the model for; of a file that C++ reads, its times are only read.
 #include "app/models/measure.h"
-
-#include <simdjson.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +14,9 @@
 
 namespace opscope {
 namespace {
+
+constexpr std::array<std::string_view, 2> kAgainst{"inductor", "inductor-max"};
+constexpr std::uint64_t kMuchMemory = 2'000'000'000;
 
 const char* run_flag(const MeasureRequest& request) {
   return !request.on.empty()  ? "--on"
@@ -36,41 +37,6 @@ Graph with_times(Graph graph, const MeasureRequest& request) {
   return graph;
 }
 
-std::string request_json(const MeasureRequest& request, const std::string& output) {
-  const auto optional = [](JsonWriter& json, std::string_view key, const auto& value) {
-    json.key(key);
-    value ? json.value(*value) : json.null();
-  };
-  return to_json(request.model, "measure", [&](JsonWriter& json) {
-    optional(json, "on", request.on.empty() ? std::nullopt : std::optional(request.on));
-    optional(json, "warmup", request.warmup);
-    optional(json, "runs", request.runs);
-    optional(json, "min_time", request.min_time);
-    json.field("repeat_ops", request.repeat_ops);
-    json.field("keep_times", request.model.use_cache);
-    json.field("output", output);
-  });
-}
-
-}  // namespace
-
-Graph measure(const MeasureRequest& request, Listener& listener) {
-  const CaptureRequest& model = request.model;
-  if (auto graph = read_model(model)) return with_times(*std::move(graph), request);
-  if (model.tracer != "auto" && model.tracer != "eager")
-    throw Error("a measurement is of real runs of the model itself", "--tracer", "leave it out");
-  PythonWorker worker(listener);
-  const std::string output = worker.file("measured.json");
-  worker.run(request_json(request, output));
-  Graph graph = read_capture(read_file(output), "measurement of " + model.model);
-  if (graph.measurement.empty()) throw Error("Python's answer came without times", model.model);
-  return graph;
-}
-
-namespace {
-
-constexpr std::uint64_t kMuchMemory = 2'000'000'000;
-
 void check(const ReconcileRequest& request) {
   CaptureRequest capture = request.capture;
   if (capture.training) throw Error("the tools count a forward pass only", "--training", "leave it out");
@@ -81,80 +47,6 @@ void check(const ReconcileRequest& request) {
     if (read_model(capture))
       throw Error("a graph in a file cannot be run by other tools", model, "give the model itself");
   }
-}
-
-}  // namespace
-
-std::vector<Reconciliation> reconcile(const ReconcileRequest& request, Listener& listener,
-                                      std::vector<std::string>& notes) {
-  check(request);
-  PythonWorker worker(listener);
-  worker.run(to_json(request.capture, "reconcile", [&](JsonWriter& json) {
-    json.list("models", request.models);
-    json.list("tools", request.tools);
-    json.field("folder", worker.file(""));
-  }));
-  std::vector<Reconciliation> found;
-  for (std::size_t i = 0; i < request.models.size(); ++i) {
-    const std::string at = std::to_string(i), &model = request.models[i];
-    const PeerRun run = read_peer_counts(read_file(worker.file(at + ".peers.json")), "tools on " + model);
-    if (!run.error.empty()) {
-      Reconciliation failed;
-      failed.model = model, failed.error = run.error, failed.hint = run.hint;
-      found.push_back(std::move(failed));
-      continue;
-    }
-    const Graph graph = read_capture(read_file(worker.file(at + ".json")), "capture of " + model);
-    found.push_back(reconcile(make_profile(graph), run.answers));
-    if (run.weight_bytes > kMuchMemory)
-      notes.push_back(model + ": the tools ran on the CPU, with " + format_bytes(Count{run.weight_bytes}) +
-                      " of random weights");
-  }
-  return found;
-}
-
-namespace {
-
-using simdjson::dom::element;
-
-constexpr std::array<std::string_view, 2> kAgainst{"inductor", "inductor-max"};
-
-std::string text_of(element object, const char* key) { return std::string(std::string_view(object[key])); }
-
-std::vector<NodeId> nodes_of(element object, const char* key) {
-  std::vector<NodeId> nodes;
-  for (const element node : object[key].get_array())
-    nodes.push_back(static_cast<NodeId>(std::uint64_t(node)));
-  return nodes;
-}
-
-OtherKernel kernel_from(element object) {
-  return {text_of(object, "name"), text_of(object, "target"), kernel_kind_from_name(text_of(object, "kind")),
-          nodes_of(object, "nodes"), nodes_of(object, "rest")};
-}
-
-OtherCut cut_from(element object) {
-  return {static_cast<Id>(std::uint64_t(object["from"])), static_cast<Id>(std::uint64_t(object["to"])),
-          text_of(object, "reason")};
-}
-
-// Throws Error for what is not such an answer.
-OtherFusion parse_kernels(std::string_view json, const std::string& where) {
-  simdjson::dom::parser parser;
-  OtherFusion fusion;
-  try {
-    const element document = parser.parse(json.data(), json.size());
-    fusion.compiler = "Inductor";
-    fusion.setting = text_of(document, "setting");
-    fusion.version = text_of(document, "torch");
-    fusion.frozen = bool(document["frozen"]);
-    for (const element kernel : document["kernels"].get_array())
-      fusion.kernels.push_back(kernel_from(kernel));
-    for (const element cut : document["cuts"].get_array()) fusion.cuts.push_back(cut_from(cut));
-  } catch (const simdjson::simdjson_error& error) {
-    throw Error(std::string("not a list of kernels: ") + error.what(), where);
-  }
-  return fusion;
 }
 
 void check(const InductorRequest& request) {
@@ -174,13 +66,55 @@ void check(const InductorRequest& request) {
 
 }  // namespace
 
+Graph measure(const MeasureRequest& request, Listener& listener) {
+  const CaptureRequest& model = request.model;
+  if (auto graph = read_model(model)) return with_times(*std::move(graph), request);
+  if (model.tracer != "auto" && model.tracer != "eager")
+    throw Error("a measurement is of real runs of the model itself", "--tracer", "leave it out");
+  PythonWorker worker(listener);
+  worker.run(model, "measure", [&](JsonWriter& json) {
+    json.field("on", request.on.empty() ? std::nullopt : std::optional(request.on));
+    json.field("warmup", request.warmup);
+    json.field("runs", request.runs);
+    json.field("min_time", request.min_time);
+    json.field("repeat_ops", request.repeat_ops);
+    json.field("keep_times", model.use_cache);
+  });
+  Graph graph = read_capture(worker.output(), "measurement of " + model.model);
+  if (graph.measurement.empty()) throw Error("Python's answer came without times", model.model);
+  return graph;
+}
+
+std::vector<Reconciliation> reconcile(const ReconcileRequest& request, Listener& listener,
+                                      std::vector<std::string>& notes) {
+  check(request);
+  PythonWorker worker(listener);
+  worker.run(request.capture, "reconcile", [&](JsonWriter& json) {
+    json.list("models", request.models);
+    json.list("tools", request.tools);
+  });
+  std::vector<Reconciliation> found;
+  for (std::size_t i = 0; i < request.models.size(); ++i) {
+    const std::string at = std::to_string(i), &model = request.models[i];
+    const PeerRun run = read_peer_counts(read_file(worker.file(at + ".peers.json")), "tools on " + model);
+    if (!run.error.empty()) {
+      Reconciliation& failed = found.emplace_back();
+      failed.model = model, failed.error = run.error, failed.hint = run.hint;
+      continue;
+    }
+    const Graph graph = read_capture(read_file(worker.file(at + ".json")), "capture of " + model);
+    found.push_back(reconcile(make_profile(graph), run.answers));
+    if (run.weight_bytes > kMuchMemory)
+      notes.push_back(model + ": the tools ran on the CPU, with " + format_bytes(Count{run.weight_bytes}) +
+                      " of random weights");
+  }
+  return found;
+}
+
 InductorAnswer compare_with_inductor(const InductorRequest& request, Listener& listener) {
   check(request);
   PythonWorker worker(listener);
-  worker.run(to_json(request.model, "inductor", [&](JsonWriter& json) {
-    json.field("against", request.against);
-    json.field("folder", worker.file(""));
-  }));
+  worker.run(request.model, "inductor", [&](JsonWriter& json) { json.field("against", request.against); });
   const std::string where = request.against + " on " + request.model.model;
   InductorAnswer answer;
   answer.graph = read_capture(read_file(worker.file("capture.json")), where);

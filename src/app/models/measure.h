@@ -1,4 +1,4 @@
-// A model really run, every op timed.
+// A model run by Python: every op timed, by other tools, or compiled by Inductor.
 #pragma once
 
 #include <optional>

@@ -19,8 +19,6 @@
 namespace opscope {
 namespace {
 
-const std::vector<Dependency>& files_of(const ModelList& list) { return list.dependencies; }
-
 // Changes with the libraries: what failed under another version may work under this one.
 std::string stamp_of(const std::vector<Dependency>& files) {
   std::string stamp;
@@ -39,84 +37,6 @@ KnownCost cost_of(const Graph& graph) {
   const Profile profile = make_profile(graph, {});
   return {profile.parameters.total, profile.totals.work.macs, profile.totals.flops, graph.capture.tracer};
 }
-
-}  // namespace
-
-bool matches_name(const std::string& pattern, const std::string& name) {
-  if (pattern.find_first_of("*?[") != std::string::npos)
-    return ::fnmatch(pattern.c_str(), name.c_str(), FNM_CASEFOLD) == 0;
-  return letters_and_digits(name).find(letters_and_digits(pattern)) != std::string::npos;
-}
-
-ModelCatalogue::ModelCatalogue(const std::string& registry, bool use_cache, Listener& listener)
-    : registry_(registry), python_(find_python()), cache_(use_cache, listener), listener_(listener) {}
-
-std::vector<ModelStatus> ModelCatalogue::list(bool only_cached) {
-  const std::string key = Cache::key(python_, list_request(""), registry_);
-  auto found = cached_answer<ModelList>(cache_, key, parse_model_list, files_of);
-  if (!found && only_cached) return {};
-  if (!found) {
-    PythonWorker worker(listener_, python_);
-    const std::string output = worker.file("models.json");
-    const bool cacheable = worker.run(list_request(output));
-    const std::string bytes = read_file(output);
-    found = parse_model_list(bytes, "list of models");
-    if (cacheable) cache_.write(key, bytes);
-  }
-  stamp_ = stamp_of(found->dependencies);
-  std::vector<ModelStatus> models;
-  for (ListedModel& model : found->models) models.push_back({std::move(model), std::nullopt, ""});
-  return models;
-}
-
-std::string ModelCatalogue::list_request(const std::string& output) const {
-  CaptureRequest request;
-  request.registry = registry_;
-  return to_json(request, "list", [&](JsonWriter& json) { json.field("output", output); });
-}
-
-CaptureRequest ModelCatalogue::request_for(const ListedModel& model) const {
-  CaptureRequest request;
-  request.model = model.name;
-  request.registry = registry_;
-  return request;
-}
-
-std::string ModelCatalogue::failure_key(const ListedModel& model) const {
-  return Cache::key(
-      python_, to_json(request_for(model), "failed", [&](JsonWriter& json) { json.field("stamp", stamp_); }),
-      registry_);
-}
-
-void ModelCatalogue::add_known_costs(std::vector<ModelStatus>& models) const {
-  for (ModelStatus& status : models) {
-    if (const auto graph = cached_model(request_for(status.model), cache_, python_))
-      status.cost = cost_of(*graph);
-    else if (const auto why = cache_.read(failure_key(status.model)))
-      status.failed = *why;
-  }
-}
-
-void ModelCatalogue::set_failed(ModelStatus& status, const std::string& why) const {
-  status.failed = why;
-  cache_.write(failure_key(status.model), why);
-}
-
-void ModelCatalogue::profile(std::vector<ModelStatus>& models) const {
-  std::vector<ModelStatus*> left;
-  std::vector<CaptureRequest> requests;
-  for (ModelStatus& status : models)
-    if (!status.cost) left.push_back(&status), requests.push_back(request_for(status.model));
-  const auto give = [&](std::size_t index, const std::shared_ptr<Graph>& graph, const ChildError& why) {
-    ModelStatus& status = *left[index];
-    if (!graph) return set_failed(status, why.what);
-    status.cost = cost_of(*graph);
-    status.failed.clear();
-  };
-  capture_many(requests, cache_, python_, AfterDeath::kGoOn, listener_, give);
-}
-
-namespace {
 
 // Prefixes of specs, and the libraries that they stand for.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kLibraries{
@@ -146,6 +66,70 @@ std::vector<std::string> matching(const Pattern& pattern, const std::vector<Mode
 }
 
 }  // namespace
+
+bool matches_name(const std::string& pattern, const std::string& name) {
+  if (pattern.find_first_of("*?[") != std::string::npos)
+    return ::fnmatch(pattern.c_str(), name.c_str(), FNM_CASEFOLD) == 0;
+  return letters_and_digits(name).find(letters_and_digits(pattern)) != std::string::npos;
+}
+
+ModelCatalogue::ModelCatalogue(std::string registry, bool use_cache, Listener& listener)
+    : registry_(std::move(registry)), cache_(use_cache, listener), listener_(listener) {}
+
+std::vector<ModelStatus> ModelCatalogue::list(bool only_cached) {
+  const CaptureRequest request = request_for("");
+  const std::string key = cache_.key(request, "list");
+  auto found = cached_answer(cache_, key, parse_model_list, &ModelList::dependencies);
+  if (!found && only_cached) return {};
+  if (!found) {
+    PythonWorker worker(listener_, cache_.python());
+    worker.run(request, "list");
+    const std::string bytes = worker.output();
+    found = parse_model_list(bytes, "list of models");
+    if (worker.may_be_cached()) cache_.write(key, bytes);
+  }
+  stamp_ = stamp_of(found->dependencies);
+  std::vector<ModelStatus> models;
+  for (ListedModel& model : found->models) models.push_back({std::move(model), std::nullopt, ""});
+  return models;
+}
+
+CaptureRequest ModelCatalogue::request_for(const std::string& model) const {
+  CaptureRequest request;
+  request.model = model;
+  request.registry = registry_;
+  return request;
+}
+
+std::string ModelCatalogue::failure_key(const ListedModel& model) const {
+  return cache_.key(request_for(model.name), "failed",
+                    [&](JsonWriter& json) { json.field("stamp", stamp_); });
+}
+
+void ModelCatalogue::add_known_costs(std::vector<ModelStatus>& models) const {
+  for (ModelStatus& status : models) {
+    if (const auto graph = cached_model(request_for(status.model.name), cache_))
+      status.cost = cost_of(*graph);
+    else if (const auto why = cache_.read(failure_key(status.model)))
+      status.failed = *why;
+  }
+}
+
+void ModelCatalogue::profile(std::vector<ModelStatus>& models) const {
+  std::vector<ModelStatus*> left;
+  std::vector<CaptureRequest> requests;
+  for (ModelStatus& status : models)
+    if (!status.cost) left.push_back(&status), requests.push_back(request_for(status.model.name));
+  const auto give = [&](std::size_t index, const std::shared_ptr<Graph>& graph, const ChildError& why) {
+    ModelStatus& status = *left[index];
+    status.failed = why.what;
+    if (graph)
+      status.cost = cost_of(*graph);
+    else
+      cache_.write(failure_key(status.model), why.what);
+  };
+  capture_many(requests, cache_, AfterDeath::kGoOn, listener_, give);
+}
 
 bool is_model_pattern(const std::string& spec) {
   std::error_code ignored;

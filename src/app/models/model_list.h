@@ -32,7 +32,7 @@ bool matches_name(const std::string& pattern, const std::string& name);
 
 class ModelCatalogue {
  public:
-  ModelCatalogue(const std::string& registry, bool use_cache, Listener& listener);
+  ModelCatalogue(std::string registry, bool use_cache, Listener& listener);
 
   // Every model's name. With only_cached, none where Python would have to be asked.
   std::vector<ModelStatus> list(bool only_cached);
@@ -42,19 +42,16 @@ class ModelCatalogue {
   void profile(std::vector<ModelStatus>& models) const;
 
  private:
-  std::string list_request(const std::string& output) const;
-  CaptureRequest request_for(const ListedModel& model) const;
+  CaptureRequest request_for(const std::string& model) const;
   std::string failure_key(const ListedModel& model) const;
-  void set_failed(ModelStatus& status, const std::string& why) const;
 
-  std::string registry_, python_, stamp_;
+  std::string registry_, stamp_;
   Cache cache_;
   Listener& listener_;
 };
 
-// 'resnet*' among the models of a command: all that `opscope list` has by such a name.
-
-// Has *, ? or [, and is no file.
+// 'resnet*' among the models of a command, all that `opscope list` has by such a name: has *, ? or [, and is
+// no file.
 bool is_model_pattern(const std::string& spec);
 
 // Each pattern replaced by what matches it, in the order of the list; 'timm:resnet*' insists on a library.

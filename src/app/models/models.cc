@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <span>
 
 #include "app/models/exported_file.h"
@@ -47,8 +48,6 @@ void refuse_model_file_flags(const CaptureRequest& request) {
   throw Error("an exported model has its shapes in the file", flag,
               "give its dynamic dimensions with --dim NAME=N, or export it again");
 }
-
-const std::vector<Dependency>& files_of(const Graph& graph) { return graph.capture.dependencies; }
 
 PlannedInputs inputs_in(const Graph& graph) {
   PlannedInputs plan;
@@ -108,36 +107,29 @@ std::optional<Graph> read_model(const CaptureRequest& request) {
   return std::nullopt;
 }
 
-std::string capture_key(const std::string& python, const CaptureRequest& request) {
-  return Cache::key(python, to_json(request, "capture"), request.registry);
-}
-
-std::optional<Graph> cached_model(const CaptureRequest& request, const Cache& cache,
-                                  const std::string& python) {
-  return cached_answer<Graph>(cache, capture_key(python, request), read_capture, files_of);
+std::optional<Graph> cached_model(const CaptureRequest& request, const Cache& cache) {
+  return cached_answer(
+      cache, cache.key(request, "capture"), read_capture,
+      [](const Graph& graph) -> const auto& { return graph.capture.dependencies; });
 }
 
 Graph load_model(const CaptureRequest& request, Listener& listener) {
   if (auto graph = read_model(request)) return *std::move(graph);
   const Cache cache(request.use_cache, listener);
-  const std::string python = find_python();
-  if (auto graph = cached_model(request, cache, python)) return *std::move(graph);
-  PythonWorker worker(listener, python);
-  const std::string output = worker.file("capture.json");
-  const bool cacheable =
-      worker.run(to_json(request, "capture", [&](JsonWriter& json) { json.field("output", output); }));
-  const std::string bytes = read_file(output);
+  if (auto graph = cached_model(request, cache)) return *std::move(graph);
+  PythonWorker worker(listener, cache.python());
+  worker.run(request, "capture");
+  const std::string bytes = worker.output();
   Graph graph = read_capture(bytes, "capture of " + request.model);
-  if (cacheable) cache.write(capture_key(python, request), bytes);
+  if (worker.may_be_cached()) cache.write(cache.key(request, "capture"), bytes);
   return graph;
 }
 
 PlannedInputs plan_inputs(const CaptureRequest& request, Listener& listener) {
   if (const auto graph = read_model(request)) return inputs_in(*graph);
   PythonWorker worker(listener);
-  const std::string output = worker.file("inputs.json");
-  worker.run(to_json(request, "inputs", [&](JsonWriter& json) { json.field("output", output); }));
-  return parse_planned_inputs(read_file(output), "inputs of " + request.model);
+  worker.run(request, "inputs");
+  return parse_planned_inputs(worker.output(), "inputs of " + request.model);
 }
 
 namespace {
@@ -164,63 +156,44 @@ std::vector<CaptureRequest> requests_for(const std::vector<std::string>& specs,
   return requests;
 }
 
-// The models that Python has to capture, in one process of it.
-class Captures {
- public:
-  Captures(const std::vector<CaptureRequest>& requests, Listener& listener)
-      : requests_(requests), listener_(listener), graphs_(requests.size()) {}
-
-  // nullptr for what failed, where failures are asked for; else the first is thrown.
-  std::vector<std::shared_ptr<Graph>> take(const std::vector<std::size_t>& wanted,
-                                           std::vector<std::string>* failed) {
-    if (wanted.empty()) return std::move(graphs_);
-    const Cache cache(requests_[wanted.front()].use_cache, listener_);
-    const std::string python = find_python();
-    std::vector<std::size_t> left;
-    for (const std::size_t i : wanted) {
-      if (auto graph = cached_model(requests_[i], cache, python))
-        graphs_[i] = std::make_shared<Graph>(*std::move(graph));
-      else
-        left.push_back(i);
-    }
-    if (!left.empty()) ask_for(left, cache, python, failed);
-    return std::move(graphs_);
+// Of each model its graph, from the cache or from one process of Python; nullptr for what failed, where
+// failures are asked for, else the first is thrown. What works is in the cache when a failure is told.
+std::vector<std::shared_ptr<Graph>> captured(const std::vector<CaptureRequest>& requests, Listener& listener,
+                                             std::vector<std::string>* failed) {
+  std::vector<std::shared_ptr<Graph>> graphs(requests.size());
+  if (requests.empty()) return graphs;
+  const Cache cache(requests.front().use_cache, listener);
+  std::vector<CaptureRequest> asked;
+  std::vector<std::size_t> left;  // where those that are asked for belong
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (auto graph = cached_model(requests[i], cache))
+      graphs[i] = std::make_shared<Graph>(*std::move(graph));
+    else
+      left.push_back(i), asked.push_back(requests[i]);
   }
-
- private:
-  // What works is in the cache when a failure is told.
-  void ask_for(const std::vector<std::size_t>& left, const Cache& cache, const std::string& python,
-               std::vector<std::string>* failed) {
-    std::vector<CaptureRequest> requests;
-    for (const std::size_t i : left) requests.push_back(requests_[i]);
-    const auto give = [&](std::size_t index, std::shared_ptr<Graph> graph, const ChildError& why) {
-      graphs_[left[index]] = std::move(graph);
-      if (!graphs_[left[index]]) errors_[left[index]] = why;
-    };
-    const std::string ended = capture_many(requests, cache, python,
-                                           failed ? AfterDeath::kGoOn : AfterDeath::kStop, listener_, give);
-    for (const std::size_t i : left) {
-      if (graphs_[i]) continue;
-      if (!failed) fail(i, ended);
-      failed->push_back(requests_[i].model + ": " + (errors_.contains(i) ? errors_[i].what : ended));
+  std::map<std::size_t, ChildError> errors;
+  const auto give = [&](std::size_t index, std::shared_ptr<Graph> graph, const ChildError& why) {
+    if (!graph) errors[left[index]] = why;
+    graphs[left[index]] = std::move(graph);
+  };
+  const auto after_death = failed ? AfterDeath::kGoOn : AfterDeath::kStop;
+  const std::string ended = capture_many(asked, cache, after_death, listener, give);
+  for (const std::size_t i : left) {
+    if (graphs[i]) continue;
+    const std::string& model = requests[i].model;
+    const auto error = errors.find(i);
+    if (failed) {
+      failed->push_back(model + ": " + (error != errors.end() ? error->second.what : ended));
+      continue;
     }
-  }
-
-  [[noreturn]] void fail(std::size_t i, const std::string& ended) {
-    const auto found = errors_.find(i);
-    if (found == errors_.end())
-      throw Error(ended.empty() ? "Python ended without its capture" : ended, requests_[i].model,
+    if (error == errors.end())
+      throw Error(ended.empty() ? "Python ended without its capture" : ended, model,
                   "--debug shows all that Python wrote");
-    ChildError error = found->second;
-    if (error.where.empty()) error.where = requests_[i].model;
-    fail_reported(error);
+    if (error->second.where.empty()) error->second.where = model;
+    fail_reported(error->second);
   }
-
-  const std::vector<CaptureRequest>& requests_;
-  Listener& listener_;
-  std::vector<std::shared_ptr<Graph>> graphs_;
-  std::map<std::size_t, ChildError> errors_;
-};
+  return graphs;
+}
 
 LoadedModel saved_profile(const std::string& spec, const CaptureRequest& request) {
   refuse_capture_flags(request);
@@ -234,27 +207,27 @@ std::vector<LoadedModel> load_models(const std::vector<std::string>& specs, cons
                                      std::vector<std::string>* failed) {
   const std::vector<CaptureRequest> requests = requests_for(specs, written);
   std::vector<LoadedModel> models(specs.size());
-  std::vector<std::size_t> captured;
+  std::vector<CaptureRequest> asked;
+  std::vector<std::size_t> places;  // of those that are asked for
   for (std::size_t i = 0; i < specs.size(); ++i) {
     if (model_file_kind(requests[i].model) == FileKind::kProfile)
       models[i] = saved_profile(specs[i], requests[i]);
     else if (auto graph = read_model(requests[i]))
       models[i] = profiled(specs[i], std::make_shared<Graph>(*std::move(graph)), options);
     else
-      captured.push_back(i);
+      places.push_back(i), asked.push_back(requests[i]);
   }
-  auto graphs = Captures(requests, listener).take(captured, failed);
-  for (const std::size_t i : captured)
-    if (graphs[i]) models[i] = profiled(specs[i], std::move(graphs[i]), options);
+  const auto graphs = captured(asked, listener, failed);
+  for (std::size_t i = 0; i < graphs.size(); ++i)
+    if (graphs[i]) models[places[i]] = profiled(specs[places[i]], graphs[i], options);
   std::erase_if(models, [](const LoadedModel& model) { return model.spec.empty(); });
   name_apart(models);
   return models;
 }
 
 std::string capture_many(const std::vector<CaptureRequest>& requests, const Cache& cache,
-                         const std::string& python, AfterDeath after_death, Listener& listener,
-                         const GiveCapture& give) {
-  PythonWorker worker(listener, python);
+                         AfterDeath after_death, Listener& listener, const GiveCapture& give) {
+  PythonWorker worker(listener, cache.python());
   std::size_t done = 0;
   const auto say = [&] {
     listener.progress(done, requests.size(), done < requests.size() ? requests[done].model : "");
@@ -263,10 +236,7 @@ std::string capture_many(const std::vector<CaptureRequest>& requests, const Cach
   const auto run_rest = [&] {
     const auto left = std::span(requests).subspan(done);
     const std::string asked = to_json(left.front(), "capture_many", [&](JsonWriter& json) {
-      json.key("models");
-      json.begin_array(kInline);
-      for (const CaptureRequest& request : left) json.value(request.model);
-      json.end_array();
+      json.list("models", std::views::transform(left, &CaptureRequest::model));
       json.field("folder", worker.file(""));
     });
     say();
@@ -280,7 +250,7 @@ std::string capture_many(const std::vector<CaptureRequest>& requests, const Cach
       } else {
         const std::string bytes = read_file(worker.file(std::to_string(answer.index) + ".json"));
         auto graph = std::make_shared<Graph>(read_capture(bytes, "capture of " + request.model));
-        if (answer.cacheable) cache.write(capture_key(python, request), bytes);
+        if (answer.cacheable) cache.write(cache.key(request, "capture"), bytes);
         give(index, std::move(graph), {});
       }
       say();
@@ -290,7 +260,7 @@ std::string capture_many(const std::vector<CaptureRequest>& requests, const Cach
     const std::string ended = run_rest();
     if (done == requests.size()) break;
     if (ended.empty() || after_death == AfterDeath::kStop) return ended;
-    give(done++, nullptr, {.what = ended, .where = "", .hint = "", .traceback = "", .candidates = {}});
+    give(done++, nullptr, {.what = ended});
   }
   return "";
 }

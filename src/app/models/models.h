@@ -31,25 +31,20 @@ void refuse_capture_flags(const CaptureRequest& request);
 // From a file that C++ reads, if the model is one.
 std::optional<Graph> read_model(const CaptureRequest& request);
 
-// Under which the cache keeps it, and from the cache alone.
-std::string capture_key(const std::string& python, const CaptureRequest& request);
-std::optional<Graph> cached_model(const CaptureRequest& request, const Cache& cache,
-                                  const std::string& python);
+// From the cache alone.
+std::optional<Graph> cached_model(const CaptureRequest& request, const Cache& cache);
 
 // What the model would be called with, and why.
 PlannedInputs plan_inputs(const CaptureRequest& request, Listener& listener);
 
-// The models of a command that takes several: names and files of every kind, captures and saved profiles.
-
-// In the order given; all that Python has to capture in one process of it. Flags of captures (--batch, ...)
+// The models of a command that takes several: names and files of every kind, captures and saved profiles, in
+// the order given; all that Python has to capture in one process of it. Flags of captures (--batch, ...)
 // hold for every model that is captured; files among them are as they are, and where all are files such a
 // flag is refused. Throws Error naming the model for the first that cannot be had; where `failed` is given,
 // what cannot be captured is left out, and it says why.
 std::vector<LoadedModel> load_models(const std::vector<std::string>& specs, const WrittenRequest& written,
                                      const ProfileOptions& options, Listener& listener,
                                      std::vector<std::string>* failed = nullptr);
-
-// Models that Python has to capture, all in one process of it.
 
 // Where a model takes Python down: leave the rest, or take it as that model's failure and go on in a new
 // process.
@@ -59,10 +54,10 @@ enum class AfterDeath : std::uint8_t { kStop, kGoOn };
 using GiveCapture =
     std::function<void(std::size_t index, std::shared_ptr<Graph> graph, const ChildError& why)>;
 
-// The requests differ in their models alone. What may be kept is in the cache before it is told of, so that
-// an interrupt loses nothing. Returns how Python ended where it left models without a word: "" for in order.
+// In one process of Python. The requests differ in their models alone. What may be kept is in the cache
+// before it is told of, so that an interrupt loses nothing. Returns how Python ended where it left models
+// without a word: "" for in order.
 std::string capture_many(const std::vector<CaptureRequest>& requests, const Cache& cache,
-                         const std::string& python, AfterDeath after_death, Listener& listener,
-                         const GiveCapture& give);
+                         AfterDeath after_death, Listener& listener, const GiveCapture& give);
 
 }  // namespace opscope

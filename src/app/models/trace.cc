@@ -26,14 +26,10 @@ std::vector<std::string> tracers_for(const std::string& asked) {
   return is_engine(asked) ? std::vector{asked} : std::vector<std::string>{"static", asked};
 }
 
-TraceFailure failure_from(const ChildError& error) {
-  return {.reason = error.what, .where = error.where, .hint = error.hint, .detail = error.traceback};
-}
-
 void add_row(const TracedRow& answer, const PythonWorker& worker, Traces& traces) {
   TracerRow row;
   traces.graph_of.push_back(nullptr);
-  if (answer.error.what.empty()) {
+  if (answer.failure.reason.empty()) {
     const std::string where = "capture by " + answer.tracer;
     const Graph& graph =
         traces.graphs.emplace_back(read_capture(read_file(worker.file(answer.capture)), where));
@@ -42,7 +38,7 @@ void add_row(const TracedRow& answer, const PythonWorker& worker, Traces& traces
     if (is_engine(answer.tracer) && !graph.capture.tracer.empty()) row.tracer = graph.capture.tracer;
   } else {
     row.tracer = answer.tracer;
-    row.failure = failure_from(answer.error);
+    row.failure = answer.failure;
   }
   row.is_engine = is_engine(answer.tracer);
   row.seconds = answer.seconds;
@@ -55,19 +51,6 @@ std::string as_typed(const std::string& path, const TraceFiles& files) {
   const auto found =
       std::ranges::find_if(files.exports, [&](const std::string& each) { return absolute(each) == path; });
   return found == files.exports.end() ? path : *found;
-}
-
-void add_file(const TracedFile& answer, const TraceFiles& files, Traces& traces) {
-  SavedFile file{as_typed(answer.path, files), answer.kind, answer.seconds, answer.notes,
-                 failure_from(answer.error)};
-  const bool exported = answer.kind != "python";
-  if (exported && answer.error.what.empty())
-    traces.exports.push_back(exported_row(answer.path, answer.kind, answer.seconds));
-  if (exported && !answer.error.what.empty())
-    traces.exports.push_back({.tracer = std::filesystem::path(answer.path).filename().string(),
-                              .seconds = answer.seconds,
-                              .failure = file.failure});
-  traces.files.push_back(std::move(file));
 }
 
 // Python saves the first of PyTorch's tracers that works.
@@ -99,26 +82,24 @@ Traces trace(const CaptureRequest& request, const TraceFiles& files, Listener& l
   PythonWorker worker(listener);
   std::vector<std::string> exports;
   for (const std::string& path : files.exports) exports.push_back(absolute(path));
-  worker.run(to_json(request, "trace", [&](JsonWriter& json) {
+  worker.run(request, "trace", [&](JsonWriter& json) {
     json.list("tracers", tracers_for(request.tracer));
-    json.field("folder", worker.file(""));
     json.field("save_graph", files.wants_code() ? absolute(files.save_graph) : "");
     json.field("weights", files.weights);
     json.list("exports", exports);
     json.field("strict_static", request.tracer == "static");  // one that needs data is an error, no real run
-  }));
-  const std::string path = worker.file("trace.json");
-  const TraceAnswer answer = parse_trace_answer(read_file(path), "trace of " + request.model);
+  });
+  TraceAnswer answer = parse_trace_answer(read_file(worker.file("trace.json")), "trace of " + request.model);
   Traces traces;
   for (const TracedRow& row : answer.rows) add_row(row, worker, traces);
-  for (const TracedFile& file : answer.files) add_file(file, files, traces);
+  for (SavedFile& file : answer.files) {
+    if (file.kind != "python") traces.exports.push_back(exported_row(file));
+    file.path = as_typed(file.path, files);
+  }
+  traces.files = std::move(answer.files);
   say_whose_code(traces);
   forget_places(request.model, files, traces);
   return traces;
-}
-
-std::string extension_of(const std::string& path) {
-  return lower_case(std::filesystem::path(path).extension().string());
 }
 
 const Graph* Traces::first_graph() const {

@@ -13,11 +13,9 @@
 #include "app/worker/listener.h"
 #include "app/worker/python_worker.h"
 #include "base/error.h"
+#include "base/text.h"
 
 namespace opscope {
-
-// ".py" of "out/Graph.PY"
-std::string extension_of(const std::string& path);
 
 // What is to be written.
 struct TraceFiles {
@@ -25,8 +23,8 @@ struct TraceFiles {
   bool weights = false;
   std::vector<std::string> exports;
 
-  bool wants_code() const { return extension_of(save_graph) == ".py"; }  // Python writes it
-  bool wants_capture() const { return extension_of(save_graph) == ".json"; }
+  bool wants_code() const { return file_extension(save_graph) == "py"; }  // Python writes it
+  bool wants_capture() const { return file_extension(save_graph) == "json"; }
 };
 
 struct Traces {

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/files.h"
 
 namespace opscope {
 namespace {
@@ -80,9 +81,7 @@ constexpr std::array kFields{
 
 void write_value(JsonWriter& json, bool on) { json.value(on); }
 void write_value(JsonWriter& json, const std::string& text) { text.empty() ? json.null() : json.value(text); }
-void write_value(JsonWriter& json, const std::optional<std::int64_t>& number) {
-  number ? json.value(*number) : json.null();
-}
+void write_value(JsonWriter& json, const std::optional<std::int64_t>& number) { json.value(number); }
 void write_value(JsonWriter& json, const Request::Shape& sides) {
   sides.empty() ? json.null() : json.list(sides);
 }
@@ -113,6 +112,21 @@ void write_value(JsonWriter& json, const Request::Sizes& sizes) {
 bool is_same(const CaptureField& field, const Request& a, const Request& b) {
   return std::visit([&](auto member) { return a.*member == b.*member; }, field.member);
 }
+
+constexpr std::int64_t kLargest = 1'000'000'000;  // on a command line: more is a slip
+
+[[noreturn]] void fail_integer(const std::string& where, const std::string& text, std::int64_t least,
+                               bool too_large, const std::string& example) {
+  if (too_large && least <= kLargest)
+    throw Error("'" + text + "' is too large", where, "the limit is " + std::to_string(kLargest));
+  throw Error("'" + text + "' is not a whole number of " + std::to_string(least) + " or more", where,
+              "for example " + where + (where.starts_with('-') ? " " : "=") +
+                  (!example.empty() ? example
+                   : least > 1      ? "120"
+                                    : "8"));
+}
+
+bool is_separator(char c) { return c == ',' || c == 'x' || c == 'X' || c == '*' || c == ' '; }
 
 }  // namespace
 
@@ -160,25 +174,6 @@ void write_changes(JsonWriter& json, const Request& base, const Request& request
     if (!is_same(field, base, request)) field.write(json, request);
 }
 
-namespace {
-
-constexpr std::int64_t kLargest = 1'000'000'000;
-
-[[noreturn]] void fail_integer(const std::string& where, const std::string& text, std::int64_t least,
-                               bool too_large, const std::string& example) {
-  if (too_large && least <= kLargest)
-    throw Error("'" + text + "' is too large", where, "the limit is " + std::to_string(kLargest));
-  throw Error("'" + text + "' is not a whole number of " + std::to_string(least) + " or more", where,
-              "for example " + where + (where.starts_with('-') ? " " : "=") +
-                  (!example.empty() ? example
-                   : least > 1      ? "120"
-                                    : "8"));
-}
-
-bool is_separator(char c) { return c == ',' || c == 'x' || c == 'X' || c == '*' || c == ' '; }
-
-}  // namespace
-
 std::vector<std::int64_t> parse_sizes(const std::string& flag, const std::string& text,
                                       const std::string& example) {
   const auto bad = [&](const std::string& what) { throw Error(what, flag, "for example " + example); };
@@ -211,8 +206,7 @@ std::int64_t parse_integer(const std::string& flag, const std::string& text, std
 }
 
 void check_integer(const std::string& where, std::int64_t number, std::int64_t least) {
-  if (number < least || number > kLargest)
-    fail_integer(where, std::to_string(number), least, number > kLargest, "");
+  if (number < least) fail_integer(where, std::to_string(number), least, false, "");
 }
 
 double parse_number(const char* flag, const std::string& text) {
@@ -225,8 +219,7 @@ double parse_number(const char* flag, const std::string& text) {
 }
 
 std::string registry_path(const std::string& flag) {
-  const char* variable = std::getenv("OPSCOPE_REGISTRY");
-  const std::string path = !flag.empty() ? flag : variable ? variable : "";
+  const std::string path = !flag.empty() ? flag : environment_variable("OPSCOPE_REGISTRY");
   if (path.empty()) return "";
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored))

@@ -1,9 +1,11 @@
-// Reads the words by the fields' own rows.
+// Reads the words by the fields' own rows, and judges whether a request is one that can be captured: the only
+// place that does, for the command line and for Python.
 #include "app/request/written.h"
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <ranges>
 
 #include "app/request/fields.h"
 #include "app/request/request.h"
@@ -91,35 +93,6 @@ void choose_default(CaptureRequest& request, std::vector<std::string>* notes) {
   if (notes) notes->push_back("no model given, so this is " + request.model + " at" + shape);
 }
 
-}  // namespace
-
-std::string WrittenRequest::text(std::string_view key) const {
-  const auto found = texts.find(key);
-  return found == texts.end() || found->second.empty() ? "" : found->second.back();
-}
-
-WrittenRequest WrittenRequest::for_model(const std::string& spec) const {
-  WrittenRequest written = *this;
-  written.positional = spec, written.model.reset();
-  return written;
-}
-
-CaptureRequest request_from(const WrittenRequest& written, std::vector<std::string>* notes) {
-  CaptureRequest request;
-  request.model = absolute_if_there(model_of(written));
-  for (const CaptureField& field : capture_fields())
-    if (const auto found = written.texts.find(field.key);
-        found != written.texts.end() && !found->second.empty() && !found->second.back().empty())
-      std::visit([&](auto member) { Reader{field, found->second}(request.*member); }, field.member);
-  request.registry = registry_path(request.registry);
-  request.use_cache = !written.no_cache;
-  request = checked(std::move(request), Voice::kFlags);
-  if (request.model.empty()) choose_default(request, notes);
-  return request;
-}
-
-namespace {
-
 struct DTypeAlias {
   std::string_view alias, name;
 };
@@ -147,13 +120,10 @@ struct Check {
 
   void operator()(bool&) const {}
   void operator()(std::optional<std::int64_t>& number) const {
-    if (!number) return;
-    const std::string key(field.key), size = std::to_string(*number),
-                                      least = std::to_string(field.rules.least);
-    if (voice == Voice::kArguments && *number < field.rules.least)
-      throw Error("a " + key + " of " + size + " is no " + (key == "batch" ? key : "length"), key,
-                  (key == "batch" ? "a batch" : key) + " is " + least + " or more");
-    check_integer(where(), *number, field.rules.least);
+    if (!number || *number >= field.rules.least) return;
+    const std::string key(field.key), what = key == "batch" ? "a batch" : key;
+    throw Error("a " + key + " of " + std::to_string(*number) + " is no " + (key == "batch" ? key : "length"),
+                key, what + " is " + std::to_string(field.rules.least) + " or more");
   }
   void operator()(CaptureRequest::Sizes& sizes) const {
     for (const auto& [name, size] : sizes) check_integer(where(), size, field.rules.least);
@@ -186,9 +156,8 @@ struct Check {
 
  private:
   static std::string joined(const CaptureRequest::Shape& sizes, const char* between) {
-    std::string text;
-    for (const std::int64_t size : sizes) text += (text.empty() ? "" : between) + std::to_string(size);
-    return text;
+    return join(std::views::transform(sizes, [](std::int64_t size) { return std::to_string(size); }),
+                between);
   }
   void check_dtype(std::string& text) const {
     if (text.starts_with("torch.")) text = text.substr(6);
@@ -220,6 +189,31 @@ void check_training(const CaptureRequest& request, Voice voice) {
 }
 
 }  // namespace
+
+std::string WrittenRequest::text(std::string_view key) const {
+  const auto found = texts.find(key);
+  return found == texts.end() || found->second.empty() ? "" : found->second.back();
+}
+
+WrittenRequest WrittenRequest::for_model(const std::string& spec) const {
+  WrittenRequest written = *this;
+  written.positional = spec, written.model.reset();
+  return written;
+}
+
+CaptureRequest request_from(const WrittenRequest& written, std::vector<std::string>* notes) {
+  CaptureRequest request;
+  request.model = absolute_if_there(model_of(written));
+  for (const CaptureField& field : capture_fields())
+    if (const auto found = written.texts.find(field.key);
+        found != written.texts.end() && !found->second.empty() && !found->second.back().empty())
+      std::visit([&](auto member) { Reader{field, found->second}(request.*member); }, field.member);
+  request.registry = registry_path(request.registry);
+  request.use_cache = !written.no_cache;
+  request = checked(std::move(request), Voice::kFlags);
+  if (request.model.empty()) choose_default(request, notes);
+  return request;
+}
 
 bool CaptureRequest::is_traced() const { return tracer != "auto" && !is_engine(tracer); }
 

@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/files.h"
 
 extern char** environ;
 
@@ -28,38 +29,37 @@ namespace {
 constexpr int kIdleMilliseconds = 90;
 constexpr int kPatienceTicks = 50;  // of 10 ms, between asking a child to end and ending it
 
-class FileActions {
- public:
-  FileActions() { ::posix_spawn_file_actions_init(&actions_); }
-  ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-  posix_spawn_file_actions_t* get() { return &actions_; }
+// What posix_spawn is told of a child: the process is in a group of its own, so that whatever it starts ends
+// with it, and has its signals as a new program has them.
+struct SpawnSettings {
+  posix_spawn_file_actions_t files;
+  posix_spawnattr_t attributes;
 
- private:
-  posix_spawn_file_actions_t actions_;
-};
-
-class Attributes {
- public:
-  // A group of its own, so that whatever the child starts ends with it; signals as a new program has them.
-  Attributes() {
-    ::posix_spawnattr_init(&attributes_);
-    ::posix_spawnattr_setpgroup(&attributes_, 0);
+  SpawnSettings() {
+    ::posix_spawn_file_actions_init(&files);
+    ::posix_spawnattr_init(&attributes);
+    ::posix_spawnattr_setpgroup(&attributes, 0);
     sigset_t signals;
     sigemptyset(&signals);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) sigaddset(&signals, signal);
-    ::posix_spawnattr_setsigdefault(&attributes_, &signals);
-    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+    ::posix_spawnattr_setsigdefault(&attributes, &signals);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
   }
-  ~Attributes() { ::posix_spawnattr_destroy(&attributes_); }
-  Attributes(const Attributes&) = delete;
-  Attributes& operator=(const Attributes&) = delete;
-  posix_spawnattr_t* get() { return &attributes_; }
-
- private:
-  posix_spawnattr_t attributes_;
+  ~SpawnSettings() {
+    ::posix_spawn_file_actions_destroy(&files);
+    ::posix_spawnattr_destroy(&attributes);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
 };
+
+volatile std::sig_atomic_t noting = 0;
+volatile std::sig_atomic_t noted = 0;
+
+extern "C" void on_signal(int signal) {
+  if (noting == 0) ::_exit(128 + signal);
+  noted = signal;
+}
 
 }  // namespace
 
@@ -71,20 +71,19 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::s
   if (::pipe2(pipe.data(), O_CLOEXEC) != 0 ||
       (talks && ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input.data()) != 0))
     throw Error("cannot start a process: " + std::generic_category().message(errno), command[0]);
-  FileActions files;
+  SpawnSettings settings;
   if (talks)
-    ::posix_spawn_file_actions_adddup2(files.get(), input[1], STDIN_FILENO);
+    ::posix_spawn_file_actions_adddup2(&settings.files, input[1], STDIN_FILENO);
   else
-    ::posix_spawn_file_actions_addopen(files.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(files.get(), pipe[1], STDOUT_FILENO);
-  ::posix_spawn_file_actions_addopen(files.get(), STDERR_FILENO, stderr_path.c_str(),
+    ::posix_spawn_file_actions_addopen(&settings.files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(&settings.files, pipe[1], STDOUT_FILENO);
+  ::posix_spawn_file_actions_addopen(&settings.files, STDERR_FILENO, stderr_path.c_str(),
                                      O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  Attributes attributes;
   std::vector<char*> arguments;
   for (const std::string& text : command) arguments.push_back(const_cast<char*>(text.c_str()));
   arguments.push_back(nullptr);
-  const int failed =
-      ::posix_spawn(&pid_, command[0].c_str(), files.get(), attributes.get(), arguments.data(), environ);
+  const int failed = ::posix_spawn(&pid_, command[0].c_str(), &settings.files, &settings.attributes,
+                                   arguments.data(), environ);
   ::close(pipe[1]);
   if (talks) ::close(input[1]);
   stdout_ = pipe[0], stdin_ = input[0];
@@ -169,18 +168,6 @@ void ChildProcess::end() {
   wait();
 }
 
-namespace {
-
-volatile std::sig_atomic_t noting = 0;
-volatile std::sig_atomic_t noted = 0;
-
-extern "C" void on_signal(int signal) {
-  if (noting == 0) ::_exit(128 + signal);
-  noted = signal;
-}
-
-}  // namespace
-
 void install_signal_handlers() {
   struct sigaction action {};
   action.sa_handler = on_signal;
@@ -206,8 +193,8 @@ void SignalsNoted::check() const {
 }
 
 TemporaryFolder::TemporaryFolder() {
-  const char* variable = std::getenv("TMPDIR");
-  const std::string base = variable && *variable ? variable : "/tmp";
+  std::string base = environment_variable("TMPDIR");
+  if (base.empty()) base = "/tmp";
   path_ = base + "/opscope-XXXXXX";
   if (::mkdtemp(path_.data()) == nullptr)
     throw Error("cannot make a temporary folder: " + std::generic_category().message(errno), base,

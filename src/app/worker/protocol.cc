@@ -1,148 +1,139 @@
-// Reads the protocol's lines and the list of models. Lenient where a line is only progress; strict on
-// results.
+// Reads the protocol's lines and the files that Python leaves. Lenient where a line is none of ours; strict
+// on results.
 #include "app/worker/protocol.h"
 
-#include <simdjson.h>
-
-#include "base/error.h"
+#include "analyse/fusion/comparison.h"
 #include "base/text.h"
+#include "readers/json/dom.h"
 
 namespace opscope {
 namespace {
 
-using simdjson::dom::element;
-
-std::string text_at(const element& object, const char* key) {
-  std::string_view text;
-  return object[key].get(text) ? std::string() : std::string(text);
-}
-
-// "1x128", or "" for an input that is no tensor.
-std::string shape_at(const element& object) {
-  simdjson::dom::array sizes;
-  if (object["shape"].get(sizes)) return "";
-  std::vector<std::int64_t> shape;
-  for (const element size : sizes) shape.push_back(size);
-  return format_shape(shape);
-}
-
-std::vector<std::string> texts_at(const element& object, const char* key) {
-  std::vector<std::string> texts;
-  simdjson::dom::array items;
-  if (object[key].get(items)) return texts;
-  for (const element item : items)
-    if (std::string_view text; !item.get(text)) texts.emplace_back(text);
-  return texts;
-}
-
-double seconds_at(const element& object) {
-  double seconds = 0;
-  return object["seconds"].get(seconds) ? 0 : seconds;
-}
-
-ChildError parse_error(const element& object) {
-  return {text_at(object, "what"), text_at(object, "where"), text_at(object, "hint"),
-          text_at(object, "traceback"), texts_at(object, "candidates")};
+ChildError error_in(const dom::Item& item) {
+  return {item.text_or("what"), item.text_or("where"), item.text_or("hint"), item.text_or("traceback"),
+          item.texts("candidates")};
 }
 
 // Nothing where there is no error; an error without words is one all the same.
-ChildError error_at(const element& object) {
-  element found;
-  if (object["error"].get(found) || found.is_null()) return {};
-  ChildError error = parse_error(found);
-  if (error.what.empty()) error.what = "it failed without a message";
+ChildError error_at(const dom::Item& item) {
+  const auto found = item.find("error");
+  ChildError error = found ? error_in(*found) : ChildError();
+  if (found && error.what.empty()) error.what = "it failed without a message";
   return error;
 }
 
-Progress parse_progress(const element& object) {
-  Progress progress{text_at(object, "doing")};
-  if (object["done"].get(progress.done)) progress.done = 0;
-  if (object["total"].get(progress.total)) progress.total = 0;
-  return progress;
+TraceFailure failure_at(const dom::Item& item) {
+  const ChildError error = error_at(item);
+  return {.reason = error.what, .where = error.where, .hint = error.hint, .detail = error.traceback};
 }
 
-Dependency parse_dependency(const element& object) {
-  Dependency dependency;
-  dependency.path = std::string(std::string_view(object["path"]));
-  dependency.bytes = object["bytes"];
-  dependency.modified_ns = object["modified_ns"];
-  return dependency;
+// "1x128", or "" for an input that is no tensor.
+std::string shape_at(const dom::Item& input) {
+  const auto sizes = input.find("shape");
+  if (!sizes) return "";
+  std::vector<std::int64_t> shape;
+  for (const dom::Item size : sizes->items()) shape.push_back(size.integer());
+  return format_shape(shape);
+}
+
+std::vector<NodeId> nodes_at(const dom::Item& kernel, std::string_view key) {
+  std::vector<NodeId> nodes;
+  for (const dom::Item node : kernel.items(key)) nodes.push_back(static_cast<NodeId>(node.natural()));
+  return nodes;
+}
+
+Answer answer_in(const dom::Item& line) {
+  using enum Answer::Kind;
+  if (const auto status = line.find("status"))
+    return {.kind = kStatus, .status = std::string(status->text())};
+  if (const auto part = line.find("progress"))
+    return {.kind = kProgress,
+            .progress = {part->text_or("doing"), part->natural_or("done"), part->natural_or("total")}};
+  if (const auto part = line.find("finished"))
+    return {.kind = kFinished,
+            .error = error_at(*part),
+            .index = part->natural_or("index"),
+            .cacheable = part->boolean_or("cacheable")};
+  if (const auto part = line.find("error")) return {.kind = kError, .error = error_in(*part)};
+  if (const auto part = line.find("done")) return {.kind = kDone, .cacheable = part->boolean_or("cacheable")};
+  return {};
+}
+
+// `what` the text should be is for the error.
+template <class Read>
+auto answer_from(std::string_view json, const std::string& where, const std::string& what, Read read) {
+  const dom::Document document(json, {where}, what);
+  try {
+    return read(document.root());
+  } catch (const Error& error) {
+    throw Error("not " + what + ": " + error.what(), where);
+  }
 }
 
 }  // namespace
 
 Answer parse_answer(std::string_view line) {
-  simdjson::dom::parser parser;
-  Answer answer;
-  element object, part;
-  if (parser.parse(line.data(), line.size()).get(object)) return answer;
-  if (std::string_view status; !object["status"].get(status)) {
-    answer.kind = Answer::Kind::kStatus;
-    answer.status = status;
-  } else if (!object["progress"].get(part)) {
-    answer.kind = Answer::Kind::kProgress;
-    answer.progress = parse_progress(part);
-  } else if (!object["finished"].get(part)) {
-    answer.kind = Answer::Kind::kFinished;
-    if (std::uint64_t index = 0; !part["index"].get(index)) answer.index = index;
-    if (part["cacheable"].get(answer.cacheable)) answer.cacheable = false;
-    if (element error; !part["error"].get(error)) answer.error = parse_error(error);
-  } else if (!object["error"].get(part)) {
-    answer.kind = Answer::Kind::kError;
-    answer.error = parse_error(part);
-  } else if (!object["done"].get(part)) {
-    answer.kind = Answer::Kind::kDone;
-    if (part["cacheable"].get(answer.cacheable)) answer.cacheable = false;
+  try {
+    return answer_from(line, "", "an answer", answer_in);
+  } catch (const Error&) {
+    return {};
   }
-  return answer;
 }
 
 TraceAnswer parse_trace_answer(std::string_view json, const std::string& where) {
-  simdjson::dom::parser parser;
-  TraceAnswer answer;
-  try {
-    const element document = parser.parse(json.data(), json.size());
-    for (const element row : document["rows"].get_array())
+  return answer_from(json, where, "an answer to trace", [](const dom::Item& document) {
+    TraceAnswer answer;
+    for (const dom::Item row : document.items("rows"))
       answer.rows.push_back(
-          {text_at(row, "tracer"), text_at(row, "capture"), seconds_at(row), error_at(row)});
-    for (const element file : document["files"].get_array())
-      answer.files.push_back({text_at(file, "path"), text_at(file, "kind"), seconds_at(file),
-                              texts_at(file, "notes"), error_at(file)});
-  } catch (const simdjson::simdjson_error& error) {
-    throw Error(std::string("not an answer to trace: ") + error.what(), where);
-  }
-  return answer;
+          {row.text_or("tracer"), row.text_or("capture"), row.real_or("seconds"), failure_at(row)});
+    for (const dom::Item file : document.items("files"))
+      answer.files.push_back({file.text_or("path"), file.text_or("kind"), file.real_or("seconds"),
+                              file.texts("notes"), failure_at(file)});
+    return answer;
+  });
 }
 
 ModelList parse_model_list(std::string_view json, const std::string& where) {
-  simdjson::dom::parser parser;
-  ModelList list;
-  try {
-    const element document = parser.parse(json.data(), json.size());
-    for (const element model : document["models"].get_array())
+  return answer_from(json, where, "a list of models", [](const dom::Item& document) {
+    ModelList list;
+    for (const dom::Item model : document.items("models"))
       list.models.push_back(
-          {std::string(std::string_view(model["name"])), text_at(model, "source"), text_at(model, "family")});
-    for (const element file : document["dependencies"].get_array())
-      list.dependencies.push_back(parse_dependency(file));
-  } catch (const simdjson::simdjson_error& error) {
-    throw Error(std::string("not a list of models: ") + error.what(), where);
-  }
-  return list;
+          {std::string(model.text("name")), model.text_or("source"), model.text_or("family")});
+    for (const dom::Item file : document.items("dependencies"))
+      list.dependencies.push_back(
+          {std::string(file.text("path")), file.at("bytes").natural(), file.at("modified_ns").integer()});
+    return list;
+  });
 }
 
 PlannedInputs parse_planned_inputs(std::string_view json, const std::string& where) {
-  simdjson::dom::parser parser;
-  PlannedInputs plan;
-  try {
-    const element document = parser.parse(json.data(), json.size());
-    for (const element input : document["inputs"].get_array())
-      plan.inputs.push_back({text_at(input, "name"), shape_at(input), text_at(input, "dtype"),
-                             text_at(input, "value"), text_at(input, "why")});
-    for (const element note : document["notes"].get_array()) plan.notes.emplace_back(std::string_view(note));
-  } catch (const simdjson::simdjson_error& error) {
-    throw Error(std::string("not a plan of inputs: ") + error.what(), where);
-  }
-  return plan;
+  return answer_from(json, where, "a plan of inputs", [](const dom::Item& document) {
+    PlannedInputs plan;
+    for (const dom::Item input : document.items("inputs"))
+      plan.inputs.push_back({input.text_or("name"), shape_at(input), input.text_or("dtype"),
+                             input.text_or("value"), input.text_or("why")});
+    plan.notes = document.texts("notes");
+    return plan;
+  });
+}
+
+OtherFusion parse_kernels(std::string_view json, const std::string& where) {
+  return answer_from(json, where, "a list of kernels", [](const dom::Item& document) {
+    const auto text = [](const dom::Item& item, std::string_view key) { return std::string(item.text(key)); };
+    OtherFusion fusion;
+    fusion.compiler = "Inductor";
+    fusion.setting = text(document, "setting");
+    fusion.version = text(document, "torch");
+    fusion.frozen = document.at("frozen").boolean();
+    for (const dom::Item kernel : document.items("kernels"))
+      fusion.kernels.push_back({text(kernel, "name"), text(kernel, "target"),
+                                kernel_kind_from_name(kernel.text("kind")), nodes_at(kernel, "nodes"),
+                                nodes_at(kernel, "rest")});
+    for (const dom::Item cut : document.items("cuts"))
+      fusion.cuts.push_back({static_cast<Id>(cut.at("from").natural()),
+                             static_cast<Id>(cut.at("to").natural()), text(cut, "reason")});
+    return fusion;
+  });
 }
 
 }  // namespace opscope

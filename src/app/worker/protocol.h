@@ -6,13 +6,14 @@
 #include <string_view>
 #include <vector>
 
+#include "analyse/trace/trace.h"
 #include "graph/graph.h"
 
 namespace opscope {
 
 struct ChildError {
-  std::string what, where, hint, traceback;
-  std::vector<std::string> candidates;  // names that there are, to suggest from
+  std::string what{}, where{}, hint{}, traceback{};
+  std::vector<std::string> candidates{};  // names that there are, to suggest from
 };
 
 // How far work of many steps has come.
@@ -25,9 +26,9 @@ struct Answer {
   // kFinished: one of several models, captured or, with an error, not
   enum class Kind : std::uint8_t { kOther, kStatus, kProgress, kFinished, kError, kDone };
   Kind kind = Kind::kOther;  // kOther: not a line of the protocol
-  std::string status;
-  Progress progress;
-  ChildError error;
+  std::string status{};
+  Progress progress{};
+  ChildError error{};
   std::size_t index = 0;  // of the model that is finished
   bool cacheable = false;
 };
@@ -38,20 +39,14 @@ Answer parse_answer(std::string_view line);
 struct TracedRow {
   std::string tracer, capture;  // the capture's file in the folder, "" where there is an error
   double seconds = 0;
-  ChildError error;
-};
-struct TracedFile {
-  std::string path, kind;  // "python", "pt2", "onnx", "mlir"
-  double seconds = 0;
-  std::vector<std::string> notes;
-  ChildError error;
+  TraceFailure failure;
 };
 struct TraceAnswer {
   std::vector<TracedRow> rows;
-  std::vector<TracedFile> files;
+  std::vector<SavedFile> files;
 };
 
-// Throws Error for what is not such an answer.
+// These throw Error for what is no such answer.
 TraceAnswer parse_trace_answer(std::string_view json, const std::string& where);
 
 struct ListedModel {
@@ -62,7 +57,6 @@ struct ModelList {
   std::vector<Dependency> dependencies;
 };
 
-// Throws Error for what is not such a list.
 ModelList parse_model_list(std::string_view json, const std::string& where);
 
 struct PlannedInput {
@@ -73,7 +67,9 @@ struct PlannedInputs {
   std::vector<std::string> notes;
 };
 
-// Throws Error for what is not such a plan.
 PlannedInputs parse_planned_inputs(std::string_view json, const std::string& where);
+
+struct OtherFusion;
+OtherFusion parse_kernels(std::string_view json, const std::string& where);  // what `inductor` leaves
 
 }  // namespace opscope

@@ -16,6 +16,8 @@
 namespace opscope {
 namespace {
 
+namespace fs = std::filesystem;
+
 std::string read_or_empty(const std::string& path) {
   try {
     return read_file(path);
@@ -45,6 +47,34 @@ std::string near_names(const std::vector<std::string>& names) {
   return text.empty() ? text : text + "?";
 }
 
+bool is_program(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
+}
+
+std::string on_path(const std::string& name) {
+  std::istringstream folders(environment_variable("PATH"));
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (const std::string path = (folder.empty() ? "." : folder) + "/" + name; is_program(path)) return path;
+  return "";
+}
+
+std::string beside_this_program() {
+  std::error_code failed;
+  const fs::path self = fs::read_symlink("/proc/self/exe", failed);
+  if (failed) return "";
+  for (const char* name : {"python3", "python"})
+    if (const std::string path = self.parent_path() / name; is_program(path)) return path;
+  return "";
+}
+
+std::string chosen_python(const std::string& chosen) {
+  const std::string path = chosen.find('/') == std::string::npos ? on_path(chosen) : chosen;
+  if (!path.empty() && is_program(path)) return path;
+  throw Error("no such program", chosen,
+              "it is named by $OPSCOPE_PYTHON: set it to a Python that has torch and opscope");
+}
+
 }  // namespace
 
 void fail_reported(const ChildError& error) {
@@ -70,24 +100,19 @@ void PythonWorker::start(const std::string& request, ChildProcess::Stdin stdin_i
 bool PythonWorker::listen(const std::function<bool(const Answer&)>& enough) {
   const auto on_line = [&](std::string_view line) {
     Answer answer = parse_answer(line);
-    switch (answer.kind) {
-      case Answer::Kind::kStatus:
-        doing_ = answer.status;
-        if (!in_parts_) listener_.status(doing_);
-        return false;
-      case Answer::Kind::kProgress:
-        doing_ = answer.progress.doing;
-        listener_.progress(answer.progress.done, answer.progress.total, doing_);
-        return false;
-      case Answer::Kind::kFinished:
-        listener_.python_wrote(answer.error.traceback);
-        return enough(answer);
-      case Answer::Kind::kError:
-      case Answer::Kind::kDone:
-        last_ = std::move(answer);
-        return false;
-      case Answer::Kind::kOther:
-        break;
+    using enum Answer::Kind;
+    if (answer.kind == kFinished) {
+      listener_.python_wrote(answer.error.traceback);
+      return enough(answer);
+    }
+    if (answer.kind == kStatus) {
+      doing_ = answer.status;
+      if (!in_parts_) listener_.status(doing_);
+    } else if (answer.kind == kProgress) {
+      doing_ = answer.progress.doing;
+      listener_.progress(answer.progress.done, answer.progress.total, doing_);
+    } else if (answer.kind != kOther) {
+      last_ = std::move(answer);
     }
     return false;
   };
@@ -124,14 +149,20 @@ void PythonWorker::check_error() const {
   fail_reported(last_->error);
 }
 
-bool PythonWorker::run(const std::string& request) {
+void PythonWorker::run(const CaptureRequest& request, std::string_view command, const WriteMore& more) {
   listener_.status("starting Python");
-  start(request, ChildProcess::Stdin::kNothing);
+  const std::string asked = to_json(request, command, [&](JsonWriter& json) {
+    if (more) more(json);
+    json.field("output", file("answer.json"));
+    json.field("folder", file(""));
+  });
+  start(asked, ChildProcess::Stdin::kNothing);
   listen([](const Answer&) { return false; });
   check_error();
   if (!last_) fail_died();
-  return last_->cacheable;
 }
+
+std::string PythonWorker::output() const { return read_file(file("answer.json")); }
 
 std::string PythonWorker::run_parts(const std::string& request, const OnFinished& on_finished) {
   start(request, ChildProcess::Stdin::kNothing);
@@ -165,49 +196,11 @@ void PythonWorker::ask(const std::string& request, const std::string& line, std:
   last_ ? fail_reported(last_->error) : fail_died();
 }
 
-namespace {
-
-namespace fs = std::filesystem;
-
-bool is_program(const std::string& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
-}
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
-std::string on_path(const std::string& name) {
-  std::istringstream folders(variable("PATH"));
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (const std::string path = (folder.empty() ? "." : folder) + "/" + name; is_program(path)) return path;
-  return "";
-}
-
-std::string beside_this_program() {
-  std::error_code failed;
-  const fs::path self = fs::read_symlink("/proc/self/exe", failed);
-  if (failed) return "";
-  for (const char* name : {"python3", "python"})
-    if (const std::string path = self.parent_path() / name; is_program(path)) return path;
-  return "";
-}
-
-std::string chosen_python(const std::string& chosen) {
-  const std::string path = chosen.find('/') == std::string::npos ? on_path(chosen) : chosen;
-  if (!path.empty() && is_program(path)) return path;
-  throw Error("no such program", chosen,
-              "it is named by $OPSCOPE_PYTHON: set it to a Python that has torch and opscope");
-}
-
-}  // namespace
-
 std::string find_python() {
-  if (const std::string chosen = variable("OPSCOPE_PYTHON"); !chosen.empty()) return chosen_python(chosen);
+  if (const std::string chosen = environment_variable("OPSCOPE_PYTHON"); !chosen.empty())
+    return chosen_python(chosen);
   if (const std::string path = beside_this_program(); !path.empty()) return path;
-  if (const std::string environment = variable("VIRTUAL_ENV"); !environment.empty())
+  if (const std::string environment = environment_variable("VIRTUAL_ENV"); !environment.empty())
     if (const std::string path = environment + "/bin/python"; is_program(path)) return path;
   if (const std::string path = on_path("python3"); !path.empty()) return path;
   throw Error("no Python found, and a Python model needs one", "",

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "app/request/request.h"
 #include "app/worker/child_process.h"
 #include "app/worker/listener.h"
 #include "app/worker/protocol.h"
@@ -27,11 +28,12 @@ class PythonWorker {
 
   // A file for answers, in a folder that goes with the worker.
   std::string file(const std::string& name) const { return folder_.file(name); }
-  void check_interrupt() const { signals_.check(); }
 
-  // One request to its end; says whether the answer may be cached. Throws Error for what Python reports or
-  // for its death, and Interrupted after Ctrl-C, with the process gone.
-  bool run(const std::string& request);
+  // One request to its end, which leaves its answer in output(), or in several files. Throws Error for what
+  // Python reports or for its death, and Interrupted after Ctrl-C, with the process gone.
+  void run(const CaptureRequest& request, std::string_view command, const WriteMore& more = {});
+  std::string output() const;
+  bool may_be_cached() const { return last_ && last_->cacheable; }
 
   // A request of several parts, telling of each as it is finished. Returns how Python died on the way, ""
   // where it came to the end.

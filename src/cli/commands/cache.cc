@@ -16,11 +16,9 @@
 namespace opscope {
 namespace {
 
-struct CacheFlags {
+struct CacheFlags : CommandFlags {
   bool clear = false;
   std::string limit;
-  OutputFlags output;
-  TalkFlags talk;
 };
 
 Table table_of_cache(const CacheContents& contents) {
@@ -43,9 +41,8 @@ void say_removed(const std::vector<CacheFile>& files, const TalkFlags& talk) {
 }
 
 int run_cache(const CacheFlags& flags) {
-  const Output output(flags.output);
   TextOptions text;
-  output.set_style(text);
+  const Output output(flags, text);
   const CacheContents contents = cache_contents();
   if (!flags.limit.empty()) {
     const Count limit = parse_bytes("--limit", flags.limit);
@@ -70,8 +67,7 @@ Action define_cache(CLI::App& app) {
   add_value(app, "--limit", flags->limit, "SIZE",
             "Size limit for this and later runs, default 2GB. The least recently used captures and lists are "
             "removed first");
-  add_output_flags(app, flags->output);
-  add_talk_flags(app, flags->talk);
+  add_result_flags(app, *flags);
   return [flags] { return run_cache(*flags); };
 }
 

@@ -28,8 +28,7 @@ int run_capture(const ModelCommandFlags& flags) {
 Action define_capture(CLI::App& app) {
   const auto flags = std::make_shared<ModelCommandFlags>();
   add_model_flags(app, flags->model);
-  add_output_flags(app, flags->output);
-  add_talk_flags(app, flags->talk);
+  add_result_flags(app, *flags);
   add_switch(app, "-v,--verbose", flags->talk.verbose, "Say if the cache cannot be used");
   return [flags] { return run_capture(*flags); };
 }

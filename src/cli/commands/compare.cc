@@ -18,7 +18,6 @@ namespace {
 
 struct CompareFlags : ModelCommandFlags {
   std::vector<std::string> models;
-  CostRequest cost;
   std::string by, metric, depth, top, pareto, x = "params", y = "flops";
 };
 
@@ -29,7 +28,7 @@ struct CompareRequest {
   const Metric* metric = &metric_at("flops");
   std::uint32_t depth = 1;
   ParetoOptions pareto{};
-  TextOptions text{};
+  TextOptions text{.top = 15};
 };
 
 CompareRequest request_of(const CompareFlags& flags) {
@@ -43,12 +42,10 @@ CompareRequest request_of(const CompareFlags& flags) {
   if (!flags.metric.empty() && !request.by)
     throw Error("--metric needs --by: without --by all metrics are shown", "--metric",
                 "add --by type or --by module");
-  if (!flags.depth.empty())
-    request.depth = static_cast<std::uint32_t>(parse_integer("--depth", flags.depth, 1));
+  read_number(request.depth, "--depth", flags.depth, 1);
   request.pareto.x = &metric_named(flags.x, "--x", kModelNeeds);
   request.pareto.y = &metric_named(flags.y, "--y", kModelNeeds);
-  request.text.top = flags.top.empty() ? 15 : static_cast<int>(parse_integer("--top", flags.top, 1));
-  request.text.verbose = flags.talk.verbose;
+  read_number(request.text.top, "--top", flags.top, 1);
   return request;
 }
 
@@ -77,8 +74,7 @@ PictureOutput pareto_file(const CompareFlags& flags) {
 
 int run_compare(const CompareFlags& flags) {
   CompareRequest request = request_of(flags);
-  const PictureOutput output(flags.output);
-  output.set_style(request.text);
+  const PictureOutput output(flags, request.text);
   std::optional<PictureOutput> pareto;
   if (!flags.pareto.empty()) pareto.emplace(pareto_file(flags));
   const ModelComparison comparison = compare(loaded(flags, request), request.profile);
@@ -116,8 +112,7 @@ Action define_compare(CLI::App& app) {
   add_value(app, "--y", flags->y, "KEY", "Metric of the picture's y axis, as --x; default flops");
   add_capture_flags(app, flags->model);
   add_cost_flags(app, flags->cost);
-  add_report_flags(app, flags->output, flags->talk, "All op types",
-                   format_help("; svg, png or pdf for the picture alone"));
+  add_report_flags(app, *flags, "All op types", format_help("; svg, png or pdf for the picture alone"));
   return [flags] { return run_compare(*flags); };
 }
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <ranges>
 
 #include "app/request/fields.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/flags/flags.h"
 #include "cli/main/cli.h"
 #include "cli/main/command.h"
@@ -48,9 +50,28 @@ constexpr std::string_view kModels =
 
 enum class Takes : std::uint8_t { kNothing, kWords, kModel, kFile, kText };
 
+// How each shell completes such a value, in the order of Takes: % stands for its words, @ for the models.
+struct ShellValue {
+  std::string_view bash, zsh, fish;
+};
+constexpr std::array kShellValues{
+    ShellValue{"", " ", ""},
+    ShellValue{"COMPREPLY=($(compgen -W \"%\" -- \"$current\")); return ;;\n", "(%)", " -x -a '%'"},
+    ShellValue{"_opscope_models; return ;;\n", "_opscope_models", " -r -a '(@)'"},
+    ShellValue{"COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n", "_files", " -r"},
+    ShellValue{"return ;;\n", " ", " -x"},
+};
+
 struct CompletedValue {
   std::string name, description, words;
   Takes takes = Takes::kNothing;
+
+  std::string in(std::string_view ShellValue::*shell) const {
+    std::string text;
+    for (const char c : kShellValues[static_cast<std::size_t>(takes)].*shell)
+      c == '%' ? text += words : c == '@' ? text += kModels : text += c;
+    return text;
+  }
 };
 
 struct CompletedCommand {
@@ -59,20 +80,11 @@ struct CompletedCommand {
   CompletedValue argument;  // the first; its models are offered for the others too
 };
 
-std::string joined(std::span<const std::string_view> words) {
-  std::string text;
-  for (const std::string_view word : words) text.append(text.empty() ? "" : " ").append(word);
-  return text;
-}
-
 std::string words_for(std::string_view name, std::string_view command) {
   for (const CaptureField& field : capture_fields())
-    if (field.flag == name && !field.rules.words.empty()) return joined(field.rules.words);
-  if (name == "--hardware" || (name == "NAME" && command == "devices")) {
-    std::string ids;
-    for (const DevicePointer& device : known_devices()) ids += (ids.empty() ? "" : " ") + device->id;
-    return ids;
-  }
+    if (field.flag == name && !field.rules.words.empty()) return join(field.rules.words, " ");
+  if (name == "--hardware" || (name == "NAME" && command == "devices"))
+    return join(std::views::transform(known_devices(), [](const DevicePointer& d) { return d->id; }), " ");
   if (name == "--sort" && command == "fuse") return metric_words(kSubgraphNeeds, ' ') + " order";
   if (name == "--metric" && command == "sweep") return metric_words(kSweepNeeds, ' ');
   if (name == "--sort" || name == "--metric") return metric_words(kLayerNeeds, ' ');
@@ -124,26 +136,16 @@ std::vector<CompletedCommand> all_completed() {
 }
 
 std::string command_names() {
-  std::string names;
-  for (const Command& command : commands()) names += std::string(command.name) + " ";
-  return names + "help version";
+  return join(std::views::transform(commands(), &Command::name), " ") + " help version";
 }
 
 // In bash, the words of a flag's value are by command and flag.
 std::string bash_values(const std::vector<CompletedCommand>& all) {
   std::string cases;
   for (const CompletedCommand& command : all)
-    for (const CompletedValue& flag : command.flags) {
-      const std::string at = "    " + command.name + ":" + flag.name + ") ";
-      if (flag.takes == Takes::kWords)
-        cases += at + "COMPREPLY=($(compgen -W \"" + flag.words + "\" -- \"$current\")); return ;;\n";
-      else if (flag.takes == Takes::kModel)
-        cases += at + "_opscope_models; return ;;\n";
-      else if (flag.takes == Takes::kFile)
-        cases += at + "COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n";
-      else if (flag.takes == Takes::kText)
-        cases += at + "return ;;\n";
-    }
+    for (const CompletedValue& flag : command.flags)
+      if (flag.takes != Takes::kNothing)
+        cases += "    " + command.name + ":" + flag.name + ") " + flag.in(&ShellValue::bash);
   return cases + "    *:-o) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n";
 }
 
@@ -188,39 +190,19 @@ std::string bash_script() {
 // Within single quotes of a zsh or fish word, and within the brackets of zsh's descriptions.
 std::string in_quotes(std::string_view text) {
   std::string result;
-  for (const char c : text) {
-    if (c == '\'')
-      result += "\u2019";
-    else
-      result += c == '[' ? '(' : c == ']' ? ')' : c;
-  }
+  for (const char c : text) c == '\'' ? result += "\u2019" : result += c == '[' ? '(' : c == ']' ? ')' : c;
   return result;
-}
-
-std::string zsh_values(const CompletedValue& value) {
-  switch (value.takes) {
-    case Takes::kWords:
-      return "(" + value.words + ")";
-    case Takes::kModel:
-      return "_opscope_models";
-    case Takes::kFile:
-      return "_files";
-    case Takes::kNothing:
-    case Takes::kText:
-      break;
-  }
-  return " ";
 }
 
 std::string zsh_flag(const CompletedValue& flag) {
   return "'" + flag.name + "[" + in_quotes(flag.description) + "]" +
-         (flag.takes == Takes::kNothing ? "" : ":value:" + zsh_values(flag)) + "'";
+         (flag.takes == Takes::kNothing ? "" : ":value:" + flag.in(&ShellValue::zsh)) + "'";
 }
 
 std::string zsh_argument(const CompletedCommand& command) {
   const CompletedValue& value = command.argument;
   if (value.takes == Takes::kNothing) return "";
-  if (value.takes != Takes::kModel) return " \\\n      '1:argument:" + zsh_values(value) + "'";
+  if (value.takes != Takes::kModel) return " \\\n      '1:argument:" + value.in(&ShellValue::zsh) + "'";
   const std::string first = value.words.empty() ? "" : " \\\n      '1:argument:(" + value.words + ")'";
   return first + " \\\n      '*:model:_opscope_models'";
 }
@@ -260,23 +242,6 @@ std::string zsh_script() {
          "fi\n";
 }
 
-// -r: files; -x: these words, or nothing that can be told.
-std::string fish_values(const CompletedValue& value) {
-  switch (value.takes) {
-    case Takes::kWords:
-      return " -x -a '" + value.words + "'";
-    case Takes::kModel:
-      return " -r -a '(" + std::string(kModels) + ")'";
-    case Takes::kFile:
-      return " -r";
-    case Takes::kText:
-      return " -x";
-    case Takes::kNothing:
-      break;
-  }
-  return "";
-}
-
 std::string fish_script() {
   const std::string first = "complete -c opscope -n __fish_use_subcommand -f -a ";
   const auto seen = [](const std::string& name) {
@@ -286,7 +251,7 @@ std::string fish_script() {
   for (const CompletedCommand& command : all_completed()) {
     out += first + command.name + " -d '" + in_quotes(command.summary) + "'\n";
     for (const CompletedValue& flag : command.flags)
-      out += seen(command.name) + " -l " + flag.name.substr(2) + fish_values(flag) + " -d '" +
+      out += seen(command.name) + " -l " + flag.name.substr(2) + flag.in(&ShellValue::fish) + " -d '" +
              in_quotes(flag.description) + "'\n";
     if (const std::string& words = command.argument.words; !words.empty())
       out += seen(command.name) + " -f -a '" + words + "'\n";

@@ -16,7 +16,6 @@ namespace opscope {
 namespace {
 
 struct DrawFlags : ModelCommandFlags {
-  CostRequest cost;
   std::string file, format, level = "layer", depth, focus, max_nodes, color = "category";
   bool no_fold = false;
 };
@@ -27,26 +26,16 @@ DrawOptions draw_options(const DrawFlags& flags) {
   options.color = color_by_from_name(flags.color);
   options.collapse.fold = !flags.no_fold;
   options.collapse.focus = flags.focus;
-  if (!flags.depth.empty())
-    options.collapse.depth = static_cast<std::uint32_t>(parse_integer("--depth", flags.depth, 1));
-  if (!flags.max_nodes.empty())
-    options.collapse.max_boxes = static_cast<std::size_t>(parse_integer("--max-nodes", flags.max_nodes, 4));
+  read_number(options.collapse.depth, "--depth", flags.depth, 1);
+  read_number(options.collapse.max_boxes, "--max-nodes", flags.max_nodes, 4);
   return options;
 }
 
-// With --model, the only positional is the file.
-void settle_positionals(DrawFlags& flags) {
-  if (flags.file.empty() && flags.model.model) {
-    flags.file = flags.model.positional.value_or("");
-    flags.model.positional.reset();
-  }
+int run_draw(DrawFlags flags) {
+  settle_positional(flags.model, flags.file);
   if (flags.file.empty())
     throw Error("which file?", "",
                 "opscope draw MODEL FILE, where FILE ends in .png, .pdf, .svg, .dot or .html");
-}
-
-int run_draw(DrawFlags flags) {
-  settle_positionals(flags);
   const PictureFile file(flags.file, flags.format);
   const DrawOptions options = draw_options(flags);
   const ProfileOptions costs = profile_options(flags.cost);

@@ -5,6 +5,7 @@
 
 #include "analyse/profile/profile.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/flags/model.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"
@@ -14,39 +15,30 @@ namespace opscope {
 namespace {
 
 struct ExplainFlags : ModelCommandFlags {
-  std::string node, convention = "opscope";
+  std::string node;
 };
 
 // "aten::relu n compares = 64 compares = 64 FLOPs, exact; bytes: ...": for formats whose cells are one line.
 std::string one_line(std::string_view text) {
   std::string line;
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    const auto begin = std::min(text.find_first_not_of(' '), end);
-    if (begin < end) {
-      if (!line.empty()) line += text[begin] == '=' ? " " : "; ";
-      line += text.substr(begin, end - begin);
-    }
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (std::string_view part : split_by(text, '\n')) {
+    part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
+    if (part.empty()) continue;
+    if (!line.empty()) line += part[0] == '=' ? " " : "; ";
+    line += part;
   }
   const auto both_spaces = [](char a, char b) { return a == ' ' && b == ' '; };
   line.erase(std::unique(line.begin(), line.end(), both_spaces), line.end());
   return line;
 }
 
-std::string with_line_end(std::string text) {
-  if (!text.ends_with('\n')) text += '\n';
-  return text;
-}
-
 std::string as_text(const Profile& profile, const std::vector<OpId>& ops) {
   std::string out;
   for (const OpId op : ops) {
     if (!out.empty()) out += "\n";
-    out += "op " + std::to_string(op) + "  ";
-    out += profile.layers()[profile.layer_of()[op]].name;
-    out += "\n";
-    out += with_line_end(explain(*profile.graph, op));
+    out.append("op " + std::to_string(op) + "  ").append(profile.layers()[profile.layer_of()[op]].name);
+    out += "\n" + explain(*profile.graph, op);
+    if (!out.ends_with('\n')) out += '\n';
   }
   return out;
 }
@@ -72,27 +64,18 @@ Table as_table(const Profile& profile, const std::vector<OpId>& ops) {
   return table;
 }
 
-// With --model, the only positional is the node.
-void settle_positionals(ExplainFlags& flags) {
-  if (flags.node.empty() && flags.model.model) {
-    flags.node = flags.model.positional.value_or("");
-    flags.model.positional.reset();
-  }
+int run_explain(ExplainFlags flags) {
+  settle_positional(flags.model, flags.node);
   if (flags.node.empty())
     throw Error("which op?", "",
                 "opscope explain MODEL NODE, where NODE is an op's index, a layer, a module or an op type");
-}
-
-int run_explain(ExplainFlags flags) {
-  settle_positionals(flags);
   TextOptions text;
   const AskedGraph asked(flags, text.notes);
-  const Convention convention = convention_from_name(flags.convention);
-  const Output output(flags.output);
+  const Convention convention = convention_from_name(flags.cost.convention);
+  const Output output(flags, text);
   const Graph graph = asked.load();
   const Profile profile = make_profile(graph, {convention, 10});
   const auto ops = find_node(profile, flags.node);
-  output.set_style(text);
   output.write(output.format() == Format::kText ? as_text(profile, ops)
                                                 : to_format(as_table(profile, ops), output.format(), text));
   return kExitDone;
@@ -105,9 +88,8 @@ Action define_explain(CLI::App& app) {
   add_model_flags(app, flags->model);
   add_value(app, "NODE", flags->node, "",
             "What to explain: an op's index, a layer's name, a module's path or an op type");
-  add_convention_flag(app, flags->convention);
-  add_output_flags(app, flags->output);
-  add_talk_flags(app, flags->talk);
+  add_convention_flag(app, flags->cost.convention);
+  add_result_flags(app, *flags);
   return [flags] { return run_explain(*flags); };
 }
 

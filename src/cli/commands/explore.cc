@@ -15,8 +15,7 @@ namespace opscope {
 namespace {
 
 struct ExploreFlags : ModelCommandFlags {
-  LevelFlags level;
-  CostRequest cost;
+  std::string level = "layer", depth;
   std::string start, end, around, context, max_nodes, find, type, module, bottleneck, top, node;
   std::vector<std::string> path;
   std::string sort = "flops";
@@ -90,20 +89,22 @@ std::string answer(const GraphView& view, const ExploreFlags& flags, const Explo
 
 int run_explore(const ExploreFlags& flags) {
   TextOptions text;
-  text.verbose = flags.talk.verbose;
   text.sort = &metric_named(flags.sort, "--sort", kLayerNeeds);
   const ExploreQuery query = query_from(flags);
   check_questions(flags, query);
-  const ChosenLevel level = chosen_level(flags.level);
+  const Level level = level_from_name(flags.level);
+  std::uint32_t depth = 1;
+  read_number(depth, "--depth", flags.depth, 0);
+  if (!flags.depth.empty() && level != Level::kModule)
+    throw Error("only modules have a depth", "--depth", "add --level module");
   const ProfileOptions options = profile_options(flags.cost);
   const AskedGraph asked(flags, text.notes);
   if (flags.interactive) check_interactive();
-  const Output output(flags.output);
-  output.set_style(text);
+  const Output output(flags, text);
   const Graph graph = asked.load();
   const Profile profile = make_profile(graph, options);
   if (flags.interactive) return browse(profile);
-  const GraphView view = make_view(profile, level.level, level.depth);
+  const GraphView view = make_view(profile, level, depth);
   output.write(answer(view, flags, query, output.format(), text));
   return kExitDone;
 }
@@ -131,7 +132,8 @@ Action define_explore(CLI::App& app) {
   const auto flags = std::make_shared<ExploreFlags>();
   add_model_flags(app, flags->model);
   add_graph_part_flag(app, flags->graph_part);
-  add_level_flags(app, flags->level);
+  add_level_flag(app, flags->level);
+  add_value(app, "--depth", flags->depth, "N", "With --level module: depth of the module tree, default 1");
   add_list_flags(app, *flags);
   add_value(app, "--node", flags->node, "NODE", "Everything about one node, given by number or name");
   app.add_option("--path", flags->path, "Paths between two nodes")
@@ -140,7 +142,7 @@ Action define_explore(CLI::App& app) {
       ->type_name("A B");
   add_switch(app, "-i,--interactive", flags->interactive, "Browse the model in the terminal");
   add_cost_flags(app, flags->cost);
-  add_report_flags(app, flags->output, flags->talk, "All op types, ops and notes");
+  add_report_flags(app, *flags, "All op types, ops and notes");
   return [flags] { return run_explore(*flags); };
 }
 

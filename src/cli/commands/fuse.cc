@@ -14,7 +14,6 @@ namespace opscope {
 namespace {
 
 struct FuseFlags : ModelCommandFlags {
-  CostRequest cost;
   std::string top, against, sort = "order";
   bool no_fold = false;
 };
@@ -22,8 +21,7 @@ struct FuseFlags : ModelCommandFlags {
 FuseOptions fuse_options(const FuseFlags& flags) {
   FuseOptions options{.sort = fuse_sort_from_name(flags.sort, "--sort")};
   options.text.fold = !flags.no_fold;
-  options.text.verbose = flags.talk.verbose;
-  if (!flags.top.empty()) options.text.top = static_cast<int>(parse_integer("--top", flags.top, 0));
+  read_number(options.text.top, "--top", flags.top, 0);
   return options;
 }
 
@@ -31,8 +29,7 @@ int run_fuse(const FuseFlags& flags) {
   FuseOptions fuse = fuse_options(flags);
   const ProfileOptions options = profile_options(flags.cost);
   const AskedGraph asked(flags, fuse.text.notes);
-  const Output output(flags.output);
-  output.set_style(fuse.text);
+  const Output output(flags, fuse.text);
   if (!flags.against.empty()) {
     Talk talk(flags.talk);
     const auto answer = compare_with_inductor({asked.request(), flags.against, options.partition}, talk);
@@ -59,7 +56,7 @@ Action define_fuse(CLI::App& app) {
             "Sort subgraphs by: order (execution order), " + metric_choices(kSubgraphNeeds));
   add_switch(app, "--no-fold", flags->no_fold, "Show equal subgraphs one by one");
   add_cost_flags(app, flags->cost);
-  add_report_flags(app, flags->output, flags->talk, "All subgraphs, all that was not fused, and all notes");
+  add_report_flags(app, *flags, "All subgraphs, all that was not fused, and all notes");
   return [flags] { return run_fuse(*flags); };
 }
 

@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <clocale>
 
 #include "app/worker/child_process.h"
@@ -73,23 +75,15 @@ class Terminal {
 };
 
 attr_t attribute(Ink ink) {
-  switch (ink) {
-    case Ink::kPlain:
-      return A_NORMAL;
-    case Ink::kStrong:
-      return A_BOLD;
-    case Ink::kQuiet:
-      return A_DIM;
-    case Ink::kGood:
-      return static_cast<attr_t>(COLOR_PAIR(kGoodPair));
-    case Ink::kWarning:
-      return static_cast<attr_t>(COLOR_PAIR(kWarningPair));
-    case Ink::kChosen:
-      return A_REVERSE;
-    case Ink::kBar:
-      return static_cast<attr_t>(COLOR_PAIR(kBarPair));
-  }
-  return A_NORMAL;
+  static const std::array<attr_t, 7> kInOrder{// of Ink
+                                              A_NORMAL,
+                                              A_BOLD,
+                                              A_DIM,
+                                              COLOR_PAIR(kGoodPair),
+                                              COLOR_PAIR(kWarningPair),
+                                              A_REVERSE,
+                                              COLOR_PAIR(kBarPair)};
+  return kInOrder[static_cast<std::size_t>(ink)];
 }
 
 void show(const Screen& screen) {
@@ -108,48 +102,32 @@ void show(const Screen& screen) {
 }
 
 std::string utf8(wint_t c) {
-  std::string text;
-  const auto add = [&](unsigned bits) { text += static_cast<char>(bits); };
-  if (c < 0x80) {
-    add(c);
-  } else if (c < 0x800) {
-    add(0xC0 | (c >> 6)), add(0x80 | (c & 0x3F));
-  } else if (c < 0x10000) {
-    add(0xE0 | (c >> 12)), add(0x80 | ((c >> 6) & 0x3F)), add(0x80 | (c & 0x3F));
-  } else {
-    add(0xF0 | (c >> 18)), add(0x80 | ((c >> 12) & 0x3F)), add(0x80 | ((c >> 6) & 0x3F)),
-        add(0x80 | (c & 0x3F));
-  }
+  if (c < 0x80) return {static_cast<char>(c)};
+  const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;  // bytes after the first
+  std::string text{static_cast<char>(0xFF00 >> (more + 1) | c >> 6 * more)};
+  for (int i = more - 1; i >= 0; --i) text += static_cast<char>(0x80 | (c >> 6 * i & 0x3F));
   return text;
 }
 
 constexpr wint_t kControlC = 3, kControlL = 12, kEscapeCode = 27, kDelete = 127;
 
+struct SpecialKey {
+  wint_t code;
+  Key key;
+};
+constexpr std::array kSpecialKeys{
+    SpecialKey{KEY_UP, Key::kUp},        SpecialKey{KEY_DOWN, Key::kDown},
+    SpecialKey{KEY_LEFT, Key::kLeft},    SpecialKey{KEY_RIGHT, Key::kRight},
+    SpecialKey{KEY_PPAGE, Key::kPageUp}, SpecialKey{KEY_NPAGE, Key::kPageDown},
+    SpecialKey{KEY_HOME, Key::kHome},    SpecialKey{KEY_END, Key::kEnd},
+    SpecialKey{KEY_ENTER, Key::kEnter},  SpecialKey{KEY_BACKSPACE, Key::kBackspace},
+};
+
 std::optional<KeyPress> special_key(wint_t code) {
-  switch (code) {
-    case KEY_UP:
-      return KeyPress{Key::kUp};
-    case KEY_DOWN:
-      return KeyPress{Key::kDown};
-    case KEY_LEFT:
-      return KeyPress{Key::kLeft};
-    case KEY_RIGHT:
-      return KeyPress{Key::kRight};
-    case KEY_PPAGE:
-      return KeyPress{Key::kPageUp};
-    case KEY_NPAGE:
-      return KeyPress{Key::kPageDown};
-    case KEY_HOME:
-      return KeyPress{Key::kHome};
-    case KEY_END:
-      return KeyPress{Key::kEnd};
-    case KEY_ENTER:
-      return KeyPress{Key::kEnter};
-    case KEY_BACKSPACE:
-      return KeyPress{Key::kBackspace};
-    default:
-      return std::nullopt;  // KEY_RESIZE among them: the screen is drawn anew anyway
-  }
+  const auto found = std::ranges::find(kSpecialKeys, code, &SpecialKey::code);
+  if (found == kSpecialKeys.end())
+    return std::nullopt;  // a resize among them: the screen is drawn anew anyway
+  return KeyPress{found->key};
 }
 
 std::optional<KeyPress> character_key(wint_t code) {

@@ -1,4 +1,5 @@
-// `opscope list` and `opscope ops`: the models and the cost table's rows there are, by name.
+// `opscope list`, `opscope ops` and `opscope devices`: the models, rows of the cost table and devices there
+// are, by name.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -19,9 +20,7 @@
 namespace opscope {
 namespace {
 
-struct NameFlags {
-  OutputFlags output;
-  TalkFlags talk;
+struct NameFlags : CommandFlags {
   std::string pattern, registry;
   bool no_cache = false, only_cached = false;
 };
@@ -37,12 +36,6 @@ struct ListFlags : NameFlags {
   throw Error("no " + kind + " matches '" + pattern + "'", "", near.empty() ? otherwise : near);
 }
 
-void write(const Output& output, const Table& table) {
-  TextOptions text;
-  output.set_style(text);
-  output.write(to_format(table, output.format(), text));
-}
-
 // The prefixes of specs, where they are not the library's name.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kPrefixes{
     {{"hf", "transformers"}, {"yolo", "ultralytics"}}};
@@ -51,10 +44,6 @@ std::string library_name(const std::string& source) {
   const auto found =
       std::ranges::find(kPrefixes, source, &std::pair<std::string_view, std::string_view>::first);
   return found == kPrefixes.end() ? source : std::string(found->second);
-}
-
-bool from_source(const std::string& wanted, const ListedModel& model) {
-  return wanted.empty() || model.source.starts_with(wanted);
 }
 
 // What --source takes: the libraries by their names, without versions.
@@ -72,9 +61,7 @@ void check_source(const std::string& wanted, const std::vector<ModelStatus>& mod
   if (wanted.empty() ||
       std::ranges::any_of(names, [&](const auto& name) { return name.starts_with(wanted); }))
     return;
-  std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-  throw Error("no source called '" + wanted + "'", "--source", "there are " + all);
+  throw Error("no source called '" + wanted + "'", "--source", "there are " + join(names));
 }
 
 // What models cost is left out where nobody has asked for it yet.
@@ -100,7 +87,8 @@ Columns<ModelStatus> model_columns(bool with_costs) {
 }
 
 int run_list(const ListFlags& flags) {
-  const Output output(flags.output);
+  TextOptions text;
+  const Output output(flags, text);
   Talk talk(flags.talk);
   ModelCatalogue catalogue(registry_path(flags.registry), !flags.no_cache, talk);
   std::vector<ModelStatus> models = catalogue.list(flags.only_cached);
@@ -110,7 +98,7 @@ int run_list(const ListFlags& flags) {
   std::vector<std::string> names;
   for (const ModelStatus& status : models) names.push_back(status.model.name);
   std::erase_if(models, [&](const ModelStatus& status) {
-    return !from_source(source, status.model) ||
+    return !status.model.source.starts_with(source) ||
            !(matches_name(flags.pattern, status.model.name) || status.model.family == flags.pattern);
   });
   if (models.empty()) none_match("model", flags.pattern, names, "opscope list shows them all");
@@ -125,12 +113,13 @@ int run_list(const ListFlags& flags) {
       std::ranges::any_of(models, [](const ModelStatus& m) { return m.cost || !m.failed.empty(); });
   Table table = table_of(model_columns(has_costs), models);
   table.name = "models";
-  write(output, table);
+  output.write(to_format(table, output.format(), text));
   return kExitDone;
 }
 
 int run_ops(const NameFlags& flags) {
-  const Output output(flags.output);
+  TextOptions text;
+  const Output output(flags, text);
   std::vector<std::string> names;
   std::vector<const OpRule*> rules;
   for (const OpRule* rule : all_rules()) {
@@ -148,7 +137,27 @@ int run_ops(const NameFlags& flags) {
                              {listed("formula"), [](Row rule) { return rule->formula; }}};
   Table table = table_of(columns, rules);
   table.name = "ops";
-  write(output, table);
+  output.write(to_format(table, output.format(), text));
+  return kExitDone;
+}
+
+// A device by its name, else those with it in their names.
+std::vector<DevicePointer> chosen(const std::string& name) {
+  const auto known = known_devices();
+  if (name.empty()) return {known.begin(), known.end()};
+  if (find_device(name) == nullptr) {
+    std::vector<DevicePointer> found;
+    for (const DevicePointer& device : known)
+      if (contains_text(device->id, name) || contains_text(device->name, name)) found.push_back(device);
+    if (!found.empty()) return found;
+  }
+  return {load_device(name, "")};
+}
+
+int run_devices(const NameFlags& flags) {
+  TextOptions text;
+  const Output output(flags, text);
+  output.write(devices_report(chosen(flags.pattern), output.format(), text));
   return kExitDone;
 }
 
@@ -164,56 +173,22 @@ Action define_list(CLI::App& app) {
   add_registry_flags(app, flags->registry, flags->no_cache);
   add_switch(app, "--only-cached", flags->only_cached,
              "Print only what is in the cache, without starting Python; for shell completion");
-  add_output_flags(app, flags->output);
-  add_talk_flags(app, flags->talk);
+  add_result_flags(app, *flags);
   return [flags] { return run_list(*flags); };
 }
 
 Action define_ops(CLI::App& app) {
   const auto flags = std::make_shared<NameFlags>();
   add_value(app, "PATTERN", flags->pattern, "", "Part of a name, or a pattern with * and ?");
-  add_output_flags(app, flags->output);
-  add_talk_flags(app, flags->talk);
+  add_result_flags(app, *flags);
   return [flags] { return run_ops(*flags); };
 }
 
-namespace {
-
-struct DevicesFlags {
-  std::string name;
-  OutputFlags output;
-  TalkFlags talk;
-};
-
-// A device by its name, else those with it in their names.
-std::vector<DevicePointer> chosen(const std::string& name) {
-  const auto known = known_devices();
-  if (name.empty()) return {known.begin(), known.end()};
-  if (find_device(name) == nullptr) {
-    std::vector<DevicePointer> found;
-    for (const DevicePointer& device : known)
-      if (contains_text(device->id, name) || contains_text(device->name, name)) found.push_back(device);
-    if (!found.empty()) return found;
-  }
-  return {load_device(name, "")};
-}
-
-int run_devices(const DevicesFlags& flags) {
-  const Output output(flags.output);
-  TextOptions text;
-  output.set_style(text);
-  output.write(devices_report(chosen(flags.name), output.format(), text));
-  return kExitDone;
-}
-
-}  // namespace
-
 Action define_devices(CLI::App& app) {
-  const auto flags = std::make_shared<DevicesFlags>();
-  add_value(app, "NAME", flags->name, "",
+  const auto flags = std::make_shared<NameFlags>();
+  add_value(app, "NAME", flags->pattern, "",
             "A device, part of its name, or a .toml file to check. Default: all devices");
-  add_output_flags(app, flags->output);
-  add_talk_flags(app, flags->talk);
+  add_result_flags(app, *flags);
   return [flags] { return run_devices(*flags); };
 }
 

@@ -20,7 +20,6 @@ namespace opscope {
 namespace {
 
 struct MeasureFlags : ModelCommandFlags {
-  CostRequest cost;
   TableFlags table;
   std::string on, warmup, runs, min_time, trace, save;
   bool repeat_ops = false;
@@ -48,11 +47,10 @@ MeasureRequest measure_request(MeasureFlags flags, std::vector<std::string>& not
 }
 
 int run_measure(const MeasureFlags& flags) {
-  TextOptions text = text_options(flags.table, flags.talk);
+  TextOptions text = text_options(flags.table);
   const ProfileOptions options = profile_options(flags.cost);
   const MeasureRequest request = measure_request(flags, text.notes);
-  const Output output(flags.output);
-  output.set_style(text);
+  const Output output(flags, text);
   check_side_files({request.model.model}, {flags.save, flags.trace, flags.output.output});
   Talk talk(flags.talk);
   const Graph graph = measure(request, talk);
@@ -64,43 +62,7 @@ int run_measure(const MeasureFlags& flags) {
   return kExitDone;
 }
 
-void add_run_flags(CLI::App& app, MeasureFlags& flags) {
-  add_value(app, "--on", flags.on, "DEVICE",
-            "Device to run on: cpu, cuda, cuda:1. Default: where the weights are, else cpu");
-  add_value(app, "--warmup", flags.warmup, "N", "Warm-up runs, default 3");
-  add_value(app, "--runs", flags.runs, "N",
-            "Timed runs; each is paired with a run without op timers. Default: 10 to 200, until "
-            "--min-time has passed");
-  add_value(app, "--min-time", flags.min_time, "SECONDS",
-            "Seconds to measure for, if --runs is not given. Default 1");
-  add_switch(app, "--repeat-ops", flags.repeat_ops,
-             "Also time each distinct op alone, repeatedly. Times are kept and reused for other models");
-}
-
-void add_file_flags(CLI::App& app, MeasureFlags& flags) {
-  add_table_flags(app, flags.table, "time", "Number of slowest layers, default 10");
-  add_value(app, "--trace", flags.trace, "FILE.json",
-            "Also write a trace of one run, for Perfetto and chrome://tracing");
-  add_value(app, "--save", flags.save, "FILE.json",
-            "Save the measurement; all commands read the file, without Python");
-}
-
-}  // namespace
-
-Action define_measure(CLI::App& app) {
-  const auto flags = std::make_shared<MeasureFlags>();
-  add_model_flags(app, flags->model);
-  add_run_flags(app, *flags);
-  add_file_flags(app, *flags);
-  add_cost_flags(app, flags->cost);
-  add_report_flags(app, flags->output, flags->talk, "All layers, op types and notes");
-  return [flags] { return run_measure(*flags); };
-}
-
-namespace {
-
 struct ReadTraceFlags : ModelCommandFlags {
-  CostRequest cost;
   TableFlags table;
   std::string file, save, trace;
 };
@@ -126,12 +88,11 @@ JoinedTrace joined(const Graph& graph, RecordedTrace trace, const std::string& f
 }
 
 int run_read_trace(const ReadTraceFlags& flags) {
-  TextOptions text = text_options(flags.table, flags.talk);
+  TextOptions text = text_options(flags.table);
   const ProfileOptions options = profile_options(flags.cost);
   check_files(flags);
   const AskedGraph asked(flags, text.notes);
-  const Output output(flags.output);
-  output.set_style(text);
+  const Output output(flags, text);
   RecordedTrace recorded = read_kineto_trace(flags.file);
   Graph graph = asked.load();
   const JoinedTrace trace = joined(graph, std::move(recorded), flags.file);
@@ -146,6 +107,29 @@ int run_read_trace(const ReadTraceFlags& flags) {
 
 }  // namespace
 
+Action define_measure(CLI::App& app) {
+  const auto flags = std::make_shared<MeasureFlags>();
+  add_model_flags(app, flags->model);
+  add_value(app, "--on", flags->on, "DEVICE",
+            "Device to run on: cpu, cuda, cuda:1. Default: where the weights are, else cpu");
+  add_value(app, "--warmup", flags->warmup, "N", "Warm-up runs, default 3");
+  add_value(app, "--runs", flags->runs, "N",
+            "Timed runs; each is paired with a run without op timers. Default: 10 to 200, until "
+            "--min-time has passed");
+  add_value(app, "--min-time", flags->min_time, "SECONDS",
+            "Seconds to measure for, if --runs is not given. Default 1");
+  add_switch(app, "--repeat-ops", flags->repeat_ops,
+             "Also time each distinct op alone, repeatedly. Times are kept and reused for other models");
+  add_table_flags(app, flags->table, "time", "Number of slowest layers, default 10");
+  add_value(app, "--trace", flags->trace, "FILE.json",
+            "Also write a trace of one run, for Perfetto and chrome://tracing");
+  add_value(app, "--save", flags->save, "FILE.json",
+            "Save the measurement; all commands read the file, without Python");
+  add_cost_flags(app, flags->cost);
+  add_report_flags(app, *flags, "All layers, op types and notes");
+  return [flags] { return run_measure(*flags); };
+}
+
 Action define_read_trace(CLI::App& app) {
   const auto flags = std::make_shared<ReadTraceFlags>();
   add_value(app, "file", flags->file, "FILE", "A trace of torch.profiler: .json or .json.gz");
@@ -156,7 +140,7 @@ Action define_read_trace(CLI::App& app) {
   add_value(app, "--trace", flags->trace, "FILE.json",
             "Write one run as a Chrome trace, with the modules of the model");
   add_cost_flags(app, flags->cost);
-  add_report_flags(app, flags->output, flags->talk, "All layers and kernels, and what was not matched");
+  add_report_flags(app, *flags, "All layers and kernels, and what was not matched");
   return [flags] { return run_read_trace(*flags); };
 }
 

@@ -19,7 +19,6 @@ namespace {
 struct PlotFlags : ModelCommandFlags {
   std::string kind, metric, level = "layer", depth, top;
   bool no_fold = false;
-  CostRequest cost;
 };
 
 // Everything that the flags say, read before the model is.
@@ -49,10 +48,8 @@ PlotRequest request_of(const PlotFlags& flags) {
   if (!flags.metric.empty())
     request.metric = &plot_metric(flags.metric, request.kind == PlotKind::kTypes ? kTypeNeeds : kLayerNeeds);
   request.icicle = {.metric = request.metric, .fold = !flags.no_fold && request.kind != PlotKind::kFlame};
-  if (!flags.depth.empty())
-    request.icicle.depth = static_cast<std::uint32_t>(parse_integer("--depth", flags.depth, 0));
-  if (!flags.top.empty()) request.top = static_cast<std::size_t>(parse_integer("--top", flags.top, 0));
-  request.text.verbose = flags.talk.verbose;
+  read_number(request.icicle.depth, "--depth", flags.depth, 0);
+  read_number(request.top, "--top", flags.top, 0);
   request.text.top = static_cast<int>(request.top);
   request.profile = profile_options(flags.cost);
   if (!(request.profile.ridge > 0))
@@ -106,8 +103,7 @@ std::string plotted(const Profile& profile, const PlotRequest& request, const Pi
 int run_plot(const PlotFlags& flags) {
   PlotRequest request = request_of(flags);
   const AskedGraph asked(flags, request.text.notes);
-  const PictureOutput output(flags.output, {Format::kText, Format::kJson, Format::kCsv});
-  output.set_style(request.text);
+  const PictureOutput output(flags, request.text, {Format::kText, Format::kJson, Format::kCsv});
   const Graph graph = asked.load();
   const Profile profile = make_profile(graph, request.profile);
   if (!profile.totals.counts())
@@ -135,8 +131,7 @@ Action define_plot(CLI::App& app) {
             "For icicle and flame: levels of the module tree. Default: all");
   add_switch(app, "--no-fold", flags->no_fold, "For icicle: show repeated equal blocks one by one");
   add_cost_flags(app, flags->cost);
-  add_report_flags(app, flags->output, flags->talk, "All notes",
-                   "Output format: svg, png, pdf, txt, json or csv");
+  add_report_flags(app, *flags, "All notes", "Output format: svg, png, pdf, txt, json or csv");
   return [flags] { return run_plot(*flags); };
 }
 

@@ -20,7 +20,6 @@ namespace opscope {
 namespace {
 
 struct ProfileFlags : ModelCommandFlags {
-  CostRequest cost;
   TableFlags table;
   bool strict = false, print_inputs = false;
   std::string level, visualize, batch_sizes;
@@ -74,19 +73,19 @@ std::string side_by_side(const Graph& graph, const std::vector<ProfileOptions>& 
 int profile_batches(const ProfileFlags& flags) {
   if (!flags.model.text("batch").empty())
     throw Error("--batch and --batch-sizes exclude each other", "--batch-sizes", "leave one out");
-  ModelCommandFlags each = flags;
+  SweepFlags each{flags};
   each.model.set("batch", flags.batch_sizes);
-  return run_sweep(each, flags.cost, {.visualize = flags.visualize});
+  each.visualize = flags.visualize;
+  return run_sweep(each);
 }
 
 int run_profile(const ProfileFlags& flags) {
   if (!flags.batch_sizes.empty()) return profile_batches(flags);
-  TextOptions text = text_options(flags.table, flags.talk);
+  TextOptions text = text_options(flags.table);
   if (!flags.level.empty()) text.level = level_from_name(flags.level);
   const std::vector<ProfileOptions> options = profile_options_by_device(flags.cost);
   const AskedGraph asked(flags, text.notes);
-  const Output output(flags.output);
-  output.set_style(text);
+  const Output output(flags, text);
   std::optional<PictureFile> picture;
   if (!flags.visualize.empty()) picture.emplace(flags.visualize, "");
   if (flags.print_inputs) return print_inputs(asked.request(), output, text, flags.talk);
@@ -119,8 +118,7 @@ Action define_profile(CLI::App& app) {
              "All layers, op types and notes, and full error messages of tracers");
   add_switch(app, "--strict", flags->strict, "Exit code 1 unless the cost of every op is exact");
   add_value(app, "--list", flags->list, "[PATTERN]", "List models, as `opscope list`");
-  add_output_flags(app, flags->output);
-  add_talk_flags(app, flags->talk);
+  add_result_flags(app, *flags);
   return [flags] { return run_profile(*flags); };
 }
 

@@ -19,12 +19,10 @@ struct QuestionFlags : ModelCommandFlags {
 
 int run_question(const Question& question, const QuestionFlags& flags) {
   TextOptions text;
-  text.verbose = flags.talk.verbose;
   const AskedGraph asked(flags, text.notes);
-  const PictureOutput output(flags.output);
+  const PictureOutput output(flags, text);
   if (output.is_picture() && !question.draws)
     throw Error("there is no picture of it", "--format", "choose " + choices(all_formats(Format::kText)));
-  output.set_style(text);
   const Graph graph = asked.load();
   const Profile profile = make_profile(graph, {});
   const QuestionAnswer answer = question.ask(profile, flags.values, text);
@@ -52,7 +50,7 @@ Action define_question(CLI::App& app, const Question& question) {
       app.add_option_function<std::string>(flag, set, std::string(option.help))
           ->type_name(std::string(option.type));
   }
-  add_report_flags(app, flags->output, flags->talk, std::string(question.verbose),
+  add_report_flags(app, *flags, std::string(question.verbose),
                    question.draws ? format_help(", svg, png or pdf") : "");
   return [flags, &question] { return run_question(question, *flags); };
 }

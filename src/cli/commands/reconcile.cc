@@ -23,13 +23,9 @@ struct ReconcileFlags : ModelCommandFlags {
 // "a,b,c" without the spaces around them.
 std::vector<std::string> split(const char* flag, const std::string& text, const std::string& example) {
   std::vector<std::string> items;
-  for (std::size_t from = 0; from <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', from), text.size());
-    std::string item = text.substr(from, comma - from);
-    item.erase(0, item.find_first_not_of(" "));
-    item.erase(item.find_last_not_of(" ") + 1);
-    if (!item.empty()) items.push_back(std::move(item));
-    from = comma + 1;
+  for (std::string_view part : split_by(text, ',')) {
+    part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
+    if (!part.empty()) items.emplace_back(part.substr(0, part.find_last_not_of(' ') + 1));
   }
   if (items.empty()) throw Error("nothing is named in '" + text + "'", flag, "for example " + example);
   return items;
@@ -40,7 +36,6 @@ double read_tolerance(std::string text) {
   const bool percent = text.ends_with('%');
   if (percent) text.pop_back();
   const double number = parse_number("--tolerance", text);
-  if (number < 0) throw Error("a tolerance is not negative", "--tolerance", "for example 10%");
   return percent ? number / 100 : number;
 }
 
@@ -63,11 +58,9 @@ ReconcileRequest request_for(const ReconcileFlags& flags, std::vector<std::strin
 
 int run_reconcile(const ReconcileFlags& flags) {
   TextOptions text;
-  text.verbose = flags.talk.verbose;
   const ReconcileOptions options{read_tolerance(flags.tolerance), flags.why};
   const ReconcileRequest request = request_for(flags, text.notes);
-  const Output output(flags.output);
-  output.set_style(text);
+  const Output output(flags, text);
   Talk talk(flags.talk);
   const auto found = reconcile(request, talk, text.notes);
   output.write(to_format(found, options, output.format(), text));
@@ -91,7 +84,7 @@ Action define_reconcile(CLI::App& app) {
   add_value(app, "--tolerance", flags->tolerance, "PERCENT",
             "Difference above which a tool is marked, default 10%");
   add_switch(app, "--strict", flags->strict, "Exit code 1 if a tool differs by more than --tolerance");
-  add_report_flags(app, flags->output, flags->talk, "With --why: every op type of every cause");
+  add_report_flags(app, *flags, "With --why: every op type of every cause");
   return [flags] { return run_reconcile(*flags); };
 }
 

@@ -17,11 +17,6 @@
 namespace opscope {
 namespace {
 
-struct SweepCommandFlags : ModelCommandFlags {
-  CostRequest cost;
-  SweepFlags sweep;
-};
-
 // The lists among the flags, dtypes outermost; what is left of `written` does not vary.
 std::vector<AxisText> axes_of(WrittenRequest& written) {
   std::vector<AxisText> axes;
@@ -39,28 +34,44 @@ std::vector<AxisText> axes_of(WrittenRequest& written) {
   return axes;
 }
 
-SweepRequest request_of(const ModelCommandFlags& flags, const CostRequest& cost, const SweepFlags& asked,
-                        std::vector<std::string>& notes) {
-  if (asked.polynomial && asked.every_point)
+SweepRequest request_of(const SweepFlags& flags, std::vector<std::string>& notes) {
+  if (flags.polynomial && flags.every_point)
     throw Error("--polynomial and --every-point exclude each other", "sweep", "leave one out");
   WrittenRequest written = flags.model;
-  SweepRequest request{.model = {}, .axes = axes_of(written), .profile = profile_options(cost)};
+  SweepRequest request{.model = {}, .axes = axes_of(written), .profile = profile_options(flags.cost)};
   request.model = request_from(written, &notes);
-  if (asked.polynomial || asked.every_point) request.polynomial = asked.polynomial;
-  request.metric = asked.metric, request.memory = asked.memory, request.turns = !asked.no_turns;
+  if (flags.polynomial || flags.every_point) request.polynomial = flags.polynomial;
+  request.metric = flags.metric, request.memory = flags.memory, request.turns = !flags.no_turns;
   return request;
+}
+
+struct FitFlags : ModelCommandFlags {
+  std::string variable, memory, reserve, step;
+};
+
+int run_fit(const FitFlags& flags) {
+  TextOptions text;
+  FitRequest request{
+      .model = {}, .variable = flags.variable, .memory = flags.memory, .reserve = flags.reserve};
+  request.profile = profile_options(flags.cost);
+  request.model = request_from(flags.model, &text.notes);
+  read_number(request.step, "--step", flags.step, 1);
+  const Output output(flags, text);
+  Talk talk(flags.talk);
+  ModelPoints points(talk);
+  const FitAnswer answer = fit(request, points);
+  output.write(to_format(answer, output.format(), text));
+  return answer.best ? kExitDone : kExitNo;
 }
 
 }  // namespace
 
-int run_sweep(const ModelCommandFlags& flags, const CostRequest& cost, const SweepFlags& asked) {
+int run_sweep(const SweepFlags& flags) {
   TextOptions text;
-  text.verbose = flags.talk.verbose;
-  const SweepRequest request = request_of(flags, cost, asked, text.notes);
-  if (!asked.visualize.empty())
-    picture_format_from_extension(asked.visualize), check_writable(asked.visualize);
-  const PictureOutput output(flags.output);
-  output.set_style(text);
+  const SweepRequest request = request_of(flags, text.notes);
+  if (!flags.visualize.empty())
+    picture_format_from_extension(flags.visualize), check_writable(flags.visualize);
+  const PictureOutput output(flags, text);
   Talk talk(flags.talk);
   ModelPoints points(talk);
   const SweepAnswer answer = sweep(request, points);
@@ -72,62 +83,35 @@ int run_sweep(const ModelCommandFlags& flags, const CostRequest& cost, const Swe
     output.write_picture(sweep_svg(answer.report));
   else
     output.write(to_format(answer.report, output.format(), text));
-  if (!asked.visualize.empty()) {
-    const PictureFormat format = picture_format_from_extension(asked.visualize);
-    write_file(asked.visualize, svg_to(format, sweep_svg(answer.report)));
-    if (!flags.talk.quiet) remark("wrote " + asked.visualize);
+  if (!flags.visualize.empty()) {
+    const PictureFormat format = picture_format_from_extension(flags.visualize);
+    write_beside(flags.visualize, svg_to(format, sweep_svg(answer.report)), flags.talk);
   }
   return answer.signal != 0 ? 128 + answer.signal : kExitDone;
 }
 
 Action define_sweep(CLI::App& app) {
-  const auto flags = std::make_shared<SweepCommandFlags>();
+  const auto flags = std::make_shared<SweepFlags>();
   add_model_flags(app, flags->model);
   for (const CaptureField& field : capture_fields())  // flags of one value elsewhere are lists here
     if (const auto& help = field.rules.list_help; !help.empty())
       app.get_option(std::string(field.flag))
           ->description(std::string(help))
           ->type_name(field.is_list() ? "NAME=LIST" : "LIST");
-  add_value(app, "--metric", flags->sweep.metric, "LIST",
+  add_value(app, "--metric", flags->metric, "LIST",
             "Metrics to show; pictures use the first: " + metric_choices(kSweepNeeds));
-  add_value(app, "--memory", flags->sweep.memory, "BYTES",
+  add_value(app, "--memory", flags->memory, "BYTES",
             "Memory limit to compare with, for example 24GiB. Default: the memory of --hardware");
-  add_switch(app, "--polynomial", flags->sweep.polynomial,
+  add_switch(app, "--polynomial", flags->polynomial,
              "Compute most points from polynomials that are fitted to captures and checked against others. "
              "Default above 40 points");
-  add_switch(app, "--every-point", flags->sweep.every_point, "Capture every point, however many there are");
-  add_switch(app, "--no-crossovers,--no-turning-points", flags->sweep.no_turns, "Without the crossovers");
-  add_value(app, "--visualize", flags->sweep.visualize, "FILE", "Also draw the curves: .svg, .png or .pdf");
+  add_switch(app, "--every-point", flags->every_point, "Capture every point, however many there are");
+  add_switch(app, "--no-crossovers,--no-turning-points", flags->no_turns, "Without the crossovers");
+  add_value(app, "--visualize", flags->visualize, "FILE", "Also draw the curves: .svg, .png or .pdf");
   add_cost_flags(app, flags->cost);
-  add_report_flags(app, flags->output, flags->talk, "All rows, however many there are",
-                   format_help(", svg, png or pdf"));
-  return [flags] { return run_sweep(*flags, flags->cost, flags->sweep); };
+  add_report_flags(app, *flags, "All rows, however many there are", format_help(", svg, png or pdf"));
+  return [flags] { return run_sweep(*flags); };
 }
-
-namespace {
-
-struct FitFlags : ModelCommandFlags {
-  CostRequest cost;
-  std::string variable, memory, reserve, step;
-};
-
-int run_fit(const FitFlags& flags) {
-  TextOptions text;
-  FitRequest request{
-      .model = {}, .variable = flags.variable, .memory = flags.memory, .reserve = flags.reserve};
-  request.profile = profile_options(flags.cost);
-  request.model = request_from(flags.model, &text.notes);
-  if (!flags.step.empty()) request.step = parse_integer("--step", flags.step, 1);
-  const Output output(flags.output);
-  output.set_style(text);
-  Talk talk(flags.talk);
-  ModelPoints points(talk);
-  const FitAnswer answer = fit(request, points);
-  output.write(to_format(answer, output.format(), text));
-  return answer.best ? kExitDone : kExitNo;
-}
-
-}  // namespace
 
 Action define_fit(CLI::App& app) {
   const auto flags = std::make_shared<FitFlags>();
@@ -140,8 +124,7 @@ Action define_fit(CLI::App& app) {
             "Size to maximise: batch (default), seq-len, image-size, past-len, or the name of a --dim");
   add_value(app, "--step", flags->step, "N", "Only try multiples of N. Default: 1, for images 32");
   add_cost_flags(app, flags->cost);
-  add_output_flags(app, flags->output);
-  add_talk_flags(app, flags->talk);
+  add_result_flags(app, *flags);
   return [flags] { return run_fit(*flags); };
 }
 

@@ -8,12 +8,12 @@
 
 namespace opscope {
 
-struct SweepFlags {
+struct SweepFlags : ModelCommandFlags {
   std::string metric{}, memory{};
   bool polynomial = false, every_point = false, no_turns = false;
   std::string visualize{};  // a picture beside the report
 };
 
-int run_sweep(const ModelCommandFlags& flags, const CostRequest& cost, const SweepFlags& sweep);
+int run_sweep(const SweepFlags& flags);
 
 }  // namespace opscope

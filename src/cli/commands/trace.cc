@@ -16,8 +16,6 @@
 namespace opscope {
 namespace {
 
-constexpr int kNodesShown = 40;
-
 struct TraceFlags : ModelCommandFlags {
   std::string top;
   TraceFiles files;
@@ -30,13 +28,13 @@ bool one_of(const std::string& text, std::initializer_list<const char*> choices)
 // Before anything runs: minutes may pass until the files are written.
 void check_files(const TraceFlags& flags) {
   const bool code = flags.files.wants_code();
-  if (!flags.files.save_graph.empty() && !code && extension_of(flags.files.save_graph) != ".json")
+  if (!flags.files.save_graph.empty() && !code && !flags.files.wants_capture())
     throw Error("a graph is saved as Python or as JSON: '" + flags.files.save_graph + "'", "--save-graph",
                 "end it in .py or .json");
   if (flags.files.weights && !code)
     throw Error("weights are saved beside a graph in Python", "--weights", "add --save-graph FILE.py");
   for (const std::string& path : flags.files.exports)
-    if (!one_of(extension_of(path), {".pt2", ".onnx", ".mlir"}))
+    if (!one_of(file_extension(path), {"pt2", "onnx", "mlir"}))
       throw Error("cannot export to '" + path + "'", "--export", "end it in .pt2, .onnx or .mlir");
   if (code && !flags.graph_part.empty())
     throw Error("a .py file holds all graphs", "--save-graph", "--save-graph FILE.json keeps one");
@@ -48,13 +46,6 @@ void save_capture(const std::string& path, Graph graph, std::vector<SavedFile>& 
   graph.capture.dependencies.clear();  // this machine's files: of no use to whoever gets the graph
   write_file(path, write_json(graph));
   files.push_back({.path = path, .kind = "capture", .notes = {"the graph of " + graph.capture.tracer}});
-}
-
-TextOptions text_options(const TraceFlags& flags) {
-  TextOptions options;
-  options.verbose = flags.talk.verbose;
-  options.top = flags.top.empty() ? kNodesShown : static_cast<int>(parse_integer("--top", flags.top, 0));
-  return options;
 }
 
 [[noreturn]] void fail_all(const std::string& model, const std::vector<TracerRow>& rows, bool verbose) {
@@ -136,12 +127,12 @@ int show_file(const Graph& graph, const AskedGraph& asked, const TraceFlags& fla
 }
 
 int run_trace(const TraceFlags& flags) {
-  TextOptions text = text_options(flags);
+  TextOptions text{.top = 40};
+  read_number(text.top, "--top", flags.top, 0);
   const AskedGraph asked(flags, text.notes);
   const CaptureRequest& request = asked.request();
   check_files(flags);
-  const Output output(flags.output);
-  output.set_style(text);
+  const Output output(flags, text);
   if (const auto graph = read_model(request)) return show_file(*graph, asked, flags, output, text);
   if (request.tracer != "auto") return show_one(asked, flags, output, text);
   if (!flags.graph_part.empty())
@@ -162,8 +153,7 @@ Action define_trace(CLI::App& app) {
   add_switch(app, "--weights", flags->files.weights, "Also write the weights, beside the .py file");
   add_values(app, "--export", flags->files.exports, "FILE",
              "Also write the model as .pt2, .onnx or .mlir. Repeatable");
-  add_report_flags(app, flags->output, flags->talk,
-                   "All nodes, and PyTorch's full messages about failures and graph breaks");
+  add_report_flags(app, *flags, "All nodes, and PyTorch's full messages about failures and graph breaks");
   return [flags, save] {
     if (save->count() > 1)
       throw Error("one file for the graph at a time", "--save-graph", "run it once for each");

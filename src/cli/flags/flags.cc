@@ -50,11 +50,15 @@ void add_output_flags(CLI::App& app, OutputFlags& flags, const std::string& form
             "Width of text in columns. Default: $COLUMNS, the terminal's width, or 100");
 }
 
-void add_report_flags(CLI::App& app, OutputFlags& output, TalkFlags& talk, const std::string& verbose,
+void add_result_flags(CLI::App& app, CommandFlags& flags, const std::string& formats) {
+  add_output_flags(app, flags.output, formats);
+  add_talk_flags(app, flags.talk);
+}
+
+void add_report_flags(CLI::App& app, CommandFlags& flags, const std::string& verbose,
                       const std::string& formats) {
-  add_switch(app, "-v,--verbose", talk.verbose, verbose);
-  add_output_flags(app, output, formats);
-  add_talk_flags(app, talk);
+  add_switch(app, "-v,--verbose", flags.talk.verbose, verbose);
+  add_result_flags(app, flags, formats);
 }
 
 void add_registry_flags(CLI::App& app, std::string& registry, bool& no_cache) {
@@ -64,69 +68,6 @@ void add_registry_flags(CLI::App& app, std::string& registry, bool& no_cache) {
 
 void add_convention_flag(CLI::App& app, std::string& convention) {
   add_value(app, "--convention", convention, "NAME", "How FLOPs are counted: opscope, macs, torch or fvcore");
-}
-
-namespace {
-
-struct CostKey {
-  std::string_view key;
-  std::string CostRequest::*text;
-};
-constexpr std::array kCosts{CostKey{"convention", &CostRequest::convention},
-                            CostKey{"hardware", &CostRequest::hardware},
-                            CostKey{"float32", &CostRequest::float32}};
-
-// What a budget need not say: it is this machine's, or shows more and costs the same.
-bool is_kept(const CaptureField& field) { return field.key != "download" && field.key != "source_lines"; }
-
-const CaptureField* field_called(const std::string& name) {
-  for (const CaptureField& field : capture_fields())
-    if (is_kept(field) && field.budget_key() == name) return &field;
-  return nullptr;
-}
-
-[[noreturn]] void fail_unknown(const std::string& name, const std::string& where) {
-  std::vector<std::string> known{"spec", "max", "min", "max_increase", "modules", "types"};
-  for (const CaptureField& field : capture_fields())
-    if (is_kept(field)) known.push_back(field.budget_key());
-  for (const CostKey& cost : kCosts) known.emplace_back(cost.key);
-  throw Error("no flag of a model is called '" + name + "'", where, did_you_mean(name, known));
-}
-
-}  // namespace
-
-BudgetFlags with_budget_flags(BudgetFlags flags, const ModelBudget& budget) {
-  std::string_view last;
-  for (const auto& [name, value] : budget.flags) {
-    const auto cost = std::ranges::find(kCosts, name, &CostKey::key);
-    const CaptureField* const field = field_called(name);
-    if (cost != kCosts.end())
-      flags.cost.*cost->text = value;
-    else if (!field)
-      fail_unknown(name, budget.where);
-    else if (field->is_switch() && value != "true" && value != "false")
-      throw Error("'" + name + "' is true or false, not '" + value + "'", budget.where);
-    else if (!field->is_list() || name != last)  // the first of a list takes the place of the command line's
-      flags.model.set(field->key, value);
-    else
-      flags.model.texts[std::string(field->key)].push_back(value);
-    last = name;
-  }
-  return flags;
-}
-
-std::vector<std::pair<std::string, std::string>> flags_given(const BudgetFlags& flags) {
-  std::vector<std::pair<std::string, std::string>> given;
-  for (const CaptureField& field : capture_fields())
-    if (const auto texts = flags.model.texts.find(field.key);
-        is_kept(field) && texts != flags.model.texts.end())
-      for (const std::string& text : texts->second)
-        if (!text.empty() && text != "false" && !(field.key == "tracer" && text == "auto"))
-          given.emplace_back(field.budget_key(), text);
-  const CostRequest defaults;
-  for (const CostKey& cost : kCosts)
-    if (flags.cost.*cost.text != defaults.*cost.text) given.emplace_back(cost.key, flags.cost.*cost.text);
-  return given;
 }
 
 void add_cost_flags(CLI::App& app, CostRequest& request) {
@@ -151,20 +92,6 @@ void add_level_flag(CLI::App& app, std::string& level) {
   add_value(app, "--level", level, "LEVEL", "What a node is: module, layer, op or subgraph");
 }
 
-void add_level_flags(CLI::App& app, LevelFlags& flags) {
-  add_level_flag(app, flags.level);
-  add_value(app, "--depth", flags.depth, "N", "With --level module: depth of the module tree, default 1");
-}
-
-ChosenLevel chosen_level(const LevelFlags& flags) {
-  ChosenLevel chosen{.level = level_from_name(flags.level)};
-  if (flags.depth.empty()) return chosen;
-  chosen.depth = static_cast<std::uint32_t>(parse_integer("--depth", flags.depth, 0));
-  if (chosen.level != Level::kModule)
-    throw Error("only modules have a depth", "--depth", "add --level module");
-  return chosen;
-}
-
 void add_table_flags(CLI::App& app, TableFlags& flags, const std::string& sort, const std::string& top_help) {
   flags.sort = sort;
   add_switch(app, "--showshape", flags.show_shapes, "Show output shapes");
@@ -174,14 +101,13 @@ void add_table_flags(CLI::App& app, TableFlags& flags, const std::string& sort, 
   add_value(app, "--sort", flags.sort, "KEY", "Sort layers by: " + metric_choices(kLayerNeeds));
 }
 
-TextOptions text_options(const TableFlags& flags, const TalkFlags& talk) {
+TextOptions text_options(const TableFlags& flags) {
   TextOptions options;
   options.show_shapes = flags.show_shapes;
   options.fold = !flags.no_fold;
-  options.verbose = talk.verbose;
   options.sort = &metric_named(flags.sort, "--sort", kLayerNeeds);
-  if (!flags.depth.empty()) options.depth = static_cast<int>(parse_integer("--depth", flags.depth, 0));
-  if (!flags.top.empty()) options.top = static_cast<int>(parse_integer("--top", flags.top, 0));
+  read_number(options.depth, "--depth", flags.depth, 0);
+  read_number(options.top, "--top", flags.top, 0);
   return options;
 }
 

@@ -2,11 +2,8 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "analyse/check/budget.h"
-#include "analyse/explore/view.h"
 #include "app/cases/question.h"
 #include "app/request/fields.h"
 #include "app/request/written.h"
@@ -21,6 +18,11 @@ struct OutputFlags {
 // How much is said on stderr.
 struct TalkFlags {
   bool quiet = false, verbose = false, debug = false;
+};
+// What every command with a report has.
+struct CommandFlags {
+  OutputFlags output;
+  TalkFlags talk;
 };
 
 // A flag with a value of this type, which its help shows; of several the last holds. A name without dashes is
@@ -37,43 +39,25 @@ void add_talk_flags(CLI::App& app, TalkFlags& flags);
 void add_output_flags(CLI::App& app, OutputFlags& flags, const std::string& formats = "");
 // "Output format: txt, json, csv, md, html" and more.
 std::string format_help(std::string_view more);
-// What stands last in every help: --verbose, with what more it shows, the output and how much is said.
-void add_report_flags(CLI::App& app, OutputFlags& output, TalkFlags& talk, const std::string& verbose,
+// What stands last in every help: the output and how much is said; before it --verbose, with what more it
+// shows.
+void add_result_flags(CLI::App& app, CommandFlags& flags, const std::string& formats = "");
+void add_report_flags(CLI::App& app, CommandFlags& flags, const std::string& verbose,
                       const std::string& formats = "");
 void add_registry_flags(CLI::App& app, std::string& registry, bool& no_cache);
 void add_convention_flag(CLI::App& app, std::string& convention);
 
-// The flags of captures and costs in a budget file: [[model]] has them by their names with underscores.
-struct BudgetFlags {
-  WrittenRequest model;
-  CostRequest cost;
-};
-
-// A budget's flags over those of the command line. Throws Error for what is no flag.
-BudgetFlags with_budget_flags(BudgetFlags flags, const ModelBudget& budget);
-
-// What was asked of the capture and its costs, for a budget that is written: with_budget_flags makes the same
-// of it.
-std::vector<std::pair<std::string, std::string>> flags_given(const BudgetFlags& flags);
+// The number of a flag, where it was given.
+template <class T>
+void read_number(T& number, const char* flag, const std::string& text, std::int64_t least) {
+  if (!text.empty()) number = static_cast<T>(parse_integer(flag, text, least));
+}
 
 // The flags of costs, the same on every command that shows them.
 void add_cost_flags(CLI::App& app, CostRequest& request);
 
-// `--level module|layer|op|subgraph` and, for modules, `--depth`: in which pieces a graph is shown.
-struct LevelFlags {
-  std::string level = "layer", depth;
-};
-
+// `--level module|layer|op|subgraph`: in which pieces a graph is shown.
 void add_level_flag(CLI::App& app, std::string& level);
-// --level and --depth.
-void add_level_flags(CLI::App& app, LevelFlags& flags);
-
-// Throws Error for what is no level, before anything runs.
-struct ChosenLevel {
-  Level level = Level::kLayer;
-  std::uint32_t depth = 1;
-};
-ChosenLevel chosen_level(const LevelFlags& flags);
 
 // Flags of the commands whose report is a module tree and a list of layers.
 struct TableFlags {
@@ -84,6 +68,6 @@ struct TableFlags {
 // `sort` is the key by default; the help of --top says what it lists.
 void add_table_flags(CLI::App& app, TableFlags& flags, const std::string& sort, const std::string& top_help);
 
-TextOptions text_options(const TableFlags& flags, const TalkFlags& talk);
+TextOptions text_options(const TableFlags& flags);
 
 }  // namespace opscope

@@ -59,6 +59,12 @@ void add_capture_flags(CLI::App& app, WrittenRequest& written) {
   add_switch(app, "--no-cache", written.no_cache, "Do not read or write the cache");
 }
 
+void settle_positional(WrittenRequest& written, std::string& second) {
+  if (!second.empty() || !written.model) return;
+  second = written.positional.value_or("");
+  written.positional.reset();
+}
+
 void add_graph_part_flag(CLI::App& app, std::string& part) {
   add_value(app, kPartFlag, part, "N", "Show only graph N, if the tracer made several graphs");
 }

@@ -12,16 +12,17 @@
 namespace opscope {
 
 // What every command that takes a model has.
-struct ModelCommandFlags {
+struct ModelCommandFlags : CommandFlags {
   WrittenRequest model;
   std::string graph_part;
-  OutputFlags output;
-  TalkFlags talk;
+  CostRequest cost;
 };
 
 void add_model_flags(CLI::App& app, WrittenRequest& written);
 // All of them but the model itself, for commands that take several.
 void add_capture_flags(CLI::App& app, WrittenRequest& written);
+// With --model, the only positional is what stands behind the model elsewhere.
+void settle_positional(WrittenRequest& written, std::string& second);
 // Only the Nth of the graphs that a tracer cut the model into.
 void add_graph_part_flag(CLI::App& app, std::string& part);
 

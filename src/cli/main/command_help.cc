@@ -83,12 +83,11 @@ std::string in_words(std::string_view text) {
 }
 
 std::string names_of(const CLI::Option& option) {
-  std::string names;
-  const auto add = [&](const std::string& name) { names += (names.empty() ? "" : ", ") + name; };
-  for (const std::string& name : option.get_snames()) add("-" + name);
-  for (const std::string& name : option.get_lnames()) add("--" + name);
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
   if (names.empty()) return option.get_name(true);
-  return option.get_items_expected_max() == 0 ? names : names + " " + option.get_type_name();
+  return join(names) + (option.get_items_expected_max() == 0 ? "" : " " + option.get_type_name());
 }
 
 std::string help_of(const CLI::Option& option) {
@@ -141,9 +140,8 @@ bool has_all(const FlagRows& rows, const FlagRows& wanted) {
 }
 
 std::string anchor(std::string_view title) {
-  std::string result;
-  for (const char c : title)
-    result += c == ' ' ? '-' : static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  std::string result = lower_case(title);
+  std::ranges::replace(result, ' ', '-');
   return result;
 }
 
@@ -163,13 +161,8 @@ std::string usage(const Command& command, const FlagRows& rows) {
 
 std::string examples(const Command& command) {
   std::string out = "\n```\n";
-  for (std::string_view rest = command.examples; !rest.empty();) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    std::string_view line = rest.substr(0, end);
-    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-    out.append(line).append("\n");
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
+  for (const std::string_view line : split_by(command.examples, '\n'))
+    if (!line.empty()) out.append(line.substr(line.find_first_not_of(' '))).append("\n");
   return out + "```\n";
 }
 

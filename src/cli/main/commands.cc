@@ -8,28 +8,12 @@
 
 namespace opscope {
 
-// Each in its file of cli/commands.
-Action define_profile(CLI::App& app);
-Action define_explore(CLI::App& app);
-Action define_fuse(CLI::App& app);
-Action define_measure(CLI::App& app);
-Action define_read_trace(CLI::App& app);
-Action define_devices(CLI::App& app);
-Action define_compare(CLI::App& app);
-Action define_reconcile(CLI::App& app);
-Action define_sweep(CLI::App& app);
-Action define_fit(CLI::App& app);
-Action define_diff(CLI::App& app);
-Action define_check(CLI::App& app);
-Action define_draw(CLI::App& app);
-Action define_plot(CLI::App& app);
-Action define_trace(CLI::App& app);
-Action define_capture(CLI::App& app);
-Action define_explain(CLI::App& app);
-Action define_ops(CLI::App& app);
-Action define_list(CLI::App& app);
-Action define_cache(CLI::App& app);
-Action define_completion(CLI::App& app);
+// Each in a file of cli/commands.
+using Define = Action(CLI::App& app);
+Define define_profile, define_explore, define_fuse, define_measure, define_read_trace, define_devices,
+    define_compare, define_reconcile, define_sweep, define_fit, define_diff, define_check, define_draw,
+    define_plot, define_trace, define_capture, define_explain, define_ops, define_list, define_cache,
+    define_completion;
 
 namespace {
 
@@ -170,10 +154,10 @@ constexpr std::array kCommands{
 std::span<const Command> commands() {
   static const std::vector<Command> all = [] {
     std::vector<Command> rows(kCommands.begin(), kCommands.end());
-    for (const Question* question : questions()) {
-      const auto before = std::ranges::find(rows, question->after, &Command::name);
+    for (const Question& question : questions()) {
+      const auto before = std::ranges::find(rows, question.after, &Command::name);
       rows.insert(before == rows.end() ? before : before + 1,
-                  {question->name, question->summary, question->examples, nullptr, question});
+                  {question.name, question.summary, question.examples, nullptr, &question});
     }
     return rows;
   }();

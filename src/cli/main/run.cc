@@ -99,11 +99,8 @@ int dispatch(Arguments arguments) {
 
 int fail(const std::string& what, const std::string& where = {}, const std::string& hint = {}) {
   std::string text = "opscope: " + (where.empty() ? "" : where + ": ") + what + "\n";
-  for (std::size_t at = 0; at < hint.size();) {
-    const auto end = std::min(hint.find('\n', at), hint.size());
-    text += "  " + hint.substr(at, end - at) + "\n";
-    at = end + 1;
-  }
+  if (!hint.empty())
+    for (const std::string_view line : split_by(hint, '\n')) text.append("  ").append(line).append("\n");
   write_stderr(text);
   return kExitFailed;
 }

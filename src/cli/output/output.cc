@@ -16,6 +16,8 @@
 namespace opscope {
 namespace {
 
+namespace fs = std::filesystem;
+
 Format choose_format(const OutputFlags& flags, Format by_default) {
   if (!flags.format.empty()) return format_from_name(flags.format);
   return flags.output.empty() ? by_default : format_from_extension(flags.output);
@@ -32,6 +34,13 @@ void write_stdout(std::string_view text) {
   }
 }
 
+// One file by two names; pipes and devices take what they are given.
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code none;
+  if (fs::exists(a, none)) return fs::is_regular_file(a, none) && fs::equivalent(a, b, none);
+  return fs::weakly_canonical(a, none) == fs::weakly_canonical(b, none);
+}
+
 }  // namespace
 
 Output::Output(const OutputFlags& flags, Format by_default)
@@ -43,9 +52,10 @@ Output::Output(const OutputFlags& flags, Format by_default)
   if (!path_.empty()) check_writable(path_);
 }
 
-void Output::set_style(TextOptions& options) const {
+void Output::set_style(const CommandFlags& flags, TextOptions& options) const {
   options.width = width_;
   options.color = color_;
+  options.verbose = flags.talk.verbose;
 }
 
 void Output::allow_only(Format format, const char* why) const {
@@ -63,19 +73,6 @@ void Output::write_bytes(std::string_view bytes) const {
   const SignalsNoted signals;
   write_file(path_, bytes);
 }
-
-namespace {
-
-namespace fs = std::filesystem;
-
-// One file by two names; pipes and devices take what they are given.
-bool is_same_file(const std::string& a, const std::string& b) {
-  std::error_code none;
-  if (fs::exists(a, none)) return fs::is_regular_file(a, none) && fs::equivalent(a, b, none);
-  return fs::weakly_canonical(a, none) == fs::weakly_canonical(b, none);
-}
-
-}  // namespace
 
 void check_side_files(const std::vector<std::string>& read, const std::vector<std::string>& written) {
   std::error_code none;

@@ -14,13 +14,19 @@ namespace opscope {
 class Output {
  public:
   explicit Output(const OutputFlags& flags, Format by_default = Format::kText);
+  // Says in the options how wide, coloured and verbose the text is to be.
+  Output(const CommandFlags& flags, TextOptions& options) : Output(flags.output) {
+    set_style(flags, options);
+  }
 
   Format format() const { return format_; }
-  void set_style(TextOptions& options) const;      // width and colour
   void write(std::string_view text) const;         // text as the terminal and the locale can show it
   void write_bytes(std::string_view bytes) const;  // as they are: pictures
   // Throws Error unless the format is one of those given.
   void allow_only(Format format, const char* why) const;
+
+ protected:
+  void set_style(const CommandFlags& flags, TextOptions& options) const;
 
  private:
   std::string path_;  // "" is stdout
@@ -29,10 +35,8 @@ class Output {
   bool color_;
 };
 
-// The files that a command writes beside its report, and what is read: each is another file.
-
-// Throws Error where one of `written` cannot be written, is written twice, or is one of `read`, which a
-// report would replace by itself. Empty paths are left out.
+// The files that a command writes beside its report. Throws Error where one of `written` cannot be written,
+// is written twice, or is one of `read`, which a report would replace by itself. Empty paths are left out.
 void check_side_files(const std::vector<std::string>& read, const std::vector<std::string>& written);
 
 // Says on stderr that it did.

@@ -67,7 +67,7 @@ OutputFlags checked(OutputFlags flags, const std::vector<Format>& formats) {
 }  // namespace
 
 PictureOutput::PictureOutput(const OutputFlags& flags, const std::vector<Format>& formats)
-    : picture_(picture_of(asked_for(flags))), output_(checked(flags, formats)) {}
+    : Output(checked(flags, formats)), picture_(picture_of(asked_for(flags))) {}
 
 PictureFile::PictureFile(std::string path, const std::string& format)
     : path_(std::move(path)),

@@ -2,7 +2,6 @@
 // an svg, png or pdf file, or one of the formats of reports.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,22 +12,24 @@
 
 namespace opscope {
 
-class PictureOutput {
+class PictureOutput : public Output {
  public:
   // `formats`: those of reports that the command can write, all without it. Throws Error, before the work,
   // for other formats, for paths that cannot be written and for pictures that would go to a terminal as
   // bytes.
-  PictureOutput(const OutputFlags& flags, const std::vector<Format>& formats = all_formats(Format::kText));
+  explicit PictureOutput(const OutputFlags& flags,
+                         const std::vector<Format>& formats = all_formats(Format::kText));
+  PictureOutput(const CommandFlags& flags, TextOptions& options,
+                const std::vector<Format>& formats = all_formats(Format::kText))
+      : PictureOutput(flags.output, formats) {
+    set_style(flags, options);
+  }
 
   bool is_picture() const { return picture_.has_value(); }
-  Format format() const { return output_.format(); }  // where it is no picture
-  void set_style(TextOptions& options) const { output_.set_style(options); }
-  void write(std::string_view text) const { output_.write(text); }
-  void write_picture(std::string_view svg) const { output_.write_bytes(svg_to(*picture_, svg)); }
+  void write_picture(std::string_view svg) const { write_bytes(svg_to(*picture_, svg)); }
 
  private:
   std::optional<PictureFormat> picture_;
-  Output output_;
 };
 
 // Where a drawing goes. Made before the work, so that a format that is not known and a path that cannot be

@@ -179,15 +179,6 @@ std::vector<std::string> lines_of_breaks(const TracerRow& row, bool verbose) {
   return lines;
 }
 
-// The reason, where and what to do; with `verbose` all that PyTorch said.
-std::vector<std::string> failure_lines(const TraceFailure& failure, bool verbose) {
-  std::vector<std::string> lines{failure.where.empty() ? failure.reason
-                                                       : failure.where + ": " + failure.reason};
-  add_lines(failure.hint, lines);
-  if (verbose) add_lines(failure.detail, lines);
-  return lines;
-}
-
 Document comparison_document(const TraceComparison& comparison, const TextOptions& options) {
   Document document{model_cells(*comparison.graph), options.notes};
   document.sections.push_back(overview_section(comparison.rows));
@@ -198,6 +189,14 @@ Document comparison_document(const TraceComparison& comparison, const TextOption
 }
 
 }  // namespace
+
+std::vector<std::string> failure_lines(const TraceFailure& failure, bool verbose) {
+  std::vector<std::string> lines{failure.where.empty() ? failure.reason
+                                                       : failure.where + ": " + failure.reason};
+  add_lines(failure.hint, lines);
+  if (verbose) add_lines(failure.detail, lines);
+  return lines;
+}
 
 Section overview_section(const std::vector<TracerRow>& rows) {
   return {"Tracers", table_of(overview_columns(), rows)};

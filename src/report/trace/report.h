@@ -22,6 +22,8 @@ Section overview_section(const std::vector<TracerRow>& rows);
 Section reasons_section(const std::vector<TracerRow>& rows, bool verbose);
 // What was written, or why not, and what there is to note; what has a row of its own says the rest there.
 void add_files(const std::vector<SavedFile>& files, bool verbose, Document& document);
+// The reason, where and what to do; with `verbose` all that PyTorch said.
+std::vector<std::string> failure_lines(const TraceFailure& failure, bool verbose);
 std::string difference_text(std::int64_t difference);  // "same", "+1.20K", "-3"
 
 // What a torch.profiler trace says about a model's ops: the module tree with its times, how much of the trace
