@@ -11,6 +11,8 @@
 namespace opscope {
 namespace {
 
+constexpr auto kConventions = choices<Convention, Convention::kFvcore>("opscope", "macs", "torch", "fvcore");
+
 std::vector<const OpRule*> rules_of_targets(const Graph& graph) {
   std::vector<const OpRule*> rules;
   rules.reserve(graph.targets.size());
@@ -104,12 +106,6 @@ OpCost estimate_one(const Graph& graph, OpId op, Convention convention) {
   apply_bound(cost, graph.ops[op]);
   return cost;
 }
-
-namespace {
-
-constexpr auto kConventions = choices<Convention, Convention::kFvcore>("opscope", "macs", "torch", "fvcore");
-
-}  // namespace
 
 std::string_view name(Convention convention) { return kConventions[convention]; }
 Convention convention_from_name(std::string_view text) {

@@ -33,8 +33,8 @@ std::string substitute(std::string_view formula, const Letters& letters) {
     while (end < formula.size() && is_word(formula[end])) ++end;
     const std::string_view word = formula.substr(i, end - i);
     const bool is_ending = i > 0 && formula[i - 1] == '\'';
-    const auto letter = std::find_if(letters.begin(), letters.end(),
-                                     [&](const auto& l) { return l.first == word && !is_ending; });
+    const auto letter =
+        is_ending ? letters.end() : std::ranges::find(letters, word, &Letters::value_type::first);
     if (letter != letters.end())
       text += fmt::format("{}", letter->second.value());
     else
@@ -63,8 +63,8 @@ std::string bytes_of_op(const Traffic& traffic) {
 }
 
 std::string how(const Graph& graph, OpId op, const OpCost& cost) {
-  const auto is_declared = [&](const DeclaredCost& d) { return d.op == op && (d.macs || d.flops); };
-  if (std::any_of(graph.declared.begin(), graph.declared.end(), is_declared)) return "declared by the user";
+  if (std::ranges::any_of(graph.declared, [&](const auto& d) { return d.op == op && (d.macs || d.flops); }))
+    return "declared by the user";
   if (cost.confidence != Confidence::kUnknown) return {};
   if (find_rule(graph.op_name(graph.ops[op])) != nullptr)
     return "the table has this op, but not with such arguments";

@@ -13,78 +13,39 @@ namespace {
 // What speaks for a piece, the strongest first: a parameter stays one whatever is written to it.
 enum Claim : std::uint8_t { kWeight, kGradient, kState, kCache, kInput, kMade, kConstant, kNothing };
 
-Claim claim_of(const Graph& graph, const Value& value) {
-  switch (value.kind) {
-    case ValueKind::kParameter:
-    case ValueKind::kBuffer:
-      return kWeight;
-    case ValueKind::kGradient:
-      return kGradient;
-    case ValueKind::kOptimizerState:
-      return kState;
-    case ValueKind::kInput:
-      return names_cache(graph.text(value.name)) ? kCache : kInput;
-    case ValueKind::kConstant:
-      return kConstant;
-    default:
-      return kNothing;
-  }
-}
-
-constexpr MemoryKind kind_of(Claim claim) {
-  switch (claim) {
-    case kGradient:
-      return MemoryKind::kGradients;
-    case kState:
-      return MemoryKind::kOptimizerState;
-    case kCache:
-      return MemoryKind::kKvCache;
-    case kInput:
-      return MemoryKind::kInputs;
-    case kMade:
-    case kNothing:
-      return MemoryKind::kActivations;
-    case kWeight:
-    case kConstant:
-      return MemoryKind::kWeights;
-  }
-  return MemoryKind::kActivations;
-}
+constexpr std::array<MemoryKind, 8> kKinds{
+    MemoryKind::kWeights, MemoryKind::kGradients,   MemoryKind::kOptimizerState, MemoryKind::kKvCache,
+    MemoryKind::kInputs,  MemoryKind::kActivations, MemoryKind::kWeights,        MemoryKind::kActivations};
+// By the kind of a value; an input may also be a cache.
+constexpr std::array<Claim, kValueKinds> kClaims{kInput,   kWeight,  kWeight,   kConstant,
+                                                 kNothing, kNothing, kGradient, kState};
 
 // By piece. Of what no value claims, the first to touch it decides: what an op reads before any has written
 // it is a constant.
-class Claims {
- public:
-  Claims(const Graph& graph, const PieceMap& map)
-      : graph_(graph), map_(map), claims_(map.pieces.size(), kNothing), touched_(map.pieces.size()) {
-    for (ValueId id = 0; id < graph.values.size(); ++id) add(id, claim_of(graph, graph.values[id]));
-    // A result says what it is by its name; its value may be an activation's or an input's.
-    for (const auto id : graph.outputs)
-      if (names_cache(graph.text(graph.values[id].name))) add(id, kCache);
-    for (const auto& op : graph.ops) touch(op);
+std::vector<Claim> claims_of(const Graph& graph, const PieceMap& map) {
+  std::vector<Claim> claims(map.pieces.size(), kNothing);
+  std::vector<char> touched(map.pieces.size());
+  const auto add = [&](ValueId id, Claim claim) {
+    Claim& strongest = claims[map.of_value[id]];
+    strongest = std::min(strongest, claim);
+  };
+  const auto touch = [&](ValueId id, Claim claim) {
+    if (std::exchange(touched[map.of_value[id]], 1) == 0) add(id, claim);
+  };
+  for (ValueId id = 0; id < graph.values.size(); ++id) {
+    const auto& value = graph.values[id];
+    const bool is_cache = value.kind == ValueKind::kInput && names_cache(graph.text(value.name));
+    add(id, is_cache ? kCache : kClaims[static_cast<std::size_t>(value.kind)]);
   }
-  Claim operator[](std::size_t piece) const { return claims_[piece]; }
-
- private:
-  void add(ValueId id, Claim claim) {
-    auto& strongest = claims_[map_.of_value[id]];
-    if (claim < strongest) strongest = claim;
+  // A result says what it is by its name; its value may be an activation's or an input's.
+  for (const auto id : graph.outputs)
+    if (names_cache(graph.text(graph.values[id].name))) add(id, kCache);
+  for (const auto& op : graph.ops) {
+    each_read(graph, op, [&](ValueId id) { touch(id, kConstant); });
+    for (const auto id : graph.outputs_of(op)) touch(id, kMade);
   }
-  void touch(const Op& op) {
-    each_read(graph_, op, [&](ValueId id) { touch(id, kConstant); });
-    for (const auto id : graph_.outputs_of(op)) touch(id, kMade);
-  }
-  void touch(ValueId id, Claim claim) {
-    auto& was_touched = touched_[map_.of_value[id]];
-    if (was_touched == 0) add(id, claim);
-    was_touched = 1;
-  }
-
-  const Graph& graph_;
-  const PieceMap& map_;
-  std::vector<Claim> claims_;
-  std::vector<char> touched_;
-};
+  return claims;
+}
 
 }  // namespace
 
@@ -92,17 +53,11 @@ bool names_cache(std::string_view value_name) {
   static constexpr std::array<std::string_view, 8> kWords{"past_key_value", "key_cache",       "value_cache",
                                                           "kv_cache",       "cache_params",    "conv_states",
                                                           "ssm_states",     "recurrent_states"};
-  for (const auto word : kWords)
-    if (value_name.find(word) != std::string_view::npos) return true;
-  return false;
+  return std::ranges::any_of(
+      kWords, [&](std::string_view word) { return value_name.find(word) != std::string_view::npos; });
 }
 
 PieceMap::PieceMap(const Graph& graph) : of_value(graph.values.size()) {
-  place_values(graph);
-  find_kinds(graph);
-}
-
-void PieceMap::place_values(const Graph& graph) {
   pieces.reserve(graph.storages.size());
   for (const auto& storage : graph.storages) pieces.push_back({.bytes = Count{storage.bytes}});
   for (ValueId id = 0; id < graph.values.size(); ++id) {
@@ -115,13 +70,10 @@ void PieceMap::place_values(const Graph& graph) {
   for (const auto id : graph.outputs) pieces[of_value[id]].returned = true;
   is_input.resize(pieces.size());
   for (const auto id : graph.inputs) is_input[of_value[id]] = 1;
-}
-
-void PieceMap::find_kinds(const Graph& graph) {
-  const Claims claims(graph, *this);
+  const auto claims = claims_of(graph, *this);
   is_constant.resize(pieces.size());
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
-    pieces[piece].kind = kind_of(claims[piece]);
+    pieces[piece].kind = kKinds[claims[piece]];
     is_constant[piece] = claims[piece] == kConstant ? 1 : 0;
   }
 }
@@ -156,20 +108,14 @@ class StepMemory {
 
   // By step: bytes in use after it, where what it touches last is gone.
   std::vector<Count> after(Step steps) const {
-    std::vector<WideSum> born(steps + 1), gone(steps + 1);
+    MemorySweep sweep(steps);
     for (std::size_t piece = 0; piece < spans_.size(); ++piece) {
       const auto [first, last] = spans_[piece];
-      if (map_.pieces[piece].kind == MemoryKind::kWeights || first == kNever) continue;
-      born[first] += map_.pieces[piece].bytes.value();
-      gone[last] += map_.pieces[piece].bytes.value();
+      if (map_.pieces[piece].kind != MemoryKind::kWeights && first != kNever)
+        sweep.add(first, last, map_.pieces[piece].bytes);
     }
-    std::vector<Count> result(steps);
-    WideSum sum = 0;
-    for (Step step = 0; step < steps; ++step) {
-      sum += born[step];
-      sum -= gone[step];
-      result[step] = narrow(sum);
-    }
+    std::vector<Count> result;
+    sweep.run([&](std::size_t, WideSum sum) { result.push_back(narrow(sum)); });
     return result;
   }
 

@@ -18,10 +18,8 @@ class Holding {
  public:
   explicit Holding(const Graph& graph) : graph_(graph), map_(graph), first_(map_.pieces.size()) {
     for (OpId op = 0; op < graph.ops.size(); ++op) touch(op);
-    for (std::size_t piece = 0; piece < first_.size(); ++piece) {
-      const bool is_told = piece < graph.lifetimes.size();
-      is_told ? hold_as_told(piece) : hold_by_use(piece);
-    }
+    for (std::size_t piece = 0; piece < first_.size(); ++piece)
+      piece < graph.lifetimes.size() ? hold_as_told(piece) : hold_by_use(piece);
   }
   std::vector<MemoryPiece> take() && { return std::move(map_.pieces); }
 
@@ -64,39 +62,20 @@ class Holding {
   std::vector<FirstUse> first_;  // by piece
 };
 
-// What comes into use and what goes, op by op.
-class Sweep {
- public:
-  explicit Sweep(std::size_t ops) : born_(ops + 1), gone_(ops + 1), ops_(ops) {}
-
-  void add(const MemoryPiece& piece) {
-    born_[piece.first_op()] += piece.bytes.value();
-    gone_[piece.last_op(ops_) + 1] += piece.bytes.value();
-  }
-  // Calls visit(op, bytes in use) for each op in order.
-  template <class Visit>
-  void run(Visit visit) const {
-    WideSum sum = 0;
-    for (std::size_t op = 0; op < ops_; ++op) {
-      sum += born_[op];
-      sum -= gone_[op];
-      visit(op, sum);
-    }
-  }
-
- private:
-  std::vector<WideSum> born_, gone_;
-  std::size_t ops_;
-};
-
-bool is_live_at(const MemoryPiece& piece, OpId op, std::size_t ops) {
-  return piece.in_use && piece.first_op() <= op && op <= piece.last_op(ops);
+// Calls visit(op, bytes in use) for each op in order, of the pieces that are in use and `counted`.
+template <class Counted, class Visit>
+void sweep(std::size_t ops, std::span<const MemoryPiece> pieces, Counted counted, Visit visit) {
+  MemorySweep sweep(ops);
+  for (const auto& piece : pieces)
+    if (piece.in_use && counted(piece.kind)) sweep.add(piece.first_op(), piece.last_op(ops) + 1, piece.bytes);
+  sweep.run(visit);
 }
 
 MemorySplit split_at(const Graph& graph, std::span<const MemoryPiece> pieces, OpId op) {
   MemorySplit split;
   for (const auto& piece : pieces)
-    if (is_live_at(piece, op, graph.ops.size())) split[piece.kind] += piece.bytes;
+    if (piece.in_use && piece.first_op() <= op && op <= piece.last_op(graph.ops.size()))
+      split[piece.kind] += piece.bytes;
   split[MemoryKind::kWorkspace] += Count{graph.ops[op].workspace};
   return split;
 }
@@ -132,11 +111,10 @@ MemoryTimeline memory_timeline(const Graph& graph, std::span<const MemoryPiece> 
   timeline.at_peak[MemoryKind::kWeights] = timeline.weights;
   const auto ops = graph.ops.size();
   if (ops == 0) return timeline;
-  Sweep sweep(ops);
-  for (const auto& piece : pieces)
-    if (piece.in_use && piece.kind != MemoryKind::kWeights) sweep.add(piece);
   timeline.alive.resize(ops);
-  sweep.run([&](std::size_t op, WideSum sum) { timeline.alive[op] = narrow(sum + graph.ops[op].workspace); });
+  sweep(
+      ops, pieces, [](MemoryKind kind) { return kind != MemoryKind::kWeights; },
+      [&](std::size_t op, WideSum sum) { timeline.alive[op] = narrow(sum + graph.ops[op].workspace); });
   const auto peak = std::max_element(timeline.alive.begin(), timeline.alive.end());
   timeline.peak = *peak;
   timeline.peak_op = static_cast<OpId>(peak - timeline.alive.begin());
@@ -154,10 +132,9 @@ std::vector<MemorySplit> memory_splits(const Graph& graph, std::span<const Memor
   for (std::size_t index = 0; index < kMemoryKinds; ++index) {
     const auto kind = static_cast<MemoryKind>(index);
     if (kind == MemoryKind::kWeights || kind == MemoryKind::kWorkspace || splits.empty()) continue;
-    Sweep sweep(splits.size());
-    for (const auto& piece : pieces)
-      if (piece.in_use && piece.kind == kind) sweep.add(piece);
-    sweep.run([&](std::size_t op, WideSum sum) { splits[op][kind] = narrow(sum); });
+    sweep(
+        splits.size(), pieces, [&](MemoryKind each) { return each == kind; },
+        [&](std::size_t op, WideSum sum) { splits[op][kind] = narrow(sum); });
   }
   return splits;
 }

@@ -15,18 +15,9 @@ constexpr std::size_t kShortName = 4;  // worth telling beside the whole one
 // Every name that a metric goes by, its key first.
 std::vector<std::string_view> names_of(const Metric& metric) {
   std::vector<std::string_view> names{metric.key};
-  for (std::string_view rest = metric.aliases; !rest.empty();) {
-    const std::size_t comma = std::min(rest.find(','), rest.size());
-    names.push_back(rest.substr(0, comma));
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
-  }
+  for (const std::string_view alias : split_by(metric.aliases, ','))
+    if (!alias.empty()) names.push_back(alias);
   return names;
-}
-
-std::string with_dashes(std::string_view name) {
-  std::string text(name);
-  std::ranges::replace(text, '_', '-');
-  return text;
 }
 
 // Whether a row has what a metric needs.
@@ -82,12 +73,9 @@ const Metric& metric_named(std::string_view text, const std::string& where, Need
 
 std::vector<const Metric*> metrics_named(std::string_view text, const std::string& where, Needs given) {
   std::vector<const Metric*> chosen;
-  for (bool more = true; more;) {
-    const auto comma = text.find(',');
-    more = comma != std::string_view::npos;
-    const Metric* metric = &metric_named(text.substr(0, comma), where, given);
+  for (const std::string_view name : split_by(text, ',')) {
+    const Metric* metric = &metric_named(name, where, given);
     if (std::ranges::find(chosen, metric) == chosen.end()) chosen.push_back(metric);
-    text.remove_prefix(more ? comma + 1 : text.size());
   }
   return chosen;
 }
@@ -99,7 +87,11 @@ std::vector<const Metric*> metrics_given(Needs given) {
   return chosen;
 }
 
-std::string flag_name(const Metric& metric) { return with_dashes(metric.key); }
+std::string flag_name(const Metric& metric) {
+  std::string text(metric.key);
+  std::ranges::replace(text, '_', '-');
+  return text;
+}
 
 std::string metric_choices(Needs given) {
   std::string usual, details;
@@ -115,10 +107,8 @@ std::string metric_choices(Needs given) {
 
 std::string metric_words(Needs given, char gap) {
   std::string list;
-  for (const Metric* metric : metrics_given(given)) {
-    if (!list.empty()) list += gap;
-    list += flag_name(*metric);
-  }
+  for (const Metric* metric : metrics_given(given))
+    list.append(list.empty() ? 0 : 1, gap).append(flag_name(*metric));
   return list;
 }
 

@@ -7,6 +7,69 @@ namespace {
 
 using Text = std::string_view;
 
+// Of what modules own.
+template <Count Parameters::*member>
+constexpr Metric owned(Text key, Text title, Text words, Text aliases, bool is_detail = true) {
+  return {.key = key,
+          .title = title,
+          .words = words,
+          .aliases = aliases,
+          .unit = Unit::kParams,
+          .of = [](const Costs& c) { return counted(c.parameters->*member); },
+          .need = kNeedsParameters,
+          .basis = Basis::kModules,
+          .is_detail = is_detail};
+}
+// Counted over ops.
+template <auto get>
+constexpr Metric summed(Text key, Text title, Text words, Unit unit = Unit::kCount, bool is_detail = true) {
+  return {.key = key,
+          .title = title,
+          .words = words,
+          .unit = unit,
+          .of = [](const Costs& c) { return counted(get(c.sums)); },
+          .basis = unit == Unit::kBytes ? Basis::kBytes : Basis::kWork,
+          .is_detail = is_detail};
+}
+// In a second of the time that was measured.
+template <auto get>
+constexpr Metric rate(Text key, Text title, Text words, Unit unit) {
+  return {.key = key,
+          .title = title,
+          .words = words,
+          .unit = unit,
+          .of =
+              [](const Costs& c) {
+                return Amount{{}, c.sums.time ? static_cast<double>(get(c.sums)) / c.sums.time_seconds() : 0};
+              },
+          .need = kNeedsMeasurement,
+          .better = Better::kMore,
+          .is_detail = true};
+}
+// Of a whole model's FLOPs.
+template <auto member>
+constexpr Metric model_flops(Text key, Text title, Text words) {
+  return {.key = key,
+          .title = title,
+          .words = words,
+          .of = [](const Costs& c) { return counted(*(c.model->*member)); },
+          .need = kNeedsProducts,
+          .is_detail = true};
+}
+Amount quotient(Count part, Count whole) {
+  return {{}, whole ? static_cast<double>(part) / static_cast<double>(whole) : 0};
+}
+template <auto member>
+constexpr Metric model_share(Text key, Text title, Text words, Need need) {
+  return {.key = key,
+          .title = title,
+          .words = words,
+          .unit = Unit::kShare,
+          .of = [](const Costs& c) { return quotient(*(c.model->*member), c.sums.flops); },
+          .need = need,
+          .better = Better::kNeither,
+          .is_detail = true};
+}
 // Of the memory at the peak, what is of one kind.
 template <MemoryKind kind>
 constexpr Metric peak_part(Text key, Text title, Text words, Text aliases) {
@@ -20,68 +83,25 @@ constexpr Metric peak_part(Text key, Text title, Text words, Text aliases) {
           .basis = Basis::kBytes,
           .is_detail = true};
 }
-// A part of what an op reads and writes, or of its work.
-template <auto Get>
-constexpr Metric part(Text key, Text title, Text words, Unit unit) {
-  return {.key = key,
-          .title = title,
-          .words = words,
-          .unit = unit,
-          .of = [](const Costs& c) { return counted(Get(c)); },
-          .basis = unit == Unit::kBytes ? Basis::kBytes : Basis::kWork,
-          .is_detail = true};
-}
-Amount quotient(Count part, Count whole) {
-  return {{}, whole ? static_cast<double>(part) / static_cast<double>(whole) : 0};
-}
-Amount rate(Count count, const Costs& costs) {
-  return {{}, costs.sums.time ? static_cast<double>(count) / costs.sums.time_seconds() : 0};
-}
+
+constexpr auto kFlops = [](const Metrics& m) { return m.flops; };
+constexpr auto kBytesMoved = [](const Metrics& m) { return m.memory_bytes(); };
 
 constexpr Metric kMetrics[] = {
-    {.key = "params",
-     .title = "Params",
-     .words = "parameters",
-     .aliases = "parameters",
-     .unit = Unit::kParams,
-     .of = [](const Costs& c) { return counted(c.parameters->total); },
-     .need = kNeedsParameters,
-     .basis = Basis::kModules},
-    {.key = "trainable_params",
-     .title = "Trainable",
-     .words = "trainable parameters",
-     .aliases = "trainable",
-     .unit = Unit::kParams,
-     .of = [](const Costs& c) { return counted(c.parameters->trainable); },
-     .need = kNeedsParameters,
-     .basis = Basis::kModules,
-     .is_detail = true},
-    {.key = "buffers",
-     .title = "Buffers",
-     .words = "elements of buffers",
-     .unit = Unit::kParams,
-     .of = [](const Costs& c) { return counted(c.parameters->buffers); },
-     .need = kNeedsParameters,
-     .basis = Basis::kModules,
-     .is_detail = true},
-    {.key = "macs",
-     .title = "MACs",
-     .words = "MACs",
-     .of = [](const Costs& c) { return counted(c.sums.work.macs); }},
-    part<[](const Costs& c) { return c.sums.work.other_flops; }>("other_flops", "Other FLOPs",
-                                                                 "FLOPs beside MACs", Unit::kCount),
-    part<[](const Costs& c) { return c.sums.work.specials; }>("specials", "Specials", "special functions",
-                                                              Unit::kCount),
-    {.key = "flops",
-     .title = "FLOPs",
-     .words = "FLOPs",
-     .of = [](const Costs& c) { return counted(c.sums.flops); }},
-    part<[](const Costs& c) { return c.sums.traffic.input_bytes; }>("input_bytes", "Input bytes",
-                                                                    "bytes read", Unit::kBytes),
-    part<[](const Costs& c) { return c.sums.traffic.output_bytes; }>("output_bytes", "Output bytes",
-                                                                     "bytes written", Unit::kBytes),
-    part<[](const Costs& c) { return c.sums.traffic.weight_bytes; }>("weight_bytes", "Weight bytes",
-                                                                     "bytes of weights read", Unit::kBytes),
+    owned<&Parameters::total>("params", "Params", "parameters", "parameters", false),
+    owned<&Parameters::trainable>("trainable_params", "Trainable", "trainable parameters", "trainable"),
+    owned<&Parameters::buffers>("buffers", "Buffers", "elements of buffers", ""),
+    summed<[](const Metrics& m) { return m.work.macs; }>("macs", "MACs", "MACs", Unit::kCount, false),
+    summed<[](const Metrics& m) { return m.work.other_flops; }>("other_flops", "Other FLOPs",
+                                                                "FLOPs beside MACs"),
+    summed<[](const Metrics& m) { return m.work.specials; }>("specials", "Specials", "special functions"),
+    summed<kFlops>("flops", "FLOPs", "FLOPs", Unit::kCount, false),
+    summed<[](const Metrics& m) { return m.traffic.input_bytes; }>("input_bytes", "Input bytes", "bytes read",
+                                                                   Unit::kBytes),
+    summed<[](const Metrics& m) { return m.traffic.output_bytes; }>("output_bytes", "Output bytes",
+                                                                    "bytes written", Unit::kBytes),
+    summed<[](const Metrics& m) { return m.traffic.weight_bytes; }>("weight_bytes", "Weight bytes",
+                                                                    "bytes of weights read", Unit::kBytes),
     {.key = "memory_bytes",
      .title = "Bytes",
      .words = "bytes moved",
@@ -119,22 +139,8 @@ constexpr Metric kMetrics[] = {
      .of = [](const Costs& c) { return timed(c.sums.time); },
      .need = kNeedsMeasurement,
      .basis = Basis::kModules},
-    {.key = "flops_per_second",
-     .title = "FLOP/s",
-     .words = "FLOPs a second",
-     .unit = Unit::kFlopRate,
-     .of = [](const Costs& c) { return rate(c.sums.flops, c); },
-     .need = kNeedsMeasurement,
-     .better = Better::kMore,
-     .is_detail = true},
-    {.key = "bytes_per_second",
-     .title = "Bytes/s",
-     .words = "bytes a second",
-     .unit = Unit::kBandwidth,
-     .of = [](const Costs& c) { return rate(c.sums.memory_bytes(), c); },
-     .need = kNeedsMeasurement,
-     .better = Better::kMore,
-     .is_detail = true},
+    rate<kFlops>("flops_per_second", "FLOP/s", "FLOPs a second", Unit::kFlopRate),
+    rate<kBytesMoved>("bytes_per_second", "Bytes/s", "bytes a second", Unit::kBandwidth),
     {.key = "roofline_seconds",
      .title = "Roofline",
      .words = "roofline time",
@@ -151,34 +157,12 @@ constexpr Metric kMetrics[] = {
      .need = kNeedsFusion,
      .better = Better::kMore,
      .basis = Basis::kBytes},
-    {.key = "compute_bound_share",
-     .title = "Compute-bound",
-     .words = "share of compute-bound FLOPs",
-     .unit = Unit::kShare,
-     .of = [](const Costs& c) { return quotient(*c.model->compute_bound_flops, c.sums.flops); },
-     .need = kNeedsBounds,
-     .better = Better::kNeither,
-     .is_detail = true},
-    {.key = "attention_share",
-     .title = "Attention",
-     .words = "share of FLOPs in attention",
-     .unit = Unit::kShare,
-     .of = [](const Costs& c) { return quotient(*c.model->attention_flops, c.sums.flops); },
-     .need = kNeedsProducts,
-     .better = Better::kNeither,
-     .is_detail = true},
-    {.key = "attention_flops",
-     .title = "Attention FLOPs",
-     .words = "FLOPs of attention",
-     .of = [](const Costs& c) { return counted(*c.model->attention_flops); },
-     .need = kNeedsProducts,
-     .is_detail = true},
-    {.key = "linear_flops",
-     .title = "Linear FLOPs",
-     .words = "FLOPs of linear layers",
-     .of = [](const Costs& c) { return counted(*c.model->linear_flops); },
-     .need = kNeedsProducts,
-     .is_detail = true},
+    model_share<&ModelCosts::compute_bound_flops>("compute_bound_share", "Compute-bound",
+                                                  "share of compute-bound FLOPs", kNeedsBounds),
+    model_share<&ModelCosts::attention_flops>("attention_share", "Attention", "share of FLOPs in attention",
+                                              kNeedsProducts),
+    model_flops<&ModelCosts::attention_flops>("attention_flops", "Attention FLOPs", "FLOPs of attention"),
+    model_flops<&ModelCosts::linear_flops>("linear_flops", "Linear FLOPs", "FLOPs of linear layers"),
     peak_part<MemoryKind::kWeights>("weights_bytes", "Weights", "weights at the peak", "weights"),
     peak_part<MemoryKind::kActivations>("activations_bytes", "Activations", "activations at the peak",
                                         "activations"),
