@@ -13,22 +13,10 @@
 namespace opscope {
 namespace {
 
-constexpr std::array<std::string_view, 9> kTexts{"id",   "name",        "kind",  "vendor", "architecture",
-                                                 "note", "reported_as", "cores", "aliases"};
-constexpr std::array<std::string_view, 9> kTables{"memory.size",  "memory.bandwidth", "peaks.matrix",
-                                                  "peaks.vector", "caches.L1",        "caches.L2",
-                                                  "caches.L3",    "launch.overhead",  "power.limit"};
-
-// The path's parts: "peaks", "matrix", "float16", "value".
-std::vector<std::string> parts_of(std::string_view path) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= path.size();) {
-    const std::size_t end = std::min(path.find('.', at), path.size());
-    parts.emplace_back(path.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
+constexpr std::array<std::string_view, 18> kKnown{
+    "id",           "name",      "kind",      "vendor",      "architecture",     "note",
+    "reported_as",  "cores",     "aliases",   "memory.size", "memory.bandwidth", "peaks.matrix",
+    "peaks.vector", "caches.L1", "caches.L2", "caches.L3",   "launch.overhead",  "power.limit"};
 
 class DeviceReader {
  public:
@@ -48,7 +36,7 @@ class DeviceReader {
   }
 
   void place(const TomlItem& item) {
-    const std::vector<std::string> parts = parts_of(item.path);
+    const auto parts = split_by(item.path, '.');  // "peaks", "matrix", "float16", "value"
     if (parts.size() == 1) return text(item);
     if (item.is_list) fail(item, "'" + item.path + "' is one text, not a list");
     if (parts[0] == "sources" && parts.size() == 2)
@@ -82,11 +70,11 @@ class DeviceReader {
   }
 
   // Where a figure's "value" and "source" go; nullptr for a path that is none's.
-  Figure* figure_of(const TomlItem& item, const std::vector<std::string>& parts) {
+  Figure* figure_of(const TomlItem& item, const std::vector<std::string_view>& parts) {
     if (parts[0] == "peaks" && parts.size() == 4) return peak(item, parts[1], parts[2]);
     if (parts[0] == "caches" && parts.size() == 4) return cache(parts[1], parts[2]);
     if (parts.size() != 3) return nullptr;
-    const std::string path = parts[0] + "." + parts[1];
+    const std::string_view path = std::string_view(item.path).substr(0, item.path.rfind('.'));
     if (path == "memory.bandwidth") return unit_ = Unit::kBandwidth, &device_.memory_bandwidth;
     if (path == "memory.size") return made(Unit::kBytes, device_.memory_size);
     if (path == "launch.overhead") return made(Unit::kSeconds, device_.launch_overhead);
@@ -98,26 +86,24 @@ class DeviceReader {
     if (!figure) figure.emplace();
     return &*figure;
   }
-  Figure* peak(const TomlItem& item, const std::string& units_name, const std::string& dtype) {
+  Figure* peak(const TomlItem& item, std::string_view units_name, std::string_view dtype) {
     if (units_name != "matrix" && units_name != "vector") return nullptr;
     if (!std::ranges::count(kPeakNames, dtype))
-      fail(item, "no such type of number: '" + dtype + "'", did_you_mean(dtype, kPeakNames));
+      fail(item, "no such type of number: '" + std::string(dtype) + "'", did_you_mean(dtype, kPeakNames));
     unit_ = Unit::kFlopRate;
     const Units units = units_name == "matrix" ? Units::kMatrix : Units::kVector;
     if (const Peak* there = device_.peak(units, dtype)) return &const_cast<Peak*>(there)->rate;
-    return &device_.peaks.emplace_back(Peak{units, dtype, {}}).rate;
+    return &device_.peaks.emplace_back(Peak{units, std::string(dtype), {}}).rate;
   }
-  Figure* cache(const std::string& level, const std::string& what) {
+  Figure* cache(std::string_view level, std::string_view what) {
     if (what != "size" && what != "bandwidth") return nullptr;
     auto found = std::ranges::find(device_.caches, level, &DeviceCache::level);
-    if (found == device_.caches.end()) {
-      device_.caches.push_back({level, {}, {}});
-      found = device_.caches.end() - 1;
-    }
+    if (found == device_.caches.end())
+      found = device_.caches.insert(found, {std::string(level), std::nullopt, std::nullopt});
     return what == "size" ? made(Unit::kBytes, found->size) : made(Unit::kBandwidth, found->bandwidth);
   }
 
-  void part(const TomlItem& item, const std::string& key, Figure& figure) {
+  void part(const TomlItem& item, std::string_view key, Figure& figure) {
     if (key == "value") {
       figure.text = item.values[0];
       figure.value = parse_figure(unit_, figure.text, where(item));
@@ -129,11 +115,8 @@ class DeviceReader {
   }
 
   [[noreturn]] void unknown(const TomlItem& item) const {
-    std::vector<std::string_view> known(kTexts.begin(), kTexts.end());
-    known.insert(known.end(), kTables.begin(), kTables.end());
-    const std::string path = item.path.substr(0, item.path.rfind('.'));
-    std::string hint = did_you_mean(item.path, known);
-    if (hint.empty()) hint = did_you_mean(path, known);
+    std::string hint = did_you_mean(item.path, kKnown);
+    if (hint.empty()) hint = did_you_mean(item.path.substr(0, item.path.rfind('.')), kKnown);
     fail(item, "no such key: '" + item.path + "'",
          hint.empty() ? "memory.bandwidth = { value = \"4.8 TB/s\", source = \"...\" }" : hint);
   }
@@ -154,10 +137,6 @@ class DeviceReader {
       need(peak.rate.value > 0,
            "a peak has no value: " + std::string(opscope::name(peak.units)) + " " + peak.dtype,
            "value = \"19.5 TFLOP/s\"");
-    check_figures(need);
-  }
-  template <class Need>
-  void check_figures(const Need& need) const {
     const auto valued = [&](const std::optional<Figure>& figure, const std::string& what) {
       need(!figure || figure->value > 0, what + " has a source but no value", "value = \"...\"");
     };

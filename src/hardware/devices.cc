@@ -86,16 +86,14 @@ DevicePointer load_device(const std::string& name_or_file, const std::string& fl
 
 std::vector<DevicePointer> load_devices(const std::string& names, const std::string& flag) {
   std::vector<DevicePointer> devices;
-  for (std::size_t at = 0; at <= names.size();) {
-    const std::size_t end = std::min(names.find(',', at), names.size());
-    std::string name = names.substr(at, end - at);
+  for (const std::string_view each : split_by(names, ',')) {
+    std::string name(each);
     std::erase(name, ' ');
     if (name.empty()) throw Error("a device's name is missing", flag, "for example " + flag + " h100,l4");
     DevicePointer device = load_device(name, flag);
     for (const DevicePointer& other : devices)
       if (other->id == device->id) throw Error("'" + device->id + "' is there twice", flag);
     devices.push_back(std::move(device));
-    at = end + 1;
   }
   return devices;
 }

@@ -5,23 +5,16 @@
 #include <optional>
 #include <string>
 
-#include "base/error.h"
+#include "base/choices.h"
+#include "graph/reads.h"
 
 namespace opscope {
 namespace {
 
-bool uses_matrix_units(Category category) {
-  switch (category) {
-    case Category::kConv:
-    case Category::kMatmul:
-    case Category::kAttention:
-    case Category::kRecurrent:
-    case Category::kQuantised:
-      return true;
-    default:
-      return false;
-  }
-}
+constexpr std::array kMatrixCategories{Category::kConv, Category::kMatmul, Category::kAttention,
+                                       Category::kRecurrent, Category::kQuantised};
+constexpr auto kFloat32Names = choices<Float32, Float32::kIeee>("torch", "tf32", "ieee");
+constexpr auto kLimitNames = choices<Limit, Limit::kUnknown>("-", "compute", "memory", "launch", "?");
 
 // torch.backends.cudnn.allow_tf32 is on, torch.backends.cuda.matmul.allow_tf32 is not.
 bool takes_tf32(Category category, Float32 float32) {
@@ -32,37 +25,22 @@ bool takes_tf32(Category category, Float32 float32) {
 // The name that a type's peak is listed under.
 std::string_view peak_name(DType dtype) {
   switch (dtype) {
-    case DType::kFloat64:
+    case DType::kUndefined:
+    case DType::kComplex64:
+      return "float32";
     case DType::kComplex128:
       return "float64";
-    case DType::kFloat32:
-    case DType::kComplex64:
-    case DType::kUndefined:
-      return "float32";
-    case DType::kFloat16:
     case DType::kComplex32:
       return "float16";
-    case DType::kBFloat16:
-      return "bfloat16";
-    case DType::kFloat8E4M3FN:
-    case DType::kFloat8E4M3FNUZ:
-    case DType::kFloat8E5M2:
-    case DType::kFloat8E5M2FNUZ:
-    case DType::kFloat8E8M0FNU:
-      return "float8";
-    case DType::kFloat4E2M1FNX2:
-      return "float4";
-    case DType::kInt8:
-    case DType::kUInt8:
-    case DType::kQInt8:
-    case DType::kQUInt8:
-    case DType::kBits8:
-      return "int8";
     case DType::kQUInt4X2:
       return "int4";
     default:
-      return "int32";
+      break;
   }
+  const std::string_view own = name(dtype);
+  for (const std::string_view listed : {"float64", "float32", "float16", "bfloat16", "float8", "float4"})
+    if (own.starts_with(listed)) return listed;
+  return own.ends_with("int8") || own == "bits8" ? "int8" : "int32";
 }
 
 bool computes(DType dtype) {
@@ -71,16 +49,9 @@ bool computes(DType dtype) {
          dtype == DType::kQUInt8;
 }
 
-DType dtype_of(const Graph& graph, ValueId id) {
-  return id == kNone ? DType::kUndefined : graph.values[id].dtype;
-}
-
 }  // namespace
 
-std::string_view name(Float32 float32) {
-  constexpr std::array<std::string_view, 3> kNames{"torch", "tf32", "ieee"};
-  return kNames[static_cast<std::size_t>(float32)];
-}
+std::string_view name(Float32 float32) { return kFloat32Names[float32]; }
 
 Float32 float32_from_name(std::string_view text) {
   for (const Float32 choice : {Float32::kTorch, Float32::kTf32, Float32::kIeee})
@@ -89,10 +60,7 @@ Float32 float32_from_name(std::string_view text) {
               "choose torch (convolutions in TF32, as PyTorch does), tf32 or ieee");
 }
 
-std::string_view name(Limit limit) {
-  constexpr std::array<std::string_view, 5> kNames{"-", "compute", "memory", "launch", "?"};
-  return kNames[static_cast<std::size_t>(limit)];
-}
+std::string_view name(Limit limit) { return kLimitNames[limit]; }
 
 Limit limit_of(const Device& device, const RooflineTime& time) {
   if (!time.known) return Limit::kUnknown;
@@ -102,17 +70,13 @@ Limit limit_of(const Device& device, const RooflineTime& time) {
 }
 
 DType product_dtype(const Graph& graph, const Op& op) {
-  for (const Argument& argument : graph.arguments_of(op)) {
-    if (argument.kind == ArgumentKind::kTensor) {
-      const DType dtype = dtype_of(graph, static_cast<ValueId>(argument.integer));
-      if (computes(dtype)) return dtype;
-    }
-    if (argument.kind != ArgumentKind::kTensorList) continue;
-    for (const ValueId id : graph.values_in(argument))
-      if (computes(dtype_of(graph, id))) return dtype_of(graph, id);
-  }
+  DType first = DType::kUndefined;
+  each_read(graph, op, [&](ValueId id) {
+    if (first == DType::kUndefined && computes(graph.values[id].dtype)) first = graph.values[id].dtype;
+  });
   const auto outputs = graph.outputs_of(op);
-  return outputs.empty() ? DType::kUndefined : dtype_of(graph, outputs.front());
+  if (first != DType::kUndefined || outputs.empty() || outputs.front() == kNone) return first;
+  return graph.values[outputs.front()].dtype;
 }
 
 const Peak* vector_peak(const Device& device, DType dtype) {
@@ -125,7 +89,7 @@ const Peak* vector_peak(const Device& device, DType dtype) {
 
 const Peak* product_peak(const Device& device, Category category, DType dtype, Float32 float32) {
   const std::string_view name = peak_name(dtype);
-  if (uses_matrix_units(category)) {
+  if (std::ranges::count(kMatrixCategories, category) > 0) {
     if (name == "float32" && takes_tf32(category, float32))
       if (const Peak* peak = device.peak(Units::kMatrix, "tf32")) return peak;
     if (const Peak* peak = device.peak(Units::kMatrix, name)) return peak;
