@@ -18,19 +18,6 @@ constexpr std::size_t kPatternsTried = 24;  // a sweep over the run each
 
 using WideSum = unsigned __int128;
 
-// Where the peak would still be above what all chances together reach: only what acts there matters.
-std::vector<std::uint32_t> ops_above(const std::vector<Count>& alive, Count peak) {
-  std::vector<std::uint32_t> count(alive.size() + 1);
-  for (std::size_t op = 0; op < alive.size(); ++op) count[op + 1] = count[op] + (alive[op] > peak ? 1 : 0);
-  return count;
-}
-
-std::vector<MemoryChange> changes_of(const std::vector<Chance>& chances) {
-  std::vector<MemoryChange> changes;
-  for (const auto& chance : chances) changes.push_back(chance.change);
-  return changes;
-}
-
 struct Pattern {
   std::vector<MemoryChange> changes{};
   std::size_t places = 0;
@@ -103,8 +90,12 @@ std::string pattern_of(std::string_view layer) {
 void add_advice(Remedy remedy, std::vector<Chance> chances, std::string_view together, const WhatIf& what_if,
                 MemoryReport& report) {
   if (chances.empty()) return;
-  const Count lowest = what_if.peak_with(changes_of(chances));
-  const auto above = ops_above(what_if.alive(), lowest);
+  std::vector<MemoryChange> changes;
+  for (const auto& chance : chances) changes.push_back(chance.change);
+  const Count lowest = what_if.peak_with(changes);
+  // Where the peak would still be above what all chances together reach: only what acts there matters.
+  std::vector<std::uint32_t> above{0};  // by op: how many before it
+  for (const Count alive : what_if.alive()) above.push_back(above.back() + (alive > lowest ? 1 : 0));
   std::erase_if(chances, [&](const Chance& chance) {
     const auto& change = chance.change;
     return !change.is_more && above[change.first] == above[change.last + 1];
@@ -180,10 +171,6 @@ Count spared(const Graph& graph, const MemoryPiece& piece) {
   }
 }
 
-MemoryChange less(const MemoryReport& report, const MemoryPiece& piece, Count bytes) {
-  return {piece.first_op(), piece.last_op(report.graph().ops.size()), bytes, false};
-}
-
 }  // namespace
 
 void advise_precision(const WhatIf& what_if, MemoryReport& report) {
@@ -224,105 +211,75 @@ std::string in_place_words(std::string_view op, bool has_switch) {
   return "let " + std::string(op) + " write into its input (" + how + ")";
 }
 
-class InPlace {
- public:
-  explicit InPlace(const MemoryReport& report) : report_(report), graph_(report.graph()) {
-    for (OpId op = 0; op < graph_.ops.size(); ++op) look_at(op);
-  }
-  std::vector<Chance> chances;
-
- private:
-  void look_at(OpId id) {
-    const auto& op = graph_.ops[id];
-    const auto* rule = report_.profile->costs[id].rule;
-    const auto outputs = graph_.outputs_of(op);
-    if (outputs.size() != 1 || rule == nullptr || rule->name != graph_.op_name(op)) return;
-    const bool has_switch = facts_of(*rule).is(Fact::kInPlaceSwitch);
-    if (!has_switch && !facts_of(*rule).is(Fact::kHasInPlace)) return;
-    const auto type = short_op_name(rule->name);
-    const auto* made = piece_of(outputs[0]);
-    if (made == nullptr || made->held.made != id || made->kind == MemoryKind::kWeights) return;
-    const bool commutes = type == "add" || type == "mul";
-    bool is_first = true, is_found = false;
-    each_read(graph_, op, [&](ValueId input) {
-      if (!is_found && (is_first || commutes) && could_take(input, outputs[0], id)) {
-        is_found = true;
-        add(id, in_place_words(type, has_switch), *piece_of(input), *made);
-      }
-      is_first = false;
-    });
-  }
-
-  // The result fits exactly into what nobody reads after this op.
-  bool could_take(ValueId input, ValueId output, OpId op) const {
-    const auto &from = graph_.values[input], &to = graph_.values[output];
-    const auto* piece = piece_of(input);
-    if (piece == nullptr || from.storage == to.storage || piece->kind != MemoryKind::kActivations)
-      return false;
-    if (piece->returned || piece->held.made == kNone || piece->last_use != op) return false;
-    return from.dtype == to.dtype && std::ranges::equal(graph_.shape(from), graph_.shape(to)) &&
-           piece->bytes == piece_of(output)->bytes && piece->bytes == bytes_of(graph_, from);
-  }
-  void add(OpId op, std::string words, const MemoryPiece& from, const MemoryPiece& to) {
-    const auto ops = graph_.ops.size();
-    const OpId last = std::min(from.last_op(ops), to.last_op(ops));
-    chances.push_back(
-        {{op, last, to.bytes, false}, op, pattern_of(layer_name(*report_.profile, op)), std::move(words)});
-  }
-  const MemoryPiece* piece_of(ValueId value) const {
-    const auto storage = graph_.values[value].storage;
-    return storage == kNone ? nullptr : &report_.pieces[storage];
-  }
-
-  const MemoryReport& report_;
-  const Graph& graph_;
-};
-
-class Freeing {
- public:
-  explicit Freeing(const MemoryReport& report) : report_(report), graph_(report.graph()) {
-    for (OpId i = 0; i < report.pieces.size(); ++i) look_at(report.pieces[i], i);
-  }
-  std::vector<Chance> chances;
-
- private:
-  static bool is_users(MemoryKind kind) {
-    return kind == MemoryKind::kActivations || kind == MemoryKind::kInputs || kind == MemoryKind::kKvCache;
-  }
-  void look_at(const MemoryPiece& piece, OpId place) {
-    if (!piece.in_use || !is_users(piece.kind) || piece.returned || piece.last_use == kNone) return;
-    const OpId last = piece.last_op(graph_.ops.size());
-    if (piece.last_use >= last || !piece.bytes) return;
-    const auto user = pattern_of(layer_name(*report_.profile, piece.last_use));
-    const bool is_given = piece.held.made == kNone;
-    const auto maker =
-        is_given ? given_name(piece) : pattern_of(layer_name(*report_.profile, piece.held.made));
-    chances.push_back({{piece.last_use + 1, last, piece.bytes, false},
-                       place,
-                       maker,
-                       is_given ? "the caller's variable could go after " + user + ", which reads it last"
-                                : "del the result after " + user + ", which reads it last"});
-  }
-  std::string given_name(const MemoryPiece& piece) const {
-    const auto name =
-        piece.value == kNone ? std::string_view() : graph_.text(graph_.values[piece.value].name);
-    return name.empty() ? "an input" : pattern_of(name);
-  }
-
-  const MemoryReport& report_;
-  const Graph& graph_;
-};
+// The result fits exactly into what nobody reads after this op.
+bool could_take(const MemoryReport& report, ValueId input, ValueId output, OpId op) {
+  const Graph& graph = report.graph();
+  const auto &from = graph.values[input], &to = graph.values[output];
+  const auto* piece = piece_of(report, input);
+  if (piece == nullptr || from.storage == to.storage || piece->kind != MemoryKind::kActivations) return false;
+  if (piece->returned || piece->held.made == kNone || piece->last_use != op) return false;
+  return from.dtype == to.dtype && std::ranges::equal(graph.shape(from), graph.shape(to)) &&
+         piece->bytes == piece_of(report, output)->bytes && piece->bytes == bytes_of(graph, from);
+}
 
 }  // namespace
 
 void advise_in_place(const WhatIf& what_if, MemoryReport& report) {
-  add_advice(Remedy::kInPlace, InPlace(report).chances, "let all of these write into their inputs", what_if,
+  const Graph& graph = report.graph();
+  std::vector<Chance> chances;
+  for (OpId id = 0; id < graph.ops.size(); ++id) {
+    const auto& op = graph.ops[id];
+    const auto* rule = report.profile->costs[id].rule;
+    const auto outputs = graph.outputs_of(op);
+    if (outputs.size() != 1 || rule == nullptr || rule->name != graph.op_name(op)) continue;
+    const bool has_switch = facts_of(*rule).is(Fact::kInPlaceSwitch);
+    if (!has_switch && !facts_of(*rule).is(Fact::kHasInPlace)) continue;
+    const auto type = short_op_name(rule->name);
+    const auto* made = piece_of(report, outputs[0]);
+    if (made == nullptr || made->held.made != id || made->kind == MemoryKind::kWeights) continue;
+    const bool commutes = type == "add" || type == "mul";
+    bool is_first = true, is_found = false;
+    each_read(graph, op, [&](ValueId input) {
+      if (!is_found && (is_first || commutes) && could_take(report, input, outputs[0], id)) {
+        is_found = true;
+        const auto ops = graph.ops.size();
+        const OpId last = std::min(piece_of(report, input)->last_op(ops), made->last_op(ops));
+        chances.push_back({{id, last, made->bytes, false},
+                           id,
+                           pattern_of(layer_name(*report.profile, id)),
+                           in_place_words(type, has_switch)});
+      }
+      is_first = false;
+    });
+  }
+  add_advice(Remedy::kInPlace, std::move(chances), "let all of these write into their inputs", what_if,
              report);
 }
 
 void advise_freeing(const WhatIf& what_if, MemoryReport& report) {
   if (!report.lifetimes_told) return;  // by last use everything is gone when it was read
-  add_advice(Remedy::kFreeEarlier, Freeing(report).chances, "free all of these after their last use", what_if,
+  const Graph& graph = report.graph();
+  std::vector<Chance> chances;
+  for (OpId i = 0; i < report.pieces.size(); ++i) {
+    const MemoryPiece& piece = report.pieces[i];
+    const OpId last = piece.last_op(graph.ops.size());
+    const bool is_users = piece.kind == MemoryKind::kActivations || piece.kind == MemoryKind::kInputs ||
+                          piece.kind == MemoryKind::kKvCache;
+    if (!piece.in_use || !is_users || piece.returned || piece.last_use == kNone || piece.last_use >= last ||
+        !piece.bytes)
+      continue;
+    const bool is_given = piece.held.made == kNone;
+    const auto maker = !is_given              ? layer_name(*report.profile, piece.held.made)
+                       : piece.value == kNone ? std::string_view()
+                                              : graph.text(graph.values[piece.value].name);
+    const auto user = pattern_of(layer_name(*report.profile, piece.last_use)) + ", which reads it last";
+    chances.push_back(
+        {{piece.last_use + 1, last, piece.bytes, false},
+         i,
+         is_given && maker.empty() ? "an input" : pattern_of(maker),
+         (is_given ? "the caller's variable could go after " : "del the result after ") + user});
+  }
+  add_advice(Remedy::kFreeEarlier, std::move(chances), "free all of these after their last use", what_if,
              report);
 }
 

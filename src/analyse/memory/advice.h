@@ -1,4 +1,4 @@
-// The parts of "what would help", one file each. For the memory report only.
+// The parts of "what would help". For the memory report only.
 #pragma once
 
 #include <string>
@@ -43,6 +43,16 @@ struct Chance {
 // Chances that do not matter for the peak are left out of it.
 void add_advice(Remedy remedy, std::vector<Chance> chances, std::string_view together, const WhatIf& what_if,
                 MemoryReport& report);
+
+// Less of a piece, as long as it is held.
+inline MemoryChange less(const MemoryReport& report, const MemoryPiece& piece, Count bytes) {
+  return {piece.first_op(), piece.last_op(report.graph().ops.size()), bytes, false};
+}
+// nullptr for a value without a storage.
+inline const MemoryPiece* piece_of(const MemoryReport& report, ValueId value) {
+  const Id storage = report.graph().values[value].storage;
+  return storage == kNone ? nullptr : &report.pieces[storage];
+}
 
 // "layer1.*, layer2.*, layer3.* and 1 more".
 std::string joined(const std::vector<std::string>& patterns);

@@ -39,11 +39,10 @@ class Makers {
   const MemoryPiece* piece_made_by(OpId op) const {
     const auto outputs = graph_.outputs_of(graph_.ops[op]);
     if (outputs.empty()) return nullptr;
-    const auto storage = graph_.values[outputs[0]].storage;
-    if (storage == kNone) return nullptr;
-    const auto& piece = report_.pieces[storage];
-    const bool is_made_here = piece.in_use && piece.held.made == op && piece.kind == MemoryKind::kActivations;
-    return is_made_here ? &piece : nullptr;
+    const auto* piece = piece_of(report_, outputs[0]);
+    const bool is_made_here = piece != nullptr && piece->in_use && piece->held.made == op &&
+                              piece->kind == MemoryKind::kActivations;
+    return is_made_here ? piece : nullptr;
   }
 
  private:
@@ -75,51 +74,6 @@ class Makers {
   std::vector<OpId> of_;  // by value
 };
 
-MemoryChange whole(const MemoryReport& report, const MemoryPiece& piece, Count bytes) {
-  return {piece.first_op(), piece.last_op(report.graph().ops.size()), bytes, false};
-}
-
-// softmax between two products: what both sides of it hold.
-class Scores {
- public:
-  Scores(const MemoryReport& report, const Makers& makers) : report_(report), makers_(makers) {
-    const Graph& graph = report.graph();
-    is_seen_.resize(graph.ops.size());
-    for (OpId op = 0; op < graph.ops.size(); ++op)
-      if (makers.is(op, Fact::kBatchedProduct))
-        each_read(graph, graph.ops[op], [&](ValueId value) { look_at(value); });
-  }
-  std::vector<Chance> chances;
-
- private:
-  void look_at(ValueId value) {
-    const auto is_softmax = [&](OpId op) { return makers_.is(op, Fact::kSoftmaxItself); };
-    const auto is_product = [&](OpId op) { return makers_.is(op, Fact::kBatchedProduct); };
-    const auto after = makers_.ways_back(value, is_softmax);
-    const auto softmax = std::ranges::find_if(after, is_softmax);
-    if (softmax == after.end()) return;
-    const Graph& graph = report_.graph();
-    ValueId scores = kNone;
-    each_read(graph, graph.ops[*softmax], [&](ValueId input) { scores = input; });
-    if (scores == kNone) return;
-    const auto before = makers_.ways_back(scores, is_product);
-    if (before.empty()) return;
-    for (const auto op : after) add(op, *softmax);
-    for (const auto op : before) add(op, *softmax);
-  }
-  void add(OpId op, OpId softmax) {
-    const auto* piece = makers_.piece_made_by(op);
-    if (piece == nullptr || std::exchange(is_seen_[op], 1) != 0) return;
-    chances.push_back({whole(report_, *piece, piece->bytes), softmax,
-                       pattern_of(layer_name(*report_.profile, softmax)),
-                       "use scaled_dot_product_attention, which does not write its scores"});
-  }
-
-  const MemoryReport& report_;
-  const Makers& makers_;
-  std::vector<char> is_seen_;  // by op
-};
-
 // linear -> pointwise ops -> linear, with more between than around: run on a quarter of the rows at a time.
 // The result and the input are then there all the while.
 class Chunks {
@@ -138,10 +92,6 @@ class Chunks {
     each_read(graph_, graph_.ops[op], [&](ValueId id) { first = first == kNone ? id : first; });
     return first;
   }
-  const MemoryPiece* piece_of(ValueId id) const {
-    const auto storage = graph_.values[id].storage;
-    return storage == kNone ? nullptr : &report_.pieces[storage];
-  }
 
   void look_at(OpId last) {
     if (input_of(last) == kNone || graph_.outputs_of(graph_.ops[last]).empty()) return;
@@ -151,7 +101,7 @@ class Chunks {
     OpId first = last;
     for (const auto op : between) {
       if (!is_linear(op)) continue;
-      const auto* taken = input_of(op) == kNone ? nullptr : piece_of(input_of(op));
+      const auto* taken = input_of(op) == kNone ? nullptr : piece_of(report_, input_of(op));
       if (taken == nullptr || (input != nullptr && input != taken)) return;  // not one block
       input = taken;
       first = std::min(first, op);
@@ -160,11 +110,10 @@ class Chunks {
   }
 
   void add(OpId first, OpId last, const MemoryPiece& input, const std::vector<OpId>& between) {
-    const auto* result = piece_of(graph_.outputs_of(graph_.ops[last])[0]);
-    const auto& shape = graph_.values[graph_.outputs_of(graph_.ops[last])[0]];
-    if (result == nullptr || graph_.shape(shape).empty() ||
-        numel(graph_.shape(shape)) <= Count{graph_.shape(shape).back()} * kChunks)
-      return;
+    const ValueId out = graph_.outputs_of(graph_.ops[last])[0];
+    const auto* result = piece_of(report_, out);
+    const auto shape = graph_.shape(graph_.values[out]);
+    if (result == nullptr || shape.empty() || numel(shape) <= Count{shape.back()} * kChunks) return;
     const std::string where = pattern_of(module_of(last, first));
     const std::string what = "process the rows in " + std::to_string(kChunks) + " parts, one after the other";
     std::vector<const MemoryPiece*> inside;
@@ -177,7 +126,7 @@ class Chunks {
     }
     if (bytes <= result->bytes) return;
     for (const auto* piece : inside)
-      chances.push_back({whole(report_, *piece, piece->bytes - piece->bytes / kChunks), last, where, what});
+      chances.push_back({less(report_, *piece, piece->bytes - piece->bytes / kChunks), last, where, what});
     if (first < last) chances.push_back({{first, last - 1, result->bytes, true}, last, where, what});
     if (const OpId gone = input.last_op(graph_.ops.size()); input.kind != MemoryKind::kWeights && gone < last)
       chances.push_back({{gone + 1, last, input.bytes, true}, last, where, what});
@@ -185,10 +134,8 @@ class Chunks {
 
   // The innermost module that ran both.
   std::string_view module_of(OpId a, OpId b) const {
-    const auto path_of = [&](OpId op) {
-      return graph_.path(graph_.modules[graph_.scopes[graph_.ops[op].scope].module]);
-    };
-    const auto one = path_of(a), other = path_of(b);
+    const auto one = graph_.path(graph_.module_of(graph_.ops[a]));
+    const auto other = graph_.path(graph_.module_of(graph_.ops[b]));
     const auto same = static_cast<std::size_t>(std::ranges::mismatch(one, other).in1 - one.begin());
     if (same == one.size() && same == other.size()) return one;
     const auto dot = one.substr(0, same).rfind('.');
@@ -202,10 +149,36 @@ class Chunks {
 
 }  // namespace
 
+// softmax between two products: what both sides of it hold.
 void advise_scores(const WhatIf& what_if, MemoryReport& report) {
+  const Graph& graph = report.graph();
   const Makers makers(report);
-  add_advice(Remedy::kFusedAttention, Scores(report, makers).chances,
-             "use scaled_dot_product_attention in all of these", what_if, report);
+  std::vector<char> is_seen(graph.ops.size());
+  std::vector<Chance> chances;
+  const auto is_softmax = [&](OpId op) { return makers.is(op, Fact::kSoftmaxItself); };
+  const auto is_product = [&](OpId op) { return makers.is(op, Fact::kBatchedProduct); };
+  const auto look_at = [&](ValueId value) {
+    const auto after = makers.ways_back(value, is_softmax);
+    const auto softmax = std::ranges::find_if(after, is_softmax);
+    if (softmax == after.end()) return;
+    ValueId scores = kNone;
+    each_read(graph, graph.ops[*softmax], [&](ValueId input) { scores = input; });
+    if (scores == kNone) return;
+    const auto before = makers.ways_back(scores, is_product);
+    if (before.empty()) return;
+    for (const auto* ops : {&after, &before})
+      for (const OpId op : *ops) {
+        const auto* piece = makers.piece_made_by(op);
+        if (piece == nullptr || std::exchange(is_seen[op], 1) != 0) continue;
+        chances.push_back({less(report, *piece, piece->bytes), *softmax,
+                           pattern_of(layer_name(*report.profile, *softmax)),
+                           "use scaled_dot_product_attention, which does not write its scores"});
+      }
+  };
+  for (OpId op = 0; op < graph.ops.size(); ++op)
+    if (is_product(op)) each_read(graph, graph.ops[op], look_at);
+  add_advice(Remedy::kFusedAttention, std::move(chances), "use scaled_dot_product_attention in all of these",
+             what_if, report);
 }
 
 void advise_chunks(const WhatIf& what_if, MemoryReport& report) {
@@ -225,7 +198,7 @@ void advise_logits(const WhatIf& what_if, MemoryReport& report) {
     const auto positions = shape[shape.size() - 2];
     const auto& piece = report.pieces[value.storage];
     if (positions < 2 || !piece.in_use || piece.bytes != bytes_of(graph, value)) continue;
-    const MemoryChange change = whole(report, piece, piece.bytes - piece.bytes / positions);
+    const MemoryChange change = less(report, piece, piece.bytes - piece.bytes / positions);
     report.advice.push_back({Remedy::kLastLogits,
                              std::string(name),
                              "compute them for one position of " + format_exact(positions) +

@@ -21,62 +21,38 @@ std::vector<std::uint32_t> held_at_peak(const MemoryReport& report) {
   return held;
 }
 
-// What was allocated before the run has no op that made it: it is the caller's, and stands with the root.
-ModuleId maker_of(const Graph& graph, const MemoryPiece& piece) {
-  return piece.held.made == kNone ? 0 : graph.scopes[graph.ops[piece.held.made].scope].module;
-}
-
-class Owners {
- public:
-  explicit Owners(const MemoryReport& report) : report_(report), row_of_(report.graph().modules.size()) {
-    for (const auto& row : report.profile->modules()) {
-      row_of_[row.module] = static_cast<std::uint32_t>(rows.size());
-      rows.push_back({.module = row.module, .depth = row.depth});
-    }
-    add_held();
-    add_weights();
-    add_to_parents();
-  }
+std::vector<MemoryOwner> owners_of(const MemoryReport& report) {
+  const Graph& graph = report.graph();
   std::vector<MemoryOwner> rows;
-
- private:
-  void add_held() {
-    for (const auto i : report_.held) {
-      auto& row = rows[row_of_[maker_of(report_.graph(), report_.pieces[i])]];
-      row.own_held += report_.pieces[i].bytes;
-      row.held += report_.pieces[i].bytes;
-      ++row.pieces;
-    }
-    const auto& graph = report_.graph();
-    if (const OpId peak = report_.timeline().peak_op; peak != kNone && graph.ops[peak].workspace > 0) {
-      auto& row = rows[row_of_[graph.scopes[graph.ops[peak].scope].module]];
-      row.own_held += Count{graph.ops[peak].workspace};
-      row.held += Count{graph.ops[peak].workspace};
-    }
+  std::vector<std::uint32_t> row_of(graph.modules.size());
+  for (const auto& row : report.profile->modules()) {
+    row_of[row.module] = static_cast<std::uint32_t>(rows.size());
+    rows.push_back({.module = row.module, .depth = row.depth});
   }
-  void add_weights() {
-    const auto& graph = report_.graph();
-    std::vector<char> is_counted(graph.storages.size());
-    for (const auto& owned : graph.owned) {
-      const auto storage = graph.values[owned.value].storage;
-      if (storage != kNone && is_counted[storage] != 0) continue;
-      if (storage != kNone) is_counted[storage] = 1;
-      rows[row_of_[owned.module]].weights += storage == kNone ? bytes_of(graph, graph.values[owned.value])
-                                                              : Count{graph.storages[storage].bytes};
-    }
+  // What was allocated before the run has no op that made it: it is the caller's, and stands with the root.
+  const auto hold = [&](OpId maker, Count bytes) -> MemoryOwner& {
+    auto& row = rows[row_of[maker == kNone ? 0 : graph.scopes[graph.ops[maker].scope].module]];
+    row.own_held += bytes, row.held += bytes;
+    return row;
+  };
+  for (const auto i : report.held) ++hold(report.pieces[i].held.made, report.pieces[i].bytes).pieces;
+  if (const OpId peak = report.timeline().peak_op; peak != kNone)
+    hold(peak, Count{graph.ops[peak].workspace});
+  std::vector<char> is_counted(graph.storages.size());
+  for (const auto& owned : graph.owned) {
+    const auto storage = graph.values[owned.value].storage;
+    if (storage != kNone && std::exchange(is_counted[storage], 1) != 0) continue;
+    rows[row_of[owned.module]].weights +=
+        storage == kNone ? bytes_of(graph, graph.values[owned.value]) : Count{graph.storages[storage].bytes};
   }
-  void add_to_parents() {
-    for (std::size_t r = rows.size(); r-- > 1;) {
-      auto& parent = rows[row_of_[report_.graph().modules[rows[r].module].parent]];
-      parent.held += rows[r].held;
-      parent.weights += rows[r].weights;
-      parent.pieces += rows[r].pieces;
-    }
+  for (std::size_t r = rows.size(); r-- > 1;) {
+    auto& parent = rows[row_of[graph.modules[rows[r].module].parent]];
+    parent.held += rows[r].held;
+    parent.weights += rows[r].weights;
+    parent.pieces += rows[r].pieces;
   }
-
-  const MemoryReport& report_;
-  std::vector<std::uint32_t> row_of_;  // by module
-};
+  return rows;
+}
 
 }  // namespace
 
@@ -107,7 +83,7 @@ MemoryReport make_memory_report(const Profile& profile, const MemoryOptions& opt
   report.pieces = memory_pieces(graph);
   report.splits = memory_splits(graph, report.pieces);
   report.held = held_at_peak(report);
-  report.owners = Owners(report).rows;
+  report.owners = owners_of(report);
   report.phases = memory_phases(graph, profile.memory());
   for (auto& phase : report.phases)
     if (phase.peak_op != kNone) phase.at_peak = report.splits[phase.peak_op];

@@ -12,7 +12,6 @@
 #include "base/text.h"
 
 namespace opscope {
-namespace {
 
 Band& operator+=(Band& band, const OpCost& cost) {
   ++band.ops;
@@ -21,14 +20,6 @@ Band& operator+=(Band& band, const OpCost& cost) {
   band.roofline_time += cost.roofline_time;
   return band;
 }
-
-Band& band_of(BottleneckSummary& summary, double intensity) {
-  if (intensity > 100) return summary.over_100;
-  if (intensity >= 50) return summary.from_50_to_100;
-  return intensity >= 10 ? summary.from_10_to_50 : summary.under_10;
-}
-
-}  // namespace
 
 std::string_view name(Bottleneck bottleneck) {
   return bottleneck == Bottleneck::kComputeBound ? "compute-bound" : "memory-bound";
@@ -40,9 +31,8 @@ std::string_view word(Bottleneck bottleneck) {
 
 Bottleneck bottleneck_of(const Metrics& metrics, double ridge) {
   if (!metrics.roofline_time) return bottleneck_of(metrics.flops, metrics.memory_bytes(), ridge);
-  return metrics.compute_bound_time + metrics.compute_bound_time > metrics.roofline_time
-             ? Bottleneck::kComputeBound
-             : Bottleneck::kMemoryBound;
+  const bool compute = metrics.compute_bound_time + metrics.compute_bound_time > metrics.roofline_time;
+  return compute ? Bottleneck::kComputeBound : Bottleneck::kMemoryBound;
 }
 
 std::string bottleneck_legend(double ridge) {
@@ -59,7 +49,10 @@ BottleneckSummary sum_bottlenecks(const Profile& profile) {
     const bool compute =
         cost.roofline_time ? cost.compute_bound : is_compute_bound(cost.flops, bytes, summary.ridge);
     (compute ? summary.compute_bound : summary.memory_bound) += cost;
-    band_of(summary, intensity) += cost;
+    (intensity > 100   ? summary.over_100
+     : intensity >= 50 ? summary.from_50_to_100
+     : intensity >= 10 ? summary.from_10_to_50
+                       : summary.under_10) += cost;
   }
   return summary;
 }
@@ -92,21 +85,15 @@ constexpr std::array kFindings{
     Finding{"matmul, linear and attention are", kMatrices, 0.5, kMatrixAdvice},
 };
 
-Count flops_in(const Profile& profile, std::span<const Category> categories) {
-  Count sum;
-  for (const TypeRow& row : profile.types())
-    for (const Category category : categories)
-      if (row.category == category) sum += row.metrics.flops;
-  return sum;
-}
-
 }  // namespace
 
 std::vector<Advice> advise(const Profile& profile) {
   std::vector<Advice> found;
   const Count all = profile.totals.flops;
   for (const Finding& finding : kFindings) {
-    const Count flops = flops_in(profile, finding.categories);
+    Count flops;
+    for (const TypeRow& row : profile.types())
+      if (std::ranges::count(finding.categories, row.category) > 0) flops += row.metrics.flops;
     if (!all || static_cast<double>(flops) <= finding.above * static_cast<double>(all)) continue;
     std::string text = std::string(finding.label) + " " + format_percent(flops, all) + " of FLOPs";
     // What decides in general comes first; on a device its roofline knows better.
@@ -118,61 +105,37 @@ std::vector<Advice> advise(const Profile& profile) {
 
 namespace {
 
+// By Confidence.
+constexpr std::array kCounters{&Coverage::exact, &Coverage::estimated, &Coverage::upper_bound,
+                               &Coverage::unknown};
+static_assert(static_cast<std::size_t>(Confidence::kUnknown) + 1 == kCounters.size());
+
 struct UnknownOp {
-  StringId name = 0;
-  std::uint64_t count = 0;
   OpId first = kNone;
+  std::uint64_t count = 0;
 };
 
-std::uint64_t& counter(Coverage& coverage, Confidence confidence) {
-  switch (confidence) {
-    case Confidence::kExact:
-      return coverage.exact;
-    case Confidence::kEstimated:
-      return coverage.estimated;
-    case Confidence::kUpperBound:
-      return coverage.upper_bound;
-    case Confidence::kUnknown:
-      break;
-  }
-  return coverage.unknown;
-}
-
 std::string how_to_declare(std::string_view op, std::uint64_t count) {
-  std::string text = count == 1 ? "1 call" : std::to_string(count) + " calls";
-  text += " not counted: the cost table has no formula for this op; declare one with opscope.register_op(\"";
-  text += op;
-  return text + "\", macs=..., flops=..., bytes=...)";
+  return fmt::format(
+      "{} {} not counted: the cost table has no formula for this op; declare one with "
+      "opscope.register_op(\"{}\", macs=..., flops=..., bytes=...)",
+      count, count == 1 ? "call" : "calls", op);
 }
 
-// By target, in the order of first sight.
-std::vector<UnknownOp> unknown_targets(const Graph& graph, Profile& profile) {
-  std::vector<UnknownOp> unknown(graph.targets.size());
-  for (std::size_t i = 0; i < profile.costs.size(); ++i) {
-    const Confidence confidence = profile.costs[i].confidence;
-    ++counter(profile.coverage, confidence);
-    if (confidence != Confidence::kUnknown) continue;
-    UnknownOp& entry = unknown[graph.ops[i].target];
-    if (entry.count++ == 0) entry.first = static_cast<OpId>(i);
-  }
-  for (std::size_t t = 0; t < unknown.size(); ++t) unknown[t].name = graph.targets[t].name;
-  std::erase_if(unknown, [](const UnknownOp& entry) { return entry.count == 0; });
-  std::ranges::sort(unknown, {}, &UnknownOp::first);
-  return unknown;
-}
-
-// Overloads of one op are one kind; targets of the same name share the string.
+// In the order of first sight. Overloads of one op are one kind; targets of the same name share the string.
 std::vector<UnknownOp> unknown_ops(const Graph& graph, Profile& profile) {
-  std::vector<UnknownOp> merged;
+  std::vector<UnknownOp> found;
   std::unordered_map<StringId, std::size_t> index;
-  for (const UnknownOp& entry : unknown_targets(graph, profile)) {
-    const auto [found, is_new] = index.try_emplace(entry.name, merged.size());
-    if (is_new)
-      merged.push_back(entry);
-    else
-      merged[found->second].count += entry.count;
+  for (OpId op = 0; op < profile.costs.size(); ++op) {
+    const Confidence confidence = profile.costs[op].confidence;
+    ++(profile.coverage.*kCounters[static_cast<std::size_t>(confidence)]);
+    if (confidence != Confidence::kUnknown) continue;
+    const StringId name = graph.targets[graph.ops[op].target].name;
+    const auto [known, is_new] = index.try_emplace(name, found.size());
+    if (is_new) found.push_back({.first = op});
+    ++found[known->second].count;
   }
-  return merged;
+  return found;
 }
 
 }  // namespace
@@ -183,9 +146,8 @@ void assess_coverage(const Graph& graph, Profile& profile) {
     const Op& op = graph.ops[entry.first];
     const std::string name(graph.op_name(op));
     profile.coverage.unknown_ops.push_back({name, entry.count});
-    const Module& module = graph.modules[graph.scopes[op.scope].module];
-    profile.diagnostics.push_back(
-        {"unknown_op", name, std::string(graph.path(module)), how_to_declare(name, entry.count)});
+    profile.diagnostics.push_back({"unknown_op", name, std::string(graph.path(graph.module_of(op))),
+                                   how_to_declare(name, entry.count)});
   }
   std::ranges::sort(profile.coverage.unknown_ops, [](const SlowOp& a, const SlowOp& b) {
     return std::tie(b.count, a.op) < std::tie(a.count, b.op);

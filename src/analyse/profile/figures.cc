@@ -109,8 +109,8 @@ std::optional<Amount> amount_in(const Figures& whole, const Metrics& sums, const
 Figures figures_of(const Profile& profile) {
   const Graph& graph = *profile.graph;
   Figures figures;
-  figures.model =
-      graph.capture.model.empty() ? std::string(graph.text(graph.modules[0].type)) : graph.capture.model;
+  figures.model = graph.capture.model;
+  if (figures.model.empty()) figures.model = graph.text(graph.modules[0].type);
   figures.source = graph.capture.source;
   figures.inputs = inputs_text(graph);
   figures.convention = name(profile.options.convention);

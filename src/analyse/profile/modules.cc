@@ -31,45 +31,20 @@ std::vector<ModuleRow> tree_order(const Graph& graph) {
   return rows;
 }
 
-// Each value is counted once in a row, however many of the row's modules own it. A value with one owner is
-// added there and summed up the tree with the rest; a tied one climbs from each owner until it meets itself.
-void add_tied_parameters(const Graph& graph, std::vector<Owned> tied,
-                         const std::vector<std::uint32_t>& row_of, std::vector<ModuleRow>& rows) {
-  if (tied.empty()) return;
-  std::ranges::stable_sort(tied, {}, &Owned::value);
+// Each value is counted once in a row, however many of the row's modules own it: it climbs from each of its
+// owners until it meets itself.
+void add_parameters(const Graph& graph, const std::vector<std::uint32_t>& row_of,
+                    std::vector<ModuleRow>& rows) {
+  std::vector<Owned> by_value = graph.owned;
+  std::ranges::stable_sort(by_value, {}, &Owned::value);
   std::vector<ValueId> last_counted(graph.modules.size(), kNone);
-  for (const Owned& owned : tied) {
+  for (const Owned& owned : by_value) {
     const Parameters own = parameters_of(graph, graph.values[owned.value]);
     for (ModuleId m = owned.module; m != kNone && last_counted[m] != owned.value;
          m = graph.modules[m].parent) {
       last_counted[m] = owned.value;
       rows[row_of[m]].parameters += own;
     }
-  }
-}
-
-std::vector<Owned> add_untied_parameters(const Graph& graph, const std::vector<std::uint32_t>& row_of,
-                                         std::vector<ModuleRow>& rows) {
-  std::vector<std::uint8_t> owners(graph.values.size(), 0);  // 2 is "several"
-  for (const Owned& owned : graph.owned)
-    if (owners[owned.value] < 2) ++owners[owned.value];
-  std::vector<Owned> tied;
-  for (const Owned& owned : graph.owned) {
-    if (owners[owned.value] == 1)
-      rows[row_of[owned.module]].parameters += parameters_of(graph, graph.values[owned.value]);
-    else
-      tied.push_back(owned);
-  }
-  return tied;
-}
-
-// Children come after their parent, so one pass from the back carries everything to the root.
-void add_to_parents(const Graph& graph, const std::vector<std::uint32_t>& row_of,
-                    std::vector<ModuleRow>& rows) {
-  for (std::size_t r = rows.size(); r-- > 1;) {
-    ModuleRow& parent = rows[row_of[graph.modules[rows[r].module].parent]];
-    parent.metrics += rows[r].metrics;
-    parent.parameters += rows[r].parameters;
   }
 }
 
@@ -155,9 +130,10 @@ std::vector<ModuleRow> module_rows(const Graph& graph, const std::vector<OpCost>
   for (std::uint32_t r = 0; r < rows.size(); ++r) row_of[rows[r].module] = r;
   for (std::size_t i = 0; i < graph.ops.size(); ++i)
     rows[row_of[graph.scopes[graph.ops[i].scope].module]].metrics += costs[i];
-  auto tied = add_untied_parameters(graph, row_of, rows);
-  add_to_parents(graph, row_of, rows);
-  add_tied_parameters(graph, std::move(tied), row_of, rows);
+  // Children come after their parent, so one pass from the back carries everything to the root.
+  for (std::size_t r = rows.size(); r-- > 1;)
+    rows[row_of[graph.modules[rows[r].module].parent]].metrics += rows[r].metrics;
+  add_parameters(graph, row_of, rows);
   const auto outputs = outputs_by_scope(graph);
   for (std::size_t s = 0; s < graph.scopes.size(); ++s) {
     ModuleRow& row = rows[row_of[graph.scopes[s].module]];

@@ -18,6 +18,13 @@ constexpr std::array<std::string_view, 6> kOperatorNamespaces{"aten",  "higher_o
 
 std::string_view last_part(std::string_view dotted) { return dotted.substr(dotted.rfind('.') + 1); }
 
+// "layer1.0.weight"; what the root has is called by its own name.
+std::string path_in(const Graph& graph, ModuleId module, std::string_view name) {
+  std::string path(graph.path(graph.modules[module]));
+  if (!path.empty()) path += '.';
+  return path.append(name);
+}
+
 // The path by which a module owns each parameter and buffer: of several the first.
 class OwnedPaths {
  public:
@@ -28,10 +35,7 @@ class OwnedPaths {
   std::string path(ValueId value) const {
     const auto found = first_.find(value);
     if (found == first_.end()) return "";
-    const Owned& owned = *found->second;
-    std::string path(graph_.path(graph_.modules[owned.module]));
-    if (!path.empty()) path += '.';
-    return path.append(graph_.text(owned.name));
+    return path_in(graph_, found->second->module, graph_.text(found->second->name));
   }
 
  private:
@@ -111,10 +115,7 @@ class Labels {
   }
   std::string op_path(const Node& node) const {
     const std::string_view name = targets_.short_name(graph_.text(node.target));
-    if (name.empty()) return "";
-    std::string path(graph_.path(graph_.modules[node.module]));
-    if (!path.empty()) path += '.';
-    return path.append(name);
+    return name.empty() ? "" : path_in(graph_, node.module, name);
   }
 
   const Graph& graph_;

@@ -45,6 +45,8 @@ FusedRoofline fuse_roofline(const Profile& profile);
 BottleneckSummary sum_bottlenecks(const Profile& profile);
 std::vector<Advice> advise(const Profile& profile);
 
+Band& operator+=(Band& band, const OpCost& cost);
+
 Parameters parameters_of(const Graph& graph, const Value& value);
 Parameters& operator+=(Parameters& sum, const Parameters& other);
 // Of the whole model, each value once.

@@ -40,19 +40,6 @@ const Peak* main_peak(const Graph& graph, const Profile& profile) {
   return best;
 }
 
-// The user's own ridge decides what is bound by what, where there is one.
-bool is_compute_bound(const OpCost& cost, const RooflineTime& time, const ProfileOptions& options) {
-  if (!options.ridge_is_given) return time.compute_seconds() > time.memory_seconds;
-  return static_cast<double>(cost.flops) > options.ridge * static_cast<double>(cost.traffic.total());
-}
-
-void add(Band& band, const OpCost& cost) {
-  ++band.ops;
-  band.flops += cost.flops;
-  band.memory_bytes += cost.traffic.total();
-  band.roofline_time += cost.roofline_time;
-}
-
 }  // namespace
 
 void assess_roofline(const Graph& graph, Profile& profile) {
@@ -72,10 +59,14 @@ void assess_roofline(const Graph& graph, Profile& profile) {
         roofline_time(*roofline.device, cost, product_dtype(graph, graph.ops[i]), roofline.float32);
     cost.roofline_known = time.known;
     if (time.known) cost.roofline_time = picoseconds(time.seconds());
-    cost.compute_bound = time.known && is_compute_bound(cost, time, options);
+    // The user's own ridge decides what is bound by what, where there is one.
+    cost.compute_bound =
+        time.known &&
+        (options.ridge_is_given ? is_compute_bound(cost.flops, cost.traffic.total(), options.ridge)
+                                : time.compute_seconds() > time.memory_seconds);
     roofline.limits[i] = limit_of(*roofline.device, time);
     roofline.kernels += cost.roofline_time || !time.known;
-    add(roofline.by_limit[static_cast<std::size_t>(roofline.limits[i])], cost);
+    roofline.by_limit[static_cast<std::size_t>(roofline.limits[i])] += cost;
   }
 }
 
