@@ -43,7 +43,7 @@ void Session::journal_before_runs() {
   }
   std::ranges::for_each(buffers_, journal);
   std::ranges::for_each(state_.attribute_tensors(), journal);
-  for (auto& state : state_.tensors()) state.version = version_of(state.tensor);
+  for (auto& state : state_.tensors()) state.version = version_of(state.tensor());
 }
 
 void Session::before_run() {
@@ -58,8 +58,8 @@ void Session::note_changed_weights() {
   std::string first;
   std::size_t count = 0;
   for (const auto& state : state_.tensors()) {
-    if (recording_->journal.has(state.tensor) || version_of(state.tensor) == state.version) continue;
-    if (count++ == 0) first = graph.text(graph.values[recording_->values.of(state.tensor)].name);
+    if (recording_->journal.has(state.tensor()) || version_of(state.tensor()) == state.version) continue;
+    if (count++ == 0) first = graph.text(graph.values[recording_->values.of(state.tensor())].name);
   }
   if (count == 0) return;
   if (count > 1) first += " and " + std::to_string(count - 1) + " more";

@@ -12,12 +12,12 @@ namespace opscope::python {
 namespace {
 
 // Keys and values in turns, as a dict has them now.
-bool same_items(PyObject* dict, std::span<const py::object> saved) {
+bool same_items(PyObject* dict, std::span<PyObject* const> saved) {
   if (static_cast<std::size_t>(PyDict_GET_SIZE(dict)) * 2 != saved.size()) return false;
   Py_ssize_t position = 0;
   PyObject *key = nullptr, *value = nullptr;
   for (std::size_t i = 0; PyDict_Next(dict, &position, &key, &value); i += 2)
-    if (key != saved[i].ptr() || value != saved[i + 1].ptr()) return false;
+    if (key != saved[i] || value != saved[i + 1]) return false;
   return true;
 }
 
@@ -31,36 +31,41 @@ py::object call(PyTypeObject* type, const char* method, const Arguments&... argu
   return py::handle(reinterpret_cast<PyObject*>(type)).attr(method)(arguments...);
 }
 
-void put_back_dict(const py::object& live, std::span<const py::object> saved) {
+void put_back_dict(py::handle live, std::span<PyObject* const> saved) {
   const bool ordered = PyODict_Check(live.ptr());
   if (ordered)
     call(&PyODict_Type, "clear", live);
   else
     PyDict_Clear(live.ptr());
   const auto set = ordered ? PyODict_SetItem : PyDict_SetItem;
-  for (std::size_t i = 0; i < saved.size(); i += 2)
-    check(set(live.ptr(), saved[i].ptr(), saved[i + 1].ptr()) == 0);
+  for (std::size_t i = 0; i < saved.size(); i += 2) check(set(live.ptr(), saved[i], saved[i + 1]) == 0);
 }
 
-void put_back_list(const py::object& live, std::span<const py::object> saved) {
+void put_back_list(py::handle live, std::span<PyObject* const> saved) {
   const auto count = static_cast<Py_ssize_t>(saved.size());
-  const auto pointer = [](const py::object& item) { return item.ptr(); };
-  if (std::ranges::equal(saved, items_of(live.ptr()), {}, pointer)) return;
+  if (std::ranges::equal(saved, items_of(live.ptr()))) return;
   const auto list = py::reinterpret_steal<py::object>(PyList_New(count));
   for (Py_ssize_t i = 0; i < count; ++i)
-    PyList_SET_ITEM(list.ptr(), i, py::object(saved[static_cast<std::size_t>(i)]).release().ptr());
+    PyList_SET_ITEM(list.ptr(), i, Py_NewRef(saved[static_cast<std::size_t>(i)]));
   check(PyList_SetSlice(live.ptr(), 0, PyList_GET_SIZE(live.ptr()), list.ptr()) == 0);
 }
 
-void put_back_set(const py::object& live, const py::object& saved) {
+void put_back_set(py::handle live, py::handle saved) {
   if (call(&PySet_Type, "__eq__", live, saved).is(py::handle(Py_True))) return;
   call(&PySet_Type, "clear", live);
   call(&PySet_Type, "update", live, saved);
 }
 
-void put_back_deque(const py::object& live, const py::object& saved) {
+void put_back_deque(py::handle live, py::handle saved) {
   live.attr("clear")();
   live.attr("extend")(saved);
+}
+
+void clear(PyObject* dict_or_set) {
+  if (PyDict_Check(dict_or_set))
+    put_back_dict(dict_or_set, {});
+  else
+    call(&PySet_Type, "clear", py::handle(dict_or_set));
 }
 
 constexpr int kSnapshotDepth = 6;
@@ -74,6 +79,13 @@ PyTypeObject* deque_type() {
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
+// Most of what modules keep, and nothing that could be changed in place.
+bool is_plain(PyObject* value) {
+  const auto* type = Py_TYPE(value);
+  return value == Py_None || type == &PyBool_Type || type == &PyLong_Type || type == &PyUnicode_Type ||
+         type == &PyFloat_Type;
+}
+
 bool is_generator(PyObject* object) {
   return THPGeneratorClass && Py_IS_TYPE(object, reinterpret_cast<PyTypeObject*>(THPGeneratorClass));
 }
@@ -81,8 +93,7 @@ bool is_generator(PyObject* object) {
 // An object whose attributes forward may change: no module (walked for itself), tensor, class or function.
 bool holds_state(PyObject* object) {
   return !PyType_Check(object) && !PyModule_Check(object) && !PyFunction_Check(object) &&
-         !PyCFunction_Check(object) && !PyMethod_Check(object) && !THPVariable_Check(object) &&
-         !is_module(object);
+         !PyCFunction_Check(object) && !PyMethod_Check(object) && !is_tensor(object) && !is_module(object);
 }
 
 }  // namespace
@@ -100,6 +111,10 @@ bool is_module(py::handle object) {
   return PyObject_TypeCheck(object.ptr(), reinterpret_cast<PyTypeObject*>(module_class()));
 }
 
+bool is_tensor(py::handle object) {
+  return PyObject_TypeCheck(object.ptr(), reinterpret_cast<PyTypeObject*>(THPVariableClass));
+}
+
 const ModuleTables& module_tables() {
   static const ModuleTables interned;
   return interned;
@@ -112,10 +127,10 @@ void ModelState::keep_attributes(PyObject* attributes) {
   const auto first = keep_dict(attributes, false);
   const auto last = items_.size();  // what the values hold comes behind
   for (auto i = first; i < last; i += 2) {
-    const auto* key = items_[i].ptr();
+    const auto* key = items_[i];
     const bool is_table =
         key == module_tables().parameters || key == module_tables().buffers || key == module_tables().modules;
-    keep_value(items_[i + 1].ptr(), is_table, is_table ? kSnapshotDepth : 0);
+    keep_value(items_[i + 1], is_table, is_table ? kSnapshotDepth : 0);
   }
 }
 
@@ -124,8 +139,8 @@ std::size_t ModelState::keep_dict(PyObject* dict, bool is_table) {
   Py_ssize_t position = 0;
   PyObject *key = nullptr, *value = nullptr;
   while (PyDict_Next(dict, &position, &key, &value)) {
-    items_.push_back(py::reinterpret_borrow<py::object>(key));
-    items_.push_back(py::reinterpret_borrow<py::object>(value));
+    items_.push_back(Py_NewRef(key));
+    items_.push_back(Py_NewRef(value));
   }
   add(Snapshot::Kind::kDict, dict, is_table, first);
   return first;
@@ -136,30 +151,35 @@ void ModelState::add(Snapshot::Kind kind, PyObject* live, bool is_table, std::si
 }
 
 void ModelState::keep_value(PyObject* value, bool is_table, int depth) {
+  if (is_plain(value)) return;
   const auto first = items_.size();
   if (PyDict_Check(value)) {
-    const bool empty = PyDict_GET_SIZE(value) == 0;
-    if (!empty && !is_table && !seen_.insert(value).second) return;
+    const bool is_empty = PyDict_GET_SIZE(value) == 0;
+    const bool has_attributes = !PyDict_CheckExact(value) && !PyODict_CheckExact(value);
+    if (is_empty && !is_table && !has_attributes) return empty_.push_back(value);
+    if (!is_empty && !is_table && !seen_.insert(value).second) return;
     keep_dict(value, is_table);
-    if (!empty) keep_items(value, depth);
-    if (!PyDict_CheckExact(value) && !PyODict_CheckExact(value)) keep_object(value, depth);
+    keep_items(value, depth);
+    if (has_attributes) keep_object(value, depth);
   } else if (PyList_CheckExact(value) || PyTuple_Check(value)) {
     if (!seen_.insert(value).second) return;
     if (PyList_CheckExact(value)) {
-      for (auto* item : items_of(value)) items_.push_back(py::reinterpret_borrow<py::object>(item));
+      for (auto* item : items_of(value)) items_.push_back(Py_NewRef(item));
       add(Snapshot::Kind::kList, value, is_table, first);
     }
     keep_items(value, depth);
   } else if (PySet_Check(value) || Py_IS_TYPE(value, deque_type())) {
-    if (!seen_.insert(value).second) return;
     const bool is_set = PySet_Check(value);
-    items_.push_back(py::reinterpret_steal<py::object>(is_set ? PySet_New(value) : PySequence_List(value)));
+    if (is_set && PySet_GET_SIZE(value) == 0) return empty_.push_back(value);
+    if (!seen_.insert(value).second) return;
+    items_.push_back(is_set ? PySet_New(value) : PySequence_List(value));
+    check(items_.back() != nullptr);
     add(is_set ? Snapshot::Kind::kSet : Snapshot::Kind::kDeque, value, is_table, first);
   } else if (is_generator(value)) {
     auto generator = reinterpret_cast<THPGenerator*>(value)->cdata;
     const std::lock_guard lock(generator.mutex());
     generators_.push_back({generator, generator.get_state()});
-  } else if (THPVariable_Check(value)) {
+  } else if (is_tensor(value)) {
     if (notes_tensors_ && depth <= kKeptDepth) attribute_tensors_.push_back(THPVariable_Unpack(value));
   } else {
     keep_object(value, depth);
@@ -170,7 +190,10 @@ void ModelState::keep_object(PyObject* object, int depth) {
   if (Py_TYPE(object)->tp_dictoffset == 0 || depth >= kSnapshotDepth || !holds_state(object)) return;
   const auto attributes = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(object, nullptr));
   if (!attributes) return PyErr_Clear();
-  keep_value(attributes.ptr(), false, depth + 1);
+  if (PyDict_GET_SIZE(attributes.ptr()) == 0)
+    keep_dict(attributes.ptr(), false);
+  else
+    keep_value(attributes.ptr(), false, depth + 1);
 }
 
 void ModelState::keep_items(PyObject* container, int depth) {
@@ -187,18 +210,19 @@ void ModelState::keep_items(PyObject* container, int depth) {
 }
 
 // Forward may also give a tensor a gradient, other sizes or other data, none of which an op writes.
-void ModelState::keep_tensor(const at::Tensor& tensor) {
+void ModelState::keep_tensor(py::handle object) {
+  const auto& tensor = THPVariable_Unpack(object.ptr());
   if (tensor.layout() != c10::kStrided || tensor.key_set().has(c10::DispatchKey::Python) ||
       !tensor.has_storage())
     return;
   const auto& impl = *tensor.unsafeGetTensorImpl();
-  tensors_.push_back({tensor, tensor.grad(), impl.unsafe_storage(), at::DimVector(tensor.sizes()),
-                      at::DimVector(tensor.strides()), tensor.storage_offset(), impl.dtype(), impl.key_set(),
-                      tensor.requires_grad()});
+  tensors_.push_back({py::reinterpret_borrow<py::object>(object), tensor.grad(), impl.unsafe_storage(),
+                      at::DimVector(tensor.sizes()), at::DimVector(tensor.strides()), tensor.storage_offset(),
+                      impl.dtype(), impl.key_set(), tensor.requires_grad()});
 }
 
 void ModelState::restore(const TensorState& was) {
-  const auto& tensor = was.tensor;
+  const auto& tensor = was.tensor();
   auto* now = tensor.unsafeGetTensorImpl();
   const bool same = now->unsafe_storage().unsafeGetStorageImpl() == was.storage.unsafeGetStorageImpl() &&
                     now->sizes().equals(was.sizes) && now->strides().equals(was.strides) &&
@@ -219,7 +243,7 @@ void ModelState::restore(const GeneratorState& state) {
   generator.set_state(state.state);
 }
 
-std::span<const py::object> ModelState::saved(const Snapshot& snapshot) const {
+std::span<PyObject* const> ModelState::saved(const Snapshot& snapshot) const {
   return std::span(items_).subspan(snapshot.first, snapshot.last - snapshot.first);
 }
 
@@ -254,15 +278,29 @@ void ModelState::restore() {
   };
   restore_each(tensors_);
   restore_each(snapshots_);
+  restore_each(empty_);
   restore_each(generators_);
-  seen_.clear();
-  items_.clear();
+  forget();
   if (failure) std::rethrow_exception(failure);
 }
 
-void ModelState::forget() { *this = ModelState(notes_tensors_); }
+void ModelState::restore(PyObject* empty) {
+  if ((PyDict_Check(empty) ? PyDict_GET_SIZE(empty) : PySet_GET_SIZE(empty)) != 0) clear(empty);
+}
 
-void ModelState::forget_modules() { snapshots_.clear(); }
+void ModelState::forget() {
+  forget_modules();
+  tensors_.clear();
+  generators_.clear();
+  attribute_tensors_.clear();
+  seen_.clear();
+  for (auto* item : std::exchange(items_, {})) Py_XDECREF(item);
+}
+
+void ModelState::forget_modules() {
+  snapshots_.clear();
+  empty_.clear();
+}
 
 bool ModelState::grew() const {
   return std::ranges::any_of(snapshots_, [&](const Snapshot& table) {

@@ -2,11 +2,11 @@
 // them, and its tensors' gradients and sizes. Kept as it was, and put back.
 #pragma once
 
+#include <c10/util/flat_hash_map.h>
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 
 #include <span>
-#include <unordered_set>
 #include <vector>
 
 namespace opscope::python {
@@ -23,6 +23,7 @@ const ModuleTables& module_tables();
 
 PyObject* module_class();  // torch.nn.Module
 bool is_module(py::handle object);
+bool is_tensor(py::handle object);  // without asking its class to say so, which takes ten times as long
 
 // Throws the Python error that a call of Python's API reported.
 void check(bool succeeded);
@@ -31,9 +32,12 @@ class ModelState {
  public:
   // notes_tensors: those that are mere attributes are gathered too, for runs that may write to them.
   explicit ModelState(bool notes_tensors) : notes_tensors_(notes_tensors) {}
+  ~ModelState() { forget(); }
+  ModelState(const ModelState&) = delete;
+  ModelState& operator=(const ModelState&) = delete;
 
   struct TensorState {
-    at::Tensor tensor;
+    py::object object;  // not the at::Tensor: a second one on a tensor of Python's takes the GIL
     at::Tensor grad;
     c10::Storage storage;
     at::DimVector sizes, strides;
@@ -42,10 +46,12 @@ class ModelState {
     c10::DispatchKeySet keys;
     bool requires_grad;
     std::uint32_t version = 0;  // when the recorded run was over
+
+    const at::Tensor& tensor() const { return THPVariable_Unpack(object.ptr()); }
   };
 
   void keep_attributes(PyObject* attributes);  // a module's __dict__, and what its values hold
-  void keep_tensor(const at::Tensor& tensor);  // a parameter or buffer
+  void keep_tensor(py::handle object);         // a parameter or buffer
   void restore();
   void forget();          // what forward changed stays
   void forget_modules();  // what it changed on modules stays, its tensors are put back
@@ -70,18 +76,20 @@ class ModelState {
   // Python's own copies would be objects for its garbage collector to go through.
   std::size_t keep_dict(PyObject* dict, bool is_table);
   void add(Snapshot::Kind kind, PyObject* live, bool is_table, std::size_t first);
-  std::span<const py::object> saved(const Snapshot& snapshot) const;
+  std::span<PyObject* const> saved(const Snapshot& snapshot) const;
   void keep_value(PyObject* value, bool is_table, int depth);
   void keep_items(PyObject* container, int depth);
   void keep_object(PyObject* object, int depth);
   void restore(const Snapshot& snapshot);
+  static void restore(PyObject* empty);
   static void restore(const TensorState& state);
   static void restore(const GeneratorState& state);
 
   bool notes_tensors_;
   std::vector<Snapshot> snapshots_;
-  std::vector<py::object> items_;       // of the snapshots, one after the other
-  std::unordered_set<PyObject*> seen_;  // by the snapshots
+  std::vector<PyObject*> items_;  // of the snapshots, one after the other; owned
+  std::vector<PyObject*> empty_;  // dicts and sets among them that hold nothing: most of what modules have
+  ska::flat_hash_set<PyObject*> seen_;  // by the snapshots
   std::vector<TensorState> tensors_;
   std::vector<GeneratorState> generators_;  // among a module's attributes
   std::vector<at::Tensor> attribute_tensors_;

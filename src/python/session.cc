@@ -76,32 +76,47 @@ py::object table_of(py::handle module, PyObject* attributes, PyObject* name) {
   return py::object(module.attr(py::handle(name)));
 }
 
-// A name as text; what is no string, or no UTF-8, as its repr.
-std::string text(PyObject* key) {
-  if (PyUnicode_Check(key))
-    if (const char* name = PyUnicode_AsUTF8(key)) return name;
+// Calls visit(name, value) with the key as text; what is no string, or no UTF-8, as its repr.
+template <class Visit>
+void visit_item(PyObject* key, py::handle value, Visit&& visit) {
+  Py_ssize_t size = 0;
+  const char* name = PyUnicode_Check(key) ? PyUnicode_AsUTF8AndSize(key, &size) : nullptr;
+  if (name) return visit(std::string_view(name, static_cast<std::size_t>(size)), value);
   PyErr_Clear();
-  return py::cast<std::string>(py::str(py::module_::import("builtins").attr("ascii")(py::handle(key))));
+  const py::str text(py::module_::import("builtins").attr("ascii")(py::handle(key)));
+  visit(std::string_view(py::cast<std::string>(text)), value);
 }
 
-// Calls visit(name, value) for each item, fast for the dicts that modules have.
+// For each item of a table, fast for the dicts that modules have.
 template <class Visit>
 void for_each_item(py::handle table, Visit&& visit) {
   if (PyDict_Check(table.ptr())) {
     Py_ssize_t position = 0;
     PyObject *key = nullptr, *value = nullptr;
-    while (PyDict_Next(table.ptr(), &position, &key, &value)) visit(text(key).c_str(), py::handle(value));
+    while (PyDict_Next(table.ptr(), &position, &key, &value)) visit_item(key, value, visit);
     return;
   }
   for (auto item : table.attr("items")()) {
     const auto pair = py::reinterpret_borrow<py::tuple>(item);
-    visit(text(py::object(pair[0]).ptr()).c_str(), py::object(pair[1]));
+    visit_item(py::object(pair[0]).ptr(), py::object(pair[1]), visit);
   }
 }
 
-std::string joined(const std::string& path, const char* name) {
-  return path.empty() ? name : path + "." + name;
-}
+// A path with one more name, for as long as it lives.
+class Longer {
+ public:
+  Longer(std::string& path, std::string_view name) : path_(path), size_(path.size()) {
+    if (!path.empty()) path += '.';
+    path += name;
+  }
+  ~Longer() { path_.resize(size_); }
+  Longer(const Longer&) = delete;
+  Longer& operator=(const Longer&) = delete;
+
+ private:
+  std::string& path_;
+  std::size_t size_;
+};
 
 }  // namespace
 
@@ -218,14 +233,15 @@ std::optional<std::tuple<std::string, std::string, std::string>> Session::failur
 
 void Session::add_model(py::object model) {
   const auto name = std::string(py::str(py::type::handle_of(model).attr("__name__")));
+  std::string path;
   if (is_module(model))
-    walk(model, kNone, "", "");
+    walk(model, kNone, "", path);
   else
     recording_->scopes.add_module(
         kNone, "", "", py::hasattr(model, "__name__") ? std::string(py::str(model.attr("__name__"))) : name);
 }
 
-void Session::walk(py::handle module, ModuleId parent, const std::string& name, const std::string& path) {
+void Session::walk(py::handle module, ModuleId parent, std::string_view name, std::string& path) {
   const auto* type = Py_TYPE(module.ptr());
   const char* dot = std::strrchr(type->tp_name, '.');
   const auto id = recording_->scopes.add_module(parent, name, path, dot ? dot + 1 : type->tp_name);
@@ -235,22 +251,24 @@ void Session::walk(py::handle module, ModuleId parent, const std::string& name, 
   add_tensors(table_of(module, attributes.ptr(), module_tables().parameters), id, path, true);
   add_tensors(table_of(module, attributes.ptr(), module_tables().buffers), id, path, false);
   for_each_item(table_of(module, attributes.ptr(), module_tables().modules),
-                [&](const char* child_name, py::handle child) {
-                  if (!is_module(child) || modules_.contains(child.ptr())) return;
-                  walk(child, id, child_name, joined(path, child_name));
+                [&](std::string_view child_name, py::handle child) {
+                  if (!is_module(child) || modules_.count(child.ptr()) != 0) return;
+                  const Longer inner(path, child_name);
+                  walk(child, id, child_name, path);
                 });
 }
 
-void Session::add_tensors(py::handle table, ModuleId module, const std::string& path, bool parameters) {
-  for_each_item(table, [&](const char* name, py::handle value) {
-    if (!THPVariable_Check(value.ptr())) return;
+void Session::add_tensors(py::handle table, ModuleId module, std::string& path, bool parameters) {
+  for_each_item(table, [&](std::string_view name, py::handle value) {
+    if (!is_tensor(value)) return;
     if (std::strstr(Py_TYPE(value.ptr())->tp_name, "Uninitialized")) {
       lazy_ = true;
       return;
     }
     const auto& tensor = THPVariable_Unpack(value.ptr());
-    recording_->add_owned(module, name, joined(path, name), tensor, parameters);
-    state_.keep_tensor(tensor);
+    const Longer inner(path, name);
+    recording_->add_owned(module, name, path, tensor, parameters);
+    state_.keep_tensor(value);
     if (!parameters) buffers_.push_back(tensor);
   });
 }

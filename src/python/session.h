@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "python/model_state.h"
@@ -65,14 +64,14 @@ class Session {
   PyObject* call_module(PyObject* original, PyObject* const* args, std::size_t count, PyObject* kwargs);
 
  private:
-  void walk(py::handle module, ModuleId parent, const std::string& name, const std::string& path);
-  void add_tensors(py::handle table, ModuleId module, const std::string& path, bool parameters);
+  void walk(py::handle module, ModuleId parent, std::string_view name, std::string& path);
+  void add_tensors(py::handle table, ModuleId module, std::string& path, bool parameters);
   ModuleId module_of(PyObject* module);
 
   std::shared_ptr<engine::Recording> recording_;
   std::unique_ptr<engine::CaptureGuard> guard_;
   ModelState state_;
-  std::unordered_map<PyObject*, ModuleId> modules_;
+  ska::flat_hash_map<PyObject*, ModuleId> modules_;
   std::vector<py::object> kept_;  // modules met only in calls: held so that addresses are not reused
   std::map<std::pair<ModuleId, std::string>, std::uint32_t> unnamed_;  // modules made in forward, by type
   void set_watching(bool on);

@@ -19,7 +19,7 @@ from opscope._load import native
 from opscope.engine import custom_ops, structural_copy
 from opscope.engine.nested import is_wrapper, named_tensors, replace, tensors_in, unflattened
 from opscope.engine.source_lines import OWN_FOLDER, TORCH_FOLDER, line_of
-from opscope.engine.structural_copy import model_tensors, root_module
+from opscope.engine.structural_copy import first_tensor, model_tensors, root_module
 from opscope.engine.surroundings import Surroundings
 from opscope.engine.training import Training, with_stand_ins
 from opscope.errors import Error, error, first_line
@@ -140,7 +140,7 @@ class Run:
         self.model, self.args, self.kwargs, self.name, self.source = model, args, kwargs, name, source
         self.source_lines, self.limits, self.through, self.training = source_lines, limits, through, training
         self.explains = True  # what a model raises becomes an error that says where
-        seen = [*itertools.islice(model_tensors(model), 1), *tensors_in((args, kwargs))]  # the first weight, the inputs
+        seen = [*first_tensor(model), *tensors_in([*args, *kwargs.values()])]
         if any(isinstance(tensor, _FakeTensor) for tensor in seen):
             raise error("fake tensors hold neither data nor memory to follow", name, "build it on the meta device instead")
         self.device = str(_shown_device(seen, device))

@@ -32,12 +32,12 @@ def _parts(value: Any) -> list[tuple[str, Any, Any]]:
 def named_tensors(value: Any, path: str = "", seen: set[int] | None = None) -> Iterator[tuple[str, torch.Tensor]]:
     """Every tensor in a nested structure with its path; each object is entered once."""
     seen = set() if seen is None else seen
-    if isinstance(value, torch.Tensor) and is_wrapper(value):
+    if isinstance(value, torch.Tensor):
+        if not is_wrapper(value):
+            yield path.removeprefix("."), value
+            return
         for name in value.__tensor_flatten__()[0]:  # type: ignore[attr-defined]
             yield from named_tensors(getattr(value, name), f"{path}.{name.strip('_')}", seen)
-        return
-    if isinstance(value, torch.Tensor):
-        yield path.removeprefix("."), value
         return
     parts = _parts(value)
     if not parts or id(value) in seen:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -41,6 +42,16 @@ def model_tensors(model: Any) -> Iterator[torch.Tensor]:
     if root is not None:
         yield from root.parameters()
         yield from root.buffers()
+
+
+def first_tensor(model: Any) -> Iterator[torch.Tensor]:
+    """The first of a model's parameters or, where it has none, of its buffers; without listing them all by name."""
+    for module in modules_of(model):
+        for parameter in module._parameters.values():
+            if parameter is not None:
+                yield parameter
+                return
+    yield from itertools.islice(model_tensors(model), 1)
 
 
 def structural_copy(model: Any, without_data: bool) -> Any:

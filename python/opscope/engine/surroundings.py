@@ -7,7 +7,7 @@ import random
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -15,27 +15,53 @@ import torch
 from opscope._load import native
 from opscope.engine import torchvision_ops
 
-_lock = threading.Condition(threading.RLock())
+_lock = threading.RLock()
+_turns = threading.Condition(_lock)
 _here = threading.local()  # .measuring: this thread's runs are timed, or will be
+
+
+Undo = Callable[[], object]
+
+
+def _set_all(each: Iterator[Undo], undo: list[Undo]) -> None:
+    """Sets every switch, or none where one fails; `undo` gets what undoes them."""
+    try:
+        for undo_one in each:
+            undo.append(undo_one)
+    except BaseException:
+        _undo_all(undo)
+        raise
+
+
+def _undo_all(undo: list[Undo]) -> None:
+    """The last first, and all of them, whatever one raises. An ExitStack takes as long as to capture twenty ops."""
+    while undo:
+        last = undo.pop()
+        try:
+            last()
+        except BaseException:
+            _undo_all(undo)
+            raise
 
 
 class _Switches:
     """Set by the first who needs them and put back by the last, whichever thread that is."""
 
-    def __init__(self, set_each: Callable[[], Iterator[Callable[[], None]]]) -> None:
-        self._set_each, self._users, self._undo = set_each, 0, ExitStack()
+    def __init__(self, set_each: Callable[[], Iterator[Undo]]) -> None:
+        self._set_each, self._users = set_each, 0
+        self._undo: list[Undo] = []
 
     def __enter__(self) -> None:
         with _lock:
             if self._users == 0:
-                self._undo = _set_all(self._set_each)
+                _set_all(self._set_each(), self._undo)
             self._users += 1
 
     def __exit__(self, *_: object) -> None:
         with _lock:
             self._users -= 1
             if self._users == 0:
-                self._undo.close()
+                _undo_all(self._undo)
 
 
 class Surroundings:
@@ -45,25 +71,28 @@ class Surroundings:
 
     def __init__(self, device: str) -> None:
         self._pretends = device.startswith("cuda") and not torch.cuda.is_available()
-        self._own_undo = ExitStack()
+        self._undo: list[Undo] = []
 
     def __enter__(self) -> None:
-        with ExitStack() as undo:
-            _keep_generators(undo)
-            undo.enter_context(among_others())
-            undo.enter_context(_COMPILERS)
-            undo.enter_context(_SHOWN)
-            undo.callback(_interpreted())
-            self._pretend(1)
-            undo.callback(self._pretend, -1)
-            self._own_undo = undo.pop_all()
+        _set_all(self._set_each(), self._undo)
 
     def __exit__(self, *_: object) -> None:
-        self._own_undo.close()
+        _undo_all(self._undo)
+
+    def _set_each(self) -> Iterator[Undo]:
+        yield from _kept_generators()
+        yield _follow()
+        for switches in (_COMPILERS, _SHOWN):
+            switches.__enter__()
+            yield switches.__exit__
+        yield _interpreted()
+        if self._pretends:
+            self._pretend(1)
+            yield lambda: self._pretend(-1)
 
     def _pretend(self, users: int) -> None:
         with _lock:
-            Surroundings._pretending += users if self._pretends else 0
+            Surroundings._pretending += users
 
 
 class _Threads:
@@ -73,19 +102,29 @@ class _Threads:
     alone: int | None = None
 
 
-@contextmanager
-def among_others() -> Iterator[None]:
+def _follow() -> Undo:
     """This thread has the calls of modules followed, once no other has PyTorch for itself."""
     me = threading.get_ident()
     with _lock:
-        _lock.wait_for(lambda: _Threads.alone in (None, me))
+        if _Threads.alone not in (None, me):
+            _turns.wait_for(lambda: _Threads.alone in (None, me))
         _Threads.following.append(me)
+
+    def follow_no_more() -> None:
+        with _lock:
+            _Threads.following.remove(me)
+            _turns.notify_all()
+
+    return follow_no_more
+
+
+@contextmanager
+def among_others() -> Iterator[None]:
+    follow_no_more = _follow()
     try:
         yield
     finally:
-        with _lock:
-            _Threads.following.remove(me)
-            _lock.notify_all()
+        follow_no_more()
 
 
 @contextmanager
@@ -93,28 +132,36 @@ def alone() -> Iterator[None]:
     """No capture runs in any other thread: symbolic tracing replaces methods of torch.nn.Module for all of them."""
     me = threading.get_ident()
     with _lock:
-        _lock.wait_for(lambda: {me}.issuperset(_Threads.following) and _Threads.alone is None)
+        _turns.wait_for(lambda: {me}.issuperset(_Threads.following) and _Threads.alone is None)
         _Threads.alone = me
     try:
         yield
     finally:
         with _lock:
             _Threads.alone = None
-            _lock.notify_all()
+            _turns.notify_all()
 
 
 @contextmanager
 def measured() -> Iterator[None]:
     """Around real runs that are timed: the model as its owner runs it, but for compilers, which would hide its ops."""
-    with ExitStack() as undo:
-        _keep_generators(undo)
-        undo.enter_context(among_others())
-        undo.enter_context(_COMPILERS)
-        undo.callback(_interpreted())
-        undo.callback(setattr, _here, "measuring", is_measuring())
-        _here.measuring = True
-        _show_higher_order_ops()
+    undo: list[Undo] = []
+    _set_all(_measuring(), undo)
+    try:
         yield
+    finally:
+        _undo_all(undo)
+
+
+def _measuring() -> Iterator[Undo]:
+    yield from _kept_generators()
+    yield _follow()
+    _COMPILERS.__enter__()
+    yield _COMPILERS.__exit__
+    yield _interpreted()
+    before, _here.measuring = is_measuring(), True
+    yield lambda: setattr(_here, "measuring", before)
+    _show_higher_order_ops()
 
 
 def is_measuring() -> bool:
@@ -122,7 +169,7 @@ def is_measuring() -> bool:
     return getattr(_here, "measuring", False)
 
 
-def _interpreted() -> Callable[[], None]:
+def _interpreted() -> Undo:
     """What is scripted runs op by op, in this thread; what undoes it."""
     optimise = torch._C._get_graph_executor_optimize()
     torch._C._set_graph_executor_optimize(False)
@@ -133,11 +180,11 @@ class _Generator:
     """A random number generator that is not PyTorch's own. To get its state takes as long as to capture fifty ops, so
     the last one is kept, with the memory that it was in: where that reads the same, so does the state."""
 
-    def __init__(self, memory: Callable[[], bytes | None], get: Callable[[], Any], put_back: Callable[[Any], None]) -> None:
+    def __init__(self, memory: Callable[[], object | None], get: Callable[[], Any], put_back: Callable[[Any], None]) -> None:
         self._memory, self._get, self._put_back = memory, get, put_back
-        self._last: tuple[bytes | None, Any] = (None, None)
+        self._last: tuple[object | None, Any] = (None, None)
 
-    def keep(self) -> Callable[[], None]:
+    def keep(self) -> Undo:
         """Remembers the state; what puts it back."""
         memory = self._memory()
         seen, state = self._last
@@ -152,26 +199,45 @@ class _Generator:
         return put_back
 
 
-def _bytes_of(value: Any) -> bytes:
-    """An object's own memory, without its reference count and type."""
+class _Memory:
+    """Some of an object's memory, found once and then only read."""
+
+    def __init__(self, place: Callable[[Any], tuple[int, int]]) -> None:
+        self._place = place
+        self._owner: Any = None
+        self._bytes: ctypes.Array[ctypes.c_char] = ctypes.create_string_buffer(0)
+
+    def of(self, owner: Any) -> bytes:
+        if owner is not self._owner:
+            address, size = self._place(owner)
+            self._owner, self._bytes = owner, (ctypes.c_char * size).from_address(address)
+        return self._bytes.raw
+
+
+def _own_place(value: Any) -> tuple[int, int]:
+    """Where an object's own memory is, and how much, without its reference count and type."""
     head = object.__basicsize__
-    return ctypes.string_at(id(value) + head, type(value).__basicsize__ - head)
+    return id(value) + head, type(value).__basicsize__ - head
 
 
-def _python_memory() -> bytes | None:
+_TWISTER_BYTES = 4 * 624 + 4  # the state's words, and the place in it
+_PYTHON_MEMORY, _NUMPY_MEMORY = _Memory(_own_place), _Memory(_own_place)
+_TWISTER_MEMORY = _Memory(lambda bits: (bits.ctypes.state_address, _TWISTER_BYTES))
+
+
+def _python_memory() -> object:
     generator: Any = vars(random)["_inst"]
-    return _bytes_of(generator) + repr(generator.gauss_next).encode()
+    return _PYTHON_MEMORY.of(generator), generator.gauss_next
 
 
-def _numpy_memory() -> bytes | None:
+def _numpy_memory() -> object | None:
     generator = sys.modules["numpy"].random.mtrand._rand
     bits = generator._bit_generator
     if type(bits).__name__ != "MT19937":
         return None
-    return _bytes_of(generator) + ctypes.string_at(bits.ctypes.state_address, _TWISTER_BYTES)
+    return _NUMPY_MEMORY.of(generator), _TWISTER_MEMORY.of(bits)
 
 
-_TWISTER_BYTES = 4 * 624 + 4  # the state's words, and the place in it
 _PYTHON = _Generator(_python_memory, random.getstate, random.setstate)
 _NUMPY = _Generator(
     _numpy_memory,
@@ -180,39 +246,31 @@ _NUMPY = _Generator(
 )
 
 
-def _keep_generators(undo: ExitStack) -> None:
-    """Has `undo` put the random number generators that are not PyTorch's own back to where they are now."""
-    undo.callback(_PYTHON.keep())
+def _kept_generators() -> Iterator[Undo]:
+    """What puts the random number generators that are not PyTorch's own back to where they are now."""
+    yield _PYTHON.keep()
     if "numpy" in sys.modules:
-        undo.callback(_NUMPY.keep())
+        yield _NUMPY.keep()
     if torch.cuda.is_initialized():
-        undo.callback(torch.cuda.set_rng_state_all, torch.cuda.get_rng_state_all())
+        states = torch.cuda.get_rng_state_all()
+        yield lambda: torch.cuda.set_rng_state_all(states)
 
 
-def _set_all(set_each: Callable[[], Iterator[Callable[[], None]]]) -> ExitStack:
-    """Sets every switch, or none where one fails; what undoes them."""
-    with ExitStack() as undo:
-        for undo_one in set_each():
-            undo.callback(undo_one)
-        return undo.pop_all()
-
-
-def _set(owner: Any, attribute: str, value: Any) -> Callable[[], None]:
+def _set(owner: Any, attribute: str, value: Any) -> Undo:
     before = getattr(owner, attribute)
     setattr(owner, attribute, value)
     return lambda: setattr(owner, attribute, before)
 
 
-def _without_compilers() -> Iterator[Callable[[], None]]:
+def _without_compilers() -> Iterator[Undo]:
     """What is compiled runs as it was before. Sets each switch and yields what undoes it."""
     if "torch._dynamo" in sys.modules:
-        stance = torch.compiler.set_stance("force_eager")
-        stance.__enter__()
+        stance = torch.compiler.set_stance("force_eager")  # set with that
         yield lambda: stance.__exit__(None, None, None)
     yield _set(torch, "compile", _uncompiled(torch.compile))
 
 
-def _showing_ops() -> Iterator[Callable[[], None]]:
+def _showing_ops() -> Iterator[Undo]:
     """Sets each switch and yields what undoes it."""
     fast_path = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)
@@ -220,10 +278,7 @@ def _showing_ops() -> Iterator[Callable[[], None]]:
 
     yield _set(torch.cuda, "_lazy_init", _not_started(torch.cuda._lazy_init))
     yield _set(torch._tensor_str, "_str", _printed(torch._tensor_str._str))
-    yield _set(torch.Tensor, "__deepcopy__", _copied(torch.Tensor.__deepcopy__))
-    yield _set(torch.Tensor, "new", _made_new(torch.Tensor.new))
-    yield _set(torch.Tensor, "new_tensor", _made_new_tensor(torch.Tensor.new_tensor))
-    yield _set(torch.Tensor, "tolist", _listed(torch.Tensor.tolist))
+    yield _with_copies()
     yield from torchvision_ops.answers()
     _show_higher_order_ops()
 
@@ -264,46 +319,47 @@ def _printed(text_of: Callable[..., str]) -> Callable[..., str]:
     return printed
 
 
-def _copied(deepcopy: Callable[..., Any]) -> Callable[..., Any]:
-    def copied(tensor: torch.Tensor, memo: dict[int, Any]) -> Any:
-        if native.is_abstract(tensor) and native.capturing():
-            return memo.setdefault(id(tensor), tensor.clone())
-        return deepcopy(tensor, memo)
-
-    return copied
+_plain_deepcopy: Callable[..., Any] = torch.Tensor.__deepcopy__
 
 
-def _made_new(new: Callable[..., Any]) -> Callable[..., Any]:
-    def made_new(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-        if not native.is_abstract(tensor):
-            return new(tensor, *args, **kwargs)
-        if len(args) == 1 and isinstance(args[0], (list, torch.Tensor)) and not isinstance(args[0], torch.Size):
-            return torch.as_tensor(args[0], dtype=tensor.dtype)
-        return tensor.new_empty(args[0] if len(args) == 1 and isinstance(args[0], tuple) else args)
-
-    return made_new
+def _with_copies() -> Undo:
+    """Has a copy of an abstract tensor be one too."""
+    global _plain_deepcopy
+    _plain_deepcopy, undo = torchvision_ops.replace_method(torch.Tensor, "__deepcopy__", _copied, _copied_by_name)
+    return undo
 
 
-def _made_new_tensor(new_tensor: Callable[..., Any]) -> Callable[..., Any]:
+def _copied_by_name(self: Any, memo: Any) -> Any:
+    from opscope.engine.surroundings import _copied  # the code runs with another module's globals
+
+    return _copied(self, memo)
+
+
+def _copied(tensor: torch.Tensor, memo: dict[int, Any]) -> Any:
+    if native.is_abstract(tensor) and native.capturing():
+        return memo.setdefault(id(tensor), tensor.clone())
+    return _plain_deepcopy(tensor, memo)
+
+
+def _made_new(tensor: torch.Tensor, *args: Any, **_: Any) -> Any:
+    if len(args) == 1 and isinstance(args[0], (list, torch.Tensor)) and not isinstance(args[0], torch.Size):
+        return torch.as_tensor(args[0], dtype=tensor.dtype)
+    return tensor.new_empty(args[0] if len(args) == 1 and isinstance(args[0], tuple) else args)
+
+
+def _made_new_tensor(tensor: torch.Tensor, data: Any, **options: Any) -> Any:
     """The binding finds a device by the dispatch key, and an abstract tensor's names none."""
-
-    def made_new_tensor(tensor: torch.Tensor, data: Any, **options: Any) -> Any:
-        if not native.is_abstract(tensor):
-            return new_tensor(tensor, data, **options)
-        return torch.tensor(data, **dict[str, Any](dtype=tensor.dtype, device=tensor.device) | options)
-
-    return made_new_tensor
+    return torch.tensor(data, **dict[str, Any](dtype=tensor.dtype, device=tensor.device) | options)
 
 
-def _listed(tolist: Callable[..., Any]) -> Callable[..., Any]:
+def _listed(tensor: torch.Tensor) -> Any:
     """The binding would read memory; number by number, counts have an upper bound and the rest an error's reason."""
+    return [part.tolist() for part in tensor] if tensor.dim() else tensor.item()
 
-    def listed(tensor: torch.Tensor) -> Any:
-        if not native.is_abstract(tensor) or not native.is_unknown(tensor):
-            return tolist(tensor)
-        return [listed(part) for part in tensor] if tensor.dim() else tensor.item()
 
-    return listed
+native.answer_abstract("new", _made_new)
+native.answer_abstract("new_tensor", _made_new_tensor)
+native.answer_abstract("tolist", _listed)
 
 
 _shown_higher_order_ops: set[str] = set()

@@ -15,6 +15,7 @@ import importlib.util
 import os
 import sys
 import threading
+import types
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
@@ -155,7 +156,7 @@ def answers() -> Iterator[Callable[[], None]]:
         yield _replace(boxes, "_batched_nms_vanilla", _all_at_once(boxes, boxes._batched_nms_vanilla))
     heads = sys.modules.get("torchvision.models.detection.roi_heads")
     if heads is not None:
-        yield _replace(heads.RoIHeads, "forward", _with_image_shapes(heads.RoIHeads.forward))
+        yield _with_image_shapes(heads.RoIHeads)
         yield _replace(heads, "paste_mask_in_image", _pasted_everywhere(heads.paste_mask_in_image))
         yield _replace(heads, "heatmaps_to_keypoints", _keypoints_everywhere(heads.heatmaps_to_keypoints))
 
@@ -164,6 +165,19 @@ def _replace(owner: Any, name: str, value: Any) -> Callable[[], None]:
     before = getattr(owner, name)
     setattr(owner, name, value)
     return lambda: setattr(owner, name, before)
+
+
+def replace_method(
+    owner: Any, name: str, ours: Callable[..., Any], by_name: Any
+) -> tuple[Callable[..., Any], Callable[[], None]]:
+    """Has a class's method do what `ours` does; the method as it was, and what undoes it. A plain function gets the code
+    of `by_name`, which finds `ours` whatever its globals are: a class whose attribute is set has Python forget what it
+    has looked up on it, and that takes as long as to capture ten ops."""
+    method = getattr(owner, name)
+    if not isinstance(method, types.FunctionType) or method.__closure__ or method.__kwdefaults__:
+        return method, _replace(owner, name, ours)
+    plain = types.FunctionType(method.__code__, method.__globals__, argdefs=method.__defaults__)
+    return plain, _replace(method, "__code__", by_name.__code__)
 
 
 class _Images(threading.local):
@@ -175,14 +189,24 @@ class _Images(threading.local):
 _images = _Images()
 
 
-@functools.cache
-def _with_image_shapes(forward: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(forward)
-    def followed(self: Any, features: Any, proposals: Any, image_shapes: Any, targets: Any = None) -> Any:
-        _images.largest = (max(shape[0] for shape in image_shapes), max(shape[1] for shape in image_shapes))
-        return forward(self, features, proposals, image_shapes, targets)
+_plain_forward: Any = None  # of RoIHeads
 
-    return followed
+
+def _with_image_shapes(heads: type) -> Callable[[], None]:
+    global _plain_forward
+    _plain_forward, undo = replace_method(heads, "forward", _forward, _forward_by_name)
+    return undo
+
+
+def _forward_by_name(self: Any, features: Any, proposals: Any, image_shapes: Any, targets: Any = None) -> Any:
+    from opscope.engine.torchvision_ops import _forward
+
+    return _forward(self, features, proposals, image_shapes, targets)
+
+
+def _forward(self: Any, features: Any, proposals: Any, image_shapes: Any, targets: Any = None) -> Any:
+    _images.largest = (max(shape[0] for shape in image_shapes), max(shape[1] for shape in image_shapes))
+    return _plain_forward(self, features, proposals, image_shapes, targets)
 
 
 @functools.cache

@@ -38,11 +38,10 @@ at::Tensor packed_weight(const c10::IValue& value) {
 }
 
 // The numbers of a list, among the graph's dimensions.
-template <class List>
-Argument numbers(Graph& graph, ArgumentKind kind, const List& list) {
+Argument numbers(Graph& graph, ArgumentKind kind, at::ArrayRef<c10::IValue> list) {
   Argument result{.kind = kind};
   result.range = {static_cast<std::uint32_t>(graph.dims.size()), static_cast<std::uint32_t>(list.size())};
-  for (const std::int64_t item : list) graph.dims.push_back(item);
+  for (const auto& item : list) graph.dims.push_back(item.isBool() ? item.toBool() : item.toInt());
   return result;
 }
 
@@ -100,9 +99,9 @@ Argument Values::argument(const c10::IValue& value, ArgumentForm form) {
   if (value.isDouble()) return {.kind = ArgumentKind::kFloat, .real = value.toDouble()};
   if (value.isString()) return text(value.toStringRef());
   if (value.isDevice()) return text(value.toDevice().str());
-  if (value.isIntList()) return numbers(graph_, ArgumentKind::kIntList, value.toIntList());
+  if (value.isIntList()) return numbers(graph_, ArgumentKind::kIntList, value.toListRef());
   if (value.isTensorList() || value.isOptionalTensorList()) return tensors_argument(value);
-  if (value.isBoolList()) return numbers(graph_, ArgumentKind::kBoolList, value.toBoolList());
+  if (value.isBoolList()) return numbers(graph_, ArgumentKind::kBoolList, value.toListRef());
   if (value.isDoubleList())
     return {.kind = ArgumentKind::kFloatList, .range = graph_.add_reals(value.toDoubleVector())};
   if (value.isComplexDouble()) {

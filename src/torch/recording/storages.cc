@@ -38,9 +38,8 @@ void Storages::own_new(const at::Tensor& abstract, ValueKind kind) {
 
 Storages::Entry& Storages::entry(const at::Tensor& real) {
   const auto& storage = real.storage();
-  const auto found = entries_.find(storage.unsafeGetStorageImpl());
-  if (found != entries_.end()) return found->second;
   auto& made = entries_[storage.unsafeGetStorageImpl()];
+  if (made.real) return made;
   made.real = storage.getWeakStorageImpl();
   made.id = add(storage.nbytes());
   made.unknown = real.is_meta();

@@ -13,7 +13,7 @@ Values::Values(Graph& graph, Storages& storages, SizeBounds& bounds)
 void Values::set(const at::Tensor& real, ValueId value) {
   auto& slot = real_[real.unsafeGetTensorImpl()];
   if (slot.value == kNone) {
-    slot.impl = c10::weak_intrusive_ptr<c10::TensorImpl>(real.getIntrusivePtr());
+    slot.impl = {real.getIntrusivePtr()};
     if (!real.has_storage()) storages_.forget_value(real.unsafeGetTensorImpl());
   }
   slot.value = value;
@@ -103,14 +103,18 @@ void Values::add_owned(ModuleId module, std::string_view name, std::string_view 
   if (value == kNone) {
     const auto kind = parameter ? ValueKind::kParameter : ValueKind::kBuffer;
     auto* const abstract = as_abstract(tensor);
+    auto storage = kNone;
     if (abstract) {
-      storages_.own(tensor, storages_.add(tensor.storage().nbytes()), kind);
+      storages_.own(tensor, storage = storages_.add(tensor.storage().nbytes()), kind);
     } else if (tensor.has_storage()) {
       auto& known = storages_.entry(tensor);
       known.kind = kind;
       known.unknown = unknown;
+      storage = known.id;
+    } else {
+      storage = storages_.id_of(tensor);
     }
-    value = add(tensor, storages_.id_of(tensor), kind, path);
+    value = add(tensor, storage, kind, path);
     graph_.values[value].trainable = parameter && tensor.requires_grad();
     set(tensor, value);
     if (abstract) abstract->identity.value = value;

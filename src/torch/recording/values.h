@@ -36,7 +36,8 @@ class Values {
 
  private:
   struct Real {
-    c10::weak_intrusive_ptr<c10::TensorImpl> impl{c10::intrusive_ptr<c10::TensorImpl>()};
+    // Of the type that tensors hold: made of another, it would ask Python for a reference in passing.
+    c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl> impl{at::Tensor().getIntrusivePtr()};
     ValueId value = kNone;
   };
 
