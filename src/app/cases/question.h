@@ -17,7 +17,7 @@
 #include "analyse/diff/diff.h"
 #include "analyse/profile/figures.h"
 #include "analyse/profile/profile.h"
-#include "app/request/request.h"
+#include "app/request/fields.h"
 #include "graph/graph.h"
 #include "report/core/report.h"
 #include "report/svg/pictures.h"

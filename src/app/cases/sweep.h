@@ -11,7 +11,7 @@
 
 #include "analyse/sweep/fit.h"
 #include "analyse/sweep/sweep.h"
-#include "app/request/request.h"
+#include "app/request/fields.h"
 #include "report/sweep/sweep.h"
 
 namespace opscope {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/request/request.h"
+#include "app/request/fields.h"
 #include "app/worker/listener.h"
 #include "base/count.h"
 #include "base/error.h"

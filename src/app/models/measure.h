@@ -7,7 +7,7 @@
 
 #include "analyse/fusion/comparison.h"
 #include "analyse/reconcile/reconcile.h"
-#include "app/request/request.h"
+#include "app/request/fields.h"
 #include "app/worker/listener.h"
 #include "graph/graph.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/models/cache.h"
-#include "app/request/request.h"
+#include "app/request/fields.h"
 #include "app/request/written.h"
 #include "app/worker/listener.h"
 #include "app/worker/protocol.h"

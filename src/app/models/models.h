@@ -10,7 +10,7 @@
 
 #include "app/cases/question.h"
 #include "app/models/cache.h"
-#include "app/request/request.h"
+#include "app/request/fields.h"
 #include "app/request/written.h"
 #include "app/worker/listener.h"
 #include "app/worker/protocol.h"

@@ -9,7 +9,7 @@
 
 #include "analyse/trace/trace.h"
 #include "app/cases/sweep.h"
-#include "app/request/request.h"
+#include "app/request/fields.h"
 #include "app/worker/listener.h"
 #include "app/worker/python_worker.h"
 #include "base/error.h"

@@ -8,7 +8,6 @@
 #include <ranges>
 
 #include "app/request/fields.h"
-#include "app/request/request.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "graph/dtype.h"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "app/request/request.h"
+#include "app/request/fields.h"
 #include "app/worker/child_process.h"
 #include "app/worker/listener.h"
 #include "app/worker/protocol.h"

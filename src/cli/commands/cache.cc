@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "cli/flags/flags.h"
-#include "cli/main/cli.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"

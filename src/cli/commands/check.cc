@@ -14,7 +14,6 @@
 #include "cli/flags/model.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"
-#include "cli/output/picture_output.h"
 #include "cli/output/terminal.h"
 #include "readers/results/budget_reader.h"
 #include "report/check/report.h"

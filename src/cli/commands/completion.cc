@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/flags/flags.h"
-#include "cli/main/cli.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"
 #include "hardware/devices.h"

@@ -10,7 +10,7 @@
 
 #include "app/worker/child_process.h"
 #include "base/error.h"
-#include "cli/main/cli.h"
+#include "cli/main/command.h"
 #include "report/browser/browser.h"
 
 #ifdef OPSCOPE_CURSES

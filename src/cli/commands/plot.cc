@@ -9,7 +9,7 @@
 #include "cli/flags/flags.h"
 #include "cli/flags/model.h"
 #include "cli/main/command.h"
-#include "cli/output/picture_output.h"
+#include "cli/output/output.h"
 #include "report/memory/report.h"
 #include "report/plot/plot.h"
 

@@ -11,7 +11,6 @@
 #include "cli/flags/model.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"
-#include "cli/output/picture_output.h"
 #include "cli/output/terminal.h"
 #include "report/core/document.h"
 #include "report/hardware/hardware.h"

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "cli/flags/model.h"
 #include "cli/main/command.h"
-#include "cli/output/picture_output.h"
+#include "cli/output/output.h"
 
 namespace opscope {
 namespace {

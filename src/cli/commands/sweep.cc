@@ -12,7 +12,6 @@
 #include "cli/flags/model.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"
-#include "cli/output/picture_output.h"
 
 namespace opscope {
 namespace {

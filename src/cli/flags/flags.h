@@ -7,7 +7,7 @@
 #include "app/cases/question.h"
 #include "app/request/fields.h"
 #include "app/request/written.h"
-#include "cli/main/cli11.h"
+#include "cli/main/command.h"
 #include "report/core/report.h"
 
 namespace opscope {

@@ -5,8 +5,7 @@
 #include "app/models/models.h"
 #include "app/request/written.h"
 #include "cli/flags/flags.h"
-#include "cli/main/cli.h"
-#include "cli/main/cli11.h"
+#include "cli/main/command.h"
 #include "cli/output/terminal.h"
 
 namespace opscope {

@@ -1,6 +1,4 @@
 // Help as text for the terminal.
-#include "cli/main/command_help.h"
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -8,6 +6,7 @@
 #include "base/text.h"
 #include "cli/flags/flags.h"
 #include "cli/flags/model.h"
+#include "cli/main/command.h"
 
 namespace opscope {
 

@@ -1,4 +1,4 @@
 // The opscope program.
-#include "cli/main/cli.h"
+#include "cli/main/command.h"
 
 int main(int argc, char** argv) { return opscope::run(argc, argv); }

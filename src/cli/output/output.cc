@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -11,6 +13,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/terminal_text.h"
+#include "base/text.h"
 #include "cli/output/terminal.h"
 
 namespace opscope {
@@ -39,6 +42,56 @@ bool is_same_file(const std::string& a, const std::string& b) {
   std::error_code none;
   if (fs::exists(a, none)) return fs::is_regular_file(a, none) && fs::equivalent(a, b, none);
   return fs::weakly_canonical(a, none) == fs::weakly_canonical(b, none);
+}
+
+constexpr std::array kPictures{PictureFormat::kSvg, PictureFormat::kPng, PictureFormat::kPdf};
+
+std::string asked_for(const OutputFlags& flags) {
+  if (!flags.format.empty()) return flags.format;
+  return flags.output.empty() || flags.output == "-" ? "txt" : file_extension(flags.output);
+}
+
+std::string choices_of(const std::vector<Format>& formats, std::string_view dot) {
+  std::string text;
+  for (const PictureFormat picture : kPictures) text.append(dot).append(name(picture)).append(", ");
+  return text + choices(formats, dot);
+}
+
+std::optional<PictureFormat> picture_of(std::string_view format) {
+  const auto found = std::ranges::find(kPictures, format, [](PictureFormat p) { return name(p); });
+  return found == kPictures.end() ? std::nullopt : std::optional(*found);
+}
+
+[[noreturn]] void refuse(const OutputFlags& flags, const std::string& format,
+                         const std::vector<Format>& formats) {
+  if (!flags.format.empty())
+    throw Error("no format called '" + format + "' here", "--format", "choose " + choices_of(formats, ""));
+  const std::string what = format.empty() ? "the file name has no extension"
+                                          : "no format for the extension '." + format + "' here";
+  throw Error(what, flags.output, "end it in " + choices_of(formats, ".") + ", or say --format");
+}
+
+// Those of reports by any of their names ("text", "markdown").
+bool is_one_of(const std::vector<Format>& formats, const std::string& text) {
+  try {
+    return std::ranges::count(formats, format_from_name(text)) > 0;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// What Output is to know: a picture is bytes that somebody else has made.
+OutputFlags checked(OutputFlags flags, const std::vector<Format>& formats) {
+  const std::string format = asked_for(flags);
+  const auto picture = picture_of(format);
+  if (!picture && !is_one_of(formats, format)) refuse(flags, format, formats);
+  const bool to_stdout = flags.output.empty() || flags.output == "-";
+  if (picture && *picture != PictureFormat::kSvg && to_stdout && ::isatty(STDOUT_FILENO))
+    throw Error("a " + std::string(title(*picture)) + " is not for a terminal", "--format",
+                "--output FILE." + format + " writes it to a file");
+  if (picture && *picture != PictureFormat::kSvg && !pictures_available()) svg_to(*picture, {});  // says why
+  flags.format = picture ? "txt" : format;
+  return flags;
 }
 
 }  // namespace
@@ -93,6 +146,24 @@ void write_beside(const std::string& path, const std::string& text, const TalkFl
   const SignalsNoted signals;
   write_file(path, text);
   if (!talk.quiet) remark("wrote " + path);
+}
+
+PictureOutput::PictureOutput(const OutputFlags& flags, const std::vector<Format>& formats)
+    : Output(checked(flags, formats)), picture_(picture_of(asked_for(flags))) {}
+
+PictureFile::PictureFile(std::string path, const std::string& format)
+    : path_(std::move(path)),
+      format_(format.empty() ? picture_format_from_extension(path_) : picture_format_from_name(format)) {
+  check_writable(path_);
+}
+
+std::string PictureFile::write(const Profile& profile, const DrawOptions& options,
+                               std::vector<std::string>& notes) const {
+  const Picture picture = draw(profile, format_, options);
+  const SignalsNoted signals;
+  write_file(path_, picture.bytes);
+  notes.insert(notes.end(), picture.notes.begin(), picture.notes.end());
+  return picture_line(path_, format_, picture);
 }
 
 }  // namespace opscope
