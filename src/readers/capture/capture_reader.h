@@ -5,8 +5,6 @@
 #include <string_view>
 
 #include "graph/graph.h"
-#include "graph/measurement.h"
-#include "readers/json/access.h"
 
 namespace opscope {
 
@@ -17,9 +15,5 @@ Graph read_padded_capture(const std::string& json, const std::string& where);
 
 // True for text that begins as write_json's does, whatever follows; reads a few bytes only.
 bool looks_like_capture(std::string_view text);
-
-// The measured times in a capture: the inverse of graph/measurement.cc. Sizes are checked with all
-// else, by Graph::verify.
-Measurement read_measurement(json::Place& place, json::value item);
 
 }  // namespace opscope
