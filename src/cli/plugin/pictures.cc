@@ -72,11 +72,7 @@ struct Reader {
   void read_edge(Agedge_t* edge) const {
     const char* name = agget(edge, const_cast<char*>("id"));
     if (!name || !*name) return;
-    const std::size_t id = number_in(name);
-    auto& points = at(result.edges, id);
-    Box& label = at(result.labels, id);
-    if (const textlabel_t* text = ED_label(edge); text && text->set)
-      label = around(text->pos, text->dimen.x, text->dimen.y);
+    auto& points = at(result.edges, number_in(name));
     const splines* curves = ED_spl(edge);
     if (!curves || curves->size == 0) return;
     const bezier& curve = curves->list[0];
@@ -162,11 +158,11 @@ class Wire {
 
 void put_placement(Wire& wire, const Placement& placed) {
   wire.put(placed.width), wire.put(placed.height);
-  wire.put(placed.nodes), wire.put(placed.clusters), wire.put(placed.labels), wire.put(placed.edges);
+  wire.put(placed.nodes), wire.put(placed.clusters), wire.put(placed.edges);
 }
 void take_placement(Wire& wire, Placement& placed) {
   wire.take(placed.width), wire.take(placed.height);
-  wire.take(placed.nodes), wire.take(placed.clusters), wire.take(placed.labels), wire.take(placed.edges);
+  wire.take(placed.nodes), wire.take(placed.clusters), wire.take(placed.edges);
 }
 
 constexpr std::chrono::seconds kPatience{20};

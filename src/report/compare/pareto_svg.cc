@@ -150,7 +150,7 @@ class ParetoDrawing {
       }
       if (place->is_far()) svg_.line(place->edge, place->near, {.stroke = kAxis, .stroke_width = 0.8});
       svg_.text(place->box.center(), text,
-                {.font = font, .anchor = Anchor::kMiddle, .baseline = Baseline::kMiddle, .halo = kPaper});
+                {.font = font, .anchor = Anchor::kMiddle, .centred = true, .halo = kPaper});
     }
   }
 
@@ -159,7 +159,7 @@ class ParetoDrawing {
     double y = box_.y + 4;
     const auto key = [&](std::string_view fill, std::string_view text) {
       svg_.circle({left + 6, y + 6}, 6, {.fill = fill, .opacity = 0.75});
-      svg_.text({left + 20, y + 6}, text, {.font = kNameFont, .baseline = Baseline::kMiddle});
+      svg_.text({left + 20, y + 6}, text, {.font = kNameFont, .centred = true});
       y += 20;
     };
     key(kFrontColor, "Pareto front");
@@ -173,7 +173,7 @@ class ParetoDrawing {
       svg_.circle({left + kLargestDot, y + r}, r, {.fill = kGrid, .stroke = kAxis, .stroke_width = 0.8});
       svg_.text({left + 2 * kLargestDot + 8, y + r},
                 format_bytes(static_cast<std::uint64_t>(share * largest_)),
-                {.font = kNoteFont, .baseline = Baseline::kMiddle});
+                {.font = kNoteFont, .centred = true});
       y += 2 * r + 8;
     }
   }

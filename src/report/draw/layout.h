@@ -13,8 +13,8 @@
 
 namespace opscope {
 
-inline constexpr Font kNameFont{10.5, true, false}, kTypeFont{9.5, false, false}, kCostFont{9, false, false};
-inline constexpr Font kEdgeFont{8.5, false, false}, kClusterFont{10, true, false};
+inline constexpr Font kNameFont{10.5, true}, kTypeFont{9.5}, kCostFont{9};
+inline constexpr Font kEdgeFont{8.5}, kClusterFont{10, true};
 inline constexpr double kLine = 13;          // from one line of a box to the next
 inline constexpr double kStackOffset = 3;    // of the second sheet behind a box that repeats
 inline constexpr double kClusterTitle = 18;  // height of a cluster's title

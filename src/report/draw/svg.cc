@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kMargin = 22, kNarrowestPage = 560, kWidestTotal = 104, kSmallLine = 13;
 constexpr std::string_view kLineColor = "#6b7280", kFrameColor = "#c3c8d0", kMark = "#b3202e";
-constexpr Font kTitleFont{17, true, false}, kSmall{9, false, false}, kValue{11.5, true, false};
+constexpr Font kTitleFont{17, true}, kSmall{9}, kValue{11.5, true};
 
 std::string at(Point p) { return svg_number(p.x) + " " + svg_number(p.y); }
 
@@ -153,12 +153,9 @@ struct Page {
     std::string_view below = kPaper;
     for (const ClusterFrame& frame : layout.frames)
       if (frame.box.contains(label)) below = frame_color(frame.cluster);
-    svg.text(label.center(), look.edges[e],
-             {.font = kEdgeFont,
-              .color = kQuietInk,
-              .anchor = Anchor::kMiddle,
-              .baseline = Baseline::kMiddle,
-              .halo = below});
+    svg.text(
+        label.center(), look.edges[e],
+        {.font = kEdgeFont, .color = kQuietInk, .anchor = Anchor::kMiddle, .centred = true, .halo = below});
   }
 
   // With a second sheet behind what repeats.

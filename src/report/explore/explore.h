@@ -37,7 +37,6 @@ std::string explore_report(const GraphView& view, Format format, const TextOptio
 // The pieces, one file each.
 Section nodes_section(const GraphView& view, const std::vector<std::uint32_t>& nodes);
 Table nodes_table(const GraphView& view, const std::vector<std::uint32_t>& nodes);  // CSV
-void write_nodes(JsonWriter& json, const GraphView& view, const std::vector<std::uint32_t>& nodes);
 void write_summary(JsonWriter& json, const GraphView& view);
 void write_selection(JsonWriter& json, const GraphView& view, const Selection& selection);
 void write_node(JsonWriter& json, const GraphView& view, std::uint32_t node);

@@ -71,7 +71,7 @@ struct Picture {
     double left = kPlot.x;
     for (const auto kind : kinds) {
       svg.rect({left, 70, 12, 12}, {.fill = color_of(kind)}, 2);
-      svg.text({left + 17, 76}, title(kind), {.font = kText, .baseline = Baseline::kMiddle});
+      svg.text({left + 17, 76}, title(kind), {.font = kText, .centred = true});
       left += 17 + text_width(title(kind), kText) + 18;
     }
   }
@@ -124,10 +124,9 @@ struct Picture {
     const Box strip{kPlot.x, kPlot.bottom() + 2, kPlot.width, kStrip - 4};
     const auto color = color_of(MemoryKind::kWeights);
     svg.rect(strip, {.fill = color}, 2);
-    svg.text(
-        {strip.center().x, strip.center().y},
-        "weights " + format_bytes(report.timeline().weights) + ", all the time (not to scale)",
-        {.font = kSmall, .color = ink_on(color), .anchor = Anchor::kMiddle, .baseline = Baseline::kMiddle});
+    svg.text({strip.center().x, strip.center().y},
+             "weights " + format_bytes(report.timeline().weights) + ", all the time (not to scale)",
+             {.font = kSmall, .color = ink_on(color), .anchor = Anchor::kMiddle, .centred = true});
   }
 
   void module_strip() {
@@ -142,7 +141,7 @@ struct Picture {
         label = fitted(segment.label.substr(dot + 1), box.width - 4, kSmall);
       if (label.size() < 3 + std::string_view("…").size() && label.ends_with("…")) continue;
       svg.text({box.center().x, box.center().y}, label,
-               {.font = kSmall, .anchor = Anchor::kMiddle, .baseline = Baseline::kMiddle});
+               {.font = kSmall, .anchor = Anchor::kMiddle, .centred = true});
     }
   }
 

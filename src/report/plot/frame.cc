@@ -21,8 +21,7 @@ constexpr double kSwatch = 10, kLegendLine = 18;
 // A swatch and its name, `gap` apart; gives their width.
 double draw_entry(Svg& svg, Point at, const ColorGroup& group, double gap) {
   svg.rect({at.x, at.y, kSwatch, kSwatch}, {.fill = group.color}, 2);
-  svg.text({at.x + kSwatch + gap, at.y + kSwatch / 2}, group.name,
-           {.font = kLegendFont, .baseline = Baseline::kMiddle});
+  svg.text({at.x + kSwatch + gap, at.y + kSwatch / 2}, group.name, {.font = kLegendFont, .centred = true});
   return kSwatch + gap + text_width(group.name, kLegendFont);
 }
 

@@ -135,7 +135,7 @@ struct RooflineDrawing {
   }
 
   void draw_roof_label(double share, double cost, double y) {
-    const TextStyle style{.font = kSmallFont, .color = kQuietInk, .baseline = Baseline::kMiddle};
+    const TextStyle style{.font = kSmallFont, .color = kQuietInk, .centred = true};
     const auto seconds = plot.roof.seconds(cost);
     svg.text({box.right() + 6, y}, seconds ? format_seconds(*seconds) : tick_label(share, Unit::kShare),
              style);
@@ -164,8 +164,7 @@ struct RooflineDrawing {
       const RooflinePoint& point = *named[i];
       const std::string text = std::to_string(i + 1);
       const double width = text_width(text, kHeadFont) + 2, radius = radius_of(point.time_share);
-      TextStyle style{
-          .font = {.size = 9.5, .bold = true}, .anchor = Anchor::kMiddle, .baseline = Baseline::kMiddle};
+      TextStyle style{.font = {.size = 9.5, .bold = true}, .anchor = Anchor::kMiddle, .centred = true};
       if (const auto inside = place_inside(point, width)) {
         style.color = ink_on(color_of(point.category));
         svg.text(inside->center(), text, style);
@@ -212,7 +211,7 @@ struct RooflineDrawing {
       const double radius = radius_of(share);
       const std::string text = tick_label(share, Unit::kShare);
       svg.circle({x + radius, y}, radius, {.fill = kGrid, .stroke = kAxis, .stroke_width = 0.8});
-      svg.text({x + 2 * radius + 5, y}, text, {.font = kNoteFont, .baseline = Baseline::kMiddle});
+      svg.text({x + 2 * radius + 5, y}, text, {.font = kNoteFont, .centred = true});
       x += 2 * radius + 5 + text_width(text, kNoteFont) + 16;
     }
     return y + radius_of(0.1);
@@ -226,11 +225,11 @@ struct RooflineDrawing {
     if (label.ends_with('*')) label.append(" ").append(point.type);  // what they have in common
     const double room = right - corner.x - 20 - 46 - text_width(count, kSmallFont);
     svg.text({corner.x + 14, y}, number,
-             {.font = {.size = 9.5, .bold = true}, .anchor = Anchor::kEnd, .baseline = Baseline::kMiddle});
+             {.font = {.size = 9.5, .bold = true}, .anchor = Anchor::kEnd, .centred = true});
     svg.text({corner.x + 20, y}, fitted_middle(label, room, kSmallFont) + count,
-             {.font = kSmallFont, .baseline = Baseline::kMiddle});
+             {.font = kSmallFont, .centred = true});
     svg.text({right, y}, share,
-             {.font = kSmallFont, .color = kQuietInk, .anchor = Anchor::kEnd, .baseline = Baseline::kMiddle});
+             {.font = kSmallFont, .color = kQuietInk, .anchor = Anchor::kEnd, .centred = true});
   }
 
   void draw_notes() {

@@ -123,12 +123,12 @@ struct Icicle {
     if (name.empty()) return;
     const double middle = place.center().y;
     svg.text({place.x + 5, stacked ? middle - 6.5 : middle}, name,
-             {.font = font, .color = ink, .baseline = Baseline::kMiddle});
+             {.font = font, .color = ink, .centred = true});
     svg.text(stacked ? Point{place.x + 5, middle + 7} : Point{place.right() - 5, middle}, share,
              {.font = share_font,
               .color = ink,
               .anchor = stacked ? Anchor::kStart : Anchor::kEnd,
-              .baseline = Baseline::kMiddle});
+              .centred = true});
   }
 };
 
@@ -191,10 +191,10 @@ struct Flame {
     const double room = place.width - 8, middle = place.center().y;
     const bool both = text_width(name, font) + 8 + text_width(share, kShareFont) <= room;
     const std::string shown = both ? name : fitted(name, room, font);
-    svg.text({place.x + 4, middle}, shown, {.font = font, .color = ink, .baseline = Baseline::kMiddle});
+    svg.text({place.x + 4, middle}, shown, {.font = font, .color = ink, .centred = true});
     if (both)
       svg.text({place.right() - 4, middle}, share,
-               {.font = kShareFont, .color = ink, .anchor = Anchor::kEnd, .baseline = Baseline::kMiddle});
+               {.font = kShareFont, .color = ink, .anchor = Anchor::kEnd, .centred = true});
   }
 };
 

@@ -65,9 +65,9 @@ struct TypesDrawing {
   void draw_row_label(const Bar& bar, double right, double y) {
     const std::string ops = ops_label(bar);
     svg.text({right - text_width(ops, kValueFont), y}, row_label(bar),
-             {.font = kRowFont, .anchor = Anchor::kEnd, .baseline = Baseline::kMiddle});
+             {.font = kRowFont, .anchor = Anchor::kEnd, .centred = true});
     svg.text({right, y}, ops,
-             {.font = kValueFont, .color = kQuietInk, .anchor = Anchor::kEnd, .baseline = Baseline::kMiddle});
+             {.font = kValueFont, .color = kQuietInk, .anchor = Anchor::kEnd, .centred = true});
   }
 
   void draw_panel(const Metric& metric, const std::string& axis_title, const Box& box) {
@@ -86,7 +86,7 @@ struct TypesDrawing {
     const Count amount = plotted_count(metric, bar.metrics);
     const double end = axis.at(share_of(amount, total));
     const std::string exact = value_text(metric, amount), percent = format_percent(amount, total);
-    TextStyle style{.font = kValueFont, .baseline = Baseline::kMiddle, .halo = kPaper};
+    TextStyle style{.font = kValueFont, .centred = true, .halo = kPaper};
     if (!amount) return svg.text({end + 6, y}, "\u2013", style);
     svg.rect({axis.from, y - kBar / 2, std::max(end - axis.from, 0.8), kBar},
              {.fill = bar.color, .stroke = bar.color == kGrid ? kAxis : "", .stroke_width = 0.6}, 1,

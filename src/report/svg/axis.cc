@@ -149,7 +149,7 @@ void draw_y_axis(Svg& svg, const Axis& axis, const Box& plot, std::string_view t
     if (!small) svg.line({plot.x, y}, {plot.right(), y}, {.stroke = kGrid});
     svg.line({plot.x - (small ? 3 : kTickGap), y}, {plot.x, y}, {.stroke = kAxis});
     svg.text({plot.x - kTickGap - kLabelGap, y}, tick.label,
-             {.font = kTickFont, .color = kQuietInk, .anchor = Anchor::kEnd, .baseline = Baseline::kMiddle});
+             {.font = kTickFont, .color = kQuietInk, .anchor = Anchor::kEnd, .centred = true});
     widest = std::max(widest, text_width(tick.label, kTickFont));
   }
   svg.line({plot.x, plot.y}, {plot.x, plot.bottom()}, {.stroke = kAxis});

@@ -26,8 +26,8 @@ std::string svg_to(PictureFormat format, std::string_view svg);
 // with id "7".
 struct Placement {
   double width = 0, height = 0;
-  std::vector<Box> nodes, clusters, labels;  // labels: of edges; without width where there is none
-  std::vector<std::vector<Point>> edges;     // Bezier curves: start, then two controls and an end each
+  std::vector<Box> nodes, clusters;
+  std::vector<std::vector<Point>> edges;  // Bezier curves: start, then two controls and an end each
 };
 
 // Throws Error where the libraries are missing, or where Graphviz cannot read it.

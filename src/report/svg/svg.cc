@@ -1,4 +1,4 @@
-// SVG elements as text.
+// SVG elements as text, and the widths of letters, so that text can be fitted without a font library.
 #include "report/svg/svg.h"
 
 #include <fmt/format.h>
@@ -7,8 +7,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "report/svg/colors.h"
 
@@ -40,8 +42,102 @@ std::string title_element(std::string_view title) {
 std::string unless(double usual, double number) { return number == usual ? "" : svg_number(number); }
 
 // Not dominant-baseline, which not every renderer knows.
-double drop(const TextStyle& style) {
-  return style.baseline == Baseline::kMiddle ? kHalfLetter * style.font.size : 0;
+double drop(const TextStyle& style) { return style.centred ? kHalfLetter * style.font.size : 0; }
+
+// Advance widths of DejaVu Sans. It is a wide font: a label that fits in it fits in Helvetica and Arial too.
+constexpr double kUnitsPerEm = 2048;
+constexpr double kDefaultAdvance = 1300;  // of letters in other alphabets
+constexpr double kWideAdvance = 2048;     // of what takes two columns in a terminal: a full em
+
+// U+0020 to U+007E, then U+00A0 to U+017F.
+constexpr std::array<std::uint16_t, 319> kRegular{
+    651,  821,  942,  1716, 1303, 1946, 1597, 563,  799,  799,  1024, 1716, 651,  739,  651,  690,  1303,
+    1303, 1303, 1303, 1303, 1303, 1303, 1303, 1303, 1303, 690,  690,  1716, 1716, 1716, 1087, 2048, 1401,
+    1405, 1430, 1577, 1294, 1178, 1587, 1540, 604,  604,  1343, 1141, 1767, 1532, 1612, 1235, 1612, 1423,
+    1300, 1251, 1499, 1401, 2025, 1403, 1251, 1403, 799,  690,  799,  1716, 1024, 1024, 1255, 1300, 1126,
+    1300, 1260, 721,  1300, 1298, 569,  569,  1186, 569,  1995, 1298, 1253, 1300, 1300, 842,  1067, 803,
+    1298, 1212, 1675, 1212, 1212, 1075, 1303, 690,  1303, 1716, 651,  821,  1303, 1303, 1303, 1303, 690,
+    1024, 1024, 2048, 965,  1253, 1716, 739,  2048, 1024, 1024, 1716, 821,  821,  1024, 1303, 1303, 651,
+    1024, 821,  965,  1253, 1985, 1985, 1985, 1087, 1401, 1401, 1401, 1401, 1401, 1401, 1995, 1430, 1294,
+    1294, 1294, 1294, 604,  604,  604,  604,  1587, 1532, 1612, 1612, 1612, 1612, 1612, 1716, 1612, 1499,
+    1499, 1499, 1499, 1251, 1239, 1290, 1255, 1255, 1255, 1255, 1255, 1255, 2011, 1126, 1260, 1260, 1260,
+    1260, 569,  569,  569,  569,  1253, 1298, 1253, 1253, 1253, 1253, 1253, 1716, 1253, 1298, 1298, 1298,
+    1298, 1212, 1300, 1212, 1401, 1255, 1401, 1255, 1401, 1255, 1430, 1126, 1430, 1126, 1430, 1126, 1430,
+    1126, 1577, 1300, 1587, 1300, 1294, 1260, 1294, 1260, 1294, 1260, 1294, 1260, 1294, 1260, 1587, 1300,
+    1587, 1300, 1587, 1300, 1587, 1300, 1540, 1298, 1876, 1423, 604,  569,  604,  569,  604,  569,  604,
+    569,  604,  569,  1208, 1138, 604,  569,  1343, 1186, 1186, 1141, 569,  1141, 569,  1141, 768,  1141,
+    700,  1151, 582,  1532, 1298, 1532, 1298, 1532, 1298, 1666, 1532, 1298, 1612, 1253, 1612, 1253, 1612,
+    1253, 2191, 2095, 1423, 842,  1423, 842,  1423, 842,  1300, 1067, 1300, 1067, 1300, 1067, 1300, 1067,
+    1251, 803,  1251, 803,  1251, 803,  1499, 1298, 1499, 1298, 1499, 1298, 1499, 1298, 1499, 1298, 1499,
+    1298, 2025, 1675, 1251, 1212, 1251, 1403, 1075, 1403, 1075, 1403, 1075, 721,
+};
+
+constexpr std::array<std::uint16_t, 319> kBold{
+    713,  934,  1067, 1716, 1425, 2052, 1786, 627,  936,  936,  1071, 1716, 778,  850,  778,  748,  1425,
+    1425, 1425, 1425, 1425, 1425, 1425, 1425, 1425, 1425, 819,  819,  1716, 1716, 1716, 1188, 2048, 1585,
+    1561, 1503, 1700, 1399, 1399, 1681, 1714, 762,  762,  1587, 1305, 2038, 1714, 1741, 1501, 1741, 1577,
+    1475, 1397, 1663, 1585, 2259, 1579, 1483, 1485, 936,  748,  936,  1716, 1024, 1024, 1382, 1466, 1214,
+    1466, 1389, 891,  1466, 1458, 702,  702,  1362, 702,  2134, 1458, 1407, 1466, 1466, 1010, 1219, 979,
+    1458, 1335, 1892, 1321, 1335, 1192, 1458, 748,  1458, 1716, 713,  934,  1425, 1425, 1303, 1425, 748,
+    1024, 1024, 2048, 1155, 1323, 1716, 850,  2048, 1024, 1024, 1716, 897,  897,  1024, 1507, 1303, 778,
+    1024, 897,  1155, 1323, 2120, 2120, 2120, 1188, 1585, 1585, 1585, 1585, 1585, 1585, 2222, 1503, 1399,
+    1399, 1399, 1399, 762,  762,  762,  762,  1716, 1714, 1741, 1741, 1741, 1741, 1741, 1716, 1741, 1663,
+    1663, 1663, 1663, 1483, 1511, 1473, 1382, 1382, 1382, 1382, 1382, 1382, 2146, 1214, 1389, 1389, 1389,
+    1389, 702,  702,  702,  702,  1407, 1458, 1407, 1407, 1407, 1407, 1407, 1716, 1407, 1458, 1458, 1458,
+    1458, 1335, 1466, 1335, 1585, 1382, 1585, 1382, 1585, 1382, 1503, 1214, 1503, 1214, 1503, 1214, 1503,
+    1214, 1700, 1466, 1716, 1466, 1399, 1389, 1399, 1389, 1399, 1389, 1399, 1389, 1399, 1389, 1681, 1466,
+    1681, 1466, 1681, 1466, 1681, 1466, 1714, 1458, 1994, 1618, 762,  702,  762,  702,  762,  702,  762,
+    702,  762,  702,  1524, 1404, 762,  702,  1587, 1362, 1362, 1305, 702,  1305, 702,  1305, 982,  1305,
+    1140, 1315, 760,  1714, 1458, 1714, 1458, 1714, 1458, 2013, 1714, 1458, 1741, 1407, 1741, 1407, 1741,
+    1407, 2390, 2241, 1577, 1010, 1577, 1010, 1577, 1010, 1475, 1219, 1475, 1219, 1475, 1219, 1475, 1219,
+    1397, 979,  1397, 979,  1397, 979,  1663, 1458, 1663, 1458, 1663, 1458, 1663, 1458, 1663, 1458, 1663,
+    1458, 2259, 1892, 1483, 1335, 1483, 1485, 1192, 1485, 1192, 1485, 1192, 891,
+};
+
+struct Sign {
+  char32_t code;
+  std::uint16_t regular, bold;
+};
+// Dashes, quotes, arrows and comparisons.
+constexpr std::array kSigns{Sign{0x2013, 1024, 1024}, Sign{0x2014, 2048, 2048}, Sign{0x2018, 651, 778},
+                            Sign{0x2019, 651, 778},   Sign{0x201c, 1061, 1346}, Sign{0x201d, 1061, 1346},
+                            Sign{0x2022, 1208, 1309}, Sign{0x2026, 2048, 2048}, Sign{0x2190, 1716, 1716},
+                            Sign{0x2191, 1716, 1716}, Sign{0x2192, 1716, 1716}, Sign{0x2193, 1716, 1716},
+                            Sign{0x2212, 1716, 1716}, Sign{0x2248, 1716, 1716}, Sign{0x2260, 1716, 1716},
+                            Sign{0x2264, 1716, 1716}, Sign{0x2265, 1716, 1716}};
+
+// Of the character at `at`, which it steps over.
+double advance(std::string_view text, std::size_t& at, bool bold) {
+  const auto [code, bytes, valid] = decode_utf8(text.substr(at));
+  const auto character = text.substr(std::exchange(at, at + bytes), bytes);
+  const auto& table = bold ? kBold : kRegular;
+  if (code >= 0x20 && code <= 0x7e) return table[code - 0x20];
+  if (code >= 0xa0 && code <= 0x17f) return table[code - 0xa0 + 0x5f];
+  const auto sign = std::ranges::find(kSigns, code, &Sign::code);
+  if (sign != kSigns.end()) return bold ? sign->bold : sign->regular;
+  const int columns = display_width(character);
+  return columns == 0 ? 0 : columns == 2 ? kWideAdvance : kDefaultAdvance;
+}
+
+constexpr std::string_view kEllipsis = "\xe2\x80\xa6";
+
+// Bytes of `text` that fit in `width`, from the front.
+std::size_t bytes_within(std::string_view text, double width, const Font& font) {
+  std::size_t kept = 0;
+  double used = 0;
+  for (std::size_t at = 0; at < text.size(); kept = at) {
+    used += advance(text, at, font.bold) * font.size / kUnitsPerEm;
+    if (used > width) break;
+  }
+  return kept;
+}
+
+// Where the longest end of `text` that fits in `width` begins.
+std::size_t tail_within(std::string_view text, double width, const Font& font) {
+  double over = text_width(text, font) - width;
+  std::size_t at = 0;
+  while (at < text.size() && over > 0) over -= advance(text, at, font.bold) * font.size / kUnitsPerEm;
+  return at;
 }
 
 }  // namespace
@@ -148,12 +244,11 @@ void Svg::circle(Point center, double radius, const Paint& look, std::string_vie
 
 void Svg::text(Point at, std::string_view text, const TextStyle& style) {
   if (text.empty()) return;
-  const auto& [font, color, anchor, baseline, rotation, halo] = style;
+  const auto& [font, color, anchor, centred, rotation, halo] = style;
   open("text", {{"x", at.x},
                 {"y", at.y + drop(style)},
                 {"font-size", font.size},
                 {"font-weight", font.bold ? "bold" : ""},
-                {"font-style", font.italic ? "italic" : ""},
                 {"fill", color.empty() ? kInk : color},
                 {"text-anchor", kAnchors[static_cast<int>(anchor)]}});
   if (rotation != 0)
@@ -210,6 +305,41 @@ std::string Svg::document() const {
   if (!definitions_.empty()) out += "<defs>\n" + definitions_ + "</defs>\n";
   out += fmt::format("<rect width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", width, height, kPaper);
   return out + body_ + "</svg>\n";
+}
+
+double text_width(std::string_view text, const Font& font) {
+  double units = 0;
+  for (std::size_t at = 0; at < text.size();) units += advance(text, at, font.bold);
+  return units * font.size / kUnitsPerEm;
+}
+
+std::string fitted(std::string_view text, double width, const Font& font) {
+  if (text_width(text, font) <= width) return std::string(text);
+  const auto kept = bytes_within(text, width - text_width(kEllipsis, font), font);
+  return kept == 0 ? "" : std::string(text.substr(0, kept)).append(kEllipsis);
+}
+
+std::string fitted_middle(std::string_view text, double width, const Font& font) {
+  if (text_width(text, font) <= width) return std::string(text);
+  const double room = width - text_width(kEllipsis, font);
+  const auto kept = bytes_within(text, room / 2, font);
+  if (kept == 0) return "";
+  const auto head = text.substr(0, kept);
+  const auto tail = tail_within(text, room - text_width(head, font), font);
+  return std::string(head).append(kEllipsis).append(text.substr(std::max(tail, kept)));
+}
+
+std::vector<std::string> wrapped(std::string_view text, double width, const Font& font) {
+  std::vector<std::string> lines(1);
+  while (!text.empty()) {
+    const auto end = std::min(text.find(' '), text.size());
+    const std::string word(text.substr(0, end));
+    const std::string longer = lines.back().empty() ? word : lines.back() + " " + word;
+    const bool fits = lines.back().empty() || text_width(longer, font) <= width;
+    fits ? void(lines.back() = longer) : lines.push_back(word);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
 }
 
 }  // namespace opscope

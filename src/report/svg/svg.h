@@ -1,5 +1,5 @@
 // A small SVG writer: shapes and text in user units, escaped, with the same bytes for the same picture.
-// Knows nothing of plots and graphs; the house's colours are in svg_colors.h, axes in svg_axis.h.
+// Knows nothing of plots and graphs; the house's colours are in colors.h, axes in axis.h.
 #pragma once
 
 #include <cstdint>
@@ -41,19 +41,15 @@ struct Paint {
 struct Font {
   double size = 11;
   bool bold = false;
-  bool italic = false;
 };
 
-// Where the text lies from its point: across, and for kMiddle the point is at half the height of the letters
-// in place of their baseline.
-enum class Anchor : std::uint8_t { kStart, kMiddle, kEnd };
-enum class Baseline : std::uint8_t { kLetters, kMiddle };
+enum class Anchor : std::uint8_t { kStart, kMiddle, kEnd };  // where the text lies from its point
 
 struct TextStyle {
   Font font{};
   std::string_view color{};  // "": the house's ink
   Anchor anchor = Anchor::kStart;
-  Baseline baseline = Baseline::kLetters;
+  bool centred = false;     // its point is at half the height of the letters in place of their baseline
   double rotation = 0;      // degrees clockwise around the point
   std::string_view halo{};  // a colour drawn around the letters, where lines run below them
 };
@@ -119,7 +115,7 @@ std::string svg_number(double number);
 std::string svg_escaped(std::string_view text);
 
 inline constexpr std::string_view kFontFamily = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif";
-// As DejaVu Sans is: svg_font.cc.
+// As DejaVu Sans is.
 double text_width(std::string_view text, const Font& font);
 // Cut with an ellipsis to what fits; "" where not even one letter does. The middle form keeps both ends.
 std::string fitted(std::string_view text, double width, const Font& font);

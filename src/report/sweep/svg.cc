@@ -160,7 +160,7 @@ class Picture {
     for (std::size_t i = lines_.size(); i-- > 0;) {
       svg_.line({x, y}, {x + 18, y}, {.stroke = color(i), .stroke_width = 2.5});
       svg_.text({x + 25, y}, fitted(lines_[i].name, kWidth - x - 25 - kMargin, kText),
-                {.font = kText, .baseline = Baseline::kMiddle});
+                {.font = kText, .centred = true});
       y += 19;
     }
     if (left_out_ > 0)
