@@ -1,10 +1,10 @@
-// The document of a comparison: a column a model while they fit beside each other, else a row a model.
+// The document of a comparison: a column a model while they fit beside each other, else a row a model. For
+// programs every digit, a key for each quantity.
 #include "report/compare/report.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 
 #include "base/text.h"
 #include "report/profile/columns.h"
@@ -59,103 +59,59 @@ Section whole(const ModelComparison& comparison, const TextOptions& options, boo
                                                : models_section(comparison, options.width, for_terminal);
 }
 
-}  // namespace
-
-std::string value_text(Unit unit, const ComparedValue& value) {
-  if (!value.is_known) return "?";
-  return std::string(confidence_mark(value.confidence)) + text(unit, value.amount);
-}
-
-std::string ratio_text(const ComparedValue& value) {
-  if (!value.ratio) return "";
-  const double ratio = *value.ratio;
-  if (ratio > 0 && ratio < 0.005) return "<0.01x";
-  if (ratio < 9.995) return fmt::format("{:.2f}x", ratio);
-  return ratio < 99.95 ? fmt::format("{:.1f}x", ratio) : fmt::format("{:.0f}x", ratio);
-}
-
-int table_width(const Table& table) {
-  constexpr int kGap = 2;
-  int total = -kGap;
-  for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    if (table.columns[c].optional) continue;
-    int width = display_width(table.columns[c].title);
-    for (const auto& row : table.rows)
-      width = std::max(width, display_width(row[c].guides) + display_width(text_of(row[c])));
-    total += width + kGap;
-  }
-  return total;
-}
-
 Document comparison_document(const ModelComparison& comparison, const std::optional<ComparedParts>& parts,
                              const TextOptions& options, bool for_terminal) {
   Document document{header(comparison), options.notes, {}};
   document.notes.insert(document.notes.end(), comparison.notes.begin(), comparison.notes.end());
   if (parts) {
-    document.sections.push_back(parts_section(comparison, *parts, options, for_terminal));
+    document.sections = {parts_section(comparison, *parts, options, for_terminal)};
     return document;
   }
-  Section section = whole(comparison, options, for_terminal);
-  section.remarks.push_back(legend(comparison));
-  document.sections.push_back(std::move(section));
-  if (comparison.findings.empty()) return document;
-  Section said{"What it means", {}, {}, {}};
+  document.sections = {whole(comparison, options, for_terminal)};
+  document.sections[0].remarks.push_back(legend(comparison));
+  Section said{"What it means"};
   for (const std::string& finding : comparison.findings) said.remarks.push_back("- " + finding);
-  document.sections.push_back(std::move(said));
+  document.add(std::move(said));
   return document;
 }
 
-std::string to_format(const ModelComparison& comparison, const std::optional<ComparedParts>& parts,
-                      Format format, const TextOptions& options) {
-  return to_format(
-      Report{[&](JsonWriter& json) { write_comparison(json, comparison, parts); },
-             [&] { return comparison_rows(comparison, parts); },
-             [&] { return comparison_document(comparison, parts, options, format == Format::kText); }},
-      format, options);
+std::size_t index_of(const ModelComparison& comparison, const ComparedModel& model) {
+  return static_cast<std::size_t>(&model - comparison.models.data());
 }
-
-namespace {
 
 Cell value_cell(Unit unit, const ComparedValue& value) {
   return value.is_known ? amount_cell(unit, value.amount) : Cell();
 }
 
-auto models_of(const ModelComparison& comparison) {
-  return std::views::iota(std::size_t{0}, comparison.models.size());
-}
-
-// Models by their index. JSON has more of them, and its shares of FLOPs in an object.
-Columns<std::size_t> model_columns(const ModelComparison& comparison) {
-  const auto of = [&comparison](auto member) {
-    return [&comparison, member](std::size_t i) { return comparison.models[i].figures.*member; };
-  };
-  const auto figures = [&comparison](const auto& read) {
-    return [&comparison, read](std::size_t i) { return Cell(read(comparison.models[i].figures)); };
-  };
+// JSON has more of models, and their shares of FLOPs in an object.
+Columns<ComparedModel> model_columns(const ModelComparison& comparison) {
   using F = const Figures&;
   const auto json = [](const char* key) { return Column{.key = key, .in = In::kJson}; };
-  Columns<std::size_t> columns{{"label", [&comparison](std::size_t i) { return comparison.models[i].label; }},
-                               {"model", of(&Figures::model)},
-                               {"source", of(&Figures::source)},
-                               {"inputs", of(&Figures::inputs)},
-                               {"convention", of(&Figures::convention)},
-                               {"training", of(&Figures::is_training)},
-                               {json("saved_profile"), of(&Figures::is_saved)},
-                               {json("measured_on"), of(&Figures::measured_on)},
-                               {"confidence", figures([](F f) { return name(f.totals.confidence); })},
-                               {json("unknown_ops"), figures([](F f) { return f.coverage.unknown; })},
-                               {json("ridge"), figures([](F f) { return f.bottlenecks.ridge; })}};
+  Columns<ComparedModel> columns{{"label", &ComparedModel::label}};
+  columns += through<ComparedModel>(
+      &ComparedModel::figures, Columns<Figures>{{"model", &Figures::model},
+                                                {"source", &Figures::source},
+                                                {"inputs", &Figures::inputs},
+                                                {"convention", &Figures::convention},
+                                                {"training", &Figures::is_training},
+                                                {json("saved_profile"), &Figures::is_saved},
+                                                {json("measured_on"), &Figures::measured_on},
+                                                {"confidence", [](F f) { return name(f.totals.confidence); }},
+                                                {json("unknown_ops"), [](F f) { return f.coverage.unknown; }},
+                                                {json("ridge"), [](F f) { return f.bottlenecks.ridge; }}});
   const auto add = [&](const ComparedRow& row, std::string key, In in) {
-    columns.push_back({{.key = std::move(key), .in = in},
-                       [&row](std::size_t i) { return value_cell(row.unit, row.values[i]); }});
+    columns.push_back({{.key = std::move(key), .in = in}, [&](const ComparedModel& model) {
+                         return value_cell(row.unit, row.values[index_of(comparison, model)]);
+                       }});
   };
   for (const ComparedRow& row : comparison.rows) add(row, row.key, In::kPrograms);
   for (const ComparedRow& row : comparison.mix) add(row, "flops_share." + row.key, In::kCsv);
   return columns;
 }
 
-void write_model(JsonWriter& json, const ModelComparison& comparison, std::size_t index) {
-  write_fields(json, model_columns(comparison), index);
+void write_model(JsonWriter& json, const ModelComparison& comparison, const ComparedModel& model) {
+  const std::size_t index = index_of(comparison, model);
+  write_fields(json, model_columns(comparison), model);
   json.inline_object("ratio_to_first", [&] {
     for (const ComparedRow& row : comparison.rows)
       if (const auto& ratio = row.values[index].ratio) json.field(row.key, *ratio);
@@ -171,7 +127,7 @@ void write_model(JsonWriter& json, const ModelComparison& comparison, std::size_
   Columns<TypeRow> types{{"type", &TypeRow::type},
                          {"category", [](const TypeRow& row) { return name(row.category); }}};
   types += through<TypeRow>(&TypeRow::metrics, cost_columns("ops flops memory_bytes"));
-  write_rows(json, "types", types, comparison.models[index].figures.types);
+  write_rows(json, "types", types, model.figures.types);
 }
 
 // A row a type or module, a column a model.
@@ -191,8 +147,6 @@ Columns<ComparedPart> part_columns(const ModelComparison& comparison, const Comp
   return columns;
 }
 
-}  // namespace
-
 void write_comparison(JsonWriter& json, const ModelComparison& comparison,
                       const std::optional<ComparedParts>& parts) {
   begin_report(json);
@@ -200,7 +154,7 @@ void write_comparison(JsonWriter& json, const ModelComparison& comparison,
   json.list("findings", comparison.findings);
   json.list("notes", comparison.notes);
   json.objects(
-      "models", models_of(comparison), [&](std::size_t i) { write_model(json, comparison, i); },
+      "models", comparison.models, [&](const ComparedModel& model) { write_model(json, comparison, model); },
       JsonLayout::kLines);
   if (parts) {
     json.fields("by", parts->by == CompareBy::kType ? "type" : "module", "metric", parts->metric->key);
@@ -214,7 +168,18 @@ void write_comparison(JsonWriter& json, const ModelComparison& comparison,
 
 Table comparison_rows(const ModelComparison& comparison, const std::optional<ComparedParts>& parts) {
   if (parts) return table_of(part_columns(comparison, *parts), parts->rows, In::kCsv);
-  return table_of(model_columns(comparison), models_of(comparison), In::kCsv);
+  return table_of(model_columns(comparison), comparison.models, In::kCsv);
+}
+
+}  // namespace
+
+std::string to_format(const ModelComparison& comparison, const std::optional<ComparedParts>& parts,
+                      Format format, const TextOptions& options) {
+  return to_format(
+      Report{[&](JsonWriter& json) { write_comparison(json, comparison, parts); },
+             [&] { return comparison_rows(comparison, parts); },
+             [&] { return comparison_document(comparison, parts, options, format == Format::kText); }},
+      format, options);
 }
 
 }  // namespace opscope

@@ -1,5 +1,7 @@
 // The tables of a comparison. In a cell the value comes first, then the mark of the best, then the ratio,
 // each below its like.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -12,6 +14,21 @@ namespace {
 
 constexpr const char* kIndent =
     "   ";  // of a part below its whole; three columns are a level in every format
+
+// "≥812M": with a mark for what is a bound.
+std::string value_text(Unit unit, const ComparedValue& value) {
+  if (!value.is_known) return "?";
+  return std::string(confidence_mark(value.confidence)) + text(unit, value.amount);
+}
+
+// "0.10x", "" where there is none
+std::string ratio_text(const ComparedValue& value) {
+  if (!value.ratio) return "";
+  const double ratio = *value.ratio;
+  if (ratio > 0 && ratio < 0.005) return "<0.01x";
+  if (ratio < 9.995) return fmt::format("{:.2f}x", ratio);
+  return ratio < 99.95 ? fmt::format("{:.1f}x", ratio) : fmt::format("{:.0f}x", ratio);
+}
 
 // The two texts of a cell.
 struct CellParts {
@@ -174,8 +191,21 @@ Table parts_table(const ModelComparison& comparison, const ComparedParts& parts,
 
 }  // namespace
 
+int table_width(const Table& table) {
+  constexpr int kGap = 2;
+  int total = -kGap;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    if (table.columns[c].optional) continue;
+    int width = display_width(table.columns[c].title);
+    for (const auto& row : table.rows)
+      width = std::max(width, display_width(row[c].guides) + display_width(text_of(row[c])));
+    total += width + kGap;
+  }
+  return total;
+}
+
 Section totals_section(const ModelComparison& comparison, int width, bool for_terminal) {
-  Section section{"Models", {}, {}, {}};
+  Section section{"Models"};
   for (const bool with_ratio : {true, false}) {
     Table table;
     add_column(table, {.title = "", .align = Align::kLeft}, titles_of(comparison));
@@ -190,7 +220,7 @@ Section totals_section(const ModelComparison& comparison, int width, bool for_te
 }
 
 Section models_section(const ModelComparison& comparison, int width, bool for_terminal) {
-  Section section{"Models", {}, {}, {}};
+  Section section{"Models"};
   for (const Ratios ratios : {Ratios::kAll, Ratios::kFew, Ratios::kNone}) {
     section.table = models_table(comparison, ratios, for_terminal);
     if (!for_terminal || table_width(section.table) <= width) break;
@@ -201,7 +231,7 @@ Section models_section(const ModelComparison& comparison, int width, bool for_te
 Section parts_section(const ModelComparison& comparison, const ComparedParts& parts,
                       const TextOptions& options, bool for_terminal) {
   const bool by_type = parts.by == CompareBy::kType;
-  Section section{by_type ? "By op type" : "By module", {}, {}, {}};
+  Section section{by_type ? "By op type" : "By module"};
   const std::size_t most =
       options.verbose || !by_type ? parts.rows.size() : static_cast<std::size_t>(std::max(options.top, 0));
   const std::size_t shown = std::min(parts.rows.size(), most);

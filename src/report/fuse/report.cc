@@ -2,7 +2,6 @@
 #include "report/fuse/report.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "analyse/fusion/subgraphs.h"
 #include "base/seconds.h"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
+#include <ranges>
 
 #include "base/seconds.h"
 #include "base/text.h"
@@ -31,31 +31,24 @@ class Comparison {
 
   const AffinityComparison& found() const { return found_; }
 
-  // Layers that take the most on any of the devices, by their share of the whole there.
-  std::vector<std::size_t> top_layers() const {
-    return ranked(profiles_.front().layers().size(), [&](std::size_t i, const Profile& profile) {
-      return share(profile.layers()[i].metrics, profile);
-    });
-  }
-
  private:
-  static double share(const Metrics& metrics, const Profile& profile) {
-    const double whole = profile.totals.roofline_seconds();
-    return whole > 0 ? metrics.roofline_seconds() / whole : 0;
-  }
+  template <class Row>
+  using Rows = const std::vector<Row>& (Profile::*)() const;
 
-  template <class Share>
-  std::vector<std::size_t> ranked(std::size_t count, const Share& share_of) const {
+  // Rows that take the most on any of the devices, by their share of the whole there.
+  template <class Row>
+  std::vector<std::size_t> ranked(Rows<Row> rows) const {
     std::vector<std::pair<double, std::size_t>> order;
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < (profiles_.front().*rows)().size(); ++i) {
       double most = 0;
-      for (const Profile& profile : profiles_) most = std::max(most, share_of(i, profile));
+      for (const Profile& profile : profiles_)
+        if (const double whole = profile.totals.roofline_seconds(); whole > 0)
+          most = std::max(most, (profile.*rows)()[i].metrics.roofline_seconds() / whole);
       if (most > 0) order.push_back({-most, i});
     }
     std::ranges::sort(order);
-    std::vector<std::size_t> indices;
-    for (const auto& [unused, i] : order) indices.push_back(i);
-    return indices;
+    const auto indices = order | std::views::values;
+    return {indices.begin(), indices.end()};
   }
 
   // A column a device, of rows that `cell` reads for one of them.
@@ -92,7 +85,11 @@ class Comparison {
            return (p.fused_roofline().unknown ? "≥" : "") +
                   format_time(static_cast<double>(p.fused_roofline().time) * kPicosecond);
          }},
-        {"Against the best", [&](P p, A) { return ratio(p); }},
+        {"Against the best",
+         [best = static_cast<double>(profiles_[found_.best].fused_roofline().time)](P p, A) {
+           const auto time = static_cast<double>(p.fused_roofline().time);
+           return best > 0 ? fmt::format("{:.2f}x", time / best) : "-";
+         }},
         {"Memory",
          [](P p, A) { return p.roofline.device->memory_size ? p.roofline.device->memory_size->text : "-"; }},
         {"  fits", [](P, A a) { return !a.fits   ? "-"
@@ -109,31 +106,24 @@ class Comparison {
     return section;
   }
 
-  std::string ratio(const Profile& profile) const {
-    const auto best = static_cast<double>(profiles_[found_.best].fused_roofline().time);
-    if (!(best > 0)) return "-";
-    return fmt::format("{:.2f}x", static_cast<double>(profile.fused_roofline().time) / best);
-  }
-
   // "12.3 us m"
-  static Cell time_cell(const Metrics& metrics) {
-    return roofline_text(metrics) + (!metrics.roofline_time             ? ""
-                                     : bound_word(metrics) == "compute" ? " c"
-                                                                        : " m");
+  template <class Row>
+  Columns<std::size_t> time_columns(Rows<Row> rows) const {
+    return device_columns<std::size_t>([this, rows](std::size_t i, std::size_t device) {
+      const Metrics& metrics = (profiles_[device].*rows)()[i].metrics;
+      const bool compute = bound_word(metrics) == "compute";
+      return roofline_text(metrics) + (!metrics.roofline_time ? "" : compute ? " c" : " m");
+    });
   }
 
   Section types() const {
     const auto& rows = profiles_.front().types();
-    auto order = ranked(rows.size(), [&](std::size_t i, const Profile& profile) {
-      return share(profile.types()[i].metrics, profile);
-    });
+    auto order = ranked<TypeRow>(&Profile::types);
     const std::size_t all = order.size();
     if (!options_.verbose) order.resize(std::min(all, kTypesShown));
     Columns<std::size_t> columns{{words("Operations", 16), [&](std::size_t i) { return rows[i].type; }},
                                  {number("Ops"), [&](std::size_t i) { return rows[i].metrics.ops; }}};
-    columns += device_columns<std::size_t>(
-        [&](std::size_t i, std::size_t device) { return time_cell(profiles_[device].types()[i].metrics); });
-    Section section{"Operations", table_of(columns, order)};
+    Section section{"Operations", table_of(columns += time_columns<TypeRow>(&Profile::types), order)};
     if (order.size() < all)
       section.remarks.push_back(plural(all - order.size(), "more type") + ": --verbose shows them");
     return section;
@@ -141,15 +131,14 @@ class Comparison {
 
   Section layers() const {
     const auto& rows = profiles_.front().layers();
-    auto order = top_layers();
+    auto order = ranked<LayerRow>(&Profile::layers);
     order.resize(shown_of(order.size(), options_));
     Columns<std::size_t> columns{
         {words("", 24), [&](std::size_t i) { return rows[i].name; }},
         {words("Type", 10).or_not(), [&](std::size_t i) { return Cell(rows[i].type, Style::kQuiet); }}};
-    columns += device_columns<std::size_t>(
-        [&](std::size_t i, std::size_t device) { return time_cell(profiles_[device].layers()[i].metrics); });
-    Section section = titled_section(
-        fmt::format("Top {} of {} layers by roofline", order.size(), rows.size()), table_of(columns, order));
+    Section section =
+        titled_section(fmt::format("Top {} of {} layers by roofline", order.size(), rows.size()),
+                       table_of(columns += time_columns<LayerRow>(&Profile::layers), order));
     section.remarks.push_back("c compute-bound   m memory-bound");
     return section;
   }

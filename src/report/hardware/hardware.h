@@ -3,7 +3,6 @@
 
 #include <span>
 #include <string>
-#include <vector>
 
 #include "analyse/compare/affinity.h"
 #include "report/profile/sections.h"
@@ -25,8 +24,6 @@ Cell hardware_cell(const Profile& profile);
 
 // An object "hardware": the device, its ridge, totals and findings.
 void write_hardware(JsonWriter& json, const Profile& profile);
-// The device with all figures and sources, as fields.
-void write_device(JsonWriter& json, const Device& device);
 
 // The same model on several devices.
 std::string compare_hardware(std::span<const Profile> profiles, Format format, const TextOptions& options);

@@ -8,7 +8,6 @@
 #include <span>
 
 #include "analyse/tree/module_tree.h"
-#include "base/text.h"
 #include "report/profile/columns.h"
 
 namespace opscope {

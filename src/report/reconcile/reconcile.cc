@@ -29,11 +29,6 @@ struct PeerRow {
   bool is_flagged = false;
 
   bool ran() const { return peer && peer->ran(); }
-  // What is known where the tool ran: for people "-" stands in its place.
-  template <class Read>
-  Cell if_ran(const Read& read) const {
-    return ran() ? Cell(read(*peer)) : Cell();
-  }
 };
 
 // With the models that did not run, or without.
@@ -49,59 +44,56 @@ std::vector<PeerRow> peer_rows(std::span<const Reconciliation> models, double to
 
 Columns<PeerRow> people_columns() {
   using Row = const PeerRow&;
-  const auto or_dash = [](Cell cell) { return is_empty(cell) ? Cell("-") : cell; };
-  // Of the model itself: once, or "-" where it did not run.
-  const auto of_model = [](Row row, Cell cell) {
-    return !row.peer ? Cell("-") : row.is_first ? std::move(cell) : Cell("");
+  // Of the tool where it ran, of the model itself once: "-" in the place of either.
+  const auto of_peer = [](const auto& read) {
+    return [=](Row row) { return row.ran() ? Cell(read(*row.peer)) : Cell("-"); };
   };
-  return {
-      {words("Model", 12, 20),
-       [](Row row) { return Cell(row.is_first ? row.model.model : "", Style::kStrong); }},
-      {words("Tool"), [](Row row) { return row.peer ? row.peer->answer.tool : "-"; }},
-      {number("Our FLOPs"), [=](Row row) { return of_model(row, format_count(row.model.flops)); }},
-      {number("Theirs"),
-       [=](Row row) { return or_dash(row.if_ran([](auto& p) { return format_count(Count{p.flops}); })); }},
-      {number("Difference", Unit::kCount),
-       [=](Row row) {
-         return or_dash(row.if_ran(
-             [](auto& p) { return cell_of(p.difference, Unit::kCount, Style::kPlain, Zero::kDigit); }));
-       }},
-      {number("Accuracy"),
-       [](Row row) {
-         return Cell(row.peer ? accuracy_text(row.model, *row.peer) : "-",
-                     row.is_flagged ? Style::kWarning : Style::kPlain);
-       }},
-      {words(""), [](Row row) { return Cell(row.is_flagged ? "!" : "", Style::kWarning); }},
-      {number("Own number").or_not(),
-       [=](Row row) {
-         return or_dash(row.if_ran([](auto& p) {
-           return format_count(Count{p.answer.total}) + " " + std::string(unit_text(p.answer.unit));
-         }));
-       }},
-      {number("Params").or_not(), [=](Row row) { return of_model(row, format_params(row.model.params)); }},
-      {number("Theirs").or_not(), [](Row row) {
-         const bool known = row.ran() && row.peer->answer.params;
-         const bool differs = row.peer && !row.peer->params_cause.empty();
-         return Cell(known ? format_params(Count{*row.peer->answer.params}) : "-",
-                     differs ? Style::kWarning : Style::kPlain);
-       }}};
+  const auto of_model = [](const auto& read) {
+    return [=](Row row) { return !row.peer ? "-" : row.is_first ? read(row.model) : ""; };
+  };
+  using P = const PeerComparison&;
+  using M = const Reconciliation&;
+  return {{words("Model", 12, 20),
+           [](Row row) { return Cell(row.is_first ? row.model.model : "", Style::kStrong); }},
+          {words("Tool"), [](Row row) { return row.peer ? row.peer->answer.tool : "-"; }},
+          {number("Our FLOPs"), of_model([](M m) { return format_count(m.flops); })},
+          {number("Theirs"), of_peer([](P p) { return format_count(Count{p.flops}); })},
+          {number("Difference", Unit::kCount),
+           of_peer([](P p) { return cell_of(p.difference, Unit::kCount, Style::kPlain, Zero::kDigit); })},
+          {number("Accuracy"),
+           [](Row row) {
+             return Cell(row.peer ? accuracy_text(row.model, *row.peer) : "-",
+                         row.is_flagged ? Style::kWarning : Style::kPlain);
+           }},
+          {words(""), [](Row row) { return Cell(row.is_flagged ? "!" : "", Style::kWarning); }},
+          {number("Own number").or_not(), of_peer([](P p) {
+             return fmt::format("{} {}", format_count(Count{p.answer.total}), unit_text(p.answer.unit));
+           })},
+          {number("Params").or_not(), of_model([](M m) { return format_params(m.params); })},
+          {number("Theirs").or_not(), of_peer([](P p) {
+             return Cell(p.answer.params ? format_params(Count{*p.answer.params}) : "-",
+                         p.params_cause.empty() ? Style::kPlain : Style::kWarning);
+           })}};
 }
 
 Columns<PeerRow> program_columns() {
   using Row = const PeerRow&;
+  const auto if_ran = [](const auto& read) {
+    return [=](Row row) { return row.ran() ? Cell(read(row)) : Cell(); };
+  };
   return {{"model", [](Row row) { return row.model.model; }},
           {"tool", [](Row row) { return row.peer->answer.tool; }},
           {"version", [](Row row) { return row.peer->answer.version; }},
           {"flops", [](Row row) { return row.model.flops; }},
-          {"their_flops", [](Row row) { return row.if_ran([](auto& p) { return p.flops; }); }},
-          {"difference", [](Row row) { return row.if_ran([](auto& p) { return p.difference; }); }},
+          {"their_flops", if_ran([](Row row) { return row.peer->flops; })},
+          {"difference", if_ran([](Row row) { return row.peer->difference; })},
           {"accuracy",
            [](Row row) {
              return row.peer->has_accuracy() ? fmt::format("{:.6f}", row.peer->accuracy(row.model.flops))
                                              : "";
            }},
-          {"over_tolerance", [](Row row) { return row.ran() ? Cell(row.is_flagged) : Cell(); }},
-          {"own_total", [](Row row) { return row.if_ran([](auto& p) { return p.answer.total; }); }},
+          {"over_tolerance", if_ran([](Row row) { return row.is_flagged; })},
+          {"own_total", if_ran([](Row row) { return row.peer->answer.total; })},
           {"own_unit", [](Row row) { return unit_key(row.peer->answer.unit); }},
           {"params", [](Row row) { return row.model.params; }},
           {"their_params", [](Row row) { return row.peer->answer.params; }},

@@ -3,7 +3,6 @@
 
 #include <span>
 #include <string>
-#include <vector>
 
 #include "analyse/reconcile/reconcile.h"
 #include "report/core/document.h"

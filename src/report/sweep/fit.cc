@@ -5,7 +5,6 @@
 
 #include "base/json_writer.h"
 #include "base/text.h"
-#include "graph/writer.h"
 #include "report/core/document.h"
 #include "report/memory/report.h"
 #include "report/sweep/sweep.h"

@@ -1,8 +1,6 @@
 // A sweep as a picture: the first metric over one axis, a line for each value of the others, logarithmic
 // where the values spread, with the ridge or the memory limit across.
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 #include "base/text.h"
 #include "report/plot/frame.h"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +11,6 @@
 #include "analyse/sweep/turns.h"
 #include "report/core/document.h"
 #include "report/core/report.h"
-#include "report/svg/axis.h"
 
 namespace opscope {
 

@@ -1,7 +1,6 @@
 // One tracer's graph for people: its nodes by kind and by target, then the nodes one by one.
 #include <algorithm>
 
-#include "base/text.h"
 #include "report/profile/sections.h"
 #include "report/trace/report.h"
 

@@ -1,16 +1,22 @@
-// Every sentence has the numbers it stands on; nothing is advised that they do not show.
+// Times in words and tables: whole runs beside the sum of their ops, phases, where the time goes, ops alone.
+// Every sentence has the numbers it stands on.
+#include "report/times/times.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "base/text.h"
-#include "report/memory/report.h"
 #include "report/profile/columns.h"
-#include "report/times/times.h"
 
 namespace opscope {
 namespace {
+
+Count rounded(double number) {
+  return Count{static_cast<std::uint64_t>(std::min(std::round(number), 1.8e19))};
+}
 
 constexpr std::size_t kTypesNamed = 4;
 
@@ -70,26 +76,6 @@ std::string idle_text(const WhereTimeGoes& where) {
                                      : "time between ops: Python, module calls and dispatch");
 }
 
-}  // namespace
-
-Section where_time_goes_section(const Profile& profile, const WhereTimeGoes& where) {
-  Section section{"Where the time goes", {{words("Where the time goes")}, {}}};
-  const auto add = [&](std::string head, std::string text) {
-    section.entries.push_back({std::move(head), {std::move(text)}});
-  };
-  add("Ops", types_text(profile));
-  if (where.idle > 0) add(where.on_device ? "Idle" : "Between ops", idle_text(where));
-  add("Launch-bound", launch_text(where));
-  add("Memory-bound", memory_text(where));
-  if (where.far_from_both.ops)
-    add("Latency-bound",
-        share(where, where.far_from_both) +
-            " that reach less than a quarter of both rates: " + of_ops(where, where.far_from_both));
-  return section;
-}
-
-namespace {
-
 std::string_view op_of(const Graph& graph, const RepeatedOp& row) {
   return short_op_name(graph.op_name(graph.ops[row.ops.front()]));
 }
@@ -111,43 +97,6 @@ std::string sum_text(const RepeatedOps& repeated) {
                         format_time(repeated.other_seconds));
   return text;
 }
-
-}  // namespace
-
-Section repeated_ops_section(const Profile& profile, const RepeatedOps& repeated,
-                             const TextOptions& options) {
-  using Row = const RepeatedOp&;
-  const Graph& graph = *profile.graph;
-  const Columns<RepeatedOp> columns{
-      {words("Ops alone", 12), [&](Row row) { return op_of(graph, row); }},
-      {words("Output", 8).or_not(), [&](Row row) { return Cell(output_shape(graph, row), Style::kQuiet); }},
-      {number("Calls"), [](Row row) { return row.ops.size(); }},
-      {number("In the model"), [](Row row) { return format_time(row.time_seconds); }},
-      {number("Alone"), [](Row row) { return format_time(row.alone_total()); }},
-      {number("Alone / model"), [](Row row) { return ratio(row.alone_total(), row.time_seconds); }},
-      {number("One call alone"),
-       [](Row row) { return Cell(format_time(row.alone_seconds), Style::kStrong); }}};
-  const auto shown = std::span(repeated.rows).first(shown_of(repeated.rows.size(), options));
-  return {"Ops alone", table_of(columns, shown), {sum_text(repeated)}};
-}
-
-void write_repeated_ops(JsonWriter& json, const Profile& profile, const RepeatedOps& repeated) {
-  json.object("repeated_ops", [&] {
-    json.fields("calls", repeated.calls, "time_seconds", repeated.time_seconds);
-    json.fields("alone_seconds", repeated.alone_seconds, "other_calls", repeated.other_calls);
-    json.field("other_seconds", repeated.other_seconds);
-    const Graph& graph = *profile.graph;
-    const Columns<RepeatedOp> columns{
-        {"op", [&](const RepeatedOp& row) { return graph.op_name(graph.ops[row.ops.front()]); }},
-        {"signature", &RepeatedOp::signature},
-        {"ops", [](const RepeatedOp& row) { return Numbers(row.ops.begin(), row.ops.end()); }},
-        {"time_seconds", &RepeatedOp::time_seconds},
-        {"alone_seconds", &RepeatedOp::alone_seconds}};
-    write_rows(json, "rows", columns, repeated.rows);
-  });
-}
-
-namespace {
 
 struct RunRow {
   std::string label;
@@ -270,6 +219,79 @@ void add_remarks(const Profile& profile, const RunTimes& runs, std::vector<std::
 }
 
 }  // namespace
+
+std::string spread_text(const Statistics& statistics) {
+  if (statistics.samples < 2 || !(statistics.median > 0)) return "-";
+  const double percent = 100 * statistics.spread();
+  if (percent >= 999.5) return fmt::format("±{:.0f}x", statistics.spread());
+  return percent >= 9.95 ? fmt::format("±{:.0f}%", percent) : fmt::format("±{:.1f}%", percent);
+}
+
+std::string flops_rate_text(double per_second) { return format_count(rounded(per_second), Zero::kDash); }
+std::string bytes_rate_text(double per_second) { return format_bytes(rounded(per_second), Zero::kDash); }
+
+std::string share_text(double share) {
+  if (!std::isfinite(share) || share <= 0) return "-";
+  return share > 1 ? fmt::format("{:.0f}%", 100 * share) : format_percent(share, 1.0);
+}
+
+std::string ratio_text(double ratio) {
+  if (!std::isfinite(ratio) || ratio <= 0) return "-";
+  if (ratio >= 9.995) return fmt::format("{:.{}f}x", ratio, ratio >= 99.95 ? 0 : 1);
+  return fmt::format("{:.{}f}x", ratio, ratio < 1.9995 ? 3 : 2);
+}
+
+Column spread_column() { return number("±").or_not(); }
+Cell spread_cell(const Statistics& statistics) { return {spread_text(statistics), Style::kQuiet}; }
+
+Section where_time_goes_section(const Profile& profile, const WhereTimeGoes& where) {
+  Section section{"Where the time goes", {{words("Where the time goes")}, {}}};
+  const auto add = [&](std::string head, std::string text) {
+    section.entries.push_back({std::move(head), {std::move(text)}});
+  };
+  add("Ops", types_text(profile));
+  if (where.idle > 0) add(where.on_device ? "Idle" : "Between ops", idle_text(where));
+  add("Launch-bound", launch_text(where));
+  add("Memory-bound", memory_text(where));
+  if (where.far_from_both.ops)
+    add("Latency-bound",
+        share(where, where.far_from_both) +
+            " that reach less than a quarter of both rates: " + of_ops(where, where.far_from_both));
+  return section;
+}
+
+Section repeated_ops_section(const Profile& profile, const RepeatedOps& repeated,
+                             const TextOptions& options) {
+  using Row = const RepeatedOp&;
+  const Graph& graph = *profile.graph;
+  const Columns<RepeatedOp> columns{
+      {words("Ops alone", 12), [&](Row row) { return op_of(graph, row); }},
+      {words("Output", 8).or_not(), [&](Row row) { return Cell(output_shape(graph, row), Style::kQuiet); }},
+      {number("Calls"), [](Row row) { return row.ops.size(); }},
+      {number("In the model"), [](Row row) { return format_time(row.time_seconds); }},
+      {number("Alone"), [](Row row) { return format_time(row.alone_total()); }},
+      {number("Alone / model"), [](Row row) { return ratio(row.alone_total(), row.time_seconds); }},
+      {number("One call alone"),
+       [](Row row) { return Cell(format_time(row.alone_seconds), Style::kStrong); }}};
+  const auto shown = std::span(repeated.rows).first(shown_of(repeated.rows.size(), options));
+  return {"Ops alone", table_of(columns, shown), {sum_text(repeated)}};
+}
+
+void write_repeated_ops(JsonWriter& json, const Profile& profile, const RepeatedOps& repeated) {
+  json.object("repeated_ops", [&] {
+    json.fields("calls", repeated.calls, "time_seconds", repeated.time_seconds);
+    json.fields("alone_seconds", repeated.alone_seconds, "other_calls", repeated.other_calls);
+    json.field("other_seconds", repeated.other_seconds);
+    const Graph& graph = *profile.graph;
+    const Columns<RepeatedOp> columns{
+        {"op", [&](const RepeatedOp& row) { return graph.op_name(graph.ops[row.ops.front()]); }},
+        {"signature", &RepeatedOp::signature},
+        {"ops", [](const RepeatedOp& row) { return Numbers(row.ops.begin(), row.ops.end()); }},
+        {"time_seconds", &RepeatedOp::time_seconds},
+        {"alone_seconds", &RepeatedOp::alone_seconds}};
+    write_rows(json, "rows", columns, repeated.rows);
+  });
+}
 
 Section runs_section(const Profile& profile, const RunTimes& runs) {
   std::vector<RunRow> rows;
