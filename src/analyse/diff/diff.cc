@@ -25,27 +25,16 @@ std::vector<DetailChange> changed_details(const DiffItem& before, const DiffItem
   const auto is_of_further_call = [](const LayerDetail& detail) { return detail.what.starts_with("call "); };
   for (const LayerDetail& detail : after.details) {
     auto& old = was[detail.what];
-    if (old.empty()) {
-      if (is_of_further_call(detail)) continue;
-      changes.push_back({detail.kind, detail.what, "", detail.value});
-      continue;
-    }
-    if (old.front()->value != detail.value)
-      changes.push_back({detail.kind, detail.what, old.front()->value, detail.value});
-    old.erase(old.begin());
+    const std::string before_value = old.empty() ? "" : old.front()->value;
+    if (old.empty() ? !is_of_further_call(detail) : before_value != detail.value)
+      changes.push_back({detail.kind, detail.what, before_value, detail.value});
+    if (!old.empty()) old.erase(old.begin());
   }
   for (const LayerDetail& detail : before.details)
     if (!is_of_further_call(detail) && std::ranges::find(was[detail.what], &detail) != was[detail.what].end())
       changes.push_back({detail.kind, detail.what, detail.value, ""});
   std::ranges::stable_sort(changes, {}, &DetailChange::kind);
   return changes;
-}
-
-// Times differ from run to run: they are no change of the model.
-bool same_cost(const Amounts& change) {
-  Amounts c = change;
-  c.time = c.roofline_time = 0;
-  return c == Amounts{};
 }
 
 bool is_follower(const std::vector<DetailChange>& changes) {
@@ -118,7 +107,7 @@ class Differ {
     const DiffItem &before = base_item(node.base), &after = new_item(node.now);
     node.own = after.own - before.own;
     node.changes = changed_details(before, after);
-    if (node.changes.empty() && !same_cost(node.own))
+    if (node.changes.empty() && node.own.has_cost())
       node.changes.push_back({DetailKind::kCost, "cost", "", ""});
     node.follows = is_follower(node.changes);
     if (!node.changes.empty()) node.status = DiffStatus::kChanged;
@@ -203,7 +192,7 @@ class Differ {
     for (const TypeRow& row : diff_.now.types) types[row.type].after = amounts_of(row.metrics, {});
     for (auto& [type, change] : types) {
       change.type = type;
-      if (!same_cost(change.after - change.before)) diff_.types.push_back(change);
+      if ((change.after - change.before).has_cost()) diff_.types.push_back(change);
     }
     const auto size = [](std::int64_t x) { return x < 0 ? x : -x; };  // more comes first
     std::ranges::stable_sort(diff_.types, {}, [&](const TypeChange& t) {

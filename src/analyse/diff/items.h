@@ -22,6 +22,8 @@ struct Amounts {
   Amounts& operator+=(const Amounts& other);
   Amounts& operator-=(const Amounts& other);
   friend Amounts operator-(Amounts a, const Amounts& b) { return a -= b; }
+  // Something other than a time, which differs from run to run and is no change of the model.
+  bool has_cost() const { return params || macs || flops || memory_bytes || ops; }
   friend bool operator==(const Amounts&, const Amounts&) = default;
 };
 struct AmountField {
@@ -35,7 +37,8 @@ inline constexpr std::array kAmountFields{AmountField{"params", &Amounts::params
                                           AmountField{"ops", &Amounts::ops},
                                           AmountField{"time_seconds", &Amounts::time},
                                           AmountField{"roofline_seconds", &Amounts::roofline_time}};
-inline constexpr std::size_t kCountFields = 5;  // the first are counts, the others times
+// The first are counts, the others times.
+constexpr std::span<const AmountField> count_fields() { return std::span(kAmountFields).first(5); }
 Amounts amounts_of(const Metrics& metrics, const Parameters& parameters);
 
 // What kind of fact about a layer, in the order in which a person wants to hear of it.
@@ -50,8 +53,7 @@ enum class DetailKind : std::uint8_t {
   kCost,   // nothing else that is known, but its numbers
 };
 inline constexpr std::size_t kDetailKinds = 8;
-std::string_view name(
-    DetailKind kind);  // "type", "ops", "attribute", "size", "weight", "dtype", "shape", "cost"
+std::string_view name(DetailKind kind);  // "type", "ops", "attribute", ...
 
 struct LayerDetail {
   DetailKind kind = DetailKind::kAttribute;
@@ -79,8 +81,5 @@ using DiffTree = ModuleTree<DiffItem>;
 
 // `profile`: what the figures are of, for the arguments of ops; nullptr where it was saved.
 DiffTree make_diff_tree(const Figures& figures, const Profile* profile);
-
-// By layer of the profile: the facts about its ops.
-std::vector<std::vector<LayerDetail>> layer_details(const Profile& profile);
 
 }  // namespace opscope

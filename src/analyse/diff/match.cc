@@ -19,22 +19,15 @@ bool is_index(std::string_view name) {
   return !name.empty() && std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// By what items are alike, the most telling first; the last is their class alone.
-std::uint64_t key_of(const DiffItem& item, int level) {
-  switch (level) {
-    case 0:
-      return item.exact;
-    case 1:
-      return item.config;
-    case 2:
-      return item.kind;
-    default:
-      return hash64(item.type);
-  }
-}
 constexpr int kLevels = 4;
 constexpr int kByClass = 3;       // from here on names that differ want more than the key
 constexpr double kSimilar = 0.5;  // of what is in the larger, by class; what git asks of a rename
+
+// By what items are alike, the most telling first; the last is their class alone.
+std::uint64_t key_of(const DiffItem& item, int level) {
+  const std::array keys{item.exact, item.config, item.kind};
+  return level < kByClass ? keys[static_cast<std::size_t>(level)] : hash64(item.type);
+}
 
 class TreeMatcher {
  public:
@@ -53,18 +46,12 @@ class TreeMatcher {
  private:
   void pair(std::uint32_t a, std::uint32_t b) {
     match_.in_new[a] = b, match_.in_base[b] = a;
-    Items left = modules_of(base_, a, match_.in_new), right = modules_of(now_, b, match_.in_base);
+    Items left = children(base_, a, match_.in_new, true), right = children(now_, b, match_.in_base, true);
     if (!all_indices(base_, left) || !all_indices(now_, right)) pair_by_name(left, right);
     align(left, right, 0);
-    align(ops_of(base_, a, match_.in_new), ops_of(now_, b, match_.in_base), 0);
+    align(children(base_, a, match_.in_new, false), children(now_, b, match_.in_base, false), 0);
   }
 
-  static Items modules_of(const std::vector<DiffItem>& items, std::uint32_t of, const Items& partners) {
-    return children(items, of, partners, true);
-  }
-  static Items ops_of(const std::vector<DiffItem>& items, std::uint32_t of, const Items& partners) {
-    return children(items, of, partners, false);
-  }
   static Items children(const std::vector<DiffItem>& items, std::uint32_t of, const Items& partners,
                         bool modules) {
     Items found;
@@ -218,19 +205,17 @@ class TreeMatcher {
     for (std::uint32_t a = 1; a < base_.size(); ++a) {
       const std::uint32_t b = match_.in_new[a];
       if (b == kNone || match_.in_new[base_[a].parent] == now_[b].parent) continue;
-      if (!stays(base_[a].parent, now_[b].parent)) continue;
-      homes.emplace(base_[a].parent, now_[b].parent);
+      if (stays(base_[a].parent, now_[b].parent)) homes.emplace(base_[a].parent, now_[b].parent);
     }
     for (const auto& [from, to] : homes) {
-      Items left = modules_of(base_, from, match_.in_new), right = modules_of(now_, to, match_.in_base);
+      Items left = children(base_, from, match_.in_new, true),
+            right = children(now_, to, match_.in_base, true);
       pair_by_name(left, right);
-      align_same(ops_of(base_, from, match_.in_new), ops_of(now_, to, match_.in_base));
+      left = children(base_, from, match_.in_new, false), right = children(now_, to, match_.in_base, false);
+      const std::vector<Id> partners = align_keys(left, right, 0);
+      for (std::size_t j = 0; j < right.size(); ++j)
+        if (partners[j] != kNone) pair(left[partners[j]], right[j]);
     }
-  }
-  void align_same(const Items& left, const Items& right) {
-    const std::vector<Id> partners = align_keys(left, right, 0);
-    for (std::size_t j = 0; j < right.size(); ++j)
-      if (partners[j] != kNone) pair(left[partners[j]], right[j]);
   }
 
   const std::vector<DiffItem>&base_, &now_;

@@ -52,9 +52,8 @@ class OutlineMaker {
     FoldKey key;
     key.add(static_cast<std::uint64_t>(node.status)).add(diff_.item(node).type);
     for (const DetailChange& c : node.changes) key.add(c.what).add(c.before).add(c.after);
-    for (const std::int64_t number :
-         {node.own.params, node.own.macs, node.own.flops, node.own.memory_bytes, node.own.ops})
-      key.add(static_cast<std::uint64_t>(number));
+    for (const AmountField& field : count_fields())
+      key.add(static_cast<std::uint64_t>(node.own.*field.amount));
     for (const std::uint32_t c : node.children)
       if (diff_.nodes[c].differs) key.add(diff_.item(diff_.nodes[c]).name).add(shape_[c]);
     return key.value();
@@ -126,9 +125,7 @@ class OutlineMaker {
   }
   // The root has no row above its parts that would tell of its class.
   static bool has_own(const DiffNode& node) {
-    Amounts own = node.own;
-    own.time = own.roofline_time = 0;
-    return own != Amounts{} || (node.parent == kNone && !node.changes.empty());
+    return node.own.has_cost() || (node.parent == kNone && !node.changes.empty());
   }
   bool is_layer_that_follows(std::uint32_t n) const {
     return node(n).status == DiffStatus::kChanged && node(n).follows && !opens(node(n));

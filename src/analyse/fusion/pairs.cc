@@ -1,15 +1,169 @@
 // Counts what two groupings of the same ops have in common.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <unordered_map>
 
 #include "analyse/fusion/comparison.h"
-#include "analyse/fusion/differences.h"
+#include "analyse/fusion/members.h"
 #include "base/choices.h"
 #include "base/text.h"
 
 namespace opscope {
 namespace {
+
+constexpr std::size_t kNamesShown = 8;
+
+// "relu" of "aten::relu_"
+std::string op_text(const Graph& graph, OpId op) {
+  std::string text(short_op_name(graph.op_name(graph.ops[op])));
+  if (text.size() > 1 && text.back() == '_' && text.front() != '_') text.pop_back();
+  return text;
+}
+
+// "conv2d + cat x6 + relu": what comes several times in a row once, and the end of a long list as a number.
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  std::size_t shown = 0;
+  for (std::size_t i = 0; i < names.size();) {
+    std::size_t end = i;
+    while (end < names.size() && names[end] == names[i]) ++end;
+    if (shown++ == kNamesShown) return text + " + " + std::to_string(names.size() - i) + " more";
+    text += (text.empty() ? "" : " + ") + names[i];
+    if (end - i > 1) text += " x" + std::to_string(end - i);
+    i = end;
+  }
+  return text;
+}
+
+template <class Row, class Map>
+std::vector<Row> most_first(const Map& map) {
+  std::vector<Row> rows;
+  for (const auto& [_, row] : map) rows.push_back(row);
+  std::ranges::stable_sort(rows, [](const Row& a, const Row& b) {
+    return a.is_ours != b.is_ours ? a.is_ours : a.count > b.count;
+  });
+  return rows;
+}
+
+// What two groupings of the same ops differ in, gathered by sort and put into words. The reason for a border
+// comes from the side that has one: theirs from the kind of kernel and from what their scheduler says, ours
+// from the partition.
+class FusionDifferences {
+ public:
+  FusionDifferences(const Graph& graph, const Partition& partition, const FusionMembers& members,
+                    const OtherFusion& other)
+      : graph_(graph), partition_(partition), members_(members), other_(other) {
+    for (const OtherCut& each : other.cuts)
+      cuts_.emplace(pair_key(each.from, each.to), other.compiler + " says: " + each.reason);
+    for (const MissedFusion& each : partition.missed)
+      borders_.emplace(pair_key(each.from, each.to), each.why);
+  }
+
+  void add_pair(OpId from, OpId to, Count bytes, bool is_ours) {
+    const std::string_view why = is_ours ? why_there(from, to) : why_here(from, to);
+    std::string first = op_text(graph_, from), second = op_text(graph_, to);
+    PairDifference& row = pairs_[{is_ours, first, second, std::string(why)}];
+    if (row.count++ == 0)
+      row = {is_ours, std::move(first), std::move(second), std::string(why), 1, Count{}, from, to};
+    row.bytes += bytes;
+    auto& whys = whys_[is_ours][to];
+    if (std::ranges::find(whys, why) == whys.end()) whys.push_back(why);
+  }
+  // Ops of one group in execution order, each with the piece of the other side that it is in.
+  struct Member {
+    OpId op = 0;
+    std::uint64_t piece = 0;
+  };
+  void add_group(bool is_ours, const std::vector<Member>& members) {
+    std::string type = type_of(is_ours, members), pieces = pieces_of(is_ours, members);
+    std::string why = reasons_of(is_ours, members);
+    GroupDifference& row = groups_[{is_ours, type, pieces, why}];
+    if (row.count++ == 0)
+      row = {is_ours, std::move(type), std::move(pieces), std::move(why), 1, members.front().op};
+  }
+
+  std::vector<PairDifference> pairs() const { return most_first<PairDifference>(pairs_); }
+  std::vector<GroupDifference> groups() const { return most_first<GroupDifference>(groups_); }
+
+ private:
+  std::string_view why_there(OpId from, OpId to) const {
+    const Id first = members_.kernels(from).front(), second = members_.kernels(to).front();
+    const KernelKind a = other_.kernels[first].kind, b = other_.kernels[second].kind;
+    const bool is_norm = op_text(graph_, to) == "batch_norm";
+    if (a == KernelKind::kExtern && is_norm && !other_.frozen)
+      return "a library call; a batch norm is folded into it only where weights are frozen";
+    if (a == KernelKind::kExtern && b == KernelKind::kExtern) return "two library calls";
+    if (a == KernelKind::kExtern) return "a library call: its result goes through memory";
+    if (b == KernelKind::kExtern) return "a library call: its inputs come from memory";
+    if (const std::string_view said = cut(first, second); !said.empty()) return said;
+    if (a == KernelKind::kTemplate || b == KernelKind::kTemplate)
+      return "the matmul template does not fuse it";
+    return "the result is written to memory before it is read";
+  }
+  std::string_view why_here(OpId from, OpId to) const {
+    const SubgraphId first = partition_.of_op[from], second = partition_.of_op[to];
+    if (first == kNone || second == kNone) return "in no subgraph";
+    if (const auto found = borders_.find(pair_key(first, second)); found != borders_.end())
+      return explanation(found->second);
+    const Subgraph &before = partition_.subgraphs[first], &after = partition_.subgraphs[second];
+    if (before.ends_at != kNone && partition_.of_op[before.ends_at] == second)
+      return explanation(before.ends);
+    if (after.begins_at != kNone && partition_.of_op[after.begins_at] == first)
+      return explanation(after.begins);
+    return explanation(before.ends);
+  }
+  std::string_view cut(Id from, Id to) const {
+    for (const std::uint64_t pair : {pair_key(from, to), pair_key(to, from)})
+      if (const auto found = cuts_.find(pair); found != cuts_.end()) return found->second;
+    return "";
+  }
+  std::string type_of(bool is_ours, const std::vector<Member>& members) const {
+    if (is_ours) return std::string(partition_.subgraphs[partition_.of_op[members.front().op]].type);
+    std::vector<std::string> names;
+    for (const Member& each : members) names.push_back(op_text(graph_, each.op));
+    return joined(names);
+  }
+  // Pieces in the order of their first ops.
+  std::string pieces_of(bool is_ours, const std::vector<Member>& members) const {
+    std::vector<std::pair<std::uint64_t, std::vector<std::string>>> pieces;
+    for (const Member& each : members) {
+      auto found = std::ranges::find(pieces, each.piece, [](const auto& piece) { return piece.first; });
+      if (found == pieces.end()) found = pieces.insert(found, {each.piece, {}});
+      found->second.push_back(op_text(graph_, each.op));
+    }
+    std::string text;
+    for (const auto& [id, names] : pieces) {
+      text += (text.empty() ? "" : " | ") + joined(names);
+      if (is_ours && other_.kernels[static_cast<Id>(id)].kind != KernelKind::kFused)
+        text += " (" + std::string(name(other_.kernels[static_cast<Id>(id)].kind)) + ")";
+    }
+    return text;
+  }
+  std::string reasons_of(bool is_ours, const std::vector<Member>& members) const {
+    std::vector<std::string_view> seen;
+    for (const Member& each : members) {
+      const auto found = whys_[is_ours].find(each.op);
+      if (found == whys_[is_ours].end()) continue;
+      for (const std::string_view why : found->second)
+        if (std::ranges::find(seen, why) == seen.end()) seen.push_back(why);
+    }
+    if (seen.empty()) return is_ours ? "no tensor connects them there" : "no tensor connects them here";
+    std::string text;
+    for (const std::string_view why : seen) text += (text.empty() ? "" : "; ") + std::string(why);
+    return text;
+  }
+
+  const Graph& graph_;
+  const Partition& partition_;
+  const FusionMembers& members_;
+  const OtherFusion& other_;
+  std::unordered_map<std::uint64_t, std::string> cuts_;
+  std::unordered_map<std::uint64_t, Border> borders_;
+  std::map<std::tuple<bool, std::string, std::string, std::string>, PairDifference> pairs_;
+  std::map<std::tuple<bool, std::string, std::string, std::string>, GroupDifference> groups_;
+  std::unordered_map<OpId, std::vector<std::string_view>> whys_[2];  // by side and the second op of a pair
+};
 
 constexpr auto kKernelKinds = choices<KernelKind, KernelKind::kTemplate>("fused", "extern", "template");
 

@@ -53,7 +53,7 @@ Columns<const DiffNode*> node_columns(const ModelDiff& diff) {
               {{.key = "what", .in = In::kJson}, [=](Row node) {
                  return NestedJson([=](JsonWriter& json) { write_array(json, changes, node->changes); });
                }}};
-  for (const AmountField& field : std::span(kAmountFields).first(kCountFields))
+  for (const AmountField& field : count_fields())
     columns.push_back({{.key = std::string(field.key) + "_change", .in = In::kCsv},
                        [amount = field.amount](Row node) { return node->own.*amount; }});
   return columns;
