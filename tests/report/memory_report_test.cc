@@ -50,7 +50,7 @@ TEST(MemoryReportFormats, ThePlotKeepsToItsWidth) {
   for (const int width : {60, 80, 100, 200}) {
     TextOptions options;
     options.width = width;
-    EXPECT_LE(widest_line(memory_plot(profile, options)), width);
+    EXPECT_LE(widest_line(memory_plot(make_memory_report(profile), options)), width);
     EXPECT_LE(widest_line(to_format(make_memory_report(profile), Format::kText, options)), width);
   }
 }

@@ -80,7 +80,7 @@ std::string icicle(const Profile& profile, const PlotRequest& request, const Pic
 }
 
 std::string memory(const Profile& profile, const PlotRequest& request, const PictureOutput& output) {
-  if (output.is_picture()) return memory_svg(profile);
+  if (output.is_picture()) return memory_svg(make_memory_report(profile, {.advice = false}));
   if (output.format() == Format::kText) return timeline_text(profile, request.text);
   return to_format(make_memory_report(profile, {.advice = false}), output.format(), request.text);
 }

@@ -64,10 +64,6 @@ struct Reader {
   boxf page;
 
   Point point(pointf p) const { return {p.x - page.LL.x, page.UR.y - p.y}; }
-  Box around(pointf centre, double width, double height) const {
-    const Point c = point(centre);
-    return {c.x - width / 2, c.y - height / 2, width, height};
-  }
 
   void read_edge(Agedge_t* edge) const {
     const char* name = agget(edge, const_cast<char*>("id"));
@@ -97,7 +93,7 @@ struct Reader {
     result.height = page.UR.y - page.LL.y;
     for (Agnode_t* node = agfstnode(graph); node; node = agnxtnode(graph, node)) {
       at(result.nodes, number_in(agnameof(node))) =
-          around(ND_coord(node), ND_lw(node) + ND_rw(node), ND_ht(node));
+          Box::around(point(ND_coord(node)), ND_lw(node) + ND_rw(node), ND_ht(node));
       for (Agedge_t* edge = agfstout(graph, node); edge; edge = agnxtout(graph, edge)) read_edge(edge);
     }
     read_clusters(graph);

@@ -124,8 +124,16 @@ bool Browser::press(const KeyPress& pressed) {
       {Key::kPageDown, 0, [](Browser& b) { b.move(b.page_); }},
       {Key::kHome, 0, [](Browser& b) { b.move(-static_cast<std::ptrdiff_t>(b.rows_.size())); }},
       {Key::kEnd, 0, [](Browser& b) { b.move(static_cast<std::ptrdiff_t>(b.rows_.size())); }},
-      {Key::kLeft, 0, [](Browser& b) { b.fold_or_leave(); }},
-      {Key::kRight, 0, [](Browser& b) { b.unfold_or_enter(); }},
+      {Key::kLeft, 0,  // folds, or leaves for what is around
+       [](Browser& b) {
+         const ItemId above = b.chosen().parent;
+         if (b.open_[b.here()]) return b.set_open(b.here(), false, false);
+         if (above != kNone) b.reveal(above);
+       }},
+      {Key::kRight, 0,  // unfolds, or enters
+       [](Browser& b) {
+         if (!b.chosen().children.empty()) b.open_[b.here()] ? b.move(1) : b.set_open(b.here(), true, false);
+       }},
       {Key::kEnter, ' ', [](Browser& b) { b.set_open(b.here(), !b.open_[b.here()], false); }},
       {Key::kEscape, 0, [](Browser& b) { b.search_.clear(); }},
       {Key::kText, '?', [](Browser& b) { b.help_ = true; }},
@@ -190,25 +198,20 @@ bool Browser::is_costly(const BrowserItem& item) const {
   return value > 0 && value >= kCostlyShare * measure(tree_.items[0], *metric_);
 }
 
-std::vector<ItemId> Browser::ordered_children(const BrowserItem& item) const {
-  std::vector<ItemId> order = item.children;
-  if (only_costly_) std::erase_if(order, [&](ItemId id) { return !is_costly(tree_.items[id]); });
-  const auto cost = [&](ItemId id) { return measure(tree_.items[id], *order_); };
-  if (order_) std::ranges::stable_sort(order, std::greater{}, cost);
-  return order;
-}
-
 // The chosen item stays chosen; where it has gone, the nearest above it that is there.
 void Browser::show_rows() {
   ItemId chosen = rows_.empty() ? 0 : here();
   rows_.clear();
+  const auto cost = [&](ItemId id) { return measure(tree_.items[id], *order_); };
   std::vector<ItemId> pending{0};
   while (!pending.empty()) {
     const ItemId id = pending.back();
     pending.pop_back();
     rows_.push_back(id);
     if (!open_[id]) continue;
-    const std::vector<ItemId> children = ordered_children(tree_.items[id]);
+    std::vector<ItemId> children = tree_.items[id].children;
+    if (only_costly_) std::erase_if(children, [&](ItemId child) { return !is_costly(tree_.items[child]); });
+    if (order_) std::ranges::stable_sort(children, std::greater{}, cost);
     pending.insert(pending.end(), children.rbegin(), children.rend());
   }
   for (;; chosen = tree_.items[chosen].parent) {
@@ -223,18 +226,6 @@ void Browser::set_open(ItemId item, bool open, bool all_below) {
   const auto set = [&](ItemId id) { open_[id] = open && !tree_.items[id].children.empty(); };
   all_below ? tree_.each_shown(set, item) : set(item);
   show_rows();
-}
-
-void Browser::fold_or_leave() {
-  const ItemId id = here();
-  if (open_[id]) return set_open(id, false, false);
-  if (tree_.items[id].parent != kNone) reveal(tree_.items[id].parent);
-}
-
-void Browser::unfold_or_enter() {
-  const ItemId id = here();
-  if (tree_.items[id].children.empty()) return;
-  open_[id] ? move(1) : set_open(id, true, false);
 }
 
 bool Browser::matches(const BrowserItem& item) const {

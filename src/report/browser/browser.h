@@ -84,11 +84,8 @@ class Browser {
   ItemId here() const { return rows_[at_]; }
   void move(std::ptrdiff_t by);
   void show_rows();  // after anything that changes what is visible
-  std::vector<ItemId> ordered_children(const BrowserItem& item) const;
   bool is_costly(const BrowserItem& item) const;
   const Metric* next(const Metric* metric) const;
-  void fold_or_leave();
-  void unfold_or_enter();
   void set_open(ItemId item, bool open, bool all_below);
   void press_search(const KeyPress& pressed);
   void find(bool forward, bool from_here);

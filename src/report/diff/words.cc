@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <ranges>
 
 #include "base/text.h"
 #include "report/diff/report.h"
@@ -13,13 +14,16 @@ namespace {
 
 constexpr std::size_t kMostChanges = 3;
 constexpr double kManifold = 10;
-constexpr std::string_view kArrow = " \u2192 ";
+
+std::string arrow(std::string_view before, std::string_view after) {
+  return fmt::format("{} \u2192 {}", before, after);
+}
 
 std::string detail_text(const DetailChange& change) {
-  const auto side = [](const std::string& text) { return text.empty() ? std::string("none") : text; };
+  const auto side = [](std::string_view text) { return text.empty() ? "none" : text; };
   if (change.kind == DetailKind::kCost) return "its cost";
-  if (change.kind == DetailKind::kType) return change.before + std::string(kArrow) + change.after;
-  return change.what + " " + side(change.before) + std::string(kArrow) + side(change.after);
+  if (change.kind == DetailKind::kType) return arrow(change.before, change.after);
+  return change.what + " " + arrow(side(change.before), side(change.after));
 }
 
 // All tensors went from one dtype to another: said once.
@@ -30,41 +34,30 @@ std::string dtypes_text(const std::vector<DetailChange>& changes) {
     if (!first) first = &change;
     if (change.before != first->before || change.after != first->after) return detail_text(*first);
   }
-  return first ? first->before + std::string(kArrow) + first->after : "";
-}
-
-// Of shapes the result's is told, else the first.
-const DetailChange& shape_to_tell(const std::vector<DetailChange>& changes, const DetailChange& first) {
-  const auto output = std::ranges::find(changes, "output", &DetailChange::what);
-  return output == changes.end() ? first : *output;
+  return first ? arrow(first->before, first->after) : "";
 }
 
 std::string changes_text(const std::vector<DetailChange>& changes) {
   // Of another class everything else is another too.
   if (!changes.empty() && changes.front().kind == DetailKind::kType) return detail_text(changes.front());
+  const auto output = std::ranges::find(changes, "output", &DetailChange::what);
   std::vector<std::string> parts;
   bool dtypes = false, shapes = false;
-  std::size_t more = 0;
   const bool chosen = !changes.empty() && changes.front().kind <= DetailKind::kSize;  // the rest follows
   for (const DetailChange& change : changes) {
-    std::string text;
     if (chosen && change.kind == DetailKind::kWeight) continue;
     if (change.kind == DetailKind::kDType) {
-      if (std::exchange(dtypes, true)) continue;
-      text = dtypes_text(changes);
+      if (!std::exchange(dtypes, true)) parts.push_back(dtypes_text(changes));
     } else if (change.kind == DetailKind::kShape) {
-      if (std::exchange(shapes, true) || !parts.empty()) continue;
-      text = detail_text(shape_to_tell(changes, change));
+      // Of shapes the result's is told, else the first.
+      if (!std::exchange(shapes, true) && parts.empty())
+        parts.push_back(detail_text(output == changes.end() ? change : *output));
     } else {
-      text = detail_text(change);
+      parts.push_back(detail_text(change));
     }
-    if (parts.size() < kMostChanges)
-      parts.push_back(std::move(text));
-    else
-      ++more;
   }
-  std::string text = fmt::format("{}", fmt::join(parts, ", "));
-  return more ? text + fmt::format(", {} more", more) : text;
+  const std::string text = fmt::format("{}", fmt::join(parts | std::views::take(kMostChanges), ", "));
+  return parts.size() > kMostChanges ? fmt::format("{}, {} more", text, parts.size() - kMostChanges) : text;
 }
 
 // "+2 Bottleneck, -1 Dropout, 3 changed" of what is right below a module.
@@ -89,16 +82,11 @@ std::string parts_text(const ModelDiff& diff, const DiffNode& node) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string output_of(const DiffItem& item) {
-  const auto found = std::ranges::find(item.details, "output", &LayerDetail::what);
-  return found == item.details.end() ? "" : found->value;
-}
-
 std::string followers_text(const ModelDiff& diff, const OutlineRow& row) {
   std::vector<std::string> names;
   for (const std::uint32_t n : row.nodes) names.push_back(diff.item(diff.nodes[n]).name);
   names.erase(std::ranges::unique(names).begin(), names.end());
-  return "follow: " + fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("follow: {}", fmt::join(names, ", "));
 }
 
 // A class, and parameters that are not in its parts; less of them where parts share weights, which count
@@ -142,10 +130,11 @@ std::string outline_words(const ModelDiff& diff, const OutlineRow& row) {
   const DiffItem& item = diff.item(node);
   std::vector<std::string> parts;
   if (node.status == DiffStatus::kMoved) parts.push_back("from " + diff.base_tree.items[node.base].path);
-  if (const std::string changes = changes_text(node.changes); !changes.empty()) parts.push_back(changes);
+  parts.push_back(changes_text(node.changes));
   const bool whole = node.status == DiffStatus::kAdded || node.status == DiffStatus::kRemoved;
   if (whole && item.is_layer()) {
-    if (const std::string shape = output_of(item); !shape.empty()) parts.push_back(shape);
+    const auto output = std::ranges::find(item.details, "output", &LayerDetail::what);
+    if (output != item.details.end()) parts.push_back(output->value);
   } else if (whole && is_whole(diff, node)) {
     const std::size_t layers = layers_below(diff, node);
     parts.push_back(layers ? plural(layers, "layer") : "its parts moved");
@@ -178,24 +167,19 @@ std::string diff_summary(const ModelDiff& diff) {
 }
 
 std::vector<std::string> diff_notes(const ModelDiff& diff) {
+  const Figures &base = diff.base, &now = diff.now;
   std::vector<std::string> notes;
-  if (diff.base.inputs != diff.now.inputs)
-    notes.push_back("the inputs differ: " + diff.base.inputs + std::string(kArrow) + diff.now.inputs);
-  if (diff.base.is_training != diff.now.is_training) {
-    const auto kind = [](const Figures& f) { return f.is_training ? "a training step" : "inference"; };
-    notes.push_back(std::string("one is a training step: ") + kind(diff.base) + std::string(kArrow) +
-                    kind(diff.now));
-  }
-  if (diff.base.convention != diff.now.convention)
-    notes.push_back("FLOPs are counted differently: " + diff.base.convention + std::string(kArrow) +
-                    diff.now.convention + "; use one --convention for both");
-  const auto unknown = [&](const Figures& figures, const std::string& label) {
-    if (figures.coverage.unknown)
+  if (base.inputs != now.inputs) notes.push_back("the inputs differ: " + arrow(base.inputs, now.inputs));
+  const auto kind = [](const Figures& f) { return f.is_training ? "a training step" : "inference"; };
+  if (base.is_training != now.is_training)
+    notes.push_back("one is a training step: " + arrow(kind(base), kind(now)));
+  if (base.convention != now.convention)
+    notes.push_back(fmt::format("FLOPs are counted differently: {}; use one --convention for both",
+                                arrow(base.convention, now.convention)));
+  for (const auto& [figures, label] : {std::pair(&base, diff.base_label), std::pair(&now, diff.new_label)})
+    if (figures->coverage.unknown)
       notes.push_back(fmt::format("{} of {} without a known cost: not in the change of FLOPs",
-                                  plural(figures.coverage.unknown, "op"), label));
-  };
-  unknown(diff.base, diff.base_label);
-  unknown(diff.now, diff.new_label);
+                                  plural(figures->coverage.unknown, "op"), label));
   if (!diff.by_arguments)
     notes.push_back("a saved profile has no arguments of ops: layers are compared by shape and cost");
   return notes;

@@ -27,7 +27,7 @@ std::string space(double width, double height) {
 constexpr double kHeight = 11;
 constexpr double kClear = 1.5;  // around a label
 
-Point between(Point a, Point b, double t) { return {a.x + (b.x - a.x) * t, a.y + (b.y - a.y) * t}; }
+Point between(Point a, Point b, double t) { return a + (b - a) * t; }
 
 Point on_bezier(std::span<const Point, 4> p, double t) {
   const Point a = between(p[0], p[1], t), b = between(p[1], p[2], t), c = between(p[2], p[3], t);
@@ -265,7 +265,7 @@ struct Builder {
     for (std::size_t i = 0; i < column.pieces.size(); ++i) {
       EdgePiece& piece = column.pieces[i];
       if (i < column.placed.edges.size()) piece.points = column.placed.edges[i];
-      for (Point& p : piece.points) p.x += column.x, p.y += top;
+      for (Point& p : piece.points) p = p + Point{column.x, top};
       layout.pieces.push_back(std::move(piece));
     }
   }

@@ -24,11 +24,11 @@ std::string curve_path(const std::vector<Point>& points) {
   return d;
 }
 
+double distance(Point a, Point b) { return std::hypot(b.x - a.x, b.y - a.y); }
+
 Point towards(Point from, Point to, double by) {
-  const double length = std::hypot(to.x - from.x, to.y - from.y);
-  if (length < 1e-9) return from;
-  const double t = std::min(by / length, 0.5);
-  return {from.x + (to.x - from.x) * t, from.y + (to.y - from.y) * t};
+  const double length = distance(from, to);
+  return length < 1e-9 ? from : from + (to - from) * std::min(by / length, 0.5);
 }
 
 std::string cornered_path(const std::vector<Point>& points) {
@@ -43,9 +43,8 @@ std::string cornered_path(const std::vector<Point>& points) {
 std::array<Point, 3> arrow_head(const std::vector<Point>& points) {
   const Point tip = points.back();
   Point before = points[points.size() - 2];
-  for (std::size_t i = points.size() - 1; i-- > 0 && std::hypot(tip.x - before.x, tip.y - before.y) < 1;)
-    before = points[i];
-  const double length = std::max(std::hypot(tip.x - before.x, tip.y - before.y), 1e-9);
+  for (std::size_t i = points.size() - 1; i-- > 0 && distance(before, tip) < 1;) before = points[i];
+  const double length = std::max(distance(before, tip), 1e-9);
   const double ux = (tip.x - before.x) / length, uy = (tip.y - before.y) / length;
   return {tip, Point{tip.x - 6 * ux - 2.6 * uy, tip.y - 6 * uy + 2.6 * ux},
           Point{tip.x - 6 * ux + 2.6 * uy, tip.y - 6 * uy - 2.6 * ux}};

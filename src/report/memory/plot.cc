@@ -231,10 +231,6 @@ std::string memory_plot(const MemoryReport& report, const TextOptions& options) 
   return Plot{report, options}.text();
 }
 
-std::string memory_plot(const Profile& profile, const TextOptions& options) {
-  return memory_plot(make_memory_report(profile, {.advice = false}), options);
-}
-
 std::vector<AxisSegment> axis_segments(const MemoryReport& report, double share) {
   Segments segments{report.graph(), static_cast<double>(report.graph().ops.size()) * share};
   for (const MemoryPhase& phase : report.phases) segments.split(phase.begin, phase.end, 1);

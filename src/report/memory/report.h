@@ -16,10 +16,8 @@ Table memory_rows(const MemoryReport& report);  // CSV: one row per op
 
 // The timeline as a picture: stacked areas by kind, the peak and the phases marked.
 std::string memory_svg(const MemoryReport& report);
-std::string memory_svg(const Profile& profile);
 // The same in characters, lines of at most options.width columns, each with its end.
 std::string memory_plot(const MemoryReport& report, const TextOptions& options);
-std::string memory_plot(const Profile& profile, const TextOptions& options);
 
 // `memory` of a profile's JSON: the peak, where it is, its split and the phases.
 void write_memory(JsonWriter& json, const Profile& profile);

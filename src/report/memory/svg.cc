@@ -172,8 +172,4 @@ std::string memory_svg(const MemoryReport& report) {
   return svg.document();
 }
 
-std::string memory_svg(const Profile& profile) {
-  return memory_svg(make_memory_report(profile, {.advice = false}));
-}
-
 }  // namespace opscope

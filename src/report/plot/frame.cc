@@ -41,20 +41,18 @@ LabelPlacer::Place beside(Point center, double radius, double gap, int direction
                           double height) {
   const double angle = 2 * std::numbers::pi * direction / kDirections;
   const Point along{std::cos(angle), std::sin(angle)};
-  const Point near{center.x + along.x * (radius + gap), center.y + along.y * (radius + gap)};
+  const Point near = center + along * (radius + gap);
   const double x = along.x > 0.1 ? near.x : along.x < -0.1 ? near.x - width : near.x - width / 2;
   const double y = along.y > 0.1 ? near.y : along.y < -0.1 ? near.y - height : near.y - height / 2;
-  return {{x, y, width, height}, near, {center.x + along.x * radius, center.y + along.y * radius}};
+  return {{x, y, width, height}, near, center + along * radius};
 }
 
 // Small boxes along a line, its ends left out.
 std::vector<Box> steps(Point from, Point to) {
   const int count = static_cast<int>(distance(from, to) / 4);
   std::vector<Box> boxes;
-  for (int i = 1; i < count; ++i) {
-    const double t = static_cast<double>(i) / count;
-    boxes.push_back({from.x + t * (to.x - from.x) - 1, from.y + t * (to.y - from.y) - 1, 2, 2});
-  }
+  for (int i = 1; i < count; ++i)
+    boxes.push_back(Box::around(from + (to - from) * (static_cast<double>(i) / count), 2, 2));
   return boxes;
 }
 

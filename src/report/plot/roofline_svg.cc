@@ -81,9 +81,8 @@ struct RooflineDrawing {
     return {axes.x.at(point.intensity), axes.y.at(static_cast<double>(point.flops))};
   }
   Box box_of(const RooflinePoint& point) const {
-    const auto [x, y] = at(point);
-    const double radius = radius_of(point.time_share);
-    return {x - radius, y - radius, 2 * radius, 2 * radius};
+    const double size_across = 2 * radius_of(point.time_share);
+    return Box::around(at(point), size_across, size_across);
   }
 
   void draw_sides() {
@@ -128,17 +127,13 @@ struct RooflineDrawing {
       svg.polyline(line, {.stroke = kAxis, .stroke_width = 0.8, .dash = "5 3"});
       svg.end_group();
       placer.avoid({ridge, top - 1, box.right() - ridge, 2});
-      if (top >= box.y && top <= box.bottom()) draw_roof_label(share, cost, top);
+      if (top < box.y || top > box.bottom()) continue;
+      const auto seconds = plot.roof.seconds(cost);
+      svg.text({box.right() + 6, top}, seconds ? format_seconds(*seconds) : tick_label(share, Unit::kShare),
+               {.font = kSmallFont, .color = kQuietInk, .centred = true});
     }
     // Below them: above is what is bound by what.
     svg.text({box.right() + 6, box.bottom() + 12}, "time", {.font = kSmallFont, .color = kQuietInk});
-  }
-
-  void draw_roof_label(double share, double cost, double y) {
-    const TextStyle style{.font = kSmallFont, .color = kQuietInk, .centred = true};
-    const auto seconds = plot.roof.seconds(cost);
-    svg.text({box.right() + 6, y}, seconds ? format_seconds(*seconds) : tick_label(share, Unit::kShare),
-             style);
   }
 
   void draw_dots() {
@@ -176,22 +171,17 @@ struct RooflineDrawing {
   }
 
   std::optional<Box> place_inside(const RooflinePoint& point, double width) {
-    const Point center = at(point);
-    const double radius = radius_of(point.time_share), room = radius - 0.75 * width;
+    const double room = radius_of(point.time_share) - 0.75 * width;
     if (room < 0) return std::nullopt;
     constexpr std::array<Point, 5> kSteps{{{0, 0}, {-1, 0}, {1, 0}, {0, -1}, {0, 1}}};
     for (const Point& step : kSteps) {
-      const Point middle{center.x + step.x * room, center.y + step.y * room};
-      const Box place{middle.x - width / 2, middle.y - kNumberHeight / 2, width, kNumberHeight};
-      if (is_free(point, place) && placer.take(place)) return place;
+      const Box place = Box::around(at(point) + step * room, width, kNumberHeight);
+      const auto covers = [&](const RooflinePoint& later) {
+        return &later > &point && on_axes(later) && place.overlaps(box_of(later));
+      };
+      if (std::ranges::none_of(plot.points, covers) && placer.take(place)) return place;
     }
     return std::nullopt;
-  }
-
-  bool is_free(const RooflinePoint& point, const Box& place) const {
-    return std::ranges::none_of(plot.points, [&](const RooflinePoint& other) {
-      return &other > &point && on_axes(other) && place.overlaps(box_of(other));  // drawn after it
-    });
   }
 
   void draw_legends() {

@@ -233,7 +233,8 @@ std::string types_text(const Profile& profile, const TypesPlot& plot, const Text
 }
 
 std::string timeline_text(const Profile& profile, const TextOptions& options) {
-  return text_head(profile, "memory over time", options) + memory_plot(profile, options);
+  return text_head(profile, "memory over time", options) +
+         memory_plot(make_memory_report(profile, {.advice = false}), options);
 }
 
 std::string icicle_text(const Profile& profile, const IciclePlot& plot, const TextOptions& options,

@@ -13,6 +13,9 @@ namespace opscope {
 
 struct Point {
   double x = 0, y = 0;
+  friend Point operator+(Point a, Point b) { return {a.x + b.x, a.y + b.y}; }
+  friend Point operator-(Point a, Point b) { return {a.x - b.x, a.y - b.y}; }
+  friend Point operator*(Point a, double by) { return {a.x * by, a.y * by}; }
 };
 
 struct Box {
@@ -25,6 +28,9 @@ struct Box {
   }
   bool contains(const Box& o) const {
     return o.x >= x && o.y >= y && o.right() <= right() && o.bottom() <= bottom();
+  }
+  static Box around(Point center, double width, double height) {
+    return {center.x - width / 2, center.y - height / 2, width, height};
   }
   Box inset(double by) const { return {x + by, y + by, width - 2 * by, height - 2 * by}; }
 };
