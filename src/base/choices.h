@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,14 @@ inline std::string listed(std::span<const std::string_view> names) {
   for (std::size_t i = 0; i < names.size(); ++i)
     text.append(i == 0 ? "" : i + 1 == names.size() ? " or " : ", ").append(names[i]);
   return text;
+}
+
+// The value whose name(value) is `word`, of an enum up to `last`.
+template <class Enum>
+std::optional<Enum> named(std::string_view word, Enum last) {
+  for (int i = 0; i <= static_cast<int>(last); ++i)
+    if (name(static_cast<Enum>(i)) == word) return static_cast<Enum>(i);
+  return std::nullopt;
 }
 
 template <class Enum, std::size_t N>

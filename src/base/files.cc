@@ -139,10 +139,8 @@ Destination destination_of(const std::string& path) {
   if (S_ISDIR(status.st_mode)) fail_write(path, EISDIR);
   found.is_direct = !S_ISREG(status.st_mode);
   found.mode = status.st_mode & 07777;
-  if (char* real = ::realpath(path.c_str(), nullptr); real != nullptr) {
-    found.path = real;
-    std::free(real);
-  }
+  std::error_code failed;
+  if (const auto real = std::filesystem::canonical(path, failed); !failed) found.path = real.string();
   // Renaming over it would need no permission on the file itself; its owner may have meant it to stay.
   if (::access(found.path.c_str(), W_OK) != 0) fail_write(path, errno);
   return found;

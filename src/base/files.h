@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/text_sink.h"
+#include "base/text_blocks.h"
 
 namespace opscope {
 

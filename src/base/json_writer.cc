@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 namespace opscope {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/count.h"
-#include "base/text_sink.h"
+#include "base/text_blocks.h"
 
 namespace opscope {
 

@@ -7,7 +7,6 @@
 #include <iterator>
 
 #include "base/text.h"
-#include "base/utf8.h"
 
 namespace opscope {
 namespace {

@@ -10,8 +10,7 @@
 #include <cstdint>
 #include <iterator>
 #include <numeric>
-
-#include "base/utf8.h"
+#include <utility>
 
 namespace opscope {
 namespace {
@@ -39,9 +38,7 @@ constexpr CodeRange kWide[] = {
 
 template <std::size_t N>
 bool is_in(const CodeRange (&table)[N], char32_t code) {
-  const auto after =
-      std::upper_bound(std::begin(table), std::end(table), code,
-                       [](char32_t value, const CodeRange& range) { return value < range.first; });
+  const auto* const after = std::ranges::upper_bound(table, code, {}, &CodeRange::first);
   return after != std::begin(table) && code <= std::prev(after)->last;
 }
 
@@ -52,28 +49,28 @@ int width_of(char32_t code) {
   return is_in(kWide, code) ? 2 : 1;
 }
 
-// How many bytes of text fit in `width` columns.
-std::size_t bytes_within(std::string_view text, int width) {
+// Bytes of the characters at the text's beginning that `pass` is true for.
+template <class Pass>
+std::size_t bytes_while(std::string_view text, const Pass& pass) {
   std::size_t at = 0;
-  for (int used = 0; at < text.size();) {
+  while (at < text.size()) {
     const auto character = decode_utf8(text.substr(at));
-    used += width_of(character.code);
-    if (used > width) break;
+    if (!pass(character)) break;
     at += character.bytes;
   }
   return at;
 }
 
+// How many bytes of text fit in `width` columns.
+std::size_t bytes_within(std::string_view text, int width) {
+  return bytes_while(text, [&](const Utf8Character& next) { return (width -= width_of(next.code)) >= 0; });
+}
+
 // Where the last `width` columns of text begin.
 std::size_t tail_begin(std::string_view text, int width) {
-  const int skip = display_width(text) - width;
-  std::size_t at = 0;
-  for (int skipped = 0; at < text.size() && skipped < skip;) {
-    const auto character = decode_utf8(text.substr(at));
-    skipped += width_of(character.code);
-    at += character.bytes;
-  }
-  return at;
+  int skip = display_width(text) - width;
+  return bytes_while(
+      text, [&](const Utf8Character& next) { return std::exchange(skip, skip - width_of(next.code)) > 0; });
 }
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -86,11 +83,10 @@ constexpr std::string_view kEllipsis = "\xe2\x80\xa6";
 
 int display_width(std::string_view text) {
   int width = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto character = decode_utf8(text.substr(at));
-    width += width_of(character.code);
-    at += character.bytes;
-  }
+  bytes_while(text, [&](const Utf8Character& next) {
+    width += width_of(next.code);
+    return true;
+  });
   return width;
 }
 
@@ -140,12 +136,7 @@ std::string file_extension(std::string_view path) {
 }
 
 bool is_utf8(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const auto character = decode_utf8(text.substr(at));
-    if (!character.valid) return false;
-    at += character.bytes;
-  }
-  return true;
+  return bytes_while(text, [](const Utf8Character& next) { return next.valid; }) == text.size();
 }
 
 namespace {
@@ -316,23 +307,6 @@ Match compare(std::string_view typed, std::string_view candidate, std::size_t in
 // Longer input is no slip of the fingers, and the table grows with its square.
 constexpr std::size_t kLongest = 200;
 
-template <class Text>
-std::vector<std::string> nearest(std::string_view typed, std::span<const Text> candidates,
-                                 std::size_t limit) {
-  std::vector<Match> matches;
-  if (typed.empty() || typed.size() > kLongest) return {};
-  const auto wanted = folded(typed);
-  for (std::size_t i = 0; i < candidates.size(); ++i)
-    if (const auto match = compare(wanted, folded(candidates[i]), i); match.likeness != Likeness::kNone)
-      matches.push_back(match);
-  std::sort(matches.begin(), matches.end());
-  if (matches.size() > limit) matches.resize(limit);
-  std::vector<std::string> names;
-  names.reserve(matches.size());
-  for (const auto& match : matches) names.emplace_back(candidates[match.index]);
-  return names;
-}
-
 std::string as_question(const std::vector<std::string>& names) {
   return names.empty() ? std::string{} : fmt::format("did you mean {}?", fmt::join(names, ", "));
 }
@@ -341,11 +315,21 @@ std::string as_question(const std::vector<std::string>& names) {
 
 std::vector<std::string> nearest_names(std::string_view typed, std::span<const std::string_view> candidates,
                                        std::size_t limit) {
-  return nearest(typed, candidates, limit);
+  std::vector<Match> matches;
+  if (typed.empty() || typed.size() > kLongest) return {};
+  const auto wanted = folded(typed);
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    if (const auto match = compare(wanted, folded(candidates[i]), i); match.likeness != Likeness::kNone)
+      matches.push_back(match);
+  std::ranges::sort(matches);
+  if (matches.size() > limit) matches.resize(limit);
+  std::vector<std::string> names;
+  for (const auto& match : matches) names.emplace_back(candidates[match.index]);
+  return names;
 }
 std::vector<std::string> nearest_names(std::string_view typed, std::span<const std::string> candidates,
                                        std::size_t limit) {
-  return nearest(typed, candidates, limit);
+  return nearest_names(typed, std::vector<std::string_view>(candidates.begin(), candidates.end()), limit);
 }
 std::string did_you_mean(std::string_view typed, std::span<const std::string_view> candidates) {
   return as_question(nearest_names(typed, candidates));

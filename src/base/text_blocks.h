@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -40,5 +41,10 @@ class TextBlocks {
   char* free_ = nullptr;  // in the last block
   std::size_t free_bytes_ = 0;
 };
+
+// Where a large text goes as it is made, one block after the other, so that it is never whole in memory.
+
+using TextSink = std::function<void(std::string_view block)>;
+using TextSource = std::function<void(const TextSink& sink)>;
 
 }  // namespace opscope

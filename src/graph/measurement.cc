@@ -5,35 +5,22 @@
 namespace opscope {
 namespace {
 
-void words(JsonWriter& json, std::string_view key, const std::string& text) {
-  if (!text.empty()) json.field(key, text);
-}
-
-void environment(JsonWriter& json, const Environment& environment) {
+void environment(JsonWriter& json, const Environment& of) {
   json.key("environment");
   json.begin_object(kInline);
-  words(json, "device", environment.device);
-  words(json, "device_name", environment.device_name);
-  words(json, "host", environment.host);
-  words(json, "system", environment.system);
-  words(json, "torch", environment.torch);
-  words(json, "runtime", environment.runtime);
-  words(json, "driver", environment.driver);
-  words(json, "precision", environment.precision);
-  words(json, "dtype", environment.dtype);
-  if (environment.threads != 0) json.field("threads", environment.threads);
-  if (environment.memory_bytes != 0) json.field("memory_bytes", environment.memory_bytes);
-  if (!environment.clocks_mhz.empty()) {
-    json.key("clocks_mhz");
-    json.begin_array(kInline);
-    for (const auto& [name, mhz] : environment.clocks_mhz) {
-      json.begin_object(kInline);
-      json.field("name", name);
-      json.field("mhz", mhz);
-      json.end_object();
-    }
-    json.end_array();
-  }
+  const std::pair<const char*, const std::string&> words[] = {
+      {"device", of.device}, {"device_name", of.device_name},
+      {"host", of.host},     {"system", of.system},
+      {"torch", of.torch},   {"runtime", of.runtime},
+      {"driver", of.driver}, {"precision", of.precision},
+      {"dtype", of.dtype}};
+  for (const auto& [key, text] : words)
+    if (!text.empty()) json.field(key, text);
+  if (of.threads != 0) json.field("threads", of.threads);
+  if (of.memory_bytes != 0) json.field("memory_bytes", of.memory_bytes);
+  if (!of.clocks_mhz.empty())
+    json.objects("clocks_mhz", of.clocks_mhz,
+                 [&](const auto& clock) { json.fields("name", clock.first, "mhz", clock.second); });
   json.end_object();
 }
 
@@ -48,9 +35,7 @@ void samples(JsonWriter& json, std::string_view key, const std::vector<Nanosecon
 void unmatched(JsonWriter& json, const std::vector<UnmatchedOp>& ops) {
   if (ops.empty()) return;
   json.objects("unmatched", ops, [&](const UnmatchedOp& op) {
-    json.field("op", op.op);
-    json.field("count", op.count);
-    json.field("total_ns", op.total);
+    json.fields("op", op.op, "count", op.count, "total_ns", op.total);
   });
 }
 
@@ -59,11 +44,8 @@ void unmatched(JsonWriter& json, const std::vector<UnmatchedOp>& ops) {
 void write_json(JsonWriter& json, const Measurement& of) {
   json.begin_object();
   environment(json, of.environment);
-  json.field("warmup", of.warmup);
-  json.field("runs", of.runs);
-  json.field("on_device", of.on_device);
-  json.field("empty_interval_ns", of.empty_interval);
-  json.field("typical", of.typical);
+  json.fields("warmup", of.warmup, "runs", of.runs, "on_device", of.on_device, "empty_interval_ns",
+              of.empty_interval, "typical", of.typical);
   if (of.peak_memory_bytes != 0) json.field("peak_memory_bytes", of.peak_memory_bytes);
   if (of.base_memory_bytes != 0) json.field("base_memory_bytes", of.base_memory_bytes);
   samples(json, "plain_ns", of.plain);

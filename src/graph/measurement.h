@@ -52,15 +52,13 @@ struct Measurement {
   std::vector<Nanoseconds> plain, timed;
   // The same on the device's clock, from the first thing that it was given to the last.
   std::vector<Nanoseconds> plain_device, timed_device;
-  Nanoseconds empty_interval =
-      0;  // what the clock shows around nothing: a part of every device (else host) sample
+  // What the clock shows around nothing: a part of every device (else host) sample.
+  Nanoseconds empty_interval = 0;
 
-  std::vector<Nanoseconds> host;  // by op: from its call until that returned
-  std::vector<Nanoseconds>
-      device;  // by op: between its two marks on the device; 0: it gives the device nothing to do
-  std::vector<Nanoseconds> scopes;  // by scope: host time of the module's call
-  std::vector<Nanoseconds>
-      repeated;  // by op: alone and over and over, median; kUnmeasured: not tried. Or empty
+  std::vector<Nanoseconds> host;      // by op: from its call until that returned
+  std::vector<Nanoseconds> device;    // by op: between its two marks there; 0: it gives the device nothing
+  std::vector<Nanoseconds> scopes;    // by scope: host time of the module's call
+  std::vector<Nanoseconds> repeated;  // by op: alone, over and over, median; kUnmeasured: not tried. Or empty
 
   // One run as it went, the one whose time is the median: offsets from its start.
   std::uint32_t typical = 0;

@@ -28,12 +28,9 @@ struct Use {
 class PartGraph {
  public:
   PartGraph(const Graph& whole, PartId part) : whole_(whole), uses_(whole.values.size()) {
-    const auto of_part = [](const Node& node, PartId id) { return node.part < id; };
-    const auto& nodes = whole.nodes;
-    const auto begin = std::lower_bound(nodes.begin(), nodes.end(), part, of_part);
-    const auto end = std::lower_bound(begin, nodes.end(), part + 1, of_part);
-    begin_ = static_cast<NodeId>(begin - nodes.begin());
-    end_ = static_cast<NodeId>(end - nodes.begin());
+    const auto own = std::ranges::equal_range(whole.nodes, part, {}, &Node::part);
+    begin_ = static_cast<NodeId>(own.begin() - whole.nodes.begin());
+    end_ = static_cast<NodeId>(own.end() - whole.nodes.begin());
     part_.parts = {whole.parts[part]};
     for (const auto& broken : whole.breaks)
       if (broken.after == part) part_.breaks.push_back({broken.reason, broken.detail, broken.source, 0});
@@ -106,11 +103,10 @@ class PartGraph {
 
   void modules() {
     part_.scopes = whole_.scopes;
-    for (const auto& module : whole_.modules)
-      part_.modules.push_back({.parent = module.parent,
-                               .name = copied(module.name),
-                               .path = copied(module.path),
-                               .type = copied(module.type)});
+    for (auto module : whole_.modules) {
+      for (StringId* text : {&module.name, &module.path, &module.type}) *text = copied(*text);
+      part_.modules.push_back(module);
+    }
   }
 
   void values() {
@@ -188,9 +184,7 @@ class PartGraph {
 
   void nodes() {
     for (auto node : its_nodes()) {
-      node.name = copied(node.name);
-      node.target = copied(node.target);
-      node.source = copied(node.source);
+      for (StringId* text : {&node.name, &node.target, &node.source}) *text = copied(*text);
       node.part = 0;
       const auto inputs = whole_.inputs_of(node);
       std::vector<NodeId> mapped(inputs.begin(), inputs.end());

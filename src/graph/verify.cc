@@ -2,6 +2,7 @@
 // does not hold and says which op, value or module that was.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,20 @@ class Verifier {
   static bool inside(const std::vector<T>& pool, Range range) {
     return std::uint64_t{range.begin} + range.size <= pool.size();
   }
+  // Calls check(item, index) for each.
+  template <class Item, class Check>
+  static void each(const std::vector<Item>& items, const Check& check) {
+    for (std::size_t i = 0; i < items.size(); ++i) check(items[i], i);
+  }
   bool is_string(std::uint64_t id) const { return id < graph_.string_count(); }
+  template <class... Ids>
+  void strings(const char* of, std::size_t i, Ids... ids) const {
+    if (!(is_string(ids) && ...)) fail("{} {} has an unknown string", of, i);
+  }
+  // Parents come first, and the root has none.
+  static void after_parent(const char* of, std::size_t i, Id parent) {
+    if (i == 0 ? parent != kNone : parent >= i) fail("{} {} does not come after its parent", of, i);
+  }
   bool is_value(std::uint64_t id) const { return id < graph_.values.size(); }
 
   // Ids are 32 bits wide and kNone is none of them.
@@ -58,40 +72,31 @@ class Verifier {
   }
 
   void targets() const {
-    for (std::size_t i = 0; i < graph_.targets.size(); ++i) {
-      const auto& target = graph_.targets[i];
-      if (!is_string(target.name) || !is_string(target.overload)) fail("target {} has an unknown string", i);
+    each(graph_.targets, [&](const Target& target, std::size_t i) {
+      strings("target", i, target.name, target.overload);
       if (graph_.text(target.name).empty()) fail("target {} has no name", i);
-    }
+    });
   }
 
   void modules() const {
     if (graph_.modules.empty()) fail("there is no root module");
-    for (std::size_t i = 0; i < graph_.modules.size(); ++i) {
-      const auto& module = graph_.modules[i];
-      if (!is_string(module.name) || !is_string(module.path) || !is_string(module.type))
-        fail("module {} has an unknown string", i);
-      const bool is_root = i == 0;
-      if (is_root ? module.parent != kNone : module.parent >= i)
-        fail("module {} does not come after its parent", i);
-    }
+    each(graph_.modules, [&](const Module& module, std::size_t i) {
+      strings("module", i, module.name, module.path, module.type);
+      after_parent("module", i, module.parent);
+    });
   }
 
   void scopes() const {
     if (graph_.scopes.empty()) fail("there is no root scope");
-    for (std::size_t i = 0; i < graph_.scopes.size(); ++i) {
-      const auto& scope = graph_.scopes[i];
+    each(graph_.scopes, [&](const Scope& scope, std::size_t i) {
       if (scope.module >= graph_.modules.size()) fail("scope {} has no module {}", i, scope.module);
-      const bool is_root = i == 0;
-      if (is_root ? scope.parent != kNone : scope.parent >= i)
-        fail("scope {} does not come after its parent", i);
-    }
+      after_parent("scope", i, scope.parent);
+    });
     if (graph_.scopes[0].module != 0) fail("scope 0 is not the root module's");
   }
 
   void values() const {
-    for (std::size_t i = 0; i < graph_.values.size(); ++i) {
-      const auto& value = graph_.values[i];
+    each(graph_.values, [&](const Value& value, std::size_t i) {
       if (!inside(graph_.dims, value.shape) || !inside(graph_.dims, value.strides))
         fail("value {} has dimensions outside the pool", i);
       if (value.strides.size != 0 && value.strides.size != value.shape.size)
@@ -101,31 +106,30 @@ class Verifier {
       if (value.offset < 0) fail("value {} begins at {}", i, value.offset);
       if (value.storage != kNone && value.storage >= graph_.storages.size())
         fail("value {} has no storage {}", i, value.storage);
-      if (!is_string(value.name) || !is_string(value.device)) fail("value {} has an unknown string", i);
+      strings("value", i, value.name, value.device);
       if (static_cast<std::size_t>(value.dtype) >= kDTypes.size()) fail("value {} has an unknown dtype", i);
       if (static_cast<std::size_t>(value.kind) >= kValueKinds) fail("value {} has an unknown kind", i);
-    }
+    });
   }
 
   void owned() const {
-    for (std::size_t i = 0; i < graph_.owned.size(); ++i) {
-      const auto& entry = graph_.owned[i];
+    each(graph_.owned, [&](const Owned& entry, std::size_t i) {
       if (entry.module >= graph_.modules.size() || !is_value(entry.value) || !is_string(entry.name))
         fail("owned {} names a module, value or string that is not there", i);
       if (!is_weight(graph_.values[entry.value].kind))
         fail("owned {} is value {}, which is neither parameter nor buffer", i, entry.value);
-    }
+    });
   }
 
   void lifetimes() const {
     if (!graph_.lifetimes.empty() && graph_.lifetimes.size() != graph_.storages.size())
       fail("{} storages have {} lifetimes", graph_.storages.size(), graph_.lifetimes.size());
     const auto is_op = [&](OpId op) { return op == kNone || op < graph_.ops.size(); };
-    for (std::size_t i = 0; i < graph_.lifetimes.size(); ++i) {
-      const auto [made, freed] = graph_.lifetimes[i];
+    each(graph_.lifetimes, [&](const Lifetime& life, std::size_t i) {
+      const auto [made, freed] = life;
       if (!is_op(made) || !is_op(freed)) fail("storage {} lives during ops that are not there", i);
       if (made != kNone && freed < made) fail("storage {} is freed before it is made", i);
-    }
+    });
   }
 
   void phases() const {
@@ -161,10 +165,10 @@ class Verifier {
     whole(measured.scope_begin, scopes, "beginnings of module calls");
   }
 
-  static void boundary_fail(const char* which, std::size_t i) { fail("{}[{}] is not a value", which, i); }
   void boundary(const std::vector<ValueId>& ids, const char* which) const {
-    for (std::size_t i = 0; i < ids.size(); ++i)
-      if (!is_value(ids[i])) boundary_fail(which, i);
+    each(ids, [&](ValueId id, std::size_t i) {
+      if (!is_value(id)) fail("{}[{}] is not a value", which, i);
+    });
   }
 
   // Gradients and an optimiser's state may be those of the step before.
@@ -174,72 +178,56 @@ class Verifier {
   // An op may read what was there from the start and what an earlier op made: the graph has no cycle.
   void ops() {
     is_made_.resize(graph_.values.size());
-    for (std::size_t i = 0; i < graph_.values.size(); ++i)
-      is_made_[i] = is_there_before(graph_.values[i].kind) ? 1 : 0;
-    for (std::size_t i = 0; i < graph_.ops.size(); ++i) {
-      const auto& op = graph_.ops[i];
+    std::ranges::transform(graph_.values, is_made_.begin(), is_there_before, &Value::kind);
+    each(graph_.ops, [&](const Op& op, std::size_t i) {
       if (op.target >= graph_.targets.size()) fail("op {} has no target {}", i, op.target);
       if (op.scope >= graph_.scopes.size()) fail("op {} has no scope {}", i, op.scope);
       if (!inside(graph_.arguments, op.arguments)) fail("op {} has arguments outside the pool", i);
       if (!inside(graph_.value_refs, op.outputs)) fail("op {} has outputs outside the pool", i);
-      if (!is_string(op.source)) fail("op {} has an unknown string", i);
+      strings("op", i, op.source);
       if (op.node != kNone && op.node >= graph_.nodes.size()) fail("op {} has no node {}", i, op.node);
       for (const auto& argument : graph_.arguments_of(op)) check(argument, i);
       for (const auto id : graph_.outputs_of(op)) {
         if (!is_value(id)) fail("op {} makes value {}, which is not there", i, id);
         is_made_[id] = 1;
       }
-    }
+    });
   }
 
   void check(const Argument& argument, std::size_t op) const {
     if (!is_string(argument.name)) fail("op {} has an argument with an unknown name", op);
+    if (!is_good(argument)) fail("op {} has a bad argument '{}'", op, graph_.text(argument.name));
+    if (argument.kind == ArgumentKind::kTensor) read(static_cast<std::uint64_t>(argument.integer), op);
+    if (argument.kind != ArgumentKind::kTensorList) return;
+    for (const auto id : graph_.values_in(argument))
+      if (id != kNone) read(id, op);
+  }
+
+  bool is_good(const Argument& argument) const {
     const auto integer = static_cast<std::uint64_t>(argument.integer);
-    bool good = true;
+    const auto is_bool = [](std::int64_t item) { return item == 0 || item == 1; };
     switch (argument.kind) {
-      case ArgumentKind::kTensor:
-        return read(integer, op);
-      case ArgumentKind::kTensorList:
-        return read_list(argument, op);
-      case ArgumentKind::kString:
-        good = is_string(integer);
-        break;
-      case ArgumentKind::kDType:
-        good = integer < kDTypes.size();
-        break;
-      case ArgumentKind::kBool:
-        good = integer <= 1;
-        break;
-      case ArgumentKind::kIntList:
-        good = inside(graph_.dims, argument.range);
-        break;
-      case ArgumentKind::kBoolList:
-        good = inside(graph_.dims, argument.range) && all_bools(argument);
-        break;
-      case ArgumentKind::kFloatList:
-        good = inside(graph_.reals, argument.range);
-        break;
       case ArgumentKind::kNone:
       case ArgumentKind::kInt:
       case ArgumentKind::kFloat:
-        break;
-      default:
-        good = false;
+      case ArgumentKind::kTensor:  // see read
+        return true;
+      case ArgumentKind::kString:
+        return is_string(integer);
+      case ArgumentKind::kDType:
+        return integer < kDTypes.size();
+      case ArgumentKind::kBool:
+        return integer <= 1;
+      case ArgumentKind::kTensorList:
+        return inside(graph_.value_refs, argument.range);
+      case ArgumentKind::kIntList:
+        return inside(graph_.dims, argument.range);
+      case ArgumentKind::kBoolList:
+        return inside(graph_.dims, argument.range) && std::ranges::all_of(graph_.ints_in(argument), is_bool);
+      case ArgumentKind::kFloatList:
+        return inside(graph_.reals, argument.range);
     }
-    if (!good) fail("op {} has a bad argument '{}'", op, graph_.text(argument.name));
-  }
-
-  bool all_bools(const Argument& argument) const {
-    for (const auto item : graph_.ints_in(argument))
-      if (item != 0 && item != 1) return false;
-    return true;
-  }
-
-  void read_list(const Argument& argument, std::size_t op) const {
-    if (!inside(graph_.value_refs, argument.range))
-      fail("op {} has a bad argument '{}'", op, graph_.text(argument.name));
-    for (const auto id : graph_.values_in(argument))
-      if (id != kNone) read(id, op);
+    return false;
   }
 
   void read(std::uint64_t id, std::size_t op) const {
@@ -264,17 +252,15 @@ class Verifier {
   // Part by part, and within one, a node takes what came before it.
   void nodes() const {
     PartId part = 0;
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      const auto& node = graph_.nodes[i];
+    each(graph_.nodes, [&](const Node& node, std::size_t i) {
       if (node.kind > NodeKind::kOutput) fail("node {} has an unknown kind", i);
-      if (!is_string(node.name) || !is_string(node.target) || !is_string(node.source))
-        fail("node {} has an unknown string", i);
+      strings("node", i, node.name, node.target, node.source);
       if (node.part >= graph_.parts.size()) fail("node {} has no part {}", i, node.part);
       if (node.part < part) fail("node {} of part {} comes after part {}", i, node.part, part);
       part = node.part;
       if (node.module >= graph_.modules.size()) fail("node {} has no module {}", i, node.module);
       node_ends(node, i);
-    }
+    });
   }
 
   void node_ends(const Node& node, std::size_t i) const {
@@ -289,9 +275,10 @@ class Verifier {
   }
 
   void breaks() const {
-    for (std::size_t i = 0; i < graph_.breaks.size(); ++i)
-      if (const auto after = graph_.breaks[i].after; after != kNone && after >= graph_.parts.size())
-        fail("break {} comes after part {}, which is not there", i, after);
+    each(graph_.breaks, [&](const Break& broken, std::size_t i) {
+      if (broken.after != kNone && broken.after >= graph_.parts.size())
+        fail("break {} comes after part {}, which is not there", i, broken.after);
+    });
   }
 
   const Graph& graph_;

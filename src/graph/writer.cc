@@ -17,24 +17,24 @@ class Writer {
     json_.begin_object();
     json_.field("schema_version", kSchemaVersion);
     capture();
-    section("modules", graph_.modules, [&](const Module& module) { write(module); });
-    section("scopes", graph_.scopes, [&](const Scope& scope) { write(scope); });
-    storages();
+    section("modules", graph_.modules);
+    section("scopes", graph_.scopes);
+    json_.key("storages");
+    json_.begin_array(kInline);
+    for (const auto& storage : graph_.storages) json_.value(storage.bytes);
+    json_.end_array();
     lifetimes();
-    section("values", graph_.values, [&](const Value& value) { write(value); });
-    section("owned", graph_.owned, [&](const Owned& owned) { write(owned); });
+    section("values", graph_.values);
+    section("owned", graph_.owned);
     json_.list("inputs", graph_.inputs);
     json_.list("outputs", graph_.outputs);
-    section_unless_empty("parts", graph_.parts, [&](const Part& part) { write(part); });
-    section_unless_empty("breaks", graph_.breaks, [&](const Break& broken) { write(broken); });
-    section_unless_empty("nodes", graph_.nodes, [&](const Node& node) { write(node); });
-    section_unless_empty("phases", graph_.phases, [&](const Phase& phase) {
-      json_.field("name", phase.name);
-      json_.field("begin", phase.begin);
-    });
-    section("ops", graph_.ops, [&](const Op& op) { write(op); });
-    section("declared", graph_.declared, [&](const DeclaredCost& cost) { write(cost); });
-    section("diagnostics", graph_.diagnostics, [&](const Diagnostic& diagnostic) { write(diagnostic); });
+    section_unless_empty("parts", graph_.parts);
+    section_unless_empty("breaks", graph_.breaks);
+    section_unless_empty("nodes", graph_.nodes);
+    section_unless_empty("phases", graph_.phases);
+    section("ops", graph_.ops);
+    section("declared", graph_.declared);
+    section("diagnostics", graph_.diagnostics);
     if (!graph_.measurement.empty()) {
       json_.key("measurement");
       write_json(json_, graph_.measurement);
@@ -44,8 +44,8 @@ class Writer {
 
  private:
   // An array with one object per line; each object opens with its index where `Item` is referred to by one.
-  template <class Item, class Write>
-  void section(std::string_view name, const std::vector<Item>& items, Write write_item) {
+  template <class Item>
+  void section(std::string_view name, const std::vector<Item>& items) {
     json_.key(name);
     json_.begin_array();
     std::size_t id = 0;
@@ -55,52 +55,54 @@ class Writer {
                               std::is_same_v<Item, Value> || std::is_same_v<Item, Node> ||
                               std::is_same_v<Item, Op>;
       if constexpr (kHasId) json_.field("id", id++);
-      write_item(item);
+      write(item);
       json_.end_object();
     }
     json_.end_array();
   }
 
   // What only a tracer or a training step fills in.
-  template <class Item, class Write>
-  void section_unless_empty(std::string_view name, const std::vector<Item>& items, Write write_item) {
-    if (!items.empty()) section(name, items, write_item);
+  template <class Item>
+  void section_unless_empty(std::string_view name, const std::vector<Item>& items) {
+    if (!items.empty()) section(name, items);
   }
 
-  void text(std::string_view key, StringId id) { json_.field(key, graph_.text(id)); }
-  void text_unless_empty(std::string_view key, StringId id) {
-    if (id != 0) text(key, id);
-  }
-  void text_unless_empty(std::string_view key, const std::string& words) {
+  std::string_view text(StringId id) const { return graph_.text(id); }
+  void text_unless_empty(std::string_view key, std::string_view words) {
     if (!words.empty()) json_.field(key, words);
+  }
+  void id_unless(Id usual, std::string_view key, Id id) {
+    if (id != usual) json_.field(key, id);
   }
 
   void capture() {
     const auto& info = graph_.capture;
     json_.key("capture");
     json_.begin_object();
-    json_.field("model", info.model);
-    json_.field("source", info.source);
-    json_.field("tracer", info.tracer);
-    json_.field("torch", info.torch);
+    json_.fields("model", info.model, "source", info.source, "tracer", info.tracer, "torch", info.torch);
     json_.key("seconds");
     real(info.seconds);
-    section("slow_path", info.slow_path, [&](const SlowOp& slow) {
-      json_.field("op", slow.op);
-      json_.field("count", slow.count);
-    });
-    section("dependencies", info.dependencies, [&](const Dependency& file) {
-      json_.field("path", file.path);
-      json_.field("bytes", file.bytes);
-      json_.field("modified_ns", file.modified_ns);
-    });
-    section_unless_empty("rungs", info.rungs, [&](const Rung& rung) { write(rung); });
+    section("slow_path", info.slow_path);
+    section("dependencies", info.dependencies);
+    section_unless_empty("rungs", info.rungs);
     json_.end_object();
   }
 
+  void write(const SlowOp& slow) { json_.fields("op", slow.op, "count", slow.count); }
+  void write(const Dependency& file) {
+    json_.fields("path", file.path, "bytes", file.bytes, "modified_ns", file.modified_ns);
+  }
+  void write(const Phase& phase) { json_.fields("name", phase.name, "begin", phase.begin); }
+  void write(const Part& part) { json_.fields("name", part.name, "calls", part.calls); }
+  void write(const Owned& owned) {
+    json_.fields("module", owned.module, "value", owned.value, "name", text(owned.name));
+  }
+  void write(const Diagnostic& found) {
+    json_.fields("kind", found.kind, "op", found.op, "module", found.module, "message", found.message);
+  }
+
   void write(const Rung& rung) {
-    json_.field("tracer", rung.tracer);
-    json_.field("outcome", rung.outcome);
+    json_.fields("tracer", rung.tracer, "outcome", rung.outcome);
     text_unless_empty("reason", rung.reason);
     text_unless_empty("hint", rung.hint);
     text_unless_empty("detail", rung.detail);
@@ -110,23 +112,14 @@ class Writer {
   }
 
   void write(const Module& module) {
-    if (module.parent != kNone) json_.field("parent", module.parent);
-    text("name", module.name);
-    text("path", module.path);
-    text("type", module.type);
+    id_unless(kNone, "parent", module.parent);
+    json_.fields("name", text(module.name), "path", text(module.path), "type", text(module.type));
   }
 
   void write(const Scope& scope) {
-    if (scope.parent != kNone) json_.field("parent", scope.parent);
+    id_unless(kNone, "parent", scope.parent);
     json_.field("module", scope.module);
-    if (scope.call != 0) json_.field("call", scope.call);
-  }
-
-  void storages() {
-    json_.key("storages");
-    json_.begin_array(kInline);
-    for (const auto& storage : graph_.storages) json_.value(storage.bytes);
-    json_.end_array();
+    id_unless(0, "call", scope.call);
   }
 
   void lifetimes() {
@@ -144,50 +137,37 @@ class Writer {
   }
 
   void write(const Value& value) {
-    json_.field("kind", name(value.kind));
-    json_.field("dtype", name(value.dtype));
+    json_.fields("kind", name(value.kind), "dtype", name(value.dtype));
     json_.list("shape", graph_.shape(value));
     if (value.strides.size != 0) json_.list("strides", graph_.strides(value));
     if (value.offset != 0) json_.field("offset", value.offset);
-    if (value.storage != kNone) json_.field("storage", value.storage);
-    text_unless_empty("name", value.name);
-    text_unless_empty("device", value.device);
+    id_unless(kNone, "storage", value.storage);
+    text_unless_empty("name", text(value.name));
+    text_unless_empty("device", text(value.device));
     if (value.trainable) json_.field("trainable", true);
-  }
-
-  void write(const Owned& owned) {
-    json_.field("module", owned.module);
-    json_.field("value", owned.value);
-    text("name", owned.name);
-  }
-
-  void write(const Part& part) {
-    json_.field("name", part.name);
-    json_.field("calls", part.calls);
   }
 
   void write(const Break& broken) {
     json_.field("reason", broken.reason);
     text_unless_empty("detail", broken.detail);
     text_unless_empty("source", broken.source);
-    if (broken.after != kNone) json_.field("after", broken.after);
+    id_unless(kNone, "after", broken.after);
   }
 
   void write(const Node& node) {
-    json_.field("kind", name(node.kind));
-    text("name", node.name);
-    text_unless_empty("target", node.target);
-    text_unless_empty("source", node.source);
-    if (node.part != 0) json_.field("part", node.part);
-    if (node.module != 0) json_.field("module", node.module);
+    json_.fields("kind", name(node.kind), "name", text(node.name));
+    text_unless_empty("target", text(node.target));
+    text_unless_empty("source", text(node.source));
+    id_unless(0, "part", node.part);
+    id_unless(0, "module", node.module);
     if (node.inputs.size != 0) json_.list("inputs", graph_.inputs_of(node));
     if (node.outputs.size != 0) json_.list("outputs", graph_.outputs_of(node));
   }
 
   void write(const Op& op) {
     const auto& target = graph_.targets[op.target];
-    text("op", target.name);
-    text_unless_empty("overload", target.overload);
+    json_.field("op", text(target.name));
+    text_unless_empty("overload", text(target.overload));
     json_.field("scope", op.scope);
     json_.key("arguments");
     json_.begin_object(kInline);
@@ -197,9 +177,9 @@ class Writer {
     }
     json_.end_object();
     json_.list("outputs", graph_.outputs_of(op));
-    text_unless_empty("source", op.source);
+    text_unless_empty("source", text(op.source));
     if (op.bounded) json_.field("bounded", true);
-    if (op.node != kNone) json_.field("node", op.node);
+    id_unless(kNone, "node", op.node);
     if (op.workspace != 0) json_.field("workspace", op.workspace);
   }
 
@@ -213,32 +193,23 @@ class Writer {
       case ArgumentKind::kBool:
         return json_.value(argument.integer != 0);
       case ArgumentKind::kString:
-        return json_.value(graph_.text(static_cast<StringId>(argument.integer)));
+        return json_.value(text(static_cast<StringId>(argument.integer)));
       case ArgumentKind::kFloat:
         if (std::isfinite(argument.real)) return json_.value(argument.real);
-        break;
+        [[fallthrough]];
       default:
-        break;
+        json_.begin_object(kInline);
+        json_.key(name(argument.kind));
+        write_tagged(argument);
+        json_.end_object();
     }
-    json_.begin_object(kInline);
-    json_.key(name(argument.kind));
-    write_tagged(argument);
-    json_.end_object();
   }
 
   void write_tagged(const Argument& argument) {
-    switch (argument.kind) {
-      case ArgumentKind::kTensor:
-        return json_.value(argument.integer);
-      case ArgumentKind::kFloat:
-        return real(argument.real);
-      case ArgumentKind::kDType:
-        return json_.value(name(static_cast<DType>(argument.integer)));
-      case ArgumentKind::kIntList:
-        return json_.list(graph_.ints_in(argument));
-      default:
-        break;
-    }
+    if (argument.kind == ArgumentKind::kTensor) return json_.value(argument.integer);
+    if (argument.kind == ArgumentKind::kFloat) return real(argument.real);
+    if (argument.kind == ArgumentKind::kDType) return json_.value(name(static_cast<DType>(argument.integer)));
+    if (argument.kind == ArgumentKind::kIntList) return json_.list(graph_.ints_in(argument));
     json_.begin_array(kInline);
     if (argument.kind == ArgumentKind::kTensorList)
       for (const auto id : graph_.values_in(argument)) id == kNone ? json_.null() : json_.value(id);
@@ -260,13 +231,6 @@ class Writer {
     if (cost.macs) json_.field("macs", *cost.macs);
     if (cost.flops) json_.field("flops", *cost.flops);
     if (cost.bytes) json_.field("bytes", *cost.bytes);
-  }
-
-  void write(const Diagnostic& diagnostic) {
-    json_.field("kind", diagnostic.kind);
-    json_.field("op", diagnostic.op);
-    json_.field("module", diagnostic.module);
-    json_.field("message", diagnostic.message);
   }
 
   const Graph& graph_;

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/text_sink.h"
+#include "base/text_blocks.h"
 #include "graph/graph.h"
 
 namespace opscope {

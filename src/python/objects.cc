@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/utf8.h"
+#include "base/text.h"
 
 namespace opscope::python {
 namespace {

@@ -23,6 +23,35 @@ namespace {
 constexpr std::array<std::string_view, 7> kNames{"capture", "pt2",     "onnx", "torchscript",
                                                  "pickle",  "profile", "other"};
 
+// A file's bytes without reading them: pages come in when they are looked at, so that the header of a file
+// with gigabytes of weights costs what the header costs.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) throw Error(std::string("cannot open the file: ") + std::strerror(errno), path);
+    struct stat status {};
+    const bool is_plain = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+    const auto size = static_cast<std::size_t>(status.st_size);
+    void* const at = is_plain && size > 0 ? ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0) : nullptr;
+    const int code = errno;
+    ::close(file);  // what is mapped stays
+    if (!is_plain) throw Error("not a plain file", path, "give a file that is on a disk");
+    if (at == MAP_FAILED) throw Error(std::string("cannot map the file: ") + std::strerror(code), path);
+    if (at != nullptr) bytes_ = {static_cast<const char*>(at), size};
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile() {
+    if (!bytes_.empty()) ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
+  }
+
+  std::string_view bytes() const { return bytes_; }
+
+ private:
+  std::string_view bytes_;
+};
+
 FileKind classify_zip(std::string_view bytes) {
   try {
     const ZipArchive archive(bytes, "");
@@ -84,37 +113,6 @@ Graph read_model_bytes(std::string_view bytes, const std::string& where, const D
 Graph read_model_file(const std::string& path, const Dims& dims, OnnxInference infer) {
   const MappedFile file(path);
   return read_model_bytes(file.bytes(), path, dims, infer);
-}
-
-namespace {
-
-struct Descriptor {
-  explicit Descriptor(const std::string& path) : number(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number >= 0) ::close(number);
-  }
-  int number;
-};
-
-}  // namespace
-
-MappedFile::MappedFile(const std::string& path) {
-  const Descriptor file(path);
-  if (file.number < 0) throw Error(std::string("cannot open the file: ") + std::strerror(errno), path);
-  struct stat status {};
-  if (::fstat(file.number, &status) != 0 || !S_ISREG(status.st_mode))
-    throw Error("not a plain file", path, "give a file that is on a disk");
-  if (status.st_size == 0) return;
-  const auto size = static_cast<std::size_t>(status.st_size);
-  void* const at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number, 0);
-  if (at == MAP_FAILED) throw Error(std::string("cannot map the file: ") + std::strerror(errno), path);
-  bytes_ = {static_cast<const char*>(at), size};
-}
-
-MappedFile::~MappedFile() {
-  if (!bytes_.empty()) ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
 }
 
 }  // namespace opscope

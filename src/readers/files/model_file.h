@@ -37,20 +37,4 @@ Graph read_model_file(const std::string& path, const Dims& dims, OnnxInference i
 Graph read_model_bytes(std::string_view bytes, const std::string& where, const Dims& dims,
                        OnnxInference infer = nullptr);
 
-// A file's bytes without reading them: pages come in when they are looked at, so that the header of a file
-// with gigabytes of weights costs what the header costs.
-class MappedFile {
- public:
-  // Throws Error where it cannot be opened, or is a folder or a pipe.
-  explicit MappedFile(const std::string& path);
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  ~MappedFile();
-
-  std::string_view bytes() const { return bytes_; }
-
- private:
-  std::string_view bytes_;
-};
-
 }  // namespace opscope

@@ -5,6 +5,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,7 +25,6 @@ struct Source {
   [[noreturn]] void fail(const std::string& what) const { throw Error(what, where, hint); }
 };
 
-class Items;
 struct Field;
 
 // A value with its key, where it has one. Refers to its source and document.
@@ -54,13 +54,24 @@ class Item {
   bool is_text() const { return element_.is_string(); }
   bool is_integer() const { return element_.is_int64(); }
   bool is_object() const { return element_.is_object(); }
-  Items items() const;                // of a list
+  std::vector<Item> items() const {  // of a list
+    std::vector<Item> found;
+    for (const auto item : as<simdjson::dom::array>("a list")) found.emplace_back(item, *source_);
+    return found;
+  }
+  // What `get` makes of each item of a list: all(&Item::integer).
+  template <class Get>
+  auto all(Get get) const {
+    std::vector<std::invoke_result_t<Get, Item>> found;
+    for (const Item& item : items()) found.push_back(std::invoke(get, item));
+    return found;
+  }
   std::vector<Field> fields() const;  // of an object, in its order
   Field tagged() const;               // a union as PyTorch's schema has them: {"as_int": 3}
 
   // Of a field that has to be there.
   std::string_view text(std::string_view key) const { return at(key).text(); }
-  Items items(std::string_view key) const;
+  std::vector<Item> items(std::string_view key) const { return at(key).items(); }
   // Of one that need not.
   std::string text_or(std::string_view key, std::string_view otherwise = {}) const {
     const auto found = find(key);
@@ -78,7 +89,11 @@ class Item {
     const auto found = find(key);
     return found ? found->boolean() : otherwise;
   }
-  std::vector<std::string> texts(std::string_view key) const;  // none where there is no such list
+  std::vector<std::string> texts(std::string_view key) const {  // none where there is no such list
+    const auto list = find(key);
+    return list ? list->all([](const Item& item) { return std::string(item.text()); })
+                : std::vector<std::string>{};
+  }
 
  private:
   template <class T>
@@ -100,33 +115,6 @@ struct Field {
   Item item;
 };
 
-class Items {
- public:
-  class Iterator {
-   public:
-    Iterator(simdjson::dom::array::iterator at, const Source& source) : at_(at), source_(&source) {}
-    Item operator*() const { return {*at_, *source_}; }
-    Iterator& operator++() { return ++at_, *this; }
-    bool operator!=(const Iterator& other) const { return at_ != other.at_; }
-
-   private:
-    simdjson::dom::array::iterator at_;
-    const Source* source_;
-  };
-
-  Items(simdjson::dom::array list, const Source& source) : list_(list), source_(&source) {}
-  Iterator begin() const { return {list_.begin(), *source_}; }
-  Iterator end() const { return {list_.end(), *source_}; }
-  std::size_t size() const { return list_.size(); }
-
- private:
-  simdjson::dom::array list_;
-  const Source* source_;
-};
-
-inline Items Item::items() const { return {as<simdjson::dom::array>("a list"), *source_}; }
-inline Items Item::items(std::string_view key) const { return at(key).items(); }
-
 inline std::vector<Field> Item::fields() const {
   std::vector<Field> found;
   for (const auto [key, value] : as<simdjson::dom::object>("an object"))
@@ -138,13 +126,6 @@ inline Field Item::tagged() const {
   for (const auto [key, value] : as<simdjson::dom::object>("an object"))
     return {key, Item(value, *source_, key)};
   source_->fail("a value without a kind");
-}
-
-inline std::vector<std::string> Item::texts(std::string_view key) const {
-  std::vector<std::string> found;
-  if (const auto list = find(key))
-    for (const Item item : list->items()) found.emplace_back(item.text());
-  return found;
 }
 
 // A parsed text. Items live no longer than it.

@@ -1,22 +1,217 @@
 // Sorts events into records. Kineto writes the host's events first and the device's behind them, so that what
-// belongs together is put together only when all are there, by whoever joins them.
+// belongs together is put together only when all are there, by whoever joins them. The field names are those
+// of Kineto's output_json.cpp and of what its activities add; older versions wrote categories with capitals,
+// and ids as strings.
 #include "readers/kineto/reader.h"
 
 #include <fmt/format.h>
+#include <simdjson.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <unordered_map>
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "readers/json/items.h"
 
 namespace opscope {
 namespace {
+
+// One event of a Kineto trace, as far as it matters for times.
+enum class EventKind : std::uint8_t {
+  kOther,
+  kCall,    // of an op on the host
+  kMark,    // a stretch that the user or the profiler named: steps are among them
+  kLaunch,  // of the device's runtime or driver
+  kWork,    // on the device
+  kModule,  // a Python function; modules are among them
+};
+
+struct KinetoEvent {
+  EventKind kind = EventKind::kOther;
+  std::string_view name;  // until the next event
+  TraceTime begin = 0;
+  Nanoseconds duration = 0;
+  std::uint64_t thread = 0;  // a number that process and thread have in common with none other
+  std::uint64_t correlation = 0, external = 0;
+  std::uint32_t shapes = 0;
+};
+
+struct CategoryRow {
+  std::string_view category;
+  EventKind kind;
+};
+constexpr CategoryRow kCategories[] = {
+    {"Kernel", EventKind::kWork},
+    {"Memcpy", EventKind::kWork},
+    {"Memset", EventKind::kWork},
+    {"Operator", EventKind::kCall},
+    {"Runtime", EventKind::kLaunch},
+    {"cpu_op", EventKind::kCall},
+    {"cuda_driver", EventKind::kLaunch},
+    {"cuda_runtime", EventKind::kLaunch},
+    {"gpu_memcpy", EventKind::kWork},
+    {"gpu_memset", EventKind::kWork},
+    {"kernel", EventKind::kWork},
+    {"mtia_runtime", EventKind::kLaunch},
+    {"operator", EventKind::kCall},
+    {"privateuse1_driver", EventKind::kLaunch},
+    {"privateuse1_runtime", EventKind::kLaunch},
+    {"python_function", EventKind::kModule},
+    {"runtime", EventKind::kLaunch},
+    {"user_annotation", EventKind::kMark},
+    {"xpu_driver", EventKind::kLaunch},
+    {"xpu_runtime", EventKind::kLaunch},
+};
+static_assert(std::ranges::is_sorted(kCategories, {}, &CategoryRow::category));
+
+EventKind kind_of(std::string_view category) {
+  const auto* const row = std::ranges::lower_bound(kCategories, category, {}, &CategoryRow::category);
+  return row != std::end(kCategories) && row->category == category ? row->kind : EventKind::kOther;
+}
+
+std::string_view trimmed(std::string_view token) {
+  return token.substr(0, token.find_last_not_of(" \t\r\n") + 1);
+}
+
+// Powers of ten and other forms that no profiler writes: as exact as a double is.
+std::optional<TraceTime> from_double(std::string_view token) {
+  const double value = 1000 * number_from<double>(token).value_or(NAN);
+  if (!(std::abs(value) < static_cast<double>(kMostTraceTime))) return std::nullopt;
+  return std::llround(value);
+}
+
+class KinetoEventParser {
+ public:
+  // Nothing for an event that tells nothing here. Throws Error saying what is wrong with the event; `index`
+  // is its number.
+  std::optional<KinetoEvent> parse(std::string_view text, std::uint64_t index, const std::string& where) {
+    index_ = index, where_ = &where;
+    complete_ = has_begin_ = false;
+    KinetoEvent event;
+    simdjson::ondemand::document document;
+    simdjson::ondemand::object fields;
+    auto code =
+        parser_.iterate(text.data(), text.size(), text.size() + simdjson::SIMDJSON_PADDING).get(document);
+    if (!code) code = document.get_object().get(fields);
+    if (code == simdjson::UTF8_ERROR) fail("the text is not UTF-8");
+    if (code) fail("expected an object");
+    const bool is_other = !each(fields, "not valid JSON", [&](std::string_view key, Value value) {
+      field(key, value, event);
+      return event.kind != EventKind::kOther || key != "cat";
+    });
+    if (is_other || event.kind == EventKind::kOther || !complete_) return std::nullopt;
+    if (!has_begin_) fail("no \"ts\", the time when it began");
+    return event;
+  }
+
+ private:
+  using Value = simdjson::ondemand::value;
+
+  [[noreturn]] void fail(std::string_view what) const {
+    throw Error(fmt::format("event {}: {}", index_, what), *where_,
+                "the file is damaged or no trace of torch.profiler; record it again");
+  }
+
+  // Until `visit` has seen enough and is false.
+  template <class Visit>
+  bool each(simdjson::ondemand::object& fields, std::string_view problem, const Visit& visit) const {
+    for (auto result : fields) {
+      simdjson::ondemand::field item;
+      std::string_view key;
+      if (std::move(result).get(item) || item.unescaped_key().get(key)) fail(problem);
+      if (!visit(key, item.value())) return false;
+    }
+    return true;
+  }
+
+  void field(std::string_view key, Value value, KinetoEvent& event) {
+    const auto text = [&](const char* expected) {
+      std::string_view word;
+      if (value.get_string().get(word)) fail(expected);
+      return word;
+    };
+    const auto time = [&] {
+      const auto parsed = parse_microseconds(value.raw_json_token());
+      if (!parsed) fail(fmt::format("\"{}\" is no time in microseconds", key));
+      return *parsed;
+    };
+    if (key == "ph") {
+      complete_ = text("\"ph\" is not a string") == "X";
+    } else if (key == "cat") {
+      event.kind = kind_of(text("\"cat\" is not a string"));
+    } else if (key == "name") {
+      event.name = text("the name is not a string");
+    } else if (key == "ts") {
+      event.begin = time();
+      has_begin_ = true;
+    } else if (key == "dur") {
+      event.duration = static_cast<Nanoseconds>(std::max<TraceTime>(time(), 0));
+    } else if (key == "pid" || key == "tid") {
+      event.thread = (event.thread ^ hash64(trimmed(value.raw_json_token()))) * (key == "pid" ? 31 : 1);
+    } else if (key == "args") {
+      args(value, event);
+    }
+  }
+
+  void args(Value value, KinetoEvent& event) {
+    simdjson::ondemand::object fields;
+    if (value.get_object().get(fields)) fail("\"args\" is not an object");
+    each(fields, "not valid JSON in \"args\"", [&](std::string_view key, Value item) {
+      if (key == "correlation") {
+        event.correlation = id(item);
+      } else if (key == "External id" || key == "external id") {
+        event.external = id(item);
+      } else if (key == "Input Dims" || key == "Input dims") {
+        ShapeHash hash;
+        shapes(item, hash);
+        event.shapes = hash.value();
+      }
+      return true;
+    });
+  }
+
+  // A list of numbers is a shape; lists of lists hold shapes.
+  void shapes(Value value, ShapeHash& hash) {
+    simdjson::ondemand::array items;
+    if (value.get_array().get(items)) return;  // older versions wrote them as text
+    dims_.clear();
+    bool is_shape = true;
+    for (auto result : items) {
+      Value item;
+      if (std::move(result).get(item)) fail("not valid JSON in the input shapes");
+      simdjson::ondemand::json_type type{};
+      if (item.type().get(type)) fail("not valid JSON in the input shapes");
+      if (type == simdjson::ondemand::json_type::array) {
+        is_shape = false;
+        shapes(item, hash);
+        dims_.clear();
+        continue;
+      }
+      std::int64_t size = 0;
+      if (item.get_int64().get(size)) is_shape = false;
+      dims_.push_back(size);
+    }
+    if (is_shape) hash.add(dims_);
+  }
+
+  // What is no number, or none that could be an id, is no id.
+  static std::uint64_t id(Value value) {
+    std::string_view token = trimmed(value.raw_json_token());
+    if (token.size() >= 2 && token.front() == '"') token = token.substr(1, token.size() - 2);
+    return number_from<std::uint64_t>(token).value_or(0);
+  }
+
+  simdjson::ondemand::parser parser_;
+  std::vector<std::int64_t> dims_;
+  bool complete_ = false;  // the event at hand is of the kind that has a duration
+  bool has_begin_ = false;
+  std::uint64_t index_ = 0;
+  const std::string* where_ = nullptr;
+};
 
 constexpr std::string_view kStepPrefix = "ProfilerStep#", kModulePrefix = "nn.Module: ";
 constexpr std::size_t kMostNameBytes = 4096;  // of a kernel's templates
@@ -154,67 +349,6 @@ class KinetoReader {
 
 }  // namespace
 
-RecordedTrace read_kineto_trace(const std::string& path, const KinetoLimits& limits) {
-  return KinetoReader(file_source(path), path, limits).run();
-}
-
-RecordedTrace read_kineto_bytes(std::string_view bytes, const std::string& where,
-                                const KinetoLimits& limits) {
-  return KinetoReader(bytes_source(bytes), where, limits).run();
-}
-
-namespace {
-
-struct CategoryRow {
-  std::string_view category;
-  EventKind kind;
-};
-constexpr std::array kCategories{
-    CategoryRow{"Kernel", EventKind::kWork},
-    CategoryRow{"Memcpy", EventKind::kWork},
-    CategoryRow{"Memset", EventKind::kWork},
-    CategoryRow{"Operator", EventKind::kCall},
-    CategoryRow{"Runtime", EventKind::kLaunch},
-    CategoryRow{"cpu_op", EventKind::kCall},
-    CategoryRow{"cuda_driver", EventKind::kLaunch},
-    CategoryRow{"cuda_runtime", EventKind::kLaunch},
-    CategoryRow{"gpu_memcpy", EventKind::kWork},
-    CategoryRow{"gpu_memset", EventKind::kWork},
-    CategoryRow{"kernel", EventKind::kWork},
-    CategoryRow{"mtia_runtime", EventKind::kLaunch},
-    CategoryRow{"operator", EventKind::kCall},
-    CategoryRow{"privateuse1_driver", EventKind::kLaunch},
-    CategoryRow{"privateuse1_runtime", EventKind::kLaunch},
-    CategoryRow{"python_function", EventKind::kModule},
-    CategoryRow{"runtime", EventKind::kLaunch},
-    CategoryRow{"user_annotation", EventKind::kMark},
-    CategoryRow{"xpu_driver", EventKind::kLaunch},
-    CategoryRow{"xpu_runtime", EventKind::kLaunch},
-};
-static_assert(std::ranges::is_sorted(kCategories, {}, &CategoryRow::category));
-
-EventKind kind_of(std::string_view category) {
-  const auto* const row = std::ranges::lower_bound(kCategories, category, {}, &CategoryRow::category);
-  return row != kCategories.end() && row->category == category ? row->kind : EventKind::kOther;
-}
-
-std::string_view trimmed(std::string_view token) {
-  const auto last = token.find_last_not_of(" \t\r\n");
-  return last == std::string_view::npos ? std::string_view{} : token.substr(0, last + 1);
-}
-
-// Powers of ten and other forms that no profiler writes: as exact as a double is.
-std::optional<TraceTime> from_double(std::string_view token) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), value);
-  if (error != std::errc() || end != token.data() + token.size()) return std::nullopt;
-  value *= 1000;
-  if (!(std::abs(value) < static_cast<double>(kMostTraceTime))) return std::nullopt;
-  return std::llround(value);
-}
-
-}  // namespace
-
 std::optional<TraceTime> parse_microseconds(std::string_view token) {
   token = trimmed(token);
   const bool negative = token.starts_with('-');
@@ -235,114 +369,13 @@ std::optional<TraceTime> parse_microseconds(std::string_view token) {
   return negative ? -time : time;
 }
 
-void KinetoEventParser::fail(std::string_view what) const {
-  throw Error(fmt::format("event {}: {}", index_, what), *where_,
-              "the file is damaged or no trace of torch.profiler; record it again");
+RecordedTrace read_kineto_trace(const std::string& path, const KinetoLimits& limits) {
+  return KinetoReader(file_source(path), path, limits).run();
 }
 
-std::optional<KinetoEvent> KinetoEventParser::parse(std::string_view text, std::uint64_t index,
-                                                    const std::string& where) {
-  index_ = index, where_ = &where;
-  complete_ = has_begin_ = false;
-  KinetoEvent event;
-  simdjson::ondemand::document document;
-  simdjson::ondemand::object fields;
-  auto code =
-      parser_.iterate(text.data(), text.size(), text.size() + simdjson::SIMDJSON_PADDING).get(document);
-  if (!code) code = document.get_object().get(fields);
-  if (code == simdjson::UTF8_ERROR) fail("the text is not UTF-8");
-  if (code) fail("expected an object");
-  for (auto result : fields) {
-    simdjson::ondemand::field item;
-    std::string_view key;
-    if (std::move(result).get(item) || item.unescaped_key().get(key)) fail("not valid JSON");
-    field(key, item.value(), event);
-    if (event.kind == EventKind::kOther && key == "cat") return std::nullopt;
-  }
-  if (event.kind == EventKind::kOther || !complete_) return std::nullopt;
-  if (!has_begin_) fail("no \"ts\", the time when it began");
-  return event;
-}
-
-void KinetoEventParser::field(std::string_view key, Value value, KinetoEvent& event) {
-  const auto text = [&](const char* expected) {
-    std::string_view word;
-    if (value.get_string().get(word)) fail(expected);
-    return word;
-  };
-  const auto time = [&] {
-    const auto parsed = parse_microseconds(value.raw_json_token());
-    if (!parsed) fail(fmt::format("\"{}\" is no time in microseconds", key));
-    return *parsed;
-  };
-  if (key == "ph") {
-    complete_ = text("\"ph\" is not a string") == "X";
-  } else if (key == "cat") {
-    event.kind = kind_of(text("\"cat\" is not a string"));
-  } else if (key == "name") {
-    event.name = text("the name is not a string");
-  } else if (key == "ts") {
-    event.begin = time();
-    has_begin_ = true;
-  } else if (key == "dur") {
-    event.duration = static_cast<Nanoseconds>(std::max<TraceTime>(time(), 0));
-  } else if (key == "pid" || key == "tid") {
-    event.thread = (event.thread ^ hash64(trimmed(value.raw_json_token()))) * (key == "pid" ? 31 : 1);
-  } else if (key == "args") {
-    args(value, event);
-  }
-}
-
-void KinetoEventParser::args(Value value, KinetoEvent& event) {
-  simdjson::ondemand::object fields;
-  if (value.get_object().get(fields)) fail("\"args\" is not an object");
-  for (auto result : fields) {
-    simdjson::ondemand::field item;
-    std::string_view key;
-    if (std::move(result).get(item) || item.unescaped_key().get(key)) fail("not valid JSON in \"args\"");
-    if (key == "correlation") {
-      event.correlation = number(item.value());
-    } else if (key == "External id" || key == "external id") {
-      event.external = number(item.value());
-    } else if (key == "Input Dims" || key == "Input dims") {
-      ShapeHash hash;
-      shapes(item.value(), hash);
-      event.shapes = hash.value();
-    }
-  }
-}
-
-// A list of numbers is a shape; lists of lists hold shapes.
-void KinetoEventParser::shapes(Value value, ShapeHash& hash) {
-  simdjson::ondemand::array items;
-  if (value.get_array().get(items)) return;  // older versions wrote them as text
-  dims_.clear();
-  bool is_shape = true;
-  for (auto result : items) {
-    Value item;
-    if (std::move(result).get(item)) fail("not valid JSON in the input shapes");
-    simdjson::ondemand::json_type type{};
-    if (item.type().get(type)) fail("not valid JSON in the input shapes");
-    if (type == simdjson::ondemand::json_type::array) {
-      is_shape = false;
-      shapes(item, hash);
-      dims_.clear();
-      continue;
-    }
-    std::int64_t size = 0;
-    if (item.get_int64().get(size)) is_shape = false;
-    dims_.push_back(size);
-  }
-  if (is_shape) hash.add(dims_);
-}
-
-// What is no number, or none that could be an id, is no id.
-std::uint64_t KinetoEventParser::number(Value value) {
-  std::string_view token = trimmed(value.raw_json_token());
-  if (token.size() >= 2 && token.front() == '"') token = token.substr(1, token.size() - 2);
-  std::uint64_t id = 0;
-  const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), id);
-  return error == std::errc() && end == token.data() + token.size() ? id : 0;
+RecordedTrace read_kineto_bytes(std::string_view bytes, const std::string& where,
+                                const KinetoLimits& limits) {
+  return KinetoReader(bytes_source(bytes), where, limits).run();
 }
 
 }  // namespace opscope

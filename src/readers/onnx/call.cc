@@ -107,6 +107,12 @@ std::int64_t OnnxCall::dim(std::size_t i, std::int64_t axis) const {
   return at ? shape(i)[*at] : 1;
 }
 
+std::optional<Shape> OnnxCall::heads(std::size_t i, std::int64_t count) const {
+  if (rank(i) == 4) return shape(i);
+  if (rank(i) != 3 || count <= 0 || dim(i, 2) % count != 0) return std::nullopt;
+  return Shape{dim(i, 0), count, dim(i, 1), dim(i, 2) / count};
+}
+
 DType OnnxCall::dtype(std::size_t i) const {
   const auto* one = info(i);
   return one != nullptr ? one->dtype : DType::kUndefined;

@@ -85,6 +85,8 @@ class OnnxCall {
   std::int64_t rank(std::size_t i) const { return static_cast<std::int64_t>(shape(i).size()); }
   // From the end when negative; 1 where there is none.
   std::int64_t dim(std::size_t i, std::int64_t axis) const;
+  // [batch, heads, length, width] of input i, which is so or [batch, length, heads * width].
+  std::optional<Shape> heads(std::size_t i, std::int64_t count) const;
   DType dtype(std::size_t i) const;
   const Numbers* numbers(std::size_t i) const;  // where they are known
   bool is_weight(std::size_t i) const;
@@ -192,6 +194,7 @@ struct OnnxRule {
 bool apply_onnx_rule(OnnxCall& call);
 // Every family's rows, each sorted by type.
 std::span<const OnnxRule> onnx_pointwise_rules();
+bool apply_same_name(OnnxCall& call);  // the ops of one tensor that need no row
 std::span<const OnnxRule> onnx_layer_rules();
 std::span<const OnnxRule> onnx_move_rules();
 std::span<const OnnxRule> onnx_view_rules();

@@ -45,24 +45,15 @@ bool skip_norm(OnnxCall& call, std::string_view aten) {
   return true;
 }
 
-std::int64_t times(std::int64_t a, std::int64_t b) { return clamp_size(__int128{a} * b); }
-
 // Query [batch, length, width], key and value likewise, or the key as [batch, heads, length, width].
 bool multi_head(OnnxCall& call, std::string_view aten) {
   const auto heads = call.integer("num_heads", 0);
   if (heads < 1 || call.rank(0) != 3 || call.wants(1) || call.wants(2))
     return false;  // caches: not worked out
-  const auto split = [&](std::size_t i) -> std::optional<Shape> {
-    if (call.rank(i) == 4) return call.shape(i);
-    if (call.rank(i) != 3 || call.dim(i, 2) % heads != 0) return std::nullopt;
-    return Shape{call.dim(i, 0), heads, call.dim(i, 1), call.dim(i, 2) / heads};
-  };
-  const auto q = split(0), k = split(1), v = split(2);
+  const auto q = call.heads(0, heads), k = call.heads(1, heads), v = call.heads(2, heads);
   if (!q || !k || !v) return false;
   const auto view = [&](std::size_t i, const Shape& shape) {
-    auto x = call.value(i);
-    return call.op("aten::view", {call.tensor_of("self", x), call.list("size", shape)},
-                   {shape, call.dtype(i)});
+    return call.op("aten::view", {call.tensor("self", i), call.list("size", shape)}, {shape, call.dtype(i)});
   };
   const auto query = view(0, *q), key = view(1, *k), value = view(2, *v);
   const auto out = call.op(aten,
@@ -70,7 +61,7 @@ bool multi_head(OnnxCall& call, std::string_view aten) {
                             call.tensor_of("value", value), call.tensor("attn_mask", 5)},
                            {{(*q)[0], heads, (*q)[2], (*v)[3]}, call.dtype(0)});
   return call.answer("aten::view", {call.tensor_of("self", out)},
-                     {{(*q)[0], (*q)[2], times(heads, (*v)[3])}, call.dtype(0)});
+                     {{(*q)[0], (*q)[2], clamp_size(__int128{heads} * (*v)[3])}, call.dtype(0)});
 }
 
 // One projection to queries, keys and values, then the heads.
@@ -175,8 +166,10 @@ const OnnxRule* onnx_rule(std::string_view domain, std::string_view type) {
 }  // namespace
 
 bool apply_onnx_rule(OnnxCall& call) {
-  const auto* rule = onnx_rule(call.node().domain, call.node().op_type);
-  return rule != nullptr && call.has_first(rule->needs) && rule->apply(call, rule->aten);
+  const auto& node = call.node();
+  if (const auto* rule = onnx_rule(node.domain, node.op_type))
+    return call.has_first(rule->needs) && rule->apply(call, rule->aten);
+  return node.domain.empty() && apply_same_name(call);
 }
 
 }  // namespace opscope

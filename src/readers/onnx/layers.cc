@@ -177,16 +177,10 @@ bool recurrent(OnnxCall& call, std::string_view aten) {
 
 // --- Attention (opset 23): [batch, heads, length, width], or [batch, length, heads * width] with the counts.
 
-std::optional<Shape> heads_of(const OnnxCall& call, std::size_t i, std::int64_t heads) {
-  if (call.rank(i) == 4) return call.shape(i);
-  if (call.rank(i) != 3 || heads <= 0 || call.dim(i, 2) % heads != 0) return std::nullopt;
-  return Shape{call.dim(i, 0), heads, call.dim(i, 1), call.dim(i, 2) / heads};
-}
-
 bool attention(OnnxCall& call, std::string_view aten) {
   if (call.wants(3)) return false;  // the scores themselves
   const auto heads = call.integer("q_num_heads", 0), kv_heads = call.integer("kv_num_heads", heads);
-  const auto q = heads_of(call, 0, heads), k = heads_of(call, 1, kv_heads), v = heads_of(call, 2, kv_heads);
+  const auto q = call.heads(0, heads), k = call.heads(1, kv_heads), v = call.heads(2, kv_heads);
   if (!q || !k || !v) return false;
   // Heads beside the width become heads beside the batch: a view. A cache is joined in front.
   const auto split = [&](std::size_t i, const Shape& shape) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "readers/onnx/call.h"
 
 namespace opscope {
@@ -212,19 +213,19 @@ bool arg_reduce(OnnxCall& call, std::string_view aten) {
                      {shape, DType::kInt64});
 }
 
+// Ops of one tensor whose name in ATen is ONNX's in small letters.
+constexpr std::string_view kSameNames[] = {
+    "Abs",  "Acos", "Acosh",    "Asin",       "Asinh", "Atan",  "Atanh", "Bernoulli",   "Ceil",
+    "Celu", "Cos",  "Cosh",     "Elu",        "Erf",   "Exp",   "Floor", "HardSigmoid", "HardSwish",
+    "Log",  "Mish", "Neg",      "Reciprocal", "Relu",  "Round", "Selu",  "Sigmoid",     "Sign",
+    "Sin",  "Sinh", "Softplus", "Sqrt",       "Tan",   "Tanh"};
+static_assert(std::ranges::is_sorted(kSameNames));
+
 constexpr auto kPointwiseRules = std::to_array<OnnxRule>({
-    {"Abs", unary, "aten::abs"},
-    {"Acos", unary, "aten::acos"},
-    {"Acosh", unary, "aten::acosh"},
     {"Add", binary, "aten::add"},
     {"And", compare, "aten::logical_and"},
     {"ArgMax", arg_reduce, "aten::argmax"},
     {"ArgMin", arg_reduce, "aten::argmin"},
-    {"Asin", unary, "aten::asin"},
-    {"Asinh", unary, "aten::asinh"},
-    {"Atan", unary, "aten::atan"},
-    {"Atanh", unary, "aten::atanh"},
-    {"Bernoulli", unary, "aten::bernoulli"},
     {"BitShift", shift},
     {"BitwiseAnd", binary, "aten::bitwise_and"},
     {"BitwiseNot", unary, "aten::bitwise_not"},
@@ -232,47 +233,33 @@ constexpr auto kPointwiseRules = std::to_array<OnnxRule>({
     {"BitwiseXor", binary, "aten::bitwise_xor"},
     {"Cast", cast, "aten::to"},
     {"CastLike", cast, "aten::to"},
-    {"Ceil", unary, "aten::ceil"},
-    {"Celu", unary, "aten::celu"},
     {"Clip", clip},
-    {"Cos", unary, "aten::cos"},
-    {"Cosh", unary, "aten::cosh"},
     {"CumProd", cumulative, "aten::cumprod"},
     {"CumSum", cumulative, "aten::cumsum"},
     {"Div", binary, "aten::div"},
     {"Dropout", dropout, "aten::dropout"},
-    {"Elu", unary, "aten::elu"},
     {"Equal", compare, "aten::eq"},
-    {"Erf", unary, "aten::erf"},
-    {"Exp", unary, "aten::exp"},
-    {"Floor", unary, "aten::floor"},
     {"Gelu", gelu, "aten::gelu"},
     {"Greater", compare, "aten::gt"},
     {"GreaterOrEqual", compare, "aten::ge"},
-    {"HardSigmoid", unary, "aten::hardsigmoid"},
-    {"HardSwish", unary, "aten::hardswish"},
     {"Identity", unary, "aten::alias"},
     {"IsInf", to_bool, "aten::isinf"},
     {"IsNaN", to_bool, "aten::isnan"},
     {"LeakyRelu", unary, "aten::leaky_relu"},
     {"Less", compare, "aten::lt"},
     {"LessOrEqual", compare, "aten::le"},
-    {"Log", unary, "aten::log"},
     {"LogSoftmax", softmax, "aten::log_softmax"},
     {"Max", variadic, "aten::maximum"},
     {"Mean", variadic, "aten::add"},
     {"Min", variadic, "aten::minimum"},
-    {"Mish", unary, "aten::mish"},
     {"Mod", binary, "aten::remainder"},
     {"Mul", binary, "aten::mul"},
-    {"Neg", unary, "aten::neg"},
     {"Not", to_bool, "aten::logical_not"},
     {"Or", compare, "aten::logical_or"},
     {"PRelu", prelu, "aten::prelu", 2},
     {"Pow", power, "aten::pow", 2},
     {"RandomNormalLike", unary, "aten::randn_like"},
     {"RandomUniformLike", unary, "aten::rand_like"},
-    {"Reciprocal", unary, "aten::reciprocal"},
     {"ReduceL1", reduce_norm, "aten::linalg_vector_norm"},
     {"ReduceL2", reduce_norm, "aten::linalg_vector_norm"},
     {"ReduceLogSum", reduce_in_two},
@@ -283,23 +270,12 @@ constexpr auto kPointwiseRules = std::to_array<OnnxRule>({
     {"ReduceProd", reduce, "aten::prod"},
     {"ReduceSum", reduce, "aten::sum"},
     {"ReduceSumSquare", reduce_in_two},
-    {"Relu", unary, "aten::relu"},
-    {"Round", unary, "aten::round"},
-    {"Selu", unary, "aten::selu"},
     {"Shrink", unary, "aten::softshrink"},
-    {"Sigmoid", unary, "aten::sigmoid"},
-    {"Sign", unary, "aten::sign"},
-    {"Sin", unary, "aten::sin"},
-    {"Sinh", unary, "aten::sinh"},
     {"Softmax", softmax, "aten::softmax"},
-    {"Softplus", unary, "aten::softplus"},
     {"Softsign", softsign},
-    {"Sqrt", unary, "aten::sqrt"},
     {"Sub", binary, "aten::sub"},
     {"Sum", variadic, "aten::add"},
     {"Swish", unary, "aten::silu"},
-    {"Tan", unary, "aten::tan"},
-    {"Tanh", unary, "aten::tanh"},
     {"ThresholdedRelu", unary, "aten::threshold"},
     {"Where", where, "aten::where", 3},
     {"Xor", compare, "aten::logical_xor"},
@@ -309,5 +285,11 @@ static_assert(std::ranges::is_sorted(kPointwiseRules, {}, &OnnxRule::type));
 }  // namespace
 
 std::span<const OnnxRule> onnx_pointwise_rules() { return kPointwiseRules; }
+
+bool apply_same_name(OnnxCall& call) {
+  const auto type = call.node().op_type;
+  return call.has(0) && std::ranges::binary_search(kSameNames, type) &&
+         unary(call, "aten::" + lower_case(type));
+}
 
 }  // namespace opscope

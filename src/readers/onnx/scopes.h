@@ -6,7 +6,6 @@
 
 #include "readers/capture/graph_assembler.h"
 #include "readers/onnx/call.h"
-#include "readers/onnx/model.h"
 
 namespace opscope {
 
@@ -26,10 +25,8 @@ class OnnxScopes {
   std::vector<ModuleCall> stack_;
 };
 
-// One node as a model of its own, for an inference that lives elsewhere.
-
-// The types of the node's outputs as the inference (see OnnxInference) has them; empty where it has no
-// answer.
+// The types of the node's outputs as an inference that lives elsewhere (see OnnxInference) has them, given
+// the node as a model of its own; empty where it has no answer.
 std::vector<OnnxType> infer_single(const OnnxCall& call, std::string (*infer)(const std::string& model));
 
 }  // namespace opscope

@@ -13,37 +13,30 @@ std::string with_dims(std::string_view stem, std::size_t spatial) {
 }
 
 struct Window {
-  std::vector<std::int64_t> kernel, strides, dilations, begins, ends;
+  Shape kernel = {}, strides = {}, dilations = {}, begins = {}, ends = {};
   bool rounds_up = false, same = false;
 };
 
 // Attributes of Conv and the pools, filled up with their defaults; nullopt where their lengths do not fit.
 std::optional<Window> window_of(const OnnxCall& call, std::vector<std::int64_t> kernel) {
   const auto n = kernel.size();
-  Window w{.kernel = std::move(kernel),
-           .strides = call.integers("strides"),
-           .dilations = call.integers("dilations"),
-           .begins = {},
-           .ends = {}};
-  const auto pads = call.integers("pads");
-  if (w.strides.empty()) w.strides.assign(n, 1);
-  if (w.dilations.empty()) w.dilations.assign(n, 1);
-  if (w.strides.size() != n || w.dilations.size() != n || (!pads.empty() && pads.size() != 2 * n))
-    return std::nullopt;
-  w.begins.assign(n, 0);
-  w.ends.assign(n, 0);
-  for (std::size_t i = 0; i < n && !pads.empty(); ++i) {
-    w.begins[i] = pads[i];
-    w.ends[i] = pads[n + i];
-  }
-  w.rounds_up = call.integer("ceil_mode", 0) != 0;
+  const auto given = [&](std::string_view name, std::size_t count, std::int64_t usual) {
+    const auto items = call.integers(name);
+    return items.empty() ? Shape(count, usual) : items;
+  };
+  Window w{
+      .kernel = std::move(kernel), .strides = given("strides", n, 1), .dilations = given("dilations", n, 1)};
+  auto pads = given("pads", 2 * n, 0);
+  if (w.strides.size() != n || w.dilations.size() != n || pads.size() != 2 * n) return std::nullopt;
   const auto automatic = call.text("auto_pad", "NOTSET");
+  if (automatic == "VALID") pads.assign(2 * n, 0);
+  const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(n);
+  w.begins.assign(pads.begin(), middle);
+  w.ends.assign(middle, pads.end());
+  w.rounds_up = call.integer("ceil_mode", 0) != 0;
   w.same = automatic.starts_with("SAME");
-  if (automatic == "VALID") w.begins.assign(n, 0), w.ends.assign(n, 0);
-  const auto positive = [](std::int64_t item) { return item > 0; };
-  if (!std::ranges::all_of(w.kernel, positive) || !std::ranges::all_of(w.strides, positive) ||
-      !std::ranges::all_of(w.dilations, positive))
-    return std::nullopt;
+  for (const auto* sizes : {&w.kernel, &w.strides, &w.dilations})
+    if (std::ranges::any_of(*sizes, [](std::int64_t size) { return size <= 0; })) return std::nullopt;
   return w;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "base/text.h"
@@ -9,124 +10,7 @@
 namespace opscope {
 namespace {
 
-std::string_view memory_format(std::int64_t number) {
-  constexpr std::string_view kNames[] = {"unknown", "contiguous", "channels_last", "channels_last_3d",
-                                         "preserve"};
-  return number >= 0 && number < 5 ? kNames[number] : kNames[0];
-}
-
-}  // namespace
-
-Argument Pt2Arguments::argument(Pt2Frame& frame, std::string_view name, dom::Item item) {
-  const auto [tag, value] = item.tagged();
-  if (tag == "as_none") return out_.none(name);
-  if (tag == "as_tensor") return out_.tensor(name, frame.tensor(value.text("name")));
-  if (tag == "as_tensors" || tag == "as_optional_tensors") return tensor_list(frame, name, value);
-  if (tag == "as_optional_tensor") return argument(frame, name, value);
-  if (tag == "as_int") return out_.integer(name, value.integer());
-  if (tag == "as_bool") return boolean(name, value);
-  if (tag == "as_float") return out_.real(name, real(value));
-  if (tag == "as_string" || tag == "as_operator") return out_.text(name, value.text());
-  if (tag == "as_ints") return int_list(name, value);
-  if (tag == "as_bools") return bool_list(name, value);
-  if (tag == "as_floats") return float_list(name, value);
-  if (tag == "as_sym_int") return sym_int(frame, name, value);
-  if (tag == "as_sym_ints") return sym_int_list(frame, name, value);
-  if (tag == "as_scalar_type") return out_.dtype(name, pt2_dtype(value.integer()));
-  if (tag == "as_memory_format") return out_.text(name, memory_format(value.integer()));
-  if (tag == "as_device") return out_.text(name, value.text("type"));
-  return out_.text(name, tag.starts_with("as_") ? tag.substr(3) : tag);
-}
-
-Argument Pt2Arguments::boolean(std::string_view name, dom::Item value) {
-  const bool truth = value.boolean();
-  // Of a dropout and of a cast: it will not return its input.
-  if (truth && (name == "train" || name == "copy")) flag = true;
-  return out_.boolean(name, truth);
-}
-
-double Pt2Arguments::real(dom::Item value) {
-  if (!value.is_text()) return value.real();
-  const std::string_view word = value.text();
-  if (word == "Infinity") return std::numeric_limits<double>::infinity();
-  if (word == "-Infinity") return -std::numeric_limits<double>::infinity();
-  return std::numeric_limits<double>::quiet_NaN();
-}
-
-Argument Pt2Arguments::tensor_list(Pt2Frame& frame, std::string_view name, dom::Item value) {
-  std::vector<ValueId> ids;
-  for (const auto item : value.items()) {
-    if (item.find("as_none")) {
-      ids.push_back(kNone);
-      continue;
-    }
-    const auto inner = item.find("as_tensor");
-    ids.push_back(frame.tensor((inner ? *inner : item).text("name")));
-  }
-  return out_.tensors(name, ids);
-}
-
-Argument Pt2Arguments::int_list(std::string_view name, dom::Item value) {
-  std::vector<std::int64_t> items;
-  for (const auto item : value.items()) items.push_back(item.integer());
-  return out_.ints(name, items);
-}
-
-Argument Pt2Arguments::bool_list(std::string_view name, dom::Item value) {
-  std::vector<std::int64_t> items;
-  for (const auto item : value.items()) items.push_back(item.boolean());
-  auto made = out_.ints(name, items);
-  made.kind = ArgumentKind::kBoolList;
-  return made;
-}
-
-Argument Pt2Arguments::float_list(std::string_view name, dom::Item value) {
-  std::vector<double> items;
-  for (const auto item : value.items()) items.push_back(real(item));
-  return {.name = out_.graph.intern(name),
-          .kind = ArgumentKind::kFloatList,
-          .range = out_.graph.add_reals(items)};
-}
-
-std::optional<std::int64_t> Pt2Arguments::sym_value(Pt2Frame& frame, dom::Item value) const {
-  const auto [tag, item] = value.tagged();
-  if (tag == "as_int") return item.integer();
-  return frame.integer(item.text());
-}
-
-Argument Pt2Arguments::sym_int(Pt2Frame& frame, std::string_view name, dom::Item value) {
-  const auto number = sym_value(frame, value);
-  return number ? out_.integer(name, *number) : out_.text(name, "sym_int");
-}
-
-Argument Pt2Arguments::sym_int_list(Pt2Frame& frame, std::string_view name, dom::Item value) {
-  std::vector<std::int64_t> items;
-  for (const auto item : value.items()) {
-    const auto number = sym_value(frame, item);
-    if (!number) return out_.text(name, "sym_ints");
-    items.push_back(*number);
-  }
-  return out_.ints(name, items);
-}
-
-void Pt2Arguments::collect_names(dom::Item item, std::vector<std::string_view>& names) const {
-  const auto [tag, value] = item.tagged();
-  if (tag == "as_tensor")
-    names.push_back(value.text("name"));
-  else if (tag == "as_tensors" || tag == "as_optional_tensors")
-    for (const auto one : value.items()) {
-      const auto inner = one.find("as_tensor");
-      const auto name = (inner ? *inner : one).find("name");
-      names.push_back(name ? name->text() : std::string_view{});
-    }
-  else if (tag == "as_optional_tensor")
-    collect_names(value, names);
-  else
-    names.emplace_back();
-}
-
-namespace {
-
+// schema.py's ScalarType.
 struct ScalarType {
   std::int64_t number;
   DType dtype;
@@ -144,6 +28,27 @@ constexpr ScalarType kScalarTypes[] = {
     {33, DType::kFloat8E8M0FNU},  {34, DType::kUInt32},
     {35, DType::kUInt64},
 };
+
+// kUndefined for a number that is none of them.
+DType dtype_of(std::int64_t scalar_type) {
+  const auto* const row = std::ranges::find(kScalarTypes, scalar_type, &ScalarType::number);
+  return row == std::end(kScalarTypes) ? DType::kUndefined : row->dtype;
+}
+
+std::string_view memory_format(std::int64_t number) {
+  constexpr std::string_view kNames[] = {"unknown", "contiguous", "channels_last", "channels_last_3d",
+                                         "preserve"};
+  return number >= 0 && number < 5 ? kNames[number] : kNames[0];
+}
+
+double real(dom::Item value) {
+  if (!value.is_text()) return value.real();
+  const std::string_view word = value.text();
+  if (word == "Infinity") return std::numeric_limits<double>::infinity();
+  if (word == "-Infinity") return -std::numeric_limits<double>::infinity();
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
 constexpr std::int64_t kStrided = 7;
 constexpr std::size_t kMostDims = 64;  // as torch
 
@@ -167,10 +72,69 @@ std::string_view lone_symbol(std::string_view expression) {
 
 }  // namespace
 
-DType pt2_dtype(std::int64_t scalar_type) {
-  for (const auto& row : kScalarTypes)
-    if (row.number == scalar_type) return row.dtype;
-  return DType::kUndefined;
+Argument pt2_argument(GraphAssembler& out, const Pt2Frame& frame, std::string_view name, dom::Item item) {
+  const auto [tag, value] = item.tagged();
+  if (tag == "as_none") return out.none(name);
+  if (tag == "as_tensor") return out.tensor(name, frame.tensor(value.text("name")));
+  if (tag == "as_tensors" || tag == "as_optional_tensors")
+    return out.tensors(name, value.all([&](dom::Item one) {
+      return one.find("as_none") ? kNone : frame.tensor(one.find("as_tensor").value_or(one).text("name"));
+    }));
+  if (tag == "as_optional_tensor") return pt2_argument(out, frame, name, value);
+  if (tag == "as_int") return out.integer(name, value.integer());
+  if (tag == "as_bool") return out.boolean(name, value.boolean());
+  if (tag == "as_float") return out.real(name, real(value));
+  if (tag == "as_string" || tag == "as_operator") return out.text(name, value.text());
+  if (tag == "as_ints") return out.ints(name, value.all(&dom::Item::integer));
+  if (tag == "as_bools") {
+    auto made =
+        out.ints(name, value.all([](dom::Item one) { return static_cast<std::int64_t>(one.boolean()); }));
+    made.kind = ArgumentKind::kBoolList;
+    return made;
+  }
+  if (tag == "as_floats")
+    return {.name = out.graph.intern(name),
+            .kind = ArgumentKind::kFloatList,
+            .range = out.graph.add_reals(value.all(real))};
+  if (tag == "as_sym_int") {
+    const auto number = sym_value(frame, value);
+    return number ? out.integer(name, *number) : out.text(name, "sym_int");
+  }
+  if (tag == "as_sym_ints") {
+    std::vector<std::int64_t> items;
+    for (const auto one : value.items()) {
+      const auto number = sym_value(frame, one);
+      if (!number) return out.text(name, "sym_ints");
+      items.push_back(*number);
+    }
+    return out.ints(name, items);
+  }
+  if (tag == "as_scalar_type") return out.dtype(name, dtype_of(value.integer()));
+  if (tag == "as_memory_format") return out.text(name, memory_format(value.integer()));
+  if (tag == "as_device") return out.text(name, value.text("type"));
+  return out.text(name, tag.starts_with("as_") ? tag.substr(3) : tag);
+}
+
+std::optional<std::int64_t> sym_value(const Pt2Frame& frame, dom::Item value) {
+  const auto [tag, item] = value.tagged();
+  return tag == "as_int" ? item.integer() : frame.integer(item.text());
+}
+
+std::string_view tensor_name(dom::Item item) {
+  const auto name = item.find("as_tensor").value_or(item).find("name");
+  return name ? name->text() : std::string_view{};
+}
+
+void collect_names(dom::Item item, std::vector<std::string_view>& names) {
+  const auto [tag, value] = item.tagged();
+  if (tag == "as_tensor")
+    names.push_back(value.text("name"));
+  else if (tag == "as_tensors" || tag == "as_optional_tensors")
+    for (const auto one : value.items()) names.push_back(tensor_name(one));
+  else if (tag == "as_optional_tensor")
+    collect_names(value, names);
+  else
+    names.emplace_back();
 }
 
 Pt2Frame::Pt2Frame(dom::Item graph, Symbols& symbols) : graph_(graph), symbols_(symbols) {
@@ -187,15 +151,14 @@ std::int64_t Pt2Frame::sym_int(dom::Item item) const {
   const auto [tag, value] = item.tagged();
   if (tag == "as_int") return value.integer();
   if (tag != "as_expr") graph_.source().fail("a size of an unknown kind");
-  const auto number = symbols_.evaluate(value.text("expr_str"));
-  return number.value_or(1);
+  return symbols_.evaluate(value.text("expr_str")).value_or(1);
 }
 
 ValueSpec Pt2Frame::spec(std::string_view name) const {
   const auto* found = meta(name);
   if (found == nullptr) graph_.source().fail("no shape for the value '" + truncate(name, 40) + "'");
   ValueSpec spec;
-  spec.dtype = pt2_dtype(found->at("dtype").integer());
+  spec.dtype = dtype_of(found->at("dtype").integer());
   for (const auto item : found->items("sizes")) {
     spec.shape.push_back(sym_int(item));
     if (spec.shape.back() < 0)
@@ -238,18 +201,15 @@ void Pt2Frame::describe_dims(std::string_view name) const {
   if (found == nullptr) return;
   std::size_t i = 0;
   for (const auto item : found->items("sizes")) {
+    const auto at = i++;
     const auto expression = item.find("as_expr");
-    if (expression) {
-      const auto symbol = lone_symbol(expression->text("expr_str"));
-      if (!symbol.empty()) {
-        auto words = fmt::format("dimension {} of {}", i, truncate(name, 40));
-        const auto hint = expression->find("hint");
-        const auto was = hint ? hint->find("as_int") : std::nullopt;
-        if (was) words += fmt::format(", {} when it was exported", was->integer());
-        symbols_.describe(symbol, words);
-      }
-    }
-    ++i;
+    const auto symbol = expression ? lone_symbol(expression->text("expr_str")) : std::string_view{};
+    if (symbol.empty()) continue;
+    auto words = fmt::format("dimension {} of {}", at, truncate(name, 40));
+    const auto hint = expression->find("hint");
+    if (const auto was = hint ? hint->find("as_int") : std::nullopt)
+      words += fmt::format(", {} when it was exported", was->integer());
+    symbols_.describe(symbol, words);
   }
 }
 

@@ -215,28 +215,31 @@ class Pt2Reader {
   void read_node(Pt2Frame& frame, dom::Item node) {
     const auto [name, overload] = parse_target(node.text("target"));
     if (name.starts_with("higher_order::") && read_higher_order(frame, node, name)) return;
-    arguments_.clear();
-    read_.flag = false;
-    for (const auto input : node.items("inputs"))
-      arguments_.push_back(read_.argument(frame, input.text("name"), input.at("arg")));
     add_op(frame, node, name, overload);
   }
 
-  void add_op(Pt2Frame& frame, dom::Item node, const std::string& name, const std::string& overload) {
+  // `left_out`: the kind of argument that is not the op's.
+  void add_op(Pt2Frame& frame, dom::Item node, const std::string& name, const std::string& overload,
+              std::string_view left_out = {}) {
+    arguments_.clear();
+    for (const auto input : node.items("inputs")) {
+      const auto item = input.at("arg");
+      if (left_out.empty() || item.tagged().tag != left_out)
+        arguments_.push_back(pt2_argument(out_, frame, input.text("name"), item));
+    }
     names_.clear();
-    for (const auto output : node.items("outputs")) read_.collect_names(output, names_);
+    for (const auto output : node.items("outputs")) collect_names(output, names_);
     std::erase(names_, std::string_view{});
     if (names_.empty() && is_question(name)) return;
     // Without tensors on either side it is arithmetic on sizes.
     if (names_.empty() && !name.starts_with("higher_order::") && !reads_tensors()) return;
-    const auto arguments = arguments_;
     std::vector<ValueId> outputs;
     symbols_.used_data = false;
     for (std::size_t i = 0; i < names_.size(); ++i) {
-      outputs.push_back(out_.result(name, frame.spec(names_[i]), base_of(arguments, i), read_.flag));
+      outputs.push_back(out_.result(name, frame.spec(names_[i]), base_of(i), drops_or_copies()));
       frame.make(names_[i], outputs.back());
     }
-    out_.op(name, overload, arguments, outputs);
+    out_.op(name, overload, arguments_, outputs);
     out_.graph.ops.back().bounded = symbols_.used_data;
   }
 
@@ -250,9 +253,18 @@ class Pt2Reader {
     });
   }
 
+  // A dropout's "train" or a cast's "copy" is true: the op will not return its input.
+  bool drops_or_copies() const {
+    return std::ranges::any_of(arguments_, [&](const Argument& argument) {
+      const auto name = out_.graph.text(argument.name);
+      return argument.kind == ArgumentKind::kBool && argument.integer != 0 &&
+             (name == "train" || name == "copy");
+    });
+  }
+
   // The tensor whose memory output i may share: the first argument, or the i-th of a list.
-  ValueId base_of(std::span<const Argument> arguments, std::size_t i) const {
-    for (const auto& argument : arguments) {
+  ValueId base_of(std::size_t i) const {
+    for (const auto& argument : arguments_) {
       if (argument.kind == ArgumentKind::kTensor) return static_cast<ValueId>(argument.integer);
       if (argument.kind != ArgumentKind::kTensorList) continue;
       const auto list = out_.graph.values_in(argument);
@@ -285,14 +297,7 @@ class Pt2Reader {
   // auto_functionalized(torch.ops.mylib.op.default, ...): the op itself.
   bool run_operator(Pt2Frame& frame, dom::Item node, std::string_view target) {
     const auto [name, overload] = parse_target(target);
-    arguments_.clear();
-    read_.flag = false;
-    for (const auto input : node.items("inputs")) {
-      const auto item = input.at("arg");
-      if (item.tagged().tag != "as_operator")
-        arguments_.push_back(read_.argument(frame, input.text("name"), item));
-    }
-    add_op(frame, node, name, overload);
+    add_op(frame, node, name, overload, "as_operator");
     return true;
   }
 
@@ -311,9 +316,7 @@ class Pt2Reader {
   bool run_inside(Pt2Frame& frame, dom::Item node, dom::Item graph, std::span<const dom::Item> operands) {
     std::vector<dom::Item> given;
     for (const auto item : operands) flatten(item, given);
-    const auto inputs = graph.items("inputs");
-    std::vector<dom::Item> expected;
-    for (const auto input : inputs) expected.push_back(input);
+    const auto expected = graph.at("inputs").all([](dom::Item input) { return input; });
     if (given.size() < expected.size()) return false;
     // Names of subgraphs and the like come before what the graph is called with.
     const auto from = given.end() - static_cast<std::ptrdiff_t>(expected.size());
@@ -326,30 +329,18 @@ class Pt2Reader {
 
   void flatten(dom::Item item, std::vector<dom::Item>& into) const {
     const auto [tag, value] = item.tagged();
-    if (tag == "as_tensors" || tag == "as_sym_ints") {
-      for (const auto one : value.items()) into.push_back(one);
-    } else {
-      into.push_back(item);
-    }
-  }
-
-  // {"as_tensor": {"name": x}} and, in lists, {"name": x}.
-  std::optional<std::string_view> tensor_name(dom::Item item) const {
-    const auto inner = item.find("as_tensor");
-    const auto name = (inner ? *inner : item).find("name");
-    if (!name) return std::nullopt;
-    return name->text();
+    if (tag != "as_tensors" && tag != "as_sym_ints") return into.push_back(item);
+    for (const auto one : value.items()) into.push_back(one);
   }
 
   bool pass(Pt2Frame& frame, dom::Item given, Pt2Frame& inner, dom::Item expected) {
     const auto to = expected.tagged();
     if (to.tag == "as_tensor") {
       const auto name = tensor_name(given);
-      if (!name || !frame.has_tensor(*name)) return false;
-      inner.make(to.item.text("name"), frame.tensor(*name));
+      if (name.empty() || !frame.has_tensor(name)) return false;
+      inner.make(to.item.text("name"), frame.tensor(name));
     } else if (to.tag == "as_sym_int") {
-      const auto outer = given.find("as_sym_int");
-      const auto number = read_.sym_value(frame, outer ? *outer : given);
+      const auto number = sym_value(frame, given.find("as_sym_int").value_or(given));
       const auto name = to.item.find("as_name");
       if (number && name) inner.set_integer(name->text(), *number);
     }
@@ -358,8 +349,8 @@ class Pt2Reader {
 
   bool take_results(Pt2Frame& frame, dom::Item node, const Pt2Frame& inner) {
     std::vector<std::string_view> made, wanted;
-    for (const auto output : inner.graph().items("outputs")) read_.collect_names(output, made);
-    for (const auto output : node.items("outputs")) read_.collect_names(output, wanted);
+    for (const auto output : inner.graph().items("outputs")) collect_names(output, made);
+    for (const auto output : node.items("outputs")) collect_names(output, wanted);
     if (made.size() != wanted.size()) source_.fail("a subgraph returns another number of values than its op");
     for (std::size_t i = 0; i < made.size(); ++i)
       if (!made[i].empty() && !wanted[i].empty()) frame.make(wanted[i], inner.tensor(made[i]));
@@ -373,8 +364,8 @@ class Pt2Reader {
       const auto [kind, item] = spec.tagged();
       if (kind != "user_output" && kind != "loss_output") continue;
       const auto name = tensor_name(item.at("arg"));
-      if (!name) continue;
-      const auto id = frame.tensor(*name);
+      if (name.empty()) continue;
+      const auto id = frame.tensor(name);
       outputs.push_back(id);
       if (out_.graph.values[id].name == 0) out_.name(id, "output");
     }
@@ -385,7 +376,6 @@ class Pt2Reader {
   const dom::Source source_;
   Symbols symbols_;
   GraphAssembler out_;
-  Pt2Arguments read_{out_};
   std::optional<dom::Document> weights_;
   std::unordered_map<std::string_view, std::string_view> weight_files_;  // by path
   std::unordered_map<std::string, ValueId> by_file_;                     // by member, shape and offset

@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <span>
 #include <vector>
 
 #include "base/error.h"
@@ -20,6 +22,10 @@ constexpr int kMostDepth = 200;
 Number add(std::int64_t a, std::int64_t b) {
   std::int64_t sum;
   return __builtin_add_overflow(a, b, &sum) ? Number{} : sum;
+}
+Number subtract(std::int64_t a, std::int64_t b) {
+  std::int64_t difference;
+  return __builtin_sub_overflow(a, b, &difference) ? Number{} : difference;
 }
 Number multiply(std::int64_t a, std::int64_t b) {
   std::int64_t product;
@@ -51,7 +57,7 @@ Number power(std::int64_t base, std::int64_t exponent) {
 Number larger(std::int64_t a, std::int64_t b) { return a < b ? b : a; }
 Number smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 
-// Functions of two arguments; those of more fold from the left.
+// Functions of two arguments, and operators; those of more fold from the left.
 struct Function {
   std::string_view name;
   Number (*apply)(std::int64_t, std::int64_t);
@@ -70,6 +76,10 @@ constexpr Function kFunctions[] = {
     {"PowByNatural", power},
     {"PythonMod", remainder},
 };
+// Operators, the longer ones first.
+constexpr Function kSums[] = {{"+", add}, {"-", subtract}};
+constexpr Function kProducts[] = {
+    {"//", floor_divide}, {"*", multiply}, {"/", exact_divide}, {"%", remainder}};
 // Of one argument, which is whole already.
 constexpr std::string_view kIdentities[] = {"CeilToInt",  "FloorToInt", "Identity",     "Integer",
                                             "RoundToInt", "ToFloat",    "TruncToFloat", "TruncToInt",
@@ -111,32 +121,19 @@ class Expression {
 
   Number sum() {
     if (++depth_ > kMostDepth) return give_up();
-    auto left = product();
-    for (;;) {
-      if (take("+"))
-        left = both(left, product(), add);
-      else if (take("-"))
-        left = both(left, both(product(), -1, multiply), add);
-      else
-        break;
-    }
+    const auto result = chain(kSums, &Expression::product);
     --depth_;
-    return left;
+    return result;
   }
+  Number product() { return chain(kProducts, &Expression::factor); }
 
-  Number product() {
-    auto left = factor();
+  // Operands with operators of one rank between them.
+  Number chain(std::span<const Function> operators, Number (Expression::*operand)()) {
+    auto left = (this->*operand)();
     for (;;) {
-      if (take("//"))
-        left = both(left, factor(), floor_divide);
-      else if (take("*"))
-        left = both(left, factor(), multiply);
-      else if (take("/"))
-        left = both(left, factor(), exact_divide);
-      else if (take("%"))
-        left = both(left, factor(), remainder);
-      else
-        return left;
+      const auto found = std::ranges::find_if(operators, [&](const Function& one) { return take(one.name); });
+      if (found == operators.end()) return left;
+      left = both(left, (this->*operand)(), found->apply);
     }
   }
 
@@ -207,15 +204,13 @@ class Expression {
       if (!understood_) return std::nullopt;
     } while (take(","));
     if (!take(")")) return give_up();
-    for (const auto identity : kIdentities)
-      if (identity == name && arguments.size() == 1) return arguments[0];
-    for (const auto& function : kFunctions) {
-      if (function.name != name || arguments.size() < 2) continue;
-      auto result = arguments[0];
-      for (std::size_t i = 1; i < arguments.size(); ++i) result = both(result, arguments[i], function.apply);
-      return result;
-    }
-    return give_up();
+    if (arguments.size() == 1 && std::ranges::find(kIdentities, name) != std::end(kIdentities))
+      return arguments[0];
+    const auto* const function = std::ranges::find(kFunctions, name, &Function::name);
+    if (function == std::end(kFunctions) || arguments.size() < 2) return give_up();
+    auto result = arguments[0];
+    for (std::size_t i = 1; i < arguments.size(); ++i) result = both(result, arguments[i], function->apply);
+    return result;
   }
 
   std::string_view text_;
@@ -275,13 +270,11 @@ void Symbols::check(const std::string& where) const {
                 "export the model with fixed shapes, or with other values of its dimensions");
   for (const auto& [name, value] : bound_) {
     if (used_.contains(name)) continue;
-    std::vector<std::string> names(used_.begin(), used_.end());
-    const auto near = did_you_mean(name, std::span<const std::string>(names));
-    std::string hint = near;
-    if (hint.empty()) {
-      for (const auto& known : names) hint += (hint.empty() ? "its dimensions are " : ", ") + known;
-      if (hint.empty()) hint = "all its dimensions are fixed";
-    }
+    const std::vector<std::string> names(used_.begin(), used_.end());
+    std::string hint = did_you_mean(name, std::span<const std::string>(names));
+    if (hint.empty())
+      hint = names.empty() ? "all its dimensions are fixed"
+                           : fmt::format("its dimensions are {}", fmt::join(names, ", "));
     throw Error("the model has no dimension of the name " + truncate(name, 40), where, hint);
   }
 }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <concepts>
 #include <filesystem>
 
 #include "base/error.h"
@@ -15,7 +16,6 @@
 #endif
 
 namespace opscope {
-
 namespace {
 
 // Of the way ops are replayed: times measured another way are not reused.
@@ -50,6 +50,11 @@ std::string OpTimeStore::default_path() {
 
 namespace {
 
+Error unusable(sqlite3* database, const std::string& path) {
+  return Error(fmt::format("the stored times of ops cannot be used: {}", sqlite3_errmsg(database)), path,
+               "move the file away, and times are measured and stored afresh");
+}
+
 constexpr int kApplicationId = 0x6f707363;  // "opsc"
 constexpr int kVersion = 1;
 constexpr int kBusyMilliseconds = 10'000;  // another process writes for a moment
@@ -71,7 +76,7 @@ CREATE TABLE op_times (
 ) WITHOUT ROWID;
 )";
 
-// A prepared statement, bound by position from 1, its columns read by position from 0.
+// A prepared statement, its columns read by position from 0.
 class Statement {
  public:
   Statement(sqlite3* database, const std::string& path, const char* sql) : database_(database), path_(path) {
@@ -81,16 +86,11 @@ class Statement {
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  Statement& bind(int at, std::string_view text) {
-    check(sqlite3_bind_text(statement_, at, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT));
-    return *this;
-  }
-  Statement& bind(int at, double number) {
-    check(sqlite3_bind_double(statement_, at, number));
-    return *this;
-  }
-  Statement& bind(int at, std::int64_t number) {
-    check(sqlite3_bind_int64(statement_, at, number));
+  // All that it asks for, in order.
+  template <class... Values>
+  Statement& bind(const Values&... values) {
+    int at = 0;
+    (check(bind_one(++at, values)), ...);
     return *this;
   }
   // True while there is a row.
@@ -108,10 +108,15 @@ class Statement {
   }
 
  private:
+  int bind_one(int at, std::string_view text) {
+    return sqlite3_bind_text(statement_, at, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+  }
+  int bind_one(int at, double number) { return sqlite3_bind_double(statement_, at, number); }
+  int bind_one(int at, std::integral auto number) {
+    return sqlite3_bind_int64(statement_, at, static_cast<std::int64_t>(number));
+  }
   void check(int code) const {
-    if (code != SQLITE_OK)
-      throw Error(fmt::format("the stored times of ops cannot be used: {}", sqlite3_errmsg(database_)), path_,
-                  "move the file away, and times are measured and stored afresh");
+    if (code != SQLITE_OK) throw unusable(database_, path_);
   }
 
   sqlite3* database_;
@@ -154,10 +159,10 @@ struct OpTimeStore::Database {
     if (is_ours()) return;
     for (const char* rest = kTables; *rest != '\0';) {
       sqlite3_stmt* statement = nullptr;
-      if (sqlite3_prepare_v2(handle, rest, -1, &statement, &rest) != SQLITE_OK) throw unusable();
+      if (sqlite3_prepare_v2(handle, rest, -1, &statement, &rest) != SQLITE_OK) throw unusable(handle, path);
       const int code = statement ? sqlite3_step(statement) : SQLITE_DONE;
       sqlite3_finalize(statement);
-      if (code != SQLITE_DONE) throw unusable();
+      if (code != SQLITE_DONE) throw unusable(handle, path);
     }
     run(fmt::format("PRAGMA application_id = {}", kApplicationId).c_str());
     run(fmt::format("PRAGMA user_version = {}", kVersion).c_str());
@@ -176,11 +181,6 @@ struct OpTimeStore::Database {
                               kVersion),
                   path, "move the file away, or set OPSCOPE_CACHE_DIR to another folder");
     return true;
-  }
-
-  Error unusable() const {
-    return Error(fmt::format("the stored times of ops cannot be used: {}", sqlite3_errmsg(handle)), path,
-                 "move the file away, and times are measured and stored afresh");
   }
 
   // Undone at its end unless committed.
@@ -203,9 +203,9 @@ struct OpTimeStore::Database {
   };
 
   std::int64_t environment_id(const std::string& key) const {
-    prepare("INSERT OR IGNORE INTO environments (key) VALUES (?)").bind(1, key).step();
+    prepare("INSERT OR IGNORE INTO environments (key) VALUES (?)").bind(key).step();
     auto found = prepare("SELECT id FROM environments WHERE key = ?");
-    found.bind(1, key).step();
+    found.bind(key).step();
     return found.integer(0);
   }
 
@@ -223,10 +223,9 @@ OpTimeStore::OpTimeStore(OpTimeStore&&) noexcept = default;
 
 std::optional<OpTime> OpTimeStore::find(const std::string& environment, const std::string& signature) const {
   auto statement = database_->prepare(
-      "SELECT median_ns, mean_ns, deviation_ns, minimum_ns, batches, repetitions, waited, signature FROM "
-      "op_times "
-      "WHERE environment = (SELECT id FROM environments WHERE key = ?) AND hash = ?");
-  statement.bind(1, environment).bind(2, signature_hash(signature));
+      "SELECT median_ns, mean_ns, deviation_ns, minimum_ns, batches, repetitions, waited, signature "
+      "FROM op_times WHERE environment = (SELECT id FROM environments WHERE key = ?) AND hash = ?");
+  statement.bind(environment, signature_hash(signature));
   if (!statement.step() || statement.text(7) != signature) return std::nullopt;
   return OpTime{.median_ns = statement.real(0),
                 .mean_ns = statement.real(1),
@@ -245,14 +244,8 @@ void OpTimeStore::add(const std::string& environment, const std::vector<Row>& ro
       database_->prepare("INSERT OR REPLACE INTO op_times VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (const auto& [signature, time] : rows) {
     statement.reset();
-    statement.bind(1, id).bind(2, signature_hash(signature)).bind(3, signature);
-    statement.bind(4, time.median_ns)
-        .bind(5, time.mean_ns)
-        .bind(6, time.deviation_ns)
-        .bind(7, time.minimum_ns);
-    statement.bind(8, static_cast<std::int64_t>(time.batches));
-    statement.bind(9, static_cast<std::int64_t>(time.repetitions));
-    statement.bind(10, std::int64_t{time.waited});
+    statement.bind(id, signature_hash(signature), signature, time.median_ns, time.mean_ns, time.deviation_ns,
+                   time.minimum_ns, time.batches, time.repetitions, time.waited);
     statement.step();
   }
   transaction.commit();

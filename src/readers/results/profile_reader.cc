@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/choices.h"
 #include "base/text.h"
 #include "graph/graph.h"
 #include "readers/capture/capture_reader.h"
@@ -62,30 +63,29 @@ class ProfileReader {
     return true;
   }
   void miss(std::string_view field) { figures_.missing.emplace_back(field); }
+  template <class Visit>
+  void rows(Item profile, std::string_view key, const Visit& visit) {
+    if (!each(profile, key, visit)) miss(key);
+  }
   Count total(Item totals, std::string_view key) {
     if (!totals.find(key)) miss(key);
     return totals.natural_or(key);
   }
 
   template <class Kind>
-  static Kind named(std::string_view word, Kind last) {
-    for (int i = 0; i <= static_cast<int>(last); ++i)
-      if (name(static_cast<Kind>(i)) == word) return static_cast<Kind>(i);
-    return last;
+  static Kind kind(Item item, std::string_view key, Kind last) {
+    return named(item.text_or(key), last).value_or(last);
   }
 
   static std::string shape(Item item, std::string_view key) {
-    std::vector<std::int64_t> sizes;
-    const bool is_there = each(item, key, [&](Item size) { sizes.push_back(size.integer()); });
-    return is_there ? format_shape(sizes) : "";
+    const auto sizes = item.find(key);
+    return sizes ? format_shape(sizes->all(&Item::integer)) : "";
   }
 
   static Parameters parameters(Item item) {
-    Parameters found;
-    found.total = item.natural_or("params");
-    found.trainable = item.natural_or("trainable_params");
-    found.buffers = item.natural_or("buffers");
-    return found;
+    return {.total = item.natural_or("params"),
+            .trainable = item.natural_or("trainable_params"),
+            .buffers = item.natural_or("buffers")};
   }
 
   static Metrics metrics(Item item) {
@@ -95,7 +95,7 @@ class ProfileReader {
     found.traffic = {item.natural_or("input_bytes"), item.natural_or("output_bytes"),
                      item.natural_or("weight_bytes")};
     found.ops = item.natural_or("ops");
-    found.confidence = named(item.text_or("confidence"), Confidence::kUnknown);
+    found.confidence = kind(item, "confidence", Confidence::kUnknown);
     found.time = time(item, "time_seconds");
     found.roofline_time = time(item, "roofline_seconds");
     found.roofline_unknown = item.natural_or("roofline_unknown_ops");
@@ -111,11 +111,10 @@ class ProfileReader {
   }
 
   void read_hardware(Item profile) {
-    if (const auto measured = profile.find("measurement")) {
-      if (const auto at = measured->find("environment")) {
-        figures_.measured_on = at->text_or("device_name");
-        if (figures_.measured_on.empty()) figures_.measured_on = at->text_or("device");
-      }
+    const auto measured = profile.find("measurement");
+    if (const auto at = measured ? measured->find("environment") : std::nullopt) {
+      figures_.measured_on = at->text_or("device_name");
+      if (figures_.measured_on.empty()) figures_.measured_on = at->text_or("device");
     }
     const auto hardware = profile.find("hardware");
     if (!hardware) return;
@@ -177,56 +176,32 @@ class ProfileReader {
         {"compute_bound", &summary.compute_bound}, {"memory_bound", &summary.memory_bound},
         {"over_100", &summary.over_100},           {"from_50_to_100", &summary.from_50_to_100},
         {"from_10_to_50", &summary.from_10_to_50}, {"under_10", &summary.under_10}};
-    for (const auto& [key, band] : bands) {
-      const auto item = found->find(key);
-      if (!item) continue;
-      band->ops = item->natural_or("ops");
-      band->flops = item->natural_or("flops");
-      band->memory_bytes = item->natural_or("memory_bytes");
-    }
+    for (const auto& [key, band] : bands)
+      if (const auto item = found->find(key))
+        *band = {item->natural_or("ops"), item->natural_or("flops"), item->natural_or("memory_bytes")};
   }
 
   void read_rows(Item profile) {
-    const bool has_types = each(profile, "types", [&](Item row) {
-      figures_.types.push_back(
-          {row.text_or("type"), named(row.text_or("category"), Category::kCustom), metrics(row)});
+    rows(profile, "types", [&](Item row) {
+      figures_.types.push_back({row.text_or("type"), kind(row, "category", Category::kCustom), metrics(row)});
     });
-    const bool has_modules = each(profile, "modules", [&](Item row) {
+    rows(profile, "modules", [&](Item row) {
       figures_.modules.push_back({row.text_or("path"), row.text_or("type"), shape(row, "output_shape"),
                                   static_cast<std::uint32_t>(row.natural_or("depth")),
                                   static_cast<std::uint32_t>(row.natural_or("calls", 1)), parameters(row),
                                   metrics(row)});
     });
-    const bool has_layers = each(profile, "layers", [&](Item row) {
+    rows(profile, "layers", [&](Item row) {
       figures_.layers.push_back({row.text_or("name"), row.text_or("type"), shape(row, "output_shape"), 0, 1,
                                  parameters(row), metrics(row)});
     });
-    if (!has_types) miss("types");
-    if (!has_modules) miss("modules");
-    if (!has_layers) miss("layers");
   }
 
   Figures figures_;
   double compute_share_ = 0;
 };
 
-}  // namespace
-
-Figures read_profile(std::string_view json, const std::string& where) {
-  const dom::Document document(json, {where, "save it again with `opscope profile MODEL --output FILE.json`"},
-                               "a profile");
-  if (!document.root().is_object()) document.root().source().fail("not a profile: this is not JSON of one");
-  return ProfileReader().read(document.root());
-}
-
-bool looks_like_profile(std::string_view text) {
-  text = text.substr(0, 256);
-  return looks_like_capture(text) && text.find("\"opscope_version\"") != std::string_view::npos;
-}
-
-namespace {
-
-using dom::Item;
+// --- What other tools say
 
 PeerUnit unit_of(Item item) {
   if (item.text() == "flops") return PeerUnit::kFlops;
@@ -266,6 +241,18 @@ PeerAnswer answer_of(Item item) {
 }
 
 }  // namespace
+
+Figures read_profile(std::string_view json, const std::string& where) {
+  const dom::Document document(json, {where, "save it again with `opscope profile MODEL --output FILE.json`"},
+                               "a profile");
+  if (!document.root().is_object()) document.root().source().fail("not a profile: this is not JSON of one");
+  return ProfileReader().read(document.root());
+}
+
+bool looks_like_profile(std::string_view text) {
+  text = text.substr(0, 256);
+  return looks_like_capture(text) && text.find("\"opscope_version\"") != std::string_view::npos;
+}
 
 PeerRun read_peer_counts(std::string_view json, const std::string& where) {
   const dom::Document document(json, {where}, "an answer of other tools");
