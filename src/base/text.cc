@@ -331,11 +331,14 @@ std::vector<std::string> nearest_names(std::string_view typed, std::span<const s
                                        std::size_t limit) {
   return nearest_names(typed, std::vector<std::string_view>(candidates.begin(), candidates.end()), limit);
 }
-std::string did_you_mean(std::string_view typed, std::span<const std::string_view> candidates) {
-  return as_question(nearest_names(typed, candidates));
+std::string did_you_mean(std::string_view typed, std::span<const std::string_view> candidates,
+                         const std::string& otherwise) {
+  const std::string near = as_question(nearest_names(typed, candidates));
+  return near.empty() ? otherwise : near;
 }
-std::string did_you_mean(std::string_view typed, std::span<const std::string> candidates) {
-  return as_question(nearest_names(typed, candidates));
+std::string did_you_mean(std::string_view typed, std::span<const std::string> candidates,
+                         const std::string& otherwise) {
+  return did_you_mean(typed, std::vector<std::string_view>(candidates.begin(), candidates.end()), otherwise);
 }
 
 }  // namespace opscope

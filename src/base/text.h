@@ -78,9 +78,11 @@ std::vector<std::string> nearest_names(std::string_view typed, std::span<const s
                                        std::size_t limit = 3);
 std::vector<std::string> nearest_names(std::string_view typed, std::span<const std::string> candidates,
                                        std::size_t limit = 3);
-// "did you mean resnet18, resnet34, resnet101?", or "" where nothing is near: an Error's hint.
-std::string did_you_mean(std::string_view typed, std::span<const std::string_view> candidates);
-std::string did_you_mean(std::string_view typed, std::span<const std::string> candidates);
+// "did you mean resnet18, resnet34, resnet101?", or `otherwise` where nothing is near: an Error's hint.
+std::string did_you_mean(std::string_view typed, std::span<const std::string_view> candidates,
+                         const std::string& otherwise = {});
+std::string did_you_mean(std::string_view typed, std::span<const std::string> candidates,
+                         const std::string& otherwise = {});
 
 // One UTF-8 character at a time.
 struct Utf8Character {

@@ -90,34 +90,28 @@ std::size_t ColumnWriter::Column::size() const {
   return std::visit([](const auto& list) { return static_cast<std::size_t>(list.size()); }, cells);
 }
 
-void ColumnWriter::Column::to_reals() {
-  if (const auto* numbers = std::get_if<std::vector<std::uint64_t>>(&cells))
-    cells = std::vector<double>(numbers->begin(), numbers->end());
-}
-
-void ColumnWriter::Column::to_objects() {
-  if (std::holds_alternative<py::list>(cells)) return;
-  py::list list;
-  if (const auto* numbers = std::get_if<std::vector<std::uint64_t>>(&cells))
-    for (const auto number : *numbers) list.append(number);
-  if (const auto* numbers = std::get_if<std::vector<double>>(&cells))
-    for (const auto number : *numbers) list.append(number);
-  cells = std::move(list);
+ColumnWriter::Reals* ColumnWriter::Column::as_reals() {
+  if (const auto* counts = std::get_if<Counts>(&cells)) cells = Reals(counts->begin(), counts->end());
+  return std::get_if<Reals>(&cells);
 }
 
 void ColumnWriter::Column::fill(std::size_t rows) {
   if (size() >= rows) return;
-  if (size() == 0) to_objects();  // of numbers or not, is not known yet
-  to_reals();
-  while (size() < rows)
-    if (auto* numbers = std::get_if<std::vector<double>>(&cells))
-      numbers->push_back(kMissing);
-    else
-      std::get<py::list>(cells).append(kMissing);
+  if (size() == 0) cells = py::list();  // of numbers or not, is not known yet
+  Reals* const reals = as_reals();
+  while (size() < rows) reals ? reals->push_back(kMissing) : std::get<py::list>(cells).append(kMissing);
 }
 
 void ColumnWriter::Column::add(py::object item) {
-  to_objects();
+  if (!std::holds_alternative<py::list>(cells)) {
+    py::list list;
+    std::visit(
+        [&](const auto& all) {
+          for (const auto& each : all) list.append(each);
+        },
+        cells);
+    cells = std::move(list);
+  }
   std::get<py::list>(cells).append(std::move(item));
 }
 
@@ -159,10 +153,8 @@ void ColumnWriter::end(char close) {
 void ColumnWriter::null() {
   if (nested_.is_open()) return nested_.null();
   Column& cells = column();
-  if (cells.size() == 0) return cells.add(py::none());
-  cells.to_reals();
-  if (auto* numbers = std::get_if<std::vector<double>>(&cells.cells)) return numbers->push_back(kMissing);
-  cells.add(py::none());
+  Reals* const reals = cells.size() == 0 ? nullptr : cells.as_reals();
+  reals ? reals->push_back(kMissing) : cells.add(py::none());
 }
 
 void ColumnWriter::text(std::string_view words) {
@@ -181,10 +173,8 @@ void ColumnWriter::integer(std::int64_t number) {
 void ColumnWriter::natural(std::uint64_t number) {
   if (nested_.is_open()) return nested_.value(number);
   Column& cells = column();
-  if (auto* numbers = std::get_if<std::vector<std::uint64_t>>(&cells.cells))
-    return numbers->push_back(number);
-  if (auto* numbers = std::get_if<std::vector<double>>(&cells.cells))
-    return numbers->push_back(static_cast<double>(number));
+  if (auto* counts = std::get_if<Counts>(&cells.cells)) return counts->push_back(number);
+  if (auto* reals = std::get_if<Reals>(&cells.cells)) return reals->push_back(static_cast<double>(number));
   cells.add(py::int_(number));
 }
 
@@ -192,9 +182,8 @@ void ColumnWriter::real(double number) {
   if (!std::isfinite(number)) return null();
   if (nested_.is_open()) return nested_.value(number);
   Column& cells = column();
-  cells.to_reals();
-  if (auto* numbers = std::get_if<std::vector<double>>(&cells.cells)) return numbers->push_back(number);
-  cells.add(py::float_(number));
+  Reals* const reals = cells.as_reals();
+  reals ? reals->push_back(number) : cells.add(py::float_(number));
 }
 
 py::dict ColumnWriter::take() {
@@ -203,10 +192,10 @@ py::dict ColumnWriter::take() {
   for (Column& column : columns_) {
     column.fill(rows_);
     py::object cells;
-    if (const auto* counts = std::get_if<std::vector<std::uint64_t>>(&column.cells)) {
+    if (const auto* counts = std::get_if<Counts>(&column.cells)) {
       const bool fits = std::ranges::all_of(*counts, [](std::uint64_t n) { return n <= kMostSigned; });
       cells = fits ? as_array<std::int64_t>(*counts) : as_array<std::uint64_t>(*counts);
-    } else if (const auto* reals = std::get_if<std::vector<double>>(&column.cells)) {
+    } else if (const auto* reals = std::get_if<Reals>(&column.cells)) {
       cells = py::array_t<double>(static_cast<py::ssize_t>(reals->size()), reals->data());
     } else {
       cells = std::get<py::list>(column.cells);

@@ -88,12 +88,13 @@ class ColumnWriter : public JsonWriter {
   void natural(std::uint64_t number) override;
 
  private:
+  using Counts = std::vector<std::uint64_t>;
+  using Reals = std::vector<double>;
   struct Column {
     std::string name;
-    std::variant<std::vector<std::uint64_t>, std::vector<double>, py::list> cells;
+    std::variant<Counts, Reals, py::list> cells;
     std::size_t size() const;
-    void to_reals();
-    void to_objects();
+    Reals* as_reals();  // nullptr where they are no numbers
     void fill(std::size_t rows);
     void add(py::object item);
   };

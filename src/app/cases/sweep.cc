@@ -17,14 +17,11 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kSizes{"batch", "seq_len", "image_size", "past_len"};
 
-std::string flag_of(const std::string& name, Voice voice) {
-  return voice == Voice::kFlags ? std::string(capture_field(name).flag) : name;
-}
-
 // Names in their one spelling, each once.
 SweepAxis dtype_axis(const std::string& text, Voice voice) {
   std::vector<std::string> names;
-  for (const std::string& each : axis_from_text("dtype", flag_of("dtype", voice).c_str(), text).texts) {
+  for (const std::string& each :
+       axis_from_text("dtype", capture_field("dtype").name_for(voice).c_str(), text).texts) {
     CaptureRequest one;
     one.dtype = each;
     const std::string name = checked(one, voice).dtype;
@@ -37,7 +34,7 @@ SweepAxis axis_of(const AxisText& axis, Voice voice) {
   if (axis.is_dim)
     return numeric_axis(axis.name, parse_value_list(voice == Voice::kFlags ? "--dim" : "dims", axis.text));
   if (axis.name == "dtype") return dtype_axis(axis.text, voice);
-  return axis_from_text(axis.name, flag_of(axis.name, voice).c_str(), axis.text);
+  return axis_from_text(axis.name, capture_field(axis.name).name_for(voice).c_str(), axis.text);
 }
 
 // The axes of a request, and the captures that its places are.
@@ -89,10 +86,6 @@ class Axes {
   std::vector<bool> is_dim_;
 };
 
-SweepWay way_of(const std::optional<bool>& polynomial) {
-  return !polynomial ? SweepWay::kAuto : *polynomial ? SweepWay::kPolynomial : SweepWay::kCapture;
-}
-
 // The limit that was given, or the device's memory.
 void set_memory(const SweepRequest& request, SweepReport& report) {
   const bool flags = request.voice == Voice::kFlags;
@@ -121,9 +114,8 @@ FiguresAt figures_at(Sweep& sweep, const SweepCapture& capture) {
 bool is_dimension(const std::string& name, const CaptureRequest& model) {
   if (model.model.ends_with(".pt2") || model.model.ends_with(".onnx")) return true;
   if (std::ranges::find(kSizes, name) != kSizes.end()) return false;
-  const std::string near = did_you_mean(name, kSizes);
   throw Error("nothing called '" + name + "' varies", "--variable",
-              near.empty() ? "batch, seq-len, image-size or past-len" : near);
+              did_you_mean(name, kSizes, "batch, seq-len, image-size or past-len"));
 }
 
 }  // namespace
@@ -140,8 +132,10 @@ SweepAnswer sweep(const SweepRequest& request, PointSource& source) {
   set_memory(request, report);
   if (!request.metric.empty())
     report.metrics = sweep_metrics_from(flags ? "--metric" : "metric", request.metric);
-  answer.sweep = std::make_unique<Sweep>(
-      axes.axes(), SweepOptions{.profile = request.profile, .way = way_of(request.polynomial)});
+  const SweepWay way = !request.polynomial   ? SweepWay::kAuto
+                       : *request.polynomial ? SweepWay::kPolynomial
+                                             : SweepWay::kCapture;
+  answer.sweep = std::make_unique<Sweep>(axes.axes(), SweepOptions{.profile = request.profile, .way = way});
   Sweep& run = *answer.sweep;
   const SweepResult& result = run.result();
   if (!run.uses_polynomials()) source.expect(result.points.size());

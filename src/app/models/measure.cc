@@ -50,11 +50,10 @@ void check(const ReconcileRequest& request) {
 }
 
 void check(const InductorRequest& request) {
-  if (std::ranges::find(kAgainst, request.against) == kAgainst.end()) {
-    const std::string near = did_you_mean(request.against, kAgainst);
+  if (std::ranges::find(kAgainst, request.against) == kAgainst.end())
     throw Error("nothing called '" + request.against + "' to compare with", "--against",
-                near.empty() ? "inductor, or inductor-max with frozen weights and templates" : near);
-  }
+                did_you_mean(request.against, kAgainst,
+                             "inductor, or inductor-max with frozen weights and templates"));
   CaptureRequest as_file = request.model;
   if (as_file.tracer != "auto" && as_file.tracer != "dynamo")
     throw Error("Inductor takes Dynamo's graphs", "--tracer", "leave it out, or --tracer dynamo");
@@ -89,10 +88,11 @@ std::vector<Reconciliation> reconcile(const ReconcileRequest& request, Listener&
                                       std::vector<std::string>& notes) {
   check(request);
   PythonWorker worker(listener);
-  worker.run(request.capture, "reconcile", [&](JsonWriter& json) {
+  const auto more = [&](JsonWriter& json) {
     json.list("models", request.models);
     json.list("tools", request.tools);
-  });
+  };
+  worker.run(request.capture, "reconcile", more, PythonWorker::Leaves::kFiles);
   std::vector<Reconciliation> found;
   for (std::size_t i = 0; i < request.models.size(); ++i) {
     const std::string at = std::to_string(i), &model = request.models[i];
@@ -114,7 +114,8 @@ std::vector<Reconciliation> reconcile(const ReconcileRequest& request, Listener&
 InductorAnswer compare_with_inductor(const InductorRequest& request, Listener& listener) {
   check(request);
   PythonWorker worker(listener);
-  worker.run(request.model, "inductor", [&](JsonWriter& json) { json.field("against", request.against); });
+  const auto more = [&](JsonWriter& json) { json.field("against", request.against); };
+  worker.run(request.model, "inductor", more, PythonWorker::Leaves::kFiles);
   const std::string where = request.against + " on " + request.model.model;
   InductorAnswer answer;
   answer.graph = read_capture(read_file(worker.file("capture.json")), where);

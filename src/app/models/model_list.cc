@@ -39,8 +39,11 @@ KnownCost cost_of(const Graph& graph) {
 }
 
 // Prefixes of specs, and the libraries that they stand for.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kLibraries{
-    {{"torchvision", "torchvision"}, {"timm", "timm"}, {"hf", "transformers"}, {"yolo", "ultralytics"}}};
+struct Library {
+  std::string_view prefix, name;
+};
+constexpr std::array kLibraries{Library{"torchvision", "torchvision"}, Library{"timm", "timm"},
+                                Library{"hf", "transformers"}, Library{"yolo", "ultralytics"}};
 
 struct Pattern {
   std::string prefix;   // "timm:", or ""
@@ -50,11 +53,10 @@ struct Pattern {
 
 Pattern pattern_of(const std::string& spec) {
   const auto colon = spec.find(':');
-  if (colon == std::string::npos) return {"", "", spec};
-  for (const auto& [prefix, library] : kLibraries)
-    if (spec.substr(0, colon) == prefix)
-      return {spec.substr(0, colon + 1), std::string(library), spec.substr(colon + 1)};
-  return {"", "", spec};
+  const std::string prefix = spec.substr(0, colon);
+  const bool known = std::ranges::count(kLibraries, prefix, &Library::prefix) > 0;
+  if (colon == std::string::npos || !known) return {"", "", spec};
+  return {prefix + ":", library_called(prefix), spec.substr(colon + 1)};
 }
 
 std::vector<std::string> matching(const Pattern& pattern, const std::vector<ModelStatus>& models) {
@@ -129,6 +131,11 @@ void ModelCatalogue::profile(std::vector<ModelStatus>& models) const {
       cache_.write(failure_key(status.model), why.what);
   };
   capture_many(requests, cache_, AfterDeath::kGoOn, listener_, give);
+}
+
+std::string library_called(const std::string& prefix) {
+  const auto found = std::ranges::find(kLibraries, prefix, &Library::prefix);
+  return found == kLibraries.end() ? prefix : std::string(found->name);
 }
 
 bool is_model_pattern(const std::string& spec) {

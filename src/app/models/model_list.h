@@ -54,6 +54,9 @@ class ModelCatalogue {
 // no file.
 bool is_model_pattern(const std::string& spec);
 
+// The library that a prefix of specs stands for, "transformers" of "hf"; what is no prefix stays.
+std::string library_called(const std::string& prefix);
+
 // Each pattern replaced by what matches it, in the order of the list; 'timm:resnet*' insists on a library.
 // Throws Error where nothing does.
 std::vector<std::string> expand_patterns(const std::vector<std::string>& specs, const WrittenRequest& written,

@@ -68,9 +68,9 @@ void check_is_there(const std::string& path) {
   for (const auto& entry :
        std::filesystem::directory_iterator(asked.has_parent_path() ? asked.parent_path() : ".", none))
     if (entry.path().extension() == ".json") beside.push_back(entry.path().filename().string());
-  const std::string near = did_you_mean(asked.filename().string(), beside);
   throw Error("no such file", path,
-              near.empty() ? "`opscope capture MODEL -o FILE.json` makes a saved capture" : near);
+              did_you_mean(asked.filename().string(), beside,
+                           "`opscope capture MODEL -o FILE.json` makes a saved capture"));
 }
 
 }  // namespace

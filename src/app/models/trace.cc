@@ -82,13 +82,14 @@ Traces trace(const CaptureRequest& request, const TraceFiles& files, Listener& l
   PythonWorker worker(listener);
   std::vector<std::string> exports;
   for (const std::string& path : files.exports) exports.push_back(absolute(path));
-  worker.run(request, "trace", [&](JsonWriter& json) {
+  const auto more = [&](JsonWriter& json) {
     json.list("tracers", tracers_for(request.tracer));
     json.field("save_graph", files.wants_code() ? absolute(files.save_graph) : "");
     json.field("weights", files.weights);
     json.list("exports", exports);
     json.field("strict_static", request.tracer == "static");  // one that needs data is an error, no real run
-  });
+  };
+  worker.run(request, "trace", more, PythonWorker::Leaves::kFiles);
   TraceAnswer answer = parse_trace_answer(read_file(worker.file("trace.json")), "trace of " + request.model);
   Traces traces;
   for (const TracedRow& row : answer.rows) add_row(row, worker, traces);

@@ -8,6 +8,7 @@
 #include <ranges>
 
 #include "app/request/fields.h"
+#include "base/choices.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "graph/dtype.h"
@@ -101,16 +102,6 @@ constexpr std::array kDTypeAliases{
     DTypeAlias{"half", "float16"},
 };
 
-// "choose prefill or decode"; in Python "prefill, decode".
-std::string choices(std::span<const std::string_view> words, Voice voice) {
-  std::string text = voice == Voice::kFlags ? "choose " : "";
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const bool last = i + 1 == words.size() && voice == Voice::kFlags;
-    text.append(i == 0 ? "" : last ? " or " : ", ").append(words[i]);
-  }
-  return text;
-}
-
 struct Check {
   const CaptureField& field;
   Voice voice;
@@ -131,9 +122,9 @@ struct Check {
     if (field.key == "dtype") return check_dtype(text);
     const auto& words = field.rules.words;
     if (text.empty() || words.empty() || std::ranges::find(words, text) != words.end()) return;
-    const std::string near = did_you_mean(text, words);
+    const std::string all = voice == Voice::kFlags ? "choose " + listed(words) : join(words);
     throw Error("no " + std::string(field.key) + " called '" + text + "'", where(),
-                near.empty() ? choices(words, voice) : near);
+                did_you_mean(text, words, all));
   }
   void operator()(std::vector<NamedInput>& inputs) const {
     for (NamedInput& input : inputs) check_dtype(input.dtype);
@@ -165,9 +156,8 @@ struct Check {
     if (text.empty() || (dtype_from_name(text) && text != "undefined")) return;
     std::vector<std::string_view> names;
     for (const DTypeInfo& row : kDTypes) names.push_back(row.name);
-    const std::string near = did_you_mean(text, names);
     throw Error("no dtype called '" + text + "'", where(),
-                near.empty() ? "for example float16 or bfloat16" : near);
+                did_you_mean(text, names, "for example float16 or bfloat16"));
   }
 };
 

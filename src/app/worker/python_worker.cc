@@ -149,12 +149,12 @@ void PythonWorker::check_error() const {
   fail_reported(last_->error);
 }
 
-void PythonWorker::run(const CaptureRequest& request, std::string_view command, const WriteMore& more) {
+void PythonWorker::run(const CaptureRequest& request, std::string_view command, const WriteMore& more,
+                       Leaves leaves) {
   listener_.status("starting Python");
   const std::string asked = to_json(request, command, [&](JsonWriter& json) {
     if (more) more(json);
-    json.field("output", file("answer.json"));
-    json.field("folder", file(""));
+    leaves == Leaves::kOutput ? json.field("output", file("answer.json")) : json.field("folder", file(""));
   });
   start(asked, ChildProcess::Stdin::kNothing);
   listen([](const Answer&) { return false; });

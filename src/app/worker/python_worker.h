@@ -29,9 +29,11 @@ class PythonWorker {
   // A file for answers, in a folder that goes with the worker.
   std::string file(const std::string& name) const { return folder_.file(name); }
 
-  // One request to its end, which leaves its answer in output(), or in several files. Throws Error for what
-  // Python reports or for its death, and Interrupted after Ctrl-C, with the process gone.
-  void run(const CaptureRequest& request, std::string_view command, const WriteMore& more = {});
+  // One request to its end, which leaves its answer in output(), or in several files of the folder. Throws
+  // Error for what Python reports or for its death, and Interrupted after Ctrl-C, with the process gone.
+  enum class Leaves : std::uint8_t { kOutput, kFiles };
+  void run(const CaptureRequest& request, std::string_view command, const WriteMore& more = {},
+           Leaves leaves = Leaves::kOutput);
   std::string output() const;
   bool may_be_cached() const { return last_ && last_->cacheable; }
 

@@ -100,11 +100,9 @@ std::vector<ModelBudget> budgets_for(const CheckFlags& flags) {
     std::vector<std::string> specs;
     for (const ModelBudget& budget : budgets) specs.push_back(budget.spec);
     std::erase_if(budgets, [&](const ModelBudget& budget) { return budget.spec != model; });
-    if (budgets.empty()) {
-      const std::string hint = did_you_mean(model, specs);
+    if (budgets.empty())
       throw Error("the budget has no model called '" + model + "'", flags.budget,
-                  hint.empty() ? "without a model, all of the file are checked" : hint);
-    }
+                  did_you_mean(model, specs, "without a model, all of the file are checked"));
   }
   for (ModelBudget& budget : budgets) {
     if (budget.spec.empty()) budget.spec = model;

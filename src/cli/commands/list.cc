@@ -31,36 +31,19 @@ struct ListFlags : NameFlags {
 
 [[noreturn]] void none_match(const std::string& kind, const std::string& pattern,
                              const std::vector<std::string>& names, const std::string& otherwise) {
-  const std::string near = did_you_mean(pattern, names);
-  throw Error("no " + kind + " matches '" + pattern + "'", "", near.empty() ? otherwise : near);
+  throw Error("no " + kind + " matches '" + pattern + "'", "", did_you_mean(pattern, names, otherwise));
 }
 
-// The prefixes of specs, where they are not the library's name.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kPrefixes{
-    {{"hf", "transformers"}, {"yolo", "ultralytics"}}};
-
-std::string library_name(const std::string& source) {
-  const auto found =
-      std::ranges::find(kPrefixes, source, &std::pair<std::string_view, std::string_view>::first);
-  return found == kPrefixes.end() ? source : std::string(found->second);
-}
-
-// What --source takes: the libraries by their names, without versions.
-std::vector<std::string> source_names(const std::vector<ModelStatus>& models) {
+// --source takes libraries by their names, without versions.
+void check_source(const std::string& wanted, const std::vector<ModelStatus>& models) {
   std::vector<std::string> names;
   for (const ModelStatus& status : models) {
     const std::string name = status.model.source.substr(0, status.model.source.find(' '));
+    if (name.starts_with(wanted)) return;
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   }
-  return names;
-}
-
-void check_source(const std::string& wanted, const std::vector<ModelStatus>& models) {
-  const auto names = source_names(models);
-  if (wanted.empty() ||
-      std::ranges::any_of(names, [&](const auto& name) { return name.starts_with(wanted); }))
-    return;
-  throw Error("no source called '" + wanted + "'", "--source", "there are " + join(names));
+  if (!wanted.empty())
+    throw Error("no source called '" + wanted + "'", "--source", "there are " + join(names));
 }
 
 // What models cost is left out where nobody has asked for it yet.
@@ -92,7 +75,7 @@ int run_list(const ListFlags& flags) {
   ModelCatalogue catalogue(registry_path(flags.registry), !flags.no_cache, talk);
   std::vector<ModelStatus> models = catalogue.list(flags.only_cached);
   if (flags.only_cached && models.empty()) return kExitDone;
-  const std::string source = library_name(flags.source);
+  const std::string source = library_called(flags.source);
   check_source(source, models);
   std::vector<std::string> names;
   for (const ModelStatus& status : models) names.push_back(status.model.name);

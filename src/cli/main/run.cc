@@ -112,9 +112,8 @@ const Command& command_called(const std::string& name) {
   std::vector<std::string> known;
   for (const CLI::Option* option : app.get_options())
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-  const std::string near = did_you_mean(flag, known);
   throw Error("no flag called '" + flag + "'", "",
-              near.empty() ? "opscope help " + std::string(command.name) : near);
+              did_you_mean(flag, known, "opscope help " + std::string(command.name)));
 }
 
 int run_command(const Command& command, Arguments arguments) {
