@@ -1,5 +1,7 @@
 // Activation functions: n elements, flops and specials by the letter of each definition. Dropout is here too;
 // in eval it returns its input.
+// Softmax and its kin: n elements in r rows. Maximum (n - r compares), subtract (n), exp (n), sum (n - r),
+// divide (n); the logarithm subtracts the row's log instead of dividing.
 #include "ops/families.h"
 #include "ops/rules.h"
 
@@ -26,18 +28,65 @@ MaybeWork rrelu(const OpCall& call) { return pointwise<2>(call); }
 
 constexpr Family row{.category = Category::kActivation, .fusion = Fusion::kPointwise};
 
-constexpr OpRule dropout_row(std::string_view name) {
-  return {.name = name,
-          .category = Category::kRandom,
-          .fusion = Fusion::kPointwise,
-          .work = dropout,
-          .traffic = dropout_traffic,
-          .formula = "2*n flops (compare, scale); in eval nothing"};
+constexpr OpRow dropout_row(std::string_view name) {
+  constexpr Family kDropout{
+      .category = Category::kRandom, .fusion = Fusion::kPointwise, .traffic = dropout_traffic};
+  return kDropout(name, dropout, "2*n flops (compare, scale); in eval nothing");
 }
+
+struct Rows {
+  Count n, r;
+};
+
+std::optional<Rows> rows_of(const OpCall& call) {
+  if (call.inputs.empty()) return std::nullopt;
+  const TensorView& x = call.inputs[0];
+  const std::int64_t dim = call.integer("dim").value_or(-1), rank = static_cast<std::int64_t>(x.rank());
+  if (rank != 0 && (dim < -rank || dim >= rank)) return std::nullopt;
+  return Rows{x.numel, x.numel / Count{x.dim(dim)}};
+}
+
+// kMask: flops per element before the softmax. kLog: logarithms per row.
+template <unsigned kMask, unsigned kLog>
+MaybeWork softmax(const OpCall& call) {
+  const auto rows = rows_of(call);
+  if (!rows) return std::nullopt;
+  return Work{.other_flops = rows->n * (4 + kMask) - rows->r * 2, .specials = rows->n + rows->r * kLog};
+}
+
+// With y the result: the row's sum of g*y is taken from g, times y. With y a logarithm: the
+// row's sum of g, times exp(y), is taken from g.
+template <unsigned kFlops, unsigned kSpecials>
+MaybeWork softmax_backward(const OpCall& call) {
+  const auto rows = rows_of(call);
+  if (!rows) return std::nullopt;
+  return Work{.other_flops = rows->n * kFlops - rows->r, .specials = rows->n * kSpecials};
+}
+
+Letters softmax_letters(const OpCall& call) {
+  const auto rows = rows_of(call);
+  if (!rows) return {};
+  return {{"n", rows->n}, {"r", rows->r}};
+}
+
+constexpr Family softmax_row{
+    .category = Category::kSoftmax, .fusion = Fusion::kReduction, .letters = softmax_letters};
+
+constexpr std::string_view kSoftmax = "4*n - 2*r flops (max, subtract, sum, divide) + n exps";
+constexpr std::string_view kLogSoftmax = "4*n - 2*r flops (max, subtract, sum, subtract) + n exps + r logs";
+constexpr std::string_view kMasked = "5*n - 2*r flops (mask, max, subtract, sum, divide) + n exps";
 
 constexpr OpRow kRules[] = {
     dropout_row("aten::_fused_dropout"),
+    softmax_row("aten::_log_softmax", softmax<0, 1>, kLogSoftmax),
+    softmax_row("aten::_log_softmax_backward_data", softmax_backward<3, 1>,
+                "3*n - r flops (sum, multiply, subtract) + n exps"),
+    softmax_row("aten::_masked_softmax", softmax<1, 0>, kMasked),
     row("aten::_prelu_kernel", pointwise<2>, "2*n flops (compare, multiply)"),
+    softmax_row("aten::_safe_softmax", softmax<1, 0>, kMasked),
+    softmax_row("aten::_softmax", softmax<0, 0>, kSoftmax) | kSoftmaxItself,
+    softmax_row("aten::_softmax_backward_data", softmax_backward<4, 0>,
+                "4*n - r flops (multiply, sum, subtract, multiply)"),
     dropout_row("aten::alpha_dropout") | kMayReturnInput,
     row("aten::celu", pointwise<3, 1>, "3*n flops (compare, divide, multiply) + n exps") | kInPlaceSwitch,
     dropout_row("aten::dropout") | kMayReturnInput | kInPlaceSwitch,
@@ -54,6 +103,7 @@ constexpr OpRow kRules[] = {
     row("aten::log_sigmoid", pointwise<4, 2>, "4*n flops (min, abs, negate, subtract) + n exps + n logs"),
     row("aten::log_sigmoid_forward", pointwise<4, 2>,
         "4*n flops (min, abs, negate, subtract) + n exps + n logs"),
+    softmax_row("aten::log_softmax", softmax<0, 1>, kLogSoftmax),
     row("aten::mish", pointwise<1, 3>, "n multiplies + n exps + n logs + n tanhs") | kInPlaceSwitch,
     dropout_row("aten::native_dropout"),
     row("aten::prelu", pointwise<2>, "2*n flops (compare, multiply)"),
@@ -64,9 +114,12 @@ constexpr OpRow kRules[] = {
     row("aten::selu", pointwise<3, 1>, "3*n flops (compare, two multiplies) + n exps") | kInPlaceSwitch,
     row("aten::sigmoid", pointwise<3, 1>, "3*n flops (negate, add, divide) + n exps") | kHasInPlace,
     row("aten::silu", pointwise<4, 1>, "4*n flops (sigmoid, multiply) + n exps") | kInPlaceSwitch,
+    softmax_row("aten::softmax", softmax<0, 0>, kSoftmax) | kSoftmaxItself,
     row("aten::softplus", pointwise<3, 2>, "3*n flops (multiply, divide, compare) + n exps + n logs"),
     row("aten::softshrink", pointwise<3>, "3*n flops (two compares, subtract)"),
     row("aten::special_expit", pointwise<3, 1>, "3*n flops (negate, add, divide) + n exps"),
+    softmax_row("aten::special_log_softmax", softmax<0, 1>, kLogSoftmax),
+    softmax_row("aten::special_softmax", softmax<0, 0>, kSoftmax),
     row("aten::tanh", pointwise_special, "n tanhs") | kHasInPlace,
     row("aten::threshold", pointwise<1>, "n compares") | kInPlaceSwitch,
 };

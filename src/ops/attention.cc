@@ -139,34 +139,18 @@ constexpr std::string_view kFormula =
     "B*L*S*(E+V) MACs + B*L*S*(5+u+2*d) - 2*B*L flops (scale, mask, softmax) + B*L*S exps";
 constexpr std::string_view kBackward = "B*L*S*(3*E+2*V) MACs + 5*B*L*S + 2*B*L*V flops + B*L*S exps";
 
+constexpr OpRow fused_row(std::string_view name, WorkFunction work, std::string_view formula) {
+  return Family{.category = Category::kAttention, .fusion = Fusion::kAnchor}(name, work, formula) |
+         InTorchCounter{};
+}
+
 template <ReadAttention kRead = attention_of>
-constexpr OpRule row(std::string_view name) {
-  return {.name = name,
-          .category = Category::kAttention,
-          .fusion = Fusion::kAnchor,
-          .work = attention<kRead>,
-          .in_torch_counter = true,
-          .formula = kFormula,
-          .letters = attention_letters<kRead>};
+constexpr OpRow row(std::string_view name) {
+  return fused_row(name, attention<kRead>, kFormula) | attention_letters<kRead>;
 }
 
-constexpr OpRule backward_row(std::string_view name) {
-  return {.name = name,
-          .category = Category::kAttention,
-          .fusion = Fusion::kAnchor,
-          .work = attention_backward,
-          .in_torch_counter = true,
-          .formula = kBackward,
-          .letters = backward_letters};
-}
-
-constexpr OpRule fused_row(std::string_view name, WorkFunction work, std::string_view formula) {
-  return {.name = name,
-          .category = Category::kAttention,
-          .fusion = Fusion::kAnchor,
-          .work = work,
-          .in_torch_counter = true,
-          .formula = formula};
+constexpr OpRow backward_row(std::string_view name) {
+  return fused_row(name, attention_backward, kBackward) | backward_letters;
 }
 
 constexpr OpRow kRules[] = {

@@ -34,14 +34,10 @@ MaybeWork target_flops(const OpCall& call) {
   return target != nullptr ? std::optional(Work{.other_flops = target->numel * 2}) : std::nullopt;
 }
 
-constexpr OpRule row(std::string_view name, Category category, WorkFunction work, std::string_view formula,
-                     Confidence confidence = Confidence::kExact) {
-  return {.name = name,
-          .category = category,
-          .fusion = category == Category::kActivation ? Fusion::kPointwise : Fusion::kBarrier,
-          .work = work,
-          .confidence = confidence,
-          .formula = formula};
+constexpr OpRow row(std::string_view name, Category category, WorkFunction work, std::string_view formula,
+                    Confidence confidence = Confidence::kExact) {
+  const auto fusion = category == Category::kActivation ? Fusion::kPointwise : Fusion::kBarrier;
+  return Family{.category = category, .fusion = fusion, .confidence = confidence}(name, work, formula);
 }
 
 constexpr auto kActivation = Category::kActivation;

@@ -170,17 +170,12 @@ constexpr std::string_view kTransposed1d = "N*C*W * (K/g)*S MACs + b*N*K*Q adds 
 constexpr std::string_view kTransposed2d = "N*C*H*W * (K/g)*R*S MACs + b*N*K*P*Q adds (bias)";
 constexpr std::string_view kTransposed3d = "N*C*D*H*W * (K/g)*T*R*S MACs + b*N*K*O*P*Q adds (bias)";
 
+constexpr Family plain_row{.category = Category::kConv, .fusion = Fusion::kAnchor};
+
 template <bool kTransposed = false>
-constexpr OpRule row(std::string_view name, std::string_view formula, WorkFunction work = conv<kTransposed>) {
-  return {.name = name,
-          .category = Category::kConv,
-          .fusion = Fusion::kAnchor,
-          .work = work,
-          .fvcore = fvcore_conv<kTransposed>,
-          .in_torch_counter = true,
-          .torch = torch_conv<kTransposed>,
-          .formula = formula,
-          .letters = conv_letters<kTransposed>};
+constexpr OpRow row(std::string_view name, std::string_view formula, WorkFunction work = conv<kTransposed>) {
+  return plain_row(name, work, formula) | conv_letters<kTransposed> | fvcore(fvcore_conv<kTransposed>) |
+         in_torch_counter(torch_conv<kTransposed>);
 }
 
 constexpr OpRow kRules[] = {
@@ -192,24 +187,14 @@ constexpr OpRow kRules[] = {
     row("aten::conv2d", k2d),
     row("aten::conv3d", k3d),
     row("aten::conv_depthwise3d", k3d),
-    OpRule{.name = "aten::conv_tbc",
-           .category = Category::kConv,
-           .fusion = Fusion::kAnchor,
-           .work = conv_tbc,
-           .formula = "n * S*C MACs + n adds (bias)",
-           .letters = conv_tbc_letters},
+    plain_row("aten::conv_tbc", conv_tbc, "n * S*C MACs + n adds (bias)") | conv_tbc_letters,
     row<true>("aten::conv_transpose1d", kTransposed1d),
     row<true>("aten::conv_transpose2d", kTransposed2d),
     row<true>("aten::conv_transpose3d", kTransposed3d),
     row("aten::convolution", kAny),
-    OpRule{.name = "aten::convolution_backward",
-           .category = Category::kConv,
-           .fusion = Fusion::kAnchor,
-           .work = conv_backward,
-           .in_torch_counter = true,
-           .torch = torch_backward,
-           .formula = "(i+j) * s * (w/k) MACs (input's and weight's gradient) + b*y adds (bias's)",
-           .letters = backward_letters},
+    plain_row("aten::convolution_backward", conv_backward,
+              "(i+j) * s * (w/k) MACs (input's and weight's gradient) + b*y adds (bias's)") |
+        backward_letters | in_torch_counter(torch_backward),
     row("aten::convolution_overrideable", kAny),
     row("aten::cudnn_convolution", kAny),
     // Adds the bias, then clamps at zero; with _add_, z is added too.

@@ -13,27 +13,18 @@ std::span<const OpRow> backward_rules();
 std::span<const OpRow> conv_rules();
 std::span<const OpRow> copy_rules();
 std::span<const OpRow> create_rules();
-std::span<const OpRow> distance_rules();
-std::span<const OpRow> embedding_rules();
-std::span<const OpRow> fft_rules();
 std::span<const OpRow> index_rules();
 std::span<const OpRow> linalg_rules();
 std::span<const OpRow> loss_rules();
 std::span<const OpRow> matmul_rules();
-std::span<const OpRow> metadata_rules();
 std::span<const OpRow> norm_rules();
 std::span<const OpRow> optimiser_rules();
 std::span<const OpRow> pointwise_rules();
 std::span<const OpRow> pool_rules();
 std::span<const OpRow> quantised_rules();
-std::span<const OpRow> random_rules();
 std::span<const OpRow> recurrent_rules();
 std::span<const OpRow> reduction_rules();
 std::span<const OpRow> resize_rules();
-std::span<const OpRow> softmax_rules();
-std::span<const OpRow> sort_rules();
-std::span<const OpRow> uncosted_rules();  // not in the table: no more than facts
 std::span<const OpRow> view_rules();
-std::span<const OpRow> vision_rules();
 
 }  // namespace opscope

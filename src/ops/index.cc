@@ -1,4 +1,5 @@
 // Reading and writing by index. What is selected is read, what is touched is written, not the whole tensor.
+// Embeddings read the rows that the indices name, not the table.
 #include "ops/families.h"
 #include "ops/rules.h"
 
@@ -120,14 +121,14 @@ MaybeWork isin(const OpCall& call) {
 constexpr Family row{.category = Category::kIndex, .fusion = Fusion::kBarrier};
 
 // What picks elements goes on element by element; what writes wherever its indices say does not.
-constexpr OpRule pick_row(std::string_view name) {
+constexpr OpRow pick_row(std::string_view name) {
   constexpr Family kPick{
       .category = Category::kIndex, .fusion = Fusion::kPointwise, .traffic = read_selected};
   return kPick(name, no_work, "none");
 }
 
 template <Touched kTouched, Meets kMeets>
-constexpr OpRule write_row(std::string_view name) {
+constexpr OpRow write_row(std::string_view name) {
   constexpr std::string_view kFormulas[] = {"none", "an add for each element written",
                                             "an add for each element written where it accumulates"};
   return row(name, write_work<kTouched, kMeets>, kFormulas[static_cast<std::size_t>(kMeets)],
@@ -138,7 +139,51 @@ constexpr auto kAlongDim = indexes("index", Within::kDimension, "self");
 constexpr auto kEachDim = indexes("indices", Within::kEach, "self");
 constexpr auto kAnywhere = indexes("index", Within::kElements, "self");
 
+// `rows` rows of the table, and the other inputs whole.
+MaybeTraffic rows_traffic(const OpCall& call, Count rows) {
+  const TensorView* weight = call.tensor("weight");
+  if (weight == nullptr || weight->rank() < 1) return std::nullopt;
+  Traffic traffic;
+  const Count width = weight->numel / Count{weight->dim(0)};
+  add_read(traffic, *weight, rows * width * Count{element_bytes(weight->dtype)});
+  for (const TensorView& in : call.inputs)
+    if (in.value != weight->value) add_read(traffic, in);
+  add_writes(traffic, call);
+  return traffic;
+}
+
+MaybeTraffic embedding_traffic(const OpCall& call) {
+  const TensorView* indices = call.tensor("indices");
+  return indices != nullptr ? rows_traffic(call, indices->numel) : std::nullopt;
+}
+
+// Each row is added to its bag, after a multiply where samples have weights; a mean divides.
+MaybeWork bag(const OpCall& call) {
+  const TensorView *weight = call.tensor("weight"), *indices = call.tensor("indices");
+  if (weight == nullptr || indices == nullptr || weight->rank() != 2 || call.outputs.empty())
+    return std::nullopt;
+  const Count each = call.tensor("per_sample_weights") != nullptr ? 2 : 1;
+  const bool mean = call.integer("mode").value_or(0) == 1;
+  return Work{.other_flops =
+                  indices->numel * Count{weight->dim(1)} * each + (mean ? call.outputs[0].numel : Count{})};
+}
+
+constexpr OpRow embedding_row(std::string_view name, WorkFunction work, std::string_view formula) {
+  const Family family{.category = Category::kEmbedding,
+                      .fusion = work == no_work ? Fusion::kPointwise : Fusion::kBarrier,
+                      .traffic = embedding_traffic};
+  return family(name, work, formula);
+}
+
+constexpr auto kIndices = indexes("indices", Within::kRows, "weight");
+constexpr auto kOffsets = indexes("offsets", Within::kBags, "indices");
+
 constexpr OpRow kRules[] = {
+    embedding_row("aten::_embedding_bag", bag, "one add for each element of each row; a mean divides n") |
+        kIndices | kOffsets,
+    embedding_row("aten::_embedding_bag_forward_only", bag,
+                  "one add for each element of each row; a mean divides n") |
+        kIndices | kOffsets,
     write_row<each_indexed, Meets::kAsTold>("aten::_index_put_impl") | kEachDim,
     pick_row("aten::_unsafe_index") | kEachDim,
     write_row<each_indexed, Meets::kAsTold>("aten::_unsafe_index_put") | kEachDim,
@@ -146,6 +191,9 @@ constexpr OpRow kRules[] = {
     row("aten::as_strided_scatter", no_work, "none"),
     row("aten::bincount", per_input<1>, "m adds") | kSizedByData | limited_by("bincount"),
     row("aten::diagonal_scatter", no_work, "none"),
+    embedding_row("aten::embedding", no_work, "none") | kIndices,
+    embedding_row("aten::embedding_bag", bag, "one add for each element of each row; a mean divides n") |
+        kIndices | kOffsets,
     pick_row("aten::gather") | kPicksFew | kAlongDim,
     row("aten::histc", per_input<5>, "5*m flops (two compares, subtract, scale, add)"),
     pick_row("aten::index") | kPicksFew | kKeepsElements | kEachDim,

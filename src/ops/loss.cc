@@ -83,11 +83,9 @@ Letters ctc_letters(const OpCall& call) {
 constexpr Family row{.category = Category::kLoss, .fusion = Fusion::kReduction};
 
 // Estimated: which transitions are allowed depends on the labels.
-constexpr OpRule ctc_row(std::string_view name) {
-  OpRule rule = row(name, ctc_loss, "9*c flops + 4*c specials for c cells of the recursion");
-  rule.confidence = Confidence::kEstimated;
-  rule.letters = ctc_letters;
-  return rule;
+constexpr OpRow ctc_row(std::string_view name) {
+  return row(name, ctc_loss, "9*c flops + 4*c specials for c cells of the recursion") | ctc_letters |
+         Confidence::kEstimated;
 }
 
 constexpr auto kTarget = indexes("target", Within::kClasses, "self");
@@ -96,13 +94,9 @@ constexpr OpRow kRules[] = {
     ctc_row("aten::_ctc_loss") | kRowsByData,
     row("aten::binary_cross_entropy", loss<6, 2>, "6*m flops + 2*m logs + m to fold") | kTakesProbabilities,
     row("aten::binary_cross_entropy_with_logits", loss<6, 2>, "6*m flops + m exps + m logs + m to fold"),
-    [] {
-      OpRule rule = row("aten::cross_entropy_loss", cross_entropy,
-                        "4*n - 2*r flops + n exps + r logs (log-softmax) + 2*r flops");
-      rule.letters = cross_entropy_letters;
-      return rule;
-    }() |
-        kTarget,
+    row("aten::cross_entropy_loss", cross_entropy,
+        "4*n - 2*r flops + n exps + r logs (log-softmax) + 2*r flops") |
+        cross_entropy_letters | kTarget,
     ctc_row("aten::ctc_loss") | kRowsByData,
     row("aten::huber_loss", loss<5>, "5*m flops (subtract, abs, compare, two multiplies) + m to fold"),
     row("aten::kl_div", loss<2, 1>, "2*m flops (subtract, multiply) + m logs + m to fold"),

@@ -240,25 +240,13 @@ Count fvcore_matmul(const OpCall& call) {
   return a->dim(-1) == b->dim(-2) ? a->numel * Count{b->dim(-1)} : Count{};
 }
 
-template <ReadProduct kRead>
-constexpr OpRule row(std::string_view name, std::string_view formula, FvcoreFunction fvcore = nullptr) {
-  return {.name = name,
-          .category = Category::kMatmul,
-          .fusion = Fusion::kAnchor,
-          .work = product<kRead>,
-          .fvcore = fvcore,
-          .in_torch_counter = true,
-          .torch = torch_product<kRead>,
-          .formula = formula,
-          .letters = product_letters<kRead>};
-}
+constexpr Family anchor_row{.category = Category::kMatmul, .fusion = Fusion::kAnchor};
+constexpr Family outer_row{.category = Category::kMatmul, .fusion = Fusion::kPointwise};
 
-constexpr OpRule outer_row(std::string_view name) {
-  return {.name = name,
-          .category = Category::kMatmul,
-          .fusion = Fusion::kPointwise,
-          .work = outer,
-          .formula = "n multiplies"};
+template <ReadProduct kRead>
+constexpr OpRow row(std::string_view name, std::string_view formula) {
+  return anchor_row(name, product<kRead>, formula) | product_letters<kRead> |
+         in_torch_counter(torch_product<kRead>);
 }
 
 constexpr std::string_view kMm = "m*k*n MACs";
@@ -276,42 +264,26 @@ constexpr OpRow kRules[] = {
     row<packed_mm>("aten::_weight_int4pack_mm", kMmAnd),
     row<packed_mm>("aten::_weight_int8pack_mm", kMmAnd),
     row<addbmm>("aten::addbmm", kMmAnd),
-    row<addmm>("aten::addmm", kMmAnd, fvcore_product<addmm>) | kLinearLayer,
+    row<addmm>("aten::addmm", kMmAnd) | fvcore(fvcore_product<addmm>) | kLinearLayer,
     row<addmv>("aten::addmv", "m*k MACs + c*m flops (add, scales)"),
-    OpRule{.name = "aten::addr",
-           .category = Category::kMatmul,
-           .fusion = Fusion::kPointwise,
-           .work = addr,
-           .formula = "n multiplies + n adds"},
+    outer_row("aten::addr", addr, "n multiplies + n adds"),
     row<baddbmm>("aten::baddbmm", kBmmAnd) | kBatchedProduct,
-    OpRule{.name = "aten::bilinear",
-           .category = Category::kMatmul,
-           .fusion = Fusion::kAnchor,
-           .work = bilinear,
-           .formula = "N*o*i*j MACs + N*o*j MACs + b*N*o adds (bias)",
-           .letters = bilinear_letters},
-    row<bmm>("aten::bmm", kBmm, fvcore_product<bmm>) | kBatchedProduct,
+    anchor_row("aten::bilinear", bilinear, "N*o*i*j MACs + N*o*j MACs + b*N*o adds (bias)") |
+        bilinear_letters,
+    row<bmm>("aten::bmm", kBmm) | fvcore(fvcore_product<bmm>) | kBatchedProduct,
     row<dot>("aten::dot", "k MACs"),
-    OpRule{.name = "aten::einsum",
-           .category = Category::kMatmul,
-           .fusion = Fusion::kAnchor,
-           .work = einsum_work,
-           .fvcore = einsum_fvcore,
-           .in_torch_counter = true,
-           .torch = einsum_torch,
-           .formula = "z*m*k*n MACs for each pair of operands",
-           .letters = einsum_letters} |
-        kBatchedProduct,
-    outer_row("aten::ger"),
+    anchor_row("aten::einsum", einsum_work, "z*m*k*n MACs for each pair of operands") | einsum_letters |
+        fvcore(einsum_fvcore) | in_torch_counter(einsum_torch) | kBatchedProduct,
+    outer_row("aten::ger", outer, "n multiplies"),
     row<inner>("aten::inner", kMm),
     row<matmul>("aten::linalg_matmul", kBmm),
     row<vecdot>("aten::linalg_vecdot", "z*k MACs"),
-    row<linear>("aten::linear", kMmAnd, fvcore_linear) | kLinearLayer,
-    row<matmul>("aten::matmul", kBmm, fvcore_matmul) | kBatchedProduct,
+    row<linear>("aten::linear", kMmAnd) | fvcore(fvcore_linear) | kLinearLayer,
+    row<matmul>("aten::matmul", kBmm) | fvcore(fvcore_matmul) | kBatchedProduct,
     row<linear>("aten::mkldnn_linear", kMmAnd),
-    row<mm>("aten::mm", kMm, fvcore_product<mm>) | kLinearLayer,
+    row<mm>("aten::mm", kMm) | fvcore(fvcore_product<mm>) | kLinearLayer,
     row<mv>("aten::mv", kMv),
-    outer_row("aten::outer"),
+    outer_row("aten::outer", outer, "n multiplies"),
     row<tensordot>("aten::tensordot", kMm),
     row<vdot>("aten::vdot", "k MACs"),
     row<grouped_mm>("transformers::grouped_mm_fallback",

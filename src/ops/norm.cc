@@ -121,24 +121,11 @@ constexpr std::string_view kFolded = "n*2 flops (scale, shift); in training n*(6
 constexpr std::string_view kRms = "n*(3+a) flops (square, sum, scale, affine) + r rsqrts";
 
 template <ReadNorm kRead>
-constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula,
-                     FvcoreFunction fvcore = nullptr) {
-  return {.name = name,
-          .category = Category::kNorm,
-          .fusion = Fusion::kReduction,
-          .work = work,
-          .fvcore = fvcore,
-          .formula = formula,
-          .letters = norm_letters<kRead>};
-}
+constexpr Family row{
+    .category = Category::kNorm, .fusion = Fusion::kReduction, .letters = norm_letters<kRead>};
 
-constexpr OpRule weight_norm_row(std::string_view name) {
-  return {.name = name,
-          .category = Category::kNorm,
-          .fusion = Fusion::kReduction,
-          .work = weight_norm,
-          .formula = "3*n + r flops + r sqrts",
-          .letters = weight_norm_letters};
+constexpr OpRow weight_norm_row(std::string_view name) {
+  return row<channels>(name, weight_norm, "3*n + r flops + r sqrts") | weight_norm_letters;
 }
 
 constexpr OpRow kRules[] = {
@@ -151,11 +138,11 @@ constexpr OpRow kRules[] = {
     row<channels>("aten::_native_batch_norm_legit_no_training", folded, kFolded),
     weight_norm_row("aten::_weight_norm"),
     weight_norm_row("aten::_weight_norm_interface"),
-    row<channels>("aten::batch_norm", batch_norm, kFolded, fvcore_batch_norm),
+    row<channels>("aten::batch_norm", batch_norm, kFolded) | fvcore(fvcore_batch_norm),
     row<channels>("aten::cudnn_batch_norm", batch_norm, kFolded),
-    row<groups>("aten::group_norm", with_statistics<groups>, kStatistics, fvcore_norm),
-    row<instances>("aten::instance_norm", instance_norm, kStatistics, fvcore_norm),
-    row<rows>("aten::layer_norm", with_statistics<rows>, kStatistics, fvcore_norm),
+    row<groups>("aten::group_norm", with_statistics<groups>, kStatistics) | fvcore(fvcore_norm),
+    row<instances>("aten::instance_norm", instance_norm, kStatistics) | fvcore(fvcore_norm),
+    row<rows>("aten::layer_norm", with_statistics<rows>, kStatistics) | fvcore(fvcore_norm),
     row<channels>("aten::miopen_batch_norm", batch_norm, kFolded),
     row<channels>("aten::native_batch_norm", batch_norm, kFolded),
     row<groups>("aten::native_group_norm", with_statistics<groups>, kStatistics),

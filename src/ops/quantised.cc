@@ -48,22 +48,13 @@ Letters conv_letters(const OpCall& call) {
 constexpr Family row{.category = Category::kQuantised, .fusion = Fusion::kPointwise};
 
 // A product with packed weights, whose sizes are read back from them.
-constexpr OpRule packed_row(std::string_view name, WorkFunction work, decltype(OpRule::letters) letters,
-                            std::string_view formula) {
-  OpRule rule = row(name, work, formula);
-  rule.fusion = Fusion::kAnchor;
-  rule.letters = letters;
-  rule.confidence = Confidence::kEstimated;
-  return rule;
-}
-
-constexpr OpRule linear_row(std::string_view name, WorkFunction work, std::string_view formula) {
-  return packed_row(name, work, linear_letters, formula);
-}
-
-constexpr OpRule conv_row(std::string_view name, WorkFunction work, std::string_view formula) {
-  return packed_row(name, work, conv_letters, formula);
-}
+template <LettersFunction kLetters>
+constexpr Family packed_row{.category = Category::kQuantised,
+                            .fusion = Fusion::kAnchor,
+                            .confidence = Confidence::kEstimated,
+                            .letters = kLetters};
+constexpr auto linear_row = packed_row<linear_letters>;
+constexpr auto conv_row = packed_row<conv_letters>;
 
 constexpr std::string_view kConv = "n*w MACs, w the elements of a filter, + 6*n flops (bias, quantise)";
 constexpr std::string_view kConvRelu =

@@ -147,55 +147,35 @@ constexpr std::string_view kTanhFormula = "t*w MACs + t*(b+h) flops + t*h tanhs"
 constexpr std::string_view kLstmFormula = "t*w MACs + t*(b+17*h) flops + 5*t*h exps and tanhs";
 constexpr std::string_view kGruFormula = "t*w MACs + t*(b+13*h) flops + 3*t*h exps and tanhs";
 
-template <const Cell& kCell>
-constexpr OpRule layer_row(std::string_view name, std::string_view formula) {
-  return {.name = name,
-          .category = Category::kRecurrent,
-          .fusion = Fusion::kAnchor,
-          .work = stacked_work<kCell>,
-          .in_torch_counter = true,
-          .formula = formula,
-          .letters = layer_letters<stacked, kCell>};
+constexpr Family part_row{.category = Category::kRecurrent, .fusion = Fusion::kPointwise};
+
+constexpr OpRow whole_row(std::string_view name, WorkFunction work, std::string_view formula) {
+  return Family{.category = Category::kRecurrent, .fusion = Fusion::kAnchor}(name, work, formula) |
+         InTorchCounter{};
 }
 
 template <const Cell& kCell>
-constexpr OpRule cell_row(std::string_view name, std::string_view formula) {
-  return {.name = name,
-          .category = Category::kRecurrent,
-          .fusion = Fusion::kAnchor,
-          .work = cell_work<kCell>,
-          .fvcore = fvcore_cell,
-          .in_torch_counter = true,
-          .formula = formula,
-          .letters = layer_letters<single, kCell>};
+constexpr OpRow layer_row(std::string_view name, std::string_view formula) {
+  return whole_row(name, stacked_work<kCell>, formula) | layer_letters<stacked, kCell>;
 }
 
-constexpr OpRule other_row(std::string_view name, Fusion fusion, WorkFunction work, std::string_view formula,
-                           Confidence confidence = Confidence::kExact) {
-  return {.name = name,
-          .category = Category::kRecurrent,
-          .fusion = fusion,
-          .work = work,
-          .in_torch_counter = fusion == Fusion::kAnchor,
-          .confidence = confidence,
-          .formula = formula};
+template <const Cell& kCell>
+constexpr OpRow cell_row(std::string_view name, std::string_view formula) {
+  return whole_row(name, cell_work<kCell>, formula) | layer_letters<single, kCell> | fvcore(fvcore_cell);
 }
 
 constexpr OpRow kRules[] = {
-    other_row("aten::_cudnn_rnn", Fusion::kAnchor, cudnn_rnn, "as the layer of its mode"),
-    other_row("aten::_cudnn_rnn_backward", Fusion::kAnchor, twice<cudnn_rnn>, kTwice, Confidence::kEstimated),
-    other_row("aten::_thnn_fused_gru_cell", Fusion::kPointwise, fused_cell<kGru>,
-              "13 flops and 3 specials per unit"),
-    other_row("aten::_thnn_fused_lstm_cell", Fusion::kPointwise, fused_cell<kLstm>,
-              "17 flops and 5 specials per unit"),
+    whole_row("aten::_cudnn_rnn", cudnn_rnn, "as the layer of its mode"),
+    whole_row("aten::_cudnn_rnn_backward", twice<cudnn_rnn>, kTwice) | Confidence::kEstimated,
+    part_row("aten::_thnn_fused_gru_cell", fused_cell<kGru>, "13 flops and 3 specials per unit"),
+    part_row("aten::_thnn_fused_lstm_cell", fused_cell<kLstm>, "17 flops and 5 specials per unit"),
     layer_row<kGru>("aten::gru", kGruFormula),
     cell_row<kGru>("aten::gru_cell", kGruFormula),
     layer_row<kLstm>("aten::lstm", kLstmFormula),
     cell_row<kLstm>("aten::lstm_cell", kLstmFormula),
-    other_row("aten::mkldnn_rnn_layer", Fusion::kAnchor, mkldnn_layer<kForwardNames>,
-              "as the layer of its mode"),
-    other_row("aten::mkldnn_rnn_layer_backward", Fusion::kAnchor, twice<mkldnn_layer<kBackwardNames>>, kTwice,
-              Confidence::kEstimated),
+    whole_row("aten::mkldnn_rnn_layer", mkldnn_layer<kForwardNames>, "as the layer of its mode"),
+    whole_row("aten::mkldnn_rnn_layer_backward", twice<mkldnn_layer<kBackwardNames>>, kTwice) |
+        Confidence::kEstimated,
     layer_row<kRelu>("aten::rnn_relu", kReluFormula),
     cell_row<kRelu>("aten::rnn_relu_cell", kReluFormula),
     layer_row<kTanh>("aten::rnn_tanh", kTanhFormula),

@@ -1,5 +1,8 @@
-// Reductions: m elements in, n out. Folding m into n takes m - n steps; what is done to each element before
-// and to each result after is in the row.
+// Reductions; sorting and searching, whose comparisons are estimated by the usual bounds; norms and distances
+// of any order p, by definition: (sum |x|^p)^(1/p). m elements are folded into n results. Norms of a matrix
+// as an operator need its singular values: refused here, so unknown.
+#include <cmath>
+
 #include "ops/families.h"
 #include "ops/rules.h"
 
@@ -35,9 +38,151 @@ constexpr Family row{.category = Category::kReduction, .fusion = Fusion::kReduct
 constexpr Family estimated_row{
     .category = Category::kReduction, .fusion = Fusion::kReduction, .confidence = Confidence::kEstimated};
 
+// m elements in rows of s.
+MaybeWork sort(const OpCall& call) {
+  if (call.inputs.empty()) return std::nullopt;
+  const TensorView& x = call.inputs[0];
+  return Work{.other_flops = x.numel * log2_of(Count{x.dim(call.integer("dim").value_or(-1))})};
+}
+
+MaybeWork sort_all(const OpCall& call) {
+  if (call.inputs.empty()) return std::nullopt;
+  return Work{.other_flops = call.inputs[0].numel * log2_of(call.inputs[0].numel)};
+}
+
+// A heap of the best k, held against every element.
+MaybeWork topk(const OpCall& call) {
+  if (call.inputs.empty()) return std::nullopt;
+  return Work{.other_flops = call.inputs[0].numel * (log2_of(Count{call.integer("k").value_or(1)}) + 1)};
+}
+
+// Binary search of n values in s sorted ones.
+MaybeWork search(const OpCall& call) {
+  const TensorView* sorted = call.tensor("sorted_sequence");
+  if (sorted == nullptr) sorted = call.tensor("boundaries");
+  if (sorted == nullptr || call.outputs.empty()) return std::nullopt;
+  return Work{.other_flops = call.outputs[0].numel * log2_of(Count{sorted->dim(-1)} + 1)};
+}
+
+constexpr Family sort_row{
+    .category = Category::kSort, .fusion = Fusion::kBarrier, .confidence = Confidence::kEstimated};
+
+// kBefore flops for each element first. Order 2 squares and takes a root; 0 and the infinities compare, 1
+// takes absolute values; any other takes absolute values, powers and a root.
+Work norm_work(Count m, Count n, double order, bool is_complex, unsigned before = 0) {
+  const Count parts = is_complex ? 2 : 1;
+  Work work{.other_flops = m * parts * before};
+  if (order == 2) {
+    work += {.other_flops = m * parts + (m * parts - n), .specials = n};
+    return work;
+  }
+  work += {.other_flops = m * (is_complex ? 3 : 1) + (m - n), .specials = is_complex ? m : Count{}};
+  const bool simple = order == 0 || order == 1 || std::isinf(order);
+  if (!simple) work.specials += m + n;
+  return work;
+}
+
+// "ord" or "p", a number or a name; 2 unless given. nullopt for a name that is no sum over elements.
+std::optional<double> order_of(const OpCall& call) {
+  const std::string_view argument = call.has("ord") ? "ord" : "p", named = call.string(argument);
+  if (!named.empty() && named != "fro") return std::nullopt;
+  return named.empty() ? call.real(argument).value_or(2) : 2.0;
+}
+
+MaybeWork vector_norm(const OpCall& call) {
+  const auto order = order_of(call);
+  if (!order || call.inputs.empty() || call.outputs.empty()) return std::nullopt;
+  const TensorView& x = call.inputs[0];
+  return norm_work(x.numel, call.outputs[0].numel, *order, x.is_complex());
+}
+
+// Order 1 and infinity are the largest sum of a column or row of absolute values: m - n steps in all, as for
+// a vector. 2 and the nuclear norm come from the singular values.
+MaybeWork matrix_norm(const OpCall& call) {
+  if (!call.string("ord").empty() || !call.has("ord")) return vector_norm(call);
+  const double order = std::abs(call.real("ord").value_or(2));
+  if ((order != 1 && !std::isinf(order)) || call.inputs.empty() || call.outputs.empty()) return std::nullopt;
+  const TensorView& x = call.inputs[0];
+  return norm_work(x.numel, call.outputs[0].numel, order, x.is_complex());
+}
+
+// Over two dimensions, or all of a matrix, a given order is that of a matrix norm; no order is 2 of a vector.
+MaybeWork any_norm(const OpCall& call) {
+  const TensorView* x = call.tensor("self");
+  if (x == nullptr) return std::nullopt;
+  const std::size_t dims = call.has("dim") ? std::max<std::size_t>(call.ints("dim").size(), 1) : x->rank();
+  return call.has("ord") && dims == 2 ? matrix_norm(call) : vector_norm(call);
+}
+
+// --- Distances ---
+
+// Every row of x1 with every row of x2, k wide; whatever algorithm is chosen, by definition.
+MaybeWork all_pairs(const OpCall& call) {
+  const TensorView *a = call.tensor("x1"), *b = call.tensor("x2");
+  if (a == nullptr || b == nullptr || call.outputs.empty() || a->rank() < 2 || a->dim(-1) != b->dim(-1))
+    return std::nullopt;
+  const Count n = call.outputs[0].numel;
+  return norm_work(n * Count{a->dim(-1)}, n, call.real("p").value_or(2), a->is_complex(), 1);
+}
+
+// Row by row; eps is added to each difference.
+MaybeWork row_by_row(const OpCall& call) {
+  const TensorView *a = call.tensor("x1"), *b = call.tensor("x2");
+  if (a == nullptr || b == nullptr || call.outputs.empty()) return std::nullopt;
+  const Count n = call.outputs[0].numel, k = std::max(a->dim(-1), b->dim(-1));
+  return norm_work(n * k, n, call.real("p").value_or(2), a->is_complex(), 2);
+}
+
+Count broadcast_elements(const TensorView& a, const TensorView& b) {
+  Count product = 1;
+  for (std::size_t i = 1; i <= std::max(a.rank(), b.rank()); ++i) {
+    const auto from_end = -static_cast<std::int64_t>(i);
+    const std::int64_t x = a.dim(from_end), y = b.dim(from_end);
+    product *= Count{x == 1 ? y : x};
+  }
+  return product;
+}
+
+// Of two whole tensors.
+MaybeWork one_distance(const OpCall& call) {
+  const TensorView *a = call.tensor("self"), *b = call.tensor("other");
+  if (a == nullptr || b == nullptr) return std::nullopt;
+  return norm_work(broadcast_elements(*a, *b), 1, call.real("p").value_or(2), a->is_complex(), 1);
+}
+
+Letters pair_letters(const OpCall& call) {
+  const TensorView *a = call.tensor("x1"), *b = call.tensor("x2");
+  if (a == nullptr || b == nullptr || call.outputs.empty()) return {};
+  return {{"n", call.outputs[0].numel}, {"k", std::max(a->dim(-1), b->dim(-1))}};
+}
+
+// a.b / (|a| |b|): three products and their sums, then two clamps, a multiply and a divide.
+MaybeWork cosine_similarity(const OpCall& call) {
+  const TensorView *a = call.tensor("x1"), *b = call.tensor("x2");
+  if (a == nullptr || b == nullptr || call.outputs.empty()) return std::nullopt;
+  const Count m = broadcast_elements(*a, *b), n = call.outputs[0].numel;
+  return Work{.other_flops = m * 3 + (m - n) * 3 + n * 4, .specials = n * 2};
+}
+
+constexpr Family pair_row{
+    .category = Category::kReduction, .fusion = Fusion::kReduction, .letters = pair_letters};
+
+constexpr std::string_view kNorm =
+    "m + (m - n) flops + n sqrts for order 2; none for 0, 1, inf; m powers + n roots for others";
+constexpr std::string_view kMatrixNorm =
+    "m + (m - n) flops, + n sqrts for Frobenius; unknown for the orders that need singular values";
+constexpr std::string_view kPairs =
+    "n*(3*k-1) flops + n sqrts for order 2; none for 0, 1, inf; n*k powers + n roots for others";
+constexpr std::string_view kRowByRow =
+    "n*(4*k-1) flops + n sqrts for order 2; none for 0, 1, inf; n*k powers + n roots for others";
+
 constexpr OpRow kRules[] = {
+    pair_row("aten::_cdist_forward", all_pairs, kPairs),
+    pair_row("aten::_euclidean_dist", all_pairs, kPairs),
     row("aten::_is_all_true", reduce<>, "m - n compares"),
     row("aten::_is_any_true", reduce<>, "m - n compares"),
+    sort_row("aten::_unique", sort_all, "m*log2(m) compares") | kSizedByData | limited_by("unique"),
+    sort_row("aten::_unique2", sort_all, "m*log2(m) compares") | kSizedByData | limited_by("unique"),
     row("aten::all", reduce<>, "m - n compares"),
     row("aten::allclose", allclose, "6*m flops (as isclose) + m - 1 to fold") | kGivesNumber,
     row("aten::amax", reduce<>, "m - n compares") | kKeepsElements,
@@ -46,27 +191,50 @@ constexpr OpRow kRules[] = {
     row("aten::any", reduce<>, "m - n compares"),
     row("aten::argmax", reduce<>, "m - n compares") | kSpreads,
     row("aten::argmin", reduce<>, "m - n compares") | kSpreads,
+    sort_row("aten::argsort", sort, "m*log2(s) compares in rows of s") | kOrders,
+    sort_row("aten::bucketize", search, "n*log2(s) compares among s"),
+    pair_row("aten::cdist", all_pairs, kPairs),
+    row("aten::cosine_similarity", cosine_similarity,
+        "6*m - 3*n flops (three products summed) + 4*n flops + 2*n sqrts"),
     row("aten::count_nonzero", reduce<1>, "m compares + m - n adds"),
     row("aten::cummax", per_input<1>, "m compares"),
     row("aten::cummin", per_input<1>, "m compares"),
+    row("aten::dist", one_distance,
+        "3*m - 1 flops + a sqrt for order 2; none for 0, 1, inf; m powers + a root for others"),
     row("aten::equal", per_input<1>, "m compares") | kGivesNumber,
+    row("aten::frobenius_norm", vector_norm, kNorm),
+    sort_row("aten::kthvalue", topk, "m*(log2(k)+1) compares"),
+    row("aten::linalg_matrix_norm", matrix_norm, kMatrixNorm),
+    row("aten::linalg_norm", any_norm, kMatrixNorm),
+    row("aten::linalg_vector_norm", vector_norm, kNorm),
     row("aten::logcumsumexp", per_input<4, 2>, "4*m flops + m exps + m logs"),
     row("aten::logsumexp", reduce<2, 1, 1, 1>, "3*m flops (max, subtract, add) + m exps + n logs"),
     row("aten::max", extreme, "m - n compares; with another tensor, n") | kKeepsElements | kSpreads,
     row("aten::mean", reduce<0, 1>, "m - n adds + n divides"),
     estimated_row("aten::median", per_input<2>, "2*m compares (selection)"),
     row("aten::min", extreme, "m - n compares; with another tensor, n") | kKeepsElements | kSpreads,
+    sort_row("aten::mode", sort, "m*log2(s) compares in rows of s"),
+    sort_row("aten::msort", sort, "m*log2(s) compares in rows of s"),
     row("aten::nanmean", reduce<0, 1>, "m - n adds + n divides"),
     estimated_row("aten::nanmedian", per_input<2>, "2*m compares (selection)"),
+    sort_row("aten::nanquantile", sort_all, "m*log2(m) compares"),
     row("aten::nansum", reduce<>, "m - n adds"),
+    row("aten::norm", vector_norm, kNorm),
+    pair_row("aten::pairwise_distance", row_by_row, kRowByRow),
     row("aten::prod", reduce<>, "m - n multiplies"),
+    sort_row("aten::quantile", sort_all, "m*log2(m) compares"),
+    sort_row("aten::searchsorted", search, "n*log2(s) compares among s") | kKeepsSize,
+    sort_row("aten::sort", sort, "m*log2(s) compares in rows of s") | kOrders,
     row("aten::special_logsumexp", reduce<2, 1, 1, 1>, "3*m flops (max, subtract, add) + m exps + n logs"),
     row("aten::std", reduce<3, 2, 1>,
         "m - n adds + 3*m flops (subtract, square, add) + 2*n divides + n sqrts"),
     row("aten::std_mean", reduce<3, 2, 1>,
         "m - n adds + 3*m flops (subtract, square, add) + 2*n divides + n sqrts"),
     row("aten::sum", reduce<>, "m - n adds"),
+    sort_row("aten::topk", topk, "m*(log2(k)+1) compares") | kSpreads,
     row("aten::trace", trace, "diagonal - 1 adds"),
+    sort_row("aten::unique_consecutive", per_input<1>, "m compares") | kSizedByData | limited_by("unique"),
+    sort_row("aten::unique_dim", sort_all, "m*log2(m) compares") | kSizedByData | limited_by("unique"),
     row("aten::var", reduce<3, 2>, "m - n adds + 3*m flops (subtract, square, add) + 2*n divides"),
     row("aten::var_mean", reduce<3, 2>, "m - n adds + 3*m flops (subtract, square, add) + 2*n divides"),
 };

@@ -1,5 +1,8 @@
 // Resampling. Nearest copies; linear interpolation is one (multiply, multiply, add) per axis folded in: 1, 3
 // and 7 of them for 1, 2 and 3 axes. Antialiased kernels grow with the shrink factor, and run axis by axis.
+//
+// torchvision's own ops. Region ops sample an unknown number of points unless told, and suppression ends at
+// an unknown pair: estimates and upper bounds.
 #include "ops/families.h"
 #include "ops/rules.h"
 
@@ -57,27 +60,88 @@ MaybeWork affine_grid(const OpCall& call) {
   return Work{.macs = call.outputs[0].numel * Count{theta->dim(2)}};
 }
 
-constexpr OpRule row(std::string_view name, WorkFunction work, std::string_view formula,
-                     FvcoreFunction fvcore = nullptr) {
-  return {.name = name,
-          .category = Category::kResize,
-          .fusion = Fusion::kPointwise,
-          .work = work,
-          .fvcore = fvcore,
-          .formula = formula};
+constexpr Family row{.category = Category::kResize, .fusion = Fusion::kPointwise};
+
+constexpr OpRow antialiased_row(std::string_view name, WorkFunction work) {
+  return row(name, work, "2 flops for each tap of each pass") | Confidence::kEstimated;
 }
 
-constexpr OpRule antialiased_row(std::string_view name, WorkFunction work) {
-  OpRule rule = row(name, work, "2 flops for each tap of each pass");
-  rule.confidence = Confidence::kEstimated;
-  return rule;
+constexpr OpRow grid_row(std::string_view name) {
+  return row(name, grid_sampler, "n*(2*t-1) + p*(6*d + t*(d-1)) flops") | grid_letters;
 }
 
-constexpr OpRule grid_row(std::string_view name, FvcoreFunction fvcore = nullptr) {
-  OpRule rule = row(name, grid_sampler, "n*(2*t-1) + p*(6*d + t*(d-1)) flops", fvcore);
-  rule.letters = grid_letters;
-  return rule;
+// Every pair of N boxes: four bounds, two sides, two clamps, two areas, a union, a ratio, a compare.
+constexpr unsigned kPerPair = 13;
+
+MaybeWork nms(const OpCall& call) {
+  const TensorView* boxes = call.tensor("dets");
+  if (boxes == nullptr || boxes->rank() != 2) return std::nullopt;
+  const Count n = boxes->dim(0);
+  return Work{.other_flops = n * (n - 1) / 2 * kPerPair};
 }
+
+Letters nms_letters(const OpCall& call) {
+  const TensorView* boxes = call.tensor("dets");
+  if (boxes == nullptr) return {};
+  return {{"N", boxes->dim(0)}};
+}
+
+// Each output averages s*s bilinear samples of 4 taps (7 flops); s is 2 where it follows the region's size.
+MaybeWork roi_align(const OpCall& call) {
+  if (call.outputs.empty()) return std::nullopt;
+  const auto ratio = call.integer("sampling_ratio").value_or(0);
+  const Count s = ratio > 0 ? ratio : 2;
+  return Work{.other_flops = call.outputs[0].numel * s * s * 8};
+}
+
+// A bin's size follows the region's: as many elements as the input has per output, on average one per
+// element.
+MaybeWork roi_pool(const OpCall& call) {
+  if (call.inputs.empty()) return std::nullopt;
+  return Work{.other_flops = call.inputs[0].numel};
+}
+
+struct Deformed {
+  Count macs, samples, out, masked, biased;
+};
+
+// A convolution whose taps are sampled bilinearly (7 flops), then weighed by the mask.
+std::optional<Deformed> deformed(const OpCall& call) {
+  const TensorView *x = call.tensor("input"), *weight = call.tensor("weight");
+  if (x == nullptr || weight == nullptr || x->rank() != 4 || weight->rank() != 4 || call.outputs.empty())
+    return std::nullopt;
+  const TensorView& out = call.outputs[0];
+  if (out.rank() != 4 || out.dim(1) != weight->dim(0) || weight->dim(0) <= 0) return std::nullopt;
+  const Count taps = Count{weight->dim(2)} * Count{weight->dim(3)};
+  const Count places = Count{out.dim(0)} * Count{out.dim(2)} * Count{out.dim(3)};
+  const bool masked = call.boolean("use_mask").value_or(false);
+  return Deformed{.macs = out.numel * (weight->numel / Count{weight->dim(0)}),
+                  .samples = places * Count{x->dim(1)} * taps,
+                  .out = out.numel,
+                  .masked = masked ? 1 : 0,
+                  .biased = call.tensor("bias") != nullptr ? 1 : 0};
+}
+
+MaybeWork deform_conv(const OpCall& call) {
+  const auto d = deformed(call);
+  if (!d) return std::nullopt;
+  return Work{.macs = d->macs, .other_flops = d->samples * (d->masked + 7) + d->out * d->biased};
+}
+
+Letters deform_letters(const OpCall& call) {
+  const auto d = deformed(call);
+  if (!d) return {};
+  return {{"c", d->macs}, {"s", d->samples}, {"u", d->masked}, {"y", d->out}, {"b", d->biased}};
+}
+
+constexpr Family roi_row{
+    .category = Category::kPool, .fusion = Fusion::kBarrier, .confidence = Confidence::kEstimated};
+constexpr Family deform_row{
+    .category = Category::kConv, .fusion = Fusion::kAnchor, .letters = deform_letters};
+constexpr Family nms_row{.category = Category::kSort,
+                         .fusion = Fusion::kBarrier,
+                         .confidence = Confidence::kUpperBound,
+                         .letters = nms_letters};
 
 constexpr OpRow kRules[] = {
     grid_row("aten::_grid_sampler_2d_cpu_fallback"),
@@ -87,16 +151,23 @@ constexpr OpRow kRules[] = {
     row("aten::_upsample_nearest_exact2d", no_work, "none"),
     row("aten::_upsample_nearest_exact3d", no_work, "none"),
     row("aten::affine_grid_generator", affine_grid, "n MACs for each of the d+1 columns of theta"),
-    grid_row("aten::grid_sampler", fvcore_elements<0, 4>),
+    grid_row("aten::grid_sampler") | fvcore(fvcore_elements<0, 4>),
     grid_row("aten::grid_sampler_2d"),
     grid_row("aten::grid_sampler_3d"),
     row("aten::upsample_bicubic2d", pointwise<35>, "35*n flops (five cubics of four taps)"),
-    row("aten::upsample_bilinear2d", pointwise<9>, "9*n flops", fvcore_elements<0, 4>),
+    row("aten::upsample_bilinear2d", pointwise<9>, "9*n flops") | fvcore(fvcore_elements<0, 4>),
     row("aten::upsample_linear1d", pointwise<3>, "3*n flops"),
     row("aten::upsample_nearest1d", no_work, "none"),
-    row("aten::upsample_nearest2d", no_work, "none", fvcore_elements<0, 1>),
+    row("aten::upsample_nearest2d", no_work, "none") | fvcore(fvcore_elements<0, 1>),
     row("aten::upsample_nearest3d", no_work, "none"),
     row("aten::upsample_trilinear3d", pointwise<21>, "21*n flops"),
+    deform_row("torchvision::deform_conv2d", deform_conv,
+               "c MACs + s*(7+u) flops (sampling, mask) + b*y adds (bias)"),
+    nms_row("torchvision::nms", nms, "13*N*(N-1)/2 flops") | kSizedByData | limited_by("nms"),
+    roi_row("torchvision::ps_roi_align", roi_align, "8*n*s*s flops for s*s samples"),
+    roi_row("torchvision::ps_roi_pool", roi_pool, "m adds"),
+    roi_row("torchvision::roi_align", roi_align, "8*n*s*s flops for s*s samples"),
+    roi_row("torchvision::roi_pool", roi_pool, "m compares"),
 };
 static_assert(sorted_and_unique(kRules));
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 
 #include "ops/op_facts.h"
@@ -14,7 +15,8 @@ using MaybeTraffic = std::optional<Traffic>;
 using Letters = std::vector<std::pair<std::string_view, Count>>;
 using WorkFunction = MaybeWork (*)(const OpCall&);
 using TrafficFunction = MaybeTraffic (*)(const OpCall&);
-using FvcoreFunction = Count (*)(const OpCall&);
+using CountFunction = Count (*)(const OpCall&);
+using LettersFunction = Letters (*)(const OpCall&);
 
 // What the rows of a family have in common; called with the rest, it makes one.
 struct Family {
@@ -22,21 +24,23 @@ struct Family {
   Fusion fusion;
   TrafficFunction traffic = nullptr;
   Confidence confidence = Confidence::kExact;
-  decltype(OpRule::letters) letters = nullptr;
+  LettersFunction letters = nullptr;
 
-  constexpr OpRule operator()(std::string_view name, WorkFunction work, std::string_view formula,
-                              TrafficFunction own_traffic) const {
-    return {.name = name,
-            .category = category,
-            .fusion = fusion,
-            .work = work,
-            .traffic = own_traffic,
-            .confidence = confidence,
-            .formula = formula,
-            .letters = letters};
+  constexpr OpRow operator()(std::string_view name, WorkFunction work, std::string_view formula) const {
+    return OpRule{.name = name,
+                  .category = category,
+                  .fusion = fusion,
+                  .work = work,
+                  .traffic = traffic,
+                  .confidence = confidence,
+                  .formula = formula,
+                  .letters = letters};
   }
-  constexpr OpRule operator()(std::string_view name, WorkFunction work, std::string_view formula) const {
-    return (*this)(name, work, formula, traffic);
+  constexpr OpRow operator()(std::string_view name, WorkFunction work, std::string_view formula,
+                             TrafficFunction own_traffic) const {
+    OpRow row = (*this)(name, work, formula);
+    row.traffic = own_traffic;
+    return row;
   }
 };
 
@@ -47,7 +51,36 @@ constexpr bool sorted_and_unique(const OpRow (&rules)[N]) {
   return true;
 }
 
-// --- Facts, after a row: row(...) | kHasInPlace | indexes("index", Within::kDimension, "self")
+// --- What else a row has, after it: row(...) | letters | fvcore(count) | kHasInPlace
+
+constexpr OpRow operator|(OpRow row, LettersFunction letters) {
+  row.letters = letters;
+  return row;
+}
+constexpr OpRow operator|(OpRow row, Confidence confidence) {
+  row.confidence = confidence;
+  return row;
+}
+
+struct Fvcore {
+  CountFunction count;
+};
+constexpr Fvcore fvcore(CountFunction count) { return {count}; }
+constexpr OpRow operator|(OpRow row, Fvcore fvcore) {
+  row.fvcore = fvcore.count;
+  return row;
+}
+
+// FlopCounterMode sees it, and counts 2 per MAC where nothing else is said.
+struct InTorchCounter {
+  CountFunction count = nullptr;
+};
+constexpr InTorchCounter in_torch_counter(CountFunction count) { return {count}; }
+constexpr OpRow operator|(OpRow row, InTorchCounter counter) {
+  row.in_torch_counter = true;
+  row.torch = counter.count;
+  return row;
+}
 
 using enum Fact;
 
@@ -77,6 +110,9 @@ constexpr OpRow operator|(OpRow row, LimitedBy by) {
 inline Count lanes(const TensorView& tensor) { return tensor.is_complex() ? 2 : 1; }
 // (a+bi)(c+di) takes four products, each added to one of two sums.
 inline Count mac_lanes(const TensorView& tensor) { return tensor.is_complex() ? 4 : 1; }
+
+// Rounded up.
+inline Count log2_of(Count value) { return value.value() < 2 ? 0 : std::bit_width(value.value() - 1); }
 
 inline bool any_complex(const OpCall& call) {
   return std::any_of(call.inputs.begin(), call.inputs.end(),
