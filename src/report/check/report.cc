@@ -16,21 +16,15 @@ namespace {
 // What GitHub would take for the end of a property or a line.
 std::string annotated(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    if (c == '%' || c == '\r' || c == '\n')
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    else
-      out += c;
-  }
+  for (const char c : text)
+    out += c == '%' || c == '\r' || c == '\n' ? fmt::format("%{:02X}", static_cast<unsigned char>(c))
+                                              : std::string(1, c);
   return out;
 }
 
 std::string quoted(std::string_view text) {
   std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
+  for (const char c : text) out.append(c == '"' || c == '\\' ? "\\" : "").push_back(c);
   return out + "\"";
 }
 
