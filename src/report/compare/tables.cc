@@ -36,24 +36,24 @@ struct CellParts {
   Style style = Style::kPlain;
 };
 
-// Cells of one column. In a terminal the values are right-aligned among themselves, and what is beside them
-// too.
-std::vector<Cell> cells_of(const std::vector<CellParts>& parts, bool for_terminal) {
+// A column of such cells. In a terminal the values are right-aligned among themselves, and what is beside
+// them too.
+template <class Row, class Read>
+ColumnOf<Row> aligned(Column column, const std::vector<Row>& rows, bool for_terminal, const Read& read) {
   int values = 0, others = 0;
-  for (const CellParts& part : parts) {
-    values = std::max(values, display_width(part.value));
-    others = std::max(others, display_width(part.beside));
+  for (const Row& row : rows) {
+    const CellParts parts = read(row);
+    values = std::max(values, display_width(parts.value));
+    others = std::max(others, display_width(parts.beside));
   }
-  std::vector<Cell> cells;
-  for (const CellParts& part : parts) {
-    std::string text = for_terminal ? pad_left(part.value, values) : part.value;
-    if (!for_terminal && text.ends_with(' ')) text.pop_back();
-    if (for_terminal && others > 0) text += " " + pad_left(part.beside, others);
-    if (!for_terminal && !part.beside.empty()) text += " " + part.beside;
-    if (part.value.empty()) text.clear();
-    cells.push_back({std::move(text), part.style});
-  }
-  return cells;
+  return {std::move(column), [=](const Row& row) -> Cell {
+            auto [value, beside, style] = read(row);
+            if (value.empty()) return {"", style};
+            if (for_terminal)
+              return {pad_left(value, values) + (others > 0 ? " " + pad_left(beside, others) : ""), style};
+            if (value.ends_with(' ')) value.pop_back();
+            return {beside.empty() ? value : value + " " + beside, style};
+          }};
 }
 
 CellParts parts_of(Unit unit, const ComparedValue& value, bool with_mark, bool with_ratio) {
@@ -64,35 +64,26 @@ CellParts parts_of(Unit unit, const ComparedValue& value, bool with_mark, bool w
   return parts;
 }
 
-void add_column(Table& table, Column column, const std::vector<Cell>& cells) {
-  table.columns.push_back(std::move(column));
-  if (table.rows.empty()) table.rows.resize(cells.size());
-  for (std::size_t r = 0; r < cells.size(); ++r) table.rows[r].push_back(cells[r]);
+// A quantity; those of the mix stand below a title, which is none.
+struct TotalsRow {
+  const ComparedRow* row = nullptr;
+  bool in_mix = false;
+};
+
+Cell title_of(const TotalsRow& of) {
+  if (!of.row) return {"FLOPs by op", Style::kStrong};
+  if (of.in_mix) return {of.row->title, Style::kPlain, kIndent};
+  return {of.row->title, of.row->is_part ? Style::kQuiet : Style::kPlain, of.row->is_part ? kIndent : ""};
 }
 
-std::vector<CellParts> column_of(const ModelComparison& comparison, std::size_t model, bool with_ratio) {
-  std::vector<CellParts> column;
-  for (const ComparedRow& row : comparison.rows)
-    column.push_back(parts_of(row.unit, row.values[model], true, with_ratio && model > 0));
-  if (comparison.mix.empty()) return column;
-  column.push_back({});
-  for (const ComparedRow& row : comparison.mix) {
-    CellParts part = parts_of(row.unit, row.values[model], false, false);
-    if (row.values[model].is_known && !(row.values[model].amount.real > 0)) part = {"-", "", Style::kQuiet};
-    part.value += " ";  // below the values, not their marks
-    column.push_back(std::move(part));
-  }
-  return column;
-}
-
-std::vector<Cell> titles_of(const ModelComparison& comparison) {
-  std::vector<Cell> titles;
-  for (const ComparedRow& row : comparison.rows)
-    titles.push_back({row.title, row.is_part ? Style::kQuiet : Style::kPlain, row.is_part ? kIndent : ""});
-  if (comparison.mix.empty()) return titles;
-  titles.push_back({"FLOPs by op", Style::kStrong});
-  for (const ComparedRow& row : comparison.mix) titles.push_back({row.title, Style::kPlain, kIndent});
-  return titles;
+CellParts totals_parts(const TotalsRow& of, std::size_t model, bool with_ratio) {
+  if (!of.row) return {};
+  const ComparedValue& value = of.row->values[model];
+  if (!of.in_mix) return parts_of(of.row->unit, value, true, with_ratio && model > 0);
+  const bool none = value.is_known && !(value.amount.real > 0);
+  CellParts parts = none ? CellParts{"-", "", Style::kQuiet} : parts_of(of.row->unit, value, false, false);
+  parts.value += " ";  // below the values, not their marks
+  return parts;
 }
 
 // In a table with a row a model: which quantities, under which short titles.
@@ -123,24 +114,21 @@ bool takes_ratio(std::string_view key, Ratios ratios) {
 }
 
 Table models_table(const ModelComparison& comparison, Ratios ratios, bool for_terminal) {
-  Table table;
-  std::vector<Cell> names;
-  for (const ComparedModel& model : comparison.models) names.push_back({model.label});
-  add_column(table, {.title = "Model", .align = Align::kLeft, .min_width = 16, .good_width = 24}, names);
-  const auto add = [&](const ComparedRow& row, std::string title, bool optional) {
-    std::vector<CellParts> parts;
-    for (const ComparedValue& value : row.values)
-      parts.push_back(
-          parts_of(row.unit, value, row.better != Better::kNeither, takes_ratio(row.key, ratios)));
-    add_column(table, {.title = std::move(title), .optional = optional && for_terminal},
-               cells_of(parts, for_terminal));
+  Columns<ComparedModel> columns{{words("Model", 16, 24), &ComparedModel::label}};
+  const auto add = [&](const ComparedRow& row, std::string_view title, bool optional) {
+    Column column = number(std::string(title));
+    column.optional = optional && for_terminal;
+    columns.push_back(
+        aligned(column, comparison.models, for_terminal, [&, ratios](const ComparedModel& model) {
+          const auto& value = row.values[static_cast<std::size_t>(&model - comparison.models.data())];
+          return parts_of(row.unit, value, row.better != Better::kNeither, takes_ratio(row.key, ratios));
+        }));
   };
   for (const ModelColumn& column : kModelColumns)
-    if (const ComparedRow* row = comparison.row(column.key))
-      add(*row, std::string(column.title), column.optional);
+    if (const ComparedRow* row = comparison.row(column.key)) add(*row, column.title, column.optional);
   for (const ComparedRow& row : comparison.rows)  // of several devices
     if (row.key.ends_with(".roofline_seconds") && !row.is_part) add(row, row.title.substr(10), false);
-  return table;
+  return table_of(columns, comparison.models);
 }
 
 // "99.7%" of the model's whole for types, the ratio to the first for modules.
@@ -156,37 +144,45 @@ Cell part_name(const ComparedParts& parts, const ComparedPart& row) {
   return {row.name, Style::kPlain, indent};
 }
 
+ComparedPart total_of(const ModelComparison& comparison, const ComparedParts& parts) {
+  ComparedPart all;
+  for (std::size_t m = 0; m < comparison.models.size(); ++m) {
+    const Figures& figures = comparison.models[m].figures;
+    ComparedValue& total = all.values.emplace_back();
+    total.is_known = amount_in(figures, *parts.metric).has_value();
+    total.amount = parts.totals[m];
+    total.confidence =
+        parts.metric->basis == Basis::kModules ? Confidence::kExact : figures.totals.confidence;
+    if (m > 0 && total.is_known && parts.totals[0].real > 0)
+      total.ratio = total.amount.real / parts.totals[0].real;
+  }
+  return all;
+}
+
 // The first `shown` rows of the first `models` models, and the whole of each.
 Table parts_table(const ModelComparison& comparison, const ComparedParts& parts, std::size_t shown,
                   std::size_t models, bool with_more, bool for_terminal) {
-  Table table;
-  std::vector<Cell> names;
-  for (std::size_t r = 0; r < shown; ++r) names.push_back(part_name(parts, parts.rows[r]));
-  names.push_back({"Total", Style::kStrong});
-  const std::string what = heading(*parts.metric);
-  add_column(table, {.title = what, .align = Align::kLeft, .min_width = 14, .good_width = 18}, names);
+  std::vector<ComparedPart> rows(parts.rows.begin(), parts.rows.begin() + static_cast<std::ptrdiff_t>(shown));
+  rows.push_back(total_of(comparison, parts));
+  const auto is_total = [&](const ComparedPart& row) { return &row == &rows.back(); };
+  Columns<ComparedPart> columns{{words(heading(*parts.metric), 14, 18), [&](const ComparedPart& row) {
+                                   return is_total(row) ? Cell("Total", Style::kStrong)
+                                                        : part_name(parts, row);
+                                 }}};
   for (std::size_t m = 0; m < models; ++m) {
-    std::vector<CellParts> column;
-    for (std::size_t r = 0; r < shown; ++r) {
-      const ComparedValue& value = parts.rows[r].values[m];
-      if (!value.is_known)
-        column.push_back({"-", "", Style::kQuiet});
-      else
-        column.push_back({value_text(parts.metric->unit, value), with_more ? beside(parts, value, m) : ""});
-    }
-    ComparedValue total;
-    total.is_known = amount_in(comparison.models[m].figures, *parts.metric).has_value();
-    total.amount = parts.totals[m];
-    total.confidence = comparison.models[m].figures.totals.confidence;
-    if (parts.metric->basis == Basis::kModules) total.confidence = Confidence::kExact;
-    if (m > 0 && total.is_known && parts.totals[0].real > 0)
-      total.ratio = total.amount.real / parts.totals[0].real;
-    const bool ratio = with_more && parts.by == CompareBy::kModule;
-    column.push_back(parts_of(parts.metric->unit, total, false, ratio));
-    column.back().style = Style::kStrong;
-    add_column(table, {comparison.models[m].label}, cells_of(column, for_terminal));
+    const auto read = [&, m, with_more](const ComparedPart& row) -> CellParts {
+      const ComparedValue& value = row.values[m];
+      const Unit unit = parts.metric->unit;
+      if (is_total(row)) {
+        CellParts total = parts_of(unit, value, false, with_more && parts.by == CompareBy::kModule);
+        return {total.value, total.beside, Style::kStrong};
+      }
+      if (!value.is_known) return {"-", "", Style::kQuiet};
+      return {value_text(unit, value), with_more ? beside(parts, value, m) : ""};
+    };
+    columns.push_back(aligned(number(comparison.models[m].label), rows, for_terminal, read));
   }
-  return table;
+  return table_of(columns, rows);
 }
 
 }  // namespace
@@ -206,13 +202,16 @@ int table_width(const Table& table) {
 
 Section totals_section(const ModelComparison& comparison, int width, bool for_terminal) {
   Section section{"Models"};
+  std::vector<TotalsRow> rows;
+  for (const ComparedRow& row : comparison.rows) rows.push_back({&row});
+  if (!comparison.mix.empty()) rows.push_back({nullptr, true});
+  for (const ComparedRow& row : comparison.mix) rows.push_back({&row, true});
   for (const bool with_ratio : {true, false}) {
-    Table table;
-    add_column(table, {.title = "", .align = Align::kLeft}, titles_of(comparison));
+    Columns<TotalsRow> columns{{words(""), title_of}};
     for (std::size_t m = 0; m < comparison.models.size(); ++m)
-      add_column(table, {comparison.models[m].label},
-                 cells_of(column_of(comparison, m, with_ratio), for_terminal));
-    section.table = std::move(table);
+      columns.push_back(aligned(number(comparison.models[m].label), rows, for_terminal,
+                                [=](const TotalsRow& row) { return totals_parts(row, m, with_ratio); }));
+    section.table = table_of(columns, rows);
     const bool few = comparison.models.size() <= 3;  // these are worth a column each even without ratios
     if (!for_terminal || table_width(section.table) <= width || !few) break;
   }
@@ -232,9 +231,7 @@ Section parts_section(const ModelComparison& comparison, const ComparedParts& pa
                       const TextOptions& options, bool for_terminal) {
   const bool by_type = parts.by == CompareBy::kType;
   Section section{by_type ? "By op type" : "By module"};
-  const std::size_t most =
-      options.verbose || !by_type ? parts.rows.size() : static_cast<std::size_t>(std::max(options.top, 0));
-  const std::size_t shown = std::min(parts.rows.size(), most);
+  const std::size_t shown = by_type ? shown_of(parts.rows.size(), options) : parts.rows.size();
   std::size_t models = comparison.models.size();
   bool with_more = true;
   section.table = parts_table(comparison, parts, shown, models, with_more, for_terminal);
@@ -250,9 +247,9 @@ Section parts_section(const ModelComparison& comparison, const ComparedParts& pa
     section.remarks.push_back(plural(comparison.models.size() - models, "more model") +
                               ": a wider terminal, --format csv or json has them");
   if (!by_type && comparison.models.size() > 1)
-    section.remarks.push_back(
-        std::to_string(parts.in_all) + " of " + plural(parts.rows.size(), "row") +
-        (comparison.models.size() == 2 ? " in both, matched by path" : " in all, matched by path"));
+    section.remarks.push_back(fmt::format("{} of {} in {}, matched by path", parts.in_all,
+                                          plural(parts.rows.size(), "row"),
+                                          comparison.models.size() == 2 ? "both" : "all"));
   return section;
 }
 

@@ -64,15 +64,14 @@ int least_width(const Table& table, const std::vector<int>& widths) {
 
 // The widest of the columns that may be cut gives a column at a time.
 void cut_widest(const Table& table, int width, Cut cut, std::vector<int>& widths) {
+  const auto spare = [&](const int& of) {
+    const int least = limit(table.columns[static_cast<std::size_t>(&of - widths.data())], cut);
+    return least > 0 && of > least ? of : 0;
+  };
   while (total_width(widths) > width) {
-    std::size_t widest = widths.size();
-    for (std::size_t c = 0; c < widths.size(); ++c) {
-      const int least = limit(table.columns[c], cut);
-      if (least > 0 && widths[c] > least && (widest == widths.size() || widths[c] > widths[widest]))
-        widest = c;
-    }
-    if (widest == widths.size()) return;
-    --widths[widest];
+    const auto widest = std::ranges::max_element(widths, {}, spare);
+    if (spare(*widest) == 0) return;
+    --*widest;
   }
 }
 
@@ -99,15 +98,13 @@ std::string bar(double share, int width) {
 
 // Of the ways to cut names the first by which different ones stay different.
 void cut_names(Table& table, std::size_t column, int width) {
-  const auto between = [](const std::string& name, int room) {
+  const auto between = [](std::string_view name, int room) {
     return shortened_name(name, static_cast<std::size_t>(room));
   };
-  const auto middle = [](const std::string& name, int room) { return truncate_middle(name, room); };
-  const auto end = [](const std::string& name, int room) { return truncate(name, room); };
   std::vector<std::string> names;
   for (const auto& row : table.rows) names.push_back(text_in(row[column]));
   std::map<std::string, std::set<std::string_view>> alike;
-  const auto cut_by = [&](auto&& cut) {
+  for (std::string (*cut)(std::string_view, int) : {+between, &truncate_middle, &truncate}) {
     for (std::size_t r = 0; r < names.size(); ++r) {
       std::string& text = text_in(table.rows[r][column]);
       const auto found = alike.find(text);
@@ -116,8 +113,7 @@ void cut_names(Table& table, std::size_t column, int width) {
     }
     alike.clear();
     for (std::size_t r = 0; r < names.size(); ++r) alike[text_in(table.rows[r][column])].insert(names[r]);
-  };
-  cut_by(between), cut_by(middle), cut_by(end);
+  }
 }
 
 void cut_names(Table& table, const std::vector<int>& widths) {
