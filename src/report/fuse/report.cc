@@ -7,6 +7,7 @@
 #include "base/seconds.h"
 #include "base/text.h"
 #include "report/hardware/hardware.h"
+#include "report/profile/columns.h"
 
 namespace opscope {
 namespace {
@@ -33,31 +34,24 @@ Columns<SubgraphCosts> subgraph_columns(const Profile& profile) {
   const Graph& graph = *profile.graph;
   const Partition& partition = profile.partition();
   const auto of = [](auto member) { return [=](Row row) { return std::invoke(member, *row.subgraph); }; };
+  const auto metrics = [](std::string_view keys) {
+    return through<SubgraphCosts>(&SubgraphCosts::metrics, cost_columns(keys));
+  };
   Columns<SubgraphCosts> columns{
       {"id", [](Row row) { return row.id + 1; }},
       {"type", of(&Subgraph::type)},
       {"category", [](Row row) { return name(row.subgraph->category); }},
       {"module", [&](Row row) { return graph.path(graph.modules[row.subgraph->module]); }},
-      {"ops",
-       [&](Row row) {
+      {"ops", [&](Row row) {
          const auto ops = partition.ops_of(*row.subgraph);
          return Numbers(ops.begin(), ops.end());
-       }},
-      {"macs", [](Row row) { return row.subgraph->work.macs; }},
-      {"other_flops", [](Row row) { return row.subgraph->work.other_flops; }},
-      {"specials", [](Row row) { return row.subgraph->work.specials; }},
-      {"flops", of(&Subgraph::flops)},
-      {"input_bytes", [](Row row) { return row.subgraph->traffic.input_bytes; }},
-      {"output_bytes", [](Row row) { return row.subgraph->traffic.output_bytes; }},
-      {"weight_bytes", [](Row row) { return row.subgraph->traffic.weight_bytes; }},
-      {"memory_bytes", of(&Subgraph::memory_bytes)},
-      {"unfused_bytes", of(&Subgraph::unfused_bytes)},
-      {"saved_bytes", of(&Subgraph::saved_bytes)},
-      {"working_set_bytes", of(&Subgraph::working_set_bytes)},
-      {"arithmetic_intensity", [](Row row) { return row.metrics.arithmetic_intensity(); }}};
-  if (is_measured(profile))
-    columns.push_back(
-        {{.key = "time_seconds", .in = In::kJson}, [](Row row) { return row.metrics.time_seconds(); }});
+       }}};
+  columns += metrics("macs other_flops specials flops input_bytes output_bytes weight_bytes memory_bytes");
+  columns += {{"unfused_bytes", of(&Subgraph::unfused_bytes)},
+              {"saved_bytes", of(&Subgraph::saved_bytes)},
+              {"working_set_bytes", of(&Subgraph::working_set_bytes)}};
+  columns += metrics("arithmetic_intensity");
+  if (is_measured(profile)) columns += in_format_alone(In::kJson, metrics("time_seconds"));
   const auto rooflines = through<SubgraphCosts>(&SubgraphCosts::kernel, roofline_columns());
   if (has_device(profile)) columns += in_format_alone(In::kJson, rooflines);
   columns +=

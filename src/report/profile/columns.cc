@@ -1,7 +1,6 @@
 #include "report/profile/columns.h"
 
 #include <algorithm>
-#include <array>
 
 #include "report/hardware/hardware.h"
 
@@ -27,28 +26,25 @@ struct ShownColumn {
 };
 using P = const Profile&;
 using M = const Metrics&;
-constexpr std::array kShown{
-    ShownColumn{"ops", "Ops", [](P, M m) { return Cell(m.ops); }},
-    ShownColumn{"flops", "FLOPs", [](P, M m) { return flops_cell(m); }},
-    ShownColumn{"flops_per_second", "FLOP/s",
-                [](P, M m) { return Cell(flops_rate_text(flops_per_second(m))); }},
-    ShownColumn{"bytes_per_second", "Bytes/s",
-                [](P, M m) { return Cell(bytes_rate_text(bytes_per_second(m))); }},
-    ShownColumn{"peak", "% Peak",
-                [](P p, M m) { return Cell(share_text(flops_per_second(m) / p.roofline.peak->rate.value)); }},
-    ShownColumn{"of_roof", "Of roof",
-                [](P, M m) { return Cell(share_text(m.roofline_seconds() / m.time_seconds())); }},
-    ShownColumn{"roofline_seconds", "Roofline", [](P, M m) { return Cell(roofline_text(m)); }},
-    ShownColumn{"bound", "Bound", [](P, M m) { return bound_cell(m); }},
-    ShownColumn{"memory_bytes%", "% Bytes",
-                [](P p, M m) { return share_cell(m.memory_bytes(), p.totals.memory_bytes()); }},
-    ShownColumn{"roofline_seconds%", "% Roof",
-                [](P p, M m) { return share_cell(m.roofline_time, p.totals.roofline_time); }},
+constexpr ShownColumn kShown[] = {
+    {"ops", "Ops", [](P, M m) { return Cell(m.ops); }},
+    {"flops", "FLOPs", [](P, M m) { return flops_cell(m); }},
+    {"flops_per_second", "FLOP/s", [](P, M m) { return Cell(flops_rate_text(flops_per_second(m))); }},
+    {"bytes_per_second", "Bytes/s", [](P, M m) { return Cell(bytes_rate_text(bytes_per_second(m))); }},
+    {"peak", "% Peak",
+     [](P p, M m) { return Cell(share_text(flops_per_second(m) / p.roofline.peak->rate.value)); }},
+    {"of_roof", "Of roof", [](P, M m) { return Cell(share_text(m.roofline_seconds() / m.time_seconds())); }},
+    {"roofline_seconds", "Roofline", [](P, M m) { return Cell(roofline_text(m)); }},
+    {"bound", "Bound", [](P, M m) { return bound_cell(m); }},
+    {"memory_bytes%", "% Bytes",
+     [](P p, M m) { return share_cell(m.memory_bytes(), p.totals.memory_bytes()); }},
+    {"roofline_seconds%", "% Roof",
+     [](P p, M m) { return share_cell(m.roofline_time, p.totals.roofline_time); }},
 };
 
 ColumnOf<Metrics> shown_column(const Profile& profile, std::string_view name) {
   const auto found = std::ranges::find(kShown, name, &ShownColumn::name);
-  if (found != kShown.end()) {
+  if (found != std::end(kShown)) {
     Column column = name == "bound" ? words("Bound") : number(std::string(found->title));
     return {keyed(std::string(name), column),
             [&profile, cell = found->cell](M m) { return cell(profile, m); }};

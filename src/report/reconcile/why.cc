@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <span>
 
 #include "analyse/memory/memory.h"
 #include "base/text.h"
@@ -48,103 +49,75 @@ std::string signed_text(std::int64_t number, Unit unit) {
   return text_of(cell_of(number, unit, Style::kPlain, Zero::kDigit));
 }
 
-class Walk {
- public:
-  Walk(const Reconciliation& model, const PeerComparison& peer, const TextOptions& options)
-      : model_(model), peer_(peer), options_(options) {}
+void add_sum(Table& table, std::string label, Count count) {
+  table.add({{std::move(label), Style::kStrong}, {}, {}, {count, Style::kStrong}});
+}
 
-  Section section() {
-    const PeerAnswer& answer = peer_.answer;
-    section_.title = fmt::format("{} and {} {}", model_.model, answer.tool,
-                                 answer.version.substr(0, answer.version.find(".post")));
-    section_.table.columns = {words(section_.title, 30, 58), number("Ops"), words("Where", 12, 20).or_not(),
-                              number("FLOPs", Unit::kWhole)};
-    sum(fmt::format("{}'s own number, in {}", answer.tool, unit_text(answer.unit)), answer.total);
-    const bool converts = std::ranges::any_of(peer_.causes, &Cause::is_unit);
-    for (const Cause& cause : peer_.causes)
-      if (cause.is_unit()) add(cause);
-    if (converts) sum(answer.tool + ", in FLOPs", peer_.flops);
-    for (const Cause& cause : peer_.causes)
-      if (!cause.is_unit()) add(cause);
-    sum("opscope", model_.flops);
-    section_.remarks = {remark_text()};
-    return std::move(section_);
+void add_op(Table& table, const std::string& label, const OfOp& op) {
+  table.add({{label.empty() ? "whole model" : label, Style::kQuiet, "  "},
+             {op.ops, Style::kQuiet},
+             {where_text(op.modules), Style::kQuiet},
+             {op.flops, Style::kQuiet}});
+}
+
+OfOp together(std::span<const OfOp> ops) {
+  OfOp all;
+  for (const OfOp& op : ops) {
+    all.ops += op.ops, all.flops += op.flops;
+    all.op += (all.op.empty() ? "" : ", ") + op.op;
   }
+  all.modules = {all.op};
+  return all;
+}
 
- private:
-  void sum(std::string label, Count count) {
-    section_.table.add({{std::move(label), Style::kStrong}, {}, {}, {count, Style::kStrong}});
+// A cause of one op type is one line; its words may name the op already.
+void add_cause(Table& table, const Cause& cause, bool verbose) {
+  const auto ops = by_op(cause);
+  if (ops.size() == 1 && cause.what.size() + ops[0].op.size() <= kOneLine) {
+    const bool named = ops[0].op.empty() || cause.what.find(ops[0].op) != std::string::npos;
+    return table.add({named ? cause.what : cause.what + " (" + ops[0].op + ")",
+                      ops[0].ops,
+                      {where_text(ops[0].modules), Style::kQuiet},
+                      cause.flops});
   }
+  table.add({cause.what, together(ops).ops, {}, cause.flops});
+  const std::size_t shown = verbose || ops.size() <= kOpsShown ? ops.size() : kOpsShown - 1;
+  for (std::size_t i = 0; i < shown; ++i) add_op(table, ops[i].op, ops[i]);
+  if (shown < ops.size())
+    add_op(table, plural(ops.size() - shown, "other op type"), together(std::span(ops).subspan(shown)));
+}
 
-  void add(const Cause& cause) {
-    const auto ops = by_op(cause);
-    if (ops.size() == 1 && cause.what.size() + ops.front().op.size() <= kOneLine)
-      return add_only(cause, ops.front());
-    std::uint64_t count = 0;
-    for (const OfOp& op : ops) count += op.ops;
-    section_.table.add({cause.what, count, {}, cause.flops});
-    const std::size_t shown = options_.verbose || ops.size() <= kOpsShown ? ops.size() : kOpsShown - 1;
-    for (std::size_t i = 0; i < shown; ++i) add_op(ops[i].op, ops[i]);
-    if (shown < ops.size()) add_op(plural(ops.size() - shown, "other op type"), rest(ops, shown));
-  }
-
-  // A cause of one op type is one line; its words may name the op already.
-  void add_only(const Cause& cause, const OfOp& op) {
-    const bool named = op.op.empty() || cause.what.find(op.op) != std::string::npos;
-    section_.table.add({named ? cause.what : cause.what + " (" + op.op + ")",
-                        op.ops,
-                        {where_text(op.modules), Style::kQuiet},
-                        cause.flops});
-  }
-
-  static OfOp rest(const std::vector<OfOp>& ops, std::size_t from) {
-    OfOp all;
-    for (std::size_t i = from; i < ops.size(); ++i) {
-      all.ops += ops[i].ops;
-      all.flops += ops[i].flops;
-      all.op += (all.op.empty() ? "" : ", ") + ops[i].op;
-    }
-    all.modules = {all.op};
-    return all;
-  }
-
-  void add_op(const std::string& label, const OfOp& op) {
-    section_.table.add({{label.empty() ? "whole model" : label, Style::kQuiet, "  "},
-                        {op.ops, Style::kQuiet},
-                        {where_text(op.modules), Style::kQuiet},
-                        {op.flops, Style::kQuiet}});
-  }
-
-  std::string remark_text() const {
-    const Cause* largest = nullptr;
-    std::int64_t sum = 0;
-    for (const Cause& cause : peer_.causes) {
-      if (cause.is_unit()) continue;
-      sum += cause.flops;
-      if (largest == nullptr) largest = &cause;
-    }
-    if (largest == nullptr) return fmt::format("{} and opscope count the same.", peer_.answer.tool);
-    return fmt::format("{} FLOPs apart ({}), and the causes add up to {}. Most of it: {} ({}).",
-                       signed_text(peer_.difference, Unit::kWhole), percent_apart(),
-                       signed_text(sum, Unit::kWhole), largest->what,
-                       signed_text(largest->flops, Unit::kCount));
-  }
-
-  std::string percent_apart() const {
-    if (!peer_.has_accuracy()) return "of nothing counted there";
-    return fmt::format("{:.2g}% of theirs", 100 * peer_.off(model_.flops));
-  }
-
-  const Reconciliation& model_;
-  const PeerComparison& peer_;
-  const TextOptions& options_;
-  Section section_;
-};
+std::string remark_text(const Reconciliation& model, const PeerComparison& peer) {
+  const auto largest = std::ranges::find_if_not(peer.causes, &Cause::is_unit);  // the first
+  if (largest == peer.causes.end()) return peer.answer.tool + " and opscope count the same.";
+  std::int64_t sum = 0;
+  for (const Cause& cause : peer.causes) sum += cause.is_unit() ? 0 : cause.flops;
+  return fmt::format("{} FLOPs apart ({}), and the causes add up to {}. Most of it: {} ({}).",
+                     signed_text(peer.difference, Unit::kWhole),
+                     peer.has_accuracy() ? fmt::format("{:.2g}% of theirs", 100 * peer.off(model.flops))
+                                         : "of nothing counted there",
+                     signed_text(sum, Unit::kWhole), largest->what,
+                     signed_text(largest->flops, Unit::kCount));
+}
 
 }  // namespace
 
 Section why_section(const Reconciliation& model, const PeerComparison& peer, const TextOptions& options) {
-  return Walk(model, peer, options).section();
+  const PeerAnswer& answer = peer.answer;
+  const std::string title = fmt::format("{} and {} {}", model.model, answer.tool,
+                                        answer.version.substr(0, answer.version.find(".post")));
+  Table table{
+      {words(title, 30, 58), number("Ops"), words("Where", 12, 20).or_not(), number("FLOPs", Unit::kWhole)},
+      {}};
+  add_sum(table, fmt::format("{}'s own number, in {}", answer.tool, unit_text(answer.unit)), answer.total);
+  for (const Cause& cause : peer.causes)
+    if (cause.is_unit()) add_cause(table, cause, options.verbose);
+  if (std::ranges::any_of(peer.causes, &Cause::is_unit))
+    add_sum(table, answer.tool + ", in FLOPs", peer.flops);
+  for (const Cause& cause : peer.causes)
+    if (!cause.is_unit()) add_cause(table, cause, options.verbose);
+  add_sum(table, "opscope", model.flops);
+  return {title, std::move(table), {remark_text(model, peer)}};
 }
 
 }  // namespace opscope
