@@ -1,6 +1,5 @@
 // Tools that count modules by their class: each module that the tool has a number for against all that runs
 // in it here, and then all that runs outside of these.
-#include <algorithm>
 #include <map>
 #include <unordered_map>
 
@@ -17,24 +16,10 @@ struct CountedModule {
   std::int64_t macs = 0, flops = 0;  // ours
 };
 
-bool sounds_like_product(std::string_view type) {
-  return std::ranges::any_of(
-      std::initializer_list<std::string_view>{"Conv", "Linear", "Attention", "LSTM", "GRU", "RNN"},
-      [&](std::string_view part) { return type.find(part) != std::string_view::npos; });
-}
-
 class ByModule {
  public:
   ByModule(const Profile& profile, const PeerAnswer& answer, Ledger& ledger)
-      : profile_(profile),
-        graph_(*profile.graph),
-        answer_(answer),
-        ledger_(ledger),
-        in_macs_(answer.unit == PeerUnit::kMacs),
-        has_children_(graph_.modules.size(), false) {
-    for (const Module& module : graph_.modules)
-      if (module.parent != kNone) has_children_[module.parent] = true;
-  }
+      : profile_(profile), answer_(answer), ledger_(ledger) {}
 
   std::int64_t run() {
     read_counts();
@@ -65,8 +50,7 @@ class ByModule {
   std::int64_t read_total() {
     std::int64_t sum = 0;
     for (const auto& [path, counted] : counted_) sum += counted.own;
-    const auto samples = static_cast<std::int64_t>(answer_.divided_by);
-    const std::int64_t each = sum / samples;
+    const std::int64_t each = sum / static_cast<std::int64_t>(answer_.divided_by);
     ledger_.add(CauseKind::kPerSample, "its number is for one sample of the batch", "", "", 1, sum - each);
     return signed_count(answer_.total) - each;
   }
@@ -89,29 +73,32 @@ class ByModule {
     const auto flops = signed_count(cost.flops);
     if (flops == 0) return;
     const auto op_name = short_op_name(graph_.op_name(op));
-    const auto path = module_of(graph_, op);
+    const auto path = graph_.path(graph_.module_of(op));
     if (cost.work.macs && counts_functions) {
       functions_ += flops;
-      return ledger_.add(CauseKind::kFunctionsOfTheModel, functions_text(), op_name, path, 1, flops);
+      return ledger_.add(CauseKind::kFunctionsOfTheModel, functions_text_, op_name, path, 1, flops);
     }
     const auto [kind, what] = why_outside(cost, module);
     ledger_.add(kind, what, op_name, path, 1, flops);
   }
 
   std::pair<CauseKind, std::string> why_outside(const OpCost& cost, ModuleId module) const {
-    const std::string type(graph_.text(graph_.modules[module].type));
-    const bool leaf = module != 0 && !has_children_[module];
     if (!cost.work.macs && cost.rule != nullptr) {
       const WorkWord work = work_word(cost.rule->category);
       return {work.kind, std::string(work.word) + ": not counted by " + answer_.tool};
     }
-    if (leaf) return {CauseKind::kNoRule, "no rule in " + answer_.tool + " for " + type};
+    const bool is_leaf = std::ranges::find(graph_.modules, module, &Module::parent) == graph_.modules.end();
+    if (module != 0 && is_leaf)
+      return {CauseKind::kNoRule,
+              "no rule in " + answer_.tool + " for " + std::string(graph_.text(graph_.modules[module].type))};
     return {CauseKind::kOutsideModules, "called as functions: not seen by " + answer_.tool};
   }
 
   // Returns what the tool counts for it in FLOPs.
   std::int64_t compare(const std::string& path, const CountedModule& counted) {
-    const bool product = counted.module == kNone ? sounds_like_product(counted.type) : counted.macs > 0;
+    const bool product = counted.module == kNone
+                             ? has_any(counted.type, {"Conv", "Linear", "Attention", "LSTM", "GRU", "RNN"})
+                             : counted.macs > 0;
     const std::int64_t flops = in_macs_ && product ? counted.own * 2 : counted.own;
     ledger_.add(CauseKind::kMacAsFlop, "a multiply-accumulate is one there, two here", counted.type, path,
                 counted.calls, flops - counted.own);
@@ -131,8 +118,6 @@ class ByModule {
     return {CauseKind::kRuleOfItsOwn, answer_.tool + "'s own rule for " + counted.type};
   }
 
-  std::string functions_text() const { return "functions, which " + answer_.tool + " counts beside modules"; }
-
   std::int64_t compare_rest(std::int64_t left) {
     if (left == 0) return 0;
     const bool products = in_macs_ && functions_ > 0;
@@ -143,19 +128,19 @@ class ByModule {
       ledger_.add(CauseKind::kModuleTwice, "modules inside a counted one, left out of its total", "modules",
                   "", 1, -flops);
     else
-      ledger_.add(CauseKind::kFunctionsOfTheModel, functions_text(), "functions", "", 1, -flops);
+      ledger_.add(CauseKind::kFunctionsOfTheModel, functions_text_, "functions", "", 1, -flops);
     return flops;
   }
 
   const Profile& profile_;
-  const Graph& graph_;
   const PeerAnswer& answer_;
   Ledger& ledger_;
-  bool in_macs_;
-  std::vector<bool> has_children_;
+  const Graph& graph_ = *profile_.graph;
+  const bool in_macs_ = answer_.unit == PeerUnit::kMacs;
   std::map<std::string, CountedModule> counted_;
   std::unordered_map<ModuleId, CountedModule*> by_id_;
   std::int64_t functions_ = 0;
+  const std::string functions_text_ = "functions, which " + answer_.tool + " counts beside modules";
 };
 
 }  // namespace

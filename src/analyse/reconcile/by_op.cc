@@ -1,6 +1,5 @@
 // Tools that count aten ops. Two steps, each exact: what the tool's conventions leave out or count otherwise,
 // op by op; then what it really counted in each module against what these conventions would give there.
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -27,20 +26,8 @@ std::string_view without_underscore(std::string_view op) {
 bool is_product_name(std::string_view op) {
   if (op == "conv") return true;
   const OpRule* const rule = find_rule("aten::" + std::string(op));
-  if (rule != nullptr) return is_product(rule->category);
-  for (const std::string_view part : {"attention", "convolution", "encoder_layer", "linear"})
-    if (op.find(part) != std::string_view::npos) return true;
-  return false;
-}
-
-bool is_attention_name(std::string_view op) {
-  return op.find("attention") != std::string_view::npos || op.find("encoder_layer") != std::string_view::npos;
-}
-
-// PyTorch's fast paths, which do the work of the modules inside.
-bool takes_modules_in(std::string_view op) {
-  return op.find("multi_head") != std::string_view::npos ||
-         op.find("encoder_layer") != std::string_view::npos;
+  return rule != nullptr ? is_product(rule->category)
+                         : has_any(op, {"attention", "convolution", "encoder_layer", "linear"});
 }
 
 struct OpAmount {
@@ -48,22 +35,26 @@ struct OpAmount {
   std::uint64_t ops = 0;
 };
 
+struct OpAmounts {
+  std::map<std::string, OpAmount> by_op;
+  std::int64_t flops = 0;
+
+  void add(const std::string& op, std::int64_t more, std::uint64_t ops) {
+    by_op[op].flops += more, by_op[op].ops += ops, flops += more;
+  }
+};
+
 // One class of ops in one module, on both sides, in the common unit.
 struct CountedOps {
-  std::map<std::string, OpAmount> ours;  // as the tool would count, by op
-  std::map<std::string, OpAmount> theirs;
-  std::int64_t ours_flops = 0, theirs_flops = 0;
+  OpAmounts ours, theirs;  // ours: as the tool would count
+
+  std::int64_t missing() const { return ours.flops - theirs.flops; }
 };
 
 class ByOp {
  public:
   ByOp(const Profile& profile, const PeerAnswer& answer, Ledger& ledger)
-      : profile_(profile),
-        graph_(*profile.graph),
-        answer_(answer),
-        ledger_(ledger),
-        in_macs_(answer.unit == PeerUnit::kMacs),
-        free_(answer.free_ops.begin(), answer.free_ops.end()) {}
+      : profile_(profile), answer_(answer), ledger_(ledger) {}
 
   std::int64_t run() {
     read_counts();
@@ -71,8 +62,8 @@ class ByOp {
     for (OpId id = 0; id < graph_.ops.size(); ++id) convention(id, theirs[id]);
     std::int64_t total = 0;
     for (auto& [key, cell] : cells_) {
-      total += cell.theirs_flops;
-      if (cell.ours_flops != cell.theirs_flops) execution(key.first, key.second, cell);
+      total += cell.theirs.flops;
+      if (cell.missing() != 0) execution(key.first, key.second, cell);
     }
     explain_rest();
     return total;
@@ -109,15 +100,16 @@ class ByOp {
         if (flops != 0) take(module, op, flops);
   }
 
+  CountedOps& cell_of(const std::string& module, const std::string& op, bool product) {
+    return cells_[{module, std::string(product ? kProducts : without_underscore(op))}];
+  }
+
   void take(const std::string& module, const std::string& op, std::int64_t own) {
     const bool product = is_product_name(op);
     const std::int64_t flops = product && in_macs_ ? own * 2 : own;
     const auto found = calls_.find({module, op});
     const std::uint64_t calls = found == calls_.end() ? 1 : found->second;
-    CountedOps& cell = cells_[{module, std::string(product ? kProducts : without_underscore(op))}];
-    cell.theirs[op].flops += flops;
-    cell.theirs[op].ops += calls;
-    cell.theirs_flops += flops;
+    cell_of(module, op, product).theirs.add(op, flops, calls);
     ledger_.add(CauseKind::kMacAsFlop, "a multiply-accumulate is one there, two here", op, module, calls,
                 flops - own);
   }
@@ -131,13 +123,8 @@ class ByOp {
     const bool product = cost.rule != nullptr && is_product(cost.rule->category);
     const std::int64_t flops = product && in_macs_ ? own * 2 : own;
     const std::string op_name(short_op_name(graph_.op_name(op)));
-    const std::string module(module_of(graph_, op));
-    if (own != 0) {
-      CountedOps& cell = cells_[{module, std::string(product ? kProducts : without_underscore(op_name))}];
-      cell.ours[op_name].flops += flops;
-      cell.ours[op_name].ops += 1;
-      cell.ours_flops += flops;
-    }
+    const std::string module(graph_.path(graph_.module_of(op)));
+    if (own != 0) cell_of(module, op_name, product).ours.add(op_name, flops, 1);
     const std::int64_t difference = signed_count(cost.flops) - flops;
     if (difference == 0) return;
     if (cost.rule == nullptr)
@@ -157,10 +144,10 @@ class ByOp {
     std::string what;
     if (seen_.contains(op))
       what = word + ": no formula in " + answer_.tool;
-    else if (free_.contains("aten::" + op))
+    else if (std::ranges::find(answer_.free_ops, "aten::" + op) != answer_.free_ops.end())
       what = word + ": free in " + answer_.tool + " by its own list";
     else if (const auto* const carrier = product_without_formula(module); carrier && cost.work.macs)
-      what = ran_as(*carrier);
+      what = "no formula for " + *carrier;
     else if (answer_.tool == "torch")
       what = word + ": no formula in torch";
     else {
@@ -179,13 +166,12 @@ class ByOp {
                          module, 1, difference);
     }
     const auto beside = signed_count(cost.work.other_flops + cost.work.specials);
-    if (category == Category::kAttention)
-      ledger_.add(CauseKind::kInsideAttention, "scale, mask and softmax inside attention", op, module, 1,
-                  beside);
-    else if (category == Category::kRecurrent)
-      ledger_.add(CauseKind::kActivation, "gates of recurrent cells", op, module, 1, beside);
-    else
-      ledger_.add(CauseKind::kBias, "adding the bias", op, module, 1, beside);
+    const auto [kind, what] =
+        category == Category::kAttention
+            ? std::pair(CauseKind::kInsideAttention, "scale, mask and softmax inside attention")
+        : category == Category::kRecurrent ? std::pair(CauseKind::kActivation, "gates of recurrent cells")
+                                           : std::pair(CauseKind::kBias, "adding the bias");
+    ledger_.add(kind, what, op, module, 1, beside);
     ledger_.add(CauseKind::kCountedOtherwise, "products by another formula in " + answer_.tool, op, module, 1,
                 difference - beside);
   }
@@ -199,74 +185,66 @@ class ByOp {
       const auto found = unseen_.find(module);
       if (found != unseen_.end())
         for (const auto& [op, calls] : found->second)
-          if (calls > 0 && is_product_name(op) && (own || takes_modules_in(op))) return &op;
+          // PyTorch's fast paths do the work of the modules inside.
+          if (calls > 0 && is_product_name(op) && (own || has_any(op, {"multi_head", "encoder_layer"})))
+            return &op;
       if (module.empty()) return nullptr;
       module = parent_of(module);
     }
   }
 
-  static std::string ran_as(const std::string& kernel) { return "no formula for " + kernel; }
-
   void execution(const std::string& module, const std::string& sort, const CountedOps& cell) {
-    const std::int64_t missing = cell.ours_flops - cell.theirs_flops;
-    const auto* const kernel = missing > 0 && sort == kProducts ? product_without_formula(module) : nullptr;
+    const auto* const kernel =
+        cell.missing() > 0 && sort == kProducts ? product_without_formula(module) : nullptr;
     if (kernel == nullptr) return rest_[sort].push_back({module, &cell});
-    const CauseKind kind =
-        is_attention_name(*kernel) ? CauseKind::kAttentionNotSeen : CauseKind::kUnsupportedOp;
-    spread(kind, ran_as(*kernel), module, cell.ours, missing);
+    const bool attention = has_any(*kernel, {"attention", "encoder_layer"});
+    spread(attention ? CauseKind::kAttentionNotSeen : CauseKind::kUnsupportedOp, "no formula for " + *kernel,
+           module, cell.ours, cell.missing());
   }
 
   // The ops that make up the amount: all, one kind of them, or what is left of all.
-  void spread(CauseKind kind, const std::string& what, const std::string& module,
-              const std::map<std::string, OpAmount>& ops, std::int64_t amount) {
-    std::int64_t all = 0;
-    for (const auto& [op, each] : ops) all += each.flops;
-    if (all == amount) {
-      for (const auto& [op, each] : ops) ledger_.add(kind, what, op, module, each.ops, each.flops);
+  void spread(CauseKind kind, const std::string& what, const std::string& module, const OpAmounts& ops,
+              std::int64_t amount) {
+    if (ops.flops == amount) {
+      for (const auto& [op, each] : ops.by_op) ledger_.add(kind, what, op, module, each.ops, each.flops);
       return;
     }
-    for (const auto& [op, each] : ops)
+    for (const auto& [op, each] : ops.by_op)
       if (each.flops == amount) return ledger_.add(kind, what, op, module, each.ops, amount);
     std::string names;
     std::uint64_t count = 0;
-    for (const auto& [op, each] : ops) names += (names.empty() ? "" : " + ") + op, count += each.ops;
+    for (const auto& [op, each] : ops.by_op) names += (names.empty() ? "" : " + ") + op, count += each.ops;
     ledger_.add(kind, what, names, module, count, amount);
   }
-
-  struct Rest {
-    std::string module;
-    const CountedOps* cell;
-  };
 
   // A module under another's name on the two sides moves counts and changes no sum: nothing to explain then.
   void explain_rest() {
     for (const auto& [sort, rows] : rest_) {
       std::int64_t sum = 0;
-      for (const Rest& row : rows) sum += row.cell->ours_flops - row.cell->theirs_flops;
+      for (const auto& [module, cell] : rows) sum += cell->missing();
       if (sum == 0) continue;
-      for (const Rest& row : rows) explain_one(row);
+      for (const auto& [module, cell] : rows) explain_one(module, *cell);
     }
   }
 
-  void explain_one(const Rest& row) {
-    const CountedOps& cell = *row.cell;
-    const std::int64_t missing = cell.ours_flops - cell.theirs_flops;
-    if (cell.theirs.empty()) {
-      const bool idle = std::ranges::find(answer_.not_called, row.module) != answer_.not_called.end();
-      const std::string what =
-          idle ? "in a module that " + answer_.tool + " did not see called" : not_in_trace();
-      return spread(CauseKind::kNotSeen, what, row.module, cell.ours, missing);
+  void explain_one(const std::string& module, const CountedOps& cell) {
+    const std::int64_t missing = cell.missing();
+    if (cell.theirs.by_op.empty()) {
+      const bool idle = std::ranges::find(answer_.not_called, module) != answer_.not_called.end();
+      return spread(CauseKind::kNotSeen,
+                    idle ? "in a module that " + answer_.tool + " did not see called" : not_in_trace(),
+                    module, cell.ours, missing);
     }
-    std::map<std::string, OpAmount> less;
-    for (const auto& [op, each] : cell.theirs) less[op] = {-each.flops, each.ops};
-    if (cell.ours.empty())
+    if (cell.ours.by_op.empty()) {
+      OpAmounts less;
+      for (const auto& [op, each] : cell.theirs.by_op) less.add(op, -each.flops, each.ops);
       return spread(CauseKind::kOnlyThere,
-                    "run when " + answer_.tool + " ran the model, not when opscope did", row.module, less,
+                    "run when " + answer_.tool + " ran the model, not when opscope did", module, less,
                     missing);
+    }
     if (missing > 0 && answer_.inclusive)
-      return spread(CauseKind::kNotSeen, not_in_trace(), row.module, cell.ours, missing);
-    spread(CauseKind::kCountedOtherwise, "by another formula in " + answer_.tool, row.module, cell.ours,
-           missing);
+      return spread(CauseKind::kNotSeen, not_in_trace(), module, cell.ours, missing);
+    spread(CauseKind::kCountedOtherwise, "by another formula in " + answer_.tool, module, cell.ours, missing);
   }
 
   // Tracing keeps what the outputs depend on: a result that only Python looked at is not there.
@@ -276,15 +254,15 @@ class ByOp {
   }
 
   const Profile& profile_;
-  const Graph& graph_;
   const PeerAnswer& answer_;
   Ledger& ledger_;
-  bool in_macs_;
-  std::set<std::string, std::less<>> free_, seen_;  // seen_: ops without a formula, anywhere
+  const Graph& graph_ = *profile_.graph;
+  const bool in_macs_ = answer_.unit == PeerUnit::kMacs;
+  std::set<std::string> seen_;  // ops without a formula, anywhere
   std::map<std::string, std::map<std::string, std::int64_t>> own_, unseen_;  // by module and op
   std::map<Key, std::uint64_t> calls_;
   std::map<Key, CountedOps> cells_;
-  std::map<std::string, std::vector<Rest>> rest_;
+  std::map<std::string, std::vector<std::pair<std::string, const CountedOps*>>> rest_;  // module and cell
 };
 
 }  // namespace

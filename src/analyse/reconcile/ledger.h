@@ -2,6 +2,8 @@
 // only.
 #pragma once
 
+#include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <string_view>
@@ -40,9 +42,8 @@ class Ledger {
   std::map<Key, CauseRow> rows_;
 };
 
-// The path of the module that an op runs in.
-inline std::string_view module_of(const Graph& graph, const Op& op) {
-  return graph.path(graph.modules[graph.scopes[op.scope].module]);
+inline bool has_any(std::string_view text, std::initializer_list<std::string_view> parts) {
+  return std::ranges::any_of(parts, [&](auto part) { return text.find(part) != std::string_view::npos; });
 }
 
 // Multiplies and adds up: conv, matmul, attention, recurrent.
@@ -60,7 +61,5 @@ WorkWord work_word(Category category);
 // The two ways of explaining; each adds its causes and returns the tool's FLOPs in the common unit.
 std::int64_t explain_by_op(const Profile& profile, const PeerAnswer& answer, Ledger& ledger);
 std::int64_t explain_by_module(const Profile& profile, const PeerAnswer& answer, Ledger& ledger);
-// "" where they agree, or the tool does not count parameters.
-std::string explain_params(const Profile& profile, const PeerAnswer& answer);
 
 }  // namespace opscope
