@@ -1,9 +1,14 @@
 // The groupings that a view's nodes come from: ops, layers, a tracer's nodes, calls of modules, subgraphs.
+#include "analyse/explore/view_nodes.h"
+
+#include <algorithm>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 
-#include "analyse/explore/view_build.h"
 #include "analyse/profile/rollup.h"
+#include "base/groups.h"
+#include "graph/reads.h"
 #include "graph/scopes.h"
 
 namespace opscope {
@@ -133,36 +138,41 @@ class TracerNodes {
   NodeId next_ = 0;
 };
 
-}  // namespace
-
-OpLabels::OpLabels(const Profile& profile) : profile_(profile), number_(profile.layer_of().size()) {
-  const Graph& graph = *profile.graph;
-  std::unordered_map<std::uint64_t, std::uint32_t> next;  // by layer and type
-  const OpTypes types(graph);
-  for (OpId op = 0; op < number_.size(); ++op) {
-    const std::uint32_t layer = profile.layer_of()[op];
-    if (profile.layers()[layer].is_module)
-      number_[op] = next[pair_key(layer, types.of_target[graph.ops[op].target])]++;
+// Names of single ops, unique in the graph: "layer1.0.conv1.conv2d", "layer1.0.add", "attention.matmul_1".
+class OpLabels {
+ public:
+  explicit OpLabels(ViewDraft& draft) : draft_(draft), number_(draft.graph.ops.size()) {
+    std::unordered_map<std::uint64_t, std::uint32_t> next;  // by layer and type
+    const OpTypes types(draft.graph);
+    for (OpId op = 0; op < number_.size(); ++op) {
+      const std::uint32_t layer = draft.profile.layer_of()[op];
+      if (draft.profile.layers()[layer].is_module)
+        number_[op] = next[pair_key(layer, types.of_target[draft.graph.ops[op].target])]++;
+    }
   }
-}
 
-std::string_view OpLabels::label(OpId op, TextBlocks& texts) {
-  const LayerRow& layer = profile_.layers()[profile_.layer_of()[op]];
-  if (!layer.is_module) return layer.name;
-  text_.clear();
-  if (layer.scope != 0) text_.append(layer.name).append(".");  // a model without children needs no path
-  text_ += op_type(profile_.graph->op_name(profile_.graph->ops[op]));
-  if (number_[op]) text_.append("_").append(std::to_string(number_[op]));
-  return texts.add(text_);
-}
+  std::string_view label(OpId op) {
+    const LayerRow& layer = draft_.profile.layers()[draft_.profile.layer_of()[op]];
+    if (!layer.is_module) return layer.name;
+    text_.clear();
+    if (layer.scope != 0) text_.append(layer.name).append(".");  // a model without children needs no path
+    text_ += op_type(draft_.graph.op_name(draft_.graph.ops[op]));
+    if (number_[op]) text_.append("_").append(std::to_string(number_[op]));
+    return draft_.texts.add(text_);
+  }
+  void add_node(OpId op) {
+    const Op& called = draft_.graph.ops[op];
+    draft_.node_of[op] = draft_.add({.kind = kFunction,
+                                     .name = label(op),
+                                     .target = draft_.graph.op_name(called),
+                                     .module = draft_.graph.scopes[called.scope].module});
+  }
 
-ViewNode op_node(const ViewDraft& draft, OpId op, std::string_view label) {
-  const Op& called = draft.graph.ops[op];
-  return {.kind = kFunction,
-          .name = label,
-          .target = draft.graph.op_name(called),
-          .module = draft.graph.scopes[called.scope].module};
-}
+ private:
+  ViewDraft& draft_;
+  std::vector<std::uint32_t> number_;  // by op: of its type within its layer
+  std::string text_;
+};
 
 void add_inputs(ViewDraft& draft) {
   for (std::size_t i = 0; i < draft.graph.inputs.size(); ++i) {
@@ -179,27 +189,14 @@ void add_output(ViewDraft& draft) {
 }
 
 void group_by_op(ViewDraft& draft) {
-  OpLabels labels(draft.profile);
-  for (OpId op = 0; op < draft.graph.ops.size(); ++op)
-    draft.node_of[op] = draft.add(op_node(draft, op, labels.label(op, draft.texts)));
+  OpLabels labels(draft);
+  for (OpId op = 0; op < draft.graph.ops.size(); ++op) labels.add_node(op);
 }
 
 void group_by_layer(ViewDraft& draft) {
   PhasedNodes nodes(draft);
   for (OpId op = 0; op < draft.graph.ops.size(); ++op)
     draft.node_of[op] = nodes.of(op, draft.profile.layer_of()[op], [&] { return layer_node(draft, op); });
-}
-
-void group_by_tracer_node(ViewDraft& draft) { TracerNodes(draft).run(); }
-
-std::vector<ScopeId> calls_at(const Graph& graph, std::uint32_t depth) {
-  const std::vector<std::uint32_t> depths = scope_depths(graph);
-  std::vector<ScopeId> call(graph.scopes.size(), kNone);
-  for (ScopeId s = 0; s < graph.scopes.size(); ++s) {
-    const ScopeId parent = graph.scopes[s].parent;
-    call[s] = depths[s] == depth ? s : parent == kNone ? kNone : call[parent];
-  }
-  return call;
 }
 
 void group_by_module(ViewDraft& draft, std::span<const ScopeId> call_of) {
@@ -219,6 +216,94 @@ void group_by_module(ViewDraft& draft, std::span<const ScopeId> call_of) {
         call != kNone ? calls.of(op, call, [&] { return call_node(call); })
                       : layers.of(op, draft.profile.layer_of()[op], [&] { return layer_node(draft, op); });
   }
+}
+
+using Place = std::uint32_t;  // 0: before all subgraphs; s + 1: at subgraph s or behind it
+
+// By op. An op that is in no subgraph stands behind the latest of what it reads, and behind whoever last
+// wrote to the memory of that.
+std::vector<Place> places(const Graph& graph, const Partition& partition) {
+  std::vector<Place> place(graph.ops.size()), of_value(graph.values.size(), 0),
+      written(graph.storages.size(), 0);
+  for (OpId op = 0; op < place.size(); ++op) {
+    const auto wait_for = [&](ValueId id) {
+      const Id storage = graph.values[id].storage;
+      place[op] = std::max({place[op], of_value[id], storage == kNone ? 0 : written[storage]});
+    };
+    if (partition.of_op[op] != kNone)
+      place[op] = partition.of_op[op] + 1;
+    else
+      each_read(graph, graph.ops[op], wait_for);
+    for (const ValueId id : graph.outputs_of(graph.ops[op])) {
+      const Id storage = graph.values[id].storage;
+      of_value[id] = place[op];
+      if (writes_in_place(graph, graph.ops[op], storage)) written[storage] = place[op];
+    }
+  }
+  return place;
+}
+
+// Subgraphs in the order in which they can run; an op that is in none is a node of its own, behind the last
+// that it waits for. A subgraph is called after the layer of its costliest op; after the op itself where that
+// layer has several.
+void group_by_subgraph(ViewDraft& draft) {
+  const Profile& profile = draft.profile;
+  const Partition& partition = profile.partition();
+  const auto weight = [&](OpId op) {
+    return std::tuple(profile.costs[op].flops, profile.costs[op].traffic.total());
+  };
+  std::vector<OpId> heads;
+  std::vector<std::uint32_t> in_layer(profile.layers().size(), 0);  // heads
+  for (const Subgraph& subgraph : partition.subgraphs) {
+    const auto ops = partition.ops_of(subgraph);
+    heads.push_back(ops.empty() ? kNone : *std::ranges::max_element(ops, {}, weight));
+    if (heads.back() != kNone) ++in_layer[profile.layer_of()[heads.back()]];
+  }
+  OpLabels labels(draft);
+  const auto add_subgraph = [&](const Subgraph& subgraph, OpId head) {
+    const std::uint32_t layer = profile.layer_of()[head];
+    const std::uint32_t node =
+        draft.add({.kind = "subgraph",
+                   .name = in_layer[layer] == 1 ? profile.layers()[layer].name : labels.label(head),
+                   .target = subgraph.type,
+                   .module = subgraph.module});
+    for (const OpId op : partition.ops_of(subgraph)) draft.node_of[op] = node;
+  };
+  std::vector<Place> place = places(draft.graph, partition);
+  for (OpId op = 0; op < place.size(); ++op)
+    if (partition.of_op[op] != kNone) place[op] = kNone;
+  const IdGroups free(heads.size() + 1, place);
+  for (Place p = 0; p <= heads.size(); ++p) {
+    if (p > 0 && heads[p - 1] != kNone) add_subgraph(partition.subgraphs[p - 1], heads[p - 1]);
+    for (const OpId op : free.of(p)) labels.add_node(op);
+  }
+}
+
+}  // namespace
+
+ViewDraft find_nodes(const Profile& profile, Level level, std::span<const ScopeId> call_of) {
+  ViewDraft draft(profile);
+  if (level == Level::kLayer && !draft.graph.parts.empty()) {
+    TracerNodes(draft).run();  // a tracer's graph has inputs and outputs of its own
+    return draft;
+  }
+  add_inputs(draft);
+  switch (level) {
+    case Level::kModule:
+      group_by_module(draft, call_of);
+      break;
+    case Level::kLayer:
+      group_by_layer(draft);
+      break;
+    case Level::kOp:
+      group_by_op(draft);
+      break;
+    case Level::kSubgraph:
+      group_by_subgraph(draft);
+      break;
+  }
+  add_output(draft);
+  return draft;
 }
 
 }  // namespace opscope

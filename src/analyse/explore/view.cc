@@ -1,15 +1,21 @@
-// Which node takes what from which: the values that ops read, followed to the op that made or last wrote
-// them; within a tracer's graph what the tracer itself says.
+// Nodes first, by one of the groupings; then what holds for all of them: members, sums, and which node takes
+// what from which: the values that ops read, followed to the op that made or last wrote them; within a
+// tracer's graph what the tracer itself says.
 #include <algorithm>
 #include <tuple>
 #include <unordered_map>
 
-#include "analyse/explore/view_build.h"
+#include "analyse/explore/view_nodes.h"
+#include "analyse/profile/rollup.h"
+#include "base/choices.h"
+#include "base/groups.h"
 #include "graph/reads.h"
+#include "graph/scopes.h"
 
 namespace opscope {
 namespace {
 
+constexpr auto kLevels = choices<Level, Level::kSubgraph>("module", "layer", "op", "subgraph");
 constexpr std::uint32_t kNowhere = kNone;
 
 // Who made each value and who last wrote each storage, as far as the run has come.
@@ -60,8 +66,7 @@ class Edges {
   explicit Edges(GraphView& view) : view_(view), graph_(*view.profile->graph), sources_(view) {}
 
   void find() {
-    const bool traced = !view_.nodes.empty() &&
-                        std::ranges::any_of(view_.nodes, [](const ViewNode& n) { return n.node != kNone; });
+    const bool traced = std::ranges::any_of(view_.nodes, [](const ViewNode& n) { return n.node != kNone; });
     if (traced) find_handed_in();
     for (OpId op = 0; op < graph_.ops.size(); ++op) {
       each_read(graph_, graph_.ops[op], [&](ValueId id) { read(id, view_.node_of[op]); });
@@ -141,22 +146,26 @@ class Edges {
 
   // By node that takes, in the order of reading, each once.
   void settle() {
-    std::vector<std::uint32_t> begin(view_.nodes.size() + 1, 0);
-    for (const ViewEdge& edge : found_) ++begin[edge.to + 1];
-    for (std::size_t n = 1; n < begin.size(); ++n) begin[n] += begin[n - 1];
-    std::vector<ViewEdge> sorted(found_.size());
-    std::vector<std::uint32_t> next(begin.begin(), begin.end() - 1);
-    for (const ViewEdge& edge : found_) sorted[next[edge.to]++] = edge;
+    const IdGroups taken(view_.nodes.size(), ends(found_, &ViewEdge::to));
     for (std::uint32_t n = 0; n < view_.nodes.size(); ++n) {
       const auto first = static_cast<std::uint32_t>(view_.edges.size());
-      add_distinct({sorted.data() + begin[n], begin[n + 1] - begin[n]});
+      add_distinct(taken.of(n));
       view_.nodes[n].inputs = {first, static_cast<std::uint32_t>(view_.edges.size()) - first};
     }
-    index_by_giver();
+    IdGroups given(view_.nodes.size(), ends(view_.edges, &ViewEdge::from));
+    for (std::uint32_t n = 0; n < view_.nodes.size(); ++n)
+      view_.nodes[n].outputs = {given.begins[n], given.size(n)};
+    view_.out_edges = std::move(given.ids);
   }
-  void add_distinct(std::span<const ViewEdge> edges) {
+  static std::vector<std::uint32_t> ends(const std::vector<ViewEdge>& edges, std::uint32_t ViewEdge::*end) {
+    std::vector<std::uint32_t> nodes;
+    nodes.reserve(edges.size());
+    for (const ViewEdge& edge : edges) nodes.push_back(edge.*end);
+    return nodes;
+  }
+  void add_distinct(std::span<const std::uint32_t> edges) {
     order_.clear();
-    for (std::uint32_t i = 0; i < edges.size(); ++i) order_.emplace_back(edges[i].from, edges[i].value, i);
+    for (const std::uint32_t i : edges) order_.emplace_back(found_[i].from, found_[i].value, i);
     if (order_.size() > 1) {
       std::ranges::sort(order_);
       const auto same = [](const auto& a, const auto& b) {
@@ -165,20 +174,7 @@ class Edges {
       order_.erase(std::unique(order_.begin(), order_.end(), same), order_.end());
       std::ranges::sort(order_, {}, [](const auto& item) { return std::get<2>(item); });
     }
-    for (const auto& item : order_) view_.edges.push_back(edges[std::get<2>(item)]);
-  }
-  void index_by_giver() {
-    for (const ViewEdge& edge : view_.edges) ++view_.nodes[edge.from].outputs.size;
-    std::uint32_t begin = 0;
-    for (ViewNode& node : view_.nodes) {
-      node.outputs.begin = begin;
-      begin += std::exchange(node.outputs.size, 0);
-    }
-    view_.out_edges.resize(view_.edges.size());
-    for (std::uint32_t e = 0; e < view_.edges.size(); ++e) {
-      Range& outputs = view_.nodes[view_.edges[e].from].outputs;
-      view_.out_edges[outputs.begin + outputs.size++] = e;
-    }
+    for (const auto& item : order_) view_.edges.push_back(found_[std::get<2>(item)]);
   }
 
   // The last of what others read; where nobody reads anything, the first result of the last op that has one.
@@ -216,6 +212,54 @@ class Edges {
   std::vector<std::tuple<std::uint32_t, ValueId, std::uint32_t>> order_;
 };
 
+// Members node by node, in execution order within each.
+void collect_ops(GraphView& view) {
+  IdGroups members(view.nodes.size(), view.node_of);
+  for (std::uint32_t n = 0; n < view.nodes.size(); ++n)
+    view.nodes[n].ops = {members.begins[n], members.size(n)};
+  view.ops = std::move(members.ids);
+}
+
+void sum_up(GraphView& view) {
+  const Profile& profile = *view.profile;
+  for (ViewNode& node : view.nodes) {
+    const OpCost* costliest = nullptr;
+    for (const OpId op : view.ops_of(node)) {
+      const OpCost& cost = profile.costs[op];
+      node.metrics += cost;
+      const SubgraphId subgraph = profile.partition().of_op[op];
+      const auto weight = [](const OpCost& c) { return std::tuple(c.flops, c.traffic.total()); };
+      if (subgraph == kNone || (costliest && weight(cost) <= weight(*costliest))) continue;
+      costliest = &cost;
+      node.subgraph = subgraph;
+    }
+  }
+}
+
+// A called module has what it owns, a node without ops what it hands in.
+void find_parameters(GraphView& view) {
+  for (ViewNode& node : view.nodes)
+    if (node.kind != "call_module" && node.ops.size > 0)
+      node.parameters = parameters_read(*view.profile->graph, view.ops_of(node));
+}
+
+GraphView view_of(const Profile& profile, Level level, std::span<const ScopeId> call_of) {
+  ViewDraft draft = find_nodes(profile, level, call_of);
+  GraphView view{.profile = &profile,
+                 .level = level,
+                 .nodes = std::move(draft.nodes),
+                 .edges = {},
+                 .out_edges = {},
+                 .ops = {},
+                 .node_of = std::move(draft.node_of),
+                 .texts = std::move(draft.texts).take()};
+  collect_ops(view);
+  sum_up(view);
+  find_parameters(view);
+  Edges(view).find();
+  return view;
+}
+
 }  // namespace
 
 bool writes_in_place(const Graph& graph, const Op& op, Id storage) {
@@ -226,6 +270,22 @@ bool writes_in_place(const Graph& graph, const Op& op, Id storage) {
   return takes;
 }
 
-void connect(GraphView& view) { Edges(view).find(); }
+std::string_view name(Level level) { return kLevels[level]; }
+Level level_from_name(std::string_view text) { return kLevels.parse(text, "no such level:", "--level"); }
+
+GraphView make_view(const Profile& profile, Level level, std::uint32_t depth) {
+  const Graph& graph = *profile.graph;
+  const std::vector<std::uint32_t> depths = scope_depths(graph);
+  std::vector<ScopeId> call(graph.scopes.size(), kNone);
+  for (ScopeId s = 0; s < graph.scopes.size(); ++s) {
+    const ScopeId parent = graph.scopes[s].parent;
+    call[s] = depths[s] == depth ? s : parent == kNone ? kNone : call[parent];
+  }
+  return view_of(profile, level, call);
+}
+
+GraphView make_module_view(const Profile& profile, std::span<const ScopeId> call_of) {
+  return view_of(profile, Level::kModule, call_of);
+}
 
 }  // namespace opscope
