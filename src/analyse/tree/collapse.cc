@@ -24,10 +24,7 @@ std::string short_target(std::string_view target) {
 
 // One of `runs` equal ones; of times, the mean.
 Metrics one_of(Metrics m, std::uint64_t runs) {
-  for (Count* count :
-       {&m.work.macs, &m.work.other_flops, &m.work.specials, &m.traffic.input_bytes, &m.traffic.output_bytes,
-        &m.traffic.weight_bytes, &m.flops, &m.time, &m.roofline_time, &m.compute_bound_time})
-    *count = *count / Count{runs};
+  m.each_count([&](Count& count) { count = count / Count{runs}; });
   m.ops = (m.ops + runs - 1) / runs;  // what costs nothing may come less often than what it is drawn with
   m.roofline_unknown /= runs;
   return m;
@@ -37,10 +34,9 @@ class Collapser {
  public:
   Collapser(const GraphView& view, const CollapseOptions& options)
       : view_(view),
-        graph_(*view.profile->graph),
         options_(options),
         focus_(focus_module()),
-        tree_(view, options.fold, focus_),
+        tree_(make_call_tree(view, options.fold, focus_)),
         root_(focus_ == kNone ? 0 : tree_.find(focus_)) {
     if (root_ == kNone)
       throw Error("no node of the graph is in this module", options.focus,
@@ -96,14 +92,13 @@ class Collapser {
   void find_edges() {
     std::map<std::uint64_t, std::size_t> known;
     for (const ViewEdge& edge : view_.edges) {
-      const std::uint32_t from = tree_.drawn_for(edge.from), to = tree_.drawn_for(edge.to);
+      const std::uint32_t from = tree_.drawn_for[edge.from], to = tree_.drawn_for[edge.to];
       const bool folded = from != edge.from || to != edge.to;
       if (from == to || (folded && from > to)) continue;
       const auto [found, is_new] = known.try_emplace(pair_key(from, to), edges_.size());
-      if (is_new)
-        edges_.push_back({from, to, edge.value});
-      else if (bytes(edge.value) > bytes(edges_[found->second].value))
-        edges_[found->second].value = edge.value;
+      if (is_new) edges_.push_back({from, to, edge.value});
+      ValueId& largest = edges_[found->second].value;
+      if (bytes(edge.value) > bytes(largest)) largest = edge.value;
     }
   }
   Count bytes(ValueId value) const {
@@ -121,16 +116,13 @@ class Collapser {
       }
       if (make_draft().boxes.size() > most() && d > 0) {
         for (const std::uint32_t item : level) opened_.erase(item);
-        scene_.notes.push_back("modules more than " + plain(d, "level") +
+        scene_.notes.push_back("modules more than " + std::to_string(d) + (d == 1 ? " level" : " levels") +
                                " down are drawn closed: with them there are more than " +
                                std::to_string(most()) + " boxes (--max-nodes)");
         return;
       }
       level = std::move(next);
     }
-  }
-  static std::string plain(std::size_t n, const char* noun) {
-    return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
   }
 
   // Level by level, all modules of a class together, so that like is drawn as like; the costliest class
@@ -144,8 +136,8 @@ class Collapser {
         for (const std::uint32_t c : tree_[item].children)
           if (!tree_[c].is_leaf()) classes[class_of(c)].push_back(c);
       std::vector<std::pair<Count, std::string>> order;
-      for (const auto& [type, items] : classes) order.push_back({cost(items), type});
-      std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.first > b.first; });
+      for (const auto& [type, items] : classes) order.emplace_back(cost(items), type);
+      std::ranges::stable_sort(order, std::greater{}, &std::pair<Count, std::string>::first);
       level.clear();
       for (const auto& [unused, type] : order)
         if (fits(classes[type])) level.insert(level.end(), classes[type].begin(), classes[type].end());
@@ -166,11 +158,10 @@ class Collapser {
   bool fits(std::span<const std::uint32_t> items) {
     std::size_t more = 0;
     for (const std::uint32_t item : items) more += tree_[item].children.size();
-    if (more <= kMergesAtMost * most() && ++tries_ <= kTries) {
-      opened_.insert(items.begin(), items.end());
-      if (make_draft().boxes.size() <= most()) return true;
-      for (const std::uint32_t item : items) opened_.erase(item);
-    }
+    if (more > kMergesAtMost * most() || ++tries_ > kTries) return false;
+    opened_.insert(items.begin(), items.end());
+    if (make_draft().boxes.size() <= most()) return true;
+    for (const std::uint32_t item : items) opened_.erase(item);
     return false;
   }
 
@@ -215,8 +206,8 @@ class Collapser {
                        .nodes = {node},
                        .name = std::string(view_.nodes[node].name)});
     };
-    for (const std::uint32_t n : givers) add(n);
-    for (DraftBox& box : draft.boxes) boxes.push_back(std::move(box));
+    std::ranges::for_each(givers, add);
+    std::ranges::move(draft.boxes, std::back_inserter(boxes));
     for (const std::uint32_t n : takers)
       if (!givers.contains(n)) add(n);
     draft.boxes = std::move(boxes);
@@ -240,7 +231,7 @@ class Collapser {
     add_edges(draft);
     scene_.box_of.assign(view_.nodes.size(), kNone);
     for (std::uint32_t n = 0; n < view_.nodes.size(); ++n) {
-      const std::uint32_t b = draft.box_of[tree_.drawn_for(n)];
+      const std::uint32_t b = draft.box_of[tree_.drawn_for[n]];
       scene_.box_of[n] = b;
       if (b == kNone) continue;
       ++scene_.boxes[b].all_nodes;
@@ -270,10 +261,9 @@ class Collapser {
     if (const auto found = clusters_.find(item); found != clusters_.end()) return found->second;
     const CallItem& i = tree_[item];
     const std::uint32_t parent = item == root_ ? kNone : cluster_of(i.parent);
-    const auto id = static_cast<std::uint32_t>(scene_.clusters.size());
     const std::string path(graph_.path(graph_.modules[i.module]));
     scene_.clusters.push_back({item == root_ ? path : i.name, class_of(item), path, parent, i.repeat});
-    return clusters_[item] = id;
+    return clusters_[item] = static_cast<std::uint32_t>(scene_.clusters.size() - 1);
   }
 
   void add_box(const DraftBox& draft) {
@@ -288,12 +278,10 @@ class Collapser {
       if (node.output != kNone) box.output = node.output;
     }
     box.category = costliest_category(view_, draft.nodes);
-    const ViewNode& first = view_.nodes[draft.nodes.front()];
+    const bool of_leaf = draft.item != kNone && tree_[draft.item].is_leaf();
     box.path = draft.kind == BoxKind::kModule
-                   ? std::string(graph_.path(graph_.modules[tree_[draft.item].module]))
-               : draft.item != kNone && tree_[draft.item].is_leaf()
-                   ? std::string(view_.nodes[tree_[draft.item].node].name)
-                   : std::string(first.name);
+                   ? graph_.path(graph_.modules[tree_[draft.item].module])
+                   : view_.nodes[of_leaf ? tree_[draft.item].node : draft.nodes.front()].name;
     add_types(box, draft);
     scene_.boxes.push_back(std::move(box));
   }
@@ -314,13 +302,9 @@ class Collapser {
     for (const NodeEdge& edge : edges_) {
       const std::uint32_t from = draft.box_of[edge.from], to = draft.box_of[edge.to];
       if (from == kNone || to == kNone || from == to) continue;
-      const bool outside = draft.boxes[from].kind == BoxKind::kStub && draft.boxes[to].kind == BoxKind::kStub;
-      if (outside) continue;
+      if (draft.boxes[from].kind == BoxKind::kStub && draft.boxes[to].kind == BoxKind::kStub) continue;
       const auto [found, is_new] = known.try_emplace(pair_key(from, to), scene_.edges.size());
-      if (is_new) {
-        scene_.edges.push_back({from, to, edge.value, 1});
-        continue;
-      }
+      if (is_new) scene_.edges.push_back({from, to, edge.value, 1});
       SceneEdge& one = scene_.edges[found->second];
       if (one.value != edge.value) ++one.values;
       if (bytes(edge.value) > bytes(one.value)) one.value = edge.value;
@@ -338,9 +322,7 @@ class Collapser {
     for (SceneBox& box : scene_.boxes)
       while (box.cluster != kNone && held[box.cluster] == 1) {
         const SceneCluster& cluster = scene_.clusters[box.cluster];
-        box.name = cluster.name;
-        box.path = cluster.path;
-        box.repeat *= cluster.repeat;
+        box.name = cluster.name, box.path = cluster.path, box.repeat *= cluster.repeat;
         held[box.cluster] = 0;
         box.cluster = cluster.parent;
       }
@@ -362,7 +344,7 @@ class Collapser {
   }
 
   const GraphView& view_;
-  const Graph& graph_;
+  const Graph& graph_ = *view_.profile->graph;
   const CollapseOptions& options_;
   ModuleId focus_;
   CallTree tree_;

@@ -1,6 +1,7 @@
 // Which boxes become one. Merging into the only one that gives, or the only one that takes, makes no cycle.
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -10,20 +11,10 @@ namespace opscope {
 namespace {
 
 bool is_light(Category category) {
-  switch (category) {
-    case Category::kNorm:
-    case Category::kActivation:
-    case Category::kPointwise:
-    case Category::kIndex:
-    case Category::kCopy:
-    case Category::kCreate:
-    case Category::kRandom:
-    case Category::kView:
-    case Category::kMetadata:
-      return true;
-    default:
-      return false;
-  }
+  using enum Category;
+  constexpr Category kLight[] = {kNorm,   kActivation, kPointwise, kIndex,   kCopy,
+                                 kCreate, kRandom,     kView,      kMetadata};
+  return std::ranges::find(kLight, category) != std::end(kLight);
 }
 
 using Neighbours = std::vector<std::set<std::uint32_t>>;  // by box
@@ -32,7 +23,7 @@ class Merger {
  public:
   Merger(const GraphView& view, Draft& draft, std::span<const NodeEdge> edges)
       : view_(view), draft_(draft), into_(draft.boxes.size()), in_(into_.size()), out_(into_.size()) {
-    for (std::uint32_t b = 0; b < into_.size(); ++b) into_[b] = b;
+    std::iota(into_.begin(), into_.end(), 0u);
     for (const NodeEdge& edge : edges) {
       const std::uint32_t from = draft.box_of[edge.from], to = draft.box_of[edge.to];
       if (from == kNone || to == kNone || from == to) continue;
@@ -57,15 +48,13 @@ class Merger {
            box(b).repeat == 1;
   }
 
-  // What costs nothing may be drawn with the one that gives it, wherever that is.
-  bool may_hold(std::uint32_t giver) { return box(giver).kind != BoxKind::kStub; }
-
   bool merge(std::uint32_t b) {
     if (!box(b).may_merge || box(b).weight == Weight::kHeavy) return false;
     if (in_[b].size() == 1) {
       const std::uint32_t giver = *in_[b].begin();
-      if (box(b).weight == Weight::kFree && may_hold(giver)) return join(b, giver), true;
-      if (joins(b, giver) && out_[giver].size() == 1) return join(b, giver), true;
+      // What costs nothing may be drawn with the one that gives it, wherever that is.
+      const bool is_free = box(b).weight == Weight::kFree && box(giver).kind != BoxKind::kStub;
+      if (is_free || (joins(b, giver) && out_[giver].size() == 1)) return join(b, giver), true;
     }
     if (out_[b].size() == 1) {
       const std::uint32_t taker = *out_[b].begin();
