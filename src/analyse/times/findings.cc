@@ -23,7 +23,7 @@ struct Saving {
 
 struct Candidate {
   FindingKind kind;
-  std::string name;
+  std::string name{};
   std::vector<Saving> savings{};
   double fixed = 0;  // of no op: the idle time
 };
@@ -58,8 +58,9 @@ class Candidates {
   // The least it could take: on the device named, else at the best rates that this model reached.
   double limit(OpId op) const {
     const OpCost& cost = profile_.costs[op];
-    return cost.roofline_time ? static_cast<double>(cost.roofline_time) * kPicosecond
-                              : where_.rates.seconds(cost);
+    return cost.roofline_time
+               ? static_cast<double>(cost.roofline_time) * kPicosecond
+               : std::max(where_.rates.compute_seconds(cost), where_.rates.memory_seconds(cost));
   }
   double saving(const Candidate& candidate) const {
     double sum = candidate.fixed;
@@ -91,15 +92,15 @@ class Candidates {
   // Layers of one type and cost: "layer1.*.conv*".
   void add_layers() {
     std::map<std::tuple<std::string_view, Count, Count>, std::size_t> at;
-    std::vector<std::size_t> candidate_of(profile_.layers().size());
-    for (std::size_t i = 0; i < profile_.layers().size(); ++i) {
-      const LayerRow& layer = profile_.layers()[i];
+    std::vector<std::size_t> candidate_of;  // by layer
+    for (const LayerRow& layer : profile_.layers()) {
       const auto [found, added] =
           at.try_emplace({layer.type, layer.metrics.flops, layer.metrics.memory_bytes()}, list_.size());
-      if (added) list_.push_back({FindingKind::kLayers, std::string(layer.name), {}});
-      Candidate& candidate = list_[found->second];
-      if (!added) candidate.name = merged_name(candidate.name, layer.name);
-      candidate_of[i] = found->second;
+      if (added)
+        list_.push_back({FindingKind::kLayers, std::string(layer.name)});
+      else
+        list_[found->second].name = merged_name(list_[found->second].name, layer.name);
+      candidate_of.push_back(found->second);
     }
     for (OpId op = 0; op < profile_.costs.size(); ++op)
       if (const double more = seconds(op) - limit(op); more > 0)
@@ -113,10 +114,8 @@ class Candidates {
       const Subgraph& subgraph = profile_.partition().subgraphs[i];
       const auto ops = profile_.partition().ops_of(subgraph);
       if (ops.size() < 2 || !subgraph.saved_bytes()) continue;
-      const auto weight = [&](OpId op) {
-        return std::pair(profile_.costs[op].flops, profile_.costs[op].time);
-      };
-      const OpId main = *std::ranges::max_element(ops, {}, weight);
+      const OpId main = *std::ranges::max_element(
+          ops, {}, [&](OpId op) { return std::pair(profile_.costs[op].flops, profile_.costs[op].time); });
       Count bytes;
       for (const OpId op : ops)
         if (op != main) bytes += profile_.costs[op].traffic.total();
@@ -124,7 +123,7 @@ class Candidates {
       const double kept =
           std::min(1.0, static_cast<double>(subgraph.saved_bytes()) / static_cast<double>(bytes));
       const auto [found, added] = at.try_emplace(subgraph.type, list_.size());
-      if (added) list_.push_back({FindingKind::kFusion, std::string(subgraph.type), {}});
+      if (added) list_.push_back({FindingKind::kFusion, std::string(subgraph.type)});
       for (const OpId op : ops)
         if (op != main && profile_.costs[op].time)
           list_[found->second].savings.push_back({op, kept * seconds(op), i});
@@ -134,7 +133,7 @@ class Candidates {
   // What only calling them takes: gone where a graph is captured and replayed or compiled.
   void add_small_ops() {
     if (where_.on_device || where_.call_seconds <= 0) return;
-    Candidate candidate{FindingKind::kSmallOps, "", {}};
+    Candidate candidate{FindingKind::kSmallOps};
     for (OpId op = 0; op < profile_.costs.size(); ++op)
       if (profile_.costs[op].time && seconds(op) <= 2 * where_.call_seconds)
         candidate.savings.push_back({op, seconds(op), op});
@@ -143,7 +142,7 @@ class Candidates {
 
   // Float32 products in the vector units of a device that has TF32 ones, as far as bytes let them be faster.
   void add_precision(const Device& device) {
-    Candidate candidate{FindingKind::kPrecision, "", {}};
+    Candidate candidate{FindingKind::kPrecision};
     for (OpId op = 0; op < profile_.costs.size(); ++op) {
       const OpCost& cost = profile_.costs[op];
       const DType dtype = product_dtype(*profile_.graph, profile_.graph->ops[op]);

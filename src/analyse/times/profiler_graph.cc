@@ -2,16 +2,15 @@
 #include "analyse/times/profiler_graph.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "analyse/explore/view.h"
-#include "base/text.h"
+#include "base/choices.h"
 
 namespace opscope {
 namespace {
 
-constexpr std::array<std::string_view, 3> kGranularities{"module", "layer", "op"};
+constexpr auto kGranularities = choices<Granularity, Granularity::kOp>("module", "layer", "op");
 constexpr std::uint64_t kPicosecondsPerNanosecond = 1000;
 
 // By scope: ops that ran in it or below it.
@@ -40,16 +39,22 @@ std::vector<ScopeId> part_calls(const Graph& graph) {
 class Draft {
  public:
   Draft(const Profile& profile, Granularity granularity)
-      : graph_(*profile.graph), part_of_(part_calls(graph_)), view_(view_of(profile, granularity)) {
+      : graph_(*profile.graph),
+        part_of_(part_calls(graph_)),
+        view_(granularity == Granularity::kModule
+                  ? make_module_view(profile, part_of_)
+                  : make_view(profile, granularity == Granularity::kLayer ? Level::kLayer : Level::kOp)) {
     made_.profile = &profile;
     made_.granularity = granularity;
   }
 
   ProfilerGraph run() {
     number_nodes();
-    for (const ViewEdge& edge : view_.edges) add_edge(edge);
-    for (std::uint32_t n = 0; n < view_.nodes.size(); ++n)
-      if (view_.nodes[n].kind == "placeholder") add_input(n);
+    for (const ViewEdge& edge : view_.edges)
+      if (const std::uint32_t from = id_of_[edge.from], to = id_of_[edge.to]; from != kNone && to != kNone)
+        made_.edges.push_back({from, to, edge.value});
+    for (const ViewNode& node : view_.nodes)
+      if (node.kind == "placeholder") add_input(node);
     add_outputs();
     if (made_.granularity == Granularity::kLayer) made_.without_ops = count_without_ops();
     made_.texts = std::move(view_.texts);
@@ -57,18 +62,6 @@ class Draft {
   }
 
  private:
-  GraphView view_of(const Profile& profile, Granularity granularity) const {
-    switch (granularity) {
-      case Granularity::kModule:
-        return make_module_view(profile, part_of_);
-      case Granularity::kLayer:
-        return make_view(profile, Level::kLayer);
-      case Granularity::kOp:
-        break;
-    }
-    return make_view(profile, Level::kOp);
-  }
-
   // Of ops outside modules: dim(), item() and the like are noise in a graph of tensors.
   bool gives_no_tensor(const ViewNode& node) const {
     if (node.kind == "call_module" && made_.granularity != Granularity::kOp) return false;
@@ -81,10 +74,9 @@ class Draft {
     for (std::uint32_t n = 0; n < view_.nodes.size(); ++n) {
       const ViewNode& node = view_.nodes[n];
       if (node.ops.size == 0) continue;  // the model's inputs and outputs
-      if (gives_no_tensor(node)) {
-        ++made_.left_out;
-        continue;
-      }
+      const bool is_left_out = gives_no_tensor(node);
+      made_.left_out += is_left_out;
+      if (is_left_out) continue;
       id_of_[n] = static_cast<std::uint32_t>(made_.nodes.size());
       made_.nodes.push_back(node_of(node));
     }
@@ -115,17 +107,10 @@ class Draft {
     return Count{took} * Count{kPicosecondsPerNanosecond};
   }
 
-  void add_edge(const ViewEdge& edge) {
-    const std::uint32_t from = id_of_[edge.from], to = id_of_[edge.to];
-    if (from != kNone && to != kNone) made_.edges.push_back({from, to, edge.value});
-  }
-
-  void add_input(std::uint32_t n) {
-    const ViewNode& node = view_.nodes[n];
-    ProfilerPort port{.name = node.name, .value = node.output};
+  void add_input(const ViewNode& node) {
+    ProfilerPort& port = made_.inputs.emplace_back(ProfilerPort{.name = node.name, .value = node.output});
     for (const std::uint32_t e : view_.outputs_of(node)) add_once(port.nodes, id_of_[view_.edges[e].to]);
     std::ranges::sort(port.nodes);
-    made_.inputs.push_back(std::move(port));
   }
 
   void add_outputs() {
@@ -143,12 +128,10 @@ class Draft {
   }
 
   std::uint64_t count_without_ops() const {
-    const std::vector<std::uint64_t> ops = ops_in_scopes(graph_);
-    std::vector<bool> calls_others(graph_.scopes.size(), false);
-    for (ScopeId s = 1; s < graph_.scopes.size(); ++s) calls_others[graph_.scopes[s].parent] = true;
-    std::uint64_t count = 0;
-    for (ScopeId s = 1; s < graph_.scopes.size(); ++s) count += !calls_others[s] && ops[s] == 0;
-    return count;
+    std::vector<bool> busy(graph_.scopes.size(), false);  // runs ops or calls others
+    for (const Op& op : graph_.ops) busy[op.scope] = true;
+    for (ScopeId s = 1; s < graph_.scopes.size(); ++s) busy[graph_.scopes[s].parent] = true;
+    return static_cast<std::uint64_t>(std::ranges::count(busy, false)) - (busy.empty() || busy[0] ? 0 : 1);
   }
 
   const Graph& graph_;
@@ -157,29 +140,6 @@ class Draft {
   ProfilerGraph made_;
   std::vector<std::uint32_t> id_of_;  // by node of the view; kNone: it has none
 };
-
-}  // namespace
-
-std::string_view name(Granularity granularity) {
-  return kGranularities[static_cast<std::size_t>(granularity)];
-}
-
-Granularity granularity_from_name(std::string_view text) {
-  const std::span choices = std::span(kGranularities).first(2);  // ops are the detail graph
-  const auto found = std::ranges::find(choices, text);
-  if (found != choices.end()) return static_cast<Granularity>(found - choices.begin());
-  const std::string near = did_you_mean(text, choices);
-  throw Error("no such granularity: '" + std::string(text) + "'", "granularity",
-              near.empty() ? "choose module or layer" : near);
-}
-
-ProfilerGraph make_profiler_graph(const Profile& profile, Granularity granularity) {
-  return Draft(profile, granularity).run();
-}
-
-// Totals over the nodes of a Profiler's graph.
-
-namespace {
 
 // The mean of the two in the middle where their number is even.
 Count median(std::vector<Count> times) {
@@ -204,12 +164,22 @@ std::vector<ProfilerType> types_of(const ProfilerGraph& graph) {
   return types;
 }
 
-Count run_time(const Measurement& measured) {
-  if (measured.empty() || measured.timed.empty()) return {};
-  return Count{measured.timed[measured.typical]} * Count{1000};  // nanoseconds
+}  // namespace
+
+std::string_view name(Granularity granularity) { return kGranularities[granularity]; }
+
+Granularity granularity_from_name(std::string_view text) {
+  const std::span choices = std::span(kGranularities.names).first(2);  // ops are the detail graph
+  const auto found = std::ranges::find(choices, text);
+  if (found != choices.end()) return static_cast<Granularity>(found - choices.begin());
+  const std::string near = did_you_mean(text, choices);
+  throw Error("no such granularity: '" + std::string(text) + "'", "granularity",
+              near.empty() ? "choose module or layer" : near);
 }
 
-}  // namespace
+ProfilerGraph make_profiler_graph(const Profile& profile, Granularity granularity) {
+  return Draft(profile, granularity).run();
+}
 
 ProfilerStats profiler_stats(const ProfilerGraph& graph) {
   ProfilerStats stats{.nodes = graph.nodes.size(), .edges = graph.edges.size()};
@@ -221,12 +191,13 @@ ProfilerStats profiler_stats(const ProfilerGraph& graph) {
     times.push_back(*graph.nodes[n].time);
     stats.time += times.back();
     if (stats.longest && times.back() <= stats.max_time) continue;
-    stats.longest = n;
-    stats.max_time = times.back();
+    stats.longest = n, stats.max_time = times.back();
   }
   if (!times.empty()) stats.mean_time = Count{stats.time.value() / times.size()};
   stats.median_time = median(std::move(times));
-  stats.run_time = run_time(graph.profile->graph->measurement);
+  if (const Measurement& measured = graph.profile->graph->measurement;
+      !measured.empty() && !measured.timed.empty())
+    stats.run_time = Count{measured.timed[measured.typical]} * Count{kPicosecondsPerNanosecond};
   stats.types = types_of(graph);
   return stats;
 }

@@ -11,12 +11,12 @@
 namespace opscope {
 namespace {
 
+// By scope: the row of its module.
 std::vector<std::uint32_t> rows_of_scopes(const Profile& profile) {
   const Graph& graph = *profile.graph;
   std::vector<std::uint32_t> row_of(graph.modules.size()), rows;
   for (std::uint32_t row = 0; row < profile.modules().size(); ++row)
     row_of[profile.modules()[row].module] = row;
-  rows.reserve(graph.scopes.size());
   for (const Scope& scope : graph.scopes) rows.push_back(row_of[scope.module]);
   return rows;
 }
@@ -55,14 +55,6 @@ void add_times(const Graph& graph, std::vector<OpCost>& costs) {
   }
 }
 
-OpTimes::Groups::Groups(std::size_t groups, std::span<const std::uint32_t> group_of_id)
-    : ids(group_of_id.size()), begins(groups + 1) {
-  for (const auto group : group_of_id) ++begins[group + 1];
-  for (std::size_t group = 0; group < groups; ++group) begins[group + 1] += begins[group];
-  auto next = begins;
-  for (Id id = 0; id < group_of_id.size(); ++id) ids[next[group_of_id[id]]++] = id;
-}
-
 OpTimes::OpTimes(const Profile& profile)
     : profile_(profile),
       measured_(profile.graph->measurement),
@@ -99,15 +91,7 @@ Statistics OpTimes::of_host(std::span<const OpId> ops) const {
   return statistics(std::move(seconds));
 }
 
-std::span<const OpId> OpTimes::ops_of_module(std::size_t row) const {
-  const auto begin = by_row_.begins[row], end = by_row_.begins[ends_[row]];
-  return std::span(by_row_.ids).subspan(begin, end - begin);
-}
-
-Statistics OpTimes::of_module(std::size_t row) const { return of_ops(ops_of_module(row)); }
-
 Statistics OpTimes::of_modules(std::span<const std::uint32_t> rows) const {
-  if (rows.size() == 1) return of_module(rows[0]);
   std::vector<OpId> ops;
   for (const auto row : rows) {
     const auto more = ops_of_module(row);
@@ -137,7 +121,7 @@ RunTimes run_times(const Profile& profile, const OpTimes& times) {
   RunTimes runs;
   runs.on_device = measured.on_device;
   runs.plain = statistics(measured.plain), runs.timed = statistics(measured.timed);
-  runs.plain_device = statistics(measured.plain_device);
+  runs.plain_device = statistics(measured.plain_device),
   runs.timed_device = statistics(measured.timed_device);
   runs.ops = times.of_ops(times.all());
   if (measured.on_device) runs.host_ops = times.of_host(times.all());
@@ -146,12 +130,12 @@ RunTimes run_times(const Profile& profile, const OpTimes& times) {
     if (std::ranges::all_of(samples, [](Nanoseconds s) { return s == kUnmeasured; })) ++runs.unmeasured_ops;
   }
   for (std::size_t i = 0; i < graph.phases.size(); ++i) {
-    PhaseTimes phase{.name = graph.phases[i].name, .metrics = {}, .time = {}};
+    PhaseTimes& phase = runs.phases.emplace_back();
+    phase.name = graph.phases[i].name;
     std::vector<OpId> ops;
     for (OpId op = graph.phases[i].begin; op < phase_end(graph, i); ++op)
       ops.push_back(op), phase.metrics += profile.costs[op];
     phase.time = times.of_ops(ops);
-    runs.phases.push_back(phase);
   }
   return runs;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyse/profile/profile.h"
+#include "base/groups.h"
 #include "base/statistics.h"
 
 namespace opscope {
@@ -32,7 +33,8 @@ class OpTimes {
   Statistics of_ops(std::span<const OpId> ops) const;  // of their sums in each run
   Statistics of_op(OpId op) const { return of_ops({&op, 1}); }
   Statistics of_layer(std::size_t layer) const { return of_ops(by_layer_.of(layer)); }
-  Statistics of_module(std::size_t row) const;  // with those below it; by row of Profile::modules
+  // With those below it; by row of Profile::modules.
+  Statistics of_module(std::size_t row) const { return of_ops(ops_of_module(row)); }
   Statistics of_module_alone(std::size_t row) const { return of_ops(by_row_.of(row)); }
   // Of several rows together: equal blocks that a report shows as one.
   Statistics of_modules(std::span<const std::uint32_t> rows) const;
@@ -41,23 +43,16 @@ class OpTimes {
   Statistics of_host(std::span<const OpId> ops) const;  // from calls to their returns, whatever the clock
 
   std::span<const OpId> ops_of_layer(std::size_t layer) const { return by_layer_.of(layer); }
-  std::span<const OpId> ops_of_module(std::size_t row) const;  // with those below it
+  std::span<const OpId> ops_of_module(std::size_t row) const {  // with those below it
+    return std::span(by_row_.ids)
+        .subspan(by_row_.begins[row], by_row_.begins[ends_[row]] - by_row_.begins[row]);
+  }
   std::span<const OpId> all() const { return by_row_.ids; }
 
  private:
-  // Ids in groups, one group after the other.
-  struct Groups {
-    std::vector<Id> ids;
-    std::vector<std::uint32_t> begins;  // by group, and the end
-    Groups(std::size_t groups, std::span<const std::uint32_t> group_of_id);
-    std::span<const Id> of(std::size_t group) const {
-      return std::span(ids).subspan(begins[group], begins[group + 1] - begins[group]);
-    }
-  };
-
   const Profile& profile_;
   const Measurement& measured_;
-  Groups by_row_, by_layer_, scopes_by_row_;
+  IdGroups by_row_, by_layer_, scopes_by_row_;
   std::vector<std::uint32_t> ends_;  // by row: one past its subtree
 };
 

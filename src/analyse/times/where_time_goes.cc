@@ -1,7 +1,6 @@
 #include "analyse/times/where_time_goes.h"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -10,6 +9,7 @@
 
 #include "analyse/plot/plot.h"
 #include "analyse/profile/rollup.h"
+#include "base/choices.h"
 #include "base/seconds.h"
 #include "graph/signature.h"
 #include "ops/replay_plan.h"
@@ -21,8 +21,6 @@ constexpr double kNoticeable = 0.01;  // of all ops' time: below it, a rate is t
 constexpr double kFar = 0.25;         // of the best rate
 
 double seconds_of(const OpCost& cost) { return static_cast<double>(cost.time) * kPicosecond; }
-double bytes_of(const OpCost& cost) { return static_cast<double>(cost.traffic.total()); }
-double flops_of(const OpCost& cost) { return static_cast<double>(cost.flops); }
 bool does_nothing(const OpCost& cost) { return !cost.flops && !cost.traffic.total(); }
 
 void add(TimeShare& share, const OpCost& cost) { ++share.ops, share.seconds += seconds_of(cost); }
@@ -75,12 +73,12 @@ std::vector<SameOps> same_ops(const Profile& profile) {
   return ops;
 }
 
-void take_rates(MeasuredRates& best, const SameOps& same) {
+void take_rates(MeasuredRates& best, const SameOps& same, bool of_flops, bool of_bytes) {
   const double flops = flops_per_second(same.metrics), bytes = bytes_per_second(same.metrics);
-  if (flops > best.flops_per_second)
+  if (of_flops && flops > best.flops_per_second)
     best.flops_per_second = flops, best.flops_name = same.name,
     best.flops_each = static_cast<double>(same.metrics.flops) / static_cast<double>(same.metrics.ops);
-  if (bytes > best.bytes_per_second) best.bytes_per_second = bytes, best.bytes_name = same.name;
+  if (of_bytes && bytes > best.bytes_per_second) best.bytes_per_second = bytes, best.bytes_name = same.name;
 }
 
 void share_out(const Profile& profile, WhereTimeGoes& where) {
@@ -98,35 +96,21 @@ void share_out(const Profile& profile, WhereTimeGoes& where) {
 
 }  // namespace
 
-double MeasuredRates::compute_seconds(const OpCost& cost) const {
-  return flops_per_second > 0 ? flops_of(cost) / flops_per_second : 0;
-}
-double MeasuredRates::memory_seconds(const OpCost& cost) const {
-  return bytes_per_second > 0 ? bytes_of(cost) / bytes_per_second : 0;
-}
-double MeasuredRates::seconds(const OpCost& cost) const {
-  return std::max(compute_seconds(cost), memory_seconds(cost));
-}
-
 MeasuredRates measured_rates(const Profile& profile) {
   MeasuredRates best;
   const double least = kNoticeable * profile.totals.time_seconds();
-  for (const SameOps& same : same_ops(profile))
-    if (same.metrics.time_seconds() >= least) take_rates(best, same);
-  if (!best.flops_name.empty() && !best.bytes_name.empty()) return best;
-  MeasuredRates any;  // where nothing takes that much
-  for (const SameOps& same : same_ops(profile)) take_rates(any, same);
-  if (best.flops_name.empty())
-    best.flops_per_second = any.flops_per_second, best.flops_name = any.flops_name,
-    best.flops_each = any.flops_each;
-  if (best.bytes_name.empty()) best.bytes_per_second = any.bytes_per_second, best.bytes_name = any.bytes_name;
+  const std::vector<SameOps> groups = same_ops(profile);
+  for (const SameOps& same : groups)
+    if (same.metrics.time_seconds() >= least) take_rates(best, same, true, true);
+  const bool no_flops = best.flops_name.empty(), no_bytes = best.bytes_name.empty();
+  if (no_flops || no_bytes)  // nothing takes that much
+    for (const SameOps& same : groups) take_rates(best, same, no_flops, no_bytes);
   return best;
 }
 
 std::string_view name(FindingKind kind) {
-  static constexpr std::array<std::string_view, 5> kNames{"layers", "fusion", "small_ops", "idle",
-                                                          "precision"};
-  return kNames[static_cast<std::size_t>(kind)];
+  return choices<FindingKind, FindingKind::kPrecision>("layers", "fusion", "small_ops", "idle",
+                                                       "precision")[kind];
 }
 
 WhereTimeGoes where_time_goes(const Profile& profile, const OpTimes& times) {

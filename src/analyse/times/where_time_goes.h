@@ -26,9 +26,12 @@ struct MeasuredRates {
   double flops_each = 0;                   // of an op that reached the first
 
   double ridge() const { return bytes_per_second > 0 ? flops_per_second / bytes_per_second : 0; }
-  double compute_seconds(const OpCost& cost) const;
-  double memory_seconds(const OpCost& cost) const;
-  double seconds(const OpCost& cost) const;  // the longer of the two
+  double compute_seconds(const OpCost& cost) const {
+    return flops_per_second > 0 ? static_cast<double>(cost.flops) / flops_per_second : 0;
+  }
+  double memory_seconds(const OpCost& cost) const {
+    return bytes_per_second > 0 ? static_cast<double>(cost.traffic.total()) / bytes_per_second : 0;
+  }
 };
 MeasuredRates measured_rates(const Profile& profile);
 

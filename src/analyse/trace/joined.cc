@@ -5,18 +5,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
+#include <unordered_map>
 
-#include "analyse/times/run_timeline.h"
 #include "analyse/trace/runs.h"
 #include "base/error.h"
+#include "graph/alignment.h"
+#include "graph/scopes.h"
 
 namespace opscope {
 namespace {
-
-constexpr std::string_view kNoLaunch = "nothing in the trace launches it";
-constexpr std::string_view kNoCall = "launched outside of any op";
 
 // Around ops, no ops themselves.
 bool is_op_name(std::string_view name) {
@@ -28,14 +28,61 @@ Nanoseconds length(const RecordedCall& call) {
                                : 0;
 }
 
+constexpr TraceTime kNever = std::numeric_limits<TraceTime>::max();
+
+struct TraceSpan {
+  TraceTime begin = kNever, end = std::numeric_limits<TraceTime>::min();
+  void add(TraceTime from, TraceTime to) { begin = std::min(begin, from), end = std::max(end, to); }
+  bool known() const { return begin <= end; }
+  Nanoseconds length() const {
+    return known() ? static_cast<Nanoseconds>(end) - static_cast<Nanoseconds>(begin) : 0;
+  }
+};
+
+// By scope: where in one run each module's call lies, from the first of the call's ops to the last. `begins`:
+// of ops, by op and run.
+std::vector<TraceSpan> around_ops(const Graph& graph, std::span<const TraceTime> begins,
+                                  const Measurement& measured, std::size_t run) {
+  std::vector<TraceSpan> calls(graph.scopes.size());
+  // What a backward pass does in a module's name is no part of its call.
+  for (OpId op = 0; op < phase_end(graph, 0); ++op) {
+    const std::size_t sample = op * measured.runs + run;
+    if (begins[sample] == kNever) continue;
+    for (ScopeId s = graph.ops[op].scope; s != kNone; s = graph.scopes[s].parent)
+      calls[s].add(begins[sample], begins[sample] + static_cast<TraceTime>(measured.host[sample]));
+  }
+  return calls;
+}
+
+// The calls as the trace has them, where it was recorded with modules (with_stack). Scopes are in the order
+// in which the modules were called, and so are the trace's, here by begin. A call that is not around its ops
+// is another one.
+void take_recorded(const Graph& graph, const RecordedTrace& trace, std::vector<TraceSpan>& calls) {
+  std::unordered_map<std::string_view, Id> symbols;
+  const auto symbol = [&](std::string_view name) {
+    return symbols.try_emplace(name, static_cast<Id>(symbols.size())).first->second;
+  };
+  std::vector<Id> classes, seen;
+  for (const Scope& scope : graph.scopes)
+    classes.push_back(symbol(graph.text(graph.modules[scope.module].type)));
+  std::vector<const RecordedSpan*> spans;
+  for (const RecordedSpan& span : trace.modules) {
+    if (span.end < calls[0].begin || span.begin > calls[0].end) continue;
+    seen.push_back(symbol(trace.text(span.name)));
+    spans.push_back(&span);
+  }
+  const auto found = align(classes, seen);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i] == kNone) continue;
+    TraceSpan& call = calls[found[i]];
+    if (!call.known() || (spans[i]->begin <= call.begin && call.end <= spans[i]->end))
+      call = {spans[i]->begin, spans[i]->end};
+  }
+}
+
 class Joiner {
  public:
-  Joiner(const Graph& graph, RecordedTrace& trace)
-      : graph_(graph),
-        trace_(trace),
-        tree_(trace),
-        symbols_(graph),
-        runs_(find_runs(graph, trace, tree_, symbols_)) {
+  Joiner(const Graph& graph, RecordedTrace& trace) : graph_(graph), trace_(trace) {
     if (runs_.runs == 0)
       throw Error("none of the trace's ops are the model's", "",
                   fmt::format("the trace begins with {}: is it a trace of this model?", first_ops()));
@@ -125,20 +172,20 @@ class Joiner {
     const TraceTime end = work.begin + static_cast<TraceTime>(work.duration);
     spans_[runs_.run_of[op_call]].add(work.begin, end);
     device_spans_[runs_.run_of[op_call]].add(work.begin, end);
-    auto& kernel = kernels_[pair_key(runs_.op_of[op_call], work.name)];
+    auto& kernel = kernels_[{runs_.op_of[op_call], work.name}];
     ++kernel.count, kernel.total += work.duration;
   }
 
   void leave_out(const RecordedWork& work, const RecordedLaunch* launch, Id call) {
-    std::string reason(launch == nullptr ? kNoLaunch : kNoCall);
-    if (call != kNone)
-      reason = reason_for(op_around(call));
-    else if (launch != nullptr)
-      reason += fmt::format(", by {}", trace_.text(launch->name));
+    std::string reason = call != kNone ? reason_for(op_around(call))
+                         : launch == nullptr
+                             ? "nothing in the trace launches it"
+                             : fmt::format("launched outside of any op, by {}", trace_.text(launch->name));
     leave_out(trace_.text(work.name), std::move(reason), work.duration);
   }
   void leave_out(std::string_view name, std::string reason, Nanoseconds duration) {
-    auto& row = left_out_[{std::string(name), std::move(reason)}];
+    auto& row = left_out_[{std::string(name), reason}];
+    row.name = name, row.reason = std::move(reason);
     ++row.count, row.total += duration;
   }
 
@@ -184,9 +231,14 @@ class Joiner {
 
   // A run is from the call of the model to the end of the last thing that it did.
   void find_module_calls() {
-    module_calls_ = module_calls(graph_, trace_, begins_, measured_);
-    for (std::uint32_t run = 0; run < runs_.runs; ++run)
-      if (module_calls_[run].known()) spans_[run].add(module_calls_[run].begin, module_calls_[run].end);
+    std::ranges::stable_sort(trace_.modules, {}, &RecordedSpan::begin);
+    module_calls_.resize(graph_.scopes.size() * runs_.runs);
+    for (std::uint32_t run = 0; run < runs_.runs; ++run) {
+      std::vector<TraceSpan> calls = around_ops(graph_, begins_, measured_, run);
+      if (!trace_.modules.empty()) take_recorded(graph_, trace_, calls);
+      for (ScopeId s = 0; s < calls.size(); ++s) module_calls_[s * runs_.runs + run] = calls[s];
+      if (calls[0].known()) spans_[run].add(calls[0].begin, calls[0].end);
+    }
   }
 
   void finish_runs() {
@@ -215,14 +267,11 @@ class Joiner {
 
   void finish_lists() {
     for (const auto& [key, kernel] : kernels_)
-      made_.kernels.push_back({static_cast<OpId>(key >> 32),
-                               std::string(trace_.text(static_cast<StringId>(key & kNone))), kernel.count,
-                               kernel.total});
+      made_.kernels.push_back({key.first, std::string(trace_.text(key.second)), kernel.count, kernel.total});
     std::ranges::stable_sort(made_.kernels, [](const JoinedKernel& a, const JoinedKernel& b) {
       return std::tuple(a.op, b.total, a.name) < std::tuple(b.op, a.total, b.name);
     });
-    for (const auto& [key, row] : left_out_)
-      made_.not_joined.push_back({key.first, key.second, row.count, row.total});
+    for (auto& [key, row] : left_out_) made_.not_joined.push_back(std::move(row));
     std::ranges::stable_sort(made_.not_joined, std::ranges::greater{}, &NotJoined::total);
     for (const NotJoined& row : made_.not_joined)
       measured_.unmatched.push_back({fmt::format("{} ({})", row.name, row.reason), row.count, row.total});
@@ -246,23 +295,18 @@ class Joiner {
                        trace_.left_out));
   }
 
-  struct Sum {
-    std::uint64_t count = 0;
-    Nanoseconds total = 0;
-  };
-
   const Graph& graph_;
   RecordedTrace& trace_;
-  const TraceCalls tree_;
-  const OpSymbols symbols_;
-  const TraceRuns runs_;
+  const TraceCalls tree_{trace_};
+  const OpSymbols symbols_{graph_};
+  const TraceRuns runs_ = find_runs(graph_, trace_, tree_, symbols_);
   JoinedTrace made_;
   Measurement& measured_ = made_.measurement;
   std::vector<TraceTime> begins_, device_begins_;  // by op and run; kNever where it was not called
   std::vector<TraceSpan> spans_, device_spans_;    // by run
   std::vector<TraceSpan> module_calls_;            // by scope and run
-  std::map<std::uint64_t, Sum> kernels_;           // by op and name
-  std::map<std::pair<std::string, std::string>, Sum> left_out_;
+  std::map<std::pair<OpId, StringId>, JoinedKernel> kernels_;
+  std::map<std::pair<std::string, std::string>, NotJoined> left_out_;
 };
 
 }  // namespace
