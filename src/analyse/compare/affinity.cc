@@ -72,11 +72,6 @@ std::string precision_finding(const Profile& profile, const Affinity& found) {
   return text;
 }
 
-std::string fusing_finding(const Affinity& found) {
-  if (found.fused_share > kWorthFusing) return "";
-  return fmt::format("with fused subgraphs it takes {} less", percent(1 - found.fused_share));
-}
-
 std::string launch_finding(const Profile& profile) {
   const RooflineSummary& roofline = profile.roofline;
   const Band& launch = roofline.of(Limit::kLaunch);
@@ -168,7 +163,6 @@ Affinity affinity(const Profile& profile) {
   if (totals.roofline_time) {
     found.compute_share = share(totals.compute_bound_time, totals.roofline_time);
     found.memory_share = 1 - found.compute_share;
-    found.launch_share = share(roofline.of(Limit::kLaunch).roofline_time, totals.roofline_time);
     const FusedRoofline& fused = profile.fused_roofline();
     if (fused.unknown == 0) found.fused_share = share(fused.time, totals.roofline_time);
   }
@@ -180,7 +174,8 @@ Affinity affinity(const Profile& profile) {
     found.findings.push_back(limit_finding(profile, found));
     add(found.findings, type_finding(profile));
     add(found.findings, precision_finding(profile, found));
-    add(found.findings, fusing_finding(found));
+    if (found.fused_share <= kWorthFusing)
+      found.findings.push_back("with fused subgraphs it takes " + percent(1 - found.fused_share) + " less");
   }
   add(found.findings, launch_finding(profile));
   add(found.findings, unknown_finding(profile));
@@ -216,91 +211,29 @@ struct PartOf {
   Confidence confidence = Confidence::kExact;
 };
 
-void refuse(CompareBy by, const Metric& metric) {
-  if (is_given(metric, by == CompareBy::kType ? kTypeNeeds : kLayerNeeds)) return;
-  const Missing missing = why_missing(metric);
-  throw Error(std::string(missing.reason), "--metric",
-              metric.need == kNeedsParameters ? "--by module has them" : std::string(missing.hint));
-}
-
-std::vector<PartOf> types_of(const Figures& figures, const Metric& metric) {
+std::vector<PartOf> parts_of(const Figures& figures, CompareBy by, const Metric& metric,
+                             std::uint32_t depth) {
   std::vector<PartOf> parts;
-  for (const TypeRow& row : figures.types)
-    if (const auto amount = amount_in(figures, row.metrics, nullptr, metric))
-      parts.push_back({row.type, 0, *amount, row.metrics.confidence});
-  return parts;
-}
-
-// What the root ran itself, outside all modules: the rest of a sum.
-void add_own(const Figures& figures, const Metric& metric, std::vector<PartOf>& parts) {
-  if (metric.need == kNeedsParameters || !adds_up(metric.unit) || figures.modules.empty()) return;
-  const auto whole = amount_in(figures, metric);
-  if (!whole) return;
+  const auto add = [&](const std::string& name, std::uint32_t at, const Metrics& sums,
+                       const Parameters* owned) {
+    if (const auto amount = amount_in(figures, sums, owned, metric))
+      parts.push_back({name, at, *amount, sums.confidence});
+  };
+  if (by == CompareBy::kType) {
+    for (const TypeRow& row : figures.types) add(row.type, 0, row.metrics, nullptr);
+    return parts;
+  }
+  for (const FigureRow& row : figures.modules)
+    if (row.depth > 0 && row.depth <= depth) add(row.name, row.depth, row.metrics, &row.parameters);
+  if (metric.need == kNeedsParameters || !adds_up(metric.unit) || figures.modules.empty()) return parts;
+  // What the root ran itself, outside all modules: the rest of a sum.
   Count below;
   for (const PartOf& part : parts)
     if (part.depth == 1) below += part.amount.count;
-  const Count own = whole->count - below;
-  if (!own) return;
-  parts.push_back({"", 1, amount_in(metric.unit, own), Confidence::kExact});
-}
-
-std::vector<PartOf> modules_of(const Figures& figures, const Metric& metric, std::uint32_t depth) {
-  std::vector<PartOf> parts;
-  for (const FigureRow& row : figures.modules) {
-    if (row.depth == 0 || row.depth > depth) continue;
-    if (const auto amount = amount_in(figures, row.metrics, &row.parameters, metric))
-      parts.push_back({row.name, row.depth, *amount, row.metrics.confidence});
-  }
-  add_own(figures, metric, parts);
+  const auto whole = amount_in(figures, metric);
+  if (const Count own = whole ? whole->count - below : Count{})
+    parts.push_back({"", 1, amount_in(metric.unit, own), Confidence::kExact});
   return parts;
-}
-
-class Union {
- public:
-  Union(std::size_t models, ComparedParts& into) : models_(models), into_(into) {}
-
-  // Rows that are new go behind the row before them, so that the order of each model is kept.
-  void add(std::size_t model, const std::vector<PartOf>& parts) {
-    std::size_t after = 0;
-    for (const PartOf& part : parts) {
-      auto found = std::ranges::find(into_.rows, part.name, &ComparedPart::name);
-      if (found == into_.rows.end()) {
-        ComparedPart row{part.name, part.depth, std::vector<ComparedValue>(models_)};
-        found = into_.rows.insert(into_.rows.begin() + static_cast<std::ptrdiff_t>(after), std::move(row));
-      }
-      after = static_cast<std::size_t>(found - into_.rows.begin()) + 1;
-      ComparedValue& value = found->values[model];
-      value.is_known = true;
-      value.amount = part.amount;
-      value.confidence = part.confidence;
-    }
-  }
-
- private:
-  std::size_t models_;
-  ComparedParts& into_;
-};
-
-void add_ratios(ComparedPart& row) {
-  const ComparedValue& first = row.values.front();
-  if (!first.is_known || !(first.amount.real > 0) || first.confidence == Confidence::kUnknown) return;
-  for (ComparedValue& value : row.values)
-    if (value.is_known) value.ratio = value.amount.real / first.amount.real;
-}
-
-// Types with the largest share of any model's total first.
-void sort_types(ComparedParts& parts) {
-  const auto largest = [&](const ComparedPart& row) {
-    double share = 0;
-    for (std::size_t i = 0; i < row.values.size(); ++i)
-      if (parts.totals[i].real > 0) share = std::max(share, row.values[i].amount.real / parts.totals[i].real);
-    return share;
-  };
-  std::ranges::stable_sort(parts.rows, std::greater(), largest);
-}
-
-bool has_something(const ComparedPart& row) {
-  return std::ranges::any_of(row.values, [](const ComparedValue& v) { return v.amount.real > 0; });
 }
 
 }  // namespace
@@ -313,25 +246,48 @@ CompareBy compare_by_from_name(std::string_view text, const std::string& where) 
 
 ComparedParts compare_parts(const ModelComparison& comparison, CompareBy by, const Metric& metric,
                             std::uint32_t depth) {
-  refuse(by, metric);
+  if (!is_given(metric, by == CompareBy::kType ? kTypeNeeds : kLayerNeeds)) {
+    const Missing missing = why_missing(metric);
+    throw Error(std::string(missing.reason), "--metric",
+                metric.need == kNeedsParameters ? "--by module has them" : std::string(missing.hint));
+  }
   ComparedParts parts{by, &metric, {}, {}, 0};
-  Union all(comparison.models.size(), parts);
+  std::vector<ComparedPart>& rows = parts.rows;
   bool any_known = false;
   for (std::size_t i = 0; i < comparison.models.size(); ++i) {
     const Figures& figures = comparison.models[i].figures;
     const auto total = amount_in(figures, metric);
     any_known = any_known || total;
     parts.totals.push_back(total.value_or(Amount{}));
-    all.add(i, by == CompareBy::kType ? types_of(figures, metric) : modules_of(figures, metric, depth));
+    // Rows that are new go behind the row before them, so that the order of each model is kept.
+    std::ptrdiff_t after = 0;
+    for (const PartOf& part : parts_of(figures, by, metric, depth)) {
+      auto found = std::ranges::find(rows, part.name, &ComparedPart::name);
+      if (found == rows.end())
+        found = rows.insert(rows.begin() + after,
+                            {part.name, part.depth, std::vector<ComparedValue>(comparison.models.size())});
+      after = found - rows.begin() + 1;
+      found->values[i] = {.is_known = true, .confidence = part.confidence, .amount = part.amount};
+    }
   }
   if (!any_known)
     throw Error("none of these models has a " + std::string(metric.key), "--metric",
                 std::string(why_missing(metric).hint));
-  std::erase_if(parts.rows, [](const ComparedPart& row) { return !has_something(row); });
-  if (by == CompareBy::kType) sort_types(parts);
-  for (ComparedPart& row : parts.rows) {
-    add_ratios(row);
-    parts.in_all += std::ranges::all_of(row.values, [](const ComparedValue& v) { return v.is_known; });
+  std::erase_if(rows, [](const ComparedPart& row) {
+    return std::ranges::none_of(row.values, [](const ComparedValue& v) { return v.amount.real > 0; });
+  });
+  // Types with the largest share of any model's total first.
+  if (by == CompareBy::kType)
+    std::ranges::stable_sort(rows, std::greater(), [&](const ComparedPart& row) {
+      double share = 0;
+      for (std::size_t i = 0; i < row.values.size(); ++i)
+        if (parts.totals[i].real > 0)
+          share = std::max(share, row.values[i].amount.real / parts.totals[i].real);
+      return share;
+    });
+  for (ComparedPart& row : rows) {
+    add_ratios(row.values);
+    parts.in_all += std::ranges::all_of(row.values, &ComparedValue::is_known);
   }
   return parts;
 }

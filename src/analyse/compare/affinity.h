@@ -13,8 +13,8 @@ namespace opscope {
 
 // Of a profile with a device.
 struct Affinity {
-  double compute_share = 0, memory_share = 0, launch_share = 0;  // of the roofline time
-  double fused_share = 1;                                        // of the roofline time that subgraphs take
+  double compute_share = 0, memory_share = 0;  // of the roofline time
+  double fused_share = 1;                      // of the roofline time that subgraphs take
   std::optional<bool> fits;  // the predicted peak in the device's memory; none: its size is not known
   std::vector<std::string> findings;  // a sentence each
 };

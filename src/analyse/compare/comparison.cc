@@ -45,13 +45,6 @@ void mark_best(ComparedRow& row) {
   for (ComparedValue* value : best) value->is_best = true;
 }
 
-void add_ratios(std::vector<ComparedValue>& values) {
-  const ComparedValue& first = values.front();
-  if (!first.is_known || first.confidence == Confidence::kUnknown || !(first.amount.real > 0)) return;
-  for (ComparedValue& value : values)
-    if (value.is_known) value.ratio = value.amount.real / first.amount.real;
-}
-
 class Rows {
  public:
   explicit Rows(ModelComparison& comparison) : comparison_(comparison) {}
@@ -78,20 +71,18 @@ class Rows {
         double& share = largest[row.category];
         share = std::max(share, share_of(model, row.category));
       }
-    std::erase_if(largest, [](const auto& each) { return each.second < kLeastMix; });
     std::vector<std::pair<double, Category>> order;
-    for (const auto& [category, share] : largest) order.push_back({-share, category});
+    for (const auto& [category, share] : largest)
+      if (share >= kLeastMix) order.push_back({-share, category});
     std::ranges::sort(order);
     if (order.size() > kMostMix) order.resize(kMostMix);
-    std::vector<Category> shown;
-    for (const auto& [share, category] : order) shown.push_back(category);
-    for (const Category category : shown)
+    for (const auto& [share, category] : order)
       add_share(std::string(name(category)),
-                [category](const ComparedModel& m) { return share_of(m, category); });
-    if (shown.empty()) return;
-    add_share("other", [shown](const ComparedModel& m) {
+                [c = category](const ComparedModel& m) { return share_of(m, c); });
+    if (order.empty()) return;
+    add_share("other", [&](const ComparedModel& m) {
       double rest = 1;
-      for (const Category category : shown) rest -= share_of(m, category);
+      for (const auto& [share, category] : order) rest -= share_of(m, category);
       return std::max(0.0, rest < 1e-12 ? 0.0 : rest);
     });
   }
@@ -137,13 +128,10 @@ class Rows {
            const MetricOf& value_of, const Doubt& doubt = as_totals) {
     ComparedRow row{std::move(key), std::move(title), unit, better, is_part, {}};
     for (const ComparedModel& model : comparison_.models) {
-      ComparedValue value;
-      if (const auto amount = value_of(model)) {
-        value.is_known = true;
-        value.amount = *amount;
-        value.confidence = doubt(model);
-      }
-      row.values.push_back(value);
+      const auto amount = value_of(model);
+      row.values.push_back(
+          amount ? ComparedValue{.is_known = true, .confidence = doubt(model), .amount = *amount}
+                 : ComparedValue{});
     }
     if (unit == Unit::kWhole || unit == Unit::kShare)
       for (ComparedValue& value : row.values) value.confidence = Confidence::kExact;
@@ -255,6 +243,13 @@ bool is_beaten(const std::vector<ParetoPoint>& points, const ParetoPoint& point)
 }
 
 }  // namespace
+
+void add_ratios(std::vector<ComparedValue>& values) {
+  const ComparedValue& first = values.front();
+  if (!first.is_known || first.confidence == Confidence::kUnknown || !(first.amount.real > 0)) return;
+  for (ComparedValue& value : values)
+    if (value.is_known) value.ratio = value.amount.real / first.amount.real;
+}
 
 std::optional<DeviceTime> device_time(const Figures& figures) {
   if (!figures.has_device()) return std::nullopt;

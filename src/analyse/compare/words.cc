@@ -153,9 +153,7 @@ void add_best(ModelComparison& comparison) {
     clauses.push_back(comparison.models[i].label + (clauses.empty() ? " has the least " : " the least ") +
                       (all ? "of everything: " : "") + joined(titles));
   }
-  std::string text;
-  for (const std::string& clause : clauses) text += (text.empty() ? "" : "; ") + clause;
-  if (!text.empty()) comparison.findings.push_back(std::move(text));
+  if (!clauses.empty()) comparison.findings.push_back(fmt::format("{}", fmt::join(clauses, "; ")));
 }
 
 // No less in any row and more in one.
@@ -170,14 +168,10 @@ bool costs_more(const std::vector<const ComparedRow*>& rows, std::size_t model, 
   return more;
 }
 
-bool has_least_of_all(const std::vector<const ComparedRow*>& rows, std::size_t model) {
-  return std::ranges::all_of(rows, [&](const ComparedRow* row) { return row->values[model].is_best; });
-}
-
-std::vector<std::string> shortened(std::vector<std::string> labels) {
-  const std::size_t all = labels.size();
-  if (all > kMostNamed)
-    labels.resize(kMostNamed - 1), labels.push_back(fmt::format("{} more", all - kMostNamed + 1));
+// "a, b, 3 more"
+std::vector<std::string> shortened(std::vector<std::string> labels, std::size_t most) {
+  const std::size_t more = labels.size() - most + 1;
+  if (labels.size() > most) labels.resize(most - 1), labels.push_back(fmt::format("{} more", more));
   return labels;
 }
 
@@ -199,7 +193,7 @@ void add_undominated(ModelComparison& comparison, const std::vector<std::optiona
   if (left.size() < 2 || left.size() == cheaper.size()) return;
   comparison.findings.push_back(
       fmt::format("{} of {} are beaten by another model in all of these; on the Pareto front: {}",
-                  cheaper.size() - left.size(), cheaper.size(), joined(shortened(left))));
+                  cheaper.size() - left.size(), cheaper.size(), joined(shortened(left, kMostNamed))));
 }
 
 // What is beaten in every row, by a model that is not the best in all of them: that was said.
@@ -209,7 +203,7 @@ void add_dearer(ModelComparison& comparison) {
   const auto rows = cost_rows(comparison);
   std::map<std::size_t, std::vector<std::string>> dearer;  // by the model that they cost more than
   for (std::size_t i = 0; i < cheaper.size(); ++i)
-    if (cheaper[i] && !has_least_of_all(rows, *cheaper[i]))
+    if (cheaper[i] && !std::ranges::all_of(rows, [&](auto* row) { return row->values[*cheaper[i]].is_best; }))
       dearer[*cheaper[i]].push_back(comparison.models[i].label);
   for (const auto& [than, labels] : dearer)
     comparison.findings.push_back(joined(labels) + (labels.size() > 1 ? " cost" : " costs") + " more than " +
@@ -248,11 +242,8 @@ std::string differing(const ModelComparison& comparison, const std::string& what
   std::string text = what + ": ";
   for (std::size_t i = 0; i < groups.size(); ++i) {
     if (i == 4) return text + fmt::format("; {} more", groups.size() - i);
-    std::vector<std::string>& labels = groups[i].second;
-    const std::size_t all = labels.size();
-    if (all > 3) labels.resize(2), labels.push_back(fmt::format("{} more", all - 2));
-    text +=
-        (i ? "; " : "") + (groups[i].first.empty() ? "none" : groups[i].first) + " (" + joined(labels) + ")";
+    text += fmt::format("{}{} ({})", i ? "; " : "", groups[i].first.empty() ? "none" : groups[i].first,
+                        joined(shortened(groups[i].second, 3)));
   }
   return text;
 }
