@@ -166,12 +166,10 @@ class BudgetCheck {
     std::uint32_t from = 0;
     for (std::uint32_t i = 0; i < tree_.items.size(); ++i)
       if (tree_.items[i].is_module && tree_.items[i].path == result.limit.module) from = i;
-    const auto amount = [&](std::uint32_t i) { return of_metric(tree_.items[i].all, metric); };
-    const std::int64_t whole = amount(from);
-    if (whole <= 0) return;
-    for (const std::uint32_t i : largest(
-             from, [&](std::uint32_t p) { return tree_.items[p].children; }, amount))
-      if (i != 0) add(result, tree_.items[i], amount(i), whole);
+    add_largest(
+        result, from, [&](std::uint32_t i) -> const DiffItem& { return tree_.items[i]; },
+        [&](std::uint32_t i) { return tree_.items[i].children; },
+        [&](std::uint32_t i) { return of_metric(tree_.items[i].all, metric); });
   }
 
   void contributors_of_type(LimitResult& result) const {
@@ -190,17 +188,21 @@ class BudgetCheck {
 
   void contributors_to_change(LimitResult& result) const {
     const ModelDiff& diff = *model_.change;
-    const auto amount = [&](std::uint32_t n) { return of_metric(diff.nodes[n].all, *result.limit.metric); };
-    const std::int64_t whole = amount(0);
-    if (whole <= 0) return;
-    const auto children = [&](std::uint32_t n) { return diff.nodes[n].children; };
-    for (const std::uint32_t n : largest(0, children, amount))
-      if (n != 0) add(result, diff.item(diff.nodes[n]), amount(n), whole);
+    add_largest(
+        result, 0, [&](std::uint32_t n) -> const DiffItem& { return diff.item(diff.nodes[n]); },
+        [&](std::uint32_t n) { return diff.nodes[n].children; },
+        [&](std::uint32_t n) { return of_metric(diff.nodes[n].all, *result.limit.metric); });
   }
 
-  static void add(LimitResult& result, const DiffItem& item, std::int64_t amount, std::int64_t whole) {
-    result.contributors.push_back(
-        {item.path, item.type, amount, static_cast<double>(amount) / static_cast<double>(whole)});
+  template <class Item, class Children, class AmountOf>
+  static void add_largest(LimitResult& result, std::uint32_t from, Item item, Children children,
+                          AmountOf amount) {
+    const std::int64_t whole = amount(from);
+    if (whole <= 0) return;
+    for (const std::uint32_t i : largest(from, children, amount))
+      if (i != 0)
+        result.contributors.push_back({item(i).path, item(i).type, amount(i),
+                                       static_cast<double>(amount(i)) / static_cast<double>(whole)});
   }
 
   const CheckedModel& model_;
@@ -235,29 +237,21 @@ bool may_not_grow(const Metric& metric) {
          is_given(metric, kModelNeeds);
 }
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    if (end > at) parts.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
-
-std::pair<const Metric*, std::string> pair_in(const std::string& part, const std::string& flag,
+std::pair<const Metric*, std::string> pair_in(std::string_view part, const std::string& flag,
                                               const char* example) {
   const auto sign = part.find('=');
   if (sign == std::string::npos || sign + 1 == part.size())
-    throw Error("'" + part + "' is no METRIC=AMOUNT", flag, std::string("for example ") + example);
-  return {&metric_named(part.substr(0, sign), flag, kModelNeeds), part.substr(sign + 1)};
+    throw Error("'" + std::string(part) + "' is no METRIC=AMOUNT", flag,
+                std::string("for example ") + example);
+  return {&metric_named(part.substr(0, sign), flag, kModelNeeds), std::string(part.substr(sign + 1))};
 }
 
 }  // namespace
 
 std::vector<BudgetLimit> parse_limits(const std::string& text, LimitKind kind, const std::string& flag) {
   std::vector<BudgetLimit> limits;
-  for (const std::string& part : split(text)) {
+  for (const std::string_view part : split_by(text, ',')) {
+    if (part.empty()) continue;
     const auto [metric, amount] = pair_in(part, flag, "flops=4.2G,params=12M");
     std::erase_if(limits, [m = metric](const BudgetLimit& limit) { return limit.metric == m; });
     limits.push_back(
@@ -284,12 +278,15 @@ BudgetLimit increase_limit(const Metric& metric, const std::string& text, const 
 
 std::vector<BudgetLimit> parse_increases(const std::string& text, const std::string& flag) {
   std::vector<BudgetLimit> limits;
-  for (const std::string& part : split(text)) {
+  for (const std::string_view part : split_by(text, ',')) {
+    if (part.empty()) continue;
     if (part.find('=') == std::string::npos) {
       if (!part.ends_with('%') && part != "0")
-        throw Error("'" + part + "' is no percentage", flag, "for example 2%, or flops=2%,params=0");
+        throw Error("'" + std::string(part) + "' is no percentage", flag,
+                    "for example 2%, or flops=2%,params=0");
       for (const Metric& metric : metrics())
-        if (may_not_grow(metric)) limits.push_back(increase_limit(metric, part == "0" ? "0%" : part, flag));
+        if (may_not_grow(metric))
+          limits.push_back(increase_limit(metric, part == "0" ? "0%" : std::string(part), flag));
       continue;
     }
     const auto [metric, amount] = pair_in(part, flag, "flops=2%,params=0");

@@ -24,16 +24,6 @@ std::string merged_part(std::string_view a, std::string_view b) {
   return std::string(a.substr(0, same)) + "*";
 }
 
-std::vector<std::string_view> parts_of(std::string_view name) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const auto dot = name.find('.');
-    parts.push_back(name.substr(0, dot));
-    if (dot == std::string_view::npos) return parts;
-    name.remove_prefix(dot + 1);
-  }
-}
-
 }  // namespace
 
 std::string_view name(PlotKind kind) { return kKinds[kind]; }
@@ -48,7 +38,7 @@ const Metric& plot_metric(std::string_view text, Needs given) {
 }
 
 std::string merged_name(std::string_view pattern, std::string_view name) {
-  const auto a = parts_of(pattern), b = parts_of(name);
+  const auto a = split_by(pattern, '.'), b = split_by(name, '.');
   const std::size_t shorter = std::min(a.size(), b.size());
   std::size_t front = a.size() == b.size() ? shorter : 0, back = 0;
   std::string merged;
@@ -114,20 +104,6 @@ Count bytes_of(const Profile& profile, const GraphView& view, const ViewNode& no
 
 using Key = std::tuple<std::string_view, Category, std::uint64_t, std::uint64_t>;
 
-void add_point(std::map<Key, std::size_t>& seen, std::vector<RooflinePoint>& points, RooflinePoint point,
-               const ViewNode& node) {
-  const Key key{node.target, point.category, point.flops.value(), point.memory_bytes.value()};
-  const auto [found, added] = seen.try_emplace(key, points.size());
-  if (added) {
-    point.name = node.name;
-    points.push_back(std::move(point));
-  } else {
-    RooflinePoint& same = points[found->second];
-    same.name = merged_name(same.name, node.name);
-    ++same.count;
-  }
-}
-
 void add(RooflineSide& side, const RooflinePoint& point) {
   side.nodes += point.count;
   side.flops += point.flops * Count{point.count};
@@ -173,11 +149,21 @@ RooflinePlot make_roofline(const Profile& profile, Level level, const Roof& roof
   const GraphView view = make_view(profile, level);
   std::map<Key, std::size_t> seen;
   for (const ViewNode& node : view.nodes) {
-    RooflinePoint point{.type = std::string(short_op_name(node.target)),
+    RooflinePoint point{.name = std::string(node.name),
+                        .type = std::string(short_op_name(node.target)),
                         .category = category_of(profile, view, node),
                         .flops = node.metrics.flops,
                         .memory_bytes = bytes_of(profile, view, node)};
-    if (point.flops || point.memory_bytes) add_point(seen, plot.points, std::move(point), node);
+    if (!point.flops && !point.memory_bytes) continue;
+    const auto [found, added] = seen.try_emplace(
+        {node.target, point.category, point.flops.value(), point.memory_bytes.value()}, plot.points.size());
+    if (added) {
+      plot.points.push_back(std::move(point));
+      continue;
+    }
+    RooflinePoint& same = plot.points[found->second];
+    same.name = merged_name(same.name, node.name);
+    ++same.count;
   }
   settle(plot);
   return plot;
