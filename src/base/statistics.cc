@@ -17,9 +17,8 @@ double quantile(const std::vector<double>& sorted, double share) {
 // Median absolute deviation; 1.4826 of it is the standard deviation of a normal distribution.
 std::uint32_t outliers_of(const std::vector<double>& sorted, double median) {
   constexpr double kScale = 1.4826, kFar = 3;
-  std::vector<double> deviations;
-  deviations.reserve(sorted.size());
-  for (const double sample : sorted) deviations.push_back(std::abs(sample - median));
+  std::vector<double> deviations = sorted;
+  for (double& sample : deviations) sample = std::abs(sample - median);
   std::ranges::sort(deviations);
   const double far = kFar * kScale * quantile(deviations, 0.5);
   return static_cast<std::uint32_t>(std::ranges::count_if(deviations, [&](double d) { return d > far; }));

@@ -61,38 +61,32 @@ bool is_plain(std::string_view line) {
 
 // A substitute that is wider than what it stands for takes from the next gap between columns, so that a table
 // stays aligned.
-class CleanLine {
- public:
-  CleanLine(std::string_view line, const TerminalStyle& style) : style_(style) {
-    while (!line.empty()) line.remove_prefix(add(line));
-  }
+std::string clean_line(std::string_view line, const TerminalStyle& style) {
   std::string text;
-
- private:
-  std::size_t add(std::string_view line) {
-    if (const std::size_t color = style_.color ? color_bytes(line) : 0) {
-      text += line.substr(0, color);
-      return color;
+  int debt = 0;  // columns
+  for (std::size_t taken = 0; !line.empty(); line.remove_prefix(taken)) {
+    taken = style.color ? color_bytes(line) : 0;
+    if (taken > 0) {
+      text += line.substr(0, taken);
+      continue;
     }
     const Utf8Character character = decode_utf8(line);
-    const std::string_view bytes = line.substr(0, character.bytes);
-    if (bytes == " " && debt_ > 0 && text.ends_with(' ')) {
-      --debt_;
+    taken = character.bytes;
+    const std::string_view bytes = line.substr(0, taken);
+    if (bytes == " " && debt > 0 && text.ends_with(' ')) {
+      --debt;
     } else if (!character.valid || is_control(character.code)) {
       text += escaped(character.valid ? character.code : static_cast<unsigned char>(line[0]));
-    } else if (!style_.ascii || character.code < 0x80) {
+    } else if (!style.ascii || character.code < 0x80) {
       text += bytes;
     } else {
       const std::string ascii = ascii_of(character.code, bytes);
-      debt_ += static_cast<int>(ascii.size()) - display_width(bytes);
+      debt += static_cast<int>(ascii.size()) - display_width(bytes);
       text += ascii;
     }
-    return character.bytes;
   }
-
-  const TerminalStyle& style_;
-  int debt_ = 0;  // columns
-};
+  return text;
+}
 
 // The column under which a broken line goes on: of what follows its first gap, "note  " or a flag's name in
 // help.
@@ -149,7 +143,7 @@ std::string terminal_text(std::string_view text, const TerminalStyle& style) {
     if (fits && is_plain(line)) {
       out += line;
     } else {
-      const std::string clean = CleanLine(line, style).text;
+      const std::string clean = clean_line(line, style);
       style.width > 0 ? append_broken(out, clean, style.width) : void(out += clean);
     }
     if (end < text.size()) out += '\n';

@@ -80,10 +80,6 @@ OnnxInfo* OnnxCall::info(std::size_t i) const {
   return found;
 }
 
-void OnnxCall::define(std::string_view name, OnnxInfo* info) {
-  if (!name.empty()) frame_.names.insert_or_assign(name, info);
-}
-
 bool OnnxCall::has_first(std::size_t count) const {
   for (std::size_t i = 0; i < count; ++i)
     if (!has(i)) return false;
@@ -102,20 +98,10 @@ const Shape& OnnxCall::shape(std::size_t i) const {
   return *one->shape;
 }
 
-std::int64_t OnnxCall::dim(std::size_t i, std::int64_t axis) const {
-  const auto at = axis_of(axis, shape(i).size());
-  return at ? shape(i)[*at] : 1;
-}
-
 std::optional<Shape> OnnxCall::heads(std::size_t i, std::int64_t count) const {
   if (rank(i) == 4) return shape(i);
   if (rank(i) != 3 || count <= 0 || dim(i, 2) % count != 0) return std::nullopt;
   return Shape{dim(i, 0), count, dim(i, 1), dim(i, 2) / count};
-}
-
-DType OnnxCall::dtype(std::size_t i) const {
-  const auto* one = info(i);
-  return one != nullptr ? one->dtype : DType::kUndefined;
 }
 
 const Numbers* OnnxCall::numbers(std::size_t i) const {
@@ -136,11 +122,6 @@ bool OnnxCall::misfit(std::size_t a, std::size_t b) const {
                   fmt::format("the shapes {} and {} of '{}' do not fit", format_shape(shape(a)),
                               format_shape(shape(b)), truncate(name, 60)));
   return false;
-}
-
-bool OnnxCall::is_weight(std::size_t i) const {
-  const auto* one = info(i);
-  return one != nullptr && one->weight != nullptr;
 }
 
 // A weight that the exporter made anew ("val_12") belongs to the module that reads it first.
@@ -175,32 +156,11 @@ std::vector<ValueId> OnnxCall::values() const {
   return ids;
 }
 
-// --- Attributes
-
 const OnnxAttribute* OnnxCall::attribute(std::string_view name) const {
   const auto* found = node_.attribute(name);
   if (found == nullptr || found->refers_to.empty()) return found;
   const auto given = frame_.given.find(found->refers_to);
   return given == frame_.given.end() ? nullptr : given->second;
-}
-std::int64_t OnnxCall::integer(std::string_view name, std::int64_t usual) const {
-  const auto* found = attribute(name);
-  return found != nullptr && found->integer ? *found->integer : usual;
-}
-double OnnxCall::real(std::string_view name, double usual) const {
-  const auto* found = attribute(name);
-  return found != nullptr && found->real ? *found->real : usual;
-}
-std::string_view OnnxCall::text(std::string_view name, std::string_view usual) const {
-  const auto* found = attribute(name);
-  return found != nullptr && !found->text.empty() ? found->text : usual;
-}
-std::vector<std::int64_t> OnnxCall::integers(std::string_view name) const {
-  const auto* found = attribute(name);
-  return found != nullptr ? found->integers : std::vector<std::int64_t>{};
-}
-std::optional<std::size_t> OnnxCall::axis(std::int64_t usual) const {
-  return axis_of(integer("axis", usual), shape(0).size());
 }
 std::optional<std::vector<std::int64_t>> OnnxCall::integers(std::string_view name, std::size_t input) const {
   if (const auto* found = attribute(name)) return found->integers;
@@ -208,12 +168,6 @@ std::optional<std::vector<std::int64_t>> OnnxCall::integers(std::string_view nam
   const auto* known = numbers(input);
   if (known == nullptr || known->is_real) return std::nullopt;
   return known->integers;
-}
-
-// --- Answers
-
-Argument OnnxCall::tensor(std::string_view name, std::size_t input) const {
-  return has(input) ? state_.out.tensor(name, value(input)) : state_.out.none(name);
 }
 
 std::vector<ValueId> OnnxCall::op(std::string_view name, std::span<const Argument> arguments,
@@ -233,21 +187,12 @@ std::vector<ValueId> OnnxCall::op(std::string_view name, std::span<const Argumen
   return made;
 }
 
-ValueId OnnxCall::op(std::string_view name, std::initializer_list<Argument> arguments, OnnxOutput output) {
-  return op(name, {arguments.begin(), arguments.size()}, {&output, 1}).front();
-}
-
 void OnnxCall::result(std::size_t i, ValueId id) {
   if (!wants(i)) return;
   const auto& value = state_.out.graph.values[id];
   const auto shape = state_.out.graph.shape(value);
   define(node_.outputs[i],
          state_.add({.shape = Shape(shape.begin(), shape.end()), .dtype = value.dtype, .id = id}));
-}
-
-bool OnnxCall::answer(std::string_view name, std::initializer_list<Argument> arguments, OnnxOutput output) {
-  result(0, op(name, arguments, settle(0, std::move(output))));
-  return true;
 }
 
 bool OnnxCall::answer_all(std::string_view name, std::initializer_list<Argument> arguments,

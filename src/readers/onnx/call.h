@@ -11,6 +11,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "readers/capture/graph_assembler.h"
@@ -67,6 +68,13 @@ struct OnnxOutput {
   Shape strides = {};  // empty: contiguous
 };
 
+// Sizes of hostile files do not overflow: they stop at the type's limits.
+std::int64_t clamp_size(__int128 size);
+// nullopt where the shapes do not go together.
+std::optional<Shape> broadcast(std::span<const std::int64_t> a, std::span<const std::int64_t> b);
+// Within [0, rank); nullopt outside.
+std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank);
+
 class OnnxCall {
  public:
   OnnxCall(OnnxState& state, OnnxFrame& frame, const OnnxNode& node)
@@ -84,12 +92,15 @@ class OnnxCall {
   const Shape& shape(std::size_t i) const;  // of a tensor that is there
   std::int64_t rank(std::size_t i) const { return static_cast<std::int64_t>(shape(i).size()); }
   // From the end when negative; 1 where there is none.
-  std::int64_t dim(std::size_t i, std::int64_t axis) const;
+  std::int64_t dim(std::size_t i, std::int64_t axis) const {
+    const auto at = axis_of(axis, shape(i).size());
+    return at ? shape(i)[*at] : 1;
+  }
   // [batch, heads, length, width] of input i, which is so or [batch, length, heads * width].
   std::optional<Shape> heads(std::size_t i, std::int64_t count) const;
-  DType dtype(std::size_t i) const;
+  DType dtype(std::size_t i) const { return has(i) ? info(i)->dtype : DType::kUndefined; }
   const Numbers* numbers(std::size_t i) const;  // where they are known
-  bool is_weight(std::size_t i) const;
+  bool is_weight(std::size_t i) const { return has(i) && info(i)->weight != nullptr; }
   // The value, made where it is the first time that an op reads it.
   ValueId value(std::size_t i, ValueKind weight_kind = ValueKind::kParameter) const;
 
@@ -97,17 +108,33 @@ class OnnxCall {
 
   // --- Attributes, with what a function was given in their place
   const OnnxAttribute* attribute(std::string_view name) const;
-  std::int64_t integer(std::string_view name, std::int64_t usual) const;
-  double real(std::string_view name, double usual) const;
-  std::string_view text(std::string_view name, std::string_view usual) const;
-  std::vector<std::int64_t> integers(std::string_view name) const;
+  std::int64_t integer(std::string_view name, std::int64_t usual) const {
+    const auto* found = attribute(name);
+    return found != nullptr ? found->integer.value_or(usual) : usual;
+  }
+  double real(std::string_view name, double usual) const {
+    const auto* found = attribute(name);
+    return found != nullptr && found->real ? *found->real : usual;
+  }
+  std::string_view text(std::string_view name, std::string_view usual) const {
+    const auto* found = attribute(name);
+    return found != nullptr && !found->text.empty() ? found->text : usual;
+  }
+  Shape integers(std::string_view name) const {
+    const auto* found = attribute(name);
+    return found != nullptr ? found->integers : Shape{};
+  }
   // The attribute "axis" within input 0.
-  std::optional<std::size_t> axis(std::int64_t usual) const;
+  std::optional<std::size_t> axis(std::int64_t usual) const {
+    return axis_of(integer("axis", usual), shape(0).size());
+  }
   // axes and the like: an input since some opset, an attribute before.
   std::optional<std::vector<std::int64_t>> integers(std::string_view name, std::size_t input) const;
 
   // --- Arguments
-  Argument tensor(std::string_view name, std::size_t input) const;  // none where it is not there
+  Argument tensor(std::string_view name, std::size_t input) const {  // none where it is not there
+    return has(input) ? state_.out.tensor(name, value(input)) : state_.out.none(name);
+  }
   Argument tensor_of(std::string_view name, ValueId id) const { return state_.out.tensor(name, id); }
   Argument tensors(std::string_view name, std::span<const ValueId> ids) const {
     return state_.out.tensors(name, ids);
@@ -126,11 +153,16 @@ class OnnxCall {
   // An op whose outputs are new values; views share their first tensor argument's memory.
   std::vector<ValueId> op(std::string_view name, std::span<const Argument> arguments,
                           std::span<const OnnxOutput> outputs);
-  ValueId op(std::string_view name, std::initializer_list<Argument> arguments, OnnxOutput output);
+  ValueId op(std::string_view name, std::initializer_list<Argument> arguments, const OnnxOutput& output) {
+    return op(name, {arguments.begin(), arguments.size()}, {&output, 1}).front();
+  }
   // Output i of the node is this value; an output that nobody named is left alone.
   void result(std::size_t i, ValueId id);
   // The usual case: one op, one output, which is output 0. The file's shape of it wins over the rule's.
-  bool answer(std::string_view name, std::initializer_list<Argument> arguments, OnnxOutput output);
+  bool answer(std::string_view name, std::initializer_list<Argument> arguments, OnnxOutput output) {
+    result(0, op(name, arguments, settle(0, std::move(output))));
+    return true;
+  }
   // One op whose outputs are the node's.
   bool answer_all(std::string_view name, std::initializer_list<Argument> arguments,
                   std::span<const OnnxOutput> outputs);
@@ -150,7 +182,9 @@ class OnnxCall {
   OnnxInfo* find(std::string_view name) const;
   // False, after a note that these inputs' shapes do not go together.
   bool misfit(std::size_t a, std::size_t b) const;
-  void define(std::string_view name, OnnxInfo* info);
+  void define(std::string_view name, OnnxInfo* info) {
+    if (!name.empty()) frame_.names.insert_or_assign(name, info);
+  }
 
  private:
   bool is_absent(std::string_view name) const;
@@ -160,13 +194,6 @@ class OnnxCall {
   OnnxFrame& frame_;
   const OnnxNode& node_;
 };
-
-// Sizes of hostile files do not overflow: they stop at the type's limits.
-std::int64_t clamp_size(__int128 size);
-// nullopt where the shapes do not go together.
-std::optional<Shape> broadcast(std::span<const std::int64_t> a, std::span<const std::int64_t> b);
-// Within [0, rank); nullopt outside.
-std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank);
 
 // How a node sees its first input that only looks at the same memory in another way, from the strides that
 // this has; nullopt where it does not fit.

@@ -71,10 +71,6 @@ bool triangle(OnnxCall& call, std::string_view) {
                      call.like(0));
 }
 
-bool same_shape(OnnxCall& call, std::string_view aten) {
-  return call.answer(aten, {call.tensor("self", 0)}, call.like(0));
-}
-
 // --- Choosing
 
 bool gather_elements(OnnxCall& call, std::string_view aten) {
@@ -203,7 +199,6 @@ constexpr auto kMovesRules = std::to_array<OnnxRule>({
     {"Concat", concat, "aten::cat"},
     {"ConstantOfShape", constant_of_shape, "aten::full"},
     {"DepthToSpace", shuffle, "aten::pixel_shuffle"},
-    {"EyeLike", same_shape, "aten::eye"},
     {"GatherElements", gather_elements, "aten::gather", 2},
     {"GatherND", gather_nd, "aten::index", 2},
     {"NonMaxSuppression", non_max_suppression, "torchvision::nms", 2},
@@ -213,7 +208,6 @@ constexpr auto kMovesRules = std::to_array<OnnxRule>({
     {"RandomNormal", random, "aten::randn", 0},
     {"RandomUniform", random, "aten::rand", 0},
     {"Range", range, "aten::arange", 0},
-    {"ReverseSequence", same_shape, "aten::flip"},
     {"RoiAlign", roi_align, "torchvision::roi_align", 2},
     {"Scatter", scatter, "aten::scatter", 3},
     {"ScatterElements", scatter, "aten::scatter", 3},

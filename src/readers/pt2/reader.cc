@@ -13,12 +13,8 @@
 namespace opscope {
 namespace {
 
-struct TargetName {
-  std::string name, overload;
-};
-
 // "torch.ops.aten.add.Tensor" -> aten::add, Tensor. What is not torch.ops' keeps its name.
-TargetName parse_target(std::string_view target) {
+std::pair<std::string, std::string> parse_target(std::string_view target) {
   constexpr std::string_view kOps = "torch.ops.";
   if (!target.starts_with(kOps)) return {std::string(target), ""};
   target.remove_prefix(kOps.size());
@@ -184,13 +180,8 @@ class Pt2Reader {
     const auto metadata = node.find("metadata");
     const auto field = metadata ? metadata->find("nn_module_stack") : std::nullopt;
     if (!field) return;
-    auto text = field->text();
     stack_.clear();
-    while (!text.empty()) {
-      const auto end = std::min(text.find(';'), text.size());
-      add_call(text.substr(0, end));
-      text.remove_prefix(std::min(end + 1, text.size()));
-    }
+    for (const auto entry : split_by(field->text(), ';')) add_call(entry);
     if (!stack_.empty()) out_.enter(stack_);
     if (is_root_only_) out_.enter({});
   }
