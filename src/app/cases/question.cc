@@ -64,8 +64,8 @@ DiffSide side_of(const LoadedModel& model) { return {model.label, &model.figures
 std::span<const Question> questions() { return kQuestions; }
 
 std::string QuestionValues::text(std::string_view name) const {
-  const auto found = texts_.find(name);
-  return found == texts_.end() ? "" : found->second;
+  const auto found = texts.find(name);
+  return found == texts.end() ? "" : found->second;
 }
 
 std::int64_t QuestionValues::number(std::string_view name, std::int64_t least, std::int64_t otherwise) const {
@@ -73,7 +73,7 @@ std::int64_t QuestionValues::number(std::string_view name, std::int64_t least, s
   if (said.empty()) return otherwise;
   std::string flag = "--" + std::string(name);
   std::ranges::replace(flag, '_', '-');
-  return parse_integer(voice_ == Voice::kFlags ? flag : std::string(name), said, least);
+  return parse_integer(voice == Voice::kFlags ? flag : std::string(name), said, least);
 }
 
 ModelComparison compare(std::vector<LoadedModel> models, const std::vector<ProfileOptions>& by_device) {

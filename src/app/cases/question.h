@@ -31,19 +31,14 @@ struct QuestionOption {
 };
 
 // What was said for a question's options.
-class QuestionValues {
- public:
-  explicit QuestionValues(Voice voice) : voice_(voice) {}
+struct QuestionValues {
+  Voice voice;
+  std::map<std::string, std::string, std::less<>> texts{};  // by option; "true" for a switch
 
-  void set(std::string_view name, std::string text) { texts_[std::string(name)] = std::move(text); }
   bool is_on(std::string_view name) const { return text(name) == "true"; }
   std::string text(std::string_view name) const;  // "": nothing was said
   // Throws Error for what is no whole number of `least` or more.
   std::int64_t number(std::string_view name, std::int64_t least, std::int64_t otherwise) const;
-
- private:
-  Voice voice_;
-  std::map<std::string, std::string, std::less<>> texts_;
 };
 
 // The answer as it is shown; it may hold on to the profile.

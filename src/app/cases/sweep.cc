@@ -148,7 +148,7 @@ SweepAnswer sweep(const SweepRequest& request, PointSource& source) {
   } catch (const Interrupted& interrupted) {
     if (result.count(SweepState::kCaptured) == 0) throw;
     report.interrupted = true;
-    answer.signal = interrupted.signal();
+    answer.signal = interrupted.signal;
   }
   report.result = &result;
   if (report.metrics.empty()) report.metrics = usual_sweep_metrics(result);

@@ -17,33 +17,26 @@ namespace fs = std::filesystem;
 struct Told {
   int code = 0;
   std::string out, err;
+  std::string complaint() const { return err.substr(0, err.find('\n')); }  // the first line of it
 };
 
-class Git {
- public:
-  Git(std::string folder, std::string stderr_path)
-      : folder_(std::move(folder)), stderr_path_(std::move(stderr_path)) {}
+struct Git {
+  std::string folder, stderr_path;
 
-  Told run(const std::vector<std::string>& arguments) const {
-    std::vector<std::string> command{"/usr/bin/env", "git", "-C", folder_};
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    return told(command);
+  Told run(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), {"/usr/bin/env", "git", "-C", folder});
+    return told(arguments);
   }
   Told told(const std::vector<std::string>& command) const {
     Told told;
-    ChildProcess child(command, stderr_path_);
+    ChildProcess child(command, stderr_path);
     child.read_lines(
         [&](std::string_view line) { told.out.append(told.out.empty() ? "" : "\n").append(line); }, [] {});
     const int status = child.wait();
     told.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    told.err = read_file(stderr_path_);
+    told.err = read_file(stderr_path);
     return told;
   }
-  // Its first line of complaint.
-  static std::string complaint(const Told& told) { return told.err.substr(0, told.err.find('\n')); }
-
- private:
-  std::string folder_, stderr_path_;
 };
 
 // The folder that the file is in, or would be.
@@ -95,7 +88,7 @@ std::string find_file(const Git& git, const RevisionSpec& spec, const std::strin
 // What opscope says of files in the tree, by the names that the user has for them.
 std::string told_of(const std::string& text, const RevisionTree& tree, const std::string& revision) {
   std::string out = text;
-  for (const std::string& path : {tree.root() + "/", tree.root()})
+  for (const std::string& path : {tree.root + "/", tree.root})
     for (std::size_t at = out.find(path); at != std::string::npos; at = out.find(path))
       out.replace(at, path.size(), revision + ":");
   return out;
@@ -120,9 +113,9 @@ LoadedModel load_revision(const RevisionSpec& revision, const std::string& spec,
                           const ProfileOptions& options, Listener& listener) {
   const RevisionTree tree(revision);
   written.no_cache = true;  // the folder is gone after this
-  const InFolder in_tree(tree.folder());
+  const InFolder in_tree(tree.folder);
   try {
-    LoadedModel model = std::move(load_models({tree.model()}, written, options, listener).front());
+    LoadedModel model = std::move(load_models({tree.model}, written, options, listener).front());
     model.spec = model.label = spec;
     model.figures.source = told_of(model.figures.source, tree, revision.revision);
     if (model.graph) model.graph->capture.source = model.figures.source;
@@ -154,24 +147,24 @@ std::string at_revision(const std::string& revision, const std::string& spec) {
   return revision + ":" + spec;
 }
 
-RevisionTree::RevisionTree(const RevisionSpec& spec) : root_(temporary_.file("tree")) {
-  const Git git(folder_for(spec.file), temporary_.file("stderr"));
+RevisionTree::RevisionTree(const RevisionSpec& spec) : root(temporary.file("tree")) {
+  const Git git{folder_for(spec.file), temporary.file("stderr")};
   const std::string top = find_root(git, spec), commit = find_commit(git, spec);
   const std::string path = find_file(git, spec, top, commit);
-  fs::create_directory(root_);
-  const std::string archive = temporary_.file("tree.tar");
-  const Git at_top(top, temporary_.file("stderr"));
+  fs::create_directory(root);
+  const std::string archive = temporary.file("tree.tar");
+  const Git at_top{top, temporary.file("stderr")};
   if (const Told made = at_top.run({"archive", "--format=tar", "-o", archive, commit}); made.code != 0)
-    throw Error("git could not give the tree of " + spec.revision + ": " + Git::complaint(made), spec.file);
-  if (const Told out = at_top.told({"/usr/bin/env", "tar", "-x", "-f", archive, "-C", root_}); out.code != 0)
-    throw Error("tar could not unpack the tree of " + spec.revision + ": " + Git::complaint(out), spec.file);
+    throw Error("git could not give the tree of " + spec.revision + ": " + made.complaint(), spec.file);
+  if (const Told out = at_top.told({"/usr/bin/env", "tar", "-x", "-f", archive, "-C", root}); out.code != 0)
+    throw Error("tar could not unpack the tree of " + spec.revision + ": " + out.complaint(), spec.file);
   fs::remove(archive);
-  model_ = root_ + "/" + path + spec.function;
+  model = root + "/" + path + spec.function;
   const fs::path here =
       fs::weakly_canonical(fs::current_path()).lexically_relative(fs::weakly_canonical(top));
-  const fs::path same = fs::path(root_) / here;
+  const fs::path same = fs::path(root) / here;
   const bool inside = !here.empty() && *here.begin() != ".." && fs::is_directory(same);
-  folder_ = inside ? same.lexically_normal().string() : root_;
+  folder = inside ? same.lexically_normal().string() : root;
 }
 
 std::vector<LoadedModel> load_versions(const std::vector<std::string>& specs, const WrittenRequest& written,

@@ -24,17 +24,13 @@ std::optional<RevisionSpec> revision_in(const std::string& spec);
 std::string at_revision(const std::string& revision, const std::string& spec);
 
 // The tree of a revision, until it goes. Throws Error where there is no repository, revision or file.
-class RevisionTree {
- public:
+struct RevisionTree {
   explicit RevisionTree(const RevisionSpec& spec);
 
-  const std::string& folder() const { return folder_; }  // that stands for the one opscope was called in
-  const std::string& model() const { return model_; }    // "/tmp/.../net.py:make"
-  const std::string& root() const { return root_; }
-
- private:
-  TemporaryFolder temporary_;
-  std::string root_, folder_, model_;
+  TemporaryFolder temporary;
+  std::string root;
+  std::string folder;  // that stands for the one opscope was called in
+  std::string model;   // "/tmp/.../net.py:make"
 };
 
 // As load_models, with revisions among the specs; each of these by a Python of its own, in its own tree.

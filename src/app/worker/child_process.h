@@ -41,17 +41,12 @@ class ChildProcess {
 };
 
 // Ctrl-C: while a child runs it sets a flag that the waiting loop sees; while a file is being written it
-// waits; otherwise it ends the program at once.
-
-// Unwinds to `run`, which returns 128 + signal.
-class Interrupted : public std::exception {
- public:
-  explicit Interrupted(int signal) : signal_(signal) {}
-  int signal() const { return signal_; }
+// waits; otherwise it ends the program at once. Unwinds to `run`, which returns 128 + signal.
+struct Interrupted : std::exception {
+  explicit Interrupted(int which) : signal(which) {}
   const char* what() const noexcept override { return "interrupted"; }
 
- private:
-  int signal_;
+  int signal;
 };
 
 void install_signal_handlers();

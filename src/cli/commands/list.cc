@@ -1,10 +1,11 @@
 // `opscope list`, `opscope ops` and `opscope devices`: the models, rows of the cost table and devices there
-// are, by name.
+// are, by name. `opscope cache`: what is kept between runs, how much of it, and until when.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <memory>
 
+#include "app/models/cache.h"
 #include "app/models/model_list.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -12,6 +13,7 @@
 #include "cli/main/command.h"
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
+#include "metrics/unit.h"
 #include "ops/op_rule.h"
 #include "report/core/document.h"
 #include "report/hardware/hardware.h"
@@ -143,6 +145,49 @@ int run_devices(const NameFlags& flags) {
   return kExitDone;
 }
 
+struct CacheFlags : CommandFlags {
+  bool clear = false;
+  std::string limit;
+};
+
+Table table_of_cache(const CacheContents& contents) {
+  const auto count = [](CellValue number) {
+    return cell_of(std::move(number), Unit::kCount, Style::kPlain, Zero::kDigit);
+  };
+  Table table{{listed("folder"), listed("entries", Align::kRight), listed("bytes", Align::kRight),
+               listed("op_times_bytes", Align::kRight), listed("limit_bytes", Align::kRight)},
+              {},
+              "cache"};
+  table.add({contents.folder, count(contents.entries.size()), count(CacheContents::bytes(contents.entries)),
+             count(CacheContents::bytes(contents.times)), count(contents.limit)});
+  return table;
+}
+
+void say_removed(const std::vector<CacheFile>& files, const TalkFlags& talk) {
+  if (!talk.quiet)
+    remark("removed " + std::to_string(files.size()) + (files.size() == 1 ? " file, " : " files, ") +
+           format_bytes(Count{CacheContents::bytes(files)}));
+}
+
+int run_cache(const CacheFlags& flags) {
+  TextOptions text;
+  const Output output(flags, text);
+  const CacheContents contents = cache_contents();
+  if (!flags.limit.empty()) {
+    const Count limit = parse_bytes("--limit", flags.limit);
+    set_cache_limit(contents, limit);
+    if (!flags.clear) say_removed(remove_files(contents.entries, limit), flags.talk);
+  }
+  if (flags.clear) {
+    std::vector<CacheFile> removed = remove_files(contents.entries);
+    const std::vector<CacheFile> times = remove_files(contents.times);
+    removed.insert(removed.end(), times.begin(), times.end());
+    say_removed(removed, flags.talk);
+  }
+  output.write(to_format(table_of_cache(cache_contents()), output.format(), text));
+  return kExitDone;
+}
+
 }  // namespace
 
 Action define_list(CLI::App& app) {
@@ -172,6 +217,16 @@ Action define_devices(CLI::App& app) {
             "A device, part of its name, or a .toml file to check. Default: all devices");
   add_result_flags(app, *flags);
   return [flags] { return run_devices(*flags); };
+}
+
+Action define_cache(CLI::App& app) {
+  const auto flags = std::make_shared<CacheFlags>();
+  add_switch(app, "--clear", flags->clear, "Remove all captures, lists of models and measured op times");
+  add_value(app, "--limit", flags->limit, "SIZE",
+            "Size limit for this and later runs, default 2GB. The least recently used captures and lists are "
+            "removed first");
+  add_result_flags(app, *flags);
+  return [flags] { return run_cache(*flags); };
 }
 
 }  // namespace opscope

@@ -41,7 +41,7 @@ Action define_question(CLI::App& app, const Question& question) {
     std::string flag = "--" + std::string(option.name);
     std::ranges::replace(flag, '_', '-');
     const auto set = [values = &flags->values, name = option.name](const std::string& text) {
-      values->set(name, text);
+      values->texts[std::string(name)] = text;
     };
     if (option.type.empty())
       app.add_flag_callback(

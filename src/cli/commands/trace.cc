@@ -1,4 +1,5 @@
-// `opscope trace`: which of PyTorch's tracers work on a model, and what their graphs are like.
+// `opscope trace`: which of PyTorch's tracers work on a model, and what their graphs are like; `opscope
+// capture`: a model's graph as a file that can be profiled anywhere, without Python.
 #include "app/models/trace.h"
 
 #include <CLI/CLI.hpp>
@@ -21,10 +22,6 @@ struct TraceFlags : ModelCommandFlags {
   TraceFiles files;
 };
 
-bool one_of(const std::string& text, std::initializer_list<const char*> choices) {
-  return std::ranges::any_of(choices, [&](const char* choice) { return text == choice; });
-}
-
 // Before anything runs: minutes may pass until the files are written.
 void check_files(const TraceFlags& flags) {
   const bool code = flags.files.wants_code();
@@ -34,7 +31,7 @@ void check_files(const TraceFlags& flags) {
   if (flags.files.weights && !code)
     throw Error("weights are saved beside a graph in Python", "--weights", "add --save-graph FILE.py");
   for (const std::string& path : flags.files.exports)
-    if (!one_of(file_extension(path), {"pt2", "onnx", "mlir"}))
+    if (const auto kind = file_extension(path); kind != "pt2" && kind != "onnx" && kind != "mlir")
       throw Error("cannot export to '" + path + "'", "--export", "end it in .pt2, .onnx or .mlir");
   if (code && !flags.graph_part.empty())
     throw Error("a .py file holds all graphs", "--save-graph", "--save-graph FILE.json keeps one");
@@ -42,9 +39,13 @@ void check_files(const TraceFlags& flags) {
   for (const std::string& path : flags.files.exports) check_writable(path);
 }
 
-void save_capture(const std::string& path, Graph graph, std::vector<SavedFile>& files) {
-  graph.capture.dependencies.clear();  // this machine's files: of no use to whoever gets the graph
-  write_file(path, write_json(graph));
+std::string as_capture(Graph graph) {
+  graph.capture.dependencies.clear();  // this machine's files: of use to the cache, not to whoever gets it
+  return write_json(graph);
+}
+
+void save_capture(const std::string& path, const Graph& graph, std::vector<SavedFile>& files) {
+  write_file(path, as_capture(graph));
   files.push_back({.path = path, .kind = "capture", .notes = {"the graph of " + graph.capture.tracer}});
 }
 
@@ -140,6 +141,15 @@ int run_trace(const TraceFlags& flags) {
   return compare_all(request, flags, output, text);
 }
 
+int run_capture(const ModelCommandFlags& flags) {
+  std::vector<std::string> notes;
+  const AskedGraph asked(flags, notes);
+  const Output output(flags.output, Format::kJson);
+  output.allow_only(Format::kJson, "captures are written as JSON only");
+  output.write(as_capture(asked.load()));
+  return kExitDone;
+}
+
 }  // namespace
 
 Action define_trace(CLI::App& app) {
@@ -159,6 +169,14 @@ Action define_trace(CLI::App& app) {
       throw Error("one file for the graph at a time", "--save-graph", "run it once for each");
     return run_trace(*flags);
   };
+}
+
+Action define_capture(CLI::App& app) {
+  const auto flags = std::make_shared<ModelCommandFlags>();
+  add_model_flags(app, flags->model);
+  add_result_flags(app, *flags);
+  add_switch(app, "-v,--verbose", flags->talk.verbose, "Say if the cache cannot be used");
+  return [flags] { return run_capture(*flags); };
 }
 
 }  // namespace opscope

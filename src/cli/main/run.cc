@@ -180,7 +180,7 @@ int run(int argc, char** argv) {
   } catch (const Error& error) {
     return fail(error.what(), error.where(), error.hint());
   } catch (const Interrupted& interrupt) {
-    return 128 + interrupt.signal();
+    return 128 + interrupt.signal;
   } catch (const std::bad_alloc&) {
     return fail("not enough memory");
   } catch (const std::exception& error) {
