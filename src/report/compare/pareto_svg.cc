@@ -59,28 +59,21 @@ class ParetoDrawing {
     return same ? first.inputs : "not all on the same inputs";
   }
 
-  static double bytes_of(const ComparedModel& model) {
-    return static_cast<double>(model.figures.totals.memory_bytes());
+  double bytes(const ParetoPoint& point) const {
+    return static_cast<double>(comparison_.models[point.model].figures.totals.memory_bytes());
   }
-  double bytes(const ParetoPoint& point) const { return bytes_of(comparison_.models[point.model]); }
   double radius(double bytes) const {
     return largest_ > 0 ? std::max(kSmallestDot, kLargestDot * std::sqrt(bytes / largest_)) : kSmallestDot;
   }
   Point at(const ParetoPoint& point) const { return {x_.at(point.x), y_.at(point.y)}; }
-  static std::string_view color(const ParetoPoint& point) {
-    return point.is_front ? kFrontColor : kOtherColor;
-  }
 
   // Room for whole dots, and for names beside them.
   void make_axes() {
-    double low_x = 1e300, high_x = 0, low_y = 1e300, high_y = 0;
-    for (const ParetoPoint& point : points_) {
-      low_x = std::min(low_x, point.x), high_x = std::max(high_x, point.x);
-      low_y = std::min(low_y, point.y), high_y = std::max(high_y, point.y);
-    }
     constexpr double kRoom = 1.35;
-    x_ = log_axis(low_x / kRoom, high_x * kRoom, box_.x, box_.right(), options_.x->unit);
-    y_ = log_axis(low_y / kRoom, high_y * kRoom, box_.bottom(), box_.y, options_.y->unit);
+    const auto x = std::ranges::minmax(points_, {}, &ParetoPoint::x);
+    const auto y = std::ranges::minmax(points_, {}, &ParetoPoint::y);
+    x_ = log_axis(x.min.x / kRoom, x.max.x * kRoom, box_.x, box_.right(), options_.x->unit);
+    y_ = log_axis(y.min.y / kRoom, y.max.y * kRoom, box_.bottom(), box_.y, options_.y->unit);
   }
 
   // A staircase: what is above and to the right of it costs more of both than a model on it.
@@ -102,23 +95,23 @@ class ParetoDrawing {
   }
   void draw_front(const std::vector<Point>& line) {
     svg_.polyline(line, {.stroke = kFrontColor, .stroke_width = 1.4, .dash = "6 3"});
-    for (std::size_t i = 1; i < line.size(); ++i) avoid_line(line[i - 1], line[i]);
-  }
-  void avoid_line(Point from, Point to) {
-    placer_.avoid({std::min(from.x, to.x) - 1, std::min(from.y, to.y) - 1, std::abs(to.x - from.x) + 2,
-                   std::abs(to.y - from.y) + 2});
+    for (std::size_t i = 1; i < line.size(); ++i) {
+      const Point from = line[i - 1], to = line[i];
+      placer_.avoid({std::min(from.x, to.x) - 1, std::min(from.y, to.y) - 1, std::abs(to.x - from.x) + 2,
+                     std::abs(to.y - from.y) + 2});
+    }
   }
 
   // Large ones first, so that none is hidden.
   void draw_dots() {
-    std::vector<const ParetoPoint*> order;
-    for (const ParetoPoint& point : points_) order.push_back(&point);
-    std::ranges::stable_sort(order, std::greater(), [&](const ParetoPoint* p) { return bytes(*p); });
-    for (const ParetoPoint* point : order) {
-      const double r = radius(bytes(*point));
-      const Point center = at(*point);
-      svg_.circle(center, r, {.fill = color(*point), .stroke = kPaper, .stroke_width = 0.9, .opacity = 0.75},
-                  tooltip(*point));
+    std::vector<ParetoPoint> order = points_;
+    std::ranges::stable_sort(order, std::greater(), [&](const ParetoPoint& p) { return bytes(p); });
+    for (const ParetoPoint& point : order) {
+      const double r = radius(bytes(point));
+      const Point center = at(point);
+      const std::string_view fill = point.is_front ? kFrontColor : kOtherColor;
+      svg_.circle(center, r, {.fill = fill, .stroke = kPaper, .stroke_width = 0.9, .opacity = 0.75},
+                  tooltip(point));
       placer_.avoid({center.x - r, center.y - r, 2 * r, 2 * r});
     }
   }
@@ -134,16 +127,14 @@ class ParetoDrawing {
 
   // The front first: a name that finds no place is in the tooltip alone, and said below.
   void draw_names() {
-    std::vector<const ParetoPoint*> order;
-    for (const bool front : {true, false})
-      for (const ParetoPoint& point : points_)
-        if (point.is_front == front) order.push_back(&point);
-    for (const ParetoPoint* point : order) {
-      const std::string& label = comparison_.models[point->model].label;
-      const Font& font = point->is_front ? kStrongFont : kNameFont;
+    std::vector<ParetoPoint> order = points_;
+    std::ranges::stable_partition(order, &ParetoPoint::is_front);
+    for (const ParetoPoint& point : order) {
+      const std::string& label = comparison_.models[point.model].label;
+      const Font& font = point.is_front ? kStrongFont : kNameFont;
       const std::string text = fitted_middle(label, 150, font);
       const auto place =
-          placer_.place(at(*point), radius(bytes(*point)), text_width(text, font) + 2, kNameHeight);
+          placer_.place(at(point), radius(bytes(point)), text_width(text, font) + 2, kNameHeight);
       if (!place) {
         ++unnamed_;
         continue;

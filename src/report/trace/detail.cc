@@ -1,4 +1,6 @@
 // One tracer's graph for people: its nodes by kind and by target, then the nodes one by one.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "report/profile/sections.h"
@@ -54,73 +56,53 @@ Section targets_section(const std::vector<GraphNode>& nodes, const TextOptions& 
   return section;
 }
 
-// The nodes that are listed, by their index among all, and the columns that they need.
-struct NodeListing {
-  std::vector<std::size_t> listed;
-  std::size_t weights = 0, more = 0;  // left out
-  bool has_parts = false, has_calls = false, has_sources = false;
-};
+using Node = const GraphNode*;
 
-NodeListing node_listing(const Profile& profile, const std::vector<GraphNode>& nodes,
-                         const TextOptions& options) {
-  NodeListing listing;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].is_weight && !options.verbose)
-      ++listing.weights;
-    else
-      listing.listed.push_back(i);
-  }
-  const std::size_t shown = shown_of(listing.listed.size(), options);
-  listing.more = listing.listed.size() - shown;
-  listing.listed.resize(shown);
-  const auto any = [&](auto&& is) {
-    return std::ranges::any_of(listing.listed, [&](std::size_t i) { return is(nodes[i]); });
+Columns<Node> listed_columns(const Profile& profile, const std::vector<GraphNode>& nodes,
+                             const std::vector<Node>& listed) {
+  const Graph& graph = *profile.graph;
+  const auto quiet = [](const auto& read) {
+    return [=](Node node) { return Cell(read(node), Style::kQuiet); };
   };
-  listing.has_parts = profile.parts().size() > 1;
-  listing.has_calls = any([](const GraphNode& node) { return node.calls > 1; });
-  listing.has_sources = any([](const GraphNode& node) { return !node.source.empty(); });
-  return listing;
-}
-
-Columns<std::size_t> listed_columns(const Graph& graph, const std::vector<GraphNode>& nodes,
-                                    const NodeListing& listing) {
-  const auto node = [&nodes](const auto& read, Style style = Style::kPlain) {
-    return [&nodes, read, style](std::size_t i) { return Cell(read(nodes[i]), style); };
-  };
-  using Node = const GraphNode&;
-  Columns<std::size_t> columns{{number("#"), [](std::size_t i) { return Cell(i + 1, Style::kQuiet); }}};
-  if (listing.has_parts) columns += {{number("Graph"), node([](Node n) { return n.part + 1; })}};
-  columns += {{words("Node", 16, 32), node([](Node n) { return n.label; })},
-              {words("Kind").or_not(), node([](Node n) { return name(n.kind); }, Style::kQuiet)},
+  Columns<Node> columns{{number("#"), quiet([&](Node node) { return node - nodes.data() + 1; })}};
+  if (profile.parts().size() > 1) columns += {{number("Graph"), [](Node node) { return node->part + 1; }}};
+  columns += {{words("Node", 16, 32), [](Node node) { return node->label; }},
+              {words("Kind").or_not(), quiet([](Node node) { return name(node->kind); })},
               // The target of an input or output is its name once more.
-              {words("Target", 16), node([](Node n) {
-                 const bool named = n.kind == NodeKind::kPlaceholder || n.kind == NodeKind::kOutput;
-                 return named ? std::string_view() : n.type;
-               })},
-              {words("Output", 10), [&](std::size_t i) { return shape_cell(graph, nodes[i].output); }},
-              {words("Type").or_not(),
-               node([&](Node n) { return n.output == kNone ? "" : name(graph.values[n.output].dtype); },
-                    Style::kQuiet)}};
-  if (listing.has_calls) columns += {{number("Calls"), node([](Node n) { return n.calls; })}};
-  columns += {{number("MACs", Unit::kCount), node([](Node n) { return n.metrics.work.macs; })},
-              {number("Bytes", Unit::kBytes), node([](Node n) { return n.metrics.memory_bytes(); })}};
-  if (listing.has_sources)
-    columns +=
-        {{words("Source", 12).or_not(), node([](Node n) { return source_text(n.source); }, Style::kQuiet)}};
+              {words("Target", 16),
+               [](Node node) {
+                 const bool named = node->kind == NodeKind::kPlaceholder || node->kind == NodeKind::kOutput;
+                 return named ? std::string_view() : node->type;
+               }},
+              {words("Output", 10), [&](Node node) { return shape_cell(graph, node->output); }},
+              {words("Type").or_not(), quiet([&](Node node) {
+                 return node->output == kNone ? "" : name(graph.values[node->output].dtype);
+               })}};
+  if (std::ranges::any_of(listed, [](Node node) { return node->calls > 1; }))
+    columns += {{number("Calls"), [](Node node) { return node->calls; }}};
+  columns += {{number("MACs", Unit::kCount), [](Node node) { return node->metrics.work.macs; }},
+              {number("Bytes", Unit::kBytes), [](Node node) { return node->metrics.memory_bytes(); }}};
+  if (std::ranges::any_of(listed, [](Node node) { return !node->source.empty(); }))
+    columns += {{words("Source", 12).or_not(), quiet([](Node node) { return source_text(node->source); })}};
   return columns;
 }
 
+// Weights are left out unless all are asked for.
 Section nodes_section(const Profile& profile, const std::vector<GraphNode>& nodes,
                       const TextOptions& options) {
-  const NodeListing listing = node_listing(profile, nodes, options);
-  Section section{plural(nodes.size(), "node"),
-                  table_of(listed_columns(*profile.graph, nodes, listing), listing.listed)};
-  if (listing.more > 0)
-    section.remarks.push_back("and " + plural(listing.more, "more node") + ": --top N or --verbose shows " +
-                              them(listing.more));
-  if (listing.weights > 0)
-    section.remarks.push_back(plural(listing.weights, "weight") + (listing.weights == 1 ? " is" : " are") +
-                              " not listed: --verbose shows " + them(listing.weights));
+  std::vector<Node> listed;
+  for (const GraphNode& node : nodes)
+    if (!node.is_weight || options.verbose) listed.push_back(&node);
+  const std::size_t weights = nodes.size() - listed.size(), shown = shown_of(listed.size(), options);
+  const std::size_t more = listed.size() - shown;
+  listed.resize(shown);
+  Section section{plural(nodes.size(), "node"), table_of(listed_columns(profile, nodes, listed), listed)};
+  if (more > 0)
+    section.remarks.push_back(
+        fmt::format("and {}: --top N or --verbose shows {}", plural(more, "more node"), them(more)));
+  if (weights > 0)
+    section.remarks.push_back(fmt::format("{} {} not listed: --verbose shows {}", plural(weights, "weight"),
+                                          weights == 1 ? "is" : "are", them(weights)));
   return section;
 }
 
