@@ -18,6 +18,7 @@ Section totals_section(const ModelComparison& comparison, int width, bool for_te
 Section models_section(const ModelComparison& comparison, int width, bool for_terminal);
 Section parts_section(const ModelComparison& comparison, const ComparedParts& parts,
                       const TextOptions& options, bool for_terminal);
+std::string ratio_text(const ComparedValue& value);  // "0.10x", "" where there is none
 // What a table needs at least, nothing of it cut but for the columns that may be left out.
 int table_width(const Table& table);
 

@@ -21,15 +21,6 @@ std::string value_text(Unit unit, const ComparedValue& value) {
   return std::string(confidence_mark(value.confidence)) + text(unit, value.amount);
 }
 
-// "0.10x", "" where there is none
-std::string ratio_text(const ComparedValue& value) {
-  if (!value.ratio) return "";
-  const double ratio = *value.ratio;
-  if (ratio > 0 && ratio < 0.005) return "<0.01x";
-  if (ratio < 9.995) return fmt::format("{:.2f}x", ratio);
-  return ratio < 99.95 ? fmt::format("{:.1f}x", ratio) : fmt::format("{:.0f}x", ratio);
-}
-
 // The two texts of a cell.
 struct CellParts {
   std::string value, beside;
@@ -186,6 +177,14 @@ Table parts_table(const ModelComparison& comparison, const ComparedParts& parts,
 }
 
 }  // namespace
+
+std::string ratio_text(const ComparedValue& value) {
+  if (!value.ratio) return "";
+  const double ratio = *value.ratio;
+  if (ratio > 0 && ratio < 0.005) return "<0.01x";
+  if (ratio < 9.995) return fmt::format("{:.2f}x", ratio);
+  return ratio < 99.95 ? fmt::format("{:.1f}x", ratio) : fmt::format("{:.0f}x", ratio);
+}
 
 int table_width(const Table& table) {
   constexpr int kGap = 2;
