@@ -61,25 +61,26 @@ struct SideBySide {
   std::vector<bool> told = std::vector<bool>(partition.subgraphs.size());  // by subgraph
   int digits = static_cast<int>(std::to_string(view.nodes.size()).size()), left_width = 0, right_width = 0;
   bool stacked = false;
+  std::vector<Line> left{}, right{};  // of the group that is being written
+  std::string out{};
 
+  // Neighbours in the list that are in one and the same subgraph are a group.
   std::string text() {
-    for (const std::uint32_t n : selection.nodes) standings.push_back(standing_of(view, view.nodes[n]));
-    settle_widths();
-    std::string out;
     const auto& nodes = selection.nodes;
+    for (const std::uint32_t n : nodes) standings.push_back(standing_of(view, view.nodes[n]));
+    settle_widths();
     for (std::size_t begin = 0, end = 0; begin < nodes.size(); begin = end) {
+      const auto& subgraphs = standings[begin].subgraphs;
       end = begin + 1;
-      while (end < nodes.size() && together(end - 1, end)) ++end;
+      while (end < nodes.size() && subgraphs.size() == 1 && standings[end].subgraphs == subgraphs) ++end;
       if (begin > 0 && nodes[begin] != nodes[begin - 1] + 1 && !selection.ranked)
         out += std::string(static_cast<std::size_t>(digits), ' ') + "...\n\n";
-      add_group(begin, end, out);
+      left.clear(), right.clear();
+      for (std::size_t i = begin; i < end; ++i) say_node(nodes[i]);
+      say_standing(begin, end);
+      write_group(end - begin > 1);
     }
-    return out;
-  }
-
-  // Neighbours in the list that are in one and the same subgraph.
-  bool together(std::size_t a, std::size_t b) const {
-    return standings[a].subgraphs.size() == 1 && standings[a].subgraphs == standings[b].subgraphs;
+    return std::move(out);
   }
 
   void settle_widths() {
@@ -129,71 +130,59 @@ struct SideBySide {
     text += result_alone ? "-> " + shape_of(*view.profile->graph, node.output) : shapes;
     return {{std::string(static_cast<std::size_t>(indent()), ' ')}, {truncate(text, room), Style::kQuiet}};
   }
-  std::vector<Line> left_lines(std::uint32_t n) const {
-    std::vector<Line> lines{name_line(n)};
+  void say_node(std::uint32_t n) {
     const ViewNode& node = view.nodes[n];
-    if (!target(node).empty() || !shapes_text(view, node).empty()) lines.push_back(detail_line(node));
-    return lines;
+    left.push_back(name_line(n));
+    if (!target(node).empty() || !shapes_text(view, node).empty()) left.push_back(detail_line(node));
   }
 
-  void say(std::vector<Line>& lines, std::string_view text, Style style = Style::kPlain) const {
+  void say(std::string_view text, Style style = Style::kPlain) {
     for (std::string& line : wrap(text, right_width - 3, 2))
-      lines.push_back({{"   "}, {std::move(line), style}});
+      right.push_back({{"   "}, {std::move(line), style}});
   }
+  void say_head(std::string text) { right.push_back({{std::move(text), Style::kStrong}}); }
 
-  void say_sums(std::vector<Line>& lines, const Standing& standing, std::string saved) const {
-    say(lines, "FLOPs: " + format_count(standing.flops) + ", memory: " + format_bytes(standing.memory_bytes) +
-                   saved);
+  void say_sums(const Standing& standing, Count saved = {}) {
+    say(fmt::format("FLOPs: {}, memory: {}{}", format_count(standing.flops),
+                    format_bytes(standing.memory_bytes), saved ? ", saved: " + format_bytes(saved) : ""));
     if (!standing.bound) return;
     const std::string intensity = format_ratio(standing.arithmetic_intensity()) + " FLOPs/byte, ";
-    const auto line_with = [&](const std::string& label) {
-      return Line{
-          {"   "}, {label + intensity}, {std::string(name(*standing.bound)), style_of(*standing.bound)}};
-    };
-    Line line = line_with("Intensity: ");
-    if (width_of(line) > right_width) line = line_with("");
-    lines.push_back(std::move(line));
+    Line line{{"   Intensity: " + intensity}, {name(*standing.bound), style_of(*standing.bound)}};
+    if (width_of(line) > right_width) line[0] = "   " + intensity;
+    right.push_back(std::move(line));
   }
 
-  std::vector<Line> right_lines(std::size_t begin, std::size_t end) {
+  void say_standing(std::size_t begin, std::size_t end) {
     const Standing& standing = standings[begin];
-    std::vector<Line> lines;
-    if (standing.subgraphs.empty()) {
-      for (std::string& line : wrap("not partitioned: " + std::string(standing.why_none), right_width, 3))
-        lines.push_back({{std::move(line), Style::kQuiet}});
-    } else if (standing.subgraphs.size() > 1) {
-      several(standing, view.nodes[selection.nodes[begin]], lines);
-    } else {
-      one(standing, begin, end, lines);
+    const auto& ids = standing.subgraphs;
+    if (ids.size() == 1) return say_subgraph(standing, begin, end);
+    if (ids.empty()) {
+      for (std::string& line : wrap(fmt::format("not partitioned: {}", standing.why_none), right_width, 3))
+        right.push_back({{std::move(line), Style::kQuiet}});
+      return;
     }
-    return lines;
+    const SubgraphId costliest = view.nodes[selection.nodes[begin]].subgraph;
+    say_head(
+        truncate(fmt::format(">> {}: {}", plural(ids.size(), "subgraph"), subgraphs_text(ids)), right_width));
+    say_sums(standing);
+    say(fmt::format("costliest: #{} {}", costliest + 1, partition.subgraphs[costliest].type));
   }
-  void several(const Standing& standing, const ViewNode& node, std::vector<Line>& lines) const {
-    const std::string head = fmt::format(">> {}: {}", plural(standing.subgraphs.size(), "subgraph"),
-                                         subgraphs_text(standing.subgraphs));
-    lines.push_back({{truncate(head, right_width), Style::kStrong}});
-    say_sums(lines, standing, "");
-    say(lines, fmt::format("costliest: #{} {}", node.subgraph + 1, partition.subgraphs[node.subgraph].type));
-  }
-  void one(const Standing& standing, std::size_t begin, std::size_t end, std::vector<Line>& lines) {
+  void say_subgraph(const Standing& standing, std::size_t begin, std::size_t end) {
     const SubgraphId id = standing.subgraphs.front();
     const Subgraph& subgraph = partition.subgraphs[id];
-    const std::string head = ">> Subgraph #" + std::to_string(id + 1);
-    if (told[id]) return lines.push_back({{head + ", continued", Style::kStrong}});
+    const std::string head = fmt::format(">> Subgraph #{}", id + 1);
+    if (told[id]) return say_head(head + ", continued");
     told[id] = true;
-    lines.push_back(
-        {{truncate_middle(fmt::format("{}: {}", head, subgraph.type), right_width), Style::kStrong}});
-    say_sums(lines, standing,
-             subgraph.saved_bytes() ? ", saved: " + format_bytes(subgraph.saved_bytes()) : std::string());
-    say_border(lines, "begins", "after", subgraph.begins, subgraph.begins_at);
-    say_border(lines, "ends", "before", subgraph.ends, subgraph.ends_at);
-    say(lines, others_text(id, begin, end), Style::kQuiet);
-  }
-  // With the number alone: the node is in the list, or one --node away.
-  void say_border(std::vector<Line>& lines, std::string_view verb, std::string_view side, Border border,
-                  OpId at) const {
-    const std::string where = at == kNone ? "" : fmt::format(" {} node {}", side, view.node_of[at] + 1);
-    say(lines, fmt::format("{}{}: {}", verb, where, explanation(border)), Style::kQuiet);
+    say_head(truncate_middle(fmt::format("{}: {}", head, subgraph.type), right_width));
+    say_sums(standing, subgraph.saved_bytes());
+    // With the number alone: the node is in the list, or one --node away.
+    const auto say_border = [&](std::string_view verb, std::string_view side, Border border, OpId at) {
+      const std::string where = at == kNone ? "" : fmt::format(" {} node {}", side, view.node_of[at] + 1);
+      say(fmt::format("{}{}: {}", verb, where, explanation(border)), Style::kQuiet);
+    };
+    say_border("begins", "after", subgraph.begins, subgraph.begins_at);
+    say_border("ends", "before", subgraph.ends, subgraph.ends_at);
+    say(others_text(id, begin, end), Style::kQuiet);
   }
   // Its nodes that do not stand beside these.
   std::string others_text(SubgraphId id, std::size_t begin, std::size_t end) const {
@@ -207,36 +196,26 @@ struct SideBySide {
            (others.size() > kOthersShown ? fmt::format(" and {} more", others.size() - kOthersShown) : "");
   }
 
-  void add_group(std::size_t begin, std::size_t end, std::string& out) {
-    std::vector<Line> left;
-    for (std::size_t i = begin; i < end; ++i)
-      for (Line& line : left_lines(selection.nodes[i])) left.push_back(std::move(line));
-    const std::vector<Line> right = right_lines(begin, end);
-    stacked ? stack(left, right, out) : join(left, right, end - begin > 1, out);
-    out += '\n';
+  void write(const Line& line, std::size_t indented = 0) {
+    out.append(indented, ' ') += painted(line, options.color);
+    end_line(out);
   }
-  void join(const std::vector<Line>& left, const std::vector<Line>& right, bool bracket,
-            std::string& out) const {
+  void write_group(bool bracket) {
     const std::size_t height = std::max(left.size(), right.size());
-    for (std::size_t i = 0; i < height; ++i) {
-      const Line line = i < left.size() ? left[i] : Line{};
-      out += painted(line, options.color);
-      out.append(static_cast<std::size_t>(std::max(0, left_width - width_of(line))), ' ');
-      out += ' ' + paint(bracket ? edge(i, height) : " ", Style::kQuiet, options.color) + ' ';
-      if (i < right.size()) out += painted(right[i], options.color);
-      end_line(out);
+    if (stacked) {
+      for (const Line& line : left) write(line);
+      for (const Line& line : right) write(line, static_cast<std::size_t>(indent()) + 2);
     }
-  }
-  static std::string_view edge(std::size_t i, std::size_t height) {
-    return i == 0 ? "╮" : i + 1 == height ? "╯" : "│";
-  }
-  void stack(const std::vector<Line>& left, const std::vector<Line>& right, std::string& out) const {
-    for (const Line& line : left) out += painted(line, options.color), end_line(out);
-    for (const Line& line : right) {
-      out.append(static_cast<std::size_t>(indent()) + 2, ' ');
-      out += painted(line, options.color);
-      end_line(out);
+    for (std::size_t i = 0; i < height && !stacked; ++i) {
+      Line line = i < left.size() ? left[i] : Line{};
+      const auto gap = static_cast<std::size_t>(std::max(0, left_width - width_of(line)) + 1);
+      line.push_back(std::string(gap, ' '));
+      line.push_back({!bracket ? " " : i == 0 ? "╮" : i + 1 == height ? "╯" : "│", Style::kQuiet});
+      line.push_back(" ");
+      if (i < right.size()) std::ranges::copy(right[i], std::back_inserter(line));
+      write(line);
     }
+    out += '\n';
   }
 };
 
