@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "base/text.h"
 #include "report/browser/browser.h"

@@ -1,7 +1,5 @@
 // A diff as a picture: which parts of it are boxes, in which order they run, and what goes from one to the
 // other, in the colours of additions, removals and changes.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 
@@ -9,7 +7,6 @@
 #include "analyse/tree/folding.h"
 #include "analyse/tree/scene.h"
 #include "base/error.h"
-#include "base/text.h"
 #include "report/diff/report.h"
 #include "report/draw/layout.h"
 #include "report/svg/colors.h"

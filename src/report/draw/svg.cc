@@ -1,5 +1,4 @@
 // A laid out scene as one SVG page: title and totals, the graph, the legend.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>

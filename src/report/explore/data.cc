@@ -3,7 +3,6 @@
 // profiles.
 #include <algorithm>
 
-#include "base/text.h"
 #include "report/core/document.h"
 #include "report/explore/explore.h"
 #include "report/hardware/hardware.h"

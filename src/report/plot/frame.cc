@@ -9,7 +9,6 @@
 #include <limits>
 #include <numbers>
 
-#include "base/text.h"
 #include "report/profile/sections.h"
 
 namespace opscope {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "analyse/plot/plot.h"
 #include "report/core/report.h"

@@ -8,8 +8,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "base/error.h"
-#include "base/text.h"
+#include "base/choices.h"
 
 namespace opscope {
 namespace {
@@ -17,8 +16,9 @@ namespace {
 constexpr const char* kPlugin = "opscope_pictures.so";
 
 // In the order of PictureFormat.
-constexpr std::array<std::string_view, 5> kNames{"png", "pdf", "svg", "dot", "html"};
-constexpr std::array<std::string_view, 5> kTitles{"PNG", "PDF", "SVG", "DOT", "HTML"};
+using Words = std::array<std::string_view, 5>;
+constexpr Words kNames{"png", "pdf", "svg", "dot", "html"}, kTitles{"PNG", "PDF", "SVG", "DOT", "HTML"};
+constexpr Words kExtensions{".png", ".pdf", ".svg", ".dot", ".html"};
 
 // Both give what went wrong, or "".
 using Place = void (*)(const std::string& dot, Placement& result, std::string& problem);
@@ -81,17 +81,10 @@ const Plugin& plugin_or_throw() {
               "install libgraphviz-dev and librsvg2-dev and build it again, or draw to a .dot file");
 }
 
-std::string choices(std::string_view before) {
-  std::string text;
-  for (const std::string_view name : kNames)
-    text.append(text.empty() ? "" : name == kNames.back() ? " or " : ", ").append(before).append(name);
-  return text;
-}
-
-std::optional<PictureFormat> format_called(std::string_view name) {
-  const auto found = std::ranges::find(kNames, name);
-  if (found == kNames.end()) return std::nullopt;
-  return static_cast<PictureFormat>(found - kNames.begin());
+std::optional<PictureFormat> format_called(const Words& words, std::string_view text) {
+  const auto found = std::ranges::find(words, text);
+  if (found == words.end()) return std::nullopt;
+  return static_cast<PictureFormat>(found - words.begin());
 }
 
 }  // namespace
@@ -100,17 +93,16 @@ std::string_view name(PictureFormat format) { return kNames[static_cast<std::siz
 std::string_view title(PictureFormat format) { return kTitles[static_cast<std::size_t>(format)]; }
 
 PictureFormat picture_format_from_name(std::string_view text) {
-  if (const auto format = format_called(text)) return *format;
-  throw Error("no picture format called '" + std::string(text) + "'", "--format", "one of " + choices(""));
+  if (const auto format = format_called(kNames, text)) return *format;
+  throw Error("no picture format called '" + std::string(text) + "'", "--format", "one of " + listed(kNames));
 }
 
 PictureFormat picture_format_from_extension(const std::string& path) {
   const std::string extension = lower_case(std::filesystem::path(path).extension().string());
-  if (extension.empty())
-    throw Error("the picture's name has no extension that says its format", path,
-                "end the name in " + choices("."));
-  if (const auto format = format_called(std::string_view(extension).substr(1))) return *format;
-  throw Error("no picture format for '" + extension + "'", path, "end the name in " + choices("."));
+  if (const auto format = format_called(kExtensions, extension)) return *format;
+  throw Error(extension.empty() ? "the picture's name has no extension that says its format"
+                                : "no picture format for '" + extension + "'",
+              path, "end the name in " + listed(kExtensions));
 }
 
 bool pictures_available() { return loaded().works(); }
