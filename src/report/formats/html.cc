@@ -38,19 +38,23 @@ std::string cell_text(const Cell& cell) {
   return guides + html_escaped(text_of(cell));
 }
 
-std::string table_text(const Table& table) {
-  std::string out = "<table><thead><tr>";
+// Without styles a list may stand in any page.
+std::string table_text(const Table& table, bool styled) {
+  std::string out = styled ? "<table><thead><tr>" : "<table>\n<tr>";
   for (const Column& column : table.columns)
-    out += "<th" + attribute(column.align, Style::kPlain) + ">" + html_escaped(column.title) + "</th>";
-  out += "</tr></thead><tbody>\n";
+    out += "<th" + (styled ? attribute(column.align, Style::kPlain) : "") + ">" + html_escaped(column.title) +
+           "</th>";
+  out += styled ? "</tr></thead><tbody>\n" : "</tr>\n";
   for (const auto& row : table.rows) {
     out += "<tr>";
     for (std::size_t c = 0; c < row.size(); ++c)
-      out += "<td" + attribute(table.columns[c].align, row[c].style) + ">" + cell_text(row[c]) + "</td>";
+      out += "<td" + (styled ? attribute(table.columns[c].align, row[c].style) : "") + ">" +
+             (styled ? cell_text(row[c]) : html_escaped(text_of(row[c]))) + "</td>";
     out += "</tr>\n";
   }
-  return out + "</tbody></table>\n";
+  return out + (styled ? "</tbody></table>\n" : "</table>\n");
 }
+std::string html_table(const Table& table, const TextOptions&) { return table_text(table, false); }
 
 // Further lines are someone else's text, with line breaks that matter.
 std::string note_text(const std::string& note) {
@@ -66,19 +70,6 @@ std::string entry_list(const std::vector<Entry>& entries) {
     for (const std::string& line : entry.lines) out += "<dd>" + html_escaped(line) + "</dd>\n";
   }
   return out.empty() ? out : "<dl>\n" + out + "</dl>\n";
-}
-
-// Without styles: a list may stand in any page.
-std::string html_table(const Table& table, const TextOptions&) {
-  std::string out = "<table>\n<tr>";
-  for (const Column& column : table.columns) out += "<th>" + html_escaped(column.title) + "</th>";
-  out += "</tr>\n";
-  for (const auto& row : table.rows) {
-    out += "<tr>";
-    for (const Cell& cell : row) out += "<td>" + html_escaped(text_of(cell)) + "</td>";
-    out += "</tr>\n";
-  }
-  return out + "</table>\n";
 }
 
 }  // namespace
@@ -105,7 +96,8 @@ std::string to_html(const Document& document, const TextOptions&) {
   for (const Section& section : document.sections) {
     out += "<details open><summary>" + html_escaped(section.title) + "</summary>\n";
     // One column without rows is a title above entries.
-    if (section.table.columns.size() > 1 || !section.table.rows.empty()) out += table_text(section.table);
+    if (section.table.columns.size() > 1 || !section.table.rows.empty())
+      out += table_text(section.table, true);
     for (const std::string& remark : section.remarks)
       out += "<div class=\"q\">" + html_escaped(remark) + "</div>\n";
     out += entry_list(section.entries);

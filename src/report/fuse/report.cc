@@ -1,6 +1,8 @@
 // The report in each format. For people: summary, subgraphs, savings, what was missed.
 #include "report/fuse/report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "analyse/fusion/subgraphs.h"
@@ -103,7 +105,6 @@ std::vector<SubgraphRow> sorted_rows(const Profile& profile, const FuseOptions& 
   return rows;
 }
 
-std::string number_text(SubgraphId id) { return "#" + std::to_string(id + 1); }
 std::string times_text(std::size_t count) { return count > 1 ? "x" + std::to_string(count) : ""; }
 
 // Of rows that stand for several: the costs of one, as with folded modules.
@@ -114,7 +115,7 @@ Columns<SubgraphRow> row_columns(const Profile& profile) {
   };
   using S = const Subgraph&;
   Columns<SubgraphRow> columns{
-      {number("#"), [](Row row) { return number_text(row.ids[0]); }},
+      {number("#"), [](Row row) { return fmt::format("#{}", row.ids[0] + 1); }},
       {words(""), [](Row row) { return Cell(times_text(row.ids.size()), Style::kStrong); }},
       {words("Type", 16, 28), of([](S s) { return s.type; })},
       {words("Module", 12, 16), of([&](S s) { return Cell(module_text(profile, s), Style::kQuiet); })},
@@ -142,24 +143,23 @@ std::span<const Row> first_of(const std::vector<Row>& rows, std::size_t most, bo
 }
 
 Section fuse_summary_section(const Profile& profile) {
-  Facts section("Summary");
-  const auto add = [&](auto... cells) { section.add(std::move(cells)...); };
+  Facts facts("Summary");
   const Partition& partition = profile.partition();
   const PartitionSummary summary = summarise_partition(profile);
   const Count saved = partition.unfused_bytes - partition.fused_bytes;
-  add("Subgraphs", std::to_string(summary.subgraphs),
-      "from " + plural(summary.ops, "op") + " that do work, " + std::to_string(profile.totals.ops) +
-          " in all; " + strategy_text(partition.options));
-  add("Largest", std::to_string(summary.largest), "ops in one subgraph");
-  add("Bytes moved", format_bytes(partition.fused_bytes),
-      "against " + format_bytes(partition.unfused_bytes) + " op by op: " + format_bytes(saved) + ", " +
-          format_percent(saved, partition.unfused_bytes) + " stays inside");
-  add("Intensity", format_ratio(summary.intensity_after),
-      "FLOPs per byte, " + format_ratio(summary.intensity_before) + " op by op");
+  facts.add("Subgraphs", summary.subgraphs,
+            fmt::format("from {} that do work, {} in all; {}", plural(summary.ops, "op"), profile.totals.ops,
+                        strategy_text(partition.options)));
+  facts.add("Largest", summary.largest, "ops in one subgraph");
+  facts.add("Bytes moved", format_bytes(partition.fused_bytes),
+            fmt::format("against {} op by op: {}, {} stays inside", format_bytes(partition.unfused_bytes),
+                        format_bytes(saved), format_percent(saved, partition.unfused_bytes)));
+  facts.add("Intensity", format_ratio(summary.intensity_after),
+            "FLOPs per byte, " + format_ratio(summary.intensity_before) + " op by op");
   if (has_device(profile))
-    add("Roofline", format_time(static_cast<double>(profile.fused_roofline().time) * kPicosecond),
-        "on " + profile.roofline.device->id + ", " + roofline_text(profile.totals) + " op by op");
-  return section;
+    facts.add("Roofline", format_time(static_cast<double>(profile.fused_roofline().time) * kPicosecond),
+              "on " + profile.roofline.device->id + ", " + roofline_text(profile.totals) + " op by op");
+  return facts;
 }
 
 Section fuse_bounds_section(const Profile& profile) {
@@ -183,8 +183,7 @@ Section subgraphs_section(const Profile& profile, const FuseOptions& options) {
   const auto shown = first_of(rows, 40, options.text.verbose);  // a screenful
   Section section{"Subgraphs", table_of(row_columns(profile), shown)};
   if (shown.size() < rows.size())
-    section.remarks.push_back(std::to_string(rows.size() - shown.size()) +
-                              " more rows: --verbose shows them");
+    section.remarks.push_back(fmt::format("{} more rows: --verbose shows them", rows.size() - shown.size()));
   if (rows.size() < profile.partition().subgraphs.size())
     section.remarks.push_back("x2: equal subgraphs in one row, with the cost of one; --no-fold shows each");
   return section;

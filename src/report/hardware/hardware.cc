@@ -126,35 +126,36 @@ struct FigureRow {
 
 std::vector<FigureRow> figures_of(const Device& device) {
   std::vector<FigureRow> rows;
+  const auto add = [&](std::string what, const std::optional<Figure>& figure) {
+    if (figure) rows.push_back({&device, std::move(what), &*figure});
+  };
   for (const Peak& peak : device.peaks)
-    rows.push_back({&device, peak.dtype + " " + std::string(name(peak.units)), &peak.rate});
+    rows.push_back({&device, fmt::format("{} {}", peak.dtype, name(peak.units)), &peak.rate});
   rows.push_back({&device, "memory bandwidth", &device.memory_bandwidth});
-  if (device.memory_size) rows.push_back({&device, "memory size", &*device.memory_size});
-  for (const DeviceCache& cache : device.caches) {
-    if (cache.size) rows.push_back({&device, cache.level + " size", &*cache.size});
-    if (cache.bandwidth) rows.push_back({&device, cache.level + " bandwidth", &*cache.bandwidth});
-  }
-  if (device.launch_overhead) rows.push_back({&device, "launch overhead", &*device.launch_overhead});
-  if (device.power_limit) rows.push_back({&device, "power limit", &*device.power_limit});
+  add("memory size", device.memory_size);
+  for (const DeviceCache& cache : device.caches)
+    add(cache.level + " size", cache.size), add(cache.level + " bandwidth", cache.bandwidth);
+  add("launch overhead", device.launch_overhead);
+  add("power limit", device.power_limit);
   return rows;
 }
 
 // A row per figure, so that one device and all have the same columns. The ridge of each peak is what it
 // divides by the bandwidth.
 Columns<FigureRow> figure_columns() {
-  return {{"device", [](const FigureRow& row) { return row.device->id; }},
-          {keyed("figure", words("Figure")), [](const FigureRow& row) { return row.what; }},
-          {"value", [](const FigureRow& row) { return row.figure->value; }},
-          {keyed("text", number("Value")),
-           [](const FigureRow& row) { return Cell(row.figure->text, Style::kStrong); }},
+  using Row = const FigureRow&;
+  return {{"device", [](Row row) { return row.device->id; }},
+          {keyed("figure", words("Figure")), &FigureRow::what},
+          {"value", [](Row row) { return row.figure->value; }},
+          {keyed("text", number("Value")), [](Row row) { return Cell(row.figure->text, Style::kStrong); }},
           {number("Ridge", Unit::kRatio),
-           [](const FigureRow& row) -> Cell {
+           [](Row row) {
              const bool rate = row.what.ends_with("matrix") || row.what.ends_with("vector");
-             if (!rate) return {};
-             return {row.figure->value / row.device->memory_bandwidth.value, Style::kQuiet};
+             return rate ? Cell(row.figure->value / row.device->memory_bandwidth.value, Style::kQuiet)
+                         : Cell();
            }},
-          {"source", [](const FigureRow& row) { return row.figure->source; }},
-          {words("Source", 24), [](const FigureRow& row) {
+          {"source", [](Row row) { return row.figure->source; }},
+          {words("Source", 24), [](Row row) {
              const std::string& source = row.figure->source;
              return Cell(source.empty() ? "not said" : source, Style::kQuiet);
            }}};
