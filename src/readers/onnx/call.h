@@ -227,6 +227,9 @@ std::span<const OnnxRule> onnx_move_rules();
 std::span<const OnnxRule> onnx_view_rules();
 std::span<const OnnxRule> onnx_window_rules();
 
+// The types of the node's outputs as an inference that lives elsewhere (see OnnxInference) has them, given
+// the node as a model of its own; empty where it has no answer.
+std::vector<OnnxType> infer_single(const OnnxCall& call, std::string (*infer)(const std::string& model));
 // The node's only output where all it needs is known: Shape, and arithmetic on small tensors.
 std::optional<OnnxInfo> fold_onnx(const OnnxCall& call);
 
