@@ -9,78 +9,59 @@ constexpr Pointwise kFloatingOrComplex{.domain = Domain::kFloatingOrComplex};
 constexpr Pointwise kLikeSelf{.domain = Domain::kFloating, .like_self = true};
 constexpr Pointwise kRealNumber{.domain = Domain::kRealNoBool};
 
+bool is_probability(const c10::IValue& value) {
+  return value.isDouble() && value.toDouble() >= 0 && value.toDouble() <= 1;
+}
+
 // Without training, or with nothing to drop, PyTorch returns its argument.
 bool dropout(RuleCall& call) {
   const at::Tensor* input = call.tensor(0);
-  if (!input || !call.at(1).isDouble()) return false;
-  const double p = call.at(1).toDouble();
-  if (!(p >= 0 && p <= 1)) return false;
-  if (p == 0 || !call.flag(2) || input->numel() == 0) {
-    call.same(0);
-    return true;
-  }
+  if (!input || !is_probability(call.at(1))) return false;
+  if (call.at(1).toDouble() == 0 || !call.flag(2) || input->numel() == 0) return call.same(0);
   return run_pointwise(call, kFloatingOrComplex, /*in_place=*/false);
 }
 
-bool dropout_(RuleCall& call) {
-  const at::Tensor* input = call.tensor(0);
-  if (!input || !call.at(1).isDouble() || !c10::isFloatingType(input->scalar_type())) return false;
-  if (!(call.at(1).toDouble() >= 0 && call.at(1).toDouble() <= 1)) return false;
-  call.same(0);
-  return true;
-}
+bool dropout_(RuleCall& call) { return call.floats(0) && is_probability(call.at(1)) && call.same(0); }
 
 bool native_dropout(RuleCall& call) {
-  if (!call.at(1).isDouble() || !(call.at(1).toDouble() >= 0 && call.at(1).toDouble() <= 1)) return false;
-  const at::Tensor* input = call.tensor(0);
-  if (!input || input->numel() == 0 || !c10::isFloatingType(input->scalar_type())) return false;
+  const at::Tensor* input = call.floats(0);
+  if (!input || input->numel() == 0 || !is_probability(call.at(1))) return false;
   const Sizes strides = preserved_strides(operand(*input));
   Layout layout;
   if (!iterator_layout({operand(*input), {input->sizes(), strides}}, layout)) return false;
   call.output(layout.sizes, layout.strides, input->scalar_type());
-  call.output(input->sizes(), strides, at::kBool);
-  return true;
+  return call.output(input->sizes(), strides, at::kBool);
 }
 
 bool glu(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
+  const at::Tensor* self = call.floats(0);
   std::int64_t dim = call.integer(1, -1);
   if (!self || self->dim() == 0 || !wrap_dim(dim, self->dim()) || self->size(dim) % 2 != 0) return false;
-  if (!c10::isFloatingType(self->scalar_type())) return false;
-  Sizes sizes(self->sizes().begin(), self->sizes().end());
-  sizes[static_cast<std::size_t>(dim)] /= 2;
+  const Sizes sizes = with_size(*self, dim, self->size(dim) / 2);
   const Operand half{sizes, self->strides()};
   Layout layout;
   if (!iterator_layout({half, half}, layout)) return false;
-  call.output(layout.sizes, layout.strides, self->scalar_type());
-  return true;
+  return call.output(layout.sizes, layout.strides, self->scalar_type());
 }
 
 bool prelu(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
-  const at::Tensor* weight = call.tensor(1);
+  const at::Tensor *self = call.floats(0), *weight = call.tensor(1);
   if (!self || !weight || weight->dim() > 1 || self->scalar_type() != weight->scalar_type()) return false;
-  if (!c10::isFloatingType(self->scalar_type())) return false;
   const std::int64_t channels = self->dim() > 1 ? self->size(1) : 1;
   if (weight->numel() != 1 && (weight->numel() != channels || self->dim() == 0)) return false;
-  call.output(self->sizes(), preserved_strides(operand(*self)), self->scalar_type());
-  return true;
+  return call.output(self->sizes(), preserved_strides(operand(*self)), self->scalar_type());
 }
 
 // The one activation whose kernel does not mind overlapping elements.
 bool threshold_(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
-  if (!self || !accepts(kRealNumber.domain, self->scalar_type())) return false;
-  call.same(0);
-  return true;
+  return self && accepts(kRealNumber.domain, self->scalar_type()) && call.same(0);
 }
 
 // Its CPU kernel writes contiguous memory.
 bool log_sigmoid(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
-  if (!self || !c10::isFloatingType(self->scalar_type())) return false;
-  call.output(self->sizes(), self->scalar_type());
-  return true;
+  const at::Tensor* self = call.floats(0);
+  return self && call.output(self->sizes(), self->scalar_type());
 }
 
 constexpr ShapeRuleRow kActivationRules[] = {

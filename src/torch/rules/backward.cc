@@ -9,88 +9,61 @@ namespace {
 
 constexpr Pointwise kGradient{.operands = 2, .domain = Domain::kFloating, .one_dtype = true};
 
-bool wanted(RuleCall& call, std::size_t mask, std::size_t i) {
-  const auto flags = call.at(mask).toBoolList();
-  return i < flags.size() && flags.get(i);
-}
-
-void output_or_undefined(RuleCall& call, bool is_wanted, c10::IntArrayRef sizes, at::ScalarType dtype) {
-  if (!is_wanted) return call.undefined();
-  call.output(sizes, dtype);
-}
-
-bool are_floats(std::initializer_list<const at::Tensor*> tensors) {
-  return std::ranges::all_of(
-      tensors, [](const at::Tensor* tensor) { return tensor && c10::isFloatingType(tensor->scalar_type()); });
-}
-
 bool is_plain(const at::Tensor& tensor) { return tensor.is_contiguous() && tensor.numel() > 0; }
 
 // grad, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, mask
 bool batch_norm_backward(RuleCall& call) {
-  const at::Tensor *grad = call.tensor(0), *input = call.tensor(1);
-  if (!are_floats({grad, input}) || input->dim() < 2 || grad->sizes() != input->sizes()) return false;
-  if (!is_plain(*grad) || !is_plain(*input) || grad->scalar_type() != input->scalar_type()) return false;
-  if (input->scalar_type() != at::kFloat) return false;
-  const Sizes channels{input->size(1)};
-  output_or_undefined(call, wanted(call, 9, 0), input->sizes(), input->scalar_type());
-  output_or_undefined(call, wanted(call, 9, 1), channels, input->scalar_type());
-  output_or_undefined(call, wanted(call, 9, 2), channels, input->scalar_type());
-  return true;
+  const at::Tensor *grad = call.floats(0), *input = call.floats(1);
+  if (!grad || !input || input->dim() < 2 || grad->sizes() != input->sizes()) return false;
+  if (!is_plain(*grad) || !is_plain(*input)) return false;
+  if (input->scalar_type() != at::kFloat || grad->scalar_type() != at::kFloat) return false;
+  call.gradient(9, 0, input->sizes(), at::kFloat);
+  call.gradient(9, 1, {input->size(1)}, at::kFloat);
+  return call.gradient(9, 2, {input->size(1)}, at::kFloat);
 }
 
 // grad, input, normalized_shape, mean, rstd, weight, bias, mask
 bool layer_norm_backward(RuleCall& call) {
-  const at::Tensor *grad = call.tensor(0), *input = call.tensor(1);
-  if (!are_floats({grad, input}) || grad->sizes() != input->sizes() || input->numel() == 0) return false;
+  const at::Tensor *grad = call.floats(0), *input = call.floats(1);
+  if (!grad || !input || grad->sizes() != input->sizes() || input->numel() == 0) return false;
   if (input->scalar_type() != at::kFloat || grad->scalar_type() != at::kFloat) return false;
   const auto shape = call.ints(2);
-  const auto* weight = call.tensor(5);
-  const auto* bias = call.tensor(6);
-  if ((wanted(call, 7, 1) && !weight) || (wanted(call, 7, 2) && !bias)) return false;
-  output_or_undefined(call, wanted(call, 7, 0), input->sizes(), input->scalar_type());
-  output_or_undefined(call, wanted(call, 7, 1), shape, input->scalar_type());
-  output_or_undefined(call, wanted(call, 7, 2), shape, input->scalar_type());
-  return true;
+  if ((call.wants(7, 1) && !call.tensor(5)) || (call.wants(7, 2) && !call.tensor(6))) return false;
+  call.gradient(7, 0, input->sizes(), at::kFloat);
+  call.gradient(7, 1, shape, at::kFloat);
+  return call.gradient(7, 2, shape, at::kFloat);
 }
 
 // grad, output, dim, input_dtype
 bool softmax_backward(RuleCall& call) {
-  const at::Tensor *grad = call.tensor(0), *output = call.tensor(1);
-  if (!are_floats({grad, output}) || grad->sizes() != output->sizes() || !is_plain(*grad) ||
-      !is_plain(*output))
+  const at::Tensor *grad = call.floats(0), *output = call.floats(1);
+  if (!grad || !output || grad->sizes() != output->sizes() || !is_plain(*grad) || !is_plain(*output))
     return false;
   const auto dtype = call.dtype(3, output->scalar_type());
   if (grad->scalar_type() != output->scalar_type() || dtype != output->scalar_type()) return false;
   std::int64_t dim = call.integer(2);
   wrap_dim(dim, output->dim());
-  call.output(output->sizes(), dtype);
-  return true;
+  return call.output(output->sizes(), dtype);
 }
 
 // grad, indices, num_weights, padding_idx, scale_grad_by_freq
 bool embedding_backward(RuleCall& call) {
-  const at::Tensor *grad = call.tensor(0), *indices = call.tensor(1);
-  if (!are_floats({grad}) || !indices || !is_index_type(indices->scalar_type()) || grad->dim() == 0)
-    return false;
+  const at::Tensor *grad = call.floats(0), *indices = call.tensor(1);
+  if (!grad || !indices || !is_index_type(indices->scalar_type()) || grad->dim() == 0) return false;
   if (grad->dim() != indices->dim() + 1 || grad->numel() == 0) return false;
   if (!std::ranges::equal(grad->sizes().slice(0, static_cast<std::size_t>(indices->dim())), indices->sizes()))
     return false;
-  call.output({call.integer(2), grad->size(-1)}, grad->scalar_type());
-  return true;
+  return call.output({call.integer(2), grad->size(-1)}, grad->scalar_type());
 }
 
 // grad, self, kernel_size, stride, padding, dilation, ceil_mode, indices
 bool max_pool_backward(RuleCall& call) {
-  const at::Tensor *grad = call.tensor(0), *self = call.tensor(1), *indices = call.tensor(7);
-  if (!are_floats({grad, self}) || !indices || self->dim() != 4 || !is_plain(*self) || !is_plain(*grad))
-    return false;
+  const at::Tensor *grad = call.floats(0), *self = call.floats(1), *indices = call.tensor(7);
+  if (!grad || !self || !indices || self->dim() != 4 || !is_plain(*self) || !is_plain(*grad)) return false;
   if (grad->sizes() != indices->sizes() || grad->scalar_type() != self->scalar_type()) return false;
   const bool fits = grad->size(0) == self->size(0) && grad->size(1) == self->size(1) &&
                     indices->scalar_type() == at::kLong && indices->is_contiguous();
-  if (!fits) return false;
-  call.output(self->sizes(), self->scalar_type());
-  return true;
+  return fits && call.output(self->sizes(), self->scalar_type());
 }
 
 #define OPSCOPE_GRADIENT(op) \

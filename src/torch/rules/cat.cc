@@ -62,8 +62,7 @@ bool cat(RuleCall& call) {
   Layout layout;
   if (!call.at(1).isInt() || !read_list(call, joined)) return false;
   if (!joined_sizes(joined, call.integer(1), layout)) return false;
-  call.output(layout.sizes, layout.strides, joined.dtype);
-  return true;
+  return call.output(layout.sizes, layout.strides, joined.dtype);
 }
 
 // Stacking before an existing dimension is cat along it, seen with that dimension split.
@@ -75,8 +74,7 @@ bool emit_inner_stack(RuleCall& call, const Joined& joined, std::int64_t dim) {
                static_cast<std::int64_t>(joined.parts.size()));
   Sizes strides;
   if (!view_strides({layout.sizes, layout.strides}, sizes, strides)) return false;
-  call.output(sizes, strides, joined.dtype);
-  return true;
+  return call.output(sizes, strides, joined.dtype);
 }
 
 // Stacking behind the last one is cat of the tensors with a new last dimension of size one.
@@ -91,9 +89,7 @@ bool emit_outer_stack(RuleCall& call, Joined& joined) {
     part = {widened[i].sizes, widened[i].strides};
   }
   Layout layout;
-  if (!joined_sizes(joined, -1, layout)) return false;
-  call.output(layout.sizes, layout.strides, joined.dtype);
-  return true;
+  return joined_sizes(joined, -1, layout) && call.output(layout.sizes, layout.strides, joined.dtype);
 }
 
 bool stack(RuleCall& call) {
@@ -115,8 +111,7 @@ bool emit_repeated(RuleCall& call, const at::Tensor& self, const Sizes& repeats)
     if (repeats[i] < 0) return false;
     if (i + rank >= sizes.size()) sizes[i] *= self.sizes()[i + rank - sizes.size()];
   }
-  call.output(sizes, self.scalar_type());
-  return true;
+  return call.output(sizes, self.scalar_type());
 }
 
 bool repeat(RuleCall& call) {
@@ -138,15 +133,11 @@ bool repeat_interleave(RuleCall& call) {  // self, repeats, dim, output_size
   const std::int64_t repeats = call.integer(1, -1);
   if (!self || repeats < 0 || !call.none(3)) return false;
   if (call.none(2)) {
-    call.output({self->numel() * repeats}, self->scalar_type());
-    return true;
+    return call.output({self->numel() * repeats}, self->scalar_type());
   }
   std::int64_t dim = call.integer(2);
   if (self->dim() == 0 || !wrap_dim(dim, self->dim())) return false;
-  Sizes sizes(self->sizes().begin(), self->sizes().end());
-  sizes[static_cast<std::size_t>(dim)] *= repeats;
-  call.output(sizes, self->scalar_type());
-  return true;
+  return call.output(with_size(*self, dim, self->size(dim) * repeats), self->scalar_type());
 }
 
 // Along one dimension roll is cat of two slices, so channels-last survives, other orders do not.
@@ -162,8 +153,7 @@ bool roll(RuleCall& call) {
     // A slice of size 0 has a format of its own.
     if (format != at::MemoryFormat::Contiguous && shifts[i] % self->size(dim) == 0) return false;
   }
-  call.output(self->sizes(), self->scalar_type(), format);
-  return true;
+  return call.output(self->sizes(), self->scalar_type(), format);
 }
 
 bool flip(RuleCall& call) {
@@ -174,15 +164,13 @@ bool flip(RuleCall& call) {
     if (!wrap_dim(dim, self->dim()) || (seen >> dim & 1) != 0) return false;
     seen |= std::uint64_t{1} << dim;
   }
-  call.output(self->sizes(), preserved_strides(operand(*self)), self->scalar_type());
-  return true;
+  return call.output(self->sizes(), preserved_strides(operand(*self)), self->scalar_type());
 }
 
 bool triangle(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
   if (!self || self->dim() < 2) return false;
-  call.output(self->sizes(), self->scalar_type());
-  return true;
+  return call.output(self->sizes(), self->scalar_type());
 }
 
 constexpr ShapeRuleRow kCatRules[] = {

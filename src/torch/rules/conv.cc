@@ -149,8 +149,7 @@ bool emit(RuleCall& call, Conv& conv) {
     if (conv.transposed && conv.output_padding[d] >= std::max(conv.stride[d], conv.dilation[d])) return false;
   }
   allocate_for_forward(call, conv, sizes);
-  call.output(sizes, output_strides(conv, sizes, call.threads()), conv.input->scalar_type());
-  return true;
+  return call.output(sizes, output_strides(conv, sizes, call.threads()), conv.input->scalar_type());
 }
 
 template <std::size_t kRank>
@@ -166,10 +165,8 @@ bool conv(RuleCall& call) {
   }
   c.same = call.at(4).toStringRef() == "same";
   if (!c.same && call.at(4).toStringRef() != "valid") return false;
-  if (c.same)
-    for (const std::int64_t stride : c.stride)
-      if (stride != 1) return false;
-  return emit(call, c);
+  const bool steps = std::ranges::any_of(c.stride, [](auto stride) { return stride != 1; });
+  return !(c.same && steps) && emit(call, c);
 }
 
 template <std::size_t kRank>
@@ -231,13 +228,11 @@ bool convolution_backward(RuleCall& call) {
                     grad->size(1) == c.weight->size(0) && grad->size(2) == output_size(c, 0) &&
                     grad->size(3) == output_size(c, 1);
   if (!fits) return false;
-  const auto mask = call.at(10).toBoolList();
-  if (mask.get(2) && !mask.get(1)) return false;  // some kernels give both
-  allocate_for_backward(call, c, *grad, mask.get(0));
-  mask.get(0) ? call.output(c.input->sizes(), at::kFloat) : call.undefined();
-  mask.get(1) ? call.output(c.weight->sizes(), at::kFloat) : call.undefined();
-  mask.get(2) ? call.output({c.weight->size(0)}, at::kFloat) : call.undefined();
-  return true;
+  if (call.wants(10, 2) && !call.wants(10, 1)) return false;  // some kernels give both
+  allocate_for_backward(call, c, *grad, call.wants(10, 0));
+  call.gradient(10, 0, c.input->sizes(), at::kFloat);
+  call.gradient(10, 1, c.weight->sizes(), at::kFloat);
+  return call.gradient(10, 2, {c.weight->size(0)}, at::kFloat);
 }
 
 constexpr ShapeRuleRow kConvRules[] = {

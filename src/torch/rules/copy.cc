@@ -35,37 +35,29 @@ bool contiguous(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
   const auto format = format_of(call.at(1), at::MemoryFormat::Contiguous);
   if (!self || format == kPreserve || !valid_format(*self, format)) return false;
-  if (self->is_contiguous(format))
-    call.same(0);
-  else
-    call.output(self->sizes(), self->scalar_type(), format);
-  return true;
+  if (self->is_contiguous(format)) return call.same(0);
+  return call.output(self->sizes(), self->scalar_type(), format);
 }
 
 bool clone(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
   Sizes strides;
   if (!self || !like_strides(operand(*self), call.at(1), strides)) return false;
-  call.output(self->sizes(), strides, self->scalar_type());
-  return true;
+  return call.output(self->sizes(), strides, self->scalar_type());
 }
 
 bool emit_cast(RuleCall& call, const at::Tensor& self, at::ScalarType dtype, at::MemoryFormat format) {
   if (!valid_format(self, format)) return false;
   if (c10::isComplexType(self.scalar_type()) && !c10::isComplexType(dtype)) return false;
-  if (format == kPreserve)
-    call.output(self.sizes(), preserved_strides(operand(self)), dtype);
-  else
-    call.output(self.sizes(), dtype, format);
-  return true;
+  if (format == kPreserve) return call.output(self.sizes(), preserved_strides(operand(self)), dtype);
+  return call.output(self.sizes(), dtype, format);
 }
 
 bool emit_to(RuleCall& call, at::ScalarType dtype, bool copy, at::MemoryFormat format) {
   const at::Tensor& self = call.at(0).toTensor();
   const bool fits = format == kPreserve || self.suggest_memory_format() == format;
   if (copy || !fits || dtype != self.scalar_type()) return emit_cast(call, self, dtype, format);
-  call.same(0);
-  return true;
+  return call.same(0);
 }
 
 // A tensor that is on the recording's device, or real weights that stand for it.
@@ -87,8 +79,7 @@ bool to_device(RuleCall& call) {  // self, device, dtype, non_blocking, copy, me
 }
 
 bool to_other(RuleCall& call) {  // self, other, non_blocking, copy, memory_format
-  const at::Tensor* self = call.tensor(0);
-  const at::Tensor* other = call.tensor(1);
+  const at::Tensor *self = call.tensor(0), *other = call.tensor(1);
   if (!at_home(call, self) || !at_home(call, other)) return false;
   return emit_to(call, other->scalar_type(), call.flag(3), format_of(call.at(4), kPreserve));
 }
@@ -107,19 +98,14 @@ bool to_copy(RuleCall& call) {  // self, dtype, layout, device, pin_memory, non_
 }
 
 bool type_as(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
-  const at::Tensor* other = call.tensor(1);
-  if (!at_home(call, self) || !at_home(call, other)) return false;
-  return emit_to(call, other->scalar_type(), false, kPreserve);
+  const at::Tensor *self = call.tensor(0), *other = call.tensor(1);
+  return at_home(call, self) && at_home(call, other) && emit_to(call, other->scalar_type(), false, kPreserve);
 }
 
 bool copy_(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
-  const at::Tensor* source = call.tensor(1);
+  const at::Tensor *self = call.tensor(0), *source = call.tensor(1);
   if (!self || !source || !expands_to(source->sizes(), self->sizes())) return false;
-  if (!can_write(*self, self->sizes(), self->scalar_type())) return false;
-  call.same(0);
-  return true;
+  return can_write(*self, self->sizes(), self->scalar_type()) && call.same(0);
 }
 
 // zero_, fill_ and random fills: whatever was there is replaced.
@@ -127,15 +113,10 @@ bool overwrite(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
   if (!self) return false;
   if (call.size() > 1 && call.at(1).isTensor() && call.at(1).toTensor().dim() != 0) return false;
-  if (!can_write(*self, self->sizes(), self->scalar_type())) return false;
-  call.same(0);
-  return true;
+  return can_write(*self, self->sizes(), self->scalar_type()) && call.same(0);
 }
 
-bool overwrite_floating(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
-  return self && c10::isFloatingType(self->scalar_type()) && overwrite(call);
-}
+bool overwrite_floating(RuleCall& call) { return call.floats(0) && overwrite(call); }
 
 // *_like(self, [extra arguments,] dtype, layout, device, pin_memory, memory_format)
 template <std::size_t kDType, bool kRandom = false>
@@ -146,8 +127,7 @@ bool like(RuleCall& call) {
   if (kRandom && !c10::isFloatingType(dtype)) return false;
   Sizes strides;
   if (!like_strides(operand(*self), call.at(kDType + 4), strides)) return false;
-  call.output(self->sizes(), strides, dtype);
-  return true;
+  return call.output(self->sizes(), strides, dtype);
 }
 
 // new_*(self, size, [fill value,] dtype, layout, device, pin_memory)
@@ -156,23 +136,15 @@ bool new_tensor(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
   if (!self || !call.at(1).isList() || !plain_options(call, kDType + 1)) return false;
   const Sizes sizes = call.ints(1);
-  for (const std::int64_t size : sizes)
-    if (size < 0) return false;
-  call.output(sizes, call.dtype(kDType, self->scalar_type()));
-  return true;
+  if (std::ranges::any_of(sizes, [](auto size) { return size < 0; })) return false;
+  return call.output(sizes, call.dtype(kDType, self->scalar_type()));
 }
 
-bool itself(RuleCall& call) {
-  if (!call.tensor(0)) return false;
-  call.same(0);
-  return true;
-}
+bool itself(RuleCall& call) { return call.tensor(0) && call.same(0); }
 
 bool bernoulli(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
-  if (!self || !c10::isFloatingType(self->scalar_type())) return false;
-  call.output(self->sizes(), self->scalar_type());
-  return true;
+  const at::Tensor* self = call.floats(0);
+  return self && call.output(self->sizes(), self->scalar_type());
 }
 
 // One probability for all elements.

@@ -50,8 +50,7 @@ at::Tensor coordinates(RuleCall& call, c10::IntArrayRef sizes, std::int64_t coun
 
 bool nonzero(RuleCall& call) {  // and argwhere
   const at::Tensor& self = tensor_at(call, 0);
-  call.push(coordinates(call, self.sizes(), call.bound("nonzero", self.numel())));
-  return true;
+  return call.push(coordinates(call, self.sizes(), call.bound("nonzero", self.numel())));
 }
 
 bool nonzero_numpy(RuleCall& call) {
@@ -66,22 +65,19 @@ bool nonzero_numpy(RuleCall& call) {
     else
       columns.push_back(call.known(call.known_value(all).select(1, d)));
   }
-  call.push(columns);
-  return true;
+  return call.push(columns);
 }
 
 bool masked_select(RuleCall& call) {
   const at::Tensor& self = tensor_at(call, 0);
-  Sizes sizes(self.sizes().begin(), self.sizes().end());
+  Sizes sizes = sizes_of(self);
   if (!broadcast(sizes, tensor_at(call, 1).sizes())) return false;
-  call.output({call.bound("nonzero", element_count(sizes))}, self.scalar_type());
-  return true;
+  return call.output({call.bound("nonzero", element_count(sizes))}, self.scalar_type());
 }
 
 bool nms(RuleCall& call) {
   const auto count = call.bound("nms", tensor_at(call, 0).size(0));
-  call.push(counting(call, count, std::max<std::int64_t>(count, 1)));
-  return true;
+  return call.push(counting(call, count, std::max<std::int64_t>(count, 1)));
 }
 
 std::int64_t distinct(at::ScalarType dtype, std::int64_t elements) {
@@ -96,12 +92,7 @@ bool give_unique(RuleCall& call, std::int64_t dim, bool inverse, std::optional<b
   const bool flat = dim < 0;
   const auto elements = flat ? self.numel() : self.size(dim);
   const auto count = call.bound("unique", flat ? distinct(self.scalar_type(), elements) : elements);
-  Sizes sizes(self.sizes().begin(), self.sizes().end());
-  if (flat)
-    sizes = {count};
-  else
-    sizes[static_cast<std::size_t>(dim)] = count;
-  call.output(sizes, self.scalar_type());
+  call.output(flat ? Sizes{count} : with_size(self, dim, count), self.scalar_type());
   const bool any = inverse || counts.value_or(false);
   const auto places = counting(call, any ? elements : 0, std::max<std::int64_t>(count, 1));
   const bool known = !call.is_unknown(places);
@@ -113,13 +104,9 @@ bool give_unique(RuleCall& call, std::int64_t dim, bool inverse, std::optional<b
   else
     call.output(shape, at::kLong);
   if (!counts) return true;
-  if (!*counts)
-    call.push(counting(call, 0, 1));
-  else if (known)
-    call.push(call.known(at::bincount(call.known_value(places), {}, count)));
-  else
-    call.output({count}, at::kLong);
-  return true;
+  if (!*counts) return call.push(counting(call, 0, 1));
+  if (known) return call.push(call.known(at::bincount(call.known_value(places), {}, count)));
+  return call.output({count}, at::kLong);
 }
 
 bool unique(RuleCall& call) {  // self, sorted, return_inverse
@@ -149,8 +136,7 @@ bool bincount(RuleCall& call) {  // self, weights, minlength
   const auto dtype = !weighted                                        ? at::kLong
                      : weights.toTensor().scalar_type() == at::kFloat ? at::kFloat
                                                                       : at::kDouble;
-  call.output({call.bound("bincount", std::max(bins, least))}, dtype);
-  return true;
+  return call.output({call.bound("bincount", std::max(bins, least))}, dtype);
 }
 
 bool repeat_interleave(RuleCall& call) {  // repeats, output_size; its other overloads take the tensor first
@@ -160,8 +146,7 @@ bool repeat_interleave(RuleCall& call) {  // repeats, output_size; its other ove
   const auto rows = tensor_at(call, 0).numel();
   const auto count = call.bound("repeat_interleave", *most);
   const auto each = std::max<std::int64_t>((count + rows - 1) / std::max<std::int64_t>(rows, 1), 1);
-  call.push(indices(call, count, [each](std::int64_t i) { return i / each; }));
-  return true;
+  return call.push(indices(call, count, [each](std::int64_t i) { return i / each; }));
 }
 
 struct SizeRuleRow {

@@ -43,9 +43,8 @@ bool complex_to_complex(RuleCall& call) {
   Sizes dims;
   if (!self || !c10::isComplexType(self->scalar_type()) || !read_dims(call, *self, dims)) return false;
   sort_by_stride(dims, *self, false);
-  const Sizes sizes(self->sizes().begin(), self->sizes().end());
-  call.output(sizes, strides_of(*self, sizes, dims), self->scalar_type());
-  return true;
+  const Sizes sizes = sizes_of(*self);
+  return call.output(sizes, strides_of(*self, sizes, dims), self->scalar_type());
 }
 
 // Half of the frequencies, the others being their conjugates.
@@ -55,11 +54,8 @@ bool real_to_complex(RuleCall& call) {
   if (!self || !call.flag(3) || !read_dims(call, *self, dims)) return false;
   if (self->scalar_type() != at::kFloat && self->scalar_type() != at::kDouble) return false;
   sort_by_stride(dims, *self, true);
-  Sizes sizes(self->sizes().begin(), self->sizes().end());
-  std::int64_t& last = sizes[static_cast<std::size_t>(dims.back())];
-  last = last / 2 + 1;
-  call.output(sizes, strides_of(*self, sizes, dims), c10::toComplexType(self->scalar_type()));
-  return true;
+  const Sizes sizes = with_size(*self, dims.back(), self->size(dims.back()) / 2 + 1);
+  return call.output(sizes, strides_of(*self, sizes, dims), c10::toComplexType(self->scalar_type()));
 }
 
 bool complex_to_real(RuleCall& call) {
@@ -68,10 +64,8 @@ bool complex_to_real(RuleCall& call) {
   Sizes dims;
   if (!self || !c10::isComplexType(self->scalar_type()) || !read_dims(call, *self, dims)) return false;
   if (dims.size() != 1 || size < 1 || size / 2 + 1 != self->size(dims[0])) return false;
-  Sizes sizes(self->sizes().begin(), self->sizes().end());
-  sizes[static_cast<std::size_t>(dims[0])] = size;
-  call.output(sizes, strides_of(*self, sizes, dims), c10::toRealValueType(self->scalar_type()));
-  return true;
+  const Sizes sizes = with_size(*self, dims[0], size);
+  return call.output(sizes, strides_of(*self, sizes, dims), c10::toRealValueType(self->scalar_type()));
 }
 
 Sizes column_major_strides(const Sizes& sizes) {
@@ -84,8 +78,7 @@ Sizes column_major_strides(const Sizes& sizes) {
 
 // A of n x n, B of n x k from the left or k x n from the right; batches broadcast.
 bool solve_triangular(RuleCall& call) {
-  const at::Tensor* a = call.tensor(0);
-  const at::Tensor* b = call.tensor(1);
+  const at::Tensor *a = call.tensor(0), *b = call.tensor(1);
   if (!a || !b || a->dim() < 2 || b->dim() < 2 || a->scalar_type() != b->scalar_type()) return false;
   if (a->scalar_type() != at::kFloat && a->scalar_type() != at::kDouble) return false;
   const bool left = call.flag(3);
@@ -95,9 +88,7 @@ bool solve_triangular(RuleCall& call) {
   if (!broadcast(sizes, b->sizes().slice(0, static_cast<std::size_t>(b->dim() - 2)))) return false;
   sizes.push_back(b->size(-2));
   sizes.push_back(b->size(-1));
-  if (element_count(sizes) == 0) return false;
-  call.output(sizes, column_major_strides(sizes), a->scalar_type());
-  return true;
+  return element_count(sizes) != 0 && call.output(sizes, column_major_strides(sizes), a->scalar_type());
 }
 
 constexpr ShapeRuleRow kFftRules[] = {

@@ -23,11 +23,7 @@ bool index_fold(RuleCall& call) {
   if (!wrap_dim(dim, self->dim()) || index->scalar_type() != at::kLong) return false;
   if (self->scalar_type() != source->scalar_type() || !fits_slices(*self, dim, *index, *source)) return false;
   if (self->numel() == 0) return false;
-  if (kInPlace)
-    call.same(0);
-  else
-    call.output(self->sizes(), self->scalar_type());
-  return true;
+  return kInPlace ? call.same(0) : call.output(self->sizes(), self->scalar_type());
 }
 
 template <bool kInPlace>
@@ -36,14 +32,10 @@ bool masked_scatter(RuleCall& call) {
   if (!self || !mask || !source || mask->scalar_type() != at::kBool) return false;
   if (self->scalar_type() != source->scalar_type() || source->numel() == 0) return false;
   if (kInPlace) {
-    if (!expands_to(mask->sizes(), self->sizes())) return false;
-    call.same(0);
-    return true;
+    return expands_to(mask->sizes(), self->sizes()) && call.same(0);
   }
-  Sizes sizes(self->sizes().begin(), self->sizes().end());
-  if (!broadcast(sizes, mask->sizes())) return false;
-  call.output(sizes, self->scalar_type());
-  return true;
+  Sizes sizes = sizes_of(*self);
+  return broadcast(sizes, mask->sizes()) && call.output(sizes, self->scalar_type());
 }
 
 bool histc(RuleCall& call) {
@@ -52,8 +44,7 @@ bool histc(RuleCall& call) {
   if (!self || bins < 1 || !is_number(call.at(2)) || !is_number(call.at(3))) return false;
   if (self->scalar_type() != at::kFloat && self->scalar_type() != at::kDouble) return false;
   if (call.at(2).toScalar().toDouble() > call.at(3).toScalar().toDouble()) return false;
-  call.output({bins}, self->scalar_type());
-  return true;
+  return call.output({bins}, self->scalar_type());
 }
 
 // How many windows fit along one dimension.
@@ -70,10 +61,9 @@ bool read_pair(RuleCall& call, std::size_t i, std::int64_t least, Sizes& pair) {
 
 // Columns of windows, [batch, channels * kernel, windows], folded back into images.
 bool col2im(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
+  const at::Tensor* self = call.floats(0);
   Sizes output, kernel, dilation, padding, stride;
   if (!self || (self->dim() != 2 && self->dim() != 3) || self->numel() == 0) return false;
-  if (!c10::isFloatingType(self->scalar_type())) return false;
   if (!read_pair(call, 1, 1, output) || !read_pair(call, 2, 1, kernel) || !read_pair(call, 3, 1, dilation) ||
       !read_pair(call, 4, 0, padding) || !read_pair(call, 5, 1, stride))
     return false;
@@ -84,8 +74,7 @@ bool col2im(RuleCall& call) {
   if (places != self->size(-1) || self->size(-2) % taps != 0) return false;
   Sizes sizes{self->size(-2) / taps, output[0], output[1]};
   if (self->dim() == 3) sizes.insert(sizes.begin(), self->size(0));
-  call.output(sizes, self->scalar_type());
-  return true;
+  return call.output(sizes, self->scalar_type());
 }
 
 constexpr ShapeRuleRow kFoldRules[] = {

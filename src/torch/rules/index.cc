@@ -156,43 +156,33 @@ bool index(RuleCall& call) {
   Indexing indexing;
   Layout layout;
   if (!index_layout(call, indexing, layout)) return false;
-  call.output(layout.sizes, layout.strides, indexing.self->scalar_type());
-  return true;
+  return call.output(layout.sizes, layout.strides, indexing.self->scalar_type());
 }
 
 // self[indices] = values. A mask of unknown values is fine where one value goes everywhere.
 bool index_put_(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
-  const at::Tensor* values = call.tensor(2);
+  const at::Tensor *self = call.tensor(0), *values = call.tensor(2);
   if (!self || !values || self->scalar_type() != values->scalar_type()) return false;
   Indexing indexing;
   Layout layout;
-  if (!index_layout(call, indexing, layout) || !expands_to(values->sizes(), layout.sizes)) return false;
-  call.same(0);
-  return true;
+  return index_layout(call, indexing, layout) && expands_to(values->sizes(), layout.sizes) && call.same(0);
 }
 
 bool embedding(RuleCall& call) {
-  const at::Tensor* weight = call.tensor(0);
-  const at::Tensor* indices = call.tensor(1);
+  const at::Tensor *weight = call.tensor(0), *indices = call.tensor(1);
   if (!weight || !indices || weight->dim() != 2 || !is_index_type(indices->scalar_type())) return false;
-  Sizes sizes(indices->sizes().begin(), indices->sizes().end());
+  Sizes sizes = sizes_of(*indices);
   sizes.push_back(weight->size(1));
-  call.output(sizes, weight->scalar_type());
-  return true;
+  return call.output(sizes, weight->scalar_type());
 }
 
 bool index_select(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
-  const at::Tensor* index = call.tensor(2);
+  const at::Tensor *self = call.tensor(0), *index = call.tensor(2);
   std::int64_t dim = call.integer(1);
   if (!self || !index || index->dim() > 1 || !is_index_type(index->scalar_type())) return false;
   if (self->dim() == 0 || !call.at(1).isInt() || !wrap_dim(dim, self->dim())) return false;
   if (self->size(dim) == 0 && index->numel() != 0) return false;
-  Sizes sizes(self->sizes().begin(), self->sizes().end());
-  sizes[static_cast<std::size_t>(dim)] = index->numel();
-  call.output(sizes, self->scalar_type());
-  return true;
+  return call.output(with_size(*self, dim, index->numel()), self->scalar_type());
 }
 
 // The index may not be larger than `bound` in any dimension but `dim`.
@@ -204,21 +194,18 @@ bool fits(const at::Tensor& index, const at::Tensor& bound, std::int64_t dim) {
 }
 
 bool gather(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
-  const at::Tensor* index = call.tensor(2);
+  const at::Tensor *self = call.tensor(0), *index = call.tensor(2);
   std::int64_t dim = call.integer(1);
   if (!self || !index || index->scalar_type() != at::kLong || index->numel() == 0) return false;
   if (!call.at(1).isInt() || self->dim() == 0 || !wrap_dim(dim, self->dim()) || !fits(*index, *self, dim))
     return false;
-  call.output(index->sizes(), self->scalar_type());
-  return true;
+  return call.output(index->sizes(), self->scalar_type());
 }
 
 // scatter and scatter_add, with a tensor or a number as source.
 template <bool kInPlace>
 bool scatter(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
-  const at::Tensor* index = call.tensor(2);
+  const at::Tensor *self = call.tensor(0), *index = call.tensor(2);
   std::int64_t dim = call.integer(1);
   if (!self || !index || index->scalar_type() != at::kLong || index->numel() == 0) return false;
   if (!call.at(1).isInt() || self->dim() == 0 || !wrap_dim(dim, self->dim()) || !fits(*index, *self, dim))
@@ -228,11 +215,7 @@ bool scatter(RuleCall& call) {
   } else if (!is_number(call.at(3))) {
     return false;
   }
-  if (kInPlace)
-    call.same(0);
-  else
-    call.output(self->sizes(), self->scalar_type());
-  return true;
+  return kInPlace ? call.same(0) : call.output(self->sizes(), self->scalar_type());
 }
 
 constexpr ShapeRuleRow kIndexRules[] = {

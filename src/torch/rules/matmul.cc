@@ -18,11 +18,10 @@ bool multipliable(const at::Tensor* a, const at::Tensor* b) {
 }
 
 bool linear(RuleCall& call) {
-  const at::Tensor* input = call.tensor(0);
-  const at::Tensor* weight = call.tensor(1);
+  const at::Tensor *input = call.tensor(0), *weight = call.tensor(1);
   if (!multipliable(input, weight) || input->dim() == 0 || weight->dim() != 2) return false;
   if (input->size(-1) != weight->size(1)) return false;
-  Sizes sizes(input->sizes().begin(), input->sizes().end());
+  Sizes sizes = sizes_of(*input);
   sizes.back() = weight->size(0);
   if (!call.none(2)) {
     const at::Tensor* bias = call.tensor(2);
@@ -30,13 +29,11 @@ bool linear(RuleCall& call) {
       return false;
     if (bias->dim() > 1) return false;
   }
-  call.output(sizes, input->scalar_type());
-  return true;
+  return call.output(sizes, input->scalar_type());
 }
 
 bool matmul(RuleCall& call) {
-  const at::Tensor* a = call.tensor(0);
-  const at::Tensor* b = call.tensor(1);
+  const at::Tensor *a = call.tensor(0), *b = call.tensor(1);
   if (!multipliable(a, b) || a->dim() == 0 || b->dim() == 0) return false;
   if (a->size(-1) != b->size(b->dim() == 1 ? 0 : b->dim() - 2)) return false;
   const auto batch = [](const at::Tensor& t) {
@@ -46,15 +43,13 @@ bool matmul(RuleCall& call) {
   if (!broadcast(sizes, batch(*b))) return false;
   if (a->dim() > 1) sizes.push_back(a->size(-2));
   if (b->dim() > 1) sizes.push_back(b->size(-1));
-  call.output(sizes, a->scalar_type());
-  return true;
+  return call.output(sizes, a->scalar_type());
 }
 
 // mm, bmm, mv and dot: matmul that insists on its operands' ranks.
 template <std::int64_t kFirst, std::int64_t kSecond>
 bool product(RuleCall& call) {
-  const at::Tensor* a = call.tensor(0);
-  const at::Tensor* b = call.tensor(1);
+  const at::Tensor *a = call.tensor(0), *b = call.tensor(1);
   if (!a || !b || a->dim() != kFirst || b->dim() != kSecond) return false;
   if (kFirst == 3 && a->size(0) != b->size(0)) return false;
   return matmul(call);
@@ -63,40 +58,30 @@ bool product(RuleCall& call) {
 // self + a @ b, with kRank dimensions each.
 template <std::int64_t kRank, bool kInPlace>
 bool added_product(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
-  const at::Tensor* a = call.tensor(1);
-  const at::Tensor* b = call.tensor(2);
+  const at::Tensor *self = call.tensor(0), *a = call.tensor(1), *b = call.tensor(2);
   if (!self || !multipliable(a, b) || a->dim() != kRank || b->dim() != kRank) return false;
   if (self->scalar_type() != a->scalar_type() || a->size(-1) != b->size(-2)) return false;
   if (kRank == 3 && a->size(0) != b->size(0)) return false;
-  Sizes sizes(a->sizes().begin(), a->sizes().end());
+  Sizes sizes = sizes_of(*a);
   sizes.back() = b->size(-1);
   if (kInPlace) {
-    if (self->sizes() != c10::IntArrayRef(sizes)) return false;
-    call.same(0);
-    return true;
+    return self->sizes() == c10::IntArrayRef(sizes) && call.same(0);
   }
-  if (!expands_to(self->sizes(), sizes)) return false;
-  call.output(sizes, a->scalar_type());
-  return true;
+  return expands_to(self->sizes(), sizes) && call.output(sizes, a->scalar_type());
 }
 
 bool outer(RuleCall& call) {
-  const at::Tensor* a = call.tensor(0);
-  const at::Tensor* b = call.tensor(1);
+  const at::Tensor *a = call.tensor(0), *b = call.tensor(1);
   if (!a || !b || a->dim() != 1 || b->dim() != 1) return false;
   Promotion promotion;
   promotion.add(*a);
   promotion.add(*b);
-  call.output({a->size(0), b->size(0)}, promotion.result());
-  return true;
+  return call.output({a->size(0), b->size(0)}, promotion.result());
 }
 
 // input1 [*, i], input2 [*, j], weight [o, i, j].
 bool bilinear(RuleCall& call) {
-  const at::Tensor* a = call.tensor(0);
-  const at::Tensor* b = call.tensor(1);
-  const at::Tensor* weight = call.tensor(2);
+  const at::Tensor *a = call.tensor(0), *b = call.tensor(1), *weight = call.tensor(2);
   if (!multipliable(a, b) || !multipliable(a, weight) || weight->dim() != 3) return false;
   if (a->dim() == 0 || a->dim() != b->dim()) return false;
   if (a->sizes().slice(0, static_cast<std::size_t>(a->dim() - 1)) !=
@@ -109,10 +94,9 @@ bool bilinear(RuleCall& call) {
   } else if (!call.none(3)) {
     return false;
   }
-  Sizes sizes(a->sizes().begin(), a->sizes().end());
+  Sizes sizes = sizes_of(*a);
   sizes.back() = weight->size(0);
-  call.output(sizes, a->scalar_type());
-  return true;
+  return call.output(sizes, a->scalar_type());
 }
 
 struct Attention {
@@ -180,11 +164,8 @@ bool attention(RuleCall& call) {
   Sizes sizes = a.batch;
   sizes.push_back(a.query->size(-2));
   sizes.push_back(a.value->size(-1));
-  if (is_fused(a))
-    call.output(sizes, preserved_strides(operand(*a.query)), a.query->scalar_type());
-  else
-    call.output(sizes, a.query->scalar_type());
-  return true;
+  if (is_fused(a)) return call.output(sizes, preserved_strides(operand(*a.query)), a.query->scalar_type());
+  return call.output(sizes, a.query->scalar_type());
 }
 
 // Products of groups of rows, as mixtures of experts use them. Groups are a leading dimension, or row ranges
@@ -203,8 +184,7 @@ bool grouped_product(RuleCall& call) {
   if (a->dim() == b->dim()) sizes.insert(sizes.begin(), a->dim() == 3 ? a->size(0) : offsets->size(0));
   if (a->dim() == 3 && b->dim() == 3 && a->size(0) != b->size(0)) return false;
   if (a->dim() != b->dim() && offsets->size(0) != (a->dim() == 3 ? a : b)->size(0)) return false;
-  call.output(sizes, type);
-  return true;
+  return call.output(sizes, type);
 }
 
 constexpr ShapeRuleRow kMatmulRules[] = {

@@ -15,8 +15,8 @@ bool absent_or_vector(const RuleCall& call, std::size_t i, std::int64_t size) {
 }
 
 bool read_batch_norm(RuleCall& call) {
-  const at::Tensor* input = call.tensor(0);
-  if (!input || input->dim() < 2 || !c10::isFloatingType(input->scalar_type())) return false;
+  const at::Tensor* input = call.floats(0);
+  if (!input || input->dim() < 2) return false;
   for (const std::size_t i : {1, 2, 3, 4})
     if (!absent_or_vector(call, i, input->size(1))) return false;
   const bool training = call.flag(5);
@@ -28,8 +28,7 @@ bool read_batch_norm(RuleCall& call) {
 bool batch_norm(RuleCall& call) {
   if (!read_batch_norm(call)) return false;
   const at::Tensor& input = call.at(0).toTensor();
-  call.output(input.sizes(), input.scalar_type(), input.suggest_memory_format());
-  return true;
+  return call.output(input.sizes(), input.scalar_type(), input.suggest_memory_format());
 }
 
 bool native_batch_norm(RuleCall& call) {
@@ -39,16 +38,14 @@ bool native_batch_norm(RuleCall& call) {
   const at::Tensor* weight = call.tensor(1);
   const auto dtype = weight ? weight->scalar_type() : input.scalar_type();
   call.output({channels}, dtype);
-  call.output({channels}, dtype);
-  return true;
+  return call.output({channels}, dtype);
 }
 
 // The normalized shape is the input's tail, and the weights have it.
 bool read_layer_norm(RuleCall& call, std::initializer_list<std::size_t> weights) {
-  const at::Tensor* input = call.tensor(0);
-  if (!input || !c10::isFloatingType(input->scalar_type())) return false;
+  const at::Tensor* input = call.floats(0);
   const Sizes shape = call.ints(1);
-  if (shape.empty() || static_cast<std::size_t>(input->dim()) < shape.size()) return false;
+  if (!input || shape.empty() || static_cast<std::size_t>(input->dim()) < shape.size()) return false;
   if (input->sizes().slice(static_cast<std::size_t>(input->dim()) - shape.size()) != c10::IntArrayRef(shape))
     return false;
   for (const std::size_t i : weights) {
@@ -64,8 +61,7 @@ bool read_layer_norm(RuleCall& call, std::initializer_list<std::size_t> weights)
 bool layer_norm(RuleCall& call) {
   if (!read_layer_norm(call, {2, 3})) return false;
   const at::Tensor& input = call.at(0).toTensor();
-  call.output(input.sizes(), input.scalar_type());
-  return true;
+  return call.output(input.sizes(), input.scalar_type());
 }
 
 bool native_layer_norm(RuleCall& call) {
@@ -73,42 +69,37 @@ bool native_layer_norm(RuleCall& call) {
   const at::Tensor& input = call.at(0).toTensor();
   const at::Tensor* weight = call.tensor(2);
   const std::size_t kept = static_cast<std::size_t>(input.dim()) - call.ints(1).size();
-  Sizes sizes(input.sizes().begin(), input.sizes().end());
+  Sizes sizes = sizes_of(input);
   for (std::size_t i = kept; i < sizes.size(); ++i) sizes[i] = 1;
   const auto dtype = weight ? weight->scalar_type() : input.scalar_type();
   call.output(sizes, dtype);
-  call.output(sizes, dtype);
-  return true;
+  return call.output(sizes, dtype);
 }
 
 bool rms_norm(RuleCall& call) {
   if (!read_layer_norm(call, {2})) return false;
   const at::Tensor& input = call.at(0).toTensor();
   if (!call.none(2) && call.at(2).toTensor().scalar_type() != input.scalar_type()) return false;
-  call.output(input.sizes(), input.scalar_type(), input.suggest_memory_format());
-  return true;
+  return call.output(input.sizes(), input.scalar_type(), input.suggest_memory_format());
 }
 
 bool group_norm(RuleCall& call) {
-  const at::Tensor* input = call.tensor(0);
+  const at::Tensor* input = call.floats(0);
   const std::int64_t groups = call.integer(1);
-  if (!input || input->dim() < 2 || groups < 1 || input->size(1) % groups != 0) return false;
-  if (!c10::isFloatingType(input->scalar_type()) || input->numel() == 0) return false;
+  if (!input || input->dim() < 2 || groups < 1 || input->size(1) % groups != 0 || input->numel() == 0)
+    return false;
   for (const std::size_t i : {2, 3})
     if (!absent_or_vector(call, i, input->size(1))) return false;
-  call.output(input->sizes(), input->scalar_type(), input->suggest_memory_format());
-  return true;
+  return call.output(input->sizes(), input->scalar_type(), input->suggest_memory_format());
 }
 
 bool instance_norm(RuleCall& call) {
-  const at::Tensor* input = call.tensor(0);
-  if (!input || input->dim() < 3 || input->numel() == 0 || !c10::isFloatingType(input->scalar_type()))
-    return false;
+  const at::Tensor* input = call.floats(0);
+  if (!input || input->dim() < 3 || input->numel() == 0) return false;
   for (const std::size_t i : {1, 2, 3, 4})
     if (!absent_or_vector(call, i, input->size(1))) return false;
   if (!call.flag(5) && (call.none(3) || call.none(4))) return false;
-  call.output(input->sizes(), input->scalar_type());
-  return true;
+  return call.output(input->sizes(), input->scalar_type());
 }
 
 bool softmax(RuleCall& call) {
@@ -116,42 +107,34 @@ bool softmax(RuleCall& call) {
   std::int64_t dim = call.integer(1);
   if (!input || !call.at(1).isInt() || !wrap_dim(dim, input->dim())) return false;
   const auto dtype = call.dtype(2, input->scalar_type());
-  if (!c10::isFloatingType(dtype)) return false;
-  call.output(input->sizes(), dtype);
-  return true;
+  return c10::isFloatingType(dtype) && call.output(input->sizes(), dtype);
 }
 
 // The kernels below softmax, whose third argument is half_to_float.
 bool native_softmax(RuleCall& call) {
-  const at::Tensor* input = call.tensor(0);
+  const at::Tensor* input = call.floats(0);
   std::int64_t dim = call.integer(1);
-  if (!input || !wrap_dim(dim, input->dim()) || !c10::isFloatingType(input->scalar_type()) || call.flag(2))
-    return false;
-  call.output(input->sizes(), input->scalar_type());
-  return true;
+  if (!input || !wrap_dim(dim, input->dim()) || call.flag(2)) return false;
+  return call.output(input->sizes(), input->scalar_type());
 }
 
 // v [.., n, ..] and g, which is 1 in all dimensions but `dim`. The kernel takes the first and the last one
 // only.
 bool weight_norm(RuleCall& call) {
-  const at::Tensor* v = call.tensor(0);
-  const at::Tensor* g = call.tensor(1);
+  const at::Tensor *v = call.floats(0), *g = call.tensor(1);
   const std::int64_t dim = call.integer(2);
   if (!v || !g || v->dim() < 2 || g->dim() != v->dim() || v->scalar_type() != g->scalar_type()) return false;
-  if ((dim != 0 && dim != v->dim() - 1) || !c10::isFloatingType(v->scalar_type()) || v->numel() == 0)
-    return false;
+  if ((dim != 0 && dim != v->dim() - 1) || v->numel() == 0) return false;
   for (std::int64_t i = 0; i < v->dim(); ++i)
     if (g->size(i) != (i == dim ? v->size(i) : 1)) return false;
-  call.output(v->sizes(), v->scalar_type());
-  return true;
+  return call.output(v->sizes(), v->scalar_type());
 }
 
 // Its second result, the norms, is float for half inputs.
 bool weight_norm_interface(RuleCall& call) {
   if (!weight_norm(call)) return false;
   const at::Tensor& g = call.at(1).toTensor();
-  call.output(g.sizes(), g.scalar_type() == at::kBFloat16 ? at::kFloat : g.scalar_type());
-  return true;
+  return call.output(g.sizes(), g.scalar_type() == at::kBFloat16 ? at::kFloat : g.scalar_type());
 }
 
 constexpr ShapeRuleRow kNormRules[] = {

@@ -100,18 +100,11 @@ bool run_pointwise(RuleCall& call, const Pointwise& op, bool in_place) {
     const at::Tensor& self = call.at(0).toTensor();
     for (const Operand& input : found.operands)
       if (!expands_to(input.sizes, self.sizes())) return false;
-    if (!can_write(self, self.sizes(), dtype)) return false;
-    call.same(0);
-    return true;
+    return can_write(self, self.sizes(), dtype) && call.same(0);
   }
   if (op.reversed) std::reverse(found.operands.begin(), found.operands.end());
-  if (op.like_self) {
-    call.output(found.operands[0].sizes, preserved_strides(found.operands[0]), dtype);
-    return true;
-  }
-  if (!iterator_layout(found.operands, layout)) return false;
-  call.output(layout.sizes, layout.strides, dtype);
-  return true;
+  if (op.like_self) return call.output(found.operands[0].sizes, preserved_strides(found.operands[0]), dtype);
+  return iterator_layout(found.operands, layout) && call.output(layout.sizes, layout.strides, dtype);
 }
 
 namespace {
@@ -174,9 +167,7 @@ bool pow_scalar(RuleCall& call) {
   Promotion promotion;
   promotion.add(call.at(0));
   promotion.add(*exponent);
-  if (!accepts(Domain::kNoBool, promotion.result())) return false;
-  call.output(exponent->sizes(), promotion.result());
-  return true;
+  return accepts(Domain::kNoBool, promotion.result()) && call.output(exponent->sizes(), promotion.result());
 }
 
 bool where(RuleCall& call) {
@@ -197,14 +188,11 @@ bool where(RuleCall& call) {
     }
   }
   Layout layout;
-  if (!iterator_layout(operands, layout)) return false;
-  call.output(layout.sizes, layout.strides, promotion.result());
-  return true;
+  return iterator_layout(operands, layout) && call.output(layout.sizes, layout.strides, promotion.result());
 }
 
 bool valid_fill(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
-  const at::Tensor* mask = call.tensor(1);
+  const at::Tensor *self = call.tensor(0), *mask = call.tensor(1);
   if (!self || !mask || mask->scalar_type() != at::kBool) return false;
   if (const at::Tensor* value = call.tensor(2))
     return value->dim() == 0 && c10::canCast(value->scalar_type(), self->scalar_type());
@@ -215,18 +203,14 @@ bool valid_fill(RuleCall& call) {
 bool masked_fill(RuleCall& call) {
   if (!valid_fill(call)) return false;
   const at::Tensor& self = call.at(0).toTensor();
-  Sizes sizes(self.sizes().begin(), self.sizes().end());
-  if (!broadcast(sizes, call.at(1).toTensor().sizes())) return false;
-  call.output(sizes, self.scalar_type());
-  return true;
+  Sizes sizes = sizes_of(self);
+  return broadcast(sizes, call.at(1).toTensor().sizes()) && call.output(sizes, self.scalar_type());
 }
 
 // Writing through overlapping elements is still allowed here.
 bool masked_fill_(RuleCall& call) {
   if (!valid_fill(call)) return false;
-  if (!expands_to(call.at(1).toTensor().sizes(), call.at(0).toTensor().sizes())) return false;
-  call.same(0);
-  return true;
+  return expands_to(call.at(1).toTensor().sizes(), call.at(0).toTensor().sizes()) && call.same(0);
 }
 
 constexpr ShapeRuleRow kPointwiseRules[] = {

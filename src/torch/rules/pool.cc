@@ -14,9 +14,9 @@ struct Pool {
 };
 
 bool read_input(RuleCall& call, std::size_t rank, Pool& pool) {
-  pool.input = call.tensor(0);
+  pool.input = call.floats(0);
   pool.rank = rank;
-  if (!pool.input || !c10::isFloatingType(pool.input->scalar_type())) return false;
+  if (!pool.input) return false;
   const auto dims = static_cast<std::size_t>(pool.input->dim());
   if (dims != rank + 1 && dims != rank + 2) return false;
   pool.first = dims - rank;
@@ -94,8 +94,7 @@ bool max_pool(RuleCall& call) {
   if (!valid(pool) || !output_sizes(pool, sizes)) return false;
   const Sizes strides = strides_for(kFormat, *pool.input, sizes);
   call.output(sizes, strides, pool.input->scalar_type());
-  if (kIndices) call.output(sizes, strides, at::kLong);
-  return true;
+  return !kIndices || call.output(sizes, strides, at::kLong);
 }
 
 template <std::size_t kRank, Format kFormat>
@@ -110,8 +109,7 @@ bool avg_pool(RuleCall& call) {
   Sizes sizes;
   if (kRank > 1 && call.at(6).isInt() && call.at(6).toInt() == 0) return false;
   if (!valid(pool) || !output_sizes(pool, sizes)) return false;
-  call.output(sizes, strides_for(kFormat, *pool.input, sizes), pool.input->scalar_type());
-  return true;
+  return call.output(sizes, strides_for(kFormat, *pool.input, sizes), pool.input->scalar_type());
 }
 
 // Down to one element the average is a plain mean, which keeps its input's format in three dimensions too.
@@ -120,15 +118,14 @@ bool adaptive_pool(RuleCall& call) {
   Pool pool;
   Sizes wanted = call.ints(1);
   if (!read_input(call, kRank, pool) || !fill(wanted, kRank, 1)) return false;
-  Sizes sizes(pool.input->sizes().begin(), pool.input->sizes().end());
+  Sizes sizes = sizes_of(*pool.input);
   for (std::size_t d = 0; d < kRank; ++d) sizes[pool.first + d] = wanted[d];
   const bool is_mean =
       !kIndices && std::all_of(wanted.begin(), wanted.end(), [](std::int64_t n) { return n == 1; });
   const Format format = is_mean && kRank == 3 ? Format::kSuggested : kFormat;
   const Sizes strides = strides_for(format, *pool.input, sizes);
   call.output(sizes, strides, pool.input->scalar_type());
-  if (kIndices) call.output(sizes, strides, at::kLong);
-  return true;
+  return !kIndices || call.output(sizes, strides, at::kLong);
 }
 
 constexpr ShapeRuleRow kPoolRules[] = {

@@ -6,17 +6,15 @@ namespace opscope::engine {
 namespace {
 
 // New memory in the format nearest to the input's: contiguous, or channels last.
-void emit(RuleCall& call, const at::Tensor& self, at::ScalarType dtype) {
-  call.output(self.sizes(), dtype, suggested_format(operand(self)));
+bool emit(RuleCall& call, const at::Tensor& self, at::ScalarType dtype) {
+  return call.output(self.sizes(), dtype, suggested_format(operand(self)));
 }
 
 bool quantize(RuleCall& call, std::size_t dtype) {
   const at::Tensor* self = call.tensor(0);
   if (!self || self->scalar_type() != at::kFloat || !call.at(dtype).isInt()) return false;
   const auto target = call.dtype(dtype, at::kQInt8);
-  if (!c10::isQIntType(target)) return false;
-  emit(call, *self, target);
-  return true;
+  return c10::isQIntType(target) && emit(call, *self, target);
 }
 
 bool quantize_per_tensor(RuleCall& call) { return quantize(call, 3); }   // self, scale, zero_point, dtype
@@ -30,43 +28,28 @@ const at::Tensor* quantised(RuleCall& call) {
 
 bool dequantize(RuleCall& call) {
   const at::Tensor* self = quantised(call);
-  if (!self) return false;
-  emit(call, *self, at::kFloat);
-  return true;
+  return self && emit(call, *self, at::kFloat);
 }
 
 bool int_repr(RuleCall& call) {
   const at::Tensor* self = quantised(call);
-  if (!self) return false;
-  emit(call, *self, c10::toUnderlying(self->scalar_type()));
-  return true;
+  return self && emit(call, *self, c10::toUnderlying(self->scalar_type()));
 }
 
-bool scale(RuleCall& call) {
-  if (!quantised(call)) return false;
-  call.push(1.0);
-  return true;
-}
+bool scale(RuleCall& call) { return quantised(call) && call.push(1.0); }
 
-bool zero_point(RuleCall& call) {
-  if (!quantised(call)) return false;
-  call.push(std::int64_t{0});
-  return true;
-}
+bool zero_point(RuleCall& call) { return quantised(call) && call.push(std::int64_t{0}); }
 
 // One tensor in, one like it out.
 bool same_shape(RuleCall& call) {
   const at::Tensor* self = quantised(call);
-  if (!self) return false;
-  emit(call, *self, self->scalar_type());
-  return true;
+  return self && emit(call, *self, self->scalar_type());
 }
 
 bool quantised_batch_norm(RuleCall& call) {
   const at::Tensor* self = quantised(call);
   if (!self || self->dim() != 4) return false;
-  call.output(self->sizes(), self->scalar_type(), at::MemoryFormat::ChannelsLast);
-  return true;
+  return call.output(self->sizes(), self->scalar_type(), at::MemoryFormat::ChannelsLast);
 }
 
 // leaky_relu and relu6 can also be told to work in place.

@@ -13,11 +13,10 @@ struct Recurrent {
 
 // input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
 bool read(RuleCall& call, Recurrent& r) {
-  r.input = call.tensor(0);
+  r.input = call.floats(0);
   r.batch_first = call.flag(8);
   r.directions = call.flag(7) ? 2 : 1;
   if (!r.input || r.input->dim() != 3 || r.input->numel() == 0 || !call.at(2).isTensorList()) return false;
-  if (!c10::isFloatingType(r.input->scalar_type())) return false;
   r.steps = r.input->size(r.batch_first ? 1 : 0);
   r.batch = r.input->size(r.batch_first ? 0 : 1);
   const auto params = call.at(2).toListRef();
@@ -57,8 +56,7 @@ bool lstm(RuleCall& call) {
   if (call.at(2).toListRef()[0].toTensor().size(0) != 4 * cell->size(2)) return false;
   emit_steps(call, r, hidden->size(2));
   call.output(hidden->sizes(), hidden->scalar_type());
-  call.output(cell->sizes(), cell->scalar_type());
-  return true;
+  return call.output(cell->sizes(), cell->scalar_type());
 }
 
 template <std::int64_t kGates>
@@ -68,22 +66,19 @@ bool recurrent(RuleCall& call) {
   if (!read(call, r) || !is_hidden(call, r, hidden) || !counts(call, r, false)) return false;
   if (call.at(2).toListRef()[0].toTensor().size(0) != kGates * hidden->size(2)) return false;
   emit_steps(call, r, hidden->size(2));
-  call.output(hidden->sizes(), hidden->scalar_type());
-  return true;
+  return call.output(hidden->sizes(), hidden->scalar_type());
 }
 
 bool valid_cell(RuleCall& call, const at::Tensor* hidden, std::int64_t gates) {  // input, hx, w_ih, w_hh, ...
-  const at::Tensor* input = call.tensor(0);
-  const at::Tensor* weight = call.tensor(2);
-  const at::Tensor* recurrent_weight = call.tensor(3);
+  const at::Tensor *input = call.floats(0), *weight = call.tensor(2), *recurrent_weight = call.tensor(3);
   if (!input || !hidden || !weight || !recurrent_weight) return false;
   if (input->dim() != 2 || hidden->dim() != 2 || weight->dim() != 2 || recurrent_weight->dim() != 2)
     return false;
   const std::int64_t features = hidden->size(1);
   return input->scalar_type() == weight->scalar_type() && hidden->scalar_type() == weight->scalar_type() &&
-         c10::isFloatingType(input->scalar_type()) && input->size(0) == hidden->size(0) &&
-         weight->size(1) == input->size(1) && weight->size(0) == gates * features &&
-         recurrent_weight->size(0) == gates * features && recurrent_weight->size(1) == features;
+         input->size(0) == hidden->size(0) && weight->size(1) == input->size(1) &&
+         weight->size(0) == gates * features && recurrent_weight->size(0) == gates * features &&
+         recurrent_weight->size(1) == features;
 }
 
 bool lstm_cell(RuleCall& call) {
@@ -92,16 +87,13 @@ bool lstm_cell(RuleCall& call) {
   const at::Tensor* cell = call.plain(call.at(1).toListRef()[1].toTensor());
   if (!valid_cell(call, hidden, 4) || !cell || cell->sizes() != hidden->sizes()) return false;
   call.output(hidden->sizes(), hidden->scalar_type());
-  call.output(hidden->sizes(), hidden->scalar_type());
-  return true;
+  return call.output(hidden->sizes(), hidden->scalar_type());
 }
 
 template <std::int64_t kGates>
 bool cell(RuleCall& call) {
   const at::Tensor* hidden = call.tensor(1);
-  if (!valid_cell(call, hidden, kGates)) return false;
-  call.output(hidden->sizes(), hidden->scalar_type());
-  return true;
+  return valid_cell(call, hidden, kGates) && call.output(hidden->sizes(), hidden->scalar_type());
 }
 
 constexpr ShapeRuleRow kRecurrentRules[] = {

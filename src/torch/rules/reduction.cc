@@ -89,8 +89,7 @@ bool reduce(RuleCall& call) {
   const Sizes sizes =
       reduced_sizes(*self, reduced, kOp.keepdim >= 0 && call.flag(static_cast<std::size_t>(kOp.keepdim)));
   for (int i = 0; i < kOp.results; ++i) call.output(sizes, dtype);
-  if (kOp.indices) call.output(sizes, at::kLong);
-  return true;
+  return !kOp.indices || call.output(sizes, at::kLong);
 }
 
 constexpr Reduction kSumAll{.output = Output::kSum, .dtype = 1};
@@ -127,8 +126,7 @@ bool scan(RuleCall& call) {
   at::ScalarType dtype;
   if (!result_dtype(kOutput, self->scalar_type(), call.dtype(2, at::ScalarType::Undefined), dtype))
     return false;
-  call.output(self->sizes(), dtype);
-  return true;
+  return call.output(self->sizes(), dtype);
 }
 
 bool topk(RuleCall& call) {
@@ -137,11 +135,10 @@ bool topk(RuleCall& call) {
   std::int64_t dim = call.integer(2, -1);
   if (!self || !wrap_dim(dim, self->dim()) || c10::isComplexType(self->scalar_type())) return false;
   if (k < 0 || k > (self->dim() == 0 ? 1 : self->size(dim))) return false;
-  Sizes sizes(self->sizes().begin(), self->sizes().end());
+  Sizes sizes = sizes_of(*self);
   if (!sizes.empty()) sizes[static_cast<std::size_t>(dim)] = k;
   call.output(sizes, self->scalar_type());
-  call.output(sizes, at::kLong);
-  return true;
+  return call.output(sizes, at::kLong);
 }
 
 template <std::size_t kDim, bool kValues>
@@ -151,36 +148,29 @@ bool sort(RuleCall& call) {
   if (!self || !wrap_dim(dim, self->dim()) || c10::isComplexType(self->scalar_type())) return false;
   const Sizes strides = preserved_strides(operand(*self));
   if (kValues) call.output(self->sizes(), strides, self->scalar_type());
-  call.output(self->sizes(), strides, at::kLong);
-  return true;
+  return call.output(self->sizes(), strides, at::kLong);
 }
 
 bool cosine_similarity(RuleCall& call) {
-  const at::Tensor* a = call.tensor(0);
-  const at::Tensor* b = call.tensor(1);
-  if (!a || !b || a->scalar_type() != b->scalar_type() || !c10::isFloatingType(a->scalar_type()))
-    return false;
-  Sizes sizes(a->sizes().begin(), a->sizes().end());
+  const at::Tensor *a = call.floats(0), *b = call.tensor(1);
+  if (!a || !b || a->scalar_type() != b->scalar_type()) return false;
+  Sizes sizes = sizes_of(*a);
   std::int64_t dim = call.integer(2, 1);
   if (!broadcast(sizes, b->sizes()) || sizes.empty()) return false;
   if (!wrap_dim(dim, static_cast<std::int64_t>(sizes.size()))) return false;
   sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(dim));
-  call.output(sizes, a->scalar_type());
-  return true;
+  return call.output(sizes, a->scalar_type());
 }
 
 // A loss for each pair of elements, folded into one unless `reduction` is 0.
 bool pair_loss(RuleCall& call) {
-  const at::Tensor *self = call.tensor(0), *target = call.tensor(1);
-  if (!self || !target || self->scalar_type() != target->scalar_type()) return false;
-  if (!c10::isFloatingType(self->scalar_type()) || self->sizes() != target->sizes()) return false;
+  const at::Tensor *self = call.floats(0), *target = call.tensor(1);
+  if (!self || !target || self->scalar_type() != target->scalar_type() || self->sizes() != target->sizes())
+    return false;
   Layout layout;
   if (!iterator_layout({operand(*self), operand(*target)}, layout)) return false;
-  if (call.integer(2, 1) == 0)
-    call.output(layout.sizes, layout.strides, self->scalar_type());
-  else
-    call.output({}, self->scalar_type());
-  return true;
+  if (call.integer(2, 1) == 0) return call.output(layout.sizes, layout.strides, self->scalar_type());
+  return call.output({}, self->scalar_type());
 }
 
 constexpr ShapeRuleRow kReductionRules[] = {

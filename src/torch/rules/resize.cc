@@ -12,8 +12,7 @@ bool emit_resized(RuleCall& call, const at::Tensor& input, const Sizes& spatial)
     if (size < 1) return false;
     sizes.push_back(size);
   }
-  call.output(sizes, input.scalar_type(), input.suggest_memory_format());
-  return true;
+  return call.output(sizes, input.scalar_type(), input.suggest_memory_format());
 }
 
 bool resizable(const at::Tensor* input, std::size_t rank) {
@@ -49,8 +48,7 @@ bool upsample_vec(RuleCall& call) {
 
 // input [n, c, spatial...], grid [n, spatial of the output..., one coordinate per dimension]
 bool grid_sampler(RuleCall& call) {
-  const at::Tensor* input = call.tensor(0);
-  const at::Tensor* grid = call.tensor(1);
+  const at::Tensor *input = call.tensor(0), *grid = call.tensor(1);
   if (!input || !grid || input->dim() != grid->dim() || (input->dim() != 4 && input->dim() != 5))
     return false;
   if (input->scalar_type() != grid->scalar_type() || !c10::isFloatingType(input->scalar_type())) return false;
@@ -59,8 +57,7 @@ bool grid_sampler(RuleCall& call) {
   if (input->dim() == 5 && call.integer(2) == 2) return false;
   Sizes sizes{input->size(0), input->size(1)};
   for (std::int64_t d = 1; d < grid->dim() - 1; ++d) sizes.push_back(grid->size(d));
-  call.output(sizes, input->scalar_type());
-  return true;
+  return call.output(sizes, input->scalar_type());
 }
 
 // Pads come in pairs from the last dimension backwards. False where a size would become negative.
@@ -84,10 +81,8 @@ bool constant_pad(RuleCall& call) {
     if (input->sizes()[sizes.size() - 1 - i / 2] + std::min<std::int64_t>(pads[i], 0) < 0) return false;
   const bool only_crops = std::all_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad <= 0; });
   if (only_crops)
-    call.output(sizes, preserved_strides({sizes, input->strides()}), input->scalar_type());
-  else
-    call.output(sizes, input->scalar_type(), input->suggest_memory_format());
-  return true;
+    return call.output(sizes, preserved_strides({sizes, input->strides()}), input->scalar_type());
+  return call.output(sizes, input->scalar_type(), input->suggest_memory_format());
 }
 
 // Reflection and replication: kRank spatial dimensions, an optional batch before the channels.
@@ -103,8 +98,7 @@ bool border_pad(RuleCall& call, std::size_t rank, bool reflects) {
     const std::int64_t size = input->sizes()[dims - 1 - i / 2];
     if (pads[i] < 0 || (reflects && pads[i] >= size)) return false;
   }
-  call.output(sizes, input->scalar_type(), input->suggest_memory_format());
-  return true;
+  return call.output(sizes, input->scalar_type(), input->suggest_memory_format());
 }
 
 template <std::size_t kRank, bool kReflects>
@@ -122,50 +116,43 @@ bool pad(RuleCall& call) {
 }
 
 bool pixel_shuffle(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
+  const at::Tensor* self = call.floats(0);
   const std::int64_t factor = call.integer(1);
   if (!self || self->dim() < 3 || factor < 1 || self->numel() == 0 || self->size(-3) % (factor * factor) != 0)
     return false;
-  if (!c10::isFloatingType(self->scalar_type())) return false;
-  Sizes sizes(self->sizes().begin(), self->sizes().end());
+  Sizes sizes = sizes_of(*self);
   sizes[sizes.size() - 3] /= factor * factor;
   sizes[sizes.size() - 2] *= factor;
   sizes[sizes.size() - 1] *= factor;
-  call.output(sizes, self->scalar_type(), self->suggest_memory_format());
-  return true;
+  return call.output(sizes, self->scalar_type(), self->suggest_memory_format());
 }
 
 bool pixel_unshuffle(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
+  const at::Tensor* self = call.floats(0);
   const std::int64_t factor = call.integer(1);
   if (!self || self->dim() < 3 || factor < 1 || self->numel() == 0) return false;
   if (self->size(-1) % factor != 0 || self->size(-2) % factor != 0) return false;
-  if (!c10::isFloatingType(self->scalar_type())) return false;
-  Sizes sizes(self->sizes().begin(), self->sizes().end());
+  Sizes sizes = sizes_of(*self);
   sizes[sizes.size() - 3] *= factor * factor;
   sizes[sizes.size() - 2] /= factor;
   sizes[sizes.size() - 1] /= factor;
-  call.output(sizes, self->scalar_type(), self->suggest_memory_format());
-  return true;
+  return call.output(sizes, self->scalar_type(), self->suggest_memory_format());
 }
 
 bool channel_shuffle(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
+  const at::Tensor* self = call.floats(0);
   const std::int64_t groups = call.integer(1);
   if (!self || self->dim() < 3 || groups < 1 || self->size(1) % groups != 0 || self->numel() == 0)
     return false;
-  if (!c10::isFloatingType(self->scalar_type())) return false;
-  call.output(self->sizes(), self->scalar_type(), self->suggest_memory_format());
-  return true;
+  return call.output(self->sizes(), self->scalar_type(), self->suggest_memory_format());
 }
 
 // unfold: [n, c, h, w] -> [n, c*kh*kw, windows]
 bool im2col(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
+  const at::Tensor* self = call.floats(0);
   const Sizes kernel = call.ints(1), dilation = call.ints(2), padding = call.ints(3), stride = call.ints(4);
   if (!self || (self->dim() != 3 && self->dim() != 4) || self->numel() == 0) return false;
   if (kernel.size() != 2 || dilation.size() != 2 || padding.size() != 2 || stride.size() != 2) return false;
-  if (!c10::isFloatingType(self->scalar_type())) return false;
   std::int64_t windows = 1;
   for (std::size_t d = 0; d < 2; ++d) {
     if (kernel[d] < 1 || dilation[d] < 1 || padding[d] < 0 || stride[d] < 1) return false;
@@ -178,8 +165,7 @@ bool im2col(RuleCall& call) {
   if (self->dim() == 4) sizes.push_back(self->size(0));
   sizes.push_back(self->size(-3) * kernel[0] * kernel[1]);
   sizes.push_back(windows);
-  call.output(sizes, self->scalar_type());
-  return true;
+  return call.output(sizes, self->scalar_type());
 }
 
 constexpr ShapeRuleRow kResizeRules[] = {

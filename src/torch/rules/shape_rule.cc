@@ -52,6 +52,11 @@ Sizes RuleCall::ints(std::size_t i) const {
   return values;
 }
 
+bool RuleCall::wants(std::size_t mask, std::size_t i) const {
+  const auto flags = arguments_[mask].toBoolList();
+  return i < flags.size() && flags.get(i);
+}
+
 at::Tensor RuleCall::make(c10::IntArrayRef sizes, c10::IntArrayRef strides, at::ScalarType dtype) {
   at::Tensor made = make_abstract(sizes, strides, dtype, device());
   capture_.storages.own_new(made);
@@ -69,21 +74,12 @@ at::Tensor RuleCall::make_view(const at::Tensor& base, c10::IntArrayRef sizes, c
 
 void RuleCall::allocates(std::uint64_t bytes) { capture_.storages.lifetimes->allocate(bytes); }
 
-void RuleCall::output(c10::IntArrayRef sizes, at::ScalarType dtype) {
-  output(sizes, engine::contiguous_strides(sizes), dtype);
+bool RuleCall::output(c10::IntArrayRef sizes, at::ScalarType dtype) {
+  return output(sizes, engine::contiguous_strides(sizes), dtype);
 }
 
-void RuleCall::output(c10::IntArrayRef sizes, c10::IntArrayRef strides, at::ScalarType dtype) {
-  results_.emplace_back(make(sizes, strides, dtype));
-}
-
-void RuleCall::output(c10::IntArrayRef sizes, at::ScalarType dtype, at::MemoryFormat format) {
-  output(sizes, format_strides(sizes, format), dtype);
-}
-
-void RuleCall::view(const at::Tensor& base, c10::IntArrayRef sizes, c10::IntArrayRef strides,
-                    std::int64_t offset) {
-  results_.emplace_back(make_view(base, sizes, strides, offset));
+bool RuleCall::output(c10::IntArrayRef sizes, at::ScalarType dtype, at::MemoryFormat format) {
+  return output(sizes, format_strides(sizes, format), dtype);
 }
 
 Sizes contiguous_strides(c10::IntArrayRef sizes) {

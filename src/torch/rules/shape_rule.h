@@ -32,6 +32,10 @@ class RuleCall {
     return arguments_[i].isTensor() ? plain(arguments_[i].toTensor()) : nullptr;
   }
   const at::Tensor* plain(const at::Tensor& tensor) const;
+  const at::Tensor* floats(std::size_t i) const {  // likewise, of a floating dtype
+    const at::Tensor* found = tensor(i);
+    return found && c10::isFloatingType(found->scalar_type()) ? found : nullptr;
+  }
   std::int64_t integer(std::size_t i, std::int64_t otherwise = 0) const {
     return arguments_[i].isInt() ? arguments_[i].toInt() : otherwise;
   }
@@ -51,21 +55,31 @@ class RuleCall {
     return capture_.bounds.bound(capture_.op, name, largest);
   }
 
-  // Results, in order.
-  void output(c10::IntArrayRef sizes, at::ScalarType dtype);  // new memory, contiguous
-  void output(c10::IntArrayRef sizes, c10::IntArrayRef strides, at::ScalarType dtype);
-  void output(c10::IntArrayRef sizes, at::ScalarType dtype, at::MemoryFormat format);
-  void view(const at::Tensor& base, c10::IntArrayRef sizes, c10::IntArrayRef strides, std::int64_t offset);
-  void same(std::size_t i) { results_.emplace_back(arguments_[i]); }  // the argument itself
-  void undefined() { results_.emplace_back(at::Tensor()); }
+  // Results, in order. True, so that a rule can end with its last one.
+  bool push(c10::IValue value) {
+    results_.push_back(std::move(value));
+    return true;
+  }
+  bool output(c10::IntArrayRef sizes, c10::IntArrayRef strides, at::ScalarType dtype) {  // new memory
+    return push(make(sizes, strides, dtype));
+  }
+  bool output(c10::IntArrayRef sizes, at::ScalarType dtype);  // contiguous
+  bool output(c10::IntArrayRef sizes, at::ScalarType dtype, at::MemoryFormat format);
+  bool view(const at::Tensor& base, c10::IntArrayRef sizes, c10::IntArrayRef strides, std::int64_t offset) {
+    return push(make_view(base, sizes, strides, offset));
+  }
+  bool same(std::size_t i) { return push(arguments_[i]); }  // the argument itself
+  // A gradient where the flags of argument `mask` ask for the i-th, else an undefined tensor.
+  bool wants(std::size_t mask, std::size_t i) const;
+  bool gradient(std::size_t mask, std::size_t i, c10::IntArrayRef sizes, at::ScalarType dtype) {
+    return wants(mask, i) ? output(sizes, dtype) : push(at::Tensor());
+  }
   at::Tensor known(const at::Tensor& value) { return capture_.storages.as_known(value); }
   at::Tensor make(c10::IntArrayRef sizes, c10::IntArrayRef strides, at::ScalarType dtype);
   at::Tensor make_view(const at::Tensor& base, c10::IntArrayRef sizes, c10::IntArrayRef strides,
                        std::int64_t offset);
   // What the real kernel allocates on top of what it has made so far, and lets go again before it returns.
   void allocates(std::uint64_t bytes);
-  void push(c10::IValue value) { results_.push_back(std::move(value)); }
-
   c10::SmallVector<c10::IValue, 3>& results() { return results_; }
 
  private:
@@ -108,6 +122,15 @@ std::span<const ShapeRuleRow> fft_shape_rules();
 std::span<const ShapeRuleRow> fold_shape_rules();
 std::span<const ShapeRuleRow> backward_shape_rules();
 
+inline Sizes sizes_of(const at::Tensor& tensor) {
+  return Sizes(tensor.sizes().begin(), tensor.sizes().end());
+}
+// The tensor's sizes with another in dimension `dim`, which counts from the front.
+inline Sizes with_size(const at::Tensor& tensor, std::int64_t dim, std::int64_t size) {
+  Sizes sizes = sizes_of(tensor);
+  sizes[static_cast<std::size_t>(dim)] = size;
+  return sizes;
+}
 Sizes contiguous_strides(c10::IntArrayRef sizes);
 Sizes format_strides(c10::IntArrayRef sizes, at::MemoryFormat format);
 

@@ -29,7 +29,7 @@ class Parts {
     list_.push_back(call_.make_view(self_, sizes, strides, offset_));
     offset_ += strides_[dim_];
   }
-  void finish() { call_.push(std::move(list_)); }
+  bool finish() { return call_.push(std::move(list_)); }
 
  private:
   RuleCall& call_;
@@ -46,8 +46,7 @@ bool emit_even(RuleCall& call, const at::Tensor& self, std::int64_t dim, std::in
   Parts parts(call, self, dim);
   if (total == 0) parts.add(0);
   for (std::int64_t start = 0; start < total; start += size) parts.add(std::min(size, total - start));
-  parts.finish();
-  return true;
+  return parts.finish();
 }
 
 bool read(RuleCall& call, std::size_t dim_argument, const at::Tensor*& self, std::int64_t& dim) {
@@ -83,8 +82,7 @@ bool split_with_sizes(RuleCall& call) {
   if (total != self->size(dim)) return false;
   Parts parts(call, *self, dim);
   for (const std::int64_t size : sizes) parts.add(size);
-  parts.finish();
-  return true;
+  return parts.finish();
 }
 
 bool unbind(RuleCall& call) {
@@ -93,8 +91,7 @@ bool unbind(RuleCall& call) {
   if (!read(call, 1, self, dim)) return false;
   Parts parts(call, *self, dim);
   for (std::int64_t i = 0; i < self->size(dim); ++i) parts.add_slice();
-  parts.finish();
-  return true;
+  return parts.finish();
 }
 
 constexpr ShapeRuleRow kSplitRules[] = {

@@ -15,15 +15,13 @@ void insert(Sizes& values, std::int64_t i, std::int64_t value) {
 bool emit_view(RuleCall& call, const at::Tensor& self, Sizes sizes) {
   Sizes strides;
   if (!infer_sizes(sizes, self.numel()) || !view_strides(operand(self), sizes, strides)) return false;
-  call.view(self, sizes, strides, self.storage_offset());
-  return true;
+  return call.view(self, sizes, strides, self.storage_offset());
 }
 
 // A view where the strides allow it, else a copy.
 bool emit_reshape(RuleCall& call, const at::Tensor& self, Sizes sizes) {
   if (!infer_sizes(sizes, self.numel())) return false;
-  if (!emit_view(call, self, sizes)) call.output(sizes, self.scalar_type());
-  return true;
+  return emit_view(call, self, sizes) || call.output(sizes, self.scalar_type());
 }
 
 bool view(RuleCall& call) {
@@ -32,8 +30,7 @@ bool view(RuleCall& call) {
 }
 
 bool view_as(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
-  const at::Tensor* other = call.tensor(1);
+  const at::Tensor *self = call.tensor(0), *other = call.tensor(1);
   return self && other && emit_view(call, *self, copy_of(other->sizes()));
 }
 
@@ -43,8 +40,7 @@ bool reshape(RuleCall& call) {
 }
 
 bool reshape_as(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
-  const at::Tensor* other = call.tensor(1);
+  const at::Tensor *self = call.tensor(0), *other = call.tensor(1);
   return self && other && emit_reshape(call, *self, copy_of(other->sizes()));
 }
 
@@ -54,10 +50,7 @@ bool flatten(RuleCall& call) {
   std::int64_t end = call.integer(2, -1);
   if (!self || !wrap_dim(start, self->dim()) || !wrap_dim(end, self->dim()) || start > end) return false;
   if (self->dim() == 0) return emit_reshape(call, *self, {1});
-  if (start == end) {
-    call.same(0);
-    return true;
-  }
+  if (start == end) return call.same(0);
   Sizes sizes;
   std::int64_t merged = 1;
   for (std::int64_t i = 0; i < self->dim(); ++i) {
@@ -90,8 +83,7 @@ bool emit_permuted(RuleCall& call, const at::Tensor& self, const Sizes& order) {
     sizes.push_back(self.size(dim));
     strides.push_back(self.stride(dim));
   }
-  call.view(self, sizes, strides, self.storage_offset());
-  return true;
+  return call.view(self, sizes, strides, self.storage_offset());
 }
 
 bool permute(RuleCall& call) {
@@ -106,8 +98,7 @@ bool swap_dims(RuleCall& call, const at::Tensor& self, std::int64_t first, std::
     std::swap(sizes[static_cast<std::size_t>(first)], sizes[static_cast<std::size_t>(second)]);
     std::swap(strides[static_cast<std::size_t>(first)], strides[static_cast<std::size_t>(second)]);
   }
-  call.view(self, sizes, strides, self.storage_offset());
-  return true;
+  return call.view(self, sizes, strides, self.storage_offset());
 }
 
 bool transpose(RuleCall& call) {
@@ -154,8 +145,7 @@ bool emit_slice(RuleCall& call, const at::Tensor& self, std::int64_t dim, std::i
   const std::int64_t offset = self.storage_offset() + start * strides[d];
   sizes[d] = length;
   strides[d] *= step;
-  call.view(self, sizes, strides, offset);
-  return true;
+  return call.view(self, sizes, strides, offset);
 }
 
 bool slice(RuleCall& call) {
@@ -198,8 +188,7 @@ bool select(RuleCall& call) {
   const std::int64_t offset = self->storage_offset() + index * strides[static_cast<std::size_t>(dim)];
   erase(sizes, dim);
   erase(strides, dim);
-  call.view(*self, sizes, strides, offset);
-  return true;
+  return call.view(*self, sizes, strides, offset);
 }
 
 bool unsqueeze(RuleCall& call) {
@@ -209,8 +198,7 @@ bool unsqueeze(RuleCall& call) {
   Sizes sizes = copy_of(self->sizes()), strides = copy_of(self->strides());
   insert(strides, dim, dim == self->dim() ? 1 : self->size(dim) * self->stride(dim));
   insert(sizes, dim, 1);
-  call.view(*self, sizes, strides, self->storage_offset());
-  return true;
+  return call.view(*self, sizes, strides, self->storage_offset());
 }
 
 // squeeze, squeeze.dim and squeeze.dims: dimensions of another size than 1 stay.
@@ -230,8 +218,7 @@ bool squeeze(RuleCall& call) {
     sizes.push_back(self->size(i));
     strides.push_back(self->stride(i));
   }
-  call.view(*self, sizes, strides, self->storage_offset());
-  return true;
+  return call.view(*self, sizes, strides, self->storage_offset());
 }
 
 bool emit_expanded(RuleCall& call, const at::Tensor& self, Sizes sizes) {
@@ -249,8 +236,7 @@ bool emit_expanded(RuleCall& call, const at::Tensor& self, Sizes sizes) {
     if (sizes[i] < 0 || (size != 1 && size != sizes[i])) return false;
     if (size != sizes[i]) strides[i] = 0;
   }
-  call.view(self, sizes, strides, self.storage_offset());
-  return true;
+  return call.view(self, sizes, strides, self.storage_offset());
 }
 
 bool expand(RuleCall& call) {
@@ -259,16 +245,13 @@ bool expand(RuleCall& call) {
 }
 
 bool expand_as(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
-  const at::Tensor* other = call.tensor(1);
+  const at::Tensor *self = call.tensor(0), *other = call.tensor(1);
   return self && other && emit_expanded(call, *self, copy_of(other->sizes()));
 }
 
 bool alias(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
-  if (!self) return false;
-  call.view(*self, self->sizes(), self->strides(), self->storage_offset());
-  return true;
+  return self && call.view(*self, self->sizes(), self->strides(), self->storage_offset());
 }
 
 // Windows of `size`, `step` apart, along one dimension, as a new last one.
@@ -285,8 +268,7 @@ bool unfold(RuleCall& call) {
   strides.push_back(strides[d]);
   sizes[d] = (sizes[d] - size) / step + 1;
   strides[d] *= step;
-  call.view(*self, sizes, strides, self->storage_offset());
-  return true;
+  return call.view(*self, sizes, strides, self->storage_offset());
 }
 
 constexpr ShapeRuleRow kViewRules[] = {
