@@ -2,7 +2,6 @@
 // in eval it returns its input.
 // Softmax and its kin: n elements in r rows. Maximum (n - r compares), subtract (n), exp (n), sum (n - r),
 // divide (n); the logarithm subtracts the row's log instead of dividing.
-#include "ops/families.h"
 #include "ops/rules.h"
 
 namespace opscope {

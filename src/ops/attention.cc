@@ -1,7 +1,6 @@
 // Scaled dot-product attention in all its forms: B heads of all batches, L queries, S keys, E wide, values V
 // wide; u is 1 with a mask. Grouped heads are sized by the queries'. A causal mask is counted in full: the
 // scores above the diagonal are masked, not skipped. Scores stay on the chip, so they are no traffic.
-#include "ops/families.h"
 #include "ops/rules.h"
 
 namespace opscope {

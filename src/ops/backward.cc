@@ -1,6 +1,5 @@
 // Gradients of common ops, as autograd runs them. n elements of the gradient returned first, m of the
 // gradient given. Convolution's is with the convolutions, attention's with attention.
-#include "ops/families.h"
 #include "ops/rules.h"
 
 namespace opscope {

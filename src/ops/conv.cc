@@ -1,7 +1,6 @@
 // Convolutions. Every tap of the window is counted, those that fall on padding too, as PyTorch and fvcore do.
 // N batch, C channels in, K channels out, g groups; O P Q the output's places, T R S the window's;
 // D H W the input's; b is 1 with a bias.
-#include "ops/families.h"
 #include "ops/rules.h"
 
 namespace opscope {

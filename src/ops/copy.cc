@@ -1,5 +1,4 @@
 // Ops that only move data. Those that may return their input as it is (contiguous, to) move nothing then.
-#include "ops/families.h"
 #include "ops/rules.h"
 
 namespace opscope {

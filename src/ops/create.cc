@@ -1,6 +1,5 @@
 // Creation: written once, never read; `empty` writes nothing. Neither the arithmetic of ranges and windows
 // nor how a generator makes random numbers is counted; what is done with those is.
-#include "ops/families.h"
 #include "ops/rules.h"
 
 namespace opscope {

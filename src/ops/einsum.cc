@@ -1,12 +1,12 @@
 // Einsum as PyTorch runs it: operands pair by pair, along `path` or from the left; a pair that shares summed
 // labels is one batched product, one that shares none is a plain multiply. Labels are numbered: 0-51 the
 // letters, 52-63 the dimensions of an ellipsis, aligned at the right.
-#include "ops/einsum.h"
-
 #include <fmt/format.h>
 
 #include <array>
 #include <charconv>
+
+#include "ops/rules.h"
 
 namespace opscope {
 namespace {

@@ -1,6 +1,5 @@
 // Reading and writing by index. What is selected is read, what is touched is written, not the whole tensor.
 // Embeddings read the rows that the indices name, not the table.
-#include "ops/families.h"
 #include "ops/rules.h"
 
 namespace opscope {

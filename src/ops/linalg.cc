@@ -3,7 +3,6 @@
 //
 // Fourier transforms: 5*N*log2(N) flops for N complex points, half for real ones (the usual split-radix count
 // is some 20 % lower, so estimated). log2 is rounded up.
-#include "ops/families.h"
 #include "ops/rules.h"
 
 namespace opscope {

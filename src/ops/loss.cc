@@ -1,6 +1,5 @@
 // Losses: flops for each of the m elements, and one more where they are summed or averaged (reduction 1 or
 // 2).
-#include "ops/families.h"
 #include "ops/rules.h"
 
 namespace opscope {

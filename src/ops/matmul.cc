@@ -1,6 +1,4 @@
 // Matrix products: z batches of [m,k] by [k,n]. A complex MAC is four real ones.
-#include "ops/einsum.h"
-#include "ops/families.h"
 #include "ops/rules.h"
 
 namespace opscope {

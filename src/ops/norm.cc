@@ -3,7 +3,6 @@
 // With statistics: mean (n adds), variance (3n: subtract, square, add), normalise (2n: subtract, multiply),
 // affine (n each) and one rsqrt per group. Without (batch norm in eval), scale and shift are folded into one
 // multiply and one add per element.
-#include "ops/families.h"
 #include "ops/rules.h"
 
 namespace opscope {

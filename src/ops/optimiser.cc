@@ -1,6 +1,5 @@
 // Fused optimiser steps and the list-wise arithmetic that the others are made of: n elements over all tensors
 // of the list.
-#include "ops/families.h"
 #include "ops/rules.h"
 
 namespace opscope {

@@ -1,7 +1,6 @@
 // Element-wise arithmetic: n elements of the output, broadcasting included. One flop per add, multiply,
 // divide, compare, select or bit operation; one special per transcendental. Complex numbers cost what their
 // real parts do.
-#include "ops/families.h"
 #include "ops/rules.h"
 
 namespace opscope {

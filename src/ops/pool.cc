@@ -2,7 +2,6 @@
 // that hangs over the edge is counted whole.
 #include <numeric>
 
-#include "ops/families.h"
 #include "ops/rules.h"
 
 namespace opscope {

@@ -1,6 +1,5 @@
 // Quantised ops. Packed weights are seen as the tensors inside them; where a capture has none, a product's
 // inner size comes from its input, and a convolution's window is unknown.
-#include "ops/families.h"
 #include "ops/rules.h"
 
 namespace opscope {

@@ -3,7 +3,6 @@
 // biases' adds, the two halves of each gate added, the gates' functions and the state's update.
 #include <array>
 
-#include "ops/families.h"
 #include "ops/rules.h"
 
 namespace opscope {

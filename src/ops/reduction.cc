@@ -3,7 +3,6 @@
 // as an operator need its singular values: refused here, so unknown.
 #include <cmath>
 
-#include "ops/families.h"
 #include "ops/rules.h"
 
 namespace opscope {

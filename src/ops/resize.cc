@@ -3,7 +3,6 @@
 //
 // torchvision's own ops. Region ops sample an unknown number of points unless told, and suppression ends at
 // an unknown pair: estimates and upper bounds.
-#include "ops/families.h"
 #include "ops/rules.h"
 
 namespace opscope {

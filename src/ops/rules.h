@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <span>
 
 #include "ops/op_facts.h"
 
@@ -178,5 +179,32 @@ Count fvcore_elements(const OpCall& call) {
   const Count out = call.outputs.empty() ? Count{} : call.outputs[0].numel;
   return in * kInput + out * kOutput;
 }
+
+// --- The families, one function and one file each; and einsum, which needs its equation parsed ---
+
+std::span<const OpRow> activation_rules();
+std::span<const OpRow> attention_rules();
+std::span<const OpRow> backward_rules();
+std::span<const OpRow> conv_rules();
+std::span<const OpRow> copy_rules();
+std::span<const OpRow> create_rules();
+std::span<const OpRow> index_rules();
+std::span<const OpRow> linalg_rules();
+std::span<const OpRow> loss_rules();
+std::span<const OpRow> matmul_rules();
+std::span<const OpRow> norm_rules();
+std::span<const OpRow> optimiser_rules();
+std::span<const OpRow> pointwise_rules();
+std::span<const OpRow> pool_rules();
+std::span<const OpRow> quantised_rules();
+std::span<const OpRow> recurrent_rules();
+std::span<const OpRow> reduction_rules();
+std::span<const OpRow> resize_rules();
+std::span<const OpRow> view_rules();
+
+MaybeWork einsum_work(const OpCall& call);
+Count einsum_torch(const OpCall& call);
+Count einsum_fvcore(const OpCall& call);
+Letters einsum_letters(const OpCall& call);
 
 }  // namespace opscope

@@ -3,7 +3,6 @@
 #include <array>
 #include <unordered_map>
 
-#include "ops/families.h"
 #include "ops/rules.h"
 
 namespace opscope {

@@ -1,5 +1,4 @@
 // Views, questions about a tensor, and assertions: no arithmetic, and no bytes worth counting.
-#include "ops/families.h"
 #include "ops/rules.h"
 
 namespace opscope {

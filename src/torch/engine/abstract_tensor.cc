@@ -1,6 +1,8 @@
 // How abstract tensors are made, copied and guarded against being read.
 #include "torch/engine/abstract_tensor.h"
 
+#include <array>
+
 namespace opscope::engine {
 
 const char* const kNoDataMessage =
@@ -44,12 +46,16 @@ void AbstractTensorImpl::shallow_copy_from(const c10::intrusive_ptr<TensorImpl>&
   device_ = source->device_;
 }
 
+c10::Storage bare_storage(std::size_t bytes) {
+  return c10::Storage(c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), bytes, c10::DataPtr(nullptr, c10::Device(c10::kMeta)),
+      c10::GetAllocator(c10::kMeta), /*resizable=*/true));
+}
+
 c10::Storage guarded_storage(std::size_t bytes) {
-  auto impl = c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), bytes,
-                                                    c10::DataPtr(nullptr, c10::Device(c10::kMeta)),
-                                                    c10::GetAllocator(c10::kMeta), /*resizable=*/true);
-  impl->release_data_and_set_meta_custom_data_ptr_error_msg_(kNoDataMessage);
-  return c10::Storage(std::move(impl));
+  auto storage = bare_storage(bytes);
+  guard_storage(storage);
+  return storage;
 }
 
 void guard_storage(const c10::Storage& storage) {
@@ -97,66 +103,41 @@ at::Tensor meta_twin(const at::Tensor& tensor, const c10::Storage& storage) {
 }
 
 DType dtype_of(at::ScalarType type) {
-  switch (type) {
-    case at::kBool:
-      return DType::kBool;
-    case at::kByte:
-      return DType::kUInt8;
-    case at::kUInt16:
-      return DType::kUInt16;
-    case at::kUInt32:
-      return DType::kUInt32;
-    case at::kUInt64:
-      return DType::kUInt64;
-    case at::kChar:
-      return DType::kInt8;
-    case at::kShort:
-      return DType::kInt16;
-    case at::kInt:
-      return DType::kInt32;
-    case at::kLong:
-      return DType::kInt64;
-    case at::kHalf:
-      return DType::kFloat16;
-    case at::kBFloat16:
-      return DType::kBFloat16;
-    case at::kFloat:
-      return DType::kFloat32;
-    case at::kDouble:
-      return DType::kFloat64;
-    case at::kComplexHalf:
-      return DType::kComplex32;
-    case at::kComplexFloat:
-      return DType::kComplex64;
-    case at::kComplexDouble:
-      return DType::kComplex128;
-    case at::kFloat8_e4m3fn:
-      return DType::kFloat8E4M3FN;
-    case at::kFloat8_e4m3fnuz:
-      return DType::kFloat8E4M3FNUZ;
-    case at::kFloat8_e5m2:
-      return DType::kFloat8E5M2;
-    case at::kFloat8_e5m2fnuz:
-      return DType::kFloat8E5M2FNUZ;
-    case at::kFloat8_e8m0fnu:
-      return DType::kFloat8E8M0FNU;
-    case at::kFloat4_e2m1fn_x2:
-      return DType::kFloat4E2M1FNX2;
-    case at::kQInt8:
-      return DType::kQInt8;
-    case at::kQUInt8:
-      return DType::kQUInt8;
-    case at::kQInt32:
-      return DType::kQInt32;
-    case at::ScalarType::QUInt4x2:
-      return DType::kQUInt4X2;
-    case at::ScalarType::QUInt2x4:
-      return DType::kQUInt2X4;
-    case at::ScalarType::Bits8:
-      return DType::kBits8;
-    default:
-      return DType::kUndefined;
-  }
+  static constexpr auto kTypes = [] {
+    std::array<DType, static_cast<std::size_t>(at::ScalarType::NumOptions)> types{};
+    constexpr std::pair<at::ScalarType, DType> kPairs[] = {{at::kBool, DType::kBool},
+                                                           {at::kByte, DType::kUInt8},
+                                                           {at::kUInt16, DType::kUInt16},
+                                                           {at::kUInt32, DType::kUInt32},
+                                                           {at::kUInt64, DType::kUInt64},
+                                                           {at::kChar, DType::kInt8},
+                                                           {at::kShort, DType::kInt16},
+                                                           {at::kInt, DType::kInt32},
+                                                           {at::kLong, DType::kInt64},
+                                                           {at::kHalf, DType::kFloat16},
+                                                           {at::kBFloat16, DType::kBFloat16},
+                                                           {at::kFloat, DType::kFloat32},
+                                                           {at::kDouble, DType::kFloat64},
+                                                           {at::kComplexHalf, DType::kComplex32},
+                                                           {at::kComplexFloat, DType::kComplex64},
+                                                           {at::kComplexDouble, DType::kComplex128},
+                                                           {at::kFloat8_e4m3fn, DType::kFloat8E4M3FN},
+                                                           {at::kFloat8_e4m3fnuz, DType::kFloat8E4M3FNUZ},
+                                                           {at::kFloat8_e5m2, DType::kFloat8E5M2},
+                                                           {at::kFloat8_e5m2fnuz, DType::kFloat8E5M2FNUZ},
+                                                           {at::kFloat8_e8m0fnu, DType::kFloat8E8M0FNU},
+                                                           {at::kFloat4_e2m1fn_x2, DType::kFloat4E2M1FNX2},
+                                                           {at::kQInt8, DType::kQInt8},
+                                                           {at::kQUInt8, DType::kQUInt8},
+                                                           {at::kQInt32, DType::kQInt32},
+                                                           {at::ScalarType::QUInt4x2, DType::kQUInt4X2},
+                                                           {at::ScalarType::QUInt2x4, DType::kQUInt2X4},
+                                                           {at::ScalarType::Bits8, DType::kBits8}};
+    for (const auto& [torchs, ours] : kPairs) types[static_cast<std::size_t>(torchs)] = ours;
+    return types;
+  }();
+  const auto index = static_cast<std::size_t>(type);
+  return index < kTypes.size() ? kTypes[index] : DType::kUndefined;
 }
 
 }  // namespace opscope::engine

@@ -47,6 +47,8 @@ inline AbstractTensorImpl* as_abstract(const at::TensorBase& tensor) {
              : nullptr;
 }
 
+// An empty storage that may be asked for its data, as some meta kernels do.
+c10::Storage bare_storage(std::size_t bytes);
 // A storage of `bytes` that holds nothing and raises a clear error when its data is asked for.
 c10::Storage guarded_storage(std::size_t bytes);
 // Puts the same guard on a storage that one of PyTorch's meta kernels made.

@@ -7,21 +7,6 @@ namespace opscope::engine {
 
 using Stack = torch::jit::Stack;
 
-struct Call {
-  Recording& recording;
-  const c10::OperatorHandle& op;
-  OpInfo& info;
-  Stack& stack;
-
-  at::ArrayRef<c10::IValue> arguments() const {
-    return at::ArrayRef<c10::IValue>(stack.data() + (stack.size() - info.arguments), info.arguments);
-  }
-  at::ArrayRef<c10::IValue> results() const {
-    return at::ArrayRef<c10::IValue>(stack.data() + (stack.size() - info.returns), info.returns);
-  }
-  const std::string& name() const { return op.schema().name(); }
-};
-
 // Calls `visit` for each tensor among the arguments, lists included.
 template <class Visit>
 void for_each_tensor(at::ArrayRef<c10::IValue> arguments, Visit&& visit) {
@@ -56,5 +41,39 @@ c10::IValue map_tensors(const c10::IValue& value, Replace&& replace) {
   }
   return value;
 }
+
+struct Call {
+  Recording& recording;
+  const c10::OperatorHandle& op;
+  OpInfo& info;
+  Stack& stack;
+
+  at::ArrayRef<c10::IValue> arguments() const {
+    return at::ArrayRef<c10::IValue>(stack.data() + (stack.size() - info.arguments), info.arguments);
+  }
+  at::ArrayRef<c10::IValue> results() const {
+    return at::ArrayRef<c10::IValue>(stack.data() + (stack.size() - info.returns), info.returns);
+  }
+  const std::string& name() const { return op.schema().name(); }
+
+  // Puts arguments that were kept back on the stack, in place of what there is now above `base`.
+  std::size_t base() const { return stack.size() - info.arguments; }
+  void put_back(std::size_t base, at::ArrayRef<c10::IValue> arguments) const {
+    stack.resize(base);
+    stack.insert(stack.end(), arguments.begin(), arguments.end());
+  }
+  // Replaces the tensors in the last `count` values of the stack: its arguments or results.
+  template <class Replace>
+  void map_last(std::size_t count, Replace&& replace) const {
+    for (std::size_t i = stack.size() - count; i < stack.size(); ++i)
+      stack[i] = map_tensors(stack[i], replace);
+  }
+  // Visits the tensors of the arguments that are marked.
+  template <class Visit>
+  void for_each_of(const std::vector<bool>& marked, Visit&& visit) const {
+    for (std::size_t i = 0; i < info.arguments; ++i)
+      if (marked[i]) for_each_tensor(arguments().slice(i, 1), visit);
+  }
+};
 
 }  // namespace opscope::engine

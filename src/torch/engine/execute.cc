@@ -63,7 +63,7 @@ constexpr std::int64_t kZeroElements = std::int64_t{1} << 24;
 // error is also the one the user should see.
 void run_on_twins_or_zeros(const Call& call, const Inputs& inputs) {
   const std::vector<c10::IValue> arguments(call.arguments().begin(), call.arguments().end());
-  const auto base = call.stack.size() - call.info.arguments;
+  const auto base = call.base();
   const bool may_use_zeros = call.info.custom || has_known_input(call) || has_quantised_input(call);
   try {
     run_on_twins(call);
@@ -78,8 +78,7 @@ void run_on_twins_or_zeros(const Call& call, const Inputs& inputs) {
     if (call.recording.failure) throw;  // a write that would resize: zeros would hide it
     if (!call.info.custom && inputs.elements > kZeroElements) throw;
   }
-  call.stack.resize(base);
-  call.stack.insert(call.stack.end(), arguments.begin(), arguments.end());
+  call.put_back(base, arguments);
   run_on_zeros(call);
 }
 
@@ -87,7 +86,7 @@ void run_on_twins_or_zeros(const Call& call, const Inputs& inputs) {
 // reads data itself, as some of those for the CPU do.
 bool run_parts(const Call& call, c10::DispatchKeySet below) {
   const c10::SmallVector<c10::IValue, 8> arguments(call.arguments().begin(), call.arguments().end());
-  const auto base = call.stack.size() - call.info.arguments;
+  const auto base = call.base();
   DepthGuard inside;
   try {
     call.op.redispatchBoxed(below, &call.stack);
@@ -96,8 +95,7 @@ bool run_parts(const Call& call, c10::DispatchKeySet below) {
     if (std::string_view(problem.what_without_backtrace()).find(kNoDataMessage) == std::string_view::npos)
       throw;
   }
-  call.stack.resize(base);
-  call.stack.insert(call.stack.end(), arguments.begin(), arguments.end());
+  call.put_back(base, arguments);
   return false;
 }
 

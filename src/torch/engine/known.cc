@@ -23,8 +23,7 @@ std::int64_t factory_elements(const Call& call) {
 }
 
 void set_device(const Call& call, c10::Device device) {
-  if (call.info.device_argument)
-    call.stack[call.stack.size() - call.info.arguments + *call.info.device_argument] = device;
+  if (call.info.device_argument) call.stack[call.base() + *call.info.device_argument] = device;
 }
 
 // The device an op was asked to put its result on; the recording's where it was not, or where it was meta, as
@@ -75,7 +74,7 @@ double result_bound(const Call& call, const Inputs& inputs) {
 bool fits(const Call& call, const Inputs& inputs) {
   if (call.info.writes || result_bound(call, inputs) <= static_cast<double>(kComputedElements)) return true;
   const std::vector<c10::IValue> arguments(call.arguments().begin(), call.arguments().end());
-  const auto base = call.stack.size() - call.info.arguments;
+  const auto base = call.base();
   const auto slow_runs = call.info.slow_runs;
   double elements = 0;
   try {
@@ -87,8 +86,7 @@ bool fits(const Call& call, const Inputs& inputs) {
   }
   if (elements > static_cast<double>(kComputedElements)) return false;
   call.info.slow_runs = slow_runs;
-  call.stack.resize(base);
-  call.stack.insert(call.stack.end(), arguments.begin(), arguments.end());
+  call.put_back(base, arguments);
   return true;
 }
 
@@ -110,11 +108,9 @@ void run_known(const Call& call, const Inputs& inputs, c10::DispatchKeySet below
   if (made > kKnownElements) return run_on_twins(call);
   if (made == 0 && !call.info.is(Fact::kValueFree) && !fits(call, inputs)) return;
   if (call.info.journals)
-    for (std::size_t i = 0; i < call.info.arguments; ++i)
-      if (call.info.journalled[i])
-        for_each_tensor(call.arguments().slice(i, 1), [&](const at::Tensor& tensor) {
-          if (tensor.defined()) recording.journal.keep(recording.storages.known_value(tensor));
-        });
+    call.for_each_of(call.info.journalled, [&](const at::Tensor& tensor) {
+      if (tensor.defined()) recording.journal.keep(recording.storages.known_value(tensor));
+    });
 
   const auto device = asked_device(call);
   const bool explicit_device =
@@ -131,20 +127,18 @@ void run_known(const Call& call, const Inputs& inputs, c10::DispatchKeySet below
 
   // Values live on the CPU inside abstract tensors of another device.
   std::vector<std::pair<at::Tensor, at::Tensor>> originals;  // value, abstract
-  for (std::size_t i = call.stack.size() - call.info.arguments; i < call.stack.size(); ++i)
-    call.stack[i] = map_tensors(call.stack[i], [&](const at::Tensor& tensor) {
-      const auto value = recording.storages.known_value(tensor);
-      if (as_abstract(tensor)) originals.emplace_back(value, tensor);
-      return value;
-    });
+  call.map_last(call.info.arguments, [&](const at::Tensor& tensor) {
+    const auto value = recording.storages.known_value(tensor);
+    if (as_abstract(tensor)) originals.emplace_back(value, tensor);
+    return value;
+  });
   call.op.callBoxed(&call.stack);
-  for (std::size_t i = call.stack.size() - call.info.returns; i < call.stack.size(); ++i)
-    call.stack[i] = map_tensors(call.stack[i], [&](const at::Tensor& value) -> at::Tensor {
-      if (device.is_cpu()) return value;  // fetched from the pretended device
-      for (const auto& [from, abstract] : originals)
-        if (from.is_same(value)) return abstract;
-      return recording.storages.wrap_known(value);
-    });
+  call.map_last(call.info.returns, [&](const at::Tensor& value) -> at::Tensor {
+    if (device.is_cpu()) return value;  // fetched from the pretended device
+    for (const auto& [from, abstract] : originals)
+      if (from.is_same(value)) return abstract;
+    return recording.storages.wrap_known(value);
+  });
 }
 
 // zeros_like(x) and friends on unknown x: really computed on memory of x's layout.
@@ -158,8 +152,7 @@ bool run_value_free(const Call& call, const Inputs& inputs) {
   Inputs known{.any_off_cpu = !recording.device.is_cpu()};
   {
     c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
-    call.stack[call.stack.size() - call.info.arguments] =
-        at::empty_strided(like.sizes(), like.strides(), like.scalar_type());
+    call.stack[call.base()] = at::empty_strided(like.sizes(), like.strides(), like.scalar_type());
   }
   run_known(call, known, c10::DispatchKeySet(c10::DispatchKey::CPU));
   return true;
@@ -173,8 +166,7 @@ bool run_like_other(const Call& call, const Inputs& inputs) {
   if (call.recording.storages.is_unknown(self) || self.numel() > kKnownElements) return false;
   {
     c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
-    call.stack[call.stack.size() - call.info.arguments + 1] =
-        at::empty({1}, other.scalar_type()).expand(other.sizes());
+    call.stack[call.base() + 1] = at::empty({1}, other.scalar_type()).expand(other.sizes());
   }
   Inputs known{.any_off_cpu = inputs.any_off_cpu && !call.recording.device.is_cpu(), .any_tensor = true};
   run_known(call, known, c10::DispatchKeySet(c10::DispatchKey::CPU));

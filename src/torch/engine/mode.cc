@@ -1,5 +1,8 @@
 // The mode: a boxed fallback that sees every op of the thread it is switched on in, above autograd and
 // autocast, decides whether to record it, and hands it on to be carried out.
+#include <algorithm>
+#include <array>
+
 #include "torch/engine/execute.h"
 #include "torch/timing/timing.h"
 
@@ -10,21 +13,10 @@ namespace {
 // With no gradient wanted and no cast to make, these kinds of composite op do not need taking apart to get
 // their dtypes right under autocast.
 bool is_cast_free(const OpInfo& info) {
-  if (!info.cost) return false;
-  switch (info.cost->category) {
-    case Category::kConv:
-    case Category::kMatmul:
-    case Category::kAttention:
-    case Category::kSoftmax:
-    case Category::kReduction:
-    case Category::kRecurrent:
-    case Category::kLoss:
-    case Category::kFft:
-    case Category::kCustom:
-      return false;
-    default:
-      return true;
-  }
+  using enum Category;
+  constexpr std::array kCast{kConv,      kMatmul, kAttention, kSoftmax, kReduction,
+                             kRecurrent, kLoss,   kFft,       kCustom};
+  return info.cost && std::ranges::find(kCast, info.cost->category) == kCast.end();
 }
 
 c10::DispatchKey autocast_key(c10::DeviceType type) {
@@ -43,11 +35,9 @@ bool through_autocast(const Call& call, c10::DispatchKeySet below) {
   if (!call.info.autocast) call.info.autocast = call.op.hasKernelForDispatchKey(key);
   if (*call.info.autocast) {
     // Autocast looks at the device: weights on meta would not be cast.
-    const auto first = call.stack.size() - call.info.arguments;
-    for (std::size_t i = first; i < call.stack.size(); ++i)
-      call.stack[i] = map_tensors(call.stack[i], [&](const at::Tensor& tensor) {
-        return tensor.is_meta() && !as_abstract(tensor) ? call.recording.abstract_of(tensor) : tensor;
-      });
+    call.map_last(call.info.arguments, [&](const at::Tensor& tensor) {
+      return tensor.is_meta() && !as_abstract(tensor) ? call.recording.abstract_of(tensor) : tensor;
+    });
     call.op.redispatchBoxed(below.add(key), &call.stack);
     return true;
   }
@@ -61,10 +51,7 @@ bool through_autocast(const Call& call, c10::DispatchKeySet below) {
 // Writes to what was there before the capture are undone when it ends.
 void journal_writes(const Call& call) {
   if (!call.info.journals || call.recording.lasting) return;
-  for (std::size_t i = 0; i < call.info.arguments; ++i)
-    if (call.info.journalled[i])
-      for_each_tensor(call.arguments().slice(i, 1),
-                      [&](const at::Tensor& t) { call.recording.journal.keep(t); });
+  call.for_each_of(call.info.journalled, [&](const at::Tensor& t) { call.recording.journal.keep(t); });
 }
 
 // Nothing is recorded; what the model writes to is put back all the same. Other tensors than plain ones with

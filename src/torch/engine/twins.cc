@@ -22,13 +22,6 @@ bool same_storage(const c10::Storage& a, const c10::Storage& b) {
   return a.unsafeGetStorageImpl() == b.unsafeGetStorageImpl();
 }
 
-// An empty storage that may be asked for its data, as some meta kernels do.
-c10::Storage bare_storage(std::size_t bytes) {
-  return c10::Storage(c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(), bytes, c10::DataPtr(nullptr, c10::Device(c10::kMeta)),
-      c10::GetAllocator(c10::kMeta), /*resizable=*/true));
-}
-
 at::Tensor twin_of(Recording& recording, const at::Tensor& tensor, Twins& twins) {
   // A Python number in a tensor's clothes: kernels written in Python get it as a number, which has a value.
   if (tensor.unsafeGetTensorImpl()->is_wrapped_number() && tensor.is_cpu() && !as_abstract(tensor))
@@ -164,13 +157,11 @@ void run_on_twins(const Call& call) {
   Twins twins;
   {
     std::lock_guard lock(recording.mutex);
-    for (std::size_t i = call.stack.size() - call.info.arguments; i < call.stack.size(); ++i)
-      call.stack[i] = map_tensors(
-          call.stack[i], [&](const at::Tensor& tensor) { return twin_of(recording, tensor, twins); });
+    call.map_last(call.info.arguments,
+                  [&](const at::Tensor& tensor) { return twin_of(recording, tensor, twins); });
   }
-  auto& asked = call.info.device_argument
-                    ? call.stack[call.stack.size() - call.info.arguments + *call.info.device_argument]
-                    : call.stack.back();
+  auto& asked =
+      call.info.device_argument ? call.stack[call.base() + *call.info.device_argument] : call.stack.back();
   const bool factory = twins.empty();
   if (call.info.device_argument && (asked.isDevice() || factory)) asked = c10::Device(c10::kMeta);
   {
@@ -179,9 +170,8 @@ void run_on_twins(const Call& call) {
     call.op.callBoxed(&call.stack);
   }
   std::lock_guard lock(recording.mutex);
-  for (std::size_t i = call.stack.size() - call.info.returns; i < call.stack.size(); ++i)
-    call.stack[i] = map_tensors(
-        call.stack[i], [&](const at::Tensor& result) { return wrap(recording, result, twins, device); });
+  call.map_last(call.info.returns,
+                [&](const at::Tensor& result) { return wrap(recording, result, twins, device); });
   if (call.info.writes)
     for (const auto& pair : twins) follow(recording, pair, twins);
 }
@@ -192,18 +182,15 @@ void run_on_zeros(const Call& call) {
   Twins stand;
   c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
   at::NoGradGuard no_grad;
-  const auto first = call.stack.size() - call.info.arguments;
+  const auto first = call.base();
   for (std::size_t i = first; i < call.stack.size(); ++i) {
     const bool written = call.info.written[i - first];
     call.stack[i] = map_tensors(call.stack[i], [&](const at::Tensor& tensor) {
       for (const auto& pair : stand)
         if (pair.original.is_same(tensor)) return pair.twin;
-      at::Tensor real;
-      if (!recording.storages.is_unknown(tensor))
-        real =
-            written ? recording.storages.known_value(tensor).clone() : recording.storages.known_value(tensor);
-      else
-        real = zeros_of(tensor);
+      const bool known = !recording.storages.is_unknown(tensor);
+      auto real = known ? recording.storages.known_value(tensor) : zeros_of(tensor);
+      if (known && written) real = real.clone();
       if (written) recording.storages.taint(tensor);
       stand.push_back({tensor, real, {}, {}});
       return real;
@@ -216,17 +203,16 @@ void run_on_zeros(const Call& call) {
   if (!call.info.known_sizes)
     recording.note("assumption", &call.info,
                    "has no shape function; its shape was learnt by running it on zeros");
-  for (std::size_t i = call.stack.size() - call.info.returns; i < call.stack.size(); ++i)
-    call.stack[i] = map_tensors(call.stack[i], [&](const at::Tensor& result) -> at::Tensor {
-      for (const auto& pair : stand)
-        if (pair.twin.is_same(result)) return pair.original;
-      TORCH_CHECK(!result.is_nested(), kNestedMessage);
-      if (call.info.known_sizes && c10::isIntegralType(result.scalar_type(), true))
-        return device.is_cpu() ? result : recording.storages.wrap_known(result);
-      auto made = make_abstract(result.sizes(), result.strides(), result.scalar_type(), device);
-      recording.storages.own_new(made);
-      return made;
-    });
+  call.map_last(call.info.returns, [&](const at::Tensor& result) -> at::Tensor {
+    for (const auto& pair : stand)
+      if (pair.twin.is_same(result)) return pair.original;
+    TORCH_CHECK(!result.is_nested(), kNestedMessage);
+    if (call.info.known_sizes && c10::isIntegralType(result.scalar_type(), true))
+      return device.is_cpu() ? result : recording.storages.wrap_known(result);
+    auto made = make_abstract(result.sizes(), result.strides(), result.scalar_type(), device);
+    recording.storages.own_new(made);
+    return made;
+  });
 }
 
 }  // namespace opscope::engine

@@ -38,14 +38,6 @@ bool read_tensors(RuleCall& call, Conv& conv) {
          conv.input->numel() > 0;
 }
 
-// One value stands for all dimensions.
-bool fill(Sizes& values, std::size_t rank, std::int64_t least) {
-  if (values.size() == 1) values.resize(rank, values[0]);
-  for (const std::int64_t value : values)
-    if (value < least) return false;
-  return values.size() == rank;
-}
-
 bool valid(Conv& conv) {
   if (conv.output_padding.empty()) conv.output_padding.assign(conv.rank, 0);
   if (conv.same || conv.padding.empty()) conv.padding.assign(conv.rank, 0);

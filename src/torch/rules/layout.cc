@@ -210,6 +210,11 @@ bool infer_sizes(Sizes& sizes, std::int64_t elements) {
   return true;
 }
 
+bool fill(Sizes& values, std::size_t rank, std::int64_t least) {
+  if (values.size() == 1) values.resize(rank, values[0]);
+  return values.size() == rank && std::ranges::all_of(values, [&](auto value) { return value >= least; });
+}
+
 std::int64_t element_count(c10::IntArrayRef sizes) {
   std::int64_t count = 1;
   for (const std::int64_t size : sizes) count *= size;

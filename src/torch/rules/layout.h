@@ -49,6 +49,8 @@ inline bool wrap_dim(std::int64_t& dim, std::int64_t rank) {
   dim = c10::maybe_wrap_dim(dim, rank);
   return true;
 }
+// One value stands for all dimensions. False where one is below `least`, or there are not as many.
+bool fill(Sizes& values, std::size_t rank, std::int64_t least);
 std::int64_t element_count(c10::IntArrayRef sizes);
 
 // The dtype of an operation on tensors and numbers, as PyTorch promotes it.

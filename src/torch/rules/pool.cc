@@ -24,13 +24,6 @@ bool read_input(RuleCall& call, std::size_t rank, Pool& pool) {
   return element_count(pool.input->sizes().slice(pool.first - 1)) > 0;
 }
 
-bool fill(Sizes& values, std::size_t rank, std::int64_t least) {
-  if (values.size() == 1) values.resize(rank, values[0]);
-  for (const std::int64_t value : values)
-    if (value < least) return false;
-  return values.size() == rank;
-}
-
 bool valid(Pool& pool) {
   if (pool.stride.empty()) pool.stride = pool.kernel;
   if (!fill(pool.kernel, pool.rank, 1) || !fill(pool.stride, pool.rank, 1) ||

@@ -112,14 +112,10 @@ std::span<const ShapeRuleRow> pool_shape_rules();
 std::span<const ShapeRuleRow> resize_shape_rules();
 std::span<const ShapeRuleRow> reduction_shape_rules();
 std::span<const ShapeRuleRow> view_shape_rules();
-std::span<const ShapeRuleRow> split_shape_rules();
 std::span<const ShapeRuleRow> copy_shape_rules();
 std::span<const ShapeRuleRow> cat_shape_rules();
 std::span<const ShapeRuleRow> index_shape_rules();
 std::span<const ShapeRuleRow> recurrent_shape_rules();
-std::span<const ShapeRuleRow> quantised_shape_rules();
-std::span<const ShapeRuleRow> fft_shape_rules();
-std::span<const ShapeRuleRow> fold_shape_rules();
 std::span<const ShapeRuleRow> backward_shape_rules();
 
 inline Sizes sizes_of(const at::Tensor& tensor) {
