@@ -64,8 +64,7 @@ MaybeWork softmax_backward(const OpCall& call) {
 
 Letters softmax_letters(const OpCall& call) {
   const auto rows = rows_of(call);
-  if (!rows) return {};
-  return {{"n", rows->n}, {"r", rows->r}};
+  return rows ? Letters{{"n", rows->n}, {"r", rows->r}} : Letters{};
 }
 
 constexpr Family softmax_row{

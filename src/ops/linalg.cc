@@ -59,8 +59,7 @@ MaybeWork least_squares(const OpCall& call) {
 
 Letters matrix_letters(const OpCall& call) {
   const auto x = matrices_of(call);
-  if (!x) return {};
-  return {{"z", x->z}, {"m", x->m}, {"n", x->n}};
+  return x ? Letters{{"z", x->z}, {"m", x->m}, {"n", x->n}} : Letters{};
 }
 
 constexpr Family row{.category = Category::kMatmul,

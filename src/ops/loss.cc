@@ -75,8 +75,7 @@ MaybeWork ctc_loss(const OpCall& call) {
 
 Letters ctc_letters(const OpCall& call) {
   const auto cells = ctc_cells(call);
-  if (!cells) return {};
-  return {{"c", *cells}};
+  return cells ? Letters{{"c", *cells}} : Letters{};
 }
 
 constexpr Family row{.category = Category::kLoss, .fusion = Fusion::kReduction};

@@ -216,8 +216,7 @@ Count torch_product(const OpCall& call) {
 template <ReadProduct kRead>
 Letters product_letters(const OpCall& call) {
   const auto p = kRead(call);
-  if (!p) return {};
-  return {{"z", p->z}, {"m", p->m}, {"k", p->k}, {"n", p->n}, {"c", p->per_output}};
+  return p ? Letters{{"z", p->z}, {"m", p->m}, {"k", p->k}, {"n", p->n}, {"c", p->per_output}} : Letters{};
 }
 
 template <ReadProduct kRead>

@@ -97,8 +97,7 @@ Letters weight_norm_letters(const OpCall& call) {
 template <ReadNorm kRead>
 Letters norm_letters(const OpCall& call) {
   const auto norm = kRead(call);
-  if (!norm) return {};
-  return {{"n", norm->n}, {"r", norm->r}, {"a", norm->affine}};
+  return norm ? Letters{{"n", norm->n}, {"r", norm->r}, {"a", norm->affine}} : Letters{};
 }
 
 // --- fvcore ---

@@ -72,32 +72,25 @@ MaybeWork adaptive_average_backward(const OpCall& call) {
   return w ? std::optional(Work{.other_flops = *w + call.inputs[0].numel}) : std::nullopt;
 }
 
-template <std::size_t kDims>
-Letters pool_backward_letters(const OpCall& call) {
-  const auto k = window<kDims>(call);
-  if (!k || call.inputs.empty()) return {};
-  return {{"m", call.inputs[0].numel}, {"k", *k}};
-}
-
-template <std::size_t kDims>
-Letters adaptive_backward_letters(const OpCall& call) {
-  const auto w = adaptive_elements<kDims>(call);
-  if (!w) return {};
-  return {{"m", call.inputs[0].numel}, {"w", *w}};
-}
-
+// The elements of a window, or of all adaptive ones; beside the results or, going backward, the gradients.
 template <std::size_t kDims>
 Letters pool_letters(const OpCall& call) {
   const auto k = window<kDims>(call);
-  if (!k) return {};
-  return {{"n", call.outputs[0].numel}, {"k", *k}};
+  return k ? Letters{{"n", call.outputs[0].numel}, {"k", *k}} : Letters{};
 }
 
 template <std::size_t kDims>
+Letters pool_backward_letters(const OpCall& call) {
+  const auto k = window<kDims>(call);
+  return k && !call.inputs.empty() ? Letters{{"m", call.inputs[0].numel}, {"k", *k}} : Letters{};
+}
+
+template <std::size_t kDims, bool kBackward = false>
 Letters adaptive_letters(const OpCall& call) {
   const auto w = adaptive_elements<kDims>(call);
   if (!w) return {};
-  return {{"n", call.outputs[0].numel}, {"w", *w}};
+  return {kBackward ? std::pair{"m", call.inputs[0].numel} : std::pair{"n", call.outputs[0].numel},
+          {"w", *w}};
 }
 
 constexpr Family row{.category = Category::kPool, .fusion = Fusion::kReduction};
@@ -115,10 +108,10 @@ constexpr auto kOutputPlane = indexes("indices", Within::kPlaneOf, "output_size"
 constexpr OpRow kRules[] = {
     row("aten::_adaptive_avg_pool2d", adaptive_average<2>, kAdaptiveAverage) | adaptive_letters<2>,
     row("aten::_adaptive_avg_pool2d_backward", adaptive_average_backward<2>, kAdaptiveBackward) |
-        adaptive_backward_letters<2>,
+        adaptive_letters<2, true>,
     row("aten::_adaptive_avg_pool3d", adaptive_average<3>, kAdaptiveAverage) | adaptive_letters<3>,
     row("aten::_adaptive_avg_pool3d_backward", adaptive_average_backward<3>, kAdaptiveBackward) |
-        adaptive_backward_letters<3>,
+        adaptive_letters<3, true>,
     row("aten::adaptive_avg_pool1d", adaptive_average<1>, kAdaptiveAverage) | adaptive_letters<1>,
     row("aten::adaptive_avg_pool2d", adaptive_average<2>, kAdaptiveAverage) | adaptive_letters<2> |
         fvcore(fvcore_elements<1, 0>),

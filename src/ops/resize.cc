@@ -48,8 +48,7 @@ MaybeWork grid_sampler(const OpCall& call) {
 
 Letters grid_letters(const OpCall& call) {
   const auto s = sampling_of(call);
-  if (!s) return {};
-  return {{"n", s->n}, {"t", s->taps}, {"p", s->places}, {"d", s->axes}};
+  return s ? Letters{{"n", s->n}, {"t", s->taps}, {"p", s->places}, {"d", s->axes}} : Letters{};
 }
 
 // theta [N, d, d+1] times a base grid of `places`.

@@ -1,8 +1,8 @@
-#include "torch/engine/assumptions.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
+
+#include "torch/engine/execute.h"
 
 namespace opscope::engine {
 

@@ -4,8 +4,6 @@
 
 #include <array>
 
-#include "torch/engine/assumptions.h"
-
 namespace opscope::engine {
 
 namespace {

@@ -22,6 +22,23 @@ void run_on_twins(const Call& call);
 // knows.
 void run_on_zeros(const Call& call);
 
+// --- What is assumed of data that is not there and that changes no shape by itself: which elements are
+// picked, in which order, and how a condition on data turns out. Each assumption is noted.
+
+// After an op that picks elements was carried out on shapes: gives the indices it returned values. Choices go
+// round, so that a router's tokens are shared out evenly among its experts.
+struct Picked {
+  Picked(const Call& call);
+  void make_known(const Call& call) const;
+
+  std::int64_t rows = 1, inner = 1, choices = 1;
+};
+
+// item(), bool() and the like on unknown data, where what the data was computed from allows an answer: a
+// count is at most the elements counted; some elements of a mask are true, not all; none is NaN. False: it
+// does not.
+bool assume_value(const Call& call);
+
 // Ends a static capture: the op looks at data that is not there.
 [[noreturn]] void refuse(const Call& call);
 

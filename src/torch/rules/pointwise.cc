@@ -1,4 +1,4 @@
-// Shape rules of arithmetic, comparison and other pointwise ops.
+// Shape rules of arithmetic, comparison and other pointwise ops, of activation functions and dropout.
 #include "torch/rules/pointwise.h"
 
 #include <ATen/MemoryOverlap.h>
@@ -213,18 +213,79 @@ bool masked_fill_(RuleCall& call) {
   return expands_to(call.at(1).toTensor().sizes(), call.at(0).toTensor().sizes()) && call.same(0);
 }
 
+constexpr Pointwise kFloatingOnly{.domain = Domain::kFloating};
+constexpr Pointwise kFloatingOrComplex{.domain = Domain::kFloatingOrComplex};
+constexpr Pointwise kFloatingLikeSelf{.domain = Domain::kFloating, .like_self = true};
+constexpr Pointwise kRealNumber{.domain = Domain::kRealNoBool};
+
+bool is_probability(const c10::IValue& value) {
+  return value.isDouble() && value.toDouble() >= 0 && value.toDouble() <= 1;
+}
+
+// Without training, or with nothing to drop, PyTorch returns its argument.
+bool dropout(RuleCall& call) {
+  const at::Tensor* input = call.tensor(0);
+  if (!input || !is_probability(call.at(1))) return false;
+  if (call.at(1).toDouble() == 0 || !call.flag(2) || input->numel() == 0) return call.same(0);
+  return run_pointwise(call, kFloatingOrComplex, /*in_place=*/false);
+}
+
+bool dropout_(RuleCall& call) { return call.floats(0) && is_probability(call.at(1)) && call.same(0); }
+
+bool native_dropout(RuleCall& call) {
+  const at::Tensor* input = call.floats(0);
+  if (!input || input->numel() == 0 || !is_probability(call.at(1))) return false;
+  const Sizes strides = preserved_strides(operand(*input));
+  Layout layout;
+  if (!iterator_layout({operand(*input), {input->sizes(), strides}}, layout)) return false;
+  call.output(layout.sizes, layout.strides, input->scalar_type());
+  return call.output(input->sizes(), strides, at::kBool);
+}
+
+bool glu(RuleCall& call) {
+  const at::Tensor* self = call.floats(0);
+  std::int64_t dim = call.integer(1, -1);
+  if (!self || self->dim() == 0 || !wrap_dim(dim, self->dim()) || self->size(dim) % 2 != 0) return false;
+  const Sizes sizes = with_size(*self, dim, self->size(dim) / 2);
+  const Operand half{sizes, self->strides()};
+  Layout layout;
+  if (!iterator_layout({half, half}, layout)) return false;
+  return call.output(layout.sizes, layout.strides, self->scalar_type());
+}
+
+bool prelu(RuleCall& call) {
+  const at::Tensor *self = call.floats(0), *weight = call.tensor(1);
+  if (!self || !weight || weight->dim() > 1 || self->scalar_type() != weight->scalar_type()) return false;
+  const std::int64_t channels = self->dim() > 1 ? self->size(1) : 1;
+  if (weight->numel() != 1 && (weight->numel() != channels || self->dim() == 0)) return false;
+  return call.output(self->sizes(), preserved_strides(operand(*self)), self->scalar_type());
+}
+
+// The one activation whose kernel does not mind overlapping elements.
+bool threshold_(RuleCall& call) {
+  const at::Tensor* self = call.tensor(0);
+  return self && accepts(kRealNumber.domain, self->scalar_type()) && call.same(0);
+}
+
+// Its CPU kernel writes contiguous memory.
+bool log_sigmoid(RuleCall& call) {
+  const at::Tensor* self = call.floats(0);
+  return self && call.output(self->sizes(), self->scalar_type());
+}
+
 constexpr ShapeRuleRow kPointwiseRules[] = {
     {"aten::__and__", kAnyOverload, pointwise<kBinaryIntegral>},
     {"aten::__or__", kAnyOverload, pointwise<kBinaryIntegral>},
     {"aten::__xor__", kAnyOverload, pointwise<kBinaryIntegral>},
     OPSCOPE_POINTWISE("abs", kUnaryRealNoBool),
     OPSCOPE_POINTWISE("acos", kUnaryFloat),
-    {"aten::add", "Tensor", with_alpha<kBinary, false>},
     {"aten::add", "Scalar", with_alpha<kBinary, false>},
-    {"aten::add_", "Tensor", with_alpha<kBinary, true>},
+    {"aten::add", "Tensor", with_alpha<kBinary, false>},
     {"aten::add_", "Scalar", with_alpha<kBinary, true>},
+    {"aten::add_", "Tensor", with_alpha<kBinary, true>},
     OPSCOPE_POINTWISE("addcdiv", kThreeFloating),
     OPSCOPE_POINTWISE("addcmul", kThree),
+    {"aten::alpha_dropout", "", dropout},
     OPSCOPE_POINTWISE("asin", kUnaryFloat),
     OPSCOPE_POINTWISE("atan", kUnaryFloat),
     OPSCOPE_POINTWISE("atan2", kBinaryFloatReal),
@@ -233,6 +294,7 @@ constexpr ShapeRuleRow kPointwiseRules[] = {
     OPSCOPE_POINTWISE("bitwise_or", kBinaryIntegral),
     OPSCOPE_POINTWISE("bitwise_xor", kBinaryIntegral),
     OPSCOPE_POINTWISE("ceil", kUnaryRealNoBool),
+    OPSCOPE_POINTWISE("celu", kFloatingOnly),
     {"aten::clamp", "", pointwise<kTwoBounds>},
     {"aten::clamp", "Tensor", pointwise<kThreeRealNoBool>},
     {"aten::clamp_", "", pointwise<kTwoBounds, true>},
@@ -253,6 +315,9 @@ constexpr ShapeRuleRow kPointwiseRules[] = {
     {"aten::div_", "Scalar_mode", div_mode<true>},
     {"aten::div_", "Tensor", pointwise<kBinaryFloat, true>},
     {"aten::div_", "Tensor_mode", div_mode<true>},
+    {"aten::dropout", "", dropout},
+    {"aten::dropout_", "", dropout_},
+    OPSCOPE_POINTWISE("elu", kFloatingOnly),
     OPSCOPE_POINTWISE("eq", kBinaryBool),
     OPSCOPE_POINTWISE("erf", kUnaryFloatReal),
     OPSCOPE_POINTWISE("erfc", kUnaryFloatReal),
@@ -260,6 +325,8 @@ constexpr ShapeRuleRow kPointwiseRules[] = {
     OPSCOPE_POINTWISE("exp", kUnaryFloat),
     OPSCOPE_POINTWISE("exp2", kUnaryFloat),
     OPSCOPE_POINTWISE("expm1", kUnaryFloat),
+    {"aten::feature_dropout", "", dropout},
+    {"aten::feature_dropout_", "", dropout_},
     OPSCOPE_POINTWISE("floor", kUnaryRealNoBool),
     OPSCOPE_POINTWISE("floor_divide", kBinaryRealNoBool),
     {"aten::fmax", "", pointwise<kBinaryReal>},
@@ -267,11 +334,18 @@ constexpr ShapeRuleRow kPointwiseRules[] = {
     OPSCOPE_POINTWISE("fmod", kBinaryRealNoBool),
     OPSCOPE_POINTWISE("frac", kUnaryFloating),
     OPSCOPE_POINTWISE("ge", kBinaryBoolReal),
+    OPSCOPE_POINTWISE("gelu", kFloatingOnly),
+    {"aten::glu", "", glu},
     OPSCOPE_POINTWISE("gt", kBinaryBoolReal),
+    {"aten::hardshrink", "", pointwise<kFloatingOnly>},
+    OPSCOPE_POINTWISE("hardsigmoid", kFloatingOnly),
+    OPSCOPE_POINTWISE("hardswish", kFloatingOnly),
+    OPSCOPE_POINTWISE("hardtanh", kFloatingLikeSelf),
     {"aten::isfinite", "", pointwise<kUnaryBool>},
     {"aten::isinf", "", pointwise<kUnaryBoolReal>},
     {"aten::isnan", "", pointwise<kUnaryBool>},
     OPSCOPE_POINTWISE("le", kBinaryBoolReal),
+    OPSCOPE_POINTWISE("leaky_relu", kFloatingOnly),
     {"aten::lerp", "Scalar", pointwise<kLerp>},
     {"aten::lerp", "Tensor", pointwise<kLerpTensor>},
     {"aten::lerp_", "Scalar", pointwise<kLerp, true>},
@@ -280,6 +354,7 @@ constexpr ShapeRuleRow kPointwiseRules[] = {
     OPSCOPE_POINTWISE("log10", kUnaryFloat),
     OPSCOPE_POINTWISE("log1p", kUnaryFloat),
     OPSCOPE_POINTWISE("log2", kUnaryFloat),
+    {"aten::log_sigmoid", "", log_sigmoid},
     {"aten::logaddexp", "", pointwise<Pointwise{.operands = 2, .domain = Domain::kFloating}>},
     OPSCOPE_POINTWISE("logical_and", kBinaryBool),
     OPSCOPE_POINTWISE("logical_not", kUnaryBool),
@@ -293,8 +368,10 @@ constexpr ShapeRuleRow kPointwiseRules[] = {
     {"aten::maximum", "", pointwise<kBinaryReal>},
     {"aten::min", "other", pointwise<kBinaryReal>},
     {"aten::minimum", "", pointwise<kBinaryReal>},
+    OPSCOPE_POINTWISE("mish", kFloatingOnly),
     OPSCOPE_POINTWISE("mul", kBinary),
     OPSCOPE_POINTWISE("nan_to_num", kLikeSelf),
+    {"aten::native_dropout", "", native_dropout},
     OPSCOPE_POINTWISE("ne", kBinaryBool),
     OPSCOPE_POINTWISE("neg", kUnaryNoBool),
     {"aten::pow", "Scalar", pow_scalar},
@@ -302,7 +379,10 @@ constexpr ShapeRuleRow kPointwiseRules[] = {
     {"aten::pow", "Tensor_Tensor", pointwise<kBinaryNoBool>},
     {"aten::pow_", "Scalar", pointwise<kPowScalar, true>},
     {"aten::pow_", "Tensor", pointwise<kBinaryNoBool, true>},
+    {"aten::prelu", "", prelu},
     OPSCOPE_POINTWISE("reciprocal", kUnaryFloat),
+    OPSCOPE_POINTWISE("relu", kRealNumber),
+    OPSCOPE_POINTWISE("relu6", kFloatingLikeSelf),
     {"aten::remainder", "Scalar", pointwise<kBinaryRealNoBool>},
     {"aten::remainder", "Tensor", pointwise<kBinaryRealNoBool>},
     {"aten::remainder_", kAnyOverload, pointwise<kBinaryRealNoBool, true>},
@@ -310,10 +390,14 @@ constexpr ShapeRuleRow kPointwiseRules[] = {
     {"aten::round_", "", pointwise<kUnaryRealNoBool, true>},
     OPSCOPE_POINTWISE("rsqrt", kUnaryFloat),
     {"aten::rsub", kAnyOverload, with_alpha<kReversed, false>},
+    OPSCOPE_POINTWISE("selu", kFloatingOnly),
     OPSCOPE_POINTWISE("sigmoid", kUnaryFloat),
     OPSCOPE_POINTWISE("sign", kUnaryReal),
+    OPSCOPE_POINTWISE("silu", kFloatingOrComplex),
     OPSCOPE_POINTWISE("sin", kUnaryFloat),
     OPSCOPE_POINTWISE("sinh", kUnaryFloat),
+    {"aten::softplus", "", pointwise<kFloatingOnly>},
+    {"aten::softshrink", "", pointwise<kFloatingOnly>},
     OPSCOPE_POINTWISE("sqrt", kUnaryFloat),
     OPSCOPE_POINTWISE("square", kUnaryNoBool),
     {"aten::sub", "Scalar", with_alpha<kBinaryNoBool, false>},
@@ -322,6 +406,8 @@ constexpr ShapeRuleRow kPointwiseRules[] = {
     {"aten::sub_", "Tensor", with_alpha<kBinaryNoBool, true>},
     OPSCOPE_POINTWISE("tan", kUnaryFloat),
     OPSCOPE_POINTWISE("tanh", kUnaryFloat),
+    {"aten::threshold", "", pointwise<kRealNumber>},
+    {"aten::threshold_", "", threshold_},
     OPSCOPE_POINTWISE("true_divide", kBinaryFloat),
     OPSCOPE_POINTWISE("trunc", kUnaryRealNoBool),
     {"aten::where", "Scalar", where},

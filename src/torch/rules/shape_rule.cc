@@ -14,10 +14,10 @@ bool before(const ShapeRuleRow& a, const ShapeRuleRow& b) {
 std::vector<ShapeRuleRow> merged_rules() {
   std::vector<ShapeRuleRow> rows;
   for (const auto family :
-       {pointwise_shape_rules(), activation_shape_rules(), matmul_shape_rules(), conv_shape_rules(),
-        norm_shape_rules(), pool_shape_rules(), resize_shape_rules(), reduction_shape_rules(),
-        view_shape_rules(), copy_shape_rules(), cat_shape_rules(), index_shape_rules(),
-        recurrent_shape_rules(), backward_shape_rules()})
+       {pointwise_shape_rules(), matmul_shape_rules(), conv_shape_rules(), norm_shape_rules(),
+        pool_shape_rules(), resize_shape_rules(), reduction_shape_rules(), view_shape_rules(),
+        copy_shape_rules(), cat_shape_rules(), index_shape_rules(), recurrent_shape_rules(),
+        backward_shape_rules()})
     rows.insert(rows.end(), family.begin(), family.end());
   std::sort(rows.begin(), rows.end(), before);
   return rows;

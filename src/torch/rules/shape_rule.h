@@ -104,7 +104,6 @@ ShapeRule find_size_rule(std::string_view name);
 struct NeedsValues {};
 std::span<const ShapeRuleRow> all_shape_rules();  // sorted by name and overload
 std::span<const ShapeRuleRow> pointwise_shape_rules();
-std::span<const ShapeRuleRow> activation_shape_rules();
 std::span<const ShapeRuleRow> matmul_shape_rules();
 std::span<const ShapeRuleRow> conv_shape_rules();
 std::span<const ShapeRuleRow> norm_shape_rules();

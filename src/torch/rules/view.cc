@@ -7,6 +7,13 @@ namespace {
 
 Sizes copy_of(c10::IntArrayRef values) { return Sizes(values.begin(), values.end()); }
 
+// Given as numbers, or as another tensor's; nullopt for neither.
+std::optional<Sizes> read_sizes(RuleCall& call, std::size_t i) {
+  if (call.at(i).isList()) return call.ints(i);
+  const at::Tensor* other = call.tensor(i);
+  return other ? std::optional(sizes_of(*other)) : std::nullopt;
+}
+
 void erase(Sizes& values, std::int64_t i) { values.erase(values.begin() + static_cast<std::ptrdiff_t>(i)); }
 
 void insert(Sizes& values, std::int64_t i, std::int64_t value) {
@@ -25,24 +32,12 @@ bool emit_reshape(RuleCall& call, const at::Tensor& self, Sizes sizes) {
   return emit_view(call, self, sizes) || call.output(sizes, self.scalar_type());
 }
 
-bool view(RuleCall& call) {
+// view, reshape and expand, and each with _as.
+template <bool kEmit(RuleCall&, const at::Tensor&, Sizes)>
+bool resized(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
-  return self && call.at(1).isList() && emit_view(call, *self, call.ints(1));
-}
-
-bool view_as(RuleCall& call) {
-  const at::Tensor *self = call.tensor(0), *other = call.tensor(1);
-  return self && other && emit_view(call, *self, copy_of(other->sizes()));
-}
-
-bool reshape(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
-  return self && emit_reshape(call, *self, call.ints(1));
-}
-
-bool reshape_as(RuleCall& call) {
-  const at::Tensor *self = call.tensor(0), *other = call.tensor(1);
-  return self && other && emit_reshape(call, *self, copy_of(other->sizes()));
+  const auto sizes = read_sizes(call, 1);
+  return self && sizes && kEmit(call, *self, *sizes);
 }
 
 bool flatten(RuleCall& call) {
@@ -240,16 +235,6 @@ bool emit_expanded(RuleCall& call, const at::Tensor& self, Sizes sizes) {
   return call.view(self, sizes, strides, self.storage_offset());
 }
 
-bool expand(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
-  return self && emit_expanded(call, *self, call.ints(1));
-}
-
-bool expand_as(RuleCall& call) {
-  const at::Tensor *self = call.tensor(0), *other = call.tensor(1);
-  return self && other && emit_expanded(call, *self, copy_of(other->sizes()));
-}
-
 bool alias(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
   return self && call.view(*self, self->sizes(), self->strides(), self->storage_offset());
@@ -363,12 +348,12 @@ bool unbind(RuleCall& call) {
 }
 
 constexpr ShapeRuleRow kViewRules[] = {
-    {"aten::_unsafe_view", "", view},
+    {"aten::_unsafe_view", "", resized<emit_view>},
     {"aten::alias", "", alias},
     {"aten::chunk", "", chunk},
     {"aten::detach", "", alias},
-    {"aten::expand", "", expand},
-    {"aten::expand_as", "", expand_as},
+    {"aten::expand", "", resized<emit_expanded>},
+    {"aten::expand_as", "", resized<emit_expanded>},
     {"aten::flatten", "using_ints", flatten},
     {"aten::mT", "", matrix_transpose},
     {"aten::movedim", "int", movedim},
@@ -376,8 +361,8 @@ constexpr ShapeRuleRow kViewRules[] = {
     {"aten::narrow", "", narrow},
     {"aten::numpy_T", "", numpy_t},
     {"aten::permute", "", permute},
-    {"aten::reshape", "", reshape},
-    {"aten::reshape_as", "", reshape_as},
+    {"aten::reshape", "", resized<emit_reshape>},
+    {"aten::reshape_as", "", resized<emit_reshape>},
     {"aten::select", "int", select},
     {"aten::slice", "Tensor", slice},
     {"aten::split", "Tensor", split},
@@ -394,8 +379,8 @@ constexpr ShapeRuleRow kViewRules[] = {
     {"aten::unflatten", "int", unflatten},
     {"aten::unfold", "", unfold},
     {"aten::unsqueeze", "", unsqueeze},
-    {"aten::view", "", view},
-    {"aten::view_as", "", view_as},
+    {"aten::view", "", resized<emit_view>},
+    {"aten::view_as", "", resized<emit_view>},
 };
 
 }  // namespace

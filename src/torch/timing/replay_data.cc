@@ -1,27 +1,17 @@
-#include "torch/timing/replay_data.h"
-
 #include <algorithm>
 #include <array>
 
 #include "ops/op_facts.h"
+#include "torch/timing/replay_inputs.h"
 
 namespace opscope::engine {
 
 namespace {
 
 // Arguments that are variances, or what is made of them.
-constexpr std::array kUnitArguments = std::to_array<std::string_view>({
-    "exp_avg_sqs",
-    "invstd",
-    "max_exp_avg_sqs",
-    "result2",
-    "rstd",
-    "running_var",
-    "save_invstd",
-    "save_var",
-    "std",
-    "var",
-});
+constexpr std::array kUnitArguments =
+    std::to_array<std::string_view>({"exp_avg_sqs", "invstd", "max_exp_avg_sqs", "result2", "rstd",
+                                     "running_var", "save_invstd", "save_var", "std", "var"});
 static_assert(std::ranges::is_sorted(kUnitArguments));
 
 std::int64_t product(std::span<const std::int64_t> sizes) {

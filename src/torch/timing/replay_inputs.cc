@@ -12,7 +12,6 @@
 #include "graph/reads.h"
 #include "graph/signature.h"
 #include "torch/engine/abstract_tensor.h"
-#include "torch/timing/replay_data.h"
 
 namespace opscope::engine {
 
