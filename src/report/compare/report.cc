@@ -104,7 +104,7 @@ Columns<ComparedModel> model_columns(const ModelComparison& comparison) {
                          return value_cell(row.unit, row.values[index_of(comparison, model)]);
                        }});
   };
-  for (const ComparedRow& row : comparison.rows) add(row, row.key, In::kPrograms);
+  for (const ComparedRow& row : comparison.rows) add(row, row.key, In::kAll);
   for (const ComparedRow& row : comparison.mix) add(row, "flops_share." + row.key, In::kCsv);
   return columns;
 }

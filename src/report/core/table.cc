@@ -89,9 +89,8 @@ Cell with_point(const Cell& cell) {
 }
 
 bool Column::is_in(In format) const {
-  const bool people = format == In::kPeople;
-  if (in == In::kAll) return people ? key.empty() || !title.empty() : !key.empty();
-  return in == format || (in == In::kPrograms && !people);
+  if (in != In::kAll) return in == format;
+  return format == In::kPeople ? key.empty() || !title.empty() : !key.empty();
 }
 
 Column words(std::string title, int min_width, int good_width) {

@@ -78,7 +78,7 @@ Cell share_cell(Count part, Count whole);
 Cell amount_cell(Unit unit, const std::optional<Amount>& amount);  // exact where it is counted
 Cell bar_cell(double share, Style style = Style::kPlain);
 
-enum class In : std::uint8_t { kAll, kPeople, kCsv, kJson, kPrograms };
+enum class In : std::uint8_t { kAll, kPeople, kCsv, kJson };
 
 struct Column {
   std::string title{};  // without one, and with a key, it is for programs alone

@@ -14,14 +14,8 @@ namespace {
 
 constexpr std::size_t kTypesShown = 12;
 
-struct ShownType {
-  std::string label;
-  Metrics metrics;
-  Style style = Style::kPlain;
-};
-
 // The bar is of what the table is about.
-Columns<ShownType> type_columns(const Profile& profile) {
+Columns<TypeRow> type_columns(const Profile& profile) {
   const bool measured = is_measured(profile), device = has_device(profile);
   Columns<Metrics> metrics =
       shown_columns(profile, measured ? "ops time_seconds time_seconds% flops flops%? memory_bytes"
@@ -36,8 +30,8 @@ Columns<ShownType> type_columns(const Profile& profile) {
   metrics += {{words(""), [=](const Metrics& m) {
                  return bar_cell(whole > 0 ? static_cast<double>(amount(m)) / whole : 0, Style::kGood);
                }}};
-  Columns<ShownType> columns{{words("Operations", 16), &ShownType::label}};
-  return columns += through<ShownType>(&ShownType::metrics, metrics);
+  Columns<TypeRow> columns{{words("Operations", 16), &TypeRow::type}};
+  return columns += through<TypeRow>(&TypeRow::metrics, metrics);
 }
 
 // By time where it was measured.
@@ -132,17 +126,20 @@ Columns<Layer> top_columns(const Profile& profile, const Metric& sort, bool show
 }  // namespace
 
 Section breakdown_section(const Profile& profile, const TextOptions& options) {
-  const std::vector<TypeRow> types = sorted_types(profile);
-  const std::size_t shown = shown_types(types, options);
-  std::vector<ShownType> rows;
-  for (std::size_t t = 0; t < shown; ++t) rows.push_back({types[t].type, types[t].metrics});
-  if (shown < types.size()) {
-    Metrics rest;
-    for (std::size_t t = shown; t < types.size(); ++t) rest += types[t].metrics;
-    rows.push_back({rest_label(types, shown, rest), rest, Style::kQuiet});
+  std::vector<TypeRow> rows = sorted_types(profile);
+  const std::size_t shown = shown_types(rows, options);
+  const bool cut = shown < rows.size();
+  if (cut) {
+    TypeRow rest;
+    for (std::size_t t = shown; t < rows.size(); ++t) rest.metrics += rows[t].metrics;
+    rest.type = rest_label(rows, shown, rest.metrics);
+    rows.resize(shown);
+    rows.push_back(rest);
   }
-  Section section{"Operations",
-                  table_of<ShownType>(type_columns(profile), rows, In::kPeople, &ShownType::style)};
+  const auto style = [&](const TypeRow& row) {
+    return cut && &row == &rows.back() ? Style::kQuiet : Style::kPlain;
+  };
+  Section section{"Operations", table_of<TypeRow>(type_columns(profile), rows, In::kPeople, style)};
   for (const Advice& advice : profile.advice()) {
     section.remarks.push_back(advice.finding + ":");
     for (const auto suggestion : advice.suggestions)

@@ -23,14 +23,10 @@ std::size_t index_in(const std::vector<Row>& rows, const Row& row) {
 
 // CSV has what was measured in columns of its own, JSON in an object.
 template <class Row, class Of>
-Columns<Row> measured_columns(std::string_view key, const Of& statistics_of, In objects = In::kJson) {
-  Columns<Row> columns;
-  for (auto& column : through<Row>(statistics_of, statistics_columns()))
-    if (column.column.in == In::kAll && objects == In::kJson)
-      columns.push_back({std::move(column.column).only(In::kCsv), column.read});
-  columns.push_back({{.key = std::string(key), .in = In::kJson},
-                     [=](const Row& row) { return statistics_cell(statistics_of(row)); }});
-  return columns;
+Columns<Row> measured_columns(const Of& statistics_of) {
+  Columns<Row> columns = in_format_alone(In::kCsv, through<Row>(statistics_of, statistics_columns()));
+  return columns += {{{.key = "time_statistics", .in = In::kJson},
+                      [=](const Row& row) { return statistics_cell(statistics_of(row)); }}};
 }
 
 Columns<TypeRow> type_columns(const Profile& profile, const OpTimes* times) {
@@ -38,10 +34,9 @@ Columns<TypeRow> type_columns(const Profile& profile, const OpTimes* times) {
                            {"category", [](const TypeRow& row) { return name(row.category); }}};
   columns += through<TypeRow>(&TypeRow::metrics, metric_columns(profile));
   if (times)
-    columns += measured_columns<TypeRow>("time_statistics",
-                                         [&profile, times, ops = ops_by_type(profile)](const TypeRow& row) {
-                                           return times->of_ops(ops[index_in(profile.types(), row)]);
-                                         });
+    columns += measured_columns<TypeRow>([&profile, times, ops = ops_by_type(profile)](const TypeRow& row) {
+      return times->of_ops(ops[index_in(profile.types(), row)]);
+    });
   return columns;
 }
 
@@ -58,12 +53,11 @@ Columns<ModuleRow> module_columns(const Profile& profile, const OpTimes* times) 
   columns += parameter_columns<ModuleRow>();
   columns += through<ModuleRow>(&ModuleRow::metrics, metric_columns(profile));
   if (times) {
-    columns +=
-        measured_columns<ModuleRow>("time_statistics", [=](Row row) { return times->of_module(at(row)); });
-    columns += measured_columns<ModuleRow>(
-        "own_time_statistics", [=](Row row) { return times->of_module_alone(at(row)); }, In::kAll);
-    columns += measured_columns<ModuleRow>(
-        "call_statistics", [=](Row row) { return times->of_calls(at(row)); }, In::kAll);
+    columns += measured_columns<ModuleRow>([=](Row row) { return times->of_module(at(row)); });
+    columns += {{{.key = "own_time_statistics", .in = In::kJson},
+                 [=](Row row) { return statistics_cell(times->of_module_alone(at(row))); }},
+                {{.key = "call_statistics", .in = In::kJson},
+                 [=](Row row) { return statistics_cell(times->of_calls(at(row))); }}};
   }
   columns.push_back({"output_shape", shape});
   return columns;
@@ -88,9 +82,8 @@ Columns<LayerRow> layer_columns(const Profile& profile, const OpTimes* times) {
   columns += through<LayerRow>(&LayerRow::metrics, time_columns(profile));
   columns += in_format_alone(In::kJson, rooflines);
   if (times)
-    columns += measured_columns<LayerRow>("time_statistics", [&profile, times](Row row) {
-      return times->of_layer(index_in(profile.layers(), row));
-    });
+    columns += measured_columns<LayerRow>(
+        [&profile, times](Row row) { return times->of_layer(index_in(profile.layers(), row)); });
   columns += in_format_alone(In::kCsv, rooflines);
   columns += {{{.key = "memory", .in = In::kJson}, [](Row row) { return row.metrics.memory_bytes(); }}};
   columns += in_format_alone(In::kJson, bound);

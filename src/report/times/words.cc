@@ -1,7 +1,5 @@
 // Times in words and tables: whole runs beside the sum of their ops, phases, where the time goes, ops alone.
 // Every sentence has the numbers it stands on.
-#include "report/times/times.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 
 #include "base/text.h"
 #include "report/profile/columns.h"
+#include "report/times/times.h"
 
 namespace opscope {
 namespace {
