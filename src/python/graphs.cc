@@ -79,37 +79,6 @@ py::list calls_of(const Graph& graph, const std::string& op_name) {
   return calls;
 }
 
-// (name, calls) of each.
-py::list parts_of(const Graph& graph) {
-  py::list rows;
-  for (const auto& part : graph.parts) rows.append(py::make_tuple(part.name, part.calls));
-  return rows;
-}
-
-// (reason, source line, part that it ends or None, all that PyTorch says) of each.
-py::list breaks_of(const Graph& graph) {
-  py::list rows;
-  for (const auto& found : graph.breaks)
-    rows.append(py::make_tuple(found.reason, found.source,
-                               found.after == kNone ? py::object(py::none()) : py::int_(found.after),
-                               found.detail));
-  return rows;
-}
-
-// (kind, name, target, module path, part, inputs, shapes and dtypes of the outputs, source line) of each.
-py::list nodes_of(const Graph& graph) {
-  py::list rows;
-  for (const auto& node : graph.nodes) {
-    const auto inputs = graph.inputs_of(node);
-    rows.append(py::make_tuple(
-        std::string(name(node.kind)), std::string(graph.text(node.name)),
-        std::string(graph.text(node.target)), std::string(graph.path(graph.modules[node.module])), node.part,
-        std::vector<NodeId>(inputs.begin(), inputs.end()), shapes_and_dtypes(graph, graph.outputs_of(node)),
-        std::string(graph.text(node.source))));
-  }
-  return rows;
-}
-
 // (index, name, bytes in use after it) of each node.
 py::list node_memory(const Graph& graph) {
   py::list rows;
@@ -231,9 +200,7 @@ void bind_graph(py::module_& m) {
           "seconds", [](const Graph& graph) { return graph.capture.seconds; },
           [](Graph& graph, double seconds) { graph.capture.seconds = seconds; })
       .def_property_readonly("rungs", [](const Graph& graph) { return graph.capture.rungs; })
-      .def_property_readonly("parts", parts_of)
-      .def_property_readonly("breaks", breaks_of)
-      .def_property_readonly("nodes", nodes_of)
+      .def_property_readonly("part_count", [](const Graph& graph) { return graph.parts.size(); })
       .def("part",
            [](const Graph& graph, PartId part) { return std::make_shared<Graph>(part_of(graph, part)); })
       .def("memory_timeline", node_memory)

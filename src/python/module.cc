@@ -123,10 +123,6 @@ void bind_session(py::module_& m) {
     std::lock_guard lock(recording->mutex);
     return recording->bounds.bound(op, limit, largest);
   });
-  m.def("limit_names", [] {
-    const auto names = engine::limit_names();
-    return std::vector<std::string>(names.begin(), names.end());
-  });
   m.def("shape_rules", [] {
     std::vector<std::pair<std::string, std::string>> names;
     for (const auto& row : engine::all_shape_rules()) names.emplace_back(row.name, row.overload);

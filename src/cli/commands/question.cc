@@ -43,12 +43,7 @@ Action define_question(CLI::App& app, const Question& question) {
     const auto set = [values = &flags->values, name = option.name](const std::string& text) {
       values->texts[std::string(name)] = text;
     };
-    if (option.type.empty())
-      app.add_flag_callback(
-          flag, [set] { set("true"); }, std::string(option.help));
-    else
-      app.add_option_function<std::string>(flag, set, std::string(option.help))
-          ->type_name(std::string(option.type));
+    add_setter(app, flag, set, std::string(option.type), std::string(option.help));
   }
   add_report_flags(app, *flags, std::string(question.verbose),
                    question.draws ? format_help(", svg, png or pdf") : "");

@@ -27,6 +27,16 @@ CLI::Option* add_values(CLI::App& app, const std::string& flag, std::vector<std:
       ->type_name(type);
 }
 
+void add_setter(CLI::App& app, const std::string& flag, const std::function<void(const std::string&)>& set,
+                const std::string& type, const std::string& help) {
+  if (!type.empty()) {
+    app.add_option_function<std::string>(flag, set, help)->type_name(type);
+    return;
+  }
+  app.add_flag_callback(
+      flag, [set] { set("true"); }, help);
+}
+
 void add_switch(CLI::App& app, const std::string& flag, bool& on, const std::string& help) {
   app.add_flag(flag, on, help);
 }

@@ -32,6 +32,9 @@ CLI::Option* add_value(CLI::App& app, const std::string& flag, std::string& valu
 // The same, that may be given several times.
 CLI::Option* add_values(CLI::App& app, const std::string& flag, std::vector<std::string>& values,
                         const std::string& type, const std::string& help);
+// One that is set by a function: without a type a switch, which sets "true".
+void add_setter(CLI::App& app, const std::string& flag, const std::function<void(const std::string&)>& set,
+                const std::string& type, const std::string& help);
 void add_switch(CLI::App& app, const std::string& flag, bool& on, const std::string& help);
 
 void add_talk_flags(CLI::App& app, TalkFlags& flags);

@@ -26,21 +26,17 @@ constexpr const char* kPartFlag = "--graph-part";
 void add_field(CLI::App& app, const CaptureField& field, WrittenRequest& written) {
   const std::string flag(field.flag), help(field.help), type(field.type);
   const auto set = [&written, &field](const std::string& text) { written.set(field.key, text); };
-  if (field.is_switch())
-    app.add_flag_callback(
-        flag, [set] { set("true"); }, help);
-  else if (field.is_list())
+  if (field.is_list())
     add_values(app, flag, written.texts[std::string(field.key)], type, help);
   else
-    app.add_option_function<std::string>(flag, set, help)->type_name(type);
+    add_setter(app, flag, set, type, help);
 }
 
 // Also where it is empty: that is no model, and not the default.
 void add_model(CLI::App& app, const std::string& name, std::optional<std::string>& model,
                const std::string& help) {
-  app.add_option_function<std::string>(
-         name, [&model](const std::string& text) { model = text; }, help)
-      ->type_name("MODEL");
+  add_setter(
+      app, name, [&model](const std::string& text) { model = text; }, "MODEL", help);
 }
 
 }  // namespace

@@ -17,52 +17,40 @@ int terminal_width();
 // "auto", "always" or "never"; throws Error for other words.
 bool wants_color(const std::string& when, bool to_stdout);
 
-// One line on stderr, redrawn in place; nothing at all unless stderr is a terminal.
-class Spinner {
- public:
-  explicit Spinner(bool enabled);
-  ~Spinner();
-  Spinner(const Spinner&) = delete;
-  Spinner& operator=(const Spinner&) = delete;
-
-  void say(std::string text) { text_ = std::move(text); }
-  void turn();
-  void clear();
-
- private:
-  bool enabled_;
-  bool drawn_ = false;
-  std::size_t frame_ = 0;
-  std::string text_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-// "██████░░░░  12 of 30  measuring resnet18", for a spinner.
-std::string progress_line(std::uint64_t done, std::uint64_t all, const std::string& doing);
-
 // Text to stderr, as the terminal and the locale can show it.
 void write_stderr(std::string_view text);
 // A line of it, which says whose it is.
 void remark(const std::string& text);
 
-// What is said on stderr while opscope works: a spinner on a terminal, stages, and with --debug all that
-// Python wrote.
+// What is said on stderr while opscope works: on a terminal a spinner, one line that is redrawn in place;
+// stages; and with --debug all that Python wrote.
 class Talk : public Listener {
  public:
   explicit Talk(const TalkFlags& flags) : flags_(flags) {}
+  ~Talk() override { clear(); }
+  Talk(const Talk&) = delete;
+  Talk& operator=(const Talk&) = delete;
 
   void status(const std::string& text) override;
   void progress(std::uint64_t done, std::uint64_t total, const std::string& doing) override;
-  void waiting() override { spinner().turn(); }
-  void resting() override { spinner_.reset(); }
+  void waiting() override;
+  void resting() override;
   void python_wrote(std::string_view text) override;
   void trouble(const std::string& text) override;
 
  private:
-  Spinner& spinner() { return spinner_ ? *spinner_ : spinner_.emplace(!flags_.quiet); }
+  void clear();
+
+  struct Spinner {
+    std::string text;
+    std::size_t frame = 0;
+    bool drawn = false;
+    std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  };
+  Spinner& spinner() { return spinner_ ? *spinner_ : spinner_.emplace(); }
 
   TalkFlags flags_;
-  std::optional<Spinner> spinner_;
+  std::optional<Spinner> spinner_;  // while something is waited for
 };
 
 }  // namespace opscope
