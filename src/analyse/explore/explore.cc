@@ -2,7 +2,6 @@
 #include "analyse/explore/explore.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "analyse/profile/rollup.h"
 #include "base/text.h"
@@ -13,14 +12,6 @@ namespace {
 std::string all_nodes(const GraphView& view) {
   return view.nodes.empty() ? "the graph has no nodes"
                             : "nodes are numbered 1 to " + std::to_string(view.nodes.size());
-}
-
-std::optional<std::uint64_t> as_number(std::string_view text) {
-  if (text.starts_with('#')) text.remove_prefix(1);
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 std::uint32_t numbered(const GraphView& view, std::uint64_t number, const char* flag) {
@@ -43,14 +34,13 @@ std::vector<bool> modules_below(const Graph& graph, std::string_view path) {
   return inside;
 }
 
-[[noreturn]] void fail_several(const GraphView& view, std::string_view text,
-                               const std::vector<std::uint32_t>& found, const char* flag) {
+[[noreturn]] void fail_several(std::string_view text, const std::vector<std::uint32_t>& found,
+                               const char* flag) {
   constexpr std::size_t kShown = 6;
   std::string numbers;
   for (std::size_t i = 0; i < found.size() && i < kShown; ++i)
     numbers += (i ? ", " : "") + std::to_string(found[i] + 1);
   if (found.size() > kShown) numbers += ", ...";
-  (void)view;
   throw Error(std::to_string(found.size()) + " nodes are called '" + std::string(text) + "'", flag,
               "say which by its number: " + numbers);
 }
@@ -74,9 +64,9 @@ std::vector<bool> modules_below(const Graph& graph, std::string_view path) {
               near.empty() ? all_nodes(view) + "; --find TEXT looks for a part of a name" : near);
 }
 
-// The run of nodes that numbers and --around leave.
+// The run of nodes that numbers and --around leave: the end not included.
 struct Bounds {
-  std::uint32_t begin = 0, end = 0;  // the end not included
+  std::uint32_t begin = 0, end = 0;
   std::optional<std::uint32_t> center{};
 };
 
@@ -101,12 +91,7 @@ Bounds bounds_of(const GraphView& view, const ExploreQuery& query) {
 // The conditions, each with its words in lower case once.
 class Conditions {
  public:
-  Conditions(const GraphView& view, const ExploreQuery& query)
-      : view_(view),
-        graph_(*view.profile->graph),
-        query_(query),
-        find_(lower_case(query.find)),
-        type_(lower_case(query.type)) {
+  Conditions(const GraphView& view, const ExploreQuery& query) : view_(view), query_(query) {
     if (query.module.empty()) return;
     inside_ = modules_below(graph_, query.module);
     if (std::ranges::find(inside_, true) != inside_.end()) return;
@@ -124,28 +109,24 @@ class Conditions {
 
  private:
   bool found(const ViewNode& node) const {
-    if (contains_text(node.name, find_) || contains_text(node.target, find_) ||
-        contains_text(own_name(view_, node), find_) ||
-        contains_text(graph_.path(graph_.modules[node.module]), find_) ||
-        contains_text(shape_of(graph_, node.output), find_))
-      return true;
-    return std::ranges::any_of(view_.inputs_of(node), [&](const ViewEdge& edge) {
-      return contains_text(shape_of(graph_, edge.value), find_);
-    });
+    const auto has = [&](std::string_view text) { return contains_text(text, find_); };
+    return has(node.name) || has(node.target) || has(own_name(view_, node)) ||
+           has(graph_.path(graph_.modules[node.module])) || has(shape_of(graph_, node.output)) ||
+           std::ranges::any_of(view_.inputs_of(node),
+                               [&](const ViewEdge& edge) { return has(shape_of(graph_, edge.value)); });
   }
   bool typed(const ViewNode& node) const {
-    if (contains_text(node.target, type_)) return true;
-    return std::ranges::any_of(view_.ops_of(node), [&](OpId op) {
-      const OpRule* rule = view_.profile->costs[op].rule;
-      return contains_text(op_type(graph_.op_name(graph_.ops[op])), type_) ||
-             (rule && name(rule->category) == type_);
-    });
+    return contains_text(node.target, type_) || std::ranges::any_of(view_.ops_of(node), [&](OpId op) {
+             const OpRule* rule = view_.profile->costs[op].rule;
+             return contains_text(op_type(graph_.op_name(graph_.ops[op])), type_) ||
+                    (rule && name(rule->category) == type_);
+           });
   }
 
   const GraphView& view_;
-  const Graph& graph_;
   const ExploreQuery& query_;
-  std::string find_, type_;
+  const Graph& graph_ = *view_.profile->graph;
+  const std::string find_ = lower_case(query_.find), type_ = lower_case(query_.type);
   std::vector<bool> inside_;  // by module; empty: any
 };
 
@@ -173,14 +154,15 @@ std::string shape_of(const Graph& graph, ValueId value) {
 }
 
 std::uint32_t node_called(const GraphView& view, std::string_view text, const char* flag) {
-  if (const auto number = as_number(text)) return numbered(view, *number, flag);
+  if (const auto number = number_from<std::uint64_t>(text.substr(text.starts_with('#') ? 1 : 0)))
+    return numbered(view, *number, flag);
   std::vector<std::uint32_t> found;
   for (const bool own : {false, true}) {
     for (std::uint32_t n = 0; n < view.nodes.size(); ++n)
       if ((own ? own_name(view, view.nodes[n]) : view.nodes[n].name) == text && !text.empty())
         found.push_back(n);
     if (found.size() == 1) return found.front();
-    if (!found.empty()) fail_several(view, text, found, flag);
+    if (!found.empty()) fail_several(text, found, flag);
   }
   fail_unknown(view, text, flag);
 }
@@ -194,12 +176,11 @@ Selection select_nodes(const GraphView& view, const ExploreQuery& query,
     if (conditions.hold(view.nodes[n])) selection.nodes.push_back(n);
   if (selection.nodes.empty()) fail_nothing(view, query);
   selection.found = selection.nodes.size();
-  if (query.top) {
+  if (query.top)
     std::ranges::stable_sort(selection.nodes, std::greater{},
                              [&](std::uint32_t n) { return cost(view.nodes[n]); });
-    if (*query.top < selection.nodes.size()) selection.nodes.resize(*query.top);
-  }
-  if (query.max_nodes && *query.max_nodes < selection.nodes.size()) selection.nodes.resize(*query.max_nodes);
+  const std::uint32_t most = std::min(query.top.value_or(kNone), query.max_nodes.value_or(kNone));
+  if (most < selection.nodes.size()) selection.nodes.resize(most);
   return selection;
 }
 
@@ -211,9 +192,13 @@ class WayFinder {
       : view_(view), from_(from), to_(to), steps_(to - from + 1) {}
 
   std::optional<Ways> find() {
-    mark_reachable();
+    at(from_).from_start = true;
+    for (std::uint32_t n = from_ + 1; n <= to_; ++n)
+      each_before(n, [&](std::uint32_t m) { at(n).from_start |= at(m).from_start; });
     if (!at(to_).from_start) return std::nullopt;
-    mark_leading();
+    at(to_).to_end = true;
+    for (std::uint32_t n = to_ + 1; n-- > from_;)
+      if (at(n).to_end) each_before(n, [&](std::uint32_t m) { at(m).to_end = true; });
     for (std::uint32_t n = from_; n <= to_; ++n)
       if (is_on(n)) pass(n);
     ways_.shortest = walk_back(&Step::shortest_from);
@@ -246,17 +231,6 @@ class WayFinder {
     std::ranges::for_each(before_, visit);
   }
 
-  void mark_reachable() {
-    at(from_).from_start = true;
-    for (std::uint32_t n = from_ + 1; n <= to_; ++n)
-      each_before(n, [&](std::uint32_t m) { at(n).from_start |= at(m).from_start; });
-  }
-  void mark_leading() {
-    at(to_).to_end = true;
-    for (std::uint32_t n = to_ + 1; n-- > from_;)
-      if (at(n).to_end) each_before(n, [&](std::uint32_t m) { at(m).to_end = true; });
-  }
-
   void pass(std::uint32_t n) {
     Step& step = at(n);
     step.length = n == from_ ? 1 : kNone;
@@ -271,20 +245,17 @@ class WayFinder {
     step.flops = view_.nodes[n].metrics.flops;
     if (step.costliest_from != kNone) step.flops += at(step.costliest_from).flops;
     ++ways_.nodes;
-    if (farthest_ <= n)
-      meet(n);
-    else
+    if (farthest_ > n) {
       ++ways_.stages.back().between;
+    } else {  // no edge passes over it: every way comes by
+      if (!ways_.stages.empty()) ways_.stages.back().ways = step.ways;
+      ways_.stages.push_back({.node = n});
+      step.ways = 1;
+    }
     for (const std::uint32_t e : view_.outputs_of(view_.nodes[n])) {
       const std::uint32_t next = view_.edges[e].to;
       if (next > n && next <= to_ && is_on(next)) farthest_ = std::max(farthest_, next);
     }
-  }
-  // No edge passes over it: every way comes by.
-  void meet(std::uint32_t n) {
-    if (!ways_.stages.empty()) ways_.stages.back().ways = at(n).ways;
-    ways_.stages.push_back({.node = n});
-    at(n).ways = 1;
   }
 
   std::vector<std::uint32_t> walk_back(std::uint32_t Step::*from) {

@@ -8,16 +8,16 @@
 namespace opscope {
 namespace {
 
-// By value: the place of its memory among memory_pieces, which are the storages, then the values that have
-// none.
-std::vector<std::size_t> places(const Graph& graph) {
-  std::vector<std::size_t> place;
-  std::size_t next = graph.storages.size();
-  for (const Value& value : graph.values) place.push_back(value.storage != kNone ? value.storage : next++);
-  return place;
+// Nodes that run nothing.
+std::string_view why_idle(const GraphView& view, const ViewNode& node) {
+  if (node.kind == "output") return "what is returned";
+  if (node.kind == "get_attr") return "a weight";
+  if (node.kind == "placeholder") {
+    const bool weight = node.output != kNone && (node.parameters.total || node.parameters.buffers);
+    return weight ? "a weight" : "an input";
+  }
+  return view.level == Level::kLayer && node.node != kNone ? "it ran no op" : "it does no work";
 }
-
-bool is_stored(ValueKind kind) { return is_weight(kind) || kind == ValueKind::kConstant; }
 
 }  // namespace
 
@@ -25,7 +25,11 @@ std::vector<HeldResult> results_of(const GraphView& view, const ViewNode& node) 
   const Graph& graph = *view.profile->graph;
   const auto ops = view.ops_of(node);
   if (ops.empty()) return {};
-  const std::vector<std::size_t> place = places(graph);
+  // By value: the place of its memory among the pieces, which are the storages, then the values that have
+  // none.
+  std::vector<std::size_t> place;
+  std::size_t next = graph.storages.size();
+  for (const Value& value : graph.values) place.push_back(value.storage != kNone ? value.storage : next++);
   const std::vector<MemoryPiece> pieces = memory_pieces(graph);
   std::vector<std::uint32_t> row(pieces.size(), kNone);
   std::vector<HeldResult> results;
@@ -47,7 +51,8 @@ std::vector<ValueId> weights_read(const GraphView& view, const ViewNode& node) {
   std::vector<ValueId> weights;
   for (const OpId op : view.ops_of(node))
     each_read(graph, graph.ops[op], [&](ValueId id) {
-      if (!is_stored(graph.values[id].kind) || seen[id]) return;
+      const ValueKind kind = graph.values[id].kind;
+      if ((!is_weight(kind) && kind != ValueKind::kConstant) || seen[id]) return;
       seen[id] = true;
       weights.push_back(id);
     });
@@ -62,25 +67,6 @@ std::vector<SubgraphId> readers_of(const Partition& partition, SubgraphId subgra
   }
   return readers;
 }
-
-// Nodes and subgraphs side by side: where each node stands, and how the whole is shared out.
-
-namespace {
-
-// Nodes that run nothing.
-std::string_view why_idle(const GraphView& view, const ViewNode& node) {
-  if (node.kind == "output") return "what is returned";
-  if (node.kind == "get_attr") return "a weight";
-  if (node.kind == "placeholder") {
-    const bool weight = node.output != kNone && (node.parameters.total || node.parameters.buffers);
-    return weight ? "a weight" : "an input";
-  }
-  return view.level == Level::kLayer && node.node != kNone ? "it ran no op" : "it does no work";
-}
-
-bool works(const OpCost& cost) { return cost.flops || cost.traffic.total(); }
-
-}  // namespace
 
 double Standing::arithmetic_intensity() const {
   return memory_bytes ? static_cast<double>(flops) / static_cast<double>(memory_bytes) : 0;
@@ -114,22 +100,18 @@ ExploreSummary summarise(const GraphView& view) {
   for (const Subgraph& subgraph : profile.partition().subgraphs) {
     const Bottleneck bound = bottleneck_of(subgraph.flops, subgraph.memory_bytes(), profile.options.ridge);
     Band& band = summary.bounds[static_cast<std::size_t>(bound)];
-    ++band.ops;
-    band.flops += subgraph.flops;
-    band.memory_bytes += subgraph.memory_bytes();
+    ++band.ops, band.flops += subgraph.flops, band.memory_bytes += subgraph.memory_bytes();
   }
   for (OpId op = 0; op < profile.costs.size(); ++op) {
-    if (!works(profile.costs[op])) continue;
+    if (!profile.costs[op].flops && !profile.costs[op].traffic.total()) continue;
     ++summary.working_ops;
     if (profile.partition().of_op[op] != kNone) ++summary.partitioned_ops;
   }
   for (const ViewNode& node : view.nodes) {
     if (node.subgraph != kNone) ++summary.partitioned_nodes;
-    const auto kind = std::ranges::find(summary.kinds, node.kind, [](const auto& k) { return k.first; });
-    if (kind == summary.kinds.end())
-      summary.kinds.emplace_back(node.kind, 1);
-    else
-      ++kind->second;
+    auto kind = std::ranges::find(summary.kinds, node.kind, [](const auto& k) { return k.first; });
+    if (kind == summary.kinds.end()) kind = summary.kinds.insert(kind, {node.kind, 0});
+    ++kind->second;
   }
   return summary;
 }

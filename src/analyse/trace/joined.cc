@@ -198,14 +198,13 @@ class Joiner {
   }
   std::string reason_for(Id call) const {
     const std::string_view name = tree_.name(call);
-    if (!in_a_step(tree_[call].begin)) return fmt::format("{}, outside the profiler's steps", name);
+    const auto is_around = [at = tree_[call].begin](const RecordedSpan& step) {
+      return step.begin <= at && at < step.end;
+    };
+    if (!trace_.steps.empty() && std::ranges::none_of(trace_.steps, is_around))
+      return fmt::format("{}, outside the profiler's steps", name);
     if (symbols_.of_name(name) == kNone) return fmt::format("{} is not in the graph", name);
     return fmt::format("{}: more calls of it than the graph has", name);
-  }
-  bool in_a_step(TraceTime at) const {
-    return trace_.steps.empty() || std::ranges::any_of(trace_.steps, [&](const RecordedSpan& step) {
-             return step.begin <= at && at < step.end;
-           });
   }
 
   // On a CPU the calls are the work: the outermost ones that are ops, or those of the graph inside them.

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 #include <tuple>
+#include <unordered_set>
 
 #include "graph/alignment.h"
 #include "graph/reads.h"
@@ -15,12 +16,6 @@
 
 namespace opscope {
 namespace {
-
-std::uint32_t shapes_of(const Graph& graph, const Op& op) {
-  ShapeHash hash;
-  each_read(graph, op, [&](ValueId id) { hash.add(graph.shape(graph.values[id])); });
-  return hash.value();
-}
 
 class RunFinder {
  public:
@@ -33,11 +28,8 @@ class RunFinder {
   TraceRuns run() {
     collect_candidates();
     decide_on_shapes();
-    if (trace_.steps.empty()) {
-      match(candidates_);
-    } else {
-      for (const RecordedSpan& step : steps()) match(calls_in(step));
-    }
+    if (trace_.steps.empty()) match(candidates_);
+    for (const RecordedSpan& step : steps()) match(calls_in(step));
     drop_partial_runs();
     return std::move(found_);
   }
@@ -50,13 +42,9 @@ class RunFinder {
     symbol_.assign(tree_.size(), kNone);
     for (Id call = 0; call < tree_.size();) {
       const Id symbol = symbol_of[tree_[call].name];
-      if (symbol == kNone || calls_itself(call)) {
-        ++call;
-        continue;
-      }
-      symbol_[call] = symbol;
-      candidates_.push_back(call);
-      call = tree_.end(call);
+      const bool is_candidate = symbol != kNone && !calls_itself(call);
+      if (is_candidate) symbol_[call] = symbol, candidates_.push_back(call);
+      call = is_candidate ? tree_.end(call) : call + 1;
     }
     std::ranges::stable_sort(candidates_, {}, [&](Id call) { return tree_[call].begin; });
   }
@@ -69,17 +57,18 @@ class RunFinder {
 
   // Shapes help where the trace is of the same inputs; of others, they would only keep equal ops apart.
   void decide_on_shapes() {
-    std::unordered_map<std::uint64_t, bool> recorded;
+    std::unordered_set<std::uint64_t> recorded;
     for (const Id call : candidates_)
-      if (tree_[call].shapes != 0) recorded[pair_key(symbol_[call], tree_[call].shapes)] = true;
+      if (tree_[call].shapes != 0) recorded.insert(pair_key(symbol_[call], tree_[call].shapes));
     if (recorded.empty()) return;
     std::size_t alike = 0;
     for (OpId op = 0; op < graph_.ops.size(); ++op) {
-      shapes_.push_back(shapes_of(graph_, graph_.ops[op]));
-      alike += recorded.contains(pair_key(symbols_.of_op(op), shapes_.back()));
+      ShapeHash hash;
+      each_read(graph_, graph_.ops[op], [&](ValueId id) { hash.add(graph_.shape(graph_.values[id])); });
+      shapes_.push_back(hash.value());
+      alike += recorded.contains(pair_key(symbols_.of_op[op], shapes_.back()));
     }
-    constexpr double kEnough = 0.7;
-    use_shapes_ = static_cast<double>(alike) >= kEnough * static_cast<double>(graph_.ops.size());
+    use_shapes_ = static_cast<double>(alike) >= 0.7 * static_cast<double>(graph_.ops.size());
     found_.other_shapes = !use_shapes_;
   }
 
@@ -106,7 +95,7 @@ class RunFinder {
     std::unordered_map<std::uint64_t, std::pair<std::size_t, std::size_t>>
         counts;  // in the graph, in the trace
     for (OpId op = 0; op < graph_.ops.size(); ++op)
-      ++counts[pair_key(symbols_.of_op(op), use_shapes_ ? shapes_[op] : 0)].first;
+      ++counts[pair_key(symbols_.of_op[op], use_shapes_ ? shapes_[op] : 0)].first;
     for (const Id call : calls) {
       const auto found = counts.find(pair_key(symbol_[call], use_shapes_ ? tree_[call].shapes : 0));
       if (found != counts.end()) ++found->second.second;
@@ -155,7 +144,7 @@ class RunFinder {
     std::vector<Id> wanted, seen;
     for (std::size_t i = next; i < until; ++i) {
       const auto op = static_cast<OpId>(i % graph_.ops.size());
-      wanted.push_back(by_shapes ? symbol(symbols_.of_op(op), shapes_[op]) : symbols_.of_op(op));
+      wanted.push_back(by_shapes ? symbol(symbols_.of_op[op], shapes_[op]) : symbols_.of_op[op]);
     }
     for (const Id call : calls)
       seen.push_back(by_shapes ? symbol(symbol_[call], tree_[call].shapes) : symbol_[call]);
@@ -204,13 +193,13 @@ class RunFinder {
 
 OpSymbols::OpSymbols(const Graph& graph) {
   for (const Op& op : graph.ops)
-    of_op_.push_back(
-        ids_.try_emplace(functional_name(graph.op_name(op)), static_cast<Id>(ids_.size())).first->second);
+    of_op.push_back(
+        ids.try_emplace(functional_name(graph.op_name(op)), static_cast<Id>(ids.size())).first->second);
 }
 
 Id OpSymbols::of_name(std::string_view name) const {
-  const auto found = ids_.find(functional_name(name));
-  return found == ids_.end() ? kNone : found->second;
+  const auto found = ids.find(functional_name(name));
+  return found == ids.end() ? kNone : found->second;
 }
 
 TraceRuns find_runs(const Graph& graph, const RecordedTrace& trace, const TraceCalls& tree,
@@ -234,9 +223,8 @@ TraceCalls::TraceCalls(RecordedTrace& trace) : trace_(trace) {
     const RecordedCall& call = trace.calls[i];
     while (!running.empty()) {
       const RecordedCall& outer = trace.calls[running.back()];
-      const bool inside = outer.thread == call.thread && call.begin < outer.end;
-      const bool at_once = outer.thread == call.thread && call.begin == outer.begin && call.end == outer.end;
-      if (inside || at_once) break;
+      const bool at_once = call.begin == outer.begin && call.end == outer.end;
+      if (outer.thread == call.thread && (call.begin < outer.end || at_once)) break;
       close(i);
     }
     if (!running.empty()) parent_[i] = running.back();

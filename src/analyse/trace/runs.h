@@ -45,16 +45,12 @@ struct TraceRuns {
 };
 
 // The names of the graph's ops as a trace may have them: "relu_" is "relu".
-class OpSymbols {
- public:
+struct OpSymbols {
   explicit OpSymbols(const Graph& graph);
-  Id of_op(OpId op) const { return of_op_[op]; }
-  // kNone for a name that no op has.
-  Id of_name(std::string_view name) const;
+  Id of_name(std::string_view name) const;  // kNone for a name that no op has
 
- private:
-  std::unordered_map<std::string_view, Id> ids_;
-  std::vector<Id> of_op_;
+  std::unordered_map<std::string_view, Id> ids;
+  std::vector<Id> of_op;
 };
 
 TraceRuns find_runs(const Graph& graph, const RecordedTrace& trace, const TraceCalls& tree,

@@ -67,11 +67,9 @@ std::vector<GraphNode> layer_nodes(const Profile& profile) {
         {.kind = NodeKind::kPlaceholder, .label = name, .name = name, .target = name, .output = input});
   }
   std::size_t layer = 0;
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    if (profile.layer_of()[i] != layer) continue;
-    nodes.push_back(layer_node(profile, profile.layers()[layer], graph.ops[i]));
-    ++layer;
-  }
+  for (std::size_t i = 0; i < graph.ops.size(); ++i)
+    if (profile.layer_of()[i] == layer)
+      nodes.push_back(layer_node(profile, profile.layers()[layer++], graph.ops[i]));
   if (!graph.outputs.empty())
     nodes.push_back({.kind = NodeKind::kOutput,
                      .label = "output",
@@ -79,10 +77,6 @@ std::vector<GraphNode> layer_nodes(const Profile& profile) {
                      .target = "output",
                      .output = graph.outputs.front()});
   return nodes;
-}
-
-bool calls_something(NodeKind kind) {
-  return kind == NodeKind::kCallModule || kind == NodeKind::kCallFunction || kind == NodeKind::kCallMethod;
 }
 
 // Stops at the ends of what a signed number holds.
@@ -115,7 +109,9 @@ std::vector<KindRow> count_kinds(const std::vector<GraphNode>& nodes) {
 std::vector<TargetRow> count_targets(const std::vector<GraphNode>& nodes) {
   std::map<std::pair<NodeKind, std::string_view>, TargetRow> sums;
   for (const GraphNode& node : nodes) {
-    if (!calls_something(node.kind)) continue;
+    if (node.kind != NodeKind::kCallModule && node.kind != NodeKind::kCallFunction &&
+        node.kind != NodeKind::kCallMethod)
+      continue;
     TargetRow& row = sums[{node.kind, node.type}];
     row.kind = node.kind, row.target = node.type;
     ++row.count;

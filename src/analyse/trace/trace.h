@@ -42,11 +42,8 @@ struct KindRow {
 // Of the kinds that there are, in their order.
 std::vector<KindRow> count_kinds(const std::vector<GraphNode>& nodes);
 
-struct TargetRow {
-  NodeKind kind = NodeKind::kCallFunction;
+struct TargetRow : KindRow {
   std::string_view target{};  // "Conv2d", "torch.flatten"
-  std::uint64_t count = 0;
-  Metrics metrics{};
 };
 // Of the nodes that call something: by FLOPs, then bytes, then count, then name.
 std::vector<TargetRow> count_targets(const std::vector<GraphNode>& nodes);

@@ -68,7 +68,7 @@ class Collapser {
       Draft merged = draft;
       merge_runs(merged, runs);
       std::set<std::uint64_t> edges;
-      for (const NodeEdge& edge : edges_)
+      for (const ViewEdge& edge : edges_)
         if (const std::uint32_t a = merged.box_of[edge.from], b = merged.box_of[edge.to];
             a != kNone && b != kNone && a != b)
           edges.insert(pair_key(a, b));
@@ -193,7 +193,7 @@ class Collapser {
   // Those outside that what is in focus takes from or gives to.
   void add_stubs(Draft& draft) const {
     std::set<std::uint32_t> givers, takers;
-    for (const NodeEdge& edge : edges_) {
+    for (const ViewEdge& edge : edges_) {
       const bool from = draft.box_of[edge.from] != kNone, to = draft.box_of[edge.to] != kNone;
       if (!from && to) givers.insert(edge.from);
       if (from && !to) takers.insert(edge.to);
@@ -299,7 +299,7 @@ class Collapser {
 
   void add_edges(const Draft& draft) {
     std::map<std::uint64_t, std::size_t> known;
-    for (const NodeEdge& edge : edges_) {
+    for (const ViewEdge& edge : edges_) {
       const std::uint32_t from = draft.box_of[edge.from], to = draft.box_of[edge.to];
       if (from == kNone || to == kNone || from == to) continue;
       if (draft.boxes[from].kind == BoxKind::kStub && draft.boxes[to].kind == BoxKind::kStub) continue;
@@ -349,7 +349,7 @@ class Collapser {
   ModuleId focus_;
   CallTree tree_;
   std::uint32_t root_;
-  std::vector<NodeEdge> edges_;
+  std::vector<ViewEdge> edges_;  // from one drawn node to another, each pair once
   std::set<std::uint32_t> opened_;
   std::size_t tries_ = 0;
   std::map<std::uint32_t, std::uint32_t> clusters_;  // by item

@@ -27,12 +27,6 @@ struct DraftBox {
   std::string name{};
 };
 
-// From one drawn node to another, each pair once.
-struct NodeEdge {
-  std::uint32_t from = 0, to = 0;
-  ValueId value = kNone;
-};
-
 struct Draft {
   std::vector<DraftBox> boxes;
   std::vector<std::uint32_t> box_of;  // by node of the view; kNone: not drawn
@@ -43,7 +37,7 @@ Category costliest_category(const GraphView& view, std::span<const std::uint32_t
 
 // Draws what is light as a part of the one that it follows or prepares, and inputs that go the same way as
 // one.
-void merge_light(const GraphView& view, Draft& draft, std::span<const NodeEdge> edges);
+void merge_light(const GraphView& view, Draft& draft, std::span<const ViewEdge> edges);
 // Boxes that follow each other as one, until there are `most` at the most.
 void merge_runs(Draft& draft, std::size_t most);
 

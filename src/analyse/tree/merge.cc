@@ -21,10 +21,10 @@ using Neighbours = std::vector<std::set<std::uint32_t>>;  // by box
 
 class Merger {
  public:
-  Merger(const GraphView& view, Draft& draft, std::span<const NodeEdge> edges)
+  Merger(const GraphView& view, Draft& draft, std::span<const ViewEdge> edges)
       : view_(view), draft_(draft), into_(draft.boxes.size()), in_(into_.size()), out_(into_.size()) {
     std::iota(into_.begin(), into_.end(), 0u);
-    for (const NodeEdge& edge : edges) {
+    for (const ViewEdge& edge : edges) {
       const std::uint32_t from = draft.box_of[edge.from], to = draft.box_of[edge.to];
       if (from == kNone || to == kNone || from == to) continue;
       out_[from].insert(to), in_[to].insert(from);
@@ -151,7 +151,7 @@ Weight weight_of(const GraphView& view, const ViewNode& node) {
   return is_light(costliest_category(view, {&index, 1})) ? Weight::kLight : Weight::kHeavy;
 }
 
-void merge_light(const GraphView& view, Draft& draft, std::span<const NodeEdge> edges) {
+void merge_light(const GraphView& view, Draft& draft, std::span<const ViewEdge> edges) {
   Merger(view, draft, edges).run();
 }
 
