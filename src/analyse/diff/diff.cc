@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "analyse/diff/match.h"
-#include "analyse/tree/folding.h"
+#include "analyse/tree/module_tree.h"
 
 namespace opscope {
 namespace {

@@ -77,9 +77,6 @@ struct WhereTimeGoes {
 };
 WhereTimeGoes where_time_goes(const Profile& profile, const OpTimes& times);
 
-// The findings alone; `call_seconds` as above.
-std::vector<Finding> find_savings(const Profile& profile, const WhereTimeGoes& where);
-
 // Ops that were also measured alone, over and over: each distinct one once, beside what its calls took in the
 // model.
 struct RepeatedOp {

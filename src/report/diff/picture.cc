@@ -4,7 +4,7 @@
 #include <set>
 
 #include "analyse/diff/outline.h"
-#include "analyse/tree/folding.h"
+#include "analyse/tree/module_tree.h"
 #include "analyse/tree/scene.h"
 #include "base/error.h"
 #include "report/diff/report.h"
