@@ -13,13 +13,6 @@ namespace {
 
 constexpr auto kConventions = choices<Convention, Convention::kFvcore>("opscope", "macs", "torch", "fvcore");
 
-std::vector<const OpRule*> rules_of_targets(const Graph& graph) {
-  std::vector<const OpRule*> rules;
-  rules.reserve(graph.targets.size());
-  for (const Target& target : graph.targets) rules.push_back(find_rule(graph.text(target.name)));
-  return rules;
-}
-
 Count by_convention(const Work& work, const OpRule* rule, const OpCall& call, Convention convention) {
   switch (convention) {
     case Convention::kOpscope:
@@ -35,17 +28,12 @@ Count by_convention(const Work& work, const OpRule* rule, const OpCall& call, Co
   return 0;
 }
 
-Traffic traffic_of(const OpCall& call, const OpRule* rule) {
-  if (rule == nullptr || rule->traffic == nullptr) return default_traffic(call);
-  const auto traffic = rule->traffic(call);
-  return traffic ? *traffic : default_traffic(call);
-}
-
 OpCost price(const OpCall& call, const OpRule* rule, Convention convention) {
   const auto work = rule != nullptr ? rule->work(call) : std::nullopt;
   if (!work) return {.traffic = default_traffic(call)};
+  const auto traffic = rule->traffic != nullptr ? rule->traffic(call) : std::nullopt;
   return {.work = *work,
-          .traffic = traffic_of(call, rule),
+          .traffic = traffic ? *traffic : default_traffic(call),
           .flops = by_convention(*work, rule, call, convention),
           .confidence = rule->confidence,
           .rule = rule};
@@ -80,7 +68,8 @@ void apply_bound(OpCost& cost, const Op& op) {
 }  // namespace
 
 std::vector<OpCost> estimate(const Graph& graph, Convention convention) {
-  const auto rules = rules_of_targets(graph);
+  std::vector<const OpRule*> rules;
+  for (const Target& target : graph.targets) rules.push_back(find_rule(graph.text(target.name)));
   std::vector<OpCost> costs;
   reserve_large(costs, graph.ops.size());
   OpCall call(graph);

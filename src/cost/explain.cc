@@ -55,13 +55,6 @@ std::string result_of(const Work& work) {
   return text.empty() ? "no arithmetic" : text;
 }
 
-std::string bytes_of_op(const Traffic& traffic) {
-  if (!traffic.total()) return "bytes: none";
-  return fmt::format("bytes: reads {} (activations) + {} (weights), writes {}",
-                     format_exact(traffic.input_bytes), format_exact(traffic.weight_bytes),
-                     format_exact(traffic.output_bytes));
-}
-
 std::string how(const Graph& graph, OpId op, const OpCost& cost) {
   if (std::ranges::any_of(graph.declared, [&](const auto& d) { return d.op == op && (d.macs || d.flops); }))
     return "declared by the user";
@@ -97,7 +90,11 @@ std::string explain(const Graph& graph, OpId op) {
   }
   text += fmt::format("{}= {}\n", indent, result_of(cost.work));
   text += fmt::format("{}= {} FLOPs, {}\n", indent, format_exact(cost.flops), name(cost.confidence));
-  text += fmt::format("{}{}\n", indent, bytes_of_op(cost.traffic));
+  const Traffic& traffic = cost.traffic;
+  text += traffic.total() ? fmt::format("{}bytes: reads {} (activations) + {} (weights), writes {}\n", indent,
+                                        format_exact(traffic.input_bytes), format_exact(traffic.weight_bytes),
+                                        format_exact(traffic.output_bytes))
+                          : indent + "bytes: none\n";
   text += fmt::format("{}from  {}\n", indent, tensors(call.inputs));
   text += fmt::format("{}to    {}\n", indent, tensors(call.outputs));
   return text;

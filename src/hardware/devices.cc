@@ -44,10 +44,6 @@ bool is_called(const Device& device, const std::string& name) {
          std::ranges::any_of(device.reported_as, same);
 }
 
-bool is_file(const std::string& name) {
-  return name.find('/') != std::string::npos || name.ends_with(".toml");
-}
-
 [[noreturn]] void fail_unknown(const std::string& name, const std::string& flag) {
   std::vector<std::string> names;
   for (const DevicePointer& device : known_devices()) {
@@ -75,7 +71,7 @@ DevicePointer find_device(std::string_view name) {
 }
 
 DevicePointer load_device(const std::string& name_or_file, const std::string& flag) {
-  if (is_file(name_or_file)) {
+  if (name_or_file.find('/') != std::string::npos || name_or_file.ends_with(".toml")) {
     Device device = read_device(read_file(name_or_file), name_or_file);
     device.file = name_or_file;
     return std::make_shared<const Device>(std::move(device));

@@ -120,7 +120,8 @@ class Finder {
         if (read.write != kNone && g_.writer(read) == op) add_views(read);
       ops_.push_back(reader);
       const Trait& trait = g_.traits[reader];
-      if (products > 0 && is_pointwise(reader, g_.traits[mean].in) && takes(reader, source))
+      const bool takes_source = std::ranges::count(g_.flow.reads_of(reader), source, &Read::write) > 0;
+      if (products > 0 && is_pointwise(reader, g_.traits[mean].in) && takes_source)
         return keep(Form::kSqueezeExcite, reader);
       if (trait.out > g_.traits[mean].in / 2) return;
       if (trait.role == Role::kAnchor && ++products > 2) return;
@@ -134,9 +135,6 @@ class Finder {
                ? g_.flow.readers_of(writes[0])[0]
                : kNone;
   }
-  bool takes(OpId op, WriteId write) const {
-    return std::ranges::any_of(g_.flow.reads_of(op), [&](const Read& read) { return read.write == write; });
-  }
 
   // The ops that do no work between the one that wrote a value and the one that reads it.
   void add_views(const Read& read) {
@@ -146,12 +144,10 @@ class Finder {
       const OpId maker = g_.flow.maker(id);
       if (maker == kNone || maker <= writer || g_.flow.works[maker] != 0) return;
       ops_.push_back(maker);
-      ValueId from = kNone;
-      for (const Argument& argument : g_.graph.arguments_of(g_.graph.ops[maker]))
-        if (argument.kind == ArgumentKind::kTensor && from == kNone)
-          from = static_cast<ValueId>(argument.integer);
-      if (from == kNone) return;
-      id = from;
+      const auto arguments = g_.graph.arguments_of(g_.graph.ops[maker]);
+      const auto tensor = std::ranges::find(arguments, ArgumentKind::kTensor, &Argument::kind);
+      if (tensor == arguments.end()) return;
+      id = static_cast<ValueId>(tensor->integer);
     }
   }
 

@@ -24,21 +24,18 @@ double share(Count part, Count whole) {
 }
 std::string percent(double part) { return format_percent(part, 1.0); }
 
-// "tf32 matrix units (495 TFLOP/s)"
-std::string units_text(const Peak& peak) {
-  return fmt::format("{} {} units ({})", peak.dtype, name(peak.units), peak.rate.text);
-}
-
 std::string limit_finding(const Profile& profile, const Affinity& found) {
   const Device& device = *profile.roofline.device;
   if (found.memory_share >= kMost)
     return fmt::format(
         "{} of the roofline time is memory-bound: bandwidth ({}) is the limit here, not FLOP/s",
         percent(found.memory_share), device.memory_bandwidth.text);
+  const Peak& peak = *profile.roofline.peak;
   if (found.compute_share >= kMost)
     return fmt::format(
-        "{} of the roofline time is compute-bound: the rate of {} is the limit here, not bandwidth",
-        percent(found.compute_share), units_text(*profile.roofline.peak));
+        "{} of the roofline time is compute-bound: the rate of {} {} units ({}) is the limit here, not "
+        "bandwidth",
+        percent(found.compute_share), peak.dtype, name(peak.units), peak.rate.text);
   return fmt::format("the roofline time is {} compute-bound and {} memory-bound: both limits matter",
                      percent(found.compute_share), percent(found.memory_share));
 }

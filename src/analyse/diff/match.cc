@@ -175,15 +175,14 @@ class TreeMatcher {
       if (match_.in_new[a] != kNone || !may_move(base_[a], level)) continue;
       const auto found = there.find(move_key(base_[a], level));
       if (found == there.end()) continue;
-      const auto free = std::ranges::find_if(
-          found->second, [&](std::uint32_t b) { return match_.in_base[b] == kNone && may_be(a, b, level); });
+      // A single layer, or a module that is not quite the same, moves out of a module that stays or into one:
+      // between a block that goes and one that comes it is a coincidence.
+      const bool may_be_anywhere = level == 0 && !base_[a].is_layer();
+      const auto free = std::ranges::find_if(found->second, [&](std::uint32_t b) {
+        return match_.in_base[b] == kNone && (may_be_anywhere || stays(base_[a].parent, now_[b].parent));
+      });
       if (free != found->second.end()) pair(a, *free);
     }
-  }
-  // A single layer, or a module that is not quite the same, moves out of a module that stays or into one:
-  // between a block that goes and one that comes it is a coincidence.
-  bool may_be(std::uint32_t a, std::uint32_t b, int level) const {
-    return (level == 0 && !base_[a].is_layer()) || stays(base_[a].parent, now_[b].parent);
   }
   bool stays(std::uint32_t from, std::uint32_t to) const {
     return match_.in_new[from] != kNone || match_.in_base[to] != kNone;

@@ -87,12 +87,15 @@ class OutlineMaker {
 
   // Rows of the parts of node `of`, below the item `parent`.
   void add_below(std::uint32_t of, std::uint32_t parent) {
-    if (has_own(node(of))) add(parent, of, node(of).own).itself = true;
+    // The root has no row above its parts that would tell of its class.
+    const bool has_own = node(of).own.has_cost() || (node(of).parent == kNone && !node(of).changes.empty());
+    if (has_own) add(parent, of, node(of).own).itself = true;
     std::vector<std::uint32_t> followers;
     for (const std::uint32_t child : node(of).children) {
       if (!node(child).differs) continue;
       const std::uint32_t n = innermost(child);
-      if (options_.fold && is_layer_that_follows(n)) {
+      const bool follows = node(n).status == DiffStatus::kChanged && node(n).follows && !opens(node(n));
+      if (options_.fold && follows) {
         followers.push_back(n);
         continue;
       }
@@ -122,13 +125,6 @@ class OutlineMaker {
     const bool mixed =
         (status == DiffStatus::kAdded && least < 0) || (status == DiffStatus::kRemoved && most > 0);
     return mixed || status == DiffStatus::kUnchanged ? DiffStatus::kChanged : status;
-  }
-  // The root has no row above its parts that would tell of its class.
-  static bool has_own(const DiffNode& node) {
-    return node.own.has_cost() || (node.parent == kNone && !node.changes.empty());
-  }
-  bool is_layer_that_follows(std::uint32_t n) const {
-    return node(n).status == DiffStatus::kChanged && node(n).follows && !opens(node(n));
   }
 
   const ModelDiff& diff_;

@@ -76,7 +76,11 @@ class FusionDifferences {
     std::uint64_t piece = 0;
   };
   void add_group(bool is_ours, const std::vector<Member>& members) {
-    std::string type = type_of(is_ours, members), pieces = pieces_of(is_ours, members);
+    std::vector<std::string> names;
+    for (const Member& each : members) names.push_back(op_text(graph_, each.op));
+    std::string type = is_ours ? std::string(partition_.subgraphs[partition_.of_op[members.front().op]].type)
+                               : joined(names);
+    std::string pieces = pieces_of(is_ours, members);
     std::string why = reasons_of(is_ours, members);
     GroupDifference& row = groups_[{is_ours, type, pieces, why}];
     if (row.count++ == 0)
@@ -117,12 +121,6 @@ class FusionDifferences {
     for (const std::uint64_t pair : {pair_key(from, to), pair_key(to, from)})
       if (const auto found = cuts_.find(pair); found != cuts_.end()) return found->second;
     return "";
-  }
-  std::string type_of(bool is_ours, const std::vector<Member>& members) const {
-    if (is_ours) return std::string(partition_.subgraphs[partition_.of_op[members.front().op]].type);
-    std::vector<std::string> names;
-    for (const Member& each : members) names.push_back(op_text(graph_, each.op));
-    return joined(names);
   }
   // Pieces in the order of their first ops.
   std::string pieces_of(bool is_ours, const std::vector<Member>& members) const {

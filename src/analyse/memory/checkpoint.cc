@@ -36,7 +36,6 @@ class Checkpoints {
       : report_(report), graph_(report.graph()), forward_(forward), backward_(backward) {
     find_scopes();
     find_uses();
-    find_restarts();
     collect();
   }
   std::vector<Blocks> groups;
@@ -86,14 +85,10 @@ class Checkpoints {
       if (has_children_[s] != 0) visit(s);
   }
 
-  // The backward op at which a block has to be run again.
-  void find_restarts() {
+  void collect() {
     for (std::size_t i = 0; i < uses_.size(); ++i)
       if (is_kept(i) && uses_[i].first_backward != kNone)
         each_block(i, [&](ScopeId s) { restart_[s] = std::min(restart_[s], uses_[i].first_backward); });
-  }
-
-  void collect() {
     for (std::size_t i = 0; i < uses_.size(); ++i)
       if (is_kept(i)) each_block(i, [&](ScopeId s) { add(i, s); });
     std::ranges::stable_sort(groups, std::greater{}, &Blocks::bytes);
@@ -128,8 +123,8 @@ class Checkpoints {
   std::vector<std::uint32_t> depth_;  // by scope, as the next ones
   std::vector<char> has_children_, is_counted_;
   std::vector<Count> flops_;
-  std::vector<OpId> restart_;
-  std::vector<Use> uses_;  // by piece
+  std::vector<OpId> restart_;  // the backward op at which a block has to be run again
+  std::vector<Use> uses_;      // by piece
   std::map<std::pair<StringId, std::uint32_t>, std::size_t> index_;
 };
 

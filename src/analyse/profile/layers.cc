@@ -84,12 +84,6 @@ class OpNumbers {
   std::vector<ScopeId> scope_of_;
 };
 
-std::vector<bool> scopes_with_children(const Graph& graph) {
-  std::vector<bool> result(graph.scopes.size(), false);
-  for (std::size_t s = 1; s < graph.scopes.size(); ++s) result[graph.scopes[s].parent] = true;
-  return result;
-}
-
 // Each layer's first op and the number its name needs, before the rows are made.
 struct Seed {
   OpId op;
@@ -138,7 +132,8 @@ class LayerNames {
   std::string_view of_scope(ScopeId id) {
     const Scope& scope = graph_.scopes[id];
     const std::string_view path = graph_.path(graph_.modules[scope.module]);
-    if (path.empty() && scope.call == 0) return root_name();
+    if (path.empty() && scope.call == 0)
+      return type_of_module(0).empty() ? texts_.add(graph_.capture.model) : type_of_module(0);
     return is_numbered(scope, path) ? texts_.add(scope_name(scope)) : path;
   }
   // "layer1.0.add_2"; the scope's name is shared by all free-standing ops in it.
@@ -173,10 +168,6 @@ class LayerNames {
     if (is_numbered(scope, result)) append_number(result, '#', scope.call + 1);
     return result;
   }
-  std::string_view root_name() {
-    const std::string_view type = type_of_module(0);
-    return type.empty() ? texts_.add(graph_.capture.model) : type;
-  }
 
   const Graph& graph_;
   const OpTypes& types_;
@@ -193,7 +184,8 @@ LayerGraph make_layers(const Profile& profile) {
   const Graph& graph = *profile.graph;
   const OpTypes types(graph);
   LayerGraph layers;
-  const std::vector<bool> has_children = scopes_with_children(graph);
+  std::vector<bool> has_children(graph.scopes.size(), false);
+  for (std::size_t s = 1; s < graph.scopes.size(); ++s) has_children[graph.scopes[s].parent] = true;
   std::vector<Seed> seeds = find_layers(graph, has_children, layers.of_op);
   number_free_ops(graph, types, has_children, seeds);
   std::vector<std::uint32_t> row_of_module(graph.modules.size());

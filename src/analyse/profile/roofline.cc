@@ -8,19 +8,6 @@
 namespace opscope {
 namespace {
 
-// What was asked for, or what the times were measured on.
-DevicePointer device_for(const Graph& graph, const ProfileOptions& options) {
-  if (options.hardware || graph.measurement.empty()) return options.hardware;
-  return measured_device(graph.measurement.environment);
-}
-
-// float32_matmul_precision "high" and "medium" let matmuls use TF32.
-Float32 float32_of(const Graph& graph, const ProfileOptions& options) {
-  const std::string& measured = graph.measurement.environment.precision;
-  const bool lowered = measured == "high" || measured == "medium";
-  return lowered && options.float32 == Float32::kTorch ? Float32::kTf32 : options.float32;
-}
-
 // The units that most of the products are done by; without products, those that do the rest.
 const Peak* main_peak(const Graph& graph, const Profile& profile) {
   const RooflineSummary& roofline = profile.roofline;
@@ -44,11 +31,16 @@ const Peak* main_peak(const Graph& graph, const Profile& profile) {
 
 void assess_roofline(const Graph& graph, Profile& profile) {
   ProfileOptions& options = profile.options;
-  options.hardware = device_for(graph, options);
+  // What was asked for, or what the times were measured on.
+  if (!options.hardware && !graph.measurement.empty())
+    options.hardware = measured_device(graph.measurement.environment);
   if (!options.hardware) return;
   RooflineSummary& roofline = profile.roofline;
   roofline.device = options.hardware.get();
-  roofline.float32 = float32_of(graph, options);
+  // float32_matmul_precision "high" and "medium" let matmuls use TF32.
+  const std::string& measured = graph.measurement.environment.precision;
+  const bool lowered = measured == "high" || measured == "medium";
+  roofline.float32 = lowered && options.float32 == Float32::kTorch ? Float32::kTf32 : options.float32;
   roofline.peak = main_peak(graph, profile);
   roofline.ridge = roofline.peak->rate.value / roofline.device->memory_bandwidth.value;
   if (!options.ridge_is_given) options.ridge = roofline.ridge;
