@@ -47,12 +47,9 @@ class Picture {
  private:
   // The numeric axis with the most values.
   std::size_t main_axis() const {
-    std::size_t best = 0, most = 0;
-    for (std::size_t a = 0; a < result_.axes.size(); ++a) {
-      const std::size_t weight = result_.axes[a].size() * (result_.axes[a].numeric ? 2 : 1);
-      if (weight > most) best = a, most = weight;
-    }
-    return best;
+    const auto weight = [](const SweepAxis& axis) { return axis.size() * (axis.numeric ? 2 : 1); };
+    const auto best = std::ranges::max_element(result_.axes, {}, weight);
+    return static_cast<std::size_t>(best - result_.axes.begin());
   }
 
   std::string subtitle() const {
@@ -63,7 +60,6 @@ class Picture {
   }
 
   void collect() {
-    std::vector<std::string> names;
     for (std::size_t i = 0; i < result_.points.size(); ++i) {
       const SweepPoint& point = result_.points[i];
       const auto value = point.has_figures() ? amount_in(point.figures, metric_) : std::nullopt;
@@ -92,10 +88,7 @@ class Picture {
 
   std::optional<double> limit() const {
     if (metric_.key == "peak_memory_bytes" && report_.memory) return static_cast<double>(*report_.memory);
-    if (metric_.key != "arithmetic_intensity") return std::nullopt;
-    for (const SweepPoint& point : result_.points)
-      if (point.has_figures()) return point.figures.ridge;
-    return std::nullopt;
+    return metric_.key == "arithmetic_intensity" ? ridge_of(result_) : std::nullopt;
   }
 
   void scale() {

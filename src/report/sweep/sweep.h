@@ -33,6 +33,7 @@ std::string to_format(const SweepReport& report, Format format, const TextOption
 // The first metric over the first axis that varies most, a line for each value of the others.
 std::string sweep_svg(const SweepReport& report);
 std::vector<std::string> turn_lines(const SweepReport& report);  // a sentence each
+std::optional<double> ridge_of(const SweepResult& result);       // of the first point that is known
 std::string spoken(std::string axis);                            // "seq len" of "seq_len"
 // "24GiB", as people say limits.
 std::string binary_bytes(Count bytes);

@@ -71,9 +71,7 @@ class Words {
   std::string limit() const {
     if (turn_.kind == TurnKind::kMemory) return report_.memory_text;
     if (turn_.kind != TurnKind::kRidge) return axis_;
-    const auto known = std::ranges::find_if(result_.points, &SweepPoint::has_figures);
-    std::string text =
-        format_ratio(known == result_.points.end() ? 10 : known->figures.ridge) + " FLOPs/byte";
+    std::string text = format_ratio(ridge_of(result_).value_or(10)) + " FLOPs/byte";
     const auto& device = result_.options.profile.hardware;
     if (device && !result_.options.profile.ridge_is_given) text += " (" + device->id + ")";
     return text;
@@ -144,6 +142,11 @@ class Words {
 };
 
 }  // namespace
+
+std::optional<double> ridge_of(const SweepResult& result) {
+  const auto known = std::ranges::find_if(result.points, &SweepPoint::has_figures);
+  return known == result.points.end() ? std::nullopt : std::optional(known->figures.ridge);
+}
 
 std::string spoken(std::string axis) {
   std::ranges::replace(axis, '_', ' ');
