@@ -228,15 +228,15 @@ void Browser::set_open(ItemId item, bool open, bool all_below) {
   show_rows();
 }
 
-bool Browser::matches(const BrowserItem& item) const {
-  const std::string shape = shape_text(graph_, item.output);
-  return std::ranges::any_of(std::initializer_list<std::string_view>{item.name, item.path, item.type, shape},
-                             [&](std::string_view text) { return contains_text(text, search_); });
-}
-
 // In the order of the run, around the end.
 void Browser::find(bool forward, bool from_here) {
   if (search_.empty()) return void(message_ = "/ looks for a name, type or shape");
+  const auto matches = [&](const BrowserItem& item) {
+    const std::string shape = shape_text(graph_, item.output);
+    return std::ranges::any_of(
+        std::initializer_list<std::string_view>{item.name, item.path, item.type, shape},
+        [&](std::string_view text) { return contains_text(text, search_); });
+  };
   std::vector<ItemId> order;
   tree_.each_shown([&](ItemId id) { order.push_back(id); });
   const std::size_t count = order.size();

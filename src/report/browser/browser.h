@@ -89,7 +89,6 @@ class Browser {
   void set_open(ItemId item, bool open, bool all_below);
   void press_search(const KeyPress& pressed);
   void find(bool forward, bool from_here);
-  bool matches(const BrowserItem& item) const;
   void reveal(ItemId item);
 
   // screen.cc
@@ -97,7 +96,6 @@ class Browser {
   ScreenLine tree_line(std::size_t row, int width) const;
   ScreenLine keys_line(int width, Screen& screen) const;
   Screen help_screen(int width, int height) const;
-  std::string measure_text(const BrowserItem& item) const;
 
   Costs costs_of(const BrowserItem& item) const {
     return opscope::costs_of(profile_, item.metrics, &item.parameters);

@@ -218,11 +218,6 @@ ScreenLine Browser::title_line(int width) const {
   return fitted({{pad_right(truncate(text, room), room + 1), Ink::kChosen}, {state, Ink::kChosen}}, width);
 }
 
-std::string Browser::measure_text(const BrowserItem& item) const {
-  if (metric_->key == "flops") return flops_text(item.metrics);
-  return text(*metric_, amount_of(*metric_, costs_of(item)).value_or(Amount{}), Zero::kDash);
-}
-
 ScreenLine Browser::tree_line(std::size_t row, int width) const {
   const ItemId id = rows_[row];
   const BrowserItem& item = tree_.items[id];
@@ -231,6 +226,9 @@ ScreenLine Browser::tree_line(std::size_t row, int width) const {
   const double whole = measure(tree_.items[0], *metric_);
   const double share = whole > 0 ? measure(item, *metric_) / whole : 0;
   const bool shares = adds_up(metric_->unit);
+  const Amount amount = amount_of(*metric_, costs_of(item)).value_or(Amount{});
+  const std::string value =
+      metric_->key == "flops" ? flops_text(item.metrics) : text(*metric_, amount, Zero::kDash);
   // Deep in the tree the indent stops growing, so that names stay in sight.
   const int indent = std::min(static_cast<int>(item.depth) * 2, width / 3);
   const int right = kMeasureWidth + (shares ? kShareWidth : 0) + (bars && shares ? kBarWidth + 1 : 0) + 1;
@@ -242,7 +240,7 @@ ScreenLine Browser::tree_line(std::size_t row, int width) const {
   ScreenLine line{{std::string(static_cast<std::size_t>(indent), ' ') + std::string(mark), ink(Ink::kQuiet)},
                   {name, ink(item.kind == ItemKind::kModule ? Ink::kStrong : Ink::kPlain)},
                   {pad_right(type, room - display_width(name)), ink(Ink::kQuiet)},
-                  {pad_left(measure_text(item), kMeasureWidth), ink(Ink::kPlain)}};
+                  {pad_left(value, kMeasureWidth), ink(Ink::kPlain)}};
   if (shares)
     line.push_back({pad_left(share > 0 ? format_percent(share, 1.0) : "", kShareWidth), ink(Ink::kQuiet)});
   if (bars && shares) line.push_back({" " + bar(share), ink(Ink::kBar)});

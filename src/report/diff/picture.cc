@@ -97,7 +97,11 @@ struct DiffSceneMaker {
     std::vector<DiffBox> parts;
     for (const std::uint32_t c : children) {
       const DiffNode& node = diff.nodes[c];
-      DiffBox part{box_status(node), {c}, node.follows && node.status == DiffStatus::kChanged, node.all};
+      const bool holds_change = node.status == DiffStatus::kUnchanged && node.differs;
+      DiffBox part{holds_change ? DiffStatus::kChanged : node.status,
+                   {c},
+                   node.follows && node.status == DiffStatus::kChanged,
+                   node.all};
       if (!parts.empty() && joins(parts.back(), part)) {
         parts.back().nodes.push_back(c);
         parts.back().change += part.change;
@@ -106,9 +110,6 @@ struct DiffSceneMaker {
       }
     }
     return parts;
-  }
-  static DiffStatus box_status(const DiffNode& node) {
-    return node.status == DiffStatus::kUnchanged && node.differs ? DiffStatus::kChanged : node.status;
   }
   // Layers that follow are drawn with what they follow; what is unchanged with what is.
   bool joins(const DiffBox& last, const DiffBox& next) const {
@@ -185,7 +186,8 @@ struct DiffSceneMaker {
       const DiffBox& first = group.front();
       const auto repeat = static_cast<std::uint32_t>(group.size());
       const std::uint32_t n = first.nodes[0];
-      std::string name = name_from(item(n).path, around);
+      std::string name = item(n).path;
+      if (!around.empty() && name.starts_with(around + ".")) name.erase(0, around.size() + 1);
       if (repeat > 1) name = numbered_range(name, repeat);
       if (opened.contains(n) && may_open(first)) {
         const auto id = static_cast<std::uint32_t>(out.scene.clusters.size());
@@ -196,9 +198,6 @@ struct DiffSceneMaker {
       }
       for (std::size_t i = 1; i < group.size(); ++i) map_onto(group[i].nodes[0], n);
     }
-  }
-  static std::string name_from(const std::string& path, const std::string& around) {
-    return !around.empty() && path.starts_with(around + ".") ? path.substr(around.size() + 1) : path;
   }
 
   void add_box(const DiffBox& part, const std::string& name, std::uint32_t repeat, std::uint32_t cluster) {

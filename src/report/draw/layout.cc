@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
+#include <set>
 
 namespace opscope {
 namespace {
@@ -98,6 +98,7 @@ struct Port {
 
 struct BoxColumn {
   std::vector<std::uint32_t> boxes;
+  std::set<std::uint32_t> clusters;  // that its boxes are in
   std::vector<Port> exits, entries;
   std::vector<EdgePiece> pieces;  // by the id of the DOT's edge; points come from Graphviz
   std::string edge_lines;         // of the DOT
@@ -125,7 +126,11 @@ struct Builder {
   Layout run() {
     columns.resize(scene.boxes.empty() ? 0 : std::ranges::max(column_of) + 1);
     for (BoxColumn& column : columns) column.next_node = static_cast<std::uint32_t>(scene.boxes.size());
-    for (std::uint32_t b = 0; b < scene.boxes.size(); ++b) columns[column_of[b]].boxes.push_back(b);
+    for (std::uint32_t b = 0; b < scene.boxes.size(); ++b) {
+      columns[column_of[b]].boxes.push_back(b);
+      for (const std::uint32_t c : clusters_of(scene, scene.boxes[b]))
+        columns[column_of[b]].clusters.insert(c);
+    }
     for (std::uint32_t e = 0; e < scene.edges.size(); ++e) add_edge(e);
     layout.boxes.resize(scene.boxes.size());
     layout.labels.resize(scene.edges.size());
@@ -172,7 +177,7 @@ struct Builder {
           fmt::format("n{} [width={} height={}]\n", b, inches(box.width + extra), inches(box.height + extra));
     }
     for (std::uint32_t c = 0; c < scene.clusters.size(); ++c) {
-      if (scene.clusters[c].parent != cluster || !is_in(column, c)) continue;
+      if (scene.clusters[c].parent != cluster || !columns[column].clusters.contains(c)) continue;
       out += fmt::format("subgraph cluster_{} {{ margin=9 labeljust=l label=", c) +
              space(title_width(c, continues(column, c)), kClusterTitle - 4) + "\n";
       write_cluster(column, c, out);
@@ -185,12 +190,8 @@ struct Builder {
            (continued ? text_width(kContinued, kEdgeFont) : 0);
   }
   bool continues(std::uint32_t column, std::uint32_t cluster) const {
-    return std::ranges::any_of(std::views::iota(0U, column), [&](auto c) { return is_in(c, cluster); });
-  }
-  bool is_in(std::uint32_t column, std::uint32_t cluster) const {
-    return std::ranges::any_of(columns[column].boxes, [&](std::uint32_t b) {
-      return std::ranges::count(clusters_of(scene, scene.boxes[b]), cluster) > 0;
-    });
+    return std::ranges::any_of(std::span(columns).first(column),
+                               [&](const BoxColumn& c) { return c.clusters.contains(cluster); });
   }
 
   static void write_ports(const std::vector<Port>& ports, const char* rank, std::string& out) {
@@ -255,12 +256,10 @@ struct Builder {
       if (scene.boxes[b].repeat > 1) box.width -= kStackOffset, box.height -= kStackOffset;
       layout.boxes[b] = box;
     }
-    for (std::uint32_t k = 0; k < scene.clusters.size(); ++k)
-      if (is_in(c, k)) {
-        const bool continued = continues(c, k);
-        layout.frames.push_back(
-            {k, moved(column.placed.clusters[k], c), continued, title_width(k, continued)});
-      }
+    for (const std::uint32_t k : column.clusters) {
+      const bool continued = continues(c, k);
+      layout.frames.push_back({k, moved(column.placed.clusters[k], c), continued, title_width(k, continued)});
+    }
     for (std::size_t i = 0; i < column.pieces.size(); ++i) {
       EdgePiece& piece = column.pieces[i];
       if (i < column.placed.edges.size()) piece.points = column.placed.edges[i];
