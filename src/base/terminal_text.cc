@@ -131,6 +131,18 @@ void append_broken(std::string& out, std::string_view line, int width) {
   }
 }
 
+bool is_plain(unsigned char byte) { return byte >= 0x20 && byte < 0x7f; }
+
+void append_escape(char32_t code, std::string& out) {
+  constexpr std::string_view kLetters = "abtnvfr";
+  const auto value = static_cast<std::uint32_t>(code);
+  if (value >= 7 && value <= 13) {
+    (out += '\\') += kLetters[value - 7];
+  } else {
+    fmt::format_to(std::back_inserter(out), fmt::runtime(value < 0x80 ? "\\x{:02x}" : "\\u{:04x}"), value);
+  }
+}
+
 }  // namespace
 
 std::string terminal_text(std::string_view text, const TerminalStyle& style) {
@@ -160,22 +172,6 @@ bool locale_is_ascii() {
   }
   return false;
 }
-
-namespace {
-
-bool is_plain(unsigned char byte) { return byte >= 0x20 && byte < 0x7f; }
-
-void append_escape(char32_t code, std::string& out) {
-  constexpr std::string_view kLetters = "abtnvfr";
-  const auto value = static_cast<std::uint32_t>(code);
-  if (value >= 7 && value <= 13) {
-    (out += '\\') += kLetters[value - 7];
-  } else {
-    fmt::format_to(std::back_inserter(out), fmt::runtime(value < 0x80 ? "\\x{:02x}" : "\\u{:04x}"), value);
-  }
-}
-
-}  // namespace
 
 std::string printable(std::string_view text, std::string_view kept) {
   std::string out;

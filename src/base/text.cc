@@ -1,4 +1,4 @@
-// UTF-8 text in columns of a terminal.
+// UTF-8 text in columns of a terminal, numbers as reports show them, and which known name a person meant.
 #include "base/text.h"
 
 #include <fmt/format.h>
@@ -79,68 +79,6 @@ std::string spaces(int count) { return std::string(static_cast<std::size_t>(std:
 
 constexpr std::string_view kEllipsis = "\xe2\x80\xa6";
 
-}  // namespace
-
-int display_width(std::string_view text) {
-  int width = 0;
-  bytes_while(text, [&](const Utf8Character& next) {
-    width += width_of(next.code);
-    return true;
-  });
-  return width;
-}
-
-std::string pad_right(std::string_view text, int width) {
-  return std::string(text) + spaces(width - display_width(text));
-}
-
-std::string pad_left(std::string_view text, int width) {
-  return spaces(width - display_width(text)).append(text);
-}
-
-std::string truncate(std::string_view text, int width) {
-  if (display_width(text) <= width) return std::string(text);
-  if (width <= 0) return {};
-  return std::string(text.substr(0, bytes_within(text, width - 1))).append(kEllipsis);
-}
-
-std::string truncate_middle(std::string_view text, int width) {
-  if (display_width(text) <= width) return std::string(text);
-  if (width <= 0) return {};
-  const int tail = width / 2;
-  const auto head = text.substr(0, bytes_within(text, width - 1 - tail));
-  return std::string(head).append(kEllipsis).append(text.substr(tail_begin(text, tail)));
-}
-
-std::vector<std::string_view> split_by(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (std::size_t at = 0; at <= text.size(); at += parts.back().size() + 1)
-    parts.push_back(text.substr(at, std::min(text.find(separator, at), text.size()) - at));
-  return parts;
-}
-
-std::string lower_case(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), lower);
-  return result;
-}
-
-bool contains_text(std::string_view text, std::string_view part) {
-  return !std::ranges::search(text, part, {}, lower, lower).empty() || part.empty();
-}
-
-std::string file_extension(std::string_view path) {
-  const auto name = path.substr(path.rfind('/') + 1);
-  const auto dot = name.rfind('.');
-  return dot == std::string_view::npos ? std::string() : lower_case(name.substr(dot + 1));
-}
-
-bool is_utf8(std::string_view text) {
-  return bytes_while(text, [](const Utf8Character& next) { return next.valid; }) == text.size();
-}
-
-namespace {
-
 // How many decimals a number may have, tried in order: the first whose rounded digits stay below `limit`.
 struct Precision {
   unsigned decimals;
@@ -181,62 +119,6 @@ std::string format(Count count, Zero zero, std::span<const Precision> precisions
   std::string text = count.saturated() ? ">" : "";
   return text.append(with_unit(count.value(), precisions)).append(suffix);
 }
-
-}  // namespace
-
-std::string format_count(Count count, Zero zero) { return format(count, zero, kThreeDigits, ""); }
-std::string format_params(Count count, Zero zero) { return format(count, zero, kTwoDecimals, ""); }
-std::string format_bytes(Count bytes, Zero zero) { return format(bytes, zero, kByteDigits, "B"); }
-
-std::string format_exact(Count count) {
-  auto text = fmt::format("{}", count.value());
-  for (auto at = text.size(); at > 3;) text.insert(at -= 3, ",");
-  return text;
-}
-
-std::string format_ratio(double ratio, Zero zero) {
-  if (!std::isfinite(ratio)) return "-";
-  if (ratio == 0) return zero == Zero::kDash ? "-" : "0.0";
-  if (ratio > 0 && ratio < 0.05) return "<0.1";
-  return fmt::format("{:.1f}", ratio);
-}
-
-std::string format_percent(double part, double whole, Zero zero) {
-  if (!(part > 0) || !(whole > 0)) return zero == Zero::kDash ? "-" : "0%";
-  if (part >= whole) return "100%";
-  const double percent = 100 * part / whole;
-  if (percent < 0.05) return "<0.1%";
-  return fmt::format("{:.1f}%", std::min(percent, 99.9));
-}
-
-std::string format_percent(Count part, Count whole, Zero zero) {
-  return format_percent(static_cast<double>(part), static_cast<double>(whole), zero);
-}
-
-std::string format_seconds(double seconds) {
-  if (!std::isfinite(seconds) || seconds < 0) return "-";
-  if (seconds < 0.9995e-3) return fmt::format("{:.0f} us", seconds * 1e6);
-  if (seconds < 0.09995) return fmt::format("{:.1f} ms", seconds * 1e3);
-  if (seconds < 0.9995) return fmt::format("{:.0f} ms", seconds * 1e3);
-  return fmt::format("{:.{}f} s", seconds, seconds < 9.995 ? 2 : 1);
-}
-
-std::string format_time(double seconds, Zero zero) {
-  if (!std::isfinite(seconds) || seconds < 0) return "-";
-  if (seconds == 0) return zero == Zero::kDash ? "-" : "0 ns";
-  constexpr std::array<std::string_view, 4> kTimeUnits{"ns", "us", "ms", "s"};
-  double number = seconds * 1e9;
-  std::size_t unit = 0;
-  for (; unit + 1 < kTimeUnits.size() && number >= 999.5; ++unit) number /= 1000;
-  const int decimals = unit == 0 || number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2;
-  return fmt::format("{:.{}f} {}", number, decimals, kTimeUnits[unit]);
-}
-
-std::string format_shape(std::span<const std::int64_t> shape) {
-  return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, "x"));
-}
-
-namespace {
 
 // Case and the kind of dash aside.
 std::string folded(std::string_view text) {
@@ -312,6 +194,116 @@ std::string as_question(const std::vector<std::string>& names) {
 }
 
 }  // namespace
+
+int display_width(std::string_view text) {
+  int width = 0;
+  bytes_while(text, [&](const Utf8Character& next) {
+    width += width_of(next.code);
+    return true;
+  });
+  return width;
+}
+
+std::string pad_right(std::string_view text, int width) {
+  return std::string(text) + spaces(width - display_width(text));
+}
+
+std::string pad_left(std::string_view text, int width) {
+  return spaces(width - display_width(text)).append(text);
+}
+
+std::string truncate(std::string_view text, int width) {
+  if (display_width(text) <= width) return std::string(text);
+  if (width <= 0) return {};
+  return std::string(text.substr(0, bytes_within(text, width - 1))).append(kEllipsis);
+}
+
+std::string truncate_middle(std::string_view text, int width) {
+  if (display_width(text) <= width) return std::string(text);
+  if (width <= 0) return {};
+  const int tail = width / 2;
+  const auto head = text.substr(0, bytes_within(text, width - 1 - tail));
+  return std::string(head).append(kEllipsis).append(text.substr(tail_begin(text, tail)));
+}
+
+std::vector<std::string_view> split_by(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t at = 0; at <= text.size(); at += parts.back().size() + 1)
+    parts.push_back(text.substr(at, std::min(text.find(separator, at), text.size()) - at));
+  return parts;
+}
+
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), lower);
+  return result;
+}
+
+bool contains_text(std::string_view text, std::string_view part) {
+  return !std::ranges::search(text, part, {}, lower, lower).empty() || part.empty();
+}
+
+std::string file_extension(std::string_view path) {
+  const auto name = path.substr(path.rfind('/') + 1);
+  const auto dot = name.rfind('.');
+  return dot == std::string_view::npos ? std::string() : lower_case(name.substr(dot + 1));
+}
+
+bool is_utf8(std::string_view text) {
+  return bytes_while(text, [](const Utf8Character& next) { return next.valid; }) == text.size();
+}
+
+std::string format_count(Count count, Zero zero) { return format(count, zero, kThreeDigits, ""); }
+std::string format_params(Count count, Zero zero) { return format(count, zero, kTwoDecimals, ""); }
+std::string format_bytes(Count bytes, Zero zero) { return format(bytes, zero, kByteDigits, "B"); }
+
+std::string format_exact(Count count) {
+  auto text = fmt::format("{}", count.value());
+  for (auto at = text.size(); at > 3;) text.insert(at -= 3, ",");
+  return text;
+}
+
+std::string format_ratio(double ratio, Zero zero) {
+  if (!std::isfinite(ratio)) return "-";
+  if (ratio == 0) return zero == Zero::kDash ? "-" : "0.0";
+  if (ratio > 0 && ratio < 0.05) return "<0.1";
+  return fmt::format("{:.1f}", ratio);
+}
+
+std::string format_percent(double part, double whole, Zero zero) {
+  if (!(part > 0) || !(whole > 0)) return zero == Zero::kDash ? "-" : "0%";
+  if (part >= whole) return "100%";
+  const double percent = 100 * part / whole;
+  if (percent < 0.05) return "<0.1%";
+  return fmt::format("{:.1f}%", std::min(percent, 99.9));
+}
+
+std::string format_percent(Count part, Count whole, Zero zero) {
+  return format_percent(static_cast<double>(part), static_cast<double>(whole), zero);
+}
+
+std::string format_seconds(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0) return "-";
+  if (seconds < 0.9995e-3) return fmt::format("{:.0f} us", seconds * 1e6);
+  if (seconds < 0.09995) return fmt::format("{:.1f} ms", seconds * 1e3);
+  if (seconds < 0.9995) return fmt::format("{:.0f} ms", seconds * 1e3);
+  return fmt::format("{:.{}f} s", seconds, seconds < 9.995 ? 2 : 1);
+}
+
+std::string format_time(double seconds, Zero zero) {
+  if (!std::isfinite(seconds) || seconds < 0) return "-";
+  if (seconds == 0) return zero == Zero::kDash ? "-" : "0 ns";
+  constexpr std::array<std::string_view, 4> kTimeUnits{"ns", "us", "ms", "s"};
+  double number = seconds * 1e9;
+  std::size_t unit = 0;
+  for (; unit + 1 < kTimeUnits.size() && number >= 999.5; ++unit) number /= 1000;
+  const int decimals = unit == 0 || number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2;
+  return fmt::format("{:.{}f} {}", number, decimals, kTimeUnits[unit]);
+}
+
+std::string format_shape(std::span<const std::int64_t> shape) {
+  return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, "x"));
+}
 
 std::vector<std::string> nearest_names(std::string_view typed, std::span<const std::string_view> candidates,
                                        std::size_t limit) {

@@ -1,5 +1,4 @@
-// How a tracer's name is built, before its parts are turned into a path: for names.cc and tracer_names.cc
-// only.
+// How a tracer's name is built, before its parts are turned into a path: for names.cc only.
 #pragma once
 
 #include <cstdint>
