@@ -18,59 +18,20 @@ namespace {
 constexpr auto kLevels = choices<Level, Level::kSubgraph>("module", "layer", "op", "subgraph");
 constexpr std::uint32_t kNowhere = kNone;
 
-// Who made each value and who last wrote each storage, as far as the run has come.
-class Sources {
+class Edges {
  public:
-  explicit Sources(const GraphView& view)
-      : view_(view),
-        graph_(*view.profile->graph),
-        maker_(graph_.values.size(), kNone),
-        writer_(graph_.storages.size(), kNone),
-        input_(graph_.values.size(), kNowhere) {
+  explicit Edges(GraphView& view) : view_(view) {
     for (std::uint32_t n = 0; n < view.nodes.size(); ++n)
       if (view.nodes[n].kind == "placeholder" && view.nodes[n].node == kNone)
         input_[view.nodes[n].output] = n;
   }
-
-  void made(OpId op) {
-    for (const ValueId id : graph_.outputs_of(graph_.ops[op])) {
-      const Id storage = graph_.values[id].storage;
-      maker_[id] = op;
-      if (writes_in_place(graph_, graph_.ops[op], storage)) writer_[storage] = op;
-    }
-  }
-  OpId maker(ValueId id) const { return maker_[id]; }
-
-  // Calls visit(node) for the node that made the value, and for one that has since written to its memory
-  // through another view of it.
-  template <class Visit>
-  void each_source(ValueId id, Visit visit) const {
-    const OpId maker = maker_[id];
-    const std::uint32_t from = maker != kNone ? view_.node_of[maker] : input_[id];
-    if (from != kNowhere) visit(from);
-    const Id storage = graph_.values[id].storage;
-    if (storage == kNone || writer_[storage] == kNone) return;
-    if (maker != kNone && writer_[storage] <= maker) return;
-    if (const std::uint32_t last = view_.node_of[writer_[storage]]; last != from) visit(last);
-  }
-
- private:
-  const GraphView& view_;
-  const Graph& graph_;
-  std::vector<OpId> maker_, writer_;  // by value, by storage
-  std::vector<std::uint32_t> input_;  // by value: the placeholder
-};
-
-class Edges {
- public:
-  explicit Edges(GraphView& view) : view_(view), graph_(*view.profile->graph), sources_(view) {}
 
   void find() {
     const bool traced = std::ranges::any_of(view_.nodes, [](const ViewNode& n) { return n.node != kNone; });
     if (traced) find_handed_in();
     for (OpId op = 0; op < graph_.ops.size(); ++op) {
       each_read(graph_, graph_.ops[op], [&](ValueId id) { read(id, view_.node_of[op]); });
-      sources_.made(op);
+      note_made(op);
     }
     if (traced)
       follow_tracer();
@@ -92,9 +53,29 @@ class Edges {
       if (!told) add(door, to, id);
       return;
     }
-    sources_.each_source(id, [&](std::uint32_t from) {
+    each_source(id, [&](std::uint32_t from) {
       if (!told || !same_part(from, to)) add(from, to, id);
     });
+  }
+
+  void note_made(OpId op) {
+    for (const ValueId id : graph_.outputs_of(graph_.ops[op])) {
+      const Id storage = graph_.values[id].storage;
+      maker_[id] = op;
+      if (writes_in_place(graph_, graph_.ops[op], storage)) writer_[storage] = op;
+    }
+  }
+  // Calls visit(node) for the node that made the value, and for one that has since written to its memory
+  // through another view of it.
+  template <class Visit>
+  void each_source(ValueId id, Visit visit) const {
+    const OpId maker = maker_[id];
+    const std::uint32_t from = maker != kNone ? view_.node_of[maker] : input_[id];
+    if (from != kNowhere) visit(from);
+    const Id storage = graph_.values[id].storage;
+    if (storage == kNone || writer_[storage] == kNone) return;
+    if (maker != kNone && writer_[storage] <= maker) return;
+    if (const std::uint32_t last = view_.node_of[writer_[storage]]; last != from) visit(last);
   }
 
   // Within a part the tracer's own edges count, where it tells them; what comes from elsewhere comes by a
@@ -139,7 +120,7 @@ class Edges {
       }
       if (!hands_in(node)) continue;
       for (const ValueId value : graph_.outputs_of(node))
-        if (const OpId maker = value == kNone ? kNone : sources_.maker(value); maker != kNone)
+        if (const OpId maker = value == kNone ? kNone : maker_[value]; maker != kNone)
           if (!same_part(view_.node_of[maker], view_of[id])) add(view_.node_of[maker], view_of[id], value);
     }
   }
@@ -194,9 +175,9 @@ class Edges {
     ValueId last = kNone;
     for (const std::uint32_t e : view_.outputs_of(node)) {
       const ValueId value = view_.edges[e].value;
-      const OpId maker = sources_.maker(value);
+      const OpId maker = maker_[value];
       if (maker == kNone || view_.node_of[maker] != n) continue;
-      if (last == kNone || sources_.maker(last) < maker) last = value;
+      if (last == kNone || maker_[last] < maker) last = value;
     }
     const auto ops = view_.ops_of(node);
     for (auto op = ops.rbegin(); op != ops.rend() && last == kNone; ++op)
@@ -205,8 +186,11 @@ class Edges {
   }
 
   GraphView& view_;
-  const Graph& graph_;
-  Sources sources_;
+  const Graph& graph_ = *view_.profile->graph;
+  // Who made each value and who last wrote each storage, as far as the run has come; inputs' placeholders.
+  std::vector<OpId> maker_ = std::vector<OpId>(graph_.values.size(), kNone);
+  std::vector<OpId> writer_ = std::vector<OpId>(graph_.storages.size(), kNone);
+  std::vector<std::uint32_t> input_ = std::vector<std::uint32_t>(graph_.values.size(), kNowhere);
   std::vector<ViewEdge> found_;
   std::unordered_map<std::uint64_t, std::uint32_t> handed_in_;  // by part and value: the node
   std::vector<std::tuple<std::uint32_t, ValueId, std::uint32_t>> order_;

@@ -71,72 +71,53 @@ class PhasedNodes {
   std::unordered_map<std::uint64_t, std::uint32_t> nodes_;
 };
 
+ViewNode tracer_node(const ViewDraft& draft, NodeId id, std::span<const std::uint32_t> row_of) {
+  const Graph& graph = draft.graph;
+  const Node& node = graph.nodes[id];
+  ViewNode made{.kind = name(node.kind),
+                .name = draft.profile.nodes()[id].label,
+                .target = graph.text(node.target),
+                .module = node.module,
+                .node = id};
+  if (node.kind == NodeKind::kCallModule) {
+    made.target = graph.text(graph.modules[node.module].type);
+    made.parameters = draft.profile.modules()[row_of[node.module]].parameters;
+  } else if (node.kind == NodeKind::kPlaceholder || node.kind == NodeKind::kGetAttr) {
+    for (const ValueId value : graph.outputs_of(node))
+      if (value != kNone) made.parameters += parameters_of(graph, graph.values[value]);
+  }
+  return made;
+}
+
 // A tracer's nodes in its order; what ran outside the graphs where it ran, layer by layer.
-class TracerNodes {
- public:
-  explicit TracerNodes(ViewDraft& draft)
-      : draft_(draft), view_of_(draft.graph.nodes.size(), kNone), row_of_(rows_of_modules(draft.profile)) {}
-
-  void run() {
-    for (OpId op = 0; op < draft_.graph.ops.size(); ++op) {
-      const NodeId node = draft_.graph.ops[op].node;
-      if (node == kNone) {
-        end_part();
-        draft_.node_of[op] = outside(op);
-      } else {
-        pass_to(node + 1);
-        draft_.node_of[op] = view_of_[node];
-      }
+void group_by_tracer_node(ViewDraft& draft) {
+  const auto& nodes = draft.graph.nodes;
+  const std::vector<std::uint32_t> row_of = rows_of_modules(draft.profile);
+  std::vector<std::uint32_t> view_of;                        // by tracer's node, as far as they are passed
+  std::unordered_map<std::uint32_t, std::uint32_t> outside;  // by layer
+  const auto pass_to = [&](std::size_t end) {
+    while (view_of.size() < end)
+      view_of.push_back(draft.add(tracer_node(draft, static_cast<NodeId>(view_of.size()), row_of)));
+  };
+  for (OpId op = 0; op < draft.graph.ops.size(); ++op) {
+    if (const NodeId node = draft.graph.ops[op].node; node != kNone) {
+      pass_to(node + 1);
+      draft.node_of[op] = view_of[node];
+      continue;
     }
-    pass_to(static_cast<NodeId>(draft_.graph.nodes.size()));
-  }
-
- private:
-  void pass_to(NodeId end) {
-    for (; next_ < end; ++next_) view_of_[next_] = draft_.add(node_of(next_));
-  }
-  void end_part() {
-    const auto& nodes = draft_.graph.nodes;
-    while (next_ > 0 && next_ < nodes.size() && nodes[next_].part == nodes[next_ - 1].part)
-      pass_to(next_ + 1);
-  }
-  std::uint32_t outside(OpId op) {
-    const auto [found, is_new] = outside_.try_emplace(draft_.profile.layer_of()[op]);
+    std::size_t end = view_of.size();  // of the part that was begun
+    while (end > 0 && end < nodes.size() && nodes[end].part == nodes[end - 1].part) ++end;
+    pass_to(end);
+    const auto [found, is_new] = outside.try_emplace(draft.profile.layer_of()[op]);
     if (is_new) {
-      ViewNode node = layer_node(draft_, op);
-      node.kind = "outside";
-      found->second = draft_.add(node);
+      ViewNode made = layer_node(draft, op);
+      made.kind = "outside";
+      found->second = draft.add(made);
     }
-    return found->second;
+    draft.node_of[op] = found->second;
   }
-
-  ViewNode node_of(NodeId id) const {
-    const Graph& graph = draft_.graph;
-    const Node& node = graph.nodes[id];
-    const Module& module = graph.modules[node.module];
-    const bool is_call = node.kind == NodeKind::kCallModule;
-    return {.kind = name(node.kind),
-            .name = draft_.profile.nodes()[id].label,
-            .target = is_call ? graph.text(module.type) : graph.text(node.target),
-            .module = node.module,
-            .node = id,
-            .parameters = is_call ? draft_.profile.modules()[row_of_[node.module]].parameters : given(node)};
-  }
-  // What a node of no ops hands in; of others the ops tell.
-  Parameters given(const Node& node) const {
-    Parameters sum;
-    if (node.kind != NodeKind::kPlaceholder && node.kind != NodeKind::kGetAttr) return sum;
-    for (const ValueId id : draft_.graph.outputs_of(node))
-      if (id != kNone) sum += parameters_of(draft_.graph, draft_.graph.values[id]);
-    return sum;
-  }
-
-  ViewDraft& draft_;
-  std::vector<std::uint32_t> view_of_;  // by tracer's node
-  std::vector<std::uint32_t> row_of_;
-  std::unordered_map<std::uint32_t, std::uint32_t> outside_;  // by layer
-  NodeId next_ = 0;
-};
+  pass_to(nodes.size());
+}
 
 // Names of single ops, unique in the graph: "layer1.0.conv1.conv2d", "layer1.0.add", "attention.matmul_1".
 class OpLabels {
@@ -284,7 +265,7 @@ void group_by_subgraph(ViewDraft& draft) {
 ViewDraft find_nodes(const Profile& profile, Level level, std::span<const ScopeId> call_of) {
   ViewDraft draft(profile);
   if (level == Level::kLayer && !draft.graph.parts.empty()) {
-    TracerNodes(draft).run();  // a tracer's graph has inputs and outputs of its own
+    group_by_tracer_node(draft);  // a tracer's graph has inputs and outputs of its own
     return draft;
   }
   add_inputs(draft);

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -11,7 +10,6 @@
 #include <unordered_map>
 
 #include "analyse/profile/figures.h"
-#include "analyse/reconcile/reconcile.h"
 #include "base/choices.h"
 
 namespace opscope {

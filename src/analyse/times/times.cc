@@ -1,7 +1,6 @@
 // Medians for the profile's own times, per-run sums for everything else.
 #include "analyse/times/times.h"
 
-#include <algorithm>
 #include <unordered_map>
 
 #include "analyse/profile/rollup.h"
