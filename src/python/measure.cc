@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/error.h"
 #include "base/seconds.h"
 #include "python/session.h"
 #include "torch/timing/timing.h"

@@ -8,8 +8,6 @@
 #include <cmath>
 #include <limits>
 
-#include "base/text.h"
-
 namespace opscope::python {
 namespace {
 

@@ -1,7 +1,6 @@
 // Files that a tracer's graph was exported to, read back for their rows in the comparison.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "analyse/trace/trace.h"

@@ -13,8 +13,6 @@
 #include "app/request/fields.h"
 #include "app/worker/python_worker.h"
 #include "base/error.h"
-#include "base/files.h"
-#include "base/text.h"
 
 namespace opscope {
 namespace {

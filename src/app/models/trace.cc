@@ -10,7 +10,6 @@
 #include "app/worker/python_worker.h"
 #include "base/error.h"
 #include "base/files.h"
-#include "base/text.h"
 #include "readers/capture/capture_reader.h"
 
 namespace opscope {

@@ -5,12 +5,10 @@
 #include <array>
 #include <memory>
 
-#include "app/cases/question.h"
 #include "app/models/git_revision.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "cli/flags/flags.h"
 #include "cli/flags/model.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"

@@ -2,11 +2,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "app/cases/question.h"
 #include "app/models/model_list.h"
 #include "app/models/models.h"
 #include "base/error.h"
-#include "cli/flags/flags.h"
 #include "cli/flags/model.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/commands/interactive.h"
-#include "cli/flags/flags.h"
 #include "cli/flags/model.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"

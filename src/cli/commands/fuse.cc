@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "app/models/measure.h"
-#include "cli/flags/flags.h"
 #include "cli/flags/model.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"

@@ -2,7 +2,6 @@
 // are, by name. `opscope cache`: what is kept between runs, how much of it, and until when.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <memory>
 
 #include "app/models/cache.h"

@@ -7,7 +7,6 @@
 #include "analyse/profile/profile.h"
 #include "analyse/trace/joined.h"
 #include "base/error.h"
-#include "cli/flags/flags.h"
 #include "cli/flags/model.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"

@@ -6,7 +6,6 @@
 
 #include "analyse/memory/memory.h"
 #include "base/error.h"
-#include "cli/flags/flags.h"
 #include "cli/flags/model.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "cli/commands/sweep.h"
-#include "cli/flags/flags.h"
 #include "cli/flags/model.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"

@@ -8,7 +8,6 @@
 #include "app/models/trace.h"
 #include "base/error.h"
 #include "base/files.h"
-#include "cli/flags/flags.h"
 #include "cli/flags/model.h"
 #include "cli/main/command.h"
 #include "cli/output/output.h"

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "cli/flags/flags.h"
 #include "cli/flags/model.h"
 
 namespace opscope {

@@ -2,12 +2,8 @@
 #include "cli/flags/flags.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <array>
 
 #include "app/request/fields.h"
-#include "base/error.h"
-#include "base/text.h"
 #include "report/core/report.h"
 
 namespace opscope {

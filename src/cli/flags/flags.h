@@ -6,7 +6,6 @@
 
 #include "app/cases/question.h"
 #include "app/request/fields.h"
-#include "app/request/written.h"
 #include "cli/main/command.h"
 #include "report/core/report.h"
 

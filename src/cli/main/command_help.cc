@@ -4,7 +4,6 @@
 #include <array>
 
 #include "base/text.h"
-#include "cli/flags/flags.h"
 #include "cli/flags/model.h"
 #include "cli/main/command.h"
 
