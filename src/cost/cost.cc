@@ -3,7 +3,6 @@
 #include "cost/cost.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/choices.h"
 #include "base/large_pages.h"

@@ -47,39 +47,6 @@ std::vector<Claim> claims_of(const Graph& graph, const PieceMap& map) {
   return claims;
 }
 
-}  // namespace
-
-bool names_cache(std::string_view value_name) {
-  static constexpr std::array<std::string_view, 8> kWords{"past_key_value", "key_cache",       "value_cache",
-                                                          "kv_cache",       "cache_params",    "conv_states",
-                                                          "ssm_states",     "recurrent_states"};
-  return std::ranges::any_of(
-      kWords, [&](std::string_view word) { return value_name.find(word) != std::string_view::npos; });
-}
-
-PieceMap::PieceMap(const Graph& graph) : of_value(graph.values.size()) {
-  pieces.reserve(graph.storages.size());
-  for (const auto& storage : graph.storages) pieces.push_back({.bytes = Count{storage.bytes}});
-  for (ValueId id = 0; id < graph.values.size(); ++id) {
-    const auto& value = graph.values[id];
-    of_value[id] = value.storage != kNone ? value.storage : static_cast<std::uint32_t>(pieces.size());
-    if (value.storage == kNone) pieces.push_back({.bytes = bytes_of(graph, value)});
-    auto& best = pieces[of_value[id]].value;
-    if (best == kNone || (value.name != 0 && graph.values[best].name == 0)) best = id;
-  }
-  for (const auto id : graph.outputs) pieces[of_value[id]].returned = true;
-  is_input.resize(pieces.size());
-  for (const auto id : graph.inputs) is_input[of_value[id]] = 1;
-  const auto claims = claims_of(graph, *this);
-  is_constant.resize(pieces.size());
-  for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
-    pieces[piece].kind = kKinds[claims[piece]];
-    is_constant[piece] = claims[piece] == kConstant ? 1 : 0;
-  }
-}
-
-namespace {
-
 using Step = std::uint32_t;
 constexpr Step kNever = kNone;
 
@@ -169,6 +136,35 @@ class Steps {
 };
 
 }  // namespace
+
+bool names_cache(std::string_view value_name) {
+  static constexpr std::array<std::string_view, 8> kWords{"past_key_value", "key_cache",       "value_cache",
+                                                          "kv_cache",       "cache_params",    "conv_states",
+                                                          "ssm_states",     "recurrent_states"};
+  return std::ranges::any_of(
+      kWords, [&](std::string_view word) { return value_name.find(word) != std::string_view::npos; });
+}
+
+PieceMap::PieceMap(const Graph& graph) : of_value(graph.values.size()) {
+  pieces.reserve(graph.storages.size());
+  for (const auto& storage : graph.storages) pieces.push_back({.bytes = Count{storage.bytes}});
+  for (ValueId id = 0; id < graph.values.size(); ++id) {
+    const auto& value = graph.values[id];
+    of_value[id] = value.storage != kNone ? value.storage : static_cast<std::uint32_t>(pieces.size());
+    if (value.storage == kNone) pieces.push_back({.bytes = bytes_of(graph, value)});
+    auto& best = pieces[of_value[id]].value;
+    if (best == kNone || (value.name != 0 && graph.values[best].name == 0)) best = id;
+  }
+  for (const auto id : graph.outputs) pieces[of_value[id]].returned = true;
+  is_input.resize(pieces.size());
+  for (const auto id : graph.inputs) is_input[of_value[id]] = 1;
+  const auto claims = claims_of(graph, *this);
+  is_constant.resize(pieces.size());
+  for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+    pieces[piece].kind = kKinds[claims[piece]];
+    is_constant[piece] = claims[piece] == kConstant ? 1 : 0;
+  }
+}
 
 std::vector<Count> node_timeline(const Graph& graph) {
   if (graph.nodes.empty()) return {};

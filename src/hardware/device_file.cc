@@ -155,20 +155,6 @@ class DeviceReader {
   Unit unit_ = Unit::kFlopRate;  // of the figure being filled
 };
 
-}  // namespace
-
-std::string_view name(Units units) { return units == Units::kMatrix ? "matrix" : "vector"; }
-
-const Peak* Device::peak(Units units, std::string_view dtype) const {
-  for (const Peak& row : peaks)
-    if (row.units == units && row.dtype == dtype) return &row;
-  return nullptr;
-}
-
-Device read_device(std::string_view text, const std::string& name) { return DeviceReader(text, name).read(); }
-
-namespace {
-
 constexpr std::string_view kSpaces = " \t\r";
 
 bool is_key_letter(char c) {
@@ -314,6 +300,16 @@ class Reader {
 };
 
 }  // namespace
+
+std::string_view name(Units units) { return units == Units::kMatrix ? "matrix" : "vector"; }
+
+const Peak* Device::peak(Units units, std::string_view dtype) const {
+  for (const Peak& row : peaks)
+    if (row.units == units && row.dtype == dtype) return &row;
+  return nullptr;
+}
+
+Device read_device(std::string_view text, const std::string& name) { return DeviceReader(text, name).read(); }
 
 std::vector<TomlItem> read_plain_toml(std::string_view text, const std::string& name) {
   return Reader(text, name).read();

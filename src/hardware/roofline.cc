@@ -2,7 +2,6 @@
 #include "hardware/roofline.h"
 
 #include <cmath>
-#include <optional>
 #include <string>
 
 #include "base/choices.h"

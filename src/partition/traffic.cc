@@ -63,26 +63,6 @@ class Spared {
   std::vector<WriteId> read_of_;     // and what it held
 };
 
-}  // namespace
-
-void add_traffic(const Groups& groups, Partition& partition) {
-  Spared spared(groups, partition);
-  for (Subgraph& sum : partition.subgraphs) {
-    const auto members = partition.ops_of(sum);
-    // The mean of a squeeze-excite has to be done before its argument is read again.
-    const bool holds = groups.loops[groups.order.group_of(members[0])].form != Form::kSqueezeExcite;
-    for (const OpId op : members)
-      if (const Role role = groups.traits[op].role; role != Role::kRide)
-        sum.traffic += spared.of(op, holds && role != Role::kAnchor && role != Role::kBarrier);
-    partition.fused_bytes += sum.memory_bytes();
-  }
-}
-
-// What a kernel holds at once is a tile of each value that it is working on, whatever the size of the whole.
-// Where it folds rows the tile is a row, since the next step needs all of it.
-
-namespace {
-
 constexpr std::uint64_t kBlock = 1024;    // elements that a block of threads works on at a time
 constexpr std::uint64_t kTile = 64 * 64;  // of a product's result, and of what it is made from
 
@@ -109,6 +89,21 @@ Count held(const Graph& graph, ValueId id, Count tile) {
 
 }  // namespace
 
+void add_traffic(const Groups& groups, Partition& partition) {
+  Spared spared(groups, partition);
+  for (Subgraph& sum : partition.subgraphs) {
+    const auto members = partition.ops_of(sum);
+    // The mean of a squeeze-excite has to be done before its argument is read again.
+    const bool holds = groups.loops[groups.order.group_of(members[0])].form != Form::kSqueezeExcite;
+    for (const OpId op : members)
+      if (const Role role = groups.traits[op].role; role != Role::kRide)
+        sum.traffic += spared.of(op, holds && role != Role::kAnchor && role != Role::kBarrier);
+    partition.fused_bytes += sum.memory_bytes();
+  }
+}
+
+// What a kernel holds at once is a tile of each value that it is working on, whatever the size of the whole.
+// Where it folds rows the tile is a row, since the next step needs all of it.
 Count working_set(const Groups& groups, std::span<const OpId> members, const Loop& loop) {
   const Dataflow& flow = groups.flow;
   const Count tile = tile_of(groups, members, loop);

@@ -211,6 +211,21 @@ class BudgetCheck {
   CheckReport report_;
 };
 
+// All that costs and is counted: what a bare percentage holds for.
+bool may_not_grow(const Metric& metric) {
+  return !metric.is_detail && metric.better == Better::kLess && is_whole(metric.unit) &&
+         is_given(metric, kModelNeeds);
+}
+
+std::pair<const Metric*, std::string> pair_in(std::string_view part, const std::string& flag,
+                                              const char* example) {
+  const auto sign = part.find('=');
+  if (sign == std::string::npos || sign + 1 == part.size())
+    throw Error("'" + std::string(part) + "' is no METRIC=AMOUNT", flag,
+                std::string("for example ") + example);
+  return {&metric_named(part.substr(0, sign), flag, kModelNeeds), std::string(part.substr(sign + 1))};
+}
+
 }  // namespace
 
 std::string_view name(LimitKind kind) {
@@ -228,25 +243,6 @@ std::size_t CheckReport::broken() const {
 CheckReport check_budget(const CheckedModel& model, std::span<const BudgetLimit> limits, bool allow_unknown) {
   return BudgetCheck(model, allow_unknown).run(limits);
 }
-
-namespace {
-
-// All that costs and is counted: what a bare percentage holds for.
-bool may_not_grow(const Metric& metric) {
-  return !metric.is_detail && metric.better == Better::kLess && is_whole(metric.unit) &&
-         is_given(metric, kModelNeeds);
-}
-
-std::pair<const Metric*, std::string> pair_in(std::string_view part, const std::string& flag,
-                                              const char* example) {
-  const auto sign = part.find('=');
-  if (sign == std::string::npos || sign + 1 == part.size())
-    throw Error("'" + std::string(part) + "' is no METRIC=AMOUNT", flag,
-                std::string("for example ") + example);
-  return {&metric_named(part.substr(0, sign), flag, kModelNeeds), std::string(part.substr(sign + 1))};
-}
-
-}  // namespace
 
 std::vector<BudgetLimit> parse_limits(const std::string& text, LimitKind kind, const std::string& flag) {
   std::vector<BudgetLimit> limits;

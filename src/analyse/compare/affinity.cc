@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "analyse/compare/comparison.h"
 #include "base/error.h"
@@ -142,6 +141,39 @@ void add(std::vector<std::string>& findings, std::string text) {
   if (!text.empty()) findings.push_back(std::move(text));
 }
 
+// A row of one model.
+struct PartOf {
+  std::string name;
+  std::uint32_t depth = 0;
+  Amount amount{};
+  Confidence confidence = Confidence::kExact;
+};
+
+std::vector<PartOf> parts_of(const Figures& figures, CompareBy by, const Metric& metric,
+                             std::uint32_t depth) {
+  std::vector<PartOf> parts;
+  const auto add = [&](const std::string& name, std::uint32_t at, const Metrics& sums,
+                       const Parameters* owned) {
+    if (const auto amount = amount_in(figures, sums, owned, metric))
+      parts.push_back({name, at, *amount, sums.confidence});
+  };
+  if (by == CompareBy::kType) {
+    for (const TypeRow& row : figures.types) add(row.type, 0, row.metrics, nullptr);
+    return parts;
+  }
+  for (const FigureRow& row : figures.modules)
+    if (row.depth > 0 && row.depth <= depth) add(row.name, row.depth, row.metrics, &row.parameters);
+  if (metric.need == kNeedsParameters || !adds_up(metric.unit) || figures.modules.empty()) return parts;
+  // What the root ran itself, outside all modules: the rest of a sum.
+  Count below;
+  for (const PartOf& part : parts)
+    if (part.depth == 1) below += part.amount.count;
+  const auto whole = amount_in(figures, metric);
+  if (const Count own = whole ? whole->count - below : Count{})
+    parts.push_back({"", 1, amount_in(metric.unit, own), Confidence::kExact});
+  return parts;
+}
+
 }  // namespace
 
 std::vector<const TypeRow*> types_by_roofline(const Profile& profile) {
@@ -197,43 +229,6 @@ AffinityComparison compare_affinity(std::span<const Profile> profiles) {
   add(found.findings, unknown_finding(profiles[found.best]));
   return found;
 }
-
-namespace {
-
-// A row of one model.
-struct PartOf {
-  std::string name;
-  std::uint32_t depth = 0;
-  Amount amount{};
-  Confidence confidence = Confidence::kExact;
-};
-
-std::vector<PartOf> parts_of(const Figures& figures, CompareBy by, const Metric& metric,
-                             std::uint32_t depth) {
-  std::vector<PartOf> parts;
-  const auto add = [&](const std::string& name, std::uint32_t at, const Metrics& sums,
-                       const Parameters* owned) {
-    if (const auto amount = amount_in(figures, sums, owned, metric))
-      parts.push_back({name, at, *amount, sums.confidence});
-  };
-  if (by == CompareBy::kType) {
-    for (const TypeRow& row : figures.types) add(row.type, 0, row.metrics, nullptr);
-    return parts;
-  }
-  for (const FigureRow& row : figures.modules)
-    if (row.depth > 0 && row.depth <= depth) add(row.name, row.depth, row.metrics, &row.parameters);
-  if (metric.need == kNeedsParameters || !adds_up(metric.unit) || figures.modules.empty()) return parts;
-  // What the root ran itself, outside all modules: the rest of a sum.
-  Count below;
-  for (const PartOf& part : parts)
-    if (part.depth == 1) below += part.amount.count;
-  const auto whole = amount_in(figures, metric);
-  if (const Count own = whole ? whole->count - below : Count{})
-    parts.push_back({"", 1, amount_in(metric.unit, own), Confidence::kExact});
-  return parts;
-}
-
-}  // namespace
 
 CompareBy compare_by_from_name(std::string_view text, const std::string& where) {
   if (text == "type" || text == "types") return CompareBy::kType;

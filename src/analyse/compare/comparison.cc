@@ -201,24 +201,21 @@ class Rows {
     const auto doubt = [on](const ComparedModel& m) {
       return on(m) && on(m)->unknown_ops > 0 ? Confidence::kUnknown : Confidence::kExact;
     };
+    const auto time_of = [on](Count DeviceTime::*time) {
+      return [on, time](const ComparedModel& m) {
+        return on(m) ? std::optional(timed(on(m)->*time)) : std::nullopt;
+      };
+    };
     const std::string key = several ? id + "." : "";
-    add(
-        key + "roofline_seconds", "Roofline, " + id, Unit::kSeconds, Better::kLess, false,
-        [on](const ComparedModel& m) {
-          return on(m) ? std::optional(timed(on(m)->roofline_time)) : std::nullopt;
-        },
-        doubt);
+    add(key + "roofline_seconds", "Roofline, " + id, Unit::kSeconds, Better::kLess, false,
+        time_of(&DeviceTime::roofline_time), doubt);
     add(key + "memory_bound_time_share", "memory-bound", Unit::kShare, Better::kNeither, true,
         [on](const ComparedModel& m) {
           if (!on(m)) return std::optional<Amount>();
           return share(on(m)->roofline_time - on(m)->compute_bound_time, on(m)->roofline_time);
         });
-    add(
-        key + "fused_roofline_seconds", "as subgraphs", Unit::kSeconds, Better::kLess, true,
-        [on](const ComparedModel& m) {
-          return on(m) ? std::optional(timed(on(m)->fused_time)) : std::nullopt;
-        },
-        doubt);
+    add(key + "fused_roofline_seconds", "as subgraphs", Unit::kSeconds, Better::kLess, true,
+        time_of(&DeviceTime::fused_time), doubt);
   }
 
   template <class Share>

@@ -1,13 +1,11 @@
 // Counts what two groupings of the same ops have in common.
 #include <algorithm>
-#include <array>
 #include <map>
 #include <unordered_map>
 
 #include "analyse/fusion/comparison.h"
 #include "analyse/fusion/members.h"
 #include "base/choices.h"
-#include "base/text.h"
 
 namespace opscope {
 namespace {

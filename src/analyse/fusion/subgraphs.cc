@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "analyse/profile/rollup.h"
-#include "base/error.h"
 
 namespace opscope {
 

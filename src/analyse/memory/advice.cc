@@ -2,7 +2,6 @@
 #include "analyse/memory/advice.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
 
@@ -39,6 +38,51 @@ std::vector<Pattern> group(const std::vector<Chance>& chances) {
   }
   std::ranges::stable_sort(patterns, std::greater{}, &Pattern::bytes);
   return patterns;
+}
+
+// PyTorch's attention computes in float32 whatever it is given, and keeps for backward what that made.
+bool is_kept_by_attention(const Graph& graph, const MemoryPiece& piece) {
+  if (piece.held.made == kNone) return false;
+  const auto& op = graph.ops[piece.held.made];
+  return short_op_name(graph.op_name(op)) == "scaled_dot_product_attention" &&
+         std::ranges::find(graph.outputs_of(op), piece.value) == graph.outputs_of(op).end();
+}
+
+// Of a piece with this many bytes, what bfloat16 would not need. An optimiser counts its steps in float32.
+Count spared(const Graph& graph, const MemoryPiece& piece) {
+  if (piece.value == kNone) return {};
+  if (piece.kind == MemoryKind::kOptimizerState && graph.shape(graph.values[piece.value]).empty()) return {};
+  if (is_kept_by_attention(graph, piece)) return {};
+  switch (graph.values[piece.value].dtype) {
+    case DType::kFloat32:
+      return piece.bytes / 2;
+    case DType::kFloat64:
+      return piece.bytes - piece.bytes / 4;
+    default:
+      return {};
+  }
+}
+
+// As a person writes it.
+std::string in_place_words(std::string_view op, bool has_switch) {
+  const std::string how = has_switch    ? "inplace=True"
+                          : op == "add" ? "+="
+                          : op == "sub" ? "-="
+                          : op == "mul" ? "*="
+                          : op == "div" ? "/="
+                                        : std::string(op) + "_";
+  return "let " + std::string(op) + " write into its input (" + how + ")";
+}
+
+// The result fits exactly into what nobody reads after this op.
+bool could_take(const MemoryReport& report, ValueId input, ValueId output, OpId op) {
+  const Graph& graph = report.graph();
+  const auto &from = graph.values[input], &to = graph.values[output];
+  const auto* piece = piece_of(report, input);
+  if (piece == nullptr || from.storage == to.storage || piece->kind != MemoryKind::kActivations) return false;
+  if (piece->returned || piece->held.made == kNone || piece->last_use != op) return false;
+  return from.dtype == to.dtype && std::ranges::equal(graph.shape(from), graph.shape(to)) &&
+         piece->bytes == piece_of(report, output)->bytes && piece->bytes == bytes_of(graph, from);
 }
 
 }  // namespace
@@ -145,34 +189,6 @@ void advise(MemoryReport& report) {
 
 // Two bytes in place of four: exact by the sizes of the dtypes. What is held in other dtypes, and workspaces,
 // stay as they are.
-
-namespace {
-
-// PyTorch's attention computes in float32 whatever it is given, and keeps for backward what that made.
-bool is_kept_by_attention(const Graph& graph, const MemoryPiece& piece) {
-  if (piece.held.made == kNone) return false;
-  const auto& op = graph.ops[piece.held.made];
-  return short_op_name(graph.op_name(op)) == "scaled_dot_product_attention" &&
-         std::ranges::find(graph.outputs_of(op), piece.value) == graph.outputs_of(op).end();
-}
-
-// Of a piece with this many bytes, what bfloat16 would not need. An optimiser counts its steps in float32.
-Count spared(const Graph& graph, const MemoryPiece& piece) {
-  if (piece.value == kNone) return {};
-  if (piece.kind == MemoryKind::kOptimizerState && graph.shape(graph.values[piece.value]).empty()) return {};
-  if (is_kept_by_attention(graph, piece)) return {};
-  switch (graph.values[piece.value].dtype) {
-    case DType::kFloat32:
-      return piece.bytes / 2;
-    case DType::kFloat64:
-      return piece.bytes - piece.bytes / 4;
-    default:
-      return {};
-  }
-}
-
-}  // namespace
-
 void advise_precision(const WhatIf& what_if, MemoryReport& report) {
   Count weights{};
   std::size_t weight_places = 0;
@@ -197,32 +213,6 @@ void advise_precision(const WhatIf& what_if, MemoryReport& report) {
                            weights + what_if.saved_by(changes),
                            {}});
 }
-
-namespace {
-
-// As a person writes it.
-std::string in_place_words(std::string_view op, bool has_switch) {
-  const std::string how = has_switch    ? "inplace=True"
-                          : op == "add" ? "+="
-                          : op == "sub" ? "-="
-                          : op == "mul" ? "*="
-                          : op == "div" ? "/="
-                                        : std::string(op) + "_";
-  return "let " + std::string(op) + " write into its input (" + how + ")";
-}
-
-// The result fits exactly into what nobody reads after this op.
-bool could_take(const MemoryReport& report, ValueId input, ValueId output, OpId op) {
-  const Graph& graph = report.graph();
-  const auto &from = graph.values[input], &to = graph.values[output];
-  const auto* piece = piece_of(report, input);
-  if (piece == nullptr || from.storage == to.storage || piece->kind != MemoryKind::kActivations) return false;
-  if (piece->returned || piece->held.made == kNone || piece->last_use != op) return false;
-  return from.dtype == to.dtype && std::ranges::equal(graph.shape(from), graph.shape(to)) &&
-         piece->bytes == piece_of(report, output)->bytes && piece->bytes == bytes_of(graph, from);
-}
-
-}  // namespace
 
 void advise_in_place(const WhatIf& what_if, MemoryReport& report) {
   const Graph& graph = report.graph();

@@ -2,7 +2,6 @@
 #include "analyse/plot/plot.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <tuple>
 
@@ -24,66 +23,9 @@ std::string merged_part(std::string_view a, std::string_view b) {
   return std::string(a.substr(0, same)) + "*";
 }
 
-}  // namespace
-
-std::string_view name(PlotKind kind) { return kKinds[kind]; }
-bool is_plot_kind(std::string_view text) { return std::ranges::count(kKinds.names, text) > 0; }
-PlotKind plot_kind_from_name(std::string_view text) { return kKinds.parse(text, "no plot called"); }
-
-const Metric& plot_metric(std::string_view text, Needs given) {
-  const Metric& metric = metric_named(text, "--metric", given);
-  if (adds_up(metric.unit)) return metric;
-  throw Error("a plot shows parts of a whole, and " + std::string(metric.key) + " does not add up",
-              "--metric", "for example flops or memory-bytes");
-}
-
-std::string merged_name(std::string_view pattern, std::string_view name) {
-  const auto a = split_by(pattern, '.'), b = split_by(name, '.');
-  const std::size_t shorter = std::min(a.size(), b.size());
-  std::size_t front = a.size() == b.size() ? shorter : 0, back = 0;
-  std::string merged;
-  if (a.size() != b.size()) {
-    while (front < shorter && a[front] == b[front]) ++front;
-    while (front + back < shorter && a[a.size() - 1 - back] == b[b.size() - 1 - back]) ++back;
-  }
-  const auto add = [&](std::string part) { merged.append(merged.empty() ? "" : ".").append(part); };
-  for (std::size_t i = 0; i < front; ++i) add(merged_part(a[i], b[i]));
-  if (a.size() != b.size()) add("*");
-  for (std::size_t i = back; i > 0; --i) add(std::string(a[a.size() - i]));
-  return merged;
-}
-
-// Costs by op type, the small ones together.
-
-namespace {
-
 double share(Count part, Count whole) {
   return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
-
-}  // namespace
-
-TypesPlot make_types_plot(const Profile& profile, const Metric& metric, std::size_t top) {
-  require_known(metric, costs_of(profile, profile.totals), "--metric");
-  TypesPlot plot{.metric = &metric, .rows = profile.types(), .totals = profile.totals};
-  std::erase_if(plot.rows, [](const TypeRow& row) { return !row.metrics.counts() && !row.metrics.time; });
-  // By the larger share first, so that what moves many bytes and computes little is shown too.
-  std::ranges::stable_sort(plot.rows, std::ranges::greater{}, [&](const TypeRow& row) {
-    return std::max(share(plotted_count(metric, row.metrics), plotted_count(metric, plot.totals)),
-                    share(row.metrics.memory_bytes(), plot.totals.memory_bytes()));
-  });
-  if (const std::size_t shown = std::max<std::size_t>(top, 1); plot.rows.size() > shown + 1) {
-    plot.others = plot.rows.size() - shown;
-    for (std::size_t i = shown; i < plot.rows.size(); ++i) plot.rest += plot.rows[i].metrics;
-    plot.rows.resize(shown);
-  }
-  std::ranges::stable_sort(plot.rows, std::ranges::greater{}, [&](const TypeRow& row) {
-    return std::tuple(plotted_count(metric, row.metrics), row.metrics.memory_bytes());
-  });
-  return plot;
-}
-
-namespace {
 
 Category category_of(const Profile& profile, const GraphView& view, const ViewNode& node) {
   const OpCost* best = nullptr;
@@ -131,6 +73,54 @@ void settle(RooflinePlot& plot) {
 }
 
 }  // namespace
+
+std::string_view name(PlotKind kind) { return kKinds[kind]; }
+bool is_plot_kind(std::string_view text) { return std::ranges::count(kKinds.names, text) > 0; }
+PlotKind plot_kind_from_name(std::string_view text) { return kKinds.parse(text, "no plot called"); }
+
+const Metric& plot_metric(std::string_view text, Needs given) {
+  const Metric& metric = metric_named(text, "--metric", given);
+  if (adds_up(metric.unit)) return metric;
+  throw Error("a plot shows parts of a whole, and " + std::string(metric.key) + " does not add up",
+              "--metric", "for example flops or memory-bytes");
+}
+
+std::string merged_name(std::string_view pattern, std::string_view name) {
+  const auto a = split_by(pattern, '.'), b = split_by(name, '.');
+  const std::size_t shorter = std::min(a.size(), b.size());
+  std::size_t front = a.size() == b.size() ? shorter : 0, back = 0;
+  std::string merged;
+  if (a.size() != b.size()) {
+    while (front < shorter && a[front] == b[front]) ++front;
+    while (front + back < shorter && a[a.size() - 1 - back] == b[b.size() - 1 - back]) ++back;
+  }
+  const auto add = [&](std::string part) { merged.append(merged.empty() ? "" : ".").append(part); };
+  for (std::size_t i = 0; i < front; ++i) add(merged_part(a[i], b[i]));
+  if (a.size() != b.size()) add("*");
+  for (std::size_t i = back; i > 0; --i) add(std::string(a[a.size() - i]));
+  return merged;
+}
+
+// Costs by op type, the small ones together.
+TypesPlot make_types_plot(const Profile& profile, const Metric& metric, std::size_t top) {
+  require_known(metric, costs_of(profile, profile.totals), "--metric");
+  TypesPlot plot{.metric = &metric, .rows = profile.types(), .totals = profile.totals};
+  std::erase_if(plot.rows, [](const TypeRow& row) { return !row.metrics.counts() && !row.metrics.time; });
+  // By the larger share first, so that what moves many bytes and computes little is shown too.
+  std::ranges::stable_sort(plot.rows, std::ranges::greater{}, [&](const TypeRow& row) {
+    return std::max(share(plotted_count(metric, row.metrics), plotted_count(metric, plot.totals)),
+                    share(row.metrics.memory_bytes(), plot.totals.memory_bytes()));
+  });
+  if (const std::size_t shown = std::max<std::size_t>(top, 1); plot.rows.size() > shown + 1) {
+    plot.others = plot.rows.size() - shown;
+    for (std::size_t i = shown; i < plot.rows.size(); ++i) plot.rest += plot.rows[i].metrics;
+    plot.rows.resize(shown);
+  }
+  std::ranges::stable_sort(plot.rows, std::ranges::greater{}, [&](const TypeRow& row) {
+    return std::tuple(plotted_count(metric, row.metrics), row.metrics.memory_bytes());
+  });
+  return plot;
+}
 
 std::optional<double> Roof::seconds(double cost) const {
   if (!peak_flops_per_second) return std::nullopt;

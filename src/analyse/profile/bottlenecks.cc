@@ -85,26 +85,6 @@ constexpr std::array kFindings{
     Finding{"matmul, linear and attention are", kMatrices, 0.5, kMatrixAdvice},
 };
 
-}  // namespace
-
-std::vector<Advice> advise(const Profile& profile) {
-  std::vector<Advice> found;
-  const Count all = profile.totals.flops;
-  for (const Finding& finding : kFindings) {
-    Count flops;
-    for (const TypeRow& row : profile.types())
-      if (std::ranges::count(finding.categories, row.category) > 0) flops += row.metrics.flops;
-    if (!all || static_cast<double>(flops) <= finding.above * static_cast<double>(all)) continue;
-    std::string text = std::string(finding.label) + " " + format_percent(flops, all) + " of FLOPs";
-    // What decides in general comes first; on a device its roofline knows better.
-    const auto suggestions = finding.suggestions.subspan(profile.roofline.device != nullptr ? 1 : 0);
-    found.push_back({std::move(text), {suggestions.begin(), suggestions.end()}});
-  }
-  return found;
-}
-
-namespace {
-
 // By Confidence.
 constexpr std::array kCounters{&Coverage::exact, &Coverage::estimated, &Coverage::upper_bound,
                                &Coverage::unknown};
@@ -139,6 +119,22 @@ std::vector<UnknownOp> unknown_ops(const Graph& graph, Profile& profile) {
 }
 
 }  // namespace
+
+std::vector<Advice> advise(const Profile& profile) {
+  std::vector<Advice> found;
+  const Count all = profile.totals.flops;
+  for (const Finding& finding : kFindings) {
+    Count flops;
+    for (const TypeRow& row : profile.types())
+      if (std::ranges::count(finding.categories, row.category) > 0) flops += row.metrics.flops;
+    if (!all || static_cast<double>(flops) <= finding.above * static_cast<double>(all)) continue;
+    std::string text = std::string(finding.label) + " " + format_percent(flops, all) + " of FLOPs";
+    // What decides in general comes first; on a device its roofline knows better.
+    const auto suggestions = finding.suggestions.subspan(profile.roofline.device != nullptr ? 1 : 0);
+    found.push_back({std::move(text), {suggestions.begin(), suggestions.end()}});
+  }
+  return found;
+}
 
 void assess_coverage(const Graph& graph, Profile& profile) {
   profile.coverage.ops = profile.costs.size();

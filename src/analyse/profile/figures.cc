@@ -6,7 +6,6 @@
 
 #include "analyse/explore/explore.h"
 #include "analyse/memory/memory.h"
-#include "base/text.h"
 
 namespace opscope {
 namespace {

@@ -1,6 +1,5 @@
 // The device's part of a profile: the roofline time of every op, what limits each, that of the subgraphs, and
 // the ridge of the units that do most of the work.
-#include <cmath>
 #include <map>
 
 #include "analyse/profile/rollup.h"
