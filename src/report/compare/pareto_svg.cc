@@ -14,7 +14,8 @@ namespace {
 
 constexpr Font kNameFont{.size = 10.5}, kStrongFont{.size = 10.5, .bold = true}, kNoteFont{.size = 9.5};
 constexpr std::string_view kFrontColor = kComputeBoundColor, kOtherColor = kAxis;
-constexpr double kLeft = 84, kTop = 66, kBottom = 92, kSide = 150;
+constexpr double kWidth = 900, kHeight = 620;
+constexpr Box kPlot{84, 66, 646, 462};
 constexpr double kLargestDot = 26, kSmallestDot = 3;
 constexpr double kNameHeight = 12;
 
@@ -25,20 +26,19 @@ class ParetoDrawing {
       : comparison_(comparison),
         points_(std::move(points)),
         options_(options),
-        svg_(options.width, options.height, picture_title()),
-        box_{kLeft, kTop, options.width - kLeft - kSide - kMargin, options.height - kTop - kBottom},
-        placer_(box_.inset(2)) {
+        svg_(kWidth, kHeight, picture_title()),
+        placer_(kPlot.inset(2)) {
     for (const ParetoPoint& point : points_) largest_ = std::max(largest_, bytes(point));
     make_axes();
   }
 
   std::string draw() {
     draw_title(svg_, picture_title(), subtitle());
-    svg_.rect(box_, {.fill = kPaper, .stroke = kGrid});
+    svg_.rect(kPlot, {.fill = kPaper, .stroke = kGrid});
     const std::vector<Point> front = front_line();
     shade(front);
-    draw_x_axis(svg_, x_, box_, heading(*options_.x));
-    draw_y_axis(svg_, y_, box_, heading(*options_.y));
+    draw_x_axis(svg_, x_, kPlot, heading(*options_.x));
+    draw_y_axis(svg_, y_, kPlot, heading(*options_.y));
     draw_front(front);
     draw_dots();
     draw_names();
@@ -72,8 +72,8 @@ class ParetoDrawing {
     constexpr double kRoom = 1.35;
     const auto x = std::ranges::minmax(points_, {}, &ParetoPoint::x);
     const auto y = std::ranges::minmax(points_, {}, &ParetoPoint::y);
-    x_ = log_axis(x.min.x / kRoom, x.max.x * kRoom, box_.x, box_.right(), options_.x->unit);
-    y_ = log_axis(y.min.y / kRoom, y.max.y * kRoom, box_.bottom(), box_.y, options_.y->unit);
+    x_ = log_axis(x.min.x / kRoom, x.max.x * kRoom, kPlot.x, kPlot.right(), options_.x->unit);
+    y_ = log_axis(y.min.y / kRoom, y.max.y * kRoom, kPlot.bottom(), kPlot.y, options_.y->unit);
   }
 
   // A staircase: what is above and to the right of it costs more of both than a model on it.
@@ -82,15 +82,15 @@ class ParetoDrawing {
     for (const ParetoPoint& point : points_) {
       if (!point.is_front) continue;
       const Point here = at(point);
-      if (line.empty()) line.push_back({here.x, box_.y});
+      if (line.empty()) line.push_back({here.x, kPlot.y});
       if (line.size() > 1) line.push_back({here.x, line.back().y});
       line.push_back(here);
     }
-    line.push_back({box_.right(), line.back().y});
+    line.push_back({kPlot.right(), line.back().y});
     return line;
   }
   void shade(std::vector<Point> area) {
-    area.push_back({box_.right(), box_.y});
+    area.push_back({kPlot.right(), kPlot.y});
     svg_.polygon(area, {.fill = tinted(kFrontColor, 0.94)});
   }
   void draw_front(const std::vector<Point>& line) {
@@ -146,8 +146,8 @@ class ParetoDrawing {
   }
 
   void draw_legend() {
-    const double left = box_.right() + 22;
-    double y = box_.y + 4;
+    const double left = kPlot.right() + 22;
+    double y = kPlot.y + 4;
     const auto key = [&](std::string_view fill, std::string_view text) {
       svg_.circle({left + 6, y + 6}, 6, {.fill = fill, .opacity = 0.75});
       svg_.text({left + 20, y + 6}, text, {.font = kNameFont, .centred = true});
@@ -178,7 +178,7 @@ class ParetoDrawing {
     if (left_out > 0)
       text += " " + plural(left_out, "model") +
               " left out: one of the two is not known of it, or none of it there.";
-    draw_paragraph(svg_, {box_.x, box_.bottom() + 50}, svg_.width() - kMargin - box_.x, text,
+    draw_paragraph(svg_, {kPlot.x, kPlot.bottom() + 50}, svg_.width() - kMargin - kPlot.x, text,
                    {.font = kNoteFont, .color = kQuietInk});
   }
 
@@ -186,7 +186,6 @@ class ParetoDrawing {
   std::vector<ParetoPoint> points_;
   ParetoOptions options_;
   Svg svg_;
-  Box box_;
   LabelPlacer placer_;
   Axis x_, y_;
   double largest_ = 0;

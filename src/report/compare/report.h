@@ -25,7 +25,6 @@ int table_width(const Table& table);
 struct ParetoOptions {
   const Metric* x = &metric_at("params");
   const Metric* y = &metric_at("flops");
-  double width = 900, height = 620;
 };
 // An SVG: both on logarithmic axes, the area of each dot the bytes moved. Throws Error where fewer than two
 // models have both.
