@@ -20,9 +20,4 @@ bool is_flagged(const Reconciliation& model, const PeerComparison& peer, double 
 std::string to_format(std::span<const Reconciliation> models, const ReconcileOptions& reconcile,
                       Format format, const TextOptions& options);
 
-Section why_section(const Reconciliation& model, const PeerComparison& peer, const TextOptions& options);
-
-// "the tool's own": "FLOPs" or "MACs"
-std::string_view unit_text(PeerUnit unit);
-
 }  // namespace opscope
