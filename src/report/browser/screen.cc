@@ -69,23 +69,13 @@ struct Details {
   void blank() { lines.push_back({}); }
   // Words wrapped, further lines indented.
   void say(std::string_view text, Ink ink = Ink::kPlain, int indent = 0, std::string label = "") {
-    std::string line;
-    const auto flush = [&] {
-      ScreenLine pieces;
+    std::vector<std::string> wrapped = wrapped_words(text, std::max(8, width - indent));
+    if (wrapped.empty() && !label.empty()) wrapped.emplace_back();
+    for (std::string& line : wrapped) {
+      ScreenLine& pieces = lines.emplace_back();
       if (indent > 0) pieces.push_back({pad_right(std::exchange(label, ""), indent), Ink::kQuiet});
-      pieces.push_back({std::exchange(line, ""), ink});
-      lines.push_back(std::move(pieces));
-    };
-    const int room = std::max(8, width - indent);
-    while (!text.empty()) {
-      const auto space = std::min(text.find(' '), text.size());
-      const std::string word = truncate_middle(text.substr(0, space), room);
-      if (!line.empty() && display_width(line) + 1 + display_width(word) > room) flush();
-      if (!line.empty()) line += ' ';
-      line += word;
-      text.remove_prefix(std::min(space + 1, text.size()));
+      pieces.push_back({std::move(line), ink});
     }
-    if (!line.empty() || !label.empty()) flush();
   }
   void fact(std::string label, std::string_view text, Ink ink = Ink::kPlain) {
     say(text, ink, kLabelWidth, std::move(label));

@@ -51,6 +51,8 @@ std::string shapes_text(const GraphView& view, const ViewNode& node);
 std::string border_text(const GraphView& view, std::string_view side, Border border, OpId at);
 // "#3", "#3 to #7", "#3, #9, #12 and 4 more"
 std::string subgraphs_text(const std::vector<SubgraphId>& ids);
+// Words into lines of at most `width`, those after the first indented; long words lose their middle.
+std::vector<std::string> wrapped_words(std::string_view text, int width, int indent = 0);
 std::string created_text(const GraphView& view);  // "Created 12 subgraphs from 71 nodes"
 // The subgraphs that ops are in, ascending, each once.
 std::vector<SubgraphId> subgraphs_of(const Partition& partition, std::span<const OpId> ops);

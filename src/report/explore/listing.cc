@@ -32,26 +32,6 @@ std::string painted(const Line& line, bool color) {
   return out;
 }
 
-// Words into lines of at most `width`, those after the first indented.
-std::vector<std::string> wrap(std::string_view text, int width, int indent) {
-  std::vector<std::string> lines;
-  std::string line;
-  while (!text.empty()) {
-    const auto space = std::min(text.find(' '), text.size());
-    std::string word(text.substr(0, space));
-    if (!line.empty() && display_width(line) + 1 + display_width(word) > width) {
-      lines.push_back(std::move(line));
-      line.assign(static_cast<std::size_t>(indent), ' ');
-    } else if (!line.empty() && line.find_first_not_of(' ') != std::string::npos) {
-      line += ' ';
-    }
-    line += truncate_middle(word, std::max(8, width - display_width(line)));
-    text.remove_prefix(std::min(space + 1, text.size()));
-  }
-  if (!line.empty()) lines.push_back(std::move(line));
-  return lines;
-}
-
 struct SideBySide {
   const GraphView& view;
   const Selection& selection;
@@ -137,7 +117,7 @@ struct SideBySide {
   }
 
   void say(std::string_view text, Style style = Style::kPlain) {
-    for (std::string& line : wrap(text, right_width - 3, 2))
+    for (std::string& line : wrapped_words(text, right_width - 3, 2))
       right.push_back({{"   "}, {std::move(line), style}});
   }
   void say_head(std::string text) { right.push_back({{std::move(text), Style::kStrong}}); }
@@ -157,7 +137,8 @@ struct SideBySide {
     const auto& ids = standing.subgraphs;
     if (ids.size() == 1) return say_subgraph(standing, begin, end);
     if (ids.empty()) {
-      for (std::string& line : wrap(fmt::format("not partitioned: {}", standing.why_none), right_width, 3))
+      for (std::string& line :
+           wrapped_words(fmt::format("not partitioned: {}", standing.why_none), right_width, 3))
         right.push_back({{std::move(line), Style::kQuiet}});
       return;
     }
@@ -244,6 +225,25 @@ std::string side_by_side(const GraphView& view, const Selection& selection, cons
 }
 
 }  // namespace
+
+std::vector<std::string> wrapped_words(std::string_view text, int width, int indent) {
+  std::vector<std::string> lines;
+  std::string line;
+  while (!text.empty()) {
+    const auto space = std::min(text.find(' '), text.size());
+    std::string word(text.substr(0, space));
+    if (!line.empty() && display_width(line) + 1 + display_width(word) > width) {
+      lines.push_back(std::move(line));
+      line.assign(static_cast<std::size_t>(indent), ' ');
+    } else if (!line.empty() && line.find_first_not_of(' ') != std::string::npos) {
+      line += ' ';
+    }
+    line += truncate_middle(word, std::max(8, width - display_width(line)));
+    text.remove_prefix(std::min(space + 1, text.size()));
+  }
+  if (!line.empty()) lines.push_back(std::move(line));
+  return lines;
+}
 
 std::string explore_listing(const GraphView& view, const Selection& selection, Format format,
                             const TextOptions& options) {
