@@ -26,11 +26,6 @@ struct ExploreFlags : ModelCommandFlags {
   bool interactive = false;
 };
 
-std::optional<std::uint32_t> number(const char* flag, const std::string& text, std::int64_t least = 1) {
-  if (text.empty()) return std::nullopt;
-  return static_cast<std::uint32_t>(parse_integer(flag, text, least));
-}
-
 std::optional<Bottleneck> bottleneck_from(const std::string& text) {
   if (text.empty()) return std::nullopt;
   for (const char* word : {"compute", "compute_bound", "compute-bound"})
@@ -42,15 +37,14 @@ std::optional<Bottleneck> bottleneck_from(const std::string& text) {
 
 ExploreQuery query_from(const ExploreFlags& flags) {
   ExploreQuery query;
-  query.start = number("--start", flags.start);
-  query.end = number("--end", flags.end);
+  read_number(query.start, "--start", flags.start, 1);
+  read_number(query.end, "--end", flags.end, 1);
   query.around = flags.around;
-  if (const auto context = number("--context", flags.context, 0)) {
-    if (flags.around.empty()) throw Error("around which node?", "--context", "add --around N");
-    query.context = *context;
-  }
-  query.max_nodes = number("--max-nodes", flags.max_nodes);
-  query.top = number("--top", flags.top);
+  read_number(query.context, "--context", flags.context, 0);
+  if (!flags.context.empty() && flags.around.empty())
+    throw Error("around which node?", "--context", "add --around N");
+  read_number(query.max_nodes, "--max-nodes", flags.max_nodes, 1);
+  read_number(query.top, "--top", flags.top, 1);
   query.find = flags.find;
   query.type = flags.type;
   query.module = flags.module;
