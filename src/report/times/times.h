@@ -52,8 +52,6 @@ std::string profiler_stats_text(const ProfilerGraph& graph);  // the statistics 
 Section runs_section(const Profile& profile, const RunTimes& runs);
 Section phases_section(const Profile& profile, const RunTimes& runs);
 Section where_time_goes_section(const Profile& profile, const WhereTimeGoes& where);
-// One finding as a person would say it: what it could save, then what it is and why.
-Entry finding_entry(const Profile& profile, const WhereTimeGoes& where, const Finding& finding);
 
 // Ops measured alone, as a table of distinct ops and as JSON.
 Section repeated_ops_section(const Profile& profile, const RepeatedOps& repeated, const TextOptions& options);
