@@ -126,26 +126,6 @@ void JsonWriter::key(std::string_view name) {
   after_key_ = true;
 }
 
-void JsonWriter::null() {
-  separate();
-  out_ += "null";
-}
-
-void JsonWriter::text(std::string_view words) {
-  separate();
-  append_json_string(out_, words);
-}
-
-void JsonWriter::real(double number) {
-  separate();
-  append_json_double(out_, number);
-}
-
-void JsonWriter::boolean(bool truth) {
-  separate();
-  out_ += truth ? "true" : "false";
-}
-
 void JsonWriter::integer(std::int64_t number) {
   separate();
   const fmt::format_int digits(number);

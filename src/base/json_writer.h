@@ -40,7 +40,7 @@ class JsonWriter {
 
   virtual void key(std::string_view name);
 
-  virtual void null();
+  virtual void null() { word("null"); }
   void value(std::string_view words) { text(words); }
   void value(const char* text) { value(std::string_view(text)); }
   void value(const std::string& text) { value(std::string_view(text)); }
@@ -120,9 +120,15 @@ class JsonWriter {
   virtual bool wants(std::string_view) const { return true; }
   virtual void begin(char open, JsonLayout layout);
   virtual void end(char close);
-  virtual void text(std::string_view words);
-  virtual void real(double number);
-  virtual void boolean(bool truth);
+  virtual void text(std::string_view words) {
+    separate();
+    append_json_string(out_, words);
+  }
+  virtual void real(double number) {
+    separate();
+    append_json_double(out_, number);
+  }
+  virtual void boolean(bool truth) { word(truth ? "true" : "false"); }
   virtual void integer(std::int64_t number);
   virtual void natural(std::uint64_t number);
 
@@ -133,6 +139,10 @@ class JsonWriter {
   };
   void separate();  // what goes before an item: comma, line break, indent
   void new_line();
+  void word(std::string_view text) {
+    separate();
+    out_ += text;
+  }
 
   std::string& out_;
   const TextSink* sink_ = nullptr;

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/text.h"
-
 namespace opscope {
 namespace {
 
@@ -142,18 +140,6 @@ Pt2Frame::Pt2Frame(dom::Item graph, Symbols& symbols) : graph_(graph), symbols_(
   index(integers_, graph, "sym_int_values");
 }
 
-const dom::Item* Pt2Frame::meta(std::string_view name) const {
-  const auto found = tensors_.find(name);
-  return found == tensors_.end() ? nullptr : &found->second;
-}
-
-std::int64_t Pt2Frame::sym_int(dom::Item item) const {
-  const auto [tag, value] = item.tagged();
-  if (tag == "as_int") return value.integer();
-  if (tag != "as_expr") graph_.source().fail("a size of an unknown kind");
-  return symbols_.evaluate(value.text("expr_str")).value_or(1);
-}
-
 ValueSpec Pt2Frame::spec(std::string_view name) const {
   const auto* found = meta(name);
   if (found == nullptr) graph_.source().fail("no shape for the value '" + truncate(name, 40) + "'");
@@ -175,25 +161,6 @@ ValueSpec Pt2Frame::spec(std::string_view name) const {
   if (const auto offset = found->find("storage_offset")) spec.offset = sym_int(*offset);
   if (const auto device = found->find("device")) spec.device = device->text("type");
   return spec;
-}
-
-bool Pt2Frame::requires_grad(std::string_view name) const {
-  const auto* found = meta(name);
-  return found != nullptr && found->boolean_or("requires_grad");
-}
-
-std::optional<std::int64_t> Pt2Frame::integer(std::string_view name) const {
-  if (const auto known = known_.find(name); known != known_.end()) return known->second;
-  const auto found = integers_.find(name);
-  if (found == integers_.end()) return std::nullopt;
-  return sym_int(found->second);
-}
-
-ValueId Pt2Frame::tensor(std::string_view name) const {
-  const auto found = made_.find(name);
-  if (found == made_.end())
-    graph_.source().fail("an op reads '" + truncate(name, 40) + "' before anything makes it");
-  return found->second;
 }
 
 void Pt2Frame::describe_dims(std::string_view name) const {
