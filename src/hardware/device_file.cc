@@ -197,7 +197,10 @@ class Reader {
     skip();
     if (rest_.empty() || rest_.front() == '#') return;
     if (take('[')) {
-      head();
+      table_ = key();
+      need(']');
+      if (std::ranges::count(tables_, table_)) fail("the table [" + table_ + "] is there twice");
+      tables_.push_back(table_);
     } else {
       const std::string path = joined(table_, key());
       need('=');
@@ -205,13 +208,6 @@ class Reader {
     }
     skip();
     if (!rest_.empty() && rest_.front() != '#') fail("'" + std::string(rest_) + "' is too much on this line");
-  }
-
-  void head() {
-    table_ = key();
-    need(']');
-    if (std::ranges::count(tables_, table_)) fail("the table [" + table_ + "] is there twice");
-    tables_.push_back(table_);
   }
 
   // "memory.bandwidth"
@@ -239,10 +235,9 @@ class Reader {
       item.is_list = true;
       while (!take(']')) {
         item.values.push_back(string());
-        if (!take(',')) {
-          need(']');
-          break;
-        }
+        if (take(',')) continue;
+        need(']');
+        break;
       }
     } else {
       item.values.push_back(string());

@@ -44,17 +44,6 @@ bool is_called(const Device& device, const std::string& name) {
          std::ranges::any_of(device.reported_as, same);
 }
 
-[[noreturn]] void fail_unknown(const std::string& name, const std::string& flag) {
-  std::vector<std::string> names;
-  for (const DevicePointer& device : known_devices()) {
-    names.push_back(device->id);
-    names.insert(names.end(), device->aliases.begin(), device->aliases.end());
-  }
-  const std::string near = did_you_mean(name, std::span<const std::string>(names));
-  throw Error("no such device: '" + name + "'", flag,
-              near.empty() ? "`opscope devices` lists them; a file of your own ends in .toml" : near);
-}
-
 }  // namespace
 
 std::span<const DevicePointer> known_devices() {
@@ -77,7 +66,14 @@ DevicePointer load_device(const std::string& name_or_file, const std::string& fl
     return std::make_shared<const Device>(std::move(device));
   }
   if (DevicePointer device = find_device(name_or_file)) return device;
-  fail_unknown(name_or_file, flag);
+  std::vector<std::string> names;
+  for (const DevicePointer& device : known_devices()) {
+    names.push_back(device->id);
+    names.insert(names.end(), device->aliases.begin(), device->aliases.end());
+  }
+  const std::string near = did_you_mean(name_or_file, std::span<const std::string>(names));
+  throw Error("no such device: '" + name_or_file + "'", flag,
+              near.empty() ? "`opscope devices` lists them; a file of your own ends in .toml" : near);
 }
 
 std::vector<DevicePointer> load_devices(const std::string& names, const std::string& flag) {

@@ -205,10 +205,9 @@ Count parse_bytes(const std::string& where, std::string_view text) {
 
 double parse_figure(Unit unit, std::string_view text, const std::string& where) {
   const Written written = read(unit, text, where, "");
-  const std::string hint = "for example " + std::string(row_of(unit).example);
-  if (!written.has_unit) throw Error("'" + std::string(text) + "' has no unit", where, hint);
-  if (!(written.value > 0)) throw Error("'" + std::string(text) + "' is not above 0", where, hint);
-  return written.value;
+  if (written.has_unit && written.value > 0) return written.value;
+  throw Error("'" + std::string(text) + (written.has_unit ? "' is not above 0" : "' has no unit"), where,
+              "for example " + std::string(row_of(unit).example));
 }
 
 }  // namespace opscope

@@ -58,8 +58,7 @@ class IcicleTree {
 
   void write(std::uint32_t max_depth, IciclePlot& plot) const {
     plot.total = nodes_[0].value;
-    Place root{.node = 0};
-    std::vector<Place> pending{root};
+    std::vector<Place> pending(1);  // the root
     while (!pending.empty()) {
       const Place place = pending.back();
       pending.pop_back();
@@ -81,13 +80,8 @@ class IcicleTree {
       const Count value = metric_.of({.sums = {}, .parameters = &own}).count;
       if (!value || counted[owned.value]) continue;
       counted[owned.value] = true;
-      IcicleItem& owner = nodes_[of_module_[owned.module]];
-      if (!owner.inner) {
-        owner.value += value;
-      } else {
-        const std::uint32_t slice = add_own(of_module_[owned.module], graph_.text(owned.name));
-        nodes_[slice].value = value;
-      }
+      const std::uint32_t owner = of_module_[owned.module];
+      nodes_[nodes_[owner].inner ? add_own(owner, graph_.text(owned.name)) : owner].value += value;
     }
   }
 
