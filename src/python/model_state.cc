@@ -21,6 +21,15 @@ bool same_items(PyObject* dict, std::span<PyObject* const> saved) {
   return true;
 }
 
+// Another one after each change to the dict; 0 where Python does not say.
+std::uint64_t version_of(PyObject* value) {
+#if PY_VERSION_HEX < 0x030C0000
+  if (PyDict_Check(value)) return reinterpret_cast<PyDictObject*>(value)->ma_version_tag;
+#endif
+  static_cast<void>(value);
+  return 0;
+}
+
 std::span<PyObject* const> items_of(PyObject* sequence) {
   return {PySequence_Fast_ITEMS(sequence), static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence))};
 }
@@ -147,7 +156,8 @@ std::size_t ModelState::keep_dict(PyObject* dict, bool is_table) {
 }
 
 void ModelState::add(Snapshot::Kind kind, PyObject* live, bool is_table, std::size_t first) {
-  snapshots_.push_back({kind, is_table, py::reinterpret_borrow<py::object>(live), first, items_.size()});
+  snapshots_.push_back(
+      {kind, is_table, py::reinterpret_borrow<py::object>(live), version_of(live), first, items_.size()});
 }
 
 void ModelState::keep_value(PyObject* value, bool is_table, int depth) {
@@ -249,6 +259,7 @@ std::span<PyObject* const> ModelState::saved(const Snapshot& snapshot) const {
 
 void ModelState::restore(const Snapshot& snapshot) {
   const auto& live = snapshot.live;
+  if (snapshot.version != 0 && snapshot.version == version_of(live.ptr())) return;
   switch (snapshot.kind) {
     case Snapshot::Kind::kDict:
       if (!same_items(live.ptr(), saved(snapshot))) put_back_dict(live, saved(snapshot));

@@ -67,6 +67,7 @@ class ModelState {
     Kind kind;
     bool is_table;  // what a module owns: _parameters, _buffers, _modules
     py::object live;
+    std::uint64_t version;    // of a dict, where Python counts its changes
     std::size_t first, last;  // of items_: a dict's keys and values in turns, a list's values, or a copy
   };
   struct GeneratorState {

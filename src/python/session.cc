@@ -22,13 +22,28 @@ thread_local Session* active = nullptr;  // this thread's capture
 // takes a tenth of a small capture's time and slows the forward that follows.
 PyObject* plain_call = nullptr;  // what ours calls; kept, since forward may have put ours away to call later
 PyObject* followed = nullptr;    // the function that has our code; null where Module.__call__ was replaced
+bool only_forwards = false;      // plain_call is PyTorch's own: to _call_impl, or to what is compiled
 int captures = 0;
 
+// What plain_call does, without its frame and its copies of the arguments where that is PyTorch's own.
+PyObject* call_plainly(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static PyObject* const compiled_name = PyUnicode_InternFromString("_compiled_call_impl");
+  static PyObject* const call_name = PyUnicode_InternFromString("_call_impl");
+  if (only_forwards) {
+    const auto compiled = py::reinterpret_steal<py::object>(PyObject_GetAttr(self, compiled_name));
+    if (!compiled) return nullptr;
+    const auto call =
+        compiled.is_none() ? py::reinterpret_steal<py::object>(PyObject_GetAttr(self, call_name)) : compiled;
+    return call ? PyObject_Call(call.ptr(), args, kwargs) : nullptr;
+  }
+  c10::SmallVector<PyObject*, 8> all{self};
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) all.push_back(PyTuple_GET_ITEM(args, i));
+  return PyObject_VectorcallDict(plain_call, all.data(), all.size(), kwargs);
+}
+
 PyObject* followed_call(PyObject*, PyObject* const* items, Py_ssize_t) {  // self, args, kwargs
-  c10::SmallVector<PyObject*, 8> args{items[0]};
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items[1]); ++i) args.push_back(PyTuple_GET_ITEM(items[1], i));
-  if (!active) return PyObject_VectorcallDict(plain_call, args.data(), args.size(), items[2]);
-  return active->call_module(plain_call, args.data(), args.size(), items[2]);
+  const auto call = [&] { return call_plainly(items[0], items[1], items[2]); };
+  return active ? active->call_module(items[0], call) : call();
 }
 
 PyMethodDef followed_call_def = {"followed_call",
@@ -57,6 +72,13 @@ PyObject* following_code() {
 
 void set_code(PyObject* function, PyObject* code) {
   check(PyObject_SetAttrString(function, "__code__", code) == 0);
+}
+
+// Whether it is torch.nn.Module's, and does no more than it is known to.
+bool forwards_only(const py::object& function) {
+  const py::object names = function.attr("__code__").attr("co_names");
+  return py::object(function.attr("__qualname__")).equal(py::str("Module._wrapped_call_impl")) &&
+         names.equal(py::make_tuple("_compiled_call_impl", "_call_impl"));
 }
 
 // A function that does what `function` does, whatever code that gets.
@@ -134,7 +156,11 @@ void follow_module_calls(bool on) {
   const py::object call = module.attr("__call__");
   const bool is_function = PyFunction_Check(call.ptr());
   if (is_function && PyFunction_GET_CODE(call.ptr()) == following_code()) return;  // put away, and put here
+  if (followed == call.ptr() && PyFunction_GET_CODE(followed) == PyFunction_GET_CODE(plain_call) &&
+      PyFunction_GET_DEFAULTS(followed) == PyFunction_GET_DEFAULTS(plain_call))
+    return set_code(followed, following_code());  // as the last time
   Py_CLEAR(followed);
+  only_forwards = is_function && forwards_only(call);
   if (is_function && !PyFunction_GET_CLOSURE(call.ptr())) {
     Py_XSETREF(plain_call, copied(call).release().ptr());
     set_code(followed = py::object(call).release().ptr(), following_code());
@@ -294,18 +320,17 @@ ModuleId Session::module_of(PyObject* module) {
   return id;
 }
 
-PyObject* Session::call_module(PyObject* original, PyObject* const* args, std::size_t count,
-                               PyObject* kwargs) {
+PyObject* Session::call_module(PyObject* module, c10::function_ref<PyObject*()> call) {
   auto* timing = recording_->timing.get();
   if (timing && timing->expects()) {  // all that there is to know of the call is how long it takes
-    const auto entry = timing->enter(find_module(args[0]));
-    PyObject* result = PyObject_VectorcallDict(original, args, count, kwargs);
+    const auto entry = timing->enter(find_module(module));
+    PyObject* result = call();
     timing->leave(entry);
     return result;
   }
-  const auto scope = recording_->scopes.enter(module_of(args[0]));
+  const auto scope = recording_->scopes.enter(module_of(module));
   const auto entry = timing ? timing->enter(recording_->graph.scopes[scope].module) : 0;
-  PyObject* result = PyObject_VectorcallDict(original, args, count, kwargs);
+  PyObject* result = call();
   if (timing) timing->leave(entry);
   if (!result && !failed_module_) failed_module_ = recording_->scopes.path();
   recording_->scopes.leave(scope);

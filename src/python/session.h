@@ -2,6 +2,8 @@
 // forward changed on them.
 #pragma once
 
+#include <c10/util/FunctionRef.h>
+
 #include <map>
 #include <memory>
 #include <optional>
@@ -60,8 +62,8 @@ class Session {
   engine::Recording& recording() { return *recording_; }
   ModuleId find_module(PyObject* module) const;  // kNone: no module of this model
 
-  // The call of a module: enters its scope, calls `original`, leaves it.
-  PyObject* call_module(PyObject* original, PyObject* const* args, std::size_t count, PyObject* kwargs);
+  // The call of a module: enters its scope, calls `call`, leaves it.
+  PyObject* call_module(PyObject* module, c10::function_ref<PyObject*()> call);
 
  private:
   void walk(py::handle module, ModuleId parent, std::string_view name, std::string& path);

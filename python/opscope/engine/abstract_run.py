@@ -301,9 +301,11 @@ class Run:
 
 def own_copy(value: Any) -> Any:
     """What a model changes though it holds no tensor, an empty cache or a generator, as a copy; else the value itself."""
+    if isinstance(value, torch.Tensor):
+        return value
     if isinstance(value, torch.Generator):
         return value.clone_state()
-    if isinstance(value, torch.Tensor) or callable(value) or not (isinstance(value, (list, dict, set)) or hasattr(value, "__dict__")):
+    if callable(value) or not (isinstance(value, (list, dict, set)) or hasattr(value, "__dict__")):
         return value
     if next(tensors_in(value), None) is not None:
         return value
@@ -360,7 +362,7 @@ def argument_names(model: Any, count: int) -> list[str]:
 def _parameter_names(forward: Any) -> tuple[Sequence[str], str]:
     """Those that can be given by position, and what a *args is called."""
     code = getattr(forward, "__code__", None)
-    is_plain = inspect.ismethod(forward) and not hasattr(forward, "__wrapped__") and not hasattr(forward, "__signature__")
+    is_plain = inspect.ismethod(forward) and not getattr(forward.__func__, "__dict__", True)  # no __wrapped__, no __signature__
     if is_plain and code and code.co_argcount:  # ten times as fast as the signature
         names = code.co_varnames
         rest = code.co_argcount + code.co_kwonlyargcount

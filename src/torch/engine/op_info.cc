@@ -38,6 +38,8 @@ std::unique_ptr<OpInfo> OpInfos::make(const c10::OperatorHandle& op) {
                                                   info->cost->category == Category::kRecurrent);
   info->arguments = schema.arguments().size();
   info->returns = schema.returns().size();
+  info->names.reserve(info->arguments);
+  info->forms.reserve(info->arguments);
   for (const auto& argument : schema.arguments()) {
     if (argument.name() == "device") info->device_argument = info->names.size();
     info->names.push_back(graph_.intern(argument.name()));
