@@ -5,7 +5,6 @@
 
 #include <random>
 
-#include "analyse/diff/outline.h"
 #include "analyse/diff_models.h"
 #include "analyse/small_models.h"
 

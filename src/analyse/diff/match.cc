@@ -1,11 +1,10 @@
 // Partners from the roots downwards, then moved ones.
-#include "analyse/diff/match.h"
-
 #include <algorithm>
 #include <array>
 #include <set>
 #include <unordered_map>
 
+#include "analyse/diff/items.h"
 #include "base/hash.h"
 #include "graph/alignment.h"
 

@@ -1,8 +1,7 @@
 // Rows from the root downwards, at the deepest level that fits.
-#include "analyse/diff/outline.h"
-
 #include <algorithm>
 
+#include "analyse/diff/diff.h"
 #include "analyse/tree/module_tree.h"
 
 namespace opscope {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "analyse/diff/outline.h"
+#include "analyse/diff/diff.h"
 #include "analyse/tree/module_tree.h"
 #include "analyse/tree/scene.h"
 #include "base/error.h"

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "analyse/diff/diff.h"
-#include "analyse/diff/outline.h"
 #include "report/core/document.h"
 #include "report/svg/pictures.h"
 
