@@ -7,81 +7,69 @@ namespace {
 
 using Text = std::string_view;
 
-// Of what modules own.
-template <Count Parameters::*member>
-constexpr Metric owned(Text key, Text title, Text words, Text aliases, bool is_detail = true) {
+Amount quotient(Count part, Count whole) {
+  return {{}, whole ? static_cast<double>(part) / static_cast<double>(whole) : 0};
+}
+
+// A part of another metric.
+constexpr Metric detail(Text key, Text title, Text words, Unit unit, Amount (*of)(const Costs&),
+                        Need need = kNeedsNothing, Basis basis = Basis::kWork) {
   return {.key = key,
           .title = title,
           .words = words,
-          .aliases = aliases,
-          .unit = Unit::kParams,
-          .of = [](const Costs& c) { return counted(c.parameters->*member); },
-          .need = kNeedsParameters,
-          .basis = Basis::kModules,
-          .is_detail = is_detail};
+          .unit = unit,
+          .of = of,
+          .need = need,
+          .basis = basis,
+          .is_detail = true};
+}
+// Of what modules own.
+template <Count Parameters::*member>
+constexpr Metric owned(Text key, Text title, Text words, Text aliases, bool is_detail = true) {
+  constexpr auto of = [](const Costs& c) { return counted(c.parameters->*member); };
+  Metric metric = detail(key, title, words, Unit::kParams, of, kNeedsParameters, Basis::kModules);
+  metric.aliases = aliases, metric.is_detail = is_detail;
+  return metric;
 }
 // Counted over ops.
 template <auto get>
 constexpr Metric summed(Text key, Text title, Text words, Unit unit = Unit::kCount, bool is_detail = true) {
-  return {.key = key,
-          .title = title,
-          .words = words,
-          .unit = unit,
-          .of = [](const Costs& c) { return counted(get(c.sums)); },
-          .basis = unit == Unit::kBytes ? Basis::kBytes : Basis::kWork,
-          .is_detail = is_detail};
+  constexpr auto of = [](const Costs& c) { return counted(get(c.sums)); };
+  const Basis basis = unit == Unit::kBytes ? Basis::kBytes : Basis::kWork;
+  Metric metric = detail(key, title, words, unit, of, kNeedsNothing, basis);
+  metric.is_detail = is_detail;
+  return metric;
 }
 // In a second of the time that was measured.
 template <auto get>
 constexpr Metric rate(Text key, Text title, Text words, Unit unit) {
-  return {.key = key,
-          .title = title,
-          .words = words,
-          .unit = unit,
-          .of =
-              [](const Costs& c) {
-                return Amount{{}, c.sums.time ? static_cast<double>(get(c.sums)) / c.sums.time_seconds() : 0};
-              },
-          .need = kNeedsMeasurement,
-          .better = Better::kMore,
-          .is_detail = true};
+  constexpr auto of = [](const Costs& c) {
+    return Amount{{}, c.sums.time ? static_cast<double>(get(c.sums)) / c.sums.time_seconds() : 0};
+  };
+  Metric metric = detail(key, title, words, unit, of, kNeedsMeasurement);
+  metric.better = Better::kMore;
+  return metric;
 }
-// Of a whole model's FLOPs.
+// FLOPs that only a whole model has, and their share of all.
 template <auto member>
 constexpr Metric model_flops(Text key, Text title, Text words) {
-  return {.key = key,
-          .title = title,
-          .words = words,
-          .of = [](const Costs& c) { return counted(*(c.model->*member)); },
-          .need = kNeedsProducts,
-          .is_detail = true};
-}
-Amount quotient(Count part, Count whole) {
-  return {{}, whole ? static_cast<double>(part) / static_cast<double>(whole) : 0};
+  constexpr auto of = [](const Costs& c) { return counted(*(c.model->*member)); };
+  return detail(key, title, words, Unit::kCount, of, kNeedsProducts);
 }
 template <auto member>
 constexpr Metric model_share(Text key, Text title, Text words, Need need) {
-  return {.key = key,
-          .title = title,
-          .words = words,
-          .unit = Unit::kShare,
-          .of = [](const Costs& c) { return quotient(*(c.model->*member), c.sums.flops); },
-          .need = need,
-          .better = Better::kNeither,
-          .is_detail = true};
+  constexpr auto of = [](const Costs& c) { return quotient(*(c.model->*member), c.sums.flops); };
+  Metric metric = detail(key, title, words, Unit::kShare, of, need);
+  metric.better = Better::kNeither;
+  return metric;
 }
 // Of the memory at the peak, what is of one kind.
 template <MemoryKind kind>
 constexpr Metric peak_part(Text key, Text title, Text words, Text aliases) {
-  return {.key = key,
-          .title = title,
-          .words = words,
-          .aliases = aliases,
-          .unit = Unit::kBytes,
-          .of = [](const Costs& c) { return counted((*c.model->at_peak)[kind]); },
-          .need = kNeedsPeakParts,
-          .basis = Basis::kBytes,
-          .is_detail = true};
+  constexpr auto of = [](const Costs& c) { return counted((*c.model->at_peak)[kind]); };
+  Metric metric = detail(key, title, words, Unit::kBytes, of, kNeedsPeakParts, Basis::kBytes);
+  metric.aliases = aliases;
+  return metric;
 }
 
 constexpr auto kFlops = [](const Metrics& m) { return m.flops; };
