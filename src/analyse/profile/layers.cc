@@ -17,10 +17,7 @@ namespace {
 constexpr std::uint32_t kUnset = kNone;
 
 void append_number(std::string& text, char mark, std::uint32_t number) {
-  char digits[12];
-  const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
-  text += mark;
-  text.append(digits, end);
+  text.append(1, mark).append(std::to_string(number));
 }
 
 // "add_12" -> {"add", 12}; "add" -> {"add", 0}. A leading zero is part of the name.
