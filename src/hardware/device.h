@@ -2,6 +2,7 @@
 // published are not there.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +22,10 @@ struct Figure {
 // sparsity.
 enum class Units : std::uint8_t { kMatrix, kVector };
 std::string_view name(Units units);  // "matrix", "vector"
+
+// What peaks are listed for. "tf32" is float32 data with products of 19 bits, in matrix units only.
+inline constexpr std::array<std::string_view, 10> kPeakNames{
+    "float64", "float32", "tf32", "float16", "bfloat16", "float8", "float4", "int8", "int4", "int32"};
 
 struct Peak {
   Units units = Units::kVector;
@@ -53,5 +58,23 @@ struct Device {
   // nullptr where the device has no such units for it, or nobody says how fast they are.
   const Peak* peak(Units units, std::string_view dtype) const;
 };
+
+// A device's TOML file, checked: every key is known, every quantity has a unit of its kind.
+
+// Throws Error naming the line. `name`: the file, for errors.
+Device read_device(std::string_view text, const std::string& name);
+
+// The plain part of TOML that device files are written in: tables, and keys whose values are strings, plain
+// numbers, lists of these or inline tables. Quantities are strings with their unit. What this reads, any TOML
+// reader reads the same; what it does not, it refuses. Here because the engine builds without a TOML library.
+struct TomlItem {
+  std::string path;                 // "memory.bandwidth.value"
+  std::vector<std::string> values;  // one, unless is_list
+  bool is_list = false;
+  int line = 0;
+};
+
+// Items in the file's order. Throws Error with "name:line" as its place.
+std::vector<TomlItem> read_plain_toml(std::string_view text, const std::string& name);
 
 }  // namespace opscope

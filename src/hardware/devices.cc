@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "hardware/device_file.h"
+#include "hardware/device.h"
 
 namespace opscope {
 namespace {

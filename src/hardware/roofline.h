@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -13,10 +12,6 @@
 #include "hardware/device.h"
 
 namespace opscope {
-
-// What peaks are listed for. "tf32" is float32 data with products of 19 bits, in matrix units only.
-inline constexpr std::array<std::string_view, 10> kPeakNames{
-    "float64", "float32", "tf32", "float16", "bfloat16", "float8", "float4", "int8", "int4", "int32"};
 
 // Where float32 products go. torch: as PyTorch does unless told otherwise, convolutions and recurrent layers
 // to TF32 matrix units, matmuls not. tf32: all that can. ieee: none.

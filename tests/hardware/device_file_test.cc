@@ -1,5 +1,5 @@
 // Device files: what is read, what is refused and how it is told, and the devices built in.
-#include "hardware/device_file.h"
+#include "hardware/device.h"
 
 #include <gtest/gtest.h>
 

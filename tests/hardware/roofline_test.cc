@@ -8,7 +8,7 @@
 #include "analyse/small_models.h"
 #include "base/error.h"
 #include "graph/random_graph.h"
-#include "hardware/device_file.h"
+#include "hardware/device.h"
 
 namespace opscope {
 namespace {

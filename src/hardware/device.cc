@@ -1,5 +1,5 @@
 // Each item of the file has one place in the device; what has none is a mistake, told with the nearest key.
-#include "hardware/device_file.h"
+#include "hardware/device.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "hardware/roofline.h"
 #include "metrics/unit.h"
 
 namespace opscope {
