@@ -81,16 +81,17 @@ std::string_view OpCall::name() const { return graph_->op_name(*op_); }
 std::string_view OpCall::overload() const { return graph_->text(graph_->targets[op_->target].overload); }
 std::span<const Argument> OpCall::arguments() const { return graph_->arguments_of(*op_); }
 
-const Argument* OpCall::find(std::string_view argument) const {
+const Argument& OpCall::find(std::string_view argument) const {
+  static constexpr Argument kAbsent{};
   for (const Argument& candidate : arguments())
-    if (graph_->text(candidate.name) == argument) return &candidate;
-  return nullptr;
+    if (graph_->text(candidate.name) == argument) return candidate;
+  return kAbsent;
 }
 
 std::span<const TensorView> OpCall::tensors(std::string_view argument) const {
-  const Argument* found = find(argument);
-  if (found == nullptr) return {};
-  const Range range = inputs_of_argument_[static_cast<std::size_t>(found - arguments().data())];
+  const Argument& found = find(argument);
+  if (found.kind == ArgumentKind::kNone) return {};
+  const Range range = inputs_of_argument_[static_cast<std::size_t>(&found - arguments().data())];
   return inputs.subspan(range.begin, range.size);
 }
 
@@ -100,48 +101,40 @@ const TensorView* OpCall::tensor(std::string_view argument) const {
 }
 
 std::optional<std::int64_t> OpCall::integer(std::string_view argument) const {
-  const Argument* found = find(argument);
-  if (found == nullptr) return std::nullopt;
-  if (found->kind == ArgumentKind::kInt || found->kind == ArgumentKind::kBool) return found->integer;
+  const Argument& found = find(argument);
+  if (found.kind == ArgumentKind::kInt || found.kind == ArgumentKind::kBool) return found.integer;
   constexpr double kExact = 9007199254740992.0;  // 2^53: beyond it a double is not a known integer
-  if (found->kind == ArgumentKind::kFloat && std::abs(found->real) <= kExact &&
-      std::trunc(found->real) == found->real)
-    return static_cast<std::int64_t>(found->real);
+  if (found.kind == ArgumentKind::kFloat && std::abs(found.real) <= kExact &&
+      std::trunc(found.real) == found.real)
+    return static_cast<std::int64_t>(found.real);
   return std::nullopt;
 }
 
 std::optional<double> OpCall::real(std::string_view argument) const {
-  const Argument* found = find(argument);
-  if (found == nullptr) return std::nullopt;
-  if (found->kind == ArgumentKind::kFloat) return found->real;
-  if (found->kind == ArgumentKind::kInt || found->kind == ArgumentKind::kBool)
-    return static_cast<double>(found->integer);
+  const Argument& found = find(argument);
+  if (found.kind == ArgumentKind::kFloat) return found.real;
+  if (found.kind == ArgumentKind::kInt || found.kind == ArgumentKind::kBool)
+    return static_cast<double>(found.integer);
   return std::nullopt;
 }
 
 std::optional<bool> OpCall::boolean(std::string_view argument) const {
-  const Argument* found = find(argument);
-  if (found == nullptr || (found->kind != ArgumentKind::kBool && found->kind != ArgumentKind::kInt))
-    return std::nullopt;
-  return found->integer != 0;
+  const Argument& found = find(argument);
+  if (found.kind != ArgumentKind::kBool && found.kind != ArgumentKind::kInt) return std::nullopt;
+  return found.integer != 0;
 }
 
 std::span<const std::int64_t> OpCall::ints(std::string_view argument) const {
-  const Argument* found = find(argument);
-  if (found == nullptr) return {};
-  const bool is_list = found->kind == ArgumentKind::kIntList || found->kind == ArgumentKind::kBoolList;
-  return is_list ? graph_->ints_in(*found) : std::span<const std::int64_t>{};
+  const Argument& found = find(argument);
+  const bool is_list = found.kind == ArgumentKind::kIntList || found.kind == ArgumentKind::kBoolList;
+  return is_list ? graph_->ints_in(found) : std::span<const std::int64_t>{};
 }
 
 std::string_view OpCall::string(std::string_view argument) const {
-  const Argument* found = find(argument);
-  if (found == nullptr || found->kind != ArgumentKind::kString) return {};
-  return graph_->text(static_cast<StringId>(found->integer));
+  const Argument& found = find(argument);
+  return found.kind == ArgumentKind::kString ? graph_->text(static_cast<StringId>(found.integer)) : "";
 }
 
-bool OpCall::has(std::string_view argument) const {
-  const Argument* found = find(argument);
-  return found != nullptr && found->kind != ArgumentKind::kNone;
-}
+bool OpCall::has(std::string_view argument) const { return find(argument).kind != ArgumentKind::kNone; }
 
 }  // namespace opscope

@@ -58,8 +58,7 @@ class OpCall {
   const Graph& graph() const { return *graph_; }
 
  private:
-  const Argument* find(std::string_view argument) const;
-
+  const Argument& find(std::string_view argument) const;  // of no kind where it is absent
   void add_input(ValueId id);
 
   const Graph* graph_;

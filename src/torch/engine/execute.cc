@@ -13,11 +13,6 @@ bool autograd_wants(const Inputs& inputs, c10::DispatchKeySet below) {
          !c10::impl::tls_is_dispatch_key_excluded(c10::DispatchKey::AutogradFunctionality);
 }
 
-void replace_arguments(const Call& call, at::ArrayRef<c10::IValue> results) {
-  torch::jit::drop(call.stack, call.info.arguments);
-  call.stack.insert(call.stack.end(), results.begin(), results.end());
-}
-
 // After unknown data was written into a tensor whose value was known, it no longer is.
 void taint_written(const Call& call, at::ArrayRef<c10::IValue> arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
@@ -28,21 +23,17 @@ void taint_written(const Call& call, at::ArrayRef<c10::IValue> arguments) {
       });
 }
 
-bool has_known_input(const Call& call) {
+template <class Is>
+bool any_input(const Call& call, Is&& is) {
   bool found = false;
-  for_each_tensor(call.arguments(), [&](const at::Tensor& tensor) {
-    found |= tensor.defined() && !call.recording.storages.is_unknown(tensor);
-  });
+  for_each_tensor(call.arguments(),
+                  [&](const at::Tensor& tensor) { found |= tensor.defined() && is(tensor); });
   return found;
 }
 
-// Quantised tensors have kernels, and next to no meta kernels.
-bool has_quantised_input(const Call& call) {
-  bool found = false;
-  for_each_tensor(call.arguments(), [&](const at::Tensor& tensor) {
-    found |= tensor.defined() && c10::isQIntType(tensor.scalar_type());
-  });
-  return found;
+bool has_known_input(const Call& call) {
+  return any_input(call,
+                   [&](const at::Tensor& tensor) { return !call.recording.storages.is_unknown(tensor); });
 }
 
 // Whether a meta kernel gave up for want of data rather than refused the call. Python's exceptions arrive by
@@ -62,7 +53,9 @@ constexpr std::int64_t kZeroElements = std::int64_t{1} << 24;
 void run_on_twins_or_zeros(const Call& call, const Inputs& inputs) {
   const std::vector<c10::IValue> arguments(call.arguments().begin(), call.arguments().end());
   const auto base = call.base();
-  const bool may_use_zeros = call.info.custom || has_known_input(call) || has_quantised_input(call);
+  // Quantised tensors have kernels, and next to no meta kernels.
+  const auto is_quantised = [](const at::Tensor& tensor) { return c10::isQIntType(tensor.scalar_type()); };
+  const bool may_use_zeros = call.info.custom || has_known_input(call) || any_input(call, is_quantised);
   try {
     run_on_twins(call);
     if (call.info.writes) taint_written(call, arguments);
@@ -157,7 +150,7 @@ bool run_rule(const Call& call, ShapeRule shape) {
     if (!shape(rule)) return false;
   }
   if (call.info.writes) taint_written(call, call.arguments());
-  replace_arguments(call, rule.results());
+  call.put_back(call.base(), rule.results());
   return true;
 }
 

@@ -158,12 +158,8 @@ bool roll(RuleCall& call) {
 
 bool flip(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
-  if (!self || self->dim() > 63) return false;
   std::uint64_t seen = 0;
-  for (std::int64_t dim : call.ints(1)) {
-    if (!wrap_dim(dim, self->dim()) || (seen >> dim & 1) != 0) return false;
-    seen |= std::uint64_t{1} << dim;
-  }
+  if (!self || !mark_dims(call.ints(1), self->dim(), seen)) return false;
   return call.output(self->sizes(), preserved_strides(operand(*self)), self->scalar_type());
 }
 

@@ -84,20 +84,10 @@ bool uses_onednn(const Conv& conv, int threads) {
   return !pointwise && large;
 }
 
-// A 1-d convolution runs as a 2-d one of height 1 on a contiguous input, so only its weight can ask for
-// channels-last.
-Sizes flat_strides(const Conv& conv, const Sizes& sizes) {
-  const auto shape = conv.weight->sizes();
-  const auto steps = conv.weight->strides();
-  const Sizes as_2d{shape[0], shape[1], 1, shape[2]};
-  const Sizes steps_2d{steps[0], steps[1], shape[2] * steps[2], steps[2]};
-  if (suggested_format({as_2d, steps_2d}) == at::MemoryFormat::Contiguous)
-    return engine::contiguous_strides(sizes);
-  return {sizes[1] * sizes[2], 1, sizes[1]};
-}
-
 Sizes output_strides(const Conv& conv, const Sizes& sizes, int threads) {
-  if (conv.rank == 1) return flat_strides(conv, sizes);
+  // A 1-d convolution runs as a 2-d one of height 1 on a contiguous input, so only its weight can ask for
+  // channels-last.
+  if (conv.rank == 1) return flat_strides(*conv.weight, sizes);
   at::MemoryFormat format = conv.input->suggest_memory_format();
   if (format == at::MemoryFormat::Contiguous) format = conv.weight->suggest_memory_format();
   if (conv.rank == 3 && !uses_onednn(conv, threads)) format = at::MemoryFormat::Contiguous;

@@ -175,6 +175,16 @@ Sizes preserved_strides(const Operand& tensor) {
   return Sizes(strides.begin(), strides.end());
 }
 
+Sizes flat_strides(const at::Tensor& like, const Sizes& sizes) {
+  if (like.dim() != 3) return engine::contiguous_strides(sizes);
+  const auto shape = like.sizes(), steps = like.strides();
+  const Sizes as_2d{shape[0], shape[1], 1, shape[2]};
+  const Sizes steps_2d{steps[0], steps[1], shape[2] * steps[2], steps[2]};
+  if (suggested_format({as_2d, steps_2d}) == at::MemoryFormat::Contiguous)
+    return engine::contiguous_strides(sizes);
+  return {sizes[1] * sizes[2], 1, sizes[1]};
+}
+
 bool like_strides(const Operand& tensor, const c10::IValue& format, Sizes& strides) {
   const auto wanted =
       format.isInt() ? static_cast<at::MemoryFormat>(format.toInt()) : at::MemoryFormat::Preserve;
@@ -207,6 +217,15 @@ bool infer_sizes(Sizes& sizes, std::int64_t elements) {
   if (!unknown) return known == elements;
   if (known == 0 || elements % known != 0) return false;
   *unknown = elements / known;
+  return true;
+}
+
+bool mark_dims(const Sizes& dims, std::int64_t rank, std::uint64_t& marked) {
+  if (rank > 63) return false;
+  for (std::int64_t dim : dims) {
+    if (!wrap_dim(dim, rank) || (marked >> dim & 1) != 0) return false;
+    marked |= std::uint64_t{1} << dim;
+  }
   return true;
 }
 

@@ -35,6 +35,8 @@ bool iterator_layout(at::ArrayRef<Operand> operands, Layout& layout);
 
 // What empty_like and clone give when told to preserve the format.
 Sizes preserved_strides(const Operand& tensor);
+// Of a result with one spatial dimension, of a kernel for two that sees `like` as one of height 1.
+Sizes flat_strides(const at::Tensor& like, const Sizes& sizes);
 // A memory format argument (None means preserve). False for a format that the rank does not allow.
 bool like_strides(const Operand& tensor, const c10::IValue& format, Sizes& strides);
 
@@ -49,6 +51,8 @@ inline bool wrap_dim(std::int64_t& dim, std::int64_t rank) {
   dim = c10::maybe_wrap_dim(dim, rank);
   return true;
 }
+// Sets a bit for each of `dims`; false where one comes twice, or there are more dimensions than bits.
+bool mark_dims(const Sizes& dims, std::int64_t rank, std::uint64_t& marked);
 // One value stands for all dimensions. False where one is below `least`, or there are not as many.
 bool fill(Sizes& values, std::size_t rank, std::int64_t least);
 std::int64_t element_count(c10::IntArrayRef sizes);

@@ -54,37 +54,30 @@ bool output_sizes(const Pool& pool, Sizes& sizes) {
   return true;
 }
 
-// Most 1-d poolings run as 2-d ones of height 1, and so may see a transposed input as channels-last.
-Sizes flat_strides(const at::Tensor& input, const Sizes& sizes) {
-  if (input.dim() != 3) return engine::contiguous_strides(sizes);
-  const auto shape = input.sizes();
-  const auto steps = input.strides();
-  const Sizes as_2d{shape[0], shape[1], 1, shape[2]};
-  const Sizes steps_2d{steps[0], steps[1], shape[2] * steps[2], steps[2]};
-  if (suggested_format({as_2d, steps_2d}) == at::MemoryFormat::Contiguous)
-    return engine::contiguous_strides(sizes);
-  return {sizes[1] * sizes[2], 1, sizes[1]};
-}
-
 enum class Format { kContiguous, kSuggested, kFlat };
 
 Sizes strides_for(Format format, const at::Tensor& input, const Sizes& sizes) {
+  // Most 1-d poolings run as 2-d ones of height 1, and so may see a transposed input as channels-last.
   if (format == Format::kFlat) return flat_strides(input, sizes);
   if (format == Format::kContiguous) return engine::contiguous_strides(sizes);
   return format_strides(sizes, input.suggest_memory_format());
 }
 
-template <std::size_t kRank, Format kFormat, bool kIndices>
-bool max_pool(RuleCall& call) {
-  Pool pool;
-  if (!read_input(call, kRank, pool)) return false;
+bool read_pool(RuleCall& call, std::size_t rank, bool dilates, Pool& pool, Sizes& sizes) {
+  if (!read_input(call, rank, pool)) return false;
   pool.kernel = call.ints(1);
   pool.stride = call.ints(2);
   pool.padding = call.ints(3);
-  pool.dilation = call.ints(4);
-  pool.ceil_mode = call.flag(5);
+  pool.dilation = dilates ? call.ints(4) : Sizes{1};
+  pool.ceil_mode = call.flag(dilates ? 5 : 4);
+  return valid(pool) && output_sizes(pool, sizes);
+}
+
+template <std::size_t kRank, Format kFormat, bool kIndices>
+bool max_pool(RuleCall& call) {
+  Pool pool;
   Sizes sizes;
-  if (!valid(pool) || !output_sizes(pool, sizes)) return false;
+  if (!read_pool(call, kRank, true, pool, sizes)) return false;
   const Sizes strides = strides_for(kFormat, *pool.input, sizes);
   call.output(sizes, strides, pool.input->scalar_type());
   return !kIndices || call.output(sizes, strides, at::kLong);
@@ -93,16 +86,10 @@ bool max_pool(RuleCall& call) {
 template <std::size_t kRank, Format kFormat>
 bool avg_pool(RuleCall& call) {
   Pool pool;
-  if (!read_input(call, kRank, pool)) return false;
-  pool.kernel = call.ints(1);
-  pool.stride = call.ints(2);
-  pool.padding = call.ints(3);
-  pool.dilation = {1};
-  pool.ceil_mode = call.flag(4);
   Sizes sizes;
   if (kRank > 1 && call.at(6).isInt() && call.at(6).toInt() == 0) return false;
-  if (!valid(pool) || !output_sizes(pool, sizes)) return false;
-  return call.output(sizes, strides_for(kFormat, *pool.input, sizes), pool.input->scalar_type());
+  return read_pool(call, kRank, false, pool, sizes) &&
+         call.output(sizes, strides_for(kFormat, *pool.input, sizes), pool.input->scalar_type());
 }
 
 // Down to one element the average is a plain mean, which keeps its input's format in three dimensions too.

@@ -35,16 +35,8 @@ bool result_dtype(Output output, at::ScalarType input, at::ScalarType asked, at:
 
 // Marks the reduced dimensions, all of them for None and the empty list.
 bool read_dims(const Sizes& dims, std::int64_t rank, std::uint64_t& reduced) {
-  reduced = 0;
-  if (dims.empty()) {
-    reduced = ~std::uint64_t{0};
-    return true;
-  }
-  for (std::int64_t dim : dims) {
-    if (!wrap_dim(dim, rank) || (reduced >> dim & 1) != 0) return false;
-    reduced |= std::uint64_t{1} << dim;
-  }
-  return true;
+  reduced = dims.empty() ? ~std::uint64_t{0} : 0;
+  return mark_dims(dims, rank, reduced);
 }
 
 Sizes reduced_sizes(const at::Tensor& self, std::uint64_t reduced, bool keepdim) {

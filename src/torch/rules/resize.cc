@@ -115,28 +115,20 @@ bool pad(RuleCall& call) {
   return border_pad(call, call.ints(1).size() / 2, mode == "reflect");
 }
 
+// Channels become pixels, factor by factor, or pixels channels.
+template <bool kUnshuffles>
 bool pixel_shuffle(RuleCall& call) {
   const at::Tensor* self = call.floats(0);
   const std::int64_t factor = call.integer(1);
-  if (!self || self->dim() < 3 || factor < 1 || self->numel() == 0 || self->size(-3) % (factor * factor) != 0)
-    return false;
-  Sizes sizes = sizes_of(*self);
-  sizes[sizes.size() - 3] /= factor * factor;
-  sizes[sizes.size() - 2] *= factor;
-  sizes[sizes.size() - 1] *= factor;
-  return call.output(sizes, self->scalar_type(), self->suggest_memory_format());
-}
-
-bool pixel_unshuffle(RuleCall& call) {
-  const at::Tensor* self = call.floats(0);
-  const std::int64_t factor = call.integer(1);
   if (!self || self->dim() < 3 || factor < 1 || self->numel() == 0) return false;
-  if (self->size(-1) % factor != 0 || self->size(-2) % factor != 0) return false;
   Sizes sizes = sizes_of(*self);
-  sizes[sizes.size() - 3] *= factor * factor;
-  sizes[sizes.size() - 2] /= factor;
-  sizes[sizes.size() - 1] /= factor;
-  return call.output(sizes, self->scalar_type(), self->suggest_memory_format());
+  std::int64_t &channels = sizes.end()[-3], &height = sizes.end()[-2], &width = sizes.end()[-1];
+  const bool fits =
+      kUnshuffles ? height % factor == 0 && width % factor == 0 : channels % (factor * factor) == 0;
+  channels = kUnshuffles ? channels * factor * factor : channels / (factor * factor);
+  height = kUnshuffles ? height / factor : height * factor;
+  width = kUnshuffles ? width / factor : width * factor;
+  return fits && call.output(sizes, self->scalar_type(), self->suggest_memory_format());
 }
 
 bool channel_shuffle(RuleCall& call) {
@@ -183,8 +175,8 @@ constexpr ShapeRuleRow kResizeRules[] = {
     {"aten::grid_sampler_2d", "", grid_sampler},
     {"aten::im2col", "", im2col},
     {"aten::pad", "", pad},
-    {"aten::pixel_shuffle", "", pixel_shuffle},
-    {"aten::pixel_unshuffle", "", pixel_unshuffle},
+    {"aten::pixel_shuffle", "", pixel_shuffle<false>},
+    {"aten::pixel_unshuffle", "", pixel_shuffle<true>},
     {"aten::reflection_pad1d", "", border_pad_rule<1, true>},
     {"aten::reflection_pad2d", "", border_pad_rule<2, true>},
     {"aten::replication_pad1d", "", border_pad_rule<1, false>},

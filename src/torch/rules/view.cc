@@ -70,12 +70,11 @@ bool unflatten(RuleCall& call) {
 }
 
 bool emit_permuted(RuleCall& call, const at::Tensor& self, const Sizes& order) {
-  if (order.size() != static_cast<std::size_t>(self.dim())) return false;
-  Sizes sizes, strides;
   std::uint64_t seen = 0;
-  for (std::int64_t dim : order) {
-    if (self.dim() > 63 || !wrap_dim(dim, self.dim()) || (seen >> dim & 1) != 0) return false;
-    seen |= std::uint64_t{1} << dim;
+  if (order.size() != static_cast<std::size_t>(self.dim()) || !mark_dims(order, self.dim(), seen))
+    return false;
+  Sizes sizes, strides;
+  for (const std::int64_t dim : order) {
     sizes.push_back(self.size(dim));
     strides.push_back(self.stride(dim));
   }
@@ -112,14 +111,6 @@ bool t(RuleCall& call) {
 bool matrix_transpose(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
   return self && self->dim() >= 2 && swap_dims(call, *self, -2, -1);
-}
-
-bool numpy_t(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
-  if (!self || self->dim() > 2) return false;
-  Sizes order;
-  for (std::int64_t i = self->dim(); i-- > 0;) order.push_back(i);
-  return emit_permuted(call, *self, order);
 }
 
 bool movedim(RuleCall& call) {
@@ -202,12 +193,7 @@ bool squeeze(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
   if (!self || self->dim() > 63) return false;
   std::uint64_t chosen = call.size() == 1 ? ~std::uint64_t{0} : 0;
-  if (call.size() > 1) {
-    for (std::int64_t dim : call.ints(1)) {
-      if (!wrap_dim(dim, self->dim()) || (chosen >> dim & 1) != 0) return false;
-      chosen |= std::uint64_t{1} << dim;
-    }
-  }
+  if (call.size() > 1 && !mark_dims(call.ints(1), self->dim(), chosen)) return false;
   Sizes sizes, strides;
   for (std::int64_t i = 0; i < self->dim(); ++i) {
     if (self->size(i) == 1 && (chosen >> i & 1) != 0) continue;
@@ -359,7 +345,7 @@ constexpr ShapeRuleRow kViewRules[] = {
     {"aten::movedim", "int", movedim},
     {"aten::movedim", "intlist", movedim},
     {"aten::narrow", "", narrow},
-    {"aten::numpy_T", "", numpy_t},
+    {"aten::numpy_T", "", t},
     {"aten::permute", "", permute},
     {"aten::reshape", "", resized<emit_reshape>},
     {"aten::reshape_as", "", resized<emit_reshape>},
