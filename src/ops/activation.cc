@@ -74,57 +74,45 @@ constexpr std::string_view kSoftmax = "4*n - 2*r flops (max, subtract, sum, divi
 constexpr std::string_view kLogSoftmax = "4*n - 2*r flops (max, subtract, sum, subtract) + n exps + r logs";
 constexpr std::string_view kMasked = "5*n - 2*r flops (mask, max, subtract, sum, divide) + n exps";
 
-constexpr OpRow kRules[] = {
-    dropout_row("aten::_fused_dropout"),
-    softmax_row("aten::_log_softmax", softmax<0, 1>, kLogSoftmax),
+constexpr OpRow kRows[] = {
+    dropout_row("aten::_fused_dropout aten::native_dropout"),
+    softmax_row("aten::_log_softmax aten::log_softmax aten::special_log_softmax", softmax<0, 1>, kLogSoftmax),
     softmax_row("aten::_log_softmax_backward_data", softmax_backward<3, 1>,
                 "3*n - r flops (sum, multiply, subtract) + n exps"),
-    softmax_row("aten::_masked_softmax", softmax<1, 0>, kMasked),
-    row("aten::_prelu_kernel", pointwise<2>, "2*n flops (compare, multiply)"),
-    softmax_row("aten::_safe_softmax", softmax<1, 0>, kMasked),
-    softmax_row("aten::_softmax", softmax<0, 0>, kSoftmax) | kSoftmaxItself,
+    softmax_row("aten::_masked_softmax aten::_safe_softmax", softmax<1, 0>, kMasked),
+    row("aten::_prelu_kernel aten::prelu", pointwise<2>, "2*n flops (compare, multiply)"),
+    softmax_row("aten::_softmax aten::softmax", softmax<0, 0>, kSoftmax) | kSoftmaxItself,
     softmax_row("aten::_softmax_backward_data", softmax_backward<4, 0>,
                 "4*n - r flops (multiply, sum, subtract, multiply)"),
-    dropout_row("aten::alpha_dropout") | kMayReturnInput,
+    dropout_row("aten::alpha_dropout aten::feature_alpha_dropout aten::feature_dropout") | kMayReturnInput,
     row("aten::celu", pointwise<3, 1>, "3*n flops (compare, divide, multiply) + n exps") | kInPlaceSwitch,
     dropout_row("aten::dropout") | kMayReturnInput | kInPlaceSwitch,
-    row("aten::elu", pointwise<3, 1>, "3*n flops (compare, two multiplies) + n exps") | kInPlaceSwitch,
-    dropout_row("aten::feature_alpha_dropout") | kMayReturnInput,
-    dropout_row("aten::feature_dropout") | kMayReturnInput,
+    row("aten::elu aten::selu", pointwise<3, 1>, "3*n flops (compare, two multiplies) + n exps") |
+        kInPlaceSwitch,
     row("aten::gelu", gelu, "4*n flops + n erfs, or 8*n flops + n tanhs") | kHasInPlace,
     row("aten::glu", pointwise<4, 1>, "4*n flops (sigmoid, multiply) + n exps"),
     row("aten::hardshrink", pointwise<2>, "2*n compares"),
     row("aten::hardsigmoid", pointwise<4>, "4*n flops (add, two compares, divide)") | kInPlaceSwitch,
     row("aten::hardswish", pointwise<5>, "5*n flops (add, two compares, multiply, divide)") | kInPlaceSwitch,
-    row("aten::hardtanh", pointwise<2>, "2*n compares") | kInPlaceSwitch,
+    row("aten::hardtanh aten::relu6", pointwise<2>, "2*n compares") | kInPlaceSwitch,
     row("aten::leaky_relu", pointwise<2>, "2*n flops (compare, multiply)") | kInPlaceSwitch,
-    row("aten::log_sigmoid", pointwise<4, 2>, "4*n flops (min, abs, negate, subtract) + n exps + n logs"),
-    row("aten::log_sigmoid_forward", pointwise<4, 2>,
+    row("aten::log_sigmoid aten::log_sigmoid_forward", pointwise<4, 2>,
         "4*n flops (min, abs, negate, subtract) + n exps + n logs"),
-    softmax_row("aten::log_softmax", softmax<0, 1>, kLogSoftmax),
     row("aten::mish", pointwise<1, 3>, "n multiplies + n exps + n logs + n tanhs") | kInPlaceSwitch,
-    dropout_row("aten::native_dropout"),
-    row("aten::prelu", pointwise<2>, "2*n flops (compare, multiply)"),
-    row("aten::relu", pointwise<1>, "n compares") | kInPlaceSwitch,
-    row("aten::relu6", pointwise<2>, "2*n compares") | kInPlaceSwitch,
+    row("aten::relu aten::threshold", pointwise<1>, "n compares") | kInPlaceSwitch,
     row("aten::rrelu", rrelu, "2*n flops (compare, multiply)") | kInPlaceSwitch,
     row("aten::rrelu_with_noise", rrelu, "2*n flops (compare, multiply)"),
-    row("aten::selu", pointwise<3, 1>, "3*n flops (compare, two multiplies) + n exps") | kInPlaceSwitch,
     row("aten::sigmoid", pointwise<3, 1>, "3*n flops (negate, add, divide) + n exps") | kHasInPlace,
     row("aten::silu", pointwise<4, 1>, "4*n flops (sigmoid, multiply) + n exps") | kInPlaceSwitch,
-    softmax_row("aten::softmax", softmax<0, 0>, kSoftmax) | kSoftmaxItself,
     row("aten::softplus", pointwise<3, 2>, "3*n flops (multiply, divide, compare) + n exps + n logs"),
     row("aten::softshrink", pointwise<3>, "3*n flops (two compares, subtract)"),
     row("aten::special_expit", pointwise<3, 1>, "3*n flops (negate, add, divide) + n exps"),
-    softmax_row("aten::special_log_softmax", softmax<0, 1>, kLogSoftmax),
     softmax_row("aten::special_softmax", softmax<0, 0>, kSoftmax),
     row("aten::tanh", pointwise_special, "n tanhs") | kHasInPlace,
-    row("aten::threshold", pointwise<1>, "n compares") | kInPlaceSwitch,
 };
-static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRow> activation_rules() { return kRules; }
+std::span<const OpRow> activation_rules() { return kTable<kRows>; }
 
 }  // namespace opscope

@@ -152,29 +152,24 @@ constexpr OpRow backward_row(std::string_view name) {
   return fused_row(name, attention_backward, kBackward) | backward_letters;
 }
 
-constexpr OpRow kRules[] = {
-    row<inner_attention>("aten::_efficient_attention_forward"),
-    row<inner_attention>("aten::_flash_attention_forward"),
+constexpr OpRow kRows[] = {
+    row<inner_attention>("aten::_efficient_attention_forward aten::_flash_attention_forward"),
     fused_row("aten::_native_multi_head_attention", native_multi_head, "attention + 4 projections with bias"),
-    row("aten::_scaled_dot_product_attention_math"),
-    row("aten::_scaled_dot_product_cudnn_attention"),
-    backward_row("aten::_scaled_dot_product_cudnn_attention_backward"),
-    row("aten::_scaled_dot_product_efficient_attention"),
-    backward_row("aten::_scaled_dot_product_efficient_attention_backward"),
-    row("aten::_scaled_dot_product_flash_attention"),
-    backward_row("aten::_scaled_dot_product_flash_attention_backward"),
-    row("aten::_scaled_dot_product_flash_attention_for_cpu"),
-    backward_row("aten::_scaled_dot_product_flash_attention_for_cpu_backward"),
-    row("aten::_scaled_dot_product_fused_attention_overrideable"),
-    backward_row("aten::_scaled_dot_product_fused_attention_overrideable_backward"),
+    row("aten::_scaled_dot_product_attention_math aten::_scaled_dot_product_cudnn_attention "
+        "aten::_scaled_dot_product_efficient_attention aten::_scaled_dot_product_flash_attention "
+        "aten::_scaled_dot_product_flash_attention_for_cpu "
+        "aten::_scaled_dot_product_fused_attention_overrideable aten::scaled_dot_product_attention"),
+    backward_row("aten::_scaled_dot_product_cudnn_attention_backward "
+                 "aten::_scaled_dot_product_efficient_attention_backward "
+                 "aten::_scaled_dot_product_flash_attention_backward "
+                 "aten::_scaled_dot_product_flash_attention_for_cpu_backward "
+                 "aten::_scaled_dot_product_fused_attention_overrideable_backward"),
     fused_row("aten::_transformer_encoder_layer_fwd", encoder_layer,
               "attention + 4 projections + 2 layer norms + 2 residual adds + feed-forward"),
-    row("aten::scaled_dot_product_attention"),
 };
-static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRow> attention_rules() { return kRules; }
+std::span<const OpRow> attention_rules() { return kTable<kRows>; }
 
 }  // namespace opscope

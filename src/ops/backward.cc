@@ -51,78 +51,66 @@ constexpr auto kPlane = indexes("indices", Within::kPlane, "self");
 constexpr auto kVolume = indexes("indices", Within::kVolume, "self");
 constexpr auto kWeights = indexes("indices", Within::kNumber, "num_weights");
 
-constexpr OpRow kRules[] = {
-    row("aten::_embedding_bag_backward", Category::kEmbedding, bag_backward, "a row of adds for each index"),
-    row("aten::_embedding_bag_dense_backward", Category::kEmbedding, bag_backward,
-        "a row of adds for each index"),
-    row("aten::_fused_rms_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
-    row("aten::_prelu_kernel_backward", kActivation, pointwise<3>, "3*n flops"),
+constexpr OpRow kRows[] = {
+    row("aten::_embedding_bag_backward aten::_embedding_bag_dense_backward", Category::kEmbedding,
+        bag_backward, "a row of adds for each index"),
+    row("aten::_fused_rms_norm_backward aten::batch_norm_backward aten::cudnn_batch_norm_backward "
+        "aten::native_batch_norm_backward aten::native_group_norm_backward aten::native_layer_norm_backward",
+        kNorm, norm_backward, "13*m flops", kEstimated),
+    row("aten::_prelu_kernel_backward aten::hardsigmoid_backward aten::sigmoid_backward aten::tanh_backward",
+        kActivation, pointwise<3>, "3*n flops"),
     row("aten::_weight_norm_interface_backward", kNorm, pointwise<7>, "7*n flops", kEstimated),
-    row("aten::adaptive_max_pool2d_backward", kPool, per_input<1>, "m adds") | kPlane,
-    row("aten::adaptive_max_pool3d_backward", kPool, per_input<1>, "m adds") | kVolume,
-    row("aten::batch_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
+    row("aten::adaptive_max_pool2d_backward aten::max_pool2d_with_indices_backward", kPool, per_input<1>,
+        "m adds") |
+        kPlane,
+    row("aten::adaptive_max_pool3d_backward aten::max_pool3d_with_indices_backward", kPool, per_input<1>,
+        "m adds") |
+        kVolume,
     row("aten::binary_cross_entropy_backward", kLoss, pointwise<6>, "6*n flops") | kTakesProbabilities,
-    row("aten::cudnn_batch_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
-    row("aten::diagonal_backward", kIndex, no_work, "none"),
+    row("aten::diagonal_backward aten::select_backward aten::slice_backward", kIndex, no_work, "none"),
     row("aten::elu_backward", kActivation, pointwise<3, 1>, "3*n flops + n exps"),
-    row("aten::embedding_backward", Category::kEmbedding, per_input<1>, "m adds") | kWeights,
-    row("aten::embedding_dense_backward", Category::kEmbedding, per_input<1>, "m adds") | kWeights,
-    row("aten::fractional_max_pool2d_backward", kPool, per_input<1>, "m adds"),
-    row("aten::fractional_max_pool3d_backward", kPool, per_input<1>, "m adds"),
+    row("aten::embedding_backward aten::embedding_dense_backward", Category::kEmbedding, per_input<1>,
+        "m adds") |
+        kWeights,
+    row("aten::fractional_max_pool2d_backward aten::fractional_max_pool3d_backward", kPool, per_input<1>,
+        "m adds"),
     row("aten::gelu_backward", kActivation, gelu_backward,
         "9*n flops + n erfs + n exps, or 17*n flops + n tanhs"),
     row("aten::glu_backward", kActivation, glu_backward, "7 flops + an exp for each pair of halves"),
     row("aten::grid_sampler_2d_backward", Category::kResize, per_input<24>, "24*m flops", kEstimated),
     row("aten::grid_sampler_3d_backward", Category::kResize, per_input<64>, "64*m flops", kEstimated),
-    row("aten::hardshrink_backward", kActivation, pointwise<2>, "2*n compares"),
-    row("aten::hardsigmoid_backward", kActivation, pointwise<3>, "3*n flops"),
+    row("aten::hardshrink_backward aten::hardtanh_backward aten::softshrink_backward", kActivation,
+        pointwise<2>, "2*n compares"),
     row("aten::hardswish_backward", kActivation, pointwise<5>, "5*n flops"),
-    row("aten::hardtanh_backward", kActivation, pointwise<2>, "2*n compares"),
-    row("aten::huber_loss_backward", kLoss, pointwise<5>, "5*n flops"),
+    row("aten::huber_loss_backward aten::smooth_l1_loss_backward", kLoss, pointwise<5>, "5*n flops"),
     row("aten::index_select_backward", kIndex, per_input<1>, "m adds") |
         indexes("index", Within::kListed, "self_sizes"),
     row("aten::leaky_relu_backward", kActivation, pointwise<2>, "2*n flops"),
     row("aten::log_sigmoid_backward", kActivation, pointwise<4, 1>, "4*n flops + n exps"),
-    row("aten::masked_select_backward", kIndex, per_input<1>, "m adds"),
-    row("aten::max_pool2d_with_indices_backward", kPool, per_input<1>, "m adds") | kPlane,
-    row("aten::max_pool3d_with_indices_backward", kPool, per_input<1>, "m adds") | kVolume,
+    row("aten::masked_select_backward aten::reflection_pad1d_backward aten::reflection_pad2d_backward "
+        "aten::reflection_pad3d_backward aten::replication_pad1d_backward aten::replication_pad2d_backward "
+        "aten::replication_pad3d_backward aten::unfold_backward",
+        kIndex, per_input<1>, "m adds"),
     row("aten::mish_backward", kActivation, pointwise<9, 4>, "9*n flops + 4*n specials"),
     row("aten::mse_loss_backward", kLoss, pointwise<3>, "3*n flops"),
-    row("aten::native_batch_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
     row("aten::native_dropout_backward", kActivation, pointwise<2>, "2*n multiplies"),
-    row("aten::native_group_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
-    row("aten::native_layer_norm_backward", kNorm, norm_backward, "13*m flops", kEstimated),
-    row("aten::nll_loss2d_backward", kLoss, target_flops, "2 flops for each target") | kTarget,
-    row("aten::nll_loss_backward", kLoss, target_flops, "2 flops for each target") | kTarget,
-    row("aten::reflection_pad1d_backward", kIndex, per_input<1>, "m adds"),
-    row("aten::reflection_pad2d_backward", kIndex, per_input<1>, "m adds"),
-    row("aten::reflection_pad3d_backward", kIndex, per_input<1>, "m adds"),
-    row("aten::replication_pad1d_backward", kIndex, per_input<1>, "m adds"),
-    row("aten::replication_pad2d_backward", kIndex, per_input<1>, "m adds"),
-    row("aten::replication_pad3d_backward", kIndex, per_input<1>, "m adds"),
+    row("aten::nll_loss2d_backward aten::nll_loss_backward", kLoss, target_flops, "2 flops for each target") |
+        kTarget,
     row("aten::rrelu_with_noise_backward", kActivation, pointwise<1>, "n multiplies"),
-    row("aten::select_backward", kIndex, no_work, "none"),
-    row("aten::sigmoid_backward", kActivation, pointwise<3>, "3*n flops"),
     row("aten::silu_backward", kActivation, pointwise<8, 1>, "8*n flops + n exps"),
-    row("aten::slice_backward", kIndex, no_work, "none"),
-    row("aten::smooth_l1_loss_backward", kLoss, pointwise<5>, "5*n flops"),
     row("aten::softplus_backward", kActivation, pointwise<5, 1>, "5*n flops + n exps"),
-    row("aten::softshrink_backward", kActivation, pointwise<2>, "2*n compares"),
-    row("aten::tanh_backward", kActivation, pointwise<3>, "3*n flops"),
     row("aten::threshold_backward", kActivation, pointwise<1>, "n selects"),
-    row("aten::unfold_backward", kIndex, per_input<1>, "m adds"),
     row("aten::upsample_bicubic2d_backward", Category::kResize, per_input<32>, "32*m flops"),
     row("aten::upsample_bilinear2d_backward", Category::kResize, per_input<8>, "8*m flops"),
     row("aten::upsample_linear1d_backward", Category::kResize, per_input<4>, "4*m flops"),
-    row("aten::upsample_nearest1d_backward", Category::kResize, per_input<1>, "m adds"),
-    row("aten::upsample_nearest2d_backward", Category::kResize, per_input<1>, "m adds"),
-    row("aten::upsample_nearest3d_backward", Category::kResize, per_input<1>, "m adds"),
+    row("aten::upsample_nearest1d_backward aten::upsample_nearest2d_backward "
+        "aten::upsample_nearest3d_backward",
+        Category::kResize, per_input<1>, "m adds"),
     row("aten::upsample_trilinear3d_backward", Category::kResize, per_input<16>, "16*m flops"),
 };
-static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRow> backward_rules() { return kRules; }
+std::span<const OpRow> backward_rules() { return kTable<kRows>; }
 
 }  // namespace opscope

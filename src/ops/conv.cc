@@ -177,44 +177,33 @@ constexpr OpRow row(std::string_view name, std::string_view formula, WorkFunctio
          in_torch_counter(torch_conv<kTransposed>);
 }
 
-constexpr OpRow kRules[] = {
-    row("aten::_conv_depthwise2d", k2d),
-    row("aten::_convolution", kAny),
-    row("aten::_convolution_mode", kAny),
-    row("aten::_slow_conv2d_forward", k2d),
+constexpr OpRow kRows[] = {
+    row("aten::_conv_depthwise2d aten::_slow_conv2d_forward aten::conv2d aten::slow_conv_dilated2d "
+        "aten::thnn_conv2d",
+        k2d),
+    row("aten::_convolution aten::_convolution_mode aten::convolution aten::convolution_overrideable "
+        "aten::cudnn_convolution aten::miopen_convolution aten::mkldnn_convolution",
+        kAny),
     row("aten::conv1d", k1d),
-    row("aten::conv2d", k2d),
-    row("aten::conv3d", k3d),
-    row("aten::conv_depthwise3d", k3d),
+    row("aten::conv3d aten::conv_depthwise3d aten::slow_conv3d aten::slow_conv3d_forward "
+        "aten::slow_conv_dilated3d",
+        k3d),
     plain_row("aten::conv_tbc", conv_tbc, "n * S*C MACs + n adds (bias)") | conv_tbc_letters,
     row<true>("aten::conv_transpose1d", kTransposed1d),
-    row<true>("aten::conv_transpose2d", kTransposed2d),
-    row<true>("aten::conv_transpose3d", kTransposed3d),
-    row("aten::convolution", kAny),
+    row<true>("aten::conv_transpose2d aten::slow_conv_transpose2d", kTransposed2d),
+    row<true>("aten::conv_transpose3d aten::slow_conv_transpose3d", kTransposed3d),
     plain_row("aten::convolution_backward", conv_backward,
               "(i+j) * s * (w/k) MACs (input's and weight's gradient) + b*y adds (bias's)") |
         backward_letters | in_torch_counter(torch_backward),
-    row("aten::convolution_overrideable", kAny),
-    row("aten::cudnn_convolution", kAny),
     // Adds the bias, then clamps at zero; with _add_, z is added too.
     row("aten::cudnn_convolution_add_relu", "s * (w/k) MACs + b*y adds (bias) + 2*y (add, compare)",
         conv<false, 2>),
     row("aten::cudnn_convolution_relu", "s * (w/k) MACs + b*y adds (bias) + y compares", conv<false, 1>),
     row<true>("aten::cudnn_convolution_transpose", kAny),
-    row("aten::miopen_convolution", kAny),
-    row("aten::mkldnn_convolution", kAny),
-    row("aten::slow_conv3d", k3d),
-    row("aten::slow_conv3d_forward", k3d),
-    row("aten::slow_conv_dilated2d", k2d),
-    row("aten::slow_conv_dilated3d", k3d),
-    row<true>("aten::slow_conv_transpose2d", kTransposed2d),
-    row<true>("aten::slow_conv_transpose3d", kTransposed3d),
-    row("aten::thnn_conv2d", k2d),
 };
-static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRow> conv_rules() { return kRules; }
+std::span<const OpRow> conv_rules() { return kTable<kRows>; }
 
 }  // namespace opscope

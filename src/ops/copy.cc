@@ -19,97 +19,42 @@ MaybeWork fold(const OpCall& call) { return reduce<>(call); }
 
 constexpr Family row{.category = Category::kCopy, .fusion = Fusion::kPointwise};
 
-constexpr OpRow kRules[] = {
-    row("aten::_autocast_to_full_precision", no_work, "none", copy_or_view) | kMayReturnInput,
-    row("aten::_autocast_to_reduced_precision", no_work, "none", copy_or_view) | kMayReturnInput,
-    row("aten::_cast_Byte", no_work, "none", copy_or_view),
-    row("aten::_cast_Char", no_work, "none", copy_or_view),
-    row("aten::_cast_Double", no_work, "none", copy_or_view),
-    row("aten::_cast_Float", no_work, "none", copy_or_view),
-    row("aten::_cast_Half", no_work, "none", copy_or_view),
-    row("aten::_cast_Int", no_work, "none", copy_or_view),
-    row("aten::_cast_Long", no_work, "none", copy_or_view),
-    row("aten::_cast_Short", no_work, "none", copy_or_view),
-    row("aten::_chunk_cat", no_work, "none"),
-    row("aten::_copy_from", no_work, "none", copy_or_view),
-    row("aten::_pad_circular", no_work, "none"),
-    row("aten::_pad_enum", no_work, "none"),
-    row("aten::_reshape_copy", no_work, "none"),
+constexpr OpRow kRows[] = {
+    row("aten::_autocast_to_full_precision aten::_autocast_to_reduced_precision aten::cpu aten::cuda "
+        "aten::resolve_conj aten::resolve_neg",
+        no_work, "none", copy_or_view) |
+        kMayReturnInput,
+    row("aten::_cast_Byte aten::_cast_Char aten::_cast_Double aten::_cast_Float aten::_cast_Half "
+        "aten::_cast_Int aten::_cast_Long aten::_cast_Short aten::_copy_from aten::to_dense aten::to_mkldnn",
+        no_work, "none", copy_or_view),
+    row("aten::_chunk_cat aten::_pad_circular aten::_pad_enum aten::_reshape_copy aten::alias_copy "
+        "aten::as_strided_copy aten::block_diag aten::channel_shuffle aten::constant_pad_nd "
+        "aten::detach_copy aten::diag aten::diag_embed aten::diagflat aten::diagonal_copy aten::expand_copy "
+        "aten::flip aten::fliplr aten::flipud aten::im2col aten::lift_fresh_copy "
+        "aten::native_channel_shuffle aten::pad aten::permute_copy aten::pin_memory aten::pixel_shuffle "
+        "aten::pixel_unshuffle aten::reflection_pad1d aten::reflection_pad2d aten::reflection_pad3d "
+        "aten::repeat aten::replication_pad1d aten::replication_pad2d aten::replication_pad3d aten::roll "
+        "aten::rot90 aten::select_copy aten::slice_copy aten::split_copy aten::split_with_sizes_copy "
+        "aten::squeeze_copy aten::t_copy aten::tile aten::transpose_copy aten::unbind_copy aten::unfold_copy "
+        "aten::unsqueeze_copy aten::view_as_complex_copy aten::view_as_real_copy aten::view_copy",
+        no_work, "none"),
     row("aten::_to_copy", no_work, "none", copy_or_view) | kKeepsElements,
-    row("aten::alias_copy", no_work, "none"),
-    row("aten::as_strided_copy", no_work, "none"),
-    row("aten::block_diag", no_work, "none"),
-    row("aten::cat", no_work, "none") | kConcatenates,
-    row("aten::channel_shuffle", no_work, "none"),
+    row("aten::cat aten::column_stack aten::concat aten::concatenate aten::dstack aten::hstack "
+        "aten::row_stack aten::stack aten::vstack",
+        no_work, "none") |
+        kConcatenates,
     row("aten::clone", no_work, "none") | kKeepsElements,
     row("aten::col2im", fold, "m - n adds"),
-    row("aten::column_stack", no_work, "none") | kConcatenates,
-    row("aten::concat", no_work, "none") | kConcatenates,
-    row("aten::concatenate", no_work, "none") | kConcatenates,
-    row("aten::constant_pad_nd", no_work, "none"),
     row("aten::contiguous", no_work, "none", copy_or_view) | kKeepsElements | kMayReturnInput,
     row("aten::copy", no_work, "none", copy_traffic),
-    row("aten::cpu", no_work, "none", copy_or_view) | kMayReturnInput,
-    row("aten::cuda", no_work, "none", copy_or_view) | kMayReturnInput,
-    row("aten::detach_copy", no_work, "none"),
-    row("aten::diag", no_work, "none"),
-    row("aten::diag_embed", no_work, "none"),
-    row("aten::diagflat", no_work, "none"),
-    row("aten::diagonal_copy", no_work, "none"),
-    row("aten::dstack", no_work, "none") | kConcatenates,
-    row("aten::expand_copy", no_work, "none"),
-    row("aten::flip", no_work, "none"),
-    row("aten::fliplr", no_work, "none"),
-    row("aten::flipud", no_work, "none"),
-    row("aten::hstack", no_work, "none") | kConcatenates,
-    row("aten::im2col", no_work, "none"),
-    row("aten::lift_fresh_copy", no_work, "none"),
-    row("aten::native_channel_shuffle", no_work, "none"),
-    row("aten::pad", no_work, "none"),
-    row("aten::permute_copy", no_work, "none"),
-    row("aten::pin_memory", no_work, "none"),
-    row("aten::pixel_shuffle", no_work, "none"),
-    row("aten::pixel_unshuffle", no_work, "none"),
-    row("aten::reflection_pad1d", no_work, "none"),
-    row("aten::reflection_pad2d", no_work, "none"),
-    row("aten::reflection_pad3d", no_work, "none"),
-    row("aten::repeat", no_work, "none"),
     row("aten::repeat_interleave", no_work, "none") | limited_by("repeat_interleave"),
-    row("aten::replication_pad1d", no_work, "none"),
-    row("aten::replication_pad2d", no_work, "none"),
-    row("aten::replication_pad3d", no_work, "none"),
-    row("aten::resolve_conj", no_work, "none", copy_or_view) | kMayReturnInput,
-    row("aten::resolve_neg", no_work, "none", copy_or_view) | kMayReturnInput,
-    row("aten::roll", no_work, "none"),
-    row("aten::rot90", no_work, "none"),
-    row("aten::row_stack", no_work, "none") | kConcatenates,
-    row("aten::select_copy", no_work, "none"),
-    row("aten::slice_copy", no_work, "none"),
-    row("aten::split_copy", no_work, "none"),
-    row("aten::split_with_sizes_copy", no_work, "none"),
-    row("aten::squeeze_copy", no_work, "none"),
-    row("aten::stack", no_work, "none") | kConcatenates,
-    row("aten::t_copy", no_work, "none"),
-    row("aten::tile", no_work, "none"),
-    row("aten::to", no_work, "none", copy_or_view) | kLikeOther | kKeepsElements | kMayReturnInput,
-    row("aten::to_dense", no_work, "none", copy_or_view),
-    row("aten::to_mkldnn", no_work, "none", copy_or_view),
-    row("aten::transpose_copy", no_work, "none"),
-    row("aten::tril", no_work, "none") | kHasInPlace,
-    row("aten::triu", no_work, "none") | kHasInPlace,
-    row("aten::type_as", no_work, "none", copy_or_view) | kLikeOther | kKeepsElements | kMayReturnInput,
-    row("aten::unbind_copy", no_work, "none"),
-    row("aten::unfold_copy", no_work, "none"),
-    row("aten::unsqueeze_copy", no_work, "none"),
-    row("aten::view_as_complex_copy", no_work, "none"),
-    row("aten::view_as_real_copy", no_work, "none"),
-    row("aten::view_copy", no_work, "none"),
-    row("aten::vstack", no_work, "none") | kConcatenates,
+    row("aten::to aten::type_as", no_work, "none", copy_or_view) | kLikeOther | kKeepsElements |
+        kMayReturnInput,
+    row("aten::tril aten::triu", no_work, "none") | kHasInPlace,
 };
-static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRow> copy_rules() { return kRules; }
+std::span<const OpRow> copy_rules() { return kTable<kRows>; }
 
 }  // namespace opscope

@@ -18,67 +18,31 @@ constexpr Family reading_row{.category = Category::kRandom, .fusion = Fusion::kP
 constexpr Family estimated_row{
     .category = Category::kRandom, .fusion = Fusion::kPointwise, .confidence = Confidence::kEstimated};
 
-constexpr OpRow kRules[] = {
-    row("aten::_efficientzerotensor", no_work, "none", no_traffic),
-    row("aten::arange", no_work, "none"),
-    row("aten::bartlett_window", no_work, "none"),
+constexpr OpRow kRows[] = {
+    row("aten::_efficientzerotensor aten::empty aten::empty_permuted aten::empty_quantized "
+        "aten::empty_strided aten::new_empty_strided",
+        no_work, "none", no_traffic),
+    row("aten::arange aten::bartlett_window aten::blackman_window aten::eye aten::fft_fftfreq "
+        "aten::fft_rfftfreq aten::fill aten::full aten::hamming_window aten::hann_window aten::kaiser_window "
+        "aten::linspace aten::logspace aten::ones aten::range aten::scalar_tensor aten::tril_indices "
+        "aten::triu_indices aten::vander aten::zero aten::zeros",
+        no_work, "none"),
     reading_row("aten::bernoulli", pointwise<1>, "n compares") | kTakesProbabilities,
-    estimated_row("aten::binomial", pointwise_special, "n specials") | kTakesProbabilities,
-    row("aten::blackman_window", no_work, "none"),
-    random_row("aten::cauchy", no_work, "none"),
-    row("aten::empty", no_work, "none", no_traffic),
-    row("aten::empty_like", no_work, "none", no_traffic) | kValueFree,
-    row("aten::empty_permuted", no_work, "none", no_traffic),
-    row("aten::empty_quantized", no_work, "none", no_traffic),
-    row("aten::empty_strided", no_work, "none", no_traffic),
-    random_row("aten::exponential", no_work, "none"),
-    row("aten::eye", no_work, "none"),
-    row("aten::fft_fftfreq", no_work, "none"),
-    row("aten::fft_rfftfreq", no_work, "none"),
-    row("aten::fill", no_work, "none"),
-    row("aten::full", no_work, "none"),
-    row("aten::full_like", no_work, "none") | kValueFree,
-    random_row("aten::geometric", no_work, "none"),
-    row("aten::hamming_window", no_work, "none"),
-    row("aten::hann_window", no_work, "none"),
-    row("aten::kaiser_window", no_work, "none"),
-    row("aten::linspace", no_work, "none"),
-    random_row("aten::log_normal", no_work, "none"),
-    row("aten::logspace", no_work, "none"),
+    estimated_row("aten::binomial aten::poisson", pointwise_special, "n specials") | kTakesProbabilities,
+    random_row("aten::cauchy aten::exponential aten::geometric aten::log_normal aten::normal_ "
+               "aten::normal_functional aten::rand aten::rand_like aten::randint aten::randint_like "
+               "aten::randn aten::randn_like aten::random aten::randperm aten::uniform",
+               no_work, "none"),
+    row("aten::empty_like aten::new_empty", no_work, "none", no_traffic) | kValueFree,
+    row("aten::full_like aten::new_full aten::new_ones aten::new_zeros aten::ones_like aten::zeros_like",
+        no_work, "none") |
+        kValueFree,
     estimated_row("aten::multinomial", multinomial, "2*m flops") | kSpreads | kTakesProbabilities,
-    row("aten::new_empty", no_work, "none", no_traffic) | kValueFree,
-    row("aten::new_empty_strided", no_work, "none", no_traffic),
-    row("aten::new_full", no_work, "none") | kValueFree,
-    row("aten::new_ones", no_work, "none") | kValueFree,
-    row("aten::new_zeros", no_work, "none") | kValueFree,
     reading_row("aten::normal", pointwise<2>, "2*n flops (scale, shift)"),
-    random_row("aten::normal_", no_work, "none"),
-    random_row("aten::normal_functional", no_work, "none"),
-    row("aten::ones", no_work, "none"),
-    row("aten::ones_like", no_work, "none") | kValueFree,
-    estimated_row("aten::poisson", pointwise_special, "n specials") | kTakesProbabilities,
-    random_row("aten::rand", no_work, "none"),
-    random_row("aten::rand_like", no_work, "none"),
-    random_row("aten::randint", no_work, "none"),
-    random_row("aten::randint_like", no_work, "none"),
-    random_row("aten::randn", no_work, "none"),
-    random_row("aten::randn_like", no_work, "none"),
-    random_row("aten::random", no_work, "none"),
-    random_row("aten::randperm", no_work, "none"),
-    row("aten::range", no_work, "none"),
-    row("aten::scalar_tensor", no_work, "none"),
-    row("aten::tril_indices", no_work, "none"),
-    row("aten::triu_indices", no_work, "none"),
-    random_row("aten::uniform", no_work, "none"),
-    row("aten::vander", no_work, "none"),
-    row("aten::zero", no_work, "none"),
-    row("aten::zeros", no_work, "none"),
-    row("aten::zeros_like", no_work, "none") | kValueFree,
 };
-static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRow> create_rules() { return kRules; }
+std::span<const OpRow> create_rules() { return kTable<kRows>; }
 
 }  // namespace opscope

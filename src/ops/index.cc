@@ -177,51 +177,39 @@ constexpr OpRow embedding_row(std::string_view name, WorkFunction work, std::str
 constexpr auto kIndices = indexes("indices", Within::kRows, "weight");
 constexpr auto kOffsets = indexes("offsets", Within::kBags, "indices");
 
-constexpr OpRow kRules[] = {
-    embedding_row("aten::_embedding_bag", bag, "one add for each element of each row; a mean divides n") |
-        kIndices | kOffsets,
-    embedding_row("aten::_embedding_bag_forward_only", bag,
+constexpr OpRow kRows[] = {
+    embedding_row("aten::_embedding_bag aten::_embedding_bag_forward_only aten::embedding_bag", bag,
                   "one add for each element of each row; a mean divides n") |
         kIndices | kOffsets,
-    write_row<each_indexed, Meets::kAsTold>("aten::_index_put_impl") | kEachDim,
+    write_row<each_indexed, Meets::kAsTold>("aten::_index_put_impl aten::_unsafe_index_put") | kEachDim,
     pick_row("aten::_unsafe_index") | kEachDim,
-    write_row<each_indexed, Meets::kAsTold>("aten::_unsafe_index_put") | kEachDim,
-    row("aten::argwhere", per_input<1>, "m compares") | kSizedByData | limited_by("nonzero"),
-    row("aten::as_strided_scatter", no_work, "none"),
+    row("aten::argwhere aten::nonzero aten::nonzero_numpy", per_input<1>, "m compares") | kSizedByData |
+        limited_by("nonzero"),
+    row("aten::as_strided_scatter aten::diagonal_scatter aten::select_scatter aten::slice_scatter", no_work,
+        "none"),
     row("aten::bincount", per_input<1>, "m adds") | kSizedByData | limited_by("bincount"),
-    row("aten::diagonal_scatter", no_work, "none"),
     embedding_row("aten::embedding", no_work, "none") | kIndices,
-    embedding_row("aten::embedding_bag", bag, "one add for each element of each row; a mean divides n") |
-        kIndices | kOffsets,
-    pick_row("aten::gather") | kPicksFew | kAlongDim,
+    pick_row("aten::gather aten::index_select") | kPicksFew | kAlongDim,
     row("aten::histc", per_input<5>, "5*m flops (two compares, subtract, scale, add)"),
     pick_row("aten::index") | kPicksFew | kKeepsElements | kEachDim,
     write_row<each_slice, Meets::kFolds>("aten::index_add") | kKeepsSize | kAlongDim,
-    write_row<each_slice, Meets::kReplaces>("aten::index_copy") | kKeepsSize | kAlongDim,
-    write_row<each_slice, Meets::kReplaces>("aten::index_fill") | kKeepsSize | kAlongDim,
+    write_row<each_slice, Meets::kReplaces>("aten::index_copy aten::index_fill") | kKeepsSize | kAlongDim,
     write_row<each_indexed, Meets::kAsTold>("aten::index_put") | kKeepsSize | kEachDim,
     write_row<each_slice, Meets::kFolds>("aten::index_reduce") | kAlongDim,
-    pick_row("aten::index_select") | kPicksFew | kAlongDim,
     row("aten::isin", isin, "m*k compares"),
     row("aten::masked_scatter", no_work, "none") | kWorkByData | kKeepsSize,
     row("aten::masked_select", no_work, "none") | kSizedByData | limited_by("nonzero"),
-    row("aten::nonzero", per_input<1>, "m compares") | kSizedByData | limited_by("nonzero"),
-    row("aten::nonzero_numpy", per_input<1>, "m compares") | kSizedByData | limited_by("nonzero"),
     row("aten::nonzero_static", per_input<1>, "m compares") | kWorkByData,
     row("aten::one_hot", no_work, "none") | indexes("self", Within::kNumber, "num_classes"),
     write_row<each_index, Meets::kAsTold>("aten::put") | kAnywhere,
     write_row<each_index, Meets::kAsTold>("aten::scatter") | kKeepsSize | kAlongDim,
-    write_row<each_index, Meets::kFolds>("aten::scatter_add") | kKeepsSize | kAlongDim,
-    write_row<each_index, Meets::kFolds>("aten::scatter_reduce") | kKeepsSize | kAlongDim,
-    row("aten::select_scatter", no_work, "none"),
-    row("aten::slice_scatter", no_work, "none"),
+    write_row<each_index, Meets::kFolds>("aten::scatter_add aten::scatter_reduce") | kKeepsSize | kAlongDim,
     pick_row("aten::take") | kAnywhere,
     pick_row("aten::take_along_dim") | indexes("indices", Within::kDimension, "self"),
 };
-static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRow> index_rules() { return kRules; }
+std::span<const OpRow> index_rules() { return kTable<kRows>; }
 
 }  // namespace opscope

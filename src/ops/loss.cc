@@ -88,35 +88,28 @@ constexpr OpRow ctc_row(std::string_view name) {
 
 constexpr auto kTarget = indexes("target", Within::kClasses, "self");
 
-constexpr OpRow kRules[] = {
-    ctc_row("aten::_ctc_loss") | kRowsByData,
+constexpr OpRow kRows[] = {
+    ctc_row("aten::_ctc_loss aten::ctc_loss") | kRowsByData,
     row("aten::binary_cross_entropy", loss<6, 2>, "6*m flops + 2*m logs + m to fold") | kTakesProbabilities,
     row("aten::binary_cross_entropy_with_logits", loss<6, 2>, "6*m flops + m exps + m logs + m to fold"),
     row("aten::cross_entropy_loss", cross_entropy,
         "4*n - 2*r flops + n exps + r logs (log-softmax) + 2*r flops") |
         cross_entropy_letters | kTarget,
-    ctc_row("aten::ctc_loss") | kRowsByData,
-    row("aten::huber_loss", loss<5>, "5*m flops (subtract, abs, compare, two multiplies) + m to fold"),
+    row("aten::huber_loss aten::smooth_l1_loss", loss<5>,
+        "5*m flops (subtract, abs, compare, two multiplies) + m to fold"),
     row("aten::kl_div", loss<2, 1>, "2*m flops (subtract, multiply) + m logs + m to fold"),
     row("aten::l1_loss", loss<2>, "2*m flops (subtract, abs) + m to fold"),
     row("aten::mse_loss", loss<2>, "2*m flops (subtract, square) + m to fold"),
     row("aten::multi_margin_loss", loss<3>, "3*m flops (subtract, add, compare) + m to fold") | kTarget,
-    row("aten::nll_loss", nll_loss, "2 flops for each target; 3 with class weights", nll_traffic) | kTarget,
-    row("aten::nll_loss2d", nll_loss, "2 flops for each target; 3 with class weights", nll_traffic) | kTarget,
-    row("aten::nll_loss2d_forward", nll_loss, "2 flops for each target; 3 with class weights", nll_traffic) |
-        kTarget,
-    row("aten::nll_loss_forward", nll_loss, "2 flops for each target; 3 with class weights", nll_traffic) |
-        kTarget,
-    row("aten::nll_loss_nd", nll_loss, "2 flops for each target; 3 with class weights", nll_traffic) |
+    row("aten::nll_loss aten::nll_loss2d aten::nll_loss2d_forward aten::nll_loss_forward aten::nll_loss_nd",
+        nll_loss, "2 flops for each target; 3 with class weights", nll_traffic) |
         kTarget,
     row("aten::poisson_nll_loss", loss<2, 1>, "2*m flops (multiply, subtract) + m exps + m to fold"),
-    row("aten::smooth_l1_loss", loss<5>, "5*m flops (subtract, abs, compare, two multiplies) + m to fold"),
     row("aten::soft_margin_loss", loss<3, 2>, "3*m flops + m exps + m logs + m to fold"),
 };
-static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRow> loss_rules() { return kRules; }
+std::span<const OpRow> loss_rules() { return kTable<kRows>; }
 
 }  // namespace opscope

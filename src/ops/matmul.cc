@@ -252,14 +252,12 @@ constexpr std::string_view kBmm = "z*m*k*n MACs";
 constexpr std::string_view kBmmAnd = "z*m*k*n MACs + c*z*m*n flops (bias, scales)";
 constexpr std::string_view kMv = "m*k MACs";
 
-constexpr OpRow kRules[] = {
+constexpr OpRow kRows[] = {
     row<addmm>("aten::_addmm_activation", kMmAnd),
-    row<grouped_mm>("aten::_grouped_mm", kBmmAnd),
+    row<grouped_mm>("aten::_grouped_mm aten::_scaled_grouped_mm", kBmmAnd),
     row<mm>("aten::_int_mm", kMm),
-    row<grouped_mm>("aten::_scaled_grouped_mm", kBmmAnd),
     row<mm_bias<1>>("aten::_scaled_mm", kMmAnd),
-    row<packed_mm>("aten::_weight_int4pack_mm", kMmAnd),
-    row<packed_mm>("aten::_weight_int8pack_mm", kMmAnd),
+    row<packed_mm>("aten::_weight_int4pack_mm aten::_weight_int8pack_mm", kMmAnd),
     row<addbmm>("aten::addbmm", kMmAnd),
     row<addmm>("aten::addmm", kMmAnd) | fvcore(fvcore_product<addmm>) | kLinearLayer,
     row<addmv>("aten::addmv", "m*k MACs + c*m flops (add, scales)"),
@@ -271,7 +269,7 @@ constexpr OpRow kRules[] = {
     row<dot>("aten::dot", "k MACs"),
     anchor_row("aten::einsum", einsum_work, "z*m*k*n MACs for each pair of operands") | einsum_letters |
         fvcore(einsum_fvcore) | in_torch_counter(einsum_torch) | kBatchedProduct,
-    outer_row("aten::ger", outer, "n multiplies"),
+    outer_row("aten::ger aten::outer", outer, "n multiplies"),
     row<inner>("aten::inner", kMm),
     row<matmul>("aten::linalg_matmul", kBmm),
     row<vecdot>("aten::linalg_vecdot", "z*k MACs"),
@@ -280,16 +278,14 @@ constexpr OpRow kRules[] = {
     row<linear>("aten::mkldnn_linear", kMmAnd),
     row<mm>("aten::mm", kMm) | fvcore(fvcore_product<mm>) | kLinearLayer,
     row<mv>("aten::mv", kMv),
-    outer_row("aten::outer", outer, "n multiplies"),
     row<tensordot>("aten::tensordot", kMm),
     row<vdot>("aten::vdot", "k MACs"),
-    row<grouped_mm>("transformers::grouped_mm_fallback",
-                    kBmmAnd),  // its own, where torch's kernel is not used
+    // Its own, where torch's kernel is not used.
+    row<grouped_mm>("transformers::grouped_mm_fallback", kBmmAnd),
 };
-static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRow> matmul_rules() { return kRules; }
+std::span<const OpRow> matmul_rules() { return kTable<kRows>; }
 
 }  // namespace opscope

@@ -126,31 +126,25 @@ constexpr OpRow weight_norm_row(std::string_view name) {
   return row<channels>(name, weight_norm, "3*n + r flops + r sqrts") | weight_norm_letters;
 }
 
-constexpr OpRow kRules[] = {
-    row<channels>("aten::_batch_norm_impl_index", batch_norm, kFolded),
-    row<channels>("aten::_batch_norm_no_update", folded, kFolded),
+constexpr OpRow kRows[] = {
+    row<channels>("aten::_batch_norm_impl_index aten::_native_batch_norm_legit "
+                  "aten::_native_batch_norm_legit_functional aten::cudnn_batch_norm aten::miopen_batch_norm "
+                  "aten::native_batch_norm",
+                  batch_norm, kFolded),
+    row<channels>("aten::_batch_norm_no_update aten::_native_batch_norm_legit_no_training", folded, kFolded),
     row<channels>("aten::_batch_norm_with_update", with_statistics<channels>, kStatistics),
-    row<rows>("aten::_fused_rms_norm", rms_norm, kRms),
-    row<channels>("aten::_native_batch_norm_legit", batch_norm, kFolded),
-    row<channels>("aten::_native_batch_norm_legit_functional", batch_norm, kFolded),
-    row<channels>("aten::_native_batch_norm_legit_no_training", folded, kFolded),
-    weight_norm_row("aten::_weight_norm"),
-    weight_norm_row("aten::_weight_norm_interface"),
+    row<rows>("aten::_fused_rms_norm aten::rms_norm", rms_norm, kRms),
+    weight_norm_row("aten::_weight_norm aten::_weight_norm_interface"),
     row<channels>("aten::batch_norm", batch_norm, kFolded) | fvcore(fvcore_batch_norm),
-    row<channels>("aten::cudnn_batch_norm", batch_norm, kFolded),
     row<groups>("aten::group_norm", with_statistics<groups>, kStatistics) | fvcore(fvcore_norm),
     row<instances>("aten::instance_norm", instance_norm, kStatistics) | fvcore(fvcore_norm),
     row<rows>("aten::layer_norm", with_statistics<rows>, kStatistics) | fvcore(fvcore_norm),
-    row<channels>("aten::miopen_batch_norm", batch_norm, kFolded),
-    row<channels>("aten::native_batch_norm", batch_norm, kFolded),
     row<groups>("aten::native_group_norm", with_statistics<groups>, kStatistics),
     row<rows>("aten::native_layer_norm", with_statistics<rows>, kStatistics),
-    row<rows>("aten::rms_norm", rms_norm, kRms),
 };
-static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRow> norm_rules() { return kRules; }
+std::span<const OpRow> norm_rules() { return kTable<kRows>; }
 
 }  // namespace opscope

@@ -64,6 +64,7 @@ struct OpFacts {
 
 // A row of the table, whole.
 struct OpRow : OpRule {
+  constexpr OpRow() = default;
   constexpr OpRow(const OpRule& rule) : OpRule(rule) {}
   OpFacts facts;
 };

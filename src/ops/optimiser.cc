@@ -64,38 +64,32 @@ Letters list_letters(const OpCall& call) { return {{"n", elements(call.tensors("
 
 constexpr Family row{.category = Category::kPointwise, .fusion = Fusion::kPointwise, .letters = list_letters};
 
-constexpr OpRow kRules[] = {
-    row("aten::_foreach_abs", each<1>, "n flops"),
+constexpr OpRow kRows[] = {
+    row("aten::_foreach_abs aten::_foreach_sign", each<1>, "n flops"),
     row("aten::_foreach_add", each_scaled<1>, "n adds; 2*n where alpha is not 1"),
     row("aten::_foreach_addcdiv", each_scaled<2>, "2*n flops (divide, add); 3*n where value is not 1"),
     row("aten::_foreach_addcmul", each_scaled<2>, "2*n flops (multiply, add); 3*n where value is not 1"),
-    row("aten::_foreach_clamp_max", each<1>, "n compares"),
-    row("aten::_foreach_clamp_min", each<1>, "n compares"),
-    row("aten::_foreach_copy", no_work, "none"),
-    row("aten::_foreach_div", each<1>, "n divides"),
+    row("aten::_foreach_clamp_max aten::_foreach_clamp_min aten::_foreach_maximum aten::_foreach_minimum",
+        each<1>, "n compares"),
+    row("aten::_foreach_copy aten::_foreach_zero", no_work, "none"),
+    row("aten::_foreach_div aten::_foreach_reciprocal", each<1>, "n divides"),
     row("aten::_foreach_exp", each<0, 1>, "n exps"),
     row("aten::_foreach_lerp", each<3>, "3*n flops"),
     row("aten::_foreach_max", each_max, "n - t compares for t tensors"),
-    row("aten::_foreach_maximum", each<1>, "n compares"),
-    row("aten::_foreach_minimum", each<1>, "n compares"),
     row("aten::_foreach_mul", each<1>, "n multiplies"),
     row("aten::_foreach_neg", each<1>, "n negations"),
     row("aten::_foreach_norm", each_norm, "2*n - t flops + t sqrts for t tensors"),
     row("aten::_foreach_pow", each<0, 1>, "n specials"),
-    row("aten::_foreach_reciprocal", each<1>, "n divides"),
-    row("aten::_foreach_sign", each<1>, "n flops"),
     row("aten::_foreach_sqrt", each<0, 1>, "n sqrts"),
     row("aten::_foreach_sub", each_scaled<1>, "n subtracts; 2*n where alpha is not 1"),
-    row("aten::_foreach_zero", no_work, "none"),
     row("aten::_fused_adagrad", adagrad, "6*n flops + n sqrts; weight decay 2*n"),
     row("aten::_fused_adam", adam<2>, "12*n flops + n sqrts; weight decay 2*n, amsgrad n"),
     row("aten::_fused_adamw", adam<1>, "12*n flops + n sqrts; weight decay n, amsgrad n"),
     row("aten::_fused_sgd", sgd, "2*n flops; weight decay 2*n, momentum 3*n, nesterov 2*n"),
 };
-static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRow> optimiser_rules() { return kRules; }
+std::span<const OpRow> optimiser_rules() { return kTable<kRows>; }
 
 }  // namespace opscope

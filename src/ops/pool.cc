@@ -105,17 +105,19 @@ constexpr std::string_view kAdaptiveBackward = "m divides + w adds";
 
 constexpr auto kOutputPlane = indexes("indices", Within::kPlaneOf, "output_size");
 
-constexpr OpRow kRules[] = {
-    row("aten::_adaptive_avg_pool2d", adaptive_average<2>, kAdaptiveAverage) | adaptive_letters<2>,
+constexpr OpRow kRows[] = {
+    row("aten::_adaptive_avg_pool2d aten::mkldnn_adaptive_avg_pool2d", adaptive_average<2>,
+        kAdaptiveAverage) |
+        adaptive_letters<2>,
     row("aten::_adaptive_avg_pool2d_backward", adaptive_average_backward<2>, kAdaptiveBackward) |
         adaptive_letters<2, true>,
-    row("aten::_adaptive_avg_pool3d", adaptive_average<3>, kAdaptiveAverage) | adaptive_letters<3>,
+    row("aten::_adaptive_avg_pool3d aten::adaptive_avg_pool3d", adaptive_average<3>, kAdaptiveAverage) |
+        adaptive_letters<3>,
     row("aten::_adaptive_avg_pool3d_backward", adaptive_average_backward<3>, kAdaptiveBackward) |
         adaptive_letters<3, true>,
     row("aten::adaptive_avg_pool1d", adaptive_average<1>, kAdaptiveAverage) | adaptive_letters<1>,
     row("aten::adaptive_avg_pool2d", adaptive_average<2>, kAdaptiveAverage) | adaptive_letters<2> |
         fvcore(fvcore_elements<1, 0>),
-    row("aten::adaptive_avg_pool3d", adaptive_average<3>, kAdaptiveAverage) | adaptive_letters<3>,
     row("aten::adaptive_max_pool1d", adaptive_max<1>, kAdaptiveMax) | adaptive_letters<1>,
     row("aten::adaptive_max_pool2d", adaptive_max<2>, kAdaptiveMax) | adaptive_letters<2>,
     row("aten::adaptive_max_pool3d", adaptive_max<3>, kAdaptiveMax) | adaptive_letters<3>,
@@ -124,25 +126,19 @@ constexpr OpRow kRules[] = {
     row("aten::avg_pool2d_backward", average_pool_backward<2>, kAverageBackward) | pool_backward_letters<2>,
     row("aten::avg_pool3d", average_pool<3>, kAverage) | pool_letters<3>,
     row("aten::avg_pool3d_backward", average_pool_backward<3>, kAverageBackward) | pool_backward_letters<3>,
-    row("aten::fractional_max_pool2d", max_pool<2>, kMax) | pool_letters<2>,
-    row("aten::fractional_max_pool3d", max_pool<3>, kMax) | pool_letters<3>,
-    row("aten::max_pool1d", max_pool<1>, kMax) | pool_letters<1>,
-    row("aten::max_pool1d_with_indices", max_pool<1>, kMax) | pool_letters<1>,
-    row("aten::max_pool2d", max_pool<2>, kMax) | pool_letters<2>,
-    row("aten::max_pool2d_with_indices", max_pool<2>, kMax) | pool_letters<2>,
-    row("aten::max_pool3d", max_pool<3>, kMax) | pool_letters<3>,
-    row("aten::max_pool3d_with_indices", max_pool<3>, kMax) | pool_letters<3>,
-    row("aten::max_unpool2d", no_work, "none") | kOutputPlane,
-    row("aten::max_unpool3d", no_work, "none") | kOutputPlane,
-    row("aten::mkldnn_adaptive_avg_pool2d", adaptive_average<2>, kAdaptiveAverage) | adaptive_letters<2>,
-    row("aten::mkldnn_max_pool2d", max_pool<2>, kMax) | pool_letters<2>,
-    row("aten::mkldnn_max_pool3d", max_pool<3>, kMax) | pool_letters<3>,
-    row("aten::quantized_max_pool2d", max_pool<2>, kMax) | pool_letters<2>,
+    row("aten::fractional_max_pool2d aten::max_pool2d aten::max_pool2d_with_indices aten::mkldnn_max_pool2d "
+        "aten::quantized_max_pool2d",
+        max_pool<2>, kMax) |
+        pool_letters<2>,
+    row("aten::fractional_max_pool3d aten::max_pool3d aten::max_pool3d_with_indices aten::mkldnn_max_pool3d",
+        max_pool<3>, kMax) |
+        pool_letters<3>,
+    row("aten::max_pool1d aten::max_pool1d_with_indices", max_pool<1>, kMax) | pool_letters<1>,
+    row("aten::max_unpool2d aten::max_unpool3d", no_work, "none") | kOutputPlane,
 };
-static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRow> pool_rules() { return kRules; }
+std::span<const OpRow> pool_rules() { return kTable<kRows>; }
 
 }  // namespace opscope

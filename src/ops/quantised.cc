@@ -59,36 +59,28 @@ constexpr std::string_view kConv = "n*w MACs, w the elements of a filter, + 6*n 
 constexpr std::string_view kConvRelu =
     "n*w MACs, w the elements of a filter, + 7*n flops (bias, compare, quantise)";
 
-constexpr OpRow kRules[] = {
+constexpr OpRow kRows[] = {
     row("aten::_choose_qparams_per_tensor", per_input<2>, "2*m compares"),
-    row("aten::_fused_moving_avg_obs_fq_helper", pointwise<9>,
+    row("aten::_fused_moving_avg_obs_fq_helper aten::fused_moving_avg_obs_fake_quant", pointwise<9>,
         "9*n flops (minimum, maximum, quantise and back)"),
     row("aten::dequantize", pointwise<2>, "2*n flops (subtract, multiply)"),
-    row("aten::fake_quantize_per_channel_affine", pointwise<7>, "7*n flops (quantise and back)"),
-    row("aten::fake_quantize_per_channel_affine_cachemask", pointwise<7>, "7*n flops (quantise and back)"),
-    row("aten::fake_quantize_per_tensor_affine", pointwise<7>, "7*n flops (quantise and back)"),
-    row("aten::fake_quantize_per_tensor_affine_cachemask", pointwise<7>, "7*n flops (quantise and back)"),
-    row("aten::fused_moving_avg_obs_fake_quant", pointwise<9>,
-        "9*n flops (minimum, maximum, quantise and back)"),
-    row("aten::int_repr", no_work, "none"),
-    row("aten::quantize_per_channel", pointwise<5>, "5*n flops (scale, round, shift, two compares)"),
-    row("aten::quantize_per_tensor", pointwise<5>, "5*n flops (scale, round, shift, two compares)"),
-    row("aten::quantize_per_tensor_dynamic", pointwise<5>, "5*n flops (scale, round, shift, two compares)"),
+    row("aten::fake_quantize_per_channel_affine aten::fake_quantize_per_channel_affine_cachemask "
+        "aten::fake_quantize_per_tensor_affine aten::fake_quantize_per_tensor_affine_cachemask",
+        pointwise<7>, "7*n flops (quantise and back)"),
+    row("aten::int_repr quantized::cat", no_work, "none"),
+    row("aten::quantize_per_channel aten::quantize_per_tensor aten::quantize_per_tensor_dynamic",
+        pointwise<5>, "5*n flops (scale, round, shift, two compares)"),
     row("quantized::add", pointwise<10>, "4*n dequantise, n adds, 5*n quantise"),
     row("quantized::add_relu", pointwise<11>, "as add, and a compare"),
     row("quantized::batch_norm2d", pointwise<9>, "2*n dequantise, 2*n flops (scale, shift), 5*n quantise"),
-    row("quantized::cat", no_work, "none"),
-    conv_row("quantized::conv1d", packed_conv<4>, kConv),
-    conv_row("quantized::conv1d_relu", packed_conv<5>, kConvRelu),
-    conv_row("quantized::conv2d", packed_conv<4>, kConv),
-    conv_row("quantized::conv2d_relu", packed_conv<5>, kConvRelu),
-    conv_row("quantized::conv3d", packed_conv<4>, kConv),
-    conv_row("quantized::conv3d_relu", packed_conv<5>, kConvRelu),
+    conv_row("quantized::conv1d quantized::conv2d quantized::conv3d", packed_conv<4>, kConv),
+    conv_row("quantized::conv1d_relu quantized::conv2d_relu quantized::conv3d_relu", packed_conv<5>,
+             kConvRelu),
     row("quantized::hardswish", pointwise<12>, "2*n dequantise, 5*n flops, 5*n quantise"),
     row("quantized::leaky_relu", pointwise<9>, "2*n dequantise, 2*n flops, 5*n quantise"),
     linear_row("quantized::linear", packed_linear<4>, "m*k*n MACs + 6*m*n flops (bias, quantise)"),
-    linear_row("quantized::linear_dynamic", packed_linear<0>, "m*k*n MACs + 2*m*n flops (bias, scale)"),
-    linear_row("quantized::linear_dynamic_fp16", packed_linear<0>, "m*k*n MACs + 2*m*n flops (bias, scale)"),
+    linear_row("quantized::linear_dynamic quantized::linear_dynamic_fp16", packed_linear<0>,
+               "m*k*n MACs + 2*m*n flops (bias, scale)"),
     linear_row("quantized::linear_relu", packed_linear<5>,
                "m*k*n MACs + 7*m*n flops (bias, compare, quantise)"),
     linear_row("quantized::linear_relu_dynamic", packed_linear<1>,
@@ -97,10 +89,9 @@ constexpr OpRow kRules[] = {
     row("quantized::mul_relu", pointwise<11>, "as mul, and a compare"),
     row("quantized::sigmoid", pointwise<10, 1>, "2*n dequantise, 3*n flops + n exps, 5*n quantise"),
 };
-static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRow> quantised_rules() { return kRules; }
+std::span<const OpRow> quantised_rules() { return kTable<kRows>; }
 
 }  // namespace opscope

@@ -163,7 +163,7 @@ constexpr OpRow cell_row(std::string_view name, std::string_view formula) {
   return whole_row(name, cell_work<kCell>, formula) | layer_letters<single, kCell> | fvcore(fvcore_cell);
 }
 
-constexpr OpRow kRules[] = {
+constexpr OpRow kRows[] = {
     whole_row("aten::_cudnn_rnn", cudnn_rnn, "as the layer of its mode"),
     whole_row("aten::_cudnn_rnn_backward", twice<cudnn_rnn>, kTwice) | Confidence::kEstimated,
     part_row("aten::_thnn_fused_gru_cell", fused_cell<kGru>, "13 flops and 3 specials per unit"),
@@ -180,10 +180,9 @@ constexpr OpRow kRules[] = {
     layer_row<kTanh>("aten::rnn_tanh", kTanhFormula),
     cell_row<kTanh>("aten::rnn_tanh_cell", kTanhFormula),
 };
-static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRow> recurrent_rules() { return kRules; }
+std::span<const OpRow> recurrent_rules() { return kTable<kRows>; }
 
 }  // namespace opscope

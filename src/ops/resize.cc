@@ -141,36 +141,30 @@ constexpr Family nms_row{.category = Category::kSort,
                          .confidence = Confidence::kUpperBound,
                          .letters = nms_letters};
 
-constexpr OpRow kRules[] = {
-    grid_row("aten::_grid_sampler_2d_cpu_fallback"),
+constexpr OpRow kRows[] = {
+    grid_row("aten::_grid_sampler_2d_cpu_fallback aten::grid_sampler_2d aten::grid_sampler_3d"),
     antialiased_row("aten::_upsample_bicubic2d_aa", antialiased<4>),
     antialiased_row("aten::_upsample_bilinear2d_aa", antialiased<2>),
-    row("aten::_upsample_nearest_exact1d", no_work, "none"),
-    row("aten::_upsample_nearest_exact2d", no_work, "none"),
-    row("aten::_upsample_nearest_exact3d", no_work, "none"),
+    row("aten::_upsample_nearest_exact1d aten::_upsample_nearest_exact2d aten::_upsample_nearest_exact3d "
+        "aten::upsample_nearest1d aten::upsample_nearest3d",
+        no_work, "none"),
     row("aten::affine_grid_generator", affine_grid, "n MACs for each of the d+1 columns of theta"),
     grid_row("aten::grid_sampler") | fvcore(fvcore_elements<0, 4>),
-    grid_row("aten::grid_sampler_2d"),
-    grid_row("aten::grid_sampler_3d"),
     row("aten::upsample_bicubic2d", pointwise<35>, "35*n flops (five cubics of four taps)"),
     row("aten::upsample_bilinear2d", pointwise<9>, "9*n flops") | fvcore(fvcore_elements<0, 4>),
     row("aten::upsample_linear1d", pointwise<3>, "3*n flops"),
-    row("aten::upsample_nearest1d", no_work, "none"),
     row("aten::upsample_nearest2d", no_work, "none") | fvcore(fvcore_elements<0, 1>),
-    row("aten::upsample_nearest3d", no_work, "none"),
     row("aten::upsample_trilinear3d", pointwise<21>, "21*n flops"),
     deform_row("torchvision::deform_conv2d", deform_conv,
                "c MACs + s*(7+u) flops (sampling, mask) + b*y adds (bias)"),
     nms_row("torchvision::nms", nms, "13*N*(N-1)/2 flops") | kSizedByData | limited_by("nms"),
-    roi_row("torchvision::ps_roi_align", roi_align, "8*n*s*s flops for s*s samples"),
+    roi_row("torchvision::ps_roi_align torchvision::roi_align", roi_align, "8*n*s*s flops for s*s samples"),
     roi_row("torchvision::ps_roi_pool", roi_pool, "m adds"),
-    roi_row("torchvision::roi_align", roi_align, "8*n*s*s flops for s*s samples"),
     roi_row("torchvision::roi_pool", roi_pool, "m compares"),
 };
-static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRow> resize_rules() { return kRules; }
+std::span<const OpRow> resize_rules() { return kTable<kRows>; }
 
 }  // namespace opscope

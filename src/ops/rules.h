@@ -1,5 +1,5 @@
 // What the families' tables share: the work of common shapes of op, the traffic that differs from "read all,
-// write all", and the check of a table's order. Inside src/ops only.
+// write all", and how rows become a table. Inside src/ops only.
 #pragma once
 
 #include <algorithm>
@@ -45,12 +45,28 @@ struct Family {
   }
 };
 
-template <std::size_t N>
-constexpr bool sorted_and_unique(const OpRow (&rules)[N]) {
-  for (std::size_t i = 1; i < N; ++i)
-    if (!(rules[i - 1].name < rules[i].name)) return false;
-  return true;
+constexpr std::size_t names_in(std::span<const OpRow> rows) {
+  std::size_t names = 0;
+  for (const OpRow& row : rows) names += std::size_t(std::ranges::count(row.name, ' ')) + 1;
+  return names;
 }
+
+// The table of a family, sorted, one row for each op. What the family writes down are rows that may name
+// several ops with a space between them, where all else is the same. An op that is named twice does not
+// compile.
+template <const auto& kRows>
+constexpr auto kTable = [] {
+  std::array<OpRow, names_in(kRows)> table;
+  auto next = table.begin();
+  for (OpRow row : kRows)
+    for (std::string_view names = row.name; !names.empty(); *next++ = row) {
+      row.name = names.substr(0, names.find(' '));
+      names.remove_prefix(std::min(row.name.size() + 1, names.size()));
+    }
+  std::ranges::sort(table, {}, &OpRow::name);
+  if (std::ranges::adjacent_find(table, {}, &OpRow::name) != table.end()) throw "an op has two rows";
+  return table;
+}();
 
 // --- What else a row has, after it: row(...) | letters | fvcore(count) | kHasInPlace
 

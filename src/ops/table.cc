@@ -19,17 +19,14 @@ constexpr std::array kFamilies{
 constexpr OpRow uncosted(std::string_view name) { return OpRule{.name = name, .formula = {}}; }
 
 constexpr OpRow kUncosted[] = {
-    uncosted("aten::_ctc_loss_backward") | kRowsByData,
-    uncosted("aten::_nested_tensor_from_mask") | kRowsByData,
-    uncosted("aten::_pack_padded_sequence") | kRowsByData | kPacked,
-    uncosted("aten::_pack_padded_sequence_backward") | kRowsByData,
-    uncosted("aten::_pad_packed_sequence") | kRowsByData | kPacked,
+    uncosted("aten::_ctc_loss_backward aten::_nested_tensor_from_mask aten::_pack_padded_sequence_backward") |
+        kRowsByData,
+    uncosted("aten::_pack_padded_sequence aten::_pad_packed_sequence") | kRowsByData | kPacked,
     uncosted("aten::embedding_renorm") | indexes("indices", Within::kRows, "self"),
     uncosted("aten::gather_backward") | indexes("index", Within::kDimension, "self"),
     uncosted("aten::multi_margin_loss_backward") | indexes("target", Within::kClasses, "self"),
     uncosted("aten::value_selecting_reduction_backward") | indexes("indices", Within::kListed, "sizes"),
 };
-static_assert(sorted_and_unique(kUncosted));
 
 bool by_name(const OpRule* a, const OpRule* b) { return a->name < b->name; }
 
@@ -90,8 +87,8 @@ const OpRule* find_rule(std::string_view op_name) {
 const OpFacts& facts_of(std::string_view op_name) {
   static constexpr OpFacts kNothing{};
   if (const OpRule* rule = find_rule(op_name)) return facts_of(*rule);
-  const auto* row = std::ranges::find(kUncosted, functional_name(op_name), &OpRow::name);
-  return row != std::end(kUncosted) ? row->facts : kNothing;
+  const auto* row = std::ranges::find(kTable<kUncosted>, functional_name(op_name), &OpRow::name);
+  return row != kTable<kUncosted>.end() ? row->facts : kNothing;
 }
 
 std::string_view name(Category category) { return kCategoryNames[static_cast<std::size_t>(category)]; }

@@ -11,124 +11,38 @@ constexpr OpRow row(std::string_view name, TrafficFunction traffic = no_traffic,
 
 constexpr OpRow question(std::string_view name) { return row(name, no_traffic, Category::kMetadata); }
 
-constexpr OpRow kRules[] = {
-    question("aten::_assert_async"),
-    question("aten::_assert_scalar"),
-    question("aten::_assert_tensor_metadata"),
-    row("aten::_conj"),
-    question("aten::_functional_assert_async"),
-    question("aten::_has_compatible_shallow_copy_type"),
-    question("aten::_is_zerotensor"),
-    question("aten::_local_scalar_dense") | kGivesNumber | limited_by("item"),
-    row("aten::_neg_view"),
-    row("aten::_reshape_alias"),
-    question("aten::_shape_as_tensor"),
-    row("aten::_unsafe_view"),
-    question("aten::_version"),
-    row("aten::adjoint"),
-    row("aten::alias") | kKeepsElements,
-    row("aten::as_strided"),
-    row("aten::atleast_1d"),
-    row("aten::atleast_2d"),
-    row("aten::atleast_3d"),
-    row("aten::broadcast_tensors"),
-    row("aten::broadcast_to"),
-    question("aten::can_cast"),
-    row("aten::chunk"),
-    row("aten::conj"),
-    row("aten::data"),
-    row("aten::detach") | kKeepsElements,
-    question("aten::device"),
-    row("aten::diagonal"),
-    question("aten::dim"),
-    row("aten::dsplit"),
-    row("aten::expand") | kKeepsElements,
-    row("aten::expand_as") | kLikeOther,
-    row("aten::flatten", copy_or_view) | kKeepsElements | kReshapes,
-    question("aten::get_device"),
-    row("aten::hsplit"),
-    row("aten::imag"),
-    question("aten::is_coalesced"),
-    question("aten::is_complex"),
-    question("aten::is_conj"),
-    question("aten::is_contiguous"),
-    question("aten::is_floating_point"),
-    question("aten::is_inference"),
-    question("aten::is_leaf"),
-    question("aten::is_neg"),
+constexpr OpRow kRows[] = {
+    question(
+        "aten::_assert_async aten::_assert_scalar aten::_assert_tensor_metadata "
+        "aten::_functional_assert_async aten::_has_compatible_shallow_copy_type aten::_is_zerotensor "
+        "aten::_shape_as_tensor aten::_version aten::can_cast aten::device aten::dim aten::get_device "
+        "aten::is_coalesced aten::is_complex aten::is_conj aten::is_contiguous aten::is_floating_point "
+        "aten::is_inference aten::is_leaf aten::is_neg aten::is_pinned aten::is_same_size aten::is_set_to "
+        "aten::is_signed aten::numel aten::output_nr aten::promote_types aten::q_scale aten::q_zero_point "
+        "aten::qscheme aten::record_stream aten::requires_grad_ aten::resize_ aten::resize_as_ "
+        "aten::result_type aten::retain_grad aten::retains_grad aten::set_ aten::size aten::storage_offset "
+        "aten::stride aten::sym_constrain_range aten::sym_constrain_range_for_size aten::sym_is_contiguous "
+        "aten::sym_numel aten::sym_size aten::sym_storage_offset aten::sym_stride"),
+    row("aten::_conj aten::_neg_view aten::_reshape_alias aten::_unsafe_view aten::adjoint aten::as_strided "
+        "aten::atleast_1d aten::atleast_2d aten::atleast_3d aten::broadcast_tensors aten::broadcast_to "
+        "aten::chunk aten::conj aten::data aten::diagonal aten::dsplit aten::hsplit aten::imag aten::lift "
+        "aten::lift_fresh aten::linalg_diagonal aten::mH aten::mT aten::matrix_H aten::meshgrid "
+        "aten::moveaxis aten::movedim aten::narrow aten::numpy_T aten::permute aten::real aten::split "
+        "aten::split_with_sizes aten::swapaxes aten::swapdims aten::t aten::tensor_split aten::transpose "
+        "aten::unflatten aten::unfold aten::unsafe_chunk aten::unsafe_split aten::unsafe_split_with_sizes "
+        "aten::view_as_complex aten::view_as_real aten::vsplit"),
+    question("aten::_local_scalar_dense aten::item") | kGivesNumber | limited_by("item"),
+    row("aten::alias aten::detach aten::expand aten::squeeze aten::unsqueeze") | kKeepsElements,
+    row("aten::expand_as aten::view_as") | kLikeOther,
+    row("aten::flatten aten::reshape", copy_or_view) | kKeepsElements | kReshapes,
     question("aten::is_nonzero") | kGivesNumber,
-    question("aten::is_pinned"),
-    question("aten::is_same_size"),
-    question("aten::is_set_to"),
-    question("aten::is_signed"),
-    question("aten::item") | kGivesNumber | limited_by("item"),
-    row("aten::lift"),
-    row("aten::lift_fresh"),
-    row("aten::linalg_diagonal"),
-    row("aten::mH"),
-    row("aten::mT"),
-    row("aten::matrix_H"),
-    row("aten::meshgrid"),
-    row("aten::moveaxis"),
-    row("aten::movedim"),
-    row("aten::narrow"),
-    question("aten::numel"),
-    row("aten::numpy_T"),
-    question("aten::output_nr"),
-    row("aten::permute"),
-    question("aten::promote_types"),
-    question("aten::q_scale"),
-    question("aten::q_zero_point"),
-    question("aten::qscheme"),
     row("aten::ravel", copy_or_view) | kReshapes,
-    row("aten::real"),
-    question("aten::record_stream"),
-    question("aten::requires_grad_"),
-    row("aten::reshape", copy_or_view) | kKeepsElements | kReshapes,
     row("aten::reshape_as", copy_or_view) | kLikeOther | kReshapes,
-    question("aten::resize_"),
-    question("aten::resize_as_"),
-    question("aten::result_type"),
-    question("aten::retain_grad"),
-    question("aten::retains_grad"),
-    row("aten::select") | kPicksFew | kKeepsElements,
-    question("aten::set_"),
-    question("aten::size"),
-    row("aten::slice") | kPicksFew | kKeepsElements,
-    row("aten::split"),
-    row("aten::split_with_sizes"),
-    row("aten::squeeze") | kKeepsElements,
-    question("aten::storage_offset"),
-    question("aten::stride"),
-    row("aten::swapaxes"),
-    row("aten::swapdims"),
-    question("aten::sym_constrain_range"),
-    question("aten::sym_constrain_range_for_size"),
-    question("aten::sym_is_contiguous"),
-    question("aten::sym_numel"),
-    question("aten::sym_size"),
-    question("aten::sym_storage_offset"),
-    question("aten::sym_stride"),
-    row("aten::t"),
-    row("aten::tensor_split"),
-    row("aten::transpose"),
-    row("aten::unbind") | kPicksFew | kKeepsElements,
-    row("aten::unflatten"),
-    row("aten::unfold"),
-    row("aten::unsafe_chunk"),
-    row("aten::unsafe_split"),
-    row("aten::unsafe_split_with_sizes"),
-    row("aten::unsqueeze") | kKeepsElements,
-    row("aten::view") | kPicksFew | kKeepsElements,
-    row("aten::view_as") | kLikeOther,
-    row("aten::view_as_complex"),
-    row("aten::view_as_real"),
-    row("aten::vsplit"),
+    row("aten::select aten::slice aten::unbind aten::view") | kPicksFew | kKeepsElements,
 };
-static_assert(sorted_and_unique(kRules));
 
 }  // namespace
 
-std::span<const OpRow> view_rules() { return kRules; }
+std::span<const OpRow> view_rules() { return kTable<kRows>; }
 
 }  // namespace opscope
