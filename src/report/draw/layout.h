@@ -99,7 +99,4 @@ std::string page_svg(const Scene& scene, const Look& look, const Layout& layout,
 std::string scene_dot(const Scene& scene, const Look& look, ColorBy color);
 std::string page_html(const Scene& scene, const Look& look, const Layout& layout, ColorBy color);
 
-// Of the page.
-extern const std::string_view kDrawStyle, kDrawScript;
-
 }  // namespace opscope

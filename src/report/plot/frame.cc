@@ -86,6 +86,13 @@ double share_of(Count part, Count whole) {
   return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
+std::vector<TypeBar> bars_of(const TypesPlot& plot) {
+  std::vector<TypeBar> bars;
+  for (const TypeRow& row : plot.rows) bars.push_back({row.type, &row, row.metrics});
+  if (plot.others) bars.push_back({plural(plot.others, "other type"), nullptr, plot.rest});
+  return bars;
+}
+
 RooflineAxes roofline_axes(const RooflinePlot& plot, const Box& box, double above) {
   double low_x = plot.roof.ridge, high_x = plot.roof.ridge, low_y = 1e300, high_y = 0;
   for (const RooflinePoint& point : plot.points) {

@@ -15,7 +15,8 @@
 
 namespace opscope {
 
-inline constexpr double kMargin = 20;
+// In units of a pixel at 96 dpi. Bars and slices take the height that they need.
+inline constexpr double kPlotWidth = 1000, kPlotHeight = 600, kMargin = 20;
 inline constexpr double kTitleBottom = 52;  // where the title block ends
 
 void draw_title(Svg& svg, std::string_view title, std::string_view subtitle);
@@ -61,6 +62,14 @@ class LabelPlacer {
 std::string value_text(const Metric& metric, Count value);
 std::string amount_text(const Metric& metric, Count value);
 double share_of(Count part, Count whole);  // 0 of nothing
+
+// A type, or at the end all the others together.
+struct TypeBar {
+  std::string label;
+  const TypeRow* row;  // nullptr: the others
+  const Metrics& metrics;
+};
+std::vector<TypeBar> bars_of(const TypesPlot& plot);
 
 // Intensity across and FLOPs up, over all points that have both and the ridge, up to `above` times the most.
 struct RooflineAxes {

@@ -9,17 +9,11 @@
 
 namespace opscope {
 
-// Of a picture, in units of a pixel at 96 dpi. Bars and slices take the height that they need.
-struct PlotSize {
-  double width = 1000, height = 600;
-};
-
 // `labels`: how many of the costliest points are numbered and named.
-std::string roofline_svg(const Profile& profile, const RooflinePlot& plot, std::size_t labels,
-                         const PlotSize& size = {});
-std::string types_svg(const Profile& profile, const TypesPlot& plot, const PlotSize& size = {});
-std::string icicle_svg(const Profile& profile, const IciclePlot& plot, const PlotSize& size = {});
-std::string flame_svg(const Profile& profile, const IciclePlot& plot, const PlotSize& size = {.width = 1200});
+std::string roofline_svg(const Profile& profile, const RooflinePlot& plot, std::size_t labels);
+std::string types_svg(const Profile& profile, const TypesPlot& plot);
+std::string icicle_svg(const Profile& profile, const IciclePlot& plot);
+std::string flame_svg(const Profile& profile, const IciclePlot& plot);
 
 // At most options.width columns; options.top rows in the tables below.
 std::string roofline_text(const Profile& profile, const RooflinePlot& plot, const TextOptions& options);

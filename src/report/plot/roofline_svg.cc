@@ -47,18 +47,18 @@ std::vector<ColorGroup> groups_of_points(const RooflinePlot& plot) {
 }
 
 // What the legends beside the plot need; the plot is at least as high.
-double height_for(const RooflinePlot& plot, std::size_t named, double least) {
+double height_for(const RooflinePlot& plot, std::size_t named) {
   const auto lines = static_cast<double>(groups_of_points(plot).size());
-  return std::max(least, kTop + 18 * (lines + 1) + 70 + kKeyLine * static_cast<double>(named + 1) + kBottom);
+  const double needed = kTop + 18 * (lines + 1) + 70 + kKeyLine * static_cast<double>(named + 1) + kBottom;
+  return std::max(kPlotHeight, needed);
 }
 
 struct RooflineDrawing {
   const Profile& profile;
   const RooflinePlot& plot;
   std::vector<const RooflinePoint*> named;
-  PlotSize size;
-  Svg svg{size.width, height_for(plot, named.size(), size.height), model_name(*profile.graph) + ": roofline"};
-  Box box{kLeft, kTop, size.width - kLeft - kRoofRoom - kSideWidth - kMargin, svg.height() - kTop - kBottom};
+  Svg svg{kPlotWidth, height_for(plot, named.size()), model_name(*profile.graph) + ": roofline"};
+  Box box{kLeft, kTop, kPlotWidth - kLeft - kRoofRoom - kSideWidth - kMargin, svg.height() - kTop - kBottom};
   RooflineAxes axes = roofline_axes(plot, box, 2);  // room for names above
   LabelPlacer placer{box.inset(2)};
 
@@ -237,9 +237,8 @@ struct RooflineDrawing {
 
 }  // namespace
 
-std::string roofline_svg(const Profile& profile, const RooflinePlot& plot, std::size_t labels,
-                         const PlotSize& size) {
-  return RooflineDrawing{profile, plot, named_points(plot, labels), size}.draw();
+std::string roofline_svg(const Profile& profile, const RooflinePlot& plot, std::size_t labels) {
+  return RooflineDrawing{profile, plot, named_points(plot, labels)}.draw();
 }
 
 }  // namespace opscope

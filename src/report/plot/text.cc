@@ -1,4 +1,4 @@
-// Op types, the roofline and the module tree in characters.
+// Op types, the roofline and the module tree in characters, and their numbers as JSON and CSV.
 #include "base/text.h"
 
 #include <fmt/format.h>
@@ -7,7 +7,9 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <ranges>
 
+#include "base/seconds.h"
 #include "report/core/document.h"
 #include "report/memory/report.h"
 #include "report/plot/frame.h"
@@ -123,20 +125,24 @@ Table sides_table(const RooflinePlot& plot) {
   return table;
 }
 
-Table points_table(const RooflinePlot& plot, std::size_t top) {
+Columns<RooflinePoint> point_columns(const RooflinePlot& plot) {
   using Row = const RooflinePoint&;
-  const Columns<RooflinePoint> columns{
-      {words("Longest roofline times", 16, 30), &RooflinePoint::name},
+  Columns<RooflinePoint> columns{
+      {keyed("name", words("Longest roofline times", 16, 30)), &RooflinePoint::name},
       {words(""), [](Row point) { return point.count > 1 ? "x" + std::to_string(point.count) : ""; }},
-      {words("Type", 8).or_not(), &RooflinePoint::type},
-      {number("FLOPs", Unit::kCount), &RooflinePoint::flops},
-      {number("Bytes", Unit::kBytes), &RooflinePoint::memory_bytes},
-      {number("AI", Unit::kRatio), &RooflinePoint::intensity},
-      {words("Bound"), [](Row point) { return point.compute_bound ? "compute" : "memory"; }},
-      {number("% Time"), [](Row point) { return format_percent(point.time_share, 1.0); }},
-      {words(""),
-       [&](Row point) { return bar_cell(point.time_share / plot.points[0].time_share, Style::kGood); }}};
-  return table_of(columns, std::span(plot.points).first(std::min(top, plot.points.size())));
+      {keyed("type", words("Type", 8).or_not()), &RooflinePoint::type},
+      {"category", [](Row point) { return name(point.category); }},
+      {"count", &RooflinePoint::count},
+      {keyed("flops", number("FLOPs", Unit::kCount)), &RooflinePoint::flops},
+      {keyed("memory_bytes", number("Bytes", Unit::kBytes)), &RooflinePoint::memory_bytes},
+      {number("AI", Unit::kRatio), &RooflinePoint::intensity}};
+  columns += real_column<RooflinePoint>("arithmetic_intensity", &RooflinePoint::intensity);
+  columns +=
+      {{keyed("bound", words("Bound")), [](Row point) { return point.compute_bound ? "compute" : "memory"; }},
+       {number("% Time"), [](Row point) { return format_percent(point.time_share, 1.0); }},
+       {words(""),
+        [&](Row point) { return bar_cell(point.time_share / plot.points[0].time_share, Style::kGood); }}};
+  return columns += real_column<RooflinePoint>("time_share", &RooflinePoint::time_share);
 }
 
 std::string label(const IcicleSlice& slice, int room) {
@@ -187,6 +193,27 @@ Table leaves_table(const IciclePlot& plot, std::size_t top) {
   return table_of(columns, leaves);
 }
 
+struct Named {
+  std::string_view key;
+  CellValue value;
+};
+
+// One row a point, bar or slice; what holds for all of them stands before the rows in JSON.
+template <class Row, class Rows>
+std::string plot_data(const Profile& profile, PlotKind kind, Format format, const std::vector<Named>& about,
+                      std::string_view key, const Columns<Row>& columns, const Rows& rows) {
+  const auto json = [&](JsonWriter& out) {
+    out.begin_object();
+    out.field("schema_version", kSchemaVersion);
+    out.field("plot", name(kind));
+    out.field("model", model_name(*profile.graph));
+    out.field("convention", name(profile.options.convention));
+    for (const Named& field : about) write_field(out, field.key, field.value);
+    write_rows(out, key, columns, rows);
+  };
+  return to_format(Report{json, [&] { return table_of(columns, rows, In::kCsv); }, {}}, format, {});
+}
+
 }  // namespace
 
 std::string roofline_text(const Profile& profile, const RooflinePlot& plot, const TextOptions& options) {
@@ -198,38 +225,31 @@ std::string roofline_text(const Profile& profile, const RooflinePlot& plot, cons
          quiet(truncate(axis, options.width - kAxisRoom), options) + indent +
          quiet("● 5% of the time or more   • 1% or more   · less", options) + "\n" +
          text_table(sides_table(plot), options) + "\n" +
-         text_table(points_table(plot, static_cast<std::size_t>(options.top)), options) +
+         text_table(table_of(point_columns(plot), plot.points | std::views::take(options.top)), options) +
          quiet(indented("FLOPs and bytes moved are of one; time is the sum of the roofline times of all",
                         options.width, 0),
                options);
 }
 
 std::string types_text(const Profile& profile, const TypesPlot& plot, const TextOptions& options) {
-  struct Row {
-    std::string label;
-    const Metrics& metrics;
-    Style style;
-  };
-  std::vector<Row> rows;
-  for (const TypeRow& row : plot.rows) rows.push_back({row.type, row.metrics, Style::kPlain});
-  if (plot.others) rows.push_back({plural(plot.others, "other type"), plot.rest, Style::kQuiet});
+  using Row = const TypeBar&;
   const Metric& metric = plot.beside_bytes();
   const std::string title(metric.title);
   const Count all = plotted_count(metric, plot.totals), moved = plot.totals.memory_bytes();
-  const auto amount = [&](const Row& row) { return plotted_count(metric, row.metrics); };
-  const auto bytes = [](const Row& row) { return row.metrics.memory_bytes(); };
-  const Columns<Row> columns{
-      {words("Type", 12), &Row::label},
-      {number("Ops"), [](const Row& row) { return row.metrics.ops; }},
-      {number(title), [&](const Row& row) { return amount(row) ? value_text(metric, amount(row)) : "-"; }},
-      {number("% " + title), [&](const Row& row) { return format_percent(amount(row), all, Zero::kDash); }},
-      {words(""), [&](const Row& row) { return bar_cell(share_of(amount(row), all), Style::kGood); }},
+  const auto amount = [&](Row row) { return plotted_count(metric, row.metrics); };
+  const auto bytes = [](Row row) { return row.metrics.memory_bytes(); };
+  const Columns<TypeBar> columns{
+      {words("Type", 12), &TypeBar::label},
+      {number("Ops"), [](Row row) { return row.metrics.ops; }},
+      {number(title), [&](Row row) { return amount(row) ? value_text(metric, amount(row)) : "-"; }},
+      {number("% " + title), [&](Row row) { return format_percent(amount(row), all, Zero::kDash); }},
+      {words(""), [&](Row row) { return bar_cell(share_of(amount(row), all), Style::kGood); }},
       {number("Bytes", Unit::kBytes), bytes},
-      {number("% Bytes"), [&](const Row& row) { return format_percent(bytes(row), moved, Zero::kDash); }},
-      {words(""), [&](const Row& row) { return bar_cell(share_of(bytes(row), moved), Style::kWarning); }}};
+      {number("% Bytes"), [&](Row row) { return format_percent(bytes(row), moved, Zero::kDash); }},
+      {words(""), [&](Row row) { return bar_cell(share_of(bytes(row), moved), Style::kWarning); }}};
+  const std::function style = [](Row row) { return row.row ? Style::kPlain : Style::kQuiet; };
   return text_head(profile, "cost by op type", options) +
-         text_table(table_of(columns, rows, In::kPeople, std::function<Style(const Row&)>(&Row::style)),
-                    options);
+         text_table(table_of(columns, bars_of(plot), In::kPeople, style), options);
 }
 
 std::string timeline_text(const Profile& profile, const TextOptions& options) {
@@ -250,6 +270,68 @@ std::string icicle_text(const Profile& profile, const IciclePlot& plot, const Te
   }
   out += "\n";
   return out + text_table(leaves_table(plot, static_cast<std::size_t>(options.top)), options);
+}
+
+std::string roofline_data(const Profile& profile, const RooflinePlot& plot, Format format) {
+  return plot_data(profile, PlotKind::kRoofline, format,
+                   {{"level", name(plot.level)},
+                    {"ridge", plot.roof.ridge},
+                    {"flops", plot.flops},
+                    {"memory_bytes", plot.memory_bytes},
+                    {"compute_bound_time_share", plot.compute_bound.time_share},
+                    {"memory_bound_time_share", plot.memory_bound.time_share}},
+                   "points", point_columns(plot), plot.points);
+}
+
+std::string types_data(const Profile& profile, const TypesPlot& plot, Format format) {
+  const Metrics& totals = plot.totals;
+  Columns<Metrics> costs{{"ops", &Metrics::ops},
+                         {"macs", [](const Metrics& row) { return row.work.macs; }},
+                         {"flops", &Metrics::flops}};
+  const auto add_share = [&](const char* key, const auto& read) {
+    costs += real_column<Metrics>(key, [=, &totals](const Metrics& row) {
+      return share_of(std::invoke(read, row), std::invoke(read, totals));
+    });
+  };
+  add_share("flops_share", &Metrics::flops);
+  costs += {{"memory_bytes", &Metrics::memory_bytes}};
+  add_share("memory_bytes_share", &Metrics::memory_bytes);
+  if (totals.time) {
+    costs += real_column<Metrics>("time_seconds", &Metrics::time_seconds);
+    add_share("time_share", &Metrics::time);
+  }
+  using Row = const TypeBar&;
+  Columns<TypeBar> columns{{"type", [](Row bar) { return bar.row ? bar.label : "others"; }},
+                           {"category", [](Row bar) { return bar.row ? name(bar.row->category) : ""; }}};
+  columns += through<TypeBar>([](Row bar) -> const Metrics& { return bar.metrics; }, costs);
+  return plot_data(profile, PlotKind::kTypes, format,
+                   {{"metric", plot.metric->key},
+                    {"macs", totals.work.macs},
+                    {"flops", totals.flops},
+                    {"memory_bytes", totals.memory_bytes()}},
+                   "types", columns, bars_of(plot));
+}
+
+std::string icicle_data(const Profile& profile, const IciclePlot& plot, Format format, PlotKind kind) {
+  using Row = const IcicleSlice&;
+  const bool is_time = plot.metric->unit == Unit::kSeconds;  // in seconds
+  const auto seconds = [](Count count) { return static_cast<double>(count) * kPicosecond; };
+  Columns<IcicleSlice> columns{
+      {"path", &IcicleSlice::path},
+      {"name", &IcicleSlice::name},
+      {"type", &IcicleSlice::type},
+      {"category", [](Row slice) { return slice.category ? name(*slice.category) : ""; }},
+      {"depth", &IcicleSlice::depth},
+      {"blocks", &IcicleSlice::repeat}};
+  if (is_time)
+    columns += real_column<IcicleSlice>("value", [=](Row slice) { return seconds(slice.value); });
+  else
+    columns += {{"value", &IcicleSlice::value}};
+  columns += real_column<IcicleSlice>("begin", &IcicleSlice::begin);
+  columns += real_column<IcicleSlice>("share", &IcicleSlice::share);
+  const CellValue total = is_time ? CellValue(seconds(plot.total)) : CellValue(plot.total);
+  return plot_data(profile, kind, format, {{"metric", plot.metric->key}, {"total", total}}, "slices", columns,
+                   plot.slices);
 }
 
 }  // namespace opscope

@@ -1,5 +1,6 @@
-// The timeline in characters: a column for a stretch of ops, stacked by kind above the weights, which are
-// there all the time; below it the phases and the module calls.
+// The timeline in characters and as a picture: areas over the ops, stacked by kind, the phases and the module
+// calls. In characters the weights, which are there all the time, are left out; in the picture they are drawn
+// to scale where they leave room for the rest, and as a strip of their own where not.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,11 +11,15 @@
 #include "base/text.h"
 #include "graph/scopes.h"
 #include "report/memory/report.h"
+#include "report/svg/axis.h"
+#include "report/svg/colors.h"
+#include "report/svg/svg.h"
 
 namespace opscope {
 namespace {
 
 constexpr int kPlotRows = 12;
+constexpr double kLongest = 0.4;  // of all ops: in one segment of the axis
 constexpr int kEighths = 8;
 constexpr int kLabelWidth = 9;  // "1234.5MB "
 constexpr std::string_view kTops[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -33,7 +38,14 @@ constexpr std::array<KindLook, kMemoryKinds> kLooks{{{"█", Style::kGood},
                                                      {"░", Style::kQuiet}}};
 const KindLook& look_of(MemoryKind kind) { return kLooks[static_cast<std::size_t>(kind)]; }
 
-// Ops in a row, cut where the module call changes.
+// What runs when, for the axis under a timeline.
+struct AxisSegment {
+  OpId begin = 0, end = 0;  // ops of begin..end-1
+  std::string label{};      // "layer1", "layer.3"; relative to the module around it
+};
+
+// Ops in a row, cut where the module call changes. A call of more than a share of them is shown by the calls
+// inside it.
 struct Segments {
   const Graph& graph;
   double most;  // ops in one segment
@@ -80,6 +92,27 @@ struct Segments {
     return std::string(is_below ? path.substr(above.size() + 1) : path);
   }
 };
+
+// The module calls that the ops belong to, as finely as there is room for.
+std::vector<AxisSegment> axis_segments(const MemoryReport& report) {
+  Segments segments{report.graph(), static_cast<double>(report.graph().ops.size()) * kLongest};
+  for (const MemoryPhase& phase : report.phases) segments.split(phase.begin, phase.end, 1);
+  return segments.found;
+}
+
+// The op that stands for each of `columns` equal stretches of the run: the one with the most in use.
+std::vector<OpId> column_ops(const MemoryReport& report, std::size_t columns) {
+  const auto& alive = report.timeline().alive;
+  std::vector<OpId> result;
+  for (std::size_t c = 0; c < columns && !alive.empty(); ++c) {
+    const auto first = c * alive.size() / columns;
+    const auto end = std::max(first + 1, (c + 1) * alive.size() / columns);
+    const auto some = std::span(alive).subspan(first, end - first);
+    result.push_back(static_cast<OpId>(first) +
+                     static_cast<OpId>(std::ranges::max_element(some) - some.begin()));
+  }
+  return result;
+}
 
 struct Plot {
   const MemoryReport& report;
@@ -225,30 +258,156 @@ struct Plot {
   }
 };
 
-}  // namespace
+constexpr double kWidth = 960;
+constexpr Box kPlot{84, 100, 852, 262};
+constexpr double kStrip = 20;  // a strip below the plot: weights, modules
+constexpr Font kTitle{.size = 16, .bold = true}, kText{.size = 11}, kSmall{.size = 10};
+constexpr double kScaleUpTo = 0.6;  // weights' share of the peak up to which they are drawn to scale
 
-std::string memory_plot(const MemoryReport& report, const TextOptions& options) {
-  return Plot{report, options}.text();
+bool is_drawn_to_scale(const MemoryReport& report) {
+  const auto total = static_cast<double>(report.timeline().peak_memory_bytes());
+  return static_cast<double>(report.timeline().weights) <= kScaleUpTo * total;
 }
 
-std::vector<AxisSegment> axis_segments(const MemoryReport& report, double share) {
-  Segments segments{report.graph(), static_cast<double>(report.graph().ops.size()) * share};
-  for (const MemoryPhase& phase : report.phases) segments.split(phase.begin, phase.end, 1);
-  return segments.found;
-}
+struct Picture {
+  const MemoryReport& report;
+  const Graph& graph = report.graph();
+  bool is_to_scale = is_drawn_to_scale(report);
+  double bottom = kPlot.bottom() + kStrip * (is_to_scale ? 1 : 2);
+  Svg svg{kWidth, bottom + 56, "memory over time of " + model_name(graph)};
+  std::vector<MemoryKind> kinds = kinds_in_use(report);
+  // By column.
+  std::vector<OpId> ops =
+      column_ops(report, std::min(graph.ops.size(), static_cast<std::size_t>(kPlot.width)));
+  double most =
+      static_cast<double>(is_to_scale ? report.timeline().peak_memory_bytes() : report.timeline().peak);
+  Axis y = linear_axis(std::max(most * 1.12, 1.0), kPlot.bottom(), kPlot.y, Unit::kBytes);
+  Axis x{.low = 0,
+         .high = std::max(1.0, static_cast<double>(graph.ops.size())),
+         .from = kPlot.x,
+         .to = kPlot.right()};
 
-std::vector<OpId> column_ops(const MemoryReport& report, std::size_t columns) {
-  const auto& alive = report.timeline().alive;
-  std::vector<OpId> result;
-  for (std::size_t c = 0; c < columns && !alive.empty(); ++c) {
-    const auto first = c * alive.size() / columns;
-    const auto end = std::max(first + 1, (c + 1) * alive.size() / columns);
-    const auto some = std::span(alive).subspan(first, end - first);
-    result.push_back(static_cast<OpId>(first) +
-                     static_cast<OpId>(std::ranges::max_element(some) - some.begin()));
+  std::string draw() {
+    titles();
+    legend();
+    phases();
+    const Box frame{kPlot.x, kPlot.y, kPlot.width, bottom - kPlot.y};
+    draw_x_axis(svg, x, frame, "op, in the order of the run");
+    draw_y_axis(svg, y, kPlot, is_to_scale ? "in use" : "in use, above the weights");
+    areas();
+    if (!is_to_scale) weights_strip();
+    module_strip();
+    peak();
+    return svg.document();
   }
-  return result;
-}
+
+  void titles() {
+    const auto& timeline = report.timeline();
+    svg.text({24, 32}, fitted(model_name(graph) + ": memory over time", kWidth - 48, kTitle),
+             {.font = kTitle});
+    std::string words = "peak " + format_bytes(timeline.peak_memory_bytes());
+    const auto split = split_text(timeline.at_peak);
+    if (split.find('+') != std::string::npos) words += " = " + split;
+    svg.text({24, 52}, fitted(words, kWidth - 48, kText), {.font = kText, .color = kQuietInk});
+  }
+
+  void legend() {
+    double left = kPlot.x;
+    for (const auto kind : kinds) {
+      svg.rect({left, 70, 12, 12}, {.fill = color_of(kind)}, 2);
+      svg.text({left + 17, 76}, title(kind), {.font = kText, .centred = true});
+      left += 17 + text_width(title(kind), kText) + 18;
+    }
+  }
+
+  void phases() {
+    if (report.phases.size() < 2) return;
+    for (std::size_t i = 0; i < report.phases.size(); ++i) {
+      const auto& phase = report.phases[i];
+      if (phase.begin >= phase.end) continue;
+      const Box band{x.at(phase.begin), kPlot.y, x.at(phase.end) - x.at(phase.begin), kPlot.height};
+      if (i % 2 == 0) svg.rect(band, {.fill = kPanel});
+      const auto label = fitted(phase.name, band.width - 8, kSmall);
+      svg.text({band.center().x, kPlot.y - 6}, label,
+               {.font = kSmall, .color = kQuietInk, .anchor = Anchor::kMiddle});
+    }
+  }
+
+  // The run in as many steps as there are columns; each kind above those before it.
+  void areas() {
+    std::vector<double> base(ops.size(), 0);
+    for (const auto kind : kinds) {
+      if (kind == MemoryKind::kWeights && !is_to_scale) continue;
+      std::vector<double> top = base;
+      for (std::size_t c = 0; c < ops.size(); ++c) top[c] += static_cast<double>(report.splits[ops[c]][kind]);
+      svg.path(steps(base, top), {.fill = color_of(kind)}, title(kind));
+      base = std::move(top);
+    }
+  }
+  double column_x(std::size_t column) const {
+    return kPlot.x + kPlot.width * static_cast<double>(column) / static_cast<double>(ops.size());
+  }
+  // Along the top from left to right, back along the base; equal neighbours are one step.
+  std::string steps(const std::vector<double>& base, const std::vector<double>& top) const {
+    std::string path = "M" + svg_number(kPlot.x) + " " + svg_number(y.at(base.front()));
+    for (std::size_t c = 0; c < top.size(); ++c) {
+      if (c > 0 && top[c] == top[c - 1]) continue;
+      if (c > 0) path += "H" + svg_number(column_x(c));
+      path += "V" + svg_number(y.at(top[c]));
+    }
+    path += "H" + svg_number(kPlot.right());
+    for (std::size_t c = base.size(); c-- > 0;) {
+      if (c + 1 < base.size() && base[c] == base[c + 1]) continue;
+      if (c + 1 < base.size()) path += "H" + svg_number(column_x(c + 1));
+      path += "V" + svg_number(y.at(base[c]));
+    }
+    return path + "Z";
+  }
+
+  void weights_strip() {
+    const Box strip{kPlot.x, kPlot.bottom() + 2, kPlot.width, kStrip - 4};
+    const auto color = color_of(MemoryKind::kWeights);
+    svg.rect(strip, {.fill = color}, 2);
+    svg.text({strip.center().x, strip.center().y},
+             "weights " + format_bytes(report.timeline().weights) + ", all the time (not to scale)",
+             {.font = kSmall, .color = ink_on(color), .anchor = Anchor::kMiddle, .centred = true});
+  }
+
+  void module_strip() {
+    for (const auto& segment : axis_segments(report)) {
+      const double from = x.at(segment.begin), to = x.at(segment.end);
+      if (to - from < 2) continue;
+      const Box box{from + 0.5, bottom - kStrip + 2, to - from - 1, kStrip - 4};
+      svg.rect(box, {.fill = "#e4e7eb"}, 2, segment.label);
+      auto label = fitted(segment.label, box.width - 4, kSmall);
+      const auto dot = segment.label.rfind('.');
+      if (label != segment.label && dot != std::string::npos)
+        label = fitted(segment.label.substr(dot + 1), box.width - 4, kSmall);
+      if (label.size() < 3 + std::string_view("…").size() && label.ends_with("…")) continue;
+      svg.text({box.center().x, box.center().y}, label,
+               {.font = kSmall, .anchor = Anchor::kMiddle, .centred = true});
+    }
+  }
+
+  void peak() {
+    const auto& timeline = report.timeline();
+    if (timeline.peak_op == kNone) return;
+    const Point at{(x.at(timeline.peak_op) + x.at(timeline.peak_op + 1)) / 2, y.at(most)};
+    svg.line({at.x, at.y}, {at.x, kPlot.bottom()}, {.stroke = kInk, .stroke_width = 1, .dash = "3 3"});
+    svg.circle(at, 3.5, {.fill = kInk, .stroke = kPaper, .stroke_width = 1.5});
+    const std::string label =
+        fitted_middle(fmt::format("peak {} at {} (op {})", format_bytes(timeline.peak_memory_bytes()),
+                                  layer_name(*report.profile, timeline.peak_op), timeline.peak_op),
+                      kPlot.width - 20, kText);
+    const double half = text_width(label, kText) / 2;
+    const Point above{std::clamp(at.x, kPlot.x + half + 6, kPlot.right() - half - 6), at.y - 10};
+    const TextStyle style{.font = kText, .anchor = Anchor::kMiddle};
+    svg.rect(text_box(above, label, style).inset(-2), {.fill = kPaper, .opacity = 0.85}, 3);
+    svg.text(above, label, style);
+  }
+};
+
+}  // namespace
 
 std::vector<MemoryKind> kinds_in_use(const MemoryReport& report) {
   std::vector<MemoryKind> kinds(std::begin(kStacking), std::end(kStacking));
@@ -256,6 +415,17 @@ std::vector<MemoryKind> kinds_in_use(const MemoryReport& report) {
     return std::ranges::none_of(report.splits, [&](const MemorySplit& split) { return bool(split[kind]); });
   });
   return kinds;
+}
+
+std::string memory_plot(const MemoryReport& report, const TextOptions& options) {
+  return Plot{report, options}.text();
+}
+
+std::string memory_svg(const MemoryReport& report) {
+  if (!report.graph().ops.empty()) return Picture{report}.draw();
+  Svg svg(kWidth, 80, "memory over time of " + model_name(report.graph()));
+  svg.text({24, 44}, model_name(report.graph()) + ": no op ran", {.font = kTitle});
+  return svg.document();
 }
 
 }  // namespace opscope

@@ -1,6 +1,6 @@
-// The module tree as slices, each as long as its share. As an icicle depth goes from left to right, so that
-// names run along their slices; as a flame graph each module stands on the one that called it, so that the
-// widest tips are where the time goes.
+// The module tree as slices, each as long as its share, and costs by op type as bars. As an icicle depth goes
+// from left to right, so that names run along their slices; as a flame graph each module stands on the one
+// that called it, so that the widest tips are where the time goes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,10 +66,10 @@ struct Icicle {
   std::vector<double> columns{};  // left edges by depth, then the right edge
 
   // Taller where there are many slices, so that more of them can be named.
-  static double height_for(const IciclePlot& plot, double least) {
+  static double height_for(const IciclePlot& plot) {
     const auto named = std::ranges::count_if(
         plot.slices, [](const IcicleSlice& s) { return s.category && s.share >= 0.01; });
-    return std::clamp(kTop + kBottom + 20.0 * static_cast<double>(named), least, 2 * least);
+    return std::clamp(kTop + kBottom + 20.0 * static_cast<double>(named), kPlotHeight, 2 * kPlotHeight);
   }
 
   std::string draw() {
@@ -133,6 +133,7 @@ struct Icicle {
 };
 
 struct Flame {
+  static constexpr double kWidth = 1200;
   static constexpr double kRow = 23, kGap = 1;  // of a level; white between neighbours
   static constexpr double kLeastDrawn = 0.5;    // narrower slices are left out: a hairline tells nothing
   static constexpr Font kUprightFont{.size = 8.5};
@@ -140,9 +141,8 @@ struct Flame {
 
   const Profile& profile;
   const IciclePlot& plot;
-  double width;
-  Box box{kMargin, kTop + room_above(), width - 2 * kMargin, kRow*(plot.depth + 1.0)};
-  Svg svg = titled(profile, plot, width, box.bottom() + kBottom);
+  Box box{kMargin, kTop + room_above(), kWidth - 2 * kMargin, kRow*(plot.depth + 1.0)};
+  Svg svg = titled(profile, plot, kWidth, box.bottom() + kBottom);
 
   std::string draw() {
     for (const IcicleSlice& slice : plot.slices) draw_slice(slice);
@@ -163,7 +163,7 @@ struct Flame {
   }
   // A tip too narrow for its name has it standing above, where nothing else is.
   bool stands_upright(const IcicleSlice& slice) const {
-    const double room = slice.share * (width - 2 * kMargin);
+    const double room = slice.share * (kWidth - 2 * kMargin);
     return slice.category && room >= kUprightFont.size && text_width(label(slice), kNameFont) + 8 > room;
   }
   static std::string upright_label(const IcicleSlice& slice) {
@@ -198,14 +198,93 @@ struct Flame {
   }
 };
 
+// Two panels of bars beside each other, FLOPs and bytes, on one scale of shares.
+struct TypesDrawing {
+  static constexpr Font kRowFont{.size = 11}, kValueFont{.size = 10};
+  static constexpr double kPanelTop = 86, kRow = 24, kBar = 14;
+  static constexpr double kValueRoom = 108;  // behind the longest bar: "99.7%  3.63G"
+
+  const TypesPlot& plot;
+  std::string title;
+  std::vector<TypeBar> bars = bars_of(plot);
+  double height = kRow * static_cast<double>(bars.size());
+  Svg svg{kPlotWidth, kPanelTop + height + 84, title};
+
+  std::string draw(const Profile& profile) {
+    draw_title(svg, title, model_line(profile));
+    const double left = kMargin + label_width() + 12, gap = 26;
+    const double panel = (kPlotWidth - left - kMargin - gap) / 2;
+    const Metric& metric = plot.beside_bytes();
+    draw_panel(metric, fmt::format("share of {}", metric.words), {left, kPanelTop, panel, height});
+    draw_panel(metric_at("memory_bytes"), "share of bytes moved",
+               {left + panel + gap, kPanelTop, panel, height});
+    for (std::size_t i = 0; i < bars.size(); ++i) draw_row_label(bars[i], left - 12, center_of(i));
+    std::vector<Category> categories;
+    for (const TypeRow& row : plot.rows) categories.push_back(row.category);
+    draw_legend_row(svg, {kMargin, svg.height() - 24}, groups_of(categories));
+    return svg.document();
+  }
+
+  static std::string row_label(const TypeBar& bar) { return fitted(bar.label, 190, kRowFont); }
+  static std::string ops_label(const TypeBar& bar) { return fmt::format(" \u00d7{}", bar.metrics.ops); }
+  double center_of(std::size_t row) const { return kPanelTop + kRow * (static_cast<double>(row) + 0.5); }
+
+  double label_width() const {
+    double widest = 0;
+    for (const TypeBar& bar : bars)
+      widest =
+          std::max(widest, text_width(row_label(bar), kRowFont) + text_width(ops_label(bar), kValueFont));
+    return widest;
+  }
+
+  void draw_row_label(const TypeBar& bar, double right, double y) {
+    const std::string ops = ops_label(bar);
+    svg.text({right - text_width(ops, kValueFont), y}, row_label(bar),
+             {.font = kRowFont, .anchor = Anchor::kEnd, .centred = true});
+    svg.text({right, y}, ops,
+             {.font = kValueFont, .color = kQuietInk, .anchor = Anchor::kEnd, .centred = true});
+  }
+
+  void draw_panel(const Metric& metric, const std::string& axis_title, const Box& box) {
+    const Count total = plotted_count(metric, plot.totals);
+    double most = 0;
+    for (const TypeBar& bar : bars)
+      most = std::max(most, share_of(plotted_count(metric, bar.metrics), total));
+    const Axis axis = linear_axis(most, box.x, box.right() - kValueRoom, Unit::kShare, 4);
+    svg.text({box.x, 76}, heading(metric) + ", " + value_text(metric, total) + " in all",
+             {.font = {.size = 11, .bold = true}});
+    draw_x_axis(svg, axis, {box.x, box.y, box.width - kValueRoom, box.height}, axis_title);
+    svg.line({box.x, box.y}, {box.x, box.bottom()}, {.stroke = kAxis});
+    for (std::size_t i = 0; i < bars.size(); ++i) draw_bar(bars[i], metric, total, axis, center_of(i));
+  }
+
+  void draw_bar(const TypeBar& bar, const Metric& metric, Count total, const Axis& axis, double y) {
+    const Count amount = plotted_count(metric, bar.metrics);
+    const double end = axis.at(share_of(amount, total));
+    const std::string exact = value_text(metric, amount), percent = format_percent(amount, total);
+    TextStyle style{.font = kValueFont, .centred = true, .halo = kPaper};
+    if (!amount) return svg.text({end + 6, y}, "\u2013", style);
+    svg.rect({axis.from, y - kBar / 2, std::max(end - axis.from, 0.8), kBar},
+             {.fill = bar.row ? color_of(bar.row->category) : kGrid,
+              .stroke = bar.row ? "" : kAxis,
+              .stroke_width = 0.6},
+             1, bar.label + ": " + percent + ", " + exact);
+    svg.text({end + 6, y}, percent, style);
+    style.color = kQuietInk;
+    svg.text({end + 6 + text_width(percent, kValueFont) + 7, y}, exact, style);
+  }
+};
+
 }  // namespace
 
-std::string icicle_svg(const Profile& profile, const IciclePlot& plot, const PlotSize& size) {
-  return Icicle{plot, titled(profile, plot, size.width, Icicle::height_for(plot, size.height))}.draw();
+std::string icicle_svg(const Profile& profile, const IciclePlot& plot) {
+  return Icicle{plot, titled(profile, plot, kPlotWidth, Icicle::height_for(plot))}.draw();
 }
 
-std::string flame_svg(const Profile& profile, const IciclePlot& plot, const PlotSize& size) {
-  return Flame{profile, plot, size.width}.draw();
+std::string flame_svg(const Profile& profile, const IciclePlot& plot) { return Flame{profile, plot}.draw(); }
+
+std::string types_svg(const Profile& profile, const TypesPlot& plot) {
+  return TypesDrawing{plot, model_name(*profile.graph) + ": cost by op type"}.draw(profile);
 }
 
 }  // namespace opscope
