@@ -253,6 +253,16 @@ bool is_utf8(std::string_view text) {
   return bytes_while(text, [](const Utf8Character& next) { return next.valid; }) == text.size();
 }
 
+std::string valid_utf8(std::string_view text) {
+  std::string out;
+  bytes_while(text, [&](const Utf8Character& next) {
+    out += next.valid ? text.substr(0, next.bytes) : "?";
+    text.remove_prefix(next.bytes);
+    return true;
+  });
+  return out;
+}
+
 std::string format_count(Count count, Zero zero) { return format(count, zero, kThreeDigits, ""); }
 std::string format_params(Count count, Zero zero) { return format(count, zero, kTwoDecimals, ""); }
 std::string format_bytes(Count bytes, Zero zero) { return format(bytes, zero, kByteDigits, "B"); }

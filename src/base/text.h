@@ -71,6 +71,8 @@ std::optional<Number> number_from(std::string_view text) {
 }
 // True if every byte belongs to a well-formed character.
 bool is_utf8(std::string_view text);
+// With "?" for every byte that does not.
+std::string valid_utf8(std::string_view text);
 
 // Candidates closest to what was typed, best first: few edits (swapped neighbours are one), case aside, then
 // those that begin with it or contain it. Empty where nothing is near.

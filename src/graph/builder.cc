@@ -1,179 +1,223 @@
-// The bookkeeping behind GraphBuilder. Names given twice are found again, never duplicated.
+// The bookkeeping behind GraphAssembler and GraphBuilder. Names given twice are found again, never
+// duplicated.
 #include "graph/builder.h"
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace opscope {
 namespace {
 
-std::pair<std::string_view, std::string_view> split_target(std::string_view target) {
-  const auto colon = target.rfind("::");
-  const auto dot = target.find('.', colon == std::string_view::npos ? 0 : colon);
-  if (dot == std::string_view::npos) return {target, {}};
-  return {target.substr(0, dot), target.substr(dot + 1)};
-}
+// Deeper than any model's; a hostile file's paths stop here.
+constexpr std::size_t kMostModuleDepth = 256;
 
-std::string join_path(std::string_view parent, std::string_view name) {
-  if (parent.empty()) return std::string(name);
-  return std::string(parent).append(".").append(name);
+// Elements from the first to the last that a strided tensor touches, times the element's size.
+Count span_bytes(const ValueSpec& spec) {
+  const Count bytes = element_bytes(spec.dtype);
+  const bool is_strided = spec.strides && spec.strides->size() == spec.shape.size();
+  if (!is_strided || spec.shape.empty() || !numel(spec.shape)) return numel(spec.shape) * bytes;
+  Count extent = Count{1} + Count{spec.offset};
+  for (std::size_t i = 0; i < spec.shape.size(); ++i)
+    extent += Count{spec.shape[i] - 1} * Count{(*spec.strides)[i]};
+  return extent * bytes;
 }
 
 }  // namespace
 
-GraphBuilder::GraphBuilder(std::string_view model, std::string_view root_type) {
-  graph_.capture.model = model;
-  graph_.capture.tracer = "static";
-  graph_.modules.push_back({.parent = kNone, .name = 0, .path = 0, .type = graph_.intern(root_type)});
-  graph_.scopes.push_back({.parent = kNone, .module = 0, .call = 0});
-  calls_.push_back(1);
-  running_.push_back(0);
+StringId GraphAssembler::keep(std::string_view text) {
+  return is_utf8(text) ? graph.intern(text) : graph.intern(valid_utf8(text));
 }
 
-ModuleId GraphBuilder::child(ModuleId parent, std::string_view name, std::string_view type) {
-  const auto name_id = graph_.intern(name);
-  const auto [entry, is_new] =
-      children_.try_emplace(pair_key(parent, name_id), static_cast<ModuleId>(graph_.modules.size()));
-  if (is_new) {
-    const auto path = graph_.intern(join_path(graph_.path(graph_.modules[parent]), name));
-    graph_.modules.push_back({.parent = parent, .name = name_id, .path = path, .type = graph_.intern(type)});
-    calls_.push_back(0);
+GraphAssembler::GraphAssembler(std::string_view model, std::string_view root_type) {
+  graph.capture.model = valid_utf8(model);
+  graph.capture.tracer = "static";
+  graph.modules.push_back({.parent = kNone, .name = 0, .path = 0, .type = keep(root_type)});
+  graph.scopes.push_back({.parent = kNone, .module = 0, .call = 0});
+  modules_.emplace("", 0);
+  calls_.push_back(1);
+}
+
+ModuleId GraphAssembler::module(std::string_view path, std::string_view type) {
+  ModuleId at = 0;
+  std::size_t depth = 0;
+  for (std::size_t begin = 0; begin < path.size();) {
+    // Too deep: the rest of the path is one name.
+    const auto dot = ++depth < kMostModuleDepth ? std::min(path.find('.', begin), path.size()) : path.size();
+    const auto whole = path.substr(0, dot);
+    const auto [entry, is_new] =
+        modules_.try_emplace(std::string(whole), static_cast<ModuleId>(graph.modules.size()));
+    if (is_new) {
+      graph.modules.push_back(
+          {.parent = at, .name = keep(whole.substr(begin)), .path = keep(whole), .type = keep("Module")});
+      calls_.push_back(0);
+    }
+    at = entry->second;
+    begin = dot + 1;
   }
-  return entry->second;
+  if (!type.empty()) graph.modules[at].type = keep(type.substr(type.rfind('.') + 1));
+  return at;
+}
+
+void GraphAssembler::call(ModuleId module) {
+  graph.scopes.push_back({.parent = scope_, .module = module, .call = calls_[module]++});
+  scope_ = static_cast<ScopeId>(graph.scopes.size() - 1);
+}
+
+void GraphAssembler::enter(std::span<const ModuleCall> stack) {
+  scope_ = 0;
+  for (const auto& entered : stack.first(std::min(stack.size(), kMostModuleDepth))) {
+    const auto [entry, is_new] =
+        scopes_.try_emplace(pair_key(scope_, keep(entered.key)), static_cast<ScopeId>(graph.scopes.size()));
+    if (is_new) call(module(entered.path, entered.type));
+    scope_ = entry->second;
+  }
+}
+
+ValueId GraphAssembler::value(const ValueSpec& spec, ValueKind kind, ValueId alias) {
+  const auto strides = spec.strides.value_or(contiguous_strides(spec.shape));
+  Value made{.shape = graph.add_dims(spec.shape),
+             .strides = graph.add_dims(strides.size() == spec.shape.size() ? strides : ints{}),
+             .offset = std::max<std::int64_t>(spec.offset, 0),
+             .device = keep(spec.device),
+             .dtype = spec.dtype,
+             .kind = kind};
+  if (alias != kNone) {
+    OPSCOPE_CHECK(alias < graph.values.size());
+    made.storage = graph.values[alias].storage;
+  } else {
+    made.storage = static_cast<Id>(graph.storages.size());
+    graph.storages.push_back({span_bytes(spec).value()});
+  }
+  graph.values.push_back(made);
+  return static_cast<ValueId>(graph.values.size() - 1);
+}
+
+ValueId GraphAssembler::input(const ValueSpec& spec, std::string_view name, ValueId alias) {
+  const auto id = value(spec, ValueKind::kInput, alias);
+  this->name(id, name);
+  graph.inputs.push_back(id);
+  return id;
+}
+
+// As PyTorch's computeStride: runs of input dimensions that lie densely in memory take runs of output
+// dimensions of the same number of elements.
+ints GraphAssembler::view_strides(ValueId id, std::span<const std::int64_t> shape) const {
+  const auto sizes = graph.shape(graph.values[id]), steps = graph.strides(graph.values[id]);
+  if (steps.size() != sizes.size() || numel(sizes) != numel(shape)) return {};
+  if (!numel(shape) || shape.empty() || sizes.empty()) return contiguous_strides(shape);
+  ints strides(shape.size());
+  auto view = static_cast<std::ptrdiff_t>(shape.size()) - 1;
+  std::int64_t base = steps.back();
+  Count run = 1, filled = 1;
+  const auto at = [](std::ptrdiff_t i) { return static_cast<std::size_t>(i); };
+  for (auto i = static_cast<std::ptrdiff_t>(sizes.size()) - 1; i >= 0; --i) {
+    run *= Count{sizes[at(i)]};
+    const bool ends = i == 0 || (sizes[at(i - 1)] != 1 && Count{steps[at(i - 1)]} != run * Count{base});
+    if (!ends) continue;
+    while (view >= 0 && (filled < run || shape[at(view)] == 1)) {
+      if (__builtin_mul_overflow(static_cast<std::int64_t>(filled.value()), base, &strides[at(view)]))
+        return {};
+      filled *= Count{shape[at(view)]};
+      --view;
+    }
+    if (filled != run || filled.saturated()) return {};
+    if (i > 0) {
+      base = steps[at(i - 1)];
+      run = filled = 1;
+    }
+  }
+  return view == -1 ? strides : ints{};
+}
+
+void GraphAssembler::own(std::string_view path, ValueId id) {
+  const auto dot = path.rfind('.');
+  const bool in_root = dot == std::string_view::npos;
+  if (graph.values[id].name == 0) name(id, path);
+  own(module(in_root ? std::string_view{} : path.substr(0, dot)), path.substr(dot + 1), id);
+}
+
+void GraphAssembler::own(ModuleId module, std::string_view name, ValueId id) {
+  const Owned entry{.module = module, .value = id, .name = keep(name)};
+  if (owned_.try_emplace(pair_key(module, entry.name), id).second) graph.owned.push_back(entry);
+}
+
+ValueId GraphAssembler::owned(ModuleId module, std::string_view name) {
+  const auto found = owned_.find(pair_key(module, keep(name)));
+  return found == owned_.end() ? kNone : found->second;
+}
+
+void GraphAssembler::op(std::string_view name, std::string_view overload, std::span<const Argument> arguments,
+                        std::span<const ValueId> outputs) {
+  graph.ops.push_back({.target = graph.add_target(graph.text(keep(name)), overload),
+                       .scope = scope_,
+                       .arguments = graph.add_arguments(arguments),
+                       .outputs = graph.add_refs(outputs)});
+}
+
+void GraphAssembler::note(std::string_view kind, std::string_view op, std::string message) {
+  if (!noted_.insert(std::string(kind).append("\n").append(op).append("\n").append(message)).second) return;
+  const auto& module = graph.modules[running_module()];
+  graph.diagnostics.push_back(
+      {std::string(kind), valid_utf8(op), std::string(graph.path(module)), valid_utf8(message)});
+}
+
+Graph GraphAssembler::finish(std::span<const ValueId> outputs, const std::string& where) {
+  for (const auto id : outputs) {
+    OPSCOPE_CHECK(id < graph.values.size());
+    auto& value = graph.values[id];
+    if (value.kind == ValueKind::kActivation) value.kind = ValueKind::kOutput;
+    graph.outputs.push_back(id);
+  }
+  try {
+    graph.verify();
+  } catch (const Error& error) {
+    if (where.empty()) throw;
+    throw Error(error.what(), where, "the file is damaged; export the model again");
+  }
+  return std::exchange(graph, Graph{});
+}
+
+std::vector<ValueId> ids_of(const tensors& list) {
+  std::vector<ValueId> ids(list.size());
+  std::ranges::transform(list, ids.begin(), &Tensor::id);
+  return ids;
+}
+
+std::string GraphBuilder::path_below(std::string_view name) const {
+  std::string path(out_.graph.path(out_.graph.modules[out_.running_module()]));
+  return path.append(path.empty() ? "" : ".").append(name);
 }
 
 ModuleId GraphBuilder::module(std::string_view path, std::string_view type) {
-  auto at = running_module();
-  for (;;) {
-    const auto dot = path.find('.');
-    if (dot == std::string_view::npos) return child(at, path, type);
-    at = child(at, path.substr(0, dot), "Module");
-    path.remove_prefix(dot + 1);
-  }
+  return out_.module(path_below(path), type);
 }
 
-GraphBuilder::Call GraphBuilder::call(std::string_view name, std::string_view type) {
-  const auto called = module(name, type);
-  graph_.scopes.push_back({.parent = running_.back(), .module = called, .call = calls_[called]++});
-  running_.push_back(static_cast<ScopeId>(graph_.scopes.size() - 1));
-  return Call(this);
-}
-
-Tensor GraphBuilder::add_value(const TensorSpec& spec, ValueKind kind) {
-  Value value{.shape = graph_.add_dims(spec.shape),
-              .strides = graph_.add_dims(spec.strides ? *spec.strides : contiguous_strides(spec.shape)),
-              .offset = spec.offset,
-              .device = graph_.intern("cpu"),
-              .dtype = spec.dtype,
-              .kind = kind};
-  if (spec.alias.id != kNone) {
-    OPSCOPE_CHECK(spec.alias.id < graph_.values.size());
-    value.storage = graph_.values[spec.alias.id].storage;
-  } else {
-    value.storage = static_cast<Id>(graph_.storages.size());
-    graph_.storages.push_back({bytes_of(graph_, value).value()});
-  }
-  graph_.values.push_back(value);
-  return {static_cast<ValueId>(graph_.values.size() - 1)};
-}
-
-Tensor GraphBuilder::input(const TensorSpec& spec, std::string_view name) {
-  const auto tensor = add_value(spec, ValueKind::kInput);
-  graph_.values[tensor.id].name = graph_.intern(name);
-  graph_.inputs.push_back(tensor.id);
-  return tensor;
+GraphBuilder::Running GraphBuilder::call(std::string_view name, std::string_view type) {
+  const auto outer = out_.scope();
+  out_.call(module(name, type));
+  return Running([this, outer] { out_.return_to(outer); });
 }
 
 Tensor GraphBuilder::own(std::string_view name, const TensorSpec& spec, ValueKind kind) {
-  const auto module = running_module();
-  const auto key = pair_key(module, graph_.intern(name));
-  if (const auto found = owned_.find(key); found != owned_.end()) return {found->second};
-  const auto tensor = add_value(spec, kind);
-  graph_.values[tensor.id].name = graph_.intern(join_path(graph_.path(graph_.modules[module]), name));
+  if (const auto found = out_.owned(out_.running_module(), name); found != kNone) return {found};
+  const Tensor tensor{out_.value(spec, kind, spec.alias.id)};
+  out_.name(tensor.id, path_below(name));
   tie(name, tensor);
   return tensor;
-}
-
-Tensor GraphBuilder::parameter(std::string_view name, const TensorSpec& spec, bool trainable) {
-  const auto tensor = own(name, spec, ValueKind::kParameter);
-  graph_.values[tensor.id].trainable = trainable;
-  return tensor;
-}
-
-Tensor GraphBuilder::buffer(std::string_view name, const TensorSpec& spec) {
-  return own(name, spec, ValueKind::kBuffer);
-}
-
-Tensor GraphBuilder::constant(const TensorSpec& spec) { return add_value(spec, ValueKind::kConstant); }
-
-void GraphBuilder::tie(std::string_view name, Tensor owned) {
-  const Owned entry{.module = running_module(), .value = owned.id, .name = graph_.intern(name)};
-  if (owned_.try_emplace(pair_key(entry.module, entry.name), entry.value).second)
-    graph_.owned.push_back(entry);
-}
-
-namespace {
-
-// Puts each kind of item where Argument keeps it.
-struct Store {
-  Graph& graph;
-  Argument& argument;
-
-  void operator()(std::nullptr_t) { argument.kind = ArgumentKind::kNone; }
-  void operator()(Tensor tensor) { set(ArgumentKind::kTensor, tensor.id); }
-  void operator()(std::int64_t number) { set(ArgumentKind::kInt, number); }
-  void operator()(bool truth) { set(ArgumentKind::kBool, truth); }
-  void operator()(DType dtype) { set(ArgumentKind::kDType, static_cast<std::int64_t>(dtype)); }
-  void operator()(const std::string& text) { set(ArgumentKind::kString, graph.intern(text)); }
-  void operator()(double number) {
-    argument.kind = ArgumentKind::kFloat;
-    argument.real = number;
-  }
-  void operator()(const tensors& list) {
-    std::vector<ValueId> ids(list.size());
-    std::transform(list.begin(), list.end(), ids.begin(), [](Tensor tensor) { return tensor.id; });
-    set(ArgumentKind::kTensorList, graph.add_refs(ids));
-  }
-  void operator()(const ints& list) { set(ArgumentKind::kIntList, graph.add_dims(list)); }
-  void operator()(const floats& list) { set(ArgumentKind::kFloatList, graph.add_reals(list)); }
-  void operator()(const bools& list) {
-    set(ArgumentKind::kBoolList, graph.add_dims(ints(list.begin(), list.end())));
-  }
-
- private:
-  void set(ArgumentKind kind, std::int64_t integer) {
-    argument.kind = kind;
-    argument.integer = integer;
-  }
-  void set(ArgumentKind kind, Range range) {
-    argument.kind = kind;
-    argument.range = range;
-  }
-};
-
-}  // namespace
-
-Argument GraphBuilder::convert(const NamedArgument& argument) {
-  Argument converted{.name = graph_.intern(argument.name)};
-  std::visit(Store{graph_, converted}, argument.value);
-  return converted;
 }
 
 std::vector<Tensor> GraphBuilder::op_outputs(std::string_view target,
                                              std::span<const NamedArgument> arguments,
                                              std::span<const TensorSpec> outputs) {
-  const auto [name, overload] = split_target(target);
-  Op op{.target = graph_.add_target(name, overload), .scope = running_.back(), .node = node_};
-  op.arguments = {static_cast<std::uint32_t>(graph_.arguments.size()),
-                  static_cast<std::uint32_t>(arguments.size())};
-  for (const auto& argument : arguments) graph_.arguments.push_back(convert(argument));
-  std::vector<Tensor> made;
-  std::vector<ValueId> ids;
-  for (const auto& spec : outputs) {
-    made.push_back(add_value(spec, ValueKind::kActivation));
-    ids.push_back(made.back().id);
-  }
-  op.outputs = graph_.add_refs(ids);
-  graph_.ops.push_back(op);
+  const auto colon = target.rfind("::");
+  const auto dot = std::min(target.find('.', colon == std::string_view::npos ? 0 : colon), target.size());
+  std::vector<Argument> given;
+  for (const auto& argument : arguments) given.push_back(argument.make(out_));
+  tensors made;
+  for (const auto& spec : outputs) made.push_back({out_.value(spec, ValueKind::kActivation, spec.alias.id)});
+  out_.op(target.substr(0, dot), target.substr(std::min(dot + 1, target.size())), given, ids_of(made));
+  graph().ops.back().node = node_;
   return made;
 }
 
@@ -186,62 +230,48 @@ Tensor GraphBuilder::op(std::string_view target, std::initializer_list<NamedArgu
 
 PartId GraphBuilder::begin_part(std::string_view name) {
   OPSCOPE_CHECK(node_ == kNone);
-  const auto found = std::find_if(graph_.parts.begin(), graph_.parts.end(),
-                                  [&](const Part& part) { return part.name == name; });
-  part_ = static_cast<PartId>(found - graph_.parts.begin());
-  if (found == graph_.parts.end()) graph_.parts.push_back({.name = std::string(name), .calls = 0});
-  ++graph_.parts[part_].calls;
+  auto& parts = graph().parts;
+  part_ = static_cast<PartId>(std::ranges::find(parts, name, &Part::name) - parts.begin());
+  if (part_ == parts.size()) parts.push_back({.name = std::string(name), .calls = 0});
+  ++parts[part_].calls;
   return part_;
 }
 
-GraphBuilder::RunningNode GraphBuilder::node(NodeKind kind, std::string_view name, std::string_view target,
-                                             std::initializer_list<NodeId> inputs, const tensors& results) {
+GraphBuilder::Running GraphBuilder::node(NodeKind kind, std::string_view name, std::string_view target,
+                                         std::initializer_list<NodeId> inputs, const tensors& results) {
   OPSCOPE_CHECK(part_ != kNone && node_ == kNone);
-  const auto name_id = graph_.intern(name);
+  auto& graph = out_.graph;
+  const auto name_id = graph.intern(name);
   const auto [entry, is_new] =
-      node_ids_.try_emplace(pair_key(part_, name_id), static_cast<NodeId>(graph_.nodes.size()));
-  if (is_new) {
-    std::vector<ValueId> ids;
-    for (const auto tensor : results) ids.push_back(tensor.id);
-    graph_.nodes.push_back({.kind = kind,
-                            .name = name_id,
-                            .target = graph_.intern(target),
-                            .part = part_,
-                            .module = running_module(),
-                            .inputs = graph_.add_node_refs({inputs.begin(), inputs.size()}),
-                            .outputs = graph_.add_refs(ids)});
-  }
+      node_ids_.try_emplace(pair_key(part_, name_id), static_cast<NodeId>(graph.nodes.size()));
+  if (is_new)
+    graph.nodes.push_back({.kind = kind,
+                           .name = name_id,
+                           .target = graph.intern(target),
+                           .part = part_,
+                           .module = out_.running_module(),
+                           .inputs = graph.add_node_refs({inputs.begin(), inputs.size()}),
+                           .outputs = graph.add_refs(ids_of(results))});
   node_ = entry->second;
-  return {this, node_};
+  return Running([this] { end_node(); }, node_);
 }
 
 void GraphBuilder::end_node() {
-  auto& node = graph_.nodes[node_];
-  const bool has_ops = !graph_.ops.empty() && graph_.ops.back().node == node_;
-  if (node.outputs.size == 0 && has_ops) node.outputs = graph_.ops.back().outputs;
+  auto& node = graph().nodes[node_];
+  const auto& ops = graph().ops;
+  if (node.outputs.size == 0 && !ops.empty() && ops.back().node == node_) node.outputs = ops.back().outputs;
   node_ = kNone;
 }
 
 void GraphBuilder::source(std::string_view file_and_line) {
-  OPSCOPE_CHECK(!graph_.ops.empty());
-  graph_.ops.back().source = graph_.intern(file_and_line);
+  OPSCOPE_CHECK(!graph().ops.empty());
+  graph().ops.back().source = graph().intern(file_and_line);
 }
 
 void GraphBuilder::declare_cost(std::optional<std::uint64_t> macs, std::optional<std::uint64_t> flops,
                                 std::optional<std::uint64_t> bytes) {
-  OPSCOPE_CHECK(!graph_.ops.empty());
-  graph_.declared.push_back({static_cast<OpId>(graph_.ops.size() - 1), macs, flops, bytes});
-}
-
-Graph GraphBuilder::finish(const tensors& outputs) {
-  for (const auto tensor : outputs) {
-    OPSCOPE_CHECK(tensor.id < graph_.values.size());
-    auto& value = graph_.values[tensor.id];
-    if (value.kind == ValueKind::kActivation) value.kind = ValueKind::kOutput;
-    graph_.outputs.push_back(tensor.id);
-  }
-  graph_.verify();
-  return std::exchange(graph_, Graph{});
+  OPSCOPE_CHECK(!graph().ops.empty());
+  graph().declared.push_back({static_cast<OpId>(graph().ops.size() - 1), macs, flops, bytes});
 }
 
 }  // namespace opscope

@@ -283,6 +283,7 @@ class Graph {
   Range add_reals(std::span<const double> items) { return append(reals, items); }
   Range add_refs(std::span<const ValueId> items) { return append(value_refs, items); }
   Range add_node_refs(std::span<const NodeId> items) { return append(node_refs, items); }
+  Range add_arguments(std::span<const Argument> items) { return append(arguments, items); }
   TargetId add_target(std::string_view name, std::string_view overload);
 
   // Throws Error if an id, range or order is broken; every reader and builder ends with it.

@@ -60,7 +60,7 @@ class Traced {
   Graph finish(Tensor result) { return b_.finish({result}); }
 
  private:
-  GraphBuilder::RunningNode begin() {
+  GraphBuilder::Running begin() {
     const std::string name = "n" + std::to_string(count_++);
     return b_.node(NodeKind::kCallFunction, name, "torch." + name);
   }

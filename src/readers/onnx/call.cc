@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "readers/capture/results.h"
 
 namespace opscope {
 namespace {
@@ -158,7 +159,7 @@ bool OnnxCall::misfit(std::size_t a, std::size_t b) const {
 // A weight that the exporter made anew ("val_12") belongs to the module that reads it first.
 std::string OnnxCall::owned_path(std::string_view weight) const {
   const Graph& graph = state_.out.graph;
-  const std::string_view reader = graph.path(graph.modules[graph.scopes[state_.out.scope()].module]);
+  const std::string_view reader = graph.path(graph.modules[state_.out.running_module()]);
   if (reader.empty() || weight.find('.') != std::string_view::npos) return std::string(weight);
   return std::string(reader) + "." + std::string(weight);
 }
@@ -167,12 +168,12 @@ ValueId OnnxCall::value(std::size_t i, ValueKind weight_kind) const {
   auto* one = info(i);
   OPSCOPE_CHECK(one != nullptr);
   if (one->weight != nullptr) {
-    const auto module = state_.out.graph.scopes[state_.out.scope()].module;
+    const auto module = state_.out.running_module();
     if (one->reader == kNone) one->reader = module;
     one->is_shared = one->is_shared || one->reader != module;
   }
   if (one->id != kNone) return one->id;
-  const ValueSpec spec{.shape = one->shape.value_or(Shape{}), .strides = {}, .dtype = one->dtype};
+  const ValueSpec spec{.shape = one->shape.value_or(Shape{}), .dtype = one->dtype};
   const bool is_parameter = one->weight != nullptr && holds_weights(one->dtype) && !spec.shape.empty() &&
                             !one->weight->name.empty();
   one->id = state_.out.value(spec, is_parameter ? weight_kind : ValueKind::kConstant);
@@ -210,8 +211,8 @@ std::vector<ValueId> OnnxCall::op(std::string_view name, std::span<const Argumen
     ValueSpec spec{.shape = output.shape, .strides = output.strides, .dtype = output.dtype};
     if (spec.shape.size() > kMostDims)
       throw Error("a value of more than 64 dimensions", state_.where, "the file is damaged");
-    if (spec.strides.size() != spec.shape.size()) spec.strides = contiguous_strides(spec.shape);
-    made.push_back(state_.out.result(name, spec, base));
+    if (spec.strides->size() != spec.shape.size()) spec.strides = contiguous_strides(spec.shape);
+    made.push_back(result_of(state_.out, name, spec, base));
   }
   state_.out.op(name, {}, arguments, made);
   state_.out.graph.ops.back().bounded = std::exchange(state_.symbols.used_data, false);

@@ -14,13 +14,13 @@
 #include <utility>
 #include <vector>
 
-#include "readers/capture/graph_assembler.h"
+#include "graph/builder.h"
 #include "readers/onnx/model.h"
 #include "readers/pt2/symbols.h"
 
 namespace opscope {
 
-using Shape = std::vector<std::int64_t>;
+using Shape = ints;
 
 // What is known of a name. A value of the graph is made when an op reads it: constants that only shape other
 // things never become one.
@@ -145,7 +145,7 @@ class OnnxCall {
   Argument real_number(std::string_view name, double value) const { return state_.out.real(name, value); }
   Argument flag(std::string_view name, bool value) const { return state_.out.boolean(name, value); }
   Argument list(std::string_view name, std::span<const std::int64_t> items) const {
-    return state_.out.ints(name, items);
+    return state_.out.list(name, items);
   }
   Argument word(std::string_view name, std::string_view value) const { return state_.out.text(name, value); }
 

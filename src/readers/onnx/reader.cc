@@ -99,10 +99,8 @@ class OnnxReader {
         frame.names.emplace(input.name, state_.add({.dtype = input.type.dtype}));
         continue;
       }
-      const ValueSpec spec{.shape = input_shape(input), .strides = {}, .dtype = input.type.dtype};
-      const auto id = state_.out.value(spec, ValueKind::kInput);
-      state_.out.name(id, input.name);
-      state_.out.graph.inputs.push_back(id);
+      const ValueSpec spec{.shape = input_shape(input), .dtype = input.type.dtype};
+      const auto id = state_.out.input(spec, input.name);
       frame.names.emplace(input.name, state_.add({.shape = spec.shape, .dtype = spec.dtype, .id = id}));
     }
   }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "readers/capture/graph_assembler.h"
+#include "graph/builder.h"
 #include "readers/onnx/model.h"
 
 namespace opscope {

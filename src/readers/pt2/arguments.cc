@@ -83,17 +83,9 @@ Argument pt2_argument(GraphAssembler& out, const Pt2Frame& frame, std::string_vi
   if (tag == "as_bool") return out.boolean(name, value.boolean());
   if (tag == "as_float") return out.real(name, real(value));
   if (tag == "as_string" || tag == "as_operator") return out.text(name, value.text());
-  if (tag == "as_ints") return out.ints(name, value.all(&dom::Item::integer));
-  if (tag == "as_bools") {
-    auto made =
-        out.ints(name, value.all([](dom::Item one) { return static_cast<std::int64_t>(one.boolean()); }));
-    made.kind = ArgumentKind::kBoolList;
-    return made;
-  }
-  if (tag == "as_floats")
-    return {.name = out.graph.intern(name),
-            .kind = ArgumentKind::kFloatList,
-            .range = out.graph.add_reals(value.all(real))};
+  if (tag == "as_ints") return out.list(name, value.all(&dom::Item::integer));
+  if (tag == "as_bools") return out.list(name, value.all(&dom::Item::boolean));
+  if (tag == "as_floats") return out.list(name, value.all(real));
   if (tag == "as_sym_int") {
     const auto number = sym_value(frame, value);
     return number ? out.integer(name, *number) : out.text(name, "sym_int");
@@ -105,7 +97,7 @@ Argument pt2_argument(GraphAssembler& out, const Pt2Frame& frame, std::string_vi
       if (!number) return out.text(name, "sym_ints");
       items.push_back(*number);
     }
-    return out.ints(name, items);
+    return out.list(name, items);
   }
   if (tag == "as_scalar_type") return out.dtype(name, dtype_of(value.integer()));
   if (tag == "as_memory_format") return out.text(name, memory_format(value.integer()));
@@ -153,11 +145,11 @@ ValueSpec Pt2Frame::spec(std::string_view name) const {
     if (spec.shape.size() > kMostDims) graph_.source().fail("a value of more than 64 dimensions");
   }
   const auto layout = found->find("layout");
-  spec.strided = !layout || layout->integer() == kStrided;
-  const auto strides = found->find("strides");
-  if (spec.strided && strides)
-    for (const auto item : strides->items()) spec.strides.push_back(sym_int(item));
-  if (spec.strides.size() != spec.shape.size()) spec.strides.clear();
+  const bool is_strided = !layout || layout->integer() == kStrided;
+  if (!is_strided) spec.strides.emplace();
+  if (const auto strides = found->find("strides"); is_strided && strides)
+    spec.strides = strides->all([&](dom::Item item) { return sym_int(item); });
+  if (is_strided && spec.strides && spec.strides->size() != spec.shape.size()) spec.strides.reset();
   if (const auto offset = found->find("storage_offset")) spec.offset = sym_int(*offset);
   if (const auto device = found->find("device")) spec.device = device->text("type");
   return spec;

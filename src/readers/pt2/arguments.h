@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "readers/capture/graph_assembler.h"
+#include "graph/builder.h"
 #include "readers/json/dom.h"
 #include "readers/pt2/symbols.h"
 

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "ops/op_rule.h"
+#include "readers/capture/results.h"
 #include "readers/pt2/arguments.h"
 
 namespace opscope {
@@ -157,10 +158,7 @@ class Pt2Reader {
     if (tag == "as_tensor") {
       const auto name = item.text("name");
       frame.describe_dims(name);
-      const auto id = out_.value(frame.spec(name), ValueKind::kInput);
-      out_.name(id, name);
-      out_.graph.inputs.push_back(id);
-      frame.make(name, id);
+      frame.make(name, out_.input(frame.spec(name), name));
     }
   }
 
@@ -227,7 +225,7 @@ class Pt2Reader {
     std::vector<ValueId> outputs;
     symbols_.used_data = false;
     for (std::size_t i = 0; i < names_.size(); ++i) {
-      outputs.push_back(out_.result(name, frame.spec(names_[i]), base_of(i), drops_or_copies()));
+      outputs.push_back(result_of(out_, name, frame.spec(names_[i]), base_of(i), drops_or_copies()));
       frame.make(names_[i], outputs.back());
     }
     out_.op(name, overload, arguments_, outputs);
