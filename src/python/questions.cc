@@ -4,7 +4,7 @@
 #include <memory>
 #include <tuple>
 
-#include "app/cases/sweep.h"
+#include "app/cases/question.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "readers/results/budget_reader.h"

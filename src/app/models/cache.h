@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "app/request/fields.h"
-#include "app/worker/listener.h"
+#include "app/worker/python_worker.h"
 #include "base/count.h"
 #include "base/error.h"
 #include "graph/graph.h"

@@ -8,8 +8,7 @@
 #include "app/models/cache.h"
 #include "app/request/fields.h"
 #include "app/request/written.h"
-#include "app/worker/listener.h"
-#include "app/worker/protocol.h"
+#include "app/worker/python_worker.h"
 #include "base/count.h"
 
 namespace opscope {

@@ -1,21 +1,18 @@
 // Where graphs come from.
 #include "app/models/models.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <ranges>
 #include <span>
 
-#include "app/models/exported_file.h"
-#include "app/request/fields.h"
-#include "app/worker/python_worker.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "readers/capture/capture_reader.h"
-#include "readers/files/model_file.h"
 #include "readers/results/profile_reader.h"
 
 namespace opscope {
@@ -73,66 +70,41 @@ void check_is_there(const std::string& path) {
                            "`opscope capture MODEL -o FILE.json` makes a saved capture"));
 }
 
-}  // namespace
-
-void refuse_capture_flags(const CaptureRequest& request) {
-  if (const CaptureField* const field = capture_flag(request, true))
-    throw Error("a saved capture cannot be changed", std::string(field->flag),
-                "capture the model again with this flag");
-}
-
-FileKind model_file_kind(const std::string& model) {
-  const FileKind kind = classify_file(model);
-  const bool meant = kind == FileKind::kOther && model.ends_with(".json") && !is_config(model);
-  return meant ? FileKind::kCapture : kind;
-}
-
-std::optional<Graph> read_model(const CaptureRequest& request) {
-  const FileKind kind = model_file_kind(request.model);
-  if (kind == FileKind::kProfile)
-    throw Error("this is a saved profile: figures, without the graph that they are of", request.model,
-                "compare, diff and check take it; here, what `opscope capture MODEL -o FILE` writes");
-  if (kind == FileKind::kCapture) {
-    refuse_capture_flags(request);
-    check_is_there(request.model);
-    return read_padded_capture(read_file(request.model), request.model);
+std::string line_of(const CaptureRequest& base, std::span<const CaptureRequest> requests) {
+  std::string line;
+  JsonWriter json(line);
+  json.begin_array(kInline);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    json.begin_object(kInline);
+    json.field("index", i);
+    write_changes(json, base, requests[i]);
+    json.end_object();
   }
-  if (is_exported(kind)) {
-    refuse_model_file_flags(request);
-    return read_model_file(request.model, request.dims, onnx_inference());
+  json.end_array();
+  return line + "\n";
+}
+
+using Infer = void (*)(const std::string& bytes, std::string& result);
+
+// Installed under lib/ beside the program's bin/; in a build folder, beside the program itself.
+Infer load() {
+  std::error_code failed;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (failed) return nullptr;
+  for (const char* place : {"../lib/opscope/" OPSCOPE_ONNX_PLUGIN, OPSCOPE_ONNX_PLUGIN}) {
+    const std::string path = self.parent_path() / place;
+    if (void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
+      return reinterpret_cast<Infer>(::dlsym(library, "opscope_infer_onnx_shapes"));
   }
-  if (!request.dims.empty())
-    throw Error("dynamic dimensions are those of a .pt2 or ONNX file, and " + request.model + " is none",
-                "--dim", "--batch, --seq-len and --input-shape are for models that are captured");
-  return std::nullopt;
+  return nullptr;
 }
 
-std::optional<Graph> cached_model(const CaptureRequest& request, const Cache& cache) {
-  return cached_answer(
-      cache, cache.key(request, "capture"), read_capture,
-      [](const Graph& graph) -> const auto& { return graph.capture.dependencies; });
+std::string infer(const std::string& bytes) {
+  static const Infer function = load();
+  std::string result;
+  if (function) function(bytes, result);
+  return result;
 }
-
-Graph load_model(const CaptureRequest& request, Listener& listener) {
-  if (auto graph = read_model(request)) return *std::move(graph);
-  const Cache cache(request.use_cache, listener);
-  if (auto graph = cached_model(request, cache)) return *std::move(graph);
-  PythonWorker worker(listener, cache.python());
-  worker.run(request, "capture");
-  const std::string bytes = worker.output();
-  Graph graph = read_capture(bytes, "capture of " + request.model);
-  if (worker.may_be_cached()) cache.write(cache.key(request, "capture"), bytes);
-  return graph;
-}
-
-PlannedInputs plan_inputs(const CaptureRequest& request, Listener& listener) {
-  if (const auto graph = read_model(request)) return inputs_in(*graph);
-  PythonWorker worker(listener);
-  worker.run(request, "inputs");
-  return parse_planned_inputs(worker.output(), "inputs of " + request.model);
-}
-
-namespace {
 
 // A file beside models that are captured is as it is: flags about captures are not for it, nor are those
 // about exported files for the others. Where no model could take a flag, it stays and is refused.
@@ -202,6 +174,63 @@ LoadedModel saved_profile(const std::string& spec, const CaptureRequest& request
 
 }  // namespace
 
+void refuse_capture_flags(const CaptureRequest& request) {
+  if (const CaptureField* const field = capture_flag(request, true))
+    throw Error("a saved capture cannot be changed", std::string(field->flag),
+                "capture the model again with this flag");
+}
+
+FileKind model_file_kind(const std::string& model) {
+  const FileKind kind = classify_file(model);
+  const bool meant = kind == FileKind::kOther && model.ends_with(".json") && !is_config(model);
+  return meant ? FileKind::kCapture : kind;
+}
+
+std::optional<Graph> read_model(const CaptureRequest& request) {
+  const FileKind kind = model_file_kind(request.model);
+  if (kind == FileKind::kProfile)
+    throw Error("this is a saved profile: figures, without the graph that they are of", request.model,
+                "compare, diff and check take it; here, what `opscope capture MODEL -o FILE` writes");
+  if (kind == FileKind::kCapture) {
+    refuse_capture_flags(request);
+    check_is_there(request.model);
+    return read_padded_capture(read_file(request.model), request.model);
+  }
+  if (is_exported(kind)) {
+    refuse_model_file_flags(request);
+    return read_model_file(request.model, request.dims, onnx_inference());
+  }
+  if (!request.dims.empty())
+    throw Error("dynamic dimensions are those of a .pt2 or ONNX file, and " + request.model + " is none",
+                "--dim", "--batch, --seq-len and --input-shape are for models that are captured");
+  return std::nullopt;
+}
+
+std::optional<Graph> cached_model(const CaptureRequest& request, const Cache& cache) {
+  return cached_answer(
+      cache, cache.key(request, "capture"), read_capture,
+      [](const Graph& graph) -> const auto& { return graph.capture.dependencies; });
+}
+
+Graph load_model(const CaptureRequest& request, Listener& listener) {
+  if (auto graph = read_model(request)) return *std::move(graph);
+  const Cache cache(request.use_cache, listener);
+  if (auto graph = cached_model(request, cache)) return *std::move(graph);
+  PythonWorker worker(listener, cache.python());
+  worker.run(request, "capture");
+  const std::string bytes = worker.output();
+  Graph graph = read_capture(bytes, "capture of " + request.model);
+  if (worker.may_be_cached()) cache.write(cache.key(request, "capture"), bytes);
+  return graph;
+}
+
+PlannedInputs plan_inputs(const CaptureRequest& request, Listener& listener) {
+  if (const auto graph = read_model(request)) return inputs_in(*graph);
+  PythonWorker worker(listener);
+  worker.run(request, "inputs");
+  return parse_planned_inputs(worker.output(), "inputs of " + request.model);
+}
+
 std::vector<LoadedModel> load_models(const std::vector<std::string>& specs, const WrittenRequest& written,
                                      const ProfileOptions& options, Listener& listener,
                                      std::vector<std::string>* failed) {
@@ -264,5 +293,50 @@ std::string capture_many(const std::vector<CaptureRequest>& requests, const Cach
   }
   return "";
 }
+
+void ModelPoints::capture(const CaptureRequest& base, std::span<const CaptureRequest> requests,
+                          const Give& give) {
+  is_read_here(model_file_kind(base.model)) ? read_files(requests, give) : ask(base, requests, give);
+}
+
+void ModelPoints::fail(std::size_t index, const Error& problem, const Give& give) {
+  if (!first_problem_) first_problem_ = problem;
+  give(index, nullptr, problem.what());
+}
+
+void ModelPoints::read_files(std::span<const CaptureRequest> requests, const Give& give) {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    signals_.check();
+    say(requests[i].model);
+    listener_.waiting();
+    std::optional<Graph> graph;
+    try {
+      graph = read_model(requests[i]);
+    } catch (const Error& error) {
+      fail(i, error, give);
+    }
+    if (graph) give(i, &*graph, "");
+  }
+  listener_.resting();
+}
+
+void ModelPoints::ask(const CaptureRequest& base, std::span<const CaptureRequest> requests,
+                      const Give& give) {
+  if (!worker_) worker_.emplace(listener_);
+  const std::string output = worker_->file("captures");
+  const std::string request = to_json(base, "sweep", [&](JsonWriter& json) { json.field("output", output); });
+  worker_->ask(request, line_of(base, requests), requests.size(), [&](const Answer& answer) {
+    say(base.model);
+    const auto& [what, where, hint, traceback, candidates] = answer.error;
+    if (!what.empty()) return fail(answer.index, Error(what, where, hint), give);
+    const std::string file = output + "." + std::to_string(answer.index);
+    const Graph graph = read_capture(read_file(file), "capture of " + base.model);
+    std::error_code ignored;
+    std::filesystem::remove(file, ignored);
+    give(answer.index, &graph, "");
+  });
+}
+
+OnnxInference onnx_inference() { return infer; }
 
 }  // namespace opscope

@@ -10,11 +10,7 @@
 
 #include "app/cases/question.h"
 #include "app/models/cache.h"
-#include "app/request/fields.h"
 #include "app/request/written.h"
-#include "app/worker/listener.h"
-#include "app/worker/protocol.h"
-#include "graph/graph.h"
 #include "readers/files/model_file.h"
 
 namespace opscope {
@@ -59,5 +55,37 @@ using GiveCapture =
 // without a word: "" for in order.
 std::string capture_many(const std::vector<CaptureRequest>& requests, const Cache& cache,
                          AfterDeath after_death, Listener& listener, const GiveCapture& give);
+
+// A model at one size after the other: read from its file, or captured by one Python process that builds the
+// model once and is told what to capture next.
+class ModelPoints : public PointSource {
+ public:
+  explicit ModelPoints(Listener& listener) : listener_(listener) {}
+
+  // Throws Error where Python itself is at an end, and Interrupted after Ctrl-C.
+  void capture(const CaptureRequest& base, std::span<const CaptureRequest> requests,
+               const Give& give) override;
+  void expect(std::size_t total) override { total_ = total; }
+  void throw_first_problem() const override {
+    if (first_problem_) throw *first_problem_;
+  }
+
+ private:
+  void read_files(std::span<const CaptureRequest> requests, const Give& give);
+  void ask(const CaptureRequest& base, std::span<const CaptureRequest> requests, const Give& give);
+  void fail(std::size_t index, const Error& problem, const Give& give);
+  void say(const std::string& model) { listener_.progress(++done_, total_, "capturing " + model); }
+
+  Listener& listener_;
+  SignalsNoted signals_;
+  std::optional<PythonWorker> worker_;
+  std::optional<Error> first_problem_;
+  std::size_t done_ = 0, total_ = 0;
+};
+
+// libonnx's shape inference, where opscope was built with it ("" elsewhere), for ONNX ops that the readers
+// have no rule for; loaded only then. In the program alone: the Python module shares its process with torch,
+// whose libraries carry a protobuf of their own.
+OnnxInference onnx_inference();
 
 }  // namespace opscope

@@ -1,16 +1,18 @@
-// One child runs all tracers, so that the model is built once.
+// What Python has to run the model for; of a file that C++ reads, its times are only read. One child runs all
+// tracers, so that the model is built once.
 #include "app/models/trace.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <unordered_set>
 
-#include "app/models/exported_file.h"
 #include "app/models/models.h"
-#include "app/request/fields.h"
-#include "app/worker/python_worker.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "readers/capture/capture_reader.h"
+#include "readers/onnx/proto_wire.h"
+#include "readers/results/profile_reader.h"
 
 namespace opscope {
 namespace {
@@ -75,6 +77,149 @@ void forget_places(const std::string& model, const TraceFiles& files, Traces& tr
   for (SavedFile& file : traces.files) forget(file.failure);
 }
 
+constexpr std::array<std::string_view, 2> kAgainst{"inductor", "inductor-max"};
+constexpr std::uint64_t kMuchMemory = 2'000'000'000;
+
+const char* run_flag(const MeasureRequest& request) {
+  return !request.on.empty()  ? "--on"
+         : request.warmup     ? "--warmup"
+         : request.runs       ? "--runs"
+         : request.min_time   ? "--min-time"
+         : request.repeat_ops ? "--repeat-ops"
+                              : nullptr;
+}
+
+Graph with_times(Graph graph, const MeasureRequest& request) {
+  if (graph.measurement.empty())
+    throw Error("there are no times in it, and a graph without its model cannot be run", request.model.model,
+                "give the model itself, and save what is measured with --save; opscope profile shows costs");
+  if (const char* const flag = run_flag(request))
+    throw Error("the times in this file are of runs that were made", flag,
+                "give the model itself to run it again");
+  return graph;
+}
+
+void check(const ReconcileRequest& request) {
+  CaptureRequest capture = request.capture;
+  if (capture.training) throw Error("the tools count a forward pass only", "--training", "leave it out");
+  if (capture.is_traced()) throw Error("the tools run the model itself", "--tracer", "leave it out");
+  if (!capture.device.empty()) throw Error("the tools run on the CPU", "--device", "leave it out");
+  for (const std::string& model : request.models) {
+    capture.model = model;
+    if (read_model(capture))
+      throw Error("a graph in a file cannot be run by other tools", model, "give the model itself");
+  }
+}
+
+void check(const InductorRequest& request) {
+  if (std::ranges::find(kAgainst, request.against) == kAgainst.end())
+    throw Error("nothing called '" + request.against + "' to compare with", "--against",
+                did_you_mean(request.against, kAgainst,
+                             "inductor, or inductor-max with frozen weights and templates"));
+  CaptureRequest as_file = request.model;
+  if (as_file.tracer != "auto" && as_file.tracer != "dynamo")
+    throw Error("Inductor takes Dynamo's graphs", "--tracer", "leave it out, or --tracer dynamo");
+  as_file.tracer = "auto";
+  if (read_model(as_file))
+    throw Error("Inductor needs the model, and this file has only its graph", as_file.model,
+                "give the model itself");
+}
+
+// What an exported file holds, counted in the file itself: opscope's reader may split an operator into
+// several.
+
+// torch.export's graph has a placeholder for every parameter and buffer, and calls of functions only.
+std::vector<KindRow> pt2_kinds(const Profile& profile) {
+  const Graph& graph = *profile.graph;
+  std::unordered_set<ValueId> owned;
+  for (const Owned& each : graph.owned) owned.insert(each.value);
+  return {{.kind = NodeKind::kPlaceholder, .count = owned.size() + graph.inputs.size()},
+          {.kind = NodeKind::kCallFunction, .count = graph.ops.size(), .metrics = profile.totals},
+          {.kind = NodeKind::kOutput, .count = 1}};
+}
+
+// ModelProto.graph is field 7, GraphProto.node field 1.
+std::uint64_t count_onnx_nodes(std::string_view bytes) {
+  std::uint64_t count = 0;
+  for (ProtoReader model(bytes); model.next();) {
+    if (model.field != 7 || model.wire != ProtoReader::kBytes) continue;
+    for (ProtoReader graph(model.bytes); graph.next();)
+      if (graph.field == 1 && graph.wire == ProtoReader::kBytes) ++count;
+  }
+  return count;
+}
+
+TracerRow graph_row(const std::string& path, std::string_view kind) {
+  const Graph graph = read_model_file(path, {}, onnx_inference());
+  const Profile profile = make_profile(graph);
+  TracerRow row = tracer_row("", profile);
+  row.kinds = kind == "pt2" ? pt2_kinds(profile) : std::vector<KindRow>{};
+  row.nodes = kind == "pt2" ? 0 : count_onnx_nodes(read_file(path));
+  for (const KindRow& each : row.kinds) *row.nodes += each.count;
+  return row;
+}
+
+// "stablehlo.add" of "%1 = stablehlo.add %0, %0 : ...", quoted or not; "" where the line begins no operation.
+std::string_view operation_of(std::string_view line) {
+  const auto skip_spaces = [&line] {
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  };
+  skip_spaces();
+  if (line.starts_with('%')) {
+    const auto equals = line.find(" = ");
+    if (equals == std::string_view::npos) return "";
+    line.remove_prefix(equals + 3);
+    skip_spaces();
+  }
+  if (line.starts_with('"')) line.remove_prefix(1);
+  const auto is_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+  };
+  const auto end = std::ranges::find_if_not(line, is_name);
+  const std::string_view name = line.substr(0, static_cast<std::size_t>(end - line.begin()));
+  const auto dot = name.find('.');
+  return dot == std::string_view::npos || dot == 0 ? std::string_view() : name;
+}
+
+constexpr std::array<std::string_view, 5> kHolders{"builtin.module", "func.func", "func.return",
+                                                   "stablehlo.return", "torch.initialize.global_slots"};
+
+// Those that only hold others together left out.
+std::uint64_t count_mlir_operations(std::string_view text) {
+  const auto counts = [](std::string_view line) {
+    const std::string_view name = operation_of(line);
+    return !name.empty() && std::ranges::find(kHolders, name) == kHolders.end();
+  };
+  return static_cast<std::uint64_t>(std::ranges::count_if(split_by(text, '\n'), counts));
+}
+
+TracerRow mlir_row(const std::string& path) {
+  TracerRow row;
+  row.nodes = count_mlir_operations(read_file(path));
+  row.graphs = 1;
+  return row;
+}
+
+// Of a "pt2", "onnx" or "mlir". One that was not written, or cannot be read back, is a row that does not
+// work.
+TracerRow exported_row(const SavedFile& file) {
+  TracerRow row;
+  try {
+    if (file.failure.reason.empty())
+      row = file.kind == "mlir" ? mlir_row(file.path) : graph_row(file.path, file.kind);
+    else
+      row.failure = file.failure;
+  } catch (const Error& error) {
+    row = {};
+    row.failure = {.reason = std::string("the file was written, but cannot be read back: ") + error.what(),
+                   .where = {},
+                   .hint = error.hint()};
+  }
+  row.tracer = std::filesystem::path(file.path).filename().string();
+  row.seconds = file.seconds;
+  return row;
+}
+
 }  // namespace
 
 Traces trace(const CaptureRequest& request, const TraceFiles& files, Listener& listener) {
@@ -112,65 +257,68 @@ const Graph* Traces::first_graph() const {
   return first;
 }
 
-namespace {
-
-std::string line_of(const CaptureRequest& base, std::span<const CaptureRequest> requests) {
-  std::string line;
-  JsonWriter json(line);
-  json.begin_array(kInline);
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    json.begin_object(kInline);
-    json.field("index", i);
-    write_changes(json, base, requests[i]);
-    json.end_object();
-  }
-  json.end_array();
-  return line + "\n";
-}
-
-}  // namespace
-
-void ModelPoints::capture(const CaptureRequest& base, std::span<const CaptureRequest> requests,
-                          const Give& give) {
-  is_read_here(model_file_kind(base.model)) ? read_files(requests, give) : ask(base, requests, give);
-}
-
-void ModelPoints::fail(std::size_t index, const Error& problem, const Give& give) {
-  if (!first_problem_) first_problem_ = problem;
-  give(index, nullptr, problem.what());
-}
-
-void ModelPoints::read_files(std::span<const CaptureRequest> requests, const Give& give) {
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    signals_.check();
-    say(requests[i].model);
-    listener_.waiting();
-    std::optional<Graph> graph;
-    try {
-      graph = read_model(requests[i]);
-    } catch (const Error& error) {
-      fail(i, error, give);
-    }
-    if (graph) give(i, &*graph, "");
-  }
-  listener_.resting();
-}
-
-void ModelPoints::ask(const CaptureRequest& base, std::span<const CaptureRequest> requests,
-                      const Give& give) {
-  if (!worker_) worker_.emplace(listener_);
-  const std::string output = worker_->file("captures");
-  const std::string request = to_json(base, "sweep", [&](JsonWriter& json) { json.field("output", output); });
-  worker_->ask(request, line_of(base, requests), requests.size(), [&](const Answer& answer) {
-    say(base.model);
-    const auto& [what, where, hint, traceback, candidates] = answer.error;
-    if (!what.empty()) return fail(answer.index, Error(what, where, hint), give);
-    const std::string file = output + "." + std::to_string(answer.index);
-    const Graph graph = read_capture(read_file(file), "capture of " + base.model);
-    std::error_code ignored;
-    std::filesystem::remove(file, ignored);
-    give(answer.index, &graph, "");
+Graph measure(const MeasureRequest& request, Listener& listener) {
+  const CaptureRequest& model = request.model;
+  if (auto graph = read_model(model)) return with_times(*std::move(graph), request);
+  if (model.tracer != "auto" && model.tracer != "eager")
+    throw Error("a measurement is of real runs of the model itself", "--tracer", "leave it out");
+  PythonWorker worker(listener);
+  worker.run(model, "measure", [&](JsonWriter& json) {
+    json.field("on", request.on.empty() ? std::nullopt : std::optional(request.on));
+    json.field("warmup", request.warmup);
+    json.field("runs", request.runs);
+    json.field("min_time", request.min_time);
+    json.field("repeat_ops", request.repeat_ops);
+    json.field("keep_times", model.use_cache);
   });
+  Graph graph = read_capture(worker.output(), "measurement of " + model.model);
+  if (graph.measurement.empty()) throw Error("Python's answer came without times", model.model);
+  return graph;
+}
+
+std::vector<Reconciliation> reconcile(const ReconcileRequest& request, Listener& listener,
+                                      std::vector<std::string>& notes) {
+  check(request);
+  PythonWorker worker(listener);
+  const auto more = [&](JsonWriter& json) {
+    json.list("models", request.models);
+    json.list("tools", request.tools);
+  };
+  worker.run(request.capture, "reconcile", more, PythonWorker::Leaves::kFiles);
+  std::vector<Reconciliation> found;
+  for (std::size_t i = 0; i < request.models.size(); ++i) {
+    const std::string at = std::to_string(i), &model = request.models[i];
+    const PeerRun run = read_peer_counts(read_file(worker.file(at + ".peers.json")), "tools on " + model);
+    if (!run.error.empty()) {
+      Reconciliation& failed = found.emplace_back();
+      failed.model = model, failed.error = run.error, failed.hint = run.hint;
+      continue;
+    }
+    const Graph graph = read_capture(read_file(worker.file(at + ".json")), "capture of " + model);
+    found.push_back(reconcile(make_profile(graph), run.answers));
+    if (run.weight_bytes > kMuchMemory)
+      notes.push_back(model + ": the tools ran on the CPU, with " + format_bytes(Count{run.weight_bytes}) +
+                      " of random weights");
+  }
+  return found;
+}
+
+InductorAnswer compare_with_inductor(const InductorRequest& request, Listener& listener) {
+  check(request);
+  PythonWorker worker(listener);
+  const auto more = [&](JsonWriter& json) { json.field("against", request.against); };
+  worker.run(request.model, "inductor", more, PythonWorker::Leaves::kFiles);
+  const std::string where = request.against + " on " + request.model.model;
+  InductorAnswer answer;
+  answer.graph = read_capture(read_file(worker.file("capture.json")), where);
+  answer.other = parse_kernels(read_file(worker.file("kernels.json")), where);
+  answer.costs = estimate(answer.graph, Convention::kOpscope);
+  answer.ours = make_partition(answer.graph, answer.costs, request.partition);
+  // One graph is what people expect; several are compared each for itself.
+  if (const std::size_t parts = answer.graph.parts.size(); parts > 1)
+    answer.notes.push_back("Dynamo breaks it into " + std::to_string(parts) +
+                           " graphs: no kernel crosses a graph break");
+  return answer;
 }
 
 }  // namespace opscope

@@ -1,5 +1,4 @@
-// The tracers' run in Python: the request, its answer with the captures read, and the exported files read
-// back.
+// A model run by Python: by PyTorch's tracers, with every op timed, by other tools, or compiled by Inductor.
 #pragma once
 
 #include <deque>
@@ -7,17 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "analyse/fusion/comparison.h"
+#include "analyse/reconcile/reconcile.h"
 #include "analyse/trace/trace.h"
-#include "app/cases/sweep.h"
-#include "app/request/fields.h"
-#include "app/worker/listener.h"
 #include "app/worker/python_worker.h"
-#include "base/error.h"
 #include "base/text.h"
 
 namespace opscope {
 
-// What is to be written.
+// What `trace` is to write.
 struct TraceFiles {
   std::string save_graph;
   bool weights = false;
@@ -37,34 +34,53 @@ struct Traces {
   const Graph* first_graph() const;
 };
 
-// request.tracer and the engine to compare it with; for "auto" all that are compared.
+// The captures are read, and the exported files read back. request.tracer and the engine to compare it with;
+// for "auto" all that are compared.
 Traces trace(const CaptureRequest& request, const TraceFiles& files, Listener& listener);
 
-// A model at one size after the other: read from its file, or captured by one Python process that builds the
-// model once and is told what to capture next.
-class ModelPoints : public PointSource {
- public:
-  explicit ModelPoints(Listener& listener) : listener_(listener) {}
-
-  // Throws Error where Python itself is at an end, and Interrupted after Ctrl-C.
-  void capture(const CaptureRequest& base, std::span<const CaptureRequest> requests,
-               const Give& give) override;
-  void expect(std::size_t total) override { total_ = total; }
-  void throw_first_problem() const override {
-    if (first_problem_) throw *first_problem_;
-  }
-
- private:
-  void read_files(std::span<const CaptureRequest> requests, const Give& give);
-  void ask(const CaptureRequest& base, std::span<const CaptureRequest> requests, const Give& give);
-  void fail(std::size_t index, const Error& problem, const Give& give);
-  void say(const std::string& model) { listener_.progress(++done_, total_, "capturing " + model); }
-
-  Listener& listener_;
-  SignalsNoted signals_;
-  std::optional<PythonWorker> worker_;
-  std::optional<Error> first_problem_;
-  std::size_t done_ = 0, total_ = 0;
+// What is not said is as opscope.measure has it.
+struct MeasureRequest {
+  CaptureRequest model;
+  std::string on;  // a device; "": where the model's weights are
+  std::optional<std::int64_t> warmup, runs;
+  std::optional<double> min_time;  // seconds
+  bool repeat_ops = false;
 };
+
+// The model's graph with its times: of runs in Python, or of a file that has them. Throws Error where it
+// cannot be run, or a file has none.
+Graph measure(const MeasureRequest& request, Listener& listener);
+
+// Models run by other tools in Python, each beside opscope's own capture of the same call.
+struct ReconcileRequest {
+  CaptureRequest capture;  // how each model is built and called; its own model is not looked at
+  std::vector<std::string> models, tools;
+};
+
+// One Python process for all. A model that cannot be had is a Reconciliation with an error. `notes` gets what
+// the user should know. Throws Error for what the tools cannot run.
+std::vector<Reconciliation> reconcile(const ReconcileRequest& request, Listener& listener,
+                                      std::vector<std::string>& notes);
+
+// The kernels that Inductor makes of a model, beside opscope's subgraphs.
+struct InductorRequest {
+  CaptureRequest model;
+  std::string against;  // "inductor" or "inductor-max"
+  PartitionOptions partition;
+};
+
+struct InductorAnswer {
+  Graph graph;
+  OtherFusion other;
+  std::vector<OpCost> costs;
+  Partition ours;
+  std::vector<std::string> notes;
+
+  FusionComparison comparison() const { return compare_fusion(graph, costs, ours, other); }
+};
+
+// Captures the model anew, by Dynamo's graphs: those are what Inductor makes its kernels of. Throws Error
+// naming the choices for anything that there is nothing to compare with.
+InductorAnswer compare_with_inductor(const InductorRequest& request, Listener& listener);
 
 }  // namespace opscope

@@ -1,18 +1,13 @@
 // `opscope check`: whether models keep their budgets; `opscope diff`: what changed between two versions of
 // one.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <memory>
 
 #include "app/models/git_revision.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "cli/flags/model.h"
-#include "cli/main/command.h"
-#include "cli/output/output.h"
-#include "cli/output/terminal.h"
+#include "cli/flags/flags.h"
 #include "readers/results/budget_reader.h"
 #include "report/check/report.h"
 #include "report/diff/report.h"

@@ -1,18 +1,12 @@
 // `opscope compare`: several models side by side; `opscope reconcile`: what other tools count for a model,
 // and why it is not what opscope counts.
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 
-#include "app/models/measure.h"
 #include "app/models/model_list.h"
-#include "app/models/models.h"
+#include "app/models/trace.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/flags/model.h"
-#include "cli/main/command.h"
-#include "cli/output/output.h"
-#include "cli/output/terminal.h"
+#include "cli/flags/flags.h"
 #include "report/compare/report.h"
 #include "report/reconcile/reconcile.h"
 

@@ -1,16 +1,11 @@
 // `opscope completion`: a script for the shell, made from the commands' own flags.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <ranges>
 
-#include "app/request/fields.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/flags/flags.h"
-#include "cli/main/command.h"
-#include "cli/output/output.h"
 #include "hardware/devices.h"
 #include "metrics/metric.h"
 

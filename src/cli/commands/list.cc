@@ -1,17 +1,12 @@
 // `opscope list`, `opscope ops` and `opscope devices`: the models, rows of the cost table and devices there
 // are, by name. `opscope cache`: what is kept between runs, how much of it, and until when.
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 
 #include "app/models/cache.h"
 #include "app/models/model_list.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/flags/flags.h"
-#include "cli/main/command.h"
-#include "cli/output/output.h"
-#include "cli/output/terminal.h"
 #include "metrics/unit.h"
 #include "ops/op_rule.h"
 #include "report/core/document.h"

@@ -1,15 +1,9 @@
 // `opscope measure`: a model really run, every op timed, beside what it should cost.
-#include "app/models/measure.h"
-
-#include <CLI/CLI.hpp>
-#include <memory>
-
 #include "analyse/profile/profile.h"
 #include "analyse/trace/joined.h"
+#include "app/models/trace.h"
 #include "base/error.h"
-#include "cli/flags/model.h"
-#include "cli/main/command.h"
-#include "cli/output/output.h"
+#include "cli/flags/flags.h"
 #include "graph/writer.h"
 #include "readers/kineto/reader.h"
 #include "report/times/times.h"

@@ -2,17 +2,11 @@
 // picture.
 #include "analyse/plot/plot.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
-#include <memory>
 
 #include "analyse/memory/memory.h"
 #include "base/error.h"
-#include "cli/flags/model.h"
-#include "cli/main/command.h"
-#include "cli/output/output.h"
-#include "cli/output/terminal.h"
-#include "report/draw/draw.h"
+#include "cli/flags/flags.h"
 #include "report/memory/report.h"
 #include "report/plot/plot.h"
 

@@ -2,15 +2,11 @@
 // capture`: a model's graph as a file that can be profiled anywhere, without Python.
 #include "app/models/trace.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 
 #include "base/error.h"
 #include "base/files.h"
-#include "cli/flags/model.h"
-#include "cli/main/command.h"
-#include "cli/output/output.h"
+#include "cli/flags/flags.h"
 #include "graph/writer.h"
 #include "report/trace/report.h"
 

@@ -1,28 +1,16 @@
-// Flags that most commands share, and short ways to add a command's own.
+// What the file of a command needs: flags that most commands share, and short ways to add its own.
 #pragma once
 
+#include <CLI/CLI.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "app/cases/question.h"
-#include "app/request/fields.h"
+#include "app/models/models.h"
 #include "cli/main/command.h"
-#include "report/core/report.h"
+#include "cli/output/output.h"
 
 namespace opscope {
-
-struct OutputFlags {
-  std::string output, format, color = "auto", width;
-};
-// How much is said on stderr.
-struct TalkFlags {
-  bool quiet = false, verbose = false, debug = false;
-};
-// What every command with a report has.
-struct CommandFlags {
-  OutputFlags output;
-  TalkFlags talk;
-};
 
 // A flag with a value of this type, which its help shows; of several the last holds. A name without dashes is
 // an argument.
@@ -71,5 +59,38 @@ struct TableFlags {
 void add_table_flags(CLI::App& app, TableFlags& flags, const std::string& sort, const std::string& top_help);
 
 TextOptions text_options(const TableFlags& flags);
+
+// What every command that takes a model has: which model, how it is built, what it is called with.
+struct ModelCommandFlags : CommandFlags {
+  WrittenRequest model;
+  std::string graph_part;
+  CostRequest cost;
+};
+
+void add_model_flags(CLI::App& app, WrittenRequest& written);
+// All of them but the model itself, for commands that take several.
+void add_capture_flags(CLI::App& app, WrittenRequest& written);
+// With --model, the only positional is what stands behind the model elsewhere.
+void settle_positional(WrittenRequest& written, std::string& second);
+// Only the Nth of the graphs that a tracer cut the model into.
+void add_graph_part_flag(CLI::App& app, std::string& part);
+
+// The flags as a request, checked before anything runs, and then its graph.
+class AskedGraph {
+ public:
+  // `notes` gets what was chosen for the user, and which part it is.
+  AskedGraph(const ModelCommandFlags& flags, std::vector<std::string>& notes);
+
+  const CaptureRequest& request() const { return request_; }
+  Graph load() const;
+  // The whole graph where no part was asked for; throws Error where there is no such part.
+  Graph part_of(Graph graph) const;
+
+ private:
+  CaptureRequest request_;
+  std::int64_t part_ = 0;  // counts from 1; 0: the whole
+  TalkFlags talk_;
+  std::vector<std::string>& notes_;
+};
 
 }  // namespace opscope

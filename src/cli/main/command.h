@@ -37,7 +37,6 @@ struct Command {
 
 std::span<const Command> commands();
 const Command* find_command(std::string_view name);
-Action define_question(CLI::App& app, const Question& question);
 
 // Name, summary, examples and flags of a command, ready to parse or to describe.
 Action set_up(CLI::App& app, const Command& command);

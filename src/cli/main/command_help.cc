@@ -1,11 +1,9 @@
 // Help as text for the terminal.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 
 #include "base/text.h"
-#include "cli/flags/model.h"
-#include "cli/main/command.h"
+#include "cli/flags/flags.h"
 
 namespace opscope {
 

@@ -13,7 +13,7 @@
 #include "base/terminal_text.h"
 #include "base/text.h"
 #include "cli/main/command.h"
-#include "cli/output/terminal.h"
+#include "cli/output/output.h"
 
 namespace opscope {
 namespace {

@@ -17,7 +17,7 @@ bool knows_opsets(const onnx::ModelProto& model) {
 
 }  // namespace
 
-// The model with the shapes that could be inferred, or "". See app/models/exported_file.cc.
+// The model with the shapes that could be inferred, or "". See app/models/models.cc.
 extern "C" __attribute__((visibility("default"))) void opscope_infer_onnx_shapes(const std::string& bytes,
                                                                                  std::string& result) {
   try {
