@@ -66,23 +66,15 @@ bool max_pool_backward(RuleCall& call) {
   return fits && call.output(self->sizes(), self->scalar_type());
 }
 
-#define OPSCOPE_GRADIENT(op) \
-  { "aten::" op, "", pointwise<kGradient> }
-
 constexpr ShapeRuleRow kBackwardRules[] = {
     {"aten::_softmax_backward_data", "", softmax_backward},
     {"aten::embedding_dense_backward", "", embedding_backward},
-    OPSCOPE_GRADIENT("gelu_backward"),
-    OPSCOPE_GRADIENT("hardsigmoid_backward"),
-    OPSCOPE_GRADIENT("hardtanh_backward"),
-    OPSCOPE_GRADIENT("leaky_relu_backward"),
+    {"aten::gelu_backward aten::hardsigmoid_backward aten::hardtanh_backward aten::leaky_relu_backward "
+     "aten::sigmoid_backward aten::silu_backward aten::tanh_backward aten::threshold_backward",
+     "", pointwise<kGradient>},
     {"aten::max_pool2d_with_indices_backward", "", max_pool_backward},
     {"aten::native_batch_norm_backward", "", batch_norm_backward},
     {"aten::native_layer_norm_backward", "", layer_norm_backward},
-    OPSCOPE_GRADIENT("sigmoid_backward"),
-    OPSCOPE_GRADIENT("silu_backward"),
-    OPSCOPE_GRADIENT("tanh_backward"),
-    OPSCOPE_GRADIENT("threshold_backward"),
 };
 
 }  // namespace

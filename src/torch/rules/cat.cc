@@ -170,12 +170,14 @@ bool triangle(RuleCall& call) {
 }
 
 constexpr ShapeRuleRow kCatRules[] = {
-    {"aten::cat", "", cat},         {"aten::concat", "", cat},
-    {"aten::concatenate", "", cat}, {"aten::flip", "", flip},
-    {"aten::repeat", "", repeat},   {"aten::repeat_interleave", "self_int", repeat_interleave},
-    {"aten::roll", "", roll},       {"aten::stack", "", stack},
-    {"aten::tile", "", tile},       {"aten::tril", "", triangle},
-    {"aten::triu", "", triangle},
+    {"aten::cat aten::concat aten::concatenate", "", cat},
+    {"aten::flip", "", flip},
+    {"aten::repeat", "", repeat},
+    {"aten::repeat_interleave", "self_int", repeat_interleave},
+    {"aten::roll", "", roll},
+    {"aten::stack", "", stack},
+    {"aten::tile", "", tile},
+    {"aten::tril aten::triu", "", triangle},
 };
 
 }  // namespace

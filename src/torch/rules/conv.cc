@@ -218,7 +218,7 @@ bool convolution_backward(RuleCall& call) {
 }
 
 constexpr ShapeRuleRow kConvRules[] = {
-    {"aten::_convolution", "", convolution},
+    {"aten::_convolution aten::convolution", "", convolution},
     {"aten::_convolution", "deprecated", convolution},
     {"aten::conv1d", "", conv<1>},
     {"aten::conv1d", "padding", conv<1>},
@@ -229,7 +229,6 @@ constexpr ShapeRuleRow kConvRules[] = {
     {"aten::conv_transpose1d", "", conv_transpose<1>},
     {"aten::conv_transpose2d", "input", conv_transpose<2>},
     {"aten::conv_transpose3d", "input", conv_transpose<3>},
-    {"aten::convolution", "", convolution},
     {"aten::convolution_backward", "", convolution_backward},
 };
 

@@ -138,19 +138,17 @@ bool weight_norm_interface(RuleCall& call) {
 }
 
 constexpr ShapeRuleRow kNormRules[] = {
-    {"aten::_log_softmax", "", native_softmax},
-    {"aten::_softmax", "", native_softmax},
+    {"aten::_log_softmax aten::_softmax", "", native_softmax},
     {"aten::_weight_norm", "", weight_norm},
     {"aten::_weight_norm_interface", "", weight_norm_interface},
     {"aten::batch_norm", "", batch_norm},
     {"aten::group_norm", "", group_norm},
     {"aten::instance_norm", "", instance_norm},
     {"aten::layer_norm", "", layer_norm},
-    {"aten::log_softmax", "int", softmax},
+    {"aten::log_softmax aten::softmax", "int", softmax},
     {"aten::native_batch_norm", "", native_batch_norm},
     {"aten::native_layer_norm", "", native_layer_norm},
     {"aten::rms_norm", "", rms_norm},
-    {"aten::softmax", "int", softmax},
 };
 
 }  // namespace

@@ -31,10 +31,10 @@ bool pointwise(RuleCall& call) {
   return run_pointwise(call, kOp, kInPlace);
 }
 
-// The two rows of an op that also exists as `op_`.
-#define OPSCOPE_POINTWISE(op, kind)                      \
-  {"aten::" op, kAnyOverload, pointwise<kind, false>}, { \
-    "aten::" op "_", kAnyOverload, pointwise<kind, true> \
-  }
+// The row of ops that also exist in place.
+template <Pointwise kOp>
+constexpr ShapeRuleRow in_both(std::string_view names, std::string_view overloads = kAnyOverload) {
+  return {names, overloads, pointwise<kOp>, pointwise<kOp, true>};
+}
 
 }  // namespace opscope::engine

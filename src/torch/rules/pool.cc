@@ -109,9 +109,8 @@ bool adaptive_pool(RuleCall& call) {
 }
 
 constexpr ShapeRuleRow kPoolRules[] = {
-    {"aten::_adaptive_avg_pool2d", "", adaptive_pool<2, Format::kSuggested, false>},
+    {"aten::_adaptive_avg_pool2d aten::adaptive_avg_pool2d", "", adaptive_pool<2, Format::kSuggested, false>},
     {"aten::adaptive_avg_pool1d", "", adaptive_pool<1, Format::kFlat, false>},
-    {"aten::adaptive_avg_pool2d", "", adaptive_pool<2, Format::kSuggested, false>},
     {"aten::adaptive_avg_pool3d", "", adaptive_pool<3, Format::kContiguous, false>},
     {"aten::adaptive_max_pool1d", "", adaptive_pool<1, Format::kFlat, true>},
     {"aten::adaptive_max_pool2d", "", adaptive_pool<2, Format::kSuggested, true>},

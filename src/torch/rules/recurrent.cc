@@ -101,10 +101,8 @@ constexpr ShapeRuleRow kRecurrentRules[] = {
     {"aten::gru_cell", "", cell<3>},
     {"aten::lstm", "input", lstm},
     {"aten::lstm_cell", "", lstm_cell},
-    {"aten::rnn_relu", "input", recurrent<1>},
-    {"aten::rnn_relu_cell", "", cell<1>},
-    {"aten::rnn_tanh", "input", recurrent<1>},
-    {"aten::rnn_tanh_cell", "", cell<1>},
+    {"aten::rnn_relu aten::rnn_tanh", "input", recurrent<1>},
+    {"aten::rnn_relu_cell aten::rnn_tanh_cell", "", cell<1>},
 };
 
 }  // namespace

@@ -2,24 +2,30 @@
 #include "torch/rules/shape_rule.h"
 
 #include <algorithm>
+#include <deque>
 #include <vector>
+
+#include "base/text.h"
 
 namespace opscope::engine {
 namespace {
 
-bool before(const ShapeRuleRow& a, const ShapeRuleRow& b) {
-  return a.name != b.name ? a.name < b.name : a.overload < b.overload;
-}
-
 std::vector<ShapeRuleRow> merged_rules() {
+  static std::deque<std::string> in_place_names;
   std::vector<ShapeRuleRow> rows;
   for (const auto family :
        {pointwise_shape_rules(), matmul_shape_rules(), conv_shape_rules(), norm_shape_rules(),
         pool_shape_rules(), resize_shape_rules(), reduction_shape_rules(), view_shape_rules(),
         copy_shape_rules(), cat_shape_rules(), index_shape_rules(), recurrent_shape_rules(),
         backward_shape_rules()})
-    rows.insert(rows.end(), family.begin(), family.end());
-  std::sort(rows.begin(), rows.end(), before);
+    for (const auto& [names, overloads, rule, in_place] : family)
+      for (const auto name : split_by(names, ' '))
+        for (const auto overload : split_by(overloads, ' ')) {
+          rows.push_back({name, overload, rule});
+          if (in_place)
+            rows.push_back({in_place_names.emplace_back(std::string(name) + '_'), overload, in_place});
+        }
+  std::ranges::sort(rows, {}, [](const ShapeRuleRow& row) { return std::pair(row.name, row.overload); });
   return rows;
 }
 
@@ -114,12 +120,10 @@ std::span<const ShapeRuleRow> all_shape_rules() {
 
 ShapeRule find_shape_rule(std::string_view name, std::string_view overload) {
   const auto rows = all_shape_rules();
-  const auto by_name = [](const ShapeRuleRow& row, std::string_view wanted) { return row.name < wanted; };
   ShapeRule any = nullptr;
-  for (auto row = std::lower_bound(rows.begin(), rows.end(), name, by_name);
-       row != rows.end() && row->name == name; ++row) {
-    if (row->overload == overload) return row->rule;
-    if (row->overload == kAnyOverload && is_ordinary(overload)) any = row->rule;
+  for (const ShapeRuleRow& row : std::ranges::equal_range(rows, name, {}, &ShapeRuleRow::name)) {
+    if (row.overload == overload) return row.rule;
+    if (row.overload == kAnyOverload && is_ordinary(overload)) any = row.rule;
   }
   return any;
 }

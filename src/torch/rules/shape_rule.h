@@ -90,10 +90,12 @@ class RuleCall {
 
 using ShapeRule = bool (*)(RuleCall&);
 
+// A family's row may have several names, and several overloads, with a space between them.
 struct ShapeRuleRow {
-  std::string_view name;  // "aten::conv2d", all overloads unless `overload` says which
-  std::string_view overload;
+  std::string_view name;      // "aten::conv2d"
+  std::string_view overload;  // or kAnyOverload
   ShapeRule rule;
+  ShapeRule in_place = nullptr;  // of the op with an underscore behind its name
 };
 
 inline constexpr std::string_view kAnyOverload = "*";
@@ -102,7 +104,7 @@ ShapeRule find_shape_rule(std::string_view name, std::string_view overload);
 // For ops whose sizes depend on data; throws NeedsValues where not even a limit was given.
 ShapeRule find_size_rule(std::string_view name);
 struct NeedsValues {};
-std::span<const ShapeRuleRow> all_shape_rules();  // sorted by name and overload
+std::span<const ShapeRuleRow> all_shape_rules();  // one for each op, sorted by name and overload
 std::span<const ShapeRuleRow> pointwise_shape_rules();
 std::span<const ShapeRuleRow> matmul_shape_rules();
 std::span<const ShapeRuleRow> conv_shape_rules();
