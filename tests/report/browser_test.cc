@@ -3,11 +3,19 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "analyse/small_models.h"
 #include "base/text.h"
 
 namespace opscope {
 namespace {
+
+std::string text_of(const ScreenLine& line) {
+  std::string text;
+  for (const Piece& piece : line) text += piece.text;
+  return text;
+}
 
 class BrowserTest : public ::testing::Test {
  protected:
@@ -147,8 +155,9 @@ TEST(BrowserTree, HoldsEveryOpOnce) {
   const Graph graph = test::shared_and_unknown();
   const Profile profile = make_profile(graph);
   const BrowserTree tree(profile);
-  EXPECT_EQ(tree.ops_below(0).size(), graph.ops.size());
-  for (OpId op = 0; op < graph.ops.size(); ++op) EXPECT_EQ(tree.items[tree.of_op[op]].source, op);
+  std::vector<OpId> all(graph.ops.size());
+  std::iota(all.begin(), all.end(), OpId{0});
+  EXPECT_EQ(tree.ops_below(0), all);
 }
 
 }  // namespace

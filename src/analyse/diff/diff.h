@@ -92,7 +92,7 @@ struct OutlineRow {
   bool follow = false;   // different layers that follow what they are given: the amounts are of all of them
   bool itself = false;   // what is a module's own, beside its parts
   bool is_open = false;  // the rows below it tell more
-  bool is_last = false;  // of its parent's rows
+  std::string guides{};  // tree lines before its name
   Amounts amounts{};     // of each, or of all that follow
 };
 

@@ -37,7 +37,7 @@ class OutlineMaker {
                       .follow = item.follow,
                       .itself = item.itself,
                       .is_open = item.depth < deepest && !item.children.empty(),
-                      .is_last = line.is_last,
+                      .guides = line.guides,
                       .amounts = item.amounts});
     }
     return rows;

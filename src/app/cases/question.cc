@@ -232,7 +232,7 @@ std::string draw(const DiffAnswer& answer, PictureFormat format, std::size_t max
     throw Error("a saved profile has no graph to draw",
                 (answer.base.has_graph() ? answer.now : answer.base).spec,
                 "diff captures, or the models themselves");
-  return draw_diff(answer.diff, *answer.base.profile, *answer.now.profile, format, max_boxes).bytes;
+  return draw_diff(answer.diff, *answer.base.profile, *answer.now.profile, format, max_boxes);
 }
 
 CheckReport check(const LoadedModel& model, const LoadedModel* base, std::span<const BudgetLimit> limits,

@@ -79,7 +79,7 @@ BrowserTree::BrowserTree(const Profile& profile) : ModuleTree(module_tree<Browse
       if (of_layer[l] == kNone) of_layer[l] = add(layer_item(graph, layer, l), parent);
       parent = of_layer[l];
     }
-    of_op.push_back(add(op_item(profile, op, layer), parent));
+    add(op_item(profile, op, layer), parent);
   }
   for (std::size_t i = items.size(); i-- > 1;) {
     OpId& first = items[items[i].parent].first_op;

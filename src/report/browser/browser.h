@@ -33,8 +33,6 @@ struct BrowserItem : TreeNode {
 struct BrowserTree : ModuleTree<BrowserItem> {
   explicit BrowserTree(const Profile& profile);
 
-  std::vector<ItemId> of_op;  // by op: its item
-
   std::vector<OpId> ops_below(ItemId item) const;  // in execution order
 };
 
@@ -104,8 +102,6 @@ class Browser {
     return value_of(metric, costs_of(item));
   }
 
-  std::vector<ScreenLine> details(int width) const;
-
   const Profile& profile_;
   const Graph& graph_;
   BrowserTree tree_;
@@ -115,9 +111,6 @@ class Browser {
   std::size_t at_ = 0, top_ = 0;
   int page_ = 10;
   std::size_t details_top_ = 0;
-  mutable std::vector<ScreenLine> details_;  // of details_of_ at details_width_
-  mutable ItemId details_of_ = kNone;
-  mutable int details_width_ = 0;
   std::vector<const Metric*> metrics_;  // those that the keys go round
   const Metric* metric_;
   const Metric* order_ = nullptr;  // nullptr: as they run
@@ -127,6 +120,5 @@ class Browser {
 
 // Cut or padded to exactly `width` columns.
 ScreenLine fitted(ScreenLine line, int width);
-std::string text_of(const ScreenLine& line);
 
 }  // namespace opscope

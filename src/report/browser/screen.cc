@@ -178,12 +178,6 @@ struct Details {
 
 }  // namespace
 
-std::string text_of(const ScreenLine& line) {
-  std::string text;
-  for (const Piece& piece : line) text += piece.text;
-  return text;
-}
-
 ScreenLine fitted(ScreenLine line, int width) {
   int used = 0;
   for (Piece& piece : line) {
@@ -273,7 +267,8 @@ Screen Browser::draw(int width, int height) {
   if (top_ > 0 && rows_.size() < top_ + page) top_ = rows_.size() > page ? rows_.size() - page : 0;
   const int left = width < 60 ? width : std::clamp(width * 48 / 100, 38, 84);
   const int right = width - left - 3;
-  std::vector<ScreenLine> about = right > 0 ? details(right) : std::vector<ScreenLine>{};
+  std::vector<ScreenLine> about;
+  if (right > 0) about = Details{profile_, tree_, view_, here(), right}.all();
   const std::size_t most = about.size() > page ? about.size() - page : 0;
   details_top_ = std::min(details_top_, most);
   Screen screen{.lines = {title_line(width)}, .cursor = -1};
@@ -293,14 +288,4 @@ Screen Browser::draw(int width, int height) {
   screen.lines.push_back(keys_line(width, screen));
   return screen;
 }
-
-std::vector<ScreenLine> Browser::details(int width) const {
-  if (details_of_ != here() || details_width_ != width) {
-    details_of_ = here();
-    details_width_ = width;
-    details_ = Details{profile_, tree_, view_, details_of_, width}.all();
-  }
-  return details_;
-}
-
 }  // namespace opscope

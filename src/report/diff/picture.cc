@@ -299,7 +299,7 @@ std::string cost_text(const DiffBox& box) {
 BoxLook look_of(const ModelDiff& diff, const SceneBox& scene, const DiffBox& box) {
   BoxLook look;
   const double room = kWidestBox - 2 * kSide;
-  const std::string_view mark = status_mark(box.status);
+  const std::string_view mark = look_of(box.status).mark;
   look.name = fitted_middle((mark == " " ? "" : std::string(mark) + " ") + scene.name, room - 20, kNameFont) +
               repeat_text(scene.repeat);
   const std::string what = what_text(diff, box);
@@ -343,7 +343,7 @@ std::vector<LegendEntry> legend_of(const DiffScene& scene) {
 
 }  // namespace
 
-DiffPicture draw_diff(const ModelDiff& diff, const Profile& base, const Profile& now, PictureFormat format,
+std::string draw_diff(const ModelDiff& diff, const Profile& base, const Profile& now, PictureFormat format,
                       std::size_t max_boxes) {
   if (format == PictureFormat::kDot) throw Error("a diff is not drawn as DOT", "", "svg, png, pdf or html");
   const DiffScene made =
@@ -355,10 +355,10 @@ DiffPicture draw_diff(const ModelDiff& diff, const Profile& base, const Profile&
     look.boxes.push_back(look_of(diff, scene.boxes[b], made.boxes[b]));
   const std::string svg =
       page_svg(scene, look, make_layout(scene, look), texts_of(diff, made), legend_of(made));
-  if (format != PictureFormat::kHtml) return {svg_to(format, svg), scene.notes};
+  if (format != PictureFormat::kHtml) return svg_to(format, svg);
   constexpr std::string_view kEnd = "</div>\n";
   std::string page = to_html(diff_document(diff, {}));
-  return {page.insert(page.size() - kEnd.size(), svg), scene.notes};
+  return page.insert(page.size() - kEnd.size(), svg);
 }
 
 }  // namespace opscope

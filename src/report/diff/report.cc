@@ -68,8 +68,7 @@ struct DiffWriter {
     begin_report(json);
     side("base", diff.base, diff.base_label);
     side("new", diff.now, diff.new_label);
-    json.field("same", diff.same());
-    json.field("summary", diff_summary(diff));
+    json.fields("same", diff.same(), "summary", diff_summary(diff));
     json.list("notes", diff_notes(diff));
     json.inline_object("layers", [&] {
       for (std::size_t i = 0; i < kDiffStatuses; ++i)
@@ -95,12 +94,8 @@ struct DiffWriter {
 
   void side(std::string_view key, const Figures& figures, const std::string& label) {
     json.inline_object(key, [&] {
-      json.field("label", label);
-      json.field("model", figures.model);
-      json.field("source", figures.source);
-      json.field("inputs", figures.inputs);
-      json.field("convention", figures.convention);
-      json.field("unknown_ops", figures.coverage.unknown);
+      json.fields("label", label, "model", figures.model, "source", figures.source, "inputs", figures.inputs);
+      json.fields("convention", figures.convention, "unknown_ops", figures.coverage.unknown);
     });
   }
 
@@ -138,15 +133,6 @@ Style style_of_change(const TotalChange& total) {
   if (total.metric->better != Better::kLess) return Style::kPlain;
   if (is_more(total.metric->unit, total.after, total.before)) return Style::kWarning;
   return is_more(total.metric->unit, total.before, total.after) ? Style::kGood : Style::kPlain;
-}
-
-// The lines before a row's name; `open`: by depth, whether more rows of that level come.
-std::string guides_of(const OutlineRow& row, std::vector<bool>& open) {
-  open.resize(row.depth);
-  open[row.depth - 1] = !row.is_last;
-  std::string guides;
-  for (std::size_t d = 0; d + 1 < row.depth; ++d) guides += open[d] ? "│  " : "   ";
-  return guides + (row.is_last ? "└─ " : "├─ ");
 }
 
 std::string times(const OutlineRow& row) {
@@ -196,7 +182,6 @@ Section changes_section(const ModelDiff& diff, const TextOptions& options) {
                     number("Params"), number("FLOPs"), number("Bytes").or_not()},
                    {}}};
   std::vector<std::string> around{""};  // by depth: the path that names below are told from
-  std::vector<bool> open;
   bool repeats = false, closed = false;
   OutlineOptions outline;
   outline.depth = options.verbose ? 1000 : options.depth;
@@ -209,9 +194,10 @@ Section changes_section(const ModelDiff& diff, const TextOptions& options) {
                              : row.follow ? plural(row.nodes.size(), "layer")
                                           : outline_name(diff, row, around.back()) + times(row);
     around.push_back(item.path);
-    const Style style = row.is_open || row.follow || row.itself ? Style::kQuiet : status_style(row.status);
-    section.table.add({{status_mark(row.status), status_style(row.status)},
-                       {name, row.follow ? Style::kQuiet : Style::kPlain, guides_of(row, open)},
+    const auto& [mark, status_style] = look_of(row.status);
+    const Style style = row.is_open || row.follow || row.itself ? Style::kQuiet : status_style;
+    section.table.add({{mark, status_style},
+                       {name, row.follow ? Style::kQuiet : Style::kPlain, row.guides},
                        {row.follow || !item.is_module ? "" : item.type, Style::kQuiet},
                        {outline_words(diff, row), style},
                        change_cell(change_text(Unit::kParams, row.amounts.params)),

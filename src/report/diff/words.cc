@@ -112,15 +112,13 @@ std::size_t layers_below(const ModelDiff& diff, const DiffNode& node) {
 
 }  // namespace
 
-std::string_view status_mark(DiffStatus status) {
-  constexpr std::array<std::string_view, kDiffStatuses> marks{" ", "~", "+", "-", ">"};
-  return marks[static_cast<std::size_t>(status)];
-}
-
-Style status_style(DiffStatus status) {
-  constexpr std::array<Style, kDiffStatuses> styles{Style::kPlain, Style::kWarning, Style::kGood, Style::kBad,
-                                                    Style::kStrong};
-  return styles[static_cast<std::size_t>(status)];
+const StatusLook& look_of(DiffStatus status) {
+  static constexpr std::array<StatusLook, kDiffStatuses> kLooks{{{" ", Style::kPlain},
+                                                                 {"~", Style::kWarning},
+                                                                 {"+", Style::kGood},
+                                                                 {"-", Style::kBad},
+                                                                 {">", Style::kStrong}}};
+  return kLooks[static_cast<std::size_t>(status)];
 }
 
 std::string outline_words(const ModelDiff& diff, const OutlineRow& row) {

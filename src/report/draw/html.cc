@@ -258,17 +258,14 @@ struct Data {
 
   std::string run(const PageTexts& texts) {
     json.begin_object();
-    json.field("title", texts.title);
-    json.field("subtitle", texts.subtitle);
+    json.fields("title", texts.title, "subtitle", texts.subtitle);
     write_pairs("totals", texts.totals);
     json.list("remarks", texts.remarks);
     json.objects("boxes", scene.boxes, [&](const SceneBox& box) {
       write_box(box, look.boxes[static_cast<std::size_t>(&box - scene.boxes.data())]);
     });
     json.objects("edges", scene.edges, [&](const SceneEdge& edge) {
-      json.field("from", edge.from);
-      json.field("to", edge.to);
-      json.field("shape", shape_text(graph, edge.value));
+      json.fields("from", edge.from, "to", edge.to, "shape", shape_text(graph, edge.value));
     });
     json.end_object();
     return std::move(out);
@@ -288,9 +285,7 @@ struct Data {
       std::ranges::copy(scene.view->ops_of(scene.view->nodes[n]), std::back_inserter(ops));
       names.emplace_back(scene.view->nodes[n].name);
     }
-    json.field("name", box.name + repeat_text(box.repeat));
-    json.field("path", box.path);
-    json.field("type", joined_types(box, 12));
+    json.fields("name", box.name + repeat_text(box.repeat), "path", box.path, "type", joined_types(box, 12));
     json.list("types", is_end(box) ? std::vector<std::string>{} : box.types);  // the page's list of op types
     json.field("bottleneck", box_look.bottleneck);
     write_pairs("rows", rows_of(box));

@@ -5,8 +5,7 @@
 #include <set>
 #include <tuple>
 
-#include "base/error.h"
-#include "base/text.h"
+#include "base/choices.h"
 #include "report/core/document.h"
 #include "report/draw/layout.h"
 #include "report/svg/colors.h"
@@ -118,11 +117,9 @@ std::vector<std::string> edge_labels(const Scene& scene) {
 std::string_view name(ColorBy by) { return kColorNames[static_cast<std::size_t>(by)]; }
 
 ColorBy color_by_from_name(std::string_view text) {
-  const auto found = std::ranges::find(kColorNames, text);
-  if (found == kColorNames.end())
-    throw Error("nothing to colour by is called '" + std::string(text) + "'", "--color",
-                "one of category, bound or cost");
-  return static_cast<ColorBy>(found - kColorNames.begin());
+  if (const auto by = named(text, ColorBy::kCost)) return *by;
+  throw Error("nothing to colour by is called '" + std::string(text) + "'", "--color",
+              "one of category, bound or cost");
 }
 
 std::string joined_types(const SceneBox& box, std::size_t most) {

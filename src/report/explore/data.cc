@@ -161,18 +161,14 @@ struct ExploreWriter {
 
   void head() {
     begin_report(json, graph);
-    json.field("tracer", graph.capture.tracer);
-    json.field("level", name(view.level));
-    json.field("convention", name(profile.options.convention));
-    json.field("ridge", profile.options.ridge);
-    json.field("total_nodes", view.nodes.size());
-    json.field("total_subgraphs", profile.partition().subgraphs.size());
+    json.fields("tracer", graph.capture.tracer, "level", name(view.level));
+    json.fields("convention", name(profile.options.convention), "ridge", profile.options.ridge);
+    json.fields("total_nodes", view.nodes.size(), "total_subgraphs", profile.partition().subgraphs.size());
   }
 
   void summary() {
     const ExploreSummary summary = summarise(view);
-    json.field("partitioned_nodes", summary.partitioned_nodes);
-    json.field("working_ops", summary.working_ops);
+    json.fields("partitioned_nodes", summary.partitioned_nodes, "working_ops", summary.working_ops);
     json.field("partitioned_ops", summary.partitioned_ops);
     json.field("unfused_bytes", profile.partition().unfused_bytes);
     json.field("fused_bytes", profile.partition().fused_bytes);
@@ -182,8 +178,7 @@ struct ExploreWriter {
     json.object("bottlenecks", [&] {
       for (std::size_t b = 0; b < kBottlenecks; ++b)
         json.inline_object(std::string(word(static_cast<Bottleneck>(b))) + "_bound", [&] {
-          json.field("subgraphs", summary.bounds[b].ops);
-          json.field("flops", summary.bounds[b].flops);
+          json.fields("subgraphs", summary.bounds[b].ops, "flops", summary.bounds[b].flops);
           json.field("memory_bytes", summary.bounds[b].memory_bytes);
         });
     });
@@ -205,11 +200,9 @@ struct ExploreWriter {
   }
   void subgraph(SubgraphId id) {
     const Subgraph& group = profile.partition().subgraphs[id];
-    json.field("id", id + 1);
-    json.field("type", group.type);
+    json.fields("id", id + 1, "type", group.type);
     json.list("nodes", counted_from_1(nodes_of_subgraph(view, id)));
-    json.field("flops", group.flops);
-    json.field("memory_bytes", group.memory_bytes());
+    json.fields("flops", group.flops, "memory_bytes", group.memory_bytes());
     json.field("unfused_bytes", group.unfused_bytes);
     json.field("bottleneck", name(bottleneck_of(group.flops, group.memory_bytes(), profile.options.ridge)));
     border("begins", group.begins, group.begins_at);
@@ -218,8 +211,7 @@ struct ExploreWriter {
   }
   void border(std::string_view key, Border border, OpId at) {
     json.inline_object(key, [&] {
-      json.field("reason", name(border));
-      json.field("explanation", explanation(border));
+      json.fields("reason", name(border), "explanation", explanation(border));
       if (at != kNone) json.field("node", view.node_of[at] + 1);
     });
   }
@@ -227,18 +219,15 @@ struct ExploreWriter {
   void details(const ViewNode& node) {
     const auto value = [&](ValueId id) { write_fields(json, value_columns(graph), id); };
     json.objects("inputs", view.inputs_of(node), [&](const ViewEdge& edge) {
-      json.field("from", edge.from + 1);
-      json.field("name", view.nodes[edge.from].name);
+      json.fields("from", edge.from + 1, "name", view.nodes[edge.from].name);
       value(edge.value);
     });
     json.objects("weights", weights_read(view, node), [&](ValueId id) {
-      json.field("name", graph.text(graph.values[id].name));
-      json.field("kind", name(graph.values[id].kind));
+      json.fields("name", graph.text(graph.values[id].name), "kind", name(graph.values[id].kind));
       value(id);
     });
     json.objects("outputs", view.outputs_of(node), [&](std::uint32_t e) {
-      json.field("to", view.edges[e].to + 1);
-      json.field("name", view.nodes[view.edges[e].to].name);
+      json.fields("to", view.edges[e].to + 1, "name", view.nodes[view.edges[e].to].name);
       value(view.edges[e].value);
     });
     const auto node_or_null = [&](std::string_view key, OpId op) {
@@ -246,31 +235,24 @@ struct ExploreWriter {
     };
     json.objects("memory", results_of(view, node), [&](const HeldResult& result) {
       value(result.value);
-      json.field("kind", name(result.piece.kind));
-      json.field("storage_bytes", result.piece.bytes);
+      json.fields("kind", name(result.piece.kind), "storage_bytes", result.piece.bytes);
       json.field("made_here", result.made_here);
       node_or_null("made_by", result.piece.held.made);
       node_or_null("last_read_by", result.piece.last_use);
       node_or_null("freed_after", result.piece.held.freed);
     });
     json.objects("ops", view.ops_of(node), [&](OpId op) {
-      json.field("index", op);
-      json.field("op", graph.op_name(graph.ops[op]));
-      json.field("explanation", explain(graph, op));
+      json.fields("index", op, "op", graph.op_name(graph.ops[op]), "explanation", explain(graph, op));
     });
   }
 
   void ways(const Ways& ways) {
-    json.field("ways", ways.count);
-    json.field("at_least", ways.count.saturated());
-    json.field("nodes_on_any", ways.nodes);
+    json.fields("ways", ways.count, "at_least", ways.count.saturated(), "nodes_on_any", ways.nodes);
     json.list("shortest", counted_from_1(ways.shortest));
     json.list("costliest", counted_from_1(ways.costliest));
     json.field("costliest_flops", ways.costliest_flops);
     json.objects("on_every_way", ways.stages, [&](const Stage& stage) {
-      json.field("index", stage.node + 1);
-      json.field("name", view.nodes[stage.node].name);
-      json.field("ways_to_next", stage.ways);
+      json.fields("index", stage.node + 1, "name", view.nodes[stage.node].name, "ways_to_next", stage.ways);
       json.field("nodes_to_next", stage.between);
     });
   }
@@ -278,32 +260,25 @@ struct ExploreWriter {
 
 }  // namespace
 
-void write_summary(JsonWriter& json, const GraphView& view) {
-  ExploreWriter writer{view, json};
-  writer.head(), writer.summary(), writer.listing(all_nodes(view));
-}
-
-void write_selection(JsonWriter& json, const GraphView& view, const Selection& selection) {
-  ExploreWriter writer{view, json};
-  writer.head(), writer.listing(selection.nodes);
-}
-
-void write_node(JsonWriter& json, const GraphView& view, std::uint32_t node) {
-  ExploreWriter writer{view, json};
-  writer.head(), writer.listing({node}), writer.details(view.nodes[node]);
-}
-
-void write_ways(JsonWriter& json, const GraphView& view, const Ways& ways) {
-  ExploreWriter writer{view, json};
-  writer.head(), writer.ways(ways);
+std::string explore_report(const GraphView& view, Format format, const TextOptions& options,
+                           const ExploreReport& report) {
+  const auto json = [&](JsonWriter& out) {
+    ExploreWriter writer{view, out};
+    writer.head();
+    if (report.ways) return writer.ways(*report.ways);
+    if (report.summary) writer.summary();
+    writer.listing(report.nodes);
+    if (report.details) writer.details(view.nodes[report.nodes.front()]);
+  };
+  const auto rows = [&] { return table_of(program_columns(view), rows_of(view, report.nodes), In::kCsv); };
+  const auto document = [&] {
+    return Document{header_cells(*view.profile), note_lines(*view.profile, options), report.sections()};
+  };
+  return to_format(Report{json, rows, document}, format, options);
 }
 
 Section nodes_section(const GraphView& view, const std::vector<std::uint32_t>& nodes) {
   return {"Nodes", table_of(people_columns(view), rows_of(view, nodes))};
-}
-
-Table nodes_table(const GraphView& view, const std::vector<std::uint32_t>& nodes) {
-  return table_of(program_columns(view), rows_of(view, nodes), In::kCsv);
 }
 
 Section level_section(const GraphView& view, const TextOptions& options) {

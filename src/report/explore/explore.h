@@ -25,22 +25,18 @@ Section level_section(const GraphView& view, const TextOptions& options);
 // What a node is sorted by. Throws Error where the profile does not have it.
 std::function<double(const ViewNode&)> sort_key(const Profile& profile, const Metric& metric);
 
-// What explore's reports differ in: what JSON has, the nodes that are the rows of CSV, and the document.
+// What explore's reports differ in: the nodes that are the rows of CSV, the document, and what JSON has.
 struct ExploreReport {
-  std::function<void(JsonWriter&)> json;
   std::vector<std::uint32_t> nodes;
   std::function<std::vector<Section>()> sections;
+  bool summary = false, details = false;  // before the nodes; after the only one
+  const Ways* ways = nullptr;             // in place of them all
 };
 std::string explore_report(const GraphView& view, Format format, const TextOptions& options,
                            const ExploreReport& report);
 
 // The pieces, one file each.
 Section nodes_section(const GraphView& view, const std::vector<std::uint32_t>& nodes);
-Table nodes_table(const GraphView& view, const std::vector<std::uint32_t>& nodes);  // CSV
-void write_summary(JsonWriter& json, const GraphView& view);
-void write_selection(JsonWriter& json, const GraphView& view, const Selection& selection);
-void write_node(JsonWriter& json, const GraphView& view, std::uint32_t node);
-void write_ways(JsonWriter& json, const GraphView& view, const Ways& ways);
 
 // "12 layer1.0.conv1"
 std::string node_text(const GraphView& view, std::uint32_t node);

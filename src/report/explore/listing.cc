@@ -253,9 +253,7 @@ std::string explore_listing(const GraphView& view, const Selection& selection, F
     section.title = title(view, selection, options);
     return std::vector{section};
   };
-  return explore_report(
-      view, format, options,
-      {[&](JsonWriter& json) { write_selection(json, view, selection); }, selection.nodes, sections});
+  return explore_report(view, format, options, {.nodes = selection.nodes, .sections = sections});
 }
 
 }  // namespace opscope

@@ -245,12 +245,9 @@ struct NodeReport {
 
 std::string explore_node(const GraphView& view, std::uint32_t node, Format format,
                          const TextOptions& options) {
-  return explore_report(view, format, options,
-                        {[&](JsonWriter& json) { write_node(json, view, node); },
-                         {node},
-                         [&] {
-                           return NodeReport{view, node, options}.sections();
-                         }});
+  const NodeReport report{view, node, options};
+  const auto sections = [&] { return report.sections(); };
+  return explore_report(view, format, options, {.nodes = {node}, .sections = sections, .details = true});
 }
 
 }  // namespace opscope

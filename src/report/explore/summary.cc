@@ -155,15 +155,6 @@ Section stages(const GraphView& view, const Ways& ways, const TextOptions& optio
 
 }  // namespace
 
-std::string explore_report(const GraphView& view, Format format, const TextOptions& options,
-                           const ExploreReport& report) {
-  const auto document = [&] {
-    return Document{header_cells(*view.profile), note_lines(*view.profile, options), report.sections()};
-  };
-  return to_format(Report{report.json, [&] { return nodes_table(view, report.nodes); }, document}, format,
-                   options);
-}
-
 std::string created_text(const GraphView& view) {
   return "Created " + plural(view.profile->partition().subgraphs.size(), "subgraph") + " from " +
          plural(view.nodes.size(), "node");
@@ -180,7 +171,7 @@ std::string explore_summary(const GraphView& view, Format format, const TextOpti
                                 further(view)};
   };
   return explore_report(view, format, options,
-                        {[&](JsonWriter& json) { write_summary(json, view); }, all_nodes(view), sections});
+                        {.nodes = all_nodes(view), .sections = sections, .summary = true});
 }
 
 std::string explore_ways(const GraphView& view, const Ways& ways, Format format, const TextOptions& options) {
@@ -189,8 +180,7 @@ std::string explore_ways(const GraphView& view, const Ways& ways, Format format,
   };
   std::vector<std::uint32_t> on_all;
   for (const Stage& stage : ways.stages) on_all.push_back(stage.node);
-  return explore_report(view, format, options,
-                        {[&](JsonWriter& json) { write_ways(json, view, ways); }, on_all, sections});
+  return explore_report(view, format, options, {.nodes = on_all, .sections = sections, .ways = &ways});
 }
 
 std::function<double(const ViewNode&)> sort_key(const Profile& profile, const Metric& metric) {

@@ -92,8 +92,7 @@ void write_memory(JsonWriter& json, const Profile& profile) {
     json.field("peak_memory_bytes", timeline.peak_memory_bytes());
     write_peak(json, profile, timeline.peak_op, timeline.at_peak);
     json.objects("phases", memory_phases(*profile.graph, timeline), [&](const MemoryPhase& phase) {
-      json.field("name", phase.name);
-      json.field("peak_memory_bytes", timeline.weights + phase.peak);
+      json.fields("name", phase.name, "peak_memory_bytes", timeline.weights + phase.peak);
       write_field(json, "peak_op", phase.peak_op == kNone ? Cell() : Cell(phase.peak_op));
     });
   });
@@ -102,14 +101,11 @@ void write_memory(JsonWriter& json, const Profile& profile) {
 void write_memory_report(JsonWriter& json, const MemoryReport& report) {
   const Profile& profile = *report.profile;
   begin_report(json, report.graph());
-  json.field("lifetimes", report.lifetimes_told ? "captured" : "last_use");
-  json.field("training", report.is_training);
+  json.fields("lifetimes", report.lifetimes_told ? "captured" : "last_use", "training", report.is_training);
   json.field("peak_memory_bytes", report.timeline().peak_memory_bytes());
   write_peak(json, profile, report.timeline().peak_op, report.timeline().at_peak);
   json.objects("phases", report.phases, [&](const MemoryPhase& row) {
-    json.field("name", row.name);
-    json.field("begin", row.begin);
-    json.field("end", row.end);
+    json.fields("name", row.name, "begin", row.begin, "end", row.end);
     json.field("peak_memory_bytes", row.at_peak.total());
     write_peak(json, profile, row.peak_op, row.at_peak);
   });

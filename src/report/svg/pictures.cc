@@ -81,25 +81,20 @@ const Plugin& plugin_or_throw() {
               "install libgraphviz-dev and librsvg2-dev and build it again, or draw to a .dot file");
 }
 
-std::optional<PictureFormat> format_called(const Words& words, std::string_view text) {
-  const auto found = std::ranges::find(words, text);
-  if (found == words.end()) return std::nullopt;
-  return static_cast<PictureFormat>(found - words.begin());
-}
-
 }  // namespace
 
 std::string_view name(PictureFormat format) { return kNames[static_cast<std::size_t>(format)]; }
 std::string_view title(PictureFormat format) { return kTitles[static_cast<std::size_t>(format)]; }
 
 PictureFormat picture_format_from_name(std::string_view text) {
-  if (const auto format = format_called(kNames, text)) return *format;
+  if (const auto format = named(text, PictureFormat::kHtml)) return *format;
   throw Error("no picture format called '" + std::string(text) + "'", "--format", "one of " + listed(kNames));
 }
 
 PictureFormat picture_format_from_extension(const std::string& path) {
   const std::string extension = lower_case(std::filesystem::path(path).extension().string());
-  if (const auto format = format_called(kExtensions, extension)) return *format;
+  const auto format = named(extension.empty() ? extension : extension.substr(1), PictureFormat::kHtml);
+  if (format) return *format;
   throw Error(extension.empty() ? "the picture's name has no extension that says its format"
                                 : "no picture format for '" + extension + "'",
               path, "end the name in " + listed(kExtensions));
