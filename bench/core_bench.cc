@@ -8,7 +8,7 @@
 #include "analyse/profile/profile.h"
 #include "base/files.h"
 #include "cost/cost.h"
-#include "graph/writer.h"
+#include "graph/graph.h"
 #include "partition/partition.h"
 #include "readers/capture/capture_reader.h"
 #include "report/profile/sections.h"

@@ -15,6 +15,10 @@
 
 namespace opscope {
 
+// Times are whole numbers inside, picoseconds of ops and nanoseconds of clocks, and seconds where people read
+// them.
+constexpr double kPicosecond = 1e-12, kNanosecond = 1e-9;
+
 // How a zero is shown.
 enum class Zero : std::uint8_t { kDigit, kDash };
 

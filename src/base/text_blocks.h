@@ -1,5 +1,5 @@
-// Text that a profile's rows refer to, written once into blocks that never move: a million names are a few
-// hundred allocations, and views stay valid when the blocks' owner is moved or copied.
+// Text that graphs and profiles refer to, written once into blocks that never move: a million names are a few
+// dozen allocations, and views stay valid when the blocks' owner is moved or copied.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/large_pages.h"
+
 namespace opscope {
 
 using TextBlock = std::shared_ptr<const char[]>;
@@ -18,9 +20,9 @@ class TextBlocks {
  public:
   std::string_view add(std::string_view text) {
     if (text.empty()) return {};
-    if (text.size() > free_bytes_) grow(text.size());
-    char* const at = std::exchange(free_, free_ + text.size());
-    free_bytes_ -= text.size();
+    if (text.size() > free_.bytes) grow(text.size());
+    char* const at = std::exchange(free_.at, free_.at + text.size());
+    free_.bytes -= text.size();
     std::memcpy(at, text.data(), text.size());
     return {at, text.size()};
   }
@@ -29,17 +31,29 @@ class TextBlocks {
 
  private:
   void grow(std::size_t least) {
-    free_bytes_ = std::max(least, kBlockBytes);
-    // Not make_shared: blocks need no zeroes.
-    std::shared_ptr<char[]> block(new char[free_bytes_]);
-    free_ = block.get();
+    constexpr std::size_t kFirst = std::size_t{1} << 12;
+    free_.bytes = std::max(least, kFirst << std::min<std::size_t>(blocks_.size(), 12));
+    std::shared_ptr<char[]> block(new char[free_.bytes]);  // not make_shared: blocks need no zeroes
+    free_.at = block.get();
     blocks_.push_back(std::move(block));
+    expect_large(free_.at, free_.bytes);
   }
 
-  static constexpr std::size_t kBlockBytes = 1 << 16;
+  // The rest of the last block. Copies share what was written, which never changes, and write to blocks of
+  // their own.
+  struct Free {
+    Free() = default;
+    Free(const Free&) {}
+    Free& operator=(const Free&) {
+      at = nullptr, bytes = 0;
+      return *this;
+    }
+    char* at = nullptr;
+    std::size_t bytes = 0;
+  };
+
   std::vector<TextBlock> blocks_;
-  char* free_ = nullptr;  // in the last block
-  std::size_t free_bytes_ = 0;
+  Free free_;
 };
 
 // Where a large text goes as it is made, one block after the other, so that it is never whole in memory.

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "graph/reads.h"
+#include "graph/graph.h"
 
 namespace opscope {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "cost/liveness.h"
 #include "cost/pieces.h"
-#include "graph/reads.h"
+#include "graph/graph.h"
 
 namespace opscope {
 namespace {

@@ -3,6 +3,7 @@
 // a handful of allocations. Knows no costs.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/count.h"
@@ -332,5 +334,63 @@ constexpr std::string_view op_type(std::string_view op_name) {
   if (type.size() > 1 && type.ends_with('_') && !type.ends_with("__")) type.remove_suffix(1);
   return type;
 }
+
+// Which tensors an op takes, wherever among its arguments they stand. Calls visit(ValueId), or visit(ValueId,
+// Argument), for each; absent tensors are left out, one that is taken twice comes twice.
+template <class Visit>
+void each_read(const Graph& graph, const Op& op, Visit visit) {
+  const auto call = [&](ValueId id, const Argument& argument) {
+    if constexpr (std::invocable<Visit&, ValueId, const Argument&>)
+      visit(id, argument);
+    else
+      visit(id);
+  };
+  for (const auto& argument : graph.arguments_of(op)) {
+    if (argument.kind == ArgumentKind::kTensor) call(static_cast<ValueId>(argument.integer), argument);
+    if (argument.kind != ArgumentKind::kTensorList) continue;
+    for (const auto id : graph.values_in(argument))
+      if (id != kNone) call(id, argument);
+  }
+}
+
+// The innermost call that both are or are in.
+inline ScopeId common_scope(const Graph& graph, ScopeId a, ScopeId b) {
+  while (a != b) {  // parents come first, so the later one is the deeper one or in another branch
+    if (a < b) std::swap(a, b);
+    a = graph.scopes[a].parent;
+  }
+  return a;
+}
+
+// By scope: how many calls are around it.
+inline std::vector<std::uint32_t> scope_depths(const Graph& graph) {
+  std::vector<std::uint32_t> depths(graph.scopes.size(), 0);
+  for (ScopeId s = 1; s < depths.size(); ++s) depths[s] = depths[graph.scopes[s].parent] + 1;
+  return depths;
+}
+
+// An op's number in Graph::phases; 0 for all ops of a run that has none.
+inline std::uint32_t phase_of(const Graph& graph, OpId op) {
+  std::uint32_t phase = 0;
+  while (phase + 1 < graph.phases.size() && graph.phases[phase + 1].begin <= op) ++phase;
+  return phase;
+}
+
+// The first op behind a phase.
+inline OpId phase_end(const Graph& graph, std::size_t phase) {
+  return phase + 1 < graph.phases.size() ? graph.phases[phase + 1].begin
+                                         : static_cast<OpId>(graph.ops.size());
+}
+
+// One graph of a tracer, taken out of a capture as a capture of its own: the part's nodes, the ops of all its
+// runs, and what they need. What was made elsewhere and is read here is an input; what is made here and read
+// elsewhere, or returned by the part or the model, an output. Modules and scopes stay as they are, so that
+// paths and layers have the names they have in the whole; parameters and buffers are those that its ops read.
+Graph part_of(const Graph& graph, PartId part);
+
+// The capture's JSON form (schema/capture.schema.json): lossless, deterministic, one op, value or module per
+// line. readers/capture/capture_reader.h is its inverse.
+std::string write_json(const Graph& graph);
+void write_json(const Graph& graph, const TextSink& sink);
 
 }  // namespace opscope

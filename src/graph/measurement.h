@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/json_writer.h"
-#include "base/seconds.h"
+#include "base/text.h"
 
 namespace opscope {
 

@@ -1,15 +1,13 @@
 // One pass over the ops finds out what each value is to the part; then everything that is needed is copied,
 // in the order it had, with new ids.
-#include "graph/part.h"
-
 #include <algorithm>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "graph/graph.h"
 #include "graph/names.h"
-#include "graph/reads.h"
 
 namespace opscope {
 namespace {

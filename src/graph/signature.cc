@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "graph/reads.h"
+#include "graph/graph.h"
 
 namespace opscope {
 namespace {

@@ -1,20 +1,17 @@
-// An open-addressing table over text in large blocks: a million names are a few dozen allocations.
+// An open-addressing table over text in large blocks.
 #include "graph/string_pool.h"
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <functional>
 #include <limits>
 
 #include "base/error.h"
-#include "base/large_pages.h"
 
 namespace opscope {
 namespace {
 
 constexpr std::size_t kFirstSlots = 64;
-constexpr std::size_t kFirstBlock = std::size_t{1} << 12, kLargestBlock = std::size_t{1} << 24;
 
 std::uint32_t hash_of(std::string_view text) {
   const std::uint64_t hash = std::hash<std::string_view>{}(text);
@@ -22,46 +19,6 @@ std::uint32_t hash_of(std::string_view text) {
 }
 
 }  // namespace
-
-StringPool::StringPool(const StringPool& other)
-    : views_(other.views_), slots_(other.slots_), blocks_(other.blocks_) {}
-
-StringPool& StringPool::operator=(const StringPool& other) {
-  if (this != &other) *this = StringPool(other);
-  return *this;
-}
-
-StringPool::StringPool(StringPool&& other) noexcept
-    : views_(std::move(other.views_)),
-      slots_(std::move(other.slots_)),
-      blocks_(std::move(other.blocks_)),
-      free_(std::exchange(other.free_, nullptr)),
-      free_bytes_(std::exchange(other.free_bytes_, 0)) {}
-
-StringPool& StringPool::operator=(StringPool&& other) noexcept {
-  if (this == &other) return *this;
-  views_ = std::move(other.views_);
-  slots_ = std::move(other.slots_);
-  blocks_ = std::move(other.blocks_);
-  free_ = std::exchange(other.free_, nullptr);
-  free_bytes_ = std::exchange(other.free_bytes_, 0);
-  return *this;
-}
-
-std::string_view StringPool::store(std::string_view text) {
-  if (text.size() > free_bytes_) {
-    const auto usual = std::min(kFirstBlock << std::min<std::size_t>(blocks_.size(), 12), kLargestBlock);
-    free_bytes_ = std::max(usual, text.size());
-    blocks_.emplace_back(new char[free_bytes_]);
-    free_ = blocks_.back().get();
-    expect_large(free_, free_bytes_);
-  }
-  const std::string_view stored(free_, text.size());
-  std::memcpy(free_, text.data(), text.size());
-  free_ += text.size();
-  free_bytes_ -= text.size();
-  return stored;
-}
 
 void StringPool::reserve(std::size_t count) {
   reserve_large(views_, count);
@@ -90,7 +47,7 @@ std::uint32_t StringPool::intern(std::string_view text) {
     if (const auto id = slots_[at].number - 1; slots_[at].hash == hash && views_[id] == text) return id;
   OPSCOPE_CHECK(views_.size() < std::numeric_limits<std::uint32_t>::max() - 1);
   const auto id = static_cast<std::uint32_t>(views_.size());
-  views_.push_back(store(text));
+  views_.push_back(texts_.add(text));
   slots_[at] = {id + 1, hash};
   return id;
 }

@@ -1,25 +1,17 @@
-// Strings by number, each kept once. Views stay valid while the pool grows, and in copies of it.
+// Strings by number, each kept once. Views stay valid while the pool grows, and in copies of it. A pool that
+// was moved from may only be assigned to or destroyed.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string_view>
-#include <utility>
 #include <vector>
+
+#include "base/text_blocks.h"
 
 namespace opscope {
 
 class StringPool {
  public:
-  StringPool() = default;
-  // The text is shared, not copied: what was written never changes, and a copy writes to a block of its own.
-  StringPool(const StringPool& other);
-  StringPool& operator=(const StringPool& other);
-  // A pool that was moved from may only be assigned to or destroyed.
-  StringPool(StringPool&& other) noexcept;
-  StringPool& operator=(StringPool&& other) noexcept;
-  ~StringPool() = default;
-
   // The number of text, given on first sight; "" is 0.
   std::uint32_t intern(std::string_view text);
   std::string_view operator[](std::uint32_t id) const { return views_[id]; }
@@ -27,7 +19,6 @@ class StringPool {
   void reserve(std::size_t count);
 
  private:
-  std::string_view store(std::string_view text);
   void grow(std::size_t slots);
 
   std::vector<std::string_view> views_{std::string_view{}};
@@ -36,9 +27,7 @@ class StringPool {
     std::uint32_t hash = 0;    // of the text, to compare and to grow without reading it
   };
   std::vector<Slot> slots_;  // a power of two of them, at most half used
-  std::vector<std::shared_ptr<char[]>> blocks_;
-  char* free_ = nullptr;  // in the last block
-  std::size_t free_bytes_ = 0;
+  TextBlocks texts_;
 };
 
 }  // namespace opscope

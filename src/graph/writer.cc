@@ -1,9 +1,8 @@
 // The order of keys here is the order that the reader expects first. What has its default value is left out.
-#include "graph/writer.h"
-
 #include <cmath>
 
 #include "base/json_writer.h"
+#include "graph/graph.h"
 #include "graph/measurement.h"
 
 namespace opscope {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/choices.h"
-#include "graph/reads.h"
+#include "graph/graph.h"
 
 namespace opscope {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/seconds.h"
+#include "base/text.h"
 #include "cost/cost.h"
 #include "cost/liveness.h"
 
@@ -33,9 +33,9 @@ struct Metrics {
   // Calls visit(Count&) for every sum.
   template <class Visit>
   void each_count(Visit visit) {
-    for (Count* count : {&work.macs, &work.other_flops, &work.specials, &traffic.input_bytes,
-                         &traffic.output_bytes, &traffic.weight_bytes, &flops, &time, &roofline_time,
-                         &compute_bound_time})
+    for (Count* count :
+         {&work.macs, &work.other_flops, &work.specials, &traffic.input_bytes, &traffic.output_bytes,
+          &traffic.weight_bytes, &flops, &time, &roofline_time, &compute_bound_time})
       visit(*count);
   }
   // Inline: run several times for each op of every graph. Saturating, so the order of ops is free.

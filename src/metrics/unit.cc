@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/seconds.h"
+#include "base/text.h"
 
 namespace opscope {
 namespace {

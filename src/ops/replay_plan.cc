@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "graph/reads.h"
+#include "graph/graph.h"
 #include "graph/signature.h"
 #include "ops/op_facts.h"
 

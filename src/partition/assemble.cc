@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "base/choices.h"
-#include "graph/scopes.h"
+#include "graph/graph.h"
 #include "partition/groups.h"
 
 namespace opscope {

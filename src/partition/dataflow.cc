@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "graph/reads.h"
+#include "graph/graph.h"
 #include "ops/op_call.h"
 
 namespace opscope {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "graph/scopes.h"
+#include "graph/graph.h"
 #include "ops/op_call.h"
 #include "ops/op_facts.h"
 

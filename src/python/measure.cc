@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/seconds.h"
+#include "base/text.h"
 #include "python/session.h"
 #include "torch/timing/timing.h"
 

@@ -3,7 +3,7 @@
 
 #include "analyse/times/profiler_graph.h"
 #include "base/files.h"
-#include "base/seconds.h"
+#include "base/text.h"
 #include "python/bindings.h"
 #include "report/times/times.h"
 

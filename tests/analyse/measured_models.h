@@ -3,7 +3,7 @@
 
 #include "analyse/small_models.h"
 #include "analyse/training_model.h"
-#include "graph/scopes.h"
+#include "graph/graph.h"
 
 namespace opscope::test {
 

@@ -9,7 +9,7 @@
 #include "analyse/metrics_sums.h"
 #include "analyse/profile/rollup.h"
 #include "analyse/traced_models.h"
-#include "graph/part.h"
+#include "graph/graph.h"
 #include "graph/random_graph.h"
 
 namespace opscope {

@@ -7,8 +7,8 @@
 #include "analyse/traced_models.h"
 #include "analyse/training_model.h"
 #include "base/files.h"
+#include "graph/graph.h"
 #include "graph/measured_graph.h"
-#include "graph/writer.h"
 #include "report/core/report.h"
 
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "cost/liveness.h"
+#include "graph/graph.h"
 #include "graph/random_graph.h"
-#include "graph/reads.h"
 
 namespace opscope {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "graph/builder.h"
-#include "graph/part.h"
+#include "graph/graph.h"
 
 namespace opscope {
 namespace {

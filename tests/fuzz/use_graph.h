@@ -6,8 +6,7 @@
 
 #include "analyse/profile/profile.h"
 #include "cost/liveness.h"
-#include "graph/part.h"
-#include "graph/writer.h"
+#include "graph/graph.h"
 #include "readers/capture/capture_reader.h"
 #include "report/core/report.h"
 

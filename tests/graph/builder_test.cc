@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "graph/writer.h"
+#include "graph/graph.h"
 
 namespace opscope {
 namespace {

@@ -1,15 +1,12 @@
 // A part is a graph of its own, and all parts with what runs outside them are the whole.
-#include "graph/part.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "cost/cost.h"
+#include "graph/graph.h"
 #include "graph/measured_graph.h"
 #include "graph/random_graph.h"
-#include "graph/reads.h"
-#include "graph/writer.h"
 
 namespace opscope {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "graph/reads.h"
+#include "graph/graph.h"
 #include "partition/partition.h"
 
 namespace opscope::test {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "graph/builder.h"
-#include "graph/writer.h"
+#include "graph/graph.h"
 
 namespace opscope {
 namespace {

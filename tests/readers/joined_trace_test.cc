@@ -4,7 +4,7 @@
 #include "analyse/trace/joined.h"
 #include "base/error.h"
 #include "graph/builder.h"
-#include "graph/writer.h"
+#include "graph/graph.h"
 #include "readers/capture/capture_reader.h"
 #include "readers/files/model_file.h"
 #include "readers/kineto/reader.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "graph/writer.h"
+#include "graph/graph.h"
 #include "readers/capture/capture_reader.h"
 #include "readers/cost_of.h"
 #include "readers/onnx/reader.h"

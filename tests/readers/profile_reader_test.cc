@@ -7,8 +7,8 @@
 #include "analyse/measured_models.h"
 #include "analyse/traced_models.h"
 #include "base/error.h"
+#include "graph/graph.h"
 #include "graph/random_graph.h"
-#include "graph/writer.h"
 #include "readers/files/model_file.h"
 #include "report/compare/report.h"
 

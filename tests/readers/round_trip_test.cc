@@ -1,9 +1,9 @@
 // write -> read -> write is the identity on bytes, whatever the graph.
 #include <gtest/gtest.h>
 
+#include "graph/graph.h"
 #include "graph/measured_graph.h"
 #include "graph/random_graph.h"
-#include "graph/writer.h"
 #include "readers/capture/capture_reader.h"
 
 namespace opscope {

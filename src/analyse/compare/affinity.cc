@@ -7,7 +7,6 @@
 
 #include "analyse/compare/comparison.h"
 #include "base/error.h"
-#include "base/seconds.h"
 #include "base/text.h"
 
 namespace opscope {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "analyse/explore/explore.h"
-#include "graph/reads.h"
+#include "graph/graph.h"
 
 namespace opscope {
 namespace {

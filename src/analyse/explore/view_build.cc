@@ -9,8 +9,7 @@
 #include "analyse/profile/rollup.h"
 #include "base/choices.h"
 #include "base/groups.h"
-#include "graph/reads.h"
-#include "graph/scopes.h"
+#include "graph/graph.h"
 
 namespace opscope {
 namespace {

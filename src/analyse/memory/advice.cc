@@ -7,7 +7,7 @@
 
 #include "analyse/profile/rollup.h"
 #include "base/choices.h"
-#include "graph/reads.h"
+#include "graph/graph.h"
 #include "ops/op_facts.h"
 
 namespace opscope {

@@ -4,7 +4,7 @@
 
 #include "analyse/memory/advice.h"
 #include "base/text.h"
-#include "graph/reads.h"
+#include "graph/graph.h"
 #include "ops/op_facts.h"
 
 namespace opscope {

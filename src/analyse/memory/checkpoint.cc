@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "analyse/memory/advice.h"
-#include "graph/reads.h"
-#include "graph/scopes.h"
+#include "graph/graph.h"
 
 namespace opscope {
 namespace {

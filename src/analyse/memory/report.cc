@@ -3,7 +3,7 @@
 
 #include "analyse/memory/advice.h"
 #include "analyse/memory/memory.h"
-#include "graph/scopes.h"
+#include "graph/graph.h"
 
 namespace opscope {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "analyse/profile/rollup.h"
 #include "base/large_pages.h"
-#include "graph/reads.h"
+#include "graph/graph.h"
 
 namespace opscope {
 namespace {

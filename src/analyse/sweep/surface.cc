@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "analyse/profile/rollup.h"
-#include "graph/reads.h"
+#include "graph/graph.h"
 
 namespace opscope {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "graph/scopes.h"
+#include "graph/graph.h"
 
 namespace opscope {
 namespace {

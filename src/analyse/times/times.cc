@@ -4,8 +4,8 @@
 #include <unordered_map>
 
 #include "analyse/profile/rollup.h"
-#include "base/seconds.h"
-#include "graph/scopes.h"
+#include "base/text.h"
+#include "graph/graph.h"
 
 namespace opscope {
 namespace {

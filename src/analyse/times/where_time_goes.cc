@@ -11,7 +11,7 @@
 #include "analyse/plot/plot.h"
 #include "analyse/profile/rollup.h"
 #include "base/choices.h"
-#include "base/seconds.h"
+#include "base/text.h"
 #include "graph/signature.h"
 #include "ops/replay_plan.h"
 

@@ -11,7 +11,7 @@
 #include <unordered_set>
 
 #include "graph/alignment.h"
-#include "graph/reads.h"
+#include "graph/graph.h"
 #include "ops/op_facts.h"
 
 namespace opscope {

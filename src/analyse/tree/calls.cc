@@ -5,7 +5,7 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "graph/scopes.h"
+#include "graph/graph.h"
 
 namespace opscope {
 namespace {

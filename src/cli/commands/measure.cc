@@ -4,7 +4,7 @@
 #include "app/models/trace.h"
 #include "base/error.h"
 #include "cli/flags/flags.h"
-#include "graph/writer.h"
+#include "graph/graph.h"
 #include "readers/kineto/reader.h"
 #include "report/times/times.h"
 #include "report/trace/report.h"

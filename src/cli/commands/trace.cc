@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/flags/flags.h"
-#include "graph/writer.h"
+#include "graph/graph.h"
 #include "report/trace/report.h"
 
 namespace opscope {

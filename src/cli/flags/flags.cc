@@ -2,7 +2,7 @@
 #include "cli/flags/flags.h"
 
 #include "base/error.h"
-#include "graph/part.h"
+#include "graph/graph.h"
 #include "report/profile/sections.h"
 
 namespace opscope {

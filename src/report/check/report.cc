@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/seconds.h"
 #include "base/text.h"
 #include "report/diff/report.h"
 

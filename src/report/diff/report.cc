@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "base/seconds.h"
 #include "base/text.h"
 #include "report/profile/sections.h"
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "analyse/fusion/subgraphs.h"
-#include "base/seconds.h"
 #include "base/text.h"
 #include "report/hardware/hardware.h"
 #include "report/profile/columns.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <ranges>
 
-#include "base/seconds.h"
 #include "base/text.h"
 #include "report/hardware/hardware.h"
 

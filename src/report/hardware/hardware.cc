@@ -7,7 +7,6 @@
 
 #include <array>
 
-#include "base/seconds.h"
 #include "base/text.h"
 
 namespace opscope {

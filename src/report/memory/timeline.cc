@@ -9,7 +9,7 @@
 #include <span>
 
 #include "base/text.h"
-#include "graph/scopes.h"
+#include "graph/graph.h"
 #include "report/memory/report.h"
 #include "report/svg/axis.h"
 #include "report/svg/colors.h"

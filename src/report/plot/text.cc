@@ -9,7 +9,6 @@
 #include <map>
 #include <ranges>
 
-#include "base/seconds.h"
 #include "report/core/document.h"
 #include "report/memory/report.h"
 #include "report/plot/frame.h"

@@ -7,9 +7,9 @@
 #include <functional>
 
 #include "analyse/times/run_timeline.h"
-#include "base/seconds.h"
+#include "base/text.h"
 #include "cost/liveness.h"
-#include "graph/reads.h"
+#include "graph/graph.h"
 #include "report/memory/report.h"
 #include "report/times/times.h"
 

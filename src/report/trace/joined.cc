@@ -7,7 +7,6 @@
 #include <ranges>
 #include <span>
 
-#include "base/seconds.h"
 #include "base/text.h"
 #include "report/times/times.h"
 #include "report/trace/report.h"

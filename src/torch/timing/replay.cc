@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/statistics.h"
 #include "base/text.h"
-#include "graph/reads.h"
+#include "graph/graph.h"
 #include "graph/signature.h"
 #include "torch/engine/execute.h"
 

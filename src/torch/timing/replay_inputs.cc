@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "graph/reads.h"
+#include "graph/graph.h"
 #include "graph/signature.h"
 #include "torch/engine/abstract_tensor.h"
 

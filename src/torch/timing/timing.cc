@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "graph/reads.h"
+#include "graph/graph.h"
 #include "torch/engine/execute.h"
 
 namespace opscope::engine {
