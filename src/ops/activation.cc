@@ -23,8 +23,6 @@ MaybeTraffic dropout_traffic(const OpCall& call) {
   return drops(call) ? default_traffic(call) : copy_or_view(call);
 }
 
-MaybeWork rrelu(const OpCall& call) { return pointwise<2>(call); }
-
 constexpr Family row{.category = Category::kActivation, .fusion = Fusion::kPointwise};
 
 constexpr OpRow dropout_row(std::string_view name) {
@@ -80,7 +78,8 @@ constexpr OpRow kRows[] = {
     softmax_row("aten::_log_softmax_backward_data", softmax_backward<3, 1>,
                 "3*n - r flops (sum, multiply, subtract) + n exps"),
     softmax_row("aten::_masked_softmax aten::_safe_softmax", softmax<1, 0>, kMasked),
-    row("aten::_prelu_kernel aten::prelu", pointwise<2>, "2*n flops (compare, multiply)"),
+    row("aten::_prelu_kernel aten::prelu aten::rrelu_with_noise", pointwise<2>,
+        "2*n flops (compare, multiply)"),
     softmax_row("aten::_softmax aten::softmax", softmax<0, 0>, kSoftmax) | kSoftmaxItself,
     softmax_row("aten::_softmax_backward_data", softmax_backward<4, 0>,
                 "4*n - r flops (multiply, sum, subtract, multiply)"),
@@ -95,13 +94,11 @@ constexpr OpRow kRows[] = {
     row("aten::hardsigmoid", pointwise<4>, "4*n flops (add, two compares, divide)") | kInPlaceSwitch,
     row("aten::hardswish", pointwise<5>, "5*n flops (add, two compares, multiply, divide)") | kInPlaceSwitch,
     row("aten::hardtanh aten::relu6", pointwise<2>, "2*n compares") | kInPlaceSwitch,
-    row("aten::leaky_relu", pointwise<2>, "2*n flops (compare, multiply)") | kInPlaceSwitch,
+    row("aten::leaky_relu aten::rrelu", pointwise<2>, "2*n flops (compare, multiply)") | kInPlaceSwitch,
     row("aten::log_sigmoid aten::log_sigmoid_forward", pointwise<4, 2>,
         "4*n flops (min, abs, negate, subtract) + n exps + n logs"),
     row("aten::mish", pointwise<1, 3>, "n multiplies + n exps + n logs + n tanhs") | kInPlaceSwitch,
     row("aten::relu aten::threshold", pointwise<1>, "n compares") | kInPlaceSwitch,
-    row("aten::rrelu", rrelu, "2*n flops (compare, multiply)") | kInPlaceSwitch,
-    row("aten::rrelu_with_noise", rrelu, "2*n flops (compare, multiply)"),
     row("aten::sigmoid", pointwise<3, 1>, "3*n flops (negate, add, divide) + n exps") | kHasInPlace,
     row("aten::silu", pointwise<4, 1>, "4*n flops (sigmoid, multiply) + n exps") | kInPlaceSwitch,
     row("aten::softplus", pointwise<3, 2>, "3*n flops (multiply, divide, compare) + n exps + n logs"),

@@ -15,6 +15,9 @@ struct Attention {
   Count flops() const {
     return scores() * (Count{5} + Count{masked} + Count{dropped ? 2 : 0}) - heads * queries * 2;
   }
+  Letters sizes() const {
+    return {{"B", heads}, {"L", queries}, {"S", keys}, {"E", width}, {"V", value_width}};
+  }
   Work work() const { return {.macs = macs(), .other_flops = flops(), .specials = scores()}; }
 };
 
@@ -32,20 +35,25 @@ std::optional<Attention> attention_of(const OpCall& call) {
   return a;
 }
 
-// [batch, L, heads, E]: the inner kernels keep heads beside the width. Packed batches are refused.
-std::optional<Attention> inner_attention(const OpCall& call) {
+// Of four dimensions: the batch, the heads and the places in this order or the other, the width.
+std::optional<Attention> four_dimensional(const OpCall& call, std::int64_t heads, std::int64_t places) {
   const TensorView *q = call.tensor("query"), *k = call.tensor("key"), *v = call.tensor("value");
   if (q == nullptr || k == nullptr || v == nullptr) return std::nullopt;
   if (q->rank() != 4 || k->rank() != 4 || v->rank() != 4 || q->dim(3) != k->dim(3)) return std::nullopt;
-  if (call.has("cum_seq_q") || call.has("cu_seqlens_q")) return std::nullopt;
-  Attention a{.heads = Count{q->dim(0)} * Count{q->dim(2)},
-              .queries = q->dim(1),
-              .keys = k->dim(1),
-              .width = q->dim(3),
-              .value_width = v->dim(3)};
-  a.masked = call.has("bias") ||
-             call.boolean("is_causal").value_or(call.integer("custom_mask_type").value_or(0) != 0);
-  a.dropped = call.real("dropout_p").value_or(0) > 0;
+  return Attention{.heads = Count{q->dim(0)} * Count{q->dim(heads)},
+                   .queries = q->dim(places),
+                   .keys = k->dim(places),
+                   .width = q->dim(3),
+                   .value_width = v->dim(3)};
+}
+
+// [batch, L, heads, E]: the inner kernels keep heads beside the width. Packed batches are refused.
+std::optional<Attention> inner_attention(const OpCall& call) {
+  auto a = four_dimensional(call, 2, 1);
+  if (!a || call.has("cum_seq_q") || call.has("cu_seqlens_q")) return std::nullopt;
+  a->masked = call.has("bias") ||
+              call.boolean("is_causal").value_or(call.integer("custom_mask_type").value_or(0) != 0);
+  a->dropped = call.real("dropout_p").value_or(0) > 0;
   return a;
 }
 
@@ -61,31 +69,25 @@ template <ReadAttention kRead>
 Letters attention_letters(const OpCall& call) {
   const auto a = kRead(call);
   if (!a) return {};
-  return {{"B", a->heads},       {"L", a->queries},        {"S", a->keys},           {"E", a->width},
-          {"V", a->value_width}, {"u", a->masked ? 1 : 0}, {"d", a->dropped ? 1 : 0}};
+  auto letters = a->sizes();
+  letters.insert(letters.end(), {{"u", a->masked ? 1 : 0}, {"d", a->dropped ? 1 : 0}});
+  return letters;
 }
 
 // Five products where forward has two: the scores again, then the gradients of p, v, q and k. Three flops for
 // each score's gradient (subtract, multiply, scale), and the row sums of grad * out.
 MaybeWork attention_backward(const OpCall& call) {
-  const TensorView *q = call.tensor("query"), *k = call.tensor("key"), *v = call.tensor("value");
-  if (q == nullptr || k == nullptr || v == nullptr) return std::nullopt;
-  if (q->rank() != 4 || k->rank() != 4 || v->rank() != 4 || q->dim(3) != k->dim(3)) return std::nullopt;
-  const Count scores = Count{q->dim(0)} * Count{q->dim(1)} * Count{q->dim(2)} * Count{k->dim(2)};
-  const Count rows = Count{q->dim(0)} * Count{q->dim(1)} * Count{q->dim(2)};
-  const Count e = q->dim(3), width = v->dim(3);
-  return Work{
-      .macs = scores * (e * 3 + width * 2), .other_flops = scores * 5 + rows * width * 2, .specials = scores};
+  const auto a = four_dimensional(call, 1, 2);
+  if (!a) return std::nullopt;
+  const Count scores = a->scores();
+  return Work{.macs = scores * (a->width * 3 + a->value_width * 2),
+              .other_flops = scores * 5 + a->heads * a->queries * a->value_width * 2,
+              .specials = scores};
 }
 
 Letters backward_letters(const OpCall& call) {
-  const TensorView *q = call.tensor("query"), *k = call.tensor("key"), *v = call.tensor("value");
-  if (q == nullptr || k == nullptr || v == nullptr) return {};
-  return {{"B", Count{q->dim(0)} * Count{q->dim(1)}},
-          {"L", q->dim(2)},
-          {"S", k->dim(2)},
-          {"E", q->dim(3)},
-          {"V", v->dim(3)}};
+  const auto a = four_dimensional(call, 1, 2);
+  return a ? a->sizes() : Letters{};
 }
 
 // --- nn.MultiheadAttention and nn.TransformerEncoderLayer as single ops ---

@@ -5,10 +5,6 @@
 namespace opscope {
 namespace {
 
-// Sums over each row of two products, then the input's gradient from them: by the usual derivation, some
-// 11 flops an element, and two more for the affine gradients.
-MaybeWork norm_backward(const OpCall& call) { return per_input<13>(call); }
-
 MaybeWork gelu_backward(const OpCall& call) {
   return call.string("approximate") == "tanh" ? pointwise<17, 1>(call) : pointwise<9, 2>(call);
 }
@@ -54,9 +50,11 @@ constexpr auto kWeights = indexes("indices", Within::kNumber, "num_weights");
 constexpr OpRow kRows[] = {
     row("aten::_embedding_bag_backward aten::_embedding_bag_dense_backward", Category::kEmbedding,
         bag_backward, "a row of adds for each index"),
+    // Sums over each row of two products, then the input's gradient from them: by the usual derivation, some
+    // 11 flops an element, and two more for the affine gradients.
     row("aten::_fused_rms_norm_backward aten::batch_norm_backward aten::cudnn_batch_norm_backward "
         "aten::native_batch_norm_backward aten::native_group_norm_backward aten::native_layer_norm_backward",
-        kNorm, norm_backward, "13*m flops", kEstimated),
+        kNorm, per_input<13>, "13*m flops", kEstimated),
     row("aten::_prelu_kernel_backward aten::hardsigmoid_backward aten::sigmoid_backward aten::tanh_backward",
         kActivation, pointwise<3>, "3*n flops"),
     row("aten::_weight_norm_interface_backward", kNorm, pointwise<7>, "7*n flops", kEstimated),

@@ -14,9 +14,6 @@ MaybeTraffic copy_traffic(const OpCall& call) {
   return traffic;
 }
 
-// Overlapping windows are added up.
-MaybeWork fold(const OpCall& call) { return reduce<>(call); }
-
 constexpr Family row{.category = Category::kCopy, .fusion = Fusion::kPointwise};
 
 constexpr OpRow kRows[] = {
@@ -44,7 +41,7 @@ constexpr OpRow kRows[] = {
         no_work, "none") |
         kConcatenates,
     row("aten::clone", no_work, "none") | kKeepsElements,
-    row("aten::col2im", fold, "m - n adds"),
+    row("aten::col2im", reduce<>, "m - n adds"),  // overlapping windows are added up
     row("aten::contiguous", no_work, "none", copy_or_view) | kKeepsElements | kMayReturnInput,
     row("aten::copy", no_work, "none", copy_traffic),
     row("aten::repeat_interleave", no_work, "none") | limited_by("repeat_interleave"),

@@ -7,9 +7,6 @@ namespace {
 
 constexpr Family row{.category = Category::kCreate, .fusion = Fusion::kPointwise, .traffic = write_only};
 
-// Cumulative probabilities once, then a binary search for each sample; estimated.
-MaybeWork multinomial(const OpCall& call) { return per_input<2>(call); }
-
 constexpr Family random_row{
     .category = Category::kRandom, .fusion = Fusion::kPointwise, .traffic = write_only};
 
@@ -37,7 +34,8 @@ constexpr OpRow kRows[] = {
     row("aten::full_like aten::new_full aten::new_ones aten::new_zeros aten::ones_like aten::zeros_like",
         no_work, "none") |
         kValueFree,
-    estimated_row("aten::multinomial", multinomial, "2*m flops") | kSpreads | kTakesProbabilities,
+    // Cumulative probabilities once, then a binary search for each sample.
+    estimated_row("aten::multinomial", per_input<2>, "2*m flops") | kSpreads | kTakesProbabilities,
     reading_row("aten::normal", pointwise<2>, "2*n flops (scale, shift)"),
 };
 

@@ -14,8 +14,8 @@ MaybeWork add(const OpCall& call) {
   return call.real("alpha").value_or(1) == 1 ? pointwise<1>(call) : pointwise<2>(call);
 }
 
-// (a+bi)(c+di): four multiplies and two adds.
-MaybeWork multiply(const OpCall& call) {
+// (a+bi)(c+di): four multiplies and two adds. conj(a) / |a|^2: a negation, the squared size (3), two divides.
+MaybeWork multiply_or_invert(const OpCall& call) {
   if (call.outputs.empty()) return std::nullopt;
   return Work{.other_flops = elements(call) * (any_complex(call) ? 6 : 1)};
 }
@@ -25,12 +25,6 @@ MaybeWork divide(const OpCall& call) {
   if (call.outputs.empty()) return std::nullopt;
   const Count rounding = call.string("rounding_mode").empty() ? 0 : 1;
   return Work{.other_flops = elements(call) * (rounding + (any_complex(call) ? 11 : 1))};
-}
-
-// conj(a) / |a|^2: a negation, the squared size (3), two divides.
-MaybeWork reciprocal(const OpCall& call) {
-  if (call.outputs.empty()) return std::nullopt;
-  return Work{.other_flops = elements(call) * (any_complex(call) ? 6 : 1)};
 }
 
 MaybeWork absolute(const OpCall& call) {
@@ -70,8 +64,6 @@ MaybeWork clamp(const OpCall& call) {
 MaybeWork scaled_product(const OpCall& call) {
   return call.real("value").value_or(1) == 1 ? pointwise<2>(call) : pointwise<3>(call);
 }
-
-MaybeWork polar(const OpCall& call) { return pointwise<2, 2>(call); }
 
 constexpr Family row{.category = Category::kPointwise, .fusion = Fusion::kPointwise};
 
@@ -135,14 +127,14 @@ constexpr OpRow kRows[] = {
         "4*n flops (max, abs, subtract, add) + n exps + n logs"),
     row("aten::logit", pointwise<2, 1>, "2*n flops (subtract, divide) + n logs") | kTakesProbabilities,
     row("aten::masked_fill", pointwise<1>, "n selects") | kKeepsSize | kHasInPlace,
-    row("aten::mul aten::square", multiply, "n multiplies") | kHasInPlace,
-    row("aten::multiply", multiply, "n multiplies"),
+    row("aten::mul aten::square", multiply_or_invert, "n multiplies") | kHasInPlace,
+    row("aten::multiply", multiply_or_invert, "n multiplies"),
     row("aten::nan_to_num", pointwise<3>, "3*n compares") | kHasInPlace,
     row("aten::neg", pointwise<1>, "n negations") | kHasInPlace,
-    row("aten::polar", polar, "2*n multiplies + n sines + n cosines"),
+    row("aten::polar", pointwise<2, 2>, "2*n multiplies + n sines + n cosines"),
     row("aten::pow", power, "n specials; multiplies for small whole exponents") | kHasInPlace |
         kTakesProbabilities,
-    row("aten::reciprocal", reciprocal, "n divides") | kHasInPlace,
+    row("aten::reciprocal", multiply_or_invert, "n divides") | kHasInPlace,
     row("aten::rsqrt", pointwise_special, "n rsqrts") | kHasInPlace | kTakesProbabilities,
     row("aten::rsub aten::subtract", add, "n adds; 2*n where alpha is not 1"),
     row("aten::sin", pointwise_special, "n sines") | kHasInPlace,

@@ -17,17 +17,23 @@ std::optional<Count> window(const OpCall& call) {
   return fits ? std::optional(k) : std::nullopt;
 }
 
-template <std::size_t kDims>
-MaybeWork max_pool(const OpCall& call) {
+// As many flops as the window has elements, and kMore, less kLess, for each result or, going backward, for
+// each gradient that is given: the first input.
+template <std::size_t kDims, bool kBackward, unsigned kMore, unsigned kLess>
+MaybeWork pool(const OpCall& call) {
   const auto k = window<kDims>(call);
-  return k ? std::optional(Work{.other_flops = call.outputs[0].numel * (*k - 1)}) : std::nullopt;
+  const auto tensors = kBackward ? call.inputs : call.outputs;
+  if (!k || tensors.empty()) return std::nullopt;
+  return Work{.other_flops = tensors[0].numel * (*k + kMore - kLess)};
 }
 
 template <std::size_t kDims>
-MaybeWork average_pool(const OpCall& call) {
-  const auto k = window<kDims>(call);
-  return k ? std::optional(Work{.other_flops = call.outputs[0].numel * *k}) : std::nullopt;
-}
+constexpr WorkFunction max_pool = pool<kDims, false, 0, 1>;
+template <std::size_t kDims>
+constexpr WorkFunction average_pool = pool<kDims, false, 0, 0>;
+// Each gradient is divided among the places of its window and added there.
+template <std::size_t kDims>
+constexpr WorkFunction average_pool_backward = pool<kDims, true, 1, 0>;
 
 // O windows over I places run from floor(i*I/O) to ceil((i+1)*I/O): I + O - gcd(I, O) elements in all.
 template <std::size_t kDims>
@@ -57,14 +63,6 @@ MaybeWork adaptive_max(const OpCall& call) {
   return w ? std::optional(Work{.other_flops = *w - call.outputs[0].numel}) : std::nullopt;
 }
 
-// Each of m gradients is divided among the places of its window and added there; m is the first input.
-template <std::size_t kDims>
-MaybeWork average_pool_backward(const OpCall& call) {
-  const auto k = window<kDims>(call);
-  if (!k || call.inputs.empty()) return std::nullopt;
-  return Work{.other_flops = call.inputs[0].numel * (*k + 1)};
-}
-
 // The windows are the forward's: what goes in here came out there.
 template <std::size_t kDims>
 MaybeWork adaptive_average_backward(const OpCall& call) {
@@ -73,16 +71,11 @@ MaybeWork adaptive_average_backward(const OpCall& call) {
 }
 
 // The elements of a window, or of all adaptive ones; beside the results or, going backward, the gradients.
-template <std::size_t kDims>
+template <std::size_t kDims, bool kBackward = false>
 Letters pool_letters(const OpCall& call) {
   const auto k = window<kDims>(call);
-  return k ? Letters{{"n", call.outputs[0].numel}, {"k", *k}} : Letters{};
-}
-
-template <std::size_t kDims>
-Letters pool_backward_letters(const OpCall& call) {
-  const auto k = window<kDims>(call);
-  return k && !call.inputs.empty() ? Letters{{"m", call.inputs[0].numel}, {"k", *k}} : Letters{};
+  const auto tensors = kBackward ? call.inputs : call.outputs;
+  return k && !tensors.empty() ? Letters{{kBackward ? "m" : "n", tensors[0].numel}, {"k", *k}} : Letters{};
 }
 
 template <std::size_t kDims, bool kBackward = false>
@@ -123,9 +116,9 @@ constexpr OpRow kRows[] = {
     row("aten::adaptive_max_pool3d", adaptive_max<3>, kAdaptiveMax) | adaptive_letters<3>,
     row("aten::avg_pool1d", average_pool<1>, kAverage) | pool_letters<1>,
     row("aten::avg_pool2d", average_pool<2>, kAverage) | pool_letters<2>,
-    row("aten::avg_pool2d_backward", average_pool_backward<2>, kAverageBackward) | pool_backward_letters<2>,
+    row("aten::avg_pool2d_backward", average_pool_backward<2>, kAverageBackward) | pool_letters<2, true>,
     row("aten::avg_pool3d", average_pool<3>, kAverage) | pool_letters<3>,
-    row("aten::avg_pool3d_backward", average_pool_backward<3>, kAverageBackward) | pool_backward_letters<3>,
+    row("aten::avg_pool3d_backward", average_pool_backward<3>, kAverageBackward) | pool_letters<3, true>,
     row("aten::fractional_max_pool2d aten::max_pool2d aten::max_pool2d_with_indices aten::mkldnn_max_pool2d "
         "aten::quantized_max_pool2d",
         max_pool<2>, kMax) |

@@ -22,26 +22,27 @@ Letters linear_letters(const OpCall& call) {
   return {{"m", out.numel / Count{out.dim(-1)}}, {"k", x->dim(-1)}, {"n", out.dim(-1)}};
 }
 
-const TensorView* packed_window(const OpCall& call) {
+// The elements of one filter of the packed [k, c/g, ..].
+std::optional<Count> packed_filter(const OpCall& call) {
   const TensorView* weight = call.tensor("packed_weight");
-  return weight != nullptr ? weight : call.tensor("weight");
-}
-
-// Each result is a product with one filter of the packed [k, c/g, ..], then a bias, a scale and kExtra more.
-template <unsigned kExtra>
-MaybeWork packed_conv(const OpCall& call) {
-  const TensorView* weight = packed_window(call);
+  if (weight == nullptr) weight = call.tensor("weight");
   if (weight == nullptr || weight->rank() < 3 || weight->dim(0) <= 0 || call.outputs.empty())
     return std::nullopt;
-  const TensorView& out = call.outputs[0];
-  return Work{.macs = out.numel * (weight->numel / Count{weight->dim(0)}),
-              .other_flops = out.numel * (2 + kExtra)};
+  return weight->numel / Count{weight->dim(0)};
+}
+
+// Each result is a product with one filter, then a bias, a scale and kExtra more.
+template <unsigned kExtra>
+MaybeWork packed_conv(const OpCall& call) {
+  const auto w = packed_filter(call);
+  if (!w) return std::nullopt;
+  const Count n = call.outputs[0].numel;
+  return Work{.macs = n * *w, .other_flops = n * (2 + kExtra)};
 }
 
 Letters conv_letters(const OpCall& call) {
-  const TensorView* weight = packed_window(call);
-  if (weight == nullptr || weight->rank() < 3 || weight->dim(0) <= 0 || call.outputs.empty()) return {};
-  return {{"n", call.outputs[0].numel}, {"w", weight->numel / Count{weight->dim(0)}}};
+  const auto w = packed_filter(call);
+  return w ? Letters{{"n", call.outputs[0].numel}, {"w", *w}} : Letters{};
 }
 
 constexpr Family row{.category = Category::kQuantised, .fusion = Fusion::kPointwise};
