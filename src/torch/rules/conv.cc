@@ -134,6 +134,19 @@ bool emit(RuleCall& call, Conv& conv) {
   return call.output(sizes, output_strides(conv, sizes, call.threads()), conv.input->scalar_type());
 }
 
+// Which arguments these are.
+struct Places {
+  std::size_t stride, padding, dilation, output_padding, groups;
+};
+
+void read_steps(const RuleCall& call, const Places& at, Conv& conv) {
+  conv.stride = call.ints(at.stride);
+  conv.padding = call.ints(at.padding);
+  conv.dilation = call.ints(at.dilation);
+  conv.output_padding = call.ints(at.output_padding);
+  conv.groups = call.integer(at.groups, 1);
+}
+
 template <std::size_t kRank>
 bool conv(RuleCall& call) {
   Conv c;
@@ -155,11 +168,7 @@ template <std::size_t kRank>
 bool conv_transpose(RuleCall& call) {
   Conv c;
   if (!read_tensors(call, c) || c.rank != kRank) return false;
-  c.stride = call.ints(3);
-  c.padding = call.ints(4);
-  c.output_padding = call.ints(5);
-  c.groups = call.integer(6, 1);
-  c.dilation = call.ints(7);
+  read_steps(call, {.stride = 3, .padding = 4, .dilation = 7, .output_padding = 5, .groups = 6}, c);
   c.transposed = true;
   return emit(call, c);
 }
@@ -168,12 +177,8 @@ bool conv_transpose(RuleCall& call) {
 bool convolution(RuleCall& call) {
   Conv c;
   if (!read_tensors(call, c)) return false;
-  c.stride = call.ints(3);
-  c.padding = call.ints(4);
-  c.dilation = call.ints(5);
+  read_steps(call, {.stride = 3, .padding = 4, .dilation = 5, .output_padding = 7, .groups = 8}, c);
   c.transposed = call.flag(6);
-  c.output_padding = call.ints(7);
-  c.groups = call.integer(8, 1);
   return emit(call, c);
 }
 
@@ -199,12 +204,8 @@ bool convolution_backward(RuleCall& call) {
                      grad->scalar_type() == at::kFloat && c.input->numel() > 0;
   if (!plain || !call.device().is_cpu()) return false;
   c.rank = 2;
-  c.stride = call.ints(4);
-  c.padding = call.ints(5);
-  c.dilation = call.ints(6);
+  read_steps(call, {.stride = 4, .padding = 5, .dilation = 6, .output_padding = 8, .groups = 9}, c);
   c.transposed = call.flag(7);
-  c.output_padding = call.ints(8);
-  c.groups = call.integer(9, 1);
   if (c.transposed || !valid(c)) return false;
   const bool fits = grad->dim() == 4 && grad->size(0) == c.input->size(0) &&
                     grad->size(1) == c.weight->size(0) && grad->size(2) == output_size(c, 0) &&

@@ -1,5 +1,5 @@
 // Shape rules of indexing, gathering and scattering, and of ops that write or add a source into places that
-// an index, a mask, a window or a value names.
+// an index, a mask or a value names.
 #include "torch/rules/layout.h"
 
 namespace opscope::engine {
@@ -178,11 +178,10 @@ bool embedding(RuleCall& call) {
 }
 
 bool index_select(RuleCall& call) {
-  const at::Tensor *self = call.tensor(0), *index = call.tensor(2);
-  std::int64_t dim = call.integer(1);
+  const auto [self, dim] = read_along(call, 1);
+  const at::Tensor* index = call.tensor(2);
   if (!self || !index || index->dim() > 1 || !is_index_type(index->scalar_type())) return false;
-  if (self->dim() == 0 || !call.at(1).isInt() || !wrap_dim(dim, self->dim())) return false;
-  if (self->size(dim) == 0 && index->numel() != 0) return false;
+  if (!call.at(1).isInt() || (self->size(dim) == 0 && index->numel() != 0)) return false;
   return call.output(with_size(*self, dim, index->numel()), self->scalar_type());
 }
 
@@ -194,23 +193,23 @@ bool fits(const at::Tensor& index, const at::Tensor& bound, std::int64_t dim) {
   return true;
 }
 
+// Of gather and scatter: self, dim, index.
+bool picks(const RuleCall& call) {
+  const auto [self, dim] = read_along(call, 1);
+  const at::Tensor* index = call.tensor(2);
+  return self && index && index->scalar_type() == at::kLong && index->numel() > 0 && call.at(1).isInt() &&
+         fits(*index, *self, dim);
+}
+
 bool gather(RuleCall& call) {
-  const at::Tensor *self = call.tensor(0), *index = call.tensor(2);
-  std::int64_t dim = call.integer(1);
-  if (!self || !index || index->scalar_type() != at::kLong || index->numel() == 0) return false;
-  if (!call.at(1).isInt() || self->dim() == 0 || !wrap_dim(dim, self->dim()) || !fits(*index, *self, dim))
-    return false;
-  return call.output(index->sizes(), self->scalar_type());
+  return picks(call) && call.output(call.tensor(2)->sizes(), call.tensor(0)->scalar_type());
 }
 
 // scatter and scatter_add, with a tensor or a number as source.
 template <bool kInPlace>
 bool scatter(RuleCall& call) {
   const at::Tensor *self = call.tensor(0), *index = call.tensor(2);
-  std::int64_t dim = call.integer(1);
-  if (!self || !index || index->scalar_type() != at::kLong || index->numel() == 0) return false;
-  if (!call.at(1).isInt() || self->dim() == 0 || !wrap_dim(dim, self->dim()) || !fits(*index, *self, dim))
-    return false;
+  if (!picks(call)) return false;
   if (const at::Tensor* source = call.tensor(3)) {
     if (source->scalar_type() != self->scalar_type() || !fits(*index, *source, -1)) return false;
   } else if (!is_number(call.at(3))) {
@@ -231,13 +230,11 @@ bool fits_slices(const at::Tensor& self, std::int64_t dim, const at::Tensor& ind
 // index_add and index_copy.
 template <bool kInPlace>
 bool index_fold(RuleCall& call) {
-  const at::Tensor *self = call.tensor(0), *index = call.tensor(2), *source = call.tensor(3);
-  std::int64_t dim = call.integer(1);
-  if (!self || !index || !source || !call.at(1).isInt() || self->dim() == 0 || index->dim() != 1)
-    return false;
-  if (!wrap_dim(dim, self->dim()) || index->scalar_type() != at::kLong) return false;
+  const auto [self, dim] = read_along(call, 1);
+  const at::Tensor *index = call.tensor(2), *source = call.tensor(3);
+  if (!self || !index || !source || !call.at(1).isInt() || index->dim() != 1) return false;
+  if (index->scalar_type() != at::kLong || self->numel() == 0) return false;
   if (self->scalar_type() != source->scalar_type() || !fits_slices(*self, dim, *index, *source)) return false;
-  if (self->numel() == 0) return false;
   return kInPlace ? call.same(0) : call.output(self->sizes(), self->scalar_type());
 }
 
@@ -262,38 +259,7 @@ bool histc(RuleCall& call) {
   return call.output({bins}, self->scalar_type());
 }
 
-// How many windows fit along one dimension.
-std::int64_t windows(std::int64_t size, std::int64_t kernel, std::int64_t dilation, std::int64_t padding,
-                     std::int64_t stride) {
-  const std::int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1;
-  return room < 0 ? 0 : room / stride + 1;
-}
-
-bool read_pair(RuleCall& call, std::size_t i, std::int64_t least, Sizes& pair) {
-  pair = call.ints(i);
-  return pair.size() == 2 && pair[0] >= least && pair[1] >= least;
-}
-
-// Columns of windows, [batch, channels * kernel, windows], folded back into images.
-bool col2im(RuleCall& call) {
-  const at::Tensor* self = call.floats(0);
-  Sizes output, kernel, dilation, padding, stride;
-  if (!self || (self->dim() != 2 && self->dim() != 3) || self->numel() == 0) return false;
-  if (!read_pair(call, 1, 1, output) || !read_pair(call, 2, 1, kernel) || !read_pair(call, 3, 1, dilation) ||
-      !read_pair(call, 4, 0, padding) || !read_pair(call, 5, 1, stride))
-    return false;
-  std::int64_t places = 1;
-  for (std::size_t d = 0; d < 2; ++d)
-    places *= windows(output[d], kernel[d], dilation[d], padding[d], stride[d]);
-  const std::int64_t taps = kernel[0] * kernel[1];
-  if (places != self->size(-1) || self->size(-2) % taps != 0) return false;
-  Sizes sizes{self->size(-2) / taps, output[0], output[1]};
-  if (self->dim() == 3) sizes.insert(sizes.begin(), self->size(0));
-  return call.output(sizes, self->scalar_type());
-}
-
 constexpr ShapeRuleRow kIndexRules[] = {
-    {"aten::col2im", "", col2im},
     {"aten::embedding", "", embedding},
     {"aten::gather", "", gather},
     {"aten::histc", "", histc},

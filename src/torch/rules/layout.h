@@ -51,6 +51,15 @@ inline bool wrap_dim(std::int64_t& dim, std::int64_t rank) {
   dim = c10::maybe_wrap_dim(dim, rank);
   return true;
 }
+// The first argument, and the dimension of it that argument `i` names; no tensor where it has none.
+struct Along {
+  const at::Tensor* self = nullptr;
+  std::int64_t dim = 0;
+};
+inline Along read_along(const RuleCall& call, std::size_t i) {
+  const at::Tensor* self = call.tensor(0);
+  return self && self->dim() > 0 ? Along{self, c10::maybe_wrap_dim(call.integer(i), self->dim())} : Along{};
+}
 // Sets a bit for each of `dims`; false where one comes twice, or there are more dimensions than bits.
 bool mark_dims(const Sizes& dims, std::int64_t rank, std::uint64_t& marked);
 // One value stands for all dimensions. False where one is below `least`, or there are not as many.

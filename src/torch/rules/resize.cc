@@ -1,4 +1,4 @@
-// Shape rules of up- and downsampling, padding and the shuffling of pixels and channels.
+// Shape rules of up- and downsampling, padding, windows and the shuffling of pixels and channels.
 #include <cmath>
 
 #include "torch/rules/layout.h"
@@ -139,24 +139,48 @@ bool channel_shuffle(RuleCall& call) {
   return call.output(self->sizes(), self->scalar_type(), self->suggest_memory_format());
 }
 
+// The windows of a plane. Arguments from `first` on: kernel, dilation, padding, stride; two numbers each.
+struct Windows {
+  std::int64_t count = 1, taps = 1;
+};
+
+std::optional<Windows> read_windows(const RuleCall& call, std::size_t first, c10::IntArrayRef plane) {
+  const Sizes kernel = call.ints(first), dilation = call.ints(first + 1), padding = call.ints(first + 2),
+              stride = call.ints(first + 3);
+  if (kernel.size() != 2 || dilation.size() != 2 || padding.size() != 2 || stride.size() != 2)
+    return std::nullopt;
+  Windows windows;
+  for (std::size_t d = 0; d < 2; ++d) {
+    if (kernel[d] < 1 || dilation[d] < 1 || padding[d] < 0 || stride[d] < 1) return std::nullopt;
+    const std::int64_t room = plane[d] + 2 * padding[d] - dilation[d] * (kernel[d] - 1) - 1;
+    if (room < 0) return std::nullopt;
+    windows.count *= room / stride[d] + 1;
+    windows.taps *= kernel[d];
+  }
+  return windows;
+}
+
 // unfold: [n, c, h, w] -> [n, c*kh*kw, windows]
 bool im2col(RuleCall& call) {
   const at::Tensor* self = call.floats(0);
-  const Sizes kernel = call.ints(1), dilation = call.ints(2), padding = call.ints(3), stride = call.ints(4);
   if (!self || (self->dim() != 3 && self->dim() != 4) || self->numel() == 0) return false;
-  if (kernel.size() != 2 || dilation.size() != 2 || padding.size() != 2 || stride.size() != 2) return false;
-  std::int64_t windows = 1;
-  for (std::size_t d = 0; d < 2; ++d) {
-    if (kernel[d] < 1 || dilation[d] < 1 || padding[d] < 0 || stride[d] < 1) return false;
-    const std::int64_t size = self->size(static_cast<std::int64_t>(d) - 2);
-    const std::int64_t room = size + 2 * padding[d] - dilation[d] * (kernel[d] - 1) - 1;
-    if (room < 0) return false;
-    windows *= room / stride[d] + 1;
-  }
-  Sizes sizes;
-  if (self->dim() == 4) sizes.push_back(self->size(0));
-  sizes.push_back(self->size(-3) * kernel[0] * kernel[1]);
-  sizes.push_back(windows);
+  const auto windows = read_windows(call, 1, self->sizes().slice(static_cast<std::size_t>(self->dim() - 2)));
+  if (!windows) return false;
+  Sizes sizes{self->size(-3) * windows->taps, windows->count};
+  if (self->dim() == 4) sizes.insert(sizes.begin(), self->size(0));
+  return call.output(sizes, self->scalar_type());
+}
+
+// fold: [n, c*kh*kw, windows] -> [n, c, h, w]
+bool col2im(RuleCall& call) {
+  const at::Tensor* self = call.floats(0);
+  const Sizes plane = call.ints(1);
+  if (!self || (self->dim() != 2 && self->dim() != 3) || self->numel() == 0) return false;
+  if (plane.size() != 2 || plane[0] < 1 || plane[1] < 1) return false;
+  const auto windows = read_windows(call, 2, plane);
+  if (!windows || windows->count != self->size(-1) || self->size(-2) % windows->taps != 0) return false;
+  Sizes sizes{self->size(-2) / windows->taps, plane[0], plane[1]};
+  if (self->dim() == 3) sizes.insert(sizes.begin(), self->size(0));
   return call.output(sizes, self->scalar_type());
 }
 
@@ -171,6 +195,7 @@ constexpr ShapeRuleRow kResizeRules[] = {
     {"aten::_upsample_nearest_exact1d aten::upsample_nearest1d", "vec", upsample_vec<1, 2>},
     {"aten::_upsample_nearest_exact2d aten::upsample_nearest2d", "vec", upsample_vec<2, 2>},
     {"aten::channel_shuffle", "", channel_shuffle},
+    {"aten::col2im", "", col2im},
     {"aten::constant_pad_nd", "", constant_pad},
     {"aten::grid_sampler aten::grid_sampler_2d", "", grid_sampler},
     {"aten::im2col", "", im2col},

@@ -58,11 +58,9 @@ bool flatten(RuleCall& call) {
 }
 
 bool unflatten(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
-  std::int64_t dim = call.integer(1);
+  const auto [self, dim] = read_along(call, 1);
   Sizes parts = call.ints(2);
-  if (!self || self->dim() == 0 || parts.empty() || !wrap_dim(dim, self->dim())) return false;
-  if (!infer_sizes(parts, self->size(dim))) return false;
+  if (!self || parts.empty() || !infer_sizes(parts, self->size(dim))) return false;
   Sizes sizes = copy_of(self->sizes());
   erase(sizes, dim);
   sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(dim), parts.begin(), parts.end());
@@ -136,10 +134,9 @@ bool emit_slice(RuleCall& call, const at::Tensor& self, std::int64_t dim, std::i
 }
 
 bool slice(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
-  std::int64_t dim = call.integer(1);
+  const auto [self, dim] = read_along(call, 1);
   const std::int64_t step = call.integer(4, 1);
-  if (!self || self->dim() == 0 || !wrap_dim(dim, self->dim()) || step < 1) return false;
+  if (!self || step < 1) return false;
   const std::int64_t size = self->size(dim);
   const auto bounded = [size](std::int64_t at) {
     return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
@@ -151,11 +148,10 @@ bool slice(RuleCall& call) {
 }
 
 bool narrow(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
-  std::int64_t dim = call.integer(1);
+  const auto [self, dim] = read_along(call, 1);
   std::int64_t start = call.integer(2);
   const std::int64_t length = call.integer(3, -1);
-  if (!self || self->dim() == 0 || !wrap_dim(dim, self->dim()) || !call.at(2).isInt()) return false;
+  if (!self || !call.at(2).isInt()) return false;
   const std::int64_t size = self->size(dim);
   if (start < -size || start > size) return false;
   if (start < 0) start += size;
@@ -164,10 +160,9 @@ bool narrow(RuleCall& call) {
 }
 
 bool select(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
-  std::int64_t dim = call.integer(1);
+  const auto [self, dim] = read_along(call, 1);
   std::int64_t index = call.integer(2);
-  if (!self || self->dim() == 0 || !wrap_dim(dim, self->dim()) || !call.at(2).isInt()) return false;
+  if (!self || !call.at(2).isInt()) return false;
   const std::int64_t size = self->size(dim);
   if (index < -size || index >= size) return false;
   if (index < 0) index += size;
@@ -228,12 +223,10 @@ bool alias(RuleCall& call) {
 
 // Windows of `size`, `step` apart, along one dimension, as a new last one.
 bool unfold(RuleCall& call) {
-  const at::Tensor* self = call.tensor(0);
-  std::int64_t dim = call.integer(1);
+  const auto [self, dim] = read_along(call, 1);
   const std::int64_t size = call.integer(2, -1);
   const std::int64_t step = call.integer(3);
-  if (!self || self->dim() == 0 || !wrap_dim(dim, self->dim()) || step < 1) return false;
-  if (size < 0 || size > self->size(dim)) return false;
+  if (!self || step < 1 || size < 0 || size > self->size(dim)) return false;
   Sizes sizes = copy_of(self->sizes()), strides = copy_of(self->strides());
   const auto d = static_cast<std::size_t>(dim);
   sizes.push_back(size);
@@ -288,30 +281,21 @@ bool emit_even(RuleCall& call, const at::Tensor& self, std::int64_t dim, std::in
   return parts.finish();
 }
 
-bool read_parts(RuleCall& call, std::size_t dim_argument, const at::Tensor*& self, std::int64_t& dim) {
-  self = call.tensor(0);
-  dim = call.integer(dim_argument);
-  return self && self->dim() > 0 && wrap_dim(dim, self->dim());
-}
-
 bool chunk(RuleCall& call) {
-  const at::Tensor* self;
-  std::int64_t dim;
+  const auto [self, dim] = read_along(call, 2);
   const std::int64_t chunks = call.integer(1);
-  if (!read_parts(call, 2, self, dim) || chunks < 1 || self->size(dim) == 0) return false;
+  if (!self || chunks < 1 || self->size(dim) == 0) return false;
   return emit_even(call, *self, dim, (self->size(dim) + chunks - 1) / chunks);
 }
 
 bool split(RuleCall& call) {
-  const at::Tensor* self;
-  std::int64_t dim;
-  return read_parts(call, 2, self, dim) && emit_even(call, *self, dim, call.integer(1));
+  const auto [self, dim] = read_along(call, 2);
+  return self && emit_even(call, *self, dim, call.integer(1));
 }
 
 bool split_with_sizes(RuleCall& call) {
-  const at::Tensor* self;
-  std::int64_t dim;
-  if (!read_parts(call, 2, self, dim)) return false;
+  const auto [self, dim] = read_along(call, 2);
+  if (!self) return false;
   const Sizes sizes = call.ints(1);
   std::int64_t total = 0;
   for (const std::int64_t size : sizes) {
@@ -325,9 +309,8 @@ bool split_with_sizes(RuleCall& call) {
 }
 
 bool unbind(RuleCall& call) {
-  const at::Tensor* self;
-  std::int64_t dim;
-  if (!read_parts(call, 1, self, dim)) return false;
+  const auto [self, dim] = read_along(call, 1);
+  if (!self) return false;
   Parts parts(call, *self, dim);
   for (std::int64_t i = 0; i < self->size(dim); ++i) parts.add_slice();
   return parts.finish();
