@@ -34,8 +34,7 @@ struct PeerAnswer {
   std::vector<std::string> free_ops;    // that the tool takes as costing nothing
   std::vector<std::string> not_called;  // modules
   std::vector<std::string> notes;       // how it had to be called
-  double seconds = 0;
-  std::string error, hint;  // "": it ran
+  std::string error, hint;              // "": it ran
 };
 
 // All that was asked about one model.

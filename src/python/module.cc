@@ -149,7 +149,6 @@ PYBIND11_MODULE(_native, m) {
   bind_profile(m);
   bind_session(m);
   bind_runs(m);
-  bind_tensor_methods(m);
   bind_profiler(m);
   bind_replay(m);
   bind_sweep(m);

@@ -1,12 +1,10 @@
 // opscope.compare, diff, check and reconcile: graphs and saved profiles, as Python hands them over.
-#include "python/questions.h"
-
 #include <memory>
 #include <tuple>
 
-#include "app/cases/question.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "python/bindings.h"
 #include "readers/results/budget_reader.h"
 #include "readers/results/profile_reader.h"
 #include "report/check/report.h"

@@ -1,8 +1,8 @@
 // Keyword arguments into the fields' members and back, by the table of fields.
 #include "app/request/fields.h"
 #include "base/error.h"
+#include "python/bindings.h"
 #include "python/objects.h"
-#include "python/questions.h"
 
 namespace opscope::python {
 namespace {

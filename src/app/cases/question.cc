@@ -6,9 +6,7 @@
 #include <filesystem>
 
 #include "analyse/memory/memory.h"
-#include "analyse/sweep/sweep.h"
 #include "analyse/sweep/turns.h"
-#include "app/request/fields.h"
 #include "app/worker/child_process.h"
 #include "base/error.h"
 #include "base/text.h"

@@ -7,9 +7,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "app/request/fields.h"
-#include "app/worker/python_worker.h"
-#include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
 #include "metrics/unit.h"
@@ -89,7 +86,8 @@ void Cache::write(const std::string& key, std::string_view bytes) const {
   const SignalsNoted signals;
   try {
     write_file(path(key), bytes);
-    keep_within_limit(folder_);
+    const CacheContents contents = contents_of(folder_);
+    remove_files(contents.entries, contents.limit);
   } catch (const Error& error) {
     complain(error.what());
   }
@@ -135,11 +133,6 @@ std::vector<CacheFile> remove_files(const std::vector<CacheFile>& files, Count l
     removed.push_back(file);
   }
   return removed;
-}
-
-void keep_within_limit(const std::string& folder) {
-  const CacheContents contents = contents_of(folder);
-  remove_files(contents.entries, contents.limit);
 }
 
 }  // namespace opscope

@@ -82,7 +82,5 @@ void set_cache_limit(const CacheContents& contents, Count limit);
 
 // What was removed of `files`: all, or from the front until the rest is within the limit.
 std::vector<CacheFile> remove_files(const std::vector<CacheFile>& files, Count limit = Count{0});
-// After something was written into it.
-void keep_within_limit(const std::string& folder);
 
 }  // namespace opscope

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "app/worker/child_process.h"
 #include "base/error.h"
@@ -13,6 +14,25 @@ namespace opscope {
 namespace {
 
 namespace fs = std::filesystem;
+
+// "main:src/net.py:make"
+struct RevisionSpec {
+  std::string revision;  // "main"
+  std::string file;      // "src/net.py"
+  std::string function;  // ":make", with its colon; "" where there is none
+};
+
+// nullopt for what names no revision.
+std::optional<RevisionSpec> revision_in(const std::string& spec) {
+  const auto colon = spec.find(':');
+  if (colon == 0 || colon == std::string::npos) return std::nullopt;
+  const std::string first = spec.substr(0, colon), rest = spec.substr(colon + 1);
+  if (first.ends_with(".py") || fs::exists(spec)) return std::nullopt;
+  const auto second = rest.find(':');
+  const std::string file = rest.substr(0, second);
+  if (!file.ends_with(".py")) return std::nullopt;
+  return RevisionSpec{first, file, second == std::string::npos ? "" : rest.substr(second)};
+}
 
 struct Told {
   int code = 0;
@@ -30,8 +50,11 @@ struct Git {
   Told told(const std::vector<std::string>& command) const {
     Told told;
     ChildProcess child(command, stderr_path);
-    child.read_lines(
-        [&](std::string_view line) { told.out.append(told.out.empty() ? "" : "\n").append(line); }, [] {});
+    const auto on_line = [&](std::string_view line) {
+      told.out.append(told.out.empty() ? "" : "\n").append(line);
+      return false;
+    };
+    child.read_until(on_line, [] {});
     const int status = child.wait();
     told.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     told.err = read_file(stderr_path);
@@ -85,6 +108,34 @@ std::string find_file(const Git& git, const RevisionSpec& spec, const std::strin
                         : "it is not committed: git add and commit it, or name the file alone");
 }
 
+// The tree of a revision, until it goes. Throws Error where there is no repository, revision or file.
+struct RevisionTree {
+  explicit RevisionTree(const RevisionSpec& spec) : root(temporary.file("tree")) {
+    const Git git{folder_for(spec.file), temporary.file("stderr")};
+    const std::string top = find_root(git, spec), commit = find_commit(git, spec);
+    const std::string path = find_file(git, spec, top, commit);
+    fs::create_directory(root);
+    const std::string archive = temporary.file("tree.tar");
+    const Git at_top{top, temporary.file("stderr")};
+    if (const Told made = at_top.run({"archive", "--format=tar", "-o", archive, commit}); made.code != 0)
+      throw Error("git could not give the tree of " + spec.revision + ": " + made.complaint(), spec.file);
+    if (const Told out = at_top.told({"/usr/bin/env", "tar", "-x", "-f", archive, "-C", root}); out.code != 0)
+      throw Error("tar could not unpack the tree of " + spec.revision + ": " + out.complaint(), spec.file);
+    fs::remove(archive);
+    model = root + "/" + path + spec.function;
+    const fs::path here =
+        fs::weakly_canonical(fs::current_path()).lexically_relative(fs::weakly_canonical(top));
+    const fs::path same = fs::path(root) / here;
+    const bool inside = !here.empty() && *here.begin() != ".." && fs::is_directory(same);
+    folder = inside ? same.lexically_normal().string() : root;
+  }
+
+  TemporaryFolder temporary;
+  std::string root;
+  std::string folder;  // that stands for the one opscope was called in
+  std::string model;   // "/tmp/.../net.py:make"
+};
+
 // What opscope says of files in the tree, by the names that the user has for them.
 std::string told_of(const std::string& text, const RevisionTree& tree, const std::string& revision) {
   std::string out = text;
@@ -128,43 +179,12 @@ LoadedModel load_revision(const RevisionSpec& revision, const std::string& spec,
 
 }  // namespace
 
-std::optional<RevisionSpec> revision_in(const std::string& spec) {
-  const auto colon = spec.find(':');
-  if (colon == 0 || colon == std::string::npos) return std::nullopt;
-  const std::string first = spec.substr(0, colon), rest = spec.substr(colon + 1);
-  if (first.ends_with(".py") || fs::exists(spec)) return std::nullopt;
-  const auto second = rest.find(':');
-  const std::string file = rest.substr(0, second);
-  if (!file.ends_with(".py")) return std::nullopt;
-  return RevisionSpec{first, file, second == std::string::npos ? "" : rest.substr(second)};
-}
-
 std::string at_revision(const std::string& revision, const std::string& spec) {
   const std::string file = spec.substr(0, spec.find(':'));
   if (!file.ends_with(".py"))
     throw Error("only a file of code has revisions, and '" + spec + "' is none", "--base-rev",
                 "for example --base-rev HEAD~1 model.py:build");
   return revision + ":" + spec;
-}
-
-RevisionTree::RevisionTree(const RevisionSpec& spec) : root(temporary.file("tree")) {
-  const Git git{folder_for(spec.file), temporary.file("stderr")};
-  const std::string top = find_root(git, spec), commit = find_commit(git, spec);
-  const std::string path = find_file(git, spec, top, commit);
-  fs::create_directory(root);
-  const std::string archive = temporary.file("tree.tar");
-  const Git at_top{top, temporary.file("stderr")};
-  if (const Told made = at_top.run({"archive", "--format=tar", "-o", archive, commit}); made.code != 0)
-    throw Error("git could not give the tree of " + spec.revision + ": " + made.complaint(), spec.file);
-  if (const Told out = at_top.told({"/usr/bin/env", "tar", "-x", "-f", archive, "-C", root}); out.code != 0)
-    throw Error("tar could not unpack the tree of " + spec.revision + ": " + out.complaint(), spec.file);
-  fs::remove(archive);
-  model = root + "/" + path + spec.function;
-  const fs::path here =
-      fs::weakly_canonical(fs::current_path()).lexically_relative(fs::weakly_canonical(top));
-  const fs::path same = fs::path(root) / here;
-  const bool inside = !here.empty() && *here.begin() != ".." && fs::is_directory(same);
-  folder = inside ? same.lexically_normal().string() : root;
 }
 
 std::vector<LoadedModel> load_versions(const std::vector<std::string>& specs, const WrittenRequest& written,

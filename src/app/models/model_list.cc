@@ -10,8 +10,6 @@
 
 #include "analyse/profile/profile.h"
 #include "app/models/models.h"
-#include "app/request/fields.h"
-#include "app/worker/python_worker.h"
 #include "base/error.h"
 
 namespace opscope {
@@ -43,25 +41,16 @@ struct Library {
 constexpr std::array kLibraries{Library{"torchvision", "torchvision"}, Library{"timm", "timm"},
                                 Library{"hf", "transformers"}, Library{"yolo", "ultralytics"}};
 
-struct Pattern {
-  std::string prefix;   // "timm:", or ""
-  std::string library;  // "timm"; "": any
-  std::string name;
-};
-
-Pattern pattern_of(const std::string& spec) {
-  const auto colon = spec.find(':');
-  const std::string prefix = spec.substr(0, colon);
-  const bool known = std::ranges::count(kLibraries, prefix, &Library::prefix) > 0;
-  if (colon == std::string::npos || !known) return {"", "", spec};
-  return {prefix + ":", library_called(prefix), spec.substr(colon + 1)};
-}
-
-std::vector<std::string> matching(const Pattern& pattern, const std::vector<ModelStatus>& models) {
+std::vector<std::string> matching(const std::string& spec, const std::vector<ModelStatus>& models) {
+  const std::size_t colon = spec.find(':');
+  const auto known = std::ranges::find(kLibraries, spec.substr(0, colon), &Library::prefix);
+  const bool insists = colon != std::string::npos && known != kLibraries.end();  // on a library
+  const std::string prefix = insists ? spec.substr(0, colon + 1) : "", pattern = spec.substr(prefix.size());
   std::vector<std::string> found;
   for (const ModelStatus& status : models)
-    if (status.model.source.starts_with(pattern.library) && matches_name(pattern.name, status.model.name))
-      found.push_back(pattern.prefix + status.model.name);
+    if (status.model.source.starts_with(insists ? known->name : "") &&
+        matches_name(pattern, status.model.name))
+      found.push_back(prefix + status.model.name);
   return found;
 }
 
@@ -155,7 +144,7 @@ std::vector<std::string> expand_patterns(const std::vector<std::string>& specs, 
       add(spec);
       continue;
     }
-    const auto found = matching(pattern_of(spec), models);
+    const auto found = matching(spec, models);
     if (found.empty())
       throw Error("no model matches '" + spec + "'", "",
                   "opscope list shows them all; 'torchvision:resnet*' looks in one library");

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "app/models/cache.h"
-#include "app/request/fields.h"
 #include "app/request/written.h"
 #include "app/worker/python_worker.h"
 #include "base/count.h"

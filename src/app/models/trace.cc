@@ -111,12 +111,11 @@ void check(const ReconcileRequest& request) {
   }
 }
 
-void check(const InductorRequest& request) {
-  if (std::ranges::find(kAgainst, request.against) == kAgainst.end())
-    throw Error("nothing called '" + request.against + "' to compare with", "--against",
-                did_you_mean(request.against, kAgainst,
-                             "inductor, or inductor-max with frozen weights and templates"));
-  CaptureRequest as_file = request.model;
+void check_inductor(CaptureRequest as_file, const std::string& against) {
+  if (std::ranges::find(kAgainst, against) == kAgainst.end())
+    throw Error(
+        "nothing called '" + against + "' to compare with", "--against",
+        did_you_mean(against, kAgainst, "inductor, or inductor-max with frozen weights and templates"));
   if (as_file.tracer != "auto" && as_file.tracer != "dynamo")
     throw Error("Inductor takes Dynamo's graphs", "--tracer", "leave it out, or --tracer dynamo");
   as_file.tracer = "auto";
@@ -303,17 +302,18 @@ std::vector<Reconciliation> reconcile(const ReconcileRequest& request, Listener&
   return found;
 }
 
-InductorAnswer compare_with_inductor(const InductorRequest& request, Listener& listener) {
-  check(request);
+InductorAnswer compare_with_inductor(const CaptureRequest& model, const std::string& against,
+                                     const PartitionOptions& partition, Listener& listener) {
+  check_inductor(model, against);
   PythonWorker worker(listener);
-  const auto more = [&](JsonWriter& json) { json.field("against", request.against); };
-  worker.run(request.model, "inductor", more, PythonWorker::Leaves::kFiles);
-  const std::string where = request.against + " on " + request.model.model;
+  const auto more = [&](JsonWriter& json) { json.field("against", against); };
+  worker.run(model, "inductor", more, PythonWorker::Leaves::kFiles);
+  const std::string where = against + " on " + model.model;
   InductorAnswer answer;
   answer.graph = read_capture(read_file(worker.file("capture.json")), where);
   answer.other = parse_kernels(read_file(worker.file("kernels.json")), where);
   answer.costs = estimate(answer.graph, Convention::kOpscope);
-  answer.ours = make_partition(answer.graph, answer.costs, request.partition);
+  answer.ours = make_partition(answer.graph, answer.costs, partition);
   // One graph is what people expect; several are compared each for itself.
   if (const std::size_t parts = answer.graph.parts.size(); parts > 1)
     answer.notes.push_back("Dynamo breaks it into " + std::to_string(parts) +

@@ -63,12 +63,6 @@ std::vector<Reconciliation> reconcile(const ReconcileRequest& request, Listener&
                                       std::vector<std::string>& notes);
 
 // The kernels that Inductor makes of a model, beside opscope's subgraphs.
-struct InductorRequest {
-  CaptureRequest model;
-  std::string against;  // "inductor" or "inductor-max"
-  PartitionOptions partition;
-};
-
 struct InductorAnswer {
   Graph graph;
   OtherFusion other;
@@ -80,7 +74,8 @@ struct InductorAnswer {
 };
 
 // Captures the model anew, by Dynamo's graphs: those are what Inductor makes its kernels of. Throws Error
-// naming the choices for anything that there is nothing to compare with.
-InductorAnswer compare_with_inductor(const InductorRequest& request, Listener& listener);
+// naming the choices where `against` is not "inductor" or "inductor-max".
+InductorAnswer compare_with_inductor(const CaptureRequest& model, const std::string& against,
+                                     const PartitionOptions& partition, Listener& listener);
 
 }  // namespace opscope

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <ranges>
 
-#include "app/request/fields.h"
 #include "base/choices.h"
 #include "base/error.h"
 #include "base/text.h"

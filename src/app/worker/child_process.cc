@@ -140,11 +140,6 @@ bool ChildProcess::read_until(const std::function<bool(std::string_view)>& on_li
   return !last.empty() && on_line(last);
 }
 
-void ChildProcess::read_lines(const std::function<void(std::string_view)>& on_line,
-                              const std::function<void()>& on_idle) {
-  read_until([&](std::string_view line) { return on_line(line), false; }, on_idle);
-}
-
 int ChildProcess::wait() {
   int status = 0;
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {

@@ -23,10 +23,8 @@ class ChildProcess {
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  // Calls on_line for each line of stdout and on_idle about ten times a second until stdout is closed. Either
-  // may throw.
-  void read_lines(const std::function<void(std::string_view)>& on_line, const std::function<void()>& on_idle);
-  // The same until on_line says that it has enough; false where stdout was closed before.
+  // Calls on_line for each line of stdout and on_idle about ten times a second, until on_line says that it
+  // has enough; false where stdout was closed before. Either may throw.
   bool read_until(const std::function<bool(std::string_view)>& on_line, const std::function<void()>& on_idle);
   void write(std::string_view text);  // to its stdin; nothing where it reads no more
   void close_stdin();

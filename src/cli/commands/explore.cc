@@ -1,5 +1,6 @@
 // `opscope explore`: the graph node by node, beside the subgraphs; one node in full; the ways between two.
-// `opscope explain`: an op's numbers as a formula with its values put in.
+// `opscope explain`: an op's numbers as a formula with its values put in. `opscope fuse`: which ops run as
+// one kernel, why each group ends where it does, and what that saves.
 #include "report/explore/explore.h"
 
 #include <algorithm>
@@ -208,7 +209,7 @@ int run_fuse(const FuseFlags& flags) {
   const Output output(flags, fuse.text);
   if (!flags.against.empty()) {
     Talk talk(flags.talk);
-    const auto answer = compare_with_inductor({asked.request(), flags.against, options.partition}, talk);
+    const auto answer = compare_with_inductor(asked.request(), flags.against, options.partition, talk);
     std::ranges::copy(answer.notes, std::back_inserter(fuse.text.notes));
     output.write(to_format(answer.comparison(), output.format(), fuse.text));
     return kExitDone;

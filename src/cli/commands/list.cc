@@ -2,7 +2,6 @@
 // are, by name. `opscope cache`: what is kept between runs, how much of it, and until when.
 #include <algorithm>
 
-#include "app/models/cache.h"
 #include "app/models/model_list.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -191,7 +190,8 @@ Action define_list(CLI::App& app) {
             "Only models of torchvision, timm, transformers, ultralytics, ...");
   add_switch(app, "--profile", flags->profile, "Profile all listed models, each with its default inputs");
   add_switch(app, "--works", flags->works, "Only models that could be profiled");
-  add_registry_flags(app, flags->registry, flags->no_cache);
+  add_value(app, "--registry", flags->registry, "FILE", std::string(capture_field("registry").help));
+  add_switch(app, "--no-cache", flags->no_cache, "Do not read or write the cache");
   add_switch(app, "--only-cached", flags->only_cached,
              "Print only what is in the cache, without starting Python; for shell completion");
   add_result_flags(app, *flags);

@@ -141,7 +141,9 @@ int run_capture(const ModelCommandFlags& flags) {
   std::vector<std::string> notes;
   const AskedGraph asked(flags, notes);
   const Output output(flags.output, Format::kJson);
-  output.allow_only(Format::kJson, "captures are written as JSON only");
+  if (const std::string& path = flags.output.output; output.format() != Format::kJson)
+    throw Error("captures are written as JSON only", path.empty() || path == "-" ? "--format" : path,
+                "say --format json");
   output.write(as_capture(asked.load()));
   return kExitDone;
 }

@@ -66,11 +66,6 @@ void add_report_flags(CLI::App& app, CommandFlags& flags, const std::string& ver
   add_result_flags(app, flags, formats);
 }
 
-void add_registry_flags(CLI::App& app, std::string& registry, bool& no_cache) {
-  add_value(app, "--registry", registry, "FILE", std::string(capture_field("registry").help));
-  add_switch(app, "--no-cache", no_cache, "Do not read or write the cache");
-}
-
 void add_convention_flag(CLI::App& app, std::string& convention) {
   add_value(app, "--convention", convention, "NAME", "How FLOPs are counted: opscope, macs, torch or fvcore");
 }

@@ -34,7 +34,6 @@ std::string format_help(std::string_view more);
 void add_result_flags(CLI::App& app, CommandFlags& flags, const std::string& formats = "");
 void add_report_flags(CLI::App& app, CommandFlags& flags, const std::string& verbose,
                       const std::string& formats = "");
-void add_registry_flags(CLI::App& app, std::string& registry, bool& no_cache);
 void add_convention_flag(CLI::App& app, std::string& convention);
 
 // The number of a flag, where it was given.

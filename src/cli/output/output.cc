@@ -136,11 +136,6 @@ void Output::set_style(const CommandFlags& flags, TextOptions& options) const {
   options.verbose = flags.talk.verbose;
 }
 
-void Output::allow_only(Format format, const char* why) const {
-  if (format_ == format) return;
-  throw Error(why, path_.empty() ? "--format" : path_, "say --format " + std::string(name(format)));
-}
-
 void Output::write(std::string_view text) const {
   if (format_ != Format::kText) return write_bytes(text);
   write_bytes(terminal_text(text, {.width = width_, .color = color_, .ascii = locale_is_ascii()}));

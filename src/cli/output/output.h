@@ -40,8 +40,6 @@ class Output {
   Format format() const { return format_; }
   void write(std::string_view text) const;         // text as the terminal and the locale can show it
   void write_bytes(std::string_view bytes) const;  // as they are: pictures
-  // Throws Error unless the format is one of those given.
-  void allow_only(Format format, const char* why) const;
 
  protected:
   void set_style(const CommandFlags& flags, TextOptions& options) const;

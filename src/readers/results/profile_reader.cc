@@ -229,7 +229,6 @@ PeerAnswer answer_of(Item item) {
   if (const auto params = item.find("params")) answer.params = params->natural();
   answer.inclusive = item.boolean_or("inclusive", answer.inclusive);
   answer.divided_by = item.natural_or("divided_by", answer.divided_by);
-  answer.seconds = item.real_or("seconds", answer.seconds);
   answer.free_ops = item.texts("free_ops");
   answer.not_called = item.texts("not_called");
   for (const Item row : item.items("counts")) {
