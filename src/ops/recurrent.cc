@@ -52,7 +52,7 @@ MaybeLayer stacked(const OpCall& call, unsigned gates) {
   const TensorView* x = call.tensor("input") != nullptr ? call.tensor("input") : call.tensor("data");
   const Count layers = call.integer("num_layers").value_or(1);
   const Count directions = call.boolean("bidirectional").value_or(false) ? 2 : 1;
-  return layer_of(x, call.tensors("params"), layers * directions, gates);
+  return layer_of(x, call.tensors(call.has("params") ? "params" : "weight"), layers * directions, gates);
 }
 
 MaybeLayer single(const OpCall& call, unsigned gates) {
@@ -83,11 +83,7 @@ const Cell* cell_of_mode(const OpCall& call) {
 
 MaybeWork cudnn_rnn(const OpCall& call) {
   const Cell* cell = cell_of_mode(call);
-  if (cell == nullptr) return std::nullopt;
-  const Count layers = call.integer("num_layers").value_or(1);
-  const Count directions = call.boolean("bidirectional").value_or(false) ? 2 : 1;
-  return work_of(layer_of(call.tensor("input"), call.tensors("weight"), layers * directions, cell->gates),
-                 *cell);
+  return cell != nullptr ? work_of(stacked(call, cell->gates), *cell) : std::nullopt;
 }
 
 // The weights of a layer, then its biases, under the names that a call gives them.

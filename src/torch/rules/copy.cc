@@ -160,16 +160,14 @@ bool emit_quantised(RuleCall& call, const at::Tensor& self, at::ScalarType dtype
   return call.output(self.sizes(), dtype, suggested_format(operand(self)));
 }
 
-bool quantize(RuleCall& call, std::size_t dtype) {
+// quantize_*(self, [scale, zero point, [axis,]] dtype)
+template <std::size_t kDType>
+bool quantize(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
-  if (!self || self->scalar_type() != at::kFloat || !call.at(dtype).isInt()) return false;
-  const auto target = call.dtype(dtype, at::kQInt8);
+  if (!self || self->scalar_type() != at::kFloat || !call.at(kDType).isInt()) return false;
+  const auto target = call.dtype(kDType, at::kQInt8);
   return c10::isQIntType(target) && emit_quantised(call, *self, target);
 }
-
-bool quantize_per_tensor(RuleCall& call) { return quantize(call, 3); }   // self, scale, zero_point, dtype
-bool quantize_per_channel(RuleCall& call) { return quantize(call, 4); }  // self, scales, zeros, axis, dtype
-bool quantize_dynamic(RuleCall& call) { return quantize(call, 1); }      // self, dtype, reduce_range
 
 const at::Tensor* quantised(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
@@ -234,10 +232,10 @@ constexpr ShapeRuleRow kCopyRules[] = {
     {"aten::normal_ aten::uniform_", "", overwrite_floating},
     {"aten::q_scale", "", scale},
     {"aten::q_zero_point", "", zero_point},
-    {"aten::quantize_per_channel", "", quantize_per_channel},
-    {"aten::quantize_per_tensor", "", quantize_per_tensor},
-    {"aten::quantize_per_tensor", "tensor_qparams", quantize_per_tensor},
-    {"aten::quantize_per_tensor_dynamic", "", quantize_dynamic},
+    {"aten::quantize_per_channel", "", quantize<4>},
+    {"aten::quantize_per_tensor", "", quantize<3>},
+    {"aten::quantize_per_tensor", "tensor_qparams", quantize<3>},
+    {"aten::quantize_per_tensor_dynamic", "", quantize<1>},
     {"aten::rand_like aten::randn_like", "", like<1, true>},
     {"aten::to", "device", to_device},
     {"aten::to", "dtype", to_dtype},

@@ -110,13 +110,12 @@ bool reduce_bools(RuleCall& call) {
   return self && self->scalar_type() == at::kBool && reduce<kLogic>(call);
 }
 
-template <Output kOutput>
 bool scan(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
   std::int64_t dim = call.integer(1);
   if (!self || !call.at(1).isInt() || !wrap_dim(dim, self->dim())) return false;
   at::ScalarType dtype;
-  if (!result_dtype(kOutput, self->scalar_type(), call.dtype(2, at::ScalarType::Undefined), dtype))
+  if (!result_dtype(Output::kSum, self->scalar_type(), call.dtype(2, at::ScalarType::Undefined), dtype))
     return false;
   return call.output(self->sizes(), dtype);
 }
@@ -174,7 +173,7 @@ constexpr ShapeRuleRow kReductionRules[] = {
     {"aten::argsort", "", sort<1, false>},
     {"aten::argsort", "stable", sort<2, false>},
     {"aten::cosine_similarity", "", cosine_similarity},
-    {"aten::cumprod aten::cumsum", "", scan<Output::kSum>},
+    {"aten::cumprod aten::cumsum", "", scan},
     {"aten::linalg_vector_norm", "", reduce<kNormDtype>},
     {"aten::logsumexp", "", reduce<kLogSumExp>},
     {"aten::max aten::min", "", reduce<kExtremeAll>},
