@@ -1,28 +1,25 @@
 // The memory report: the split and a plot of the timeline, then phases, what is held (storages of repeated
 // blocks that are alike in one row), whose it is (the module tree, cut to what holds something), what helps.
+// For programs all of it as JSON, and the timeline as CSV, one row per op.
 #include "report/memory/report.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <ranges>
 #include <span>
 
 #include "analyse/tree/module_tree.h"
 #include "base/text.h"
+#include "report/profile/columns.h"
 #include "report/profile/sections.h"
 
 namespace opscope {
 namespace {
 
 constexpr std::size_t kOwnerRows = 24;  // on a screen; --verbose shows all
-
-// As many as are asked for, at least `least`.
-template <class Row>
-std::span<const Row> shown_of(const std::vector<Row>& rows, const TextOptions& options, int least) {
-  const auto limit = static_cast<std::size_t>(std::max(options.top, least));
-  return std::span(rows).first(options.verbose ? rows.size() : std::min(rows.size(), limit));
-}
 
 Section split_section(const MemoryReport& report) {
   const auto& timeline = report.timeline();
@@ -163,7 +160,7 @@ Columns<Alike> held_columns(const MemoryReport& report) {
 
 Section held_section(const MemoryReport& report, const TextOptions& options) {
   const auto rows = alike_storages(report);
-  const auto shown = shown_of(rows, options, 0);
+  const auto shown = std::span(rows).first(shown_of(rows.size(), options));
   Section section{"Held at the peak", table_of(held_columns(report), shown)};
   Count rest{};
   std::size_t more = 0;
@@ -239,7 +236,9 @@ std::string advice_text(const MemoryReport& report, const MemoryAdvice& advice) 
 Section advice_section(const MemoryReport& report, const TextOptions& options) {
   Section section{"What would lower the peak", {{words("What would lower the peak")}, {}}};
   const Count peak = report.timeline().peak_memory_bytes();
-  for (const MemoryAdvice& advice : shown_of(report.advice, options, 1))
+  const std::size_t all = report.advice.size();
+  const std::size_t shown = std::max(shown_of(all, options), std::min<std::size_t>(all, 1));
+  for (const MemoryAdvice& advice : report.advice | std::views::take(shown))
     section.entries.push_back(
         {"saves " + format_bytes(advice.saved_bytes) + ", " + format_percent(advice.saved_bytes, peak),
          {advice_text(report, advice)}});
@@ -268,6 +267,107 @@ Document memory_document(const MemoryReport& report, Format format, const TextOp
   return document;
 }
 
+constexpr std::array<const char*, kMemoryKinds> kKeys{
+    "weights_bytes",  "inputs_bytes",    "activations_bytes",    "workspace_bytes",
+    "kv_cache_bytes", "gradients_bytes", "optimizer_state_bytes"};
+
+Columns<MemorySplit> split_columns() {
+  Columns<MemorySplit> columns;
+  for (std::size_t k = 0; k < kMemoryKinds; ++k)
+    columns.push_back({kKeys[k], [k](const MemorySplit& split) { return split.bytes[k]; }});
+  return columns;
+}
+
+// An op's number and its layer; both null where there is none.
+Columns<OpId> op_columns(const Profile& profile, const std::string& key, const std::string& layer_key) {
+  return {
+      {{.key = key}, [](OpId op) { return op == kNone ? Cell() : Cell(op); }},
+      {{.key = layer_key}, [&](OpId op) { return op == kNone ? Cell() : Cell(layer_name(profile, op)); }}};
+}
+
+void write_peak(JsonWriter& json, const Profile& profile, OpId op, const MemorySplit& split) {
+  write_fields(json, op_columns(profile, "peak_op", "peak_layer"), op);
+  json.inline_object("split", [&] { write_fields(json, split_columns(), split); });
+}
+
+Columns<MemoryPiece> piece_columns(const Profile& profile) {
+  using Row = const MemoryPiece&;
+  const Graph& graph = *profile.graph;
+  Columns<MemoryPiece> columns{
+      {"bytes", &MemoryPiece::bytes},
+      {"kind", [](Row piece) { return name(piece.kind); }},
+      {"name", [&](Row piece) {
+         const bool named = piece.value != kNone && graph.values[piece.value].name != 0;
+         return named ? Cell(graph.text(graph.values[piece.value].name)) : Cell(Absent{});
+       }}};
+  const auto values = through<MemoryPiece>(&MemoryPiece::value, value_columns(graph));
+  columns += {values[0], values[1]};
+  const auto op = [&](const auto& read, const std::string& key) {
+    columns += through<MemoryPiece>(read, op_columns(profile, key, key + "_layer"));
+  };
+  op([](Row piece) { return piece.held.made; }, "made_by");
+  op([](Row piece) { return piece.last_use; }, "needed_until");
+  op([](Row piece) { return piece.held.freed; }, "held_until");
+  return columns += {{"returned", &MemoryPiece::returned}};
+}
+
+Columns<MemoryOwner> owner_columns(const Graph& graph) {
+  return {{"path", [&](const MemoryOwner& row) { return graph.path(graph.modules[row.module]); }},
+          {"type", [&](const MemoryOwner& row) { return graph.text(graph.modules[row.module].type); }},
+          {"depth", &MemoryOwner::depth},
+          {"held_bytes", &MemoryOwner::held},
+          {"own_held_bytes", &MemoryOwner::own_held},
+          {"weights_bytes", &MemoryOwner::weights},
+          {"storages", &MemoryOwner::pieces}};
+}
+
+// Whatever holds at an op: a row each.
+Columns<OpId> timeline_columns(const MemoryReport& report) {
+  const Graph& graph = report.graph();
+  const auto phase = [&](OpId op) -> std::string_view {
+    for (const MemoryPhase& each : report.phases)
+      if (op < each.end || &each == &report.phases.back()) return op >= each.begin ? each.name : "";
+    return {};
+  };
+  Columns<OpId> columns{
+      {"index", [](OpId op) { return op; }},
+      {"op", [&](OpId op) { return graph.op_name(graph.ops[op]); }},
+      {"layer", [&](OpId op) { return layer_name(*report.profile, op); }},
+      {{.key = "module", .in = In::kCsv},
+       [&](OpId op) { return graph.path(graph.modules[graph.scopes[graph.ops[op].scope].module]); }},
+      {{.key = "phase", .in = In::kCsv}, phase},
+      {"in_use_bytes", [&](OpId op) { return report.splits[op].total(); }}};
+  return columns +=
+         through<OpId>([&](OpId op) -> const MemorySplit& { return report.splits[op]; }, split_columns());
+}
+
+auto all_ops(const Graph& graph) { return std::views::iota(OpId{0}, static_cast<OpId>(graph.ops.size())); }
+
+void write_memory_report(JsonWriter& json, const MemoryReport& report) {
+  const Profile& profile = *report.profile;
+  begin_report(json, report.graph());
+  json.fields("lifetimes", report.lifetimes_told ? "captured" : "last_use", "training", report.is_training);
+  json.field("peak_memory_bytes", report.timeline().peak_memory_bytes());
+  write_peak(json, profile, report.timeline().peak_op, report.timeline().at_peak);
+  json.objects("phases", report.phases, [&](const MemoryPhase& row) {
+    json.fields("name", row.name, "begin", row.begin, "end", row.end);
+    json.field("peak_memory_bytes", row.at_peak.total());
+    write_peak(json, profile, row.peak_op, row.at_peak);
+  });
+  const auto pieces = piece_columns(profile);
+  json.objects("held", report.held,
+               [&](std::uint32_t piece) { write_fields(json, pieces, report.pieces[piece]); });
+  write_rows(json, "modules", owner_columns(report.graph()), report.owners);
+  const Columns<MemoryAdvice> advice{{"remedy", [](const MemoryAdvice& row) { return name(row.remedy); }},
+                                     {"where", &MemoryAdvice::where},
+                                     {"change", &MemoryAdvice::change},
+                                     {"places", &MemoryAdvice::places},
+                                     {"saved_bytes", &MemoryAdvice::saved_bytes},
+                                     {"extra_flops", &MemoryAdvice::flops}};
+  if (report.is_advised) write_rows(json, "advice", advice, report.advice);
+  write_rows(json, "timeline", timeline_columns(report), all_ops(report.graph()));
+}
+
 }  // namespace
 
 std::string to_format(const MemoryReport& report, Format format, const TextOptions& options) {
@@ -276,7 +376,8 @@ std::string to_format(const MemoryReport& report, Format format, const TextOptio
   if (format != Format::kText) fitted.color = false;
   return to_format(
       Report{[&](JsonWriter& json) { write_memory_report(json, report); },
-             [&] { return memory_rows(report); }, [&] { return memory_document(report, format, fitted); }},
+             [&] { return table_of(timeline_columns(report), all_ops(report.graph()), In::kCsv); },
+             [&] { return memory_document(report, format, fitted); }},
       format, fitted);
 }
 
@@ -303,6 +404,18 @@ std::string split_text(const MemorySplit& split, std::size_t most) {
       rest += split[kinds[i]];
   if (rest) add(rest, "other");
   return text;
+}
+
+void write_memory(JsonWriter& json, const Profile& profile) {
+  const auto& timeline = profile.memory();
+  json.object("memory", [&] {
+    json.field("peak_memory_bytes", timeline.peak_memory_bytes());
+    write_peak(json, profile, timeline.peak_op, timeline.at_peak);
+    json.objects("phases", memory_phases(*profile.graph, timeline), [&](const MemoryPhase& phase) {
+      json.fields("name", phase.name, "peak_memory_bytes", timeline.weights + phase.peak);
+      write_field(json, "peak_op", phase.peak_op == kNone ? Cell() : Cell(phase.peak_op));
+    });
+  });
 }
 
 }  // namespace opscope

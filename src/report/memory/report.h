@@ -11,9 +11,6 @@ namespace opscope {
 
 std::string to_format(const MemoryReport& report, Format format, const TextOptions& options = {});
 
-void write_memory_report(JsonWriter& json, const MemoryReport& report);
-Table memory_rows(const MemoryReport& report);  // CSV: one row per op
-
 // The timeline as a picture: stacked areas by kind, the peak and the phases marked.
 std::string memory_svg(const MemoryReport& report);
 // The same in characters, lines of at most options.width columns, each with its end.

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "analyse/plot/plot.h"
-#include "report/core/report.h"
 #include "report/svg/axis.h"
 #include "report/svg/colors.h"
 

@@ -3,10 +3,8 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
-#include <optional>
 
 #include "base/choices.h"
 
