@@ -96,7 +96,7 @@ class Graph:
 
     def part(self, number: int) -> Graph:
         """One of a tracer's graphs as a separate Graph; the first is 1."""
-        count = self._graph.part_count
+        count = len(self._graph.parts)
         if not 1 <= number <= count:
             raise error(f"no graph {number}: there {'is' if count == 1 else 'are'} {count}", "part", "count from 1")
         return Graph(self._graph.part(number - 1))

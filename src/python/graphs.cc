@@ -78,6 +78,13 @@ py::list calls_of(const Graph& graph, const std::string& op_name) {
   return calls;
 }
 
+// (name, calls) of each.
+py::list parts_of(const Graph& graph) {
+  py::list rows;
+  for (const auto& part : graph.parts) rows.append(py::make_tuple(part.name, part.calls));
+  return rows;
+}
+
 // (index, name, bytes in use after it) of each node.
 py::list node_memory(const Graph& graph) {
   py::list rows;
@@ -199,7 +206,7 @@ void bind_graph(py::module_& m) {
           "seconds", [](const Graph& graph) { return graph.capture.seconds; },
           [](Graph& graph, double seconds) { graph.capture.seconds = seconds; })
       .def_property_readonly("rungs", [](const Graph& graph) { return graph.capture.rungs; })
-      .def_property_readonly("part_count", [](const Graph& graph) { return graph.parts.size(); })
+      .def_property_readonly("parts", parts_of)
       .def("part",
            [](const Graph& graph, PartId part) { return std::make_shared<Graph>(part_of(graph, part)); })
       .def("memory_timeline", node_memory)
