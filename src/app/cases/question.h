@@ -20,7 +20,6 @@
 #include "analyse/sweep/fit.h"
 #include "analyse/sweep/sweep.h"
 #include "app/request/fields.h"
-#include "graph/graph.h"
 #include "report/core/report.h"
 #include "report/svg/pictures.h"
 #include "report/sweep/sweep.h"

@@ -1,7 +1,9 @@
-// Lists come from Python once and then from the cache; costs from the captures that the cache has.
+// Lists come from Python once and then from the cache; costs from the captures that the cache has. git is
+// asked with rev-parse, cat-file, ls-files and archive, none of which writes to the repository.
 #include "app/models/model_list.h"
 
 #include <fnmatch.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <array>
@@ -9,8 +11,8 @@
 #include <filesystem>
 
 #include "analyse/profile/profile.h"
-#include "app/models/models.h"
 #include "base/error.h"
+#include "base/files.h"
 
 namespace opscope {
 namespace {
@@ -52,6 +54,170 @@ std::vector<std::string> matching(const std::string& spec, const std::vector<Mod
         matches_name(pattern, status.model.name))
       found.push_back(prefix + status.model.name);
   return found;
+}
+
+namespace fs = std::filesystem;
+
+// "main:src/net.py:make"
+struct RevisionSpec {
+  std::string revision;  // "main"
+  std::string file;      // "src/net.py"
+  std::string function;  // ":make", with its colon; "" where there is none
+};
+
+// nullopt for what names no revision.
+std::optional<RevisionSpec> revision_in(const std::string& spec) {
+  const auto colon = spec.find(':');
+  if (colon == 0 || colon == std::string::npos) return std::nullopt;
+  const std::string first = spec.substr(0, colon), rest = spec.substr(colon + 1);
+  if (first.ends_with(".py") || fs::exists(spec)) return std::nullopt;
+  const auto second = rest.find(':');
+  const std::string file = rest.substr(0, second);
+  if (!file.ends_with(".py")) return std::nullopt;
+  return RevisionSpec{first, file, second == std::string::npos ? "" : rest.substr(second)};
+}
+
+struct Told {
+  int code = 0;
+  std::string out, err;
+  std::string complaint() const { return err.substr(0, err.find('\n')); }  // the first line of it
+};
+
+struct Git {
+  std::string folder, stderr_path;
+
+  Told run(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), {"/usr/bin/env", "git", "-C", folder});
+    return told(arguments);
+  }
+  Told told(const std::vector<std::string>& command) const {
+    Told told;
+    ChildProcess child(command, stderr_path);
+    const auto on_line = [&](std::string_view line) {
+      told.out.append(told.out.empty() ? "" : "\n").append(line);
+      return false;
+    };
+    child.read_until(on_line, [] {});
+    const int status = child.wait();
+    told.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    told.err = read_file(stderr_path);
+    return told;
+  }
+};
+
+// The folder that the file is in, or would be.
+std::string folder_for(const std::string& file) {
+  const fs::path parent = fs::path(file).is_absolute() ? fs::path(file).parent_path() : fs::current_path();
+  return fs::exists(parent) ? parent.string() : fs::current_path().string();
+}
+
+std::string find_root(const Git& git, const RevisionSpec& spec) {
+  const Told top = git.run({"rev-parse", "--show-toplevel"});
+  if (top.code == 127) throw Error("git is not installed, and a revision is asked for", spec.revision);
+  if (top.code != 0)
+    throw Error("not in a git repository, so there is no revision '" + spec.revision + "'", spec.file,
+                "call opscope in the repository, or name the other version's file or capture");
+  return top.out;
+}
+
+std::string find_commit(const Git& git, const RevisionSpec& spec) {
+  const Told commit =
+      git.run({"rev-parse", "--verify", "--quiet", "--end-of-options", spec.revision + "^{commit}"});
+  if (commit.code == 0) return commit.out;
+  const bool empty = git.run({"rev-parse", "--verify", "--quiet", "HEAD"}).code != 0;
+  throw Error(
+      "no revision '" + spec.revision + "' in this repository", spec.revision + ":" + spec.file,
+      empty ? "nothing is committed yet" : "git log --oneline and git branch -a show those there are");
+}
+
+// The file's path from the repository's root: seen from here, as people mean it, else from the root, as git
+// does.
+std::string find_file(const Git& git, const RevisionSpec& spec, const std::string& root,
+                      const std::string& commit) {
+  const fs::path here = fs::weakly_canonical(fs::current_path());
+  const fs::path seen =
+      fs::weakly_canonical(fs::path(spec.file).is_absolute() ? fs::path(spec.file) : here / spec.file);
+  const std::string from_here = seen.lexically_relative(fs::weakly_canonical(root)).generic_string();
+  const std::string from_root = fs::path(spec.file).lexically_normal().generic_string();
+  for (const std::string& path : {from_here, from_root}) {
+    if (path.empty() || path.starts_with("..") || fs::path(path).is_absolute()) continue;
+    if (git.run({"cat-file", "-e", commit + ":" + path}).code == 0) return path;
+  }
+  const bool is_there = fs::exists(seen);
+  const bool known = is_there && git.run({"ls-files", "--error-unmatch", "--", seen.string()}).code == 0;
+  throw Error("no file '" + spec.file + "' at revision " + spec.revision, spec.revision + ":" + spec.file,
+              !is_there ? "git ls-tree -r --name-only " + spec.revision + " shows the files it has"
+              : known   ? "it came with a later commit: git log -- " + spec.file + " shows which"
+                        : "it is not committed: git add and commit it, or name the file alone");
+}
+
+// The tree of a revision, until it goes. Throws Error where there is no repository, revision or file.
+struct RevisionTree {
+  explicit RevisionTree(const RevisionSpec& spec) : root(temporary.file("tree")) {
+    const Git git{folder_for(spec.file), temporary.file("stderr")};
+    const std::string top = find_root(git, spec), commit = find_commit(git, spec);
+    const std::string path = find_file(git, spec, top, commit);
+    fs::create_directory(root);
+    const std::string archive = temporary.file("tree.tar");
+    const Git at_top{top, temporary.file("stderr")};
+    if (const Told made = at_top.run({"archive", "--format=tar", "-o", archive, commit}); made.code != 0)
+      throw Error("git could not give the tree of " + spec.revision + ": " + made.complaint(), spec.file);
+    if (const Told out = at_top.told({"/usr/bin/env", "tar", "-x", "-f", archive, "-C", root}); out.code != 0)
+      throw Error("tar could not unpack the tree of " + spec.revision + ": " + out.complaint(), spec.file);
+    fs::remove(archive);
+    model = root + "/" + path + spec.function;
+    const fs::path here =
+        fs::weakly_canonical(fs::current_path()).lexically_relative(fs::weakly_canonical(top));
+    const fs::path same = fs::path(root) / here;
+    const bool inside = !here.empty() && *here.begin() != ".." && fs::is_directory(same);
+    folder = inside ? same.lexically_normal().string() : root;
+  }
+
+  TemporaryFolder temporary;
+  std::string root;
+  std::string folder;  // that stands for the one opscope was called in
+  std::string model;   // "/tmp/.../net.py:make"
+};
+
+// What opscope says of files in the tree, by the names that the user has for them.
+std::string told_of(const std::string& text, const RevisionTree& tree, const std::string& revision) {
+  std::string out = text;
+  for (const std::string& path : {tree.root + "/", tree.root})
+    for (std::size_t at = out.find(path); at != std::string::npos; at = out.find(path))
+      out.replace(at, path.size(), revision + ":");
+  return out;
+}
+
+// The process is in another folder for a while: Python finds modules from there.
+class InFolder {
+ public:
+  explicit InFolder(const std::string& folder) : before_(fs::current_path()) { fs::current_path(folder); }
+  ~InFolder() {
+    std::error_code ignored;
+    fs::current_path(before_, ignored);
+  }
+  InFolder(const InFolder&) = delete;
+  InFolder& operator=(const InFolder&) = delete;
+
+ private:
+  fs::path before_;
+};
+
+LoadedModel load_revision(const RevisionSpec& revision, const std::string& spec, WrittenRequest written,
+                          const ProfileOptions& options, Listener& listener) {
+  const RevisionTree tree(revision);
+  written.no_cache = true;  // the folder is gone after this
+  const InFolder in_tree(tree.folder);
+  try {
+    LoadedModel model = std::move(load_models({tree.model}, written, options, listener).front());
+    model.spec = model.label = spec;
+    model.figures.source = told_of(model.figures.source, tree, revision.revision);
+    if (model.graph) model.graph->capture.source = model.figures.source;
+    return model;
+  } catch (const Error& error) {
+    const auto as_told = [&](const std::string& text) { return told_of(text, tree, revision.revision); };
+    throw Error(as_told(error.what()), as_told(error.where()), as_told(error.hint()));
+  }
 }
 
 }  // namespace
@@ -151,6 +317,34 @@ std::vector<std::string> expand_patterns(const std::vector<std::string>& specs, 
     std::ranges::for_each(found, add);
   }
   return expanded;
+}
+
+std::string at_revision(const std::string& revision, const std::string& spec) {
+  const std::string file = spec.substr(0, spec.find(':'));
+  if (!file.ends_with(".py"))
+    throw Error("only a file of code has revisions, and '" + spec + "' is none", "--base-rev",
+                "for example --base-rev HEAD~1 model.py:build");
+  return revision + ":" + spec;
+}
+
+std::vector<LoadedModel> load_versions(const std::vector<std::string>& specs, const WrittenRequest& written,
+                                       const ProfileOptions& options, Listener& listener) {
+  std::vector<std::string> plain;
+  for (const std::string& spec : specs)
+    if (!revision_in(spec)) plain.push_back(spec);
+  std::vector<LoadedModel> loaded;
+  if (!plain.empty()) loaded = load_models(plain, written, options, listener);
+  std::vector<LoadedModel> models;
+  std::size_t next = 0;
+  for (const std::string& spec : specs) {
+    if (const auto revision = revision_in(spec))
+      models.push_back(load_revision(*revision, spec, written, options, listener));
+    else
+      models.push_back(std::move(loaded[next++]));
+    // Beside a revision, a file is called by its path and not by what it builds.
+    if (plain.size() < specs.size()) models.back().label = spec;
+  }
+  return models;
 }
 
 }  // namespace opscope

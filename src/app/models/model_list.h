@@ -1,14 +1,12 @@
-// The models there are, what is known of their costs, and profiling all of them in one Python process.
+// The models there are, what is known of their costs, and profiling all of them in one Python process; and
+// what stands for models in a command: patterns of names, and revisions.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "app/models/cache.h"
-#include "app/request/written.h"
-#include "app/worker/python_worker.h"
-#include "base/count.h"
+#include "app/models/models.h"
 
 namespace opscope {
 
@@ -59,5 +57,16 @@ std::string library_called(const std::string& prefix);
 // Throws Error where nothing does.
 std::vector<std::string> expand_patterns(const std::vector<std::string>& specs, const WrittenRequest& written,
                                          Listener& listener);
+
+// Models of earlier versions: `HEAD~1:model.py:build`. The revision's whole tree is put into a folder of its
+// own, so that what the file imports is of that version too; the user's repository is only read.
+
+// The same file at a revision: "model.py:build" -> "REV:model.py:build"; throws Error where it is no file of
+// code.
+std::string at_revision(const std::string& revision, const std::string& spec);
+
+// As load_models, with revisions among the specs; each of these by a Python of its own, in its own tree.
+std::vector<LoadedModel> load_versions(const std::vector<std::string>& specs, const WrittenRequest& written,
+                                       const ProfileOptions& options, Listener& listener);
 
 }  // namespace opscope

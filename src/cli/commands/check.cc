@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "app/models/git_revision.h"
+#include "app/models/model_list.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"

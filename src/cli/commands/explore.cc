@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "analyse/profile/profile.h"
 #include "app/models/trace.h"
 #include "base/error.h"
 #include "base/text.h"

@@ -1,5 +1,4 @@
 // `opscope measure`: a model really run, every op timed, beside what it should cost.
-#include "analyse/profile/profile.h"
 #include "analyse/trace/joined.h"
 #include "app/models/trace.h"
 #include "base/error.h"
