@@ -250,7 +250,6 @@ constexpr std::string_view kMm = "m*k*n MACs";
 constexpr std::string_view kMmAnd = "m*k*n MACs + c*m*n flops (bias, scales)";
 constexpr std::string_view kBmm = "z*m*k*n MACs";
 constexpr std::string_view kBmmAnd = "z*m*k*n MACs + c*z*m*n flops (bias, scales)";
-constexpr std::string_view kMv = "m*k MACs";
 
 constexpr OpRow kRows[] = {
     row<addmm>("aten::_addmm_activation", kMmAnd),
@@ -277,7 +276,7 @@ constexpr OpRow kRows[] = {
     row<matmul>("aten::matmul", kBmm) | fvcore(fvcore_matmul) | kBatchedProduct,
     row<linear>("aten::mkldnn_linear", kMmAnd),
     row<mm>("aten::mm", kMm) | fvcore(fvcore_product<mm>) | kLinearLayer,
-    row<mv>("aten::mv", kMv),
+    row<mv>("aten::mv", "m*k MACs"),
     row<tensordot>("aten::tensordot", kMm),
     row<vdot>("aten::vdot", "k MACs"),
     // Its own, where torch's kernel is not used.

@@ -14,7 +14,7 @@ bool absent_or_vector(const RuleCall& call, std::size_t i, std::int64_t size) {
          is_vector(call.tensor(i), size);
 }
 
-bool read_batch_norm(RuleCall& call) {
+bool batch_norm(RuleCall& call) {
   const at::Tensor* input = call.floats(0);
   if (!input || input->dim() < 2) return false;
   for (const std::size_t i : {1, 2, 3, 4})
@@ -22,13 +22,8 @@ bool read_batch_norm(RuleCall& call) {
   const bool training = call.flag(5);
   if (!training && (call.none(3) || call.none(4))) return false;
   // One value per channel has no variance: PyTorch's Python layer raises, the kernel does not.
-  return !training || input->numel() > 0;
-}
-
-bool batch_norm(RuleCall& call) {
-  if (!read_batch_norm(call)) return false;
-  const at::Tensor& input = call.at(0).toTensor();
-  return call.output(input.sizes(), input.scalar_type(), input.suggest_memory_format());
+  if (training && input->numel() == 0) return false;
+  return call.output(input->sizes(), input->scalar_type(), input->suggest_memory_format());
 }
 
 bool native_batch_norm(RuleCall& call) {
