@@ -193,7 +193,9 @@ struct NamedArgument {
 class GraphBuilder {
  public:
   explicit GraphBuilder(std::string_view model = "model", std::string_view root_type = "Model")
-      : out_(model, root_type) {}
+      : out_(model, root_type) {
+    out_.graph.capture.model = model;  // as it is, whatever its bytes
+  }
 
   // A module's call or a node, until it goes.
   class Running {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/choices.h"
 #include "base/large_pages.h"
 #include "readers/capture/argument_reader.h"
 #include "readers/json/long_lists.h"
@@ -15,10 +16,11 @@ using json::need;
 
 // The kind of that name.
 template <class Kind>
-Kind kind_called(const json::Place& place, std::string_view word, Kind last, const char* known) {
-  for (int kind = 0; kind <= static_cast<int>(last); ++kind)
-    if (name(static_cast<Kind>(kind)) == word) return static_cast<Kind>(kind);
-  json::fail(place, std::string("expected ") + known);
+Kind kind_called(const json::Place& place, json::value item, Kind last) {
+  if (const auto found = named(json::text(place, item), last)) return *found;
+  std::vector<std::string_view> known;
+  for (int kind = 0; kind <= static_cast<int>(last); ++kind) known.push_back(name(static_cast<Kind>(kind)));
+  json::fail(place, "expected " + listed(known));
 }
 
 void read_clock(json::Place& place, json::value item, Environment& environment) {
@@ -214,21 +216,17 @@ class CaptureReader {
 
   void value(json::value item) {
     Value value;
-    json::read_fields(place_, item, need("id", pools_.check_id(graph_.values.size())),
-                      need("kind", [&](json::value it) { value.kind = value_kind(json::text(place_, it)); }),
-                      need("dtype", [&](json::value it) { value.dtype = pools_.dtype(it); }),
-                      need("shape", [&](json::value it) { value.shape = pools_.integers(it); }),
-                      may("strides", [&](json::value it) { value.strides = pools_.integers(it); }),
-                      may("offset", value.offset), may("storage", value.storage),
-                      may("name", pools_.to_string(value.name)),
-                      may("device", [&](json::value it) { value.device = pools_.device(it); }),
-                      may("trainable", value.trainable));
+    json::read_fields(
+        place_, item, need("id", pools_.check_id(graph_.values.size())),
+        need("kind",
+             [&](json::value it) { value.kind = kind_called(place_, it, ValueKind::kOptimizerState); }),
+        need("dtype", [&](json::value it) { value.dtype = pools_.dtype(it); }),
+        need("shape", [&](json::value it) { value.shape = pools_.integers(it); }),
+        may("strides", [&](json::value it) { value.strides = pools_.integers(it); }),
+        may("offset", value.offset), may("storage", value.storage), may("name", pools_.to_string(value.name)),
+        may("device", [&](json::value it) { value.device = pools_.device(it); }),
+        may("trainable", value.trainable));
     graph_.values.push_back(value);
-  }
-
-  ValueKind value_kind(std::string_view word) const {
-    return kind_called(place_, word, static_cast<ValueKind>(kValueKinds - 1),
-                       "input, parameter, buffer, constant, activation, output, gradient or optimizer_state");
   }
 
   void owned(json::value item) {
@@ -295,19 +293,14 @@ class CaptureReader {
 
   void node(json::value item) {
     Node node;
-    json::read_fields(place_, item, need("id", pools_.check_id(graph_.nodes.size())),
-                      need("kind", [&](json::value it) { node.kind = node_kind(json::text(place_, it)); }),
-                      need("name", pools_.to_string(node.name)), may("target", pools_.to_string(node.target)),
-                      may("source", pools_.to_string(node.source)), may("part", node.part),
-                      may("module", node.module),
-                      may("inputs", [&](json::value it) { node.inputs = pools_.node_references(it); }),
-                      may("outputs", [&](json::value it) { node.outputs = pools_.references(it); }));
+    json::read_fields(
+        place_, item, need("id", pools_.check_id(graph_.nodes.size())),
+        need("kind", [&](json::value it) { node.kind = kind_called(place_, it, NodeKind::kOutput); }),
+        need("name", pools_.to_string(node.name)), may("target", pools_.to_string(node.target)),
+        may("source", pools_.to_string(node.source)), may("part", node.part), may("module", node.module),
+        may("inputs", [&](json::value it) { node.inputs = pools_.node_references(it); }),
+        may("outputs", [&](json::value it) { node.outputs = pools_.references(it); }));
     graph_.nodes.push_back(node);
-  }
-
-  NodeKind node_kind(std::string_view word) const {
-    return kind_called(place_, word, NodeKind::kOutput,
-                       "placeholder, get_attr, call_module, call_function, call_method or output");
   }
 
   // The graph does not know the file's name; the reader adds it.

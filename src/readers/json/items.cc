@@ -75,91 +75,63 @@ JsonItems::JsonItems(ByteSource source, std::string_view array, std::string wher
       buffer_(2 * kChunk + simdjson::SIMDJSON_PADDING) {}
 
 bool JsonItems::next(JsonItem& item) {
-  if (place_ == Place::kStart && !start()) fail("the file is empty");
-  while (true) {
-    item_ = at_;
-    if (place_ == Place::kEnd) return after_document();
-    if (place_ == Place::kFields) {
-      if (field(item)) return true;
-    } else if (array_item(item)) {
-      return true;
+  if (place_ == Place::kStart) start();
+  while (place_ != Place::kEnd) {
+    const bool in_items = place_ == Place::kItems;
+    // The format lets writers that were stopped leave out the bracket of a document that is an array.
+    const int first = in_items && bare_ ? peek() : need();
+    if (first < 0 || first == (in_items ? ']' : '}')) {
+      if (first >= 0) ++at_;
+      place_ = in_items && !bare_ ? Place::kFields : Place::kEnd;
+      continue;
     }
+    if (!in_items && !pass_key()) continue;
+    pass_value();
+    item = {in_items ? std::string_view{} : key_, passed()};
+    return true;
   }
+  if (peek() >= 0) fail("there is more behind the end of the JSON");
+  return false;
 }
 
-bool JsonItems::start() {
+void JsonItems::start() {
   if (fill() && size_ >= 3 && std::memcmp(buffer_.data(), "\xef\xbb\xbf", 3) == 0) at_ = 3;
   const int first = peek();
-  if (first < 0) return false;
+  if (first < 0) fail("the file is empty");
   bare_ = first == '[';
   if (!bare_ && first != '{')
     fail("this is not JSON", "export a trace with profiler.export_chrome_trace(FILE)");
   place_ = bare_ ? Place::kItems : Place::kFields;
   ++at_;
-  return true;
 }
 
-// True where there is a field to give; else the place has changed.
-bool JsonItems::field(JsonItem& item) {
-  const int first = peek();
-  if (first == '}') {
-    ++at_;
-    place_ = Place::kEnd;
-    return false;
-  }
-  if (first < 0) fail_cut_off();
-  if (first != '"') fail("expected a key in quotes");
-  item_ = at_;
+bool JsonItems::pass_key() {
+  if (buffer_[at_] != '"') fail("expected a key in quotes");
   pass_string();
   key_.assign(passed().substr(1, passed().size() - 2));
-  const int colon = peek();
-  if (colon < 0) fail_cut_off();
-  if (colon != ':') fail("expected ':' after \"" + key_ + "\"");
+  if (need() != ':') fail("expected ':' after \"" + key_ + "\"");
   ++at_;
-  const int value = peek();
-  if (value < 0) fail_cut_off();
-  if (key_ == array_) {
-    if (value != '[') fail("\"" + key_ + "\" is not an array");
-    ++at_;
-    place_ = Place::kItems;
-    return false;
-  }
-  item_ = at_;
-  pass_value();
-  item = {key_, passed()};
-  return true;
-}
-
-bool JsonItems::array_item(JsonItem& item) {
-  const int first = peek();
-  if (first == ']') {
-    ++at_;
-    place_ = bare_ ? Place::kEnd : Place::kFields;
-    return false;
-  }
-  if (first < 0 && bare_) {  // the format lets writers that were stopped leave the bracket out
-    place_ = Place::kEnd;
-    return false;
-  }
-  if (first < 0) fail_cut_off();
-  item_ = at_;
-  pass_value();
-  item = {{}, passed()};
-  return true;
-}
-
-bool JsonItems::after_document() {
-  if (peek() >= 0) fail("there is more behind the end of the JSON");
+  const int value = need();
+  if (key_ != array_) return true;
+  if (value != '[') fail("\"" + key_ + "\" is not an array");
+  ++at_;
+  place_ = Place::kItems;
   return false;
 }
 
 int JsonItems::peek() {
   while (true) {
     while (at_ < size_ && (is_space(buffer_[at_]) || buffer_[at_] == ',')) ++at_;
-    if (at_ < size_) return static_cast<unsigned char>(buffer_[at_]);
     item_ = at_;
+    if (at_ < size_) return static_cast<unsigned char>(buffer_[at_]);
     if (!fill()) return -1;
   }
+}
+
+int JsonItems::need() {
+  const int next = peek();
+  if (next < 0) fail_cut_off();
+  return next;
 }
 
 void JsonItems::pass_value() {
@@ -208,12 +180,11 @@ void JsonItems::pass_brackets() {
 
 void JsonItems::pass_word() {
   const auto ends = [](char c) { return is_space(c) || c == ',' || c == '}' || c == ']' || c == ':'; };
-  const std::size_t before = at_ - item_;
   while (true) {
     while (at_ < size_ && !ends(buffer_[at_])) ++at_;
     if (at_ < size_ || !fill()) break;
   }
-  if (at_ - item_ == before) fail("expected a value");
+  if (at_ == item_) fail("expected a value");
 }
 
 bool JsonItems::fill() {

@@ -35,12 +35,12 @@ class JsonItems {
  private:
   enum class Place : std::uint8_t { kStart, kFields, kItems, kEnd };
 
-  bool start();
-  bool field(JsonItem& item);
-  bool array_item(JsonItem& item);
-  bool after_document();
-  // The next character that is no space nor comma, not taken; -1 at the end.
+  void start();
+  // The next character that is no space nor comma, not taken, where an item may begin; -1 at the end.
   int peek();
+  int need();  // the same where the document must not end
+  // Moves over a field's key; false where it is the array's, whose items come next.
+  bool pass_key();
   // Moves over one value, which then is at item_..at_.
   void pass_value();
   void pass_string();

@@ -144,7 +144,9 @@ struct OpTimeStore::Database {
   Database& operator=(const Database&) = delete;
 
   Statement prepare(const char* sql) const { return Statement(handle, path, sql); }
-  void run(const char* sql) const { prepare(sql).step(); }
+  void run(const char* sql) const {
+    if (sqlite3_exec(handle, sql, nullptr, nullptr, nullptr) != SQLITE_OK) throw unusable(handle, path);
+  }
   std::int64_t number(const char* sql) const {
     auto statement = prepare(sql);
     return statement.step() ? statement.integer(0) : 0;
@@ -157,13 +159,7 @@ struct OpTimeStore::Database {
       return;
     Transaction transaction(*this);
     if (is_ours()) return;
-    for (const char* rest = kTables; *rest != '\0';) {
-      sqlite3_stmt* statement = nullptr;
-      if (sqlite3_prepare_v2(handle, rest, -1, &statement, &rest) != SQLITE_OK) throw unusable(handle, path);
-      const int code = statement ? sqlite3_step(statement) : SQLITE_DONE;
-      sqlite3_finalize(statement);
-      if (code != SQLITE_DONE) throw unusable(handle, path);
-    }
+    run(kTables);
     run(fmt::format("PRAGMA application_id = {}", kApplicationId).c_str());
     run(fmt::format("PRAGMA user_version = {}", kVersion).c_str());
     transaction.commit();
