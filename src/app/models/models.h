@@ -10,7 +10,7 @@
 
 #include "app/cases/question.h"
 #include "app/models/cache.h"
-#include "app/request/written.h"
+#include "app/request/fields.h"
 #include "readers/files/model_file.h"
 
 namespace opscope {
