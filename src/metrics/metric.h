@@ -1,5 +1,5 @@
 // The table of metrics: all that any command can show, sort by, plot, sweep, hold to a budget or complete. A
-// metric is one row of table.cc.
+// metric is one row of metric.cc.
 #pragma once
 
 #include <optional>

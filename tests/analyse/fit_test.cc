@@ -1,8 +1,7 @@
 // What fits: the answer and the value above it, the model's own end, and memories that hold nothing.
-#include "analyse/sweep/fit.h"
-
 #include <gtest/gtest.h>
 
+#include "analyse/sweep/turns.h"
 #include "analyse/swept_model.h"
 #include "base/error.h"
 

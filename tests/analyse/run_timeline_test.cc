@@ -1,11 +1,10 @@
 // Every slice inside the one around it, whatever the clocks said.
-#include "analyse/times/run_timeline.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
 
 #include "analyse/measured_models.h"
+#include "analyse/times/times.h"
 #include "base/error.h"
 
 namespace opscope {

@@ -147,45 +147,6 @@ class Conditions {
   throw Error("no node here fits", "", all_nodes(view));
 }
 
-}  // namespace
-
-std::string shape_of(const Graph& graph, ValueId value) {
-  return value == kNone ? std::string() : format_shape(graph.shape(graph.values[value]));
-}
-
-std::uint32_t node_called(const GraphView& view, std::string_view text, const char* flag) {
-  if (const auto number = number_from<std::uint64_t>(text.substr(text.starts_with('#') ? 1 : 0)))
-    return numbered(view, *number, flag);
-  std::vector<std::uint32_t> found;
-  for (const bool own : {false, true}) {
-    for (std::uint32_t n = 0; n < view.nodes.size(); ++n)
-      if ((own ? own_name(view, view.nodes[n]) : view.nodes[n].name) == text && !text.empty())
-        found.push_back(n);
-    if (found.size() == 1) return found.front();
-    if (!found.empty()) fail_several(text, found, flag);
-  }
-  fail_unknown(view, text, flag);
-}
-
-Selection select_nodes(const GraphView& view, const ExploreQuery& query,
-                       const std::function<double(const ViewNode&)>& cost) {
-  const Bounds bounds = bounds_of(view, query);
-  const Conditions conditions(view, query);
-  Selection selection{.nodes = {}, .found = 0, .ranked = query.top.has_value(), .center = bounds.center};
-  for (std::uint32_t n = bounds.begin; n < bounds.end; ++n)
-    if (conditions.hold(view.nodes[n])) selection.nodes.push_back(n);
-  if (selection.nodes.empty()) fail_nothing(view, query);
-  selection.found = selection.nodes.size();
-  if (query.top)
-    std::ranges::stable_sort(selection.nodes, std::greater{},
-                             [&](std::uint32_t n) { return cost(view.nodes[n]); });
-  const std::uint32_t most = std::min(query.top.value_or(kNone), query.max_nodes.value_or(kNone));
-  if (most < selection.nodes.size()) selection.nodes.resize(most);
-  return selection;
-}
-
-namespace {
-
 class WayFinder {
  public:
   WayFinder(const GraphView& view, std::uint32_t from, std::uint32_t to)
@@ -274,6 +235,41 @@ class WayFinder {
 };
 
 }  // namespace
+
+std::string shape_of(const Graph& graph, ValueId value) {
+  return value == kNone ? std::string() : format_shape(graph.shape(graph.values[value]));
+}
+
+std::uint32_t node_called(const GraphView& view, std::string_view text, const char* flag) {
+  if (const auto number = number_from<std::uint64_t>(text.substr(text.starts_with('#') ? 1 : 0)))
+    return numbered(view, *number, flag);
+  std::vector<std::uint32_t> found;
+  for (const bool own : {false, true}) {
+    for (std::uint32_t n = 0; n < view.nodes.size(); ++n)
+      if ((own ? own_name(view, view.nodes[n]) : view.nodes[n].name) == text && !text.empty())
+        found.push_back(n);
+    if (found.size() == 1) return found.front();
+    if (!found.empty()) fail_several(text, found, flag);
+  }
+  fail_unknown(view, text, flag);
+}
+
+Selection select_nodes(const GraphView& view, const ExploreQuery& query,
+                       const std::function<double(const ViewNode&)>& cost) {
+  const Bounds bounds = bounds_of(view, query);
+  const Conditions conditions(view, query);
+  Selection selection{.nodes = {}, .found = 0, .ranked = query.top.has_value(), .center = bounds.center};
+  for (std::uint32_t n = bounds.begin; n < bounds.end; ++n)
+    if (conditions.hold(view.nodes[n])) selection.nodes.push_back(n);
+  if (selection.nodes.empty()) fail_nothing(view, query);
+  selection.found = selection.nodes.size();
+  if (query.top)
+    std::ranges::stable_sort(selection.nodes, std::greater{},
+                             [&](std::uint32_t n) { return cost(view.nodes[n]); });
+  const std::uint32_t most = std::min(query.top.value_or(kNone), query.max_nodes.value_or(kNone));
+  if (most < selection.nodes.size()) selection.nodes.resize(most);
+  return selection;
+}
 
 std::optional<Ways> ways_between(const GraphView& view, std::uint32_t from, std::uint32_t to) {
   if (from > to) return std::nullopt;

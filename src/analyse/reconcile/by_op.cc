@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "analyse/reconcile/ledger.h"
+#include "analyse/reconcile/reconcile.h"
 
 namespace opscope {
 namespace {

@@ -30,44 +30,6 @@ bool has_pairs(std::string_view text) {
   return false;
 }
 
-}  // namespace
-
-SweepAxis numeric_axis(std::string name, std::vector<std::int64_t> numbers) {
-  SweepAxis axis{.name = std::move(name), .numbers = std::move(numbers), .texts = {}};
-  for (const std::int64_t each : axis.numbers) axis.texts.push_back(std::to_string(each));
-  return axis;
-}
-
-SweepAxis worded_axis(std::string name, std::vector<std::string> texts) {
-  SweepAxis axis{.name = std::move(name), .numbers = {}, .texts = std::move(texts), .numeric = false};
-  axis.numbers.resize(axis.texts.size());
-  std::iota(axis.numbers.begin(), axis.numbers.end(), 0);
-  return axis;
-}
-
-std::vector<std::int64_t> sides_of(std::string_view text) {
-  std::vector<std::int64_t> sides;
-  for (const std::string_view side : split_by(text, 'x')) {
-    const auto value = number_from<std::int64_t>(side);
-    if (!value || *value < 1) return {};
-    sides.push_back(*value);
-  }
-  return sides;
-}
-
-SweepAxis axis_from_text(const std::string& name, const char* flag, std::string_view text) {
-  if (name == "dtype") return worded_axis(name, words_of(flag, text));
-  if (name != "image_size" || !has_pairs(text))
-    return numeric_axis(name, parse_value_list(flag, text, name == "past_len" ? 0 : 1));
-  std::vector<std::string> sizes = words_of(flag, text);
-  for (const std::string& each : sizes)
-    if (const std::size_t sides = sides_of(each).size(); sides != 1 && sides != 2)
-      throw Error("an image has a height and a width: '" + each + "'", flag, "for example 384, or 480x640");
-  return worded_axis(name, std::move(sizes));
-}
-
-namespace {
-
 constexpr std::size_t kMostValues = 1'000'000;  // of one list
 constexpr std::int64_t kLargest = std::int64_t{1} << 40;
 constexpr const char* kForms = "for example 1,2,4 or 1,2,4,..,256 or 128:4096:x2 or 16:512:+16";
@@ -176,6 +138,40 @@ class ListReader {
 };
 
 }  // namespace
+
+SweepAxis numeric_axis(std::string name, std::vector<std::int64_t> numbers) {
+  SweepAxis axis{.name = std::move(name), .numbers = std::move(numbers), .texts = {}};
+  for (const std::int64_t each : axis.numbers) axis.texts.push_back(std::to_string(each));
+  return axis;
+}
+
+SweepAxis worded_axis(std::string name, std::vector<std::string> texts) {
+  SweepAxis axis{.name = std::move(name), .numbers = {}, .texts = std::move(texts), .numeric = false};
+  axis.numbers.resize(axis.texts.size());
+  std::iota(axis.numbers.begin(), axis.numbers.end(), 0);
+  return axis;
+}
+
+std::vector<std::int64_t> sides_of(std::string_view text) {
+  std::vector<std::int64_t> sides;
+  for (const std::string_view side : split_by(text, 'x')) {
+    const auto value = number_from<std::int64_t>(side);
+    if (!value || *value < 1) return {};
+    sides.push_back(*value);
+  }
+  return sides;
+}
+
+SweepAxis axis_from_text(const std::string& name, const char* flag, std::string_view text) {
+  if (name == "dtype") return worded_axis(name, words_of(flag, text));
+  if (name != "image_size" || !has_pairs(text))
+    return numeric_axis(name, parse_value_list(flag, text, name == "past_len" ? 0 : 1));
+  std::vector<std::string> sizes = words_of(flag, text);
+  for (const std::string& each : sizes)
+    if (const std::size_t sides = sides_of(each).size(); sides != 1 && sides != 2)
+      throw Error("an image has a height and a width: '" + each + "'", flag, "for example 384, or 480x640");
+  return worded_axis(name, std::move(sizes));
+}
 
 std::vector<std::int64_t> parse_value_list(const char* flag, std::string_view text, std::int64_t least) {
   return ListReader(flag, text, least).read();

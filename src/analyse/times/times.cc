@@ -1,9 +1,15 @@
-// Medians for the profile's own times, per-run sums for everything else.
+// Medians for the profile's own times, per-run sums for everything else; samples and offsets -> slices.
+// Clocks read one after the other may disagree by nanoseconds at the ends of slices; what sticks out is cut
+// off at the end of the slice around it.
 #include "analyse/times/times.h"
 
+#include <algorithm>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "analyse/profile/rollup.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "graph/graph.h"
 
@@ -27,6 +33,158 @@ std::vector<std::uint32_t> rows_of_ops(const Profile& profile) {
   for (const Op& op : profile.graph->ops) rows.push_back(of_scope[op.scope]);
   return rows;
 }
+
+struct Interval {
+  Nanoseconds begin = kUnmeasured, end = 0;
+  bool known() const { return begin != kUnmeasured; }
+  void add(const Interval& other) {
+    if (other.known()) begin = std::min(begin, other.begin), end = std::max(end, other.end);
+  }
+  bool contains(Nanoseconds at) const { return known() && begin <= at && at <= end; }
+};
+
+class Layout {
+ public:
+  explicit Layout(const Graph& graph) : graph_(graph), measured_(graph.measurement) {
+    if (measured_.empty())
+      throw Error("the model was not measured", "", "make the file with `opscope measure MODEL --save FILE`");
+    if (measured_.host.empty() || measured_.host_begin.size() != graph.ops.size())
+      throw Error("the measurement does not tell when its ops began", "", "measure the model again");
+  }
+
+  RunTimeline run() {
+    for (ScopeId s = 0; s < graph_.scopes.size(); ++s) measured_call(s);
+    for (OpId op = 0; op < graph_.ops.size(); ++op) place(op);
+    device();
+    phases();
+    nest();
+    for (const auto* lane : {&made_.phases, &made_.host, &made_.device})
+      for (const TimelineSlice& slice : *lane) made_.end = std::max(made_.end, slice.end);
+    return std::move(made_);
+  }
+
+ private:
+  struct Open {
+    ScopeId scope;
+    std::size_t slice;  // in made_.host
+  };
+
+  // Of the typical run.
+  Interval interval(const std::vector<Nanoseconds>& begins, const std::vector<Nanoseconds>& lengths,
+                    std::size_t id) const {
+    const std::size_t sample = id * measured_.runs + measured_.typical;
+    if (begins.size() <= id || lengths.size() <= sample) return {};
+    if (begins[id] == kUnmeasured || lengths[sample] == kUnmeasured) return {};
+    return {begins[id], begins[id] + std::min(lengths[sample], kUnmeasured - 1 - begins[id])};
+  }
+  Interval of_op(OpId op) const { return interval(measured_.host_begin, measured_.host, op); }
+
+  void measured_call(ScopeId scope) {
+    calls_.push_back(interval(measured_.scope_begin, measured_.scopes, scope));
+    if (calls_.back().known())
+      made_.host.push_back({.begin = calls_.back().begin, .end = calls_.back().end, .id = scope});
+  }
+
+  // An op, and where its module is not running, a slice for each module in whose name it runs.
+  void place(OpId op) {
+    const Interval at = of_op(op);
+    if (!at.known()) return;
+    const ScopeId scope = graph_.ops[op].scope;
+    const std::uint32_t phase = phase_of(graph_, op);
+    if (calls_[scope].contains(at.begin))
+      open_.clear();
+    else
+      open_for(scope, phase, at);
+    made_.host.push_back({.begin = at.begin, .end = at.end, .id = op, .phase = phase, .is_op = true});
+  }
+
+  void open_for(ScopeId scope, std::uint32_t phase, const Interval& at) {
+    path_.clear();  // from the root down
+    for (ScopeId s = scope; s != kNone; s = graph_.scopes[s].parent)
+      if (!calls_[s].contains(at.begin)) path_.push_back(s);
+    std::ranges::reverse(path_);
+    if (std::exchange(open_phase_, phase) != phase) open_.clear();
+    std::size_t common = 0;
+    while (common < open_.size() && common < path_.size() && open_[common].scope == path_[common]) ++common;
+    open_.resize(common);
+    for (std::size_t i = common; i < path_.size(); ++i) {
+      open_.push_back({path_[i], made_.host.size()});
+      made_.host.push_back({.begin = at.begin, .end = at.end, .id = path_[i], .phase = phase});
+    }
+    for (const Open& open : open_) made_.host[open.slice].end = std::max(made_.host[open.slice].end, at.end);
+  }
+
+  // Lengths are the samples. Where the clocks of host and device do not agree on when an op began, it begins
+  // with its call, and after the op ahead of it.
+  void device() {
+    if (!measured_.on_device) return;
+    std::vector<TimelineSlice>& lane = made_.device;
+    for (OpId op = 0; op < graph_.ops.size(); ++op) {
+      const Interval at = interval(measured_.device_begin, measured_.device, op);
+      if (!at.known() || at.end <= at.begin) continue;
+      lane.push_back(
+          {.begin = at.begin, .end = at.end, .id = op, .phase = phase_of(graph_, op), .is_op = true});
+      if (const Interval call = of_op(op); call.known()) begin_at(lane.back(), call.begin);
+    }
+    std::ranges::stable_sort(lane, {}, &TimelineSlice::begin);
+    for (std::size_t i = 1; i < lane.size(); ++i) begin_at(lane[i], lane[i - 1].end);
+  }
+  // Not sooner than that, and as long as it is.
+  static void begin_at(TimelineSlice& slice, Nanoseconds earliest) {
+    if (slice.begin >= earliest) return;
+    slice.end += std::min(earliest - slice.begin, kUnmeasured - 1 - slice.end);
+    slice.begin = earliest;
+  }
+
+  // A phase lasts until the next one's first op, the first from the call of the model on.
+  void phases() {
+    for (std::uint32_t p = 0; p < graph_.phases.size(); ++p) {
+      Interval whole;
+      for (OpId op = graph_.phases[p].begin; op < phase_end(graph_, p); ++op) whole.add(of_op(op));
+      if (!whole.known()) continue;
+      if (p == 0 && !calls_.empty()) whole.add(calls_[0]);
+      std::vector<TimelineSlice>& lane = made_.phases;
+      if (!lane.empty()) {
+        whole.begin = std::max(whole.begin, lane.back().begin);
+        lane.back().end = whole.begin;
+      }
+      lane.push_back({.begin = whole.begin, .end = std::max(whole.end, whole.begin), .id = p, .phase = p});
+    }
+  }
+
+  // Outer before inner where they begin together: modules before ops, the longer first, then as they were
+  // made.
+  void nest() {
+    std::ranges::stable_sort(made_.host, [](const TimelineSlice& a, const TimelineSlice& b) {
+      return std::tuple(a.begin, a.is_op, b.end) < std::tuple(b.begin, b.is_op, a.end);
+    });
+    std::vector<TimelineSlice*> around;
+    for (TimelineSlice& slice : made_.host) {
+      while (!around.empty() && is_over(*around.back(), slice)) around.pop_back();
+      if (!around.empty()) slice.end = std::min(slice.end, around.back()->end);
+      slice.depth = static_cast<std::uint32_t>(around.size());
+      around.push_back(&slice);
+    }
+  }
+  // Ops hold nothing: one that has not ended ends where the next slice begins. A slice of no length at the
+  // very end of another is still inside it, where both begin there.
+  static bool is_over(TimelineSlice& outer, const TimelineSlice& next) {
+    if (outer.is_op) {
+      outer.end = std::min(outer.end, next.begin);
+      return true;
+    }
+    return outer.end < next.begin ||
+           (outer.end == next.begin && (outer.begin != next.begin || next.end != next.begin));
+  }
+
+  const Graph& graph_;
+  const Measurement& measured_;
+  RunTimeline made_;
+  std::vector<Interval> calls_;  // by scope: as measured
+  std::vector<Open> open_;       // of modules whose ops run outside their calls
+  std::uint32_t open_phase_ = 0;
+  std::vector<ScopeId> path_;
+};
 
 }  // namespace
 
@@ -155,5 +313,7 @@ double flops_per_second(const Metrics& metrics) {
 double bytes_per_second(const Metrics& metrics) {
   return metrics.time ? static_cast<double>(metrics.memory_bytes()) / metrics.time_seconds() : 0;
 }
+
+RunTimeline run_timeline(const Graph& graph) { return Layout(graph).run(); }
 
 }  // namespace opscope

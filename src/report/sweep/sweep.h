@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "analyse/sweep/fit.h"
 #include "analyse/sweep/sweep.h"
 #include "analyse/sweep/turns.h"
 #include "report/core/document.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "analyse/times/run_timeline.h"
+#include "analyse/times/times.h"
 #include "base/text.h"
 #include "cost/liveness.h"
 #include "graph/graph.h"

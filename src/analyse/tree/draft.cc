@@ -1,5 +1,5 @@
 // Building the tree of calls and folding it.
-#include "analyse/tree/calls.h"
+#include "analyse/tree/draft.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,5 +1,6 @@
-// Amounts sorted into causes.
-#include "analyse/reconcile/ledger.h"
+// The numbers side by side, amounts sorted into causes; why they differ is found by op or by module, as the
+// tool counts.
+#include "analyse/reconcile/reconcile.h"
 
 #include <fmt/format.h>
 
@@ -50,8 +51,6 @@ WorkWord work_word(Category category) {
     if (of == category) return word;
   return {CauseKind::kUnsupportedOp, name(category)};
 }
-
-// The numbers side by side; why they differ is found by op or by module, as the tool counts.
 
 namespace {
 
