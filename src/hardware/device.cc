@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -63,9 +62,8 @@ class DeviceReader {
   }
   void cores(const TomlItem& item) {
     const std::string& text = item.values[0];
-    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), device_.cores);
-    if (error != std::errc{} || stop != text.data() + text.size() || device_.cores == 0)
-      fail(item, "'" + text + "' is not a number of cores", "for example cores = 64");
+    device_.cores = number_from<std::uint32_t>(text).value_or(0);
+    if (device_.cores == 0) fail(item, "'" + text + "' is not a number of cores", "for example cores = 64");
   }
 
   // Where a figure's "value" and "source" go; nullptr for a path that is none's.

@@ -112,9 +112,7 @@ Written read(Unit unit, std::string_view text, const std::string& where, std::st
     refuse("'" + std::string(suffix) + "' is not a unit of " + std::string(what.empty() ? row.noun : what));
   written.value *= factor;
   written.has_unit = !suffix.empty();
-  std::uint64_t whole = 0;
-  const auto digits = std::from_chars(bare.data(), last, whole);
-  if (digits.ec == std::errc{} && digits.ptr == last) written.digits = whole;
+  written.digits = number_from<std::uint64_t>(bare);
   return written;
 }
 

@@ -20,12 +20,6 @@ std::string_view op_word(const Graph& graph, OpId op) {
   return word == "conv1d" || word == "conv2d" || word == "conv3d" || word == "convolution" ? "conv" : word;
 }
 
-std::string joined(std::span<const std::string_view> words) {
-  std::string text;
-  for (const auto word : words) text.append(text.empty() ? "" : "+").append(word);
-  return text;
-}
-
 bool has(std::span<const std::string_view> words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
 }
@@ -68,11 +62,12 @@ std::string type_of(const Groups& groups, std::span<const OpId> members, const L
     if (!has(words, word)) words.push_back(word);
   }
   if (words.size() == 1) return std::string(words[0]);
-  if (!anchor.empty()) return words.size() <= kMaxNames ? joined(words) : std::string(anchor) + "+pointwise";
+  if (!anchor.empty())
+    return words.size() <= kMaxNames ? join(words, "+") : std::string(anchor) + "+pointwise";
   if (!rows.empty())
     if (const auto known = row_word(words, normalises(groups, members, loop)); !known.empty())
       return std::string(known);
-  if (words.size() <= kMaxNames) return joined(words);
+  if (words.size() <= kMaxNames) return join(words, "+");
   return rows.empty() ? "pointwise" : "pointwise+" + std::string(rows);
 }
 

@@ -2,7 +2,6 @@
 #include "analyse/check/budget.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "base/error.h"
@@ -263,12 +262,9 @@ BudgetLimit increase_limit(const Metric& metric, const std::string& text, const 
     limit.amount = parse_amount(metric, text, where);
     return limit;
   }
-  double percent = 0;
-  const char* const last = text.data() + text.size() - 1;
-  const auto [end, error] = std::from_chars(text.data(), last, percent);
-  if (error != std::errc{} || end != last || !std::isfinite(percent) || percent < 0)
+  limit.percent = number_from<double>(text.substr(0, text.size() - 1));
+  if (!limit.percent || !std::isfinite(*limit.percent) || *limit.percent < 0)
     throw Error("'" + text + "' is no percentage", where, "for example 2%");
-  limit.percent = percent;
   return limit;
 }
 

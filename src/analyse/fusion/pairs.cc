@@ -145,9 +145,7 @@ class FusionDifferences {
         if (std::ranges::find(seen, why) == seen.end()) seen.push_back(why);
     }
     if (seen.empty()) return is_ours ? "no tensor connects them there" : "no tensor connects them here";
-    std::string text;
-    for (const std::string_view why : seen) text += (text.empty() ? "" : "; ") + std::string(why);
-    return text;
+    return join(seen, "; ");
   }
 
   const Graph& graph_;

@@ -2,12 +2,12 @@
 // what torch.fx.symbolic_trace would have drawn. Every op is in exactly one layer, every layer has its own
 // name.
 #include <array>
-#include <charconv>
 #include <set>
 #include <tuple>
 #include <unordered_map>
 
 #include "analyse/profile/rollup.h"
+#include "base/groups.h"
 #include "base/large_pages.h"
 #include "base/text.h"
 
@@ -24,10 +24,8 @@ void append_number(std::string& text, char mark, std::uint32_t number) {
 std::pair<std::string_view, std::uint32_t> split_number(std::string_view name) {
   const auto mark = name.rfind('_');
   if (mark == std::string_view::npos || mark + 1 == name.size() || name[mark + 1] == '0') return {name, 0};
-  std::uint32_t number = 0;
-  const auto [end, error] = std::from_chars(name.data() + mark + 1, name.data() + name.size(), number);
-  if (error != std::errc{} || end != name.data() + name.size()) return {name, 0};
-  return {name.substr(0, mark), number};
+  const auto number = number_from<std::uint32_t>(name.substr(mark + 1));
+  return number ? std::pair(name.substr(0, mark), *number) : std::pair(name, 0u);
 }
 
 // Names for ops that are layers of their own: the op's type, numbered where a module call repeats it. A
@@ -105,16 +103,14 @@ std::vector<Seed> find_layers(const Graph& graph, const std::vector<bool>& has_c
   return seeds;
 }
 
-// Bucket by scope with a counting sort, so that numbering stays linear in a graph of many calls.
+// Scope by scope, so that numbering stays linear in a graph of many calls.
 void number_free_ops(const Graph& graph, const OpTypes& types, const std::vector<bool>& has_children,
                      std::vector<Seed>& seeds) {
-  std::vector<std::uint32_t> begin(graph.scopes.size() + 1, 0);
-  for (const Seed& seed : seeds) ++begin[graph.ops[seed.op].scope + 1];
-  for (std::size_t s = 1; s < begin.size(); ++s) begin[s] += begin[s - 1];
-  std::vector<std::uint32_t> order(seeds.size());
-  for (std::uint32_t i = 0; i < seeds.size(); ++i) order[begin[graph.ops[seeds[i].op].scope]++] = i;
+  std::vector<ScopeId> scope_of;
+  for (const Seed& seed : seeds) scope_of.push_back(graph.ops[seed.op].scope);
+  const IdGroups by_scope(graph.scopes.size(), scope_of);
   OpNumbers numbers(graph, types);
-  for (const std::uint32_t i : order) {
+  for (const std::uint32_t i : by_scope.ids) {
     const Op& op = graph.ops[seeds[i].op];
     if (has_children[op.scope]) seeds[i].number = numbers.next(op);
   }

@@ -1,6 +1,5 @@
 // Finds ops by what a person types: an index, a layer, a module, or an op within its module.
 #include <algorithm>
-#include <charconv>
 
 #include "analyse/profile/profile.h"
 #include "analyse/profile/rollup.h"
@@ -10,14 +9,6 @@
 
 namespace opscope {
 namespace {
-
-std::optional<OpId> as_index(std::string_view node) {
-  if (node.starts_with('#')) node.remove_prefix(1);
-  OpId index = 0;
-  const auto [end, error] = std::from_chars(node.data(), node.data() + node.size(), index);
-  if (node.empty() || error != std::errc{} || end != node.data() + node.size()) return std::nullopt;
-  return index;
-}
 
 std::vector<OpId> ops_where(const Profile& profile, auto&& matches) {
   std::vector<OpId> ops;
@@ -73,7 +64,7 @@ std::string suggest(const Profile& profile, std::string_view node) {
 }  // namespace
 
 std::vector<OpId> find_node(const Profile& profile, std::string_view node) {
-  if (const auto index = as_index(node)) {
+  if (const auto index = number_from<OpId>(node.substr(node.starts_with('#') ? 1 : 0))) {
     // A module may be called "0" as well; the index wins, its layer can be reached by a longer name.
     if (*index < profile.costs.size()) return {*index};
     const std::size_t count = profile.costs.size();
