@@ -6,7 +6,7 @@
 #include "graph/graph.h"
 #include "python/bindings.h"
 #include "python/objects.h"
-#include "report/core/report.h"
+#include "report/core/document.h"
 #include "report/draw/draw.h"
 #include "report/fuse/report.h"
 #include "report/profile/sections.h"

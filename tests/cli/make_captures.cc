@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "graph/graph.h"
 #include "graph/measured_graph.h"
-#include "report/core/report.h"
+#include "report/core/document.h"
 
 namespace {
 

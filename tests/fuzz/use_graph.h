@@ -8,7 +8,7 @@
 #include "cost/liveness.h"
 #include "graph/graph.h"
 #include "readers/capture/capture_reader.h"
-#include "report/core/report.h"
+#include "report/core/document.h"
 
 namespace opscope {
 

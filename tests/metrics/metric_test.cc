@@ -10,7 +10,7 @@
 #include "analyse/plot/plot.h"
 #include "analyse/swept_model.h"
 #include "base/error.h"
-#include "report/core/report.h"
+#include "report/core/document.h"
 #include "report/sweep/sweep.h"
 
 namespace opscope {

@@ -1,6 +1,4 @@
 // Reports: every format carries the same totals, fits its width, and survives hostile names.
-#include "report/core/report.h"
-
 #include <gtest/gtest.h>
 
 #include "analyse/small_models.h"

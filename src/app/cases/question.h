@@ -20,7 +20,7 @@
 #include "analyse/sweep/sweep.h"
 #include "analyse/sweep/turns.h"
 #include "app/request/fields.h"
-#include "report/core/report.h"
+#include "report/core/document.h"
 #include "report/svg/pictures.h"
 #include "report/sweep/sweep.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "app/worker/python_worker.h"
-#include "report/core/report.h"
+#include "report/core/document.h"
 #include "report/draw/draw.h"
 #include "report/svg/pictures.h"
 

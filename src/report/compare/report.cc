@@ -1,17 +1,249 @@
-// The document of a comparison: a column a model while they fit beside each other, else a row a model. For
-// programs every digit, a key for each quantity.
+// A comparison in every format: a column a model while they fit beside each other, else a row a model. In a
+// cell the value comes first, then the mark of the best, then the ratio, each below its like. For programs
+// every digit, a key for each quantity.
 #include "report/compare/report.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
-#include "report/profile/columns.h"
 #include "report/profile/sections.h"
 
 namespace opscope {
 namespace {
+
+constexpr const char* kIndent =
+    "   ";  // of a part below its whole; three columns are a level in every format
+
+// "≥812M": with a mark for what is a bound.
+std::string value_text(Unit unit, const ComparedValue& value) {
+  if (!value.is_known) return "?";
+  return std::string(confidence_mark(value.confidence)) + text(unit, value.amount);
+}
+
+// The two texts of a cell.
+struct CellParts {
+  std::string value, beside;
+  Style style = Style::kPlain;
+};
+
+// A column of such cells. In a terminal the values are right-aligned among themselves, and what is beside
+// them too.
+template <class Row, class Read>
+ColumnOf<Row> aligned(Column column, const std::vector<Row>& rows, bool for_terminal, const Read& read) {
+  int values = 0, others = 0;
+  for (const Row& row : rows) {
+    const CellParts parts = read(row);
+    values = std::max(values, display_width(parts.value));
+    others = std::max(others, display_width(parts.beside));
+  }
+  return {std::move(column), [=](const Row& row) -> Cell {
+            auto [value, beside, style] = read(row);
+            if (value.empty()) return {"", style};
+            if (for_terminal)
+              return {pad_left(value, values) + (others > 0 ? " " + pad_left(beside, others) : ""), style};
+            if (value.ends_with(' ')) value.pop_back();
+            return {beside.empty() ? value : value + " " + beside, style};
+          }};
+}
+
+CellParts parts_of(Unit unit, const ComparedValue& value, bool with_mark, bool with_ratio) {
+  CellParts parts{value_text(unit, value), with_ratio ? ratio_text(value) : "", Style::kPlain};
+  if (with_mark) parts.value += value.is_best ? "*" : " ";
+  if (value.is_best) parts.style = Style::kGood;
+  if (!value.is_known) parts.style = Style::kQuiet;
+  return parts;
+}
+
+// What a table needs at least, nothing of it cut but for the columns that may be left out.
+int table_width(const Table& table) {
+  constexpr int kGap = 2;
+  int total = -kGap;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    if (table.columns[c].optional) continue;
+    int width = display_width(table.columns[c].title);
+    for (const auto& row : table.rows)
+      width = std::max(width, display_width(row[c].guides) + display_width(text_of(row[c])));
+    total += width + kGap;
+  }
+  return total;
+}
+
+// A quantity; those of the mix stand below a title, which is none.
+struct TotalsRow {
+  const ComparedRow* row = nullptr;
+  bool in_mix = false;
+};
+
+Cell title_of(const TotalsRow& of) {
+  if (!of.row) return {"FLOPs by op", Style::kStrong};
+  if (of.in_mix) return {of.row->title, Style::kPlain, kIndent};
+  return {of.row->title, of.row->is_part ? Style::kQuiet : Style::kPlain, of.row->is_part ? kIndent : ""};
+}
+
+CellParts totals_parts(const TotalsRow& of, std::size_t model, bool with_ratio) {
+  if (!of.row) return {};
+  const ComparedValue& value = of.row->values[model];
+  if (!of.in_mix) return parts_of(of.row->unit, value, true, with_ratio && model > 0);
+  const bool none = value.is_known && !(value.amount.real > 0);
+  CellParts parts = none ? CellParts{"-", "", Style::kQuiet} : parts_of(of.row->unit, value, false, false);
+  parts.value += " ";  // below the values, not their marks
+  return parts;
+}
+
+// In a table with a row a model: which quantities, under which short titles.
+struct ModelColumn {
+  std::string_view key, title;
+  bool optional;
+};
+constexpr std::array kModelColumns{
+    ModelColumn{"params", "Params", false},
+    ModelColumn{"flops", "FLOPs", false},
+    ModelColumn{"memory_bytes", "Moved", false},
+    ModelColumn{"peak_memory_bytes", "Peak", false},
+    ModelColumn{"arithmetic_intensity", "FLOPs/B", true},
+    ModelColumn{"memory_bound_time_share", "Mem-bound", false},
+    ModelColumn{"relative_time", "Time", false},
+    ModelColumn{"roofline_seconds", "Roofline", false},
+    ModelColumn{"time_seconds", "Measured", false},
+    ModelColumn{"macs", "MACs", true},
+    ModelColumn{"fused_bytes", "Fused", true},
+    ModelColumn{"ops", "Ops", true},
+};
+
+enum class Ratios : std::uint8_t { kAll, kFew, kNone };
+
+bool takes_ratio(std::string_view key, Ratios ratios) {
+  if (ratios == Ratios::kAll) return true;
+  return ratios == Ratios::kFew && (key == "flops" || key.ends_with("roofline_seconds"));
+}
+
+Table models_table(const ModelComparison& comparison, Ratios ratios, bool for_terminal) {
+  Columns<ComparedModel> columns{{words("Model", 16, 24), &ComparedModel::label}};
+  const auto add = [&](const ComparedRow& row, std::string_view title, bool optional) {
+    Column column = number(std::string(title));
+    column.optional = optional && for_terminal;
+    columns.push_back(
+        aligned(column, comparison.models, for_terminal, [&, ratios](const ComparedModel& model) {
+          const auto& value = row.values[static_cast<std::size_t>(&model - comparison.models.data())];
+          return parts_of(row.unit, value, row.better != Better::kNeither, takes_ratio(row.key, ratios));
+        }));
+  };
+  for (const ModelColumn& column : kModelColumns)
+    if (const ComparedRow* row = comparison.row(column.key)) add(*row, column.title, column.optional);
+  for (const ComparedRow& row : comparison.rows)  // of several devices
+    if (row.key.ends_with(".roofline_seconds") && !row.is_part) add(row, row.title.substr(10), false);
+  return table_of(columns, comparison.models);
+}
+
+// "99.7%" of the model's whole for types, the ratio to the first for modules.
+std::string beside(const ComparedParts& parts, const ComparedValue& value, std::size_t model) {
+  if (parts.by == CompareBy::kModule) return model > 0 ? ratio_text(value) : "";
+  return adds_up(parts.metric->unit) ? format_percent(value.amount.real, parts.totals[model].real) : "";
+}
+
+Cell part_name(const ComparedParts& parts, const ComparedPart& row) {
+  if (parts.by == CompareBy::kType) return {row.name};
+  const std::string indent(row.depth > 1 ? 3 * (row.depth - 1) : 0, ' ');
+  if (row.name.empty()) return {"(outside modules)", Style::kQuiet};
+  return {row.name, Style::kPlain, indent};
+}
+
+ComparedPart total_of(const ModelComparison& comparison, const ComparedParts& parts) {
+  ComparedPart all;
+  for (std::size_t m = 0; m < comparison.models.size(); ++m) {
+    const Figures& figures = comparison.models[m].figures;
+    ComparedValue& total = all.values.emplace_back();
+    total.is_known = amount_in(figures, *parts.metric).has_value();
+    total.amount = parts.totals[m];
+    total.confidence =
+        parts.metric->basis == Basis::kModules ? Confidence::kExact : figures.totals.confidence;
+    if (m > 0 && total.is_known && parts.totals[0].real > 0)
+      total.ratio = total.amount.real / parts.totals[0].real;
+  }
+  return all;
+}
+
+// The first `shown` rows of the first `models` models, and the whole of each.
+Table parts_table(const ModelComparison& comparison, const ComparedParts& parts, std::size_t shown,
+                  std::size_t models, bool with_more, bool for_terminal) {
+  std::vector<ComparedPart> rows(parts.rows.begin(), parts.rows.begin() + static_cast<std::ptrdiff_t>(shown));
+  rows.push_back(total_of(comparison, parts));
+  const auto is_total = [&](const ComparedPart& row) { return &row == &rows.back(); };
+  Columns<ComparedPart> columns{{words(heading(*parts.metric), 14, 18), [&](const ComparedPart& row) {
+                                   return is_total(row) ? Cell("Total", Style::kStrong)
+                                                        : part_name(parts, row);
+                                 }}};
+  for (std::size_t m = 0; m < models; ++m) {
+    const auto read = [&, m, with_more](const ComparedPart& row) -> CellParts {
+      const ComparedValue& value = row.values[m];
+      const Unit unit = parts.metric->unit;
+      if (is_total(row)) {
+        CellParts total = parts_of(unit, value, false, with_more && parts.by == CompareBy::kModule);
+        return {total.value, total.beside, Style::kStrong};
+      }
+      if (!value.is_known) return {"-", "", Style::kQuiet};
+      return {value_text(unit, value), with_more ? beside(parts, value, m) : ""};
+    };
+    columns.push_back(aligned(number(comparison.models[m].label), rows, for_terminal, read));
+  }
+  return table_of(columns, rows);
+}
+
+Section totals_section(const ModelComparison& comparison, int width, bool for_terminal) {
+  Section section{"Models"};
+  std::vector<TotalsRow> rows;
+  for (const ComparedRow& row : comparison.rows) rows.push_back({&row});
+  if (!comparison.mix.empty()) rows.push_back({nullptr, true});
+  for (const ComparedRow& row : comparison.mix) rows.push_back({&row, true});
+  for (const bool with_ratio : {true, false}) {
+    Columns<TotalsRow> columns{{words(""), title_of}};
+    for (std::size_t m = 0; m < comparison.models.size(); ++m)
+      columns.push_back(aligned(number(comparison.models[m].label), rows, for_terminal,
+                                [=](const TotalsRow& row) { return totals_parts(row, m, with_ratio); }));
+    section.table = table_of(columns, rows);
+    const bool few = comparison.models.size() <= 3;  // these are worth a column each even without ratios
+    if (!for_terminal || table_width(section.table) <= width || !few) break;
+  }
+  return section;
+}
+
+Section models_section(const ModelComparison& comparison, int width, bool for_terminal) {
+  Section section{"Models"};
+  for (const Ratios ratios : {Ratios::kAll, Ratios::kFew, Ratios::kNone}) {
+    section.table = models_table(comparison, ratios, for_terminal);
+    if (!for_terminal || table_width(section.table) <= width) break;
+  }
+  return section;
+}
+
+Section parts_section(const ModelComparison& comparison, const ComparedParts& parts,
+                      const TextOptions& options, bool for_terminal) {
+  const bool by_type = parts.by == CompareBy::kType;
+  Section section{by_type ? "By op type" : "By module"};
+  const std::size_t shown = by_type ? shown_of(parts.rows.size(), options) : parts.rows.size();
+  std::size_t models = comparison.models.size();
+  bool with_more = true;
+  section.table = parts_table(comparison, parts, shown, models, with_more, for_terminal);
+  const auto too_wide = [&] { return for_terminal && table_width(section.table) > options.width; };
+  while (too_wide() && (with_more || models > 1)) {
+    with_more ? void(with_more = false) : void(--models);
+    section.table = parts_table(comparison, parts, shown, models, with_more, for_terminal);
+  }
+  if (shown < parts.rows.size())
+    section.remarks.push_back(plural(parts.rows.size() - shown, "more type") +
+                              ": --verbose shows them, --top N some");
+  if (models < comparison.models.size())
+    section.remarks.push_back(plural(comparison.models.size() - models, "more model") +
+                              ": a wider terminal, --format csv or json has them");
+  if (!by_type && comparison.models.size() > 1)
+    section.remarks.push_back(fmt::format("{} of {} in {}, matched by path", parts.in_all,
+                                          plural(parts.rows.size(), "row"),
+                                          comparison.models.size() == 2 ? "both" : "all"));
+  return section;
+}
 
 constexpr std::size_t kMostColumns = 8;  // where no terminal is in the way
 
@@ -172,6 +404,14 @@ Table comparison_rows(const ModelComparison& comparison, const std::optional<Com
 }
 
 }  // namespace
+
+std::string ratio_text(const ComparedValue& value) {
+  if (!value.ratio) return "";
+  const double ratio = *value.ratio;
+  if (ratio > 0 && ratio < 0.005) return "<0.01x";
+  if (ratio < 9.995) return fmt::format("{:.2f}x", ratio);
+  return ratio < 99.95 ? fmt::format("{:.1f}x", ratio) : fmt::format("{:.0f}x", ratio);
+}
 
 std::string to_format(const ModelComparison& comparison, const std::optional<ComparedParts>& parts,
                       Format format, const TextOptions& options) {

@@ -13,14 +13,7 @@ namespace opscope {
 std::string to_format(const ModelComparison& comparison, const std::optional<ComparedParts>& parts,
                       Format format, const TextOptions& options);
 
-// A column a model; a row a model. Elsewhere than in a terminal the width does not count.
-Section totals_section(const ModelComparison& comparison, int width, bool for_terminal);
-Section models_section(const ModelComparison& comparison, int width, bool for_terminal);
-Section parts_section(const ModelComparison& comparison, const ComparedParts& parts,
-                      const TextOptions& options, bool for_terminal);
 std::string ratio_text(const ComparedValue& value);  // "0.10x", "" where there is none
-// What a table needs at least, nothing of it cut but for the columns that may be left out.
-int table_width(const Table& table);
 
 struct ParetoOptions {
   const Metric* x = &metric_at("params");

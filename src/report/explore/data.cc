@@ -6,7 +6,7 @@
 #include "report/core/document.h"
 #include "report/explore/explore.h"
 #include "report/hardware/hardware.h"
-#include "report/profile/columns.h"
+#include "report/profile/sections.h"
 
 namespace opscope {
 namespace {

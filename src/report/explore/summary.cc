@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "report/explore/explore.h"
-#include "report/profile/columns.h"
+#include "report/profile/sections.h"
 
 namespace opscope {
 namespace {

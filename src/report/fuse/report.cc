@@ -8,7 +8,7 @@
 #include "analyse/fusion/subgraphs.h"
 #include "base/text.h"
 #include "report/hardware/hardware.h"
-#include "report/profile/columns.h"
+#include "report/profile/sections.h"
 
 namespace opscope {
 namespace {

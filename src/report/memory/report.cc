@@ -13,7 +13,6 @@
 
 #include "analyse/tree/module_tree.h"
 #include "base/text.h"
-#include "report/profile/columns.h"
 #include "report/profile/sections.h"
 
 namespace opscope {

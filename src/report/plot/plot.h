@@ -5,7 +5,7 @@
 #include <string>
 
 #include "analyse/plot/plot.h"
-#include "report/core/report.h"
+#include "report/core/document.h"
 
 namespace opscope {
 

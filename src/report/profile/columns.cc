@@ -1,8 +1,8 @@
-#include "report/profile/columns.h"
-
 #include <algorithm>
 
 #include "report/hardware/hardware.h"
+#include "report/profile/sections.h"
+#include "report/times/times.h"
 
 namespace opscope {
 namespace {
@@ -67,6 +67,9 @@ Columns<Metrics> shown_columns(const Profile& profile, std::string_view names) {
   }
   return columns;
 }
+
+Column spread_column() { return number("±").or_not(); }
+Cell spread_cell(const Statistics& statistics) { return {spread_text(statistics), Style::kQuiet}; }
 
 Columns<Metrics> rate_columns(const Profile& profile) {
   std::string names = "flops_per_second bytes_per_second?";

@@ -9,7 +9,6 @@
 #include "report/fuse/report.h"
 #include "report/hardware/hardware.h"
 #include "report/memory/report.h"
-#include "report/profile/columns.h"
 #include "report/profile/sections.h"
 #include "report/times/times.h"
 

@@ -1,6 +1,4 @@
 // A profile in every format: what its report is made of.
-#include "report/core/report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +6,6 @@
 #include <span>
 
 #include "base/text.h"
-#include "report/core/document.h"
 #include "report/explore/explore.h"
 #include "report/hardware/hardware.h"
 #include "report/profile/sections.h"

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "analyse/tree/module_tree.h"
-#include "report/profile/columns.h"
+#include "report/profile/sections.h"
 
 namespace opscope {
 namespace {

@@ -9,7 +9,6 @@
 #include "analyse/sweep/sweep.h"
 #include "analyse/sweep/turns.h"
 #include "report/core/document.h"
-#include "report/core/report.h"
 
 namespace opscope {
 

@@ -9,7 +9,7 @@
 #include "analyse/memory/memory.h"
 #include "base/text.h"
 #include "report/explore/explore.h"
-#include "report/profile/columns.h"
+#include "report/profile/sections.h"
 #include "report/times/times.h"
 
 namespace opscope {

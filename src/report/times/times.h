@@ -22,10 +22,6 @@ std::string share_text(double share);
 // "1.035x", "0.98x"
 std::string ratio_text(double ratio);
 
-// The spread over runs, beside the time.
-Column spread_column();
-Cell spread_cell(const Statistics& statistics);
-
 // A measured run in the Trace Event Format, for chrome://tracing, ui.perfetto.dev and what else reads it:
 // phases, module calls with their ops inside, the device's lane with an arrow from each op to its work there,
 // and the predicted memory as a counter. Throws Error where the profile's graph was not measured.

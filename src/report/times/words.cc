@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "base/text.h"
-#include "report/profile/columns.h"
+#include "report/profile/sections.h"
 #include "report/times/times.h"
 
 namespace opscope {
@@ -239,9 +239,6 @@ std::string ratio_text(double ratio) {
   if (ratio >= 9.995) return fmt::format("{:.{}f}x", ratio, ratio >= 99.95 ? 0 : 1);
   return fmt::format("{:.{}f}x", ratio, ratio < 1.9995 ? 3 : 2);
 }
-
-Column spread_column() { return number("±").or_not(); }
-Cell spread_cell(const Statistics& statistics) { return {spread_text(statistics), Style::kQuiet}; }
 
 Section where_time_goes_section(const Profile& profile, const WhereTimeGoes& where) {
   Section section{"Where the time goes", {{words("Where the time goes")}, {}}};

@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "report/profile/columns.h"
 #include "report/profile/sections.h"
 
 namespace opscope {
