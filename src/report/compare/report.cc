@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/text.h"
 #include "report/profile/sections.h"
@@ -267,19 +268,15 @@ std::vector<Cell> header(const ModelComparison& comparison) {
   return cells;
 }
 
-bool has_mark(const ModelComparison& comparison, Confidence confidence) {
-  return std::ranges::any_of(comparison.rows, [&](const ComparedRow& row) {
-    return std::ranges::any_of(row.values, [&](const ComparedValue& value) {
-      return value.is_known && value.confidence == confidence;
-    });
-  });
-}
-
 std::string legend(const ModelComparison& comparison) {
   std::string text = fmt::format("* best   2.00x: twice {}", comparison.models.front().label);
-  if (has_mark(comparison, Confidence::kEstimated)) text += "   ~ estimated";
-  if (has_mark(comparison, Confidence::kUpperBound)) text += "   ≤ at most";
-  if (has_mark(comparison, Confidence::kUnknown)) text += "   ≥ at least";
+  std::set<Confidence> marks;
+  for (const ComparedRow& row : comparison.rows)
+    for (const ComparedValue& value : row.values)
+      if (value.is_known) marks.insert(value.confidence);
+  if (marks.contains(Confidence::kEstimated)) text += "   ~ estimated";
+  if (marks.contains(Confidence::kUpperBound)) text += "   ≤ at most";
+  if (marks.contains(Confidence::kUnknown)) text += "   ≥ at least";
   return text;
 }
 

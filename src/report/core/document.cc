@@ -2,6 +2,8 @@
 // file name, the help and the writers.
 #include "report/core/document.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -114,11 +116,11 @@ std::string choices(const std::vector<Format>& formats, std::string_view dot, st
                     std::string_view last_gap) {
   std::string text;
   for (const Format& format : formats)
-    text.append(text.empty()                 ? ""
-                : &format == &formats.back() ? last_gap
-                                             : gap)
-        .append(dot)
-        .append(name(format));
+    text += fmt::format("{}{}{}",
+                        text.empty()                 ? ""
+                        : &format == &formats.back() ? last_gap
+                                                     : gap,
+                        dot, name(format));
   return text;
 }
 

@@ -77,7 +77,7 @@ std::vector<Row> shown(const std::vector<Row>& rows, bool is_ours, const TextOpt
   std::ranges::copy_if(rows, std::back_inserter(result),
                        [&](const Row& row) { return row.is_ours == is_ours; });
   const std::size_t top = shown_of(result.size(), options);
-  if (top < result.size())
+  if (top > 0 && top < result.size())  // without rows there is no section
     section.remarks.push_back(fmt::format("{} more sorts; --verbose shows all", result.size() - top));
   result.resize(top);
   return result;
@@ -169,10 +169,8 @@ Document comparison_document(const FusionComparison& c, const TextOptions& optio
   document.header.push_back({fmt::format("against {} of torch {}", c.other->setting, c.other->version)});
   document.sections.push_back(summary_of(c));
   for (const bool is_ours : {false, true}) {
-    if (Section pairs = pairs_section(c, is_ours, options); !pairs.table.rows.empty())
-      document.sections.push_back(std::move(pairs));
-    if (Section groups = groups_section(c, is_ours, options); !groups.entries.empty())
-      document.sections.push_back(std::move(groups));
+    document.add(pairs_section(c, is_ours, options));
+    document.add(groups_section(c, is_ours, options));
   }
   return document;
 }

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "analyse/fusion/subgraphs.h"
 #include "base/text.h"
 #include "report/hardware/hardware.h"
-#include "report/profile/sections.h"
 
 namespace opscope {
 namespace {
@@ -135,12 +135,6 @@ Columns<SubgraphRow> row_columns(const Profile& profile) {
           {words("Ends").or_not(), of([](S s) { return Cell(name(s.ends), Style::kQuiet); })}};
 }
 
-// The first of `rows`, or all.
-template <class Row>
-std::span<const Row> first_of(const std::vector<Row>& rows, std::size_t most, bool all) {
-  return std::span<const Row>(rows).first(all ? rows.size() : std::min(rows.size(), most));
-}
-
 Section fuse_summary_section(const Profile& profile) {
   Facts facts("Summary");
   const Partition& partition = profile.partition();
@@ -179,7 +173,8 @@ Section fuse_bounds_section(const Profile& profile) {
 
 Section subgraphs_section(const Profile& profile, const FuseOptions& options) {
   const auto rows = sorted_rows(profile, options, options.sort);
-  const auto shown = first_of(rows, 40, options.text.verbose);  // a screenful
+  const auto shown = std::span(rows).first(
+      options.text.verbose ? rows.size() : std::min<std::size_t>(rows.size(), 40));  // a screenful
   Section section{"Subgraphs", table_of(row_columns(profile), shown)};
   if (shown.size() < rows.size())
     section.remarks.push_back(fmt::format("{} more rows: --verbose shows them", rows.size() - shown.size()));
@@ -204,8 +199,7 @@ Section savings_section(const Profile& profile, const FuseOptions& options) {
        [&, first](Row row) { return Cell(module_text(profile, first(row)), Style::kQuiet); }}};
   auto rows = sorted_rows(profile, options, &metric_at("saved_bytes"));
   std::erase_if(rows, [](Row row) { return !row.saved_bytes; });
-  return {"Largest savings",
-          table_of(columns, first_of(rows, static_cast<std::size_t>(options.text.top), false))};
+  return {"Largest savings", table_of(columns, rows | std::views::take(std::max(options.text.top, 0)))};
 }
 
 Section missed_section(const Profile& profile, const FuseOptions& options) {
@@ -217,8 +211,7 @@ Section missed_section(const Profile& profile, const FuseOptions& options) {
       {number("Would save"), [](Row row) { return format_bytes(row.bytes); }},
       {words("Because", 20, 40), [](Row row) { return Cell(explanation(row.why), Style::kQuiet); }}};
   const auto rows = missed_rows(profile);
-  return {"Not fused", table_of(columns, first_of(rows, static_cast<std::size_t>(options.text.top),
-                                                  options.text.verbose))};
+  return {"Not fused", table_of(columns, std::span(rows).first(shown_of(rows.size(), options.text)))};
 }
 
 Document fuse_document(const Profile& profile, const FuseOptions& options) {

@@ -12,18 +12,9 @@
 namespace opscope {
 namespace {
 
-std::string share_text(const Affinity& found) {
-  return fmt::format("sum over ops: {} compute-bound, {} memory-bound",
-                     format_percent(found.compute_share, 1.0), format_percent(found.memory_share, 1.0));
-}
-
 std::string float32_text(const RooflineSummary& roofline) {
   if (roofline.peak->dtype != "tf32" && roofline.peak->dtype != "float32") return "";
   return fmt::format(" (--float32 {})", name(roofline.float32));
-}
-
-std::string at_least(std::string text, std::uint64_t unknown) {
-  return (unknown ? "≥" : "") + std::move(text);
 }
 
 std::string fused_text(const Profile& profile, const Affinity& found) {
@@ -160,19 +151,13 @@ Columns<FigureRow> figure_columns() {
            }}};
 }
 
-std::string names_text(const Device& device) {
-  std::string text;
-  for (const auto* list : {&device.aliases, &device.reported_as})
-    for (const std::string& name : *list) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 Document one_document(const Device& device) {
   Document document{{{device.id, Style::kStrong}, device.name}};
   if (!device.vendor.empty()) document.header.push_back(device.vendor + " " + device.architecture);
   if (device.cores) document.header.push_back(plural(device.cores, "core"));
-  if (const std::string names = names_text(device); !names.empty())
-    document.header.push_back("also called " + names);
+  std::vector<std::string> names = device.aliases;
+  names.insert(names.end(), device.reported_as.begin(), device.reported_as.end());
+  if (!names.empty()) document.header.push_back("also called " + join(names));
   if (!device.note.empty()) document.notes.push_back(device.note);
   Section section{"Figures", table_of(figure_columns(), figures_of(device))};
   for (const auto& [key, title] : device.sources) section.remarks.push_back(key + ": " + title);
@@ -235,12 +220,12 @@ Section hardware_section(const Profile& profile) {
                           name(roofline.peak->units), float32_text(roofline)));
   section.add("Bandwidth", device.memory_bandwidth.text,
               fmt::format("ridge at {} FLOPs per byte", format_ratio(roofline.ridge)));
-  section.add("Roofline", roofline_text(profile.totals), share_text(found));
-  section.add(
-      "  as subgraphs",
-      at_least(format_time(static_cast<double>(profile.fused_roofline().time) * kPicosecond, Zero::kDash),
-               profile.fused_roofline().unknown),
-      fused_text(profile, found));
+  section.add("Roofline", roofline_text(profile.totals),
+              fmt::format("sum over ops: {} compute-bound, {} memory-bound",
+                          format_percent(found.compute_share, 1.0), format_percent(found.memory_share, 1.0)));
+  const FusedRoofline& fused = profile.fused_roofline();
+  const std::string time = format_time(static_cast<double>(fused.time) * kPicosecond, Zero::kDash);
+  section.add("  as subgraphs", (fused.unknown ? "≥" : "") + time, fused_text(profile, found));
   if (device.launch_overhead)
     section.add("  launches", format_time(roofline.launch_seconds() * static_cast<double>(roofline.kernels)),
                 fmt::format("{} kernel launches, {} each", roofline.kernels, device.launch_overhead->text));

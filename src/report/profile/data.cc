@@ -1,7 +1,6 @@
 // The profile for programs: every view, every number to the last digit. Keys are the quantities' names
 // everywhere else; `total_flops`, `total_memory` and a layer's `memory` repeat them under the names older
 // scripts read.
-#include <array>
 #include <optional>
 #include <ranges>
 
@@ -9,7 +8,6 @@
 #include "report/fuse/report.h"
 #include "report/hardware/hardware.h"
 #include "report/memory/report.h"
-#include "report/profile/sections.h"
 #include "report/times/times.h"
 
 namespace opscope {
@@ -98,22 +96,52 @@ class ProfileWriter {
     begin_report(json_, graph_);
     json_.fields("convention", name(profile_.options.convention), "ridge", profile_.options.ridge);
     json_.fields("total_flops", profile_.totals.flops, "total_memory", profile_.totals.memory_bytes());
-    for (const Part& part : kParts) part.write(*this);
+    each_part([](std::string_view, auto&& write_it) { write_it(); });
     json_.end_object();
   }
-  void write_part(std::string_view key) {
-    for (const Part& part : kParts)
-      if (part.key == key) return part.write(*this);
-    throw Error("a profile has no part called '" + std::string(key) + "'");
+  void write_part(std::string_view wanted) {
+    bool found = false;
+    each_part([&](std::string_view key, auto&& write_it) {
+      if (key == wanted) found = true, write_it();
+    });
+    if (!found) throw Error("a profile has no part called '" + std::string(wanted) + "'");
   }
 
  private:
   // In the order of the file. What a profile does not have writes nothing.
-  struct Part {
-    std::string_view key;
-    void (*write)(ProfileWriter& writer);
-  };
-  static const std::array<Part, 21> kParts;
+  void each_part(auto&& part) {
+    const auto part_if = [&](bool has, std::string_view key, auto&& write_it) {
+      part(key, [&] {
+        if (has) write_it();
+      });
+    };
+    part("totals", [&] { totals(); });
+    part("inputs", [&] { values("inputs", graph_.inputs); });
+    part("outputs", [&] { values("outputs", graph_.outputs); });
+    part("capture", [&] { capture(); });
+    part("coverage", [&] { coverage(); });
+    part("bottlenecks", [&] { bottlenecks(); });
+    part("memory", [&] { write_memory(json_, profile_); });
+    part_if(has_device(profile_), "hardware", [&] { write_hardware(json_, profile_); });
+    part_if(is_measured(profile_), "measurement", [&] { write_measurement(json_, profile_, *times()); });
+    part("types", [&] { write_rows(json_, "types", type_columns(profile_, times()), profile_.types()); });
+    part("modules",
+         [&] { write_rows(json_, "modules", module_columns(profile_, times()), profile_.modules()); });
+    part("layers", [&] { write_rows(json_, "layers", layer_columns(profile_, times()), profile_.layers()); });
+    part("ops", [&] { ops(); });
+    part("partition", [&] { write_partition(json_, profile_); });
+    part("subgraphs", [&] { write_subgraphs(json_, profile_); });
+    // A tracer's graphs. Parts and nodes count from 1, as --graph-part does.
+    part_if(is_traced(), "parts",
+            [&] { write_rows(json_, "parts", part_columns(graph_, metrics_), profile_.parts()); });
+    part_if(is_traced(), "outside",
+            [&] { json_.inline_object("outside", [&] { metrics(profile_.outside()); }); });
+    part_if(is_traced(), "breaks", [&] { write_rows(json_, "breaks", break_columns(), graph_.breaks); });
+    part_if(is_traced(), "nodes",
+            [&] { json_.objects("nodes", profile_.nodes(), [&](const NodeRow& row) { node(row); }); });
+    part("diagnostics", [&] { diagnostics(); });
+    part("advice", [&] { advice(); });
+  }
 
   void metrics(const Metrics& metrics) { write_fields(json_, metrics_, metrics); }
   // nullptr where nothing was measured.
@@ -134,16 +162,6 @@ class ProfileWriter {
       json_.field("peak_memory_bytes", [&] { return profile_.memory().peak_memory_bytes(); });
     });
   }
-
-  void hardware() {
-    if (has_device(profile_)) write_hardware(json_, profile_);
-  }
-  void measurement() {
-    if (times()) write_measurement(json_, profile_, *times());
-  }
-  void types() { write_rows(json_, "types", type_columns(profile_, times()), profile_.types()); }
-  void modules() { write_rows(json_, "modules", module_columns(profile_, times()), profile_.modules()); }
-  void layers() { write_rows(json_, "layers", layer_columns(profile_, times()), profile_.layers()); }
 
   void values(std::string_view key, const std::vector<ValueId>& ids) {
     json_.objects(key, ids, [&](ValueId id) {
@@ -191,20 +209,7 @@ class ProfileWriter {
     });
   }
 
-  // A tracer's graphs. Parts and nodes count from 1, as --graph-part does.
   bool is_traced() const { return !graph_.parts.empty(); }
-  void parts() {
-    if (is_traced()) write_rows(json_, "parts", part_columns(graph_, metrics_), profile_.parts());
-  }
-  void outside() {
-    if (is_traced()) json_.inline_object("outside", [&] { metrics(profile_.outside()); });
-  }
-  void breaks() {
-    if (is_traced()) write_rows(json_, "breaks", break_columns(), graph_.breaks);
-  }
-  void nodes() {
-    if (is_traced()) json_.objects("nodes", profile_.nodes(), [&](const NodeRow& row) { node(row); });
-  }
   void node(const NodeRow& row) {
     const Node& node = graph_.nodes[row.node];
     json_.fields("index", row.node + 1, "part", node.part + 1, "kind", name(node.kind));
@@ -289,31 +294,6 @@ class ProfileWriter {
                          roofline_ = roofline_columns();
   std::vector<ValueId> inputs_;
 };
-
-using W = ProfileWriter;
-const std::array<W::Part, 21> W::kParts{{
-    {"totals", [](W& w) { w.totals(); }},
-    {"inputs", [](W& w) { w.values("inputs", w.graph_.inputs); }},
-    {"outputs", [](W& w) { w.values("outputs", w.graph_.outputs); }},
-    {"capture", [](W& w) { w.capture(); }},
-    {"coverage", [](W& w) { w.coverage(); }},
-    {"bottlenecks", [](W& w) { w.bottlenecks(); }},
-    {"memory", [](W& w) { write_memory(w.json_, w.profile_); }},
-    {"hardware", [](W& w) { w.hardware(); }},
-    {"measurement", [](W& w) { w.measurement(); }},
-    {"types", [](W& w) { w.types(); }},
-    {"modules", [](W& w) { w.modules(); }},
-    {"layers", [](W& w) { w.layers(); }},
-    {"ops", [](W& w) { w.ops(); }},
-    {"partition", [](W& w) { write_partition(w.json_, w.profile_); }},
-    {"subgraphs", [](W& w) { write_subgraphs(w.json_, w.profile_); }},
-    {"parts", [](W& w) { w.parts(); }},
-    {"outside", [](W& w) { w.outside(); }},
-    {"breaks", [](W& w) { w.breaks(); }},
-    {"nodes", [](W& w) { w.nodes(); }},
-    {"diagnostics", [](W& w) { w.diagnostics(); }},
-    {"advice", [](W& w) { w.advice(); }},
-}};
 
 }  // namespace
 

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "report/explore/explore.h"
 #include "report/hardware/hardware.h"
-#include "report/profile/sections.h"
 
 namespace opscope {
 namespace {

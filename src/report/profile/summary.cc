@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "report/hardware/hardware.h"
 #include "report/memory/report.h"
-#include "report/profile/sections.h"
 
 namespace opscope {
 namespace {

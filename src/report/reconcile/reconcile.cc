@@ -24,7 +24,6 @@ std::string accuracy_text(const Reconciliation& model, const PeerComparison& pee
 
 // The tool's own.
 std::string_view unit_text(PeerUnit unit) { return unit == PeerUnit::kFlops ? "FLOPs" : "MACs"; }
-
 std::string_view unit_key(PeerUnit unit) { return unit == PeerUnit::kFlops ? "flops" : "macs"; }
 
 // One tool on one model; no tool where the model itself did not run.
@@ -194,13 +193,12 @@ std::string closing(std::span<const Reconciliation> models) {
 }
 
 void write_causes(const PeerComparison& peer, JsonWriter& json) {
-  const auto write_row = [&](const CauseRow& row) {
-    json.fields("op", row.op, "module", row.module, "ops", row.ops, "flops", row.flops);
-  };
   const auto write_cause = [&](const Cause& cause) {
     json.fields("kind", name(cause.kind), "what", cause.what);
     json.fields("is_unit", cause.is_unit(), "flops", cause.flops);
-    json.objects("rows", cause.rows, write_row);
+    json.objects("rows", cause.rows, [&](const CauseRow& row) {
+      json.fields("op", row.op, "module", row.module, "ops", row.ops, "flops", row.flops);
+    });
   };
   json.objects("causes", peer.causes, write_cause, JsonLayout::kLines);
 }
@@ -342,12 +340,12 @@ Section why_section(const Reconciliation& model, const PeerComparison& peer, con
 Document reconcile_document(std::span<const Reconciliation> models, const ReconcileOptions& reconcile,
                             const TextOptions& options) {
   Document document;
-  document.header.push_back(
-      {models.size() == 1 ? models.front().model : plural(models.size(), "model"), Style::kStrong});
-  if (models.size() == 1 && !models.front().source.empty())
-    document.header.push_back({models.front().source, Style::kQuiet});
-  if (models.size() == 1 && !models.front().inputs.empty())
-    document.header.push_back({models.front().inputs});
+  if (models.size() == 1)
+    document.header = {
+        {models[0].model, Style::kStrong}, {models[0].source, Style::kQuiet}, models[0].inputs};
+  else
+    document.header = {{plural(models.size(), "model"), Style::kStrong}};
+  std::erase_if(document.header, is_empty);
   document.header.push_back(
       {"opscope " OPSCOPE_VERSION " beside other tools, each run for real", Style::kQuiet});
   document.notes = options.notes;

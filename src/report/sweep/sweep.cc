@@ -9,7 +9,6 @@
 #include "base/text.h"
 
 namespace opscope {
-
 namespace {
 
 // Points by their index.
@@ -192,19 +191,16 @@ Document sweep_document(const SweepReport& report, const TextOptions& options) {
   const auto axes = varying(result);
   const bool as_grid = axes.size() == 2 && report.metrics.size() == 1 && result.axes[axes[1]].size() <= 24 &&
                        result.count(SweepState::kNotDone) == 0;
-  Section section{
-      .title = as_grid ? std::string(report.metrics.front()->title) : "Points", .table = {}, .remarks = {}};
-  section.table = as_grid ? grid_table(report, result.axes[axes[0]], result.axes[axes[1]])
-                          : points_table(report, options);
+  Section section{as_grid ? std::string(report.metrics.front()->title) : "Points",
+                  as_grid ? grid_table(report, result.axes[axes[0]], result.axes[axes[1]])
+                          : points_table(report, options)};
   if (as_grid) section.remarks = problems(result);
   if (!as_grid && !options.verbose && result.points.size() > kRowsShown)
     section.remarks.push_back("The first and the last of " + format_exact(Count{result.points.size()}) +
                               " points: --verbose shows all, --format csv and json have them");
   document.sections.push_back(std::move(section));
   if (auto turns = turn_lines(report); !turns.empty()) {
-    Section said{.title = "Crossovers", .table = {}, .remarks = std::move(turns)};
-    said.table.columns.push_back({.title = said.title, .align = Align::kLeft});
-    document.sections.push_back(std::move(said));
+    document.sections.push_back({"Crossovers", {{words("Crossovers")}, {}}, std::move(turns)});
   }
   return document;
 }

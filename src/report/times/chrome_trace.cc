@@ -111,25 +111,24 @@ class TraceWriter {
 
   // Everything with a time, in its order; at one time, what is around comes before what is inside.
   void collect() {
-    const auto add = [&](const TimelineSlice& slice, auto write) {
-      events_.push_back({slice.begin, [this, &slice, write] { write(*this, slice); }});
+    using Slice = const TimelineSlice&;
+    const auto add = [&](Slice at, std::function<void()> write) {
+      events_.push_back({at.begin, std::move(write)});
     };
-    using W = TraceWriter;
-    using S = const TimelineSlice&;
-    for (S slice : run_.phases) add(slice, [](W& w, S s) { w.phase(s); });
+    for (Slice s : run_.phases)
+      add(s, [this, &s] { slice(s, "phase", graph_.phases[s.id].name, kPhases, [] {}); });
     std::vector<bool> launched(graph_.ops.size()), called(graph_.ops.size());
-    for (S slice : run_.device) launched[slice.id] = true;
-    for (S slice : run_.host) {
-      slice.is_op ? add(slice, [](W& w, S s) { w.op(s, kModules, "op"); })
-                  : add(slice, [](W& w, S s) { w.module(s); });
-      if (!slice.is_op) continue;
-      called[slice.id] = true;
-      add(slice, [](W& w, S s) { w.memory(s); });
-      if (launched[slice.id]) add(slice, [](W& w, S s) { w.arrow("s", s, kModules); });
+    for (Slice s : run_.device) launched[s.id] = true;
+    for (Slice s : run_.host) {
+      add(s, [this, &s] { s.is_op ? op(s, kModules, "op") : module(s); });
+      if (!s.is_op) continue;
+      called[s.id] = true;
+      add(s, [this, &s] { memory(s); });
+      if (launched[s.id]) add(s, [this, &s] { arrow("s", s, kModules); });
     }
-    for (S slice : run_.device) {
-      add(slice, [](W& w, S s) { w.op(s, kDevice, "device"); });
-      if (called[slice.id]) add(slice, [](W& w, S s) { w.arrow("f", s, kDevice); });
+    for (Slice s : run_.device) {
+      add(s, [this, &s] { op(s, kDevice, "device"); });
+      if (called[s.id]) add(s, [this, &s] { arrow("f", s, kDevice); });
     }
     // Host slices are in their order already and stay in it.
     std::ranges::stable_sort(events_, {}, &Event::at);
@@ -146,10 +145,6 @@ class TraceWriter {
     head("X", category, text, lane, slice.begin);
     json_.field("dur", microseconds(slice.end - slice.begin));
     json_.object("args", write_args);
-  }
-
-  void phase(const TimelineSlice& of) {
-    slice(of, "phase", graph_.phases[of.id].name, kPhases, [] {});
   }
 
   void module(const TimelineSlice& call) {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <ranges>
 
 #include "analyse/memory/memory.h"
 #include "base/text.h"
 #include "report/explore/explore.h"
-#include "report/profile/sections.h"
 #include "report/times/times.h"
 
 namespace opscope {
@@ -33,9 +33,7 @@ std::string clocks_text(const Environment& at) {
     else
       found->second += found->second.starts_with(speed) ? " and" + when : ", " + speed + when;
   }
-  std::string text;
-  for (const auto& [clock, speeds] : clocks) text += (text.empty() ? "" : ", ") + clock + " " + speeds;
-  return text;
+  return join(clocks | std::views::transform([](const auto& of) { return of.first + " " + of.second; }));
 }
 
 std::vector<Cell> measured_cells(const Profile& profile) {
@@ -69,8 +67,8 @@ std::string memory_text(const Profile& profile) {
   const double off = real > 0 && predicted > 0 ? 100 * std::abs(predicted - real) / real : 0;
   if (off >= 0.05) text += fmt::format(" ({:.1f}% {})", off, predicted < real ? "less" : "more");
   if (measured.base_memory_bytes)
-    text += "; " + format_bytes(Count{measured.base_memory_bytes}) +
-            " of the measured was allocated before the run";
+    text += fmt::format("; {} of the measured was allocated before the run",
+                        format_bytes(Count{measured.base_memory_bytes}));
   return text;
 }
 
@@ -213,18 +211,16 @@ std::vector<std::string> lines_of(const Profile& profile, const WhereTimeGoes& w
   return {};
 }
 
-// One finding as a person would say it: what it could save, then what it is and why.
-Entry finding_entry(const Profile& profile, const WhereTimeGoes& where, const Finding& finding) {
-  const std::string share = format_percent(finding.saving_seconds, std::max(where.whole, where.seconds));
-  return {"saves " + format_time(finding.saving_seconds) + ", " + share, lines_of(profile, where, finding)};
-}
-
+// Each finding as a person would say it: what it could save, then what it is and why.
 Section findings_section(const Profile& profile, const WhereTimeGoes& where) {
   Section section{"What to look at first",
                   {{words("What to look at first")}, {}},
                   {"upper bounds, as a share of a run; no op is counted twice, so the savings add up"}};
   for (const Finding& finding : where.findings)
-    section.entries.push_back(finding_entry(profile, where, finding));
+    section.entries.push_back(
+        {fmt::format("saves {}, {}", format_time(finding.saving_seconds),
+                     format_percent(finding.saving_seconds, std::max(where.whole, where.seconds))),
+         lines_of(profile, where, finding)});
   return section;
 }
 
@@ -261,16 +257,13 @@ void environment(JsonWriter& json, const Environment& at) {
 
 std::optional<double> known(double number) { return number == 0 ? std::nullopt : std::optional(number); }
 
-void whole_runs(JsonWriter& json, const RunTimes& runs) {
-  write_field(json, "plain", statistics_cell(runs.plain));
-  write_field(json, "timed", statistics_cell(runs.timed));
-  write_field(json, "plain_device", statistics_cell(runs.plain_device));
-  write_field(json, "timed_device", statistics_cell(runs.timed_device));
+using NamedStatistics = std::pair<std::string_view, const Statistics&>;
+void write_statistics(JsonWriter& json, std::initializer_list<NamedStatistics> named) {
+  for (const auto& [key, of] : named) write_field(json, key, statistics_cell(of));
 }
 
 void reconciliation(JsonWriter& json, const Measurement& measured, const RunTimes& runs) {
-  write_field(json, "ops", statistics_cell(runs.ops));
-  write_field(json, "host_ops", statistics_cell(runs.host_ops));
+  write_statistics(json, {{"ops", runs.ops}, {"host_ops", runs.host_ops}});
   json.fields("whole_seconds", known(runs.whole()), "accounted", known(runs.accounted()));
   json.fields("idle_seconds", runs.idle(), "overhead", known(runs.overhead()));
   json.field("empty_interval_seconds", seconds(measured.empty_interval));
@@ -318,7 +311,7 @@ void where(JsonWriter& json, const Profile& profile, const OpTimes& times) {
     json.list("ops", finding.ops);
     json.field("time_seconds", finding.metrics.time_seconds());
     json.field("saving_seconds", finding.saving_seconds);
-    json.list("text", finding_entry(profile, where, finding).lines);
+    json.list("text", lines_of(profile, where, finding));
   });
 }
 
@@ -336,7 +329,12 @@ void write_measurement(JsonWriter& json, const Profile& profile, const OpTimes& 
   json.object("measurement", [&] {
     json.object("environment", [&] { environment(json, measured.environment); });
     json.fields("warmup", measured.warmup, "runs", measured.runs, "on_device", measured.on_device);
-    json.object("whole_runs", [&] { whole_runs(json, runs); });
+    json.object("whole_runs", [&] {
+      write_statistics(json, {{"plain", runs.plain},
+                              {"timed", runs.timed},
+                              {"plain_device", runs.plain_device},
+                              {"timed_device", runs.timed_device}});
+    });
     json.object("reconciliation", [&] { reconciliation(json, measured, runs); });
     phases(json, profile, runs);
     json.inline_object("memory", [&] { memory(json, profile); });

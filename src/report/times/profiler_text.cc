@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "base/text.h"
-#include "report/profile/sections.h"
 #include "report/times/times.h"
 
 namespace opscope {

@@ -7,7 +7,6 @@
 #include <functional>
 
 #include "base/text.h"
-#include "report/profile/sections.h"
 #include "report/times/times.h"
 
 namespace opscope {

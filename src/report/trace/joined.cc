@@ -60,17 +60,16 @@ class TraceDocument {
     Section section{"Joined", {{words(""), number("Joined"), number("Of"), number("Share")}, {}}};
     const auto ops = graph_.ops.size();
     section.table.add({"ops of the graph", cell_of(joined_.joined_ops, Unit::kWhole),
-                       cell_of(ops, Unit::kWhole), share(Count{joined_.joined_ops}, Count{ops})});
+                       cell_of(ops, Unit::kWhole), format_percent(Count{joined_.joined_ops}, Count{ops})});
     section.table.add({clock() + ", a run", format_time(seconds(joined_.joined) / runs()),
                        format_time(seconds(joined_.total) / runs()),
-                       share(seconds(joined_.joined), seconds(joined_.total))});
+                       format_percent(seconds(joined_.joined), seconds(joined_.total))});
     section.remarks.push_back(fmt::format(
         "{} events, {} calls of ops, {}", format_exact(joined_.events), format_exact(joined_.calls),
         joined_.steps > 0 ? plural(joined_.steps, "step") + " marked by the profiler"
                           : "no profiler steps: runs are separated by their ops"));
     return section;
   }
-  static Cell share(auto part, auto whole) { return format_percent(part, whole); }
 
   // A name once for each kind of op that it works for.
   struct KernelRow {
@@ -102,7 +101,7 @@ class TraceDocument {
              }},
             {number("Time"), [this](const Row& row) { return format_time(seconds(row.total) / runs()); }},
             {number("Share"),
-             [this](const Row& row) { return share(seconds(row.total), seconds(joined_.total)); }}};
+             [this](const Row& row) { return format_percent(seconds(row.total), seconds(joined_.total)); }}};
   }
   template <class Row>
   Section amounts(std::string title, Columns<Row> columns, std::span<const Row> rows,

@@ -207,7 +207,7 @@ Section reasons_section(const std::vector<TracerRow>& rows, bool verbose) {
 
 // What was written, or why not, and what there is to note; what has a row of its own says the rest there.
 void add_files(const std::vector<SavedFile>& files, bool verbose, Document& document) {
-  std::vector<Entry> entries;
+  Section section{"Files"};
   for (const SavedFile& file : files) {
     const bool has_row = file.kind != "python" && file.kind != "capture";
     Entry entry{file.path, {}};
@@ -215,9 +215,9 @@ void add_files(const std::vector<SavedFile>& files, bool verbose, Document& docu
     if (!has_row && file.failure.reason.empty())
       entry.lines.push_back(file.seconds > 0 ? "written in " + format_seconds(file.seconds) : "written");
     entry.lines.insert(entry.lines.end(), file.notes.begin(), file.notes.end());
-    if (!entry.lines.empty()) entries.push_back(std::move(entry));
+    if (!entry.lines.empty()) section.entries.push_back(std::move(entry));
   }
-  if (!entries.empty()) document.sections.push_back({"Files", {}, {}, std::move(entries)});
+  document.add(std::move(section));
 }
 
 Document comparison_document(const TraceComparison& comparison, const TextOptions& options) {
