@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "report/hardware/hardware.h"
 #include "report/memory/report.h"
+#include "report/profile/sections.h"
+#include "report/times/times.h"
 
 namespace opscope {
 namespace {

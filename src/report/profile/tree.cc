@@ -9,6 +9,7 @@
 
 #include "analyse/tree/module_tree.h"
 #include "report/profile/sections.h"
+#include "report/times/times.h"
 
 namespace opscope {
 namespace {
