@@ -8,6 +8,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/text.h"
+
 namespace opscope::python {
 namespace {
 

@@ -1,12 +1,11 @@
 // Device files: what is read, what is refused and how it is told, and the devices built in.
-#include "hardware/device.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
 #include "base/error.h"
+#include "hardware/device.h"
 #include "hardware/devices.h"
 
 namespace opscope {

@@ -1,6 +1,4 @@
 // The trace as a viewer reads it: the rules of the Trace Event Format, and nothing lost on the way.
-#include "report/times/times.h"
-
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
@@ -9,6 +7,7 @@
 #include <set>
 
 #include "analyse/measured_models.h"
+#include "report/times/times.h"
 
 namespace opscope {
 namespace {

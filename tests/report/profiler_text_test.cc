@@ -1,10 +1,9 @@
 // The files of opscope.Profiler, word for word on a model small enough to read.
-#include "report/times/times.h"
-
 #include <gtest/gtest.h>
 
 #include "graph/builder.h"
 #include "graph/measured_graph.h"
+#include "report/times/times.h"
 
 namespace opscope {
 namespace {
