@@ -44,8 +44,8 @@ class TextBlocks {
   struct Free {
     Free() = default;
     Free(const Free&) {}
-    Free& operator=(const Free&) {
-      at = nullptr, bytes = 0;
+    Free& operator=(const Free& other) {
+      if (this != &other) at = nullptr, bytes = 0;
       return *this;
     }
     char* at = nullptr;
@@ -57,7 +57,6 @@ class TextBlocks {
 };
 
 // Where a large text goes as it is made, one block after the other, so that it is never whole in memory.
-
 using TextSink = std::function<void(std::string_view block)>;
 using TextSource = std::function<void(const TextSink& sink)>;
 
