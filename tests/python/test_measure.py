@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import json
 import math
 import threading
@@ -231,10 +232,10 @@ def test_a_thousand_passes_leave_nothing() -> None:
         gc.collect()
         return resident(), sum(isinstance(each, torch.Tensor) for each in gc.get_objects())
 
-    memory, tensors = passes(200)
-    after, left = passes(800)
-    assert hooks() == before and left == tensors
-    assert after - memory < 4 << 20
+    rounds = [passes(300) for _ in range(4)]
+    assert hooks() == before and len({tensors for _, tensors in rounds}) == 1
+    growth = [later - earlier for (earlier, _), (later, _) in itertools.pairwise(rounds)]
+    assert min(growth) < 1 << 20  # what leaks does so in every round; the allocator takes more now and then
 
 
 # --- what goes wrong
