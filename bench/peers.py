@@ -145,7 +145,8 @@ def core_section(rows: list[dict[str, float | str]]) -> list[str]:
     lines = ["| benchmark | time | items a second |", "|---|---:|---:|"]
     for row in rows:
         rate = f"{float(row['items_per_second']):,.0f}" if "items_per_second" in row else ""
-        lines.append(f"| {row['name']} | {float(row['real_time']):,.1f} {row['time_unit']} | {rate} |")
+        name = str(row["name"]).split("/min_")[0]  # without the settings behind the size
+        lines.append(f"| {name} | {float(row['real_time']):,.1f} {row['time_unit']} | {rate} |")
     return lines
 
 
