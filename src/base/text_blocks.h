@@ -39,13 +39,15 @@ class TextBlocks {
     expect_large(free_.at, free_.bytes);
   }
 
-  // The rest of the last block. Copies share what was written, which never changes, and write to blocks of
-  // their own.
+  // The rest of the last block: of one owner. Copies share what was written, which never changes, and write
+  // to blocks of their own; what was moved from has none.
   struct Free {
     Free() = default;
     Free(const Free&) {}
-    Free& operator=(const Free& other) {
-      if (this != &other) at = nullptr, bytes = 0;
+    Free(Free&& other) noexcept
+        : at(std::exchange(other.at, nullptr)), bytes(std::exchange(other.bytes, 0)) {}
+    Free& operator=(Free other) noexcept {
+      std::swap(at, other.at), std::swap(bytes, other.bytes);
       return *this;
     }
     char* at = nullptr;
