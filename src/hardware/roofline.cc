@@ -78,6 +78,15 @@ DType product_dtype(const Graph& graph, const Op& op) {
   return graph.values[outputs.front()].dtype;
 }
 
+const Peak* main_peak(const Device& device, const std::map<const Peak*, Count>& macs) {
+  const Peak* best = device.peak(Units::kVector, "float32");
+  Count most;
+  for (const Peak& peak : device.peaks)
+    if (const auto found = macs.find(&peak); found != macs.end() && found->second > most)
+      best = &peak, most = found->second;
+  return best;
+}
+
 const Peak* vector_peak(const Device& device, DType dtype) {
   const std::string_view name = peak_name(dtype);
   // PyTorch's kernels for small types compute in float32.

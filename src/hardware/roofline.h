@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string_view>
 
 #include "cost/cost.h"
@@ -45,6 +46,9 @@ Limit limit_of(const Device& device, const RooflineTime& time);
 DType product_dtype(const Graph& graph, const Op& op);
 // The units and rate that do such products; nullptr where nobody says.
 const Peak* product_peak(const Device& device, Category category, DType dtype, Float32 float32);
+// The units that most of the products are done by; without products, those that do the rest. `macs`: by what
+// product_peak says of them.
+const Peak* main_peak(const Device& device, const std::map<const Peak*, Count>& macs);
 // What adds, compares and takes exponentials of such numbers.
 const Peak* vector_peak(const Device& device, DType dtype);
 

@@ -26,12 +26,6 @@ ViewNode layer_node(const ViewDraft& draft, OpId first_op) {
           .parameters = layer.parameters};
 }
 
-std::vector<std::uint32_t> rows_of_modules(const Profile& profile) {
-  std::vector<std::uint32_t> row_of(profile.graph->modules.size());
-  for (std::uint32_t r = 0; r < profile.modules().size(); ++r) row_of[profile.modules()[r].module] = r;
-  return row_of;
-}
-
 // As layers are named: the second call is "encoder#2".
 std::string_view call_name(ViewDraft& draft, ScopeId id) {
   const Scope& scope = draft.graph.scopes[id];
@@ -91,7 +85,7 @@ ViewNode tracer_node(const ViewDraft& draft, NodeId id, std::span<const std::uin
 // A tracer's nodes in its order; what ran outside the graphs where it ran, layer by layer.
 void group_by_tracer_node(ViewDraft& draft) {
   const auto& nodes = draft.graph.nodes;
-  const std::vector<std::uint32_t> row_of = rows_of_modules(draft.profile);
+  const std::vector<std::uint32_t> row_of = rows_of_modules(draft.profile.modules());
   std::vector<std::uint32_t> view_of;                        // by tracer's node, as far as they are passed
   std::unordered_map<std::uint32_t, std::uint32_t> outside;  // by layer
   const auto pass_to = [&](std::size_t end) {
@@ -180,7 +174,7 @@ void group_by_layer(ViewDraft& draft) {
 }
 
 void group_by_module(ViewDraft& draft, std::span<const ScopeId> call_of) {
-  const std::vector<std::uint32_t> row_of = rows_of_modules(draft.profile);
+  const std::vector<std::uint32_t> row_of = rows_of_modules(draft.profile.modules());
   PhasedNodes calls(draft), layers(draft);
   const auto call_node = [&](ScopeId call) {
     const ModuleId module = draft.graph.scopes[call].module;

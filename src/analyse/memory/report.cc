@@ -3,6 +3,7 @@
 
 #include "analyse/memory/advice.h"
 #include "analyse/memory/memory.h"
+#include "analyse/profile/rollup.h"
 #include "graph/graph.h"
 
 namespace opscope {
@@ -24,11 +25,9 @@ std::vector<std::uint32_t> held_at_peak(const MemoryReport& report) {
 std::vector<MemoryOwner> owners_of(const MemoryReport& report) {
   const Graph& graph = report.graph();
   std::vector<MemoryOwner> rows;
-  std::vector<std::uint32_t> row_of(graph.modules.size());
-  for (const auto& row : report.profile->modules()) {
-    row_of[row.module] = static_cast<std::uint32_t>(rows.size());
+  const auto row_of = rows_of_modules(report.profile->modules());
+  for (const auto& row : report.profile->modules())
     rows.push_back({.module = row.module, .depth = row.depth});
-  }
   // What was allocated before the run has no op that made it: it is the caller's, and stands with the root.
   const auto hold = [&](OpId maker, Count bytes) -> MemoryOwner& {
     auto& row = rows[row_of[maker == kNone ? 0 : graph.scopes[graph.ops[maker].scope].module]];

@@ -120,8 +120,7 @@ std::vector<UnknownOp> unknown_ops(const Graph& graph, Profile& profile) {
   return found;
 }
 
-// The units that most of the products are done by; without products, those that do the rest.
-const Peak* main_peak(const Graph& graph, const Profile& profile) {
+const Peak* peak_of(const Graph& graph, const Profile& profile) {
   const RooflineSummary& roofline = profile.roofline;
   std::map<const Peak*, Count> macs;
   for (OpId i = 0; i < graph.ops.size(); ++i) {
@@ -131,12 +130,7 @@ const Peak* main_peak(const Graph& graph, const Profile& profile) {
     macs[product_peak(*roofline.device, category, product_dtype(graph, graph.ops[i]), roofline.float32)] +=
         cost.work.macs;
   }
-  const Peak* best = roofline.device->peak(Units::kVector, "float32");
-  Count most;
-  for (const Peak& peak : roofline.device->peaks)
-    if (const auto found = macs.find(&peak); found != macs.end() && found->second > most)
-      best = &peak, most = found->second;
-  return best;
+  return main_peak(*roofline.device, macs);
 }
 
 }  // namespace
@@ -211,7 +205,7 @@ void assess_roofline(const Graph& graph, Profile& profile) {
   const std::string& measured = graph.measurement.environment.precision;
   const bool lowered = measured == "high" || measured == "medium";
   roofline.float32 = lowered && options.float32 == Float32::kTorch ? Float32::kTf32 : options.float32;
-  roofline.peak = main_peak(graph, profile);
+  roofline.peak = peak_of(graph, profile);
   roofline.ridge = roofline.peak->rate.value / roofline.device->memory_bandwidth.value;
   if (!options.ridge_is_given) options.ridge = roofline.ridge;
   roofline.limits.resize(graph.ops.size());

@@ -181,8 +181,7 @@ LayerGraph make_layers(const Profile& profile) {
   for (std::size_t s = 1; s < graph.scopes.size(); ++s) has_children[graph.scopes[s].parent] = true;
   std::vector<Seed> seeds = find_layers(graph, has_children, layers.of_op);
   number_free_ops(graph, types, has_children, seeds);
-  std::vector<std::uint32_t> row_of_module(graph.modules.size());
-  for (std::uint32_t r = 0; r < profile.modules().size(); ++r) row_of_module[profile.modules()[r].module] = r;
+  const std::vector<std::uint32_t> row_of_module = rows_of_modules(profile.modules());
 
   LayerNames names(graph, types);
   const auto add_row = [&](const Seed& seed) {

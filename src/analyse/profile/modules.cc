@@ -36,7 +36,8 @@ std::vector<ModuleRow> tree_order(const Graph& graph) {
 void add_parameters(const Graph& graph, const std::vector<std::uint32_t>& row_of,
                     std::vector<ModuleRow>& rows) {
   std::vector<Owned> by_value = graph.owned;
-  std::ranges::stable_sort(by_value, {}, &Owned::value);
+  if (!std::ranges::is_sorted(by_value, {}, &Owned::value))  // captures own values as they meet them
+    std::ranges::stable_sort(by_value, {}, &Owned::value);
   std::vector<ValueId> last_counted(graph.modules.size(), kNone);
   for (const Owned& owned : by_value) {
     const Parameters own = parameters_of(graph, graph.values[owned.value]);
@@ -124,10 +125,15 @@ std::vector<std::uint32_t> subtree_ends(const std::vector<ModuleRow>& rows) {
   return ends;
 }
 
-std::vector<ModuleRow> module_rows(const Graph& graph, const std::vector<OpCost>& costs) {
-  std::vector<ModuleRow> rows = tree_order(graph);
+std::vector<std::uint32_t> rows_of_modules(std::span<const ModuleRow> rows) {
   std::vector<std::uint32_t> row_of(rows.size());
   for (std::uint32_t r = 0; r < rows.size(); ++r) row_of[rows[r].module] = r;
+  return row_of;
+}
+
+std::vector<ModuleRow> module_rows(const Graph& graph, const std::vector<OpCost>& costs) {
+  std::vector<ModuleRow> rows = tree_order(graph);
+  const std::vector<std::uint32_t> row_of = rows_of_modules(rows);
   for (std::size_t i = 0; i < graph.ops.size(); ++i)
     rows[row_of[graph.scopes[graph.ops[i].scope].module]].metrics += costs[i];
   // Children come after their parent, so one pass from the back carries everything to the root.

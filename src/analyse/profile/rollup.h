@@ -38,6 +38,8 @@ void assess_roofline(const Graph& graph, Profile& profile);
 void assess_coverage(const Graph& graph, Profile& profile);
 
 std::vector<ModuleRow> module_rows(const Graph& graph, const std::vector<OpCost>& costs);
+// By module: its row.
+std::vector<std::uint32_t> rows_of_modules(std::span<const ModuleRow> rows);
 LayerGraph make_layers(const Profile& profile);
 std::vector<TypeRow> type_rows(const Graph& graph, const std::vector<OpCost>& costs);
 TracerRows make_tracer_rows(const Graph& graph, const std::vector<OpCost>& costs);

@@ -31,19 +31,13 @@ OpCost cost_of(const SweptOp& op, std::span<const std::uint64_t> numbers) {
   return cost;
 }
 
-// The units that most of the products are done by: see roofline.cc.
-const Peak* main_peak(std::span<const CountedOp> ops, const Device& device, Float32 float32) {
+const Peak* peak_of(std::span<const CountedOp> ops, const Device& device, Float32 float32) {
   std::map<const Peak*, Count> macs;
   for (const CountedOp& each : ops)
     if (each.cost.work.macs)
       macs[product_peak(device, each.op->category, each.op->dtype, float32)] +=
           each.cost.work.macs * Count{each.count};
-  const Peak* best = device.peak(Units::kVector, "float32");
-  Count most;
-  for (const Peak& peak : device.peaks)
-    if (const auto found = macs.find(&peak); found != macs.end() && found->second > most)
-      best = &peak, most = found->second;
-  return best;
+  return main_peak(device, macs);
 }
 
 void add_times(std::span<CountedOp> ops, const Device& device, const ProfileOptions& options) {
@@ -79,7 +73,7 @@ SweepFigures sum_up(std::span<CountedOp> ops, const ProfileOptions& options) {
     const Device& device = *options.hardware;
     add_times(ops, device, options);
     if (!options.ridge_is_given)
-      figures.ridge = main_peak(ops, device, options.float32)->rate.value / device.memory_bandwidth.value;
+      figures.ridge = peak_of(ops, device, options.float32)->rate.value / device.memory_bandwidth.value;
   }
   for (const CountedOp& each : ops) {
     const OpCost& cost = each.cost;

@@ -18,11 +18,9 @@ namespace {
 
 // By scope: the row of its module.
 std::vector<std::uint32_t> rows_of_scopes(const Profile& profile) {
-  const Graph& graph = *profile.graph;
-  std::vector<std::uint32_t> row_of(graph.modules.size()), rows;
-  for (std::uint32_t row = 0; row < profile.modules().size(); ++row)
-    row_of[profile.modules()[row].module] = row;
-  for (const Scope& scope : graph.scopes) rows.push_back(row_of[scope.module]);
+  const auto row_of = rows_of_modules(profile.modules());
+  std::vector<std::uint32_t> rows;
+  for (const Scope& scope : profile.graph->scopes) rows.push_back(row_of[scope.module]);
   return rows;
 }
 
