@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -14,11 +14,20 @@
 namespace opscope {
 
 // "a, b or c"
-inline std::string listed(std::span<const std::string_view> names) {
+template <class Texts>
+std::string one_of(const Texts& names) {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i)
     text.append(i == 0 ? "" : i + 1 == names.size() ? " or " : ", ").append(names[i]);
   return text;
+}
+
+// The names of an enum's values up to `last`.
+template <class Enum>
+std::vector<std::string_view> names_up_to(Enum last) {
+  std::vector<std::string_view> names;
+  for (int i = 0; i <= static_cast<int>(last); ++i) names.push_back(name(static_cast<Enum>(i)));
+  return names;
 }
 
 // The value whose name(value) is `word`, of an enum up to `last`.
@@ -41,7 +50,7 @@ struct Choices {
     const auto found = std::ranges::find(names, text);
     if (found != names.end()) return static_cast<Enum>(found - names.begin());
     std::string near = did_you_mean(text, names);
-    if (near.empty()) near = hint.empty() ? "choose " + listed(names) : std::string(hint);
+    if (near.empty()) near = hint.empty() ? "choose " + one_of(names) : std::string(hint);
     throw Error(std::string(problem) + " '" + std::string(text) + "'", std::string(where), std::move(near));
   }
 };

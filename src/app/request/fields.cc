@@ -239,7 +239,7 @@ struct Check {
     if (field.key == "dtype") return check_dtype(text);
     const auto& words = field.rules.words;
     if (text.empty() || words.empty() || std::ranges::find(words, text) != words.end()) return;
-    const std::string all = voice == Voice::kFlags ? "choose " + listed(words) : join(words);
+    const std::string all = voice == Voice::kFlags ? "choose " + one_of(words) : join(words);
     throw Error("no " + std::string(field.key) + " called '" + text + "'", where(),
                 did_you_mean(text, words, all));
   }

@@ -3,37 +3,50 @@
 #include <array>
 #include <ranges>
 
+#include "analyse/explore/view.h"
+#include "base/choices.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/flags/flags.h"
+#include "cost/cost.h"
 #include "hardware/devices.h"
+#include "hardware/roofline.h"
 #include "metrics/metric.h"
+#include "partition/partition.h"
+#include "report/draw/draw.h"
+#include "report/svg/pictures.h"
 
 namespace opscope {
 namespace {
 
+template <auto last>
+std::string names() {
+  return join(names_up_to(last), " ");
+}
+
 // What a flag or an argument takes, where that is one of a few words. `command`: "" for every other one. "*":
-// all formats of reports.
+// all formats of reports. `all`: the words, where they are an enum's names.
 struct ValueWords {
   std::string_view name, command, words;
+  std::string (*all)() = nullptr;
 };
 constexpr std::array kValueWords{
-    ValueWords{"--color", "draw", "category bound cost"},
+    ValueWords{"--color", "draw", "", names<ColorBy::kCost>},
     ValueWords{"--color", "", "auto always never"},
-    ValueWords{"--convention", "", "opscope macs torch fvcore"},
+    ValueWords{"--convention", "", "", names<Convention::kFvcore>},
     ValueWords{"--device", "", "cpu cuda meta"},
     ValueWords{"--dtype", "", "float32 float16 bfloat16 float64"},
-    ValueWords{"--float32", "", "torch tf32 ieee"},
+    ValueWords{"--float32", "", "", names<Float32::kIeee>},
     ValueWords{"--format", "capture", "json"},
     ValueWords{"--format", "check", "* github"},
     ValueWords{"--format", "compare", "* svg png pdf"},
     ValueWords{"--format", "diff", "* svg png pdf"},
-    ValueWords{"--format", "draw", "png pdf svg dot html"},
+    ValueWords{"--format", "draw", "", names<PictureFormat::kHtml>},
     ValueWords{"--format", "memory", "* svg png pdf"},
     ValueWords{"--format", "plot", "svg png pdf txt json csv"},
     ValueWords{"--format", "sweep", "* svg png pdf"},
-    ValueWords{"--level", "", "module layer op subgraph"},
-    ValueWords{"--partition", "", "none layer fused"},
+    ValueWords{"--level", "", "", names<Level::kSubgraph>},
+    ValueWords{"--partition", "", "", names<Strategy::kFused>},
     ValueWords{"--against", "fuse", "inductor inductor-max"},
     ValueWords{"--by", "compare", "type module"},
     ValueWords{"KIND", "plot", "roofline types icicle flame memory"},
@@ -85,10 +98,11 @@ std::string words_for(std::string_view name, std::string_view command) {
   if (name == "--x" || name == "--y") return metric_words(kModelNeeds, ' ');
   for (const ValueWords& row : kValueWords)
     if (row.name == name && (row.command.empty() || row.command == command))
-      return row.words[0] == '*'
-                 ? choices(all_formats(Format::kText), "", " ", " ").append(row.words.substr(1))
+      return row.all != nullptr ? row.all()
+             : row.words[0] == '*'
+                 ? join(format_names(all_formats(Format::kText)), " ").append(row.words.substr(1))
                  : std::string(row.words);
-  return name == "--format" ? choices(all_formats(), "", " ", " ") : "";
+  return name == "--format" ? join(format_names(all_formats()), " ") : "";
 }
 
 CompletedValue value_of(const CLI::Option& option, const std::string& name, std::string_view command) {

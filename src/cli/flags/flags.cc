@@ -1,7 +1,9 @@
 // The shared flags.
 #include "cli/flags/flags.h"
 
+#include "base/choices.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "graph/graph.h"
 #include "report/profile/sections.h"
 
@@ -42,13 +44,13 @@ void add_talk_flags(CLI::App& app, TalkFlags& flags) {
 }
 
 std::string format_help(std::string_view more) {
-  return "Output format: " + choices(all_formats(Format::kText), "", ", ", ", ").append(more);
+  return "Output format: " + join(format_names(all_formats(Format::kText))).append(more);
 }
 
 void add_output_flags(CLI::App& app, OutputFlags& flags, const std::string& formats) {
   add_value(app, "-o,--output", flags.output, "FILE", "Write to a file; the extension decides the format");
   add_value(app, "--format", flags.format, "FORMAT",
-            formats.empty() ? "Output format: " + choices(all_formats()) : formats);
+            formats.empty() ? "Output format: " + one_of(format_names(all_formats())) : formats);
   add_value(app, "--color", flags.color, "WHEN",
             "Colored output: auto, always or never; auto respects NO_COLOR");
   add_value(app, "--width", flags.width, "N",

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/choices.h"
 #include "base/error.h"
 #include "cli/flags/flags.h"
 
@@ -158,7 +159,8 @@ int run_question(const Question& question, const QuestionFlags& flags) {
   const AskedGraph asked(flags, text.notes);
   const PictureOutput output(flags, text);
   if (output.is_picture() && !question.draws)
-    throw Error("there is no picture of it", "--format", "choose " + choices(all_formats(Format::kText)));
+    throw Error("there is no picture of it", "--format",
+                "choose " + one_of(format_names(all_formats(Format::kText))));
   const Graph graph = asked.load();
   const Profile profile = make_profile(graph, {});
   const QuestionAnswer answer = question.ask(profile, flags.values, text);

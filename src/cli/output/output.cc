@@ -10,11 +10,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <ranges>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "app/worker/child_process.h"
+#include "base/choices.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/terminal_text.h"
@@ -56,9 +58,10 @@ std::string asked_for(const OutputFlags& flags) {
 }
 
 std::string choices_of(const std::vector<Format>& formats, std::string_view dot) {
-  std::string text;
-  for (const PictureFormat picture : kPictures) text.append(dot).append(name(picture)).append(", ");
-  return text + choices(formats, dot);
+  std::vector<std::string> names = format_names(formats, dot);
+  for (const PictureFormat picture : std::views::reverse(kPictures))
+    names.insert(names.begin(), std::string(dot).append(name(picture)));
+  return one_of(names);
 }
 
 std::optional<PictureFormat> picture_of(std::string_view format) {

@@ -18,9 +18,7 @@ using json::need;
 template <class Kind>
 Kind kind_called(const json::Place& place, json::value item, Kind last) {
   if (const auto found = named(json::text(place, item), last)) return *found;
-  std::vector<std::string_view> known;
-  for (int kind = 0; kind <= static_cast<int>(last); ++kind) known.push_back(name(static_cast<Kind>(kind)));
-  json::fail(place, "expected " + listed(known));
+  json::fail(place, "expected " + one_of(names_up_to(last)));
 }
 
 void read_clock(json::Place& place, json::value item, Environment& environment) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/choices.h"
 #include "base/text.h"
 
 namespace opscope {
@@ -112,21 +113,16 @@ std::vector<Format> all_formats(Format first) {
   return all;
 }
 
-std::string choices(const std::vector<Format>& formats, std::string_view dot, std::string_view gap,
-                    std::string_view last_gap) {
-  std::string text;
-  for (const Format& format : formats)
-    text += fmt::format("{}{}{}",
-                        text.empty()                 ? ""
-                        : &format == &formats.back() ? last_gap
-                                                     : gap,
-                        dot, name(format));
-  return text;
+std::vector<std::string> format_names(const std::vector<Format>& formats, std::string_view dot) {
+  std::vector<std::string> names;
+  for (const Format format : formats) names.push_back(std::string(dot).append(name(format)));
+  return names;
 }
 
 Format format_from_name(std::string_view text) {
   if (const auto format = find_format(text)) return *format;
-  throw Error("no format called '" + std::string(text) + "'", "", "choose " + choices(all_formats()));
+  throw Error("no format called '" + std::string(text) + "'", "",
+              "choose " + one_of(format_names(all_formats())));
 }
 
 Format format_from_extension(const std::string& path) {
@@ -134,7 +130,7 @@ Format format_from_extension(const std::string& path) {
   if (const auto format = find_format(extension)) return *format;
   const std::string what = extension.empty() ? "the file name has no extension"
                                              : "no format for the extension '." + extension + "'";
-  throw Error(what, path, "end it in " + choices(all_formats(), ".") + ", or say --format");
+  throw Error(what, path, "end it in " + one_of(format_names(all_formats(), ".")) + ", or say --format");
 }
 
 std::string to_format(const Table& table, Format format, const TextOptions& options) {

@@ -35,9 +35,8 @@ struct TextOptions {
 enum class Format : std::uint8_t { kJson, kCsv, kMarkdown, kText, kHtml, kOther };
 std::string_view name(Format format);  // "txt", "json", "csv", "md", "html"
 std::vector<Format> all_formats(Format first = Format::kJson);
-// ".txt, .json or .csv"
-std::string choices(const std::vector<Format>& formats, std::string_view dot = "",
-                    std::string_view gap = ", ", std::string_view last_gap = " or ");
+// "txt", "json"; with a dot in front, ".txt", ".json".
+std::vector<std::string> format_names(const std::vector<Format>& formats, std::string_view dot = "");
 bool is_for_people(Format format);                      // made from a document, not from rows
 Format format_from_name(std::string_view text);         // throws Error naming the choices
 Format format_from_extension(const std::string& path);  // of "out.json"; throws Error likewise

@@ -86,7 +86,7 @@ std::string_view title(PictureFormat format) { return kTitles[static_cast<std::s
 
 PictureFormat picture_format_from_name(std::string_view text) {
   if (const auto format = named(text, PictureFormat::kHtml)) return *format;
-  throw Error("no picture format called '" + std::string(text) + "'", "--format", "one of " + listed(kNames));
+  throw Error("no picture format called '" + std::string(text) + "'", "--format", "one of " + one_of(kNames));
 }
 
 PictureFormat picture_format_from_extension(const std::string& path) {
@@ -95,7 +95,7 @@ PictureFormat picture_format_from_extension(const std::string& path) {
   if (format) return *format;
   throw Error(extension.empty() ? "the picture's name has no extension that says its format"
                                 : "no picture format for '" + extension + "'",
-              path, "end the name in " + listed(kExtensions));
+              path, "end the name in " + one_of(kExtensions));
 }
 
 bool pictures_available() { return loaded().works(); }
