@@ -126,23 +126,20 @@ Columns<LimitRow> limit_columns() {
           {"verdict", [](Row row) { return name(row.result.verdict); }},
           {"passes", [](Row row) { return !row.report.breaks(row.result); }},
           {"value", amount([](const LimitResult& result) { return result.value; })},
-          {number("Value"),
+          {number("Value").strong(),
            [](Row row) {
              const auto& [limit, value] = std::tie(row.result.limit, row.result.value);
-             return Cell(value ? (row.result.at_least ? "\u2265" : "") + text(*limit.metric, *value) : "?",
-                         Style::kStrong);
+             return value ? (row.result.at_least ? "\u2265" : "") + text(*limit.metric, *value) : "?";
            }},
-          {words(""), [](Row row) { return Cell(limit_words(row.result.limit), Style::kQuiet); }},
+          {words("").quiet(), [](Row row) { return limit_words(row.result.limit); }},
           {"allowed", amount([](const LimitResult& result) { return std::optional(result.allowed); })},
           {number("Allowed"), [](Row row) { return text(*row.result.limit.metric, row.result.allowed); }},
           {number("Difference"), if_known([](const LimitResult& result) {
              return change_text(result.limit.metric->unit, result.allowed, *result.value);
            })},
-          {number("").or_not(),
-           [=](Row row) {
-             return Cell(row.result.value ? relative_change(row.result.allowed, *row.result.value) : "",
-                         Style::kQuiet);
-           }},
+          {number("").or_not().quiet(), if_known([](const LimitResult& result) {
+             return relative_change(result.allowed, *result.value);
+           })},
           {"base", amount([](const LimitResult& result) { return result.base; })},
           {json("is_lower_bound"), [](Row row) { return row.result.at_least; }},
           {"text", [](Row row) { return limit_sentence(row.result); }},

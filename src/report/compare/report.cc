@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "base/text.h"
@@ -94,25 +93,27 @@ CellParts totals_parts(const TotalsRow& of, std::size_t model, bool with_ratio) 
   return parts;
 }
 
+std::size_t index_of(const ModelComparison& comparison, const ComparedModel& model) {
+  return static_cast<std::size_t>(&model - comparison.models.data());
+}
+
 // In a table with a row a model: which quantities, under which short titles.
 struct ModelColumn {
   std::string_view key, title;
-  bool optional;
+  bool optional = false;
 };
-constexpr std::array kModelColumns{
-    ModelColumn{"params", "Params", false},
-    ModelColumn{"flops", "FLOPs", false},
-    ModelColumn{"memory_bytes", "Moved", false},
-    ModelColumn{"peak_memory_bytes", "Peak", false},
-    ModelColumn{"arithmetic_intensity", "FLOPs/B", true},
-    ModelColumn{"memory_bound_time_share", "Mem-bound", false},
-    ModelColumn{"relative_time", "Time", false},
-    ModelColumn{"roofline_seconds", "Roofline", false},
-    ModelColumn{"time_seconds", "Measured", false},
-    ModelColumn{"macs", "MACs", true},
-    ModelColumn{"fused_bytes", "Fused", true},
-    ModelColumn{"ops", "Ops", true},
-};
+constexpr ModelColumn kModelColumns[] = {{"params", "Params"},
+                                         {"flops", "FLOPs"},
+                                         {"memory_bytes", "Moved"},
+                                         {"peak_memory_bytes", "Peak"},
+                                         {"arithmetic_intensity", "FLOPs/B", true},
+                                         {"memory_bound_time_share", "Mem-bound"},
+                                         {"relative_time", "Time"},
+                                         {"roofline_seconds", "Roofline"},
+                                         {"time_seconds", "Measured"},
+                                         {"macs", "MACs", true},
+                                         {"fused_bytes", "Fused", true},
+                                         {"ops", "Ops", true}};
 
 enum class Ratios : std::uint8_t { kAll, kFew, kNone };
 
@@ -128,7 +129,7 @@ Table models_table(const ModelComparison& comparison, Ratios ratios, bool for_te
     column.optional = optional && for_terminal;
     columns.push_back(
         aligned(column, comparison.models, for_terminal, [&, ratios](const ComparedModel& model) {
-          const auto& value = row.values[static_cast<std::size_t>(&model - comparison.models.data())];
+          const ComparedValue& value = row.values[index_of(comparison, model)];
           return parts_of(row.unit, value, row.better != Better::kNeither, takes_ratio(row.key, ratios));
         }));
   };
@@ -302,10 +303,6 @@ Document comparison_document(const ModelComparison& comparison, const std::optio
   for (const std::string& finding : comparison.findings) said.remarks.push_back("- " + finding);
   document.add(std::move(said));
   return document;
-}
-
-std::size_t index_of(const ModelComparison& comparison, const ComparedModel& model) {
-  return static_cast<std::size_t>(&model - comparison.models.data());
 }
 
 Cell value_cell(Unit unit, const ComparedValue& value) {

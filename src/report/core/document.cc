@@ -33,11 +33,11 @@ std::optional<Format> find_format(std::string_view text) {
 
 }  // namespace
 
-Facts::Facts(std::string heading) : Section{heading, {{words(heading), {}, words("", 20)}, {}}} {}
+Facts::Facts(std::string heading)
+    : Section{heading, {{words(heading), number("").strong(), words("", 20).quiet()}, {}}} {}
 
 void Facts::add(std::string label, Cell value, std::string detail) {
-  if (value.style == Style::kPlain) value.style = Style::kStrong;
-  table.add({std::move(label), std::move(value), {std::move(detail), Style::kQuiet}});
+  table.add({std::move(label), std::move(value), std::move(detail)});
 }
 
 Section titled_section(std::string title, Table table) {
@@ -66,10 +66,10 @@ std::string_view confidence_mark(Confidence confidence) {
 }
 
 Cell flops_cell(const Metrics& metrics) {
-  const bool is_bound = metrics.confidence == Confidence::kUpperBound;
   if (!metrics.flops && metrics.confidence == Confidence::kUnknown) return "?";
   Cell cell = cell_of(metrics.flops, Unit::kCount);
-  if (metrics.flops || is_bound) cell.mark = confidence_mark(metrics.confidence);
+  if (metrics.flops || metrics.confidence == Confidence::kUpperBound)
+    cell.mark = confidence_mark(metrics.confidence);
   return cell;
 }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -127,6 +128,9 @@ std::string plural(std::size_t count, std::string_view noun);
 std::string model_name(const Graph& graph);
 std::string shape_text(const Graph& graph, ValueId value);  // "" where there is none
 Cell shape_cell(const Graph& graph, ValueId value);         // nothing where there is none
+inline auto all_ops(const Graph& graph) {
+  return std::views::iota(OpId{0}, static_cast<OpId>(graph.ops.size()));
+}
 // "model.py:42" of "/home/me/models/model.py:42": enough for a person who knows the model.
 std::string_view source_text(std::string_view source);
 // "~" estimated, "≤" upper bound, "≥" has ops that are not counted, "" exact.

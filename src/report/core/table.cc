@@ -79,6 +79,9 @@ Cell bar_cell(double share, Style style) {
   cell.bar = share;
   return cell;
 }
+Cell bar_cell(Count part, Count whole, Style style) {
+  return bar_cell(whole ? static_cast<double>(part) / static_cast<double>(whole) : 0, style);
+}
 
 Cell with_point(const Cell& cell) {
   const auto* number = std::get_if<double>(static_cast<const CellVariant*>(&cell.value));
@@ -114,9 +117,12 @@ Column listed(std::string key, Align align) {
   return column;
 }
 
-void Table::add(std::vector<Cell> row) {
-  for (std::size_t c = 0; c < row.size(); ++c)
+void Table::add(std::vector<Cell> row, Style style) {
+  for (std::size_t c = 0; c < row.size(); ++c) {
     if (row[c].unit == Unit::kPlain) row[c].unit = columns[c].unit;
+    if (row[c].style == Style::kPlain) row[c].style = columns[c].style;
+    if (row[c].style == Style::kPlain) row[c].style = style;
+  }
   rows.push_back(std::move(row));
 }
 

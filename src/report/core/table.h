@@ -77,6 +77,7 @@ Cell share_cell(double part, double whole);
 Cell share_cell(Count part, Count whole);
 Cell amount_cell(Unit unit, const std::optional<Amount>& amount);  // exact where it is counted
 Cell bar_cell(double share, Style style = Style::kPlain);
+Cell bar_cell(Count part, Count whole, Style style = Style::kPlain);
 
 enum class In : std::uint8_t { kAll, kPeople, kCsv, kJson };
 
@@ -89,10 +90,13 @@ struct Column {
   std::string key{};      // of JSON and the header of CSV; without one it is for people alone
   Unit unit = Unit::kPlain;
   In in = In::kAll;
+  Style style = Style::kPlain;  // of cells without one of their own
 
   bool is_in(In format) const;
   Column only(In format) && { return in = format, std::move(*this); }
   Column or_not() && { return optional = true, std::move(*this); }
+  Column quiet() && { return style = Style::kQuiet, std::move(*this); }
+  Column strong() && { return style = Style::kStrong, std::move(*this); }
 };
 // Words, and numbers; without a key for people alone.
 Column words(std::string title, int min_width = 0, int good_width = 0);
@@ -107,7 +111,8 @@ struct Table {
   std::string name{};  // of the array in JSON, where the table stands alone
 
   bool is_bar(std::size_t column) const { return !rows.empty() && rows.front()[column].bar >= 0; }
-  void add(std::vector<Cell> row);
+  // `style` is of the whole row: cells and columns with a style of their own keep it.
+  void add(std::vector<Cell> row, Style style = Style::kPlain);
 };
 
 template <class Row>
@@ -147,7 +152,7 @@ Columns<Row> in_format_alone(In format, const Columns<Row>& columns) {
   return result;
 }
 
-// The table of one format; `style` is of whole rows: cells with a style of their own keep it.
+// The table of one format; `style` is of whole rows.
 template <class Row, class Rows>
 Table table_of(const Columns<Row>& columns, const Rows& rows, In format = In::kPeople,
                const std::function<Style(const Row&)>& style = {}) {
@@ -156,13 +161,10 @@ Table table_of(const Columns<Row>& columns, const Rows& rows, In format = In::kP
   for (const auto& column : columns)
     if (column.column.is_in(format)) chosen.push_back(&column), table.columns.push_back(column.column);
   for (const auto& row : rows) {
-    auto& cells = table.rows.emplace_back();
+    std::vector<Cell> cells;
     cells.reserve(chosen.size());
-    for (const auto* column : chosen) {
-      Cell& cell = cells.emplace_back(column->read(row));
-      if (cell.unit == Unit::kPlain) cell.unit = column->column.unit;
-      if (style && cell.style == Style::kPlain) cell.style = style(row);
-    }
+    for (const auto* column : chosen) cells.push_back(column->read(row));
+    table.add(std::move(cells), style ? style(row) : Style::kPlain);
   }
   return table;
 }

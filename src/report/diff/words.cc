@@ -62,21 +62,19 @@ std::string changes_text(const std::vector<DetailChange>& changes) {
 
 // "+2 Bottleneck, -1 Dropout, 3 changed" of what is right below a module.
 std::string parts_text(const ModelDiff& diff, const DiffNode& node) {
-  std::map<std::string, std::size_t> added, removed;
+  std::map<std::pair<char, std::string>, std::size_t> whole;  // by sign and type
   std::size_t changed = 0, moved = 0;
   for (const std::uint32_t c : node.children) {
     const DiffNode& child = diff.nodes[c];
     if (!child.differs) continue;
-    if (child.status == DiffStatus::kAdded)
-      ++added[diff.item(child).type];
-    else if (child.status == DiffStatus::kRemoved)
-      ++removed[diff.item(child).type];
+    if (child.status == DiffStatus::kAdded || child.status == DiffStatus::kRemoved)
+      ++whole[{child.status == DiffStatus::kAdded ? '+' : '-', diff.item(child).type}];
     else
       ++(child.status == DiffStatus::kMoved ? moved : changed);
   }
   std::vector<std::string> parts;
-  for (const auto& [type, count] : added) parts.push_back(fmt::format("+{} {}", count, type));
-  for (const auto& [type, count] : removed) parts.push_back(fmt::format("-{} {}", count, type));
+  for (const auto& [part, count] : whole)
+    parts.push_back(fmt::format("{}{} {}", part.first, count, part.second));
   if (changed) parts.push_back(fmt::format("{} changed", changed));
   if (moved) parts.push_back(fmt::format("{} moved here", moved));
   return fmt::format("{}", fmt::join(parts, ", "));

@@ -90,7 +90,7 @@ std::string_view side(const Row& row) {
 
 Columns<PairDifference> pair_columns(const Graph& graph, bool is_ours) {
   using Row = const PairDifference&;
-  return {{words("", 20, 30), [](Row row) { return Cell(row.from + " -> " + row.to, Style::kStrong); }},
+  return {{words("", 20, 30).strong(), [](Row row) { return row.from + " -> " + row.to; }},
           {"together", side<PairDifference>},
           {"from", &PairDifference::from},
           {"to", &PairDifference::to},
@@ -99,8 +99,8 @@ Columns<PairDifference> pair_columns(const Graph& graph, bool is_ours) {
           {keyed("bytes", number("Bytes", Unit::kBytes)), &PairDifference::bytes},
           {{.key = "first_from", .in = In::kJson}, &PairDifference::first_from},
           {{.key = "first_to", .in = In::kJson}, &PairDifference::first_to},
-          {keyed("first", words("First", 12).or_not()),
-           [&graph](Row row) { return Cell(op_place(graph, row.first_to), Style::kQuiet); }},
+          {keyed("first", words("First", 12).or_not().quiet()),
+           [&graph](Row row) { return op_place(graph, row.first_to); }},
           {{.key = "why", .in = In::kCsv}, &PairDifference::why},
           {words(is_ours ? "Why they do not" : "Why we do not", 20, 64), &PairDifference::why}};
 }

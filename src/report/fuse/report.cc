@@ -110,18 +110,20 @@ std::string times_text(std::size_t count) { return count > 1 ? "x" + std::to_str
 Columns<SubgraphRow> row_columns(const Profile& profile) {
   using Row = const SubgraphRow&;
   const auto of = [&profile](const auto& read) {
-    return [&profile, read](Row row) { return Cell(read(profile.partition().subgraphs[row.ids[0]])); };
+    return [&profile, read](Row row) {
+      return Cell(std::invoke(read, profile.partition().subgraphs[row.ids[0]]));
+    };
   };
   using S = const Subgraph&;
   Columns<SubgraphRow> columns{
       {number("#"), [](Row row) { return fmt::format("#{}", row.ids[0] + 1); }},
-      {words(""), [](Row row) { return Cell(times_text(row.ids.size()), Style::kStrong); }},
-      {words("Type", 16, 28), of([](S s) { return s.type; })},
-      {words("Module", 12, 16), of([&](S s) { return Cell(module_text(profile, s), Style::kQuiet); })},
+      {words("").strong(), [](Row row) { return times_text(row.ids.size()); }},
+      {words("Type", 16, 28), of(&Subgraph::type)},
+      {words("Module", 12, 16).quiet(), of([&](S s) { return module_text(profile, s); })},
       {number("Ops"), of([&](S s) { return metrics_of(profile, s).ops; })},
       {number("FLOPs"), of([&](S s) { return flops_cell(metrics_of(profile, s)); })},
-      {number("Bytes", Unit::kBytes), of([](S s) { return s.memory_bytes(); })},
-      {number("Saved", Unit::kBytes), of([](S s) { return s.saved_bytes(); })},
+      {number("Bytes", Unit::kBytes), of(&Subgraph::memory_bytes)},
+      {number("Saved", Unit::kBytes), of(&Subgraph::saved_bytes)},
       {number("AI", Unit::kRatio), of([&](S s) { return metrics_of(profile, s).arithmetic_intensity(); })}};
   if (has_device(profile))
     columns +=
@@ -131,8 +133,8 @@ Columns<SubgraphRow> row_columns(const Profile& profile) {
              const Bottleneck bound = bottleneck_of(profile, s);
              return Cell(word(bound), bound == Bottleneck::kMemoryBound ? Style::kWarning : Style::kPlain);
            })},
-          {words("Begins").or_not(), of([](S s) { return Cell(name(s.begins), Style::kQuiet); })},
-          {words("Ends").or_not(), of([](S s) { return Cell(name(s.ends), Style::kQuiet); })}};
+          {words("Begins").or_not().quiet(), of([](S s) { return name(s.begins); })},
+          {words("Ends").or_not().quiet(), of([](S s) { return name(s.ends); })}};
 }
 
 Section fuse_summary_section(const Profile& profile) {
@@ -190,13 +192,12 @@ Section savings_section(const Profile& profile, const FuseOptions& options) {
   const auto first = [&](Row row) -> const Subgraph& { return partition.subgraphs[row.ids[0]]; };
   const Columns<SubgraphRow> columns{
       {words("Largest savings", 16, 28), [=](Row row) { return first(row).type; }},
-      {words(""), [](Row row) { return Cell(times_text(row.ids.size()), Style::kStrong); }},
+      {words("").strong(), [](Row row) { return times_text(row.ids.size()); }},
       {number("Saved", Unit::kBytes), &SubgraphRow::saved_bytes},
       {number("% Saved"), [=](Row row) { return share_cell(row.saved_bytes, all); }},
       {number("Bytes"), [](Row row) { return format_bytes(row.memory_bytes); }},
       {number("Op by op"), [](Row row) { return format_bytes(row.memory_bytes + row.saved_bytes); }},
-      {words("First in", 12),
-       [&, first](Row row) { return Cell(module_text(profile, first(row)), Style::kQuiet); }}};
+      {words("First in", 12).quiet(), [&, first](Row row) { return module_text(profile, first(row)); }}};
   auto rows = sorted_rows(profile, options, &metric_at("saved_bytes"));
   std::erase_if(rows, [](Row row) { return !row.saved_bytes; });
   return {"Largest savings", table_of(columns, rows | std::views::take(std::max(options.text.top, 0)))};
@@ -207,9 +208,9 @@ Section missed_section(const Profile& profile, const FuseOptions& options) {
   const Columns<MissedRow> columns{
       {words("Not fused", 14, 24), &MissedRow::from},
       {words("with", 14, 24), &MissedRow::to},
-      {words(""), [](Row row) { return Cell(times_text(row.count), Style::kStrong); }},
+      {words("").strong(), [](Row row) { return times_text(row.count); }},
       {number("Would save"), [](Row row) { return format_bytes(row.bytes); }},
-      {words("Because", 20, 40), [](Row row) { return Cell(explanation(row.why), Style::kQuiet); }}};
+      {words("Because", 20, 40).quiet(), [](Row row) { return explanation(row.why); }}};
   const auto rows = missed_rows(profile);
   return {"Not fused", table_of(columns, std::span(rows).first(shown_of(rows.size(), options.text)))};
 }

@@ -134,7 +134,7 @@ class Comparison {
     order.resize(shown_of(order.size(), options_));
     Columns<std::size_t> columns{
         {words("", 24), [&](std::size_t i) { return rows[i].name; }},
-        {words("Type", 10).or_not(), [&](std::size_t i) { return Cell(rows[i].type, Style::kQuiet); }}};
+        {words("Type", 10).or_not().quiet(), [&](std::size_t i) { return rows[i].type; }}};
     Section section =
         titled_section(fmt::format("Top {} of {} layers by roofline", order.size(), rows.size()),
                        table_of(columns += time_columns<LayerRow>(&Profile::layers), order));

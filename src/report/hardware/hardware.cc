@@ -89,7 +89,7 @@ Document list_document(std::span<const DevicePointer> devices) {
     return [=](const DevicePointer& device) { return tera(device->peak(units, dtype)); };
   };
   const Columns<DevicePointer> columns{
-      {words("Device"), [](const DevicePointer& d) { return Cell(d->id, Style::kStrong); }},
+      {words("Device").strong(), [](const DevicePointer& d) { return d->id; }},
       {words("Name", 18), [](const DevicePointer& d) { return d->name; }},
       {number("fp32"), peak(Units::kVector, "float32")},
       {number("tf32"), peak(Units::kMatrix, "tf32")},
@@ -137,7 +137,7 @@ Columns<FigureRow> figure_columns() {
   return {{"device", [](Row row) { return row.device->id; }},
           {keyed("figure", words("Figure")), &FigureRow::what},
           {"value", [](Row row) { return row.figure->value; }},
-          {keyed("text", number("Value")), [](Row row) { return Cell(row.figure->text, Style::kStrong); }},
+          {keyed("text", number("Value").strong()), [](Row row) { return row.figure->text; }},
           {number("Ridge", Unit::kRatio),
            [](Row row) {
              const bool rate = row.what.ends_with("matrix") || row.what.ends_with("vector");
@@ -145,10 +145,8 @@ Columns<FigureRow> figure_columns() {
                          : Cell();
            }},
           {"source", [](Row row) { return row.figure->source; }},
-          {words("Source", 24), [](Row row) {
-             const std::string& source = row.figure->source;
-             return Cell(source.empty() ? "not said" : source, Style::kQuiet);
-           }}};
+          {words("Source", 24).quiet(),
+           [](Row row) { return row.figure->source.empty() ? "not said" : row.figure->source; }}};
 }
 
 Document one_document(const Device& device) {
@@ -205,10 +203,6 @@ Columns<Metrics> roofline_columns(const std::string& before) {
           {{.key = before + "bound"}, bound_word}};
 }
 
-Cell hardware_cell(const Profile& profile) {
-  return {fmt::format("on {}, ridge {}", profile.roofline.device->name, format_ratio(profile.options.ridge))};
-}
-
 Section hardware_section(const Profile& profile) {
   const RooflineSummary& roofline = profile.roofline;
   const Device& device = *roofline.device;
@@ -241,31 +235,30 @@ Section hardware_section(const Profile& profile) {
 void write_hardware(JsonWriter& json, const Profile& profile) {
   const RooflineSummary& roofline = profile.roofline;
   const Affinity found = affinity(profile);
-  json.key("hardware");
-  json.begin_object();
-  json.fields("id", roofline.device->id, "name", roofline.device->name, "file", roofline.device->file);
-  json.fields("float32", name(roofline.float32), "peak_units", name(roofline.peak->units));
-  json.fields("peak_dtype", roofline.peak->dtype, "peak_flops_per_second", roofline.peak->rate.value);
-  json.field("memory_bandwidth_bytes_per_second", roofline.device->memory_bandwidth.value);
-  json.fields("ridge", roofline.ridge, "roofline_seconds", profile.totals.roofline_seconds());
-  json.field("roofline_unknown_ops", profile.totals.roofline_unknown);
-  json.field("fused_roofline_seconds", static_cast<double>(profile.fused_roofline().time) * kPicosecond);
-  json.fields("fused_unknown_subgraphs", profile.fused_roofline().unknown, "kernels", roofline.kernels);
-  json.fields("compute_bound_share", found.compute_share, "memory_bound_share", found.memory_share);
-  const Columns<Limit> limits{
-      {"limit", [](Limit limit) { return limit == Limit::kUnknown ? "unknown" : name(limit); }},
-      {"ops", [&](Limit limit) { return roofline.of(limit).ops; }},
-      {"flops", [&](Limit limit) { return roofline.of(limit).flops; }},
-      {"memory_bytes", [&](Limit limit) { return roofline.of(limit).memory_bytes; }},
-      {"roofline_seconds",
-       [&](Limit limit) { return static_cast<double>(roofline.of(limit).roofline_time) * kPicosecond; }}};
-  write_rows(json, "limits", limits,
-             std::array{Limit::kCompute, Limit::kMemory, Limit::kLaunch, Limit::kUnknown});
-  const auto& memory = roofline.device->memory_size;
-  json.field("memory_bytes", memory ? std::optional(memory->value) : std::nullopt);
-  json.field("fits", found.fits);
-  json.list("findings", found.findings);
-  json.end_object();
+  json.object("hardware", [&] {
+    json.fields("id", roofline.device->id, "name", roofline.device->name, "file", roofline.device->file);
+    json.fields("float32", name(roofline.float32), "peak_units", name(roofline.peak->units));
+    json.fields("peak_dtype", roofline.peak->dtype, "peak_flops_per_second", roofline.peak->rate.value);
+    json.field("memory_bandwidth_bytes_per_second", roofline.device->memory_bandwidth.value);
+    json.fields("ridge", roofline.ridge, "roofline_seconds", profile.totals.roofline_seconds());
+    json.field("roofline_unknown_ops", profile.totals.roofline_unknown);
+    json.field("fused_roofline_seconds", static_cast<double>(profile.fused_roofline().time) * kPicosecond);
+    json.fields("fused_unknown_subgraphs", profile.fused_roofline().unknown, "kernels", roofline.kernels);
+    json.fields("compute_bound_share", found.compute_share, "memory_bound_share", found.memory_share);
+    const Columns<Limit> limits{
+        {"limit", [](Limit limit) { return limit == Limit::kUnknown ? "unknown" : name(limit); }},
+        {"ops", [&](Limit limit) { return roofline.of(limit).ops; }},
+        {"flops", [&](Limit limit) { return roofline.of(limit).flops; }},
+        {"memory_bytes", [&](Limit limit) { return roofline.of(limit).memory_bytes; }},
+        {"roofline_seconds",
+         [&](Limit limit) { return static_cast<double>(roofline.of(limit).roofline_time) * kPicosecond; }}};
+    write_rows(json, "limits", limits,
+               std::array{Limit::kCompute, Limit::kMemory, Limit::kLaunch, Limit::kUnknown});
+    const auto& memory = roofline.device->memory_size;
+    json.field("memory_bytes", memory ? std::optional(memory->value) : std::nullopt);
+    json.field("fits", found.fits);
+    json.list("findings", found.findings);
+  });
 }
 
 std::string devices_report(std::span<const DevicePointer> devices, Format format,

@@ -19,8 +19,6 @@ Columns<Metrics> roofline_columns(const std::string& before = {});
 
 // The section of a profile with a device: its figures, the totals at the roof, and what follows.
 Section hardware_section(const Profile& profile);
-// "on NVIDIA H200 SXM 141GB, ridge 103"
-Cell hardware_cell(const Profile& profile);
 
 // An object "hardware": the device, its ridge, totals and findings.
 void write_hardware(JsonWriter& json, const Profile& profile);

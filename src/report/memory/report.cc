@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <ranges>
 #include <span>
@@ -24,16 +23,12 @@ Section split_section(const MemoryReport& report) {
   const auto& timeline = report.timeline();
   Section section{"Peak memory",
                   {{words("Peak memory"), number("At peak", Unit::kBytes), number("Share"),
-                    number("Most", Unit::kBytes), words("")},
+                    number("Most", Unit::kBytes).quiet(), words("")},
                    {}}};
   const Count total = timeline.peak_memory_bytes();
   const auto add = [&](std::string_view label, Count at_peak, Count most, Style style) {
-    const double share = static_cast<double>(at_peak) / std::max(1.0, static_cast<double>(total));
-    section.table.add({{label, style},
-                       {at_peak, style},
-                       share_cell(at_peak, total),
-                       {most, Style::kQuiet},
-                       bar_cell(share)});
+    section.table.add(
+        {{label, style}, {at_peak, style}, share_cell(at_peak, total), most, bar_cell(at_peak, total)});
   };
   for (std::size_t k = 0; k < kMemoryKinds; ++k) {
     const auto kind = static_cast<MemoryKind>(k);
@@ -55,15 +50,13 @@ Section split_section(const MemoryReport& report) {
 
 Section phases_section(const MemoryReport& report) {
   using Row = const MemoryPhase&;
-  const auto if_ops = [](const char* none, const auto& read, Style style = Style::kPlain) {
-    return [=](Row phase) { return phase.peak_op == kNone ? Cell(none, style) : Cell(read(phase), style); };
+  const auto if_ops = [](const char* none, const auto& read) {
+    return [=](Row phase) { return phase.peak_op == kNone ? Cell(none) : Cell(read(phase)); };
   };
   Columns<MemoryPhase> columns{
       {words("Phase"), &MemoryPhase::name},
       {number("Ops"), [](Row phase) { return phase.end - phase.begin; }},
-      {number("Peak"),
-       if_ops(
-           "-", [](Row phase) { return format_bytes(phase.at_peak.total()); }, Style::kStrong)},
+      {number("Peak").strong(), if_ops("-", [](Row phase) { return format_bytes(phase.at_peak.total()); })},
       {words("At", 16, 24),
        if_ops("", [&](Row phase) { return layer_name(*report.profile, phase.peak_op); })}};
   for (const auto kind : kinds_in_use(report))
@@ -76,7 +69,7 @@ Section phases_section(const MemoryReport& report) {
 struct Alike {
   const MemoryPiece* piece = nullptr;  // the first; nullptr for an op's workspace
   std::string what{}, needed{}, held{};
-  std::size_t count = 0;
+  std::size_t count = 1;
   Count bytes{};
 };
 
@@ -85,7 +78,7 @@ Alike named(const MemoryReport& report, const MemoryPiece& piece) {
   const auto layer = [&](OpId op) { return std::string(layer_name(*report.profile, op)); };
   const Graph& graph = report.graph();
   const std::string name(piece.value == kNone ? "" : graph.text(graph.values[piece.value].name));
-  Alike row{&piece};
+  Alike row{.piece = &piece, .bytes = piece.bytes};
   row.what = piece.held.made != kNone ? layer(piece.held.made) : name.empty() ? "there from the start" : name;
   row.needed = piece.returned ? "returned" : piece.last_use == kNone ? "never read" : layer(piece.last_use);
   row.held = piece.held.freed == kNone ? "the end" : layer(piece.held.freed);
@@ -111,9 +104,10 @@ std::vector<Alike> alike_storages(const MemoryReport& report) {
         index.try_emplace({row.what, row.needed, row.held, shape_text(graph, piece.value),
                            std::string(name(piece.kind)), std::to_string(piece.bytes.value())},
                           rows.size());
-    if (is_new) rows.push_back(std::move(row));
-    ++rows[found->second].count;
-    rows[found->second].bytes += piece.bytes;
+    if (is_new)
+      rows.push_back(std::move(row));
+    else
+      ++rows[found->second].count, rows[found->second].bytes += piece.bytes;
   }
   if (const OpId op = report.timeline().peak_op; op != kNone && graph.ops[op].workspace != 0) {
     const std::string layer(layer_name(*report.profile, op));
@@ -121,10 +115,7 @@ std::vector<Alike> alike_storages(const MemoryReport& report) {
   }
   std::ranges::stable_sort(rows, std::greater{}, &Alike::bytes);
   for (Alike& row : rows)
-    if (row.count == 1 && row.piece) {
-      Alike exact = named(report, *row.piece);
-      row.what = exact.what, row.needed = exact.needed, row.held = exact.held;
-    }
+    if (row.count == 1 && row.piece) row = named(report, *row.piece);
   return rows;
 }
 
@@ -134,18 +125,13 @@ Columns<Alike> held_columns(const MemoryReport& report) {
   const auto value = [](Row row) { return row.piece == nullptr ? kNone : row.piece->value; };
   Columns<Alike> columns{
       {words("Held at the peak", 12, 28), &Alike::what},
-      {number(""),
-       [](Row row) { return Cell(row.count > 1 ? "x" + std::to_string(row.count) : "", Style::kQuiet); }},
-      {words("Kind").or_not(),
-       [](Row row) {
-         return Cell(title(row.piece ? row.piece->kind : MemoryKind::kWorkspace), Style::kQuiet);
-       }},
+      {number("").quiet(), [](Row row) { return row.count > 1 ? "x" + std::to_string(row.count) : ""; }},
+      {words("Kind").or_not().quiet(),
+       [](Row row) { return title(row.piece ? row.piece->kind : MemoryKind::kWorkspace); }},
       {words("Shape"), [&, value](Row row) { return shape_cell(graph, value(row)); }},
-      {words("Type").or_not(),
-       [&, value](Row row) {
-         return Cell(value(row) == kNone ? "" : name(graph.values[value(row)].dtype), Style::kQuiet);
-       }},
-      {number("Bytes"), [](Row row) { return Cell(format_bytes(row.bytes), Style::kStrong); }},
+      {words("Type").or_not().quiet(),
+       [&, value](Row row) { return value(row) == kNone ? "" : name(graph.values[value(row)].dtype); }},
+      {number("Bytes").strong(), [](Row row) { return format_bytes(row.bytes); }},
       {number("% peak").or_not(),
        [&](Row row) { return format_percent(row.bytes, report.timeline().peak_memory_bytes()); }},
       {words("Needed until", 8, 24), &Alike::needed}};
@@ -202,17 +188,14 @@ Section owners_section(const MemoryReport& report, const TextOptions& options) {
                              : item.name;
          return Cell(range, Style::kPlain, line.guides);
        }},
-      {words("Type", 8).or_not(),
-       [&](Row line) { return Cell(graph.text(graph.modules[owner(line).module].type), Style::kQuiet); }},
+      {words("Type", 8).or_not().quiet(),
+       [&](Row line) { return graph.text(graph.modules[owner(line).module].type); }},
       {number("Held", Unit::kBytes), held},
       {number("% held"), [&](Row line) { return format_percent(held(line), all, Zero::kDash); }},
       {number("Storages"),
        [&](Row line) { return number_or_dash(owner(line).pieces * repeat(line).value()); }},
-      {number("Weights"),
-       [&](Row line) { return cell_of(owner(line).weights * repeat(line), Unit::kBytes, Style::kQuiet); }},
-      {words(""), [&](Row line) {
-         return bar_cell(static_cast<double>(held(line)) / std::max(1.0, static_cast<double>(all)));
-       }}};
+      {number("Weights", Unit::kBytes).quiet(), [&](Row line) { return owner(line).weights * repeat(line); }},
+      {words(""), [&](Row line) { return bar_cell(held(line), all); }}};
   const bool is_cut = deepest != kNone && tree.shown_at_depth().size() > deepest + 1;
   return {
       "By module",
@@ -264,17 +247,6 @@ Document memory_document(const MemoryReport& report, Format format, const TextOp
   if (!report.held.empty()) sections.push_back(owners_section(report, options));
   if (report.is_advised) sections.push_back(advice_section(report, options));
   return document;
-}
-
-constexpr std::array<const char*, kMemoryKinds> kKeys{
-    "weights_bytes",  "inputs_bytes",    "activations_bytes",    "workspace_bytes",
-    "kv_cache_bytes", "gradients_bytes", "optimizer_state_bytes"};
-
-Columns<MemorySplit> split_columns() {
-  Columns<MemorySplit> columns;
-  for (std::size_t k = 0; k < kMemoryKinds; ++k)
-    columns.push_back({kKeys[k], [k](const MemorySplit& split) { return split.bytes[k]; }});
-  return columns;
 }
 
 // An op's number and its layer; both null where there is none.
@@ -340,8 +312,6 @@ Columns<OpId> timeline_columns(const MemoryReport& report) {
          through<OpId>([&](OpId op) -> const MemorySplit& { return report.splits[op]; }, split_columns());
 }
 
-auto all_ops(const Graph& graph) { return std::views::iota(OpId{0}, static_cast<OpId>(graph.ops.size())); }
-
 void write_memory_report(JsonWriter& json, const MemoryReport& report) {
   const Profile& profile = *report.profile;
   begin_report(json, report.graph());
@@ -384,6 +354,14 @@ std::string_view title(MemoryKind kind) {
   return kind == MemoryKind::kKvCache          ? "KV cache"
          : kind == MemoryKind::kOptimizerState ? "optimizer state"
                                                : name(kind);
+}
+
+Columns<MemorySplit> split_columns() {
+  Columns<MemorySplit> columns;
+  for (std::size_t k = 0; k < kMemoryKinds; ++k)
+    columns.push_back({{.key = std::string(name(static_cast<MemoryKind>(k))) + "_bytes"},
+                       [k](const MemorySplit& split) { return split.bytes[k]; }});
+  return columns;
 }
 
 std::string split_text(const MemorySplit& split, std::size_t most) {

@@ -19,6 +19,8 @@ std::string memory_plot(const MemoryReport& report, const TextOptions& options);
 // `memory` of a profile's JSON: the peak, where it is, its split and the phases.
 void write_memory(JsonWriter& json, const Profile& profile);
 
+// "weights_bytes", "kv_cache_bytes": a column of programs for each kind.
+Columns<MemorySplit> split_columns();
 // "438.0MB weights + 3.2MB activations", the largest first; what is nothing is left out. Of more than
 // `most` and one, the rest is "other".
 std::string split_text(const MemorySplit& split, std::size_t most = kMemoryKinds);

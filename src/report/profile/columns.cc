@@ -68,8 +68,7 @@ Columns<Metrics> shown_columns(const Profile& profile, std::string_view names) {
   return columns;
 }
 
-Column spread_column() { return number("±").or_not(); }
-Cell spread_cell(const Statistics& statistics) { return {spread_text(statistics), Style::kQuiet}; }
+Columns<Statistics> spread_columns() { return {{number("±").or_not().quiet(), spread_text}}; }
 
 Columns<Metrics> rate_columns(const Profile& profile) {
   std::string names = "flops_per_second bytes_per_second?";

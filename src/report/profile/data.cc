@@ -128,7 +128,7 @@ class ProfileWriter {
     part("modules",
          [&] { write_rows(json_, "modules", module_columns(profile_, times()), profile_.modules()); });
     part("layers", [&] { write_rows(json_, "layers", layer_columns(profile_, times()), profile_.layers()); });
-    part("ops", [&] { ops(); });
+    part("ops", [&] { json_.objects("ops", all_ops(graph_), [&](OpId id) { op(id); }); });
     part("partition", [&] { write_partition(json_, profile_); });
     part("subgraphs", [&] { write_subgraphs(json_, profile_); });
     // A tracer's graphs. Parts and nodes count from 1, as --graph-part does.
@@ -221,10 +221,6 @@ class ProfileWriter {
     if (node.source) json_.field("source", graph_.text(node.source));
   }
 
-  void ops() {
-    json_.objects("ops", std::views::iota(OpId{0}, static_cast<OpId>(graph_.ops.size())),
-                  [&](OpId id) { op(id); });
-  }
   void op(OpId id) {
     const Op& op = graph_.ops[id];
     const OpCost& cost = profile_.costs[id];

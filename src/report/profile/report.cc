@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 #include <span>
 
 #include "base/text.h"
@@ -82,14 +83,11 @@ std::string capture_text(const Graph& graph) {
 
 // "mylib::foo x3, mylib::bar"
 std::string counted(const std::vector<SlowOp>& ops) {
-  std::string text;
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    if (i == 3) return text + " and " + std::to_string(ops.size() - 3) + " more";
-    if (i > 0) text += ", ";
-    text += ops[i].op;
-    if (ops[i].count > 1) text += " x" + std::to_string(ops[i].count);
-  }
-  return text;
+  const auto named = [](const SlowOp& op) {
+    return op.count > 1 ? fmt::format("{} x{}", op.op, op.count) : op.op;
+  };
+  const std::string text = join(ops | std::views::take(3) | std::views::transform(named));
+  return ops.size() > 3 ? fmt::format("{} and {} more", text, ops.size() - 3) : text;
 }
 
 Cell coverage_cell(const Coverage& coverage) {
@@ -137,15 +135,14 @@ void add_breaks(const Graph& graph, bool all, bool verbose, std::vector<std::str
   std::ranges::move(lines, std::back_inserter(notes));
 }
 
-bool same_break(const Break& a, const Break& b) { return a.reason == b.reason && a.source == b.source; }
-
 }  // namespace
 
 std::vector<std::string> break_lines(const std::vector<Break>& breaks, bool in_several, bool verbose) {
   std::vector<std::vector<std::size_t>> groups;  // of those that are told together, from 1
   for (std::size_t i = 0; i < breaks.size(); ++i) {
     const auto same = std::ranges::find_if(groups, [&](const auto& numbers) {
-      return !verbose && same_break(breaks[numbers[0] - 1], breaks[i]);
+      const Break& first = breaks[numbers[0] - 1];
+      return !verbose && first.reason == breaks[i].reason && first.source == breaks[i].source;
     });
     same == groups.end() ? groups.push_back({i + 1}) : same->push_back(i + 1);
   }
@@ -180,7 +177,9 @@ std::vector<Cell> model_cells(const Graph& graph) {
 std::vector<Cell> header_cells(const Profile& profile) {
   std::vector<Cell> cells = model_cells(*profile.graph);
   if (std::string text = capture_text(*profile.graph); !text.empty()) cells.push_back({std::move(text)});
-  if (has_device(profile)) cells.push_back(hardware_cell(profile));
+  if (has_device(profile))
+    cells.push_back(
+        fmt::format("on {}, ridge {}", profile.roofline.device->name, format_ratio(profile.options.ridge)));
   cells.push_back(coverage_cell(profile.coverage));
   return cells;
 }

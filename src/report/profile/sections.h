@@ -70,14 +70,13 @@ Columns<Band> band_columns(const Band& all, const std::string& what);
 // What was achieved in the time measured: FLOPs, bytes, and how far from the roof where a device is named.
 Columns<Metrics> rate_columns(const Profile& profile);
 // The spread over runs, beside the time.
-Column spread_column();
-Cell spread_cell(const Statistics& statistics);
+Columns<Statistics> spread_columns();
 // Of what was measured: metrics with the spread over runs between `before` and `after`, then the rates.
 template <class Row, class Of, class Times>
 Columns<Row> timed_columns(const Profile& profile, const Of& metrics_of, const Times& times_of,
                            std::string_view before, std::string_view after) {
   Columns<Row> columns = through<Row>(metrics_of, shown_columns(profile, before));
-  columns += {{spread_column(), [=](const Row& row) { return spread_cell(std::invoke(times_of, row)); }}};
+  columns += through<Row>(times_of, spread_columns());
   columns += through<Row>(metrics_of, shown_columns(profile, after));
   return columns += through<Row>(metrics_of, rate_columns(profile));
 }

@@ -93,9 +93,8 @@ Columns<TypeRow> type_columns(const Profile& profile) {
   const auto amount = [=](const Metrics& m) {
     return measured ? m.time : device ? m.roofline_time : m.flops;
   };
-  const auto whole = static_cast<double>(amount(profile.totals));
-  metrics += {{words(""), [=](const Metrics& m) {
-                 return bar_cell(whole > 0 ? static_cast<double>(amount(m)) / whole : 0, Style::kGood);
+  metrics += {{words(""), [=, whole = amount(profile.totals)](const Metrics& m) {
+                 return bar_cell(amount(m), whole, Style::kGood);
                }}};
   Columns<TypeRow> columns{{words("Operations", 16), &TypeRow::type}};
   return columns += through<TypeRow>(&TypeRow::metrics, metrics);
@@ -159,7 +158,7 @@ Columns<Layer> top_columns(const Profile& profile, const Metric& sort, bool show
   bound.optional = times != nullptr;
   Columns<Layer> columns{
       {words(heading, std::max(24, display_width(heading)), 40), [](Layer layer) { return layer->name; }},
-      {words("Type", 10), [](Layer layer) { return Cell(layer->type, Style::kQuiet); }},
+      {words("Type", 10).quiet(), [](Layer layer) { return layer->type; }},
       {params, [](Layer layer) { return layer->parameters.total; }}};
   if (show_shapes)
     columns +=

@@ -58,8 +58,7 @@ Columns<PeerRow> people_columns() {
   };
   using P = const PeerComparison&;
   using M = const Reconciliation&;
-  return {{words("Model", 12, 20),
-           [](Row row) { return Cell(row.is_first ? row.model.model : "", Style::kStrong); }},
+  return {{words("Model", 12, 20).strong(), [](Row row) { return row.is_first ? row.model.model : ""; }},
           {words("Tool"), [](Row row) { return row.peer ? row.peer->answer.tool : "-"; }},
           {number("Our FLOPs"), of_model([](M m) { return format_count(m.flops); })},
           {number("Theirs"), of_peer([](P p) { return format_count(Count{p.flops}); })},

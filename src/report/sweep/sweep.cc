@@ -13,10 +13,9 @@ namespace {
 
 // Points by their index.
 Columns<std::size_t> point_columns(const SweepResult& result) {
-  const auto figures = [&result](const auto& read) {
-    return [&result, read](std::size_t i) {
-      const SweepPoint& point = result.points[i];
-      return point.has_figures() ? Cell(read(point.figures)) : Cell(Absent{});
+  const auto figures = [&points = result.points](const auto& read) {
+    return [&points, read](std::size_t i) {
+      return points[i].has_figures() ? Cell(read(points[i].figures)) : Cell(Absent{});
     };
   };
   Columns<std::size_t> columns;
@@ -38,9 +37,8 @@ Columns<std::size_t> point_columns(const SweepResult& result) {
   columns += {{{.key = "confidence", .in = In::kJson},
                figures([](const SweepFigures& f) { return name(f.totals.confidence); })}};
   columns += in_format_alone(In::kCsv, state);
-  return columns += {{"problem", [&](std::size_t i) {
-                        const SweepPoint& point = result.points[i];
-                        return point.has_figures() ? Cell(Absent{}) : Cell(point.problem);
+  return columns += {{"problem", [&points = result.points](std::size_t i) {
+                        return points[i].has_figures() ? Cell(Absent{}) : Cell(points[i].problem);
                       }}};
 }
 
@@ -116,9 +114,8 @@ Table points_table(const SweepReport& report, const TextOptions& options) {
   const SweepResult& result = *report.result;
   Columns<std::size_t> columns;
   for (const std::size_t a : varying(result))
-    columns.push_back({number(result.axes[a].name), [&result, a](std::size_t i) {
-                         return Cell(result.text_of(result.place(i), a), Style::kStrong);
-                       }});
+    columns.push_back({number(result.axes[a].name).strong(),
+                       [&result, a](std::size_t i) { return result.text_of(result.place(i), a); }});
   for (const Metric* metric : report.metrics)
     columns.push_back({number(std::string(metric->title)),
                        [&, metric](std::size_t i) { return value_cell(report, *metric, result.points[i]); }});
@@ -140,8 +137,8 @@ Table points_table(const SweepReport& report, const TextOptions& options) {
 
 // Rows of the first axis, columns of the second; the others have one value.
 Table grid_table(const SweepReport& report, const SweepAxis& down, const SweepAxis& across) {
-  Columns<std::size_t> columns{{number(down.name + " \\ " + across.name),
-                                [&](std::size_t d) { return Cell(down.texts[d], Style::kStrong); }}};
+  Columns<std::size_t> columns{
+      {number(down.name + " \\ " + across.name).strong(), [&](std::size_t d) { return down.texts[d]; }}};
   for (std::size_t c = 0; c < across.size(); ++c)
     columns.push_back({number(across.texts[c]), [&, c](std::size_t d) {
                          return value_cell(report, *report.metrics.front(),
@@ -199,9 +196,7 @@ Document sweep_document(const SweepReport& report, const TextOptions& options) {
     section.remarks.push_back("The first and the last of " + format_exact(Count{result.points.size()}) +
                               " points: --verbose shows all, --format csv and json have them");
   document.sections.push_back(std::move(section));
-  if (auto turns = turn_lines(report); !turns.empty()) {
-    document.sections.push_back({"Crossovers", {{words("Crossovers")}, {}}, std::move(turns)});
-  }
+  document.add({"Crossovers", {{words("Crossovers")}, {}}, turn_lines(report)});
   return document;
 }
 

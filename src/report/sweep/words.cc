@@ -174,9 +174,7 @@ void write_point(JsonWriter& json, std::string_view key, const std::optional<Fit
   if (!point) return json.key(key), json.null();
   json.object(key, [&] {
     json.fields("value", point->value, "peak_memory_bytes", point->figures.peak_memory_bytes);
-    for (std::size_t kind = 0; kind < kMemoryKinds; ++kind)
-      json.field(std::string(name(static_cast<MemoryKind>(kind))) + "_bytes",
-                 point->figures.at_peak.bytes[kind]);
+    write_fields(json, split_columns(), point->figures.at_peak);
     json.field("peak_at", point->peak_at);
   });
 }

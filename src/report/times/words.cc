@@ -261,13 +261,12 @@ Section repeated_ops_section(const Profile& profile, const RepeatedOps& repeated
   const Graph& graph = *profile.graph;
   const Columns<RepeatedOp> columns{
       {words("Ops alone", 12), [&](Row row) { return op_of(graph, row); }},
-      {words("Output", 8).or_not(), [&](Row row) { return Cell(output_shape(graph, row), Style::kQuiet); }},
+      {words("Output", 8).or_not().quiet(), [&](Row row) { return output_shape(graph, row); }},
       {number("Calls"), [](Row row) { return row.ops.size(); }},
       {number("In the model"), [](Row row) { return format_time(row.time_seconds); }},
       {number("Alone"), [](Row row) { return format_time(row.alone_total()); }},
       {number("Alone / model"), [](Row row) { return ratio(row.alone_total(), row.time_seconds); }},
-      {number("One call alone"),
-       [](Row row) { return Cell(format_time(row.alone_seconds), Style::kStrong); }}};
+      {number("One call alone").strong(), [](Row row) { return format_time(row.alone_seconds); }}};
   const auto shown = std::span(repeated.rows).first(shown_of(repeated.rows.size(), options));
   return {"Ops alone", table_of(columns, shown), {sum_text(repeated)}};
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <ranges>
 #include <span>
 
 #include "base/text.h"
@@ -123,8 +122,7 @@ class TraceDocument {
     const std::string apart = format_percent(seconds(joined_.total - joined_.joined), seconds(joined_.total));
     return amounts<NotJoined>(
         fmt::format("Not joined, {} of {}", apart, clock()),
-        {{words("Not joined", 24, 40), &NotJoined::name},
-         {words("Why", 20, 48), [](const NotJoined& row) { return Cell(row.reason, Style::kQuiet); }}},
+        {{words("Not joined", 24, 40), &NotJoined::name}, {words("Why", 20, 48).quiet(), &NotJoined::reason}},
         joined_.not_joined, std::max<std::size_t>(shown(), 1));
   }
 
@@ -185,10 +183,6 @@ Columns<OpId> op_columns(const Profile& profile, const JoinedTrace& joined) {
        }}};
 }
 
-auto all_ops(const Profile& profile) {
-  return std::views::iota(OpId{0}, static_cast<OpId>(profile.graph->ops.size()));
-}
-
 void write_joined_trace(JsonWriter& json, const Profile& profile, const JoinedTrace& joined,
                         const std::string& file) {
   const Measurement& measured = profile.graph->measurement;
@@ -202,7 +196,7 @@ void write_joined_trace(JsonWriter& json, const Profile& profile, const JoinedTr
     json.field("joined_share", joined.joined_share());
     json.list("notes", joined.notes);
   });
-  write_rows(json, "ops", op_columns(profile, joined), all_ops(profile));
+  write_rows(json, "ops", op_columns(profile, joined), all_ops(*profile.graph));
   Columns<NotJoined> rest{{"name", &NotJoined::name}, {"reason", &NotJoined::reason}};
   write_rows(json, "not_joined", rest += total_columns<NotJoined>(), joined.not_joined);
   json.list("missing_ops", joined.missing);
@@ -212,10 +206,11 @@ void write_joined_trace(JsonWriter& json, const Profile& profile, const JoinedTr
 
 std::string joined_trace_report(const Profile& profile, const JoinedTrace& joined, const std::string& file,
                                 Format format, const TextOptions& options) {
-  return to_format(Report{[&](JsonWriter& json) { write_joined_trace(json, profile, joined, file); },
-                          [&] { return table_of(op_columns(profile, joined), all_ops(profile), In::kCsv); },
-                          [&] { return TraceDocument(profile, joined, file, options).run(); }},
-                   format, options);
+  return to_format(
+      Report{[&](JsonWriter& json) { write_joined_trace(json, profile, joined, file); },
+             [&] { return table_of(op_columns(profile, joined), all_ops(*profile.graph), In::kCsv); },
+             [&] { return TraceDocument(profile, joined, file, options).run(); }},
+      format, options);
 }
 
 }  // namespace opscope

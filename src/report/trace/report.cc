@@ -49,11 +49,8 @@ Columns<TracerRow> tracer_columns() {
   for (const NodeKind kind : kNodeKinds)
     columns.push_back({{.key = std::string(name(kind))},
                        [kind](Row row) { return row.kinds.empty() ? Cell() : Cell(count_of(row, kind)); }});
-  const auto where_works = [](const auto& read) {
-    return [=](Row row) { return row.works() ? Cell(read(row)) : Cell(); };
-  };
-  columns += {{"graphs", where_works([](Row row) { return row.graphs; })},
-              {"breaks", where_works([](Row row) { return row.breaks.size(); })}};
+  columns += {{"graphs", [](Row row) { return row.works() ? Cell(row.graphs) : Cell(); }},
+              {"breaks", [](Row row) { return row.works() ? Cell(row.breaks.size()) : Cell(); }}};
   for (const auto& [column, read] : cost_columns("ops macs flops memory_bytes"))
     columns.push_back({column, [read = read](Row row) { return row.totals ? read(*row.totals) : Cell(); }});
   return columns += {{"params", [](Row row) { return row.totals ? Cell(row.parameters.total) : Cell(); }},
@@ -145,7 +142,7 @@ auto of_totals(const Read& read) {
 
 Columns<TracerRow> overview_columns() {
   using Row = const TracerRow&;
-  return {{words("Tracer", 16), [](Row row) { return Cell(row.tracer, Style::kStrong); }},
+  return {{words("Tracer", 16).strong(), &TracerRow::tracer},
           {words("Works"),
            [](Row row) { return row.works() ? Cell("yes", Style::kGood) : Cell("no", Style::kWarning); }},
           {number("Nodes"), [](Row row) { return count_cell(row.nodes.value_or(0)); }},
@@ -159,8 +156,7 @@ Columns<TracerRow> overview_columns() {
 }
 
 Section kinds_section(const TraceComparison& comparison) {
-  Columns<TracerRow> columns{
-      {words("Nodes by kind", 16), [](const TracerRow& row) { return Cell(row.tracer, Style::kStrong); }}};
+  Columns<TracerRow> columns{{words("Nodes by kind", 16).strong(), &TracerRow::tracer}};
   for (const NodeKind kind : kNodeKinds)
     columns.push_back({number(std::string(name(kind))),
                        [kind](const TracerRow& row) { return count_cell(count_of(row, kind)); }});
@@ -281,13 +277,10 @@ using Node = const GraphNode*;
 Columns<Node> listed_columns(const Profile& profile, const std::vector<GraphNode>& nodes,
                              const std::vector<Node>& listed) {
   const Graph& graph = *profile.graph;
-  const auto quiet = [](const auto& read) {
-    return [=](Node node) { return Cell(read(node), Style::kQuiet); };
-  };
-  Columns<Node> columns{{number("#"), quiet([&](Node node) { return node - nodes.data() + 1; })}};
+  Columns<Node> columns{{number("#").quiet(), [&](Node node) { return node - nodes.data() + 1; }}};
   if (profile.parts().size() > 1) columns += {{number("Graph"), [](Node node) { return node->part + 1; }}};
   columns += {{words("Node", 16, 32), [](Node node) { return node->label; }},
-              {words("Kind").or_not(), quiet([](Node node) { return name(node->kind); })},
+              {words("Kind").or_not().quiet(), [](Node node) { return name(node->kind); }},
               // The target of an input or output is its name once more.
               {words("Target", 16),
                [](Node node) {
@@ -295,15 +288,15 @@ Columns<Node> listed_columns(const Profile& profile, const std::vector<GraphNode
                  return named ? std::string_view() : node->type;
                }},
               {words("Output", 10), [&](Node node) { return shape_cell(graph, node->output); }},
-              {words("Type").or_not(), quiet([&](Node node) {
+              {words("Type").or_not().quiet(), [&](Node node) {
                  return node->output == kNone ? "" : name(graph.values[node->output].dtype);
-               })}};
+               }}};
   if (std::ranges::any_of(listed, [](Node node) { return node->calls > 1; }))
     columns += {{number("Calls"), [](Node node) { return node->calls; }}};
   columns += {{number("MACs", Unit::kCount), [](Node node) { return node->metrics.work.macs; }},
               {number("Bytes", Unit::kBytes), [](Node node) { return node->metrics.memory_bytes(); }}};
   if (std::ranges::any_of(listed, [](Node node) { return !node->source.empty(); }))
-    columns += {{words("Source", 12).or_not(), quiet([](Node node) { return source_text(node->source); })}};
+    columns += {{words("Source", 12).or_not().quiet(), [](Node node) { return source_text(node->source); }}};
   return columns;
 }
 
