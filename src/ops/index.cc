@@ -138,22 +138,11 @@ constexpr auto kAlongDim = indexes("index", Within::kDimension, "self");
 constexpr auto kEachDim = indexes("indices", Within::kEach, "self");
 constexpr auto kAnywhere = indexes("index", Within::kElements, "self");
 
-// `rows` rows of the table, and the other inputs whole.
-MaybeTraffic rows_traffic(const OpCall& call, Count rows) {
-  const TensorView* weight = call.tensor("weight");
-  if (weight == nullptr || weight->rank() < 1) return std::nullopt;
-  Traffic traffic;
-  const Count width = weight->numel / Count{weight->dim(0)};
-  add_read(traffic, *weight, rows * width * Count{element_bytes(weight->dtype)});
-  for (const TensorView& in : call.inputs)
-    if (in.value != weight->value) add_read(traffic, in);
-  add_writes(traffic, call);
-  return traffic;
-}
-
+// A row of the table for each index, and the other inputs whole.
 MaybeTraffic embedding_traffic(const OpCall& call) {
-  const TensorView* indices = call.tensor("indices");
-  return indices != nullptr ? rows_traffic(call, indices->numel) : std::nullopt;
+  const TensorView *weight = call.tensor("weight"), *indices = call.tensor("indices");
+  if (weight == nullptr || indices == nullptr || weight->rank() < 1) return std::nullopt;
+  return read_part(call, *weight, indices->numel * (weight->numel / Count{weight->dim(0)}));
 }
 
 // Each row is added to its bag, after a multiply where samples have weights; a mean divides.

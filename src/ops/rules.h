@@ -186,6 +186,8 @@ MaybeTraffic write_only(const OpCall& call);    // creation
 MaybeTraffic copy_or_view(const OpCall& call);  // nothing where the input itself is returned
 // Reads as much of the first input as comes out, and the other inputs whole: gather, index, slices that copy.
 MaybeTraffic read_selected(const OpCall& call);
+// Reads so many elements of `from`, and the other inputs whole.
+Traffic read_part(const OpCall& call, const TensorView& from, Count elements);
 
 // --- fvcore's counts ---
 
@@ -200,23 +202,18 @@ Count fvcore_elements(const OpCall& call) {
 
 std::span<const OpRow> activation_rules();
 std::span<const OpRow> attention_rules();
-std::span<const OpRow> backward_rules();
-std::span<const OpRow> conv_rules();
-std::span<const OpRow> copy_rules();
-std::span<const OpRow> create_rules();
 std::span<const OpRow> index_rules();
 std::span<const OpRow> linalg_rules();
-std::span<const OpRow> loss_rules();
 std::span<const OpRow> matmul_rules();
+std::span<const OpRow> moving_rules();
 std::span<const OpRow> norm_rules();
-std::span<const OpRow> optimiser_rules();
 std::span<const OpRow> pointwise_rules();
-std::span<const OpRow> pool_rules();
 std::span<const OpRow> quantised_rules();
 std::span<const OpRow> recurrent_rules();
 std::span<const OpRow> reduction_rules();
 std::span<const OpRow> resize_rules();
-std::span<const OpRow> view_rules();
+std::span<const OpRow> training_rules();
+std::span<const OpRow> window_rules();
 
 MaybeWork einsum_work(const OpCall& call);
 Count einsum_torch(const OpCall& call);

@@ -48,14 +48,18 @@ MaybeTraffic copy_or_view(const OpCall& call) {
   return traffic;
 }
 
-MaybeTraffic read_selected(const OpCall& call) {
-  if (call.inputs.empty() || call.outputs.empty()) return std::nullopt;
+Traffic read_part(const OpCall& call, const TensorView& from, Count elements) {
   Traffic traffic;
-  const TensorView& from = call.inputs[0];
-  add_read(traffic, from, call.outputs[0].numel * Count{element_bytes(from.dtype)});
-  for (const TensorView& in : call.inputs.subspan(1)) add_read(traffic, in);
+  add_read(traffic, from, elements * Count{element_bytes(from.dtype)});
+  for (const TensorView& in : call.inputs)
+    if (in.value != from.value) add_read(traffic, in);
   add_writes(traffic, call);
   return traffic;
+}
+
+MaybeTraffic read_selected(const OpCall& call) {
+  if (call.inputs.empty() || call.outputs.empty()) return std::nullopt;
+  return read_part(call, call.inputs[0], call.outputs[0].numel);
 }
 
 }  // namespace opscope
