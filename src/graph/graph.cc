@@ -2,15 +2,26 @@
 #include "graph/graph.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
+#include "base/choices.h"
+
 namespace opscope {
+namespace {
+
+constexpr auto kKindsOfValues = choices<ValueKind, ValueKind::kOptimizerState>(
+    "input", "parameter", "buffer", "constant", "activation", "output", "gradient", "optimizer_state");
+constexpr auto kKindsOfArguments = choices<ArgumentKind, ArgumentKind::kBoolList>(
+    "none", "tensor", "tensors", "int", "float", "bool", "string", "dtype", "ints", "floats", "bools");
+constexpr auto kKindsOfNodes = choices<NodeKind, NodeKind::kOutput>("placeholder", "get_attr", "call_module",
+                                                                    "call_function", "call_method", "output");
+
+}  // namespace
 
 TargetId Graph::add_target(std::string_view name, std::string_view overload) {
   const Target target{intern(name), intern(overload)};
-  const auto key = (static_cast<std::uint64_t>(target.name) << 32) | target.overload;
-  const auto [entry, is_new] = target_ids_.try_emplace(key, static_cast<TargetId>(targets.size()));
+  const auto [entry, is_new] =
+      target_ids_.try_emplace(pair_key(target.name, target.overload), static_cast<TargetId>(targets.size()));
   if (is_new) targets.push_back(target);
   return entry->second;
 }
@@ -38,22 +49,8 @@ Count numel(std::span<const std::int64_t> shape) {
   return empty ? Count{} : product;
 }
 
-std::string_view name(ValueKind kind) {
-  static constexpr std::array<std::string_view, kValueKinds> kNames{
-      "input", "parameter", "buffer", "constant", "activation", "output", "gradient", "optimizer_state"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
-std::string_view name(ArgumentKind kind) {
-  static constexpr std::array<std::string_view, 11> kNames{
-      "none", "tensor", "tensors", "int", "float", "bool", "string", "dtype", "ints", "floats", "bools"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
-std::string_view name(NodeKind kind) {
-  static constexpr std::array<std::string_view, 6> kNames{"placeholder",   "get_attr",    "call_module",
-                                                          "call_function", "call_method", "output"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
+std::string_view name(ValueKind kind) { return kKindsOfValues[kind]; }
+std::string_view name(ArgumentKind kind) { return kKindsOfArguments[kind]; }
+std::string_view name(NodeKind kind) { return kKindsOfNodes[kind]; }
 
 }  // namespace opscope

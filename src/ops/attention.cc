@@ -29,7 +29,7 @@ std::optional<Attention> attention_of(const OpCall& call) {
   if (q->rank() < 2 || k->rank() < 2 || v->rank() < 2 || out.rank() < 2) return std::nullopt;
   if (q->dim(-1) != k->dim(-1) || k->dim(-2) != v->dim(-2)) return std::nullopt;
   Attention a{.queries = q->dim(-2), .keys = k->dim(-2), .width = q->dim(-1), .value_width = v->dim(-1)};
-  for (std::size_t i = 0; i + 2 < out.rank(); ++i) a.heads *= Count{out.shape[i]};
+  a.heads = leading(out, 2);
   a.masked = call.has("attn_mask") || call.has("attn_bias") || call.boolean("is_causal").value_or(false);
   a.dropped = call.real("dropout_p").value_or(0) > 0;
   return a;

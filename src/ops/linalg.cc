@@ -9,16 +9,13 @@ namespace opscope {
 namespace {
 
 struct Matrices {
-  Count z = 1, m, n;
+  Count z, m, n;
 };
 
 std::optional<Matrices> matrices_of(const OpCall& call) {
-  const TensorView* a = call.tensor("A");
-  if (a == nullptr) a = call.tensor("self");
+  const TensorView* a = either(call, "A", "self");
   if (a == nullptr || a->rank() < 2) return std::nullopt;
-  Matrices x{.m = a->dim(-2), .n = a->dim(-1)};
-  for (std::size_t i = 0; i + 2 < a->rank(); ++i) x.z *= Count{a->shape[i]};
-  return x;
+  return Matrices{.z = leading(*a, 2), .m = a->dim(-2), .n = a->dim(-1)};
 }
 
 // kThirds * n^3 / 3 for each square matrix.

@@ -14,12 +14,6 @@ struct Product {
 using MaybeProduct = std::optional<Product>;
 using ReadProduct = MaybeProduct(const OpCall&);
 
-Count leading(const TensorView& tensor, std::size_t trailing) {
-  Count product = 1;
-  for (std::size_t i = 0; i + trailing < tensor.rank(); ++i) product *= Count{tensor.shape[i]};
-  return product;
-}
-
 // beta * self + alpha * (a @ b): the add, and each scale that is not one.
 Count scaling(const OpCall& call) {
   const double beta = call.real("beta").value_or(1), alpha = call.real("alpha").value_or(1);
@@ -75,7 +69,7 @@ MaybeProduct mm_bias(const OpCall& call) {
 }
 
 MaybeProduct linear(const OpCall& call) {
-  const TensorView* x = call.tensor("input") != nullptr ? call.tensor("input") : call.tensor("self");
+  const TensorView* x = either(call, "input", "self");
   const TensorView* weight = call.tensor("weight");
   if (x == nullptr || weight == nullptr || weight->rank() < 1 || weight->rank() > 2) return std::nullopt;
   if (x->rank() < 1 || x->dim(-1) != weight->dim(-1)) return std::nullopt;

@@ -24,8 +24,7 @@ Letters linear_letters(const OpCall& call) {
 
 // The elements of one filter of the packed [k, c/g, ..].
 std::optional<Count> packed_filter(const OpCall& call) {
-  const TensorView* weight = call.tensor("packed_weight");
-  if (weight == nullptr) weight = call.tensor("weight");
+  const TensorView* weight = either(call, "packed_weight", "weight");
   if (weight == nullptr || weight->rank() < 3 || weight->dim(0) <= 0 || call.outputs.empty())
     return std::nullopt;
   return weight->numel / Count{weight->dim(0)};

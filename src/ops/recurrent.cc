@@ -49,7 +49,7 @@ std::optional<Work> work_of(const MaybeLayer& layer, const Cell& cell) {
 }
 
 MaybeLayer stacked(const OpCall& call, unsigned gates) {
-  const TensorView* x = call.tensor("input") != nullptr ? call.tensor("input") : call.tensor("data");
+  const TensorView* x = either(call, "input", "data");
   const Count layers = call.integer("num_layers").value_or(1);
   const Count directions = call.boolean("bidirectional").value_or(false) ? 2 : 1;
   return layer_of(x, call.tensors(call.has("params") ? "params" : "weight"), layers * directions, gates);

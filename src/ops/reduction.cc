@@ -57,8 +57,7 @@ MaybeWork topk(const OpCall& call) {
 
 // Binary search of n values in s sorted ones.
 MaybeWork search(const OpCall& call) {
-  const TensorView* sorted = call.tensor("sorted_sequence");
-  if (sorted == nullptr) sorted = call.tensor("boundaries");
+  const TensorView* sorted = either(call, "sorted_sequence", "boundaries");
   if (sorted == nullptr || call.outputs.empty()) return std::nullopt;
   return Work{.other_flops = call.outputs[0].numel * log2_of(Count{sorted->dim(-1)} + 1)};
 }
@@ -71,10 +70,7 @@ constexpr Family sort_row{
 Work norm_work(Count m, Count n, double order, bool is_complex, unsigned before = 0) {
   const Count parts = is_complex ? 2 : 1;
   Work work{.other_flops = m * parts * before};
-  if (order == 2) {
-    work += {.other_flops = m * parts + (m * parts - n), .specials = n};
-    return work;
-  }
+  if (order == 2) return work += {.other_flops = m * parts + (m * parts - n), .specials = n};
   work += {.other_flops = m * (is_complex ? 3 : 1) + (m - n), .specials = is_complex ? m : Count{}};
   const bool simple = order == 0 || order == 1 || std::isinf(order);
   if (!simple) work.specials += m + n;

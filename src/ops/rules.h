@@ -128,12 +128,24 @@ inline Count lanes(const TensorView& tensor) { return tensor.is_complex() ? 2 : 
 // (a+bi)(c+di) takes four products, each added to one of two sums.
 inline Count mac_lanes(const TensorView& tensor) { return tensor.is_complex() ? 4 : 1; }
 
+// The first of two names under which ops have the same argument.
+inline const TensorView* either(const OpCall& call, std::string_view first, std::string_view second) {
+  const TensorView* found = call.tensor(first);
+  return found != nullptr ? found : call.tensor(second);
+}
+
+// The product of all dimensions but the last `trailing`.
+inline Count leading(const TensorView& tensor, std::size_t trailing) {
+  Count product = 1;
+  for (std::size_t i = 0; i + trailing < tensor.rank(); ++i) product *= Count{tensor.shape[i]};
+  return product;
+}
+
 // Rounded up.
 inline Count log2_of(Count value) { return value.value() < 2 ? 0 : std::bit_width(value.value() - 1); }
 
 inline bool any_complex(const OpCall& call) {
-  return std::any_of(call.inputs.begin(), call.inputs.end(),
-                     [](const TensorView& t) { return t.is_complex(); });
+  return std::ranges::any_of(call.inputs, [](const TensorView& t) { return t.is_complex(); });
 }
 
 // --- Work ---

@@ -3,6 +3,7 @@
 #include <array>
 #include <unordered_map>
 
+#include "base/choices.h"
 #include "ops/rules.h"
 
 namespace opscope {
@@ -27,16 +28,13 @@ constexpr OpRow kUncosted[] = {
     uncosted("aten::value_selecting_reduction_backward") | indexes("indices", Within::kListed, "sizes"),
 };
 
-bool by_name(const OpRule* a, const OpRule* b) { return a->name < b->name; }
-
 std::vector<const OpRule*> merge_families() {
   std::vector<const OpRule*> rules;
   for (const auto family : kFamilies)
     for (const OpRow& row : family()) rules.push_back(&row);
-  std::sort(rules.begin(), rules.end(), by_name);
+  std::ranges::sort(rules, {}, &OpRule::name);
   // An op in two families would have two costs; each family is sorted and unique by itself.
-  const auto same = [](const OpRule* a, const OpRule* b) { return a->name == b->name; };
-  OPSCOPE_CHECK(std::adjacent_find(rules.begin(), rules.end(), same) == rules.end());
+  OPSCOPE_CHECK(std::ranges::adjacent_find(rules, {}, &OpRule::name) == rules.end());
   return rules;
 }
 
@@ -51,18 +49,14 @@ const OpRule* find_exact(std::string_view op_name) {
   return found != kByName.end() ? found->second : nullptr;
 }
 
-constexpr std::array<std::string_view, 23> kCategoryNames{
-    "conv",   "matmul",    "attention", "norm",   "activation", "pointwise", "softmax", "reduction",
-    "pool",   "embedding", "recurrent", "resize", "index",      "sort",      "copy",    "create",
-    "random", "view",      "metadata",  "fft",    "quantised",  "loss",      "custom",
-};
-static_assert(kCategoryNames.size() == static_cast<std::size_t>(Category::kCustom) + 1);
-
-constexpr std::array<std::string_view, 5> kFusionNames{"anchor", "pointwise", "reduction", "view", "barrier"};
-static_assert(kFusionNames.size() == static_cast<std::size_t>(Fusion::kBarrier) + 1);
-
-constexpr std::array<std::string_view, 4> kConfidenceNames{"exact", "estimated", "upper_bound", "unknown"};
-static_assert(kConfidenceNames.size() == static_cast<std::size_t>(Confidence::kUnknown) + 1);
+constexpr auto kCategories = choices<Category, Category::kCustom>(
+    "conv", "matmul", "attention", "norm", "activation", "pointwise", "softmax", "reduction", "pool",
+    "embedding", "recurrent", "resize", "index", "sort", "copy", "create", "random", "view", "metadata",
+    "fft", "quantised", "loss", "custom");
+constexpr auto kFusions =
+    choices<Fusion, Fusion::kBarrier>("anchor", "pointwise", "reduction", "view", "barrier");
+constexpr auto kConfidences =
+    choices<Confidence, Confidence::kUnknown>("exact", "estimated", "upper_bound", "unknown");
 
 }  // namespace
 
@@ -90,10 +84,8 @@ const OpFacts& facts_of(std::string_view op_name) {
   return row != kTable<kUncosted>.end() ? row->facts : kNothing;
 }
 
-std::string_view name(Category category) { return kCategoryNames[static_cast<std::size_t>(category)]; }
-std::string_view name(Fusion fusion) { return kFusionNames[static_cast<std::size_t>(fusion)]; }
-std::string_view name(Confidence confidence) {
-  return kConfidenceNames[static_cast<std::size_t>(confidence)];
-}
+std::string_view name(Category category) { return kCategories[category]; }
+std::string_view name(Fusion fusion) { return kFusions[fusion]; }
+std::string_view name(Confidence confidence) { return kConfidences[confidence]; }
 
 }  // namespace opscope

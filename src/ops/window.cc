@@ -22,11 +22,6 @@ struct Conv {
   Count macs() const { return (transposed ? x : out)->numel * (weight->numel / Count{weight->dim(0)}); }
 };
 
-const TensorView* either(const OpCall& call, std::string_view first, std::string_view second) {
-  const TensorView* found = call.tensor(first);
-  return found != nullptr ? found : call.tensor(second);
-}
-
 bool fits(const Conv& conv) {
   const std::size_t rank = conv.weight->rank();
   if (rank < 3 || (conv.x->rank() != rank && conv.x->rank() + 1 != rank)) return false;
