@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "base/text.h"
@@ -71,10 +71,39 @@ std::optional<Shape> broadcast(std::span<const std::int64_t> a, std::span<const 
   return out;
 }
 
+std::optional<Shape> matmul_shape(Shape a, Shape b) {
+  if (a.empty() || b.empty()) return std::nullopt;
+  const bool row = a.size() == 1, column = b.size() == 1;
+  if (row) a.insert(a.begin(), 1);
+  if (column) b.push_back(1);
+  if (a.back() != b[b.size() - 2]) return std::nullopt;
+  auto out = broadcast(std::span(a).first(a.size() - 2), std::span(b).first(b.size() - 2));
+  if (!out) return std::nullopt;
+  if (!row) out->push_back(a[a.size() - 2]);
+  if (!column) out->push_back(b.back());
+  return out;
+}
+
 std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank) {
   const auto count = static_cast<std::int64_t>(rank);
   if (axis < -count || axis >= count) return std::nullopt;
   return static_cast<std::size_t>(axis < 0 ? axis + count : axis);
+}
+
+std::optional<std::vector<std::size_t>> axes_of(std::span<const std::int64_t> axes, std::size_t rank) {
+  std::vector<std::size_t> out;
+  for (const auto axis : axes) {
+    const auto at = axis_of(axis, rank);
+    if (!at) return std::nullopt;
+    out.push_back(*at);
+  }
+  return out;
+}
+
+std::vector<std::size_t> all_axes(std::size_t rank) {
+  std::vector<std::size_t> axes(rank);
+  std::iota(axes.begin(), axes.end(), std::size_t{0});
+  return axes;
 }
 
 OnnxInfo* OnnxState::add(OnnxInfo info) {
@@ -208,7 +237,8 @@ std::vector<ValueId> OnnxCall::op(std::string_view name, std::span<const Argumen
   const auto base = tensor == arguments.end() ? kNone : static_cast<ValueId>(tensor->integer);
   std::vector<ValueId> made;
   for (const auto& output : outputs) {
-    ValueSpec spec{.shape = output.shape, .strides = output.strides, .dtype = output.dtype};
+    ValueSpec spec{
+        .shape = output.shape, .strides = output.strides, .dtype = output.dtype.value_or(dtype(0))};
     if (spec.shape.size() > kMostDims)
       throw Error("a value of more than 64 dimensions", state_.where, "the file is damaged");
     if (spec.strides->size() != spec.shape.size()) spec.strides = contiguous_strides(spec.shape);

@@ -64,16 +64,21 @@ struct OnnxState {
 // How one output of an emitted op is like.
 struct OnnxOutput {
   Shape shape;
-  DType dtype = DType::kUndefined;
-  Shape strides = {};  // empty: contiguous
+  std::optional<DType> dtype = {};  // that of input 0 unless given
+  Shape strides = {};               // empty: contiguous
 };
 
 // Sizes of hostile files do not overflow: they stop at the type's limits.
 std::int64_t clamp_size(__int128 size);
 // nullopt where the shapes do not go together.
 std::optional<Shape> broadcast(std::span<const std::int64_t> a, std::span<const std::int64_t> b);
+// Of a product, leading dimensions broadcast.
+std::optional<Shape> matmul_shape(Shape a, Shape b);
 // Within [0, rank); nullopt outside.
 std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank);
+// All of them so.
+std::optional<std::vector<std::size_t>> axes_of(std::span<const std::int64_t> axes, std::size_t rank);
+std::vector<std::size_t> all_axes(std::size_t rank);
 
 class OnnxCall {
  public:
@@ -99,7 +104,11 @@ class OnnxCall {
   // [batch, heads, length, width] of input i, which is so or [batch, length, heads * width].
   std::optional<Shape> heads(std::size_t i, std::int64_t count) const;
   DType dtype(std::size_t i) const { return has(i) ? info(i)->dtype : DType::kUndefined; }
-  const Numbers* numbers(std::size_t i) const;  // where they are known
+  const Numbers* numbers(std::size_t i) const;         // where they are known
+  const Numbers* single_number(std::size_t i) const {  // and it is one
+    const auto* known = numbers(i);
+    return known != nullptr && known->size() == 1 ? known : nullptr;
+  }
   bool is_weight(std::size_t i) const { return has(i) && info(i)->weight != nullptr; }
   // The value, made where it is the first time that an op reads it.
   ValueId value(std::size_t i, ValueKind weight_kind = ValueKind::kParameter) const;
@@ -156,12 +165,18 @@ class OnnxCall {
   ValueId op(std::string_view name, std::initializer_list<Argument> arguments, const OnnxOutput& output) {
     return op(name, {arguments.begin(), arguments.size()}, {&output, 1}).front();
   }
+  ValueId op(std::string_view name, std::initializer_list<Argument> arguments) {  // an output like input 0
+    return op(name, arguments, like(0));
+  }
   // Output i of the node is this value; an output that nobody named is left alone.
   void result(std::size_t i, ValueId id);
   // The usual case: one op, one output, which is output 0. The file's shape of it wins over the rule's.
   bool answer(std::string_view name, std::initializer_list<Argument> arguments, OnnxOutput output) {
     result(0, op(name, arguments, settle(0, std::move(output))));
     return true;
+  }
+  bool answer(std::string_view name, std::initializer_list<Argument> arguments) {  // like input 0
+    return answer(name, arguments, like(0));
   }
   // One op whose outputs are the node's.
   bool answer_all(std::string_view name, std::initializer_list<Argument> arguments,

@@ -229,6 +229,7 @@ constexpr auto kIsZero = [](Wide a) { return a == 0; };
 struct Row {
   std::string_view type;
   MaybeInfo (*fold)(const OnnxCall&);
+  std::size_t needs = 1;  // inputs, from the first on; a rule of three takes three
 };
 constexpr auto kRows = std::to_array<Row>({
     {"Abs", unary<kMagnitude, kAbsolute>},
@@ -242,7 +243,7 @@ constexpr auto kRows = std::to_array<Row>({
     {"Equal", binary<std::equal_to{}>},
     {"Expand", expand},
     {"Floor", unary<kSame, kFloor>},
-    {"Gather", gather},
+    {"Gather", gather, 2},
     {"Greater", binary<std::greater{}>},
     {"Identity", identity},
     {"Less", binary<std::less{}>},
@@ -253,7 +254,7 @@ constexpr auto kRows = std::to_array<Row>({
     {"Neg", unary<std::negate{}, std::negate{}>},
     {"Not", unary<kIsZero, kSame>},
     {"Or", binary<std::logical_or{}>},
-    {"Range", range},
+    {"Range", range, 3},
     {"ReduceMax", reduce<INT64_MIN, kLarger>},
     {"ReduceMin", reduce<INT64_MAX, kSmaller>},
     {"ReduceProd", reduce<1, std::multiplies{}>},
@@ -265,7 +266,7 @@ constexpr auto kRows = std::to_array<Row>({
     {"Sub", binary<std::minus{}>},
     {"Transpose", view<transposed>},
     {"Unsqueeze", view<unsqueezed>},
-    {"Where", where},
+    {"Where", where, 3},
 });
 static_assert(std::ranges::is_sorted(kRows, {}, &Row::type));
 
@@ -283,15 +284,12 @@ std::optional<OnnxInfo> fold_onnx(const OnnxCall& call) {
   if (node.op_type == "Shape") return shape_of(call);
   if (node.op_type == "Size") return size_of(call);
   const auto found = std::ranges::lower_bound(kRows, node.op_type, {}, &Row::type);
-  if (found == kRows.end() || found->type != node.op_type || call.input_count() == 0) return std::nullopt;
-  for (std::size_t i = 0; i < call.input_count(); ++i)
-    if (!is_small(call.info(i)) || (i < 3 && node.op_type == "Where" && !call.has(i))) return std::nullopt;
-  if (!call.has(0) || (call.input_count() > 1 && !call.has(1))) return std::nullopt;
-  // A rule of three takes three.
-  if ((node.op_type == "Where" || node.op_type == "Range") && call.input_count() != 3) return std::nullopt;
-  if (node.op_type == "Range" && !call.has(2)) return std::nullopt;
-  if (node.op_type == "Gather" && call.input_count() < 2) return std::nullopt;
-  return found->fold(call);
+  if (found == kRows.end() || found->type != node.op_type) return std::nullopt;
+  const auto count = call.input_count();
+  for (std::size_t i = 0; i < count; ++i)
+    if (!is_small(call.info(i))) return std::nullopt;
+  if (!call.has_first(found->needs) || (count > 1 && !call.has(1))) return std::nullopt;
+  return found->needs == 3 && count != 3 ? std::nullopt : found->fold(call);
 }
 
 }  // namespace opscope

@@ -10,21 +10,16 @@ namespace {
 
 bool bias_gelu(OnnxCall& call, std::string_view aten) {
   auto x = call.value(0);
-  if (call.has(1))
-    x = call.op("aten::add", {call.tensor_of("self", x), call.tensor("other", 1)}, call.like(0));
-  call.result(0, call.op(aten,
-                         {call.tensor_of("self", x),
-                          call.word("approximate", call.node().op_type == "FastGelu" ? "tanh" : "none")},
-                         call.settle(0, call.like(0))));
-  return true;
+  if (call.has(1)) x = call.op("aten::add", {call.tensor_of("self", x), call.tensor("other", 1)});
+  const bool is_fast = call.node().op_type == "FastGelu";
+  return call.answer(aten, {call.tensor_of("self", x), call.word("approximate", is_fast ? "tanh" : "none")});
 }
 
 // x * sigmoid(alpha * x)
 bool quick_gelu(OnnxCall& call, std::string_view) {
-  const auto scaled =
-      call.op("aten::mul", {call.tensor("self", 0), call.real_number("other", 1.702)}, call.like(0));
-  const auto gate = call.op("aten::sigmoid", {call.tensor_of("self", scaled)}, call.like(0));
-  return call.answer("aten::mul", {call.tensor("self", 0), call.tensor_of("other", gate)}, call.like(0));
+  const auto scaled = call.op("aten::mul", {call.tensor("self", 0), call.real_number("other", 1.702)});
+  const auto gate = call.op("aten::sigmoid", {call.tensor_of("self", scaled)});
+  return call.answer("aten::mul", {call.tensor("self", 0), call.tensor_of("other", gate)});
 }
 
 // (x + skip + bias), then the norm; the sum is the fourth output.
@@ -32,14 +27,12 @@ bool skip_norm(OnnxCall& call, std::string_view aten) {
   if (call.shape(0).empty()) return false;
   const bool is_rms = aten == "aten::rms_norm";
   const std::size_t bias = is_rms ? 3 : 4;
-  auto sum = call.op("aten::add", {call.tensor("self", 0), call.tensor("other", 1)}, call.like(0));
-  if (call.has(bias))
-    sum = call.op("aten::add", {call.tensor_of("self", sum), call.tensor("other", bias)}, call.like(0));
+  auto sum = call.op("aten::add", {call.tensor("self", 0), call.tensor("other", 1)});
+  if (call.has(bias)) sum = call.op("aten::add", {call.tensor_of("self", sum), call.tensor("other", bias)});
   const std::int64_t width[] = {call.dim(0, -1)};
-  const auto made = call.op(aten,
-                            {call.tensor_of("input", sum), call.list("normalized_shape", width),
-                             call.tensor("weight", 2), call.tensor("bias", is_rms ? call.input_count() : 3)},
-                            call.like(0));
+  const auto made =
+      call.op(aten, {call.tensor_of("input", sum), call.list("normalized_shape", width),
+                     call.tensor("weight", 2), call.tensor("bias", is_rms ? call.input_count() : 3)});
   call.result(0, made);
   call.result(3, sum);
   return true;
@@ -59,9 +52,9 @@ bool multi_head(OnnxCall& call, std::string_view aten) {
   const auto out = call.op(aten,
                            {call.tensor_of("query", query), call.tensor_of("key", key),
                             call.tensor_of("value", value), call.tensor("attn_mask", 5)},
-                           {{(*q)[0], heads, (*q)[2], (*v)[3]}, call.dtype(0)});
+                           {{(*q)[0], heads, (*q)[2], (*v)[3]}});
   return call.answer("aten::view", {call.tensor_of("self", out)},
-                     {{(*q)[0], (*q)[2], clamp_size(__int128{heads} * (*v)[3])}, call.dtype(0)});
+                     {{(*q)[0], (*q)[2], clamp_size(__int128{heads} * (*v)[3])}});
 }
 
 // One projection to queries, keys and values, then the heads.
@@ -73,45 +66,36 @@ bool fused_attention(OnnxCall& call, std::string_view aten) {
   if (call.dim(0, 2) != call.dim(1, 0) || all % 3 != 0 || (all / 3) % heads != 0) return false;
   const auto width = all / 3;
   const Shape projected{batch, length, all}, split{batch, heads, length, width / heads};
-  auto x =
-      call.op("aten::matmul", {call.tensor("self", 0), call.tensor("other", 1)}, {projected, call.dtype(0)});
+  auto x = call.op("aten::matmul", {call.tensor("self", 0), call.tensor("other", 1)}, {projected});
   if (call.has(2))
-    x = call.op("aten::add", {call.tensor_of("self", x), call.tensor("other", 2)},
-                {projected, call.dtype(0)});
-  const std::vector<OnnxOutput> thirds(3, {split, call.dtype(0)});
+    x = call.op("aten::add", {call.tensor_of("self", x), call.tensor("other", 2)}, {projected});
+  const std::vector<OnnxOutput> thirds(3, {split});
   const Argument self[] = {call.tensor_of("self", x)};
   const auto parts = call.op("aten::split", self, thirds);
   const auto out = call.op(
       aten,
       {call.tensor_of("query", parts[0]), call.tensor_of("key", parts[1]), call.tensor_of("value", parts[2]),
        call.tensor("attn_mask", 3), call.flag("is_causal", call.integer("unidirectional", 0) != 0)},
-      {split, call.dtype(0)});
-  return call.answer("aten::view", {call.tensor_of("self", out)}, {{batch, length, width}, call.dtype(0)});
+      {split});
+  return call.answer("aten::view", {call.tensor_of("self", out)}, {{batch, length, width}});
 }
 
 // A product with optional transposes of the last two axes.
 bool fused_matmul(OnnxCall& call, std::string_view) {
   if (call.rank(0) < 2 || call.rank(1) < 2) return false;
   if (call.integer("transBatchA", 0) != 0 || call.integer("transBatchB", 0) != 0) return false;
-  Shape shapes[2];
-  ValueId ids[2];
-  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
-    shapes[i] = call.shape(i);
-    if (call.integer(i == 0 ? "transA" : "transB", 0) != 0)
-      std::swap(shapes[i][shapes[i].size() - 1], shapes[i][shapes[i].size() - 2]);
-  }
-  if (shapes[0].back() != shapes[1][shapes[1].size() - 2]) return false;
-  auto out = broadcast(std::span(shapes[0]).first(shapes[0].size() - 2),
-                       std::span(shapes[1]).first(shapes[1].size() - 2));
+  Shape shapes[] = {call.shape(0), call.shape(1)};
+  for (const std::size_t i : {0, 1})
+    if (call.integer(i == 0 ? "transA" : "transB", 0) != 0) std::swap(shapes[i].back(), shapes[i].end()[-2]);
+  const auto out = matmul_shape(shapes[0], shapes[1]);
   if (!out) return false;
-  for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
-    ids[i] = shapes[i] == call.shape(i)
-                 ? call.value(i)
-                 : call.op("aten::transpose", {call.tensor("self", i)}, {shapes[i], call.dtype(i)});
-  out->push_back(shapes[0][shapes[0].size() - 2]);
-  out->push_back(shapes[1].back());
-  return call.answer("aten::matmul", {call.tensor_of("self", ids[0]), call.tensor_of("other", ids[1])},
-                     {*out, call.dtype(0)});
+  const auto turned = [&](std::size_t i) {
+    return shapes[i] == call.shape(i)
+               ? call.value(i)
+               : call.op("aten::transpose", {call.tensor("self", i)}, {shapes[i], call.dtype(i)});
+  };
+  const auto a = turned(0), b = turned(1);
+  return call.answer("aten::matmul", {call.tensor_of("self", a), call.tensor_of("other", b)}, {*out});
 }
 
 // x [.., k] by n rows of k packed weights, K and N in the attributes.
@@ -120,15 +104,14 @@ bool packed_matmul(OnnxCall& call, std::string_view) {
   if (call.shape(0).empty() || call.dim(0, -1) != k || n < 1) return false;
   Shape shape = call.shape(0);
   shape.back() = n;
-  const auto weight = call.op("aten::dequantize", {call.tensor("self", 1)}, {{n, k}, call.dtype(0)});
-  return call.answer("aten::linear", {call.tensor("input", 0), call.tensor_of("weight", weight)},
-                     {shape, call.dtype(0)});
+  const auto weight = call.op("aten::dequantize", {call.tensor("self", 1)}, {{n, k}});
+  return call.answer("aten::linear", {call.tensor("input", 0), call.tensor_of("weight", weight)}, {shape});
 }
 
 bool quantised_binary(OnnxCall& call, std::string_view aten) {
   if (!call.has(3)) return false;
   const auto shape = broadcast(call.shape(0), call.shape(3));
-  return shape && call.answer(aten, {call.tensor("qa", 0), call.tensor("qb", 3)}, {*shape, call.dtype(0)});
+  return shape && call.answer(aten, {call.tensor("qa", 0), call.tensor("qb", 3)}, {*shape});
 }
 
 constexpr auto kFusedRules = std::to_array<OnnxRule>({

@@ -9,19 +9,6 @@ namespace {
 
 // --- Products
 
-std::optional<Shape> matmul_shape(Shape a, Shape b) {
-  if (a.empty() || b.empty()) return std::nullopt;
-  const bool row = a.size() == 1, column = b.size() == 1;
-  if (row) a.insert(a.begin(), 1);
-  if (column) b.push_back(1);
-  if (a.back() != b[b.size() - 2]) return std::nullopt;
-  auto out = broadcast(std::span(a).first(a.size() - 2), std::span(b).first(b.size() - 2));
-  if (!out) return std::nullopt;
-  if (!row) out->push_back(a[a.size() - 2]);
-  if (!column) out->push_back(b.back());
-  return out;
-}
-
 bool matmul_from(OnnxCall& call, std::size_t a, std::size_t b, DType dtype) {
   if (!call.has(a) || !call.has(b)) return false;
   const auto shape = matmul_shape(call.shape(a), call.shape(b));
@@ -44,7 +31,7 @@ bool gemm(OnnxCall& call, std::string_view) {
   const auto m = call.dim(0, turn_a ? 1 : 0), k = call.dim(0, turn_a ? 0 : 1);
   const auto n = call.dim(1, turn_b ? 0 : 1);
   if (k != call.dim(1, turn_b ? 1 : 0)) return call.misfit(0, 1);
-  const OnnxOutput out{{m, n}, call.dtype(0)};
+  const OnnxOutput out{{m, n}};
   const bool plain = call.real("alpha", 1) == 1 && call.real("beta", 1) == 1;
   if (!turn_a && turn_b && plain && (!call.has(2) || call.rank(2) == 1))
     return call.answer("aten::linear",
@@ -92,7 +79,7 @@ bool einsum(OnnxCall& call, std::string_view aten) {
   }
   if (operand + 1 != call.input_count() || !call.has_first(call.input_count())) return false;
   return call.answer(aten, {call.word("equation", equation), call.tensors("tensors", call.values())},
-                     {shape, call.dtype(0)});
+                     {shape});
 }
 
 // --- Norms
@@ -100,38 +87,30 @@ bool einsum(OnnxCall& call, std::string_view aten) {
 bool batch_norm(OnnxCall& call, std::string_view aten) {
   const bool training = call.integer("training_mode", 0) != 0;
   const auto mean = call.value(3, ValueKind::kBuffer), variance = call.value(4, ValueKind::kBuffer);
-  call.answer(aten,
-              {call.tensor("input", 0), call.tensor("weight", 1), call.tensor("bias", 2),
-               call.tensor_of("running_mean", mean), call.tensor_of("running_var", variance),
-               call.flag("training", training), call.real_number("eps", call.real("epsilon", 1e-5))},
-              call.like(0));
+  call.answer(aten, {call.tensor("input", 0), call.tensor("weight", 1), call.tensor("bias", 2),
+                     call.tensor_of("running_mean", mean), call.tensor_of("running_var", variance),
+                     call.flag("training", training), call.real_number("eps", call.real("epsilon", 1e-5))});
   call.result(1, mean);
   call.result(2, variance);
   return true;
 }
 
 bool instance_norm(OnnxCall& call, std::string_view aten) {
-  return call.answer(aten,
-                     {call.tensor("input", 0), call.tensor("weight", 1), call.tensor("bias", 2),
-                      call.flag("use_input_stats", true)},
-                     call.like(0));
+  return call.answer(aten, {call.tensor("input", 0), call.tensor("weight", 1), call.tensor("bias", 2),
+                            call.flag("use_input_stats", true)});
 }
 
 bool group_norm(OnnxCall& call, std::string_view aten) {
-  return call.answer(aten,
-                     {call.tensor("input", 0), call.number("num_groups", call.integer("num_groups", 0)),
-                      call.tensor("weight", 1), call.tensor("bias", 2)},
-                     call.like(0));
+  return call.answer(aten, {call.tensor("input", 0), call.number("num_groups", call.integer("num_groups", 0)),
+                            call.tensor("weight", 1), call.tensor("bias", 2)});
 }
 
 bool row_norm(OnnxCall& call, std::string_view aten) {
   const auto axis = call.axis(-1);
   if (!axis || call.wants(1)) return false;  // statistics as outputs: no row counts them
   const auto normalised = std::span(call.shape(0)).subspan(*axis);
-  return call.answer(aten,
-                     {call.tensor("input", 0), call.list("normalized_shape", normalised),
-                      call.tensor("weight", 1), call.tensor("bias", 2)},
-                     call.like(0));
+  return call.answer(aten, {call.tensor("input", 0), call.list("normalized_shape", normalised),
+                            call.tensor("weight", 1), call.tensor("bias", 2)});
 }
 
 // --- Recurrences
@@ -155,7 +134,7 @@ bool recurrent(OnnxCall& call, std::string_view aten) {
     params.push_back(part(call, 3, d, {call.dim(3, 1)}));
   }
   std::vector<ValueId> state;
-  for (const std::size_t i : {std::size_t{5}, std::size_t{6}})
+  for (const std::size_t i : {5, 6})
     if (call.has(i)) state.push_back(call.value(i));
   const bool is_relu = aten == "aten::rnn_tanh" && call.text("activations", "") == "Relu";
   const Argument arguments[] = {call.tensor("input", 0),        call.tensors("hx", state),
@@ -164,13 +143,13 @@ bool recurrent(OnnxCall& call, std::string_view aten) {
                                 call.flag("batch_first", false)};
   const auto steps = call.dim(0, 0), batch = call.dim(0, 1);
   const Shape last{directions, batch, hidden};
-  std::vector<OnnxOutput> outputs{call.settle(0, {{steps, directions, batch, hidden}, call.dtype(0)})};
-  for (const std::size_t i : {std::size_t{1}, std::size_t{2}})
-    if (call.wants(i)) outputs.push_back({last, call.dtype(0)});
+  std::vector<OnnxOutput> outputs{call.settle(0, {{steps, directions, batch, hidden}})};
+  for (const std::size_t i : {1, 2})
+    if (call.wants(i)) outputs.push_back({last});
   const auto made = call.op(is_relu ? "aten::rnn_relu" : aten, arguments, outputs);
   std::size_t next = 0;
   call.result(0, made[next++]);
-  for (const std::size_t i : {std::size_t{1}, std::size_t{2}})
+  for (const std::size_t i : {1, 2})
     if (call.wants(i)) call.result(i, made[next++]);
   return true;
 }
@@ -205,20 +184,19 @@ bool attention(OnnxCall& call, std::string_view aten) {
       call.op(aten,
               {call.tensor_of("query", query), call.tensor_of("key", key), call.tensor_of("value", value),
                call.tensor("attn_mask", 3), call.flag("is_causal", call.integer("is_causal", 0) != 0)},
-              {shape, call.dtype(0)});
+              {shape});
   if (call.rank(0) == 3)
     made = call.op("aten::view", {call.tensor_of("self", made)},
-                   {{shape[0], shape[2], clamp_size(__int128{shape[1]} * shape[3])}, call.dtype(0)});
+                   {{shape[0], shape[2], clamp_size(__int128{shape[1]} * shape[3])}});
   call.result(0, made);
   return true;
 }
 
 // x*cos + rotated(x)*sin, on the part that turns.
 bool rotary(OnnxCall& call, std::string_view) {
-  const auto out = call.like(0);
-  const auto direct = call.op("aten::mul", {call.tensor("self", 0)}, out);
-  const auto turned = call.op("aten::mul", {call.tensor("self", 0)}, out);
-  return call.answer("aten::add", {call.tensor_of("self", direct), call.tensor_of("other", turned)}, out);
+  const auto direct = call.op("aten::mul", {call.tensor("self", 0)});
+  const auto turned = call.op("aten::mul", {call.tensor("self", 0)});
+  return call.answer("aten::add", {call.tensor_of("self", direct), call.tensor_of("other", turned)});
 }
 
 // --- Quantisation
@@ -233,7 +211,7 @@ bool dequantize(OnnxCall& call, std::string_view aten) {
 }
 // The range of the input, then the quantising.
 bool quantize_dynamically(OnnxCall& call, std::string_view) {
-  const OnnxOutput outs[] = {{{}, call.dtype(0)}, {{}, DType::kUInt8}};
+  const OnnxOutput outs[] = {{{}}, {{}, DType::kUInt8}};
   const Argument self[] = {call.tensor("self", 0)};
   const auto range = call.op("aten::_choose_qparams_per_tensor", self, outs);
   call.answer("aten::quantize_per_tensor", {call.tensor("self", 0)}, {call.shape(0), DType::kUInt8});

@@ -17,8 +17,7 @@ bool concat(OnnxCall& call, std::string_view aten) {
     total += call.shape(i)[*axis];
   }
   shape[*axis] = clamp_size(total);
-  return call.answer(aten, {call.tensors("tensors", call.values()), call.number("dim", *axis)},
-                     {shape, call.dtype(0)});
+  return call.answer(aten, {call.tensors("tensors", call.values()), call.number("dim", *axis)}, {shape});
 }
 
 bool tile(OnnxCall& call, std::string_view aten) {
@@ -27,31 +26,26 @@ bool tile(OnnxCall& call, std::string_view aten) {
   Shape shape = call.shape(0);
   for (std::size_t i = 0; i < shape.size(); ++i)
     shape[i] = clamp_size(__int128{shape[i]} * repeats->integer(i));
-  return call.answer(aten, {call.tensor("self", 0)}, {shape, call.dtype(0)});
+  return call.answer(aten, {call.tensor("self", 0)}, {shape});
 }
 
 bool pad(OnnxCall& call, std::string_view aten) {
   const auto pads = call.integers("pads", 1);
   const auto rank = call.shape(0).size();
-  std::vector<std::size_t> axes;
-  if (const auto named = call.integers("axes", 3)) {
-    for (const auto axis : *named) {
-      const auto at = axis_of(axis, rank);
-      if (!at) return false;
-      axes.push_back(*at);
-    }
-  } else {
-    for (std::size_t i = 0; i < rank; ++i) axes.push_back(i);
-  }
+  const auto named = call.integers("axes", 3);
+  const auto axes = named ? axes_of(*named, rank) : all_axes(rank);
+  if (!axes) return false;
   std::optional<Shape> shape = call.declared_shape(0, false);
-  if (pads && pads->size() == 2 * axes.size()) {
+  if (pads && pads->size() == 2 * axes->size()) {
     shape = call.shape(0);
-    for (std::size_t i = 0; i < axes.size(); ++i)
-      (*shape)[axes[i]] = clamp_size(__int128{(*shape)[axes[i]]} + (*pads)[i] + (*pads)[axes.size() + i]);
+    for (std::size_t i = 0; i < axes->size(); ++i) {
+      auto& size = (*shape)[(*axes)[i]];
+      size = clamp_size(__int128{size} + (*pads)[i] + (*pads)[axes->size() + i]);
+    }
   }
   return shape &&
          call.answer(aten, {call.tensor("self", 0), call.word("mode", call.text("mode", "constant"))},
-                     {*shape, call.dtype(0)});
+                     {*shape});
 }
 
 bool shuffle(OnnxCall& call, std::string_view aten) {
@@ -61,14 +55,13 @@ bool shuffle(OnnxCall& call, std::string_view aten) {
   Shape shape = call.shape(0);
   const bool spreads = call.node().op_type == "DepthToSpace";
   shape[1] = spreads ? shape[1] / (block * block) : clamp_size(__int128{shape[1]} * block * block);
-  for (const std::size_t i : {std::size_t{2}, std::size_t{3}})
+  for (const std::size_t i : {2, 3})
     shape[i] = spreads ? clamp_size(__int128{shape[i]} * block) : shape[i] / block;
-  return call.answer(aten, {call.tensor("self", 0)}, {shape, call.dtype(0)});
+  return call.answer(aten, {call.tensor("self", 0)}, {shape});
 }
 
 bool triangle(OnnxCall& call, std::string_view) {
-  return call.answer(call.integer("upper", 1) != 0 ? "aten::triu" : "aten::tril", {call.tensor("self", 0)},
-                     call.like(0));
+  return call.answer(call.integer("upper", 1) != 0 ? "aten::triu" : "aten::tril", {call.tensor("self", 0)});
 }
 
 // --- Choosing
@@ -76,7 +69,7 @@ bool triangle(OnnxCall& call, std::string_view) {
 bool gather_elements(OnnxCall& call, std::string_view aten) {
   return call.answer(
       aten, {call.tensor("self", 0), call.number("dim", call.integer("axis", 0)), call.tensor("index", 1)},
-      {call.shape(1), call.dtype(0)});
+      {call.shape(1)});
 }
 
 bool gather_nd(OnnxCall& call, std::string_view aten) {
@@ -86,36 +79,32 @@ bool gather_nd(OnnxCall& call, std::string_view aten) {
   Shape shape(call.shape(1).begin(), call.shape(1).end() - 1);
   shape.insert(shape.end(), call.shape(0).begin() + batch + depth, call.shape(0).end());
   const ValueId indices[] = {call.value(1)};
-  return call.answer(aten, {call.tensor("self", 0), call.tensors("indices", indices)},
-                     {shape, call.dtype(0)});
+  return call.answer(aten, {call.tensor("self", 0), call.tensors("indices", indices)}, {shape});
 }
 
 bool scatter_nd(OnnxCall& call, std::string_view aten) {
   const ValueId indices[] = {call.value(1)};
   return call.answer(aten,
-                     {call.tensor("self", 0), call.tensors("indices", indices), call.tensor("values", 2)},
-                     call.like(0));
+                     {call.tensor("self", 0), call.tensors("indices", indices), call.tensor("values", 2)});
 }
 
 bool scatter(OnnxCall& call, std::string_view aten) {
-  return call.answer(aten,
-                     {call.tensor("self", 0), call.number("dim", call.integer("axis", 0)),
-                      call.tensor("index", 1), call.tensor("src", 2)},
-                     call.like(0));
+  return call.answer(aten, {call.tensor("self", 0), call.number("dim", call.integer("axis", 0)),
+                            call.tensor("index", 1), call.tensor("src", 2)});
 }
 
 bool top_k(OnnxCall& call, std::string_view aten) {
-  const auto* k = call.numbers(1);
+  const auto* k = call.single_number(1);
   const auto axis = call.axis(-1);
   if (!axis) return false;
   Shape shape = call.shape(0);
-  if (k != nullptr && k->size() == 1)
+  if (k != nullptr)
     shape[*axis] = std::max<std::int64_t>(k->integer(0), 0);
   else if (const auto* attribute = call.attribute("k"))
     shape[*axis] = std::max<std::int64_t>(attribute->integer.value_or(0), 0);
   else
     shape[*axis] = call.asked_size(0, *axis);
-  const OnnxOutput outputs[] = {{shape, call.dtype(0)}, {shape, DType::kInt64}};
+  const OnnxOutput outputs[] = {{shape}, {shape, DType::kInt64}};
   return call.answer_all(
       aten, {call.tensor("self", 0), call.number("k", shape[*axis]), call.number("dim", *axis)}, outputs);
 }
@@ -132,7 +121,7 @@ bool compress(OnnxCall& call, std::string_view aten) {
   if (!axis) return false;
   Shape shape = is_flat ? Shape{0} : call.shape(0);
   shape[*axis] = call.asked_size(0, *axis);
-  return call.answer(aten, {call.tensor("self", 0), call.tensor("mask", 1)}, {shape, call.dtype(0)});
+  return call.answer(aten, {call.tensor("self", 0), call.tensor("mask", 1)}, {shape});
 }
 
 // Boxes [batch, n, 4] and scores [batch, classes, n] -> [chosen, 3].
@@ -149,7 +138,7 @@ bool roi_align(OnnxCall& call, std::string_view aten) {
       aten,
       {call.tensor("input", 0), call.tensor("rois", 1), call.number("pooled_height", height),
        call.number("pooled_width", width), call.number("sampling_ratio", call.integer("sampling_ratio", 0))},
-      {{call.dim(1, 0), call.dim(0, 1), height, width}, call.dtype(0)});
+      {{call.dim(1, 0), call.dim(0, 1), height, width}});
 }
 
 // --- Making
@@ -166,20 +155,18 @@ bool constant_of_shape(OnnxCall& call, std::string_view aten) {
 
 bool range(OnnxCall& call, std::string_view aten) {
   std::optional<Shape> shape = call.declared_shape(0, false);
-  const auto *from = call.numbers(0), *to = call.numbers(1), *step = call.numbers(2);
-  const bool known = from != nullptr && to != nullptr && step != nullptr && from->size() == 1 &&
-                     to->size() == 1 && step->size() == 1 && step->real(0) != 0;
-  if (known) {
+  const auto *from = call.single_number(0), *to = call.single_number(1), *step = call.single_number(2);
+  if (from != nullptr && to != nullptr && step != nullptr && step->real(0) != 0) {
     const double count = (to->real(0) - from->real(0)) / step->real(0);
     const auto whole = count > 0 && count < 9e18 ? static_cast<std::int64_t>(count) : 0;
     shape = Shape{whole + (static_cast<double>(whole) < count ? 1 : 0)};
   }
-  return shape && call.answer(aten, {}, {*shape, call.dtype(0)});
+  return shape && call.answer(aten, {}, {*shape});
 }
 
 bool one_hot(OnnxCall& call, std::string_view aten) {
-  const auto* depth = call.numbers(1);
-  if (!call.has(2) || depth == nullptr || depth->size() != 1 || depth->integer(0) < 0) return false;
+  const auto* depth = call.single_number(1);
+  if (!call.has(2) || depth == nullptr || depth->integer(0) < 0) return false;
   Shape shape = call.shape(0);
   const auto axis = axis_of(call.integer("axis", -1), shape.size() + 1);
   if (!axis) return false;

@@ -8,9 +8,7 @@
 namespace opscope {
 namespace {
 
-bool unary(OnnxCall& call, std::string_view aten) {
-  return call.answer(aten, {call.tensor("self", 0)}, call.like(0));
-}
+bool unary(OnnxCall& call, std::string_view aten) { return call.answer(aten, {call.tensor("self", 0)}); }
 
 bool to_bool(OnnxCall& call, std::string_view aten) {
   return call.answer(aten, {call.tensor("self", 0)}, {call.shape(0), DType::kBool});
@@ -27,12 +25,12 @@ bool compare(OnnxCall& call, std::string_view aten) { return binary_as(call, ate
 bool power(OnnxCall& call, std::string_view aten) {
   const auto shape = broadcast(call.shape(0), call.shape(1));
   if (!shape) return false;
-  const auto* exponent = call.numbers(1);
-  const bool is_number = exponent != nullptr && exponent->size() == 1;
-  return call.answer(aten,
-                     {call.tensor("self", 0), is_number ? call.real_number("exponent", exponent->real(0))
-                                                        : call.tensor("exponent", 1)},
-                     {*shape, call.dtype(0)});
+  const auto* exponent = call.single_number(1);
+  return call.answer(
+      aten,
+      {call.tensor("self", 0),
+       exponent != nullptr ? call.real_number("exponent", exponent->real(0)) : call.tensor("exponent", 1)},
+      {*shape});
 }
 
 bool shift(OnnxCall& call, std::string_view) {
@@ -51,12 +49,11 @@ bool variadic(OnnxCall& call, std::string_view aten) {
   auto shape = call.shape(0);
   for (std::size_t i = 1; i < count; ++i) {
     shape = *broadcast(shape, call.shape(i));
-    total = call.op(aten, {call.tensor_of("self", total), call.tensor("other", i)}, {shape, call.dtype(0)});
+    total = call.op(aten, {call.tensor_of("self", total), call.tensor("other", i)}, {shape});
   }
   if (call.node().op_type == "Mean" && count > 1)
-    total = call.op("aten::div", {call.tensor_of("self", total), call.number("other", count)},
-                    {shape, call.dtype(0)});
-  if (count == 1) total = call.op("aten::alias", {call.tensor("self", 0)}, {shape, call.dtype(0)});
+    total = call.op("aten::div", {call.tensor_of("self", total), call.number("other", count)}, {shape});
+  if (count == 1) total = call.op("aten::alias", {call.tensor("self", 0)}, {shape});
   call.result(0, total);
   return true;
 }
@@ -73,16 +70,14 @@ bool clip(OnnxCall& call, std::string_view) {
   const bool low = call.has(1) || call.attribute("min") != nullptr;
   const bool high = call.has(2) || call.attribute("max") != nullptr;
   const auto bound = [&](std::string_view name, std::size_t i) {
-    const auto* numbers = call.numbers(i);
-    if (numbers != nullptr && numbers->size() == 1) return call.real_number(name, numbers->real(0));
+    if (const auto* number = call.single_number(i)) return call.real_number(name, number->real(0));
     return call.has(i) ? call.tensor(name, i) : call.real_number(name, call.real(name, 0));
   };
-  const auto out = call.like(0);
   const auto self = call.tensor("self", 0);
-  if (low && high) return call.answer("aten::clamp", {self, bound("min", 1), bound("max", 2)}, out);
-  if (low) return call.answer("aten::clamp_min", {self, bound("min", 1)}, out);
-  if (high) return call.answer("aten::clamp_max", {self, bound("max", 2)}, out);
-  return call.answer("aten::alias", {self}, out);
+  if (low && high) return call.answer("aten::clamp", {self, bound("min", 1), bound("max", 2)});
+  if (low) return call.answer("aten::clamp_min", {self, bound("min", 1)});
+  if (high) return call.answer("aten::clamp_max", {self, bound("max", 2)});
+  return call.answer("aten::alias", {self});
 }
 
 bool cast(OnnxCall& call, std::string_view aten) {
@@ -94,44 +89,39 @@ bool cast(OnnxCall& call, std::string_view aten) {
 }
 
 bool prelu(OnnxCall& call, std::string_view aten) {
-  return call.answer(aten, {call.tensor("self", 0), call.tensor("weight", 1)}, call.like(0));
+  return call.answer(aten, {call.tensor("self", 0), call.tensor("weight", 1)});
 }
 
 bool gelu(OnnxCall& call, std::string_view aten) {
   return call.answer(aten,
-                     {call.tensor("self", 0), call.word("approximate", call.text("approximate", "none"))},
-                     call.like(0));
+                     {call.tensor("self", 0), call.word("approximate", call.text("approximate", "none"))});
 }
 
 // x / (1 + |x|)
 bool softsign(OnnxCall& call, std::string_view) {
-  const auto out = call.like(0);
-  const auto size = call.op("aten::abs", {call.tensor("self", 0)}, out);
-  const auto below = call.op("aten::add", {call.tensor_of("self", size), call.number("other", 1)}, out);
-  return call.answer("aten::div", {call.tensor("self", 0), call.tensor_of("other", below)}, out);
+  const auto size = call.op("aten::abs", {call.tensor("self", 0)});
+  const auto below = call.op("aten::add", {call.tensor_of("self", size), call.number("other", 1)});
+  return call.answer("aten::div", {call.tensor("self", 0), call.tensor_of("other", below)});
 }
 
 bool softmax(OnnxCall& call, std::string_view aten) {
   const auto axis = call.integer("axis", call.opset() >= 13 ? -1 : 1);
-  return call.answer(aten, {call.tensor("self", 0), call.number("dim", axis)}, call.like(0));
+  return call.answer(aten, {call.tensor("self", 0), call.number("dim", axis)});
 }
 
 bool dropout(OnnxCall& call, std::string_view aten) {
-  const auto* training = call.numbers(2);
-  const bool drops = training != nullptr && training->size() == 1 && training->integer(0) != 0;
-  call.answer(aten, {call.tensor("input", 0), call.real_number("p", 0.5), call.flag("train", drops)},
-              call.like(0));
+  const auto* training = call.single_number(2);
+  const bool drops = training != nullptr && training->integer(0) != 0;
+  call.answer(aten, {call.tensor("input", 0), call.real_number("p", 0.5), call.flag("train", drops)});
   if (call.wants(1))
     call.result(1, call.op("aten::ones_like", {call.tensor("self", 0)}, {call.shape(0), DType::kBool}));
   return true;
 }
 
 bool cumulative(OnnxCall& call, std::string_view aten) {
-  const auto* axis = call.numbers(1);
+  const auto* axis = call.single_number(1);
   return call.answer(aten,
-                     {call.tensor("self", 0),
-                      call.number("dim", axis != nullptr && axis->size() == 1 ? axis->integer(0) : 0)},
-                     call.like(0));
+                     {call.tensor("self", 0), call.number("dim", axis != nullptr ? axis->integer(0) : 0)});
 }
 
 // --- Reductions
@@ -151,17 +141,12 @@ std::optional<Reduction> reduction(const OnnxCall& call) {
     return out;
   }
   std::vector<bool> folded(call.shape(0).size(), !axes || axes->empty());
-  for (const auto axis : axes.value_or(std::vector<std::int64_t>{})) {
-    const auto at = axis_of(axis, folded.size());
-    if (!at) return std::nullopt;
-    folded[*at] = true;
-  }
+  const auto named = axes_of(axes.value_or(Shape{}), folded.size());
+  if (!named) return std::nullopt;
+  for (const auto axis : *named) folded[axis] = true;
   for (std::size_t i = 0; i < folded.size(); ++i) {
     if (folded[i]) out.axes.push_back(static_cast<std::int64_t>(i));
-    if (!folded[i])
-      out.shape.push_back(call.shape(0)[i]);
-    else if (out.keeps)
-      out.shape.push_back(1);
+    if (!folded[i] || out.keeps) out.shape.push_back(folded[i] ? 1 : call.shape(0)[i]);
   }
   return out;
 }
@@ -170,7 +155,7 @@ bool reduce(OnnxCall& call, std::string_view aten) {
   const auto r = reduction(call);
   return r && call.answer(aten,
                           {call.tensor("self", 0), call.list("dim", r->axes), call.flag("keepdim", r->keeps)},
-                          {r->shape, call.dtype(0)});
+                          {r->shape});
 }
 
 // A norm over axes: |x|, x^2 and root, as linalg_vector_norm counts it.
@@ -180,7 +165,7 @@ bool reduce_norm(OnnxCall& call, std::string_view aten) {
   return r && call.answer(aten,
                           {call.tensor("self", 0), call.number("ord", order), call.list("dim", r->axes),
                            call.flag("keepdim", r->keeps)},
-                          {r->shape, call.dtype(0)});
+                          {r->shape});
 }
 
 // First an elementwise op, then the sum; or the sum and then its logarithm.
@@ -189,9 +174,8 @@ bool reduce_in_two(OnnxCall& call, std::string_view) {
   if (!r) return false;
   const bool squares = call.node().op_type == "ReduceSumSquare";
   auto x = call.value(0);
-  if (squares)
-    x = call.op("aten::mul", {call.tensor_of("self", x), call.tensor_of("other", x)}, call.like(0));
-  const OnnxOutput out{r->shape, call.dtype(0)};
+  if (squares) x = call.op("aten::mul", {call.tensor_of("self", x), call.tensor_of("other", x)});
+  const OnnxOutput out{r->shape};
   const auto total = call.op(
       "aten::sum", {call.tensor_of("self", x), call.list("dim", r->axes), call.flag("keepdim", r->keeps)},
       call.settle(0, out));

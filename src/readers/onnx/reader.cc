@@ -204,9 +204,8 @@ class OnnxReader {
   bool read_branch(OnnxCall& call) {
     const auto *first = call.attribute("then_branch"), *second = call.attribute("else_branch");
     if (first == nullptr || second == nullptr || call.frame().depth >= kMostDepth) return false;
-    const auto* known = call.numbers(0);
     const OnnxGraph* chosen = nullptr;
-    if (known != nullptr && known->size() == 1) {
+    if (const auto* known = call.single_number(0)) {
       chosen = &branch(known->integer(0) != 0 ? first->graph : second->graph);
     } else {
       const auto &graph = branch(first->graph), &other = branch(second->graph);

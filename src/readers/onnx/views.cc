@@ -47,12 +47,12 @@ std::optional<OnnxView> transposed(const OnnxCall& call, const Shape& strides) {
   if (order.empty())
     for (auto i = rank; i-- > 0;) order.push_back(static_cast<std::int64_t>(i));
   if (order.size() != rank) return std::nullopt;
+  const auto axes = axes_of(order, rank);
+  if (!axes) return std::nullopt;
   OnnxView view;
-  for (const auto axis : order) {
-    const auto at = axis_of(axis, rank);
-    if (!at) return std::nullopt;
-    view.shape.push_back(call.shape(0)[*at]);
-    view.strides.push_back(strides[*at]);
+  for (const auto at : *axes) {
+    view.shape.push_back(call.shape(0)[at]);
+    view.strides.push_back(strides[at]);
   }
   return view;
 }
@@ -206,7 +206,7 @@ bool gather(OnnxCall& call, std::string_view) {
   Shape shape(from.begin(), cut);
   shape.insert(shape.end(), call.shape(1).begin(), call.shape(1).end());
   shape.insert(shape.end(), cut + 1, from.end());
-  const OnnxOutput out{shape, call.dtype(0)};
+  const OnnxOutput out{shape};
   if (call.shape(1).empty()) {
     auto strides = strides_of(call, 0);
     strides.erase(strides.begin() + static_cast<std::ptrdiff_t>(*axis));

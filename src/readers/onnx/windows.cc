@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "readers/onnx/call.h"
 
@@ -105,7 +106,7 @@ bool conv_transpose(OnnxCall& call, std::string_view) {
       {call.tensor("input", 0), call.tensor("weight", 1), call.tensor("bias", 2),
        call.list("stride", w->strides), call.list("padding", w->begins), call.list("output_padding", extra),
        call.number("groups", groups), call.list("dilation", w->dilations)},
-      {shape, call.dtype(0)});
+      {shape});
 }
 
 bool pool(OnnxCall& call, std::string_view aten) {
@@ -118,7 +119,7 @@ bool pool(OnnxCall& call, std::string_view aten) {
   const bool has_indices = call.wants(1);
   auto name = with_dims(aten, spatial);
   if (has_indices) name += "_with_indices";
-  std::vector<OnnxOutput> outputs{call.settle(0, {shape, call.dtype(0)})};
+  std::vector<OnnxOutput> outputs{call.settle(0, {shape})};
   if (has_indices) outputs.push_back({shape, DType::kInt64});
   return call.answer_all(
       name,
@@ -135,8 +136,7 @@ bool global_pool(OnnxCall& call, std::string_view aten) {
   shape.resize(spatial + 2, 1);
   return call.answer(
       with_dims(aten, spatial),
-      {call.tensor("self", 0), call.list("output_size", std::vector<std::int64_t>(spatial, 1))},
-      {shape, call.dtype(0)});
+      {call.tensor("self", 0), call.list("output_size", std::vector<std::int64_t>(spatial, 1))}, {shape});
 }
 
 // --- Resizing
@@ -147,15 +147,10 @@ std::int64_t whole_size(double size) {
 
 // The axes that are resized, each once: all where none are named.
 std::optional<std::vector<std::size_t>> resized_axes(const OnnxCall& call) {
-  const auto rank = call.shape(0).size();
-  std::vector<std::size_t> axes;
   const auto named = call.integers("axes");
-  for (const auto axis : named) {
-    const auto at = axis_of(axis, rank);
-    if (!at || std::ranges::find(axes, *at) != axes.end()) return std::nullopt;
-    axes.push_back(*at);
-  }
-  for (std::size_t i = 0; named.empty() && i < rank; ++i) axes.push_back(i);
+  if (named.empty()) return all_axes(call.shape(0).size());
+  auto axes = axes_of(named, call.shape(0).size());
+  if (axes && std::set(axes->begin(), axes->end()).size() < axes->size()) return std::nullopt;
   return axes;
 }
 
@@ -216,7 +211,7 @@ bool resize(OnnxCall& call, std::string_view) {
     name = mode == "cubic" ? "aten::_upsample_bicubic2d_aa" : "aten::_upsample_bilinear2d_aa";
   }
   return call.answer(name, {call.tensor("self", 0), call.list("output_size", std::span(*shape).subspan(2))},
-                     {*shape, call.dtype(0)});
+                     {*shape});
 }
 
 bool grid_sample(OnnxCall& call, std::string_view) {
@@ -229,7 +224,7 @@ bool grid_sample(OnnxCall& call, std::string_view) {
                       call.number("interpolation_mode", mode == "nearest"         ? 1
                                                         : mode.ends_with("cubic") ? 2
                                                                                   : 0)},
-                     {shape, call.dtype(0)});
+                     {shape});
 }
 
 constexpr auto kWindowsRules = std::to_array<OnnxRule>({
