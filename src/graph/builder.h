@@ -69,7 +69,7 @@ class GraphAssembler {
   // Once per kind, op and message.
   void note(std::string_view kind, std::string_view op, std::string message);
 
-  Argument none(std::string_view name) { return {.name = keep(name)}; }
+  Argument none(std::string_view name) { return single(name, ArgumentKind::kNone, 0); }
   Argument tensor(std::string_view name, ValueId id) { return single(name, ArgumentKind::kTensor, id); }
   Argument integer(std::string_view name, std::int64_t value) {
     return single(name, ArgumentKind::kInt, value);

@@ -52,8 +52,8 @@ inline constexpr int kSchemaVersion = 1;
 
 // A slice of one of the graph's pools.
 struct Range {
-  std::uint32_t begin = 0;
-  std::uint32_t size = 0;
+  std::uint32_t begin;
+  std::uint32_t size;
   friend bool operator==(const Range&, const Range&) = default;
 };
 
@@ -102,9 +102,11 @@ struct Lifetime {
 struct Argument {
   StringId name = 0;
   ArgumentKind kind = ArgumentKind::kNone;
-  std::int64_t integer = 0;  // kInt, kBool, kDType (as DType), kString (as StringId), kTensor (as ValueId)
-  double real = 0;           // kFloat
-  Range range{};             // lists
+  union {
+    std::int64_t integer = 0;  // kInt, kBool, kDType (as DType), kString (as StringId), kTensor (as ValueId)
+    double real;               // kFloat
+    Range range;               // lists
+  };
 };
 
 // Which operator: "aten::conv2d" and its overload, "" for the default one.

@@ -204,7 +204,7 @@ class Verifier {
   }
 
   bool is_good(const Argument& argument) const {
-    const auto integer = static_cast<std::uint64_t>(argument.integer);
+    const auto integer = [&] { return static_cast<std::uint64_t>(argument.integer); };
     const auto is_bool = [](std::int64_t item) { return item == 0 || item == 1; };
     switch (argument.kind) {
       case ArgumentKind::kNone:
@@ -213,11 +213,11 @@ class Verifier {
       case ArgumentKind::kTensor:  // see read
         return true;
       case ArgumentKind::kString:
-        return is_string(integer);
+        return is_string(integer());
       case ArgumentKind::kDType:
-        return integer < kDTypes.size();
+        return integer() < kDTypes.size();
       case ArgumentKind::kBool:
-        return integer <= 1;
+        return integer() <= 1;
       case ArgumentKind::kTensorList:
         return inside(graph_.value_refs, argument.range);
       case ArgumentKind::kIntList:

@@ -1,8 +1,10 @@
 #include "python/session.h"
 
 #include <pybind11/eval.h>
+#include <torch/csrc/jit/frontend/tracer.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <mutex>
 #include <utility>
@@ -25,15 +27,65 @@ PyObject* followed = nullptr;    // the function that has our code; null where M
 bool only_forwards = false;      // plain_call is PyTorch's own: to _call_impl, or to what is compiled
 int captures = 0;
 
+// torch.nn.Module._call_impl, which calls forward and does nothing else where no hook is set: its frame,
+// which takes as long as the rest of a module's call, is then left out.
+class CallImpl {
+ public:
+  // Before a capture: whether it is the one that is known, and the tables of hooks for all modules.
+  void look_up() {
+    py::object now = py::handle(module_class()).attr("_call_impl");
+    if (now.ptr() != function_) {
+      const py::tuple known =
+          py::make_tuple("torch", "_C", "_get_tracing_state", "_slow_forward", "forward") +
+          py::tuple(py::cast(kOwn)) + py::tuple(py::cast(kShared));
+      const bool is_known =
+          PyFunction_Check(now.ptr()) &&
+          known.equal(now.attr("__code__").attr("co_names")[py::slice(0, py::ssize_t(known.size()), 1)]);
+      Py_XSETREF(function_, is_known ? now.release().ptr() : nullptr);
+      std::ranges::transform(kOwn, own_.begin(), PyUnicode_InternFromString);
+    }
+    if (!function_) return;
+    for (std::size_t i = 0; i < kShared.size(); ++i)
+      Py_XSETREF(shared_[i], Py_XNewRef(PyDict_GetItemString(PyFunction_GET_GLOBALS(function_), kShared[i])));
+  }
+
+  // Whether calling this, which is self._call_impl, is to call forward.
+  bool is_forward(PyObject* self, PyObject* call) const {
+    if (!PyMethod_Check(call) || PyMethod_GET_FUNCTION(call) != function_ || torch::jit::tracer::isTracing())
+      return false;
+    const auto attributes = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(self, nullptr));
+    if (!attributes) return PyErr_Clear(), false;
+    const auto is_empty = [](PyObject* hooks) {
+      return hooks && PyDict_Check(hooks) && PyDict_GET_SIZE(hooks) == 0;
+    };
+    return std::ranges::all_of(shared_, is_empty) && std::ranges::all_of(own_, [&](PyObject* name) {
+             return is_empty(PyDict_GetItem(attributes.ptr(), name));
+           });
+  }
+
+ private:
+  static constexpr std::array kOwn{"_backward_hooks", "_backward_pre_hooks", "_forward_hooks",
+                                   "_forward_pre_hooks"};
+  static constexpr std::array kShared{"_global_backward_pre_hooks", "_global_backward_hooks",
+                                      "_global_forward_hooks", "_global_forward_pre_hooks"};
+
+  PyObject* function_ = nullptr;  // null where it is another
+  std::array<PyObject*, 4> own_{}, shared_{};
+};
+CallImpl call_impl;
+
 // What plain_call does, without its frame and its copies of the arguments where that is PyTorch's own.
 PyObject* call_plainly(PyObject* self, PyObject* args, PyObject* kwargs) {
   static PyObject* const compiled_name = PyUnicode_InternFromString("_compiled_call_impl");
   static PyObject* const call_name = PyUnicode_InternFromString("_call_impl");
+  static PyObject* const forward_name = PyUnicode_InternFromString("forward");
+  const auto attribute = [&](PyObject* of) {
+    return py::reinterpret_steal<py::object>(PyObject_GetAttr(self, of));
+  };
   if (only_forwards) {
-    const auto compiled = py::reinterpret_steal<py::object>(PyObject_GetAttr(self, compiled_name));
-    if (!compiled) return nullptr;
-    const auto call =
-        compiled.is_none() ? py::reinterpret_steal<py::object>(PyObject_GetAttr(self, call_name)) : compiled;
+    py::object call = attribute(compiled_name);
+    if (call && call.is_none()) call = attribute(call_name);
+    if (call && call_impl.is_forward(self, call.ptr())) call = attribute(forward_name);
     return call ? PyObject_Call(call.ptr(), args, kwargs) : nullptr;
   }
   c10::SmallVector<PyObject*, 8> all{self};
@@ -146,6 +198,7 @@ void follow_module_calls(bool on) {
   captures += on ? 1 : -1;
   if (captures != (on ? 1 : 0)) return;
   const py::handle module(module_class());
+  if (on) call_impl.look_up();
   if (!on) {
     if (followed)
       set_code(followed, PyFunction_GET_CODE(plain_call));

@@ -2,7 +2,9 @@
 // of the writer's arguments: plain JSON where its type says enough, {"kind": ..} otherwise.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,7 +42,7 @@ class ArgumentReader {
     return [this, &to](json::value item) { to = string(item); };
   }
 
-  Range integers(json::value list) { return collect(list, graph_.dims, json::integer); }
+  Range integers(json::value list) { return kept_once(collect(list, graph_.dims, json::integer)); }
   Range references(json::value list) { return collect(list, graph_.value_refs, json::id); }
   Range node_references(json::value list) { return collect(list, graph_.node_refs, json::id); }
   // {"input":{"tensor":0},"stride":{"ints":[2,2]},"bias":null}
@@ -79,17 +81,26 @@ class ArgumentReader {
     return recent;
   }
 
+  // Few shapes, strides and lists are used over and over: a list that was read lately is not kept again.
+  Range kept_once(Range list) {
+    const std::span<const std::int64_t> numbers(graph_.dims.data() + list.begin, list.size);
+    std::size_t slot = 0;
+    for (const std::int64_t number : numbers) slot = slot * 31 + static_cast<std::size_t>(number);
+    Range& recent = recent_lists_[slot % recent_lists_.size()];
+    if (!std::ranges::equal(numbers, std::span(graph_.dims.data() + recent.begin, recent.size)))
+      return recent = list;
+    graph_.dims.resize(list.begin);
+    return recent;
+  }
+
   static void set(Argument& argument, ArgumentKind kind, std::int64_t integer) {
-    argument.kind = kind;
-    argument.integer = integer;
+    argument = {.name = argument.name, .kind = kind, .integer = integer};
   }
   static void set(Argument& argument, ArgumentKind kind, Range range) {
-    argument.kind = kind;
-    argument.range = range;
+    argument = {.name = argument.name, .kind = kind, .range = range};
   }
   static void set(Argument& argument, ArgumentKind kind, double real) {
-    argument.kind = kind;
-    argument.real = real;
+    argument = {.name = argument.name, .kind = kind, .real = real};
   }
 
   void read(Argument& argument, json::value item) {
@@ -166,6 +177,7 @@ class ArgumentReader {
   DType last_dtype_ = DType::kUndefined;
   StringId last_device_ = 0;
   std::array<StringId, 256> recent_names_{};
+  std::array<Range, 256> recent_lists_{};  // in dims
 };
 
 }  // namespace opscope

@@ -39,10 +39,9 @@ at::Tensor packed_weight(const c10::IValue& value) {
 
 // The numbers of a list, among the graph's dimensions.
 Argument numbers(Graph& graph, ArgumentKind kind, at::ArrayRef<c10::IValue> list) {
-  Argument result{.kind = kind};
-  result.range = {static_cast<std::uint32_t>(graph.dims.size()), static_cast<std::uint32_t>(list.size())};
+  const Range range{static_cast<std::uint32_t>(graph.dims.size()), static_cast<std::uint32_t>(list.size())};
   for (const auto& item : list) graph.dims.push_back(item.isBool() ? item.toBool() : item.toInt());
-  return result;
+  return {.kind = kind, .range = range};
 }
 
 }  // namespace
