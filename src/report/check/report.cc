@@ -115,10 +115,9 @@ Columns<LimitRow> limit_columns() {
   const auto if_known = [](const auto& words) {
     return [=](Row row) { return row.result.value ? words(row.result) : std::string(); };
   };
-  const auto json = [](const char* key) { return Column{.key = key, .in = In::kJson}; };
   return {{words(""), [](Row row) { return verdict_cell(row.report, row.result); }},
           {words("Limit", 12, 24), [](Row row) { return limit_name(row.result.limit); }},
-          {{.key = "model", .in = In::kCsv}, [](Row row) { return row.report.label; }},
+          {in_csv("model"), [](Row row) { return row.report.label; }},
           {"metric", [](Row row) { return row.result.limit.metric->key; }},
           {"kind", [](Row row) { return name(row.result.limit.kind); }},
           {"module", of_limit(&BudgetLimit::module)},
@@ -141,10 +140,10 @@ Columns<LimitRow> limit_columns() {
              return relative_change(result.allowed, *result.value);
            })},
           {"base", amount([](const LimitResult& result) { return result.base; })},
-          {json("is_lower_bound"), [](Row row) { return row.result.at_least; }},
+          {in_json("is_lower_bound"), [](Row row) { return row.result.at_least; }},
           {"text", [](Row row) { return limit_sentence(row.result); }},
-          {json("where"), of_limit(&BudgetLimit::where)},
-          {json("contributors"), [](Row row) { return contributors_cell(row.result); }}};
+          {in_json("where"), of_limit(&BudgetLimit::where)},
+          {in_json("contributors"), [](Row row) { return contributors_cell(row.result); }}};
 }
 
 std::vector<LimitRow> limit_rows(std::span<const CheckReport> reports) {

@@ -312,19 +312,19 @@ Cell value_cell(Unit unit, const ComparedValue& value) {
 // JSON has more of models, and their shares of FLOPs in an object.
 Columns<ComparedModel> model_columns(const ModelComparison& comparison) {
   using F = const Figures&;
-  const auto json = [](const char* key) { return Column{.key = key, .in = In::kJson}; };
   Columns<ComparedModel> columns{{"label", &ComparedModel::label}};
   columns += through<ComparedModel>(
-      &ComparedModel::figures, Columns<Figures>{{"model", &Figures::model},
-                                                {"source", &Figures::source},
-                                                {"inputs", &Figures::inputs},
-                                                {"convention", &Figures::convention},
-                                                {"training", &Figures::is_training},
-                                                {json("saved_profile"), &Figures::is_saved},
-                                                {json("measured_on"), &Figures::measured_on},
-                                                {"confidence", [](F f) { return name(f.totals.confidence); }},
-                                                {json("unknown_ops"), [](F f) { return f.coverage.unknown; }},
-                                                {json("ridge"), [](F f) { return f.bottlenecks.ridge; }}});
+      &ComparedModel::figures,
+      Columns<Figures>{{"model", &Figures::model},
+                       {"source", &Figures::source},
+                       {"inputs", &Figures::inputs},
+                       {"convention", &Figures::convention},
+                       {"training", &Figures::is_training},
+                       {in_json("saved_profile"), &Figures::is_saved},
+                       {in_json("measured_on"), &Figures::measured_on},
+                       {"confidence", [](F f) { return name(f.totals.confidence); }},
+                       {in_json("unknown_ops"), [](F f) { return f.coverage.unknown; }},
+                       {in_json("ridge"), [](F f) { return f.bottlenecks.ridge; }}});
   const auto add = [&](const ComparedRow& row, std::string key, In in) {
     columns.push_back({{.key = std::move(key), .in = in}, [&](const ComparedModel& model) {
                          return value_cell(row.unit, row.values[index_of(comparison, model)]);
@@ -359,16 +359,15 @@ void write_model(JsonWriter& json, const ModelComparison& comparison, const Comp
 // A row a type or module, a column a model.
 Columns<ComparedPart> part_columns(const ModelComparison& comparison, const ComparedParts& parts) {
   const bool by_type = parts.by == CompareBy::kType;
-  Columns<ComparedPart> columns{{{.key = "name", .in = In::kJson}, &ComparedPart::name},
-                                {{.key = by_type ? "type" : "module", .in = In::kCsv}, &ComparedPart::name}};
-  if (!by_type) columns.push_back({{.key = "depth", .in = In::kJson}, &ComparedPart::depth});
+  Columns<ComparedPart> columns{{in_json("name"), &ComparedPart::name},
+                                {in_csv(by_type ? "type" : "module"), &ComparedPart::name}};
+  if (!by_type) columns.push_back({in_json("depth"), &ComparedPart::depth});
   for (std::size_t i = 0; i < comparison.models.size(); ++i) {
     const auto value = [i, unit = parts.metric->unit](const ComparedPart& row) {
       return value_cell(unit, row.values[i]);
     };
     const std::string& label = comparison.models[i].label;
-    columns += {{{.key = label, .in = In::kJson}, value},
-                {{.key = label + "." + std::string(parts.metric->key), .in = In::kCsv}, value}};
+    columns += {{in_json(label), value}, {in_csv(label + "." + std::string(parts.metric->key)), value}};
   }
   return columns;
 }

@@ -59,6 +59,12 @@ std::string text_of(const Cell& cell) {
 
 bool is_empty(const Cell& cell) { return cell.bar < 0 && text_of(cell).empty(); }
 
+Numbers counted_from_1(std::span<const std::uint32_t> ids) {
+  Numbers numbers;
+  for (const std::uint32_t id : ids) numbers.push_back(std::int64_t{id} + 1);
+  return numbers;
+}
+
 Cell cell_of(CellValue value, Unit unit, Style style, Zero zero) {
   Cell cell(std::move(value), style);
   cell.unit = unit;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -71,6 +72,7 @@ struct Cell {
 std::string text_of(const Cell& cell);
 bool is_empty(const Cell& cell);
 
+Numbers counted_from_1(std::span<const std::uint32_t> ids);  // as people count nodes and subgraphs
 Cell cell_of(CellValue value, Unit unit, Style style = Style::kPlain, Zero zero = Zero::kDash);
 Cell number_or_dash(std::uint64_t number);  // every digit, "-" for 0
 Cell share_cell(double part, double whole);
@@ -102,6 +104,9 @@ struct Column {
 Column words(std::string title, int min_width = 0, int good_width = 0);
 Column number(std::string title, Unit unit = Unit::kPlain);
 Column keyed(std::string key, Column column);
+// For one format of programs alone.
+inline Column in_csv(std::string key) { return {.key = std::move(key), .in = In::kCsv}; }
+inline Column in_json(std::string key) { return {.key = std::move(key), .in = In::kJson}; }
 // In a list of its own, titled by its key: "input_bytes" is "Input bytes".
 Column listed(std::string key, Align align = Align::kLeft);
 
@@ -173,8 +178,7 @@ Table table_of(const Columns<Row>& columns, const Rows& rows, In format = In::kP
 Cell with_point(const Cell& cell);
 template <class Row>
 Columns<Row> real_column(const std::string& key, const std::function<Cell(const Row&)>& read) {
-  return {{{.key = key, .in = In::kJson}, read},
-          {{.key = key, .in = In::kCsv}, [=](const Row& row) { return with_point(read(row)); }}};
+  return {{in_json(key), read}, {in_csv(key), [=](const Row& row) { return with_point(read(row)); }}};
 }
 
 // Fields of an object of JSON, and an array of such.

@@ -47,13 +47,13 @@ Columns<const DiffNode*> node_columns(const ModelDiff& diff) {
   columns += in_format_alone(In::kCsv, kind);
   columns += {{"type", [&](Row node) { return diff.item(*node).type; }}};
   columns += in_format_alone(In::kJson, kind);
-  columns += {{{.key = "follows_its_input", .in = In::kJson}, [](Row node) { return node->follows; }},
-              {{.key = "what", .in = In::kCsv}, changes_text},
-              {{.key = "what", .in = In::kJson}, [=](Row node) {
+  columns += {{in_json("follows_its_input"), [](Row node) { return node->follows; }},
+              {in_csv("what"), changes_text},
+              {in_json("what"), [=](Row node) {
                  return NestedJson([=](JsonWriter& json) { write_array(json, changes, node->changes); });
                }}};
   for (const AmountField& field : count_fields())
-    columns.push_back({{.key = std::string(field.key) + "_change", .in = In::kCsv},
+    columns.push_back({in_csv(std::string(field.key) + "_change"),
                        [amount = field.amount](Row node) { return node->own.*amount; }});
   return columns;
 }

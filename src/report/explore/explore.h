@@ -54,7 +54,6 @@ std::string created_text(const GraphView& view);  // "Created 12 subgraphs from 
 std::vector<SubgraphId> subgraphs_of(const Partition& partition, std::span<const OpId> ops);
 std::vector<std::string> explained_lines(const Graph& graph, OpId op);  // how its numbers come about
 Style style_of(Bottleneck bound);
-Numbers counted_from_1(std::span<const std::uint32_t> ids);
 std::vector<std::uint32_t> all_nodes(const GraphView& view);
 // Nodes of the view that a subgraph's ops are in, ascending.
 std::vector<std::uint32_t> nodes_of_subgraph(const GraphView& view, SubgraphId subgraph);

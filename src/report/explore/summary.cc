@@ -256,10 +256,4 @@ std::vector<std::uint32_t> nodes_of_subgraph(const GraphView& view, SubgraphId s
   return {nodes.begin(), nodes.end()};
 }
 
-Numbers counted_from_1(std::span<const std::uint32_t> ids) {
-  Numbers numbers;
-  for (const std::uint32_t id : ids) numbers.push_back(std::int64_t{id} + 1);
-  return numbers;
-}
-
 }  // namespace opscope

@@ -94,14 +94,14 @@ Columns<PairDifference> pair_columns(const Graph& graph, bool is_ours) {
           {"together", side<PairDifference>},
           {"from", &PairDifference::from},
           {"to", &PairDifference::to},
-          {{.key = "why", .in = In::kJson}, &PairDifference::why},
+          {in_json("why"), &PairDifference::why},
           {keyed("pairs", number("Pairs")), &PairDifference::count},
           {keyed("bytes", number("Bytes", Unit::kBytes)), &PairDifference::bytes},
-          {{.key = "first_from", .in = In::kJson}, &PairDifference::first_from},
-          {{.key = "first_to", .in = In::kJson}, &PairDifference::first_to},
+          {in_json("first_from"), &PairDifference::first_from},
+          {in_json("first_to"), &PairDifference::first_to},
           {keyed("first", words("First", 12).or_not().quiet()),
            [&graph](Row row) { return op_place(graph, row.first_to); }},
-          {{.key = "why", .in = In::kCsv}, &PairDifference::why},
+          {in_csv("why"), &PairDifference::why},
           {words(is_ours ? "Why they do not" : "Why we do not", 20, 64), &PairDifference::why}};
 }
 
@@ -136,11 +136,7 @@ Columns<OtherKernel> kernel_columns() {
   return {{"name", &OtherKernel::name},
           {"kind", [](const OtherKernel& kernel) { return name(kernel.kind); }},
           {"target", &OtherKernel::target},
-          {"nodes", [](const OtherKernel& kernel) {
-             Numbers nodes;
-             for (const NodeId node : kernel.nodes) nodes.push_back(std::int64_t{node} + 1);
-             return nodes;
-           }}};
+          {"nodes", [](const OtherKernel& kernel) { return counted_from_1(kernel.nodes); }}};
 }
 
 void write_comparison(JsonWriter& json, const FusionComparison& c) {

@@ -55,20 +55,14 @@ Columns<SubgraphCosts> subgraph_columns(const Profile& profile) {
   if (is_measured(profile)) columns += in_format_alone(In::kJson, metrics("time_seconds"));
   const auto rooflines = through<SubgraphCosts>(&SubgraphCosts::kernel, roofline_columns());
   if (has_device(profile)) columns += in_format_alone(In::kJson, rooflines);
-  columns +=
-      {{"bottleneck", [&](Row row) { return name(bottleneck_of(profile, *row.subgraph)); }},
-       {"parallelism", of(&Subgraph::parallelism)},
-       {"confidence", [](Row row) { return name(row.subgraph->confidence); }},
-       {"depends_on",
-        [&](Row row) {
-          Numbers others;
-          for (const SubgraphId id : partition.depends_on(*row.subgraph)) others.push_back(id + 1);
-          return others;
-        }},
-       {"begins", [](Row row) { return name(row.subgraph->begins); }},
-       {{.key = "begins_at", .in = In::kJson}, [](Row row) { return op_cell(row.subgraph->begins_at); }},
-       {"ends", [](Row row) { return name(row.subgraph->ends); }},
-       {{.key = "ends_at", .in = In::kJson}, [](Row row) { return op_cell(row.subgraph->ends_at); }}};
+  columns += {{"bottleneck", [&](Row row) { return name(bottleneck_of(profile, *row.subgraph)); }},
+              {"parallelism", of(&Subgraph::parallelism)},
+              {"confidence", [](Row row) { return name(row.subgraph->confidence); }},
+              {"depends_on", [&](Row row) { return counted_from_1(partition.depends_on(*row.subgraph)); }},
+              {"begins", [](Row row) { return name(row.subgraph->begins); }},
+              {in_json("begins_at"), [](Row row) { return op_cell(row.subgraph->begins_at); }},
+              {"ends", [](Row row) { return name(row.subgraph->ends); }},
+              {in_json("ends_at"), [](Row row) { return op_cell(row.subgraph->ends_at); }}};
   return has_device(profile) ? columns += in_format_alone(In::kCsv, rooflines) : columns;
 }
 

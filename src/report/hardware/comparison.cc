@@ -15,22 +15,19 @@ constexpr std::size_t kTypesShown = 10;
 
 using Profiles = std::span<const Profile>;
 
-class Comparison {
- public:
-  Comparison(Profiles profiles, const TextOptions& options)
-      : profiles_(profiles), options_(options), found_(compare_affinity(profiles)) {}
+struct Comparison {
+  Profiles profiles;
+  const TextOptions& options;
+  AffinityComparison found = compare_affinity(profiles);
 
   Document document() const {
-    const Profile& first = profiles_.front();
-    Document document{model_cells(*first.graph), note_lines(first, options_)};
-    document.header.push_back({fmt::format("on {} devices", profiles_.size())});
+    const Profile& first = profiles.front();
+    Document document{model_cells(*first.graph), note_lines(first, options)};
+    document.header.push_back({fmt::format("on {} devices", profiles.size())});
     document.sections = {whole(), types(), layers()};
     return document;
   }
 
-  const AffinityComparison& found() const { return found_; }
-
- private:
   template <class Row>
   using Rows = const std::vector<Row>& (Profile::*)() const;
 
@@ -38,9 +35,9 @@ class Comparison {
   template <class Row>
   std::vector<std::size_t> ranked(Rows<Row> rows) const {
     std::vector<std::pair<double, std::size_t>> order;
-    for (std::size_t i = 0; i < (profiles_.front().*rows)().size(); ++i) {
+    for (std::size_t i = 0; i < (profiles.front().*rows)().size(); ++i) {
       double most = 0;
-      for (const Profile& profile : profiles_)
+      for (const Profile& profile : profiles)
         if (const double whole = profile.totals.roofline_seconds(); whole > 0)
           most = std::max(most, (profile.*rows)()[i].metrics.roofline_seconds() / whole);
       if (most > 0) order.push_back({-most, i});
@@ -54,9 +51,9 @@ class Comparison {
   template <class Row, class Read>
   Columns<Row> device_columns(const Read& cell) const {
     Columns<Row> columns;
-    for (std::size_t i = 0; i < profiles_.size(); ++i)
+    for (std::size_t i = 0; i < profiles.size(); ++i)
       columns.push_back(
-          {number(profiles_[i].roofline.device->id), [=](const Row& row) { return cell(row, i); }});
+          {number(profiles[i].roofline.device->id), [=](const Row& row) { return cell(row, i); }});
     return columns;
   }
 
@@ -70,7 +67,7 @@ class Comparison {
     using P = const Profile&;
     using A = const Affinity&;
     const std::vector<Fact> facts{
-        {"Best", [&](P p, A) { return &p == &profiles_[found_.best] ? "*" : ""; }},
+        {"Best", [&](P p, A) { return &p == &profiles[found.best] ? "*" : ""; }},
         {"Peak", [](P p, A) { return p.roofline.peak->rate.text; }},
         {"  of its products",
          [](P p, A) { return p.roofline.peak->dtype + " " + std::string(name(p.roofline.peak->units)); }},
@@ -85,7 +82,7 @@ class Comparison {
                   format_time(static_cast<double>(p.fused_roofline().time) * kPicosecond);
          }},
         {"Against the best",
-         [best = static_cast<double>(profiles_[found_.best].fused_roofline().time)](P p, A) {
+         [best = static_cast<double>(profiles[found.best].fused_roofline().time)](P p, A) {
            const auto time = static_cast<double>(p.fused_roofline().time);
            return best > 0 ? fmt::format("{:.2f}x", time / best) : "-";
          }},
@@ -97,11 +94,10 @@ class Comparison {
     const auto style = [](const Fact& fact) { return fact.label[0] == ' ' ? Style::kQuiet : Style::kPlain; };
     Columns<Fact> columns{{words("Devices", 16), [](const Fact& fact) { return fact.label; }}};
     columns += device_columns<Fact>([&](const Fact& fact, std::size_t i) {
-      return Cell(fact.text(profiles_[i], found_.devices[i]),
-                  i == found_.best ? Style::kStrong : Style::kPlain);
+      return Cell(fact.text(profiles[i], found.devices[i]), i == found.best ? Style::kStrong : Style::kPlain);
     });
     Section section{"Devices", table_of<Fact>(columns, facts, In::kPeople, style)};
-    for (const std::string& finding : found_.findings) section.remarks.push_back("- " + finding);
+    for (const std::string& finding : found.findings) section.remarks.push_back("- " + finding);
     return section;
   }
 
@@ -109,17 +105,17 @@ class Comparison {
   template <class Row>
   Columns<std::size_t> time_columns(Rows<Row> rows) const {
     return device_columns<std::size_t>([this, rows](std::size_t i, std::size_t device) {
-      const Metrics& metrics = (profiles_[device].*rows)()[i].metrics;
+      const Metrics& metrics = (profiles[device].*rows)()[i].metrics;
       const bool compute = bound_word(metrics) == "compute";
       return roofline_text(metrics) + (!metrics.roofline_time ? "" : compute ? " c" : " m");
     });
   }
 
   Section types() const {
-    const auto& rows = profiles_.front().types();
+    const auto& rows = profiles.front().types();
     auto order = ranked<TypeRow>(&Profile::types);
     const std::size_t all = order.size();
-    if (!options_.verbose) order.resize(std::min(all, kTypesShown));
+    if (!options.verbose) order.resize(std::min(all, kTypesShown));
     Columns<std::size_t> columns{{words("Operations", 16), [&](std::size_t i) { return rows[i].type; }},
                                  {number("Ops"), [&](std::size_t i) { return rows[i].metrics.ops; }}};
     Section section{"Operations", table_of(columns += time_columns<TypeRow>(&Profile::types), order)};
@@ -129,9 +125,9 @@ class Comparison {
   }
 
   Section layers() const {
-    const auto& rows = profiles_.front().layers();
+    const auto& rows = profiles.front().layers();
     auto order = ranked<LayerRow>(&Profile::layers);
-    order.resize(shown_of(order.size(), options_));
+    order.resize(shown_of(order.size(), options));
     Columns<std::size_t> columns{
         {words("", 24), [&](std::size_t i) { return rows[i].name; }},
         {words("Type", 10).or_not().quiet(), [&](std::size_t i) { return rows[i].type; }}};
@@ -141,10 +137,6 @@ class Comparison {
     section.remarks.push_back("c compute-bound   m memory-bound");
     return section;
   }
-
-  Profiles profiles_;
-  const TextOptions& options_;
-  AffinityComparison found_;
 };
 
 void write_comparison(JsonWriter& json, Profiles profiles, const AffinityComparison& found) {
@@ -186,8 +178,8 @@ Table layer_rows(Profiles profiles) {
 }  // namespace
 
 std::string compare_hardware(std::span<const Profile> profiles, Format format, const TextOptions& options) {
-  const Comparison comparison(profiles, options);
-  return to_format(Report{[&](JsonWriter& json) { write_comparison(json, profiles, comparison.found()); },
+  const Comparison comparison{profiles, options};
+  return to_format(Report{[&](JsonWriter& json) { write_comparison(json, profiles, comparison.found); },
                           [&] { return layer_rows(profiles); }, [&] { return comparison.document(); }},
                    format, options);
 }

@@ -199,7 +199,7 @@ Columns<Metrics> roofline_columns(const std::string& before) {
     return metrics.roofline_unknown ? Cell(metrics.roofline_unknown) : Cell(Absent{});
   };
   return {{{.key = before + "roofline_seconds"}, seconds},
-          {{.key = "roofline_unknown_ops", .in = In::kJson}, unknown},
+          {in_json("roofline_unknown_ops"), unknown},
           {{.key = before + "bound"}, bound_word}};
 }
 

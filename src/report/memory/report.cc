@@ -59,7 +59,7 @@ Section phases_section(const MemoryReport& report) {
       {number("Peak").strong(), if_ops("-", [](Row phase) { return format_bytes(phase.at_peak.total()); })},
       {words("At", 16, 24),
        if_ops("", [&](Row phase) { return layer_name(*report.profile, phase.peak_op); })}};
-  for (const auto kind : kinds_in_use(report))
+  for (const auto kind : kinds_in_use(report.splits))
     columns += {{number(std::string(title(kind)), Unit::kBytes).or_not(),
                  [kind](Row phase) { return phase.at_peak[kind]; }}};
   return {"Phases", table_of(columns, report.phases)};
@@ -304,9 +304,9 @@ Columns<OpId> timeline_columns(const MemoryReport& report) {
       {"index", [](OpId op) { return op; }},
       {"op", [&](OpId op) { return graph.op_name(graph.ops[op]); }},
       {"layer", [&](OpId op) { return layer_name(*report.profile, op); }},
-      {{.key = "module", .in = In::kCsv},
+      {in_csv("module"),
        [&](OpId op) { return graph.path(graph.modules[graph.scopes[graph.ops[op].scope].module]); }},
-      {{.key = "phase", .in = In::kCsv}, phase},
+      {in_csv("phase"), phase},
       {"in_use_bytes", [&](OpId op) { return report.splits[op].total(); }}};
   return columns +=
          through<OpId>([&](OpId op) -> const MemorySplit& { return report.splits[op]; }, split_columns());

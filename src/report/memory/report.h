@@ -1,6 +1,7 @@
 // Memory over time for people and for programs: `opscope memory`, and the timeline for `opscope plot memory`.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,6 @@ inline constexpr MemoryKind kStacking[] = {
     MemoryKind::kWeights, MemoryKind::kOptimizerState, MemoryKind::kKvCache,  MemoryKind::kGradients,
     MemoryKind::kInputs,  MemoryKind::kActivations,    MemoryKind::kWorkspace};
 // Those that are in use at some time.
-std::vector<MemoryKind> kinds_in_use(const MemoryReport& report);
+std::vector<MemoryKind> kinds_in_use(std::span<const MemorySplit> splits);
 
 }  // namespace opscope

@@ -243,7 +243,7 @@ struct Plot {
     const std::string words = "above " + format_bytes(report.timeline().weights) + " of weights:";
     out += indent + paint(words, Style::kQuiet, options.color);
     int used = display_width(indent + words);
-    for (const auto kind : kinds_in_use(report)) {
+    for (const auto kind : kinds_in_use(report.splits)) {
       if (kind == MemoryKind::kWeights) continue;
       const auto look = look_of(kind);
       const int needed = 4 + display_width(title(kind));
@@ -275,7 +275,7 @@ struct Picture {
   bool is_to_scale = is_drawn_to_scale(report);
   double bottom = kPlot.bottom() + kStrip * (is_to_scale ? 1 : 2);
   Svg svg{kWidth, bottom + 56, "memory over time of " + model_name(graph)};
-  std::vector<MemoryKind> kinds = kinds_in_use(report);
+  std::vector<MemoryKind> kinds = kinds_in_use(report.splits);
   // By column.
   std::vector<OpId> ops =
       column_ops(report, std::min(graph.ops.size(), static_cast<std::size_t>(kPlot.width)));
@@ -409,10 +409,10 @@ struct Picture {
 
 }  // namespace
 
-std::vector<MemoryKind> kinds_in_use(const MemoryReport& report) {
+std::vector<MemoryKind> kinds_in_use(std::span<const MemorySplit> splits) {
   std::vector<MemoryKind> kinds(std::begin(kStacking), std::end(kStacking));
   std::erase_if(kinds, [&](MemoryKind kind) {
-    return std::ranges::none_of(report.splits, [&](const MemorySplit& split) { return bool(split[kind]); });
+    return std::ranges::none_of(splits, [&](const MemorySplit& split) { return bool(split[kind]); });
   });
   return kinds;
 }

@@ -93,13 +93,13 @@ Columns<Metrics> time_columns(const Profile& profile) {
   if (!is_measured(profile)) return {};
   Columns<Metrics> columns = metrics_with(kNeedsMeasurement);
   if (const Peak* peak = profile.roofline.peak)
-    columns.push_back({{.key = "peak_share", .in = In::kJson},
-                       [peak](const Metrics& m) { return flops_per_second(m) / peak->rate.value; }});
+    columns.push_back(
+        {in_json("peak_share"), [peak](const Metrics& m) { return flops_per_second(m) / peak->rate.value; }});
   return columns;
 }
 
 Columns<Statistics> statistics_columns() {
-  return {{{.key = "samples", .in = In::kJson}, &Statistics::samples},
+  return {{in_json("samples"), &Statistics::samples},
           {"median_seconds", &Statistics::median},
           {"mean_seconds", &Statistics::mean},
           {"standard_deviation_seconds", &Statistics::standard_deviation},

@@ -22,8 +22,8 @@ std::size_t index_in(const std::vector<Row>& rows, const Row& row) {
 template <class Row, class Of>
 Columns<Row> measured_columns(const Of& statistics_of) {
   Columns<Row> columns = in_format_alone(In::kCsv, through<Row>(statistics_of, statistics_columns()));
-  return columns += {{{.key = "time_statistics", .in = In::kJson},
-                      [=](const Row& row) { return statistics_cell(statistics_of(row)); }}};
+  return columns +=
+         {{in_json("time_statistics"), [=](const Row& row) { return statistics_cell(statistics_of(row)); }}};
 }
 
 Columns<TypeRow> type_columns(const Profile& profile, const OpTimes* times) {
@@ -51,10 +51,10 @@ Columns<ModuleRow> module_columns(const Profile& profile, const OpTimes* times) 
   columns += through<ModuleRow>(&ModuleRow::metrics, metric_columns(profile));
   if (times) {
     columns += measured_columns<ModuleRow>([=](Row row) { return times->of_module(at(row)); });
-    columns += {{{.key = "own_time_statistics", .in = In::kJson},
-                 [=](Row row) { return statistics_cell(times->of_module_alone(at(row))); }},
-                {{.key = "call_statistics", .in = In::kJson},
-                 [=](Row row) { return statistics_cell(times->of_calls(at(row))); }}};
+    columns +=
+        {{in_json("own_time_statistics"),
+          [=](Row row) { return statistics_cell(times->of_module_alone(at(row))); }},
+         {in_json("call_statistics"), [=](Row row) { return statistics_cell(times->of_calls(at(row))); }}};
   }
   columns.push_back({"output_shape", shape});
   return columns;
@@ -82,7 +82,7 @@ Columns<LayerRow> layer_columns(const Profile& profile, const OpTimes* times) {
     columns += measured_columns<LayerRow>(
         [&profile, times](Row row) { return times->of_layer(index_in(profile.layers(), row)); });
   columns += in_format_alone(In::kCsv, rooflines);
-  columns += {{{.key = "memory", .in = In::kJson}, [](Row row) { return row.metrics.memory_bytes(); }}};
+  columns += {{in_json("memory"), [](Row row) { return row.metrics.memory_bytes(); }}};
   columns += in_format_alone(In::kJson, bound);
   return columns += in_format_alone(In::kJson, output);
 }

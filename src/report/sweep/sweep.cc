@@ -34,8 +34,8 @@ Columns<std::size_t> point_columns(const SweepResult& result) {
     else
       columns += real_column<std::size_t>(std::string(metric->key), amount);
   }
-  columns += {{{.key = "confidence", .in = In::kJson},
-               figures([](const SweepFigures& f) { return name(f.totals.confidence); })}};
+  columns +=
+      {{in_json("confidence"), figures([](const SweepFigures& f) { return name(f.totals.confidence); })}};
   columns += in_format_alone(In::kCsv, state);
   return columns += {{"problem", [&points = result.points](std::size_t i) {
                         return points[i].has_figures() ? Cell(Absent{}) : Cell(points[i].problem);

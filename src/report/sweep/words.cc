@@ -37,60 +37,59 @@ constexpr std::array kWords{
 
 std::string exact(std::int64_t value) { return format_exact(Count{value}); }
 
-class Words {
- public:
-  Words(const SweepReport& report, const Turn& turn)
-      : report_(report), result_(*report.result), turn_(turn), axis_(spoken(result_.axes[turn.axis].name)) {}
+struct Words {
+  const SweepReport& report;
+  const Turn& turn;
+  const SweepResult& result = *report.result;
+  std::string axis = spoken(result.axes[turn.axis].name);
 
   std::string line() const {
-    const TurnWords& words = kWords[static_cast<std::size_t>(turn_.kind)];
+    const TurnWords& words = kWords[static_cast<std::size_t>(turn.kind)];
     const std::size_t crossing = of(Course::kCrosses).size(), above = of(Course::kAbove).size();
     if (crossing == 0 && above == 0) return filled(words.never);
-    if (crossing == 0 && above == turn_.lines.size()) return filled(words.always);
-    const bool is_memory = turn_.kind == TurnKind::kMemory;
+    if (crossing == 0 && above == turn.lines.size()) return filled(words.always);
+    const bool is_memory = turn.kind == TurnKind::kMemory;
     std::string text = filled(words.crosses) + " " + crossings();
     if (above > 0) {
       if (crossing > 0) text += is_memory ? "; the limit is exceeded " : "; it is above ";
-      text += "at every " + axis_ + with(of(Course::kAbove));
+      text += "at every " + axis + with(of(Course::kAbove));
     }
     if (const auto below = of(Course::kBelow); !below.empty())
       text += (is_memory ? "; the limit is kept" : "; it stays below") + with(below);
     return text;
   }
 
- private:
   std::string filled(std::string_view words) const {
-    const TurnLine& nearest = *std::ranges::max_element(turn_.lines, {}, &TurnLine::nearest);
-    const double share = turn_.kind == TurnKind::kQuadratic ? nearest.nearest / 2 : nearest.nearest;
+    const TurnLine& nearest = *std::ranges::max_element(turn.lines, {}, &TurnLine::nearest);
+    const double share = turn.kind == TurnKind::kQuadratic ? nearest.nearest / 2 : nearest.nearest;
     const std::string others = held(nearest);
     return fmt::format(fmt::runtime(words), fmt::arg("limit", limit()),
                        fmt::arg("share", format_percent(share, 1)),
-                       fmt::arg("place", "at " + axis_ + " " + exact(nearest.nearest_at) +
+                       fmt::arg("place", "at " + axis + " " + exact(nearest.nearest_at) +
                                              (others.empty() ? "" : ", " + others)));
   }
 
   // What is exceeded; for squares, what is squared.
   std::string limit() const {
-    if (turn_.kind == TurnKind::kMemory) return report_.memory_text;
-    if (turn_.kind != TurnKind::kRidge) return axis_;
-    std::string text = format_ratio(ridge_of(result_).value_or(10)) + " FLOPs/byte";
-    const auto& device = result_.options.profile.hardware;
-    if (device && !result_.options.profile.ridge_is_given) text += " (" + device->id + ")";
+    if (turn.kind == TurnKind::kMemory) return report.memory_text;
+    if (turn.kind != TurnKind::kRidge) return axis;
+    std::string text = format_ratio(ridge_of(result).value_or(10)) + " FLOPs/byte";
+    const auto& device = result.options.profile.hardware;
+    if (device && !result.options.profile.ridge_is_given) text += " (" + device->id + ")";
     return text;
   }
 
   // "batch 1, dtype bfloat16"; "" where nothing else varies.
   std::string held(const TurnLine& line) const {
     std::string text;
-    for (std::size_t a = 0; a < result_.axes.size(); ++a)
-      if (a != turn_.axis && result_.axes[a].size() > 1)
-        text +=
-            (text.empty() ? "" : ", ") + spoken(result_.axes[a].name) + " " + result_.text_of(line.held, a);
+    for (std::size_t a = 0; a < result.axes.size(); ++a)
+      if (a != turn.axis && result.axes[a].size() > 1)
+        text += (text.empty() ? "" : ", ") + spoken(result.axes[a].name) + " " + result.text_of(line.held, a);
     return text;
   }
 
   std::string with(const std::vector<const TurnLine*>& lines) const {
-    if (lines.size() == turn_.lines.size()) return lines.size() == 1 ? "" : " for all other sizes";
+    if (lines.size() == turn.lines.size()) return lines.size() == 1 ? "" : " for all other sizes";
     const std::string first = held(*lines.front());
     if (lines.size() == 1) return first.empty() ? "" : " with " + first;
     const std::string last = shortened(held(*lines.back()));
@@ -105,15 +104,15 @@ class Words {
 
   std::string at(const TurnLine& line) const {
     const std::string how = line.upward ? "" : ", downward";
-    if (line.is_exact(turn_.step)) return "at " + axis_ + " " + exact(line.after) + how;
-    return "between " + axis_ + " " + exact(line.before) + " and " + exact(line.after) + how;
+    if (line.is_exact(turn.step)) return "at " + axis + " " + exact(line.after) + how;
+    return "between " + axis + " " + exact(line.before) + " and " + exact(line.after) + how;
   }
 
   // Lines next to each other that say the same, together; at most a handful.
   std::string crossings() const {
     constexpr std::size_t kShown = 6;
     std::vector<std::pair<std::string, std::vector<const TurnLine*>>> groups;
-    for (const TurnLine& line : turn_.lines) {
+    for (const TurnLine& line : turn.lines) {
       if (line.course != Course::kCrosses) continue;
       const std::string text = at(line);
       if (groups.empty() || groups.back().first != text) groups.push_back({text, {}});
@@ -132,15 +131,10 @@ class Words {
 
   std::vector<const TurnLine*> of(Course course) const {
     std::vector<const TurnLine*> lines;
-    for (const TurnLine& line : turn_.lines)
+    for (const TurnLine& line : turn.lines)
       if (line.course == course) lines.push_back(&line);
     return lines;
   }
-
-  const SweepReport& report_;
-  const SweepResult& result_;
-  const Turn& turn_;
-  std::string axis_;
 };
 
 using End = FitAnswer::End;
@@ -253,7 +247,7 @@ std::string spoken(std::string axis) {
 
 std::vector<std::string> turn_lines(const SweepReport& report) {
   std::vector<std::string> lines;
-  for (const Turn& turn : report.turns) lines.push_back(Words(report, turn).line());
+  for (const Turn& turn : report.turns) lines.push_back(Words{report, turn}.line());
   return lines;
 }
 

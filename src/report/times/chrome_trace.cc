@@ -25,47 +25,43 @@ constexpr Lane kPhases{1, 1}, kModules{1, 2}, kDevice{2, 1};
 // Nanoseconds as microseconds; three decimals of a double are exact for a hundred days.
 double microseconds(Nanoseconds time) { return static_cast<double>(time) / 1000; }
 
-class TraceWriter {
- public:
-  explicit TraceWriter(const Profile& profile)
-      : profile_(profile),
-        graph_(*profile.graph),
-        measured_(graph_.measurement),
-        run_(run_timeline(graph_)),
-        splits_(memory_splits(graph_, memory_pieces(graph_))) {
-    for (const MemoryKind kind : kStacking)
-      if (std::ranges::any_of(splits_, [&](const MemorySplit& split) { return bool(split[kind]); }))
-        kinds_.push_back(kind);
-  }
-
-  std::string run() {
-    json_.begin_object();
-    json_.field("displayTimeUnit", "ns");
-    json_.object("otherData", [&] { other_data(); });
-    json_.key("traceEvents");
-    json_.begin_array();
-    names();
-    collect();
-    for (const Event& event : events_) {
-      json_.begin_object(kInline);
-      event.write();
-      json_.end_object();
-    }
-    json_.end_array();
-    json_.end_object();
-    return std::move(out_);
-  }
-
- private:
+struct TraceWriter {
   struct Event {
     Nanoseconds at;
     std::function<void()> write;
   };
+  const Profile& profile;
+  const Graph& graph = *profile.graph;
+  const Measurement& measured = graph.measurement;
+  RunTimeline timeline = run_timeline(graph);
+  std::vector<MemorySplit> splits = memory_splits(graph, memory_pieces(graph));
+  std::vector<MemoryKind> kinds = kinds_in_use(splits);
+  std::vector<Event> events{};
+  std::string out{};
+  JsonWriter json{out};
+
+  std::string run() {
+    json.begin_object();
+    json.field("displayTimeUnit", "ns");
+    json.object("otherData", [&] { other_data(); });
+    json.key("traceEvents");
+    json.begin_array();
+    names();
+    collect();
+    for (const Event& event : events) {
+      json.begin_object(kInline);
+      event.write();
+      json.end_object();
+    }
+    json.end_array();
+    json.end_object();
+    return std::move(out);
+  }
 
   void other_data() {
-    const Environment& at = measured_.environment;
-    json_.fields("opscope_version", OPSCOPE_VERSION, "model", model_name(graph_));
-    json_.field("source", graph_.capture.source);
+    const Environment& at = measured.environment;
+    json.fields("opscope_version", OPSCOPE_VERSION, "model", model_name(graph));
+    json.field("source", graph.capture.source);
     const std::pair<const char*, const std::string*> words[] = {
         {"device", &at.device},      {"device_name", &at.device_name},
         {"host", &at.host},          {"system", &at.system},
@@ -73,21 +69,20 @@ class TraceWriter {
         {"driver", &at.driver},      {"dtype", &at.dtype},
         {"precision", &at.precision}};
     for (const auto& [key, word] : words)
-      if (!word->empty()) json_.field(key, *word);
-    if (at.threads != 0) json_.field("threads", at.threads);
-    for (const auto& [clock, mhz] : at.clocks_mhz) json_.field("clock_mhz " + clock, mhz);
-    json_.fields("runs", measured_.runs, "run", measured_.typical);
-    json_.field("predicted_peak_memory_bytes", profile_.memory().peak_memory_bytes());
-    if (measured_.peak_memory_bytes != 0)
-      json_.field("measured_peak_memory_bytes", measured_.peak_memory_bytes);
+      if (!word->empty()) json.field(key, *word);
+    if (at.threads != 0) json.field("threads", at.threads);
+    for (const auto& [clock, mhz] : at.clocks_mhz) json.field("clock_mhz " + clock, mhz);
+    json.fields("runs", measured.runs, "run", measured.typical);
+    json.field("predicted_peak_memory_bytes", profile.memory().peak_memory_bytes());
+    if (measured.peak_memory_bytes != 0) json.field("measured_peak_memory_bytes", measured.peak_memory_bytes);
   }
 
   void names() {
-    const Environment& at = measured_.environment;
-    process(kModules.pid, model_name(graph_), at.host.empty() ? "host" : "host: " + at.host);
-    if (!run_.phases.empty()) thread(kPhases, "phases");
+    const Environment& at = measured.environment;
+    process(kModules.pid, model_name(graph), at.host.empty() ? "host" : "host: " + at.host);
+    if (!timeline.phases.empty()) thread(kPhases, "phases");
     thread(kModules, "modules and ops");
-    if (!measured_.on_device) return;
+    if (!measured.on_device) return;
     const std::string& device = at.device_name.empty() ? at.device : at.device_name;
     process(kDevice.pid, device.empty() ? "device" : device, at.device);
     thread(kDevice, "ops on the device");
@@ -103,116 +98,105 @@ class TraceWriter {
   }
   template <class T>
   void metadata(std::string_view what, Lane lane, std::string_view key, const T& item) {
-    json_.begin_object(kInline);
-    json_.fields("ph", "M", "name", what, "pid", lane.pid, "tid", lane.tid);
-    json_.object("args", [&] { json_.field(key, item); });
-    json_.end_object();
+    json.begin_object(kInline);
+    json.fields("ph", "M", "name", what, "pid", lane.pid, "tid", lane.tid);
+    json.object("args", [&] { json.field(key, item); });
+    json.end_object();
   }
 
   // Everything with a time, in its order; at one time, what is around comes before what is inside.
   void collect() {
     using Slice = const TimelineSlice&;
     const auto add = [&](Slice at, std::function<void()> write) {
-      events_.push_back({at.begin, std::move(write)});
+      events.push_back({at.begin, std::move(write)});
     };
-    for (Slice s : run_.phases)
-      add(s, [this, &s] { slice(s, "phase", graph_.phases[s.id].name, kPhases, [] {}); });
-    std::vector<bool> launched(graph_.ops.size()), called(graph_.ops.size());
-    for (Slice s : run_.device) launched[s.id] = true;
-    for (Slice s : run_.host) {
+    for (Slice s : timeline.phases)
+      add(s, [this, &s] { slice(s, "phase", graph.phases[s.id].name, kPhases, [] {}); });
+    std::vector<bool> launched(graph.ops.size()), called(graph.ops.size());
+    for (Slice s : timeline.device) launched[s.id] = true;
+    for (Slice s : timeline.host) {
       add(s, [this, &s] { s.is_op ? op(s, kModules, "op") : module(s); });
       if (!s.is_op) continue;
       called[s.id] = true;
       add(s, [this, &s] { memory(s); });
       if (launched[s.id]) add(s, [this, &s] { arrow("s", s, kModules); });
     }
-    for (Slice s : run_.device) {
+    for (Slice s : timeline.device) {
       add(s, [this, &s] { op(s, kDevice, "device"); });
       if (called[s.id]) add(s, [this, &s] { arrow("f", s, kDevice); });
     }
     // Host slices are in their order already and stay in it.
-    std::ranges::stable_sort(events_, {}, &Event::at);
+    std::ranges::stable_sort(events, {}, &Event::at);
   }
 
   void head(std::string_view ph, std::string_view category, std::string_view text, Lane lane,
             Nanoseconds at) {
-    json_.fields("ph", ph, "cat", category, "name", text, "pid", lane.pid, "tid", lane.tid);
-    json_.field("ts", microseconds(at));
+    json.fields("ph", ph, "cat", category, "name", text, "pid", lane.pid, "tid", lane.tid);
+    json.field("ts", microseconds(at));
   }
   // `write_args` writes what a viewer shows of it.
   void slice(const TimelineSlice& slice, std::string_view category, std::string_view text, Lane lane,
              const std::function<void()>& write_args) {
     head("X", category, text, lane, slice.begin);
-    json_.field("dur", microseconds(slice.end - slice.begin));
-    json_.object("args", write_args);
+    json.field("dur", microseconds(slice.end - slice.begin));
+    json.object("args", write_args);
   }
 
   void module(const TimelineSlice& call) {
-    const Scope& scope = graph_.scopes[call.id];
-    const Module& of = graph_.modules[scope.module];
-    std::string text(graph_.path(of));
-    if (text.empty()) text = model_name(graph_);
+    const Scope& scope = graph.scopes[call.id];
+    const Module& of = graph.modules[scope.module];
+    std::string text(graph.path(of));
+    if (text.empty()) text = model_name(graph);
     if (scope.call > 0) text += fmt::format("#{}", scope.call + 1);
-    if (call.phase > 0) text += fmt::format(" ({})", graph_.phases[call.phase].name);
-    slice(call, "module", text, kModules, [&] { json_.field("type", graph_.text(of.type)); });
+    if (call.phase > 0) text += fmt::format(" ({})", graph.phases[call.phase].name);
+    slice(call, "module", text, kModules, [&] { json.field("type", graph.text(of.type)); });
   }
 
   void op(const TimelineSlice& call, Lane lane, std::string_view category) {
-    const Op& of = graph_.ops[call.id];
-    const OpCost& cost = profile_.costs[call.id];
-    slice(call, category, graph_.op_name(of), lane, [&] {
-      json_.fields("op", call.id, "module", graph_.path(graph_.module_of(of)));
-      json_.field("layer", profile_.layers()[profile_.layer_of()[call.id]].name);
+    const Op& of = graph.ops[call.id];
+    const OpCost& cost = profile.costs[call.id];
+    slice(call, category, graph.op_name(of), lane, [&] {
+      json.fields("op", call.id, "module", graph.path(graph.module_of(of)));
+      json.field("layer", profile.layers()[profile.layer_of()[call.id]].name);
       std::vector<ValueId> reads;
-      each_read(graph_, of, [&](ValueId id) { reads.push_back(id); });
+      each_read(graph, of, [&](ValueId id) { reads.push_back(id); });
       shapes("inputs", reads);
-      shapes("outputs", graph_.outputs_of(of));
+      shapes("outputs", graph.outputs_of(of));
       Metrics own;
       own += cost;
-      json_.fields("flops", cost.flops, "memory_bytes", cost.traffic.total());
-      json_.field("arithmetic_intensity", own.arithmetic_intensity());
-      json_.field("time_seconds", static_cast<double>(cost.time.value()) * kPicosecond);
-      if (of.source != 0) json_.field("source", graph_.text(of.source));
+      json.fields("flops", cost.flops, "memory_bytes", cost.traffic.total());
+      json.field("arithmetic_intensity", own.arithmetic_intensity());
+      json.field("time_seconds", static_cast<double>(cost.time.value()) * kPicosecond);
+      if (of.source != 0) json.field("source", graph.text(of.source));
     });
   }
   // "1x3x224x224 float32"
   template <class Values>
   void shapes(std::string_view key, const Values& values) {
-    json_.key(key);
-    json_.begin_array(kInline);
+    json.key(key);
+    json.begin_array(kInline);
     for (const ValueId id : values)
-      if (id != kNone)
-        json_.value(fmt::format("{} {}", shape_text(graph_, id), name(graph_.values[id].dtype)));
-    json_.end_array();
+      if (id != kNone) json.value(fmt::format("{} {}", shape_text(graph, id), name(graph.values[id].dtype)));
+    json.end_array();
   }
 
   void memory(const TimelineSlice& at) {
     head("C", "memory", "predicted memory (bytes)", {kModules.pid, 0}, at.begin);
-    json_.object("args", [&] {
-      for (const MemoryKind kind : kinds_) json_.field(name(kind), splits_[at.id][kind]);
+    json.object("args", [&] {
+      for (const MemoryKind kind : kinds) json.field(name(kind), splits[at.id][kind]);
     });
   }
 
   // Both ends carry the same name, category and id; the arriving one belongs to the slice around it.
   void arrow(std::string_view ph, const TimelineSlice& end, Lane lane) {
     head(ph, "launch", "launch", lane, end.begin);
-    json_.field("id", end.id + 1);
-    if (ph == "f") json_.field("bp", "e");
+    json.field("id", end.id + 1);
+    if (ph == "f") json.field("bp", "e");
   }
-
-  const Profile& profile_;
-  const Graph& graph_;
-  const Measurement& measured_;
-  const RunTimeline run_;
-  const std::vector<MemorySplit> splits_;
-  std::vector<MemoryKind> kinds_;  // in use at some time
-  std::vector<Event> events_;
-  std::string out_;
-  JsonWriter json_{out_};
 };
 
 }  // namespace
 
-std::string chrome_trace(const Profile& profile) { return TraceWriter(profile).run() + "\n"; }
+std::string chrome_trace(const Profile& profile) { return TraceWriter{profile}.run() + "\n"; }
 
 }  // namespace opscope

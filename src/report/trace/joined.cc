@@ -15,58 +15,58 @@ namespace {
 
 constexpr double kWellJoined = 0.95;
 
-class TraceDocument {
- public:
-  TraceDocument(const Profile& profile, const JoinedTrace& joined, const std::string& file,
-                const TextOptions& options)
-      : profile_(profile), graph_(*profile.graph), joined_(joined), file_(file), options_(options) {}
+struct TraceDocument {
+  const Profile& profile;
+  const JoinedTrace& joined;
+  const std::string& file;
+  const TextOptions& options;
+  const Graph& graph = *profile.graph;
 
-  Document run() {
-    TextOptions options = options_;
-    options.notes.insert(options.notes.end(), joined_.notes.begin(), joined_.notes.end());
-    Document document{header(), note_lines(profile_, options), {}};
+  Document run() const {
+    TextOptions noted = options;
+    noted.notes.insert(noted.notes.end(), joined.notes.begin(), joined.notes.end());
+    Document document{header(), note_lines(profile, noted), {}};
     auto& sections = document.sections;
     sections.push_back(joined_section());
-    sections.push_back(tree_section(profile_, options_));
-    if (options_.top > 0 || options_.verbose) sections.push_back(top_layers_section(profile_, options_));
-    if (!joined_.kernels.empty() && shown() > 0) sections.push_back(kernel_section());
-    if (!joined_.not_joined.empty()) sections.push_back(rest_section());
-    if (!joined_.missing.empty()) sections.push_back(missing_section());
+    sections.push_back(tree_section(profile, options));
+    if (options.top > 0 || options.verbose) sections.push_back(top_layers_section(profile, options));
+    if (!joined.kernels.empty() && shown() > 0) sections.push_back(kernel_section());
+    if (!joined.not_joined.empty()) sections.push_back(rest_section());
+    if (!joined.missing.empty()) sections.push_back(missing_section());
     return document;
   }
 
- private:
-  std::size_t shown() const { return shown_of(joined_.kernels.size() + joined_.not_joined.size(), options_); }
-  bool on_device() const { return graph_.measurement.on_device; }
+  std::size_t shown() const { return shown_of(joined.kernels.size() + joined.not_joined.size(), options); }
+  bool on_device() const { return graph.measurement.on_device; }
   std::string clock() const { return on_device() ? "device time" : "time of calls"; }
-  double runs() const { return std::max(1.0, static_cast<double>(graph_.measurement.runs)); }
+  double runs() const { return std::max(1.0, static_cast<double>(graph.measurement.runs)); }
 
   std::vector<Cell> header() const {
-    const Measurement& measured = graph_.measurement;
-    std::vector<Cell> cells = model_cells(graph_);
-    cells.push_back({std::string(source_text(file_)), Style::kStrong});
+    const Measurement& measured = graph.measurement;
+    std::vector<Cell> cells = model_cells(graph);
+    cells.push_back({std::string(source_text(file)), Style::kStrong});
     const Environment& at = measured.environment;
     cells.push_back({at.device_name.empty() ? (on_device() ? "device" : "cpu") : at.device_name});
     if (!at.runtime.empty()) cells.push_back({at.runtime});
     cells.push_back({plural(measured.runs, "run")});
     cells.push_back(
-        {format_percent(seconds(joined_.joined), seconds(joined_.total)) + " of " + clock() + " joined",
-         joined_.joined_share() >= kWellJoined ? Style::kGood : Style::kWarning});
+        {format_percent(seconds(joined.joined), seconds(joined.total)) + " of " + clock() + " joined",
+         joined.joined_share() >= kWellJoined ? Style::kGood : Style::kWarning});
     return cells;
   }
 
   Section joined_section() const {
     Section section{"Joined", {{words(""), number("Joined"), number("Of"), number("Share")}, {}}};
-    const auto ops = graph_.ops.size();
-    section.table.add({"ops of the graph", cell_of(joined_.joined_ops, Unit::kWhole),
-                       cell_of(ops, Unit::kWhole), format_percent(Count{joined_.joined_ops}, Count{ops})});
-    section.table.add({clock() + ", a run", format_time(seconds(joined_.joined) / runs()),
-                       format_time(seconds(joined_.total) / runs()),
-                       format_percent(seconds(joined_.joined), seconds(joined_.total))});
-    section.remarks.push_back(fmt::format(
-        "{} events, {} calls of ops, {}", format_exact(joined_.events), format_exact(joined_.calls),
-        joined_.steps > 0 ? plural(joined_.steps, "step") + " marked by the profiler"
-                          : "no profiler steps: runs are separated by their ops"));
+    const auto ops = graph.ops.size();
+    section.table.add({"ops of the graph", cell_of(joined.joined_ops, Unit::kWhole),
+                       cell_of(ops, Unit::kWhole), format_percent(Count{joined.joined_ops}, Count{ops})});
+    section.table.add({clock() + ", a run", format_time(seconds(joined.joined) / runs()),
+                       format_time(seconds(joined.total) / runs()),
+                       format_percent(seconds(joined.joined), seconds(joined.total))});
+    section.remarks.push_back(
+        fmt::format("{} events, {} calls of ops, {}", format_exact(joined.events), format_exact(joined.calls),
+                    joined.steps > 0 ? plural(joined.steps, "step") + " marked by the profiler"
+                                     : "no profiler steps: runs are separated by their ops"));
     return section;
   }
 
@@ -78,8 +78,8 @@ class TraceDocument {
   };
   std::vector<KernelRow> kernel_rows() const {
     std::map<std::pair<std::string_view, std::string_view>, KernelRow> by_name;
-    for (const JoinedKernel& kernel : joined_.kernels) {
-      const std::string_view op = short_op_name(graph_.op_name(graph_.ops[kernel.op]));
+    for (const JoinedKernel& kernel : joined.kernels) {
+      const std::string_view op = short_op_name(graph.op_name(graph.ops[kernel.op]));
       KernelRow& row = by_name[{kernel.name, op}];
       row.name = kernel.name, row.op = op;
       row.count += kernel.count, row.total += kernel.total;
@@ -100,7 +100,7 @@ class TraceDocument {
              }},
             {number("Time"), [this](const Row& row) { return format_time(seconds(row.total) / runs()); }},
             {number("Share"),
-             [this](const Row& row) { return format_percent(seconds(row.total), seconds(joined_.total)); }}};
+             [this](const Row& row) { return format_percent(seconds(row.total), seconds(joined.total)); }}};
   }
   template <class Row>
   Section amounts(std::string title, Columns<Row> columns, std::span<const Row> rows,
@@ -119,27 +119,21 @@ class TraceDocument {
   }
 
   Section rest_section() const {
-    const std::string apart = format_percent(seconds(joined_.total - joined_.joined), seconds(joined_.total));
+    const std::string apart = format_percent(seconds(joined.total - joined.joined), seconds(joined.total));
     return amounts<NotJoined>(
         fmt::format("Not joined, {} of {}", apart, clock()),
         {{words("Not joined", 24, 40), &NotJoined::name}, {words("Why", 20, 48).quiet(), &NotJoined::reason}},
-        joined_.not_joined, std::max<std::size_t>(shown(), 1));
+        joined.not_joined, std::max<std::size_t>(shown(), 1));
   }
 
   Section missing_section() const {
     Section section{"Ops that are not in the trace",
                     {{words("Ops that are not in the trace"), number("Count", Unit::kWhole)}, {}}};
     std::map<std::string_view, std::uint64_t> counts;
-    for (const OpId op : joined_.missing) ++counts[graph_.op_name(graph_.ops[op])];
+    for (const OpId op : joined.missing) ++counts[graph.op_name(graph.ops[op])];
     for (const auto& [name, count] : counts) section.table.add({name, count});
     return section;
   }
-
-  const Profile& profile_;
-  const Graph& graph_;
-  const JoinedTrace& joined_;
-  const std::string& file_;
-  const TextOptions& options_;
 };
 
 // The kernels of one op; the list is in the order of ops.
@@ -158,29 +152,28 @@ Columns<OpId> op_columns(const Profile& profile, const JoinedTrace& joined) {
   const Graph& graph = *profile.graph;
   Columns<JoinedKernel> kernels{{"name", &JoinedKernel::name}};
   kernels += total_columns<JoinedKernel>();
-  return {
-      {"id", [](OpId op) { return op; }},
-      {"op", [&](OpId op) { return graph.op_name(graph.ops[op]); }},
-      {"module", [&](OpId op) { return graph.path(graph.module_of(graph.ops[op])); }},
-      {"layer", [&](OpId op) { return profile.layers()[profile.layer_of()[op]].name; }},
-      {{.key = "flops", .in = In::kCsv}, [&](OpId op) { return profile.costs[op].flops; }},
-      {{.key = "memory_bytes", .in = In::kCsv}, [&](OpId op) { return profile.costs[op].traffic.total(); }},
-      {"time_seconds",
-       [&](OpId op) { return static_cast<double>(profile.costs[op].time.value()) * kPicosecond; }},
-      {"host_seconds",
-       [&measured = graph.measurement](OpId op) {
-         return statistics(Measurement::samples(measured.host, op, measured.runs)).median;
-       }},
-      {{.key = "kernels", .in = In::kCsv}, [&](OpId op) { return kernels_of(joined, op).size(); }},
-      {{.key = "longest_kernel", .in = In::kCsv},
-       [&](OpId op) {
-         const auto own = kernels_of(joined, op);
-         return own.empty() ? std::string_view() : std::string_view(own.front().name);
-       }},
-      {{.key = "kernels", .in = In::kJson}, [&joined, kernels](OpId op) {
-         return NestedJson(
-             [=, own = kernels_of(joined, op)](JsonWriter& json) { write_array(json, kernels, own); });
-       }}};
+  return {{"id", [](OpId op) { return op; }},
+          {"op", [&](OpId op) { return graph.op_name(graph.ops[op]); }},
+          {"module", [&](OpId op) { return graph.path(graph.module_of(graph.ops[op])); }},
+          {"layer", [&](OpId op) { return profile.layers()[profile.layer_of()[op]].name; }},
+          {in_csv("flops"), [&](OpId op) { return profile.costs[op].flops; }},
+          {in_csv("memory_bytes"), [&](OpId op) { return profile.costs[op].traffic.total(); }},
+          {"time_seconds",
+           [&](OpId op) { return static_cast<double>(profile.costs[op].time.value()) * kPicosecond; }},
+          {"host_seconds",
+           [&measured = graph.measurement](OpId op) {
+             return statistics(Measurement::samples(measured.host, op, measured.runs)).median;
+           }},
+          {in_csv("kernels"), [&](OpId op) { return kernels_of(joined, op).size(); }},
+          {in_csv("longest_kernel"),
+           [&](OpId op) {
+             const auto own = kernels_of(joined, op);
+             return own.empty() ? std::string_view() : std::string_view(own.front().name);
+           }},
+          {in_json("kernels"), [&joined, kernels](OpId op) {
+             return NestedJson(
+                 [=, own = kernels_of(joined, op)](JsonWriter& json) { write_array(json, kernels, own); });
+           }}};
 }
 
 void write_joined_trace(JsonWriter& json, const Profile& profile, const JoinedTrace& joined,
@@ -209,7 +202,9 @@ std::string joined_trace_report(const Profile& profile, const JoinedTrace& joine
   return to_format(
       Report{[&](JsonWriter& json) { write_joined_trace(json, profile, joined, file); },
              [&] { return table_of(op_columns(profile, joined), all_ops(*profile.graph), In::kCsv); },
-             [&] { return TraceDocument(profile, joined, file, options).run(); }},
+             [&] {
+               return TraceDocument{profile, joined, file, options}.run();
+             }},
       format, options);
 }
 

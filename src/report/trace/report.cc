@@ -21,11 +21,11 @@ Columns<GraphNode> node_columns(const Graph& graph, const std::vector<GraphNode>
   Columns<GraphNode> columns{{"index", [&](Row row) { return &row - nodes.data() + 1; }},
                              {"part", [](Row row) { return row.part + 1; }},
                              {"kind", [](Row row) { return name(row.kind); }},
-                             {{.key = "label", .in = In::kCsv}, &GraphNode::label},
+                             {in_csv("label"), &GraphNode::label},
                              {"name", &GraphNode::name},
-                             {{.key = "label", .in = In::kJson}, &GraphNode::label},
+                             {in_json("label"), &GraphNode::label},
                              {"target", &GraphNode::target},
-                             {{.key = "type", .in = In::kJson}, &GraphNode::type},
+                             {in_json("type"), &GraphNode::type},
                              {"module", &GraphNode::module},
                              {"calls", &GraphNode::calls}};
   const auto values = through<GraphNode>(&GraphNode::output, value_columns(graph));
