@@ -47,4 +47,9 @@ class Count {
   std::uint64_t value_ = 0;
 };
 
+// As a real number; 0 of nothing.
+constexpr double ratio(Count part, Count whole) {
+  return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
 }  // namespace opscope

@@ -2,6 +2,7 @@
 // No locale: a foreign one changes nothing.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -57,6 +58,25 @@ std::string pad_left(std::string_view text, int width);   // spaces, then text
 // At most `width` columns, the cut marked with an ellipsis; the middle form keeps both ends, for paths.
 std::string truncate(std::string_view text, int width);
 std::string truncate_middle(std::string_view text, int width);
+// Words in lines of at most `width`, as `width_of` measures them, those after the first behind `indent`. A
+// longer word has a line of its own.
+template <class WidthOf>
+std::vector<std::string> wrapped_lines(std::string_view text, double width, WidthOf width_of,
+                                       const std::string& indent = {}) {
+  std::vector<std::string> lines(text.empty() ? 0 : 1);
+  while (!text.empty()) {
+    const auto end = std::min(text.find(' '), text.size());
+    const std::string word(text.substr(0, end)), longer = lines.back() + " " + word;
+    if (lines.back().find_first_not_of(' ') == std::string::npos)
+      lines.back() += word;
+    else if (width_of(longer) <= width)
+      lines.back() = longer;
+    else
+      lines.push_back(indent + word);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
 // Letters of ASCII in lower case, others as they are.
 std::string lower_case(std::string_view text);
 // Case aside.

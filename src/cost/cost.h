@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "graph/graph.h"
@@ -27,6 +28,9 @@ struct OpCost {
   Count roofline_time = {};    // the least it can take on the device
   bool roofline_known = true;  // false: its work is unknown, or how fast the device does such work
   bool compute_bound = false;  // on the device: its arithmetic takes longer than its bytes
+
+  // The costliest of several has the most FLOPs, then the most bytes.
+  std::pair<Count, Count> weight() const { return {flops, traffic.total()}; }
 };
 
 // One per op, in op order.

@@ -23,10 +23,7 @@ struct Metrics {
   std::uint64_t roofline_unknown = 0;          // ops whose roofline time is not known, and not in it
 
   Count memory_bytes() const { return traffic.total(); }
-  double arithmetic_intensity() const {  // flops / memory_bytes, 0 where no byte moves
-    const Count bytes = memory_bytes();
-    return bytes ? static_cast<double>(flops) / static_cast<double>(bytes) : 0.0;
-  }
+  double arithmetic_intensity() const { return ratio(flops, memory_bytes()); }  // 0 where no byte moves
   double time_seconds() const { return static_cast<double>(time.value()) * kPicosecond; }
   double roofline_seconds() const { return static_cast<double>(roofline_time.value()) * kPicosecond; }
   bool counts() const { return flops || memory_bytes(); }  // does work or moves bytes

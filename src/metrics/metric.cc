@@ -50,9 +50,7 @@ std::string hint_for(std::string_view asked, Needs given) {
 
 using Text = std::string_view;
 
-Amount quotient(Count part, Count whole) {
-  return {{}, whole ? static_cast<double>(part) / static_cast<double>(whole) : 0};
-}
+Amount quotient(Count part, Count whole) { return {{}, ratio(part, whole)}; }
 
 // A part of another metric.
 constexpr Metric detail(Text key, Text title, Text words, Unit unit, Amount (*of)(const Costs&),

@@ -112,8 +112,7 @@ void add_up(const Groups& groups, Partition& partition) {
       sum.confidence = std::max(sum.confidence, cost.confidence);
       sum.parallelism = std::max(sum.parallelism, trait.out);
       if (trait.role == Role::kRows) rows = std::min(rows, trait.rows);
-      if (const std::pair own(cost.flops, cost.traffic.total()); !most || own > *most)
-        most = own, sum.category = trait.category;
+      if (const auto own = cost.weight(); !most || own > *most) most = own, sum.category = trait.category;
       const ScopeId own_scope = groups.graph.ops[op].scope;
       scope = scope == kNone ? own_scope : common_scope(groups.graph, scope, own_scope);
     }

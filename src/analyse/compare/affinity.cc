@@ -17,9 +17,6 @@ constexpr double kWorthFusing = 0.9;  // what subgraphs take of it, at most
 constexpr std::size_t kTypesNamed = 3;
 
 double seconds(Count picoseconds) { return static_cast<double>(picoseconds) * kPicosecond; }
-double share(Count part, Count whole) {
-  return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-}
 std::string percent(double part) { return format_percent(part, 1.0); }
 
 std::string limit_finding(const Profile& profile, const Affinity& found) {
@@ -189,10 +186,10 @@ Affinity affinity(const Profile& profile) {
   const Metrics& totals = profile.totals;
   Affinity found;
   if (totals.roofline_time) {
-    found.compute_share = share(totals.compute_bound_time, totals.roofline_time);
+    found.compute_share = ratio(totals.compute_bound_time, totals.roofline_time);
     found.memory_share = 1 - found.compute_share;
     const FusedRoofline& fused = profile.fused_roofline();
-    if (fused.unknown == 0) found.fused_share = share(fused.time, totals.roofline_time);
+    if (fused.unknown == 0) found.fused_share = ratio(fused.time, totals.roofline_time);
   }
   if (roofline.device->memory_size)
     found.fits =

@@ -2,6 +2,7 @@
 #include "analyse/explore/explore.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "analyse/profile/rollup.h"
 #include "base/text.h"
@@ -37,9 +38,8 @@ std::vector<bool> modules_below(const Graph& graph, std::string_view path) {
 [[noreturn]] void fail_several(std::string_view text, const std::vector<std::uint32_t>& found,
                                const char* flag) {
   constexpr std::size_t kShown = 6;
-  std::string numbers;
-  for (std::size_t i = 0; i < found.size() && i < kShown; ++i)
-    numbers += (i ? ", " : "") + std::to_string(found[i] + 1);
+  const auto number = [](std::uint32_t n) { return std::to_string(n + 1); };
+  std::string numbers = join(found | std::views::take(kShown) | std::views::transform(number));
   if (found.size() > kShown) numbers += ", ...";
   throw Error(std::to_string(found.size()) + " nodes are called '" + std::string(text) + "'", flag,
               "say which by its number: " + numbers);
@@ -59,9 +59,8 @@ std::vector<bool> modules_below(const Graph& graph, std::string_view path) {
         "--module " + std::string(text) + " lists them; --level module shows calls of modules as nodes");
   std::vector<std::string_view> names;
   for (const ViewNode& node : view.nodes) names.push_back(node.name);
-  const std::string near = did_you_mean(text, names);
   throw Error("no node is called '" + std::string(text) + "'", flag,
-              near.empty() ? all_nodes(view) + "; --find TEXT looks for a part of a name" : near);
+              did_you_mean(text, names, all_nodes(view) + "; --find TEXT looks for a part of a name"));
 }
 
 // The run of nodes that numbers and --around leave: the end not included.
@@ -111,9 +110,9 @@ class Conditions {
   bool found(const ViewNode& node) const {
     const auto has = [&](std::string_view text) { return contains_text(text, find_); };
     return has(node.name) || has(node.target) || has(own_name(view_, node)) ||
-           has(graph_.path(graph_.modules[node.module])) || has(shape_of(graph_, node.output)) ||
+           has(graph_.path(graph_.modules[node.module])) || has(shape_text(graph_, node.output)) ||
            std::ranges::any_of(view_.inputs_of(node),
-                               [&](const ViewEdge& edge) { return has(shape_of(graph_, edge.value)); });
+                               [&](const ViewEdge& edge) { return has(shape_text(graph_, edge.value)); });
   }
   bool typed(const ViewNode& node) const {
     return contains_text(node.target, type_) || std::ranges::any_of(view_.ops_of(node), [&](OpId op) {
@@ -137,9 +136,8 @@ class Conditions {
   if (!query.type.empty()) {
     std::vector<std::string_view> types;
     for (const TypeRow& row : view.profile->types()) types.push_back(row.type);
-    const std::string near = did_you_mean(query.type, types);
     throw Error("no node here is of type '" + query.type + "'", "--type",
-                near.empty() ? "`opscope explore MODEL` lists the types" : near);
+                did_you_mean(query.type, types, "`opscope explore MODEL` lists the types"));
   }
   if (query.bound)
     throw Error("no node here is " + std::string(name(*query.bound)), "--bottleneck",
@@ -235,10 +233,6 @@ class WayFinder {
 };
 
 }  // namespace
-
-std::string shape_of(const Graph& graph, ValueId value) {
-  return value == kNone ? std::string() : format_shape(graph.shape(graph.values[value]));
-}
 
 std::uint32_t node_called(const GraphView& view, std::string_view text, const char* flag) {
   if (const auto number = number_from<std::uint64_t>(text.substr(text.starts_with('#') ? 1 : 0)))

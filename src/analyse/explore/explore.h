@@ -2,7 +2,6 @@
 // from one node to another. Nodes count from 1 for people, from 0 here.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -57,7 +56,7 @@ struct Standing {
   Count flops{}, memory_bytes{};
   std::optional<Bottleneck> bound{};  // none where nothing is computed or moved
 
-  double arithmetic_intensity() const;
+  double arithmetic_intensity() const { return ratio(flops, memory_bytes); }
 };
 Standing standing_of(const GraphView& view, const ViewNode& node);
 
@@ -72,11 +71,12 @@ std::vector<HeldResult> results_of(const GraphView& view, const ViewNode& node);
 // The weights and constants that a node's ops read, each once, in the order of reading.
 std::vector<ValueId> weights_read(const GraphView& view, const ViewNode& node);
 
+// The subgraphs that ops are in, ascending, each once.
+std::vector<SubgraphId> subgraphs_of(const Partition& partition, std::span<const OpId> ops);
 // Subgraphs that take what one gives, ascending.
 std::vector<SubgraphId> readers_of(const Partition& partition, SubgraphId subgraph);
 
 struct ExploreSummary {
-  std::array<Band, kBottlenecks> bounds{};             // of subgraphs: Band::ops counts subgraphs
   std::uint64_t working_ops = 0, partitioned_ops = 0;  // that do work, and of these in a subgraph
   std::uint64_t partitioned_nodes = 0;                 // of the view
   std::vector<std::pair<std::string_view, std::uint64_t>> kinds{};  // of nodes, in the order of their first
@@ -101,8 +101,5 @@ struct Ways {
 };
 // None where there is no way. Edges that point backward are not followed.
 std::optional<Ways> ways_between(const GraphView& view, std::uint32_t from, std::uint32_t to);
-
-// Text of a shape list as a person writes it, for searching and showing: "1x64x56x56".
-std::string shape_of(const Graph& graph, ValueId value);
 
 }  // namespace opscope

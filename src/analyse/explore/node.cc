@@ -1,6 +1,7 @@
 // What belongs to one node beyond its sums: the memory its results lie in, the weights it reads, who waits
 // for its subgraph.
 #include <algorithm>
+#include <set>
 
 #include "analyse/explore/explore.h"
 #include "graph/graph.h"
@@ -68,18 +69,19 @@ std::vector<SubgraphId> readers_of(const Partition& partition, SubgraphId subgra
   return readers;
 }
 
-double Standing::arithmetic_intensity() const {
-  return memory_bytes ? static_cast<double>(flops) / static_cast<double>(memory_bytes) : 0;
+std::vector<SubgraphId> subgraphs_of(const Partition& partition, std::span<const OpId> ops) {
+  std::set<SubgraphId> ids;
+  for (const OpId op : ops) ids.insert(partition.of_op[op]);
+  ids.erase(kNone);
+  return {ids.begin(), ids.end()};
 }
 
 Standing standing_of(const GraphView& view, const ViewNode& node) {
   const Profile& profile = *view.profile;
   const Partition& partition = profile.partition();
-  Standing standing{.flops = node.metrics.flops, .memory_bytes = node.metrics.memory_bytes()};
-  for (const OpId op : view.ops_of(node))
-    if (partition.of_op[op] != kNone) standing.subgraphs.push_back(partition.of_op[op]);
-  std::ranges::sort(standing.subgraphs);
-  standing.subgraphs.erase(std::ranges::unique(standing.subgraphs).begin(), standing.subgraphs.end());
+  Standing standing{.subgraphs = subgraphs_of(partition, view.ops_of(node)),
+                    .flops = node.metrics.flops,
+                    .memory_bytes = node.metrics.memory_bytes()};
   if (standing.subgraphs.size() == 1) {
     const Subgraph& subgraph = partition.subgraphs[standing.subgraphs.front()];
     standing.flops = subgraph.flops;
@@ -97,11 +99,6 @@ Standing standing_of(const GraphView& view, const ViewNode& node) {
 ExploreSummary summarise(const GraphView& view) {
   const Profile& profile = *view.profile;
   ExploreSummary summary;
-  for (const Subgraph& subgraph : profile.partition().subgraphs) {
-    const Bottleneck bound = bottleneck_of(subgraph.flops, subgraph.memory_bytes(), profile.options.ridge);
-    Band& band = summary.bounds[static_cast<std::size_t>(bound)];
-    ++band.ops, band.flops += subgraph.flops, band.memory_bytes += subgraph.memory_bytes();
-  }
   for (OpId op = 0; op < profile.costs.size(); ++op) {
     if (!profile.costs[op].flops && !profile.costs[op].traffic.total()) continue;
     ++summary.working_ops;

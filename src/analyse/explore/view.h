@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -41,12 +42,12 @@ struct ViewEdge {
 struct GraphView {
   const Profile* profile = nullptr;  // not owned
   Level level = Level::kLayer;
-  std::vector<ViewNode> nodes;
-  std::vector<ViewEdge> edges;           // by node that takes it, each pair of nodes and value once
-  std::vector<std::uint32_t> out_edges;  // indices of edges, by node that gives it
-  std::vector<OpId> ops;                 // by node
-  std::vector<std::uint32_t> node_of;    // by op
-  std::vector<TextBlock> texts;          // of names that had to be put together
+  std::vector<ViewNode> nodes{};
+  std::vector<ViewEdge> edges{};           // by node that takes it, each pair of nodes and value once
+  std::vector<std::uint32_t> out_edges{};  // indices of edges, by node that gives it
+  std::vector<OpId> ops{};                 // by node
+  std::vector<std::uint32_t> node_of{};    // by op
+  std::vector<TextBlock> texts{};          // of names that had to be put together
 
   std::span<const OpId> ops_of(const ViewNode& n) const { return {ops.data() + n.ops.begin, n.ops.size}; }
   std::span<const ViewEdge> inputs_of(const ViewNode& n) const {
@@ -66,5 +67,10 @@ GraphView make_view(const Profile& profile, Level level, std::uint32_t depth = 1
 // Of modules, with the calls to show chosen by hand. By scope: the call that it is or is in; kNone for those
 // above them all.
 GraphView make_module_view(const Profile& profile, std::span<const ScopeId> call_of);
+
+// Of the costliest op in these nodes; kView where they have none.
+Category costliest_category(const GraphView& view, std::span<const std::uint32_t> nodes);
+// "1x64x56x56"; "" where there is no value.
+std::string shape_text(const Graph& graph, ValueId value);
 
 }  // namespace opscope

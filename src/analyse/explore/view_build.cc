@@ -211,8 +211,7 @@ void sum_up(GraphView& view) {
       const OpCost& cost = profile.costs[op];
       node.metrics += cost;
       const SubgraphId subgraph = profile.partition().of_op[op];
-      const auto weight = [](const OpCost& c) { return std::tuple(c.flops, c.traffic.total()); };
-      if (subgraph == kNone || (costliest && weight(cost) <= weight(*costliest))) continue;
+      if (subgraph == kNone || (costliest && cost.weight() <= costliest->weight())) continue;
       costliest = &cost;
       node.subgraph = subgraph;
     }
@@ -231,9 +230,6 @@ GraphView view_of(const Profile& profile, Level level, std::span<const ScopeId> 
   GraphView view{.profile = &profile,
                  .level = level,
                  .nodes = std::move(draft.nodes),
-                 .edges = {},
-                 .out_edges = {},
-                 .ops = {},
                  .node_of = std::move(draft.node_of),
                  .texts = std::move(draft.texts).take()};
   collect_ops(view);
@@ -269,6 +265,20 @@ GraphView make_view(const Profile& profile, Level level, std::uint32_t depth) {
 
 GraphView make_module_view(const Profile& profile, std::span<const ScopeId> call_of) {
   return view_of(profile, Level::kModule, call_of);
+}
+
+Category costliest_category(const GraphView& view, std::span<const std::uint32_t> nodes) {
+  const OpCost* costliest = nullptr;
+  for (const std::uint32_t n : nodes)
+    for (const OpId op : view.ops_of(view.nodes[n]))
+      if (const OpCost& cost = view.profile->costs[op]; !costliest || cost.weight() > costliest->weight())
+        costliest = &cost;
+  if (!costliest) return Category::kView;
+  return costliest->rule ? costliest->rule->category : Category::kCustom;
+}
+
+std::string shape_text(const Graph& graph, ValueId value) {
+  return value == kNone ? std::string() : format_shape(graph.shape(graph.values[value]));
 }
 
 }  // namespace opscope

@@ -2,8 +2,8 @@
 #include "analyse/explore/view_nodes.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
-#include <tuple>
 #include <unordered_map>
 
 #include "analyse/profile/rollup.h"
@@ -173,7 +173,7 @@ void group_by_layer(ViewDraft& draft) {
     draft.node_of[op] = nodes.of(op, draft.profile.layer_of()[op], [&] { return layer_node(draft, op); });
 }
 
-void group_by_module(ViewDraft& draft, std::span<const ScopeId> call_of) {
+void group_by_module(ViewDraft& draft) {
   const std::vector<std::uint32_t> row_of = rows_of_modules(draft.profile.modules());
   PhasedNodes calls(draft), layers(draft);
   const auto call_node = [&](ScopeId call) {
@@ -185,7 +185,7 @@ void group_by_module(ViewDraft& draft, std::span<const ScopeId> call_of) {
                     .parameters = draft.profile.modules()[row_of[module]].parameters};
   };
   for (OpId op = 0; op < draft.graph.ops.size(); ++op) {
-    const ScopeId call = call_of[draft.graph.ops[op].scope];
+    const ScopeId call = draft.call_of[draft.graph.ops[op].scope];
     draft.node_of[op] =
         call != kNone ? calls.of(op, call, [&] { return call_node(call); })
                       : layers.of(op, draft.profile.layer_of()[op], [&] { return layer_node(draft, op); });
@@ -223,9 +223,7 @@ std::vector<Place> places(const Graph& graph, const Partition& partition) {
 void group_by_subgraph(ViewDraft& draft) {
   const Profile& profile = draft.profile;
   const Partition& partition = profile.partition();
-  const auto weight = [&](OpId op) {
-    return std::tuple(profile.costs[op].flops, profile.costs[op].traffic.total());
-  };
+  const auto weight = [&](OpId op) { return profile.costs[op].weight(); };
   std::vector<OpId> heads;
   std::vector<std::uint32_t> in_layer(profile.layers().size(), 0);  // heads
   for (const Subgraph& subgraph : partition.subgraphs) {
@@ -256,26 +254,14 @@ void group_by_subgraph(ViewDraft& draft) {
 }  // namespace
 
 ViewDraft find_nodes(const Profile& profile, Level level, std::span<const ScopeId> call_of) {
-  ViewDraft draft(profile);
+  static constexpr std::array kByLevel{group_by_module, group_by_layer, group_by_op, group_by_subgraph};
+  ViewDraft draft{profile, call_of};
   if (level == Level::kLayer && !draft.graph.parts.empty()) {
     group_by_tracer_node(draft);  // a tracer's graph has inputs and outputs of its own
     return draft;
   }
   add_inputs(draft);
-  switch (level) {
-    case Level::kModule:
-      group_by_module(draft, call_of);
-      break;
-    case Level::kLayer:
-      group_by_layer(draft);
-      break;
-    case Level::kOp:
-      group_by_op(draft);
-      break;
-    case Level::kSubgraph:
-      group_by_subgraph(draft);
-      break;
-  }
+  kByLevel[static_cast<std::size_t>(level)](draft);
   add_output(draft);
   return draft;
 }

@@ -8,21 +8,19 @@ namespace opscope {
 
 // What a view consists of while its nodes are found: each op is given a node, nodes in their order.
 struct ViewDraft {
-  explicit ViewDraft(const Profile& p) : profile(p), graph(*p.graph), node_of(graph.ops.size(), kNone) {}
-
   std::uint32_t add(const ViewNode& node) {
     nodes.push_back(node);
     return static_cast<std::uint32_t>(nodes.size() - 1);
   }
 
   const Profile& profile;
-  const Graph& graph;
-  std::vector<ViewNode> nodes;
-  std::vector<std::uint32_t> node_of;
-  TextBlocks texts;
+  std::span<const ScopeId> call_of;  // of modules, by scope: the call that is shown; kNone above them all
+  const Graph& graph = *profile.graph;
+  std::vector<ViewNode> nodes{};
+  std::vector<std::uint32_t> node_of = std::vector<std::uint32_t>(graph.ops.size(), kNone);
+  TextBlocks texts{};
 };
 
-// `call_of`: of modules, by scope, the call that is shown for it; kNone for those above them all.
 ViewDraft find_nodes(const Profile& profile, Level level, std::span<const ScopeId> call_of);
 
 // An in-place op writes to memory that it also takes.

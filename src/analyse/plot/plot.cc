@@ -26,21 +26,6 @@ std::string merged_part(std::string_view a, std::string_view b) {
   return std::string(a.substr(0, same)) + "*";
 }
 
-double share(Count part, Count whole) {
-  return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-}
-
-Category category_of(const Profile& profile, const GraphView& view, const ViewNode& node) {
-  const OpCost* best = nullptr;
-  for (const OpId op : view.ops_of(node)) {
-    const OpCost& cost = profile.costs[op];
-    if (!best ||
-        std::tuple(cost.flops, cost.traffic.total()) > std::tuple(best->flops, best->traffic.total()))
-      best = &cost;
-  }
-  return best && best->rule ? best->rule->category : Category::kCustom;
-}
-
 // A subgraph moves what it would as one kernel; anything else what its ops move.
 Count bytes_of(const Profile& profile, const GraphView& view, const ViewNode& node) {
   const bool fused = view.level == Level::kSubgraph && node.kind == "subgraph" && node.subgraph != kNone;
@@ -120,22 +105,36 @@ class IcicleTree {
     tree_.fold();
   }
 
+  // In the order of the tree. Children begin where their parent does, each where the one before it ends.
   void write(std::uint32_t max_depth, IciclePlot& plot) const {
-    plot.total = nodes_[0].value;
-    std::vector<Place> pending(1);  // the root
-    while (!pending.empty()) {
-      const Place place = pending.back();
-      pending.pop_back();
-      write_slice(place, max_depth, plot, pending);
-    }
+    plot.total = total();
+    std::vector<std::uint32_t> slice_of(nodes_.size(), kNone);
+    std::vector<double> next_begin;  // by slice, of its next child
+    tree_.each_shown([&](std::uint32_t n) {
+      const IcicleItem& node = nodes_[n];
+      if (node.depth > max_depth) return;
+      slice_of[n] = static_cast<std::uint32_t>(plot.slices.size());
+      IcicleSlice slice{.name = label(node), .type = node.type, .depth = node.depth};
+      slice.folded = slice.repeat = node.repeat;
+      slice.is_module = node.is_module;
+      if (node.parent != kNone) {
+        slice.parent = slice_of[node.parent];
+        const IcicleSlice& above = plot.slices[slice.parent];
+        slice.path = above.parent == kNone ? slice.name : above.path + "." + slice.name;
+        slice.repeat *= above.repeat;
+        slice.begin = next_begin[slice.parent];
+      }
+      slice.value = node.value * Count{slice.repeat};
+      slice.share = slice.repeat * node.amount / nodes_[0].amount;
+      if (slice.parent != kNone) next_begin[slice.parent] += slice.share;
+      next_begin.push_back(slice.begin);
+      if (node.depth == max_depth || node.children.empty()) slice.category = node.category;
+      plot.depth = std::max(plot.depth, slice.depth);
+      plot.slices.push_back(std::move(slice));
+    });
   }
 
  private:
-  struct Place {
-    std::uint32_t node = 0, parent = kNone, depth = 0, repeat = 1;
-    double begin = 0;
-  };
-
   // A tied weight counts where the model first owns it, so that slices add up.
   void add_parameters() {
     std::vector<bool> counted(graph_.values.size(), false);
@@ -198,39 +197,6 @@ class IcicleTree {
     return node.name + ".." + std::to_string(first->second + node.repeat - 1);
   }
 
-  void write_slice(const Place& place, std::uint32_t max_depth, IciclePlot& plot,
-                   std::vector<Place>& pending) const {
-    const IcicleItem& node = nodes_[place.node];
-    const auto id = static_cast<std::uint32_t>(plot.slices.size());
-    IcicleSlice slice{.name = label(node), .type = node.type, .depth = place.depth, .parent = place.parent};
-    const bool below_root = place.parent != kNone && plot.slices[place.parent].parent != kNone;
-    if (place.parent != kNone)
-      slice.path = below_root ? plot.slices[place.parent].path + "." + slice.name : slice.name;
-    slice.folded = node.repeat;
-    slice.repeat = place.repeat * node.repeat;
-    slice.is_module = node.is_module;
-    slice.value = node.value * Count{slice.repeat};
-    slice.begin = place.begin;
-    slice.share = slice.repeat * node.amount / nodes_[0].amount;
-    const bool deeper = place.depth < max_depth && !node.children.empty();
-    if (!deeper) slice.category = node.category;
-    plot.depth = std::max(plot.depth, slice.depth);
-    plot.slices.push_back(std::move(slice));
-    if (deeper)
-      add_children({place.node, id, place.depth + 1, place.repeat * node.repeat, place.begin}, pending);
-  }
-
-  // `at.node` is the parent here. The first child ends on top of the stack, so that slices come out in the
-  // order of the tree.
-  void add_children(Place at, std::vector<Place>& pending) const {
-    const std::size_t first = pending.size();
-    for (const std::uint32_t child : nodes_[at.node].children) {
-      pending.push_back({child, at.parent, at.depth, at.repeat, at.begin});
-      at.begin += at.repeat * nodes_[child].repeat * nodes_[child].amount / nodes_[0].amount;
-    }
-    std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(first), pending.end());
-  }
-
   const Profile& profile_;
   const Graph& graph_;
   const Metric& metric_;
@@ -275,8 +241,8 @@ TypesPlot make_types_plot(const Profile& profile, const Metric& metric, std::siz
   std::erase_if(plot.rows, [](const TypeRow& row) { return !row.metrics.counts() && !row.metrics.time; });
   // By the larger share first, so that what moves many bytes and computes little is shown too.
   std::ranges::stable_sort(plot.rows, std::ranges::greater{}, [&](const TypeRow& row) {
-    return std::max(share(plotted_count(metric, row.metrics), plotted_count(metric, plot.totals)),
-                    share(row.metrics.memory_bytes(), plot.totals.memory_bytes()));
+    return std::max(ratio(plotted_count(metric, row.metrics), plotted_count(metric, plot.totals)),
+                    ratio(row.metrics.memory_bytes(), plot.totals.memory_bytes()));
   });
   if (const std::size_t shown = std::max<std::size_t>(top, 1); plot.rows.size() > shown + 1) {
     plot.others = plot.rows.size() - shown;
@@ -305,10 +271,11 @@ RooflinePlot make_roofline(const Profile& profile, Level level, const Roof& roof
   RooflinePlot plot{.level = level, .roof = roof};
   const GraphView view = make_view(profile, level);
   std::map<Key, std::size_t> seen;
-  for (const ViewNode& node : view.nodes) {
+  for (std::uint32_t n = 0; n < view.nodes.size(); ++n) {
+    const ViewNode& node = view.nodes[n];
     RooflinePoint point{.name = std::string(node.name),
                         .type = std::string(short_op_name(node.target)),
-                        .category = category_of(profile, view, node),
+                        .category = costliest_category(view, {&n, 1}),
                         .flops = node.metrics.flops,
                         .memory_bytes = bytes_of(profile, view, node)};
     if (!point.flops && !point.memory_bytes) continue;

@@ -47,7 +47,7 @@ BottleneckSummary sum_bottlenecks(const Profile& profile) {
   for (const OpCost& cost : profile.costs) {
     const Count bytes = cost.traffic.total();
     if (!cost.flops && !bytes) continue;
-    const double intensity = bytes ? static_cast<double>(cost.flops) / static_cast<double>(bytes) : 0.0;
+    const double intensity = ratio(cost.flops, bytes);
     const bool compute =
         cost.roofline_time ? cost.compute_bound : is_compute_bound(cost.flops, bytes, summary.ridge);
     (compute ? summary.compute_bound : summary.memory_bound) += cost;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "analyse/explore/explore.h"
+#include "analyse/explore/view.h"
 #include "analyse/memory/memory.h"
 
 namespace opscope {
@@ -29,12 +29,12 @@ void add_rows(const Profile& profile, Figures& figures) {
   for (const ModuleRow& row : profile.modules()) {
     const Module& module = graph.modules[row.module];
     figures.modules.push_back({std::string(graph.path(module)), std::string(graph.text(module.type)),
-                               shape_of(graph, row.output), row.depth, row.calls,
+                               shape_text(graph, row.output), row.depth, row.calls,
                                counts_alone(row.parameters), without_bound(row.metrics)});
   }
   for (const LayerRow& row : profile.layers())
-    figures.layers.push_back({std::string(row.name), std::string(row.type), shape_of(graph, row.output), 0, 1,
-                              counts_alone(row.parameters), without_bound(row.metrics)});
+    figures.layers.push_back({std::string(row.name), std::string(row.type), shape_text(graph, row.output), 0,
+                              1, counts_alone(row.parameters), without_bound(row.metrics)});
 }
 
 BottleneckSummary without_times(BottleneckSummary summary) {
@@ -80,7 +80,7 @@ std::string inputs_text(std::span<const FigureInput> inputs) {
 std::string inputs_text(const Graph& graph) {
   std::vector<FigureInput> inputs;
   for (const ValueId id : graph.inputs)
-    inputs.push_back({std::string(graph.text(graph.values[id].name)), shape_of(graph, id),
+    inputs.push_back({std::string(graph.text(graph.values[id].name)), shape_text(graph, id),
                       std::string(name(graph.values[id].dtype))});
   return inputs_text(inputs);
 }

@@ -235,9 +235,7 @@ double turn_ratio(TurnKind kind, const SweepFigures& figures, std::optional<Coun
     case TurnKind::kRidge:
       return figures.totals.arithmetic_intensity() / figures.ridge;
     case TurnKind::kAttention:
-      return figures.linear_flops
-                 ? static_cast<double>(figures.attention_flops) / static_cast<double>(figures.linear_flops)
-                 : 0;
+      return ratio(figures.attention_flops, figures.linear_flops);
     case TurnKind::kMemory:
       return static_cast<double>(figures.peak_memory_bytes) / static_cast<double>(*memory);
     case TurnKind::kQuadratic:

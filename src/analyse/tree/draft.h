@@ -61,7 +61,6 @@ struct Draft {
 };
 
 Weight weight_of(const GraphView& view, const ViewNode& node);
-Category costliest_category(const GraphView& view, std::span<const std::uint32_t> nodes);
 
 // Draws what is light as a part of the one that it follows or prepares, and inputs that go the same way as
 // one.

@@ -132,18 +132,6 @@ class Merger {
 
 }  // namespace
 
-Category costliest_category(const GraphView& view, std::span<const std::uint32_t> nodes) {
-  const OpCost* costliest = nullptr;
-  for (const std::uint32_t n : nodes)
-    for (const OpId op : view.ops_of(view.nodes[n])) {
-      const OpCost& cost = view.profile->costs[op];
-      const auto key = [](const OpCost& c) { return std::pair(c.flops, c.traffic.total()); };
-      if (!costliest || key(cost) > key(*costliest)) costliest = &cost;
-    }
-  if (!costliest) return Category::kView;
-  return costliest->rule ? costliest->rule->category : Category::kCustom;
-}
-
 Weight weight_of(const GraphView& view, const ViewNode& node) {
   if (!node.metrics.counts()) return Weight::kFree;
   if (view.level == Level::kOp || view.level == Level::kSubgraph) return Weight::kHeavy;

@@ -48,11 +48,11 @@ enum class Key : std::uint8_t {
   kEnter,
   kEscape,
   kBackspace,
-  kText,  // KeyPress::text is a character
+  kText
 };
 struct KeyPress {
   Key key = Key::kText;
-  std::string text{};  // UTF-8
+  std::string text{};  // of kText: a character, in UTF-8
 };
 
 enum class Ink : std::uint8_t { kPlain, kStrong, kQuiet, kGood, kWarning, kChosen, kBar };

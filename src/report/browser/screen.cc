@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <utility>
 
 #include "base/text.h"
 #include "report/browser/browser.h"
@@ -16,24 +16,22 @@ constexpr int kRoomForBars = 56;
 constexpr int kLabelWidth = 11;
 constexpr std::size_t kNeighboursShown = 4, kSubgraphsShown = 3;
 
-struct KeyHelp {
-  std::string_view keys, what;
-};
-constexpr std::array kHelp{
-    KeyHelp{"Up, Down, k, j", "the item above, the item below"},
-    KeyHelp{"PgUp, PgDn, Home, End", "a screen up or down; the first, the last"},
-    KeyHelp{"Right", "unfold; go to the first item inside"},
-    KeyHelp{"Left", "fold; go to the item around it"},
-    KeyHelp{"Enter, Space", "fold or unfold"},
-    KeyHelp{"e, c", "unfold all inside, fold all inside"},
-    KeyHelp{"/", "look for a name, type, op or shape; Esc forgets it"},
-    KeyHelp{"n, N", "the next found, the one before"},
-    KeyHelp{"s", "order: as run, by FLOPs, bytes moved, ops, ..."},
-    KeyHelp{"m", "the next metric: FLOPs, bytes moved, ops, ..."},
-    KeyHelp{"b", "only what has 1% of the measure or more"},
-    KeyHelp{"[, ]", "scroll the details"},
-    KeyHelp{"?", "this help"},
-    KeyHelp{"q, Ctrl-C", "leave"},
+constexpr std::pair<std::string_view, std::string_view> kHelp[] = {
+    // keys, and what they do
+    {"Up, Down, k, j", "the item above, the item below"},
+    {"PgUp, PgDn, Home, End", "a screen up or down; the first, the last"},
+    {"Right", "unfold; go to the first item inside"},
+    {"Left", "fold; go to the item around it"},
+    {"Enter, Space", "fold or unfold"},
+    {"e, c", "unfold all inside, fold all inside"},
+    {"/", "look for a name, type, op or shape; Esc forgets it"},
+    {"n, N", "the next found, the one before"},
+    {"s", "order: as run, by FLOPs, bytes moved, ops, ..."},
+    {"m", "the next metric: FLOPs, bytes moved, ops, ..."},
+    {"b", "only what has 1% of the measure or more"},
+    {"[, ]", "scroll the details"},
+    {"?", "this help"},
+    {"q, Ctrl-C", "leave"},
 };
 
 std::string bar(double share) {
@@ -249,9 +247,8 @@ ScreenLine Browser::keys_line(int width, Screen& screen) const {
 Screen Browser::help_screen(int width, int height) const {
   Screen screen;
   screen.lines.push_back(fitted({{" Keys", Ink::kChosen}, {"", Ink::kChosen}}, width));
-  for (const KeyHelp& help : kHelp)
-    screen.lines.push_back(
-        fitted({{"  " + pad_right(help.keys, 24), Ink::kStrong}, {std::string(help.what)}}, width));
+  for (const auto& [keys, what] : kHelp)
+    screen.lines.push_back(fitted({{"  " + pad_right(keys, 24), Ink::kStrong}, {std::string(what)}}, width));
   screen.lines.resize(static_cast<std::size_t>(std::max(height - 1, 0)), fitted({}, width));
   screen.lines.push_back(fitted({{"any key goes back", Ink::kQuiet}}, width));
   return screen;

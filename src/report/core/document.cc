@@ -87,10 +87,6 @@ std::string model_name(const Graph& graph) {
   return std::string(graph.text(graph.modules[0].type));
 }
 
-std::string shape_text(const Graph& graph, ValueId value) {
-  return value == kNone ? std::string() : format_shape(graph.shape(graph.values[value]));
-}
-
 Cell shape_cell(const Graph& graph, ValueId value) {
   if (value == kNone) return {};
   const auto shape = graph.shape(graph.values[value]);

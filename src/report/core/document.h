@@ -126,8 +126,7 @@ std::string html_escaped(std::string_view text);
 // "1 graph", "3 graphs"
 std::string plural(std::size_t count, std::string_view noun);
 std::string model_name(const Graph& graph);
-std::string shape_text(const Graph& graph, ValueId value);  // "" where there is none
-Cell shape_cell(const Graph& graph, ValueId value);         // nothing where there is none
+Cell shape_cell(const Graph& graph, ValueId value);  // nothing where there is none
 inline auto all_ops(const Graph& graph) {
   return std::views::iota(OpId{0}, static_cast<OpId>(graph.ops.size()));
 }

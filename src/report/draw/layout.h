@@ -47,7 +47,6 @@ bool any_repeats(const Scene& scene);
 std::vector<std::uint32_t> clusters_of(const Scene& scene, const SceneBox& box);
 double share_of_model(const Scene& scene, const SceneBox& box);  // of all runs, in the model's FLOPs
 std::string joined_types(const SceneBox& box, std::size_t most);
-std::string repeat_text(std::uint32_t repeat);  // " ×3", "" for once
 std::vector<std::string> cluster_titles(const Scene& scene);
 
 struct LegendEntry {

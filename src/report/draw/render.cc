@@ -13,7 +13,7 @@
 #include "report/core/document.h"
 #include "report/draw/draw.h"
 #include "report/draw/layout.h"
-#include "report/profile/sections.h"
+#include "report/plot/frame.h"
 #include "report/svg/colors.h"
 
 namespace opscope {
@@ -234,11 +234,8 @@ PageTexts page_texts(const Scene& scene, ColorBy color) {
   PageTexts texts;
   const std::string model = model_name(*profile.graph);
   texts.title = scene.focus.empty() ? model : model + " \u00b7 " + scene.focus;
-  std::vector<std::string> parts;
-  for (const Cell& cell : model_cells(*profile.graph)) parts.push_back(text_of(cell));
-  std::erase(parts, model);
-  parts.push_back(level_words(scene));
-  texts.subtitle = fmt::format("{}", fmt::join(parts, " \u00b7 "));
+  const std::string about = model_line(profile);
+  texts.subtitle = (about.empty() ? "" : about + " \u00b7 ") + level_words(scene);
   texts.totals = scene.focus.empty() ? model_totals(profile) : focus_totals(scene);
   if (any_repeats(scene))
     texts.remarks.push_back("\u00d7N: N equal blocks in a row, drawn once; FLOPs of one, percent of all.");
@@ -316,8 +313,6 @@ void BoxLook::fit_lines(double widest) {
   width = std::clamp(longest + 2 * kPadding, kNarrowest, widest);
   height = kLine * lines() + 12;
 }
-
-std::string repeat_text(std::uint32_t repeat) { return repeat > 1 ? " \u00d7" + std::to_string(repeat) : ""; }
 
 bool any_repeats(const Scene& scene) {
   const auto repeats = [](const auto& part) { return part.repeat > 1; };

@@ -23,8 +23,6 @@ std::string curve_path(const std::vector<Point>& points) {
   return d;
 }
 
-double distance(Point a, Point b) { return std::hypot(b.x - a.x, b.y - a.y); }
-
 Point towards(Point from, Point to, double by) {
   const double length = distance(from, to);
   return length < 1e-9 ? from : from + (to - from) * std::min(by / length, 0.5);

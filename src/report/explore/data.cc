@@ -3,6 +3,7 @@
 // profiles.
 #include <algorithm>
 
+#include "analyse/fusion/subgraphs.h"
 #include "report/core/document.h"
 #include "report/explore/explore.h"
 #include "report/hardware/hardware.h"
@@ -70,7 +71,7 @@ Columns<std::uint32_t> level_columns(const GraphView& view, const TextOptions& o
       {words("Target", 10).or_not(),
        node([](Node n) { return Cell(std::string(n.target == n.name ? "" : n.target), Style::kQuiet); })}};
   if (options.show_shapes)
-    columns += {{words("Output", 10), node([&](Node n) { return shape_of(*profile.graph, n.output); })}};
+    columns += {{words("Output", 10), node([&](Node n) { return shape_text(*profile.graph, n.output); })}};
   columns += {{number("Params", Unit::kParams).or_not(), node([](Node n) { return n.parameters.total; })}};
   std::string names = "macs? flops flops%? memory_bytes arithmetic_intensity";
   if (is_measured(profile)) names += " time_seconds time_seconds%";
@@ -119,7 +120,7 @@ Columns<NodeInView> program_columns(const GraphView& view) {
       {{.key = "input_shapes", .in = In::kCsv}, [&](Row row) {
          std::string text;
          for (const ViewEdge& edge : view.inputs_of(*row.node))
-           if (edge.value != kNone) text += (text.empty() ? "" : " ") + shape_of(graph, edge.value);
+           if (edge.value != kNone) text += (text.empty() ? "" : " ") + shape_text(graph, edge.value);
          return text;
        }}};
   auto values = through<NodeInView>([](Row row) { return row.node->output; }, value_columns(graph));
@@ -176,10 +177,10 @@ struct ExploreWriter {
       for (const auto& [kind, count] : summary.kinds) json.field(kind, count);
     });
     json.object("bottlenecks", [&] {
-      for (std::size_t b = 0; b < kBottlenecks; ++b)
-        json.inline_object(std::string(word(static_cast<Bottleneck>(b))) + "_bound", [&] {
-          json.fields("subgraphs", summary.bounds[b].ops, "flops", summary.bounds[b].flops);
-          json.field("memory_bytes", summary.bounds[b].memory_bytes);
+      const auto bands = summarise_partition(profile).bounds;
+      for (const Band& band : bands)
+        json.inline_object(std::string(word(static_cast<Bottleneck>(&band - bands.data()))) + "_bound", [&] {
+          json.fields("subgraphs", band.ops, "flops", band.flops, "memory_bytes", band.memory_bytes);
         });
     });
     Columns<TypeRow> types{{"type", &TypeRow::type},
@@ -204,7 +205,7 @@ struct ExploreWriter {
     json.list("nodes", counted_from_1(nodes_of_subgraph(view, id)));
     json.fields("flops", group.flops, "memory_bytes", group.memory_bytes());
     json.field("unfused_bytes", group.unfused_bytes);
-    json.field("bottleneck", name(bottleneck_of(group.flops, group.memory_bytes(), profile.options.ridge)));
+    json.field("bottleneck", name(bottleneck_of(profile, group)));
     border("begins", group.begins, group.begins_at);
     border("ends", group.ends, group.ends_at);
     json.list("depends_on", counted_from_1(profile.partition().depends_on(group)));
@@ -277,8 +278,8 @@ std::string explore_report(const GraphView& view, Format format, const TextOptio
   return to_format(Report{json, rows, document}, format, options);
 }
 
-Section nodes_section(const GraphView& view, const std::vector<std::uint32_t>& nodes) {
-  return {"Nodes", table_of(people_columns(view), rows_of(view, nodes))};
+Table nodes_table(const GraphView& view, const std::vector<std::uint32_t>& nodes) {
+  return table_of(people_columns(view), rows_of(view, nodes));
 }
 
 Section level_section(const GraphView& view, const TextOptions& options) {

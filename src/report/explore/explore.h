@@ -35,8 +35,8 @@ struct ExploreReport {
 std::string explore_report(const GraphView& view, Format format, const TextOptions& options,
                            const ExploreReport& report);
 
-// The pieces, one file each.
-Section nodes_section(const GraphView& view, const std::vector<std::uint32_t>& nodes);
+// Nodes with the subgraphs that they run in.
+Table nodes_table(const GraphView& view, const std::vector<std::uint32_t>& nodes);
 
 // "12 layer1.0.conv1"
 std::string node_text(const GraphView& view, std::uint32_t node);
@@ -50,8 +50,6 @@ std::string subgraphs_text(const std::vector<SubgraphId>& ids);
 // Words into lines of at most `width`, those after the first indented; long words lose their middle.
 std::vector<std::string> wrapped_words(std::string_view text, int width, int indent = 0);
 std::string created_text(const GraphView& view);  // "Created 12 subgraphs from 71 nodes"
-// The subgraphs that ops are in, ascending, each once.
-std::vector<SubgraphId> subgraphs_of(const Partition& partition, std::span<const OpId> ops);
 std::vector<std::string> explained_lines(const Graph& graph, OpId op);  // how its numbers come about
 Style style_of(Bottleneck bound);
 std::vector<std::uint32_t> all_nodes(const GraphView& view);

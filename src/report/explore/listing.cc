@@ -107,7 +107,7 @@ struct SideBySide {
     const bool too_long = display_width(text) + display_width(shapes) > room;
     // What it takes others show.
     const bool result_alone = too_long && node.output != kNone && node.kind != "output";
-    text += result_alone ? "-> " + shape_of(*view.profile->graph, node.output) : shapes;
+    text += result_alone ? "-> " + shape_text(*view.profile->graph, node.output) : shapes;
     return {{std::string(static_cast<std::size_t>(indent()), ' ')}, {truncate(text, room), Style::kQuiet}};
   }
   void say_node(std::uint32_t n) {
@@ -227,21 +227,12 @@ std::string side_by_side(const GraphView& view, const Selection& selection, cons
 }  // namespace
 
 std::vector<std::string> wrapped_words(std::string_view text, int width, int indent) {
-  std::vector<std::string> lines;
-  std::string line;
-  while (!text.empty()) {
-    const auto space = std::min(text.find(' '), text.size());
-    std::string word(text.substr(0, space));
-    if (!line.empty() && display_width(line) + 1 + display_width(word) > width) {
-      lines.push_back(std::move(line));
-      line.assign(static_cast<std::size_t>(indent), ' ');
-    } else if (!line.empty() && line.find_first_not_of(' ') != std::string::npos) {
-      line += ' ';
-    }
-    line += truncate_middle(word, std::max(8, width - display_width(line)));
-    text.remove_prefix(std::min(space + 1, text.size()));
-  }
-  if (!line.empty()) lines.push_back(std::move(line));
+  const std::string spaces(static_cast<std::size_t>(indent), ' ');
+  std::vector<std::string> lines = wrapped_lines(text, width, display_width, spaces);
+  for (std::string& line : lines)
+    if (const auto word = line.find_first_not_of(' '); display_width(line) > width)
+      line.replace(word, line.npos,
+                   truncate_middle(line.substr(word), std::max(8, width - static_cast<int>(word))));
   return lines;
 }
 
@@ -249,9 +240,7 @@ std::string explore_listing(const GraphView& view, const Selection& selection, F
                             const TextOptions& options) {
   if (format == Format::kText) return side_by_side(view, selection, options);
   const auto sections = [&] {
-    Section section = nodes_section(view, selection.nodes);
-    section.title = title(view, selection, options);
-    return std::vector{section};
+    return std::vector<Section>{{title(view, selection, options), nodes_table(view, selection.nodes)}};
   };
   return explore_report(view, format, options, {.nodes = selection.nodes, .sections = sections});
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "analyse/fusion/subgraphs.h"
 #include "base/text.h"
 #include "report/explore/explore.h"
 #include "report/hardware/hardware.h"
@@ -142,7 +143,7 @@ struct NodeReport {
     const Columns<ValueRow> columns{
         {words(title, 20, 40), &ValueRow::who},
         {words("What"), [](const ValueRow& row) { return Cell(row.what, Style::kQuiet); }},
-        {words("Shape"), value([this](ValueId id) { return shape_of(graph, id); })},
+        {words("Shape"), value([this](ValueId id) { return shape_text(graph, id); })},
         {words("Type"), value([this](ValueId id) { return name(graph.values[id].dtype); })},
         {number("Bytes"),
          value([this](ValueId id) { return format_bytes(bytes_of(graph, graph.values[id])); })}};
@@ -182,7 +183,7 @@ struct NodeReport {
     const Columns<HeldResult> columns{
         {words("Liveness"),
          [this](Row row) {
-           return (row.made_here ? "" : "in ") + shape_of(graph, row.value) + " " +
+           return (row.made_here ? "" : "in ") + shape_text(graph, row.value) + " " +
                   std::string(name(row.piece.kind));
          }},
         {number("Bytes"), [](Row row) { return format_bytes(row.piece.bytes); }},
@@ -212,11 +213,10 @@ struct NodeReport {
     section.add("FLOPs", format_exact(group.flops));
     section.add("Bytes", fmt::format("{}, op by op {}: {} saved", format_exact(group.memory_bytes()),
                                      format_exact(group.unfused_bytes), format_bytes(group.saved_bytes())));
-    const Bottleneck bound = bottleneck_of(group.flops, group.memory_bytes(), profile.options.ridge);
-    const double intensity =
-        group.memory_bytes() ? static_cast<double>(group.flops) / static_cast<double>(group.memory_bytes())
-                             : 0;
-    section.add("Intensity", fmt::format("{} FLOPs per byte: {}", format_ratio(intensity), name(bound)),
+    const Bottleneck bound = bottleneck_of(profile, group);
+    section.add("Intensity",
+                fmt::format("{} FLOPs per byte: {}", format_ratio(ratio(group.flops, group.memory_bytes())),
+                            name(bound)),
                 style_of(bound));
     section.add("Begins", border_text(view, "after", group.begins, group.begins_at));
     section.add("Ends", border_text(view, "before", group.ends, group.ends_at));

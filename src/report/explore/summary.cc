@@ -7,6 +7,7 @@
 #include <ranges>
 #include <set>
 
+#include "analyse/fusion/subgraphs.h"
 #include "base/text.h"
 #include "report/explore/explore.h"
 #include "report/profile/sections.h"
@@ -46,22 +47,19 @@ Section overview(const GraphView& view, const ExploreSummary& summary) {
   return section;
 }
 
-Section bounds(const GraphView& view, const ExploreSummary& summary) {
+Section bounds(const Profile& profile) {
+  const auto bands = summarise_partition(profile).bounds;
   Band all;
-  std::vector<Bottleneck> rows;
-  for (std::size_t b = 0; b < kBottlenecks; ++b) {
-    const Band& band = summary.bounds[b];
+  for (const Band& band : bands)
     all.ops += band.ops, all.flops += band.flops, all.memory_bytes += band.memory_bytes;
-    rows.push_back(static_cast<Bottleneck>(b));
-  }
-  Columns<Bottleneck> columns{{words("Bottleneck Distribution"),
-                               [](Bottleneck bound) { return Cell(name(bound), style_of(bound)); }}};
-  columns += through<Bottleneck>(
-      [&](Bottleneck bound) -> const Band& { return summary.bounds[static_cast<std::size_t>(bound)]; },
-      band_columns(all, "Subgraphs"));
+  Columns<Band> columns{{words("Bottleneck Distribution"), [&](const Band& band) {
+                           const auto bound = static_cast<Bottleneck>(&band - bands.data());
+                           return Cell(name(bound), style_of(bound));
+                         }}};
+  columns += band_columns(all, "Subgraphs");
   return {"Bottleneck Distribution",
-          table_of(columns, rows),
-          {bottleneck_legend(view.profile->options.ridge) + " (--ridge)"}};
+          table_of(columns, bands),
+          {bottleneck_legend(profile.options.ridge) + " (--ridge)"}};
 }
 
 Section types(const GraphView& view, const TextOptions& options) {
@@ -143,7 +141,7 @@ Section stages(const GraphView& view, const Ways& ways, const TextOptions& optio
       {words("On every path", 20, 40), node([](const ViewNode& n) { return n.name; })},
       {words("Target", 10), node([](const ViewNode& n) { return n.target; }, Style::kQuiet)},
       {words("Output", 10),
-       node([&](const ViewNode& n) { return shape_of(*view.profile->graph, n.output); })},
+       node([&](const ViewNode& n) { return shape_text(*view.profile->graph, n.output); })},
       {number("FLOPs"), [&](Row stage) { return flops_cell(view.nodes[stage.node].metrics); }},
       {words("To the next"), [](Row stage) { return Cell(ways_text(stage), Style::kQuiet); }}};
   std::span<const Stage> rows = ways.stages;
@@ -166,7 +164,7 @@ std::string explore_summary(const GraphView& view, Format format, const TextOpti
     const std::string title = created_text(view);
     return std::vector<Section>{{title, {{words(title)}, {}}},
                                 overview(view, summary),
-                                bounds(view, summary),
+                                bounds(*view.profile),
                                 types(view, options),
                                 further(view)};
   };
@@ -196,12 +194,12 @@ std::string node_text(const GraphView& view, std::uint32_t node) {
 
 std::string shapes_text(const GraphView& view, const ViewNode& node) {
   const Graph& graph = *view.profile->graph;
-  const std::string result = shape_of(graph, node.output);
+  const std::string result = shape_text(graph, node.output);
   if (node.kind == "placeholder" || node.kind == "get_attr")
     return node.output == kNone ? "" : fmt::format("{} {}", result, name(graph.values[node.output].dtype));
   std::vector<std::string> shapes;
   for (const ViewEdge& edge : view.inputs_of(node))
-    if (edge.value != kNone) shapes.push_back(shape_of(graph, edge.value));
+    if (edge.value != kNone) shapes.push_back(shape_text(graph, edge.value));
   std::string text = fmt::format("{}", fmt::join(shapes | std::views::take(kInputsShown), ", "));
   if (shapes.size() > kInputsShown) text += fmt::format(" +{}", shapes.size() - kInputsShown);
   if (node.kind == "output") return text;
@@ -240,13 +238,6 @@ std::vector<std::uint32_t> all_nodes(const GraphView& view) {
   std::vector<std::uint32_t> nodes(view.nodes.size());
   std::iota(nodes.begin(), nodes.end(), 0U);
   return nodes;
-}
-
-std::vector<SubgraphId> subgraphs_of(const Partition& partition, std::span<const OpId> ops) {
-  std::set<SubgraphId> ids;
-  for (const OpId op : ops) ids.insert(partition.of_op[op]);
-  ids.erase(kNone);
-  return {ids.begin(), ids.end()};
 }
 
 std::vector<std::uint32_t> nodes_of_subgraph(const GraphView& view, SubgraphId subgraph) {

@@ -150,25 +150,8 @@ std::string header_lines(const std::vector<Cell>& cells, int width, bool color) 
 
 // Words wrapped, the following lines indented under the first.
 std::string wrapped(std::string_view words, int width, int indent) {
-  const std::string shown = printable(words);
-  std::string_view text = shown;
-  std::string out;
-  int column = indent;
-  while (!text.empty()) {
-    const auto space = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, space);
-    const int needed = display_width(word);
-    if (column > indent && column + 1 + needed > width) {
-      out.append("\n").append(static_cast<std::size_t>(indent), ' ');
-      column = indent;
-    } else if (!out.empty()) {
-      out += ' ', ++column;
-    }
-    out += word;
-    column += needed;
-    text.remove_prefix(std::min(space + 1, text.size()));
-  }
-  return out;
+  const std::string spaces(static_cast<std::size_t>(indent), ' ');
+  return join(wrapped_lines(printable(words), width - indent, display_width), "\n" + spaces);
 }
 
 // A note's further lines are someone else's text: they keep their own indent under the first.

@@ -33,8 +33,6 @@ double overlap(const Box& a, const Box& b) {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr int kDirections = 16;  // from a dot, the first to its right
 
-double distance(Point a, Point b) { return std::hypot(a.x - b.x, a.y - b.y); }
-
 // The label whose near side or corner is `gap` away from the dot.
 LabelPlacer::Place beside(Point center, double radius, double gap, int direction, double width,
                           double height) {
@@ -80,10 +78,6 @@ std::string amount_text(const Metric& metric, Count value) {
   if (metric.unit == Unit::kSeconds) return value_text(metric, value);
   return value_text(metric, value) + " " +
          (metric.key == "memory_bytes" ? "moved" : std::string(metric.words));
-}
-
-double share_of(Count part, Count whole) {
-  return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
 std::vector<TypeBar> bars_of(const TypesPlot& plot) {

@@ -60,7 +60,6 @@ class LabelPlacer {
 // "3.64G", "47.7MB", "1.24 ms"; with its unit: "3.64G FLOPs", "47.7MB moved", "1.24 ms".
 std::string value_text(const Metric& metric, Count value);
 std::string amount_text(const Metric& metric, Count value);
-double share_of(Count part, Count whole);  // 0 of nothing
 
 // A type, or at the end all the others together.
 struct TypeBar {

@@ -26,10 +26,6 @@ constexpr double kNumberHeight = 11;
 double radius_of(double share) { return std::max(kSmallestDot, kLargestDot * std::sqrt(share)); }
 bool on_axes(const RooflinePoint& point) { return point.intensity > 0; }
 
-std::string times(const RooflinePoint& point) {
-  return point.count > 1 ? fmt::format(" \u00d7{}", point.count) : "";
-}
-
 // The points that get a number: a dot that takes next to no time needs none.
 std::vector<const RooflinePoint*> named_points(const RooflinePlot& plot, std::size_t most) {
   constexpr double kLeastNamed = 0.001;  // of the time
@@ -148,7 +144,7 @@ struct RooflineDrawing {
 
   static std::string tooltip(const RooflinePoint& point) {
     return fmt::format("{} ({}){}\n{} FLOPs, {}{}\n{} FLOPs per byte, {} of time", point.name, point.type,
-                       times(point), format_count(point.flops), format_bytes(point.memory_bytes),
+                       repeat_text(point.count), format_count(point.flops), format_bytes(point.memory_bytes),
                        point.count > 1 ? " each" : "", format_ratio(point.intensity),
                        format_percent(point.time_share, 1.0));
   }
@@ -210,7 +206,7 @@ struct RooflineDrawing {
   void draw_key(const RooflinePoint& point, const std::string& number, Point corner) {
     const double y = corner.y + kKeyLine / 2, right = svg.width() - kMargin;
     const std::string share = format_percent(point.time_share, 1.0);
-    const std::string count = times(point);
+    const std::string count = repeat_text(point.count);
     std::string label = point.name;
     if (label.ends_with('*')) label.append(" ").append(point.type);  // what they have in common
     const double room = right - corner.x - 20 - 46 - text_width(count, kSmallFont);

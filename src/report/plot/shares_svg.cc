@@ -19,9 +19,8 @@ constexpr double kTop = 66, kBottom = 62;
 
 // Numbers alone say little: "0..11 ×12 BertLayer".
 std::string label(const IcicleSlice& slice) {
-  const std::string times = slice.folded > 1 ? fmt::format(" \u00d7{}", slice.folded) : "";
   const bool numbers = slice.name.find_first_not_of("0123456789.") == std::string::npos;
-  return slice.name + times + (numbers ? " " + std::string(slice.type) : "");
+  return slice.name + repeat_text(slice.folded) + (numbers ? " " + std::string(slice.type) : "");
 }
 
 std::string fill_of(const IcicleSlice& slice) {
@@ -248,8 +247,7 @@ struct TypesDrawing {
   void draw_panel(const Metric& metric, const std::string& axis_title, const Box& box) {
     const Count total = plotted_count(metric, plot.totals);
     double most = 0;
-    for (const TypeBar& bar : bars)
-      most = std::max(most, share_of(plotted_count(metric, bar.metrics), total));
+    for (const TypeBar& bar : bars) most = std::max(most, ratio(plotted_count(metric, bar.metrics), total));
     const Axis axis = linear_axis(most, box.x, box.right() - kValueRoom, Unit::kShare, 4);
     svg.text({box.x, 76}, heading(metric) + ", " + value_text(metric, total) + " in all",
              {.font = {.size = 11, .bold = true}});
@@ -260,7 +258,7 @@ struct TypesDrawing {
 
   void draw_bar(const TypeBar& bar, const Metric& metric, Count total, const Axis& axis, double y) {
     const Count amount = plotted_count(metric, bar.metrics);
-    const double end = axis.at(share_of(amount, total));
+    const double end = axis.at(ratio(amount, total));
     const std::string exact = value_text(metric, amount), percent = format_percent(amount, total);
     TextStyle style{.font = kValueFont, .centred = true, .halo = kPaper};
     if (!amount) return svg.text({end + 6, y}, "\u2013", style);

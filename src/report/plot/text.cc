@@ -192,10 +192,7 @@ Table leaves_table(const IciclePlot& plot, std::size_t top) {
   return table_of(columns, leaves);
 }
 
-struct Named {
-  std::string_view key;
-  CellValue value;
-};
+using Named = std::pair<std::string_view, CellValue>;
 
 // One row a point, bar or slice; what holds for all of them stands before the rows in JSON.
 template <class Row, class Rows>
@@ -207,7 +204,7 @@ std::string plot_data(const Profile& profile, PlotKind kind, Format format, cons
     out.field("plot", name(kind));
     out.field("model", model_name(*profile.graph));
     out.field("convention", name(profile.options.convention));
-    for (const Named& field : about) write_field(out, field.key, field.value);
+    for (const auto& [field, value] : about) write_field(out, field, value);
     write_rows(out, key, columns, rows);
   };
   return to_format(Report{json, [&] { return table_of(columns, rows, In::kCsv); }, {}}, format, {});
@@ -242,10 +239,10 @@ std::string types_text(const Profile& profile, const TypesPlot& plot, const Text
       {number("Ops"), [](Row row) { return row.metrics.ops; }},
       {number(title), [&](Row row) { return amount(row) ? value_text(metric, amount(row)) : "-"; }},
       {number("% " + title), [&](Row row) { return format_percent(amount(row), all, Zero::kDash); }},
-      {words(""), [&](Row row) { return bar_cell(share_of(amount(row), all), Style::kGood); }},
+      {words(""), [&](Row row) { return bar_cell(ratio(amount(row), all), Style::kGood); }},
       {number("Bytes", Unit::kBytes), bytes},
       {number("% Bytes"), [&](Row row) { return format_percent(bytes(row), moved, Zero::kDash); }},
-      {words(""), [&](Row row) { return bar_cell(share_of(bytes(row), moved), Style::kWarning); }}};
+      {words(""), [&](Row row) { return bar_cell(ratio(bytes(row), moved), Style::kWarning); }}};
   const std::function style = [](Row row) { return row.row ? Style::kPlain : Style::kQuiet; };
   return text_head(profile, "cost by op type", options) +
          text_table(table_of(columns, bars_of(plot), In::kPeople, style), options);
@@ -289,7 +286,7 @@ std::string types_data(const Profile& profile, const TypesPlot& plot, Format for
                          {"flops", &Metrics::flops}};
   const auto add_share = [&](const char* key, const auto& read) {
     costs += real_column<Metrics>(key, [=, &totals](const Metrics& row) {
-      return share_of(std::invoke(read, row), std::invoke(read, totals));
+      return ratio(std::invoke(read, row), std::invoke(read, totals));
     });
   };
   add_share("flops_share", &Metrics::flops);

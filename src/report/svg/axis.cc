@@ -98,14 +98,9 @@ std::string tick_label(double value, Unit unit) {
 }
 
 double Axis::at(double value) const {
-  double share = 0;
-  if (logarithmic) {
-    if (high > low)
-      share = (std::log(std::max(value, 1e-300)) - std::log(low)) / (std::log(high) - std::log(low));
-  } else if (high > low) {
-    share = (value - low) / (high - low);
-  }
-  return from + share * (to - from);
+  if (!(high > low)) return from;
+  const auto scaled = [&](double x) { return logarithmic ? std::log(std::max(x, 1e-300)) : x; };
+  return from + (scaled(value) - scaled(low)) / (scaled(high) - scaled(low)) * (to - from);
 }
 
 std::vector<Tick> Axis::ticks(int about) const {

@@ -125,6 +125,8 @@ std::size_t tail_within(std::string_view text, double width, const Font& font) {
 
 }  // namespace
 
+std::string repeat_text(std::uint32_t repeat) { return repeat > 1 ? " \u00d7" + std::to_string(repeat) : ""; }
+
 std::string svg_number(double number) {
   OPSCOPE_CHECK(std::isfinite(number) && std::abs(number) < 1e15);
   std::array<char, 32> digits;
@@ -313,16 +315,7 @@ std::string fitted_middle(std::string_view text, double width, const Font& font)
 }
 
 std::vector<std::string> wrapped(std::string_view text, double width, const Font& font) {
-  std::vector<std::string> lines(1);
-  while (!text.empty()) {
-    const auto end = std::min(text.find(' '), text.size());
-    const std::string word(text.substr(0, end));
-    const std::string longer = lines.back().empty() ? word : lines.back() + " " + word;
-    const bool fits = lines.back().empty() || text_width(longer, font) <= width;
-    fits ? void(lines.back() = longer) : lines.push_back(word);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
+  return wrapped_lines(text, width, [&](std::string_view line) { return text_width(line, font); });
 }
 
 }  // namespace opscope

@@ -2,6 +2,7 @@
 // Knows nothing of plots and graphs; the house's colours are in colors.h, axes in axis.h.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -16,6 +17,7 @@ struct Point {
   friend Point operator+(Point a, Point b) { return {a.x + b.x, a.y + b.y}; }
   friend Point operator-(Point a, Point b) { return {a.x - b.x, a.y - b.y}; }
   friend Point operator*(Point a, double by) { return {a.x * by, a.y * by}; }
+  friend double distance(Point a, Point b) { return std::hypot(b.x - a.x, b.y - a.y); }
 };
 
 struct Box {
@@ -115,6 +117,7 @@ class Svg {
   int groups_ = 0, clips_ = 0, gradients_ = 0;
 };
 
+std::string repeat_text(std::uint32_t repeat);  // " ×3", "" for once
 // At most two decimals and no zeros at the end: "12", "0.5", "-3.25".
 std::string svg_number(double number);
 // For text and attributes: what XML cannot hold (control characters, broken UTF-8) becomes U+FFFD.
