@@ -1,5 +1,6 @@
 // The order of keys here is the order that the reader expects first. What has its default value is left out.
 #include <cmath>
+#include <ranges>
 
 #include "base/json_writer.h"
 #include "graph/graph.h"
@@ -18,10 +19,7 @@ class Writer {
     capture();
     section("modules", graph_.modules);
     section("scopes", graph_.scopes);
-    json_.key("storages");
-    json_.begin_array(kInline);
-    for (const auto& storage : graph_.storages) json_.value(storage.bytes);
-    json_.end_array();
+    json_.list("storages", graph_.storages | std::views::transform(&Storage::bytes));
     lifetimes();
     section("values", graph_.values);
     section("owned", graph_.owned);
@@ -239,8 +237,6 @@ class Writer {
 // --- What was measured
 
 void environment(JsonWriter& json, const Environment& of) {
-  json.key("environment");
-  json.begin_object(kInline);
   const std::pair<const char*, const std::string&> words[] = {
       {"device", of.device}, {"device_name", of.device_name},
       {"host", of.host},     {"system", of.system},
@@ -254,22 +250,10 @@ void environment(JsonWriter& json, const Environment& of) {
   if (!of.clocks_mhz.empty())
     json.objects("clocks_mhz", of.clocks_mhz,
                  [&](const auto& clock) { json.fields("name", clock.first, "mhz", clock.second); });
-  json.end_object();
 }
 
-void samples(JsonWriter& json, std::string_view key, const std::vector<Nanoseconds>& list) {
-  if (list.empty()) return;
-  json.key(key);
-  json.begin_array(kInline);
-  for (const auto sample : list) sample == kUnmeasured ? json.null() : json.value(sample);
-  json.end_array();
-}
-
-void unmatched(JsonWriter& json, const std::vector<UnmatchedOp>& ops) {
-  if (ops.empty()) return;
-  json.objects("unmatched", ops, [&](const UnmatchedOp& op) {
-    json.fields("op", op.op, "count", op.count, "total_ns", op.total);
-  });
+std::optional<Nanoseconds> measured(Nanoseconds sample) {
+  return sample == kUnmeasured ? std::nullopt : std::optional(sample);
 }
 
 }  // namespace
@@ -278,23 +262,29 @@ void unmatched(JsonWriter& json, const std::vector<UnmatchedOp>& ops) {
 // and a hundred runs is a hundred thousand numbers, and nothing else should be written about each.
 void write_json(JsonWriter& json, const Measurement& of) {
   json.begin_object();
-  environment(json, of.environment);
+  json.inline_object("environment", [&] { environment(json, of.environment); });
   json.fields("warmup", of.warmup, "runs", of.runs, "on_device", of.on_device, "empty_interval_ns",
               of.empty_interval, "typical", of.typical);
   if (of.peak_memory_bytes != 0) json.field("peak_memory_bytes", of.peak_memory_bytes);
   if (of.base_memory_bytes != 0) json.field("base_memory_bytes", of.base_memory_bytes);
-  samples(json, "plain_ns", of.plain);
-  samples(json, "timed_ns", of.timed);
-  samples(json, "plain_device_ns", of.plain_device);
-  samples(json, "timed_device_ns", of.timed_device);
-  samples(json, "host_ns", of.host);
-  samples(json, "device_ns", of.device);
-  samples(json, "scopes_ns", of.scopes);
-  samples(json, "repeated_ns", of.repeated);
-  samples(json, "host_begin_ns", of.host_begin);
-  samples(json, "device_begin_ns", of.device_begin);
-  samples(json, "scope_begin_ns", of.scope_begin);
-  unmatched(json, of.unmatched);
+  const std::pair<const char*, const std::vector<Nanoseconds>&> lists[] = {
+      {"plain_ns", of.plain},
+      {"timed_ns", of.timed},
+      {"plain_device_ns", of.plain_device},
+      {"timed_device_ns", of.timed_device},
+      {"host_ns", of.host},
+      {"device_ns", of.device},
+      {"scopes_ns", of.scopes},
+      {"repeated_ns", of.repeated},
+      {"host_begin_ns", of.host_begin},
+      {"device_begin_ns", of.device_begin},
+      {"scope_begin_ns", of.scope_begin}};
+  for (const auto& [key, samples] : lists)
+    if (!samples.empty()) json.list(key, samples | std::views::transform(measured));
+  if (!of.unmatched.empty())
+    json.objects("unmatched", of.unmatched, [&](const UnmatchedOp& op) {
+      json.fields("op", op.op, "count", op.count, "total_ns", op.total);
+    });
   json.end_object();
 }
 

@@ -21,55 +21,6 @@ Kind kind_called(const json::Place& place, json::value item, Kind last) {
   json::fail(place, "expected " + one_of(names_up_to(last)));
 }
 
-void read_clock(json::Place& place, json::value item, Environment& environment) {
-  auto& [name, mhz] = environment.clocks_mhz.emplace_back();
-  json::read_fields(place, item, need("name", name), need("mhz", mhz));
-}
-
-void read_environment(json::Place& place, json::value item, Environment& to) {
-  json::read_fields(place, item, may("device", to.device), may("device_name", to.device_name),
-                    may("host", to.host), may("system", to.system), may("torch", to.torch),
-                    may("runtime", to.runtime), may("driver", to.driver), may("precision", to.precision),
-                    may("dtype", to.dtype), may("threads", to.threads), may("memory_bytes", to.memory_bytes),
-                    may("clocks_mhz", [&](json::value it) {
-                      json::each_item(place, "measurement.environment.clocks_mhz", it,
-                                      [&](json::value clock) { read_clock(place, clock, to); });
-                    }));
-}
-
-void read_unmatched(json::Place& place, json::value item, Measurement& to) {
-  auto& op = to.unmatched.emplace_back();
-  json::read_fields(place, item, need("op", op.op), need("count", op.count), need("total_ns", op.total));
-}
-
-// Sizes are checked with all else, by Graph::verify.
-Measurement read_measurement(json::Place& place, json::value item) {
-  Measurement to;
-  const auto samples = [&](std::vector<Nanoseconds>& list) {
-    return [&](json::value values) {
-      json::each(place, values, [&](json::value it) {
-        const bool is_null = json::take(place, it.is_null(), "nanoseconds or null");
-        list.push_back(is_null ? kUnmeasured : json::natural(place, it));
-      });
-    };
-  };
-  json::read_fields(
-      place, item, need("environment", [&](json::value it) { read_environment(place, it, to.environment); }),
-      need("warmup", to.warmup), need("runs", to.runs), need("on_device", to.on_device),
-      need("empty_interval_ns", to.empty_interval), need("typical", to.typical),
-      may("peak_memory_bytes", to.peak_memory_bytes), may("base_memory_bytes", to.base_memory_bytes),
-      may("plain_ns", samples(to.plain)), may("timed_ns", samples(to.timed)),
-      may("plain_device_ns", samples(to.plain_device)), may("timed_device_ns", samples(to.timed_device)),
-      may("host_ns", samples(to.host)), may("device_ns", samples(to.device)),
-      may("scopes_ns", samples(to.scopes)), may("repeated_ns", samples(to.repeated)),
-      may("host_begin_ns", samples(to.host_begin)), may("device_begin_ns", samples(to.device_begin)),
-      may("scope_begin_ns", samples(to.scope_begin)), may("unmatched", [&](json::value it) {
-        json::each_item(place, "measurement.unmatched", it,
-                        [&](json::value op) { read_unmatched(place, op, to); });
-      }));
-  return to;
-}
-
 class CaptureReader {
  public:
   // `readable`: bytes from the text's begin on that may be read.
@@ -110,33 +61,45 @@ class CaptureReader {
     graph_.reserve_strings(text_.size() / 512);
   }
 
-  template <class Read>
-  auto section(Read read) {
-    return [this, read](json::value item) {
+  template <class Visit>
+  auto section(Visit visit) {
+    return [this, visit](json::value item) {
       if (!std::exchange(has_version_, true)) json::fail(place_, "schema_version is not the first key");
       place_.section = std::exchange(place_.key, {});
-      read(item);
+      visit(item);
       place_.section = {};
     };
   }
   // A section that is a list, each item of which goes to the reader's function.
-  auto list(void (CaptureReader::*read)(json::value)) {
-    return section([this, read](json::value item) {
-      lists_.each_item(place_, item, [&](json::value it) { (this->*read)(it); });
+  auto list(void (CaptureReader::*visit)(json::value)) {
+    return section([this, visit](json::value item) {
+      lists_.each_item(place_, item, [&](json::value it) { (this->*visit)(it); });
     });
   }
   // A list of plain values, at the end of one of the graph's.
-  template <class T, class Read>
-  auto list(std::vector<T>& to, Read read) {
-    return section([this, &to, read](json::value item) {
-      lists_.each_item(place_, item, [&](json::value it) { to.push_back({read(place_, it)}); });
+  template <class T, class Visit>
+  auto list(std::vector<T>& to, Visit visit) {
+    return section([this, &to, visit](json::value item) {
+      lists_.each_item(place_, item, [&](json::value it) { to.push_back({visit(place_, it)}); });
     });
   }
-  // A list inside the capture's own section.
-  auto list_in_capture(std::string_view path, void (CaptureReader::*read)(json::value)) {
-    return [this, path, read](json::value item) {
-      json::each_item(place_, path, item, [&](json::value it) { (this->*read)(it); });
+  // A list of objects, each read into a new item of the graph's.
+  template <class T>
+  auto objects(std::vector<T>& to) {
+    return section([this, &to](json::value item) {
+      lists_.each_item(place_, item, [&](json::value it) { read(it, to.emplace_back()); });
+    });
+  }
+  // The same inside another section: "capture.rungs".
+  template <class T>
+  auto objects_in(std::string_view path, std::vector<T>& to) {
+    return [this, path, &to](json::value item) {
+      json::each_item(place_, path, item, [&](json::value it) { read(it, to.emplace_back()); });
     };
+  }
+  template <class... To>
+  void fields(json::value item, const json::Field<To>&... named) {
+    json::read_fields(place_, item, named...);
   }
 
   void read_document(simdjson::ondemand::document& document) {
@@ -144,17 +107,15 @@ class CaptureReader {
     json::read_fields(
         place_, json::take(place_, document.get_object(), "a JSON object"),
         need("schema_version", [&](json::value item) { schema_version(item); }),
-        need("capture", section([&](json::value item) { capture(item); })),
+        need("capture", section([&](json::value item) { read(item, graph_.capture); })),
         need("modules", list(&Self::module)), need("scopes", list(&Self::scope)),
         need("storages", list(graph_.storages, json::natural)), need("values", list(&Self::value)),
-        need("owned", list(&Self::owned)), need("inputs", list(graph_.inputs, json::id)),
-        need("outputs", list(graph_.outputs, json::id)), may("parts", list(&Self::part)),
-        may("breaks", list(&Self::graph_break)), may("nodes", list(&Self::node)),
-        need("ops", list(&Self::op)), need("declared", list(&Self::declared)),
-        need("diagnostics", list(&Self::diagnostic)), may("lifetimes", list(&Self::lifetime)),
-        may("phases", list(&Self::phase)), may("measurement", section([&](json::value item) {
-                                                 graph_.measurement = read_measurement(place_, item);
-                                               })));
+        need("owned", objects(graph_.owned)), need("inputs", list(graph_.inputs, json::id)),
+        need("outputs", list(graph_.outputs, json::id)), may("parts", objects(graph_.parts)),
+        may("breaks", objects(graph_.breaks)), may("nodes", list(&Self::node)), need("ops", list(&Self::op)),
+        need("declared", objects(graph_.declared)), need("diagnostics", objects(graph_.diagnostics)),
+        may("lifetimes", list(&Self::lifetime)), may("phases", objects(graph_.phases)),
+        may("measurement", section([&](json::value item) { read(item, graph_.measurement); })));
   }
 
   void schema_version(json::value item) {
@@ -168,32 +129,76 @@ class CaptureReader {
     place_.section = {};
   }
 
-  void capture(json::value item) {
-    CaptureInfo& info = graph_.capture;
-    json::read_fields(
-        place_, item, need("model", info.model), need("source", info.source), need("tracer", info.tracer),
-        need("torch", info.torch), need("seconds", info.seconds),
-        need("slow_path", list_in_capture("capture.slow_path", &CaptureReader::slow_op)),
-        need("dependencies", list_in_capture("capture.dependencies", &CaptureReader::dependency)),
-        may("rungs", list_in_capture("capture.rungs", &CaptureReader::rung)));
+  void read(json::value item, CaptureInfo& to) {
+    fields(item, need("model", to.model), need("source", to.source), need("tracer", to.tracer),
+           need("torch", to.torch), need("seconds", to.seconds),
+           need("slow_path", objects_in("capture.slow_path", to.slow_path)),
+           need("dependencies", objects_in("capture.dependencies", to.dependencies)),
+           may("rungs", objects_in("capture.rungs", to.rungs)));
+  }
+  void read(json::value item, SlowOp& to) { fields(item, need("op", to.op), need("count", to.count)); }
+  void read(json::value item, Dependency& to) {
+    fields(item, need("path", to.path), need("bytes", to.bytes), need("modified_ns", to.modified_ns));
+  }
+  void read(json::value item, Rung& to) {
+    fields(item, need("tracer", to.tracer), need("outcome", to.outcome), may("reason", to.reason),
+           may("hint", to.hint), may("detail", to.detail), may("seconds", to.seconds));
+  }
+  void read(json::value item, Owned& to) {
+    fields(item, need("module", to.module), need("value", to.value), need("name", pools_.to_string(to.name)));
+  }
+  void read(json::value item, Phase& to) { fields(item, need("name", to.name), need("begin", to.begin)); }
+  void read(json::value item, Part& to) { fields(item, need("name", to.name), need("calls", to.calls)); }
+  void read(json::value item, Break& to) {
+    fields(item, need("reason", to.reason), may("detail", to.detail), may("source", to.source),
+           may("after", to.after));
+  }
+  void read(json::value item, Diagnostic& to) {
+    fields(item, need("kind", to.kind), need("op", to.op), need("module", to.module),
+           need("message", to.message));
+  }
+  void read(json::value item, DeclaredCost& to) {
+    const auto count = [&](auto& number) {
+      return [&](json::value it) { number = json::natural(place_, it); };
+    };
+    fields(item, need("op", to.op), may("macs", count(to.macs)), may("flops", count(to.flops)),
+           may("bytes", count(to.bytes)));
   }
 
-  void slow_op(json::value item) {
-    auto& slow = graph_.capture.slow_path.emplace_back();
-    json::read_fields(place_, item, need("op", slow.op), need("count", slow.count));
+  // Sizes are checked with all else, by Graph::verify.
+  void read(json::value item, Measurement& to) {
+    const auto samples = [&](std::vector<Nanoseconds>& list) {
+      return [&](json::value values) {
+        json::each(place_, values, [&](json::value it) {
+          const bool is_null = json::take(place_, it.is_null(), "nanoseconds or null");
+          list.push_back(is_null ? kUnmeasured : json::natural(place_, it));
+        });
+      };
+    };
+    fields(item, need("environment", [&](json::value it) { read(it, to.environment); }),
+           need("warmup", to.warmup), need("runs", to.runs), need("on_device", to.on_device),
+           need("empty_interval_ns", to.empty_interval), need("typical", to.typical),
+           may("peak_memory_bytes", to.peak_memory_bytes), may("base_memory_bytes", to.base_memory_bytes),
+           may("plain_ns", samples(to.plain)), may("timed_ns", samples(to.timed)),
+           may("plain_device_ns", samples(to.plain_device)), may("timed_device_ns", samples(to.timed_device)),
+           may("host_ns", samples(to.host)), may("device_ns", samples(to.device)),
+           may("scopes_ns", samples(to.scopes)), may("repeated_ns", samples(to.repeated)),
+           may("host_begin_ns", samples(to.host_begin)), may("device_begin_ns", samples(to.device_begin)),
+           may("scope_begin_ns", samples(to.scope_begin)),
+           may("unmatched", objects_in("measurement.unmatched", to.unmatched)));
   }
-
-  void dependency(json::value item) {
-    auto& file = graph_.capture.dependencies.emplace_back();
-    json::read_fields(place_, item, need("path", file.path), need("bytes", file.bytes),
-                      need("modified_ns", file.modified_ns));
+  void read(json::value item, Environment& to) {
+    fields(item, may("device", to.device), may("device_name", to.device_name), may("host", to.host),
+           may("system", to.system), may("torch", to.torch), may("runtime", to.runtime),
+           may("driver", to.driver), may("precision", to.precision), may("dtype", to.dtype),
+           may("threads", to.threads), may("memory_bytes", to.memory_bytes),
+           may("clocks_mhz", objects_in("measurement.environment.clocks_mhz", to.clocks_mhz)));
   }
-
-  void rung(json::value item) {
-    auto& rung = graph_.capture.rungs.emplace_back();
-    json::read_fields(place_, item, need("tracer", rung.tracer), need("outcome", rung.outcome),
-                      may("reason", rung.reason), may("hint", rung.hint), may("detail", rung.detail),
-                      may("seconds", rung.seconds));
+  void read(json::value item, std::pair<std::string, double>& clock) {
+    fields(item, need("name", clock.first), need("mhz", clock.second));
+  }
+  void read(json::value item, UnmatchedOp& to) {
+    fields(item, need("op", to.op), need("count", to.count), need("total_ns", to.total));
   }
 
   void module(json::value item) {
@@ -227,12 +232,6 @@ class CaptureReader {
     graph_.values.push_back(value);
   }
 
-  void owned(json::value item) {
-    auto& owned = graph_.owned.emplace_back();
-    json::read_fields(place_, item, need("module", owned.module), need("value", owned.value),
-                      need("name", pools_.to_string(owned.name)));
-  }
-
   void op(json::value item) {
     Op op;
     std::string_view target, overload;
@@ -248,13 +247,6 @@ class CaptureReader {
     graph_.ops.push_back(op);
   }
 
-  void declared(json::value item) {
-    auto& cost = graph_.declared.emplace_back();
-    const auto count = [&](auto& to) { return [&](json::value it) { to = json::natural(place_, it); }; };
-    json::read_fields(place_, item, need("op", cost.op), may("macs", count(cost.macs)),
-                      may("flops", count(cost.flops)), may("bytes", count(cost.bytes)));
-  }
-
   void lifetime(json::value item) {
     OpId ends[2] = {kNone, kNone};
     std::size_t count = 0;
@@ -264,29 +256,6 @@ class CaptureReader {
     });
     if (count != 2) json::fail(place_, "expected two ops: that made it, and after which it was freed");
     graph_.lifetimes.push_back({ends[0], ends[1]});
-  }
-
-  void phase(json::value item) {
-    auto& phase = graph_.phases.emplace_back();
-    json::read_fields(place_, item, need("name", phase.name), need("begin", phase.begin));
-  }
-
-  void diagnostic(json::value item) {
-    auto& diagnostic = graph_.diagnostics.emplace_back();
-    json::read_fields(place_, item, need("kind", diagnostic.kind), need("op", diagnostic.op),
-                      need("module", diagnostic.module), need("message", diagnostic.message));
-  }
-
-  // What only one of PyTorch's tracers fills in: its graphs, their nodes, where it broke off.
-  void part(json::value item) {
-    auto& part = graph_.parts.emplace_back();
-    json::read_fields(place_, item, need("name", part.name), need("calls", part.calls));
-  }
-
-  void graph_break(json::value item) {
-    auto& broken = graph_.breaks.emplace_back();
-    json::read_fields(place_, item, need("reason", broken.reason), may("detail", broken.detail),
-                      may("source", broken.source), may("after", broken.after));
   }
 
   void node(json::value item) {
