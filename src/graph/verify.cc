@@ -63,11 +63,10 @@ class Verifier {
 
   // Ids are 32 bits wide and kNone is none of them.
   void sizes() const {
-    const auto fits = [](const auto& items) { return items.size() < kNone; };
-    if (!fits(graph_.ops) || !fits(graph_.values) || !fits(graph_.storages) || !fits(graph_.modules) ||
-        !fits(graph_.scopes) || !fits(graph_.targets) || !fits(graph_.arguments) ||
-        !fits(graph_.value_refs) || !fits(graph_.dims) || !fits(graph_.reals) || !fits(graph_.nodes) ||
-        !fits(graph_.parts) || !fits(graph_.node_refs))
+    const auto fit = [](const auto&... items) { return ((items.size() < kNone) && ...); };
+    if (!fit(graph_.ops, graph_.values, graph_.storages, graph_.modules, graph_.scopes, graph_.targets,
+             graph_.arguments, graph_.value_refs, graph_.dims, graph_.reals, graph_.nodes, graph_.parts,
+             graph_.node_refs))
       fail("more than 2^32 - 2 items of one kind");
   }
 

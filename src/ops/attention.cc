@@ -92,25 +92,19 @@ Letters backward_letters(const OpCall& call) {
 
 // --- nn.MultiheadAttention and nn.TransformerEncoderLayer as single ops ---
 
-std::optional<Attention> fused_heads(const TensorView* q, const TensorView* k,
-                                     std::optional<std::int64_t> heads) {
-  if (q == nullptr || k == nullptr || q->rank() != 3 || k->rank() != 3 || !heads || *heads <= 0)
-    return std::nullopt;
-  const Count width = Count{q->dim(2)} / Count{*heads};
-  return Attention{.heads = Count{q->dim(0)} * Count{*heads},
-                   .queries = q->dim(1),
-                   .keys = k->dim(1),
-                   .width = width,
-                   .value_width = width};
-}
-
 // Four projections of width D with their biases around the attention.
 MaybeWork multi_head(const TensorView* q, const TensorView* k, const TensorView* v,
                      std::optional<std::int64_t> heads, bool masked) {
-  auto a = fused_heads(q, k, heads);
-  if (!a || v == nullptr) return std::nullopt;
-  a->masked = masked;
-  Work work = a->work();
+  if (q == nullptr || k == nullptr || v == nullptr || q->rank() != 3 || k->rank() != 3) return std::nullopt;
+  if (!heads || *heads <= 0) return std::nullopt;
+  const Count width = Count{q->dim(2)} / Count{*heads};
+  const Attention a{.heads = Count{q->dim(0)} * Count{*heads},
+                    .queries = q->dim(1),
+                    .keys = k->dim(1),
+                    .width = width,
+                    .value_width = width,
+                    .masked = masked};
+  Work work = a.work();
   const Count projected = q->numel * 2 + k->numel + v->numel;
   work.macs += projected * Count{q->dim(2)};
   work.other_flops += projected;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "graph/graph.h"
 #include "graph/random_graph.h"
+#include "readers/capture/capture_reader.h"
 #include "readers/files/model_file.h"
 #include "report/compare/report.h"
 

@@ -42,10 +42,9 @@ class CaptureReader {
   }
 
  private:
-  // The commonest mix-up: both are JSON with a schema_version, and only one has the graph.
+  // The commonest mix-up: only one of them has the graph.
   void refuse_profile() const {
-    if (looks_like_capture(text_) &&
-        text_.substr(0, 256).find("\"opscope_version\"") != std::string_view::npos)
+    if (looks_like_profile(text_))
       throw Error("this is a profile, not a capture", place_.file,
                   "profile what `opscope capture MODEL -o FILE` writes");
   }
@@ -308,6 +307,11 @@ bool looks_like_capture(std::string_view text) {
   text.remove_prefix(1);
   skip_space();
   return text.starts_with("\"schema_version\"");
+}
+
+bool looks_like_profile(std::string_view text) {
+  text = text.substr(0, 256);
+  return looks_like_capture(text) && text.find("\"opscope_version\"") != std::string_view::npos;
 }
 
 }  // namespace opscope

@@ -15,5 +15,7 @@ Graph read_padded_capture(const std::string& json, const std::string& where);
 
 // True for text that begins as write_json's does, whatever follows; reads a few bytes only.
 bool looks_like_capture(std::string_view text);
+// The same for opscope's reports: a profile, most likely. Both are JSON with a schema_version.
+bool looks_like_profile(std::string_view text);
 
 }  // namespace opscope

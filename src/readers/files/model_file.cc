@@ -15,7 +15,6 @@
 #include "readers/files/zip_archive.h"
 #include "readers/onnx/model.h"
 #include "readers/pt2/reader.h"
-#include "readers/results/profile_reader.h"
 
 namespace opscope {
 namespace {

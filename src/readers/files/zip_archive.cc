@@ -106,8 +106,8 @@ void ZipArchive::read_zip64_sizes(ZipMember& member, std::string_view extra) con
 }
 
 const ZipMember* ZipArchive::find_ending(std::string_view ending) const {
-  const auto found = std::find_if(members_.begin(), members_.end(),
-                                  [&](const ZipMember& member) { return member.name.ends_with(ending); });
+  const auto found = std::ranges::find_if(
+      members_, [&](std::string_view name) { return name.ends_with(ending); }, &ZipMember::name);
   return found == members_.end() ? nullptr : &*found;
 }
 

@@ -168,7 +168,9 @@ class Pt2Reader {
     for (const auto node : frame.graph().items("nodes")) {
       out_.return_to(outer);
       enter_modules(node);
-      read_node(frame, node);
+      const auto [name, overload] = parse_target(node.text("target"));
+      if (!name.starts_with("higher_order::") || !read_higher_order(frame, node, name))
+        add_op(frame, node, name, overload);
     }
     out_.return_to(outer);
   }
@@ -199,12 +201,6 @@ class Pt2Reader {
     if (!call.path.empty()) return stack_.push_back(call);
     out_.module("", call.type);
     is_root_only_ = stack_.empty();
-  }
-
-  void read_node(Pt2Frame& frame, dom::Item node) {
-    const auto [name, overload] = parse_target(node.text("target"));
-    if (name.starts_with("higher_order::") && read_higher_order(frame, node, name)) return;
-    add_op(frame, node, name, overload);
   }
 
   // `left_out`: the kind of argument that is not the op's.
@@ -276,18 +272,15 @@ class Pt2Reader {
       else if (!graphs.empty() || !target.empty())
         operands.push_back(item);
     }
-    if (!target.empty() && graphs.empty()) return run_operator(frame, node, target);
+    if (!target.empty() && graphs.empty()) {  // auto_functionalized(torch.ops.mylib.op.default, ...)
+      const auto [inner, overload] = parse_target(target);
+      add_op(frame, node, inner, overload, "as_operator");
+      return true;
+    }
     const bool wraps = graphs.size() == 1 && std::ranges::find(kWrappers, name) != std::end(kWrappers);
     if (wraps) return run_inside(frame, node, graphs[0], operands);
     if (name == "higher_order::cond" && graphs.size() == 2) return run_branch(frame, node, graphs, operands);
     return false;
-  }
-
-  // auto_functionalized(torch.ops.mylib.op.default, ...): the op itself.
-  bool run_operator(Pt2Frame& frame, dom::Item node, std::string_view target) {
-    const auto [name, overload] = parse_target(target);
-    add_op(frame, node, name, overload, "as_operator");
-    return true;
   }
 
   bool run_branch(Pt2Frame& frame, dom::Item node, std::span<const dom::Item> graphs,
@@ -384,8 +377,7 @@ bool is_program(std::string_view name) {
 
 const ZipMember* find_exported_program(const ZipArchive& archive) {
   const auto& members = archive.members();
-  const auto found =
-      std::ranges::find_if(members, [](const ZipMember& member) { return is_program(member.name); });
+  const auto found = std::ranges::find_if(members, is_program, &ZipMember::name);
   return found == members.end() ? nullptr : &*found;
 }
 

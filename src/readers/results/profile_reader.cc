@@ -6,7 +6,6 @@
 #include "base/choices.h"
 #include "base/text.h"
 #include "graph/graph.h"
-#include "readers/capture/capture_reader.h"
 #include "readers/json/dom.h"
 
 namespace opscope {
@@ -246,11 +245,6 @@ Figures read_profile(std::string_view json, const std::string& where) {
                                "a profile");
   if (!document.root().is_object()) document.root().source().fail("not a profile: this is not JSON of one");
   return ProfileReader().read(document.root());
-}
-
-bool looks_like_profile(std::string_view text) {
-  text = text.substr(0, 256);
-  return looks_like_capture(text) && text.find("\"opscope_version\"") != std::string_view::npos;
 }
 
 PeerRun read_peer_counts(std::string_view json, const std::string& where) {

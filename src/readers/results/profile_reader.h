@@ -13,12 +13,8 @@ namespace opscope {
 // Figures::missing. Throws Error for what is no profile, or one of another tool.
 Figures read_profile(std::string_view json, const std::string& where);
 
-// True for text that begins as opscope's reports do: a profile, most likely. Reads a few bytes only.
-bool looks_like_profile(std::string_view text);
-
-// Reads what python/opscope/peers writes: one model's answers, a row for each tool.
-
-// Throws Error for what is not such an answer.
+// Reads what python/opscope/peers writes: one model's answers, a row for each tool. Throws Error for what is
+// not such an answer.
 PeerRun read_peer_counts(std::string_view json, const std::string& where);
 
 }  // namespace opscope
