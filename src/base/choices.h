@@ -13,12 +13,12 @@
 
 namespace opscope {
 
-// "a, b or c"
+// "a, b or c"; with " and " before the last, "a, b and c"
 template <class Texts>
-std::string one_of(const Texts& names) {
+std::string one_of(const Texts& names, std::string_view last = " or ") {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i)
-    text.append(i == 0 ? "" : i + 1 == names.size() ? " or " : ", ").append(names[i]);
+    text.append(i == 0 ? "" : i + 1 == names.size() ? last : ", ").append(names[i]);
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "analyse/compare/comparison.h"
+#include "base/choices.h"
 #include "base/text.h"
 
 namespace opscope {
@@ -18,12 +19,7 @@ constexpr double kSame = 0.03;                        // ratios this near to 1 a
 constexpr double kOtherwise = 1.25;  // a time that differs from the FLOPs' ratio by this is worth a "but"
 
 // "a, b and c"
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (std::size_t i = 0; i < words.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
-  return text;
-}
+std::string joined(const std::vector<std::string>& words) { return one_of(words, " and "); }
 
 // "8.9%", "54%", "2.2 times", "34 times"
 std::string share_text(double ratio) {

@@ -166,14 +166,12 @@ Entry entry_of(const CheckReport& report, const LimitResult& result) {
 }
 
 Document check_document(const CheckReport& report, const TextOptions& options) {
-  Document document;
-  document.header = {{report.label, Style::kStrong},
-                     {report.figures.source, Style::kQuiet},
-                     {report.figures.inputs, Style::kQuiet},
-                     {report.against.empty() ? "" : "against " + report.against, Style::kQuiet},
-                     {check_summary(report), report.kept() ? Style::kGood : Style::kBad}};
-  std::erase_if(document.header, is_empty);
-  document.notes = options.notes;
+  Document document{without_empty({{report.label, Style::kStrong},
+                                   {report.figures.source, Style::kQuiet},
+                                   {report.figures.inputs, Style::kQuiet},
+                                   {report.against.empty() ? "" : "against " + report.against, Style::kQuiet},
+                                   {check_summary(report), report.kept() ? Style::kGood : Style::kBad}}),
+                    options.notes};
   document.sections.push_back({"Limits", table_of(limit_columns(), limit_rows({&report, 1}))});
   Section why{"Not kept"};
   for (const LimitResult& result : report.results)

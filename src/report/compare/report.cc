@@ -93,10 +93,6 @@ CellParts totals_parts(const TotalsRow& of, std::size_t model, bool with_ratio) 
   return parts;
 }
 
-std::size_t index_of(const ModelComparison& comparison, const ComparedModel& model) {
-  return static_cast<std::size_t>(&model - comparison.models.data());
-}
-
 // In a table with a row a model: which quantities, under which short titles.
 struct ModelColumn {
   std::string_view key, title;
@@ -129,7 +125,7 @@ Table models_table(const ModelComparison& comparison, Ratios ratios, bool for_te
     column.optional = optional && for_terminal;
     columns.push_back(
         aligned(column, comparison.models, for_terminal, [&, ratios](const ComparedModel& model) {
-          const ComparedValue& value = row.values[index_of(comparison, model)];
+          const ComparedValue& value = row.values[index_in(comparison.models, model)];
           return parts_of(row.unit, value, row.better != Better::kNeither, takes_ratio(row.key, ratios));
         }));
   };
@@ -327,7 +323,7 @@ Columns<ComparedModel> model_columns(const ModelComparison& comparison) {
                        {in_json("ridge"), [](F f) { return f.bottlenecks.ridge; }}});
   const auto add = [&](const ComparedRow& row, std::string key, In in) {
     columns.push_back({{.key = std::move(key), .in = in}, [&](const ComparedModel& model) {
-                         return value_cell(row.unit, row.values[index_of(comparison, model)]);
+                         return value_cell(row.unit, row.values[index_in(comparison.models, model)]);
                        }});
   };
   for (const ComparedRow& row : comparison.rows) add(row, row.key, In::kAll);
@@ -336,7 +332,7 @@ Columns<ComparedModel> model_columns(const ModelComparison& comparison) {
 }
 
 void write_model(JsonWriter& json, const ModelComparison& comparison, const ComparedModel& model) {
-  const std::size_t index = index_of(comparison, model);
+  const std::size_t index = index_in(comparison.models, model);
   write_fields(json, model_columns(comparison), model);
   json.inline_object("ratio_to_first", [&] {
     for (const ComparedRow& row : comparison.rows)

@@ -57,7 +57,10 @@ std::string text_of(const Cell& cell) {
   return cell.mark.empty() ? words : std::string(cell.mark) + words;
 }
 
-bool is_empty(const Cell& cell) { return cell.bar < 0 && text_of(cell).empty(); }
+std::vector<Cell> without_empty(std::vector<Cell> cells) {
+  std::erase_if(cells, [](const Cell& cell) { return text_of(cell).empty(); });
+  return cells;
+}
 
 Numbers counted_from_1(std::span<const std::uint32_t> ids) {
   Numbers numbers;

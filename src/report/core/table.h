@@ -70,7 +70,7 @@ struct Cell {
 
 // As people read it, on one line, without its guides.
 std::string text_of(const Cell& cell);
-bool is_empty(const Cell& cell);
+std::vector<Cell> without_empty(std::vector<Cell> cells);
 
 Numbers counted_from_1(std::span<const std::uint32_t> ids);  // as people count nodes and subgraphs
 Cell cell_of(CellValue value, Unit unit, Style style = Style::kPlain, Zero zero = Zero::kDash);
@@ -179,6 +179,11 @@ Cell with_point(const Cell& cell);
 template <class Row>
 Columns<Row> real_column(const std::string& key, const std::function<Cell(const Row&)>& read) {
   return {{in_json(key), read}, {in_csv(key), [=](const Row& row) { return with_point(read(row)); }}};
+}
+
+template <class Row>
+std::size_t index_in(const std::vector<Row>& rows, const Row& row) {
+  return static_cast<std::size_t>(&row - rows.data());
 }
 
 // Fields of an object of JSON, and an array of such.

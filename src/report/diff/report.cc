@@ -243,13 +243,11 @@ std::string markdown(const ModelDiff& diff, const TextOptions& options) {
 }  // namespace
 
 Document diff_document(const ModelDiff& diff, const TextOptions& options) {
-  Document document;
-  document.header = {{diff.base_label + " \u2192 " + diff.new_label, Style::kStrong},
-                     {diff.now.source, Style::kQuiet},
-                     {diff.now.inputs, Style::kQuiet},
-                     {diff_summary(diff), diff.same() ? Style::kGood : Style::kPlain}};
-  std::erase_if(document.header, is_empty);
-  document.notes = options.notes;
+  Document document{without_empty({{diff.base_label + " \u2192 " + diff.new_label, Style::kStrong},
+                                   {diff.now.source, Style::kQuiet},
+                                   {diff.now.inputs, Style::kQuiet},
+                                   {diff_summary(diff), diff.same() ? Style::kGood : Style::kPlain}}),
+                    options.notes};
   std::ranges::move(diff_notes(diff), std::back_inserter(document.notes));
   if (diff.same() && !options.verbose) return document;
   document.sections.push_back(totals_section(diff));

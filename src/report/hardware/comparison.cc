@@ -169,7 +169,7 @@ Table layer_rows(Profiles profiles) {
   for (const Profile& profile : profiles)
     columns += through<LayerRow>(
         [&](const LayerRow& row) -> const Metrics& {
-          return profile.layers()[static_cast<std::size_t>(&row - first.layers().data())].metrics;
+          return profile.layers()[index_in(first.layers(), row)].metrics;
         },
         roofline_columns(profile.roofline.device->id + "."));
   return table_of(columns, first.layers(), In::kCsv);

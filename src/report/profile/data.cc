@@ -13,11 +13,6 @@
 namespace opscope {
 namespace {
 
-template <class Row>
-std::size_t index_in(const std::vector<Row>& rows, const Row& row) {
-  return static_cast<std::size_t>(&row - rows.data());
-}
-
 // CSV has what was measured in columns of its own, JSON in an object.
 template <class Row, class Of>
 Columns<Row> measured_columns(const Of& statistics_of) {
@@ -87,17 +82,21 @@ Columns<LayerRow> layer_columns(const Profile& profile, const OpTimes* times) {
   return columns += in_format_alone(In::kJson, output);
 }
 
-class ProfileWriter {
- public:
-  ProfileWriter(JsonWriter& json, const Profile& profile)
-      : profile_(profile), graph_(*profile.graph), json_(json) {}
+struct ProfileWriter {
+  JsonWriter& json;
+  const Profile& profile;
+  const Graph& graph = *profile.graph;
+  const Columns<Metrics> metric_fields = metric_columns(profile), time_fields = time_columns(profile),
+                         roofline_fields = roofline_columns();
+  std::optional<OpTimes> measured{};  // where it was
+  std::vector<ValueId> inputs{};      // of an op
 
   void write() {
-    begin_report(json_, graph_);
-    json_.fields("convention", name(profile_.options.convention), "ridge", profile_.options.ridge);
-    json_.fields("total_flops", profile_.totals.flops, "total_memory", profile_.totals.memory_bytes());
+    begin_report(json, graph);
+    json.fields("convention", name(profile.options.convention), "ridge", profile.options.ridge);
+    json.fields("total_flops", profile.totals.flops, "total_memory", profile.totals.memory_bytes());
     each_part([](std::string_view, auto&& write_it) { write_it(); });
-    json_.end_object();
+    json.end_object();
   }
   void write_part(std::string_view wanted) {
     bool found = false;
@@ -107,7 +106,6 @@ class ProfileWriter {
     if (!found) throw Error("a profile has no part called '" + std::string(wanted) + "'");
   }
 
- private:
   // In the order of the file. What a profile does not have writes nothing.
   void each_part(auto&& part) {
     const auto part_if = [&](bool has, std::string_view key, auto&& write_it) {
@@ -116,187 +114,178 @@ class ProfileWriter {
       });
     };
     part("totals", [&] { totals(); });
-    part("inputs", [&] { values("inputs", graph_.inputs); });
-    part("outputs", [&] { values("outputs", graph_.outputs); });
+    part("inputs", [&] { values("inputs", graph.inputs); });
+    part("outputs", [&] { values("outputs", graph.outputs); });
     part("capture", [&] { capture(); });
     part("coverage", [&] { coverage(); });
     part("bottlenecks", [&] { bottlenecks(); });
-    part("memory", [&] { write_memory(json_, profile_); });
-    part_if(has_device(profile_), "hardware", [&] { write_hardware(json_, profile_); });
-    part_if(is_measured(profile_), "measurement", [&] { write_measurement(json_, profile_, *times()); });
-    part("types", [&] { write_rows(json_, "types", type_columns(profile_, times()), profile_.types()); });
+    part("memory", [&] { write_memory(json, profile); });
+    part_if(has_device(profile), "hardware", [&] { write_hardware(json, profile); });
+    part_if(is_measured(profile), "measurement", [&] { write_measurement(json, profile, *times()); });
+    part("types", [&] { write_rows(json, "types", type_columns(profile, times()), profile.types()); });
     part("modules",
-         [&] { write_rows(json_, "modules", module_columns(profile_, times()), profile_.modules()); });
-    part("layers", [&] { write_rows(json_, "layers", layer_columns(profile_, times()), profile_.layers()); });
-    part("ops", [&] { json_.objects("ops", all_ops(graph_), [&](OpId id) { op(id); }); });
-    part("partition", [&] { write_partition(json_, profile_); });
-    part("subgraphs", [&] { write_subgraphs(json_, profile_); });
+         [&] { write_rows(json, "modules", module_columns(profile, times()), profile.modules()); });
+    part("layers", [&] { write_rows(json, "layers", layer_columns(profile, times()), profile.layers()); });
+    part("ops", [&] { json.objects("ops", all_ops(graph), [&](OpId id) { op(id); }); });
+    part("partition", [&] { write_partition(json, profile); });
+    part("subgraphs", [&] { write_subgraphs(json, profile); });
     // A tracer's graphs. Parts and nodes count from 1, as --graph-part does.
     part_if(is_traced(), "parts",
-            [&] { write_rows(json_, "parts", part_columns(graph_, metrics_), profile_.parts()); });
+            [&] { write_rows(json, "parts", part_columns(graph, metric_fields), profile.parts()); });
     part_if(is_traced(), "outside",
-            [&] { json_.inline_object("outside", [&] { metrics(profile_.outside()); }); });
-    part_if(is_traced(), "breaks", [&] { write_rows(json_, "breaks", break_columns(), graph_.breaks); });
+            [&] { json.inline_object("outside", [&] { metrics(profile.outside()); }); });
+    part_if(is_traced(), "breaks", [&] { write_rows(json, "breaks", break_columns(), graph.breaks); });
     part_if(is_traced(), "nodes",
-            [&] { json_.objects("nodes", profile_.nodes(), [&](const NodeRow& row) { node(row); }); });
+            [&] { json.objects("nodes", profile.nodes(), [&](const NodeRow& row) { node(row); }); });
     part("diagnostics", [&] { diagnostics(); });
     part("advice", [&] { advice(); });
   }
 
-  void metrics(const Metrics& metrics) { write_fields(json_, metrics_, metrics); }
+  void metrics(const Metrics& metrics) { write_fields(json, metric_fields, metrics); }
   // nullptr where nothing was measured.
   const OpTimes* times() {
-    if (!times_ && is_measured(profile_)) times_.emplace(profile_);
-    return times_ ? &*times_ : nullptr;
+    if (!measured && is_measured(profile)) measured.emplace(profile);
+    return measured ? &*measured : nullptr;
   }
 
   void totals() {
-    json_.object("totals", [&] {
-      write_fields(json_, parameter_columns<ModuleRow>(), ModuleRow{.parameters = profile_.parameters});
-      json_.fields("param_bytes", profile_.parameters.bytes, "buffer_bytes",
-                   profile_.parameters.buffer_bytes);
-      metrics(profile_.totals);
-      json_.field("layers", [&] { return profile_.layers().size(); });
-      json_.field("modules", graph_.modules.size());
-      json_.field("subgraphs", [&] { return profile_.partition().subgraphs.size(); });
-      json_.field("peak_memory_bytes", [&] { return profile_.memory().peak_memory_bytes(); });
+    json.object("totals", [&] {
+      write_fields(json, parameter_columns<ModuleRow>(), ModuleRow{.parameters = profile.parameters});
+      json.fields("param_bytes", profile.parameters.bytes, "buffer_bytes", profile.parameters.buffer_bytes);
+      metrics(profile.totals);
+      json.field("layers", [&] { return profile.layers().size(); });
+      json.field("modules", graph.modules.size());
+      json.field("subgraphs", [&] { return profile.partition().subgraphs.size(); });
+      json.field("peak_memory_bytes", [&] { return profile.memory().peak_memory_bytes(); });
     });
   }
 
   void values(std::string_view key, const std::vector<ValueId>& ids) {
-    json_.objects(key, ids, [&](ValueId id) {
-      const Value& value = graph_.values[id];
-      json_.field("name", graph_.text(value.name));
-      json_.list("shape", graph_.shape(value));
-      json_.fields("dtype", name(value.dtype), "device", graph_.text(value.device));
+    json.objects(key, ids, [&](ValueId id) {
+      const Value& value = graph.values[id];
+      json.field("name", graph.text(value.name));
+      json.list("shape", graph.shape(value));
+      json.fields("dtype", name(value.dtype), "device", graph.text(value.device));
     });
   }
 
   void capture() {
-    const CaptureInfo& info = graph_.capture;
-    json_.object("capture", [&] {
-      json_.fields("tracer", info.tracer, "torch", info.torch, "seconds", info.seconds);
-      json_.fields("ops", graph_.ops.size(), "slow_path_ops", slow_path_ops(info));
+    const CaptureInfo& info = graph.capture;
+    json.object("capture", [&] {
+      json.fields("tracer", info.tracer, "torch", info.torch, "seconds", info.seconds);
+      json.fields("ops", graph.ops.size(), "slow_path_ops", slow_path_ops(info));
       counted("slow_path", info.slow_path);
-      if (!info.rungs.empty()) write_rows(json_, "rungs", rung_columns(), info.rungs);
+      if (!info.rungs.empty()) write_rows(json, "rungs", rung_columns(), info.rungs);
     });
   }
 
   void coverage() {
-    const Coverage& coverage = profile_.coverage;
-    json_.object("coverage", [&] {
-      json_.fields("ops", coverage.ops, "exact", coverage.exact, "estimated", coverage.estimated);
-      json_.fields("upper_bound", coverage.upper_bound, "unknown", coverage.unknown);
+    const Coverage& coverage = profile.coverage;
+    json.object("coverage", [&] {
+      json.fields("ops", coverage.ops, "exact", coverage.exact, "estimated", coverage.estimated);
+      json.fields("upper_bound", coverage.upper_bound, "unknown", coverage.unknown);
       counted("unknown_ops", coverage.unknown_ops);
     });
   }
   void counted(std::string_view key, const std::vector<SlowOp>& ops) {
-    json_.objects(key, ops, [&](const SlowOp& op) { json_.fields("op", op.op, "count", op.count); });
+    json.objects(key, ops, [&](const SlowOp& op) { json.fields("op", op.op, "count", op.count); });
   }
 
   void bottlenecks() {
-    const BottleneckSummary& summary = profile_.bottlenecks();
+    const BottleneckSummary& summary = profile.bottlenecks();
     const std::pair<std::string_view, const Band&> bands[] = {
         {"compute_bound", summary.compute_bound}, {"memory_bound", summary.memory_bound},
         {"over_100", summary.over_100},           {"from_50_to_100", summary.from_50_to_100},
         {"from_10_to_50", summary.from_10_to_50}, {"under_10", summary.under_10}};
-    json_.object("bottlenecks", [&] {
-      json_.field("ridge", summary.ridge);
+    json.object("bottlenecks", [&] {
+      json.field("ridge", summary.ridge);
       for (const auto& band : bands)
-        json_.inline_object(band.first, [&, &of = band.second] {
-          json_.fields("ops", of.ops, "flops", of.flops, "memory_bytes", of.memory_bytes);
+        json.inline_object(band.first, [&, &of = band.second] {
+          json.fields("ops", of.ops, "flops", of.flops, "memory_bytes", of.memory_bytes);
         });
     });
   }
 
-  bool is_traced() const { return !graph_.parts.empty(); }
+  bool is_traced() const { return !graph.parts.empty(); }
   void node(const NodeRow& row) {
-    const Node& node = graph_.nodes[row.node];
-    json_.fields("index", row.node + 1, "part", node.part + 1, "kind", name(node.kind));
-    json_.fields("name", graph_.text(node.name), "label", row.label, "target", graph_.text(node.target));
-    json_.fields("module", graph_.path(graph_.modules[node.module]), "calls", row.calls);
-    json_.list("inputs", graph_.inputs_of(node) | std::views::transform([](NodeId id) { return id + 1; }));
-    tensors("outputs", graph_.outputs_of(node));
+    const Node& node = graph.nodes[row.node];
+    json.fields("index", row.node + 1, "part", node.part + 1, "kind", name(node.kind));
+    json.fields("name", graph.text(node.name), "label", row.label, "target", graph.text(node.target));
+    json.fields("module", graph.path(graph.modules[node.module]), "calls", row.calls);
+    json.list("inputs", graph.inputs_of(node) | std::views::transform([](NodeId id) { return id + 1; }));
+    tensors("outputs", graph.outputs_of(node));
     metrics(row.metrics);
-    if (node.source) json_.field("source", graph_.text(node.source));
+    if (node.source) json.field("source", graph.text(node.source));
   }
 
   void op(OpId id) {
-    const Op& op = graph_.ops[id];
-    const OpCost& cost = profile_.costs[id];
+    const Op& op = graph.ops[id];
+    const OpCost& cost = profile.costs[id];
     Metrics own;
     own += cost;
-    json_.fields("index", id, "op", graph_.op_name(op), "overload",
-                 graph_.text(graph_.targets[op.target].overload));
-    json_.field("module", graph_.path(graph_.module_of(op)));
-    json_.field("layer", profile_.layers()[profile_.layer_of()[id]].name);
-    if (is_traced()) write_field(json_, "node", op.node == kNone ? Cell() : Cell(op.node + 1));
-    json_.field("category", name(cost.rule ? cost.rule->category : Category::kCustom));
+    json.fields("index", id, "op", graph.op_name(op), "overload",
+                graph.text(graph.targets[op.target].overload));
+    json.field("module", graph.path(graph.module_of(op)));
+    json.field("layer", profile.layers()[profile.layer_of()[id]].name);
+    if (is_traced()) write_field(json, "node", op.node == kNone ? Cell() : Cell(op.node + 1));
+    json.field("category", name(cost.rule ? cost.rule->category : Category::kCustom));
     const auto& [macs, other_flops, specials] = cost.work;
-    json_.fields("macs", macs, "other_flops", other_flops, "specials", specials, "flops", cost.flops);
+    json.fields("macs", macs, "other_flops", other_flops, "specials", specials, "flops", cost.flops);
     const Traffic& traffic = cost.traffic;
-    json_.fields("input_bytes", traffic.input_bytes, "output_bytes", traffic.output_bytes);
-    json_.fields("weight_bytes", traffic.weight_bytes, "memory_bytes", traffic.total());
-    json_.field("arithmetic_intensity", own.arithmetic_intensity());
-    json_.field("confidence", name(cost.confidence));
+    json.fields("input_bytes", traffic.input_bytes, "output_bytes", traffic.output_bytes);
+    json.fields("weight_bytes", traffic.weight_bytes, "memory_bytes", traffic.total());
+    json.field("arithmetic_intensity", own.arithmetic_intensity());
+    json.field("confidence", name(cost.confidence));
     if (times()) {
-      write_fields(json_, time_, own);
-      write_field(json_, "time_statistics", statistics_cell(times()->of_op(id)));
+      write_fields(json, time_fields, own);
+      write_field(json, "time_statistics", statistics_cell(times()->of_op(id)));
     }
-    if (has_device(profile_)) {
-      write_fields(json_, roofline_, own);
-      json_.field("limit", name(profile_.roofline.limits[id]));  // which may be its launch
+    if (has_device(profile)) {
+      write_fields(json, roofline_fields, own);
+      json.field("limit", name(profile.roofline.limits[id]));  // which may be its launch
     }
     tensors("inputs", tensor_arguments(op));
-    tensors("outputs", graph_.outputs_of(op));
-    if (op.source) json_.field("source", graph_.text(op.source));
+    tensors("outputs", graph.outputs_of(op));
+    if (op.source) json.field("source", graph.text(op.source));
   }
   std::span<const ValueId> tensor_arguments(const Op& op) {
-    inputs_.clear();
-    for (const Argument& argument : graph_.arguments_of(op)) {
-      if (argument.kind == ArgumentKind::kTensor) inputs_.push_back(static_cast<ValueId>(argument.integer));
+    inputs.clear();
+    for (const Argument& argument : graph.arguments_of(op)) {
+      if (argument.kind == ArgumentKind::kTensor) inputs.push_back(static_cast<ValueId>(argument.integer));
       if (argument.kind != ArgumentKind::kTensorList) continue;
-      const auto list = graph_.values_in(argument);
-      inputs_.insert(inputs_.end(), list.begin(), list.end());
+      const auto list = graph.values_in(argument);
+      inputs.insert(inputs.end(), list.begin(), list.end());
     }
-    return inputs_;
+    return inputs;
   }
   void tensors(std::string_view key, std::span<const ValueId> ids) {
-    json_.objects(key, ids | std::views::filter([](ValueId id) { return id != kNone; }), [&](ValueId id) {
-      const Value& value = graph_.values[id];
-      json_.list("shape", graph_.shape(value));
-      json_.fields("dtype", name(value.dtype), "kind", name(value.kind));
-      if (value.name) json_.field("name", graph_.text(value.name));
+    json.objects(key, ids | std::views::filter([](ValueId id) { return id != kNone; }), [&](ValueId id) {
+      const Value& value = graph.values[id];
+      json.list("shape", graph.shape(value));
+      json.fields("dtype", name(value.dtype), "kind", name(value.kind));
+      if (value.name) json.field("name", graph.text(value.name));
     });
   }
 
   void diagnostics() {
-    json_.objects("diagnostics", profile_.diagnostics, [&](const Diagnostic& row) {
-      json_.fields("kind", row.kind, "op", row.op, "module", row.module, "message", row.message);
+    json.objects("diagnostics", profile.diagnostics, [&](const Diagnostic& row) {
+      json.fields("kind", row.kind, "op", row.op, "module", row.module, "message", row.message);
     });
   }
   void advice() {
-    json_.objects("advice", profile_.advice(), [&](const Advice& row) {
-      json_.field("finding", row.finding);
-      json_.list("suggestions", row.suggestions);
+    json.objects("advice", profile.advice(), [&](const Advice& row) {
+      json.field("finding", row.finding);
+      json.list("suggestions", row.suggestions);
     });
   }
-
-  const Profile& profile_;
-  const Graph& graph_;
-  JsonWriter& json_;
-  std::optional<OpTimes> times_;  // where it was measured
-  const Columns<Metrics> metrics_ = metric_columns(profile_), time_ = time_columns(profile_),
-                         roofline_ = roofline_columns();
-  std::vector<ValueId> inputs_;
 };
 
 }  // namespace
 
-void write_profile(JsonWriter& json, const Profile& profile) { ProfileWriter(json, profile).write(); }
+void write_profile(JsonWriter& json, const Profile& profile) { ProfileWriter{json, profile}.write(); }
 
 void write_profile_part(JsonWriter& json, const Profile& profile, std::string_view part) {
-  ProfileWriter(json, profile).write_part(part);
+  ProfileWriter{json, profile}.write_part(part);
 }
 
 std::string to_json(const Profile& profile) {

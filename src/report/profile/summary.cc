@@ -167,9 +167,7 @@ Columns<Layer> top_columns(const Profile& profile, const Metric& sort, bool show
   if (times)
     columns += timed_columns<Layer>(
         profile, metrics,
-        [&profile, times](Layer layer) {
-          return times->of_layer(static_cast<std::size_t>(layer - profile.layers().data()));
-        },
+        [&profile, times](Layer layer) { return times->of_layer(index_in(profile.layers(), *layer)); },
         "time_seconds time_seconds%",
         sort.key == "memory_bytes" ? "flops? memory_bytes" : "flops? memory_bytes?");
   else

@@ -338,16 +338,13 @@ Section why_section(const Reconciliation& model, const PeerComparison& peer, con
 
 Document reconcile_document(std::span<const Reconciliation> models, const ReconcileOptions& reconcile,
                             const TextOptions& options) {
-  Document document;
-  if (models.size() == 1)
-    document.header = {
-        {models[0].model, Style::kStrong}, {models[0].source, Style::kQuiet}, models[0].inputs};
-  else
-    document.header = {{plural(models.size(), "model"), Style::kStrong}};
-  std::erase_if(document.header, is_empty);
-  document.header.push_back(
-      {"opscope " OPSCOPE_VERSION " beside other tools, each run for real", Style::kQuiet});
-  document.notes = options.notes;
+  const bool alone = models.size() == 1;
+  Document document{
+      without_empty({{alone ? models[0].model : plural(models.size(), "model"), Style::kStrong},
+                     {alone ? models[0].source : "", Style::kQuiet},
+                     alone ? models[0].inputs : "",
+                     {"opscope " OPSCOPE_VERSION " beside other tools, each run for real", Style::kQuiet}}),
+      options.notes};
   for (std::string& note : notes_of(models)) document.notes.push_back(std::move(note));
   document.sections.push_back({"Totals",
                                table_of(people_columns(), peer_rows(models, reconcile.tolerance, true)),

@@ -170,12 +170,12 @@ std::vector<std::string> problems(const SweepResult& result) {
 
 std::vector<Cell> heading(const SweepReport& report) {
   const SweepResult& result = *report.result;
-  std::vector<Cell> cells{{result.model.empty() ? "sweep" : result.model, Style::kStrong}};
-  if (!result.source.empty()) cells.push_back({result.source});
-  if (!result.inputs.empty()) cells.push_back({"from " + result.inputs});
-  if (const auto& device = result.options.profile.hardware) cells.push_back({device->name});
-  cells.push_back({ways_text(result), Style::kQuiet});
-  return cells;
+  const auto& device = result.options.profile.hardware;
+  return without_empty({{result.model.empty() ? "sweep" : result.model, Style::kStrong},
+                        result.source,
+                        result.inputs.empty() ? "" : "from " + result.inputs,
+                        device ? device->name : "",
+                        {ways_text(result), Style::kQuiet}});
 }
 
 Document sweep_document(const SweepReport& report, const TextOptions& options) {

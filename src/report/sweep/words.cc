@@ -214,14 +214,13 @@ std::vector<FitPoint> points_of(const FitAnswer& answer) {
 }
 
 Document document_of(const FitAnswer& answer, const TextOptions& options) {
-  Document document{.header = {{answer.model, Style::kStrong}}, .notes = options.notes, .sections = {}};
-  if (!answer.source.empty()) document.header.push_back({answer.source});
-  if (!answer.inputs.empty()) document.header.push_back({answer.inputs});
+  Document document{{{answer.model, Style::kStrong}}, options.notes};
+  if (!answer.source.empty()) document.header.push_back(answer.source);
+  if (!answer.inputs.empty()) document.header.push_back(answer.inputs);
   document.header.push_back({"peaks of " + plural(answer.captures, "capture"), Style::kQuiet});
-  Section section{"", table_of(point_columns(answer), points_of(answer))};
   std::string said = verdict(answer);
   if (!said.empty() && said[0] >= 'a' && said[0] <= 'z') said[0] = static_cast<char>(said[0] - 'a' + 'A');
-  section.remarks.push_back(said);
+  Section section{"", table_of(point_columns(answer), points_of(answer)), {said}};
   if (const auto& shown = answer.best ? answer.best : answer.next)
     section.remarks.push_back("Its peak is " + split_text(shown->figures.at_peak));
   // Measured on a GPU: docs/sweep.md.

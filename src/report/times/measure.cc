@@ -8,6 +8,7 @@
 #include <ranges>
 
 #include "analyse/memory/memory.h"
+#include "base/choices.h"
 #include "base/text.h"
 #include "report/explore/explore.h"
 #include "report/times/times.h"
@@ -136,12 +137,8 @@ std::string op_types(const Profile& profile, const Finding& finding) {
   }
   std::vector<std::pair<std::string_view, Count>> types(times.begin(), times.end());
   std::ranges::stable_sort(types, std::greater{}, [](const auto& type) { return type.second; });
-  std::string text;
-  for (std::size_t i = 0; i < types.size() && i < 3; ++i) {
-    text += i == 0 ? "" : i + 1 == types.size() ? " and " : ", ";
-    text += types[i].first;
-  }
-  return types.size() > 3 ? text + " and others" : text;
+  if (types.size() > 3) types.resize(3), types.push_back({"others", {}});
+  return one_of(types | std::views::keys, " and ");
 }
 
 // Why such ops are slower than the best, as far as the numbers say.

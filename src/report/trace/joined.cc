@@ -90,22 +90,19 @@ struct TraceDocument {
     return rows;
   }
 
-  // How often in a run, how long, and how much of all that is.
-  template <class Row>
-  Columns<Row> amount_columns() const {
-    return {{number("A run"),
-             [this](const Row& row) {
-               const double each = static_cast<double>(row.count) / runs();
-               return each == std::floor(each) ? fmt::format("{:.0f}", each) : format_ratio(each);
-             }},
-            {number("Time"), [this](const Row& row) { return format_time(seconds(row.total) / runs()); }},
-            {number("Share"),
-             [this](const Row& row) { return format_percent(seconds(row.total), seconds(joined.total)); }}};
-  }
+  // With how often in a run, how long, and how much of all that is.
   template <class Row>
   Section amounts(std::string title, Columns<Row> columns, std::span<const Row> rows,
                   std::size_t most) const {
-    columns += amount_columns<Row>();
+    columns += {{number("A run"),
+                 [this](const Row& row) {
+                   const double each = static_cast<double>(row.count) / runs();
+                   return each == std::floor(each) ? fmt::format("{:.0f}", each) : format_ratio(each);
+                 }},
+                {number("Time"), [this](const Row& row) { return format_time(seconds(row.total) / runs()); }},
+                {number("Share"), [this](const Row& row) {
+                   return format_percent(seconds(row.total), seconds(joined.total));
+                 }}};
     Section section{std::move(title), table_of(columns, rows.first(std::min(most, rows.size())))};
     if (rows.size() > shown())
       section.remarks.push_back(fmt::format("{} more with --verbose", rows.size() - shown()));
