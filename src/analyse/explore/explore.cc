@@ -1,8 +1,10 @@
-// Which nodes a query means: numbers and names first, then conditions node by node.
+// Which nodes a query means: numbers and names first, then conditions node by node. What belongs to one node
+// beyond its sums: its subgraphs, the memory its results lie in, the weights it reads.
 #include "analyse/explore/explore.h"
 
 #include <algorithm>
 #include <ranges>
+#include <set>
 
 #include "analyse/profile/rollup.h"
 #include "base/text.h"
@@ -145,30 +147,7 @@ class Conditions {
   throw Error("no node here fits", "", all_nodes(view));
 }
 
-class WayFinder {
- public:
-  WayFinder(const GraphView& view, std::uint32_t from, std::uint32_t to)
-      : view_(view), from_(from), to_(to), steps_(to - from + 1) {}
-
-  std::optional<Ways> find() {
-    at(from_).from_start = true;
-    for (std::uint32_t n = from_ + 1; n <= to_; ++n)
-      each_before(n, [&](std::uint32_t m) { at(n).from_start |= at(m).from_start; });
-    if (!at(to_).from_start) return std::nullopt;
-    at(to_).to_end = true;
-    for (std::uint32_t n = to_ + 1; n-- > from_;)
-      if (at(n).to_end) each_before(n, [&](std::uint32_t m) { at(m).to_end = true; });
-    for (std::uint32_t n = from_; n <= to_; ++n)
-      if (is_on(n)) pass(n);
-    ways_.shortest = walk_back(&Step::shortest_from);
-    ways_.costliest = walk_back(&Step::costliest_from);
-    ways_.costliest_flops = at(to_).flops;
-    ways_.count = 1;
-    for (std::size_t s = 0; s + 1 < ways_.stages.size(); ++s) ways_.count *= ways_.stages[s].ways;
-    return std::move(ways_);
-  }
-
- private:
+struct WayFinder {
   struct Step {
     bool from_start = false, to_end = false;
     Count ways{};  // from the last stage
@@ -176,61 +155,92 @@ class WayFinder {
     Count flops{};
     std::uint32_t shortest_from = kNone, costliest_from = kNone;
   };
-  Step& at(std::uint32_t n) { return steps_[n - from_]; }
+
+  const GraphView& view;
+  std::uint32_t first, last;
+  std::vector<Step> steps = std::vector<Step>(last - first + 1);
+  std::vector<std::uint32_t> before{};
+  std::uint32_t farthest = 0;  // where edges from nodes before lead
+  Ways ways{};
+
+  std::optional<Ways> find() {
+    at(first).from_start = true;
+    for (std::uint32_t n = first + 1; n <= last; ++n)
+      each_before(n, [&](std::uint32_t m) { at(n).from_start |= at(m).from_start; });
+    if (!at(last).from_start) return std::nullopt;
+    at(last).to_end = true;
+    for (std::uint32_t n = last + 1; n-- > first;)
+      if (at(n).to_end) each_before(n, [&](std::uint32_t m) { at(m).to_end = true; });
+    for (std::uint32_t n = first; n <= last; ++n)
+      if (is_on(n)) pass(n);
+    ways.shortest = walk_back(&Step::shortest_from);
+    ways.costliest = walk_back(&Step::costliest_from);
+    ways.costliest_flops = at(last).flops;
+    ways.count = 1;
+    for (std::size_t s = 0; s + 1 < ways.stages.size(); ++s) ways.count *= ways.stages[s].ways;
+    return std::move(ways);
+  }
+
+  Step& at(std::uint32_t n) { return steps[n - first]; }
   bool is_on(std::uint32_t n) { return at(n).from_start && at(n).to_end; }
 
   // Nodes between the two that `n` takes from, each once.
   template <class Visit>
   void each_before(std::uint32_t n, Visit visit) {
-    before_.clear();
-    for (const ViewEdge& edge : view_.inputs_of(view_.nodes[n]))
-      if (edge.from >= from_ && edge.from < n) before_.push_back(edge.from);
-    std::ranges::sort(before_);
-    before_.erase(std::ranges::unique(before_).begin(), before_.end());
-    std::ranges::for_each(before_, visit);
+    before.clear();
+    for (const ViewEdge& edge : view.inputs_of(view.nodes[n]))
+      if (edge.from >= first && edge.from < n) before.push_back(edge.from);
+    std::ranges::sort(before);
+    before.erase(std::ranges::unique(before).begin(), before.end());
+    std::ranges::for_each(before, visit);
   }
 
   void pass(std::uint32_t n) {
     Step& step = at(n);
-    step.length = n == from_ ? 1 : kNone;
-    step.ways = n == from_ ? 1 : 0;
+    step.length = n == first ? 1 : kNone;
+    step.ways = n == first ? 1 : 0;
     each_before(n, [&](std::uint32_t m) {
       if (!is_on(m)) return;
-      const Step& last = at(m);
-      step.ways += last.ways;
-      if (last.length + 1 < step.length) step.length = last.length + 1, step.shortest_from = m;
-      if (step.costliest_from == kNone || last.flops > at(step.costliest_from).flops) step.costliest_from = m;
+      const Step& previous = at(m);
+      step.ways += previous.ways;
+      if (previous.length + 1 < step.length) step.length = previous.length + 1, step.shortest_from = m;
+      if (step.costliest_from == kNone || previous.flops > at(step.costliest_from).flops)
+        step.costliest_from = m;
     });
-    step.flops = view_.nodes[n].metrics.flops;
+    step.flops = view.nodes[n].metrics.flops;
     if (step.costliest_from != kNone) step.flops += at(step.costliest_from).flops;
-    ++ways_.nodes;
-    if (farthest_ > n) {
-      ++ways_.stages.back().between;
+    ++ways.nodes;
+    if (farthest > n) {
+      ++ways.stages.back().between;
     } else {  // no edge passes over it: every way comes by
-      if (!ways_.stages.empty()) ways_.stages.back().ways = step.ways;
-      ways_.stages.push_back({.node = n});
+      if (!ways.stages.empty()) ways.stages.back().ways = step.ways;
+      ways.stages.push_back({.node = n});
       step.ways = 1;
     }
-    for (const std::uint32_t e : view_.outputs_of(view_.nodes[n])) {
-      const std::uint32_t next = view_.edges[e].to;
-      if (next > n && next <= to_ && is_on(next)) farthest_ = std::max(farthest_, next);
+    for (const std::uint32_t e : view.outputs_of(view.nodes[n])) {
+      const std::uint32_t next = view.edges[e].to;
+      if (next > n && next <= last && is_on(next)) farthest = std::max(farthest, next);
     }
   }
 
   std::vector<std::uint32_t> walk_back(std::uint32_t Step::*from) {
     std::vector<std::uint32_t> way;
-    for (std::uint32_t n = to_; n != kNone; n = at(n).*from) way.push_back(n);
+    for (std::uint32_t n = last; n != kNone; n = at(n).*from) way.push_back(n);
     std::ranges::reverse(way);
     return way;
   }
-
-  const GraphView& view_;
-  std::uint32_t from_, to_;
-  std::vector<Step> steps_;
-  std::vector<std::uint32_t> before_;
-  std::uint32_t farthest_ = 0;  // where edges from nodes before lead
-  Ways ways_;
 };
+
+// Nodes that run nothing.
+std::string_view why_idle(const GraphView& view, const ViewNode& node) {
+  if (node.kind == "output") return "what is returned";
+  if (node.kind == "get_attr") return "a weight";
+  if (node.kind == "placeholder") {
+    const bool weight = node.output != kNone && (node.parameters.total || node.parameters.buffers);
+    return weight ? "a weight" : "an input";
+  }
+  return view.level == Level::kLayer && node.node != kNone ? "it ran no op" : "it does no work";
+}
 
 }  // namespace
 
@@ -267,7 +277,98 @@ Selection select_nodes(const GraphView& view, const ExploreQuery& query,
 
 std::optional<Ways> ways_between(const GraphView& view, std::uint32_t from, std::uint32_t to) {
   if (from > to) return std::nullopt;
-  return WayFinder(view, from, to).find();
+  return WayFinder{view, from, to}.find();
+}
+
+std::vector<HeldResult> results_of(const GraphView& view, const ViewNode& node) {
+  const Graph& graph = *view.profile->graph;
+  const auto ops = view.ops_of(node);
+  if (ops.empty()) return {};
+  // By value: the place of its memory among the pieces, which are the storages, then the values that have
+  // none.
+  std::vector<std::size_t> place;
+  std::size_t next = graph.storages.size();
+  for (const Value& value : graph.values) place.push_back(value.storage != kNone ? value.storage : next++);
+  const std::vector<MemoryPiece> pieces = memory_pieces(graph);
+  std::vector<std::uint32_t> row(pieces.size(), kNone);
+  std::vector<HeldResult> results;
+  for (const OpId op : ops)
+    for (const ValueId value : graph.outputs_of(graph.ops[op])) {
+      const MemoryPiece& piece = pieces[place[value]];
+      if (row[place[value]] == kNone) {
+        row[place[value]] = static_cast<std::uint32_t>(results.size());
+        results.push_back({.piece = piece, .made_here = std::ranges::binary_search(ops, piece.held.made)});
+      }
+      results[row[place[value]]].value = value;
+    }
+  return results;
+}
+
+std::vector<ValueId> weights_read(const GraphView& view, const ViewNode& node) {
+  const Graph& graph = *view.profile->graph;
+  std::vector<bool> seen(graph.values.size(), false);
+  std::vector<ValueId> weights;
+  for (const OpId op : view.ops_of(node))
+    each_read(graph, graph.ops[op], [&](ValueId id) {
+      const ValueKind kind = graph.values[id].kind;
+      if ((!is_weight(kind) && kind != ValueKind::kConstant) || seen[id]) return;
+      seen[id] = true;
+      weights.push_back(id);
+    });
+  return weights;
+}
+
+std::vector<SubgraphId> readers_of(const Partition& partition, SubgraphId subgraph) {
+  std::vector<SubgraphId> readers;
+  for (SubgraphId id = 0; id < partition.subgraphs.size(); ++id) {
+    const auto taken = partition.depends_on(partition.subgraphs[id]);
+    if (std::ranges::find(taken, subgraph) != taken.end()) readers.push_back(id);
+  }
+  return readers;
+}
+
+std::vector<SubgraphId> subgraphs_of(const Partition& partition, std::span<const OpId> ops) {
+  std::set<SubgraphId> ids;
+  for (const OpId op : ops) ids.insert(partition.of_op[op]);
+  ids.erase(kNone);
+  return {ids.begin(), ids.end()};
+}
+
+Standing standing_of(const GraphView& view, const ViewNode& node) {
+  const Profile& profile = *view.profile;
+  const Partition& partition = profile.partition();
+  Standing standing{.subgraphs = subgraphs_of(partition, view.ops_of(node)),
+                    .flops = node.metrics.flops,
+                    .memory_bytes = node.metrics.memory_bytes()};
+  if (standing.subgraphs.size() == 1) {
+    const Subgraph& subgraph = partition.subgraphs[standing.subgraphs.front()];
+    standing.flops = subgraph.flops;
+    standing.memory_bytes = subgraph.memory_bytes();
+  } else if (standing.subgraphs.empty()) {
+    standing.why_none = node.ops.size
+                            ? why_not_partitioned(*profile.graph, profile.costs, view.ops_of(node).front())
+                            : why_idle(view, node);
+  }
+  if (standing.flops || standing.memory_bytes)
+    standing.bound = bottleneck_of(standing.flops, standing.memory_bytes, profile.options.ridge);
+  return standing;
+}
+
+ExploreSummary summarise(const GraphView& view) {
+  const Profile& profile = *view.profile;
+  ExploreSummary summary;
+  for (OpId op = 0; op < profile.costs.size(); ++op) {
+    if (!profile.costs[op].flops && !profile.costs[op].traffic.total()) continue;
+    ++summary.working_ops;
+    if (profile.partition().of_op[op] != kNone) ++summary.partitioned_ops;
+  }
+  for (const ViewNode& node : view.nodes) {
+    if (node.subgraph != kNone) ++summary.partitioned_nodes;
+    auto kind = std::ranges::find(summary.kinds, node.kind, [](const auto& k) { return k.first; });
+    if (kind == summary.kinds.end()) kind = summary.kinds.insert(kind, {node.kind, 0});
+    ++kind->second;
+  }
+  return summary;
 }
 
 }  // namespace opscope

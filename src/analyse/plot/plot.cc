@@ -78,40 +78,40 @@ Count value_of(const OpCost& cost, const Metric& metric) {
 }
 
 // The tree of modules, then the slices of modules' own ops. Children have higher ids than their parents.
-class IcicleTree {
- public:
-  IcicleTree(const Profile& profile, const Metric& metric)
-      : profile_(profile),
-        graph_(*profile.graph),
-        metric_(metric),
-        tree_(module_tree<IcicleItem>(profile)),
-        of_module_(tree_.by_module()),
-        nodes_(tree_.items) {
-    for (IcicleItem& node : nodes_)
-      node.type = graph_.text(graph_.modules[node.module].type), node.inner = !node.children.empty();
+struct IcicleTree {
+  const Profile& profile;
+  const Metric& metric;
+  const Graph& graph = *profile.graph;
+  ModuleTree<IcicleItem> tree = module_tree<IcicleItem>(profile);
+  std::vector<IcicleItem>& nodes = tree.items;
+  std::vector<std::uint32_t> of_module = tree.by_module();
+
+  void fill() {
+    for (IcicleItem& node : nodes)
+      node.type = graph.text(graph.modules[node.module].type), node.inner = !node.children.empty();
     if (metric.need == kNeedsParameters) add_parameters();
     add_ops();
     sum_up();
   }
 
-  Count total() const { return nodes_[0].value; }
+  Count total() const { return nodes[0].value; }
 
   // Values of the first of equal siblings stand for all of them.
   void fold() {
-    tree_.find_shapes([&](std::uint32_t n, FoldKey& key) {
-      key.add(nodes_[n].type).add(nodes_[n].value.value());
-      key.add(static_cast<std::uint64_t>(nodes_[n].category));
+    tree.find_shapes([&](std::uint32_t n, FoldKey& key) {
+      key.add(nodes[n].type).add(nodes[n].value.value());
+      key.add(static_cast<std::uint64_t>(nodes[n].category));
     });
-    tree_.fold();
+    tree.fold();
   }
 
   // In the order of the tree. Children begin where their parent does, each where the one before it ends.
   void write(std::uint32_t max_depth, IciclePlot& plot) const {
     plot.total = total();
-    std::vector<std::uint32_t> slice_of(nodes_.size(), kNone);
+    std::vector<std::uint32_t> slice_of(nodes.size(), kNone);
     std::vector<double> next_begin;  // by slice, of its next child
-    tree_.each_shown([&](std::uint32_t n) {
-      const IcicleItem& node = nodes_[n];
+    tree.each_shown([&](std::uint32_t n) {
+      const IcicleItem& node = nodes[n];
       if (node.depth > max_depth) return;
       slice_of[n] = static_cast<std::uint32_t>(plot.slices.size());
       IcicleSlice slice{.name = label(node), .type = node.type, .depth = node.depth};
@@ -125,7 +125,7 @@ class IcicleTree {
         slice.begin = next_begin[slice.parent];
       }
       slice.value = node.value * Count{slice.repeat};
-      slice.share = slice.repeat * node.amount / nodes_[0].amount;
+      slice.share = slice.repeat * node.amount / nodes[0].amount;
       if (slice.parent != kNone) next_begin[slice.parent] += slice.share;
       next_begin.push_back(slice.begin);
       if (node.depth == max_depth || node.children.empty()) slice.category = node.category;
@@ -134,60 +134,59 @@ class IcicleTree {
     });
   }
 
- private:
   // A tied weight counts where the model first owns it, so that slices add up.
   void add_parameters() {
-    std::vector<bool> counted(graph_.values.size(), false);
-    for (const Owned& owned : graph_.owned) {
-      const Parameters own = parameters_of(graph_, graph_.values[owned.value]);
-      const Count value = metric_.of({.sums = {}, .parameters = &own}).count;
+    std::vector<bool> counted(graph.values.size(), false);
+    for (const Owned& owned : graph.owned) {
+      const Parameters own = parameters_of(graph, graph.values[owned.value]);
+      const Count value = metric.of({.sums = {}, .parameters = &own}).count;
       if (!value || counted[owned.value]) continue;
       counted[owned.value] = true;
-      const std::uint32_t owner = of_module_[owned.module];
-      nodes_[nodes_[owner].inner ? add_own(owner, graph_.text(owned.name)) : owner].value += value;
+      const std::uint32_t owner = of_module[owned.module];
+      nodes[nodes[owner].inner ? add_own(owner, graph.text(owned.name)) : owner].value += value;
     }
   }
 
   std::uint32_t add_own(std::uint32_t module, std::string_view name) {
     IcicleItem own;
     own.name = name, own.type = name, own.is_module = false;
-    return tree_.add(std::move(own), module);
+    return tree.add(std::move(own), module);
   }
 
   // With parameters for a metric, ops only say what a module is.
   void add_ops() {
-    const OpTypes types(graph_);
+    const OpTypes types(graph);
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> own;
-    for (OpId op = 0; op < graph_.ops.size(); ++op) {
-      const OpCost& cost = profile_.costs[op];
-      const std::uint32_t module = of_module_[graph_.scopes[graph_.ops[op].scope].module];
-      const Count value = value_of(cost, metric_);
+    for (OpId op = 0; op < graph.ops.size(); ++op) {
+      const OpCost& cost = profile.costs[op];
+      const std::uint32_t module = of_module[graph.scopes[graph.ops[op].scope].module];
+      const Count value = value_of(cost, metric);
       std::uint32_t at = module;
-      if (nodes_[module].inner && value) {
-        const std::uint32_t type = types.of_target[graph_.ops[op].target];
+      if (nodes[module].inner && value) {
+        const std::uint32_t type = types.of_target[graph.ops[op].target];
         const auto [found, added] = own.try_emplace({module, type}, 0);
         if (added) found->second = add_own(module, types.names[type]);
         at = found->second;
       }
-      IcicleItem& node = nodes_[at];
+      IcicleItem& node = nodes[at];
       node.value += value;
-      const Count weight = metric_.need == kNeedsParameters ? cost.flops : value;
+      const Count weight = metric.need == kNeedsParameters ? cost.flops : value;
       if (cost.rule && weight > node.costliest) node.costliest = weight, node.category = cost.rule->category;
     }
   }
 
   void sum_up() {
-    for (IcicleItem& node : nodes_) node.amount = static_cast<double>(node.value);
-    for (std::size_t n = nodes_.size(); n-- > 0;)
-      for (const std::uint32_t child : nodes_[n].children) {
-        IcicleItem& node = nodes_[n];
-        node.value += nodes_[child].value;
-        node.amount += nodes_[child].amount;
-        if (nodes_[child].costliest > node.costliest)
-          node.costliest = nodes_[child].costliest, node.category = nodes_[child].category;
+    for (IcicleItem& node : nodes) node.amount = static_cast<double>(node.value);
+    for (std::size_t n = nodes.size(); n-- > 0;)
+      for (const std::uint32_t child : nodes[n].children) {
+        IcicleItem& node = nodes[n];
+        node.value += nodes[child].value;
+        node.amount += nodes[child].amount;
+        if (nodes[child].costliest > node.costliest)
+          node.costliest = nodes[child].costliest, node.category = nodes[child].category;
       }
-    for (IcicleItem& node : nodes_)
-      std::erase_if(node.children, [&](std::uint32_t child) { return !nodes_[child].value; });
+    for (IcicleItem& node : nodes)
+      std::erase_if(node.children, [&](std::uint32_t child) { return !nodes[child].value; });
   }
 
   // "0..11" for twelve blocks, the first called "0".
@@ -196,13 +195,6 @@ class IcicleTree {
     if (node.repeat == 1 || !first) return node.name;
     return node.name + ".." + std::to_string(first->second + node.repeat - 1);
   }
-
-  const Profile& profile_;
-  const Graph& graph_;
-  const Metric& metric_;
-  ModuleTree<IcicleItem> tree_;
-  std::vector<std::uint32_t> of_module_;
-  std::vector<IcicleItem>& nodes_;  // of the tree
 };
 
 }  // namespace
@@ -296,7 +288,8 @@ RooflinePlot make_roofline(const Profile& profile, Level level, const Roof& roof
 IciclePlot make_icicle(const Profile& profile, const IcicleOptions& options) {
   IciclePlot plot{.metric = options.metric};
   require_known(*options.metric, costs_of(profile, profile.totals, &profile.parameters), "--metric");
-  IcicleTree tree(profile, *options.metric);
+  IcicleTree tree{profile, *options.metric};
+  tree.fill();
   if (!tree.total())
     throw Error("there are no " + std::string(options.metric->words) + " to show in this model", "--metric",
                 "choose another, for example flops, macs, memory-bytes or params");

@@ -88,9 +88,7 @@ Cell bar_cell(double share, Style style) {
   cell.bar = share;
   return cell;
 }
-Cell bar_cell(Count part, Count whole, Style style) {
-  return bar_cell(whole ? static_cast<double>(part) / static_cast<double>(whole) : 0, style);
-}
+Cell bar_cell(Count part, Count whole, Style style) { return bar_cell(ratio(part, whole), style); }
 
 Cell with_point(const Cell& cell) {
   const auto* number = std::get_if<double>(static_cast<const CellVariant*>(&cell.value));

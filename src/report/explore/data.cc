@@ -29,8 +29,8 @@ const Subgraph* subgraph_of(const GraphView& view, const NodeInView& row) {
 Columns<NodeInView> people_columns(const GraphView& view) {
   using Row = const NodeInView&;
   return {
-      {number("#"), [](Row row) { return Cell(row.index + 1, Style::kQuiet); }},
-      {words("Kind"), [](Row row) { return Cell(row.node->kind, Style::kQuiet); }},
+      {number("#").quiet(), [](Row row) { return row.index + 1; }},
+      {words("Kind").quiet(), [](Row row) { return row.node->kind; }},
       {words("Node"), [](Row row) { return row.node->name; }},
       {words("Target"), [](Row row) { return row.node->target; }},
       {words("Shapes"), [&](Row row) { return shapes_text(view, *row.node); }},
@@ -49,38 +49,33 @@ Columns<NodeInView> people_columns(const GraphView& view) {
          return row.standing.bound ? Cell(name(*row.standing.bound), style_of(*row.standing.bound))
                                    : Cell("-");
        }},
-      {words("Why"), [&](Row row) {
+      {words("Why").quiet(), [&](Row row) {
          const Subgraph* subgraph = subgraph_of(view, row);
-         if (!subgraph) return Cell(row.standing.why_none, Style::kQuiet);
-         return Cell("begins: " + border_text(view, "after", subgraph->begins, subgraph->begins_at) +
-                         "; ends: " + border_text(view, "before", subgraph->ends, subgraph->ends_at),
-                     Style::kQuiet);
+         if (!subgraph) return std::string(row.standing.why_none);
+         return "begins: " + border_text(view, "after", subgraph->begins, subgraph->begins_at) +
+                "; ends: " + border_text(view, "before", subgraph->ends, subgraph->ends_at);
        }}};
 }
 
 // The view may be gone before the table is shown: names are copied.
-Columns<std::uint32_t> level_columns(const GraphView& view, const TextOptions& options) {
+Columns<ViewNode> level_columns(const GraphView& view, const TextOptions& options) {
+  using Row = const ViewNode&;
   const Profile& profile = *view.profile;
-  const auto node = [&view](const auto& read) {
-    return [&view, read](std::uint32_t n) { return Cell(read(view.nodes[n])); };
-  };
-  using Node = const ViewNode&;
-  Columns<std::uint32_t> columns{
-      {number("#"), [](std::uint32_t n) { return Cell(n + 1, Style::kQuiet); }},
-      {words("Node", 16, 30), node([](Node n) { return std::string(n.name); })},
-      {words("Target", 10).or_not(),
-       node([](Node n) { return Cell(std::string(n.target == n.name ? "" : n.target), Style::kQuiet); })}};
+  Columns<ViewNode> columns{
+      {number("#").quiet(), [&](Row node) { return Count{&node - view.nodes.data() + 1}; }},
+      {words("Node", 16, 30), [](Row node) { return std::string(node.name); }},
+      {words("Target", 10).or_not().quiet(),
+       [](Row node) { return std::string(node.target == node.name ? "" : node.target); }}};
   if (options.show_shapes)
-    columns += {{words("Output", 10), node([&](Node n) { return shape_text(*profile.graph, n.output); })}};
-  columns += {{number("Params", Unit::kParams).or_not(), node([](Node n) { return n.parameters.total; })}};
+    columns += {{words("Output", 10), [&](Row node) { return shape_text(*profile.graph, node.output); }}};
+  columns += {{number("Params", Unit::kParams).or_not(), [](Row node) { return node.parameters.total; }}};
   std::string names = "macs? flops flops%? memory_bytes arithmetic_intensity";
   if (is_measured(profile)) names += " time_seconds time_seconds%";
   if (has_device(profile)) names += " roofline_seconds bound";
-  columns += through<std::uint32_t>([&](std::uint32_t n) -> const Metrics& { return view.nodes[n].metrics; },
-                                    shown_columns(profile, names));
-  return columns += {{number("Subgraph").or_not(), node([](Node n) {
-                        return Cell(n.subgraph == kNone ? "-" : subgraphs_text({n.subgraph}), Style::kQuiet);
-                      })}};
+  columns += through<ViewNode>(&ViewNode::metrics, shown_columns(profile, names));
+  return columns += {{number("Subgraph").or_not().quiet(), [](Row node) {
+                        return node.subgraph == kNone ? "-" : subgraphs_text({node.subgraph});
+                      }}};
 }
 
 std::vector<NodeInView> rows_of(const GraphView& view, const std::vector<std::uint32_t>& nodes) {
@@ -110,14 +105,14 @@ Columns<NodeInView> program_columns(const GraphView& view) {
       {"index", [](Row row) { return row.index + 1; }},
       {"kind", [](Row row) { return row.node->kind; }},
       {"name", [](Row row) { return row.node->name; }},
-      {{.key = "tracer_name", .in = In::kJson},
+      {in_json("tracer_name"),
        [&](Row row) {
          const NodeId id = row.node->node;
          return id == kNone ? Cell(Absent{}) : Cell(graph.text(graph.nodes[id].name));
        }},
       {"target", [](Row row) { return row.node->target; }},
       {"module", [&](Row row) { return graph.path(graph.modules[row.node->module]); }},
-      {{.key = "input_shapes", .in = In::kCsv}, [&](Row row) {
+      {in_csv("input_shapes"), [&](Row row) {
          std::string text;
          for (const ViewEdge& edge : view.inputs_of(*row.node))
            if (edge.value != kNone) text += (text.empty() ? "" : " ") + shape_text(graph, edge.value);
@@ -126,7 +121,7 @@ Columns<NodeInView> program_columns(const GraphView& view) {
   auto values = through<NodeInView>([](Row row) { return row.node->output; }, value_columns(graph));
   values.back().column.in = In::kJson;
   columns += std::move(values);
-  columns += {{{.key = "from", .in = In::kJson}, [&](Row row) {
+  columns += {{in_json("from"), [&](Row row) {
                  Numbers from;
                  for (const ViewEdge& edge : view.inputs_of(*row.node)) from.push_back(edge.from + 1);
                  return from;
@@ -141,11 +136,11 @@ Columns<NodeInView> program_columns(const GraphView& view) {
   const auto subgraphs = [](Row row) { return counted_from_1(row.standing.subgraphs); };
   columns +=
       {{"bottleneck", [](Row row) { return row.standing.bound ? Cell(name(*row.standing.bound)) : Cell(); }},
-       {{.key = "subgraph", .in = In::kCsv}, subgraphs},
-       {{.key = "subgraphs", .in = In::kJson}, subgraphs},
-       {{.key = "subgraph_type", .in = In::kCsv}, subgraph([](const Subgraph& s) { return s.type; })},
-       {{.key = "begins", .in = In::kCsv}, subgraph([](const Subgraph& s) { return name(s.begins); })},
-       {{.key = "ends", .in = In::kCsv}, subgraph([](const Subgraph& s) { return name(s.ends); })},
+       {in_csv("subgraph"), subgraphs},
+       {in_json("subgraphs"), subgraphs},
+       {in_csv("subgraph_type"), subgraph([](const Subgraph& s) { return s.type; })},
+       {in_csv("begins"), subgraph([](const Subgraph& s) { return name(s.begins); })},
+       {in_csv("ends"), subgraph([](const Subgraph& s) { return name(s.ends); })},
        {"not_partitioned", [](Row row) {
           return row.standing.subgraphs.empty() ? Cell(row.standing.why_none) : Cell(Absent{});
         }}};
@@ -283,9 +278,8 @@ Table nodes_table(const GraphView& view, const std::vector<std::uint32_t>& nodes
 }
 
 Section level_section(const GraphView& view, const TextOptions& options) {
-  std::vector<std::uint32_t> nodes = all_nodes(view);
-  const std::size_t all = nodes.size();
-  if (!options.verbose) nodes.resize(std::min(all, kTableRowsShown));
+  const std::size_t all = view.nodes.size();
+  const auto nodes = std::span(view.nodes).first(options.verbose ? all : std::min(all, kTableRowsShown));
   Section section{std::to_string(all) + " nodes at the level of " + std::string(name(view.level)) + "s",
                   table_of(level_columns(view, options), nodes)};
   say_more(section, nodes.size(), all, "node");

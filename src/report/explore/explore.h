@@ -52,7 +52,6 @@ std::vector<std::string> wrapped_words(std::string_view text, int width, int ind
 std::string created_text(const GraphView& view);  // "Created 12 subgraphs from 71 nodes"
 std::vector<std::string> explained_lines(const Graph& graph, OpId op);  // how its numbers come about
 Style style_of(Bottleneck bound);
-std::vector<std::uint32_t> all_nodes(const GraphView& view);
 // Nodes of the view that a subgraph's ops are in, ascending.
 std::vector<std::uint32_t> nodes_of_subgraph(const GraphView& view, SubgraphId subgraph);
 

@@ -42,9 +42,10 @@ struct NodeReport {
 
   // Labels, each with what is to say about it.
   struct Pairs : Section {
-    explicit Pairs(const std::string& heading) : Section{heading, {{words(heading), words("", 30)}, {}}} {}
+    explicit Pairs(const std::string& heading)
+        : Section{heading, {{words(heading).quiet(), words("", 30)}, {}}} {}
     void add(std::string label, std::string text, Style style = Style::kPlain) {
-      table.add({{std::move(label), Style::kQuiet}, {std::move(text), style}});
+      table.add({std::move(label), {std::move(text), style}});
     }
   };
 
@@ -142,7 +143,7 @@ struct NodeReport {
     };
     const Columns<ValueRow> columns{
         {words(title, 20, 40), &ValueRow::who},
-        {words("What"), [](const ValueRow& row) { return Cell(row.what, Style::kQuiet); }},
+        {words("What").quiet(), &ValueRow::what},
         {words("Shape"), value([this](ValueId id) { return shape_text(graph, id); })},
         {words("Type"), value([this](ValueId id) { return name(graph.values[id].dtype); })},
         {number("Bytes"),

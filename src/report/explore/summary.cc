@@ -133,17 +133,17 @@ Section ways_overview(const GraphView& view, const Ways& ways, const TextOptions
 
 Section stages(const GraphView& view, const Ways& ways, const TextOptions& options) {
   using Row = const Stage&;
-  const auto node = [&view](const auto& read, Style style = Style::kPlain) {
-    return [&view, read, style](Row stage) { return Cell(read(view.nodes[stage.node]), style); };
+  const auto node = [&view](const auto& read) {
+    return [&view, read](Row stage) { return Cell(std::invoke(read, view.nodes[stage.node])); };
   };
   const Columns<Stage> columns{
-      {number("#"), [](Row stage) { return Cell(stage.node + 1, Style::kQuiet); }},
-      {words("On every path", 20, 40), node([](const ViewNode& n) { return n.name; })},
-      {words("Target", 10), node([](const ViewNode& n) { return n.target; }, Style::kQuiet)},
+      {number("#").quiet(), [](Row stage) { return stage.node + 1; }},
+      {words("On every path", 20, 40), node(&ViewNode::name)},
+      {words("Target", 10).quiet(), node(&ViewNode::target)},
       {words("Output", 10),
        node([&](const ViewNode& n) { return shape_text(*view.profile->graph, n.output); })},
       {number("FLOPs"), [&](Row stage) { return flops_cell(view.nodes[stage.node].metrics); }},
-      {words("To the next"), [](Row stage) { return Cell(ways_text(stage), Style::kQuiet); }}};
+      {words("To the next").quiet(), ways_text}};
   std::span<const Stage> rows = ways.stages;
   if (!options.verbose) rows = rows.first(std::min(rows.size(), kStagesShown));
   Section section{"On every path", table_of(columns, rows)};
@@ -168,8 +168,9 @@ std::string explore_summary(const GraphView& view, Format format, const TextOpti
                                 types(view, options),
                                 further(view)};
   };
-  return explore_report(view, format, options,
-                        {.nodes = all_nodes(view), .sections = sections, .summary = true});
+  std::vector<std::uint32_t> nodes(view.nodes.size());
+  std::iota(nodes.begin(), nodes.end(), 0U);
+  return explore_report(view, format, options, {.nodes = nodes, .sections = sections, .summary = true});
 }
 
 std::string explore_ways(const GraphView& view, const Ways& ways, Format format, const TextOptions& options) {
@@ -232,12 +233,6 @@ std::vector<std::string> explained_lines(const Graph& graph, OpId op) {
 
 Style style_of(Bottleneck bound) {
   return bound == Bottleneck::kComputeBound ? Style::kGood : Style::kWarning;
-}
-
-std::vector<std::uint32_t> all_nodes(const GraphView& view) {
-  std::vector<std::uint32_t> nodes(view.nodes.size());
-  std::iota(nodes.begin(), nodes.end(), 0U);
-  return nodes;
 }
 
 std::vector<std::uint32_t> nodes_of_subgraph(const GraphView& view, SubgraphId subgraph) {

@@ -239,10 +239,10 @@ std::string types_text(const Profile& profile, const TypesPlot& plot, const Text
       {number("Ops"), [](Row row) { return row.metrics.ops; }},
       {number(title), [&](Row row) { return amount(row) ? value_text(metric, amount(row)) : "-"; }},
       {number("% " + title), [&](Row row) { return format_percent(amount(row), all, Zero::kDash); }},
-      {words(""), [&](Row row) { return bar_cell(ratio(amount(row), all), Style::kGood); }},
+      {words(""), [&](Row row) { return bar_cell(amount(row), all, Style::kGood); }},
       {number("Bytes", Unit::kBytes), bytes},
       {number("% Bytes"), [&](Row row) { return format_percent(bytes(row), moved, Zero::kDash); }},
-      {words(""), [&](Row row) { return bar_cell(ratio(bytes(row), moved), Style::kWarning); }}};
+      {words(""), [&](Row row) { return bar_cell(bytes(row), moved, Style::kWarning); }}};
   const std::function style = [](Row row) { return row.row ? Style::kPlain : Style::kQuiet; };
   return text_head(profile, "cost by op type", options) +
          text_table(table_of(columns, bars_of(plot), In::kPeople, style), options);
