@@ -33,6 +33,7 @@ constexpr OpRow dropout_row(std::string_view name) {
 
 struct Rows {
   Count n, r;
+  Letters letters() const { return {{"n", n}, {"r", r}}; }
 };
 
 std::optional<Rows> rows_of(const OpCall& call) {
@@ -60,13 +61,8 @@ MaybeWork softmax_backward(const OpCall& call) {
   return Work{.other_flops = rows->n * kFlops - rows->r, .specials = rows->n * kSpecials};
 }
 
-Letters softmax_letters(const OpCall& call) {
-  const auto rows = rows_of(call);
-  return rows ? Letters{{"n", rows->n}, {"r", rows->r}} : Letters{};
-}
-
 constexpr Family softmax_row{
-    .category = Category::kSoftmax, .fusion = Fusion::kReduction, .letters = softmax_letters};
+    .category = Category::kSoftmax, .fusion = Fusion::kReduction, .letters = letters_from<rows_of>};
 
 constexpr std::string_view kSoftmax = "4*n - 2*r flops (max, subtract, sum, divide) + n exps";
 constexpr std::string_view kLogSoftmax = "4*n - 2*r flops (max, subtract, sum, subtract) + n exps + r logs";

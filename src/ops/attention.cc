@@ -15,8 +15,9 @@ struct Attention {
   Count flops() const {
     return scores() * (Count{5} + Count{masked} + Count{dropped ? 2 : 0}) - heads * queries * 2;
   }
-  Letters sizes() const {
-    return {{"B", heads}, {"L", queries}, {"S", keys}, {"E", width}, {"V", value_width}};
+  Letters letters() const {
+    return {{"B", heads},       {"L", queries},        {"S", keys},           {"E", width},
+            {"V", value_width}, {"u", masked ? 1 : 0}, {"d", dropped ? 1 : 0}};
   }
   Work work() const { return {.macs = macs(), .other_flops = flops(), .specials = scores()}; }
 };
@@ -57,37 +58,17 @@ std::optional<Attention> inner_attention(const OpCall& call) {
   return a;
 }
 
-using ReadAttention = std::optional<Attention>(const OpCall&);
-
-template <ReadAttention kRead>
-MaybeWork attention(const OpCall& call) {
-  const auto a = kRead(call);
-  return a ? std::optional(a->work()) : std::nullopt;
-}
-
-template <ReadAttention kRead>
-Letters attention_letters(const OpCall& call) {
-  const auto a = kRead(call);
-  if (!a) return {};
-  auto letters = a->sizes();
-  letters.insert(letters.end(), {{"u", a->masked ? 1 : 0}, {"d", a->dropped ? 1 : 0}});
-  return letters;
-}
+std::optional<Attention> backward_attention(const OpCall& call) { return four_dimensional(call, 1, 2); }
 
 // Five products where forward has two: the scores again, then the gradients of p, v, q and k. Three flops for
 // each score's gradient (subtract, multiply, scale), and the row sums of grad * out.
 MaybeWork attention_backward(const OpCall& call) {
-  const auto a = four_dimensional(call, 1, 2);
+  const auto a = backward_attention(call);
   if (!a) return std::nullopt;
   const Count scores = a->scores();
   return Work{.macs = scores * (a->width * 3 + a->value_width * 2),
               .other_flops = scores * 5 + a->heads * a->queries * a->value_width * 2,
               .specials = scores};
-}
-
-Letters backward_letters(const OpCall& call) {
-  const auto a = four_dimensional(call, 1, 2);
-  return a ? a->sizes() : Letters{};
 }
 
 // --- nn.MultiheadAttention and nn.TransformerEncoderLayer as single ops ---
@@ -139,13 +120,13 @@ constexpr OpRow fused_row(std::string_view name, WorkFunction work, std::string_
          InTorchCounter{};
 }
 
-template <ReadAttention kRead = attention_of>
+template <auto kRead = attention_of>
 constexpr OpRow row(std::string_view name) {
-  return fused_row(name, attention<kRead>, kFormula) | attention_letters<kRead>;
+  return fused_row(name, work_from<kRead>, kFormula) | letters_from<kRead>;
 }
 
 constexpr OpRow backward_row(std::string_view name) {
-  return fused_row(name, attention_backward, kBackward) | backward_letters;
+  return fused_row(name, attention_backward, kBackward) | letters_from<backward_attention>;
 }
 
 constexpr OpRow kRows[] = {

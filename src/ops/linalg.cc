@@ -10,6 +10,7 @@ namespace {
 
 struct Matrices {
   Count z, m, n;
+  Letters letters() const { return {{"z", z}, {"m", m}, {"n", n}}; }
 };
 
 std::optional<Matrices> matrices_of(const OpCall& call) {
@@ -54,15 +55,10 @@ MaybeWork least_squares(const OpCall& call) {
   return work;
 }
 
-Letters matrix_letters(const OpCall& call) {
-  const auto x = matrices_of(call);
-  return x ? Letters{{"z", x->z}, {"m", x->m}, {"n", x->n}} : Letters{};
-}
-
 constexpr Family row{.category = Category::kMatmul,
                      .fusion = Fusion::kBarrier,
                      .confidence = Confidence::kEstimated,
-                     .letters = matrix_letters};
+                     .letters = letters_from<matrices_of>};
 
 // Points along the transformed dimensions: those of the longer side, the real one of a real transform.
 Count points(const OpCall& call, const TensorView& x, std::size_t default_dims) {

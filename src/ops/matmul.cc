@@ -10,6 +10,7 @@ struct Product {
   bool in_torch_counter = true;  // false: runs as mv or dot, which FlopCounterMode does not count
   Count macs() const { return z * m * k * n; }
   Count results() const { return z * m * n; }
+  Letters letters() const { return {{"z", z}, {"m", m}, {"k", k}, {"n", n}, {"c", per_output}}; }
 };
 using MaybeProduct = std::optional<Product>;
 using ReadProduct = MaybeProduct(const OpCall&);
@@ -208,12 +209,6 @@ Count torch_product(const OpCall& call) {
 }
 
 template <ReadProduct kRead>
-Letters product_letters(const OpCall& call) {
-  const auto p = kRead(call);
-  return p ? Letters{{"z", p->z}, {"m", p->m}, {"k", p->k}, {"n", p->n}, {"c", p->per_output}} : Letters{};
-}
-
-template <ReadProduct kRead>
 Count fvcore_product(const OpCall& call) {
   const auto p = kRead(call);
   return p ? p->macs() : Count{};
@@ -236,7 +231,7 @@ constexpr Family outer_row{.category = Category::kMatmul, .fusion = Fusion::kPoi
 
 template <ReadProduct kRead>
 constexpr OpRow row(std::string_view name, std::string_view formula) {
-  return anchor_row(name, product<kRead>, formula) | product_letters<kRead> |
+  return anchor_row(name, product<kRead>, formula) | letters_from<kRead> |
          in_torch_counter(torch_product<kRead>);
 }
 

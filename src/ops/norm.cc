@@ -10,6 +10,7 @@ namespace {
 
 struct Norm {
   Count n, r, affine;
+  Letters letters() const { return {{"n", n}, {"r", r}, {"a", affine}}; }
 };
 using MaybeNorm = std::optional<Norm>;
 using ReadNorm = MaybeNorm(const OpCall&);
@@ -94,12 +95,6 @@ Letters weight_norm_letters(const OpCall& call) {
   return {{"n", v->numel}, {"r", g->numel}};
 }
 
-template <ReadNorm kRead>
-Letters norm_letters(const OpCall& call) {
-  const auto norm = kRead(call);
-  return norm ? Letters{{"n", norm->n}, {"r", norm->r}, {"a", norm->affine}} : Letters{};
-}
-
 // --- fvcore ---
 
 Count fvcore_norm(const OpCall& call) {
@@ -120,7 +115,7 @@ constexpr std::string_view kRms = "n*(3+a) flops (square, sum, scale, affine) + 
 
 template <ReadNorm kRead>
 constexpr Family row{
-    .category = Category::kNorm, .fusion = Fusion::kReduction, .letters = norm_letters<kRead>};
+    .category = Category::kNorm, .fusion = Fusion::kReduction, .letters = letters_from<kRead>};
 
 constexpr OpRow weight_norm_row(std::string_view name) {
   return row<channels>(name, weight_norm, "3*n + r flops + r sqrts") | weight_norm_letters;

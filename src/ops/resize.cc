@@ -25,6 +25,10 @@ MaybeWork antialiased(const OpCall& call) {
 
 struct Sampling {
   Count n, places, axes, taps;
+  // Each output weighs its taps; each place's coordinates are scaled (4 flops) and split into whole and part
+  // (2), and each tap's weight is a product over the axes.
+  Work work() const { return {.other_flops = n * (taps * 2 - 1) + places * (axes * 6 + taps * (axes - 1))}; }
+  Letters letters() const { return {{"n", n}, {"t", taps}, {"p", places}, {"d", axes}}; }
 };
 
 // grid: [N, places..., axes]. Modes: 0 linear, 1 nearest, 2 cubic.
@@ -36,19 +40,6 @@ std::optional<Sampling> sampling_of(const OpCall& call) {
   if (axes < 2 || axes > 3 || mode < 0 || mode > 2) return std::nullopt;
   const Count taps = mode == 1 ? 1 : mode == 2 ? 16 : Count{1 << axes};
   return Sampling{call.outputs[0].numel, grid->numel / Count{axes}, axes, taps};
-}
-
-// Each output weighs its taps; each place's coordinates are scaled (4 flops) and split into whole and part
-// (2), and each tap's weight is a product over the axes.
-MaybeWork grid_sampler(const OpCall& call) {
-  const auto s = sampling_of(call);
-  if (!s) return std::nullopt;
-  return Work{.other_flops = s->n * (s->taps * 2 - 1) + s->places * (s->axes * 6 + s->taps * (s->axes - 1))};
-}
-
-Letters grid_letters(const OpCall& call) {
-  const auto s = sampling_of(call);
-  return s ? Letters{{"n", s->n}, {"t", s->taps}, {"p", s->places}, {"d", s->axes}} : Letters{};
 }
 
 // theta [N, d, d+1] times a base grid of `places`.
@@ -65,7 +56,7 @@ constexpr OpRow antialiased_row(std::string_view name, WorkFunction work) {
 }
 
 constexpr OpRow grid_row(std::string_view name) {
-  return row(name, grid_sampler, "n*(2*t-1) + p*(6*d + t*(d-1)) flops") | grid_letters;
+  return row(name, work_from<sampling_of>, "n*(2*t-1) + p*(6*d + t*(d-1)) flops") | letters_from<sampling_of>;
 }
 
 // Every pair of N boxes: four bounds, two sides, two clamps, two areas, a union, a ratio, a compare.
@@ -99,11 +90,13 @@ MaybeWork roi_pool(const OpCall& call) {
   return Work{.other_flops = call.inputs[0].numel};
 }
 
+// A convolution whose taps are sampled bilinearly (7 flops), then weighed by the mask.
 struct Deformed {
   Count macs, samples, out, masked, biased;
+  Work work() const { return {.macs = macs, .other_flops = samples * (masked + 7) + out * biased}; }
+  Letters letters() const { return {{"c", macs}, {"s", samples}, {"u", masked}, {"y", out}, {"b", biased}}; }
 };
 
-// A convolution whose taps are sampled bilinearly (7 flops), then weighed by the mask.
 std::optional<Deformed> deformed(const OpCall& call) {
   const TensorView *x = call.tensor("input"), *weight = call.tensor("weight");
   if (x == nullptr || weight == nullptr || x->rank() != 4 || weight->rank() != 4 || call.outputs.empty())
@@ -120,22 +113,10 @@ std::optional<Deformed> deformed(const OpCall& call) {
                   .biased = call.tensor("bias") != nullptr ? 1 : 0};
 }
 
-MaybeWork deform_conv(const OpCall& call) {
-  const auto d = deformed(call);
-  if (!d) return std::nullopt;
-  return Work{.macs = d->macs, .other_flops = d->samples * (d->masked + 7) + d->out * d->biased};
-}
-
-Letters deform_letters(const OpCall& call) {
-  const auto d = deformed(call);
-  if (!d) return {};
-  return {{"c", d->macs}, {"s", d->samples}, {"u", d->masked}, {"y", d->out}, {"b", d->biased}};
-}
-
 constexpr Family roi_row{
     .category = Category::kPool, .fusion = Fusion::kBarrier, .confidence = Confidence::kEstimated};
 constexpr Family deform_row{
-    .category = Category::kConv, .fusion = Fusion::kAnchor, .letters = deform_letters};
+    .category = Category::kConv, .fusion = Fusion::kAnchor, .letters = letters_from<deformed>};
 constexpr Family nms_row{.category = Category::kSort,
                          .fusion = Fusion::kBarrier,
                          .confidence = Confidence::kUpperBound,
@@ -155,7 +136,7 @@ constexpr OpRow kRows[] = {
     row("aten::upsample_linear1d", pointwise<3>, "3*n flops"),
     row("aten::upsample_nearest2d", no_work, "none") | fvcore(fvcore_elements<0, 1>),
     row("aten::upsample_trilinear3d", pointwise<21>, "21*n flops"),
-    deform_row("torchvision::deform_conv2d", deform_conv,
+    deform_row("torchvision::deform_conv2d", work_from<deformed>,
                "c MACs + s*(7+u) flops (sampling, mask) + b*y adds (bias)"),
     nms_row("torchvision::nms", nms, "13*N*(N-1)/2 flops") | kSizedByData | limited_by("nms"),
     roi_row("torchvision::ps_roi_align torchvision::roi_align", roi_align, "8*n*s*s flops for s*s samples"),

@@ -68,6 +68,18 @@ constexpr auto kTable = [] {
   return table;
 }();
 
+// Where a call is read into a struct that says its work and its letters: none where it is not understood.
+template <auto kRead>
+MaybeWork work_from(const OpCall& call) {
+  const auto read = kRead(call);
+  return read ? MaybeWork(read->work()) : std::nullopt;
+}
+template <auto kRead>
+Letters letters_from(const OpCall& call) {
+  const auto read = kRead(call);
+  return read ? read->letters() : Letters{};
+}
+
 // --- What else a row has, after it: row(...) | letters | fvcore(count) | kHasInPlace
 
 constexpr OpRow operator|(OpRow row, LettersFunction letters) {

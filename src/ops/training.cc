@@ -52,38 +52,33 @@ Letters cross_entropy_letters(const OpCall& call) {
   return {{"n", scores->numel}, {"r", scores->numel / Count{scores->dim(scores->rank() == 1 ? 0 : 1)}}};
 }
 
-// Steps of the forward recursion: a target of l labels has 2*l + 1 states at each time.
-std::optional<Count> ctc_cells(const OpCall& call) {
+// Steps of the forward recursion: each adds up three states in logarithms (two compares, three subtracts, two
+// adds, three exps and a log), then the maximum and the score.
+struct CtcCells {
+  Count c;
+  Work work() const { return {.other_flops = c * 9, .specials = c * 4}; }
+  Letters letters() const { return {{"c", c}}; }
+};
+
+// A target of l labels has 2*l + 1 states at each time.
+std::optional<CtcCells> ctc_cells(const OpCall& call) {
   const TensorView *scores = call.tensor("log_probs"), *targets = call.tensor("targets");
   if (scores == nullptr || targets == nullptr || scores->rank() < 2) return std::nullopt;
   const auto times = call.ints("input_lengths"), labels = call.ints("target_lengths");
   Count cells = 0;
   for (std::size_t i = 0; i < times.size() && i < labels.size(); ++i)
     cells += Count{times[i]} * (Count{labels[i]} * 2 + 1);
-  if (!times.empty()) return cells;
+  if (!times.empty()) return CtcCells{cells};
   const Count batch = scores->rank() > 2 ? Count{scores->dim(1)} : Count{1};
-  return Count{scores->dim(0)} * (targets->numel * 2 + batch);
-}
-
-// Each adds up three states in logarithms (two compares, three subtracts, two adds, three exps and a log),
-// then the maximum and the score.
-MaybeWork ctc_loss(const OpCall& call) {
-  const auto cells = ctc_cells(call);
-  if (!cells) return std::nullopt;
-  return Work{.other_flops = *cells * 9, .specials = *cells * 4};
-}
-
-Letters ctc_letters(const OpCall& call) {
-  const auto cells = ctc_cells(call);
-  return cells ? Letters{{"c", *cells}} : Letters{};
+  return CtcCells{Count{scores->dim(0)} * (targets->numel * 2 + batch)};
 }
 
 constexpr Family loss_row{.category = kLoss, .fusion = Fusion::kReduction};
 
 // Estimated: which transitions are allowed depends on the labels.
 constexpr OpRow ctc_row(std::string_view name) {
-  return loss_row(name, ctc_loss, "9*c flops + 4*c specials for c cells of the recursion") | ctc_letters |
-         Confidence::kEstimated;
+  return loss_row(name, work_from<ctc_cells>, "9*c flops + 4*c specials for c cells of the recursion") |
+         letters_from<ctc_cells> | Confidence::kEstimated;
 }
 
 constexpr auto kTarget = indexes("target", Within::kClasses, "self");

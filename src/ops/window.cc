@@ -10,6 +10,12 @@ namespace {
 // do. N batch, C channels in, K channels out, g groups; O P Q the output's places, T R S the window's; D H W
 // the input's; b is 1 with a bias.
 
+// The last places of a shape, named from the innermost out.
+void name_places(Letters& letters, const TensorView& tensor, std::size_t first, std::string_view names) {
+  for (std::size_t i = tensor.rank(), k = names.size(); i-- > first && k-- > 0;)
+    letters.emplace_back(names.substr(k, 1), tensor.shape[i]);
+}
+
 struct Conv {
   const TensorView *x, *weight, *out;
   bool has_bias, transposed;
@@ -19,7 +25,24 @@ struct Conv {
   std::int64_t channels() const { return x->dim(batched() ? 1 : 0); }
   std::int64_t out_channels() const { return out->dim(batched() ? 1 : 0); }
   // Each element on one side meets every tap of its group's filters.
-  Count macs() const { return (transposed ? x : out)->numel * (weight->numel / Count{weight->dim(0)}); }
+  Count meeting() const { return (transposed ? x : out)->numel; }
+  Count macs() const { return meeting() * (weight->numel / Count{weight->dim(0)}); }
+  Letters letters() const {
+    const std::size_t first = batched() ? 2 : 1;
+    Letters all{{"N", batched() ? x->dim(0) : 1},
+                {"C", channels()},
+                {"K", out_channels()},
+                {"g", groups},
+                {"b", has_bias ? 1 : 0},
+                {"s", meeting()},
+                {"y", out->numel},
+                {"w", weight->numel},
+                {"k", weight->dim(0)}};
+    name_places(all, *out, first, "OPQ");
+    name_places(all, *weight, 2, "TRS");
+    name_places(all, *x, first, "DHW");
+    return all;
+  }
 };
 
 bool fits(const Conv& conv) {
@@ -72,32 +95,6 @@ Count fvcore_conv(const OpCall& call) {
   return c ? c->macs() : Count{};
 }
 
-// The last places of a shape, named from the innermost out.
-void name_places(Letters& letters, const TensorView& tensor, std::size_t first, std::string_view names) {
-  for (std::size_t i = tensor.rank(), k = names.size(); i-- > first && k-- > 0;)
-    letters.emplace_back(names.substr(k, 1), tensor.shape[i]);
-}
-
-template <bool kTransposed>
-Letters conv_letters(const OpCall& call) {
-  const auto c = read<kTransposed>(call);
-  if (!c) return {};
-  const std::size_t first = c->batched() ? 2 : 1;
-  Letters letters{{"N", c->batched() ? c->x->dim(0) : 1},
-                  {"C", c->channels()},
-                  {"K", c->out_channels()},
-                  {"g", c->groups},
-                  {"b", c->has_bias ? 1 : 0},
-                  {"s", (c->transposed ? c->x : c->out)->numel},
-                  {"y", c->out->numel},
-                  {"w", c->weight->numel},
-                  {"k", c->weight->dim(0)}};
-  name_places(letters, *c->out, first, "OPQ");
-  name_places(letters, *c->weight, 2, "TRS");
-  name_places(letters, *c->x, first, "DHW");
-  return letters;
-}
-
 // Time first: [T, N, C] by [taps, C, K].
 MaybeWork conv_tbc(const OpCall& call) {
   const TensorView* weight = call.tensor("weight");
@@ -117,6 +114,19 @@ Letters conv_tbc_letters(const OpCall& call) {
 struct Backward {
   Conv conv;
   Count input, weight, bias;  // 1 where the gradient is asked for
+  Work work() const {
+    return {.macs = conv.macs() * (input + weight) * mac_lanes(*conv.x),
+            .other_flops = conv.out->numel * bias};
+  }
+  Letters letters() const {
+    return {{"s", conv.meeting()},
+            {"w", conv.weight->numel},
+            {"k", conv.weight->dim(0)},
+            {"y", conv.out->numel},
+            {"i", input},
+            {"j", weight},
+            {"b", bias}};
+  }
 };
 
 std::optional<Backward> read_backward(const OpCall& call) {
@@ -134,29 +144,10 @@ std::optional<Backward> read_backward(const OpCall& call) {
   return Backward{conv, mask[0] != 0, mask[1] != 0, mask[2] != 0};
 }
 
-MaybeWork conv_backward(const OpCall& call) {
-  const auto b = read_backward(call);
-  if (!b) return std::nullopt;
-  return Work{.macs = b->conv.macs() * (b->input + b->weight) * mac_lanes(*b->conv.x),
-              .other_flops = b->conv.out->numel * b->bias};
-}
-
 // FlopCounterMode counts the weight's gradient as if there were one group.
 Count torch_backward(const OpCall& call) {
   const auto b = read_backward(call);
   return b ? b->conv.macs() * (b->input + b->weight * b->conv.groups) * 2 : Count{};
-}
-
-Letters backward_letters(const OpCall& call) {
-  const auto b = read_backward(call);
-  if (!b) return {};
-  return {{"s", (b->conv.transposed ? b->conv.x : b->conv.out)->numel},
-          {"w", b->conv.weight->numel},
-          {"k", b->conv.weight->dim(0)},
-          {"y", b->conv.out->numel},
-          {"i", b->input},
-          {"j", b->weight},
-          {"b", b->bias}};
 }
 
 constexpr std::string_view k1d = "N*K*Q * (C/g)*S MACs + b*N*K*Q adds (bias)";
@@ -173,8 +164,8 @@ constexpr Family anchor_row{.category = Category::kConv, .fusion = Fusion::kAnch
 template <bool kTransposed = false>
 constexpr OpRow conv_row(std::string_view name, std::string_view formula,
                          WorkFunction work = conv<kTransposed>) {
-  return anchor_row(name, work, formula) | conv_letters<kTransposed> | fvcore(fvcore_conv<kTransposed>) |
-         in_torch_counter(torch_conv<kTransposed>);
+  return anchor_row(name, work, formula) | letters_from<read<kTransposed>> |
+         fvcore(fvcore_conv<kTransposed>) | in_torch_counter(torch_conv<kTransposed>);
 }
 
 // --- Pooling: n outputs, each over a window of k elements; adaptive windows have w elements in all. A window
@@ -286,9 +277,9 @@ constexpr OpRow kRows[] = {
     conv_row<true>("aten::conv_transpose1d", kTransposed1d),
     conv_row<true>("aten::conv_transpose2d aten::slow_conv_transpose2d", kTransposed2d),
     conv_row<true>("aten::conv_transpose3d aten::slow_conv_transpose3d", kTransposed3d),
-    anchor_row("aten::convolution_backward", conv_backward,
+    anchor_row("aten::convolution_backward", work_from<read_backward>,
                "(i+j) * s * (w/k) MACs (input's and weight's gradient) + b*y adds (bias's)") |
-        backward_letters | in_torch_counter(torch_backward),
+        letters_from<read_backward> | in_torch_counter(torch_backward),
     // Adds the bias, then clamps at zero; with _add_, z is added too.
     conv_row("aten::cudnn_convolution_add_relu", "s * (w/k) MACs + b*y adds (bias) + 2*y (add, compare)",
              conv<false, 2>),
