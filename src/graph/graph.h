@@ -264,6 +264,7 @@ class Graph {
   std::vector<Argument> arguments;
 
   StringId intern(std::string_view text) { return strings_.intern(text); }
+  StringId add_text(std::string_view text) { return strings_.add(text); }
   void reserve_strings(std::size_t count) { strings_.reserve(count); }
   std::string_view text(StringId id) const { return strings_[id]; }
   std::size_t string_count() const { return strings_.size(); }

@@ -2,7 +2,6 @@
 #include "graph/string_pool.h"
 
 #include <algorithm>
-#include <bit>
 #include <functional>
 #include <limits>
 
@@ -20,12 +19,8 @@ std::uint32_t hash_of(std::string_view text) {
 
 }  // namespace
 
-void StringPool::reserve(std::size_t count) {
-  reserve_large(views_, count);
-  if (count * 2 > slots_.size()) grow(std::bit_ceil(count * 2));
-}
-
-void StringPool::grow(std::size_t slots) {
+void StringPool::grow() {
+  const std::size_t slots = std::max(kFirstSlots, slots_.size() * 2);
   std::vector<Slot> grown;
   reserve_large(grown, slots);
   grown.resize(slots);
@@ -40,16 +35,22 @@ void StringPool::grow(std::size_t slots) {
 
 std::uint32_t StringPool::intern(std::string_view text) {
   if (text.empty()) return 0;
-  if (views_.size() * 2 > slots_.size()) grow(std::max(kFirstSlots, slots_.size() * 2));
+  if (used_ * 2 >= slots_.size()) grow();
   const auto hash = hash_of(text);
   auto at = hash & (slots_.size() - 1);
   for (; slots_[at].number != 0; at = (at + 1) & (slots_.size() - 1))
     if (const auto id = slots_[at].number - 1; slots_[at].hash == hash && views_[id] == text) return id;
-  OPSCOPE_CHECK(views_.size() < std::numeric_limits<std::uint32_t>::max() - 1);
-  const auto id = static_cast<std::uint32_t>(views_.size());
-  views_.push_back(texts_.add(text));
+  const auto id = add(text);
   slots_[at] = {id + 1, hash};
+  ++used_;
   return id;
+}
+
+std::uint32_t StringPool::add(std::string_view text) {
+  if (text.empty()) return 0;
+  OPSCOPE_CHECK(views_.size() < std::numeric_limits<std::uint32_t>::max() - 1);
+  views_.push_back(texts_.add(text));
+  return static_cast<std::uint32_t>(views_.size() - 1);
 }
 
 }  // namespace opscope

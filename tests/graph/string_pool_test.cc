@@ -32,6 +32,16 @@ TEST(StringPool, ViewsOutliveGrowth) {
   EXPECT_EQ(pool[pool.intern("after")], "after");
 }
 
+TEST(StringPool, WhatIsAddedIsNotLookedUp) {
+  StringPool pool;
+  EXPECT_EQ(pool.add(""), 0u);
+  const auto added = pool.add("a.b"), again = pool.add("a.b"), interned = pool.intern("a.b");
+  EXPECT_NE(added, again);
+  EXPECT_NE(again, interned);
+  EXPECT_EQ(pool.intern("a.b"), interned);
+  for (const auto id : {added, again, interned}) EXPECT_EQ(pool[id], "a.b");
+}
+
 TEST(StringPool, CopiesGoTheirOwnWay) {
   StringPool copy;
   {
@@ -44,8 +54,12 @@ TEST(StringPool, CopiesGoTheirOwnWay) {
   }
   EXPECT_EQ(copy[1], "shared");
   EXPECT_EQ(copy[2], "yours");
-  const StringPool moved = std::move(copy);
+  StringPool moved = std::move(copy);
   EXPECT_EQ(moved[2], "yours");
+  copy = StringPool();  // what was moved from writes into none of the other's blocks
+  EXPECT_EQ(copy[copy.intern("new")], "new");
+  EXPECT_EQ(moved[moved.intern("more")], "more");
+  EXPECT_EQ(copy[1], "new");
 }
 
 }  // namespace

@@ -41,6 +41,9 @@ class ArgumentReader {
   auto to_string(StringId& to) {
     return [this, &to](json::value item) { to = string(item); };
   }
+  auto to_own_string(StringId& to) {  // of paths and the like, which hardly repeat
+    return [this, &to](json::value item) { to = graph_.add_text(json::text(place_, item)); };
+  }
 
   Range integers(json::value list) { return kept_once(collect(list, graph_.dims, json::integer)); }
   Range references(json::value list) { return collect(list, graph_.value_refs, json::id); }

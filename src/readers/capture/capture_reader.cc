@@ -204,7 +204,7 @@ class CaptureReader {
     Module module;
     json::read_fields(place_, item, need("id", pools_.check_id(graph_.modules.size())),
                       may("parent", module.parent), need("name", pools_.to_string(module.name)),
-                      need("path", pools_.to_string(module.path)),
+                      need("path", pools_.to_own_string(module.path)),
                       need("type", pools_.to_string(module.type)));
     graph_.modules.push_back(module);
   }
@@ -225,7 +225,8 @@ class CaptureReader {
         need("dtype", [&](json::value it) { value.dtype = pools_.dtype(it); }),
         need("shape", [&](json::value it) { value.shape = pools_.integers(it); }),
         may("strides", [&](json::value it) { value.strides = pools_.integers(it); }),
-        may("offset", value.offset), may("storage", value.storage), may("name", pools_.to_string(value.name)),
+        may("offset", value.offset), may("storage", value.storage),
+        may("name", pools_.to_own_string(value.name)),
         may("device", [&](json::value it) { value.device = pools_.device(it); }),
         may("trainable", value.trainable));
     graph_.values.push_back(value);

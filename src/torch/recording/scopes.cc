@@ -31,7 +31,7 @@ ModuleId Scopes::add_module(ModuleId parent, std::string_view name, std::string_
                             std::string_view type) {
   graph_.modules.push_back({.parent = parent,
                             .name = graph_.intern(name),
-                            .path = graph_.intern(path),
+                            .path = graph_.add_text(path),
                             .type = graph_.intern(type)});
   calls_.push_back(0);
   if (graph_.scopes.empty()) graph_.scopes.push_back({});

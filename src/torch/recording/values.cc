@@ -80,7 +80,7 @@ ValueId Values::add(const at::Tensor& tensor, Id storage, ValueKind kind, std::s
   value.storage = storage;
   value.kind = kind;
   value.dtype = dtype_of(tensor.scalar_type());
-  if (!name.empty()) value.name = graph_.intern(name);
+  value.name = graph_.add_text(name);
   const auto where = tensor.device();
   value.device = where == storages_.device || where.is_meta() ? device_name_ : graph_.intern(where.str());
   graph_.values.push_back(value);
@@ -177,7 +177,7 @@ void Values::add_output(const at::Tensor& tensor, std::string_view name) {
   const auto id = of(tensor);
   auto& value = graph_.values[id];
   if (value.kind == ValueKind::kActivation) value.kind = ValueKind::kOutput;
-  if (value.name == 0) value.name = graph_.intern(name);
+  if (value.name == 0) value.name = graph_.add_text(name);
   graph_.outputs.push_back(id);
 }
 
@@ -185,7 +185,7 @@ void Values::mark(const at::Tensor& tensor, ValueKind kind, std::string_view nam
   auto& value = graph_.values[of(tensor)];
   if (is_weight(value.kind) || value.kind == ValueKind::kInput) return;
   value.kind = kind;
-  value.name = graph_.intern(name);
+  value.name = graph_.add_text(name);
   marked_[value.storage] = kind;
 }
 
