@@ -51,7 +51,7 @@ bool joined_sizes(const Joined& joined, std::int64_t dim, Layout& layout) {
     if (__builtin_add_overflow(total, part.sizes[static_cast<std::size_t>(dim)], &total)) return false;
   }
   if (!model) return false;
-  layout.sizes.assign(model->sizes.begin(), model->sizes.end());
+  layout.sizes = copy_of(model->sizes);
   layout.sizes[static_cast<std::size_t>(dim)] = total;
   layout.strides = format_strides(layout.sizes, joined_format(joined));
   return true;
@@ -60,8 +60,8 @@ bool joined_sizes(const Joined& joined, std::int64_t dim, Layout& layout) {
 bool cat(RuleCall& call) {
   Joined joined;
   Layout layout;
-  if (!call.at(1).isInt() || !read_list(call, joined)) return false;
-  if (!joined_sizes(joined, call.integer(1), layout)) return false;
+  if (!call.at(1).isInt() || !read_list(call, joined) || !joined_sizes(joined, call.integer(1), layout))
+    return false;
   return call.output(layout.sizes, layout.strides, joined.dtype);
 }
 
@@ -69,7 +69,7 @@ bool cat(RuleCall& call) {
 bool emit_inner_stack(RuleCall& call, const Joined& joined, std::int64_t dim) {
   Layout layout;
   if (!joined_sizes(joined, dim, layout)) return false;
-  Sizes sizes(joined.parts[0].sizes.begin(), joined.parts[0].sizes.end());
+  Sizes sizes = copy_of(joined.parts[0].sizes);
   sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(dim),
                static_cast<std::int64_t>(joined.parts.size()));
   Sizes strides;
@@ -82,8 +82,7 @@ bool emit_outer_stack(RuleCall& call, Joined& joined) {
   c10::SmallVector<Layout, 8> widened(joined.parts.size());
   for (std::size_t i = 0; i < joined.parts.size(); ++i) {
     Operand& part = joined.parts[i];
-    widened[i].sizes.assign(part.sizes.begin(), part.sizes.end());
-    widened[i].strides.assign(part.strides.begin(), part.strides.end());
+    widened[i] = {copy_of(part.sizes), copy_of(part.strides)};
     widened[i].sizes.push_back(1);
     widened[i].strides.push_back(1);
     part = {widened[i].sizes, widened[i].strides};
@@ -132,9 +131,7 @@ bool repeat_interleave(RuleCall& call) {  // self, repeats, dim, output_size
   const at::Tensor* self = call.tensor(0);
   const std::int64_t repeats = call.integer(1, -1);
   if (!self || repeats < 0 || !call.none(3)) return false;
-  if (call.none(2)) {
-    return call.output({self->numel() * repeats}, self->scalar_type());
-  }
+  if (call.none(2)) return call.output({self->numel() * repeats}, self->scalar_type());
   std::int64_t dim = call.integer(2);
   if (self->dim() == 0 || !wrap_dim(dim, self->dim())) return false;
   return call.output(with_size(*self, dim, self->size(dim) * repeats), self->scalar_type());

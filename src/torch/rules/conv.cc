@@ -27,8 +27,7 @@ bool read_tensors(RuleCall& call, Conv& conv) {
               conv.input->scalar_type(), ") and weight type (", conv.weight->scalar_type(),
               ") should be the same");
   if (!c10::isFloatingType(conv.input->scalar_type())) return false;
-  // Below autograd, no bias is a tensor that is none.
-  if (!call.none(2) && !(call.at(2).isTensor() && !call.at(2).toTensor().defined())) {
+  if (!call.absent(2)) {
     conv.bias = call.tensor(2);
     if (!conv.bias || conv.bias->dim() != 1 || conv.bias->scalar_type() != conv.input->scalar_type())
       return false;
@@ -47,7 +46,6 @@ bool valid(Conv& conv) {
   const std::int64_t channels = conv.input->size(1);
   const std::int64_t filters = conv.weight->size(0);
   if (conv.groups < 1 || conv.weight->numel() == 0) return false;
-  if (conv.input->scalar_type() != conv.weight->scalar_type()) return false;
   if (conv.transposed) {
     if (channels != filters || channels % conv.groups != 0) return false;
     return !conv.bias || conv.bias->size(0) == conv.weight->size(1) * conv.groups;

@@ -1,15 +1,15 @@
 // Shape rules of copies, casts and factories that take their options from a tensor, and of tensors going into
 // and out of quantised dtypes. An abstract tensor of such a dtype has no quantiser: its scale and zero point
 // are data, and what asks for them gets one that changes nothing.
-#include "torch/rules/pointwise.h"
+#include "torch/rules/layout.h"
 
 namespace opscope::engine {
 namespace {
 
 constexpr auto kPreserve = at::MemoryFormat::Preserve;
 
-at::MemoryFormat format_of(const c10::IValue& value, at::MemoryFormat otherwise) {
-  return value.isInt() ? static_cast<at::MemoryFormat>(value.toInt()) : otherwise;
+at::MemoryFormat format_at(const RuleCall& call, std::size_t i, at::MemoryFormat otherwise = kPreserve) {
+  return call.at(i).isInt() ? static_cast<at::MemoryFormat>(call.at(i).toInt()) : otherwise;
 }
 
 // None, or the device that results are on anyway.
@@ -28,31 +28,29 @@ bool plain_options(RuleCall& call, std::size_t layout) {
   return strided && stays(call, layout + 1) && !call.flag(layout + 2);
 }
 
-bool valid_format(const at::Tensor& self, at::MemoryFormat format) {
-  return !(format == at::MemoryFormat::ChannelsLast && self.dim() != 4) &&
-         !(format == at::MemoryFormat::ChannelsLast3d && self.dim() != 5);
+// New memory; false for a format that the rank does not allow.
+bool emit_like(RuleCall& call, const at::Tensor& self, at::ScalarType dtype, at::MemoryFormat format) {
+  if (format == at::MemoryFormat::ChannelsLast && self.dim() != 4) return false;
+  if (format == at::MemoryFormat::ChannelsLast3d && self.dim() != 5) return false;
+  if (format == kPreserve) return call.output(self.sizes(), preserved_strides(operand(self)), dtype);
+  return call.output(self.sizes(), dtype, format);
 }
 
 bool contiguous(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
-  const auto format = format_of(call.at(1), at::MemoryFormat::Contiguous);
-  if (!self || format == kPreserve || !valid_format(*self, format)) return false;
-  if (self->is_contiguous(format)) return call.same(0);
-  return call.output(self->sizes(), self->scalar_type(), format);
+  const auto format = format_at(call, 1, at::MemoryFormat::Contiguous);
+  if (!self || format == kPreserve) return false;
+  return self->is_contiguous(format) ? call.same(0) : emit_like(call, *self, self->scalar_type(), format);
 }
 
 bool clone(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
-  Sizes strides;
-  if (!self || !like_strides(operand(*self), call.at(1), strides)) return false;
-  return call.output(self->sizes(), strides, self->scalar_type());
+  return self && emit_like(call, *self, self->scalar_type(), format_at(call, 1));
 }
 
 bool emit_cast(RuleCall& call, const at::Tensor& self, at::ScalarType dtype, at::MemoryFormat format) {
-  if (!valid_format(self, format)) return false;
   if (c10::isComplexType(self.scalar_type()) && !c10::isComplexType(dtype)) return false;
-  if (format == kPreserve) return call.output(self.sizes(), preserved_strides(operand(self)), dtype);
-  return call.output(self.sizes(), dtype, format);
+  return emit_like(call, self, dtype, format);
 }
 
 bool emit_to(RuleCall& call, at::ScalarType dtype, bool copy, at::MemoryFormat format) {
@@ -68,35 +66,33 @@ bool at_home(RuleCall& call, const at::Tensor* self) {
 }
 
 bool to_dtype(RuleCall& call) {  // self, dtype, non_blocking, copy, memory_format
-  const at::Tensor* self = call.tensor(0);
-  if (!self || !call.at(1).isInt()) return false;
-  return at_home(call, self) &&
-         emit_to(call, call.dtype(1, at::kFloat), call.flag(3), format_of(call.at(4), kPreserve));
+  return at_home(call, call.tensor(0)) && call.at(1).isInt() &&
+         emit_to(call, call.dtype(1, at::kFloat), call.flag(3), format_at(call, 4));
 }
 
 bool to_device(RuleCall& call) {  // self, device, dtype, non_blocking, copy, memory_format
   const at::Tensor* self = call.tensor(0);
   if (!at_home(call, self) || call.none(1) || !stays(call, 1)) return false;
-  return emit_to(call, call.dtype(2, self->scalar_type()), call.flag(4), format_of(call.at(5), kPreserve));
+  return emit_to(call, call.dtype(2, self->scalar_type()), call.flag(4), format_at(call, 5));
 }
 
 bool to_other(RuleCall& call) {  // self, other, non_blocking, copy, memory_format
   const at::Tensor *self = call.tensor(0), *other = call.tensor(1);
   if (!at_home(call, self) || !at_home(call, other)) return false;
-  return emit_to(call, other->scalar_type(), call.flag(3), format_of(call.at(4), kPreserve));
+  return emit_to(call, other->scalar_type(), call.flag(3), format_at(call, 4));
 }
 
-bool to_layout(
-    RuleCall& call) {  // self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format
+// self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format
+bool to_layout(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
   if (!at_home(call, self) || !plain_options(call, 2)) return false;
-  return emit_to(call, call.dtype(1, self->scalar_type()), call.flag(6), format_of(call.at(7), kPreserve));
+  return emit_to(call, call.dtype(1, self->scalar_type()), call.flag(6), format_at(call, 7));
 }
 
 bool to_copy(RuleCall& call) {  // self, dtype, layout, device, pin_memory, non_blocking, memory_format
   const at::Tensor* self = call.tensor(0);
   if (!at_home(call, self) || !plain_options(call, 2)) return false;
-  return emit_cast(call, *self, call.dtype(1, self->scalar_type()), format_of(call.at(6), kPreserve));
+  return emit_cast(call, *self, call.dtype(1, self->scalar_type()), format_at(call, 6));
 }
 
 bool type_as(RuleCall& call) {
@@ -127,9 +123,7 @@ bool like(RuleCall& call) {
   if (!self || !plain_options(call, kDType + 1)) return false;
   const auto dtype = call.dtype(kDType, self->scalar_type());
   if (kRandom && !c10::isFloatingType(dtype)) return false;
-  Sizes strides;
-  if (!like_strides(operand(*self), call.at(kDType + 4), strides)) return false;
-  return call.output(self->sizes(), strides, dtype);
+  return emit_like(call, *self, dtype, format_at(call, kDType + 4));
 }
 
 // new_*(self, size, [fill value,] dtype, layout, device, pin_memory)
@@ -138,8 +132,7 @@ bool new_tensor(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
   if (!self || !call.at(1).isList() || !plain_options(call, kDType + 1)) return false;
   const Sizes sizes = call.ints(1);
-  if (std::ranges::any_of(sizes, [](auto size) { return size < 0; })) return false;
-  return call.output(sizes, call.dtype(kDType, self->scalar_type()));
+  return !any_negative(sizes) && call.output(sizes, call.dtype(kDType, self->scalar_type()));
 }
 
 bool itself(RuleCall& call) { return call.tensor(0) && call.same(0); }
@@ -150,10 +143,7 @@ bool bernoulli(RuleCall& call) {
 }
 
 // One probability for all elements.
-bool bernoulli_of_one(RuleCall& call) {
-  const double p = call.at(1).isDouble() ? call.at(1).toDouble() : -1;
-  return p >= 0 && p <= 1 && bernoulli(call);
-}
+bool bernoulli_of_one(RuleCall& call) { return is_probability(call.at(1)) && bernoulli(call); }
 
 // New memory in the format nearest to the input's: contiguous, or channels last.
 bool emit_quantised(RuleCall& call, const at::Tensor& self, at::ScalarType dtype) {

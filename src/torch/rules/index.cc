@@ -57,9 +57,7 @@ bool read_indices(RuleCall& call, Indexing& indexing) {
     if (index->scalar_type() == at::kBool) {
       if (!add_mask(call, *index, indexing)) return false;
     } else if (is_index_type(index->scalar_type())) {
-      const Operand seen = operand(*index);
-      indexing.indices.push_back({true, Sizes(seen.sizes.begin(), seen.sizes.end()),
-                                  Sizes(seen.strides.begin(), seen.strides.end())});
+      indexing.indices.push_back({true, sizes_of(*index), copy_of(index->strides())});
     } else {
       return false;
     }
@@ -78,17 +76,8 @@ bool broadcast_indices(Indexing& indexing) {
   }
   for (Index& index : indexing.indices) {
     if (!index.defined) continue;
-    const std::size_t added = indexing.shape.size() - index.sizes.size();
-    Sizes strides(indexing.shape.size(), 0);
-    for (std::size_t i = indexing.shape.size(); i-- > 0;) {
-      if (i < added)
-        strides[i] = indexing.shape[i] != 1          ? 0
-                     : i + 1 < indexing.shape.size() ? indexing.shape[i + 1] * strides[i + 1]
-                                                     : 1;
-      else if (index.sizes[i - added] == indexing.shape[i])
-        strides[i] = index.strides[i - added];
-    }
-    index.strides = strides;
+    const auto widened = at::inferExpandGeometry_dimvector(index.sizes, index.strides, indexing.shape);
+    index.strides = copy_of(widened.strides);
     index.sizes = indexing.shape;
   }
   return any;
@@ -177,6 +166,15 @@ bool embedding(RuleCall& call) {
   return call.output(sizes, weight->scalar_type());
 }
 
+// grad, indices, num_weights, padding_idx, scale_grad_by_freq
+bool embedding_backward(RuleCall& call) {
+  const at::Tensor *grad = call.floats(0), *indices = call.tensor(1);
+  if (!grad || !indices || !is_index_type(indices->scalar_type())) return false;
+  if (grad->dim() != indices->dim() + 1 || grad->numel() == 0) return false;
+  if (grad->sizes().slice(0, static_cast<std::size_t>(indices->dim())) != indices->sizes()) return false;
+  return call.output({call.integer(2), grad->size(-1)}, grad->scalar_type());
+}
+
 bool index_select(RuleCall& call) {
   const auto [self, dim] = read_along(call, 1);
   const at::Tensor* index = call.tensor(2);
@@ -218,23 +216,15 @@ bool scatter(RuleCall& call) {
   return kInPlace ? call.same(0) : call.output(self->sizes(), self->scalar_type());
 }
 
-// A source with one slice of self for each element of the index.
-bool fits_slices(const at::Tensor& self, std::int64_t dim, const at::Tensor& index,
-                 const at::Tensor& source) {
-  if (source.dim() != self.dim() || source.size(dim) != index.numel()) return false;
-  for (std::int64_t i = 0; i < self.dim(); ++i)
-    if (i != dim && source.size(i) != self.size(i)) return false;
-  return true;
-}
-
-// index_add and index_copy.
+// index_add and index_copy: a source with one slice of self for each element of the index.
 template <bool kInPlace>
 bool index_fold(RuleCall& call) {
   const auto [self, dim] = read_along(call, 1);
   const at::Tensor *index = call.tensor(2), *source = call.tensor(3);
   if (!self || !index || !source || !call.at(1).isInt() || index->dim() != 1) return false;
   if (index->scalar_type() != at::kLong || self->numel() == 0) return false;
-  if (self->scalar_type() != source->scalar_type() || !fits_slices(*self, dim, *index, *source)) return false;
+  if (self->scalar_type() != source->scalar_type()) return false;
+  if (source->sizes() != c10::IntArrayRef(with_size(*self, dim, index->numel()))) return false;
   return kInPlace ? call.same(0) : call.output(self->sizes(), self->scalar_type());
 }
 
@@ -243,11 +233,7 @@ bool masked_scatter(RuleCall& call) {
   const at::Tensor *self = call.tensor(0), *mask = call.tensor(1), *source = call.tensor(2);
   if (!self || !mask || !source || mask->scalar_type() != at::kBool) return false;
   if (self->scalar_type() != source->scalar_type() || source->numel() == 0) return false;
-  if (kInPlace) {
-    return expands_to(mask->sizes(), self->sizes()) && call.same(0);
-  }
-  Sizes sizes = sizes_of(*self);
-  return broadcast(sizes, mask->sizes()) && call.output(sizes, self->scalar_type());
+  return emit_masked<kInPlace>(call, *self, *mask);
 }
 
 bool histc(RuleCall& call) {
@@ -261,6 +247,7 @@ bool histc(RuleCall& call) {
 
 constexpr ShapeRuleRow kIndexRules[] = {
     {"aten::embedding", "", embedding},
+    {"aten::embedding_dense_backward", "", embedding_backward},
     {"aten::gather", "", gather},
     {"aten::histc", "", histc},
     {"aten::index", "Tensor", index},

@@ -1,7 +1,9 @@
 // TensorIterator's choice of output strides, on sizes and strides alone.
 #include "torch/rules/layout.h"
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/TensorUtils.h>
+#include <c10/core/Contiguity.h>
 
 #include <algorithm>
 
@@ -10,16 +12,16 @@ namespace {
 
 using Permutation = c10::SmallVector<std::size_t, 6>;
 
+bool is_contiguous(const Operand& tensor) {
+  return c10::_compute_contiguous<std::int64_t>(tensor.sizes, tensor.strides, element_count(tensor.sizes));
+}
+
 bool is_channels_last(const Operand& tensor) {
-  if (tensor.sizes.size() != 4) return false;
-  std::int64_t expected = 1;
-  for (const std::size_t d : {1, 3, 2, 0}) {
-    if (tensor.sizes[d] == 0) return true;
-    if (tensor.sizes[d] == 1) continue;
-    if (tensor.strides[d] != expected) return false;
-    expected *= tensor.sizes[d];
-  }
-  return true;
+  return c10::_compute_channels_last_contiguous_2d<std::int64_t>(tensor.sizes, tensor.strides);
+}
+
+bool is_dense(const Operand& tensor) {  // non-overlapping, no holes
+  return c10::_compute_non_overlapping_and_dense<std::int64_t>(tensor.sizes, tensor.strides);
 }
 
 // The three cases in which TensorIterator needs no sorting: all inputs of one shape and one obvious layout.
@@ -122,42 +124,9 @@ bool expands_to(c10::IntArrayRef from, c10::IntArrayRef to) {
   return true;
 }
 
-bool is_contiguous(const Operand& tensor) {
-  std::int64_t expected = 1;
-  bool contiguous = true;
-  for (std::size_t i = tensor.sizes.size(); i-- > 0;) {
-    if (tensor.sizes[i] == 0) return true;
-    if (tensor.sizes[i] == 1) continue;
-    contiguous = contiguous && tensor.strides[i] == expected;
-    expected *= tensor.sizes[i];
-  }
-  return contiguous;
-}
-
-bool is_dense(const Operand& tensor) {
-  const std::size_t rank = tensor.sizes.size();
-  if (rank == 1) return tensor.sizes[0] < 2 || tensor.strides[0] == 1;
-  Permutation order;
-  for (std::size_t i = 0; i < rank; ++i) order.push_back(i);
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    if (tensor.sizes[a] < 2) return false;
-    if (tensor.sizes[b] < 2) return true;
-    return tensor.strides[a] < tensor.strides[b];
-  });
-  std::int64_t expected = 1;
-  for (const std::size_t dim : order) {
-    if (tensor.sizes[dim] < 2) return true;
-    if (tensor.strides[dim] != expected) return false;
-    expected *= tensor.sizes[dim];
-  }
-  return true;
-}
-
 at::MemoryFormat suggested_format(const Operand& tensor) {
-  if (tensor.sizes.size() == 4 && c10::is_channels_last_strides_2d(tensor.sizes, tensor.strides))
-    return at::MemoryFormat::ChannelsLast;
-  if (tensor.sizes.size() == 5 && c10::is_channels_last_strides_3d(tensor.sizes, tensor.strides))
-    return at::MemoryFormat::ChannelsLast3d;
+  if (c10::is_channels_last_strides_2d(tensor.sizes, tensor.strides)) return at::MemoryFormat::ChannelsLast;
+  if (c10::is_channels_last_strides_3d(tensor.sizes, tensor.strides)) return at::MemoryFormat::ChannelsLast3d;
   return at::MemoryFormat::Contiguous;
 }
 
@@ -169,10 +138,19 @@ bool iterator_layout(at::ArrayRef<Operand> operands, Layout& layout) {
   return true;
 }
 
+bool emit_iterated(RuleCall& call, at::ArrayRef<Operand> operands, at::ScalarType dtype) {
+  Layout layout;
+  return iterator_layout(operands, layout) && call.output(layout.sizes, layout.strides, dtype);
+}
+
+bool can_write(const at::Tensor& self, c10::IntArrayRef sizes, at::ScalarType dtype) {
+  at::assert_no_internal_overlap(self);
+  return self.sizes() == sizes && c10::canCast(dtype, self.scalar_type());
+}
+
 Sizes preserved_strides(const Operand& tensor) {
-  if (is_dense(tensor)) return Sizes(tensor.strides.begin(), tensor.strides.end());
-  const auto strides = at::infer_dense_strides(tensor.sizes, tensor.strides);
-  return Sizes(strides.begin(), strides.end());
+  if (is_dense(tensor)) return copy_of(tensor.strides);
+  return copy_of(at::infer_dense_strides(tensor.sizes, tensor.strides));
 }
 
 Sizes flat_strides(const at::Tensor& like, const Sizes& sizes) {
@@ -185,20 +163,8 @@ Sizes flat_strides(const at::Tensor& like, const Sizes& sizes) {
   return {sizes[1] * sizes[2], 1, sizes[1]};
 }
 
-bool like_strides(const Operand& tensor, const c10::IValue& format, Sizes& strides) {
-  const auto wanted =
-      format.isInt() ? static_cast<at::MemoryFormat>(format.toInt()) : at::MemoryFormat::Preserve;
-  if (wanted == at::MemoryFormat::ChannelsLast && tensor.sizes.size() != 4) return false;
-  if (wanted == at::MemoryFormat::ChannelsLast3d && tensor.sizes.size() != 5) return false;
-  strides =
-      wanted == at::MemoryFormat::Preserve ? preserved_strides(tensor) : format_strides(tensor.sizes, wanted);
-  return true;
-}
-
 bool view_strides(const Operand& tensor, c10::IntArrayRef sizes, Sizes& strides) {
-  at::DimVector wanted;
-  for (const std::int64_t size : sizes) wanted.push_back(size);
-  const auto found = at::detail::computeStride(tensor.sizes, tensor.strides, wanted);
+  const auto found = at::detail::computeStride(tensor.sizes, tensor.strides, at::DimVector(sizes));
   if (!found) return false;
   strides.assign(found->begin(), found->end());
   return true;
@@ -227,6 +193,10 @@ bool mark_dims(const Sizes& dims, std::int64_t rank, std::uint64_t& marked) {
     marked |= std::uint64_t{1} << dim;
   }
   return true;
+}
+
+bool any_negative(c10::IntArrayRef sizes) {
+  return std::ranges::any_of(sizes, [](auto size) { return size < 0; });
 }
 
 bool fill(Sizes& values, std::size_t rank, std::int64_t least) {

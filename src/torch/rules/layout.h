@@ -26,19 +26,26 @@ bool broadcast(Sizes& sizes, c10::IntArrayRef other);
 // True where `from` can be expanded to `to`, without widening it.
 bool expands_to(c10::IntArrayRef from, c10::IntArrayRef to);
 
-bool is_contiguous(const Operand& tensor);
-bool is_dense(const Operand& tensor);  // non-overlapping, no holes
 at::MemoryFormat suggested_format(const Operand& tensor);
 
 // The result that TensorIterator allocates for these inputs; false where they do not broadcast.
 bool iterator_layout(at::ArrayRef<Operand> operands, Layout& layout);
+bool emit_iterated(RuleCall& call, at::ArrayRef<Operand> operands, at::ScalarType dtype);
+// The result of an op that writes where `mask` is true: `self` itself, or as large as the two together.
+template <bool kInPlace>
+bool emit_masked(RuleCall& call, const at::Tensor& self, const at::Tensor& mask) {
+  if (kInPlace) return expands_to(mask.sizes(), self.sizes()) && call.same(0);
+  Sizes sizes = sizes_of(self);
+  return broadcast(sizes, mask.sizes()) && call.output(sizes, self.scalar_type());
+}
+// True where an op may write into `self` a result of this shape and type. Raises PyTorch's own error where
+// elements of `self` share memory, because its meta kernels do not.
+bool can_write(const at::Tensor& self, c10::IntArrayRef sizes, at::ScalarType dtype);
 
 // What empty_like and clone give when told to preserve the format.
 Sizes preserved_strides(const Operand& tensor);
 // Of a result with one spatial dimension, of a kernel for two that sees `like` as one of height 1.
 Sizes flat_strides(const at::Tensor& like, const Sizes& sizes);
-// A memory format argument (None means preserve). False for a format that the rank does not allow.
-bool like_strides(const Operand& tensor, const c10::IValue& format, Sizes& strides);
 
 // The strides with which `tensor` can be seen as `sizes` without a copy; false where there are none.
 bool view_strides(const Operand& tensor, c10::IntArrayRef sizes, Sizes& strides);
@@ -62,6 +69,7 @@ inline Along read_along(const RuleCall& call, std::size_t i) {
 }
 // Sets a bit for each of `dims`; false where one comes twice, or there are more dimensions than bits.
 bool mark_dims(const Sizes& dims, std::int64_t rank, std::uint64_t& marked);
+bool any_negative(c10::IntArrayRef sizes);
 // One value stands for all dimensions. False where one is below `least`, or there are not as many.
 bool fill(Sizes& values, std::size_t rank, std::int64_t least);
 std::int64_t element_count(c10::IntArrayRef sizes);
@@ -86,6 +94,9 @@ inline at::ScalarType to_floating(at::ScalarType dtype) {
 }
 
 inline bool is_number(const c10::IValue& value) { return value.isScalar(); }
+inline bool is_probability(const c10::IValue& value) {
+  return value.isDouble() && value.toDouble() >= 0 && value.toDouble() <= 1;
+}
 inline bool is_index_type(at::ScalarType dtype) { return dtype == at::kLong || dtype == at::kInt; }
 
 }  // namespace opscope::engine

@@ -6,30 +6,30 @@
 namespace opscope::engine {
 namespace {
 
-// The real kernels refuse mixed dtypes, and the meta kernels take them.
-void refuse_mixed(const at::Tensor* a, const at::Tensor* b) {
-  TORCH_CHECK(!a || !b || a->scalar_type() == b->scalar_type(),
-              "mat1 and mat2 must have the same dtype, but got ", a->scalar_type(), " and ",
-              b->scalar_type());
+// The real kernels refuse mixed dtypes, and the meta kernels take them. Products of bools are refused by the
+// CPU kernels.
+bool multipliable(const at::Tensor* a, const at::Tensor* b) {
+  if (!a || !b) return false;
+  TORCH_CHECK(a->scalar_type() == b->scalar_type(), "mat1 and mat2 must have the same dtype, but got ",
+              a->scalar_type(), " and ", b->scalar_type());
+  return a->scalar_type() != at::kBool;
 }
 
-// Products of bools are refused by the CPU kernels.
-bool multipliable(const at::Tensor* a, const at::Tensor* b) {
-  refuse_mixed(a, b);
-  return a && b && a->scalar_type() == b->scalar_type() && a->scalar_type() != at::kBool;
+// All dimensions but the last two.
+c10::IntArrayRef batch_of(const at::Tensor& tensor) {
+  return tensor.dim() > 2 ? tensor.sizes().slice(0, static_cast<std::size_t>(tensor.dim() - 2))
+                          : c10::IntArrayRef();
 }
 
 bool linear(RuleCall& call) {
   const at::Tensor *input = call.tensor(0), *weight = call.tensor(1);
   if (!multipliable(input, weight) || input->dim() == 0 || weight->dim() != 2) return false;
   if (input->size(-1) != weight->size(1)) return false;
-  Sizes sizes = sizes_of(*input);
-  sizes.back() = weight->size(0);
+  const Sizes sizes = with_size(*input, input->dim() - 1, weight->size(0));
   if (!call.none(2)) {
     const at::Tensor* bias = call.tensor(2);
-    if (!bias || bias->scalar_type() != input->scalar_type() || !expands_to(bias->sizes(), sizes))
-      return false;
-    if (bias->dim() > 1) return false;
+    if (!bias || bias->dim() > 1 || bias->scalar_type() != input->scalar_type()) return false;
+    if (!expands_to(bias->sizes(), sizes)) return false;
   }
   return call.output(sizes, input->scalar_type());
 }
@@ -38,11 +38,8 @@ bool matmul(RuleCall& call) {
   const at::Tensor *a = call.tensor(0), *b = call.tensor(1);
   if (!multipliable(a, b) || a->dim() == 0 || b->dim() == 0) return false;
   if (a->size(-1) != b->size(b->dim() == 1 ? 0 : b->dim() - 2)) return false;
-  const auto batch = [](const at::Tensor& t) {
-    return t.dim() > 2 ? t.sizes().slice(0, static_cast<std::size_t>(t.dim() - 2)) : c10::IntArrayRef{};
-  };
-  Sizes sizes(batch(*a).begin(), batch(*a).end());
-  if (!broadcast(sizes, batch(*b))) return false;
+  Sizes sizes = copy_of(batch_of(*a));
+  if (!broadcast(sizes, batch_of(*b))) return false;
   if (a->dim() > 1) sizes.push_back(a->size(-2));
   if (b->dim() > 1) sizes.push_back(b->size(-1));
   return call.output(sizes, a->scalar_type());
@@ -64,11 +61,8 @@ bool added_product(RuleCall& call) {
   if (!self || !multipliable(a, b) || a->dim() != kRank || b->dim() != kRank) return false;
   if (self->scalar_type() != a->scalar_type() || a->size(-1) != b->size(-2)) return false;
   if (kRank == 3 && a->size(0) != b->size(0)) return false;
-  Sizes sizes = sizes_of(*a);
-  sizes.back() = b->size(-1);
-  if (kInPlace) {
-    return self->sizes() == c10::IntArrayRef(sizes) && call.same(0);
-  }
+  const Sizes sizes = with_size(*a, kRank - 1, b->size(-1));
+  if (kInPlace) return self->sizes() == c10::IntArrayRef(sizes) && call.same(0);
   return expands_to(self->sizes(), sizes) && call.output(sizes, a->scalar_type());
 }
 
@@ -96,9 +90,7 @@ bool bilinear(RuleCall& call) {
   } else if (!call.none(3)) {
     return false;
   }
-  Sizes sizes = sizes_of(*a);
-  sizes.back() = weight->size(0);
-  return call.output(sizes, a->scalar_type());
+  return call.output(with_size(*a, a->dim() - 1, weight->size(0)), a->scalar_type());
 }
 
 struct Attention {
@@ -112,21 +104,19 @@ struct Attention {
 };
 
 bool read_batch(Attention& a) {
-  const std::size_t rank = static_cast<std::size_t>(a.query->dim()) - 2;
-  a.batch.assign(a.query->sizes().begin(), a.query->sizes().begin() + static_cast<std::ptrdiff_t>(rank));
+  a.batch = copy_of(batch_of(*a.query));
   if (a.grouped) {
     if (a.query->dim() < 3 || a.key->dim() != a.query->dim() || a.value->dim() != a.query->dim())
       return false;
     for (const at::Tensor* tensor : {a.key, a.value}) {
       if (tensor->size(-3) == 0 || a.query->size(-3) % tensor->size(-3) != 0) return false;
-      for (std::size_t i = 0; i + 1 < rank; ++i)
+      for (std::size_t i = 0; i + 1 < a.batch.size(); ++i)
         if (tensor->sizes()[i] != a.batch[i]) return false;
     }
     return a.key->size(-3) == a.value->size(-3);
   }
   for (const at::Tensor* tensor : {a.key, a.value})
-    if (!broadcast(a.batch, tensor->sizes().slice(0, static_cast<std::size_t>(tensor->dim() - 2))))
-      return false;
+    if (!broadcast(a.batch, batch_of(*tensor))) return false;
   return true;
 }
 
@@ -198,11 +188,8 @@ void sort_by_stride(Sizes& dims, const at::Tensor& self, bool keep_last) {
 bool read_dims(RuleCall& call, const at::Tensor& self, Sizes& dims) {
   dims = call.ints(1);
   std::uint64_t seen = 0;
-  for (const std::int64_t dim : dims) {
-    if (dim < 0 || dim >= self.dim() || (seen >> dim & 1) != 0) return false;
-    seen |= std::uint64_t{1} << dim;
-  }
-  return !dims.empty() && self.dim() < 64 && self.numel() > 0;
+  if (dims.empty() || any_negative(dims) || self.dim() == 0 || self.numel() == 0) return false;
+  return mark_dims(dims, self.dim(), seen);
 }
 
 // The batch's dimensions first, then the transformed ones in their order: the order in memory.
@@ -267,8 +254,8 @@ bool solve_triangular(RuleCall& call) {
   const bool left = call.flag(3);
   const std::int64_t n = a->size(-1);
   if (a->size(-2) != n || b->size(left ? -2 : -1) != n) return false;
-  Sizes sizes(a->sizes().begin(), a->sizes().end() - 2);
-  if (!broadcast(sizes, b->sizes().slice(0, static_cast<std::size_t>(b->dim() - 2)))) return false;
+  Sizes sizes = copy_of(batch_of(*a));
+  if (!broadcast(sizes, batch_of(*b))) return false;
   sizes.push_back(b->size(-2));
   sizes.push_back(b->size(-1));
   return element_count(sizes) != 0 && call.output(sizes, column_major_strides(sizes), a->scalar_type());

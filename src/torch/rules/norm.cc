@@ -1,24 +1,24 @@
-// Shape rules of normalisation layers and softmax.
+// Shape rules of normalisation layers and softmax, and of their gradients.
+#include <algorithm>
+
 #include "torch/rules/layout.h"
 
 namespace opscope::engine {
 namespace {
 
-bool is_vector(const at::Tensor* tensor, std::int64_t size) {
-  return tensor && tensor->dim() == 1 && tensor->size(0) == size;
-}
-
-// An optional argument: absent, or a tensor of one dimension and this size.
-bool absent_or_vector(const RuleCall& call, std::size_t i, std::int64_t size) {
-  return call.none(i) || (call.at(i).isTensor() && !call.at(i).toTensor().defined()) ||
-         is_vector(call.tensor(i), size);
+// Optional arguments: each absent, or one number for each channel.
+bool per_channel(const RuleCall& call, const at::Tensor& input,
+                 std::initializer_list<std::size_t> arguments) {
+  return std::ranges::all_of(arguments, [&](std::size_t i) {
+    if (call.absent(i)) return true;
+    const at::Tensor* tensor = call.tensor(i);
+    return tensor && tensor->dim() == 1 && tensor->size(0) == input.size(1);
+  });
 }
 
 bool batch_norm(RuleCall& call) {
   const at::Tensor* input = call.floats(0);
-  if (!input || input->dim() < 2) return false;
-  for (const std::size_t i : {1, 2, 3, 4})
-    if (!absent_or_vector(call, i, input->size(1))) return false;
+  if (!input || input->dim() < 2 || !per_channel(call, *input, {1, 2, 3, 4})) return false;
   const bool training = call.flag(5);
   if (!training && (call.none(3) || call.none(4))) return false;
   // One value per channel has no variance: PyTorch's Python layer raises, the kernel does not.
@@ -83,16 +83,14 @@ bool group_norm(RuleCall& call) {
   const std::int64_t groups = call.integer(1);
   if (!input || input->dim() < 2 || groups < 1 || input->size(1) % groups != 0 || input->numel() == 0)
     return false;
-  for (const std::size_t i : {2, 3})
-    if (!absent_or_vector(call, i, input->size(1))) return false;
-  return call.output(input->sizes(), input->scalar_type(), input->suggest_memory_format());
+  return per_channel(call, *input, {2, 3}) &&
+         call.output(input->sizes(), input->scalar_type(), input->suggest_memory_format());
 }
 
 bool instance_norm(RuleCall& call) {
   const at::Tensor* input = call.floats(0);
   if (!input || input->dim() < 3 || input->numel() == 0) return false;
-  for (const std::size_t i : {1, 2, 3, 4})
-    if (!absent_or_vector(call, i, input->size(1))) return false;
+  if (!per_channel(call, *input, {1, 2, 3, 4})) return false;
   if (!call.flag(5) && (call.none(3) || call.none(4))) return false;
   return call.output(input->sizes(), input->scalar_type());
 }
@@ -132,8 +130,47 @@ bool weight_norm_interface(RuleCall& call) {
   return call.output(g.sizes(), g.scalar_type() == at::kBFloat16 ? at::kFloat : g.scalar_type());
 }
 
+// Of a gradient and its input: both of float, of one shape, and with elements.
+bool is_float_gradient(const at::Tensor* grad, const at::Tensor* input) {
+  return grad && input && grad->sizes() == input->sizes() && input->numel() > 0 &&
+         grad->scalar_type() == at::kFloat && input->scalar_type() == at::kFloat;
+}
+
+// grad, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, mask
+bool batch_norm_backward(RuleCall& call) {
+  const at::Tensor *grad = call.tensor(0), *input = call.tensor(1);
+  if (!is_float_gradient(grad, input) || input->dim() < 2) return false;
+  if (!grad->is_contiguous() || !input->is_contiguous()) return false;
+  call.gradient(9, 0, input->sizes(), at::kFloat);
+  call.gradient(9, 1, {input->size(1)}, at::kFloat);
+  return call.gradient(9, 2, {input->size(1)}, at::kFloat);
+}
+
+// grad, input, normalized_shape, mean, rstd, weight, bias, mask
+bool layer_norm_backward(RuleCall& call) {
+  const at::Tensor *grad = call.tensor(0), *input = call.tensor(1);
+  if (!is_float_gradient(grad, input)) return false;
+  const auto shape = call.ints(2);
+  if ((call.wants(7, 1) && !call.tensor(5)) || (call.wants(7, 2) && !call.tensor(6))) return false;
+  call.gradient(7, 0, input->sizes(), at::kFloat);
+  call.gradient(7, 1, shape, at::kFloat);
+  return call.gradient(7, 2, shape, at::kFloat);
+}
+
+// grad, output, dim, input_dtype
+bool softmax_backward(RuleCall& call) {
+  const at::Tensor *grad = call.floats(0), *output = call.floats(1);
+  if (!grad || !output || grad->sizes() != output->sizes() || grad->numel() == 0) return false;
+  if (!grad->is_contiguous() || !output->is_contiguous()) return false;
+  const auto dtype = call.dtype(3, output->scalar_type());
+  if (grad->scalar_type() != output->scalar_type() || dtype != output->scalar_type()) return false;
+  std::int64_t dim = call.integer(2);
+  return wrap_dim(dim, output->dim()) && call.output(output->sizes(), dtype);
+}
+
 constexpr ShapeRuleRow kNormRules[] = {
     {"aten::_log_softmax aten::_softmax", "", native_softmax},
+    {"aten::_softmax_backward_data", "", softmax_backward},
     {"aten::_weight_norm", "", weight_norm},
     {"aten::_weight_norm_interface", "", weight_norm_interface},
     {"aten::batch_norm", "", batch_norm},
@@ -142,7 +179,9 @@ constexpr ShapeRuleRow kNormRules[] = {
     {"aten::layer_norm", "", layer_norm},
     {"aten::log_softmax aten::softmax", "int", softmax},
     {"aten::native_batch_norm", "", native_batch_norm},
+    {"aten::native_batch_norm_backward", "", batch_norm_backward},
     {"aten::native_layer_norm", "", native_layer_norm},
+    {"aten::native_layer_norm_backward", "", layer_norm_backward},
     {"aten::rms_norm", "", rms_norm},
 };
 

@@ -1,9 +1,26 @@
-// Shape rules of arithmetic, comparison and other pointwise ops, of activation functions and dropout.
-#include "torch/rules/pointwise.h"
-
+// Shape rules of arithmetic, comparison and other pointwise ops, of activation functions, their gradients and
+// dropout. One rule is behind them all: broadcast the operands, promote their types, lay the result out as
+// TensorIterator does. What differs between ops is a `Pointwise` value.
 #include <ATen/MemoryOverlap.h>
 
+#include "torch/rules/layout.h"
+
 namespace opscope::engine {
+namespace {
+
+enum class Result { kPromoted, kFloat, kBool };
+// Operand types that the CPU kernels take; what is outside is left to PyTorch, which mostly raises.
+enum class Domain { kAny, kNoBool, kReal, kRealNoBool, kFloating, kFloatingOrComplex, kIntegral };
+
+struct Pointwise {
+  std::size_t operands = 1;  // leading arguments that are tensors, or numbers as tensors without dimensions
+  std::size_t bounds = 0;    // numbers after them that take part in promotion, not in the layout
+  Result result = Result::kPromoted;
+  Domain domain = Domain::kAny;
+  bool one_dtype = false;  // no promotion: tensors must agree
+  bool reversed = false;   // the kernel takes its operands in the other order: rsub
+  bool like_self = false;  // written into empty_like(self), not into what TensorIterator allocates
+};
 
 bool accepts(Domain domain, at::ScalarType dtype) {
   switch (domain) {
@@ -24,13 +41,6 @@ bool accepts(Domain domain, at::ScalarType dtype) {
   }
   return false;
 }
-
-bool can_write(const at::Tensor& self, c10::IntArrayRef sizes, at::ScalarType dtype) {
-  at::assert_no_internal_overlap(self);
-  return self.sizes() == sizes && c10::canCast(dtype, self.scalar_type());
-}
-
-namespace {
 
 // The operands of a call, their common dtype as it builds up.
 struct Gathered {
@@ -86,8 +96,6 @@ bool gather(RuleCall& call, const Pointwise& op, Gathered& found) {
   return true;
 }
 
-}  // namespace
-
 bool run_pointwise(RuleCall& call, const Pointwise& op, bool in_place) {
   if (in_place && call.tensor(0)) at::assert_no_internal_overlap(*call.tensor(0));
   Gathered found;
@@ -95,7 +103,6 @@ bool run_pointwise(RuleCall& call, const Pointwise& op, bool in_place) {
   at::ScalarType dtype = found.dtype;
   if (op.result == Result::kFloat) dtype = to_floating(dtype);
   if (op.result == Result::kBool) dtype = at::kBool;
-  Layout layout;
   if (in_place) {
     const at::Tensor& self = call.at(0).toTensor();
     for (const Operand& input : found.operands)
@@ -104,10 +111,19 @@ bool run_pointwise(RuleCall& call, const Pointwise& op, bool in_place) {
   }
   if (op.reversed) std::reverse(found.operands.begin(), found.operands.end());
   if (op.like_self) return call.output(found.operands[0].sizes, preserved_strides(found.operands[0]), dtype);
-  return iterator_layout(found.operands, layout) && call.output(layout.sizes, layout.strides, dtype);
+  return emit_iterated(call, found.operands, dtype);
 }
 
-namespace {
+template <Pointwise kOp, bool kInPlace = false>
+bool pointwise(RuleCall& call) {
+  return run_pointwise(call, kOp, kInPlace);
+}
+
+// The row of ops that also exist in place.
+template <Pointwise kOp>
+constexpr ShapeRuleRow in_both(std::string_view names, std::string_view overloads = kAnyOverload) {
+  return {names, overloads, pointwise<kOp>, pointwise<kOp, true>};
+}
 
 constexpr Pointwise kUnaryReal{.domain = Domain::kReal};
 constexpr Pointwise kLikeSelf{.domain = Domain::kReal, .like_self = true};
@@ -136,6 +152,7 @@ constexpr Pointwise kThreeRealNoBool{.operands = 3, .domain = Domain::kRealNoBoo
 constexpr Pointwise kThreeFloating{.operands = 3, .domain = Domain::kFloatingOrComplex};
 constexpr Pointwise kLerp{.operands = 2, .domain = Domain::kFloatingOrComplex, .one_dtype = true};
 constexpr Pointwise kLerpTensor{.operands = 3, .domain = Domain::kFloatingOrComplex, .one_dtype = true};
+constexpr Pointwise kGradient{.operands = 2, .domain = Domain::kFloating, .one_dtype = true};
 constexpr Pointwise kPowScalar{.bounds = 1, .domain = Domain::kFloatingOrComplex};
 
 // div and div_ with a rounding mode: true division without one, the operands' own type with one.
@@ -187,38 +204,21 @@ bool where(RuleCall& call) {
       return false;
     }
   }
-  Layout layout;
-  return iterator_layout(operands, layout) && call.output(layout.sizes, layout.strides, promotion.result());
-}
-
-bool valid_fill(RuleCall& call) {
-  const at::Tensor *self = call.tensor(0), *mask = call.tensor(1);
-  if (!self || !mask || mask->scalar_type() != at::kBool) return false;
-  if (const at::Tensor* value = call.tensor(2))
-    return value->dim() == 0 && c10::canCast(value->scalar_type(), self->scalar_type());
-  if (!is_number(call.at(2))) return false;
-  return c10::canCast(call.at(2).toScalar().type(), self->scalar_type());
-}
-
-bool masked_fill(RuleCall& call) {
-  if (!valid_fill(call)) return false;
-  const at::Tensor& self = call.at(0).toTensor();
-  Sizes sizes = sizes_of(self);
-  return broadcast(sizes, call.at(1).toTensor().sizes()) && call.output(sizes, self.scalar_type());
+  return emit_iterated(call, operands, promotion.result());
 }
 
 // Writing through overlapping elements is still allowed here.
-bool masked_fill_(RuleCall& call) {
-  if (!valid_fill(call)) return false;
-  return expands_to(call.at(1).toTensor().sizes(), call.at(0).toTensor().sizes()) && call.same(0);
+template <bool kInPlace>
+bool masked_fill(RuleCall& call) {
+  const at::Tensor *self = call.tensor(0), *mask = call.tensor(1);
+  if (!self || !mask || mask->scalar_type() != at::kBool) return false;
+  const at::Tensor* value = call.tensor(2);
+  if (value ? value->dim() != 0 : !is_number(call.at(2))) return false;
+  const auto dtype = value ? value->scalar_type() : call.at(2).toScalar().type();
+  return c10::canCast(dtype, self->scalar_type()) && emit_masked<kInPlace>(call, *self, *mask);
 }
-
 constexpr Pointwise kFloatingOrComplex{.domain = Domain::kFloatingOrComplex};
 constexpr Pointwise kFloatingLikeSelf{.domain = Domain::kFloating, .like_self = true};
-
-bool is_probability(const c10::IValue& value) {
-  return value.isDouble() && value.toDouble() >= 0 && value.toDouble() <= 1;
-}
 
 // Without training, or with nothing to drop, PyTorch returns its argument.
 bool dropout(RuleCall& call) {
@@ -234,10 +234,8 @@ bool native_dropout(RuleCall& call) {
   const at::Tensor* input = call.floats(0);
   if (!input || input->numel() == 0 || !is_probability(call.at(1))) return false;
   const Sizes strides = preserved_strides(operand(*input));
-  Layout layout;
-  if (!iterator_layout({operand(*input), {input->sizes(), strides}}, layout)) return false;
-  call.output(layout.sizes, layout.strides, input->scalar_type());
-  return call.output(input->sizes(), strides, at::kBool);
+  return emit_iterated(call, {operand(*input), {input->sizes(), strides}}, input->scalar_type()) &&
+         call.output(input->sizes(), strides, at::kBool);
 }
 
 bool glu(RuleCall& call) {
@@ -246,9 +244,7 @@ bool glu(RuleCall& call) {
   if (!self || self->dim() == 0 || !wrap_dim(dim, self->dim()) || self->size(dim) % 2 != 0) return false;
   const Sizes sizes = with_size(*self, dim, self->size(dim) / 2);
   const Operand half{sizes, self->strides()};
-  Layout layout;
-  if (!iterator_layout({half, half}, layout)) return false;
-  return call.output(layout.sizes, layout.strides, self->scalar_type());
+  return emit_iterated(call, {half, half}, self->scalar_type());
 }
 
 bool prelu(RuleCall& call) {
@@ -298,6 +294,9 @@ constexpr ShapeRuleRow kPointwiseRules[] = {
     in_both<kBinaryRealNoBool>("aten::floor_divide aten::fmod"),
     {"aten::fmax aten::fmin aten::maximum aten::minimum", "", pointwise<kBinaryReal>},
     in_both<kBinaryBoolReal>("aten::ge aten::gt aten::le aten::lt"),
+    {"aten::gelu_backward aten::hardsigmoid_backward aten::hardtanh_backward aten::leaky_relu_backward "
+     "aten::sigmoid_backward aten::silu_backward aten::tanh_backward aten::threshold_backward",
+     "", pointwise<kGradient>},
     {"aten::glu", "", glu},
     {"aten::hardshrink aten::softplus aten::softshrink", "", pointwise<kUnaryFloating>},
     in_both<kFloatingLikeSelf>("aten::hardtanh aten::relu6"),
@@ -308,7 +307,7 @@ constexpr ShapeRuleRow kPointwiseRules[] = {
     {"aten::log_sigmoid", "", log_sigmoid},
     {"aten::logaddexp", "", pointwise<Pointwise{.operands = 2, .domain = Domain::kFloating}>},
     in_both<kUnaryBool>("aten::logical_not"),
-    {"aten::masked_fill", kAnyOverload, masked_fill, masked_fill_},
+    {"aten::masked_fill", kAnyOverload, masked_fill<false>, masked_fill<true>},
     {"aten::max aten::min", "other", pointwise<kBinaryReal>},
     in_both<kBinary>("aten::mul"),
     in_both<kLikeSelf>("aten::nan_to_num"),

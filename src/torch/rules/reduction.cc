@@ -33,12 +33,6 @@ bool result_dtype(Output output, at::ScalarType input, at::ScalarType asked, at:
   return false;
 }
 
-// Marks the reduced dimensions, all of them for None and the empty list.
-bool read_dims(const Sizes& dims, std::int64_t rank, std::uint64_t& reduced) {
-  reduced = dims.empty() ? ~std::uint64_t{0} : 0;
-  return mark_dims(dims, rank, reduced);
-}
-
 Sizes reduced_sizes(const at::Tensor& self, std::uint64_t reduced, bool keepdim) {
   Sizes sizes;
   for (std::int64_t i = 0; i < self.dim(); ++i) {
@@ -49,11 +43,12 @@ Sizes reduced_sizes(const at::Tensor& self, std::uint64_t reduced, bool keepdim)
   return sizes;
 }
 
+constexpr std::size_t kAbsent = ~std::size_t{0};
+
 struct Reduction {
   Output output;
-  int dims = -1;     // which argument, -1: all dimensions
-  int keepdim = -1;  // likewise
-  int dtype = -1;
+  // Which arguments these are. All dimensions are reduced where none says which.
+  std::size_t dims = kAbsent, keepdim = kAbsent, dtype = kAbsent;
   int results = 1;
   bool needs_elements = false;  // no identity: an empty reduction is an error
   bool indices = false;         // a second result
@@ -64,22 +59,19 @@ template <Reduction kOp>
 bool reduce(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
   if (!self || self->dim() > 63) return false;
-  const auto asked = kOp.dtype < 0
-                         ? at::ScalarType::Undefined
-                         : call.dtype(static_cast<std::size_t>(kOp.dtype), at::ScalarType::Undefined);
+  auto asked = at::ScalarType::Undefined;
+  if (kOp.dtype != kAbsent) asked = call.dtype(kOp.dtype, asked);
   at::ScalarType dtype;
   if (!result_dtype(kOp.output, self->scalar_type(), asked, dtype)) return false;
   Sizes dims;
-  if (kOp.dims >= 0) {
-    const auto i = static_cast<std::size_t>(kOp.dims);
-    dims = call.ints(i);
-    if (kOp.list_only && dims.empty() && !call.none(i)) return false;
+  if (kOp.dims != kAbsent) {
+    dims = call.ints(kOp.dims);
+    if (kOp.list_only && dims.empty() && !call.none(kOp.dims)) return false;
   }
-  std::uint64_t reduced;
-  if (!read_dims(dims, self->dim(), reduced)) return false;
+  std::uint64_t reduced = dims.empty() ? ~std::uint64_t{0} : 0;  // all of them for None and the empty list
+  if (!mark_dims(dims, self->dim(), reduced)) return false;
   if (kOp.needs_elements && self->numel() == 0) return false;
-  const Sizes sizes =
-      reduced_sizes(*self, reduced, kOp.keepdim >= 0 && call.flag(static_cast<std::size_t>(kOp.keepdim)));
+  const Sizes sizes = reduced_sizes(*self, reduced, kOp.keepdim != kAbsent && call.flag(kOp.keepdim));
   for (int i = 0; i < kOp.results; ++i) call.output(sizes, dtype);
   return !kOp.indices || call.output(sizes, at::kLong);
 }
@@ -158,10 +150,8 @@ bool pair_loss(RuleCall& call) {
   const at::Tensor *self = call.floats(0), *target = call.tensor(1);
   if (!self || !target || self->scalar_type() != target->scalar_type() || self->sizes() != target->sizes())
     return false;
-  Layout layout;
-  if (!iterator_layout({operand(*self), operand(*target)}, layout)) return false;
-  if (call.integer(2, 1) == 0) return call.output(layout.sizes, layout.strides, self->scalar_type());
-  return call.output({}, self->scalar_type());
+  if (call.integer(2, 1) != 0) return call.output({}, self->scalar_type());
+  return emit_iterated(call, {operand(*self), operand(*target)}, self->scalar_type());
 }
 
 constexpr ShapeRuleRow kReductionRules[] = {

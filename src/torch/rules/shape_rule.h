@@ -27,6 +27,10 @@ class RuleCall {
   std::size_t size() const { return arguments_.size(); }
   const c10::IValue& at(std::size_t i) const { return arguments_[i]; }
   bool none(std::size_t i) const { return arguments_[i].isNone(); }
+  // None, or below autograd a tensor that is none.
+  bool absent(std::size_t i) const {
+    return none(i) || (arguments_[i].isTensor() && !arguments_[i].toTensor().defined());
+  }
   // A defined, strided tensor argument; nullptr otherwise.
   const at::Tensor* tensor(std::size_t i) const {
     return arguments_[i].isTensor() ? plain(arguments_[i].toTensor()) : nullptr;
@@ -109,19 +113,16 @@ std::span<const ShapeRuleRow> pointwise_shape_rules();
 std::span<const ShapeRuleRow> matmul_shape_rules();
 std::span<const ShapeRuleRow> conv_shape_rules();
 std::span<const ShapeRuleRow> norm_shape_rules();
-std::span<const ShapeRuleRow> pool_shape_rules();
-std::span<const ShapeRuleRow> resize_shape_rules();
+std::span<const ShapeRuleRow> spatial_shape_rules();
 std::span<const ShapeRuleRow> reduction_shape_rules();
 std::span<const ShapeRuleRow> view_shape_rules();
 std::span<const ShapeRuleRow> copy_shape_rules();
 std::span<const ShapeRuleRow> cat_shape_rules();
 std::span<const ShapeRuleRow> index_shape_rules();
 std::span<const ShapeRuleRow> recurrent_shape_rules();
-std::span<const ShapeRuleRow> backward_shape_rules();
 
-inline Sizes sizes_of(const at::Tensor& tensor) {
-  return Sizes(tensor.sizes().begin(), tensor.sizes().end());
-}
+inline Sizes copy_of(c10::IntArrayRef values) { return Sizes(values.begin(), values.end()); }
+inline Sizes sizes_of(const at::Tensor& tensor) { return copy_of(tensor.sizes()); }
 // The tensor's sizes with another in dimension `dim`, which counts from the front.
 inline Sizes with_size(const at::Tensor& tensor, std::int64_t dim, std::int64_t size) {
   Sizes sizes = sizes_of(tensor);

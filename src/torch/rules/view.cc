@@ -1,11 +1,11 @@
 // Shape rules of views: the same storage, seen with other sizes and strides; some come as a list (chunk,
 // split, unbind).
+#include <numeric>
+
 #include "torch/rules/layout.h"
 
 namespace opscope::engine {
 namespace {
-
-Sizes copy_of(c10::IntArrayRef values) { return Sizes(values.begin(), values.end()); }
 
 // Given as numbers, or as another tensor's; nullopt for neither.
 std::optional<Sizes> read_sizes(RuleCall& call, std::size_t i) {
@@ -61,7 +61,7 @@ bool unflatten(RuleCall& call) {
   const auto [self, dim] = read_along(call, 1);
   Sizes parts = call.ints(2);
   if (!self || parts.empty() || !infer_sizes(parts, self->size(dim))) return false;
-  Sizes sizes = copy_of(self->sizes());
+  Sizes sizes = sizes_of(*self);
   erase(sizes, dim);
   sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(dim), parts.begin(), parts.end());
   return emit_view(call, *self, sizes);
@@ -86,7 +86,7 @@ bool permute(RuleCall& call) {
 
 bool swap_dims(RuleCall& call, const at::Tensor& self, std::int64_t first, std::int64_t second) {
   if (!wrap_dim(first, self.dim()) || !wrap_dim(second, self.dim())) return false;
-  Sizes sizes = copy_of(self.sizes()), strides = copy_of(self.strides());
+  Sizes sizes = sizes_of(self), strides = copy_of(self.strides());
   if (self.dim() > 0) {
     std::swap(sizes[static_cast<std::size_t>(first)], sizes[static_cast<std::size_t>(second)]);
     std::swap(strides[static_cast<std::size_t>(first)], strides[static_cast<std::size_t>(second)]);
@@ -125,7 +125,7 @@ bool movedim(RuleCall& call) {
 
 bool emit_slice(RuleCall& call, const at::Tensor& self, std::int64_t dim, std::int64_t start,
                 std::int64_t length, std::int64_t step) {
-  Sizes sizes = copy_of(self.sizes()), strides = copy_of(self.strides());
+  Sizes sizes = sizes_of(self), strides = copy_of(self.strides());
   const auto d = static_cast<std::size_t>(dim);
   const std::int64_t offset = self.storage_offset() + start * strides[d];
   sizes[d] = length;
@@ -166,7 +166,7 @@ bool select(RuleCall& call) {
   const std::int64_t size = self->size(dim);
   if (index < -size || index >= size) return false;
   if (index < 0) index += size;
-  Sizes sizes = copy_of(self->sizes()), strides = copy_of(self->strides());
+  Sizes sizes = sizes_of(*self), strides = copy_of(self->strides());
   const std::int64_t offset = self->storage_offset() + index * strides[static_cast<std::size_t>(dim)];
   erase(sizes, dim);
   erase(strides, dim);
@@ -177,7 +177,7 @@ bool unsqueeze(RuleCall& call) {
   const at::Tensor* self = call.tensor(0);
   std::int64_t dim = call.integer(1);
   if (!self || !wrap_dim(dim, self->dim() + 1)) return false;
-  Sizes sizes = copy_of(self->sizes()), strides = copy_of(self->strides());
+  Sizes sizes = sizes_of(*self), strides = copy_of(self->strides());
   insert(strides, dim, dim == self->dim() ? 1 : self->size(dim) * self->stride(dim));
   insert(sizes, dim, 1);
   return call.view(*self, sizes, strides, self->storage_offset());
@@ -198,22 +198,11 @@ bool squeeze(RuleCall& call) {
   return call.view(*self, sizes, strides, self->storage_offset());
 }
 
+// Raises PyTorch's own error where `self` does not widen to `sizes`.
 bool emit_expanded(RuleCall& call, const at::Tensor& self, Sizes sizes) {
   if (sizes.size() < static_cast<std::size_t>(self.dim())) return false;
-  const std::size_t added = sizes.size() - static_cast<std::size_t>(self.dim());
-  Sizes strides(sizes.size());
-  for (std::size_t i = sizes.size(); i-- > 0;) {
-    const bool old = i >= added;
-    const std::int64_t size = old ? self.sizes()[i - added] : 1;
-    if (old)
-      strides[i] = self.strides()[i - added];
-    else
-      strides[i] = i + 1 < sizes.size() ? sizes[i + 1] * strides[i + 1] : 1;
-    if (sizes[i] == -1 && old) sizes[i] = size;
-    if (sizes[i] < 0 || (size != 1 && size != sizes[i])) return false;
-    if (size != sizes[i]) strides[i] = 0;
-  }
-  return call.view(self, sizes, strides, self.storage_offset());
+  const auto wide = at::inferExpandGeometry_dimvector(self.sizes(), self.strides(), sizes);
+  return !any_negative(wide.sizes) && call.view(self, wide.sizes, wide.strides, self.storage_offset());
 }
 
 bool alias(RuleCall& call) {
@@ -227,7 +216,7 @@ bool unfold(RuleCall& call) {
   const std::int64_t size = call.integer(2, -1);
   const std::int64_t step = call.integer(3);
   if (!self || step < 1 || size < 0 || size > self->size(dim)) return false;
-  Sizes sizes = copy_of(self->sizes()), strides = copy_of(self->strides());
+  Sizes sizes = sizes_of(*self), strides = copy_of(self->strides());
   const auto d = static_cast<std::size_t>(dim);
   sizes.push_back(size);
   strides.push_back(strides[d]);
@@ -244,8 +233,8 @@ class Parts {
         self_(self),
         dim_(static_cast<std::size_t>(dim)),
         offset_(self.storage_offset()),
-        sizes_(self.sizes().begin(), self.sizes().end()),
-        strides_(self.strides().begin(), self.strides().end()) {}
+        sizes_(sizes_of(self)),
+        strides_(copy_of(self.strides())) {}
 
   void add(std::int64_t size) {
     sizes_[dim_] = size;
@@ -297,12 +286,8 @@ bool split_with_sizes(RuleCall& call) {
   const auto [self, dim] = read_along(call, 2);
   if (!self) return false;
   const Sizes sizes = call.ints(1);
-  std::int64_t total = 0;
-  for (const std::int64_t size : sizes) {
-    if (size < 0) return false;
-    total += size;
-  }
-  if (total != self->size(dim)) return false;
+  const auto total = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+  if (any_negative(sizes) || total != self->size(dim)) return false;
   Parts parts(call, *self, dim);
   for (const std::int64_t size : sizes) parts.add(size);
   return parts.finish();

@@ -1,10 +1,125 @@
-// Shape rules of up- and downsampling, padding, windows and the shuffling of pixels and channels.
-#include <cmath>
-
+// Shape rules of layers over spatial dimensions: pooling, up- and downsampling, padding, windows and the
+// shuffling of pixels and channels.
 #include "torch/rules/layout.h"
 
 namespace opscope::engine {
 namespace {
+
+// A pooling input: [channels, spatial...] or [batch, channels, spatial...].
+struct Pool {
+  const at::Tensor* input = nullptr;
+  std::size_t rank = 0;
+  std::size_t first = 0;  // of the spatial dimensions
+  Sizes kernel, stride, padding, dilation;
+  bool ceil_mode = false;
+};
+
+bool read_input(RuleCall& call, std::size_t rank, Pool& pool) {
+  pool.input = call.floats(0);
+  pool.rank = rank;
+  if (!pool.input) return false;
+  const auto dims = static_cast<std::size_t>(pool.input->dim());
+  if (dims != rank + 1 && dims != rank + 2) return false;
+  pool.first = dims - rank;
+  // Only the batch may be empty.
+  return element_count(pool.input->sizes().slice(pool.first - 1)) > 0;
+}
+
+bool valid(Pool& pool) {
+  if (pool.stride.empty()) pool.stride = pool.kernel;
+  if (!fill(pool.kernel, pool.rank, 1) || !fill(pool.stride, pool.rank, 1) ||
+      !fill(pool.padding, pool.rank, 0) || !fill(pool.dilation, pool.rank, 1))
+    return false;
+  for (std::size_t d = 0; d < pool.rank; ++d)
+    if (2 * pool.padding[d] > pool.kernel[d]) return false;
+  return true;
+}
+
+std::int64_t output_size(const Pool& pool, std::size_t d) {
+  const std::int64_t input = pool.input->sizes()[pool.first + d];
+  const std::int64_t stride = pool.stride[d];
+  const std::int64_t room = input + 2 * pool.padding[d] - pool.dilation[d] * (pool.kernel[d] - 1) - 1;
+  if (room < 0 && !pool.ceil_mode) return 0;
+  std::int64_t size = (room + (pool.ceil_mode ? stride - 1 : 0)) / stride + 1;
+  // The last window must start inside the input or its left padding.
+  if (pool.ceil_mode && (size - 1) * stride >= input + pool.padding[d]) --size;
+  return room < -stride ? 0 : size;
+}
+
+bool output_sizes(const Pool& pool, Sizes& sizes) {
+  sizes = sizes_of(*pool.input);
+  for (std::size_t d = 0; d < pool.rank; ++d) {
+    sizes[pool.first + d] = output_size(pool, d);
+    if (sizes[pool.first + d] < 1) return false;
+  }
+  return true;
+}
+
+enum class Format { kContiguous, kSuggested, kFlat };
+
+Sizes strides_for(Format format, const at::Tensor& input, const Sizes& sizes) {
+  // Most 1-d poolings run as 2-d ones of height 1, and so may see a transposed input as channels-last.
+  if (format == Format::kFlat) return flat_strides(input, sizes);
+  if (format == Format::kContiguous) return engine::contiguous_strides(sizes);
+  return format_strides(sizes, input.suggest_memory_format());
+}
+
+bool read_pool(RuleCall& call, std::size_t rank, bool dilates, Pool& pool, Sizes& sizes) {
+  if (!read_input(call, rank, pool)) return false;
+  pool.kernel = call.ints(1);
+  pool.stride = call.ints(2);
+  pool.padding = call.ints(3);
+  pool.dilation = dilates ? call.ints(4) : Sizes{1};
+  pool.ceil_mode = call.flag(dilates ? 5 : 4);
+  return valid(pool) && output_sizes(pool, sizes);
+}
+
+template <std::size_t kRank, Format kFormat, bool kIndices>
+bool max_pool(RuleCall& call) {
+  Pool pool;
+  Sizes sizes;
+  if (!read_pool(call, kRank, true, pool, sizes)) return false;
+  const Sizes strides = strides_for(kFormat, *pool.input, sizes);
+  call.output(sizes, strides, pool.input->scalar_type());
+  return !kIndices || call.output(sizes, strides, at::kLong);
+}
+
+template <std::size_t kRank, Format kFormat>
+bool avg_pool(RuleCall& call) {
+  Pool pool;
+  Sizes sizes;
+  if (kRank > 1 && call.at(6).isInt() && call.at(6).toInt() == 0) return false;
+  return read_pool(call, kRank, false, pool, sizes) &&
+         call.output(sizes, strides_for(kFormat, *pool.input, sizes), pool.input->scalar_type());
+}
+
+// Down to one element the average is a plain mean, which keeps its input's format in three dimensions too.
+template <std::size_t kRank, Format kFormat, bool kIndices>
+bool adaptive_pool(RuleCall& call) {
+  Pool pool;
+  Sizes wanted = call.ints(1);
+  if (!read_input(call, kRank, pool) || !fill(wanted, kRank, 1)) return false;
+  Sizes sizes = sizes_of(*pool.input);
+  for (std::size_t d = 0; d < kRank; ++d) sizes[pool.first + d] = wanted[d];
+  const bool is_mean =
+      !kIndices && std::all_of(wanted.begin(), wanted.end(), [](std::int64_t n) { return n == 1; });
+  const Format format = is_mean && kRank == 3 ? Format::kSuggested : kFormat;
+  const Sizes strides = strides_for(format, *pool.input, sizes);
+  call.output(sizes, strides, pool.input->scalar_type());
+  return !kIndices || call.output(sizes, strides, at::kLong);
+}
+
+// grad, self, kernel_size, stride, padding, dilation, ceil_mode, indices
+bool max_pool_backward(RuleCall& call) {
+  const at::Tensor *grad = call.floats(0), *self = call.floats(1), *indices = call.tensor(7);
+  if (!grad || !self || !indices || self->dim() != 4 || self->numel() == 0 || grad->numel() == 0)
+    return false;
+  if (grad->sizes() != indices->sizes() || grad->scalar_type() != self->scalar_type()) return false;
+  if (!self->is_contiguous() || !grad->is_contiguous() || !indices->is_contiguous()) return false;
+  const bool fits =
+      grad->size(0) == self->size(0) && grad->size(1) == self->size(1) && indices->scalar_type() == at::kLong;
+  return fits && call.output(self->sizes(), self->scalar_type());
+}
 
 bool emit_resized(RuleCall& call, const at::Tensor& input, const Sizes& spatial) {
   Sizes sizes{input.size(0), input.size(1)};
@@ -16,14 +131,13 @@ bool emit_resized(RuleCall& call, const at::Tensor& input, const Sizes& spatial)
 }
 
 bool resizable(const at::Tensor* input, std::size_t rank) {
-  return input && input->dim() == static_cast<std::int64_t>(rank) + 2 && input->numel() > 0 &&
-         c10::isFloatingType(input->scalar_type());
+  return input && input->dim() == static_cast<std::int64_t>(rank) + 2 && input->numel() > 0;
 }
 
 // upsample_*(input, output_size, ..)
 template <std::size_t kRank>
 bool upsample(RuleCall& call) {
-  const at::Tensor* input = call.tensor(0);
+  const at::Tensor* input = call.floats(0);
   const Sizes spatial = call.ints(1);
   return resizable(input, kRank) && spatial.size() == kRank && emit_resized(call, *input, spatial);
 }
@@ -31,7 +145,7 @@ bool upsample(RuleCall& call) {
 // upsample_*.vec(input, output_size?, [align_corners,] scale_factors?): one of the two is given.
 template <std::size_t kRank, std::size_t kScales>
 bool upsample_vec(RuleCall& call) {
-  const at::Tensor* input = call.tensor(0);
+  const at::Tensor* input = call.floats(0);
   if (!resizable(input, kRank) || call.none(1) == call.none(kScales)) return false;
   Sizes spatial;
   if (!call.none(1)) {
@@ -48,12 +162,11 @@ bool upsample_vec(RuleCall& call) {
 
 // input [n, c, spatial...], grid [n, spatial of the output..., one coordinate per dimension]
 bool grid_sampler(RuleCall& call) {
-  const at::Tensor *input = call.tensor(0), *grid = call.tensor(1);
+  const at::Tensor *input = call.floats(0), *grid = call.tensor(1);
   if (!input || !grid || input->dim() != grid->dim() || (input->dim() != 4 && input->dim() != 5))
     return false;
-  if (input->scalar_type() != grid->scalar_type() || !c10::isFloatingType(input->scalar_type())) return false;
-  if (input->size(0) != grid->size(0) || grid->size(-1) != input->dim() - 2 || input->numel() == 0)
-    return false;
+  if (input->scalar_type() != grid->scalar_type() || input->numel() == 0) return false;
+  if (input->size(0) != grid->size(0) || grid->size(-1) != input->dim() - 2) return false;
   if (input->dim() == 5 && call.integer(2) == 2) return false;
   Sizes sizes{input->size(0), input->size(1)};
   for (std::int64_t d = 1; d < grid->dim() - 1; ++d) sizes.push_back(grid->size(d));
@@ -62,7 +175,7 @@ bool grid_sampler(RuleCall& call) {
 
 // Pads come in pairs from the last dimension backwards. False where a size would become negative.
 bool padded_sizes(const at::Tensor& input, const Sizes& pads, Sizes& sizes) {
-  sizes.assign(input.sizes().begin(), input.sizes().end());
+  sizes = sizes_of(input);
   if (pads.size() % 2 != 0 || pads.size() / 2 > sizes.size()) return false;
   for (std::size_t i = 0; i < pads.size() / 2; ++i) {
     std::int64_t& size = sizes[sizes.size() - 1 - i];
@@ -87,13 +200,13 @@ bool constant_pad(RuleCall& call) {
 
 // Reflection and replication: kRank spatial dimensions, an optional batch before the channels.
 bool border_pad(RuleCall& call, std::size_t rank, bool reflects) {
-  const at::Tensor* input = call.tensor(0);
+  const at::Tensor* input = call.floats(0);
   const Sizes pads = call.ints(1);
   Sizes sizes;
   if (!input || pads.size() != 2 * rank || !padded_sizes(*input, pads, sizes) || input->numel() == 0)
     return false;
   const std::size_t dims = sizes.size();
-  if ((dims != rank + 1 && dims != rank + 2) || !c10::isFloatingType(input->scalar_type())) return false;
+  if (dims != rank + 1 && dims != rank + 2) return false;
   for (std::size_t i = 0; i < pads.size(); ++i) {
     const std::int64_t size = input->sizes()[dims - 1 - i / 2];
     if (pads[i] < 0 || (reflects && pads[i] >= size)) return false;
@@ -184,7 +297,22 @@ bool col2im(RuleCall& call) {
   return call.output(sizes, self->scalar_type());
 }
 
-constexpr ShapeRuleRow kResizeRules[] = {
+constexpr ShapeRuleRow kSpatialRules[] = {
+    {"aten::_adaptive_avg_pool2d aten::adaptive_avg_pool2d", "", adaptive_pool<2, Format::kSuggested, false>},
+    {"aten::adaptive_avg_pool1d", "", adaptive_pool<1, Format::kFlat, false>},
+    {"aten::adaptive_avg_pool3d", "", adaptive_pool<3, Format::kContiguous, false>},
+    {"aten::adaptive_max_pool1d", "", adaptive_pool<1, Format::kFlat, true>},
+    {"aten::adaptive_max_pool2d", "", adaptive_pool<2, Format::kSuggested, true>},
+    {"aten::adaptive_max_pool3d", "", adaptive_pool<3, Format::kContiguous, true>},
+    {"aten::avg_pool1d", "", avg_pool<1, Format::kFlat>},
+    {"aten::avg_pool2d", "", avg_pool<2, Format::kSuggested>},
+    {"aten::avg_pool3d", "", avg_pool<3, Format::kContiguous>},
+    {"aten::max_pool1d", "", max_pool<1, Format::kContiguous, false>},
+    {"aten::max_pool2d", "", max_pool<2, Format::kSuggested, false>},
+    {"aten::max_pool2d_with_indices", "", max_pool<2, Format::kSuggested, true>},
+    {"aten::max_pool3d", "", max_pool<3, Format::kSuggested, false>},
+    {"aten::max_pool3d_with_indices", "", max_pool<3, Format::kSuggested, true>},
+    {"aten::max_pool2d_with_indices_backward", "", max_pool_backward},
     {"aten::_upsample_bicubic2d_aa aten::_upsample_bilinear2d_aa aten::_upsample_nearest_exact2d "
      "aten::upsample_bicubic2d aten::upsample_bilinear2d aten::upsample_nearest2d",
      "", upsample<2>},
@@ -214,6 +342,6 @@ constexpr ShapeRuleRow kResizeRules[] = {
 
 }  // namespace
 
-std::span<const ShapeRuleRow> resize_shape_rules() { return kResizeRules; }
+std::span<const ShapeRuleRow> spatial_shape_rules() { return kSpatialRules; }
 
 }  // namespace opscope::engine
