@@ -1,6 +1,7 @@
 // Ids put into groups by a counting sort: one group after the other, the ids of each ascending.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <numeric>
 #include <span>
@@ -12,16 +13,26 @@ struct IdGroups {
   std::vector<std::uint32_t> ids;
   std::vector<std::uint32_t> begins;  // by group, and the end
 
-  // `group_of`: by id; one that is not below `groups` is left out.
-  IdGroups(std::size_t groups, std::span<const std::uint32_t> group_of) : begins(groups + 1) {
-    for (const std::uint32_t group : group_of)
+  IdGroups() = default;
+  // `each(add)` calls add(group, id) for every member, ids in ascending order; it is called twice. What is in
+  // a group that is not below `groups` is left out.
+  template <std::invocable<void (*)(std::uint32_t, std::uint32_t)> Each>
+  IdGroups(std::size_t groups, Each each) : begins(groups + 1) {
+    each([&](std::uint32_t group, std::uint32_t) {
       if (group < groups) ++begins[group + 1];
+    });
     std::partial_sum(begins.begin(), begins.end(), begins.begin());
     ids.resize(begins.back());
     std::vector<std::uint32_t> next = begins;
-    for (std::uint32_t id = 0; id < group_of.size(); ++id)
-      if (group_of[id] < groups) ids[next[group_of[id]]++] = id;
+    each([&](std::uint32_t group, std::uint32_t id) {
+      if (group < groups) ids[next[group]++] = id;
+    });
   }
+  // `group_of`: by id.
+  IdGroups(std::size_t groups, std::span<const std::uint32_t> group_of)
+      : IdGroups(groups, [&](auto add) {
+          for (std::uint32_t id = 0; id < group_of.size(); ++id) add(group_of[id], id);
+        }) {}
 
   std::uint32_t size(std::size_t group) const { return begins[group + 1] - begins[group]; }
   std::span<const std::uint32_t> of(std::size_t group) const {

@@ -2,6 +2,7 @@
 #include "partition/dataflow.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "graph/graph.h"
 #include "ops/op_call.h"
@@ -85,7 +86,10 @@ Dataflow::Dataflow(const Graph& graph, std::span<const OpCost> costs) {
   begin_op();
   keep_what_lasts(graph, pieces);
   gather_readers();
-  gather_after();
+  after_ = IdGroups(count, [&](auto add) {
+    for (OpId op = 0; op < count; ++op)
+      for (const OpId earlier : before(op)) add(earlier, op);
+  });
 }
 
 void Dataflow::must_follow(OpId op, OpId earlier) {
@@ -186,36 +190,15 @@ void Dataflow::keep_what_lasts(const Graph& graph, const std::vector<Piece>& pie
 }
 
 void Dataflow::gather_readers() {
-  std::vector<OpId> last_reader(writes.size(), kNone);
-  const auto each = [&](auto visit) {
-    std::ranges::fill(last_reader, kNone);
+  IdGroups by_write(writes.size(), [&](auto add) {
+    std::vector<OpId> last_reader(writes.size(), kNone);
     for (OpId op = 0; op < works.size(); ++op)
       for (const Read& read : reads_of(op))
-        if (read.write != kNone && last_reader[read.write] != op)
-          last_reader[read.write] = op, visit(read, op);
-  };
-  each([&](const Read& read, OpId) { ++writes[read.write].readers.size; });
-  std::uint32_t begin = 0;
-  for (Write& write : writes) {
-    write.readers.begin = begin;
-    begin += write.readers.size;
-    write.readers.size = 0;
-  }
-  readers.resize(begin);
-  each([&](const Read& read, OpId op) {
-    Range& range = writes[read.write].readers;
-    readers[range.begin + range.size++] = op;
+        if (read.write != kNone && std::exchange(last_reader[read.write], op) != op) add(read.write, op);
   });
-}
-
-void Dataflow::gather_after() {
-  after_begin_.assign(works.size() + 1, 0);
-  for (const OpId earlier : before_) ++after_begin_[earlier + 1];
-  for (std::size_t i = 1; i < after_begin_.size(); ++i) after_begin_[i] += after_begin_[i - 1];
-  after_.resize(before_.size());
-  auto next = after_begin_;
-  for (OpId op = 0; op < works.size(); ++op)
-    for (const OpId earlier : before(op)) after_[next[earlier]++] = op;
+  for (WriteId id = 0; id < writes.size(); ++id)
+    writes[id].readers = {by_write.begins[id], by_write.size(id)};
+  readers = std::move(by_write.ids);
 }
 
 }  // namespace opscope

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/groups.h"
 #include "cost/cost.h"
 #include "graph/graph.h"
 
@@ -52,7 +53,7 @@ class Dataflow {
   std::span<const Write> writes_of(OpId op) const { return slice(writes, writes_begin_, op); }
   // Ops that must run before it, and after it: for data, and so that nothing is overwritten too early.
   std::span<const OpId> before(OpId op) const { return slice(before_, before_begin_, op); }
-  std::span<const OpId> after(OpId op) const { return slice(after_, after_begin_, op); }
+  std::span<const OpId> after(OpId op) const { return after_.of(op); }
   std::span<const OpId> readers_of(const Write& w) const {
     return {readers.data() + w.readers.begin, w.readers.size};
   }
@@ -76,12 +77,12 @@ class Dataflow {
   void must_follow(OpId op, OpId earlier);
   void keep_what_lasts(const Graph& graph, const std::vector<Piece>& pieces);
   void gather_readers();
-  void gather_after();
   std::uint32_t piece_of(const Graph& graph, ValueId value) const;
 
   std::vector<OpId> maker_, shown_;
-  std::vector<OpId> before_, after_;
-  std::vector<std::uint32_t> reads_begin_, writes_begin_, before_begin_, after_begin_;
+  std::vector<OpId> before_;
+  IdGroups after_;
+  std::vector<std::uint32_t> reads_begin_, writes_begin_, before_begin_;
   std::vector<OpId> taken_at_;                // by value: the op that took it last
   std::vector<OpId> followed_at_;             // by op: the one that was last told to wait for it
   std::vector<OpId> waiting_, waiting_next_;  // readers of each piece since it was written, as linked lists

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "analyse/fusion/comparison.h"
+#include "base/groups.h"
 #include "partition/dataflow.h"
 
 namespace opscope {
@@ -63,40 +63,39 @@ class FusionMembers {
       run_[op] = runs[part];
     }
   }
+  // By node of the tracer's graph: the kernels that have it in such a list.
+  IdGroups kernels_by_node(std::vector<NodeId> OtherKernel::*nodes) const {
+    return {graph_.nodes.size(), [&](auto add) {
+              for (Id id = 0; id < other_.kernels.size(); ++id)
+                for (const NodeId node : other_.kernels[id].*nodes) add(node, id);
+            }};
+  }
   // Ops of one node share its list.
   void place() {
-    std::vector<std::uint32_t> begin(graph_.nodes.size() + 1, 0);
-    for (const OtherKernel& kernel : other_.kernels)
-      for (const NodeId node : kernel.nodes) ++begin[node + 1];
-    for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
-    refs_.resize(begin.back());
-    std::vector<std::uint32_t> next(begin.begin(), begin.end() - 1);
-    for (Id id = 0; id < other_.kernels.size(); ++id)
-      for (const NodeId node : other_.kernels[id].nodes) refs_[next[node]++] = id;
+    IdGroups by_node = kernels_by_node(&OtherKernel::nodes);
     for (OpId op = 0; op < graph_.ops.size(); ++op) {
       if (!flow_.works[op]) continue;
       const NodeId node = graph_.ops[op].node;
       fate_[op] = node == kNone ? Fate::kOutside : Fate::kRemoved;
-      if (node == kNone || begin[node] == begin[node + 1]) continue;
+      if (node == kNone || by_node.size(node) == 0) continue;
       fate_[op] = Fate::kInKernel;
-      kernels_[op] = {begin[node], begin[node + 1] - begin[node]};
+      kernels_[op] = {by_node.begins[node], by_node.size(node)};
     }
+    refs_ = std::move(by_node.ids);
   }
   // A node of several ops, such as attention with its projections: library calls are for its anchors, in
   // their order.
   void place_apart() {
-    std::unordered_map<NodeId, std::vector<Id>> rest;
-    for (Id id = 0; id < other_.kernels.size(); ++id)
-      for (const NodeId node : other_.kernels[id].rest) rest[node].push_back(id);
+    const IdGroups rest = kernels_by_node(&OtherKernel::rest);
     std::vector<OpId> ops;
     for (OpId op = 0; op < graph_.ops.size(); ++op) {
       if (fate_[op] != Fate::kInKernel) continue;
       const bool goes_on =
           !ops.empty() && graph_.ops[ops.back()].node == graph_.ops[op].node && run_[ops.back()] == run_[op];
-      if (!goes_on && !ops.empty()) place_calls(ops, rest[graph_.ops[ops.back()].node]), ops.clear();
+      if (!goes_on && !ops.empty()) place_calls(ops, rest.of(graph_.ops[ops.back()].node)), ops.clear();
       ops.push_back(op);
     }
-    if (!ops.empty()) place_calls(ops, rest[graph_.ops[ops.back()].node]);
+    if (!ops.empty()) place_calls(ops, rest.of(graph_.ops[ops.back()].node));
   }
   void place_calls(std::span<const OpId> ops, std::span<const Id> rest) {
     if (ops.size() < 2 || kernels_[ops.front()].size < 2) return;

@@ -14,9 +14,8 @@ constexpr std::size_t kNamesShown = 8;
 
 // "relu" of "aten::relu_"
 std::string op_text(const Graph& graph, OpId op) {
-  std::string text(short_op_name(graph.op_name(graph.ops[op])));
-  if (text.size() > 1 && text.back() == '_' && text.front() != '_') text.pop_back();
-  return text;
+  const std::string_view text = short_op_name(graph.op_name(graph.ops[op]));
+  return std::string(text.starts_with('_') ? text : op_type(text));
 }
 
 // "conv2d + cat x6 + relu": what comes several times in a row once, and the end of a long list as a number.
