@@ -39,7 +39,8 @@ TEST(Limits, OfOneMetricTheLastCounts) {
 
 // A budget that says how much more is allowed stands, whoever asks: nothing more, where nobody says.
 TEST(Limits, AgainstAnotherVersionAreNothingMoreUnlessSaid) {
-  std::vector<BudgetLimit> limits{increase_limit(metric_at("flops"), "2%", "b.toml:1")};
+  std::vector<BudgetLimit> limits{
+      with_amount({.metric = &metric_at("flops"), .kind = LimitKind::kIncrease, .where = "b.toml:1"}, "2%")};
   add_limits({.max = "", .min = "", .max_increase = "", .against = true}, limits);
   EXPECT_EQ(limits.size(), 1U);
   limits.clear();
@@ -69,13 +70,13 @@ TEST(Limits, AreLists) {
 }
 
 TEST(Limits, OfIncreasesMayDifferByMetric) {
-  EXPECT_EQ(parse_increases("2%", "").size(), 5U);
-  const auto limits = parse_increases("2%,flops=5%,params=0", "");
+  EXPECT_EQ(parse_limits("2%", LimitKind::kIncrease, "").size(), 5U);
+  const auto limits = parse_limits("2%,flops=5%,params=0", LimitKind::kIncrease, "");
   ASSERT_EQ(limits.size(), 5U);
   EXPECT_EQ(limits[3].percent, 5.0);
   EXPECT_FALSE(limits[4].percent);
-  EXPECT_THROW(parse_increases("2", ""), Error);
-  EXPECT_THROW(parse_increases("x%", ""), Error);
+  EXPECT_THROW(parse_limits("2", LimitKind::kIncrease, ""), Error);
+  EXPECT_THROW(parse_limits("x%", LimitKind::kIncrease, ""), Error);
 }
 
 struct Checked {
@@ -136,7 +137,7 @@ TEST(Budget, IncreasesAreFromAnotherVersion) {
   const Version a({linear("fc", 100), relu("act")}), b({linear("fc", 102), relu("act")});
   const ModelDiff diff = test::diff_of(a, b);
   const auto checked = [&](const char* allowed) {
-    return check_budget({"net", &b.figures, &diff}, parse_increases(allowed, ""), false);
+    return check_budget({"net", &b.figures, &diff}, parse_limits(allowed, LimitKind::kIncrease, ""), false);
   };
   EXPECT_TRUE(checked("params=2%").kept());
   EXPECT_FALSE(checked("params=1.9%").kept());
@@ -146,7 +147,8 @@ TEST(Budget, IncreasesAreFromAnotherVersion) {
   ASSERT_EQ(report.results[0].contributors.size(), 1U);
   EXPECT_EQ(report.results[0].contributors[0].path, "fc");
   EXPECT_EQ(report.results[0].contributors[0].amount, 18);
-  EXPECT_THROW(check_budget({"net", &b.figures, nullptr}, parse_increases("2%", ""), false), Error);
+  EXPECT_THROW(
+      check_budget({"net", &b.figures, nullptr}, parse_limits("2%", LimitKind::kIncrease, ""), false), Error);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -105,9 +106,9 @@ class BudgetCheck {
       if (row.name == limit.module) return row;
       names.push_back(row.name);
     }
-    const std::string hint = did_you_mean(limit.module, names);
-    throw Error("no module called '" + limit.module + "' in " + model_.label, limit.where,
-                hint.empty() ? "opscope profile MODEL --depth 9 shows the modules there are" : hint);
+    throw Error(
+        "no module called '" + limit.module + "' in " + model_.label, limit.where,
+        did_you_mean(limit.module, names, "opscope profile MODEL --depth 9 shows the modules there are"));
   }
 
   // An op that the model does not run costs it nothing; one that nobody has heard of is a mistake.
@@ -121,9 +122,8 @@ class BudgetCheck {
       names.push_back(row.type);
     }
     if (find_rule("aten::" + limit.type)) return {};
-    const std::string hint = did_you_mean(limit.type, names);
     throw Error("no op type called '" + limit.type + "'", limit.where,
-                hint.empty() ? "opscope ops shows those that are known" : hint);
+                did_you_mean(limit.type, names, "opscope ops shows those that are known"));
   }
 
   bool find_allowed(LimitResult& result) const {
@@ -152,10 +152,9 @@ class BudgetCheck {
   }
 
   std::string unknown_ops_reason(const BudgetLimit& limit) const {
-    std::string ops;
-    for (const SlowOp& op : figures_.coverage.unknown_ops) ops += (ops.empty() ? "" : ", ") + op.op;
     const std::string of = limit.module.empty() ? "" : " in " + limit.module;
-    return "ops of unknown cost" + of + " are not counted: " + ops;
+    return "ops of unknown cost" + of +
+           " are not counted: " + join(figures_.coverage.unknown_ops | std::views::transform(&SlowOp::op));
   }
 
   void find_contributors(LimitResult& result) const {
@@ -217,11 +216,10 @@ bool may_not_grow(const Metric& metric) {
 }
 
 std::pair<const Metric*, std::string> pair_in(std::string_view part, const std::string& flag,
-                                              const char* example) {
+                                              const std::string& example) {
   const auto sign = part.find('=');
   if (sign == std::string::npos || sign + 1 == part.size())
-    throw Error("'" + std::string(part) + "' is no METRIC=AMOUNT", flag,
-                std::string("for example ") + example);
+    throw Error("'" + std::string(part) + "' is no METRIC=AMOUNT", flag, "for example " + example);
   return {&metric_named(part.substr(0, sign), flag, kModelNeeds), std::string(part.substr(sign + 1))};
 }
 
@@ -243,49 +241,38 @@ CheckReport check_budget(const CheckedModel& model, std::span<const BudgetLimit>
   return BudgetCheck(model, allow_unknown).run(limits);
 }
 
-std::vector<BudgetLimit> parse_limits(const std::string& text, LimitKind kind, const std::string& flag) {
-  std::vector<BudgetLimit> limits;
-  for (const std::string_view part : split_by(text, ',')) {
-    if (part.empty()) continue;
-    const auto [metric, amount] = pair_in(part, flag, "flops=4.2G,params=12M");
-    std::erase_if(limits, [m = metric](const BudgetLimit& limit) { return limit.metric == m; });
-    limits.push_back(
-        {.metric = metric, .kind = kind, .amount = parse_amount(*metric, amount, flag), .where = flag});
-  }
-  if (limits.empty()) throw Error("no limit is given", flag, "for example flops=4.2G,params=12M");
-  return limits;
-}
-
-BudgetLimit increase_limit(const Metric& metric, const std::string& text, const std::string& where) {
-  BudgetLimit limit{.metric = &metric, .kind = LimitKind::kIncrease, .where = where};
-  if (!text.ends_with('%')) {
-    limit.amount = parse_amount(metric, text, where);
+BudgetLimit with_amount(BudgetLimit limit, const std::string& text) {
+  if (limit.kind != LimitKind::kIncrease || !text.ends_with('%')) {
+    limit.amount = parse_amount(*limit.metric, text, limit.where);
     return limit;
   }
   limit.percent = number_from<double>(text.substr(0, text.size() - 1));
   if (!limit.percent || !std::isfinite(*limit.percent) || *limit.percent < 0)
-    throw Error("'" + text + "' is no percentage", where, "for example 2%");
+    throw Error("'" + text + "' is no percentage", limit.where, "for example 2%");
   return limit;
 }
 
-std::vector<BudgetLimit> parse_increases(const std::string& text, const std::string& flag) {
+std::vector<BudgetLimit> parse_limits(const std::string& text, LimitKind kind, const std::string& flag) {
+  const bool is_increase = kind == LimitKind::kIncrease;
+  const std::string pairs = is_increase ? "flops=2%,params=0" : "flops=4.2G,params=12M";
+  const std::string hint = (is_increase ? "for example 2%, or " : "for example ") + pairs;
   std::vector<BudgetLimit> limits;
   for (const std::string_view part : split_by(text, ',')) {
     if (part.empty()) continue;
-    if (part.find('=') == std::string::npos) {
+    if (is_increase && part.find('=') == std::string::npos) {
       if (!part.ends_with('%') && part != "0")
-        throw Error("'" + std::string(part) + "' is no percentage", flag,
-                    "for example 2%, or flops=2%,params=0");
+        throw Error("'" + std::string(part) + "' is no percentage", flag, hint);
       for (const Metric& metric : metrics())
         if (may_not_grow(metric))
-          limits.push_back(increase_limit(metric, part == "0" ? "0%" : std::string(part), flag));
+          limits.push_back(with_amount({.metric = &metric, .kind = kind, .where = flag},
+                                       part == "0" ? "0%" : std::string(part)));
       continue;
     }
-    const auto [metric, amount] = pair_in(part, flag, "flops=2%,params=0");
+    const auto [metric, amount] = pair_in(part, flag, pairs);
     std::erase_if(limits, [m = metric](const BudgetLimit& limit) { return limit.metric == m; });
-    limits.push_back(increase_limit(*metric, amount, flag));
+    limits.push_back(with_amount({.metric = metric, .kind = kind, .where = flag}, amount));
   }
-  if (limits.empty()) throw Error("no limit is given", flag, "for example 2%, or flops=2%,params=0");
+  if (limits.empty()) throw Error("no limit is given", flag, hint);
   return limits;
 }
 
@@ -295,20 +282,21 @@ void add_limits(const AskedLimits& asked, std::vector<BudgetLimit>& limits) {
     std::ranges::replace(word, '_', '-');
     return "--" + word;
   };
-  const auto add = [&](const std::vector<BudgetLimit>& more) {
+  const auto add = [&](const std::string& text, LimitKind kind, const std::string& word) {
+    if (text.empty()) return;
+    const std::vector<BudgetLimit> more = parse_limits(text, kind, called(word));
     limits.insert(limits.end(), more.begin(), more.end());
   };
   if (!asked.against && !asked.max_increase.empty())
     throw Error("an increase is from another version", called("max_increase"),
                 asked.as_flags ? "name it with --against base.json" : "name it: against=...");
-  if (!asked.max.empty()) add(parse_limits(asked.max, LimitKind::kMost, called("max")));
-  if (!asked.min.empty()) add(parse_limits(asked.min, LimitKind::kLeast, called("min")));
+  add(asked.max, LimitKind::kMost, "max");
+  add(asked.min, LimitKind::kLeast, "min");
   const bool has_increase =
       std::ranges::find(limits, LimitKind::kIncrease, &BudgetLimit::kind) != limits.end();
-  if (!asked.max_increase.empty())
-    add(parse_increases(asked.max_increase, called("max_increase")));
-  else if (asked.against && !has_increase)
-    add(parse_increases("0%", called("against")));
+  add(asked.max_increase, LimitKind::kIncrease, "max_increase");
+  if (asked.max_increase.empty() && asked.against && !has_increase)
+    add("0%", LimitKind::kIncrease, "against");
   if (limits.empty())
     throw Error("there is no limit to check", "check",
                 asked.as_flags ? "--max flops=4.2G,params=12M, --budget budget.toml or --against base.json; "

@@ -75,10 +75,9 @@ struct CheckedModel {
 // Throws Error for limits of modules and op types that the model does not have.
 CheckReport check_budget(const CheckedModel& model, std::span<const BudgetLimit> limits, bool allow_unknown);
 
-// "flops=4.2G,params=12M"; `flag` for errors.
+// "flops=4.2G,params=12M"; increases are also "2%" for all that costs, or "flops=2%,params=0". `flag` for
+// errors.
 std::vector<BudgetLimit> parse_limits(const std::string& text, LimitKind kind, const std::string& flag);
-// "2%" for all that costs, or "flops=2%,params=0,peak_memory_bytes=10MiB".
-std::vector<BudgetLimit> parse_increases(const std::string& text, const std::string& flag);
 // What a command line or a call asks for beside a budget file.
 struct AskedLimits {
   std::string max, min, max_increase;  // "": none
@@ -89,7 +88,7 @@ struct AskedLimits {
 };
 // Throws Error where there is none in the end.
 void add_limits(const AskedLimits& asked, std::vector<BudgetLimit>& limits);
-// "2%", "0", "10MiB" for one metric.
-BudgetLimit increase_limit(const Metric& metric, const std::string& text, const std::string& where);
+// "10MiB" or "0" of the limit's metric; of an increase also "2%".
+BudgetLimit with_amount(BudgetLimit limit, const std::string& text);
 
 }  // namespace opscope

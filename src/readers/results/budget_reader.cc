@@ -132,12 +132,9 @@ class BudgetReader {
   }
 
   BudgetLimit limit(const toml::key& key, const toml::node& node, BudgetLimit form) const {
-    const std::string where = at(key.source());
-    const Metric& metric = metric_named(key.str(), where, kModelNeeds);
-    if (form.kind == LimitKind::kIncrease) return increase_limit(metric, text(node), where);
-    form.metric = &metric, form.where = where;
-    form.amount = parse_amount(metric, text(node), where);
-    return form;
+    form.where = at(key.source());
+    form.metric = &metric_named(key.str(), form.where, kModelNeeds);
+    return with_amount(std::move(form), text(node));
   }
 
   // As the flag would be written.
