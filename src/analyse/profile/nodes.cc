@@ -56,9 +56,9 @@ std::string suggest(const Profile& profile, std::string_view node) {
     candidates.push_back(profile.graph->path(profile.graph->modules[row.module]));
   std::ranges::sort(candidates);
   candidates.erase(std::ranges::unique(candidates).begin(), candidates.end());
-  if (std::string hint = did_you_mean(node, candidates); !hint.empty()) return hint;
-  return "name an op by its index, a layer, a module or an op type, as `opscope profile --verbose` shows "
-         "them";
+  return did_you_mean(
+      node, candidates,
+      "name an op by its index, a layer, a module or an op type, as `opscope profile --verbose` shows them");
 }
 
 }  // namespace

@@ -172,9 +172,8 @@ Granularity granularity_from_name(std::string_view text) {
   const std::span choices = std::span(kGranularities.names).first(2);  // ops are the detail graph
   const auto found = std::ranges::find(choices, text);
   if (found != choices.end()) return static_cast<Granularity>(found - choices.begin());
-  const std::string near = did_you_mean(text, choices);
   throw Error("no such granularity: '" + std::string(text) + "'", "granularity",
-              near.empty() ? "choose module or layer" : near);
+              did_you_mean(text, choices, "choose module or layer"));
 }
 
 ProfilerGraph make_profiler_graph(const Profile& profile, Granularity granularity) {

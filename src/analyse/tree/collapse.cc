@@ -83,9 +83,9 @@ class Collapser {
       if (graph_.path(graph_.modules[m]) == options_.focus) return m;
       paths.push_back(graph_.path(graph_.modules[m]));
     }
-    const std::string hint = did_you_mean(options_.focus, paths);
-    throw Error("no module called '" + options_.focus + "'", "--focus",
-                hint.empty() ? "opscope profile MODEL --depth 9 shows the modules there are" : hint);
+    throw Error(
+        "no module called '" + options_.focus + "'", "--focus",
+        did_you_mean(options_.focus, paths, "opscope profile MODEL --depth 9 shows the modules there are"));
   }
 
   // Between nodes that are drawn; what goes back to the first of equal blocks is their repeating.
