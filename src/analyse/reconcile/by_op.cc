@@ -51,10 +51,9 @@ struct CountedOps {
   std::int64_t missing() const { return ours.flops - theirs.flops; }
 };
 
-class ByOp {
+class ByOp : public Ledger {
  public:
-  ByOp(const Profile& profile, const PeerAnswer& answer, Ledger& ledger)
-      : profile_(profile), answer_(answer), ledger_(ledger) {}
+  using Ledger::Ledger;
 
   std::int64_t run() {
     read_counts();
@@ -106,12 +105,9 @@ class ByOp {
 
   void take(const std::string& module, const std::string& op, std::int64_t own) {
     const bool product = is_product_name(op);
-    const std::int64_t flops = product && in_macs_ ? own * 2 : own;
     const auto found = calls_.find({module, op});
     const std::uint64_t calls = found == calls_.end() ? 1 : found->second;
-    cell_of(module, op, product).theirs.add(op, flops, calls);
-    ledger_.add(CauseKind::kMacAsFlop, "a multiply-accumulate is one there, two here", op, module, calls,
-                flops - own);
+    cell_of(module, op, product).theirs.add(op, add_unit(own, product, op, module, calls), calls);
   }
 
   // --- what its conventions would give ---
@@ -121,15 +117,15 @@ class ByOp {
     const OpCost& cost = profile_.costs[id];
     const auto own = signed_count(as_theirs.flops);
     const bool product = cost.rule != nullptr && is_product(cost.rule->category);
-    const std::int64_t flops = product && in_macs_ ? own * 2 : own;
+    const std::int64_t flops = in_flops(own, product);
     const std::string op_name(short_op_name(graph_.op_name(op)));
     const std::string module(graph_.path(graph_.module_of(op)));
     if (own != 0) cell_of(module, op_name, product).ours.add(op_name, flops, 1);
     const std::int64_t difference = signed_count(cost.flops) - flops;
     if (difference == 0) return;
     if (cost.rule == nullptr)
-      ledger_.add(CauseKind::kDeclared, "declared with register_op, which " + answer_.tool + " does not know",
-                  op_name, module, 1, difference);
+      add(CauseKind::kDeclared, "declared with register_op, which " + answer_.tool + " does not know",
+          op_name, module, 1, difference);
     else if (own == 0)
       not_counted(cost, op_name, module, difference);
     else
@@ -154,7 +150,7 @@ class ByOp {
       kind = CauseKind::kNotSeen;
       what = word + ": " + not_in_trace();
     }
-    ledger_.add(kind, what, op, module, 1, difference);
+    add(kind, what, op, module, 1, difference);
   }
 
   void counted_otherwise(const OpCost& cost, const std::string& op, const std::string& module,
@@ -162,8 +158,8 @@ class ByOp {
     const Category category = cost.rule->category;
     if (!is_product(category)) {
       const WorkWord work = work_word(category);
-      return ledger_.add(work.kind, std::string(work.word) + ": by another formula in " + answer_.tool, op,
-                         module, 1, difference);
+      return add(work.kind, std::string(work.word) + ": by another formula in " + answer_.tool, op, module, 1,
+                 difference);
     }
     const auto beside = signed_count(cost.work.other_flops + cost.work.specials);
     const auto [kind, what] =
@@ -171,9 +167,9 @@ class ByOp {
             ? std::pair(CauseKind::kInsideAttention, "scale, mask and softmax inside attention")
         : category == Category::kRecurrent ? std::pair(CauseKind::kActivation, "gates of recurrent cells")
                                            : std::pair(CauseKind::kBias, "adding the bias");
-    ledger_.add(kind, what, op, module, 1, beside);
-    ledger_.add(CauseKind::kCountedOtherwise, "products by another formula in " + answer_.tool, op, module, 1,
-                difference - beside);
+    add(kind, what, op, module, 1, beside);
+    add(CauseKind::kCountedOtherwise, "products by another formula in " + answer_.tool, op, module, 1,
+        difference - beside);
   }
 
   // --- what it really counted ---
@@ -206,15 +202,15 @@ class ByOp {
   void spread(CauseKind kind, const std::string& what, const std::string& module, const OpAmounts& ops,
               std::int64_t amount) {
     if (ops.flops == amount) {
-      for (const auto& [op, each] : ops.by_op) ledger_.add(kind, what, op, module, each.ops, each.flops);
+      for (const auto& [op, each] : ops.by_op) add(kind, what, op, module, each.ops, each.flops);
       return;
     }
     for (const auto& [op, each] : ops.by_op)
-      if (each.flops == amount) return ledger_.add(kind, what, op, module, each.ops, amount);
+      if (each.flops == amount) return add(kind, what, op, module, each.ops, amount);
     std::string names;
     std::uint64_t count = 0;
     for (const auto& [op, each] : ops.by_op) names += (names.empty() ? "" : " + ") + op, count += each.ops;
-    ledger_.add(kind, what, names, module, count, amount);
+    add(kind, what, names, module, count, amount);
   }
 
   // A module under another's name on the two sides moves counts and changes no sum: nothing to explain then.
@@ -253,11 +249,6 @@ class ByOp {
                                    : "not in " + answer_.tool + "'s trace, which drops unused results";
   }
 
-  const Profile& profile_;
-  const PeerAnswer& answer_;
-  Ledger& ledger_;
-  const Graph& graph_ = *profile_.graph;
-  const bool in_macs_ = answer_.unit == PeerUnit::kMacs;
   std::set<std::string> seen_;  // ops without a formula, anywhere
   std::map<std::string, std::map<std::string, std::int64_t>> own_, unseen_;  // by module and op
   std::map<Key, std::uint64_t> calls_;
@@ -267,8 +258,10 @@ class ByOp {
 
 }  // namespace
 
-std::int64_t explain_by_op(const Profile& profile, const PeerAnswer& answer, Ledger& ledger) {
-  return ByOp(profile, answer, ledger).run();
+void explain_by_op(const Profile& profile, const PeerAnswer& answer, PeerComparison& peer) {
+  ByOp by_op(profile, answer);
+  peer.flops = by_op.run();
+  peer.causes = by_op.causes();
 }
 
 }  // namespace opscope

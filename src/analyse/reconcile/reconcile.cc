@@ -1,5 +1,5 @@
-// The numbers side by side, amounts sorted into causes; why they differ is found by op or by module, as the
-// tool counts.
+// The numbers side by side, amounts sorted into causes; why they differ is found by op (by_op.cc) or by
+// module, as the tool counts.
 #include "analyse/reconcile/reconcile.h"
 
 #include <fmt/format.h>
@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -109,16 +110,146 @@ std::string explain_params(const Profile& profile, const PeerAnswer& answer) {
                                   : "tied ones, or those of modules inside a counted one");
 }
 
+// Tools that count modules by their class: each module that the tool has a number for against all that runs
+// in it here, and then all that runs outside of these.
+struct CountedModule {
+  std::string type;
+  std::int64_t own = 0;  // in the tool's unit
+  std::uint64_t calls = 0;
+  ModuleId module = kNone;           // kNone: a second name of a module that has another
+  std::int64_t macs = 0, flops = 0;  // ours
+};
+
+class ByModule : public Ledger {
+ public:
+  using Ledger::Ledger;
+
+  std::int64_t run() {
+    read_counts();
+    const std::int64_t left = read_total();
+    for (OpId id = 0; id < graph_.ops.size(); ++id) place(id, left > 0);
+    std::int64_t total = 0;
+    for (const auto& [path, counted] : counted_) total += compare(path, counted);
+    return total + compare_rest(left);
+  }
+
+ private:
+  void read_counts() {
+    std::unordered_map<std::string_view, ModuleId> ids;
+    for (ModuleId id = 0; id < graph_.modules.size(); ++id) ids.emplace(graph_.path(graph_.modules[id]), id);
+    for (const PeerCount& count : answer_.counts) {
+      if (!count.count) continue;
+      CountedModule& counted = counted_[count.module];
+      counted.type = count.op;
+      counted.own += static_cast<std::int64_t>(*count.count);
+      counted.calls += count.calls;
+      if (const auto found = ids.find(count.module); found != ids.end()) counted.module = found->second;
+    }
+    for (auto& [path, counted] : counted_)
+      if (counted.module != kNone) by_id_[counted.module] = &counted;
+  }
+
+  // What the tool's total has beside its modules.
+  std::int64_t read_total() {
+    std::int64_t sum = 0;
+    for (const auto& [path, counted] : counted_) sum += counted.own;
+    const std::int64_t each = sum / static_cast<std::int64_t>(answer_.divided_by);
+    add(CauseKind::kPerSample, "its number is for one sample of the batch", "", "", 1, sum - each);
+    return signed_count(answer_.total) - each;
+  }
+
+  CountedModule* counted_around(ModuleId module) const {
+    for (; module != kNone; module = graph_.modules[module].parent)
+      if (const auto found = by_id_.find(module); found != by_id_.end()) return found->second;
+    return nullptr;
+  }
+
+  void place(OpId id, bool counts_functions) {
+    const Op& op = graph_.ops[id];
+    const OpCost& cost = profile_.costs[id];
+    const ModuleId module = graph_.scopes[op.scope].module;
+    if (CountedModule* const counted = counted_around(module)) {
+      counted->macs += signed_count(cost.work.macs);
+      counted->flops += signed_count(cost.flops);
+      return;
+    }
+    const auto flops = signed_count(cost.flops);
+    if (flops == 0) return;
+    const auto op_name = short_op_name(graph_.op_name(op));
+    const auto path = graph_.path(graph_.module_of(op));
+    if (cost.work.macs && counts_functions) {
+      functions_ += flops;
+      return add(CauseKind::kFunctionsOfTheModel, functions_text_, op_name, path, 1, flops);
+    }
+    const auto [kind, what] = why_outside(cost, module);
+    add(kind, what, op_name, path, 1, flops);
+  }
+
+  std::pair<CauseKind, std::string> why_outside(const OpCost& cost, ModuleId module) const {
+    if (!cost.work.macs && cost.rule != nullptr) {
+      const WorkWord work = work_word(cost.rule->category);
+      return {work.kind, std::string(work.word) + ": not counted by " + answer_.tool};
+    }
+    const bool is_leaf = std::ranges::find(graph_.modules, module, &Module::parent) == graph_.modules.end();
+    if (module != 0 && is_leaf)
+      return {CauseKind::kNoRule,
+              "no rule in " + answer_.tool + " for " + std::string(graph_.text(graph_.modules[module].type))};
+    return {CauseKind::kOutsideModules, "called as functions: not seen by " + answer_.tool};
+  }
+
+  // Returns what the tool counts for it in FLOPs.
+  std::int64_t compare(const std::string& path, const CountedModule& counted) {
+    const bool product = counted.module == kNone
+                             ? has_any(counted.type, {"Conv", "Linear", "Attention", "LSTM", "GRU", "RNN"})
+                             : counted.macs > 0;
+    const std::int64_t flops = add_unit(counted.own, product, counted.type, path, counted.calls);
+    const auto [kind, what] = why(counted, product);
+    add(kind, what, counted.type, path, counted.calls, counted.flops - flops);
+    return flops;
+  }
+
+  std::pair<CauseKind, std::string> why(const CountedModule& counted, bool product) const {
+    const std::int64_t beside = counted.flops - counted.macs * 2;
+    const bool in_macs = answer_.unit == PeerUnit::kMacs;
+    if (counted.module == kNone)
+      return {CauseKind::kModuleTwice, "a module that has two names is counted under both"};
+    if (product && counted.own == counted.macs * (in_macs ? 1 : 2))
+      return {CauseKind::kBias, "adding the bias, and all beside products"};
+    if (product && in_macs && counted.own == counted.macs + beside)
+      return {CauseKind::kBias, "adding the bias counted as multiply-accumulates"};
+    return {CauseKind::kRuleOfItsOwn, answer_.tool + "'s own rule for " + counted.type};
+  }
+
+  std::int64_t compare_rest(std::int64_t left) {
+    if (left == 0) return 0;
+    const std::int64_t flops = add_unit(left, functions_ > 0, "functions", "", 1);
+    if (left < 0)
+      add(CauseKind::kModuleTwice, "modules inside a counted one, left out of its total", "modules", "", 1,
+          -flops);
+    else
+      add(CauseKind::kFunctionsOfTheModel, functions_text_, "functions", "", 1, -flops);
+    return flops;
+  }
+
+  std::map<std::string, CountedModule> counted_;
+  std::unordered_map<ModuleId, CountedModule*> by_id_;
+  std::int64_t functions_ = 0;
+  const std::string functions_text_ = "functions, which " + answer_.tool + " counts beside modules";
+};
+
 PeerComparison compare(const Profile& profile, const PeerAnswer& answer) {
   PeerComparison peer;
   peer.answer = answer;
   peer.answer.counts.clear();
   if (!peer.ran()) return peer;
-  Ledger ledger(*profile.graph);
-  peer.flops = counts_ops(answer) ? explain_by_op(profile, answer, ledger)
-                                  : explain_by_module(profile, answer, ledger);
+  if (answer.tool == "torch" || answer.tool == "fvcore") {
+    explain_by_op(profile, answer, peer);
+  } else {
+    ByModule by_module(profile, answer);
+    peer.flops = by_module.run();
+    peer.causes = by_module.causes();
+  }
   peer.difference = signed_count(profile.totals.flops) - peer.flops;
-  peer.causes = ledger.causes();
   peer.params_cause = explain_params(profile, answer);
   std::int64_t units = 0, rest = 0;
   for (const Cause& cause : peer.causes) (cause.is_unit() ? units : rest) += cause.flops;
@@ -130,8 +261,6 @@ PeerComparison compare(const Profile& profile, const PeerAnswer& answer) {
 }  // namespace
 
 std::string_view name(CauseKind kind) { return kKinds[kind]; }
-
-bool counts_ops(const PeerAnswer& answer) { return answer.tool == "torch" || answer.tool == "fvcore"; }
 
 double PeerComparison::off(Count ours) const {
   if (flops <= 0) return ours ? std::numeric_limits<double>::infinity() : 0;

@@ -89,22 +89,22 @@ struct Reconciliation {
 // The profile is by opscope's own convention.
 Reconciliation reconcile(const Profile& profile, std::span<const PeerAnswer> answers);
 
-// What the tool's counts say, in FLOPs: where it counts one for a multiply-accumulate, products count twice.
-bool counts_ops(const PeerAnswer& answer);  // torch, fvcore
-
-// Causes as they are found: amounts under a kind and its words, by op and module. For the files of reconcile
-// only.
-
 // FLOPs that no 64 bits hold stay at the most that they do: a difference of such is not told exactly.
 inline std::int64_t signed_count(Count count) {
   constexpr auto kMost = static_cast<std::uint64_t>(INT64_MAX) / 4;
   return static_cast<std::int64_t>(count.value() < kMost ? count.value() : kMost);
 }
 
+// Causes as they are found: amounts under a kind and its words, by op and module. For the files of reconcile
+// only.
 class Ledger {
  public:
-  explicit Ledger(const Graph& graph) : graph_(graph) {}
+  Ledger(const Profile& profile, const PeerAnswer& answer) : profile_(profile), answer_(answer) {}
 
+  // Units first, then the largest first; rows in the model's order.
+  std::vector<Cause> causes() const;
+
+ protected:
   void add(CauseKind kind, const std::string& what, std::string_view op, std::string_view module,
            std::uint64_t ops, std::int64_t flops) {
     if (flops == 0) return;
@@ -112,14 +112,24 @@ class Ledger {
     row.ops += ops;
     row.flops += flops;
   }
+  std::int64_t in_flops(std::int64_t own, bool is_product) const {
+    return is_product && answer_.unit == PeerUnit::kMacs ? own * 2 : own;
+  }
+  // What the tool counts, in FLOPs; the difference is one of units.
+  std::int64_t add_unit(std::int64_t own, bool is_product, std::string_view op, std::string_view module,
+                        std::uint64_t ops) {
+    const std::int64_t flops = in_flops(own, is_product);
+    add(CauseKind::kMacAsFlop, "a multiply-accumulate is one there, two here", op, module, ops, flops - own);
+    return flops;
+  }
 
-  // Units first, then the largest first; rows in the model's order.
-  std::vector<Cause> causes() const;
+  const Profile& profile_;
+  const PeerAnswer& answer_;
+  const Graph& graph_ = *profile_.graph;
 
  private:
   using Key = std::tuple<CauseKind, std::string, std::string, std::string>;  // kind, what, op, module
 
-  const Graph& graph_;
   std::map<Key, CauseRow> rows_;
 };
 
@@ -139,8 +149,7 @@ struct WorkWord {
 };
 WorkWord work_word(Category category);
 
-// The two ways of explaining; each adds its causes and returns the tool's FLOPs in the common unit.
-std::int64_t explain_by_op(const Profile& profile, const PeerAnswer& answer, Ledger& ledger);
-std::int64_t explain_by_module(const Profile& profile, const PeerAnswer& answer, Ledger& ledger);
+// For tools that count ops: finds the causes, and the tool's FLOPs in the common unit.
+void explain_by_op(const Profile& profile, const PeerAnswer& answer, PeerComparison& peer);
 
 }  // namespace opscope
