@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "analyse/compare/comparison.h"
-#include "base/error.h"
 #include "base/text.h"
 
 namespace opscope {
@@ -137,39 +135,6 @@ void add(std::vector<std::string>& findings, std::string text) {
   if (!text.empty()) findings.push_back(std::move(text));
 }
 
-// A row of one model.
-struct PartOf {
-  std::string name;
-  std::uint32_t depth = 0;
-  Amount amount{};
-  Confidence confidence = Confidence::kExact;
-};
-
-std::vector<PartOf> parts_of(const Figures& figures, CompareBy by, const Metric& metric,
-                             std::uint32_t depth) {
-  std::vector<PartOf> parts;
-  const auto add = [&](const std::string& name, std::uint32_t at, const Metrics& sums,
-                       const Parameters* owned) {
-    if (const auto amount = amount_in(figures, sums, owned, metric))
-      parts.push_back({name, at, *amount, sums.confidence});
-  };
-  if (by == CompareBy::kType) {
-    for (const TypeRow& row : figures.types) add(row.type, 0, row.metrics, nullptr);
-    return parts;
-  }
-  for (const FigureRow& row : figures.modules)
-    if (row.depth > 0 && row.depth <= depth) add(row.name, row.depth, row.metrics, &row.parameters);
-  if (metric.need == kNeedsParameters || !adds_up(metric.unit) || figures.modules.empty()) return parts;
-  // What the root ran itself, outside all modules: the rest of a sum.
-  Count below;
-  for (const PartOf& part : parts)
-    if (part.depth == 1) below += part.amount.count;
-  const auto whole = amount_in(figures, metric);
-  if (const Count own = whole ? whole->count - below : Count{})
-    parts.push_back({"", 1, amount_in(metric.unit, own), Confidence::kExact});
-  return parts;
-}
-
 }  // namespace
 
 std::vector<const TypeRow*> types_by_roofline(const Profile& profile) {
@@ -224,60 +189,6 @@ AffinityComparison compare_affinity(std::span<const Profile> profiles) {
                                fit_finding(profiles[i], found.devices[i]));
   add(found.findings, unknown_finding(profiles[found.best]));
   return found;
-}
-
-CompareBy compare_by_from_name(std::string_view text, const std::string& where) {
-  if (text == "type" || text == "types") return CompareBy::kType;
-  if (text == "module" || text == "modules") return CompareBy::kModule;
-  throw Error("no way to compare called '" + std::string(text) + "'", where, "choose type or module");
-}
-
-ComparedParts compare_parts(const ModelComparison& comparison, CompareBy by, const Metric& metric,
-                            std::uint32_t depth) {
-  if (!is_given(metric, by == CompareBy::kType ? kTypeNeeds : kLayerNeeds)) {
-    const Missing missing = why_missing(metric);
-    throw Error(std::string(missing.reason), "--metric",
-                metric.need == kNeedsParameters ? "--by module has them" : std::string(missing.hint));
-  }
-  ComparedParts parts{by, &metric, {}, {}, 0};
-  std::vector<ComparedPart>& rows = parts.rows;
-  bool any_known = false;
-  for (std::size_t i = 0; i < comparison.models.size(); ++i) {
-    const Figures& figures = comparison.models[i].figures;
-    const auto total = amount_in(figures, metric);
-    any_known = any_known || total;
-    parts.totals.push_back(total.value_or(Amount{}));
-    // Rows that are new go behind the row before them, so that the order of each model is kept.
-    std::ptrdiff_t after = 0;
-    for (const PartOf& part : parts_of(figures, by, metric, depth)) {
-      auto found = std::ranges::find(rows, part.name, &ComparedPart::name);
-      if (found == rows.end())
-        found = rows.insert(rows.begin() + after,
-                            {part.name, part.depth, std::vector<ComparedValue>(comparison.models.size())});
-      after = found - rows.begin() + 1;
-      found->values[i] = {.is_known = true, .confidence = part.confidence, .amount = part.amount};
-    }
-  }
-  if (!any_known)
-    throw Error("none of these models has a " + std::string(metric.key), "--metric",
-                std::string(why_missing(metric).hint));
-  std::erase_if(rows, [](const ComparedPart& row) {
-    return std::ranges::none_of(row.values, [](const ComparedValue& v) { return v.amount.real > 0; });
-  });
-  // Types with the largest share of any model's total first.
-  if (by == CompareBy::kType)
-    std::ranges::stable_sort(rows, std::greater(), [&](const ComparedPart& row) {
-      double share = 0;
-      for (std::size_t i = 0; i < row.values.size(); ++i)
-        if (parts.totals[i].real > 0)
-          share = std::max(share, row.values[i].amount.real / parts.totals[i].real);
-      return share;
-    });
-  for (ComparedPart& row : rows) {
-    add_ratios(row.values);
-    parts.in_all += std::ranges::all_of(row.values, &ComparedValue::is_known);
-  }
-  return parts;
 }
 
 }  // namespace opscope

@@ -94,8 +94,6 @@ struct ParetoPoint {
 };
 std::vector<ParetoPoint> pareto_points(const ModelComparison& comparison, const Metric& x, const Metric& y);
 
-// To the first of them, where that is known well enough.
-void add_ratios(std::vector<ComparedValue>& values);
 // For comparison*.cc: the words.
 void add_findings(ModelComparison& comparison);
 void add_notes(ModelComparison& comparison);
