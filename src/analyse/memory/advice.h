@@ -16,20 +16,11 @@ struct MemoryChange {
   bool is_more = false;
 };
 
-// The run with changes: what its peak would be.
-class WhatIf {
- public:
-  explicit WhatIf(const MemoryTimeline& timeline) : alive_(timeline.alive), peak_(timeline.peak) {}
-
-  Count peak_with(const std::vector<MemoryChange>& changes) const;
-  Count saved_by(const std::vector<MemoryChange>& changes) const { return peak_ - peak_with(changes); }
-  Count peak() const { return peak_; }
-  const std::vector<Count>& alive() const { return alive_; }
-
- private:
-  const std::vector<Count>& alive_;
-  Count peak_;
-};
+// What the peak would be with changes, and what they save of it.
+Count peak_with(const MemoryReport& report, const std::vector<MemoryChange>& changes);
+inline Count saved_by(const MemoryReport& report, const std::vector<MemoryChange>& changes) {
+  return report.timeline().peak - peak_with(report, changes);
+}
 
 // One place where something could be done, before it is known whether that helps.
 struct Chance {
@@ -41,8 +32,7 @@ struct Chance {
 
 // One advice for each pattern that lowers the peak by itself, and one for all together where that gives more.
 // Chances that do not matter for the peak are left out of it.
-void add_advice(Remedy remedy, std::vector<Chance> chances, std::string_view together, const WhatIf& what_if,
-                MemoryReport& report);
+void add_advice(Remedy remedy, std::vector<Chance> chances, std::string_view together, MemoryReport& report);
 
 // Less of a piece, as long as it is held.
 inline MemoryChange less(const MemoryReport& report, const MemoryPiece& piece, Count bytes) {
@@ -57,13 +47,10 @@ inline const MemoryPiece* piece_of(const MemoryReport& report, ValueId value) {
 // "layer1.*, layer2.*, layer3.* and 1 more".
 std::string joined(const std::vector<std::string>& patterns);
 
-void advise_in_place(const WhatIf& what_if, MemoryReport& report);
-void advise_freeing(const WhatIf& what_if, MemoryReport& report);
-void advise_checkpoints(const WhatIf& what_if, MemoryReport& report);
-void advise_precision(const WhatIf& what_if, MemoryReport& report);
-void advise_scores(const WhatIf& what_if, MemoryReport& report);
-void advise_logits(const WhatIf& what_if, MemoryReport& report);
-void advise_chunks(const WhatIf& what_if, MemoryReport& report);
+void advise_checkpoints(MemoryReport& report);
+void advise_scores(MemoryReport& report);
+void advise_logits(MemoryReport& report);
+void advise_chunks(MemoryReport& report);
 
 // All of them, sorted; what saves less than a thousandth of the peak is left out.
 void advise(MemoryReport& report);

@@ -150,7 +150,7 @@ class Chunks {
 }  // namespace
 
 // softmax between two products: what both sides of it hold.
-void advise_scores(const WhatIf& what_if, MemoryReport& report) {
+void advise_scores(MemoryReport& report) {
   const Graph& graph = report.graph();
   const Makers makers(report);
   std::vector<char> is_seen(graph.ops.size());
@@ -178,16 +178,16 @@ void advise_scores(const WhatIf& what_if, MemoryReport& report) {
   for (OpId op = 0; op < graph.ops.size(); ++op)
     if (is_product(op)) each_read(graph, graph.ops[op], look_at);
   add_advice(Remedy::kFusedAttention, std::move(chances), "use scaled_dot_product_attention in all of these",
-             what_if, report);
+             report);
 }
 
-void advise_chunks(const WhatIf& what_if, MemoryReport& report) {
+void advise_chunks(MemoryReport& report) {
   if (report.is_training) return;  // autograd keeps the parts all the same
   const Makers makers(report);
-  add_advice(Remedy::kChunk, Chunks(report, makers).chances, "run all of these in parts", what_if, report);
+  add_advice(Remedy::kChunk, Chunks(report, makers).chances, "run all of these in parts", report);
 }
 
-void advise_logits(const WhatIf& what_if, MemoryReport& report) {
+void advise_logits(MemoryReport& report) {
   if (report.is_training) return;  // the loss needs them all
   const Graph& graph = report.graph();
   for (const auto id : graph.outputs) {
@@ -199,13 +199,10 @@ void advise_logits(const WhatIf& what_if, MemoryReport& report) {
     const auto& piece = report.pieces[value.storage];
     if (positions < 2 || !piece.in_use || piece.bytes != bytes_of(graph, value)) continue;
     const MemoryChange change = less(report, piece, piece.bytes - piece.bytes / positions);
-    report.advice.push_back({Remedy::kLastLogits,
-                             std::string(name),
+    report.advice.push_back({Remedy::kLastLogits, std::string(name),
                              "compute them for one position of " + format_exact(positions) +
                                  ", where the next token is all that is asked for",
-                             1,
-                             what_if.saved_by({change}),
-                             {}});
+                             1, saved_by(report, {change})});
   }
 }
 

@@ -137,7 +137,7 @@ bool is_beaten(const MemoryAdvice& advice, const std::vector<MemoryAdvice>& othe
 
 }  // namespace
 
-void advise_checkpoints(const WhatIf& what_if, MemoryReport& report) {
+void advise_checkpoints(MemoryReport& report) {
   if (!report.is_training) return;
   const auto find = [&](std::string_view name) {
     return std::ranges::find(report.phases, name, &MemoryPhase::name);
@@ -150,7 +150,7 @@ void advise_checkpoints(const WhatIf& what_if, MemoryReport& report) {
     const auto& blocks = checkpoints.groups[i];
     const std::string each = blocks.calls == 1 ? "checkpoint the " : "checkpoint each ";
     found.push_back({Remedy::kCheckpoint, joined(blocks.patterns), each + std::string(blocks.type),
-                     blocks.calls, what_if.saved_by(blocks.changes), blocks.flops});
+                     blocks.calls, saved_by(report, blocks.changes), blocks.flops});
   }
   std::ranges::stable_sort(found, std::greater{}, &MemoryAdvice::saved_bytes);
   std::size_t shown = 0;
