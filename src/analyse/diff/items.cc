@@ -3,21 +3,18 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <limits>
 #include <map>
 #include <unordered_map>
 
 #include "analyse/profile/rollup.h"
+#include "base/choices.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "graph/signature.h"
 
 namespace opscope {
 namespace {
-
-constexpr std::array<std::string_view, kDetailKinds> kNames{"type",   "ops",   "attribute", "size",
-                                                            "weight", "dtype", "shape",     "cost"};
 
 std::int64_t add(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
@@ -280,7 +277,10 @@ class TreeBuilder {
 
 }  // namespace
 
-std::string_view name(DetailKind kind) { return kNames[static_cast<std::size_t>(kind)]; }
+std::string_view name(DetailKind kind) {
+  return choices<DetailKind, DetailKind::kCost>("type", "ops", "attribute", "size", "weight", "dtype",
+                                                "shape", "cost")[kind];
+}
 
 Amounts& Amounts::operator+=(const Amounts& other) {
   for (const auto& [key, amount] : kAmountFields) this->*amount = add(this->*amount, other.*amount);

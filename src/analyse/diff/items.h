@@ -52,7 +52,6 @@ enum class DetailKind : std::uint8_t {
   kShape,  // of what it takes and gives
   kCost,   // nothing else that is known, but its numbers
 };
-inline constexpr std::size_t kDetailKinds = 8;
 std::string_view name(DetailKind kind);  // "type", "ops", "attribute", ...
 
 struct LayerDetail {

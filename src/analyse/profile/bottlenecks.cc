@@ -48,9 +48,7 @@ BottleneckSummary sum_bottlenecks(const Profile& profile) {
     const Count bytes = cost.traffic.total();
     if (!cost.flops && !bytes) continue;
     const double intensity = ratio(cost.flops, bytes);
-    const bool compute =
-        cost.roofline_time ? cost.compute_bound : is_compute_bound(cost.flops, bytes, summary.ridge);
-    (compute ? summary.compute_bound : summary.memory_bound) += cost;
+    (is_compute_bound(cost, summary.ridge) ? summary.compute_bound : summary.memory_bound) += cost;
     (intensity > 100   ? summary.over_100
      : intensity >= 50 ? summary.from_50_to_100
      : intensity >= 10 ? summary.from_10_to_50
@@ -193,6 +191,15 @@ std::vector<TypeRow> type_rows(const Graph& graph, const std::vector<OpCost>& co
   return rows;
 }
 
+void set_roofline(OpCost& cost, const RooflineTime& time, const ProfileOptions& options) {
+  cost.roofline_known = time.known;
+  if (!time.known) return;
+  cost.roofline_time = picoseconds(time.seconds());
+  cost.compute_bound = options.ridge_is_given
+                           ? is_compute_bound(cost.flops, cost.traffic.total(), options.ridge)
+                           : time.compute_seconds() > time.memory_seconds;
+}
+
 void assess_roofline(const Graph& graph, Profile& profile) {
   ProfileOptions& options = profile.options;
   // What was asked for, or what the times were measured on.
@@ -213,13 +220,7 @@ void assess_roofline(const Graph& graph, Profile& profile) {
     OpCost& cost = profile.costs[i];
     const RooflineTime time =
         roofline_time(*roofline.device, cost, product_dtype(graph, graph.ops[i]), roofline.float32);
-    cost.roofline_known = time.known;
-    if (time.known) cost.roofline_time = picoseconds(time.seconds());
-    // The user's own ridge decides what is bound by what, where there is one.
-    cost.compute_bound =
-        time.known &&
-        (options.ridge_is_given ? is_compute_bound(cost.flops, cost.traffic.total(), options.ridge)
-                                : time.compute_seconds() > time.memory_seconds);
+    set_roofline(cost, time, options);
     roofline.limits[i] = limit_of(*roofline.device, time);
     roofline.kernels += cost.roofline_time || !time.known;
     roofline.by_limit[static_cast<std::size_t>(roofline.limits[i])] += cost;

@@ -27,6 +27,9 @@ std::string_view word(Bottleneck bottleneck);  // "compute", "memory"
 inline bool is_compute_bound(Count flops, Count memory_bytes, double ridge) {
   return static_cast<double>(flops) > ridge * static_cast<double>(memory_bytes);
 }
+inline bool is_compute_bound(const OpCost& cost, double ridge) {
+  return cost.roofline_time ? cost.compute_bound : is_compute_bound(cost.flops, cost.traffic.total(), ridge);
+}
 inline Bottleneck bottleneck_of(Count flops, Count memory_bytes, double ridge) {
   return is_compute_bound(flops, memory_bytes, ridge) ? Bottleneck::kComputeBound : Bottleneck::kMemoryBound;
 }

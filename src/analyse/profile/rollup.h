@@ -34,6 +34,9 @@ struct OpTypes {
 
 // The roofline of every op on the device, and its ridge. Before anything is summed up: changes profile.costs.
 void assess_roofline(const Graph& graph, Profile& profile);
+// What an op's time on a device says of it. The user's own ridge decides what is bound by what, where there
+// is one.
+void set_roofline(OpCost& cost, const RooflineTime& time, const ProfileOptions& options);
 // Coverage, and a diagnostic for each kind of op that is unknown.
 void assess_coverage(const Graph& graph, Profile& profile);
 

@@ -42,18 +42,11 @@ const Peak* peak_of(std::span<const CountedOp> ops, const Device& device, Float3
 
 void add_times(std::span<CountedOp> ops, const Device& device, const ProfileOptions& options) {
   for (CountedOp& each : ops) {
-    OpCost& cost = each.cost;
     OpRule rule;  // of which the roofline asks the category alone
     rule.category = each.op->category;
-    cost.rule = &rule;
-    const RooflineTime time = roofline_time(device, cost, each.op->dtype, options.float32);
-    cost.rule = nullptr;
-    cost.roofline_known = time.known;
-    if (!time.known) continue;
-    cost.roofline_time = picoseconds(time.seconds());
-    cost.compute_bound = options.ridge_is_given
-                             ? is_compute_bound(cost.flops, cost.traffic.total(), options.ridge)
-                             : time.compute_seconds() > time.memory_seconds;
+    each.cost.rule = &rule;
+    set_roofline(each.cost, roofline_time(device, each.cost, each.op->dtype, options.float32), options);
+    each.cost.rule = nullptr;
   }
 }
 
@@ -76,12 +69,9 @@ SweepFigures sum_up(std::span<CountedOp> ops, const ProfileOptions& options) {
       figures.ridge = peak_of(ops, device, options.float32)->rate.value / device.memory_bandwidth.value;
   }
   for (const CountedOp& each : ops) {
-    const OpCost& cost = each.cost;
-    const Metrics metrics = times(cost, each.count);
+    const Metrics metrics = times(each.cost, each.count);
     figures.totals += metrics;
-    if (cost.roofline_time ? cost.compute_bound
-                           : is_compute_bound(cost.flops, cost.traffic.total(), figures.ridge))
-      figures.compute_bound_flops += metrics.flops;
+    if (is_compute_bound(each.cost, figures.ridge)) figures.compute_bound_flops += metrics.flops;
     if (each.op->products == Products::kLinear) figures.linear_flops += metrics.flops;
     if (each.op->products == Products::kAttention) figures.attention_flops += metrics.flops;
   }

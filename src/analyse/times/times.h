@@ -43,7 +43,6 @@ class OpTimes {
   Statistics of_calls(std::size_t row) const;
   Statistics of_host(std::span<const OpId> ops) const;  // from calls to their returns, whatever the clock
 
-  std::span<const OpId> ops_of_layer(std::size_t layer) const { return by_layer_.of(layer); }
   std::span<const OpId> ops_of_module(std::size_t row) const {  // with those below it
     return std::span(by_row_.ids)
         .subspan(by_row_.begins[row], by_row_.begins[ends_[row]] - by_row_.begins[row]);
