@@ -25,7 +25,7 @@ std::string quoted(std::string_view text) {
 class SignatureWriter {
  public:
   SignatureWriter(const Graph& graph, const Op& op)
-      : graph_(graph), op_(op), device_(device_type_of(graph, op)) {}
+      : graph_(graph), op_(op), device_(device_type(device_of(graph, op))) {}
 
   std::string write() {
     const auto& target = graph_.targets[op_.target];
@@ -108,11 +108,11 @@ std::string signature_of(const Graph& graph, const Op& op) { return SignatureWri
 
 std::string signature_hash(std::string_view signature) { return Hasher().add(signature).hex(); }
 
-std::string_view device_type_of(const Graph& graph, const Op& op) {
+std::string_view device_of(const Graph& graph, const Op& op) {
   std::string_view found = "cpu";
   const auto look = [&](ValueId id) {
-    const auto type = device_type(graph.text(graph.values[id].device));
-    if (found == "cpu" && !type.empty()) found = type;
+    const auto device = graph.text(graph.values[id].device);
+    if (device_type(found) == "cpu" && !device.empty()) found = device;
   };
   each_read(graph, op, look);
   for (const auto id : graph.outputs_of(op)) look(id);

@@ -20,8 +20,8 @@ std::string signature_of(const Graph& graph, const Op& op);
 // 32 digits, the same on every machine and in every version.
 std::string signature_hash(std::string_view signature);
 
-// "cuda" of the first tensor that is not on the CPU, results among them; else "cpu".
-std::string_view device_type_of(const Graph& graph, const Op& op);
+// "cuda:0" of the first tensor that is not on the CPU, results among them; else "cpu".
+std::string_view device_of(const Graph& graph, const Op& op);
 
 // Bytes by which a tensor's first element lies off the boundary that kernels choose their loads by.
 inline constexpr std::int64_t kAlignment = 64;

@@ -136,11 +136,7 @@ std::string report_of(const OwnedProfile& self, Format format, const TextOptions
 
 // The value of one part of the profile's JSON; None where it has no such part.
 py::object part_of_profile(const OwnedProfile& self, const std::string& part) {
-  ObjectWriter objects;
-  objects.begin_object();
-  write_profile_part(objects, self.profile, part);
-  objects.end_object();
-  return py::dict(objects.take()).attr("get")(part);
+  return dict_of([&](auto& fields) { write_profile_part(fields, self.profile, part); }).attr("get")(part);
 }
 
 // A number of the totals, and nothing that only the others need.

@@ -28,7 +28,7 @@ std::uint32_t version_of(const at::Tensor& tensor) {
 }
 
 struct RepeatCounts {
-  std::size_t signatures = 0, stored = 0, measured = 0, failed = 0;
+  std::size_t stored = 0, measured = 0, failed = 0;
   std::size_t waited = 0;  // of the stored and measured: gaps in which a device had nothing to do are counted
 };
 
@@ -43,7 +43,6 @@ class OpRepeats {
         progress_(std::move(progress)),
         plan_(make_replay_plan(graph)) {
     graph_.measurement.repeated.assign(graph_.ops.size(), kUnmeasured);
-    counts_.signatures = plan_.groups.size();
   }
 
   // Without it nothing is looked up or kept.
@@ -96,7 +95,7 @@ class OpRepeats {
   void report() {
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     const auto done = counts_.stored + counts_.measured + counts_.failed;
-    if (!progress_.is_none()) progress_(done, counts_.signatures, "repeating ops");
+    if (!progress_.is_none()) progress_(done, plan_.groups.size(), "repeating ops");
   }
 
   void save() {
@@ -127,7 +126,7 @@ class OpRepeats {
          fmt::format(
              "{} calls are {} distinct ops: {} measured alone, {} from stored times, {} not replayed; {} "
              "other calls do no work",
-             calls, counts_.signatures, counts_.measured, counts_.stored, counts_.failed, plan_.idle));
+             calls, plan_.groups.size(), counts_.measured, counts_.stored, counts_.failed, plan_.idle));
     if (counts_.waited > 0)
       note("repeated", "", "",
            fmt::format(
@@ -162,9 +161,10 @@ py::dict repeat_ops(Graph& graph, const std::optional<std::string>& store, std::
   if (!path.empty()) repeats.use_store(path);
   const auto counts = repeats.run();
   using namespace py::literals;
-  return py::dict("signatures"_a = counts.signatures, "stored"_a = counts.stored,
+  const auto& plan = repeats.plan();
+  return py::dict("signatures"_a = plan.groups.size(), "stored"_a = counts.stored,
                   "measured"_a = counts.measured, "failed"_a = counts.failed, "waited"_a = counts.waited,
-                  "idle"_a = repeats.plan().idle, "not_replayed"_a = rows_of(repeats.plan().skipped));
+                  "idle"_a = plan.idle, "not_replayed"_a = rows_of(plan.skipped));
 }
 
 }  // namespace
@@ -213,8 +213,6 @@ void Session::note_changed_weights() {
   graph.diagnostics.push_back(
       {"changed", "", "", "a run wrote to " + first + ", the first did not, and so it was not put back"});
 }
-
-void Session::set_lasting() { recording_->lasting = true; }
 
 void Session::begin_timed_run() {
   recording_->timing = std::make_shared<engine::Timing>(recording_->device);

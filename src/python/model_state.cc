@@ -65,21 +65,9 @@ void put_back_set(py::handle live, py::handle saved) {
   call(&PySet_Type, "update", live, saved);
 }
 
-void put_back_deque(py::handle live, py::handle saved) {
-  live.attr("clear")();
-  live.attr("extend")(saved);
-}
-
-void clear(PyObject* dict_or_set) {
-  if (PyDict_Check(dict_or_set))
-    put_back_dict(dict_or_set, {});
-  else
-    call(&PySet_Type, "clear", py::handle(dict_or_set));
-}
-
 constexpr int kSnapshotDepth = 6;
-constexpr int kKeptDepth =
-    1;  // of tensors that runs may write to: further down there are trainers and datasets
+// Of tensors that runs may write to: further down there are trainers and datasets.
+constexpr int kKeptDepth = 1;
 constexpr Py_ssize_t kSnapshotItems = 256;
 constexpr std::size_t kSnapshots = 50'000;  // of what hangs off a model's attributes
 
@@ -271,7 +259,8 @@ void ModelState::restore(const Snapshot& snapshot) {
       put_back_set(live, saved(snapshot)[0]);
       break;
     case Snapshot::Kind::kDeque:
-      put_back_deque(live, saved(snapshot)[0]);
+      live.attr("clear")();
+      live.attr("extend")(py::handle(saved(snapshot)[0]));
   }
 }
 
@@ -296,7 +285,11 @@ void ModelState::restore() {
 }
 
 void ModelState::restore(PyObject* empty) {
-  if ((PyDict_Check(empty) ? PyDict_GET_SIZE(empty) : PySet_GET_SIZE(empty)) != 0) clear(empty);
+  if (PyDict_Check(empty)) {
+    if (PyDict_GET_SIZE(empty) != 0) put_back_dict(empty, {});
+  } else if (PySet_GET_SIZE(empty) != 0) {
+    call(&PySet_Type, "clear", py::handle(empty));
+  }
 }
 
 void ModelState::forget() {

@@ -35,6 +35,11 @@ void bind_errors(py::module_& m) {
   });
 }
 
+template <ValueKind kKind>
+void mark(Session& self, const at::Tensor& tensor, const std::string& name) {
+  self.recording().values.mark(tensor, kKind, name);
+}
+
 void bind_session(py::module_& m) {
   py::class_<Session>(m, "Session")
       .def(py::init<const std::string&, bool, const std::vector<std::string>&,
@@ -71,14 +76,8 @@ void bind_session(py::module_& m) {
       // is run to get there and is no part of it.
       .def("follow_autograd", [](Session& self) { self.recording().scopes.follow_autograd(); })
       .def("begin_phase", [](Session& self, const std::string& name) { self.recording().begin_phase(name); })
-      .def("mark_gradient",
-           [](Session& self, const at::Tensor& tensor, const std::string& name) {
-             self.recording().values.mark(tensor, ValueKind::kGradient, name);
-           })
-      .def("mark_optimizer_state",
-           [](Session& self, const at::Tensor& tensor, const std::string& name) {
-             self.recording().values.mark(tensor, ValueKind::kOptimizerState, name);
-           })
+      .def("mark_gradient", mark<ValueKind::kGradient>)
+      .def("mark_optimizer_state", mark<ValueKind::kOptimizerState>)
       .def("hide",
            [](Session& self, bool hidden) {
              engine::depth += hidden ? 1 : -1;

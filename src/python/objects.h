@@ -49,6 +49,16 @@ class ObjectWriter : public JsonWriter {
   py::object key_;
 };
 
+// The fields that `write` writes, as a dict.
+template <class Write>
+py::dict dict_of(Write&& write) {
+  ObjectWriter objects;
+  objects.begin_object();
+  write(objects);
+  objects.end_object();
+  return objects.take();
+}
+
 // One field of an object of scalars; those that are functions are not called for others.
 class FieldReader : public ObjectWriter {
  public:

@@ -90,15 +90,15 @@ py::dict stats_of(const OwnedProfilerGraph& self) {
       "max_time_seconds"_a = if_measured(stats.max_time), "run_seconds"_a = if_measured(stats.run_time));
 }
 
-ProfilerTextOptions profiler_options(bool edges, bool stats, const std::string& tokens) {
-  return {.include_edges = edges, .include_stats = stats, .tokens = tokens};
+std::string text_of(const OwnedProfilerGraph& self, bool edges, bool stats, const std::string& tokens) {
+  return profiler_text(self.shown, {.include_edges = edges, .include_stats = stats, .tokens = tokens});
 }
 
 // Whether the file was written: one that is there stays where it is not to be overwritten.
 bool write(const OwnedProfilerGraph& self, const std::string& path, bool edges, bool stats,
            const std::string& tokens, bool overwrite) {
   if (!overwrite && std::filesystem::exists(path)) return false;
-  write_file(path, profiler_text(self.shown, profiler_options(edges, stats, tokens)));
+  write_file(path, text_of(self, edges, stats, tokens));
   return true;
 }
 
@@ -117,13 +117,8 @@ void bind_profiler(py::module_& m) {
           "outputs", [](const OwnedProfilerGraph& self) { return ports_of(self, self.shown.outputs); })
       .def("stats", stats_of)
       .def("stats_text", [](const OwnedProfilerGraph& self) { return profiler_stats_text(self.shown); })
-      .def(
-          "to_text",
-          [](const OwnedProfilerGraph& self, bool edges, bool stats, const std::string& tokens) {
-            return profiler_text(self.shown, profiler_options(edges, stats, tokens));
-          },
-          py::kw_only(), py::arg("include_edges") = true, py::arg("include_stats") = true,
-          py::arg("tokens") = "")
+      .def("to_text", text_of, py::kw_only(), py::arg("include_edges") = true,
+           py::arg("include_stats") = true, py::arg("tokens") = "")
       .def("write", write, py::arg("path"), py::kw_only(), py::arg("include_edges") = true,
            py::arg("include_stats") = true, py::arg("tokens") = "", py::arg("overwrite") = true);
   m.def("check_granularity", [](const std::string& words) { granularity_from_name(words); });

@@ -51,24 +51,21 @@ struct Setter {
     if (overflow > 0) throw Error(words_of(number) + " is too large", std::string(field.key));
     return overflow < 0 ? INT64_MIN : size;
   }
-  Shape sizes(py::handle shape) const {
-    Shape found;
+  py::list listed(py::handle given) const {
     try {
-      for (const py::handle size : py::cast<py::list>(py::module_::import("builtins").attr("list")(shape)))
-        found.push_back(whole(size));
+      return py::module_::import("builtins").attr("list")(given);
     } catch (const py::error_already_set&) {
       fail();
     }
+  }
+  Shape sizes(py::handle shape) const {
+    Shape found;
+    for (const py::handle size : listed(shape)) found.push_back(whole(size));
     return found;
   }
   // One shape, (1, 3, 224, 224), or several, [(1, 128), (1, 128)].
   std::vector<Shape> several() const {
-    py::list items;
-    try {
-      items = py::module_::import("builtins").attr("list")(value);
-    } catch (const py::error_already_set&) {
-      fail();
-    }
+    const py::list items = listed(value);
     if (items.empty() || py::hasattr(items[0], "__index__")) return {sizes(items)};
     std::vector<Shape> shapes;
     for (const py::handle shape : items) shapes.push_back(sizes(shape));
@@ -78,11 +75,8 @@ struct Setter {
 
 // As JSON has them: null is None.
 py::object value_of(const CaptureField& field, const CaptureRequest& request) {
-  ObjectWriter object;
-  object.begin_object();
-  field.write(object, request);
-  object.end_object();
-  return py::dict(object.take())[py::str(field.key.data(), field.key.size())];
+  const auto fields = dict_of([&](auto& object) { field.write(object, request); });
+  return fields[py::str(field.key.data(), field.key.size())];
 }
 
 // Checked; unknown names are a TypeError, as of any function.
@@ -123,11 +117,7 @@ py::list option_rows() {
 }  // namespace
 
 py::dict changes(const CaptureRequest& base, const CaptureRequest& request) {
-  ObjectWriter object;
-  object.begin_object();
-  write_changes(object, base, request);
-  object.end_object();
-  return object.take();
+  return dict_of([&](auto& object) { write_changes(object, base, request); });
 }
 
 void bind_request(py::module_& m) {

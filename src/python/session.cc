@@ -192,8 +192,7 @@ class Longer {
   std::size_t size_;
 };
 
-}  // namespace
-
+// Has torch.nn.Module.__call__ follow calls, while any capture runs in any thread.
 void follow_module_calls(bool on) {
   captures += on ? 1 : -1;
   if (captures != (on ? 1 : 0)) return;
@@ -224,16 +223,13 @@ void follow_module_calls(bool on) {
   }
 }
 
-namespace {
-
 void check_limit(const std::string& name, std::int64_t size) {
   const auto names = engine::limit_names();
-  std::string list;
-  for (const auto known : names) list.append(list.empty() ? "" : ", ").append(known);
   if (std::ranges::find(names, name) == names.end()) {
     const auto near = nearest_names(name, names);
-    throw Error("no limit called '" + name + "'", "limits",
-                (near.empty() ? "" : "did you mean " + near.front() + "? ") + "The limits are " + list);
+    throw Error(
+        "no limit called '" + name + "'", "limits",
+        (near.empty() ? "" : "did you mean " + near.front() + "? ") + "The limits are " + join(names));
   }
   if (size < 0) throw Error("a limit cannot be negative", "limits: " + name, "give a size: " + name + "=100");
 }
@@ -289,11 +285,7 @@ void Session::stop() {
   if (!guard_) return;
   if (follows_) set_watching(false);
   guard_.reset();
-  if (recording_->lasting) {
-    state_.forget();
-    return;
-  }
-  state_.restore();
+  recording_->lasting ? state_.forget() : state_.restore();
 }
 
 std::shared_ptr<Graph> Session::take() {

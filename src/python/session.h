@@ -45,9 +45,9 @@ class Session {
   // and progress(runs so far, runs in all or 0) is told between them.
   void measure(const py::object& prepare, const py::object& call, const Plan& plan,
                const py::object& progress);
-  void before_run();   // it finds its inputs as the first did, and under autocast casts its weights anew
-  void set_lasting();  // before the start: a real run whose effects are to stay
-  void stop();         // also puts the modules' attributes back; harmless when stopped
+  void before_run();  // it finds its inputs as the first did, and under autocast casts its weights anew
+  void set_lasting() { recording_->lasting = true; }  // before the start: a real run whose effects stay
+  void stop();  // also puts the modules' attributes back; harmless when stopped
   // A first call that is to leave its changes: layers made, shapes found. Only for a copy of a model.
   void keep_changes() { state_.forget_modules(); }
   // Whether forward gave a module, a parameter or a buffer to the model.
@@ -91,8 +91,5 @@ class Session {
   bool lazy_ = false;
   bool follows_ = false;  // the calls of modules
 };
-
-// Has torch.nn.Module.__call__ follow calls, while any capture runs in any thread.
-void follow_module_calls(bool on);
 
 }  // namespace opscope::python

@@ -99,7 +99,7 @@ TEST(Signature, DevicesByType) {
   graph.values[y.id].device = graph.intern("cpu");
   EXPECT_EQ(signature_of(graph, graph.ops[0]),
             "aten::copy_(self: float32[4], src: float32[4] on cpu) on cuda");
-  EXPECT_EQ(device_type_of(graph, graph.ops[0]), "cuda");
+  EXPECT_EQ(device_of(graph, graph.ops[0]), "cuda:1");
 }
 
 TEST(Signature, HashIsFixed) {

@@ -38,21 +38,6 @@ class MemoryMeter : public ProfilerStateBase {
   std::int64_t now_ = 0, peak_ = 0;
 };
 
-}  // namespace
-
-std::optional<std::uint64_t> peak_growth(c10::Device device, const std::function<void()>& call) {
-  const auto place = c10::DebugInfoKind::PROFILER_STATE;
-  if (c10::ThreadLocalDebugInfo::get(place)) return std::nullopt;
-  const auto meter = std::make_shared<MemoryMeter>(device);
-  {
-    const c10::DebugInfoGuard listening(place, meter);
-    call();
-  }
-  return meter->peak();
-}
-
-namespace {
-
 // The strided tensors that one of another layout is made of.
 std::vector<at::Tensor> parts_of(const at::Tensor& tensor) {
   const auto layout = tensor.layout();
@@ -65,6 +50,17 @@ std::vector<at::Tensor> parts_of(const at::Tensor& tensor) {
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> peak_growth(c10::Device device, const std::function<void()>& call) {
+  const auto place = c10::DebugInfoKind::PROFILER_STATE;
+  if (c10::ThreadLocalDebugInfo::get(place)) return std::nullopt;
+  const auto meter = std::make_shared<MemoryMeter>(device);
+  {
+    const c10::DebugInfoGuard listening(place, meter);
+    call();
+  }
+  return meter->peak();
+}
 
 std::uint64_t held_bytes(const std::vector<at::Tensor>& tensors, c10::Device device) {
   std::unordered_map<const c10::StorageImpl*, std::uint64_t> held;

@@ -63,17 +63,6 @@ OpTime op_time(std::vector<double> seconds, std::uint64_t repetitions, bool wait
           .waited = waited};
 }
 
-c10::Device device_of(const Graph& graph, const Op& op) {
-  c10::Device found(c10::kCPU);
-  const auto look = [&](ValueId id) {
-    const c10::Device device{std::string(graph.text(graph.values[id].device))};
-    if (found.is_cpu()) found = device;
-  };
-  each_read(graph, op, look);
-  for (const auto id : graph.outputs_of(op)) look(id);
-  return found;
-}
-
 // The first line of what torch says, without where in its own code.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -148,7 +137,7 @@ Replayer::Replayer(const ReplayOptions& options)
 Replayer::~Replayer() = default;
 
 OpTime Replayer::replay(const Graph& graph, const Op& op) {
-  const auto device = device_of(graph, op);
+  const c10::Device device{std::string(device_of(graph, op))};
   if (!c10::impl::hasDeviceGuardImpl(device.type()))
     throw Error("its device, " + device.str() + ", is not here");
   const at::NoGradGuard no_gradients;

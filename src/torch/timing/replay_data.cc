@@ -20,35 +20,28 @@ std::int64_t product(std::span<const std::int64_t> sizes) {
   return result;
 }
 
-std::int64_t last_dimensions(const TensorView* tensor, std::int64_t count) {
-  std::int64_t result = 1;
-  for (std::int64_t i = 1; tensor && i <= count; ++i) result *= tensor->dim(-i);
-  return result;
-}
-
-std::int64_t elements(const TensorView* tensor) { return tensor ? product(tensor->shape) : 1; }
-
 // What an integer has to stay below; at least 1.
 std::int64_t limit_of(const OpCall& call, const IndexArgument& row, std::size_t position) {
-  const auto* of = call.tensor(row.of);
+  const auto* found = call.tensor(row.of);
+  const TensorView of = found ? *found : TensorView{};  // its dimensions are all 1
   const auto dimension = call.integer("dim").value_or(0);
   const auto listed = call.ints(row.of);
   switch (row.within) {
     case Within::kRows:
-      return of ? of->dim(0) : 1;
+      return of.dim(0);
     case Within::kDimension:
-      return !call.has("dim") ? elements(of) : of ? of->dim(dimension) : 1;
+      return call.has("dim") ? of.dim(dimension) : product(of.shape);
     case Within::kEach:
-      return of ? of->dim(static_cast<std::int64_t>(position)) : 1;
+      return of.dim(static_cast<std::int64_t>(position));
     case Within::kElements:
     case Within::kBags:
-      return elements(of);
+      return product(of.shape);
     case Within::kPlane:
-      return last_dimensions(of, 2);
+      return of.dim(-2) * of.dim(-1);
     case Within::kVolume:
-      return last_dimensions(of, 3);
+      return of.dim(-3) * of.dim(-2) * of.dim(-1);
     case Within::kClasses:
-      return of ? of->dim(of->rank() > 1 ? 1 : 0) : 1;
+      return of.dim(of.rank() > 1 ? 1 : 0);
     case Within::kNumber:
       return call.integer(row.of).value_or(1);
     case Within::kListed: {
@@ -82,18 +75,20 @@ Data data_for(const OpCall& call, std::string_view argument, std::size_t positio
   return {unit ? Fill::kUnit : Fill::kAround0};
 }
 
+bool has_random_kernels(at::ScalarType type) {
+  return type == at::kFloat || type == at::kDouble || type == at::kHalf || type == at::kBFloat16;
+}
+
 void fill_with(const at::Tensor& tensor, const Data& data) {
-  const auto type = tensor.scalar_type();
-  const bool plain = type == at::kFloat || type == at::kDouble || type == at::kHalf || type == at::kBFloat16;
   switch (data.fill) {
     case Fill::kAround0:
     case Fill::kUnit: {
       const double low = data.fill == Fill::kUnit ? 0.1 : -1, high = data.fill == Fill::kUnit ? 0.9 : 1;
-      if (plain)
+      if (has_random_kernels(tensor.scalar_type()))
         tensor.uniform_(low, high);
       else if (tensor.is_complex())
         at::view_as_real(tensor).uniform_(low, high);
-      else  // 8-bit floats have no random kernels
+      else
         tensor.copy_(at::empty(tensor.sizes(), tensor.options().dtype(at::kFloat)).uniform_(low, high));
       return;
     }

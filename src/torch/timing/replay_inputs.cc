@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -40,10 +41,6 @@ std::int64_t span_of(const Graph& graph, const Value& value) {
 std::int64_t bytes_for(const Graph& graph, const Value& value) {
   const auto item = static_cast<std::int64_t>(element_bytes(value.dtype));
   return round_up(span_of(graph, value) * item + misaligned_bytes(value));
-}
-
-bool has_random_kernels(at::ScalarType type) {
-  return type == at::kFloat || type == at::kDouble || type == at::kHalf || type == at::kBFloat16;
 }
 
 // Of the host, with what the system would give up for it; nullopt where that cannot be told. Not by a stream:
@@ -94,20 +91,20 @@ class CallMaker {
   // How much memory there has to be, and which weights come from the pool. Where an op reads more weights
   // than fit into the cache, they are not in it the next time either.
   void look_at_tensors() {
-    std::unordered_map<ValueId, bool> seen;
+    std::unordered_set<ValueId> seen;
     std::size_t position = 0;
     const Argument* list = nullptr;
     each_read(graph_, op_, [&](ValueId id, const Argument& argument) {
       position = list == &argument ? position + 1 : 0;
       list = &argument;
-      if (!seen.emplace(id, true).second) return;
+      if (!seen.insert(id).second) return;
       const auto& value = graph_.values[id];
       const auto bytes = bytes_for(graph_, value);
       if (is_host(value)) host_bytes_ += bytes;
       const auto data = data_for(call_, graph_.text(argument.name), position, value.dtype);
       if (!is_lasting(value.kind) || data.fill != Fill::kAround0 || bytes == 0) return;
       if (!has_random_kernels(scalar_type_of(value.dtype))) return;
-      pooled_.emplace(id, true);
+      pooled_.insert(id);
       turn_bytes_ += static_cast<std::size_t>(bytes);
     });
     for (const auto id : graph_.outputs_of(op_))
@@ -147,6 +144,10 @@ class CallMaker {
     }
   }
 
+  [[noreturn]] void refuse_argument() const {
+    refuse("the capture does not keep its argument " + std::string(name_));
+  }
+
   c10::IValue scalar(const Argument& given, const c10::Argument& schema, c10::TypeKind type) {
     switch (given.kind) {
       case ArgumentKind::kInt:
@@ -162,7 +163,7 @@ class CallMaker {
         return from_text(graph_.text(static_cast<StringId>(given.integer)),
                          without_optional(schema.real_type())->kind());
       default:
-        refuse("the capture does not keep its argument " + std::string(name_));
+        refuse_argument();
     }
   }
 
@@ -184,7 +185,7 @@ class CallMaker {
       default:
         break;
     }
-    refuse("the capture does not keep its argument " + std::string(name_));
+    refuse_argument();
   }
 
   c10::IValue tensor_argument(const Argument& given, bool optional) {
@@ -200,7 +201,7 @@ class CallMaker {
       case ArgumentKind::kBool:
         return wrapped(given.integer != 0);
       default:
-        refuse("the capture does not keep its argument " + std::string(name_));
+        refuse_argument();
     }
   }
 
@@ -212,32 +213,29 @@ class CallMaker {
   }
 
   c10::IValue list(const Argument& given, const c10::TypePtr& element) {
-    if (given.kind == ArgumentKind::kNone) return {};
+    const bool of_scalars = element->kind() == c10::TypeKind::NumberType;
+    const auto numbers = [&](auto items) {
+      return of_scalars ? scalars(items) : c10::IValue(std::vector(items.begin(), items.end()));
+    };
     switch (given.kind) {
+      case ArgumentKind::kNone:
+        return {};
       case ArgumentKind::kTensorList:
         return tensor_list(given, element->kind() == c10::TypeKind::OptionalType);
-      case ArgumentKind::kIntList: {
-        const auto items = graph_.ints_in(given);
-        if (element->kind() == c10::TypeKind::NumberType) return scalars(items);
-        return std::vector<std::int64_t>(items.begin(), items.end());
-      }
-      case ArgumentKind::kFloatList: {
-        const auto items = graph_.reals_in(given);
-        if (element->kind() == c10::TypeKind::NumberType) return scalars(items);
-        return std::vector<double>(items.begin(), items.end());
-      }
+      case ArgumentKind::kIntList:
+        return numbers(graph_.ints_in(given));
+      case ArgumentKind::kFloatList:
+        return numbers(graph_.reals_in(given));
       case ArgumentKind::kBoolList: {
         c10::List<bool> items;
         for (const auto item : graph_.ints_in(given)) items.push_back(item != 0);
         return items;
       }
       default:
-        break;
+        if (!of_scalars) refuse_argument();
+        // One for each tensor; which, does not matter to time.
+        return scalars(std::vector<double>(first_list_, 1.0));
     }
-    if (element->kind() != c10::TypeKind::NumberType)
-      refuse("the capture does not keep its argument " + std::string(name_));
-    return scalars(
-        std::vector<double>(first_list_, 1.0));  // one for each tensor; which, does not matter to time
   }
 
   static c10::IValue scalars(const auto& numbers) {
@@ -303,7 +301,7 @@ class CallMaker {
   WeightPool& pool_;
   PreparedCall& made_;
   std::unordered_map<ValueId, at::Tensor> tensors_;
-  std::unordered_map<ValueId, bool> pooled_;
+  std::unordered_set<ValueId> pooled_;
   std::int64_t host_bytes_ = 0;
   std::size_t turn_bytes_ = 0, turn_ = 0, first_list_ = 0;
   std::int64_t cursor_ = 0;

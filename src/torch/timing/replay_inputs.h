@@ -71,6 +71,7 @@ struct Data {
 // For one tensor among an op's arguments; `position` counts within a list.
 Data data_for(const OpCall& call, std::string_view argument, std::size_t position, DType dtype);
 
+bool has_random_kernels(at::ScalarType type);  // of floats: those of 8 bits have none
 // Random by torch's own generator; all elements of memory in a row.
 void fill_with(const at::Tensor& tensor, const Data& data);
 

@@ -43,8 +43,7 @@ constexpr Nanoseconds kSmallestKernel = 700;
 constexpr Nanoseconds kEmptyDelay = 8'000'000;  // for which 128 marks and the kernels between them queue up
 constexpr std::size_t kMarkEvery = 8;           // a mark costs the host as much as many an op
 constexpr std::int64_t kSquare = 2048;
-constexpr std::size_t kOpsBehind =
-    48;  // ops for which the device is delayed at once; they fit into its queue
+constexpr std::size_t kOpsBehind = 48;  // for which the device is delayed at once; they fit into its queue
 
 Nanoseconds median(std::vector<Nanoseconds> samples) {
   if (samples.empty()) return 0;
@@ -167,9 +166,6 @@ void Timing::end_whole(std::vector<Nanoseconds>& host, std::vector<Nanoseconds>&
   host.push_back(now() - began_);
   if (clock_) device.push_back(clock_->between(first_mark_, last));
 }
-
-void Timing::begin_plain_run() { begin_whole(); }
-void Timing::end_plain_run() { end_whole(plain_, plain_device_); }
 
 void Timing::begin_run(Pace pace) {
   current_ = {};
