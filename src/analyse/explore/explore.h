@@ -13,13 +13,11 @@
 
 namespace opscope {
 
-inline constexpr std::uint32_t kContext = 10;
-
 // What to list; all conditions together.
 struct ExploreQuery {
   std::optional<std::uint32_t> start{}, end{};  // from 1, both included
   std::string around{};                         // a node's number or name
-  std::uint32_t context = kContext;             // nodes on each side of it
+  std::uint32_t context = 10;                   // nodes on each side of it
   std::string find{};                           // in names, targets, modules and shapes, whatever the case
   std::string type{};                           // of ops, modules and subgraphs: "conv"
   std::string module{};                         // a module's path: it and what is below it

@@ -64,9 +64,9 @@ struct GraphView {
 // the calls of modules `depth` calls below the root's (1: those that its forward makes; 0: the whole), and
 // the ops that modules above them ran themselves.
 GraphView make_view(const Profile& profile, Level level, std::uint32_t depth = 1);
-// Of modules, with the calls to show chosen by hand. By scope: the call that it is or is in; kNone for those
-// above them all.
-GraphView make_module_view(const Profile& profile, std::span<const ScopeId> call_of);
+// With the calls that are shown of modules chosen by hand. By scope: the call that it is or is in; kNone for
+// those above them all.
+GraphView make_view(const Profile& profile, Level level, std::span<const ScopeId> call_of);
 
 // Of the costliest op in these nodes; kView where they have none.
 Category costliest_category(const GraphView& view, std::span<const std::uint32_t> nodes);

@@ -203,6 +203,8 @@ void collect_ops(GraphView& view) {
   view.ops = std::move(members.ids);
 }
 
+// Costs, the subgraph of the costliest op, and parameters: a called module has what it owns, a node without
+// ops what it hands in, others what their ops read.
 void sum_up(GraphView& view) {
   const Profile& profile = *view.profile;
   for (ViewNode& node : view.nodes) {
@@ -215,28 +217,9 @@ void sum_up(GraphView& view) {
       costliest = &cost;
       node.subgraph = subgraph;
     }
-  }
-}
-
-// A called module has what it owns, a node without ops what it hands in.
-void find_parameters(GraphView& view) {
-  for (ViewNode& node : view.nodes)
     if (node.kind != "call_module" && node.ops.size > 0)
-      node.parameters = parameters_read(*view.profile->graph, view.ops_of(node));
-}
-
-GraphView view_of(const Profile& profile, Level level, std::span<const ScopeId> call_of) {
-  ViewDraft draft = find_nodes(profile, level, call_of);
-  GraphView view{.profile = &profile,
-                 .level = level,
-                 .nodes = std::move(draft.nodes),
-                 .node_of = std::move(draft.node_of),
-                 .texts = std::move(draft.texts).take()};
-  collect_ops(view);
-  sum_up(view);
-  find_parameters(view);
-  Edges(view).find();
-  return view;
+      node.parameters = parameters_read(*profile.graph, view.ops_of(node));
+  }
 }
 
 }  // namespace
@@ -252,6 +235,19 @@ bool writes_in_place(const Graph& graph, const Op& op, Id storage) {
 std::string_view name(Level level) { return kLevels[level]; }
 Level level_from_name(std::string_view text) { return kLevels.parse(text, "no such level:", "--level"); }
 
+GraphView make_view(const Profile& profile, Level level, std::span<const ScopeId> call_of) {
+  ViewDraft draft = find_nodes(profile, level, call_of);
+  GraphView view{.profile = &profile,
+                 .level = level,
+                 .nodes = std::move(draft.nodes),
+                 .node_of = std::move(draft.node_of),
+                 .texts = std::move(draft.texts).take()};
+  collect_ops(view);
+  sum_up(view);
+  Edges(view).find();
+  return view;
+}
+
 GraphView make_view(const Profile& profile, Level level, std::uint32_t depth) {
   const Graph& graph = *profile.graph;
   const std::vector<std::uint32_t> depths = scope_depths(graph);
@@ -260,11 +256,7 @@ GraphView make_view(const Profile& profile, Level level, std::uint32_t depth) {
     const ScopeId parent = graph.scopes[s].parent;
     call[s] = depths[s] == depth ? s : parent == kNone ? kNone : call[parent];
   }
-  return view_of(profile, level, call);
-}
-
-GraphView make_module_view(const Profile& profile, std::span<const ScopeId> call_of) {
-  return view_of(profile, Level::kModule, call_of);
+  return make_view(profile, level, call);
 }
 
 Category costliest_category(const GraphView& view, std::span<const std::uint32_t> nodes) {

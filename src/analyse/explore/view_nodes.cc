@@ -39,29 +39,25 @@ std::string_view call_name(ViewDraft& draft, ScopeId id) {
 
 // What a module does in the backward pass is another node than what it does in the forward pass: as one they
 // would take from each other.
-class PhasedNodes {
- public:
-  explicit PhasedNodes(ViewDraft& draft) : draft_(draft) {}
+struct PhasedNodes {
+  ViewDraft& draft;
+  std::unordered_map<std::uint64_t, std::uint32_t> nodes{};
 
   // The node of an op, made where it is the first of this group in its phase.
   template <class Make>
   std::uint32_t of(OpId op, std::uint32_t group, Make&& make) {
-    const std::uint32_t phase = phase_of(draft_.graph, op);
-    const auto [found, is_new] = nodes_.try_emplace(pair_key(group, phase));
+    const std::uint32_t phase = phase_of(draft.graph, op);
+    const auto [found, is_new] = nodes.try_emplace(pair_key(group, phase));
     if (!is_new) return found->second;
     ViewNode node = make();
     if (phase > 0 && node.kind == kModuleCall) {
-      const std::string& name = draft_.graph.phases[phase].name;
-      node.name = draft_.texts.add(std::string(node.name) + "." + name);
-      node.target = draft_.texts.add(std::string(node.target) + " " + name);
+      const std::string& name = draft.graph.phases[phase].name;
+      node.name = draft.texts.add(std::string(node.name) + "." + name);
+      node.target = draft.texts.add(std::string(node.target) + " " + name);
       node.parameters = {};
     }
-    return found->second = draft_.add(node);
+    return found->second = draft.add(node);
   }
-
- private:
-  ViewDraft& draft_;
-  std::unordered_map<std::uint64_t, std::uint32_t> nodes_;
 };
 
 ViewNode tracer_node(const ViewDraft& draft, NodeId id, std::span<const std::uint32_t> row_of) {
@@ -157,25 +153,20 @@ void add_inputs(ViewDraft& draft) {
   }
 }
 
-void add_output(ViewDraft& draft) {
-  if (draft.graph.outputs.empty()) return;
-  draft.add({.kind = "output", .name = "output", .target = "output", .output = draft.graph.outputs.front()});
-}
-
 void group_by_op(ViewDraft& draft) {
   OpLabels labels(draft);
   for (OpId op = 0; op < draft.graph.ops.size(); ++op) labels.add_node(op);
 }
 
 void group_by_layer(ViewDraft& draft) {
-  PhasedNodes nodes(draft);
+  PhasedNodes nodes{draft};
   for (OpId op = 0; op < draft.graph.ops.size(); ++op)
     draft.node_of[op] = nodes.of(op, draft.profile.layer_of()[op], [&] { return layer_node(draft, op); });
 }
 
 void group_by_module(ViewDraft& draft) {
   const std::vector<std::uint32_t> row_of = rows_of_modules(draft.profile.modules());
-  PhasedNodes calls(draft), layers(draft);
+  PhasedNodes calls{draft}, layers{draft};
   const auto call_node = [&](ScopeId call) {
     const ModuleId module = draft.graph.scopes[call].module;
     return ViewNode{.kind = kModuleCall,
@@ -262,7 +253,8 @@ ViewDraft find_nodes(const Profile& profile, Level level, std::span<const ScopeI
   }
   add_inputs(draft);
   kByLevel[static_cast<std::size_t>(level)](draft);
-  add_output(draft);
+  if (const auto& outputs = draft.graph.outputs; !outputs.empty())
+    draft.add({.kind = "output", .name = "output", .target = "output", .output = outputs.front()});
   return draft;
 }
 

@@ -42,7 +42,7 @@ class Draft {
       : graph_(*profile.graph),
         part_of_(part_calls(graph_)),
         view_(granularity == Granularity::kModule
-                  ? make_module_view(profile, part_of_)
+                  ? make_view(profile, Level::kModule, part_of_)
                   : make_view(profile, granularity == Granularity::kLayer ? Level::kLayer : Level::kOp)) {
     made_.profile = &profile;
     made_.granularity = granularity;

@@ -167,9 +167,8 @@ bool Browser::press(const KeyPress& pressed) {
 }
 
 void Browser::press_search(const KeyPress& pressed) {
-  const auto is_inside = [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
-  };  // a character
+  // Of a character's bytes, all but the first.
+  const auto is_inside = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
   if (pressed.key == Key::kText) search_ += pressed.text;
   if (pressed.key == Key::kBackspace) {
     while (!search_.empty() && is_inside(search_.back())) search_.pop_back();

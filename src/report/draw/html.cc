@@ -237,8 +237,6 @@ constexpr std::string_view kScript = R"js(
 
 constexpr std::size_t kMostNodes = 60, kMostFormulas = 3, kMostSubgraphs = 6;
 
-using Rows = std::vector<std::pair<std::string, std::string>>;
-
 // The first of them, and how many more there are.
 std::vector<std::string> limited(std::vector<std::string> lines, std::size_t most) {
   if (lines.size() <= most) return lines;
@@ -261,9 +259,8 @@ struct Data {
     json.fields("title", texts.title, "subtitle", texts.subtitle);
     write_pairs("totals", texts.totals);
     json.list("remarks", texts.remarks);
-    json.objects("boxes", scene.boxes, [&](const SceneBox& box) {
-      write_box(box, look.boxes[static_cast<std::size_t>(&box - scene.boxes.data())]);
-    });
+    json.objects("boxes", scene.boxes,
+                 [&](const SceneBox& box) { write_box(box, look.boxes[index_in(scene.boxes, box)]); });
     json.objects("edges", scene.edges, [&](const SceneEdge& edge) {
       json.fields("from", edge.from, "to", edge.to, "shape", shape_text(graph, edge.value));
     });
@@ -271,7 +268,7 @@ struct Data {
     return std::move(out);
   }
 
-  void write_pairs(std::string_view key, const Rows& rows) {
+  void write_pairs(std::string_view key, const TextPairs& rows) {
     json.key(key);
     json.begin_array(JsonLayout::kInline);
     for (const auto& [what, value] : rows) json.list(std::array{what, value});
@@ -294,9 +291,9 @@ struct Data {
     json.list("nodes", limited(std::move(names), kMostNodes));
   }
 
-  Rows rows_of(const SceneBox& box) const {
+  TextPairs rows_of(const SceneBox& box) const {
     const Metrics &one = box.metrics, &all = box.all_metrics;
-    Rows rows{{"Path", box.path}, {"Output", shape_text(graph, box.output)}};
+    TextPairs rows{{"Path", box.path}, {"Output", shape_text(graph, box.output)}};
     if (one.ops)
       rows.insert(
           rows.end(),

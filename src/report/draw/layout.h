@@ -81,10 +81,11 @@ Layout make_layout(const Scene& scene, const Look& look);
 // By box: its column, so that the page is about as high as it is wide or a little higher.
 std::vector<std::uint32_t> choose_columns(const Scene& scene, const Look& look);
 
+using TextPairs = std::vector<std::pair<std::string, std::string>>;  // "FLOPs", "3.64G"
 // What stands above and below the graph.
 struct PageTexts {
   std::string title, subtitle;
-  std::vector<std::pair<std::string, std::string>> totals;  // "FLOPs", "3.64G"
+  TextPairs totals;
   std::vector<std::string> remarks;
 };
 PageTexts page_texts(const Scene& scene, ColorBy color);

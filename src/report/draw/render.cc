@@ -11,7 +11,6 @@
 #include "base/choices.h"
 #include "base/text.h"
 #include "report/core/document.h"
-#include "report/draw/draw.h"
 #include "report/draw/layout.h"
 #include "report/plot/frame.h"
 #include "report/svg/colors.h"
@@ -47,38 +46,30 @@ std::string level_words(const Scene& scene) {
   return boxes == nodes ? text : text + " in " + boxes_words(boxes);
 }
 
-using Totals = std::vector<std::pair<std::string, std::string>>;
-
-Totals cost_totals(const Parameters& parameters, const Metrics& metrics) {
-  return {{"Parameters", format_params(parameters.total)},
-          {"FLOPs", flops_text(metrics)},
-          {"MACs", format_count(metrics.work.macs)},
-          {"Bytes moved", format_bytes(metrics.memory_bytes())}};
-}
-
-Totals model_totals(const Profile& profile) {
-  Totals totals = cost_totals(profile.parameters, profile.totals);
-  totals.insert(totals.end(), {{"Peak memory", format_bytes(profile.memory().peak_memory_bytes())},
-                               {"FLOPs per byte", format_ratio(profile.totals.arithmetic_intensity())},
-                               {"Ops", format_exact(Count{profile.totals.ops})},
-                               {"Subgraphs", format_exact(Count{profile.partition().subgraphs.size()})}});
-  return totals;
-}
-
-// Of the module in focus, so that the boxes add up to them.
-Totals focus_totals(const Scene& scene) {
+// Of the model; of the module in focus where there is one, so that the boxes add up to them.
+TextPairs totals_of(const Scene& scene) {
   const Profile& profile = *scene.view->profile;
-  Metrics metrics;
+  const bool whole = scene.focus.empty();
+  Metrics metrics = whole ? profile.totals : Metrics{};
+  Parameters parameters = whole ? profile.parameters : Parameters{};
   double share = 0;
-  for (const SceneBox& box : scene.boxes)
-    if (box.kind != BoxKind::kStub) metrics += box.all_metrics, share += share_of_model(scene, box);
-  Parameters parameters;
-  for (const ModuleRow& row : profile.modules())
-    if (profile.graph->path(profile.graph->modules[row.module]) == scene.focus) parameters = row.parameters;
-  Totals totals = cost_totals(parameters, metrics);
-  totals.insert(totals.end(), {{"FLOPs per byte", format_ratio(metrics.arithmetic_intensity())},
-                               {"Ops", format_exact(Count{metrics.ops})},
-                               {"Model's FLOPs", format_percent(share, 1.0)}});
+  if (!whole) {
+    for (const SceneBox& box : scene.boxes)
+      if (box.kind != BoxKind::kStub) metrics += box.all_metrics, share += share_of_model(scene, box);
+    for (const ModuleRow& row : profile.modules())
+      if (profile.graph->path(profile.graph->modules[row.module]) == scene.focus) parameters = row.parameters;
+  }
+  TextPairs totals{{"Parameters", format_params(parameters.total)},
+                   {"FLOPs", flops_text(metrics)},
+                   {"MACs", format_count(metrics.work.macs)},
+                   {"Bytes moved", format_bytes(metrics.memory_bytes())}};
+  if (whole) totals.emplace_back("Peak memory", format_bytes(profile.memory().peak_memory_bytes()));
+  totals.emplace_back("FLOPs per byte", format_ratio(metrics.arithmetic_intensity()));
+  totals.emplace_back("Ops", format_exact(Count{metrics.ops}));
+  if (whole)
+    totals.emplace_back("Subgraphs", format_exact(Count{profile.partition().subgraphs.size()}));
+  else
+    totals.emplace_back("Model's FLOPs", format_percent(share, 1.0));
   return totals;
 }
 
@@ -94,10 +85,8 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-std::string quoted(std::string_view text) { return "\"" + escaped(text) + "\""; }
-
-// Lines of a label: \n is Graphviz's own.
-std::string label_of(std::initializer_list<std::string_view> lines) {
+// Lines of a text: \n is Graphviz's own.
+std::string quoted(std::initializer_list<std::string_view> lines) {
   std::string out;
   for (const std::string_view line : lines)
     if (!line.empty()) out += (out.empty() ? "" : "\\n") + escaped(line);
@@ -106,8 +95,8 @@ std::string label_of(std::initializer_list<std::string_view> lines) {
 
 std::string box_line(std::size_t b, const SceneBox& box, const BoxLook& look) {
   return fmt::format("n{} [label={} fillcolor=\"{}\" color=\"{}\" fontcolor=\"{}\" tooltip={}{}{}{}]\n", b,
-                     label_of({look.name, look.type, look.cost}), look.fill, look.edge, look.ink,
-                     quoted(box.path), box.repeat > 1 ? " peripheries=2" : "",
+                     quoted({look.name, look.type, look.cost}), look.fill, look.edge, look.ink,
+                     quoted({box.path}), box.repeat > 1 ? " peripheries=2" : "",
                      look.bottleneck ? " penwidth=2" : "",
                      box.kind == BoxKind::kStub ? " style=\"rounded,dashed\"" : "");
 }
@@ -122,7 +111,7 @@ void write_cluster(const Scene& scene, const Look& look, std::uint32_t cluster, 
     out += fmt::format(
         "{0}subgraph cluster_{1} {{\n{0}  label={2} style=\"rounded,filled\" color=\"#c3c8d0\" "
         "fillcolor=\"{3}\"\n",
-        indent, c, quoted(look.clusters[c] + "  " + scene.clusters[c].type), levels % 2 ? kPanel : kPaper);
+        indent, c, quoted({look.clusters[c] + "  " + scene.clusters[c].type}), levels % 2 ? kPanel : kPaper);
     write_cluster(scene, look, c, levels + 1, out);
     out += indent + "}\n";
   }
@@ -236,7 +225,7 @@ PageTexts page_texts(const Scene& scene, ColorBy color) {
   texts.title = scene.focus.empty() ? model : model + " \u00b7 " + scene.focus;
   const std::string about = model_line(profile);
   texts.subtitle = (about.empty() ? "" : about + " \u00b7 ") + level_words(scene);
-  texts.totals = scene.focus.empty() ? model_totals(profile) : focus_totals(scene);
+  texts.totals = totals_of(scene);
   if (any_repeats(scene))
     texts.remarks.push_back("\u00d7N: N equal blocks in a row, drawn once; FLOPs of one, percent of all.");
   if (color == ColorBy::kBound) texts.remarks.push_back(bottleneck_legend(profile.options.ridge) + ".");
@@ -282,11 +271,11 @@ std::string scene_dot(const Scene& scene, const Look& look, ColorBy color) {
       "label={}]\n"
       "  node [shape=box style=\"rounded,filled\" fontname=\"DejaVu Sans\" fontsize=9 margin=\"0.1,0.05\"]\n"
       "  edge [color=\"#6b7280\" fontcolor=\"{}\" fontname=\"DejaVu Sans\" fontsize=8 arrowsize=0.6]\n",
-      quoted(texts.title), label_of({texts.title, texts.subtitle, totals}), kQuietInk);
+      quoted({texts.title}), quoted({texts.title, texts.subtitle, totals}), kQuietInk);
   write_cluster(scene, look, kNone, 1, out);
   for (std::size_t e = 0; e < scene.edges.size(); ++e)
     out += fmt::format("  n{} -> n{}{}\n", scene.edges[e].from, scene.edges[e].to,
-                       look.edges[e].empty() ? "" : " [label=" + quoted(look.edges[e]) + "]");
+                       look.edges[e].empty() ? "" : " [label=" + quoted({look.edges[e]}) + "]");
   return out + "}\n";
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "report/draw/layout.h"
 #include "report/svg/colors.h"
@@ -42,9 +41,8 @@ std::array<Point, 3> arrow_head(const std::vector<Point>& points) {
   Point before = points[points.size() - 2];
   for (std::size_t i = points.size() - 1; i-- > 0 && distance(before, tip) < 1;) before = points[i];
   const double length = std::max(distance(before, tip), 1e-9);
-  const double ux = (tip.x - before.x) / length, uy = (tip.y - before.y) / length;
-  return {tip, Point{tip.x - 6 * ux - 2.6 * uy, tip.y - 6 * uy + 2.6 * ux},
-          Point{tip.x - 6 * ux + 2.6 * uy, tip.y - 6 * uy - 2.6 * ux}};
+  const Point along{(tip.x - before.x) / length, (tip.y - before.y) / length}, across{-along.y, along.x};
+  return {tip, tip - along * 6 + across * 2.6, tip - along * 6 - across * 2.6};
 }
 
 struct Page {

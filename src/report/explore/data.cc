@@ -61,11 +61,11 @@ Columns<NodeInView> people_columns(const GraphView& view) {
 Columns<ViewNode> level_columns(const GraphView& view, const TextOptions& options) {
   using Row = const ViewNode&;
   const Profile& profile = *view.profile;
-  Columns<ViewNode> columns{
-      {number("#").quiet(), [&](Row node) { return Count{&node - view.nodes.data() + 1}; }},
-      {words("Node", 16, 30), [](Row node) { return std::string(node.name); }},
-      {words("Target", 10).or_not().quiet(),
-       [](Row node) { return std::string(node.target == node.name ? "" : node.target); }}};
+  Columns<ViewNode> columns{{number("#").quiet(), [&](Row node) { return index_in(view.nodes, node) + 1; }},
+                            {words("Node", 16, 30), [](Row node) { return std::string(node.name); }},
+                            {words("Target", 10).or_not().quiet(), [](Row node) {
+                               return std::string(node.target == node.name ? "" : node.target);
+                             }}};
   if (options.show_shapes)
     columns += {{words("Output", 10), [&](Row node) { return shape_text(*profile.graph, node.output); }}};
   columns += {{number("Params", Unit::kParams).or_not(), [](Row node) { return node.parameters.total; }}};

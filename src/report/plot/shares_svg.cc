@@ -121,13 +121,10 @@ struct Icicle {
     const std::string name = fitted_middle(label(slice), stacked ? room : room - share_width - 8, font);
     if (name.empty()) return;
     const double middle = place.center().y;
-    svg.text({place.x + 5, stacked ? middle - 6.5 : middle}, name,
-             {.font = font, .color = ink, .centred = true});
-    svg.text(stacked ? Point{place.x + 5, middle + 7} : Point{place.right() - 5, middle}, share,
-             {.font = share_font,
-              .color = ink,
-              .anchor = stacked ? Anchor::kStart : Anchor::kEnd,
-              .centred = true});
+    TextStyle style{.font = font, .color = ink, .centred = true};
+    svg.text({place.x + 5, stacked ? middle - 6.5 : middle}, name, style);
+    style.font = share_font, style.anchor = stacked ? Anchor::kStart : Anchor::kEnd;
+    svg.text(stacked ? Point{place.x + 5, middle + 7} : Point{place.right() - 5, middle}, share, style);
   }
 };
 

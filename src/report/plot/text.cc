@@ -200,10 +200,8 @@ std::string plot_data(const Profile& profile, PlotKind kind, Format format, cons
                       std::string_view key, const Columns<Row>& columns, const Rows& rows) {
   const auto json = [&](JsonWriter& out) {
     out.begin_object();
-    out.field("schema_version", kSchemaVersion);
-    out.field("plot", name(kind));
-    out.field("model", model_name(*profile.graph));
-    out.field("convention", name(profile.options.convention));
+    out.fields("schema_version", kSchemaVersion, "plot", name(kind));
+    out.fields("model", model_name(*profile.graph), "convention", name(profile.options.convention));
     for (const auto& [field, value] : about) write_field(out, field, value);
     write_rows(out, key, columns, rows);
   };

@@ -78,8 +78,9 @@ double luminance(std::string_view color) {
 }  // namespace
 
 std::span<const ColorGroup> color_groups() { return kGroups; }
-const ColorGroup& color_group(Category category) {
-  return *std::ranges::find_if(kGroups, [&](const ColorGroup& g) { return g.categories & bits(category); });
+std::string_view color_of(Category category) {
+  const auto has = [&](const ColorGroup& group) { return group.categories & bits(category); };
+  return std::ranges::find_if(kGroups, has)->color;
 }
 std::string_view color_of(MemoryKind kind) { return kMemoryColors[static_cast<std::size_t>(kind)]; }
 std::span<const std::string_view> sequential_stops() { return kStops; }

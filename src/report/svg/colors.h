@@ -26,8 +26,7 @@ struct ColorGroup {
   std::uint32_t categories = 0;  // a bit for each
 };
 std::span<const ColorGroup> color_groups();  // in the order of legends
-const ColorGroup& color_group(Category category);
-inline std::string_view color_of(Category category) { return color_group(category).color; }
+std::string_view color_of(Category category);
 std::string_view color_of(MemoryKind kind);
 
 // From nearly white for 0 to dark for 1, ever darker, so that it survives a copy in grey.
