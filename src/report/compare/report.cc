@@ -113,20 +113,17 @@ constexpr ModelColumn kModelColumns[] = {{"params", "Params"},
 
 enum class Ratios : std::uint8_t { kAll, kFew, kNone };
 
-bool takes_ratio(std::string_view key, Ratios ratios) {
-  if (ratios == Ratios::kAll) return true;
-  return ratios == Ratios::kFew && (key == "flops" || key.ends_with("roofline_seconds"));
-}
-
 Table models_table(const ModelComparison& comparison, Ratios ratios, bool for_terminal) {
   Columns<ComparedModel> columns{{words("Model", 16, 24), &ComparedModel::label}};
   const auto add = [&](const ComparedRow& row, std::string_view title, bool optional) {
+    const bool few = row.key == "flops" || row.key.ends_with("roofline_seconds");
+    const bool with_ratio = ratios == Ratios::kAll || (ratios == Ratios::kFew && few);
     Column column = number(std::string(title));
     column.optional = optional && for_terminal;
     columns.push_back(
-        aligned(column, comparison.models, for_terminal, [&, ratios](const ComparedModel& model) {
+        aligned(column, comparison.models, for_terminal, [&, with_ratio](const ComparedModel& model) {
           const ComparedValue& value = row.values[index_in(comparison.models, model)];
-          return parts_of(row.unit, value, row.better != Better::kNeither, takes_ratio(row.key, ratios));
+          return parts_of(row.unit, value, row.better != Better::kNeither, with_ratio);
         }));
   };
   for (const ModelColumn& column : kModelColumns)
@@ -387,11 +384,6 @@ void write_comparison(JsonWriter& json, const ModelComparison& comparison,
   json.list("pareto_front_params_flops", front);
 }
 
-Table comparison_rows(const ModelComparison& comparison, const std::optional<ComparedParts>& parts) {
-  if (parts) return table_of(part_columns(comparison, *parts), parts->rows, In::kCsv);
-  return table_of(model_columns(comparison), comparison.models, In::kCsv);
-}
-
 }  // namespace
 
 std::string ratio_text(const ComparedValue& value) {
@@ -404,9 +396,12 @@ std::string ratio_text(const ComparedValue& value) {
 
 std::string to_format(const ModelComparison& comparison, const std::optional<ComparedParts>& parts,
                       Format format, const TextOptions& options) {
+  const auto rows = [&] {
+    return parts ? table_of(part_columns(comparison, *parts), parts->rows, In::kCsv)
+                 : table_of(model_columns(comparison), comparison.models, In::kCsv);
+  };
   return to_format(
-      Report{[&](JsonWriter& json) { write_comparison(json, comparison, parts); },
-             [&] { return comparison_rows(comparison, parts); },
+      Report{[&](JsonWriter& json) { write_comparison(json, comparison, parts); }, rows,
              [&] { return comparison_document(comparison, parts, options, format == Format::kText); }},
       format, options);
 }

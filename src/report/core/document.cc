@@ -36,10 +36,6 @@ std::optional<Format> find_format(std::string_view text) {
 Facts::Facts(std::string heading)
     : Section{heading, {{words(heading), number("").strong(), words("", 20).quiet()}, {}}} {}
 
-void Facts::add(std::string label, Cell value, std::string detail) {
-  table.add({std::move(label), std::move(value), std::move(detail)});
-}
-
 Section titled_section(std::string title, Table table) {
   table.columns.front().title = title;
   return {std::move(title), std::move(table)};
@@ -83,8 +79,7 @@ std::string flops_legend(Confidence worst) {
 }
 
 std::string model_name(const Graph& graph) {
-  if (!graph.capture.model.empty()) return graph.capture.model;
-  return std::string(graph.text(graph.modules[0].type));
+  return graph.capture.model.empty() ? std::string(graph.text(graph.modules[0].type)) : graph.capture.model;
 }
 
 Cell shape_cell(const Graph& graph, ValueId value) {

@@ -68,7 +68,9 @@ struct Section {
 // A section of labels, each with its value and what it is made of.
 struct Facts : Section {
   explicit Facts(std::string heading);
-  void add(std::string label, Cell value, std::string detail = {});
+  void add(std::string label, Cell value, std::string detail = {}) {
+    table.add({std::move(label), std::move(value), std::move(detail)});
+  }
 };
 // The first column carries the section's title.
 Section titled_section(std::string title, Table table);

@@ -22,10 +22,6 @@ std::string signed_text(std::int64_t number, const Cell& cell) {
   return (number == 0 ? "" : number < 0 ? "-" : "+") + counted_text(Count{size}, cell);
 }
 
-std::string real_text(double number, const Cell& cell) {
-  return cell.unit == Unit::kPlain ? fmt::format("{}", number) : text(cell.unit, number, cell.zero);
-}
-
 struct Words {
   const Cell& cell;
   std::string operator()(std::monostate) const { return ""; }
@@ -33,7 +29,9 @@ struct Words {
   std::string operator()(std::string_view text) const { return printable(text); }
   std::string operator()(Count count) const { return counted_text(count, cell); }
   std::string operator()(std::int64_t number) const { return signed_text(number, cell); }
-  std::string operator()(double number) const { return real_text(number, cell); }
+  std::string operator()(double number) const {
+    return cell.unit == Unit::kPlain ? fmt::format("{}", number) : text(cell.unit, number, cell.zero);
+  }
   std::string operator()(bool truth) const { return truth ? "yes" : "no"; }
   std::string operator()(const Numbers& numbers) const { return fmt::format("{}", fmt::join(numbers, " ")); }
   std::string operator()(const Shape& shape) const { return format_shape(shape.sizes); }

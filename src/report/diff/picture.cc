@@ -27,7 +27,6 @@ constexpr std::array<StatusColor, kDiffStatuses> kColors{{{"#f6f7f9", "#c3c8d0",
                                                           {"#d9f2dd", "#2a8a4a", "added"},
                                                           {"#fadcdc", "#b3202e", "removed"},
                                                           {"#dfe8f7", "#2f6db5", "moved or renamed"}}};
-const StatusColor& color_of(DiffStatus status) { return kColors[static_cast<std::size_t>(status)]; }
 
 // What a box of the scene is of the diff.
 struct DiffBox {
@@ -307,7 +306,7 @@ BoxLook look_of(const ModelDiff& diff, const SceneBox& scene, const DiffBox& box
   if (look.type == scene.name) look.type.clear();
   look.cost = fitted(cost_text(box), room, kCostFont);
   look.fit_lines(kWidestBox);
-  const StatusColor& color = color_of(box.status);
+  const StatusColor& color = kColors[static_cast<std::size_t>(box.status)];
   look.fill = color.fill, look.edge = color.edge;
   look.ink = box.status == DiffStatus::kUnchanged ? kQuietInk : kInk;
   if (is_end(scene)) look.type.clear(), look.fill = kPanel, look.edge = kQuietInk, look.ink = kInk;

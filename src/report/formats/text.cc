@@ -209,10 +209,7 @@ std::string paint(std::string_view text, Style style, bool color) {
   // Padding stays outside the colour, so that the ends of lines can be trimmed.
   const auto end = text.find_last_not_of(' ');
   if (!color || code.empty() || end == std::string_view::npos) return std::string(text);
-  std::string result(code);
-  result += text.substr(0, end + 1);
-  result += "\x1b[0m";
-  return result += text.substr(end + 1);
+  return std::string(code).append(text.substr(0, end + 1)).append("\x1b[0m").append(text.substr(end + 1));
 }
 
 std::string text_table(const Table& asked, const TextOptions& options) {

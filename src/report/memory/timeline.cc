@@ -264,23 +264,19 @@ constexpr double kStrip = 20;  // a strip below the plot: weights, modules
 constexpr Font kTitle{.size = 16, .bold = true}, kText{.size = 11}, kSmall{.size = 10};
 constexpr double kScaleUpTo = 0.6;  // weights' share of the peak up to which they are drawn to scale
 
-bool is_drawn_to_scale(const MemoryReport& report) {
-  const auto total = static_cast<double>(report.timeline().peak_memory_bytes());
-  return static_cast<double>(report.timeline().weights) <= kScaleUpTo * total;
-}
-
 struct Picture {
   const MemoryReport& report;
   const Graph& graph = report.graph();
-  bool is_to_scale = is_drawn_to_scale(report);
+  const double weights = static_cast<double>(report.timeline().weights);
+  const double total = static_cast<double>(report.timeline().peak_memory_bytes());
+  bool is_to_scale = weights <= kScaleUpTo * total;
   double bottom = kPlot.bottom() + kStrip * (is_to_scale ? 1 : 2);
   Svg svg{kWidth, bottom + 56, "memory over time of " + model_name(graph)};
   std::vector<MemoryKind> kinds = kinds_in_use(report.splits);
   // By column.
   std::vector<OpId> ops =
       column_ops(report, std::min(graph.ops.size(), static_cast<std::size_t>(kPlot.width)));
-  double most =
-      static_cast<double>(is_to_scale ? report.timeline().peak_memory_bytes() : report.timeline().peak);
+  double most = is_to_scale ? total : static_cast<double>(report.timeline().peak);
   Axis y = linear_axis(std::max(most * 1.12, 1.0), kPlot.bottom(), kPlot.y, Unit::kBytes);
   Axis x{.low = 0,
          .high = std::max(1.0, static_cast<double>(graph.ops.size())),

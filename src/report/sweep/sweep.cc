@@ -90,10 +90,6 @@ void write_sweep(JsonWriter& json, const SweepReport& report) {
 
 constexpr std::size_t kRowsShown = 200;  // of a table for people; files have them all
 
-bool is_over(const SweepReport& report, const SweepPoint& point) {
-  return report.memory && point.has_figures() && point.figures.peak_memory_bytes > *report.memory;
-}
-
 std::vector<std::size_t> varying(const SweepResult& result) {
   std::vector<std::size_t> axes;
   for (std::size_t a = 0; a < result.axes.size(); ++a)
@@ -103,10 +99,10 @@ std::vector<std::size_t> varying(const SweepResult& result) {
 
 Cell value_cell(const SweepReport& report, const Metric& metric, const SweepPoint& point) {
   if (!point.has_figures()) return {"-", Style::kQuiet};
-  const bool is_peak = metric.key == "peak_memory_bytes";
+  const bool is_over =
+      metric.key == "peak_memory_bytes" && report.memory && point.figures.peak_memory_bytes > *report.memory;
   const auto amount = amount_in(point.figures, metric);
-  return {amount ? text(metric, *amount) : "-",
-          is_peak && is_over(report, point) ? Style::kWarning : Style::kPlain};
+  return {amount ? text(metric, *amount) : "-", is_over ? Style::kWarning : Style::kPlain};
 }
 
 // Points by their index; of many the first and the last.

@@ -74,10 +74,6 @@ std::string idle_text(const WhereTimeGoes& where) {
                                      : "time between ops: Python, module calls and dispatch");
 }
 
-std::string_view op_of(const Graph& graph, const RepeatedOp& row) {
-  return short_op_name(graph.op_name(graph.ops[row.ops.front()]));
-}
-
 std::string output_shape(const Graph& graph, const RepeatedOp& row) {
   const auto outputs = graph.outputs_of(graph.ops[row.ops.front()]);
   return outputs.empty() ? "" : shape_text(graph, outputs.front());
@@ -260,7 +256,8 @@ Section repeated_ops_section(const Profile& profile, const RepeatedOps& repeated
   using Row = const RepeatedOp&;
   const Graph& graph = *profile.graph;
   const Columns<RepeatedOp> columns{
-      {words("Ops alone", 12), [&](Row row) { return op_of(graph, row); }},
+      {words("Ops alone", 12),
+       [&](Row row) { return short_op_name(graph.op_name(graph.ops[row.ops.front()])); }},
       {words("Output", 8).or_not().quiet(), [&](Row row) { return output_shape(graph, row); }},
       {number("Calls"), [](Row row) { return row.ops.size(); }},
       {number("In the model"), [](Row row) { return format_time(row.time_seconds); }},

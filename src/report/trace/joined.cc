@@ -80,8 +80,7 @@ struct TraceDocument {
     std::map<std::pair<std::string_view, std::string_view>, KernelRow> by_name;
     for (const JoinedKernel& kernel : joined.kernels) {
       const std::string_view op = short_op_name(graph.op_name(graph.ops[kernel.op]));
-      KernelRow& row = by_name[{kernel.name, op}];
-      row.name = kernel.name, row.op = op;
+      KernelRow& row = by_name.try_emplace({kernel.name, op}, KernelRow{kernel.name, op}).first->second;
       row.count += kernel.count, row.total += kernel.total;
     }
     std::vector<KernelRow> rows;
