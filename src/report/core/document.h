@@ -52,17 +52,12 @@ struct Entry {
   std::vector<std::string> lines;
 };
 
-// A picture below a section: in characters, and as an SVG.
-struct Drawing {
-  std::string text{}, svg{};
-};
-
 struct Section {
   std::string title;
   Table table{};
   std::vector<std::string> remarks{};  // after the table
   std::vector<Entry> entries{};        // after the remarks
-  Drawing drawing{};                   // after all
+  std::string plot{}, svg{};           // a picture after all, in characters and as an SVG
 };
 
 // A section of labels, each with its value and what it is made of.

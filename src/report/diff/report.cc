@@ -36,22 +36,23 @@ Columns<const DiffNode*> node_columns(const ModelDiff& diff) {
   const auto path = [](const DiffTree& tree, std::uint32_t item) {
     return item == kNone ? Cell() : Cell(tree.items[item].path);
   };
-  const Columns<Row> kind{{"kind", [&](Row node) { return diff.item(*node).is_module ? "module" : "op"; }}};
+  const auto kind = [&](Row node) { return diff.item(*node).is_module ? "module" : "op"; };
   const Columns<DetailChange> changes{{"kind", [](const DetailChange& change) { return name(change.kind); }},
                                       {"name", &DetailChange::what},
                                       {"base", &DetailChange::before},
                                       {"new", &DetailChange::after}};
-  Columns<Row> columns{{"status", [](Row node) { return name(node->status); }},
-                       {"path", [&, path](Row node) { return path(diff.new_tree, node->now); }},
-                       {"base_path", [&, path](Row node) { return path(diff.base_tree, node->base); }}};
-  columns += in_format_alone(In::kCsv, kind);
-  columns += {{"type", [&](Row node) { return diff.item(*node).type; }}};
-  columns += in_format_alone(In::kJson, kind);
-  columns += {{in_json("follows_its_input"), [](Row node) { return node->follows; }},
-              {in_csv("what"), changes_text},
-              {in_json("what"), [=](Row node) {
-                 return NestedJson([=](JsonWriter& json) { write_array(json, changes, node->changes); });
-               }}};
+  Columns<Row> columns{
+      {"status", [](Row node) { return name(node->status); }},
+      {"path", [&, path](Row node) { return path(diff.new_tree, node->now); }},
+      {"base_path", [&, path](Row node) { return path(diff.base_tree, node->base); }},
+      {in_csv("kind"), kind},
+      {"type", [&](Row node) { return diff.item(*node).type; }},
+      {in_json("kind"), kind},
+      {in_json("follows_its_input"), [](Row node) { return node->follows; }},
+      {in_csv("what"), changes_text},
+      {in_json("what"), [=](Row node) {
+         return NestedJson([=](JsonWriter& json) { write_array(json, changes, node->changes); });
+       }}};
   for (const AmountField& field : count_fields())
     columns.push_back({in_csv(std::string(field.key) + "_change"),
                        [amount = field.amount](Row node) { return node->own.*amount; }});

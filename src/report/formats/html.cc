@@ -101,7 +101,7 @@ std::string to_html(const Document& document, const TextOptions&) {
     for (const std::string& remark : section.remarks)
       out += "<div class=\"q\">" + html_escaped(remark) + "</div>\n";
     out += entry_list(section.entries);
-    out += "</details>\n" + section.drawing.svg;
+    out += "</details>\n" + section.svg;
   }
   return out + "</div>\n";
 }

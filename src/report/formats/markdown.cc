@@ -52,7 +52,7 @@ std::string to_markdown(const Document& document, const TextOptions&) {
       out += "\n" + markdown_table(section.table);
     for (const std::string& remark : section.remarks) out += fmt::format("\n{}\n", escaped(remark));
     out += list_items(section.entries);
-    if (!section.drawing.text.empty()) out += "\n```\n" + section.drawing.text + "```\n";
+    if (!section.plot.empty()) out += "\n```\n" + section.plot + "```\n";
   }
   return out;
 }

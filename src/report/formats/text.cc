@@ -256,7 +256,7 @@ std::string to_text(const Document& document, const TextOptions& asked) {
     out.append("\n").append(text_table(section.table, options));
     for (const std::string& text : section.remarks) out += remark(text, width, options.color);
     out += entries(section.entries, width, options.color);
-    if (!section.drawing.text.empty()) out += "\n" + section.drawing.text;
+    if (!section.plot.empty()) out += "\n" + section.plot;
   }
   return out;
 }

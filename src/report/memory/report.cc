@@ -239,8 +239,8 @@ Document memory_document(const MemoryReport& report, Format format, const TextOp
   Document document{header_cells(*report.profile), note_lines(*report.profile, options)};
   auto& sections = document.sections;
   sections.push_back(split_section(report));
-  if (format == Format::kHtml) sections.back().drawing.svg = memory_svg(report);
-  if (format != Format::kHtml) sections.back().drawing.text = memory_plot(report, options);
+  if (format == Format::kHtml) sections.back().svg = memory_svg(report);
+  if (format != Format::kHtml) sections.back().plot = memory_plot(report, options);
   if (report.phases.size() > 1) sections.push_back(phases_section(report));
   if (!report.held.empty() && (options.top > 0 || options.verbose))
     sections.push_back(held_section(report, options));

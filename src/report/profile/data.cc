@@ -36,7 +36,6 @@ Columns<ModuleRow> module_columns(const Profile& profile, const OpTimes* times) 
   const Graph& graph = *profile.graph;
   using Row = const ModuleRow&;
   const auto at = [&](Row row) { return index_in(profile.modules(), row); };
-  const auto shape = [&](Row row) { return shape_cell(graph, row.output); };
   Columns<ModuleRow> columns{{"path", [&](Row row) { return graph.path(graph.modules[row.module]); }},
                              {"name", [&](Row row) { return graph.text(graph.modules[row.module].name); }},
                              {"type", [&](Row row) { return graph.text(graph.modules[row.module].type); }},
@@ -51,8 +50,7 @@ Columns<ModuleRow> module_columns(const Profile& profile, const OpTimes* times) 
           [=](Row row) { return statistics_cell(times->of_module_alone(at(row))); }},
          {in_json("call_statistics"), [=](Row row) { return statistics_cell(times->of_calls(at(row))); }}};
   }
-  columns.push_back({"output_shape", shape});
-  return columns;
+  return columns += {{"output_shape", [&](Row row) { return shape_cell(graph, row.output); }}};
 }
 
 Columns<LayerRow> layer_columns(const Profile& profile, const OpTimes* times) {
@@ -63,23 +61,22 @@ Columns<LayerRow> layer_columns(const Profile& profile, const OpTimes* times) {
                             {"module", [&graph](Row row) { return graph.path(graph.modules[row.module]); }}};
   columns += parameter_columns<LayerRow>();
   columns += through<LayerRow>(&LayerRow::metrics, cost_columns());
-  const Columns<LayerRow> bound{{"bottleneck", [](Row row) { return name(row.bottleneck); }}};
-  const Columns<LayerRow> output{
-      {"output_shape", [&graph](Row row) { return shape_cell(graph, row.output); }}};
+  const auto bound = [](Row row) { return name(row.bottleneck); };
+  const auto output = [&graph](Row row) { return shape_cell(graph, row.output); };
   const auto rooflines =
       through<LayerRow>(&LayerRow::metrics, has_device(profile) ? roofline_columns() : Columns<Metrics>());
-  columns += in_format_alone(In::kCsv, bound);
-  columns += through<LayerRow>(&LayerRow::metrics, cost_columns("confidence"));
-  columns += in_format_alone(In::kCsv, output);
+  columns += {{in_csv("bottleneck"), bound},
+              {"confidence", [](Row row) { return name(row.metrics.confidence); }},
+              {in_csv("output_shape"), output}};
   columns += through<LayerRow>(&LayerRow::metrics, time_columns(profile));
   columns += in_format_alone(In::kJson, rooflines);
   if (times)
     columns += measured_columns<LayerRow>(
         [&profile, times](Row row) { return times->of_layer(index_in(profile.layers(), row)); });
   columns += in_format_alone(In::kCsv, rooflines);
-  columns += {{in_json("memory"), [](Row row) { return row.metrics.memory_bytes(); }}};
-  columns += in_format_alone(In::kJson, bound);
-  return columns += in_format_alone(In::kJson, output);
+  return columns += {{in_json("memory"), [](Row row) { return row.metrics.memory_bytes(); }},
+                     {in_json("bottleneck"), bound},
+                     {in_json("output_shape"), output}};
 }
 
 struct ProfileWriter {

@@ -24,8 +24,8 @@ Columns<std::size_t> point_columns(const SweepResult& result) {
                          const SweepPlace place = result.place(i);
                          return result.axes[a].numeric ? Cell(place[a]) : Cell(result.text_of(place, a));
                        }});
-  const Columns<std::size_t> state{{"state", [&](std::size_t i) { return name(result.points[i].state); }}};
-  columns += in_format_alone(In::kJson, state);
+  const auto state = [&](std::size_t i) { return name(result.points[i].state); };
+  columns.push_back({in_json("state"), state});
   for (const Metric* metric : metrics_given(kSweepNeeds)) {
     const auto amount =
         figures([metric](const SweepFigures& f) { return amount_cell(metric->unit, amount_in(f, *metric)); });
@@ -34,12 +34,12 @@ Columns<std::size_t> point_columns(const SweepResult& result) {
     else
       columns += real_column<std::size_t>(std::string(metric->key), amount);
   }
-  columns +=
-      {{in_json("confidence"), figures([](const SweepFigures& f) { return name(f.totals.confidence); })}};
-  columns += in_format_alone(In::kCsv, state);
-  return columns += {{"problem", [&points = result.points](std::size_t i) {
-                        return points[i].has_figures() ? Cell(Absent{}) : Cell(points[i].problem);
-                      }}};
+  return columns +=
+         {{in_json("confidence"), figures([](const SweepFigures& f) { return name(f.totals.confidence); })},
+          {in_csv("state"), state},
+          {"problem", [&points = result.points](std::size_t i) {
+             return points[i].has_figures() ? Cell(Absent{}) : Cell(points[i].problem);
+           }}};
 }
 
 std::vector<std::size_t> done_points(const SweepResult& result) {
