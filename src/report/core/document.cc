@@ -2,8 +2,6 @@
 // file name, the help and the writers.
 #include "report/core/document.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 

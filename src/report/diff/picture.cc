@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "analyse/diff/diff.h"
 #include "analyse/tree/module_tree.h"
 #include "analyse/tree/scene.h"
 #include "base/error.h"

@@ -86,10 +86,9 @@ struct Segments {
 
   std::string label_of(ScopeId scope) const {
     const auto path = graph.path(graph.modules[graph.scopes[scope].module]);
-    const auto above = graph.path(graph.modules[graph.scopes[graph.scopes[scope].parent].module]);
-    const bool is_below =
-        !above.empty() && path.size() > above.size() && path.starts_with(above) && path[above.size()] == '.';
-    return std::string(is_below ? path.substr(above.size() + 1) : path);
+    const auto above =
+        std::string(graph.path(graph.modules[graph.scopes[graph.scopes[scope].parent].module])) + ".";
+    return std::string(path.starts_with(above) ? path.substr(above.size()) : path);
   }
 };
 

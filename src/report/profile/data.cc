@@ -4,7 +4,6 @@
 #include <optional>
 #include <ranges>
 
-#include "base/text.h"
 #include "report/fuse/report.h"
 #include "report/hardware/hardware.h"
 #include "report/memory/report.h"

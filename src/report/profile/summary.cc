@@ -100,14 +100,6 @@ Columns<TypeRow> type_columns(const Profile& profile) {
   return columns += through<TypeRow>(&TypeRow::metrics, metrics);
 }
 
-// By time where it was measured.
-std::vector<TypeRow> sorted_types(const Profile& profile) {
-  std::vector<TypeRow> types = profile.types();
-  if (is_measured(profile))
-    std::ranges::stable_sort(types, std::greater{}, [](const TypeRow& row) { return row.metrics.time; });
-  return types;
-}
-
 bool shows(const Metrics& metrics) { return metrics.counts() || metrics.time; }
 
 // Types that do work or move bytes, up to a screenful.
@@ -277,7 +269,9 @@ Section parts_section(const Profile& profile) {
 }
 
 Section breakdown_section(const Profile& profile, const TextOptions& options) {
-  std::vector<TypeRow> rows = sorted_types(profile);
+  std::vector<TypeRow> rows = profile.types();
+  if (is_measured(profile))
+    std::ranges::stable_sort(rows, std::greater{}, [](const TypeRow& row) { return row.metrics.time; });
   const std::size_t shown = shown_types(rows, options);
   const bool cut = shown < rows.size();
   if (cut) {

@@ -151,27 +151,28 @@ std::vector<std::string> remarks_of(std::span<const Reconciliation> models, doub
   return lines;
 }
 
-void add_once(std::string& names, const std::string& name) {
-  if ((", " + names + ",").find(", " + name + ",") != std::string::npos) return;
-  names += (names.empty() ? "" : ", ") + name;
+void add_once(std::vector<std::string>& names, const std::string& name) {
+  if (std::ranges::find(names, name) == names.end()) names.push_back(name);
 }
 
 // What the tools had to be given, each way once: "fvcore, thop on gpt2, t5-small: called through a wrapper".
 std::vector<std::string> notes_of(std::span<const Reconciliation> models) {
   struct Said {
-    std::string note, tools, on;
+    std::string note;
+    std::vector<std::string> tools, on;
   };
   std::vector<Said> said;
   for (const Reconciliation& model : models)
     for (const PeerComparison& peer : model.peers)
       for (const std::string& note : peer.answer.notes) {
         auto found = std::ranges::find(said, note, &Said::note);
-        if (found == said.end()) found = said.insert(said.end(), {note, "", ""});
+        if (found == said.end()) found = said.insert(said.end(), {note, {}, {}});
         add_once(found->tools, peer.answer.tool);
         add_once(found->on, model.model);
       }
   std::vector<std::string> lines;
-  for (const Said& each : said) lines.push_back(fmt::format("{} on {}: {}", each.tools, each.on, each.note));
+  for (const Said& each : said)
+    lines.push_back(fmt::format("{} on {}: {}", join(each.tools), join(each.on), each.note));
   return lines;
 }
 

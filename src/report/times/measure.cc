@@ -10,7 +10,6 @@
 #include "analyse/memory/memory.h"
 #include "base/choices.h"
 #include "base/text.h"
-#include "report/explore/explore.h"
 #include "report/times/times.h"
 
 namespace opscope {

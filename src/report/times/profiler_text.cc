@@ -31,8 +31,6 @@ std::string titled(std::string_view title, const Table& table) {
   return out + "\n";
 }
 
-// --- what ran where
-
 std::string graph_words(const ProfilerGraph& graph) {
   return graph.granularity == Granularity::kOp ? "detail graph (ops)"
                                                : fmt::format("{} graph", name(graph.granularity));
@@ -58,8 +56,6 @@ std::string header(const ProfilerGraph& graph) {
   return out + "\n";
 }
 
-// --- nodes
-
 Table node_table(const ProfilerGraph& graph) {
   using Row = const ProfilerNode&;
   const bool calls = graph.granularity != Granularity::kOp;
@@ -76,8 +72,6 @@ Table node_table(const ProfilerGraph& graph) {
   columns += {{words("output"), [&](Row node) { return tensor_text(*graph.profile->graph, node.output); }}};
   return table_of(columns, graph.nodes);
 }
-
-// --- edges
 
 std::string numbered(const ProfilerGraph& graph, std::span<const std::uint32_t> ids) {
   std::string text;
@@ -110,8 +104,6 @@ Table edge_table(const ProfilerGraph& graph) {
       {words("tensor"), [&](Row edge) { return tensor_text(*graph.profile->graph, edge.value); }}};
   return table_of(columns, graph.edges);
 }
-
-// --- statistics
 
 Table total_table(const ProfilerGraph& graph, const ProfilerStats& stats) {
   Table table{{words(""), number("", Unit::kWhole), words("")}, {}};
