@@ -7,7 +7,6 @@
 #include <array>
 #include <exception>
 #include <mutex>
-#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"

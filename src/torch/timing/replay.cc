@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/statistics.h"
 #include "base/text.h"
-#include "graph/graph.h"
 #include "graph/signature.h"
 #include "torch/engine/execute.h"
 
@@ -25,6 +24,7 @@ constexpr std::size_t kUnknownCache = std::size_t{32} << 20;
 constexpr std::size_t kMostCache = std::size_t{512} << 20;
 constexpr std::uint64_t kMostRepetitions = 10'000;  // in a batch
 constexpr double kBatchSeconds = 1e-3;
+constexpr std::uint32_t kLeastBatches = 5;
 constexpr std::uint32_t kSlowBatches = 3;  // of an op that takes longer than kSlowSeconds
 constexpr double kSlowSeconds = 1;
 // On a device: what fits into the queue of launches, of ops of a few kernels each.
@@ -194,8 +194,7 @@ OpTime Replayer::time_on_host(const PreparedCall& call) const {
   const double once = std::max(seconds_since(begin), 1e-8);
   const auto repetitions =
       std::clamp<std::uint64_t>(static_cast<std::uint64_t>(kBatchSeconds / once), 1, kMostRepetitions);
-  const auto batches =
-      once > kSlowSeconds ? std::min(kSlowBatches, options_.min_batches) : options_.min_batches;
+  const auto batches = once > kSlowSeconds ? kSlowBatches : kLeastBatches;
   std::vector<double> seconds;
   double total = 0;
   std::uint64_t turn = 3;
@@ -231,7 +230,7 @@ OpTime Replayer::time_on_device(const PreparedCall& call, c10::Device device) {
   double total = 0;
   std::uint64_t turn = 8, done = 0;
   std::uint32_t retries = 0;
-  while (seconds.size() < options_.min_batches || total < options_.min_seconds) {
+  while (seconds.size() < kLeastBatches || total < options_.min_seconds) {
     put_back(call);
     hold_->run_for(1.5 * to_queue * static_cast<double>(repetitions));
     const auto first = hold_->mark();
@@ -246,9 +245,7 @@ OpTime Replayer::time_on_device(const PreparedCall& call, c10::Device device) {
     done += repetitions;
     (queued ? seconds : with_gaps).push_back(batch / static_cast<double>(repetitions));
     if (queued) continue;
-    if (retries == kHoldRetries &&
-        with_gaps.size() >= std::max<std::size_t>(options_.min_batches, kHoldRetries))
-      break;
+    if (retries == kHoldRetries && with_gaps.size() >= std::max(kLeastBatches, kHoldRetries)) break;
     if (retries < kHoldRetries) ++retries, repetitions = std::max<std::uint64_t>(repetitions / 2, 1);
   }
   const bool waited = seconds.empty();

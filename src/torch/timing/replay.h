@@ -24,7 +24,6 @@ namespace opscope::engine {
 struct ReplayOptions {
   std::size_t cache_bytes = 0;  // of the device's last cache; 0: what the host says of its own
   double min_seconds = 0.02;    // of repetitions, at least
-  std::uint32_t min_batches = 5;
 };
 
 class Replayer {

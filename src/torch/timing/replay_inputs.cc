@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "graph/graph.h"
 #include "graph/signature.h"
 #include "torch/engine/abstract_tensor.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "graph/graph.h"
 #include "torch/engine/execute.h"
 
 namespace opscope::engine {

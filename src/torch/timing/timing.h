@@ -81,7 +81,6 @@ class Timing {
   // All samples, by op and scope of the graph.
   Measurement take(const Graph& graph);
 
-  std::size_t runs() const { return runs_.size(); }
   void forget_runs();  // what warmed things up
 
  private:
