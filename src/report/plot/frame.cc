@@ -1,13 +1,12 @@
 // Title blocks, legends and labels of plots.
 #include "report/plot/frame.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <limits>
 #include <numbers>
+#include <ranges>
 
 #include "report/profile/sections.h"
 
@@ -63,11 +62,8 @@ void draw_title(Svg& svg, std::string_view title, std::string_view subtitle) {
 }
 
 std::string model_line(const Profile& profile) {
-  std::vector<std::string> parts;
-  for (const Cell& cell : model_cells(*profile.graph)) parts.push_back(text_of(cell));
-  parts.erase(parts.begin());  // the model's name
-  std::erase(parts, "");
-  return fmt::format("{}", fmt::join(parts, " \u00b7 "));
+  const std::vector<Cell> cells = model_cells(*profile.graph);  // the model's name first
+  return join(cells | std::views::drop(1) | std::views::transform(text_of), " \u00b7 ");
 }
 
 std::string value_text(const Metric& metric, Count value) {
