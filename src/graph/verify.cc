@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "graph/graph.h"

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_set>
 
 #include "base/text.h"
 #include "readers/onnx/call.h"
