@@ -1,6 +1,6 @@
 # The device files as text in the library, so that an installed program needs no data folder.
 file(GLOB device_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/data/hardware/*.toml)
-set(embedded "// Written by CMake from data/hardware.\n#include \"hardware/devices.h\"\n\nnamespace opscope {\nnamespace {\n")
+set(embedded "// Written by CMake from data/hardware.\n#include \"hardware/device.h\"\n\nnamespace opscope {\nnamespace {\n")
 string(APPEND embedded "constexpr EmbeddedFile kFiles[] = {\n")
 foreach(path ${device_files})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})

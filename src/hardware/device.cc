@@ -2,7 +2,6 @@
 #include "hardware/device.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -112,10 +111,10 @@ class DeviceReader {
   }
 
   [[noreturn]] void unknown(const TomlItem& item) const {
-    std::string hint = did_you_mean(item.path, kKnown);
-    if (hint.empty()) hint = did_you_mean(item.path.substr(0, item.path.rfind('.')), kKnown);
-    fail(item, "no such key: '" + item.path + "'",
-         hint.empty() ? "memory.bandwidth = { value = \"4.8 TB/s\", source = \"...\" }" : hint);
+    const std::string near_table =
+        did_you_mean(item.path.substr(0, item.path.rfind('.')), kKnown,
+                     "memory.bandwidth = { value = \"4.8 TB/s\", source = \"...\" }");
+    fail(item, "no such key: '" + item.path + "'", did_you_mean(item.path, kKnown, near_table));
   }
 
   void check() const {

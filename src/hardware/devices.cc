@@ -1,6 +1,4 @@
 // Finding devices. The built-in files are read once, when the first is asked for.
-#include "hardware/devices.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -71,9 +69,9 @@ DevicePointer load_device(const std::string& name_or_file, const std::string& fl
     names.push_back(device->id);
     names.insert(names.end(), device->aliases.begin(), device->aliases.end());
   }
-  const std::string near = did_you_mean(name_or_file, std::span<const std::string>(names));
-  throw Error("no such device: '" + name_or_file + "'", flag,
-              near.empty() ? "`opscope devices` lists them; a file of your own ends in .toml" : near);
+  throw Error(
+      "no such device: '" + name_or_file + "'", flag,
+      did_you_mean(name_or_file, names, "`opscope devices` lists them; a file of your own ends in .toml"));
 }
 
 std::vector<DevicePointer> load_devices(const std::string& names, const std::string& flag) {

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/choices.h"
-#include "graph/graph.h"
 
 namespace opscope {
 namespace {
@@ -53,8 +52,7 @@ bool computes(DType dtype) {
 std::string_view name(Float32 float32) { return kFloat32Names[float32]; }
 
 Float32 float32_from_name(std::string_view text) {
-  for (const Float32 choice : {Float32::kTorch, Float32::kTf32, Float32::kIeee})
-    if (name(choice) == text) return choice;
+  if (const auto choice = named(text, Float32::kIeee)) return *choice;
   throw Error("no such way to multiply float32: '" + std::string(text) + "'", "",
               "choose torch (convolutions in TF32, as PyTorch does), tf32 or ieee");
 }

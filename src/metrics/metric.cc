@@ -1,8 +1,6 @@
 // The metrics, in the order in which files list them; how people name them, and what is known of which.
 #include "metrics/metric.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/error.h"
@@ -74,11 +72,12 @@ constexpr Metric owned(Text key, Text title, Text words, Text aliases, bool is_d
 }
 // Counted over ops.
 template <auto get>
-constexpr Metric summed(Text key, Text title, Text words, Unit unit = Unit::kCount, bool is_detail = true) {
+constexpr Metric summed(Text key, Text title, Text words, Unit unit = Unit::kCount, bool is_detail = true,
+                        Text aliases = "") {
   constexpr auto of = [](const Costs& c) { return counted(get(c.sums)); };
   const Basis basis = unit == Unit::kBytes ? Basis::kBytes : Basis::kWork;
   Metric metric = detail(key, title, words, unit, of, kNeedsNothing, basis);
-  metric.is_detail = is_detail;
+  metric.aliases = aliases, metric.is_detail = is_detail;
   return metric;
 }
 // In a second of the time that was measured.
@@ -131,13 +130,8 @@ constexpr Metric kMetrics[] = {
                                                                     "bytes written", Unit::kBytes),
     summed<[](const Metrics& m) { return m.traffic.weight_bytes; }>("weight_bytes", "Weight bytes",
                                                                     "bytes of weights read", Unit::kBytes),
-    {.key = "memory_bytes",
-     .title = "Bytes",
-     .words = "bytes moved",
-     .aliases = "mem,memory,bytes_moved",
-     .unit = Unit::kBytes,
-     .of = [](const Costs& c) { return counted(c.sums.memory_bytes()); },
-     .basis = Basis::kBytes},
+    summed<kBytesMoved>("memory_bytes", "Bytes", "bytes moved", Unit::kBytes, false,
+                        "mem,memory,bytes_moved"),
     {.key = "peak_memory_bytes",
      .title = "Peak",
      .words = "peak memory",
@@ -312,10 +306,6 @@ void require_known(const Metric& metric, const Costs& costs, const std::string& 
 
 std::string text(const Metric& metric, const Amount& amount, Zero zero) {
   return text(metric.unit, amount, zero);
-}
-
-std::string number_text(const Metric& metric, const Amount& amount) {
-  return is_whole(metric.unit) ? fmt::format("{}", amount.count.value()) : fmt::format("{}", amount.real);
 }
 
 Amount parse_amount(const Metric& metric, std::string_view text, const std::string& where) {

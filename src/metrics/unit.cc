@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/text.h"
 
 namespace opscope {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "hardware/device.h"
-#include "hardware/devices.h"
 
 namespace opscope {
 namespace {

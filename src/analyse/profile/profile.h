@@ -11,9 +11,9 @@
 
 #include "base/text_blocks.h"
 #include "graph/graph.h"
-#include "hardware/devices.h"
+#include "hardware/device.h"
 #include "hardware/roofline.h"
-#include "metrics/costs.h"
+#include "metrics/metric.h"
 #include "partition/partition.h"
 
 namespace opscope {
