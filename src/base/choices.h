@@ -49,9 +49,8 @@ struct Choices {
              std::string_view hint = "") const {
     const auto found = std::ranges::find(names, text);
     if (found != names.end()) return static_cast<Enum>(found - names.begin());
-    std::string near = did_you_mean(text, names);
-    if (near.empty()) near = hint.empty() ? "choose " + one_of(names) : std::string(hint);
-    throw Error(std::string(problem) + " '" + std::string(text) + "'", std::string(where), std::move(near));
+    throw Error(std::string(problem) + " '" + std::string(text) + "'", std::string(where),
+                did_you_mean(text, names, hint.empty() ? "choose " + one_of(names) : std::string(hint)));
   }
 };
 

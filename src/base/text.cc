@@ -7,7 +7,6 @@
 #include <array>
 #include <cmath>
 #include <compare>
-#include <cstdint>
 #include <iterator>
 #include <numeric>
 #include <utility>
@@ -189,10 +188,6 @@ Match compare(std::string_view typed, std::string_view candidate, std::size_t in
 // Longer input is no slip of the fingers, and the table grows with its square.
 constexpr std::size_t kLongest = 200;
 
-std::string as_question(const std::vector<std::string>& names) {
-  return names.empty() ? std::string{} : fmt::format("did you mean {}?", fmt::join(names, ", "));
-}
-
 }  // namespace
 
 int display_width(std::string_view text) {
@@ -315,7 +310,7 @@ std::string format_shape(std::span<const std::int64_t> shape) {
   return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, "x"));
 }
 
-std::vector<std::string> nearest_names(std::string_view typed, std::span<const std::string_view> candidates,
+std::vector<std::string> nearest_names(std::string_view typed, const KnownNames& candidates,
                                        std::size_t limit) {
   std::vector<Match> matches;
   if (typed.empty() || typed.size() > kLongest) return {};
@@ -329,18 +324,10 @@ std::vector<std::string> nearest_names(std::string_view typed, std::span<const s
   for (const auto& match : matches) names.emplace_back(candidates[match.index]);
   return names;
 }
-std::vector<std::string> nearest_names(std::string_view typed, std::span<const std::string> candidates,
-                                       std::size_t limit) {
-  return nearest_names(typed, std::vector<std::string_view>(candidates.begin(), candidates.end()), limit);
-}
-std::string did_you_mean(std::string_view typed, std::span<const std::string_view> candidates,
-                         const std::string& otherwise) {
-  const std::string near = as_question(nearest_names(typed, candidates));
-  return near.empty() ? otherwise : near;
-}
-std::string did_you_mean(std::string_view typed, std::span<const std::string> candidates,
-                         const std::string& otherwise) {
-  return did_you_mean(typed, std::vector<std::string_view>(candidates.begin(), candidates.end()), otherwise);
+
+std::string did_you_mean(std::string_view typed, const KnownNames& candidates, const std::string& otherwise) {
+  const auto near = nearest_names(typed, candidates);
+  return near.empty() ? otherwise : "did you mean " + join(near) + "?";
 }
 
 }  // namespace opscope

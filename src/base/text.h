@@ -98,16 +98,17 @@ bool is_utf8(std::string_view text);
 // With "?" for every byte that does not.
 std::string valid_utf8(std::string_view text);
 
+// Any range of texts, for as long as those live.
+struct KnownNames : std::vector<std::string_view> {
+  template <class Texts>
+  KnownNames(const Texts& texts) : vector(texts.begin(), texts.end()) {}
+};
 // Candidates closest to what was typed, best first: few edits (swapped neighbours are one), case aside, then
 // those that begin with it or contain it. Empty where nothing is near.
-std::vector<std::string> nearest_names(std::string_view typed, std::span<const std::string_view> candidates,
-                                       std::size_t limit = 3);
-std::vector<std::string> nearest_names(std::string_view typed, std::span<const std::string> candidates,
+std::vector<std::string> nearest_names(std::string_view typed, const KnownNames& candidates,
                                        std::size_t limit = 3);
 // "did you mean resnet18, resnet34, resnet101?", or `otherwise` where nothing is near: an Error's hint.
-std::string did_you_mean(std::string_view typed, std::span<const std::string_view> candidates,
-                         const std::string& otherwise = {});
-std::string did_you_mean(std::string_view typed, std::span<const std::string> candidates,
+std::string did_you_mean(std::string_view typed, const KnownNames& candidates,
                          const std::string& otherwise = {});
 
 // One UTF-8 character at a time.

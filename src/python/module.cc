@@ -159,7 +159,7 @@ PYBIND11_MODULE(_native, m) {
           return py::make_tuple(words.reason, words.hint);
         });
   m.def("nearest", [](const std::string& typed, const std::vector<std::string>& names) {
-    return nearest_names(typed, std::span<const std::string>(names));
+    return nearest_names(typed, names);
   });
   m.def("devices", [] { return devices_report(known_devices(), Format::kJson, {}); });
   m.def("format_bytes", [](std::uint64_t bytes) { return format_bytes(Count{bytes}); });

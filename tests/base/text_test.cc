@@ -184,16 +184,16 @@ TEST(Nearest, FindsWhatWasMeant) {
       {"x", {}},
   };
   for (const auto& [typed, expected] : cases) {
-    auto found = nearest_names(typed, std::span<const std::string>(kModels));
+    auto found = nearest_names(typed, kModels);
     found.resize(std::min(found.size(), std::max<std::size_t>(expected.size(), 1)));
     EXPECT_EQ(found, expected) << typed;
   }
 }
 
 TEST(Nearest, AsksAQuestion) {
-  EXPECT_EQ(did_you_mean("swin", std::span<const std::string>(kModels)), "did you mean swin_t?");
-  EXPECT_EQ(did_you_mean("qqqqq", std::span<const std::string>(kModels)), "");
-  EXPECT_EQ(did_you_mean(std::string(100000, 'a'), std::span<const std::string>(kModels)), "");
+  EXPECT_EQ(did_you_mean("swin", kModels), "did you mean swin_t?");
+  EXPECT_EQ(did_you_mean("qqqqq", kModels), "");
+  EXPECT_EQ(did_you_mean(std::string(100000, 'a'), kModels), "");
 }
 
 }  // namespace

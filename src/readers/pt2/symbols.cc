@@ -271,7 +271,7 @@ void Symbols::check(const std::string& where) const {
   for (const auto& [name, value] : bound_) {
     if (used_.contains(name)) continue;
     const std::vector<std::string> names(used_.begin(), used_.end());
-    std::string hint = did_you_mean(name, std::span<const std::string>(names));
+    std::string hint = did_you_mean(name, names);
     if (hint.empty())
       hint = names.empty() ? "all its dimensions are fixed"
                            : fmt::format("its dimensions are {}", fmt::join(names, ", "));
