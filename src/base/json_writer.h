@@ -113,9 +113,6 @@ class JsonWriter {
     end_array();
   }
 
-  // Every container that was begun has ended.
-  bool complete() const { return levels_.empty() && !out_.empty(); }
-
  protected:
   virtual bool wants(std::string_view) const { return true; }
   virtual void begin(char open, JsonLayout layout);

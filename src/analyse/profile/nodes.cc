@@ -1,10 +1,10 @@
 // Finds ops by what a person types: an index, a layer, a module, or an op within its module.
 #include <algorithm>
+#include <mutex>
 
 #include "analyse/profile/profile.h"
 #include "analyse/profile/rollup.h"
 #include "analyse/times/times.h"
-#include "base/lazy.h"
 #include "base/text.h"
 
 namespace opscope {
@@ -100,6 +100,21 @@ TracerRows make_tracer_rows(const Graph& graph, const std::vector<OpCost>& costs
 }
 
 struct Profile::Views {
+  // Made when it is first asked for, once, by whichever thread asks first.
+  template <class T>
+  class Lazy {
+   public:
+    template <class Make>
+    const T& get(Make&& make) {
+      std::call_once(once_, [&] { value_ = make(); });
+      return value_;
+    }
+
+   private:
+    std::once_flag once_;
+    T value_{};
+  };
+
   Lazy<std::vector<ModuleRow>> modules;
   Lazy<LayerGraph> layers;
   Lazy<std::vector<TypeRow>> types;

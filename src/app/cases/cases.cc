@@ -5,11 +5,10 @@
 #include <array>
 #include <filesystem>
 
-#include "analyse/sweep/turns.h"
 #include "app/worker/child_process.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "hardware/devices.h"
+#include "hardware/device.h"
 #include "metrics/unit.h"
 #include "report/diff/report.h"
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <ranges>
 #include <span>
 
@@ -25,12 +24,26 @@ bool is_config(const std::string& path) {
          read_file(path).find("\"model_type\"") != std::string::npos;
 }
 
+// What is called .json and nothing else is taken for a capture: then its reader's error is the useful one.
+FileKind model_file_kind(const std::string& model) {
+  const FileKind kind = classify_file(model);
+  const bool meant = kind == FileKind::kOther && model.ends_with(".json") && !is_config(model);
+  return meant ? FileKind::kCapture : kind;
+}
+
 // The first flag that asks for another capture than the one in a file; nullptr: none does.
 const CaptureField* capture_flag(const CaptureRequest& request, bool dims_too) {
   for (const CaptureField& field : capture_fields())
     if (field.rules.changes_capture && (dims_too || field.key != "dims") && field.is_given(request))
       return &field;
   return nullptr;
+}
+
+// Where a flag asks for another capture than the one in the file.
+void refuse_capture_flags(const CaptureRequest& request) {
+  if (const CaptureField* const field = capture_flag(request, true))
+    throw Error("a saved capture cannot be changed", std::string(field->flag),
+                "capture the model again with this flag");
 }
 
 void refuse_model_file_flags(const CaptureRequest& request) {
@@ -143,7 +156,7 @@ std::vector<std::shared_ptr<Graph>> captured(const std::vector<CaptureRequest>& 
     else
       left.push_back(i), asked.push_back(requests[i]);
   }
-  std::map<std::size_t, ChildError> errors;
+  std::vector<ChildError> errors(requests.size());
   const auto give = [&](std::size_t index, std::shared_ptr<Graph> graph, const ChildError& why) {
     if (!graph) errors[left[index]] = why;
     graphs[left[index]] = std::move(graph);
@@ -153,16 +166,16 @@ std::vector<std::shared_ptr<Graph>> captured(const std::vector<CaptureRequest>& 
   for (const std::size_t i : left) {
     if (graphs[i]) continue;
     const std::string& model = requests[i].model;
-    const auto error = errors.find(i);
+    ChildError& error = errors[i];
     if (failed) {
-      failed->push_back(model + ": " + (error != errors.end() ? error->second.what : ended));
+      failed->push_back(model + ": " + (error.what.empty() ? ended : error.what));
       continue;
     }
-    if (error == errors.end())
+    if (error.what.empty())
       throw Error(ended.empty() ? "Python ended without its capture" : ended, model,
                   "--debug shows all that Python wrote");
-    if (error->second.where.empty()) error->second.where = model;
-    fail_reported(error->second);
+    if (error.where.empty()) error.where = model;
+    fail_reported(error);
   }
   return graphs;
 }
@@ -173,18 +186,6 @@ LoadedModel saved_profile(const std::string& spec, const CaptureRequest& request
 }
 
 }  // namespace
-
-void refuse_capture_flags(const CaptureRequest& request) {
-  if (const CaptureField* const field = capture_flag(request, true))
-    throw Error("a saved capture cannot be changed", std::string(field->flag),
-                "capture the model again with this flag");
-}
-
-FileKind model_file_kind(const std::string& model) {
-  const FileKind kind = classify_file(model);
-  const bool meant = kind == FileKind::kOther && model.ends_with(".json") && !is_config(model);
-  return meant ? FileKind::kCapture : kind;
-}
 
 std::optional<Graph> read_model(const CaptureRequest& request) {
   const FileKind kind = model_file_kind(request.model);

@@ -18,12 +18,6 @@ namespace opscope {
 // From a file that C++ reads, the cache or Python, in this order.
 Graph load_model(const CaptureRequest& request, Listener& listener);
 
-// What is called .json and nothing else is taken for a capture: then its reader's error is the useful one.
-FileKind model_file_kind(const std::string& model);
-
-// Throws Error where a flag asks for another capture than the one in the file.
-void refuse_capture_flags(const CaptureRequest& request);
-
 // From a file that C++ reads, if the model is one.
 std::optional<Graph> read_model(const CaptureRequest& request);
 

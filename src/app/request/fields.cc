@@ -3,7 +3,6 @@
 #include "app/request/fields.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -131,7 +130,27 @@ constexpr std::int64_t kLargest = 1'000'000'000;  // on a command line: more is 
                                     : "8"));
 }
 
-bool is_separator(char c) { return c == ',' || c == 'x' || c == 'X' || c == '*' || c == ' '; }
+// "1 3 224 224", "1,3,224,224" or "1x3x224x224".
+Request::Shape parse_sizes(const std::string& flag, const std::string& text, const std::string& example) {
+  const auto bad = [&](const std::string& what) { throw Error(what, flag, "for example " + example); };
+  const auto is_separator = [](char c) { return c == 'x' || c == 'X' || c == '*' || c == ' '; };
+  if (text.empty()) bad("no sizes given");
+  std::string listed = text;
+  std::ranges::replace_if(listed, is_separator, ',');
+  Request::Shape sizes;
+  for (const std::string_view part : split_by(listed, ',')) {
+    const auto size = number_from<std::int64_t>(part);
+    if (part.empty()) bad("a size is missing in '" + text + "'");
+    if (!size) bad("'" + std::string(part) + "' is not a size");
+    if (*size < 1) bad("size " + std::string(part) + " is not possible: sizes are 1 or more");
+    sizes.push_back(*size);
+  }
+  return sizes;
+}
+
+std::string joined(const Request::Shape& sizes, const char* between) {
+  return join(std::views::transform(sizes, [](std::int64_t size) { return std::to_string(size); }), between);
+}
 
 constexpr std::string_view kDefaultModel = "resnet18";
 const CaptureRequest::Shape kDefaultShape{1, 3, 224, 224};
@@ -205,9 +224,9 @@ std::string absolute_if_there(const std::string& model) {
 void choose_default(CaptureRequest& request, std::vector<std::string>* notes) {
   request.model = kDefaultModel;
   if (request.input_shape.empty()) request.input_shape.push_back(kDefaultShape);
-  std::string shape;
-  for (const auto size : request.input_shape.front()) shape += " " + std::to_string(size);
-  if (notes) notes->push_back("no model given, so this is " + request.model + " at" + shape);
+  if (notes)
+    notes->push_back("no model given, so this is " + request.model + " at " +
+                     joined(request.input_shape.front(), " "));
 }
 
 struct DTypeAlias {
@@ -233,7 +252,8 @@ struct Check {
                 key, what + " is " + std::to_string(field.rules.least) + " or more");
   }
   void operator()(CaptureRequest::Sizes& sizes) const {
-    for (const auto& [name, size] : sizes) check_integer(where(), size, field.rules.least);
+    for (const auto& [name, size] : sizes)
+      if (size < field.rules.least) fail_integer(where(), std::to_string(size), field.rules.least, false, "");
   }
   void operator()(std::string& text) const {
     if (field.key == "dtype") return check_dtype(text);
@@ -262,10 +282,6 @@ struct Check {
   }
 
  private:
-  static std::string joined(const CaptureRequest::Shape& sizes, const char* between) {
-    return join(std::views::transform(sizes, [](std::int64_t size) { return std::to_string(size); }),
-                between);
-  }
   void check_dtype(std::string& text) const {
     if (text.starts_with("torch.")) text = text.substr(6);
     const auto alias = std::ranges::find(kDTypeAliases, text, &DTypeAlias::alias);
@@ -340,27 +356,6 @@ void write_changes(JsonWriter& json, const Request& base, const Request& request
     if (!is_same(field, base, request)) field.write(json, request);
 }
 
-std::vector<std::int64_t> parse_sizes(const std::string& flag, const std::string& text,
-                                      const std::string& example) {
-  const auto bad = [&](const std::string& what) { throw Error(what, flag, "for example " + example); };
-  std::vector<std::int64_t> sizes;
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = at;
-    while (end < text.size() && !is_separator(text[end])) ++end;
-    const std::string part = text.substr(at, end - at);
-    std::int64_t size = 0;
-    const auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), size);
-    if (part.empty()) bad("a size is missing in '" + text + "'");
-    if (error != std::errc{} || stop != part.data() + part.size()) bad("'" + part + "' is not a size");
-    if (size < 1) bad("size " + part + " is not possible: sizes are 1 or more");
-    sizes.push_back(size);
-    if (end + 1 == text.size()) bad("a size is missing in '" + text + "'");
-    at = end + 1;
-  }
-  if (sizes.empty()) bad("no sizes given");
-  return sizes;
-}
-
 std::int64_t parse_integer(const std::string& flag, const std::string& text, std::int64_t least,
                            const std::string& example) {
   std::int64_t number = 0;
@@ -371,15 +366,9 @@ std::int64_t parse_integer(const std::string& flag, const std::string& text, std
                example);
 }
 
-void check_integer(const std::string& where, std::int64_t number, std::int64_t least) {
-  if (number < least) fail_integer(where, std::to_string(number), least, false, "");
-}
-
 double parse_number(const char* flag, const std::string& text) {
-  double number = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc{} && stop == text.data() + text.size() && std::isfinite(number) && number >= 0)
-    return number;
+  if (const auto number = number_from<double>(text); number && std::isfinite(*number) && *number >= 0)
+    return *number;
   throw Error("'" + text + "' is not a number of 0 or more", flag,
               std::string("for example ") + flag + " 12.5");
 }

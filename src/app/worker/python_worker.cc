@@ -5,10 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <ranges>
 #include <sstream>
 
 #include "analyse/fusion/comparison.h"
@@ -42,13 +42,6 @@ std::string how_it_ended(int status) {
   if (WIFSIGNALED(status))
     return "signal " + std::to_string(WTERMSIG(status)) + ", " + ::strsignal(WTERMSIG(status));
   return "exit code " + std::to_string(WEXITSTATUS(status));
-}
-
-std::string near_names(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), 3); ++i)
-    text += (i == 0 ? "did you mean " : ", ") + names[i];
-  return text.empty() ? text : text + "?";
 }
 
 bool is_program(const std::string& path) {
@@ -153,8 +146,9 @@ Answer parse_answer(std::string_view line) {
 
 void fail_reported(const ChildError& error) {
   std::string hint = error.hint;
-  if (const std::string near = near_names(error.candidates); !near.empty())
-    hint = hint.empty() ? near : near + "   " + hint;
+  if (!error.candidates.empty())
+    hint = "did you mean " + join(std::views::take(error.candidates, 3)) + "?" +
+           (hint.empty() ? "" : "   " + hint);
   if (hint.empty() && !error.traceback.empty()) hint = "--debug shows where, with Python's traceback";
   throw Error(error.what.empty() ? "the capture failed" : error.what, error.where, hint);
 }

@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <ranges>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
