@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cli/flags/flags.h"
 #include "cost/cost.h"
-#include "hardware/devices.h"
+#include "hardware/device.h"
 #include "hardware/roofline.h"
 #include "metrics/metric.h"
 #include "partition/partition.h"
@@ -55,16 +55,30 @@ constexpr std::array kValueWords{
 constexpr std::string_view kModels =
     "opscope list --only-cached --format csv 2>/dev/null | tail -n +2 | cut -d, -f1";
 
+std::string command_names() {
+  return join(std::views::transform(commands(), &Command::name), " ") + " help version";
+}
+
+// A script with its parts in the places of their names.
+std::string filled(std::string script, std::vector<std::pair<std::string_view, std::string>> parts) {
+  parts.insert(parts.end(), {{"@COMMANDS@", command_names()}, {"@MODELS@", std::string(kModels)}});
+  for (const auto& [name, part] : parts)
+    for (auto at = script.find(name); at != std::string::npos; at = script.find(name, at + part.size()))
+      script.replace(at, name.size(), part);
+  return script;
+}
+
 enum class Takes : std::uint8_t { kNothing, kWords, kModel, kFile, kText };
 
-// How each shell completes such a value, in the order of Takes: % stands for its words, @ for the models.
+// How each shell completes such a value, in the order of Takes.
 struct ShellValue {
   std::string_view bash, zsh, fish;
 };
 constexpr std::array kShellValues{
     ShellValue{"", " ", ""},
-    ShellValue{"COMPREPLY=($(compgen -W \"%\" -- \"$current\")); return ;;\n", "(%)", " -x -a '%'"},
-    ShellValue{"_opscope_models; return ;;\n", "_opscope_models", " -r -a '(@)'"},
+    ShellValue{"COMPREPLY=($(compgen -W \"@WORDS@\" -- \"$current\")); return ;;\n", "(@WORDS@)",
+               " -x -a '@WORDS@'"},
+    ShellValue{"_opscope_models; return ;;\n", "_opscope_models", " -r -a '(@MODELS@)'"},
     ShellValue{"COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n", "_files", " -r"},
     ShellValue{"return ;;\n", " ", " -x"},
 };
@@ -74,10 +88,7 @@ struct CompletedValue {
   Takes takes = Takes::kNothing;
 
   std::string in(std::string_view ShellValue::*shell) const {
-    std::string text;
-    for (const char c : kShellValues[static_cast<std::size_t>(takes)].*shell)
-      c == '%' ? text += words : c == '@' ? text += kModels : text += c;
-    return text;
+    return filled(std::string(kShellValues[static_cast<std::size_t>(takes)].*shell), {{"@WORDS@", words}});
   }
 };
 
@@ -143,10 +154,6 @@ std::vector<CompletedCommand> all_completed() {
   return all;
 }
 
-std::string command_names() {
-  return join(std::views::transform(commands(), &Command::name), " ") + " help version";
-}
-
 // In bash, the words of a flag's value are by command and flag.
 std::string bash_values(const std::vector<CompletedCommand>& all) {
   std::string cases;
@@ -166,33 +173,27 @@ std::string bash_script() {
     cases += "    " + command.name + ") words=\"" + words + "\" ;;\n";
     if (command.argument.takes == Takes::kModel) models += (models.empty() ? "" : "|") + command.name;
   }
-  return "# opscope completion for bash: source <(opscope completion bash)\n"
-         "_opscope_models() {\n"
-         "  COMPREPLY=($(compgen -f -W \"$words $(" +
-         std::string(kModels) +
-         ")\" -- \"$current\"))\n"
-         "}\n"
-         "_opscope() {\n"
-         "  local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\" words=\"\"\n"
-         "  if [[ $COMP_CWORD -eq 1 ]]; then\n"
-         "    COMPREPLY=($(compgen -W \"" +
-         command_names() +
-         "\" -- \"$current\"))\n"
-         "    return\n"
-         "  fi\n"
-         "  case \"${COMP_WORDS[1]}:$previous\" in\n" +
-         bash_values(all) +
-         "  esac\n"
-         "  case \"${COMP_WORDS[1]}\" in\n" +
-         cases + "    help) words=\"" + command_names() +
-         "\" ;;\n"
-         "  esac\n"
-         "  if [[ \"$current\" != -* && \"${COMP_WORDS[1]}\" =~ ^(" +
-         models +
-         ")$ ]]; then _opscope_models; return; fi\n"
-         "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
-         "}\n"
-         "complete -F _opscope opscope\n";
+  const std::string script = R"sh(# opscope completion for bash: source <(opscope completion bash)
+_opscope_models() {
+  COMPREPLY=($(compgen -f -W "$words $(@MODELS@)" -- "$current"))
+}
+_opscope() {
+  local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}" words=""
+  if [[ $COMP_CWORD -eq 1 ]]; then
+    COMPREPLY=($(compgen -W "@COMMANDS@" -- "$current"))
+    return
+  fi
+  case "${COMP_WORDS[1]}:$previous" in
+@VALUES@  esac
+  case "${COMP_WORDS[1]}" in
+@CASES@    help) words="@COMMANDS@" ;;
+  esac
+  if [[ "$current" != -* && "${COMP_WORDS[1]}" =~ ^(@WITH_MODEL@)$ ]]; then _opscope_models; return; fi
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -F _opscope opscope
+)sh";
+  return filled(script, {{"@VALUES@", bash_values(all)}, {"@CASES@", cases}, {"@WITH_MODEL@", models}});
 }
 
 // Within single quotes of a zsh or fish word, and within the brackets of zsh's descriptions.
@@ -223,31 +224,29 @@ std::string zsh_script() {
     for (const CompletedValue& flag : command.flags) cases += " \\\n      " + zsh_flag(flag);
     cases += zsh_argument(command) + " ;;\n";
   }
-  return "#compdef opscope\n"
-         "# opscope completion for zsh: opscope completion zsh > \"${fpath[1]}/_opscope\"\n"
-         "_opscope_models() {\n"
-         "  local -a models\n"
-         "  models=(${(f)\"$(" +
-         std::string(kModels) +
-         ")\"})\n"
-         "  compadd -a models; _files\n"
-         "}\n"
-         "_opscope() {\n"
-         "  local -a names\n"
-         "  names=(\n" +
-         names +
-         "    'help:Help on a command'\n"
-         "    'version:The version of opscope'\n"
-         "  )\n"
-         "  if (( CURRENT == 2 )); then _describe command names; return; fi\n"
-         "  shift words; (( CURRENT-- ))\n"
-         "  case \"$words[1]\" in\n" +
-         cases + "    help) _arguments \\\n      '1:argument:(" + command_names() +
-         ")' ;;\n"
-         "  esac\n"
-         "}\n"
-         "if [[ \"${funcstack[1]}\" == _opscope ]]; then _opscope \"$@\"; else compdef _opscope opscope; "
-         "fi\n";
+  const std::string script = R"sh(#compdef opscope
+# opscope completion for zsh: opscope completion zsh > "${fpath[1]}/_opscope"
+_opscope_models() {
+  local -a models
+  models=(${(f)"$(@MODELS@)"})
+  compadd -a models; _files
+}
+_opscope() {
+  local -a names
+  names=(
+@NAMES@    'help:Help on a command'
+    'version:The version of opscope'
+  )
+  if (( CURRENT == 2 )); then _describe command names; return; fi
+  shift words; (( CURRENT-- ))
+  case "$words[1]" in
+@CASES@    help) _arguments \
+      '1:argument:(@COMMANDS@)' ;;
+  esac
+}
+if [[ "${funcstack[1]}" == _opscope ]]; then _opscope "$@"; else compdef _opscope opscope; fi
+)sh";
+  return filled(script, {{"@NAMES@", names}, {"@CASES@", cases}});
 }
 
 std::string fish_script() {
