@@ -167,9 +167,7 @@ Table as_table(const Profile& profile, const std::vector<OpId>& ops) {
       {listed("memory_bytes", Align::kRight), cost([](const OpCost& c) { return c.traffic.total(); })},
       {listed("confidence"), cost([](const OpCost& c) { return name(c.confidence); })},
       {listed("explanation"), [&](OpId op) { return one_line(explain(graph, op)); }}};
-  Table table = table_of(columns, ops);
-  table.name = "ops";
-  return table;
+  return table_of(columns, ops).called("ops");
 }
 
 int run_explain(ExplainFlags flags) {

@@ -88,8 +88,7 @@ int run_list(const ListFlags& flags) {
   const bool has_costs =
       !is_for_people(output.format()) ||
       std::ranges::any_of(models, [](const ModelStatus& m) { return m.cost || !m.failed.empty(); });
-  Table table = table_of(model_columns(has_costs), models);
-  table.name = "models";
+  const Table table = table_of(model_columns(has_costs), models).called("models");
   output.write(to_format(table, output.format(), text));
   return kExitDone;
 }
@@ -112,9 +111,7 @@ int run_ops(const NameFlags& flags) {
                              {listed("fusion"), [](Row rule) { return name(rule->fusion); }},
                              {listed("confidence"), [](Row rule) { return name(rule->confidence); }},
                              {listed("formula"), [](Row rule) { return rule->formula; }}};
-  Table table = table_of(columns, rules);
-  table.name = "ops";
-  output.write(to_format(table, output.format(), text));
+  output.write(to_format(table_of(columns, rules).called("ops"), output.format(), text));
   return kExitDone;
 }
 

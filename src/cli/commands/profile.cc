@@ -1,6 +1,5 @@
 // `opscope profile`: what a model costs; `opscope sweep`: at many sizes, and where its behaviour turns;
 // `opscope fit`: the largest that fits a memory.
-#include "app/models/trace.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/flags/flags.h"
@@ -115,9 +114,7 @@ int print_inputs(const CaptureRequest& request, const Output& output, const Text
                                       {listed("dtype"), &PlannedInput::dtype},
                                       {listed("value"), &PlannedInput::value},
                                       {listed("why"), &PlannedInput::why}};
-  Table table = table_of(columns, plan.inputs);
-  table.name = "inputs";
-  output.write(to_format(table, output.format(), text));
+  output.write(to_format(table_of(columns, plan.inputs).called("inputs"), output.format(), text));
   if (!talk.quiet)
     for (const std::string& note : plan.notes) remark(note);
   return kExitDone;

@@ -115,6 +115,7 @@ struct Table {
   std::vector<std::vector<Cell>> rows;
   std::string name{};  // of the array in JSON, where the table stands alone
 
+  Table called(std::string array) && { return name = std::move(array), std::move(*this); }
   bool is_bar(std::size_t column) const { return !rows.empty() && rows.front()[column].bar >= 0; }
   // `style` is of the whole row: cells and columns with a style of their own keep it.
   void add(std::vector<Cell> row, Style style = Style::kPlain);
