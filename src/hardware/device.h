@@ -83,6 +83,7 @@ std::vector<TomlItem> read_plain_toml(std::string_view text, const std::string& 
 
 // The devices that opscope knows, built into it from data/hardware, and how one is found: by its name, by
 // what PyTorch or the system call it, or in a file of the user's.
+
 using DevicePointer = std::shared_ptr<const Device>;
 
 // GPUs first, then CPUs; by peak in half precision, then by id.
