@@ -344,11 +344,10 @@ std::vector<LegendEntry> legend(const Scene& scene, ColorBy color) {
   if (color == ColorBy::kBound)
     for (const auto& [edge, word, white] : {kCompute, kMemory}) add(edge, white, word);
   if (color != ColorBy::kCategory) return entries;
-  for (const ColorGroup& group : color_groups())
-    if (std::ranges::any_of(scene.boxes, [&](const SceneBox& box) {
-          return box.metrics.counts() && box.kind != BoxKind::kStub && color_of(box.category) == group.color;
-        }))
-      add(group.color, kCategoryWhite, group.name);
+  std::vector<Category> shown;
+  for (const SceneBox& box : scene.boxes)
+    if (box.metrics.counts() && box.kind != BoxKind::kStub) shown.push_back(box.category);
+  for (const ColorGroup& group : groups_of(shown)) add(group.color, kCategoryWhite, group.name);
   return entries;
 }
 
