@@ -96,7 +96,7 @@ Cell contributors_cell(const LimitResult& result) {
                                      {"type", &Contributor::type},
                                      {"amount", amount},
                                      {"share", &Contributor::share}};
-  return NestedJson([=, &result](JsonWriter& json) { write_array(json, columns, result.contributors); });
+  return nested_rows(columns, result.contributors);
 }
 
 // A limit of a model, in every format.

@@ -343,8 +343,7 @@ void write_model(JsonWriter& json, const ModelComparison& comparison, const Comp
     for (const ComparedRow& row : comparison.mix)
       write_field(json, row.key, value_cell(row.unit, row.values[index]));
   });
-  Columns<TypeRow> types{{"type", &TypeRow::type},
-                         {"category", [](const TypeRow& row) { return name(row.category); }}};
+  Columns<TypeRow> types{{"type", &TypeRow::type}, {"category", &TypeRow::category}};
   types += through<TypeRow>(&TypeRow::metrics, cost_columns("ops flops memory_bytes"));
   write_rows(json, "types", types, model.figures.types);
 }

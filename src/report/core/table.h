@@ -48,6 +48,9 @@ struct CellValue : CellVariant {
   CellValue(Numbers numbers) : CellVariant(std::move(numbers)) {}
   CellValue(Shape shape) : CellVariant(std::move(shape)) {}
   CellValue(NestedJson write) : CellVariant(std::move(write)) {}
+  template <class Enum>  // by its name
+  requires std::same_as<decltype(name(Enum())), std::string_view> CellValue(Enum value)
+      : CellVariant(name(value)) {}
   template <class T>
   CellValue(const std::optional<T>& value) : CellValue(value ? CellValue(*value) : CellValue()) {}
 };
@@ -203,6 +206,11 @@ void write_array(JsonWriter& json, const Columns<Row>& columns, const Rows& rows
     json.end_object();
   }
   json.end_array();
+}
+// Rows that outlive the table, as an array in a cell.
+template <class Row, class Rows>
+NestedJson nested_rows(const Columns<Row>& columns, const Rows& rows) {
+  return [columns, shown = std::span(rows)](JsonWriter& json) { write_array(json, columns, shown); };
 }
 template <class Row, class Rows>
 void write_rows(JsonWriter& json, std::string_view key, const Columns<Row>& columns, const Rows& rows) {

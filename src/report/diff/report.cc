@@ -37,22 +37,19 @@ Columns<const DiffNode*> node_columns(const ModelDiff& diff) {
     return item == kNone ? Cell() : Cell(tree.items[item].path);
   };
   const auto kind = [&](Row node) { return diff.item(*node).is_module ? "module" : "op"; };
-  const Columns<DetailChange> changes{{"kind", [](const DetailChange& change) { return name(change.kind); }},
+  const Columns<DetailChange> changes{{"kind", &DetailChange::kind},
                                       {"name", &DetailChange::what},
                                       {"base", &DetailChange::before},
                                       {"new", &DetailChange::after}};
-  Columns<Row> columns{
-      {"status", [](Row node) { return name(node->status); }},
-      {"path", [&, path](Row node) { return path(diff.new_tree, node->now); }},
-      {"base_path", [&, path](Row node) { return path(diff.base_tree, node->base); }},
-      {in_csv("kind"), kind},
-      {"type", [&](Row node) { return diff.item(*node).type; }},
-      {in_json("kind"), kind},
-      {in_json("follows_its_input"), [](Row node) { return node->follows; }},
-      {in_csv("what"), changes_text},
-      {in_json("what"), [=](Row node) {
-         return NestedJson([=](JsonWriter& json) { write_array(json, changes, node->changes); });
-       }}};
+  Columns<Row> columns{{"status", [](Row node) { return node->status; }},
+                       {"path", [&, path](Row node) { return path(diff.new_tree, node->now); }},
+                       {"base_path", [&, path](Row node) { return path(diff.base_tree, node->base); }},
+                       {in_csv("kind"), kind},
+                       {"type", [&](Row node) { return diff.item(*node).type; }},
+                       {in_json("kind"), kind},
+                       {in_json("follows_its_input"), [](Row node) { return node->follows; }},
+                       {in_csv("what"), changes_text},
+                       {in_json("what"), [=](Row node) { return nested_rows(changes, node->changes); }}};
   for (const AmountField& field : count_fields())
     columns.push_back({in_csv(std::string(field.key) + "_change"),
                        [amount = field.amount](Row node) { return node->own.*amount; }});

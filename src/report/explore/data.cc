@@ -178,8 +178,7 @@ struct ExploreWriter {
           json.fields("subgraphs", band.ops, "flops", band.flops, "memory_bytes", band.memory_bytes);
         });
     });
-    Columns<TypeRow> types{{"type", &TypeRow::type},
-                           {"category", [](const TypeRow& row) { return name(row.category); }}};
+    Columns<TypeRow> types{{"type", &TypeRow::type}, {"category", &TypeRow::category}};
     Columns<Metrics> metrics = cost_columns(
         "ops macs flops input_bytes output_bytes weight_bytes memory_bytes arithmetic_intensity confidence");
     if (is_measured(profile)) metrics += {{"time_seconds", &Metrics::time_seconds}};

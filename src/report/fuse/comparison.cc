@@ -134,7 +134,7 @@ Columns<GroupDifference> group_columns(const Graph& graph) {
 // Nodes count from 1, ops from 0, as in the profile.
 Columns<OtherKernel> kernel_columns() {
   return {{"name", &OtherKernel::name},
-          {"kind", [](const OtherKernel& kernel) { return name(kernel.kind); }},
+          {"kind", &OtherKernel::kind},
           {"target", &OtherKernel::target},
           {"nodes", [](const OtherKernel& kernel) { return counted_from_1(kernel.nodes); }}};
 }

@@ -127,8 +127,8 @@ Columns<SubgraphRow> row_columns(const Profile& profile) {
              const Bottleneck bound = bottleneck_of(profile, s);
              return Cell(word(bound), bound == Bottleneck::kMemoryBound ? Style::kWarning : Style::kPlain);
            })},
-          {words("Begins").or_not().quiet(), of([](S s) { return name(s.begins); })},
-          {words("Ends").or_not().quiet(), of([](S s) { return name(s.ends); })}};
+          {words("Begins").or_not().quiet(), of(&Subgraph::begins)},
+          {words("Ends").or_not().quiet(), of(&Subgraph::ends)}};
 }
 
 Section fuse_summary_section(const Profile& profile) {

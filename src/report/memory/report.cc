@@ -266,7 +266,7 @@ Columns<MemoryPiece> piece_columns(const Profile& profile) {
   const Graph& graph = *profile.graph;
   Columns<MemoryPiece> columns{
       {"bytes", &MemoryPiece::bytes},
-      {"kind", [](Row piece) { return name(piece.kind); }},
+      {"kind", &MemoryPiece::kind},
       {"name", [&](Row piece) {
          const bool named = piece.value != kNone && graph.values[piece.value].name != 0;
          return named ? Cell(graph.text(graph.values[piece.value].name)) : Cell(Absent{});
@@ -327,12 +327,10 @@ void write_memory_report(JsonWriter& json, const MemoryReport& report) {
   json.objects("held", report.held,
                [&](std::uint32_t piece) { write_fields(json, pieces, report.pieces[piece]); });
   write_rows(json, "modules", owner_columns(report.graph()), report.owners);
-  const Columns<MemoryAdvice> advice{{"remedy", [](const MemoryAdvice& row) { return name(row.remedy); }},
-                                     {"where", &MemoryAdvice::where},
-                                     {"change", &MemoryAdvice::change},
-                                     {"places", &MemoryAdvice::places},
-                                     {"saved_bytes", &MemoryAdvice::saved_bytes},
-                                     {"extra_flops", &MemoryAdvice::flops}};
+  const Columns<MemoryAdvice> advice{
+      {"remedy", &MemoryAdvice::remedy},           {"where", &MemoryAdvice::where},
+      {"change", &MemoryAdvice::change},           {"places", &MemoryAdvice::places},
+      {"saved_bytes", &MemoryAdvice::saved_bytes}, {"extra_flops", &MemoryAdvice::flops}};
   if (report.is_advised) write_rows(json, "advice", advice, report.advice);
   write_rows(json, "timeline", timeline_columns(report), all_ops(report.graph()));
 }

@@ -83,7 +83,7 @@ Columns<Metrics> cost_columns(std::string_view keys) {
   Columns<Metrics> columns;
   for (const std::string_view key : split_by(keys, ' '))
     if (key == "confidence")
-      columns.push_back({"confidence", [](const Metrics& m) { return name(m.confidence); }});
+      columns.push_back({"confidence", &Metrics::confidence});
     else
       columns.push_back(metric_column(metric_at(key)));
   return columns;

@@ -21,8 +21,7 @@ Columns<Row> measured_columns(const Of& statistics_of) {
 }
 
 Columns<TypeRow> type_columns(const Profile& profile, const OpTimes* times) {
-  Columns<TypeRow> columns{{"type", &TypeRow::type},
-                           {"category", [](const TypeRow& row) { return name(row.category); }}};
+  Columns<TypeRow> columns{{"type", &TypeRow::type}, {"category", &TypeRow::category}};
   columns += through<TypeRow>(&TypeRow::metrics, metric_columns(profile));
   if (times)
     columns += measured_columns<TypeRow>([&profile, times, ops = ops_by_type(profile)](const TypeRow& row) {
@@ -60,11 +59,10 @@ Columns<LayerRow> layer_columns(const Profile& profile, const OpTimes* times) {
                             {"module", [&graph](Row row) { return graph.path(graph.modules[row.module]); }}};
   columns += parameter_columns<LayerRow>();
   columns += through<LayerRow>(&LayerRow::metrics, cost_columns());
-  const auto bound = [](Row row) { return name(row.bottleneck); };
   const auto output = [&graph](Row row) { return shape_cell(graph, row.output); };
   const auto rooflines =
       through<LayerRow>(&LayerRow::metrics, has_device(profile) ? roofline_columns() : Columns<Metrics>());
-  columns += {{in_csv("bottleneck"), bound},
+  columns += {{in_csv("bottleneck"), &LayerRow::bottleneck},
               {"confidence", [](Row row) { return name(row.metrics.confidence); }},
               {in_csv("output_shape"), output}};
   columns += through<LayerRow>(&LayerRow::metrics, time_columns(profile));
@@ -74,7 +72,7 @@ Columns<LayerRow> layer_columns(const Profile& profile, const OpTimes* times) {
         [&profile, times](Row row) { return times->of_layer(index_in(profile.layers(), row)); });
   columns += in_format_alone(In::kCsv, rooflines);
   return columns += {{in_json("memory"), [](Row row) { return row.metrics.memory_bytes(); }},
-                     {in_json("bottleneck"), bound},
+                     {in_json("bottleneck"), &LayerRow::bottleneck},
                      {in_json("output_shape"), output}};
 }
 

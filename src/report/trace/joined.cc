@@ -166,10 +166,8 @@ Columns<OpId> op_columns(const Profile& profile, const JoinedTrace& joined) {
              const auto own = kernels_of(joined, op);
              return own.empty() ? std::string_view() : std::string_view(own.front().name);
            }},
-          {in_json("kernels"), [&joined, kernels](OpId op) {
-             return NestedJson(
-                 [=, own = kernels_of(joined, op)](JsonWriter& json) { write_array(json, kernels, own); });
-           }}};
+          {in_json("kernels"),
+           [&joined, kernels](OpId op) { return nested_rows(kernels, kernels_of(joined, op)); }}};
 }
 
 void write_joined_trace(JsonWriter& json, const Profile& profile, const JoinedTrace& joined,

@@ -20,7 +20,7 @@ Columns<GraphNode> node_columns(const Graph& graph, const std::vector<GraphNode>
   };
   Columns<GraphNode> columns{{"index", [&](Row row) { return &row - nodes.data() + 1; }},
                              {"part", [](Row row) { return row.part + 1; }},
-                             {"kind", [](Row row) { return name(row.kind); }},
+                             {"kind", &GraphNode::kind},
                              {in_csv("label"), &GraphNode::label},
                              {"name", &GraphNode::name},
                              {in_json("label"), &GraphNode::label},
@@ -280,7 +280,7 @@ Columns<Node> listed_columns(const Profile& profile, const std::vector<GraphNode
   Columns<Node> columns{{number("#").quiet(), [&](Node node) { return node - nodes.data() + 1; }}};
   if (profile.parts().size() > 1) columns += {{number("Graph"), [](Node node) { return node->part + 1; }}};
   columns += {{words("Node", 16, 32), [](Node node) { return node->label; }},
-              {words("Kind").or_not().quiet(), [](Node node) { return name(node->kind); }},
+              {words("Kind").or_not().quiet(), [](Node node) { return node->kind; }},
               // The target of an input or output is its name once more.
               {words("Target", 16),
                [](Node node) {
