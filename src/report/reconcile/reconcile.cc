@@ -272,10 +272,8 @@ void add_sum(Table& table, std::string label, Count count) {
 }
 
 void add_op(Table& table, const std::string& label, const OfOp& op) {
-  table.add({{label.empty() ? "whole model" : label, Style::kQuiet, "  "},
-             {op.ops, Style::kQuiet},
-             {where_text(op.modules), Style::kQuiet},
-             {op.flops, Style::kQuiet}});
+  const Cell name(label.empty() ? "whole model" : label, Style::kPlain, "  ");
+  table.add({name, op.ops, where_text(op.modules), op.flops}, Style::kQuiet);
 }
 
 OfOp together(std::span<const OfOp> ops) {

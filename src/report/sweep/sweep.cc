@@ -164,19 +164,15 @@ std::vector<std::string> problems(const SweepResult& result) {
   return lines;
 }
 
-std::vector<Cell> heading(const SweepReport& report) {
-  const SweepResult& result = *report.result;
-  const auto& device = result.options.profile.hardware;
-  return without_empty({{result.model.empty() ? "sweep" : result.model, Style::kStrong},
-                        result.source,
-                        result.inputs.empty() ? "" : "from " + result.inputs,
-                        device ? device->name : "",
-                        {ways_text(result), Style::kQuiet}});
-}
-
 Document sweep_document(const SweepReport& report, const TextOptions& options) {
   const SweepResult& result = *report.result;
-  Document document{.header = heading(report), .notes = options.notes, .sections = {}};
+  const auto& device = result.options.profile.hardware;
+  Document document{without_empty({{result.model.empty() ? "sweep" : result.model, Style::kStrong},
+                                   result.source,
+                                   result.inputs.empty() ? "" : "from " + result.inputs,
+                                   device ? device->name : "",
+                                   {ways_text(result), Style::kQuiet}}),
+                    options.notes};
   document.notes.insert(document.notes.end(), result.notes.begin(), result.notes.end());
   if (report.interrupted)
     document.notes.push_back("interrupted: " + plural(result.count(SweepState::kNotDone), "point") +

@@ -74,11 +74,6 @@ std::string idle_text(const WhereTimeGoes& where) {
                                      : "time between ops: Python, module calls and dispatch");
 }
 
-std::string output_shape(const Graph& graph, const RepeatedOp& row) {
-  const auto outputs = graph.outputs_of(graph.ops[row.ops.front()]);
-  return outputs.empty() ? "" : shape_text(graph, outputs.front());
-}
-
 std::string ratio(double part, double whole) { return whole > 0 ? ratio_text(part / whole) : "-"; }
 
 std::string sum_text(const RepeatedOps& repeated) {
@@ -258,7 +253,11 @@ Section repeated_ops_section(const Profile& profile, const RepeatedOps& repeated
   const Columns<RepeatedOp> columns{
       {words("Ops alone", 12),
        [&](Row row) { return short_op_name(graph.op_name(graph.ops[row.ops.front()])); }},
-      {words("Output", 8).or_not().quiet(), [&](Row row) { return output_shape(graph, row); }},
+      {words("Output", 8).or_not().quiet(),
+       [&](Row row) {
+         const auto outputs = graph.outputs_of(graph.ops[row.ops.front()]);
+         return outputs.empty() ? "" : shape_text(graph, outputs.front());
+       }},
       {number("Calls"), [](Row row) { return row.ops.size(); }},
       {number("In the model"), [](Row row) { return format_time(row.time_seconds); }},
       {number("Alone"), [](Row row) { return format_time(row.alone_total()); }},

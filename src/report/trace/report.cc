@@ -181,10 +181,6 @@ std::vector<std::string> lines_of_breaks(const TracerRow& row, bool verbose) {
   return lines;
 }
 
-Section overview_section(const std::vector<TracerRow>& rows) {
-  return {"Tracers", table_of(overview_columns(), rows)};
-}
-
 // Why rows do not work, and the reasons of graph breaks.
 Section reasons_section(const std::vector<TracerRow>& rows, bool verbose) {
   Section section{"Reasons"};
@@ -218,7 +214,7 @@ void add_files(const std::vector<SavedFile>& files, bool verbose, Document& docu
 
 Document comparison_document(const TraceComparison& comparison, const TextOptions& options) {
   Document document{model_cells(*comparison.graph), options.notes};
-  document.sections.push_back(overview_section(comparison.rows));
+  document.sections.push_back({"Tracers", table_of(overview_columns(), comparison.rows)});
   document.sections.push_back(kinds_section(comparison));
   document.add(reasons_section(comparison.rows, options.verbose));
   add_files(comparison.files, options.verbose, document);
@@ -339,7 +335,7 @@ Document detail_document(const TraceDetail& detail, const TextOptions& options) 
   document.sections.push_back(targets_section(nodes, options));
   if (options.top > 0 || options.verbose) document.sections.push_back(nodes_section(profile, nodes, options));
   if (!detail.exports.empty()) {
-    document.sections.push_back(overview_section(detail.exports));
+    document.sections.push_back({"Tracers", table_of(overview_columns(), detail.exports)});
     document.add(reasons_section(detail.exports, options.verbose));
   }
   add_files(detail.files, options.verbose, document);
