@@ -84,11 +84,10 @@ constexpr std::size_t kTypesShown = 12;
 // The bar is of what the table is about.
 Columns<TypeRow> type_columns(const Profile& profile) {
   const bool measured = is_measured(profile), device = has_device(profile);
-  Columns<Metrics> metrics =
-      shown_columns(profile, measured ? "ops time_seconds time_seconds% flops flops%? memory_bytes"
-                             : device ? "ops flops flops% memory_bytes memory_bytes% arithmetic_intensity "
-                                        "roofline_seconds roofline_seconds%"
-                                      : "ops flops flops% memory_bytes memory_bytes% arithmetic_intensity");
+  std::string names = measured ? "ops time_seconds time_seconds% flops flops%? memory_bytes"
+                               : "ops flops flops% memory_bytes memory_bytes% arithmetic_intensity";
+  if (device && !measured) names += " roofline_seconds roofline_seconds%";
+  Columns<Metrics> metrics = shown_columns(profile, names);
   if (measured) metrics += rate_columns(profile);
   const auto amount = [=](const Metrics& m) {
     return measured ? m.time : device ? m.roofline_time : m.flops;
@@ -164,10 +163,9 @@ Columns<Layer> top_columns(const Profile& profile, const Metric& sort, bool show
         sort.key == "memory_bytes" ? "flops? memory_bytes" : "flops? memory_bytes?");
   else
     columns += through<Layer>(
-        metrics, shown_columns(profile, has_device(profile) ? "macs? flops flops%? memory_bytes "
-                                                              "arithmetic_intensity roofline_seconds"
-                                                            : "macs? flops flops%? memory_bytes "
-                                                              "arithmetic_intensity"));
+        metrics, shown_columns(profile, "macs? flops flops%? memory_bytes arithmetic_intensity"));
+  if (!times && has_device(profile))
+    columns += through<Layer>(metrics, shown_columns(profile, "roofline_seconds"));
   // What is sorted by is shown, also where the table has no column of it.
   if (std::ranges::none_of(columns, [&](const auto& of) { return of.column.key == sort.key; }))
     columns += {{number(std::string(sort.title)), [&](Layer layer) {
