@@ -51,6 +51,26 @@ std::string join(const Texts& texts, std::string_view between = ", ") {
   return joined;
 }
 
+// "conv2d + cat x6 + relu" of a range of texts: what comes several times in a row once, and what is behind
+// the first `most` as a number.
+template <class Texts>
+std::string join_runs(const Texts& texts, const std::string& between, std::size_t most = SIZE_MAX) {
+  std::string joined;
+  for (std::size_t i = 0, end = 0, shown = 0; i < texts.size(); i = end) {
+    while (end < texts.size() && texts[end] == texts[i]) ++end;
+    joined += joined.empty() ? "" : between;
+    if (shown++ == most) return joined + std::to_string(texts.size() - i) + " more";
+    joined += texts[i];
+    if (end - i > 1) joined += " x" + std::to_string(end - i);
+  }
+  return joined;
+}
+// "conv1" and "layer1.0" of "layer1.0.conv1"; all and "" of what has no dot.
+constexpr std::string_view last_part(std::string_view path) { return path.substr(path.rfind('.') + 1); }
+constexpr std::string_view parent_path(std::string_view path) {
+  return path.find('.') == std::string_view::npos ? std::string_view() : path.substr(0, path.rfind('.'));
+}
+
 // Columns that a terminal uses for UTF-8 text: 2 for wide characters, 0 for combining ones.
 int display_width(std::string_view text);
 std::string pad_right(std::string_view text, int width);  // text, then spaces

@@ -19,7 +19,7 @@ struct OwnedProfilerGraph {
   ProfilerGraph shown;
 };
 
-std::shared_ptr<OwnedProfilerGraph> make(const std::shared_ptr<Graph>& graph, Granularity granularity) {
+std::shared_ptr<OwnedProfilerGraph> make(const std::shared_ptr<Graph>& graph, Level granularity) {
   auto owned = std::make_shared<OwnedProfilerGraph>();
   owned->graph = graph;
   owned->profile = make_profile(*graph);
@@ -125,8 +125,7 @@ void bind_profiler(py::module_& m) {
   m.def("profiler_graph", [](const std::shared_ptr<Graph>& graph, const std::string& granularity) {
     return make(graph, granularity_from_name(granularity));
   });
-  m.def("profiler_detail_graph",
-        [](const std::shared_ptr<Graph>& graph) { return make(graph, Granularity::kOp); });
+  m.def("profiler_detail_graph", [](const std::shared_ptr<Graph>& graph) { return make(graph, Level::kOp); });
 }
 
 }  // namespace opscope::python

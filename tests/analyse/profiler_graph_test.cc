@@ -14,11 +14,11 @@
 namespace opscope {
 namespace {
 
-constexpr Granularity kAll[] = {Granularity::kModule, Granularity::kLayer, Granularity::kOp};
+constexpr Level kAll[] = {Level::kModule, Level::kLayer, Level::kOp};
 
 // A graph keeps its profile and what that speaks about.
 struct Made {
-  Made(Graph source, Granularity granularity)
+  Made(Graph source, Level granularity)
       : graph(std::move(source)),
         profile(make_profile(graph)),
         shown(make_profiler_graph(profile, granularity)) {}
@@ -53,7 +53,7 @@ Graph resnet(std::uint32_t runs = 1, bool on_device = false) {
 }
 
 TEST(ProfilerGraph, OfModulesHasThePartsAndTheOpsBetween) {
-  const Made made(resnet(), Granularity::kModule);
+  const Made made(resnet(), Level::kModule);
   EXPECT_EQ(made.names(), (Names{"conv1", "bn1", "relu", "maxpool", "layer1", "layer2", "layer3", "layer4",
                                  "avgpool", "flatten", "fc"}));
   EXPECT_EQ(made.edges(),
@@ -69,7 +69,7 @@ TEST(ProfilerGraph, OfModulesHasThePartsAndTheOpsBetween) {
 }
 
 TEST(ProfilerGraph, OfLayersHasResidualAdds) {
-  const Made made(resnet(), Granularity::kLayer);
+  const Made made(resnet(), Level::kLayer);
   const Names edges = made.edges();
   const auto has = [&](const char* edge) { return std::ranges::find(edges, edge) != edges.end(); };
   EXPECT_TRUE(has("layer1.0.bn2>layer1.0.add"));
@@ -98,17 +98,17 @@ Graph framed(int blocks) {
 }
 
 TEST(ProfilerGraph, LooksIntoAFrameThatHoldsNearlyEverything) {
-  EXPECT_EQ(Made(framed(5), Granularity::kModule).names(),
+  EXPECT_EQ(Made(framed(5), Level::kModule).names(),
             (Names{"model.layers.0", "model.layers.1", "model.layers.2", "model.layers.3", "model.layers.4",
                    "head"}));
-  EXPECT_EQ(Made(framed(4), Granularity::kModule).names(), (Names{"model", "head"}));  // 8 of 9 ops
+  EXPECT_EQ(Made(framed(4), Level::kModule).names(), (Names{"model", "head"}));  // 8 of 9 ops
 }
 
 TEST(ProfilerGraph, OfALeafIsTheLeaf) {
   GraphBuilder b("linear", "Linear");
   const auto x = b.input({1, 8}, "x");
   const auto y = b.op("aten::relu", {{"self", x}}, {{1, 8}});
-  const Made made(b.finish({y}), Granularity::kModule);
+  const Made made(b.finish({y}), Level::kModule);
   EXPECT_EQ(made.names(), Names{"linear"});  // by the model's name
   EXPECT_FALSE(made.node("linear").time);    // not measured
 }
@@ -122,7 +122,7 @@ TEST(ProfilerGraph, OpsThatGiveNoTensorAreLeftOut) {
   const auto z = b.op("aten::neg", {{"self", y}}, {{4}});
   { const auto child = b.call("child", "Child"); }  // else the net itself is the only layer
   const Graph graph = b.finish({z});
-  for (const Granularity granularity : kAll) {
+  for (const Level granularity : kAll) {
     const Made made(graph, granularity);
     EXPECT_EQ(made.names(), (Names{"relu", "neg"}));
     EXPECT_EQ(made.edges(), Names{"relu>neg"});
@@ -138,14 +138,14 @@ TEST(ProfilerGraph, CountsCallsThatRanNothing) {
     const auto act = b.call("act", "ReLU");
     x = b.op("aten::relu", {{"self", x}}, {{4}});
   }
-  const Made made(b.finish({x}), Granularity::kLayer);
+  const Made made(b.finish({x}), Level::kLayer);
   EXPECT_EQ(made.names(), Names{"act"});
   EXPECT_EQ(made.shown.without_ops, 1u);
 }
 
 TEST(ProfilerGraph, TimesAddUp) {
   for (const bool on_device : {false, true}) {
-    for (const Granularity granularity : kAll) {
+    for (const Level granularity : kAll) {
       const Made made(resnet(1, on_device), granularity);
       const ProfilerStats stats = profiler_stats(made.shown);
       EXPECT_TRUE(stats.time);
@@ -161,7 +161,7 @@ TEST(ProfilerGraph, TimesAddUp) {
 }
 
 TEST(ProfilerGraph, AModulesCallTakesWhatItsScopeTook) {
-  const Made made(resnet(), Granularity::kModule);
+  const Made made(resnet(), Level::kModule);
   const Measurement& measured = made.graph.measurement;
   for (ScopeId s = 1; s < made.graph.scopes.size(); ++s) {
     if (made.graph.path(made.graph.modules[made.graph.scopes[s].module]) != "layer1") continue;
@@ -178,7 +178,7 @@ TEST(ProfilerGraph, MedianIsBetweenTheMiddleTwo) {
   test::measure(graph, {.runs = 1});
   graph.measurement.empty_interval = 0;
   graph.measurement.host = {10, 40, 20, 90};
-  const Made made(std::move(graph), Granularity::kOp);
+  const Made made(std::move(graph), Level::kOp);
   const ProfilerStats stats = profiler_stats(made.shown);
   EXPECT_EQ(stats.time.value(), (10u + 40 + 20 + 90) * 1000);
   EXPECT_EQ(stats.mean_time.value(), 40'000u);
@@ -189,9 +189,9 @@ TEST(ProfilerGraph, MedianIsBetweenTheMiddleTwo) {
 // Every tensor that one node's op makes and another's reads is an edge, at every granularity.
 TEST(ProfilerGraph, HasEveryEdgeOfTheView) {
   for (std::uint32_t seed = 0; seed < 40; ++seed) {
-    for (const Granularity granularity : {Granularity::kLayer, Granularity::kOp}) {
+    for (const Level granularity : {Level::kLayer, Level::kOp}) {
       const Made made(test::RandomGraph(seed).make(30), granularity);
-      const Level level = granularity == Granularity::kOp ? Level::kOp : Level::kLayer;
+      const Level level = granularity == Level::kOp ? Level::kOp : Level::kLayer;
       const GraphView view = make_view(made.profile, level);
       const auto is_node = [&](std::uint32_t n) {
         const auto ops = view.ops_of(view.nodes[n]);
@@ -207,8 +207,8 @@ TEST(ProfilerGraph, HasEveryEdgeOfTheView) {
 }
 
 TEST(ProfilerGraph, GranularitiesHaveNames) {
-  EXPECT_EQ(granularity_from_name("module"), Granularity::kModule);
-  EXPECT_EQ(granularity_from_name("layer"), Granularity::kLayer);
+  EXPECT_EQ(granularity_from_name("module"), Level::kModule);
+  EXPECT_EQ(granularity_from_name("layer"), Level::kLayer);
   EXPECT_THROW(granularity_from_name("op"), Error);
   try {
     granularity_from_name("layers");

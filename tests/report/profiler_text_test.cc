@@ -38,13 +38,13 @@ Graph measured(bool on_device) {
   return graph;
 }
 
-std::string text(const Graph& graph, Granularity granularity, const ProfilerTextOptions& options = {}) {
+std::string text(const Graph& graph, Level granularity, const ProfilerTextOptions& options = {}) {
   const Profile profile = make_profile(graph);
   return profiler_text(make_profiler_graph(profile, granularity), options);
 }
 
 TEST(ProfilerText, IsAlignedAndWhole) {
-  EXPECT_EQ(text(measured(false), Granularity::kModule),
+  EXPECT_EQ(text(measured(false), Level::kModule),
             R"(Residual: module graph   device cpu (A Processor)   torch 2.13.0
 forward ms: a node's ops on the host's clock, one forward run; call ms: the module's call on the host, with Python and the recorder between its ops
 
@@ -85,8 +85,7 @@ By type
 }
 
 TEST(ProfilerText, OfOpsOnADeviceSaysWhoseClock) {
-  const std::string out =
-      text(measured(true), Granularity::kOp, {.include_edges = false, .include_stats = false});
+  const std::string out = text(measured(true), Level::kOp, {.include_edges = false, .include_stats = false});
   EXPECT_EQ(out, R"(Residual: detail graph (ops)   device cuda:0 (NVIDIA H200)   torch 2.13.0
 forward ms: a node's ops on the device's own clock, one forward run
 
@@ -99,13 +98,13 @@ Nodes
 }
 
 TEST(ProfilerText, WithoutTimesHasDashes) {
-  const std::string out = text(residual(), Granularity::kLayer);
+  const std::string out = text(residual(), Level::kLayer);
   EXPECT_NE(out.find("device not timed"), std::string::npos) << out;
   EXPECT_NE(out.find("forward ms    -   not timed"), std::string::npos) << out;
 }
 
 TEST(ProfilerText, MarksTheTokens) {
-  const std::string out = text(residual(), Granularity::kModule, {.tokens = "x"});
+  const std::string out = text(residual(), Level::kModule, {.tokens = "x"});
   EXPECT_NE(out.find("x (tokens)   2x4 float32"), std::string::npos) << out;
 }
 
@@ -116,7 +115,7 @@ TEST(ProfilerText, KeepsTenTypesAndSumsUpTheRest) {
   Graph graph = b.finish({x});
   test::measure(graph, {.runs = 1});
   const Profile profile = make_profile(graph);
-  const std::string out = profiler_stats_text(make_profiler_graph(profile, Granularity::kOp));
+  const std::string out = profiler_stats_text(make_profiler_graph(profile, Level::kOp));
   EXPECT_NE(out.find("3 others"), std::string::npos) << out;
 }
 

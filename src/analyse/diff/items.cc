@@ -38,12 +38,6 @@ std::string without_calls(std::string_view name) {
   return text;
 }
 
-std::string_view parent_path(std::string_view path) {
-  const auto dot = path.rfind('.');
-  return dot == std::string_view::npos ? std::string_view() : path.substr(0, dot);
-}
-std::string_view last_part(std::string_view path) { return path.substr(path.rfind('.') + 1); }
-
 std::string joined(std::span<const std::int64_t> sizes) { return fmt::format("{}", fmt::join(sizes, "x")); }
 
 class OpFacts {
@@ -135,19 +129,6 @@ class OpFacts {
   std::vector<LayerDetail>& out_;
 };
 
-// "conv2d, batch_norm, relu x3"
-std::string ops_text(const std::vector<std::string_view>& types) {
-  std::string text;
-  for (std::size_t i = 0; i < types.size();) {
-    std::size_t end = i;
-    while (end < types.size() && types[end] == types[i]) ++end;
-    text += (text.empty() ? "" : ", ") + std::string(types[i]);
-    if (end - i > 1) text += " x" + std::to_string(end - i);
-    i = end;
-  }
-  return text;
-}
-
 // By layer of the profile: the facts about its ops.
 std::vector<std::vector<LayerDetail>> layer_details(const Profile& profile) {
   const Graph& graph = *profile.graph;
@@ -165,7 +146,7 @@ std::vector<std::vector<LayerDetail>> layer_details(const Profile& profile) {
         prefix = fmt::format("{}{} ", type, number > 1 ? "#" + std::to_string(number) : "");
       OpFacts(graph, graph.ops[id], prefix, details[layer]).run();
     }
-    details[layer].insert(details[layer].begin(), {DetailKind::kOps, "ops", ops_text(types)});
+    details[layer].insert(details[layer].begin(), {DetailKind::kOps, "ops", join_runs(types, ", ")});
   }
   return details;
 }

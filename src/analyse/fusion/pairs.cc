@@ -18,20 +18,7 @@ std::string op_text(const Graph& graph, OpId op) {
   return std::string(text.starts_with('_') ? text : op_type(text));
 }
 
-// "conv2d + cat x6 + relu": what comes several times in a row once, and the end of a long list as a number.
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  std::size_t shown = 0;
-  for (std::size_t i = 0; i < names.size();) {
-    std::size_t end = i;
-    while (end < names.size() && names[end] == names[i]) ++end;
-    if (shown++ == kNamesShown) return text + " + " + std::to_string(names.size() - i) + " more";
-    text += (text.empty() ? "" : " + ") + names[i];
-    if (end - i > 1) text += " x" + std::to_string(end - i);
-    i = end;
-  }
-  return text;
-}
+std::string joined(const std::vector<std::string>& names) { return join_runs(names, " + ", kNamesShown); }
 
 template <class Row, class Map>
 std::vector<Row> most_first(const Map& map) {

@@ -138,8 +138,7 @@ class Chunks {
     const auto other = graph_.path(graph_.module_of(graph_.ops[b]));
     const auto same = static_cast<std::size_t>(std::ranges::mismatch(one, other).in1 - one.begin());
     if (same == one.size() && same == other.size()) return one;
-    const auto dot = one.substr(0, same).rfind('.');
-    return dot == std::string_view::npos ? std::string_view() : one.substr(0, dot);
+    return parent_path(one.substr(0, same));
   }
 
   const MemoryReport& report_;

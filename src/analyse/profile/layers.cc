@@ -14,8 +14,6 @@
 namespace opscope {
 namespace {
 
-constexpr std::uint32_t kUnset = kNone;
-
 void append_number(std::string& text, char mark, std::uint32_t number) {
   text.append(1, mark).append(std::to_string(number));
 }
@@ -87,13 +85,13 @@ struct Seed {
 
 std::vector<Seed> find_layers(const Graph& graph, const std::vector<bool>& has_children,
                               std::vector<std::uint32_t>& layer_of) {
-  std::vector<std::uint32_t> layer_of_scope(graph.scopes.size(), kUnset);
+  std::vector<std::uint32_t> layer_of_scope(graph.scopes.size(), kNone);
   std::vector<Seed> seeds;
   layer_of.resize(graph.ops.size());
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const ScopeId scope = graph.ops[i].scope;
-    std::uint32_t layer = has_children[scope] ? kUnset : layer_of_scope[scope];
-    if (layer == kUnset) {
+    std::uint32_t layer = has_children[scope] ? kNone : layer_of_scope[scope];
+    if (layer == kNone) {
       layer = static_cast<std::uint32_t>(seeds.size());
       seeds.push_back({static_cast<OpId>(i), 0});
       layer_of_scope[scope] = layer;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "analyse/profile/rollup.h"
+#include "base/text.h"
 #include "graph/names.h"
 
 namespace opscope {
@@ -15,8 +16,6 @@ namespace {
 // ops.
 constexpr std::array<std::string_view, 6> kOperatorNamespaces{"aten",  "higher_order", "prim",
                                                               "prims", "quantized",    "torchvision"};
-
-std::string_view last_part(std::string_view dotted) { return dotted.substr(dotted.rfind('.') + 1); }
 
 // "layer1.0.weight"; what the root has is called by its own name.
 std::string path_in(const Graph& graph, ModuleId module, std::string_view name) {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "analyse/reconcile/reconcile.h"
+#include "base/text.h"
 
 namespace opscope {
 namespace {
@@ -73,10 +74,7 @@ class ByOp : public Ledger {
 
   // --- what the tool said ---
 
-  static std::string parent_of(const std::string& module) {
-    const auto dot = module.rfind('.');
-    return dot == std::string::npos ? std::string() : module.substr(0, dot);
-  }
+  static std::string parent_of(const std::string& module) { return std::string(parent_path(module)); }
 
   // Of each module alone.
   void read_counts() {

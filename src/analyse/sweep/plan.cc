@@ -11,17 +11,10 @@
 #include "base/text.h"
 
 namespace opscope {
-namespace {
 
 constexpr std::size_t kWorthHalving = 4;  // times the captures that a polynomial takes: else all are captured
 
 using Numbers = std::vector<std::int64_t>;
-
-std::string text_of(const SweepAxis& axis, std::int64_t number) {
-  return axis.numeric ? std::to_string(number) : axis.texts[static_cast<std::size_t>(number)];
-}
-
-}  // namespace
 
 // A block of a sweep's points that one polynomial may tell: one dtype, image sizes that leave the same rest
 // by 32 (strides and patches divide them alike), and ones apart from what is larger, since views and copies
@@ -116,7 +109,7 @@ struct SweepCell {
   std::string text() const {  // "batch 2 to 256, seq_len 16 to 512"
     std::string text;
     for (const auto& [axis, values, step, least] : parts) {
-      text += (text.empty() ? "" : ", ") + axis->name + " " + text_of(*axis, values.front());
+      text += (text.empty() ? "" : ", ") + axis->name + " " + axis->text_of(values.front());
       if (values.size() > 1) text += " to " + std::to_string(values.back());
     }
     return text;
@@ -173,10 +166,6 @@ std::optional<std::size_t> SweepResult::point_at(const SweepPlace& place) const 
     point = point * axes[a].size() + found->second;
   }
   return point;
-}
-
-std::string SweepResult::text_of(const SweepPlace& place, std::size_t axis) const {
-  return opscope::text_of(axes[axis], place[axis]);
 }
 
 std::size_t SweepResult::count(SweepState state) const {

@@ -27,6 +27,9 @@ struct SweepAxis {
   bool numeric = true;
 
   std::size_t size() const { return texts.size(); }
+  std::string text_of(std::int64_t number) const {
+    return numeric ? std::to_string(number) : texts[static_cast<std::size_t>(number)];
+  }
 };
 SweepAxis numeric_axis(std::string name, std::vector<std::int64_t> numbers);
 SweepAxis worded_axis(std::string name, std::vector<std::string> texts);
@@ -75,7 +78,9 @@ struct SweepResult {
 
   SweepPlace place(std::size_t point) const;
   std::optional<std::size_t> point_at(const SweepPlace& place) const;  // nullopt: there is no such point
-  std::string text_of(const SweepPlace& place, std::size_t axis) const;
+  std::string text_of(const SweepPlace& place, std::size_t axis) const {
+    return axes[axis].text_of(place[axis]);
+  }
   std::size_t count(SweepState state) const;
   // Of one of the points, or of a polynomial that holds there; nullopt where neither is known.
   std::optional<SweepFigures> at(const SweepPlace& place) const;

@@ -4,13 +4,11 @@
 #include <algorithm>
 #include <map>
 
-#include "analyse/explore/view.h"
 #include "base/choices.h"
 
 namespace opscope {
 namespace {
 
-constexpr auto kGranularities = choices<Granularity, Granularity::kOp>("module", "layer", "op");
 constexpr std::uint64_t kPicosecondsPerNanosecond = 1000;
 
 // By scope: ops that ran in it or below it.
@@ -38,12 +36,11 @@ std::vector<ScopeId> part_calls(const Graph& graph) {
 
 class Draft {
  public:
-  Draft(const Profile& profile, Granularity granularity)
+  Draft(const Profile& profile, Level granularity)
       : graph_(*profile.graph),
         part_of_(part_calls(graph_)),
-        view_(granularity == Granularity::kModule
-                  ? make_view(profile, Level::kModule, part_of_)
-                  : make_view(profile, granularity == Granularity::kLayer ? Level::kLayer : Level::kOp)) {
+        view_(granularity == Level::kModule ? make_view(profile, granularity, part_of_)
+                                            : make_view(profile, granularity)) {
     made_.profile = &profile;
     made_.granularity = granularity;
   }
@@ -56,7 +53,7 @@ class Draft {
     for (const ViewNode& node : view_.nodes)
       if (node.kind == "placeholder") add_input(node);
     add_outputs();
-    if (made_.granularity == Granularity::kLayer) made_.without_ops = count_without_ops();
+    if (made_.granularity == Level::kLayer) made_.without_ops = count_without_ops();
     made_.texts = std::move(view_.texts);
     return std::move(made_);
   }
@@ -64,7 +61,7 @@ class Draft {
  private:
   // Of ops outside modules: dim(), item() and the like are noise in a graph of tensors.
   bool gives_no_tensor(const ViewNode& node) const {
-    if (node.kind == "call_module" && made_.granularity != Granularity::kOp) return false;
+    if (node.kind == "call_module" && made_.granularity != Level::kOp) return false;
     return std::ranges::all_of(view_.ops_of(node),
                                [&](OpId op) { return graph_.outputs_of(graph_.ops[op]).empty(); });
   }
@@ -96,7 +93,7 @@ class Draft {
   ScopeId call_of(OpId op) const {
     const Profile& profile = *view_.profile;
     const ScopeId part = part_of_[graph_.ops[op].scope];
-    const bool is_part = made_.granularity == Granularity::kModule && part != kNone;
+    const bool is_part = made_.granularity == Level::kModule && part != kNone;
     return is_part ? part : profile.layers()[profile.layer_of()[op]].scope;
   }
   std::optional<Count> call_time(ScopeId scope) const {
@@ -166,17 +163,11 @@ std::vector<ProfilerType> types_of(const ProfilerGraph& graph) {
 
 }  // namespace
 
-std::string_view name(Granularity granularity) { return kGranularities[granularity]; }
-
-Granularity granularity_from_name(std::string_view text) {
-  const std::span choices = std::span(kGranularities.names).first(2);  // ops are the detail graph
-  const auto found = std::ranges::find(choices, text);
-  if (found != choices.end()) return static_cast<Granularity>(found - choices.begin());
-  throw Error("no such granularity: '" + std::string(text) + "'", "granularity",
-              did_you_mean(text, choices, "choose module or layer"));
+Level granularity_from_name(std::string_view text) {  // ops are the detail graph
+  return choices<Level, Level::kLayer>("module", "layer").parse(text, "no such granularity:", "granularity");
 }
 
-ProfilerGraph make_profiler_graph(const Profile& profile, Granularity granularity) {
+ProfilerGraph make_profiler_graph(const Profile& profile, Level granularity) {
   return Draft(profile, granularity).run();
 }
 

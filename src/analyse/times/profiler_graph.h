@@ -8,13 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "analyse/explore/view.h"
 #include "analyse/profile/profile.h"
 
 namespace opscope {
 
-enum class Granularity : std::uint8_t { kModule, kLayer, kOp };
-std::string_view name(Granularity granularity);            // "module", "layer", "op"
-Granularity granularity_from_name(std::string_view text);  // throws Error naming the choices: module, layer
+Level granularity_from_name(std::string_view text);  // throws Error naming the choices: module, layer
 
 // Its id is its place in ProfilerGraph::nodes.
 struct ProfilerNode {
@@ -42,7 +41,7 @@ struct ProfilerPort {
 
 struct ProfilerGraph {
   const Profile* profile = nullptr;  // not owned
-  Granularity granularity = Granularity::kModule;
+  Level granularity = Level::kModule;
   std::vector<ProfilerNode> nodes;  // in the order in which they begin
   std::vector<ProfilerEdge> edges;  // by the node that takes it, each pair of nodes and tensor once
   std::vector<ProfilerPort> inputs, outputs;
@@ -56,7 +55,7 @@ struct ProfilerGraph {
 // Module: the calls that the model's forward makes; a module that holds more than nine in ten of all ops is a
 // frame around the parts, and its own calls are shown in its place. Ops that run between modules are nodes of
 // their own, so that no edge gets lost.
-ProfilerGraph make_profiler_graph(const Profile& profile, Granularity granularity);
+ProfilerGraph make_profiler_graph(const Profile& profile, Level granularity);
 
 struct ProfilerType {
   std::string_view type{};

@@ -205,8 +205,7 @@ class Candidates {
       for (const OpId op : ops)
         if (op != main) bytes += profile_.costs[op].traffic.total();
       if (!bytes) continue;
-      const double kept =
-          std::min(1.0, static_cast<double>(subgraph.saved_bytes()) / static_cast<double>(bytes));
+      const double kept = std::min(1.0, ratio(subgraph.saved_bytes(), bytes));
       const auto [found, added] = at.try_emplace(subgraph.type, list_.size());
       if (added) list_.push_back({FindingKind::kFusion, std::string(subgraph.type)});
       for (const OpId op : ops)

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/count.h"
 #include "graph/graph.h"
 #include "graph/recorded_trace.h"
 
@@ -38,9 +39,7 @@ struct JoinedTrace {
   std::vector<JoinedKernel> kernels;  // by op, the longest first
   std::vector<std::string> notes;     // what the reader should know before trusting it
 
-  double joined_share() const {
-    return total == 0 ? 0 : static_cast<double>(joined) / static_cast<double>(total);
-  }
+  double joined_share() const { return ratio(joined, total); }
 };
 
 // Throws Error where the trace has no op of the graph.

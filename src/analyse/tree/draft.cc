@@ -168,11 +168,10 @@ CallTree make_call_tree(const GraphView& view, bool fold, ModuleId keep) {
 
 std::vector<std::uint32_t> CallTree::leaves(std::uint32_t item) const {
   std::vector<std::uint32_t> nodes;
-  each_shown(
-      [&](Id i) {
-        if (items[i].is_leaf()) nodes.push_back(items[i].node);
-      },
-      item);
+  const auto add = [&](Id i) {
+    if (items[i].is_leaf()) nodes.push_back(items[i].node);
+  };
+  each_shown(add, item);
   std::ranges::sort(nodes);
   return nodes;
 }

@@ -32,8 +32,6 @@ void describe(BrowserItem& item, const Graph& graph, const auto& row, std::uint3
   item.parameters = row.parameters;
 }
 
-std::string_view last_part(std::string_view path) { return path.substr(path.rfind('.') + 1); }
-
 BrowserItem layer_item(const Graph& graph, const LayerRow& layer, std::uint32_t row) {
   BrowserItem item;
   item.kind = ItemKind::kLayer;

@@ -32,8 +32,8 @@ std::string titled(std::string_view title, const Table& table) {
 }
 
 std::string graph_words(const ProfilerGraph& graph) {
-  return graph.granularity == Granularity::kOp ? "detail graph (ops)"
-                                               : fmt::format("{} graph", name(graph.granularity));
+  return graph.granularity == Level::kOp ? "detail graph (ops)"
+                                         : fmt::format("{} graph", name(graph.granularity));
 }
 
 std::string place_words(const Measurement& measured) {
@@ -51,14 +51,14 @@ std::string header(const ProfilerGraph& graph) {
   if (!graph.is_measured()) return out;
   out += source.measurement.on_device ? "forward ms: a node's ops on the device's own clock, one forward run"
                                       : "forward ms: a node's ops on the host's clock, one forward run";
-  if (graph.granularity != Granularity::kOp)
+  if (graph.granularity != Level::kOp)
     out += "; call ms: the module's call on the host, with Python and the recorder between its ops";
   return out + "\n";
 }
 
 Table node_table(const ProfilerGraph& graph) {
   using Row = const ProfilerNode&;
-  const bool calls = graph.granularity != Granularity::kOp;
+  const bool calls = graph.granularity != Level::kOp;
   Columns<ProfilerNode> columns{
       {number("id"), [&](Row node) { return &node - graph.nodes.data(); }},
       {words("name"), &ProfilerNode::name},
