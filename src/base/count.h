@@ -47,6 +47,11 @@ class Count {
   std::uint64_t value_ = 0;
 };
 
+// Stops at the end of 64 bits with a sign.
+constexpr std::int64_t as_signed(Count count) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  return count > Count{kMost} ? kMost : static_cast<std::int64_t>(count.value());
+}
 // As a real number; 0 of nothing.
 constexpr double ratio(Count part, Count whole) {
   return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;

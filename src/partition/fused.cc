@@ -208,13 +208,14 @@ class Fuser {
     if (trait.role == Role::kAnchor) return Border::kAnchor;
     if (trait.role == Role::kBarrier) return Border::kBarrier;
     if (trait.role == Role::kGather || !read.is_whole) return Border::kShapeChange;
-    if (trait.role == Role::kWindow) return loop.is_closed ? Border::kBarrier : Border::kReduction;
-    return trait.role == Role::kRows ? rows_refusal(trait, loop, read) : pointwise_refusal(trait, loop, read);
+    if (loop.is_closed) return Border::kBarrier;
+    if (trait.role == Role::kWindow) return Border::kReduction;
+    const Count taken = numel(g_.graph.shape(g_.graph.values[read.value]));
+    return trait.role == Role::kRows ? rows_refusal(trait, loop, taken)
+                                     : pointwise_refusal(trait, loop, taken);
   }
 
-  std::optional<Border> pointwise_refusal(const Trait& trait, const Loop& loop, const Read& read) const {
-    if (loop.is_closed) return Border::kBarrier;
-    const Count taken = numel(g_.graph.shape(g_.graph.values[read.value]));
+  static std::optional<Border> pointwise_refusal(const Trait& trait, const Loop& loop, Count taken) {
     if (loop.rows && trait.out == loop.rows && taken == loop.rows) return std::nullopt;
     if (trait.is_concat && !loop.rows && !loop.has_anchor && taken == loop.domain) return std::nullopt;
     if (trait.out != loop.domain) return Border::kShapeChange;
@@ -224,10 +225,8 @@ class Fuser {
     return loop.domain / loop.rows > Count{kMaxRow} ? std::optional(Border::kReduction) : std::nullopt;
   }
 
-  std::optional<Border> rows_refusal(const Trait& trait, const Loop& loop, const Read& read) const {
-    if (loop.is_closed) return Border::kBarrier;
+  static std::optional<Border> rows_refusal(const Trait& trait, const Loop& loop, Count taken) {
     if (loop.has_anchor) return Border::kReduction;
-    const Count taken = numel(g_.graph.shape(g_.graph.values[read.value]));
     if (trait.in != loop.domain || taken != loop.domain) return Border::kShapeChange;
     if (loop.rows && loop.rows != trait.rows) return Border::kReduction;
     if (loop.rows && loop.domain / loop.rows > Count{kMaxRow}) return Border::kReduction;

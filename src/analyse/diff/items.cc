@@ -24,10 +24,6 @@ std::int64_t add(std::int64_t a, std::int64_t b) {
 std::int64_t negative(std::int64_t a) {
   return a == std::numeric_limits<std::int64_t>::min() ? std::numeric_limits<std::int64_t>::max() : -a;
 }
-std::int64_t as_signed(Count count) {
-  constexpr auto most = std::numeric_limits<std::int64_t>::max();
-  return count > Count{most} ? most : static_cast<std::int64_t>(count.value());
-}
 
 // "layer1.0.relu" of "layer1.0.relu#2", "block.conv" of "block#2.conv".
 std::string without_calls(std::string_view name) {

@@ -174,13 +174,13 @@ OpTypes::OpTypes(const Graph& graph) {
   }
 }
 
-std::vector<TypeRow> type_rows(const Graph& graph, const std::vector<OpCost>& costs) {
-  const OpTypes types(graph);
+std::vector<TypeRow> type_rows(const Profile& profile) {
+  const OpTypes types(*profile.graph);
   std::vector<TypeRow> rows(types.names.size());
-  for (std::size_t i = 0; i < costs.size(); ++i) {
-    TypeRow& row = rows[types.of_target[graph.ops[i].target]];
-    row.metrics += costs[i];
-    if (costs[i].rule) row.category = costs[i].rule->category;
+  for (std::size_t i = 0; i < profile.costs.size(); ++i) {
+    TypeRow& row = rows[types.of_target[profile.graph->ops[i].target]];
+    row.metrics += profile.costs[i];
+    if (const OpRule* rule = profile.costs[i].rule) row.category = rule->category;
   }
   for (std::size_t t = 0; t < rows.size(); ++t) rows[t].type = types.names[t];
   std::erase_if(rows, [](const TypeRow& row) { return row.metrics.ops == 0; });

@@ -131,11 +131,12 @@ std::vector<std::uint32_t> rows_of_modules(std::span<const ModuleRow> rows) {
   return row_of;
 }
 
-std::vector<ModuleRow> module_rows(const Graph& graph, const std::vector<OpCost>& costs) {
+std::vector<ModuleRow> module_rows(const Profile& profile) {
+  const Graph& graph = *profile.graph;
   std::vector<ModuleRow> rows = tree_order(graph);
   const std::vector<std::uint32_t> row_of = rows_of_modules(rows);
   for (std::size_t i = 0; i < graph.ops.size(); ++i)
-    rows[row_of[graph.scopes[graph.ops[i].scope].module]].metrics += costs[i];
+    rows[row_of[graph.scopes[graph.ops[i].scope].module]].metrics += profile.costs[i];
   // Children come after their parent, so one pass from the back carries everything to the root.
   for (std::size_t r = rows.size(); r-- > 1;)
     rows[row_of[graph.modules[rows[r].module].parent]].metrics += rows[r].metrics;

@@ -76,7 +76,8 @@ std::vector<OpId> find_node(const Profile& profile, std::string_view node) {
   throw Error("no op, layer or module called '" + std::string(node) + "'", "", suggest(profile, node));
 }
 
-TracerRows make_tracer_rows(const Graph& graph, const std::vector<OpCost>& costs) {
+TracerRows make_tracer_rows(const Profile& profile) {
+  const Graph& graph = *profile.graph;
   TracerRows rows;
   TextBlocks texts;
   const auto labels = node_labels(graph, texts);
@@ -88,12 +89,8 @@ TracerRows make_tracer_rows(const Graph& graph, const std::vector<OpCost>& costs
   }
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const NodeId node = graph.ops[i].node;
-    if (node == kNone) {
-      rows.outside += costs[i];
-      continue;
-    }
-    rows.nodes[node].metrics += costs[i];
-    rows.parts[graph.nodes[node].part].metrics += costs[i];
+    (node == kNone ? rows.outside : rows.nodes[node].metrics) += profile.costs[i];
+    if (node != kNone) rows.parts[graph.nodes[node].part].metrics += profile.costs[i];
   }
   rows.texts = std::move(texts).take();
   return rows;
@@ -104,9 +101,9 @@ struct Profile::Views {
   template <class T>
   class Lazy {
    public:
-    template <class Make>
-    const T& get(Make&& make) {
-      std::call_once(once_, [&] { value_ = make(); });
+    template <class Make, class... Arguments>
+    const T& get(Make make, const Arguments&... arguments) {
+      std::call_once(once_, [&] { value_ = make(arguments...); });
       return value_;
     }
 
@@ -126,33 +123,23 @@ struct Profile::Views {
   Lazy<std::vector<Advice>> advice;
 };
 
-const std::vector<ModuleRow>& Profile::modules() const {
-  return views_->modules.get([&] { return module_rows(*graph, costs); });
-}
-const LayerGraph& Profile::layer_graph() const {
-  return views_->layers.get([&] { return make_layers(*this); });
-}
-const std::vector<TypeRow>& Profile::types() const {
-  return views_->types.get([&] { return type_rows(*graph, costs); });
-}
-const TracerRows& Profile::tracer_rows() const {
-  return views_->tracer.get([&] { return make_tracer_rows(*graph, costs); });
-}
+const std::vector<ModuleRow>& Profile::modules() const { return views_->modules.get(module_rows, *this); }
+const LayerGraph& Profile::layer_graph() const { return views_->layers.get(make_layers, *this); }
+const std::vector<TypeRow>& Profile::types() const { return views_->types.get(type_rows, *this); }
+const TracerRows& Profile::tracer_rows() const { return views_->tracer.get(make_tracer_rows, *this); }
 const Partition& Profile::partition() const {
-  return views_->partition.get([&] { return make_partition(*graph, costs, options.partition); });
+  return views_->partition.get(make_partition, *graph, costs, options.partition);
 }
 const FusedRoofline& Profile::fused_roofline() const {
-  return views_->fused_roofline.get([&] { return fuse_roofline(*this); });
+  return views_->fused_roofline.get(fuse_roofline, *this);
 }
 const MemoryTimeline& Profile::memory() const {
   return views_->memory.get([&] { return memory_timeline(*graph); });
 }
 const BottleneckSummary& Profile::bottlenecks() const {
-  return views_->bottlenecks.get([&] { return sum_bottlenecks(*this); });
+  return views_->bottlenecks.get(sum_bottlenecks, *this);
 }
-const std::vector<Advice>& Profile::advice() const {
-  return views_->advice.get([&] { return advise(*this); });
-}
+const std::vector<Advice>& Profile::advice() const { return views_->advice.get(advise, *this); }
 
 Profile make_profile(const Graph& graph, const ProfileOptions& options) {
   Profile profile;

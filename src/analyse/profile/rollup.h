@@ -40,12 +40,12 @@ void set_roofline(OpCost& cost, const RooflineTime& time, const ProfileOptions& 
 // Coverage, and a diagnostic for each kind of op that is unknown.
 void assess_coverage(const Graph& graph, Profile& profile);
 
-std::vector<ModuleRow> module_rows(const Graph& graph, const std::vector<OpCost>& costs);
+std::vector<ModuleRow> module_rows(const Profile& profile);
 // By module: its row.
 std::vector<std::uint32_t> rows_of_modules(std::span<const ModuleRow> rows);
 LayerGraph make_layers(const Profile& profile);
-std::vector<TypeRow> type_rows(const Graph& graph, const std::vector<OpCost>& costs);
-TracerRows make_tracer_rows(const Graph& graph, const std::vector<OpCost>& costs);
+std::vector<TypeRow> type_rows(const Profile& profile);
+TracerRows make_tracer_rows(const Profile& profile);
 FusedRoofline fuse_roofline(const Profile& profile);
 BottleneckSummary sum_bottlenecks(const Profile& profile);
 std::vector<Advice> advise(const Profile& profile);

@@ -64,9 +64,7 @@ struct WhereTimeGoes {
   MeasuredRates rates;
   // By whether their bytes or their arithmetic would take longer at those rates; calls do neither.
   TimeShare memory_bound, compute_bound, calls;
-  std::uint64_t all_ops() const {
-    return memory_bound.ops + compute_bound.ops + calls.ops;
-  }  // that take time
+  std::uint64_t all_ops() const { return memory_bound.ops + compute_bound.ops + calls.ops; }
   // Below a quarter of both rates: limited by neither.
   TimeShare far_from_both;
   // On a device: ops that run shorter than their call takes on the host. Else: that take at most twice as

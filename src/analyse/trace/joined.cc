@@ -1,4 +1,4 @@
-// Calls -> ops is trace_runs.cc. Here: work on the device goes to the call around its launch and from there
+// Calls -> ops is runs.cc. Here: work on the device goes to the call around its launch and from there
 // up to the op; samples are filled in; what is left over gets a reason.
 #include "analyse/trace/joined.h"
 

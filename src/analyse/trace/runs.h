@@ -1,4 +1,4 @@
-// Which call of a trace is which op of the graph, and in which run. For joined_trace.cc only.
+// Which call of a trace is which op of the graph, and in which run. For joined.cc only.
 #pragma once
 
 #include <string_view>

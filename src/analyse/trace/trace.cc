@@ -2,7 +2,6 @@
 #include "analyse/trace/trace.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <tuple>
 
@@ -79,13 +78,8 @@ std::vector<GraphNode> layer_nodes(const Profile& profile) {
   return nodes;
 }
 
-// Stops at the ends of what a signed number holds.
 std::int64_t difference(Count from, Count to) {
-  constexpr Count most{std::numeric_limits<std::int64_t>::max()};
-  const bool fewer = to < from;
-  const Count by = std::min(fewer ? from - to : to - from, most);
-  const auto distance = static_cast<std::int64_t>(by.value());
-  return fewer ? -distance : distance;
+  return to < from ? -as_signed(from - to) : as_signed(to - from);
 }
 
 }  // namespace

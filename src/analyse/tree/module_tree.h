@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <concepts>
 #include <cstdint>
 #include <numeric>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "analyse/profile/profile.h"
+#include "base/text.h"
 
 namespace opscope {
 
@@ -24,13 +24,9 @@ namespace opscope {
 
 // "layer12" -> {"layer", 12}; no number: nullopt.
 inline std::optional<std::pair<std::string_view, std::uint64_t>> numbered(std::string_view name) {
-  std::size_t digits = name.size();
-  while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
-  std::uint64_t number = 0;
-  const auto end = name.data() + name.size();
-  if (digits == name.size() || std::from_chars(name.data() + digits, end, number).ec != std::errc{})
-    return std::nullopt;
-  return std::pair(name.substr(0, digits), number);
+  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+  const auto number = number_from<std::uint64_t>(name.substr(digits));
+  return number ? std::optional(std::pair(name.substr(0, digits), *number)) : std::nullopt;
 }
 
 inline bool follows(std::string_view name, std::string_view previous, std::uint64_t by = 1) {
