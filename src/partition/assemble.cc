@@ -223,15 +223,6 @@ void tell_missed(const Groups& groups, const std::vector<Crossing>& all, Partiti
   std::ranges::stable_sort(partition.missed, [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
 }
 
-// Dependencies, both borders, and what was missed.
-void find_borders(const Groups& groups, Partition& partition) {
-  auto all = crossings(groups, partition);
-  tell_borders(all, partition);
-  tell_ends(groups, partition);
-  tell_dependencies(all, partition);
-  tell_missed(groups, all, partition);
-}
-
 constexpr auto kStrategies = choices<Strategy, Strategy::kFused>("none", "layer", "fused");
 
 struct BorderWords {
@@ -263,7 +254,11 @@ Partition assemble(const Groups& groups) {
   number_subgraphs(groups, partition);
   add_up(groups, partition);
   add_traffic(groups, partition);
-  find_borders(groups, partition);
+  auto all = crossings(groups, partition);
+  tell_borders(all, partition);
+  tell_ends(groups, partition);
+  tell_dependencies(all, partition);
+  tell_missed(groups, all, partition);
   return partition;
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "graph/graph.h"
 #include "ops/op_call.h"
 
 namespace opscope {

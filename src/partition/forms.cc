@@ -27,7 +27,6 @@ class Finder {
   }
 
  private:
-  std::string_view op_name(OpId op) const { return g_.graph.op_name(g_.graph.ops[op]); }
   Count taken(const Read& read) const { return numel(g_.graph.shape(g_.graph.values[read.value])); }
 
   // A product of two activations: one with a weight is a layer, and what follows it a choice, not attention.
@@ -93,7 +92,7 @@ class Finder {
     for (const Read& read : g_.flow.reads_of(product)) {
       if (read.write == kNone) continue;
       const OpId writer = g_.writer(read);
-      const auto name = op_name(writer);
+      const auto name = g_.graph.op_name(g_.graph.ops[writer]);
       if (!name.starts_with("aten::mul") && !name.starts_with("aten::div")) continue;
       if (g_.flow.writes[read.write].readers.size != 1 || g_.flow.writes[read.write].is_kept) continue;
       const auto reads = g_.flow.reads_of(writer);
@@ -153,10 +152,9 @@ class Finder {
 
   void keep(Form form, OpId result) {
     std::ranges::sort(ops_);
-    const auto repeated = std::ranges::unique(ops_);
-    ops_.erase(repeated.begin(), repeated.end());
-    if (g_.changes_phase(ops_.front(), ops_.back())) return;
-    found_.push_back({form, ops_, result});
+    ops_.erase(std::ranges::unique(ops_).begin(), ops_.end());
+    if (phase_of(g_.graph, ops_.front()) == phase_of(g_.graph, ops_.back()))
+      found_.push_back({form, ops_, result});
   }
 
   const Groups& g_;

@@ -158,7 +158,8 @@ class Fuser {
       }
       Candidate* at = candidate_in(found, group);
       at->gain += gain(op, group, read);
-      if (g_.changes_phase(g_.writer(read), op)) at->refusal = Border::kPhase;
+      // Forward, backward and the optimizer's step run as a whole each.
+      if (phase_of(g_.graph, g_.writer(read)) != phase_of(g_.graph, op)) at->refusal = Border::kPhase;
       if (!at->refusal) at->refusal = refusal(g_.traits[op], g_.loops[group], read);
       if (!at->refusal) at->refusal = waiting(op, g_.loops[group]);
       if (!at->refusal) at->refusal = misaligned(read, *at);

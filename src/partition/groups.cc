@@ -2,7 +2,6 @@
 // limits, and the ops that ride along.
 #include "partition/groups.h"
 
-#include <algorithm>
 #include <array>
 
 #include "graph/graph.h"
@@ -117,10 +116,6 @@ void Groups::part() {
                  .has_anchor = trait.role == Role::kAnchor,
                  .is_closed = trait.role == Role::kBarrier};
   }
-}
-
-bool Groups::changes_phase(OpId earlier, OpId later) const {
-  return phase_of(graph, earlier) != phase_of(graph, later);
 }
 
 bool Groups::fits(std::span<const GroupId> groups, const Loop& together) const {

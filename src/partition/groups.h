@@ -209,8 +209,6 @@ struct Groups {
   Border why_of(const Read& read) const { return why[static_cast<std::size_t>(&read - flow.reads.data())]; }
   OpId writer(const Read& read) const { return flow.writes[read.write].op; }
 
-  // True where forward, backward or the optimizer's step begins between them: each runs as a whole.
-  bool changes_phase(OpId earlier, OpId later) const;
   // Every op by itself again.
   void part();
   // True where all of them together hold no more than the fast memory has.

@@ -6,7 +6,6 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "analyse/diff/items.h"
 #include "analyse/tree/module_tree.h"
 
 namespace opscope {

@@ -14,10 +14,6 @@
 namespace opscope {
 namespace {
 
-void append_number(std::string& text, char mark, std::uint32_t number) {
-  text.append(1, mark).append(std::to_string(number));
-}
-
 // "add_12" -> {"add", 12}; "add" -> {"add", 0}. A leading zero is part of the name.
 std::pair<std::string_view, std::uint32_t> split_number(std::string_view name) {
   const auto mark = name.rfind('_');
@@ -137,7 +133,7 @@ class LayerNames {
     }
     name_.resize(prefix_size_);
     name_ += type_of_op(op);
-    if (number) append_number(name_, '_', number);
+    if (number) name_ += "_" + std::to_string(number);
     return texts_.add(name_);
   }
   std::string_view type_of_op(const Op& op) const { return types_.names[types_.of_target[op.target]]; }
@@ -156,7 +152,7 @@ class LayerNames {
   }
   std::string scope_name(const Scope& scope) const {
     std::string result(graph_.path(graph_.modules[scope.module]));
-    if (is_numbered(scope, result)) append_number(result, '#', scope.call + 1);
+    if (is_numbered(scope, result)) result += "#" + std::to_string(scope.call + 1);
     return result;
   }
 

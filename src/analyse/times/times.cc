@@ -3,7 +3,6 @@
 // off at the end of the slice around it.
 #include "analyse/times/times.h"
 
-#include <algorithm>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -11,7 +10,6 @@
 #include "analyse/profile/rollup.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "graph/graph.h"
 
 namespace opscope {
 namespace {

@@ -13,7 +13,6 @@
 #include "analyse/trace/runs.h"
 #include "base/error.h"
 #include "graph/alignment.h"
-#include "graph/graph.h"
 
 namespace opscope {
 namespace {

@@ -11,7 +11,6 @@
 #include <unordered_set>
 
 #include "graph/alignment.h"
-#include "graph/graph.h"
 #include "ops/op_facts.h"
 
 namespace opscope {
