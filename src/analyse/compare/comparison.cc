@@ -309,8 +309,7 @@ ModelComparison compare_models(std::vector<ComparedModel> models) {
   Rows rows(comparison);
   rows.add_all();
   rows.add_mix();
-  add_findings(comparison);
-  add_notes(comparison);
+  add_words(comparison);
   return comparison;
 }
 

@@ -94,8 +94,7 @@ struct ParetoPoint {
 };
 std::vector<ParetoPoint> pareto_points(const ModelComparison& comparison, const Metric& x, const Metric& y);
 
-// For comparison*.cc: the words.
-void add_findings(ModelComparison& comparison);
-void add_notes(ModelComparison& comparison);
+// For comparison.cc: findings and notes.
+void add_words(ModelComparison& comparison);
 
 }  // namespace opscope

@@ -277,14 +277,12 @@ std::string missing_note(const ComparedModel& model, const std::vector<std::stri
 
 }  // namespace
 
-void add_findings(ModelComparison& comparison) {
-  if (comparison.models.size() < 2) return;
-  add_best(comparison);
-  add_dearer(comparison);
-  add_pairs(comparison);
-}
-
-void add_notes(ModelComparison& comparison) {
+void add_words(ModelComparison& comparison) {
+  if (comparison.models.size() > 1) {
+    add_best(comparison);
+    add_dearer(comparison);
+    add_pairs(comparison);
+  }
   const auto add = [&](std::string note) {
     if (!note.empty()) comparison.notes.push_back(std::move(note));
   };

@@ -1,6 +1,7 @@
 // The module tree: every module of the model with its calls, parameters, output and the work done in it and
 // below it. Modules that ran nothing keep their row.
 #include <algorithm>
+#include <utility>
 
 #include "analyse/profile/rollup.h"
 #include "base/large_pages.h"
@@ -84,13 +85,11 @@ Parameters& operator+=(Parameters& sum, const Parameters& other) {
 }
 
 Parameters all_parameters(const Graph& graph) {
-  std::vector<bool> counted(graph.values.size(), false);
+  std::vector<char> is_counted(graph.values.size());
   Parameters sum;
-  for (const Owned& owned : graph.owned) {
-    if (counted[owned.value]) continue;
-    counted[owned.value] = true;
-    sum += parameters_of(graph, graph.values[owned.value]);
-  }
+  for (const Owned& owned : graph.owned)
+    if (std::exchange(is_counted[owned.value], 1) == 0)
+      sum += parameters_of(graph, graph.values[owned.value]);
   return sum;
 }
 

@@ -24,38 +24,29 @@ std::string path_in(const Graph& graph, ModuleId module, std::string_view name) 
   return path.append(name);
 }
 
-// The path by which a module owns each parameter and buffer: of several the first.
-class OwnedPaths {
- public:
-  explicit OwnedPaths(const Graph& graph) : graph_(graph) {
-    for (const Owned& owned : graph.owned) first_.try_emplace(owned.value, &owned);
-  }
-  // "" for a value that no module owns.
-  std::string path(ValueId value) const {
-    const auto found = first_.find(value);
-    if (found == first_.end()) return "";
-    return path_in(graph_, found->second->module, graph_.text(found->second->name));
-  }
+// By parameter and buffer, the path by which a module owns it: of several the first.
+using OwnedPaths = std::unordered_map<ValueId, std::string>;
 
- private:
-  const Graph& graph_;
-  std::unordered_map<ValueId, const Owned*> first_;
-};
+OwnedPaths owned_paths(const Graph& graph) {
+  OwnedPaths paths;
+  for (const Owned& owned : graph.owned)
+    if (const auto [at, is_new] = paths.try_emplace(owned.value); is_new)
+      at->second = path_in(graph, owned.module, graph.text(owned.name));
+  return paths;
+}
 
 // Where no value and no module tells, a name that fits one of the model's paths is that path.
 TracerNames known_paths(const Graph& graph, const OwnedPaths& owned) {
   std::vector<std::string_view> paths;
   for (const Module& module : graph.modules) paths.push_back(graph.path(module));
-  std::vector<std::string> values;
-  values.reserve(graph.owned.size());
-  for (const Owned& each : graph.owned) paths.push_back(values.emplace_back(owned.path(each.value)));
+  for (const Owned& each : graph.owned) paths.push_back(owned.at(each.value));
   return TracerNames(paths);
 }
 
 class Labels {
  public:
   explicit Labels(const Graph& graph)
-      : graph_(graph), owned_(graph), targets_(graph), names_(known_paths(graph, owned_)) {}
+      : graph_(graph), owned_(owned_paths(graph)), targets_(graph), names_(known_paths(graph, owned_)) {}
 
   std::string wanted(const Node& node) const {
     std::string label;
@@ -82,7 +73,8 @@ class Labels {
   std::string value_path(const Node& node) const {
     const auto outputs = graph_.outputs_of(node);
     if (outputs.size() != 1 || outputs[0] == kNone) return "";
-    if (std::string path = owned_.path(outputs[0]); !path.empty()) return path;
+    if (const auto found = owned_.find(outputs[0]); found != owned_.end() && !found->second.empty())
+      return found->second;
     if (const auto name = input_name(graph_.values[outputs[0]]); !name.empty()) return std::string(name);
     return std::string(argument_name(node, graph_.values[outputs[0]]));
   }
