@@ -60,12 +60,10 @@ class BudgetCheck {
     find_value(result);
     if (!find_allowed(result)) return result;
     if (!result.value) {
+      const Missing missing = why_missing(*limit.metric);
       result.verdict = Verdict::kUnknown;
-      if (result.reason.empty()) {
-        const Missing missing = why_missing(*limit.metric);
-        result.reason =
-            std::string(missing.reason) + (missing.hint.empty() ? "" : ": ") + std::string(missing.hint);
-      }
+      result.reason =
+          std::string(missing.reason) + (missing.hint.empty() ? "" : ": ") + std::string(missing.hint);
       return result;
     }
     const bool over = is_more(limit.metric->unit, *result.value, result.allowed);
@@ -178,10 +176,10 @@ class BudgetCheck {
     for (const FigureRow& row : figures_.layers)
       if (row.type == result.limit.type && amount(&row) > 0) rows.push_back(&row);
     std::ranges::stable_sort(rows, [&](auto* a, auto* b) { return amount(a) > amount(b); });
-    const double whole = result.value ? static_cast<double>(result.value->count) : 0;
+    const Count whole = result.value ? result.value->count : Count{};
     for (std::size_t i = 0; i < std::min(rows.size(), kMostContributors); ++i)
-      result.contributors.push_back({rows[i]->name, rows[i]->type, amount(rows[i]),
-                                     whole > 0 ? static_cast<double>(amount(rows[i])) / whole : 0});
+      result.contributors.push_back(
+          {rows[i]->name, rows[i]->type, amount(rows[i]), ratio(amount(rows[i]), whole)});
   }
 
   void contributors_to_change(LimitResult& result) const {
@@ -199,8 +197,7 @@ class BudgetCheck {
     if (whole <= 0) return;
     for (const std::uint32_t i : largest(from, children, amount))
       if (i != 0)
-        result.contributors.push_back({item(i).path, item(i).type, amount(i),
-                                       static_cast<double>(amount(i)) / static_cast<double>(whole)});
+        result.contributors.push_back({item(i).path, item(i).type, amount(i), ratio(amount(i), whole)});
   }
 
   const CheckedModel& model_;
