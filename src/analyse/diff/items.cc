@@ -7,7 +7,6 @@
 #include <map>
 #include <unordered_map>
 
-#include "analyse/profile/rollup.h"
 #include "base/choices.h"
 #include "base/hash.h"
 #include "base/text.h"

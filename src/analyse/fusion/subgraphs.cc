@@ -5,7 +5,6 @@
 #include <map>
 #include <tuple>
 
-#include "analyse/profile/rollup.h"
 
 namespace opscope {
 

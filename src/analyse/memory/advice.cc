@@ -5,7 +5,6 @@
 #include <map>
 #include <utility>
 
-#include "analyse/profile/rollup.h"
 #include "base/choices.h"
 #include "graph/graph.h"
 #include "ops/op_facts.h"

@@ -9,7 +9,6 @@
 #include <unordered_map>
 
 #include "analyse/plot/plot.h"
-#include "analyse/profile/rollup.h"
 #include "base/choices.h"
 #include "base/text.h"
 #include "graph/signature.h"
