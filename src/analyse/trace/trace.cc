@@ -60,21 +60,16 @@ GraphNode layer_node(const Profile& profile, const LayerRow& layer, const Op& op
 std::vector<GraphNode> layer_nodes(const Profile& profile) {
   const Graph& graph = *profile.graph;
   std::vector<GraphNode> nodes;
-  for (const ValueId input : graph.inputs) {
-    const std::string_view name = graph.text(graph.values[input].name);
-    nodes.push_back(
-        {.kind = NodeKind::kPlaceholder, .label = name, .name = name, .target = name, .output = input});
-  }
+  const auto add_end = [&](NodeKind kind, std::string_view name, ValueId value) {
+    nodes.push_back({.kind = kind, .label = name, .name = name, .target = name, .output = value});
+  };
+  for (const ValueId input : graph.inputs)
+    add_end(NodeKind::kPlaceholder, graph.text(graph.values[input].name), input);
   std::size_t layer = 0;
   for (std::size_t i = 0; i < graph.ops.size(); ++i)
     if (profile.layer_of()[i] == layer)
       nodes.push_back(layer_node(profile, profile.layers()[layer++], graph.ops[i]));
-  if (!graph.outputs.empty())
-    nodes.push_back({.kind = NodeKind::kOutput,
-                     .label = "output",
-                     .name = "output",
-                     .target = "output",
-                     .output = graph.outputs.front()});
+  if (!graph.outputs.empty()) add_end(NodeKind::kOutput, "output", graph.outputs.front());
   return nodes;
 }
 
