@@ -67,7 +67,8 @@ class GroupOrder {
     const auto expand = [&](GroupId group, bool is_outside) {
       for (OpId op = first_[group]; op != kNone; op = next_[op]) {
         const std::span<const OpId> others = edges(op);
-        if ((steps_ += 1 + static_cast<std::uint32_t>(others.size())) > kMaxSteps) return false;
+        steps_ += 1 + static_cast<std::uint32_t>(others.size());
+        if (steps_ > kMaxSteps) return false;
         for (const OpId other : others)
           if (!meet(group_of_[other], is_outside)) return false;
       }

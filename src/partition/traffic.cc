@@ -63,8 +63,8 @@ class Spared {
   std::vector<WriteId> read_of_;     // and what it held
 };
 
-constexpr std::uint64_t kBlock = 1024;    // elements that a block of threads works on at a time
-constexpr std::uint64_t kTile = 64 * 64;  // of a product's result, and of what it is made from
+constexpr std::uint64_t kBlock = 1024;  // elements that a block of threads works on at a time
+constexpr std::uint64_t kTile = 4096;   // of a product's result, and of what it is made from
 
 Count tile_of(const Groups& groups, std::span<const OpId> members, const Loop& loop) {
   Count tile = kBlock;

@@ -149,7 +149,8 @@ PyObject* without_data(PyObject* self, PyObject* none) {
 
 template <std::size_t I>
 PyObject* without_device(PyObject* self, PyObject* args, PyObject* kwargs) {
-  const auto plain = reinterpret_cast<PyCFunctionWithKeywords>(reinterpret_cast<void*>(replaced[I].plain));
+  const auto plain =
+      reinterpret_cast<PyCFunctionWithKeywords>(reinterpret_cast<void (*)()>(replaced[I].plain));
   if (!capture_of(self)) return plain(self, args, kwargs);
   const auto bound = py::reinterpret_steal<py::object>(PyMethod_New(replaced[I].answer, self));
   return bound ? PyObject_Call(bound.ptr(), args, kwargs) : nullptr;

@@ -98,7 +98,7 @@ PyObject* followed_call(PyObject*, PyObject* const* items, Py_ssize_t) {  // sel
 }
 
 PyMethodDef followed_call_def = {"followed_call",
-                                 reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(followed_call)),
+                                 reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(followed_call)),
                                  METH_FASTCALL, nullptr};
 
 // Code that hands its call on to followed_call, one of its constants; PyTorch's own to whoever reads a

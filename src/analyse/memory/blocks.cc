@@ -106,7 +106,7 @@ class Chunks {
       input = taken;
       first = std::min(first, op);
     }
-    add(first, last, *input, between);
+    if (input != nullptr) add(first, last, *input, between);
   }
 
   void add(OpId first, OpId last, const MemoryPiece& input, const std::vector<OpId>& between) {

@@ -17,8 +17,9 @@ std::vector<std::string> words_of(const char* flag, std::string_view text) {
     std::string word(part);
     std::erase(word, ' ');
     if (word.empty())
-      throw Error("a value is missing: '" + std::string(part.data(), text.data() + text.size()) + "'", flag,
-                  "separate them by commas");
+      throw Error("a value is missing: '" +
+                      std::string(text.substr(static_cast<std::size_t>(part.data() - text.data()))) + "'",
+                  flag, "separate them by commas");
     if (std::ranges::find(words, word) == words.end()) words.push_back(std::move(word));
   }
   return words;

@@ -45,7 +45,7 @@ std::vector<TraceSpan> around_ops(const Graph& graph, std::span<const TraceTime>
   std::vector<TraceSpan> calls(graph.scopes.size());
   // What a backward pass does in a module's name is no part of its call.
   for (OpId op = 0; op < phase_end(graph, 0); ++op) {
-    const std::size_t sample = op * measured.runs + run;
+    const std::size_t sample = std::size_t{op} * measured.runs + run;
     if (begins[sample] == kNever) continue;
     for (ScopeId s = graph.ops[op].scope; s != kNone; s = graph.scopes[s].parent)
       calls[s].add(begins[sample], begins[sample] + static_cast<TraceTime>(measured.host[sample]));

@@ -104,9 +104,11 @@ class RunFinder {
       ratios.emplace_back(static_cast<double>(count.second) / static_cast<double>(count.first), count.first);
     std::ranges::sort(ratios);
     std::size_t so_far = 0;
-    for (const auto& [ratio, ops] : ratios)
-      if (2 * (so_far += ops) >= graph_.ops.size())
+    for (const auto& [ratio, ops] : ratios) {
+      so_far += ops;
+      if (2 * so_far >= graph_.ops.size())
         return std::max(1u, static_cast<std::uint32_t>(std::lround(ratio)));
+    }
     return 1;
   }
 

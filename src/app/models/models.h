@@ -61,7 +61,7 @@ class ModelPoints : public PointSource {
                const Give& give) override;
   void expect(std::size_t total) override { total_ = total; }
   void throw_first_problem() const override {
-    if (first_problem_) throw *first_problem_;
+    if (first_problem_) throw Error(*first_problem_);
   }
 
  private:

@@ -153,7 +153,6 @@ std::string joined(const Request::Shape& sizes, const char* between) {
 }
 
 constexpr std::string_view kDefaultModel = "resnet18";
-const CaptureRequest::Shape kDefaultShape{1, 3, 224, 224};
 
 // One field's texts into its member.
 struct Reader {
@@ -223,7 +222,7 @@ std::string absolute_if_there(const std::string& model) {
 
 void choose_default(CaptureRequest& request, std::vector<std::string>* notes) {
   request.model = kDefaultModel;
-  if (request.input_shape.empty()) request.input_shape.push_back(kDefaultShape);
+  if (request.input_shape.empty()) request.input_shape.push_back({1, 3, 224, 224});
   if (notes)
     notes->push_back("no model given, so this is " + request.model + " at " +
                      joined(request.input_shape.front(), " "));

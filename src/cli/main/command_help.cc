@@ -96,7 +96,7 @@ std::string help_of(const CLI::Option& option) {
 FlagRows rows_of(const CLI::App& app) {
   FlagRows rows;
   for (const CLI::Option* option : app.get_options())
-    if (!option->check_lname("help") && option->get_group() != "")
+    if (!option->check_lname("help") && !option->get_group().empty())
       rows.push_back({names_of(*option), help_of(*option), option->get_positional()});
   return rows;
 }

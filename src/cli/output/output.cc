@@ -227,7 +227,7 @@ void Talk::waiting() {
   ++turns;
   const std::string line =
       truncate(terminal_text(text, {}) + "  " + format_seconds(seconds), std::max(10, width - 3));
-  std::fprintf(stderr, "\r\x1b[?25l\x1b[2K%s %s", frame.data(),
+  std::fprintf(stderr, "\r\x1b[?25l\x1b[2K%s %s", std::string(frame).c_str(),
                terminal_text(line, {.ascii = ascii}).c_str());
   std::fflush(stderr);
   drawn = true;

@@ -183,7 +183,7 @@ class KinetoEventParser {
     for (auto result : items) {
       Value item;
       if (std::move(result).get(item)) fail("not valid JSON in the input shapes");
-      simdjson::ondemand::json_type type{};
+      auto type = simdjson::ondemand::json_type::null;
       if (item.type().get(type)) fail("not valid JSON in the input shapes");
       if (type == simdjson::ondemand::json_type::array) {
         is_shape = false;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/text.h"
@@ -36,7 +37,7 @@ constexpr std::pair<std::string_view, std::string_view> kHelp[] = {
 
 std::string bar(double share) {
   std::string out;
-  for (int i = 0; i < static_cast<int>(std::clamp(share, 0.0, 1.0) * kBarWidth + 0.5); ++i) out += "█";
+  for (int i = 0; i < std::lround(std::clamp(share, 0.0, 1.0) * kBarWidth); ++i) out += "█";
   return pad_right(out, kBarWidth);
 }
 

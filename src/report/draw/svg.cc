@@ -86,8 +86,9 @@ struct Page {
     write_quiet(subtitle, kMargin + 30);
     const double column = std::min(kWidestTotal, room / static_cast<double>(totals_in_row()));
     for (std::size_t i = 0; i < texts.totals.size(); ++i) {
+      const std::size_t line = i / totals_in_row();
       const double x = kMargin + column * static_cast<double>(i % totals_in_row());
-      const double top = totals_top() + 32 * static_cast<double>(i / totals_in_row());
+      const double top = totals_top() + 32 * static_cast<double>(line);
       svg.text({x, top}, texts.totals[i].first, {.font = kSmall, .color = kQuietInk});
       svg.text({x, top + 14}, texts.totals[i].second, {.font = kValue});
     }

@@ -175,7 +175,7 @@ void write_devices(JsonWriter& json, std::span<const DevicePointer> devices) {
 
 std::string roofline_text(const Metrics& metrics) {
   const bool tiny = metrics.roofline_time && metrics.roofline_time < Count{500};
-  const std::string text = tiny ? "<1 ns" : format_time(metrics.roofline_seconds(), Zero::kDash);
+  std::string text = tiny ? "<1 ns" : format_time(metrics.roofline_seconds(), Zero::kDash);
   if (metrics.roofline_unknown == 0) return text;
   return metrics.roofline_time ? "≥" + text : "?";
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 #include <span>
 
@@ -176,7 +177,7 @@ struct Plot {
       style = next;
     };
     for (const auto op : ops) {
-      const int filled = static_cast<int>(height(report.timeline().alive[op]) + 0.5) - row * kEighths;
+      const int filled = static_cast<int>(std::lround(height(report.timeline().alive[op]))) - row * kEighths;
       const auto look = look_of(kind_at(op, row * kEighths + std::min(filled, kEighths) / 2.0));
       const Style next = filled > 0 ? look.style : Style::kPlain;
       if (next != style) flush(next);

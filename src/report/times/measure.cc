@@ -113,7 +113,7 @@ std::string rate_text(const Finding& finding, double flops, double bytes) {
 // What its ops take and reach, and what is possible.
 std::string layers_text(const Profile& profile, const WhereTimeGoes& where, const Finding& finding) {
   const Metrics& m = finding.metrics;
-  const std::string text =
+  std::string text =
       fmt::format("{} {} {}, at {}", layers_name(profile, finding), finding.count > 1 ? "take" : "takes",
                   takes(where, finding), rate_text(finding, flops_per_second(m), bytes_per_second(m)));
   if (m.roofline_time && profile.roofline.device)

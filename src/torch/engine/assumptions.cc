@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <ranges>
 
 #include "torch/engine/execute.h"
 
@@ -27,10 +28,10 @@ Range truth(bool likely) { return {0, 1, likely ? 1.0 : 0.0}; }
 class Origin {
  public:
   Origin(const Graph& graph, ValueId value, int depth = 0) : graph_(graph), value_(value), depth_(depth) {
-    const auto count = graph.ops.size();
-    for (auto i = count; i-- > 0 && count - i < kLookBack && !op_;) {
-      const auto outputs = graph.outputs_of(graph.ops[i]);
-      if (std::ranges::find(outputs, value) != outputs.end()) op_ = &graph.ops[i];
+    for (const Op& op : graph.ops | std::views::reverse | std::views::take(kLookBack)) {
+      if (std::ranges::count(graph.outputs_of(op), value) == 0) continue;
+      op_ = &op;
+      break;
     }
   }
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <mutex>
-#include <unordered_map>
+#include <unordered_set>
 
 namespace opscope::engine {
 namespace {
@@ -63,13 +63,13 @@ std::optional<std::uint64_t> peak_growth(c10::Device device, const std::function
 }
 
 std::uint64_t held_bytes(const std::vector<at::Tensor>& tensors, c10::Device device) {
-  std::unordered_map<const c10::StorageImpl*, std::uint64_t> held;
+  std::unordered_set<const c10::StorageImpl*> counted;
+  std::uint64_t total = 0;
   for (const auto& tensor : tensors)
     for (const auto& part : parts_of(tensor))
-      if (part.has_storage() && part.device() == device)
-        held.emplace(part.storage().unsafeGetStorageImpl(), part.storage().nbytes());
-  std::uint64_t total = 0;
-  for (const auto& [storage, bytes] : held) total += bytes;
+      if (part.has_storage() && part.device() == device &&
+          counted.insert(part.storage().unsafeGetStorageImpl()).second)
+        total += part.storage().nbytes();
   return total;
 }
 

@@ -58,7 +58,7 @@ void Timing::fill_device(const Graph& graph, Measurement& made) const {
   const auto expected = targets_of(graph);
   for (std::size_t r = 0; r < runs.size() && r < made.runs; ++r)
     for_each_aligned(expected, runs[r], [&](OpId id, const OpEntry& op) {
-      if (id != kNone) made.device[id * made.runs + r] = op.device;
+      if (id != kNone) made.device[std::size_t{id} * made.runs + r] = op.device;
     });
 }
 

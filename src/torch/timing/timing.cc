@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "torch/engine/execute.h"
 
@@ -30,7 +31,7 @@ void DeviceClock::wait() const { backend_.synchronizeDevice(device_.index()); }
 
 Nanoseconds DeviceClock::between(std::uint32_t from, std::uint32_t to) const {
   const double milliseconds = events_[from].elapsedTime(events_[to]);
-  return milliseconds > 0 ? static_cast<Nanoseconds>(milliseconds * 1e6 + 0.5) : 0;
+  return milliseconds > 0 ? static_cast<Nanoseconds>(std::llround(milliseconds * 1e6)) : 0;
 }
 
 namespace {
@@ -104,7 +105,7 @@ Nanoseconds DeviceClock::around_smallest() {
 }
 
 Nanoseconds DeviceClock::empty_interval() {
-  prepare(2 * kEmptyPairs);
+  prepare(std::size_t{2} * kEmptyPairs);
   const auto smallest = around_smallest();
   return smallest > kSmallestKernel ? smallest - kSmallestKernel : 0;
 }
@@ -141,7 +142,7 @@ void Timing::expect(const Graph& graph) {
   launches_.clear();
   for (const auto& op : graph.ops) {
     expected_.push_back(op.target);
-    launches_.push_back(clock_ && gives_work(graph, op, device_name_));
+    launches_.push_back(clock_ && gives_work(graph, op, device_name_) ? 1 : 0);
   }
   launch_count_ = static_cast<std::size_t>(std::ranges::count(launches_, 1));
   if (clock_) clock_->prepare(2 * launch_count_ + 2);
