@@ -119,7 +119,7 @@ class Sweep {
   };
 
   void capture_all(std::span<const SweepPlace> places, const SweepCapture& capture);
-  SweepPoint& point_at(const SweepPlace& place) { return result_.points[*result_.point_at(place)]; }
+  SweepPoint& point_at(const SweepPlace& place) { return result_.points[result_.point_at(place).value()]; }
   void run_cell(SweepCell cell, const SweepCapture& capture);
   bool tell_cell(const SweepCell& cell, const SweepCapture& capture);
   void cut_at_limits(SweepCell& cell, const SweepCapture& capture);

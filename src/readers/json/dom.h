@@ -39,7 +39,7 @@ class Item {
   std::optional<Item> find(std::string_view key) const {  // nullopt where there is none, or it is null
     simdjson::dom::element found;
     if (element_.at_key(key).get(found) || found.is_null()) return std::nullopt;
-    return Item(found, *source_, key);
+    return Item(found, *source_, key);  // NOLINT(clang-analyzer-core.CallAndMessage): get filled it
   }
   Item at(std::string_view key) const {
     if (auto found = find(key)) return *std::move(found);

@@ -180,9 +180,10 @@ Table table_of(const Columns<Row>& columns, const Rows& rows, In format = In::kP
 
 // A real number that CSV has as JSON does: always with a point.
 Cell with_point(const Cell& cell);
-template <class Row>
-Columns<Row> real_column(const std::string& key, const std::function<Cell(const Row&)>& read) {
-  return {{in_json(key), read}, {in_csv(key), [=](const Row& row) { return with_point(read(row)); }}};
+template <class Row, class Read>
+Columns<Row> real_column(const std::string& key, Read read) {
+  return {{in_json(key), read},
+          {in_csv(key), [=](const Row& row) { return with_point(std::invoke(read, row)); }}};
 }
 
 template <class Row>

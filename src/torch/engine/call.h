@@ -76,4 +76,15 @@ struct Call {
   }
 };
 
+// A call's arguments, to be put back on the stack where what was run with them has taken them away.
+struct KeptArguments {
+  explicit KeptArguments(const Call& of)
+      : call(of), base(of.base()), values(of.arguments().begin(), of.arguments().end()) {}
+  void put_back() const { call.put_back(base, values); }
+
+  const Call& call;
+  std::size_t base;
+  c10::SmallVector<c10::IValue, 8> values;
+};
+
 }  // namespace opscope::engine

@@ -51,14 +51,13 @@ constexpr std::int64_t kZeroElements = std::int64_t{1} << 24;
 // The meta kernel. Where there is none, or it is stricter than the real one, the real one on zeros, whose own
 // error is also the one the user should see.
 void run_on_twins_or_zeros(const Call& call, const Inputs& inputs) {
-  const std::vector<c10::IValue> arguments(call.arguments().begin(), call.arguments().end());
-  const auto base = call.base();
+  const KeptArguments kept(call);
   // Quantised tensors have kernels, and next to no meta kernels.
   const auto is_quantised = [](const at::Tensor& tensor) { return c10::isQIntType(tensor.scalar_type()); };
   const bool may_use_zeros = call.info.custom || has_known_input(call) || any_input(call, is_quantised);
   try {
     run_on_twins(call);
-    if (call.info.writes) taint_written(call, arguments);
+    if (call.info.writes) taint_written(call, kept.values);
     return;
   } catch (const std::exception& problem) {
     if (wants_data(problem) && !may_use_zeros) {
@@ -69,15 +68,14 @@ void run_on_twins_or_zeros(const Call& call, const Inputs& inputs) {
     if (call.recording.failure) throw;  // a write that would resize: zeros would hide it
     if (!call.info.custom && inputs.elements > kZeroElements) throw;
   }
-  call.put_back(base, arguments);
+  kept.put_back();
   run_on_zeros(call);
 }
 
 // A composite op as its parts, not recorded. False, with the arguments back on the stack, where its code
 // reads data itself, as some of those for the CPU do.
 bool run_parts(const Call& call, c10::DispatchKeySet below) {
-  const c10::SmallVector<c10::IValue, 8> arguments(call.arguments().begin(), call.arguments().end());
-  const auto base = call.base();
+  const KeptArguments kept(call);
   DepthGuard inside;
   try {
     call.op.redispatchBoxed(below, &call.stack);
@@ -86,7 +84,7 @@ bool run_parts(const Call& call, c10::DispatchKeySet below) {
     if (std::string_view(problem.what_without_backtrace()).find(kNoDataMessage) == std::string_view::npos)
       throw;
   }
-  call.put_back(base, arguments);
+  kept.put_back();
   return false;
 }
 

@@ -73,8 +73,7 @@ double result_bound(const Call& call, const Inputs& inputs) {
 // Whether the results are small enough to be computed. If not, they are on the stack, as shapes.
 bool fits(const Call& call, const Inputs& inputs) {
   if (call.info.writes || result_bound(call, inputs) <= static_cast<double>(kComputedElements)) return true;
-  const std::vector<c10::IValue> arguments(call.arguments().begin(), call.arguments().end());
-  const auto base = call.base();
+  const KeptArguments kept(call);
   const auto slow_runs = call.info.slow_runs;
   double elements = 0;
   try {
@@ -86,7 +85,7 @@ bool fits(const Call& call, const Inputs& inputs) {
   }
   if (elements > static_cast<double>(kComputedElements)) return false;
   call.info.slow_runs = slow_runs;
-  call.put_back(base, arguments);
+  kept.put_back();
   return true;
 }
 
