@@ -25,7 +25,7 @@ class Matcher {
  private:
   int width() const { return static_cast<int>(expected_.size() - x0_); }
   int height() const { return static_cast<int>(seen_.size() - y0_); }
-  int& reach(int k) { return reach_.begin()[k + kMostDifferences + 1]; }
+  int& reach(int k) { return *(reach_.begin() + k + kMostDifferences + 1); }
 
   void search() {
     reach_.assign(2 * kMostDifferences + 3, kNowhere);

@@ -50,7 +50,7 @@ inline constexpr Id kNone = std::numeric_limits<Id>::max();
 
 inline constexpr int kSchemaVersion = 1;
 
-// A slice of one of the graph's pools.
+// A slice of one of the graph's pools. Without defaults, so that a union can hold it.
 struct Range {
   std::uint32_t begin;
   std::uint32_t size;
@@ -264,6 +264,7 @@ class Graph {
   std::vector<Argument> arguments;
 
   StringId intern(std::string_view text) { return strings_.intern(text); }
+  // A number of its own, for texts that hardly repeat: they are compared as texts, not by number.
   StringId add_text(std::string_view text) { return strings_.add(text); }
   void reserve_strings(std::size_t count) { strings_.reserve(count); }
   std::string_view text(StringId id) const { return strings_[id]; }

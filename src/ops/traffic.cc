@@ -52,7 +52,7 @@ Traffic read_part(const OpCall& call, const TensorView& from, Count elements) {
   Traffic traffic;
   add_read(traffic, from, elements * Count{element_bytes(from.dtype)});
   for (const TensorView& in : call.inputs)
-    if (in.value != from.value) add_read(traffic, in);
+    if (&in != &from) add_read(traffic, in);
   add_writes(traffic, call);
   return traffic;
 }

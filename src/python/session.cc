@@ -34,9 +34,11 @@ class CallImpl {
   void look_up() {
     py::object now = py::handle(module_class()).attr("_call_impl");
     if (now.ptr() != function_) {
+      // What follows the call of forward begins with a set: a patched one that does more has another name
+      // there.
       const py::tuple known =
           py::make_tuple("torch", "_C", "_get_tracing_state", "_slow_forward", "forward") +
-          py::tuple(py::cast(kOwn)) + py::tuple(py::cast(kShared));
+          py::tuple(py::cast(kOwn)) + py::tuple(py::cast(kShared)) + py::make_tuple("set");
       const bool is_known =
           PyFunction_Check(now.ptr()) &&
           known.equal(now.attr("__code__").attr("co_names")[py::slice(0, py::ssize_t(known.size()), 1)]);
@@ -50,10 +52,14 @@ class CallImpl {
 
   // Whether calling this, which is self._call_impl, is to call forward.
   bool is_forward(PyObject* self, PyObject* call) const {
-    if (!PyMethod_Check(call) || PyMethod_GET_FUNCTION(call) != function_ || torch::jit::tracer::isTracing())
+    if (!PyMethod_Check(call) || PyMethod_GET_FUNCTION(call) != function_ ||
+        PyMethod_GET_SELF(call) != self || torch::jit::tracer::isTracing())
       return false;
     const auto attributes = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(self, nullptr));
-    if (!attributes) return PyErr_Clear(), false;
+    if (!attributes) {
+      PyErr_Clear();
+      return false;
+    }
     const auto is_empty = [](PyObject* hooks) {
       return hooks && PyDict_Check(hooks) && PyDict_GET_SIZE(hooks) == 0;
     };
@@ -193,10 +199,10 @@ class Longer {
 
 // Has torch.nn.Module.__call__ follow calls, while any capture runs in any thread.
 void follow_module_calls(bool on) {
+  if (on && captures == 0) call_impl.look_up();
   captures += on ? 1 : -1;
   if (captures != (on ? 1 : 0)) return;
   const py::handle module(module_class());
-  if (on) call_impl.look_up();
   if (!on) {
     if (followed)
       set_code(followed, PyFunction_GET_CODE(plain_call));

@@ -174,6 +174,21 @@ def test_endless_recursion_is_the_models_own_error() -> None:
     assert clean()
 
 
+def test_whatever_stands_around_forward_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = nn.Sequential(nn.Linear(8, 8), nn.ReLU())
+    assert ops_of(model, X) == ["linear", "relu"]
+    hook = nn.modules.module.register_module_forward_hook(lambda module, _, y: y.exp() if isinstance(module, nn.ReLU) else y)
+    assert ops_of(model, X) == ["linear", "relu", "exp"]
+    hook.remove()
+    with monkeypatch.context() as patch:
+        patch.setattr(nn.Module, "_call_impl", lambda self, *args: self.forward(*args).sin())
+        assert ops_of(nn.ReLU(), X) == ["relu", "sin"]
+    borrowed = nn.ReLU()
+    borrowed.__dict__["_call_impl"] = nn.GELU()._call_impl
+    assert ops_of(borrowed, X) == ["gelu"]
+    assert ops_of(model, X) == ["linear", "relu"] and clean()
+
+
 def test_raising_hooks_and_constructors() -> None:
     model = nn.Sequential(nn.Linear(8, 8), nn.ReLU())
     model[1].register_forward_hook(lambda *_: 1 / 0)

@@ -110,7 +110,8 @@ class OpFacts {
   void convolution(std::span<const std::int64_t> shape) {
     std::int64_t groups = 1;
     for (const Argument& argument : graph_.arguments_of(op_))
-      if (graph_.text(argument.name) == "groups") groups = argument.integer;
+      if (argument.kind == ArgumentKind::kInt && graph_.text(argument.name) == "groups")
+        groups = argument.integer;
     const Count in = Count{shape[1]} * Count{groups};
     put(DetailKind::kWeight, "in_channels", in.saturated() ? "?" : std::to_string(in.value()));
     put(DetailKind::kSize, "out_channels", std::to_string(shape[0]));

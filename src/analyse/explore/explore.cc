@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <ranges>
-#include <set>
 
 #include "analyse/profile/rollup.h"
 #include "base/text.h"
@@ -328,10 +327,12 @@ std::vector<SubgraphId> readers_of(const Partition& partition, SubgraphId subgra
 }
 
 std::vector<SubgraphId> subgraphs_of(const Partition& partition, std::span<const OpId> ops) {
-  std::set<SubgraphId> ids;
-  for (const OpId op : ops) ids.insert(partition.of_op[op]);
-  ids.erase(kNone);
-  return {ids.begin(), ids.end()};
+  std::vector<SubgraphId> ids;
+  for (const OpId op : ops)
+    if (partition.of_op[op] != kNone) ids.push_back(partition.of_op[op]);
+  std::ranges::sort(ids);
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
 }
 
 Standing standing_of(const GraphView& view, const ViewNode& node) {

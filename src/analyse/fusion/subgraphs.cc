@@ -5,7 +5,6 @@
 #include <map>
 #include <tuple>
 
-
 namespace opscope {
 
 Metrics metrics_of(const Profile& profile, const Subgraph& subgraph) {

@@ -156,7 +156,7 @@ std::vector<std::shared_ptr<Graph>> captured(const std::vector<CaptureRequest>& 
     else
       left.push_back(i), asked.push_back(requests[i]);
   }
-  std::vector<ChildError> errors(requests.size());
+  std::vector<std::optional<ChildError>> errors(requests.size());
   const auto give = [&](std::size_t index, std::shared_ptr<Graph> graph, const ChildError& why) {
     if (!graph) errors[left[index]] = why;
     graphs[left[index]] = std::move(graph);
@@ -166,16 +166,16 @@ std::vector<std::shared_ptr<Graph>> captured(const std::vector<CaptureRequest>& 
   for (const std::size_t i : left) {
     if (graphs[i]) continue;
     const std::string& model = requests[i].model;
-    ChildError& error = errors[i];
+    auto& error = errors[i];
     if (failed) {
-      failed->push_back(model + ": " + (error.what.empty() ? ended : error.what));
+      failed->push_back(model + ": " + (error ? error->what : ended));
       continue;
     }
-    if (error.what.empty())
+    if (!error)
       throw Error(ended.empty() ? "Python ended without its capture" : ended, model,
                   "--debug shows all that Python wrote");
-    if (error.where.empty()) error.where = model;
-    fail_reported(error);
+    if (error->where.empty()) error->where = model;
+    fail_reported(*error);
   }
   return graphs;
 }

@@ -87,9 +87,10 @@ class ArgumentReader {
   // Few shapes, strides and lists are used over and over: a list that was read lately is not kept again.
   Range kept_once(Range list) {
     const std::span<const std::int64_t> numbers(graph_.dims.data() + list.begin, list.size);
-    std::size_t slot = 0;
-    for (const std::int64_t number : numbers) slot = slot * 31 + static_cast<std::size_t>(number);
-    Range& recent = recent_lists_[slot % recent_lists_.size()];
+    std::uint64_t hash = 0;
+    for (const std::int64_t number : numbers)
+      hash = (hash + static_cast<std::uint64_t>(number)) * 0x9E3779B97F4A7C15;  // the upper bits are mixed
+    Range& recent = recent_lists_[hash >> 56];
     if (!std::ranges::equal(numbers, std::span(graph_.dims.data() + recent.begin, recent.size)))
       return recent = list;
     graph_.dims.resize(list.begin);

@@ -284,7 +284,7 @@ std::string_view name(ColorBy by) { return kColorNames[static_cast<std::size_t>(
 ColorBy color_by_from_name(std::string_view text) {
   if (const auto by = named(text, ColorBy::kCost)) return *by;
   throw Error("nothing to colour by is called '" + std::string(text) + "'", "--color",
-              "one of category, bound or cost");
+              "one of " + one_of(names_up_to(ColorBy::kCost)));
 }
 
 std::string joined_types(const SceneBox& box, std::size_t most) {

@@ -230,7 +230,7 @@ std::vector<std::string> wrapped_words(std::string_view text, int width, int ind
   const std::string spaces(static_cast<std::size_t>(indent), ' ');
   std::vector<std::string> lines = wrapped_lines(text, width, display_width, spaces);
   for (std::string& line : lines)
-    if (const auto word = line.find_first_not_of(' '); display_width(line) > width)
+    if (const auto word = line.find_first_not_of(' '); word != line.npos && display_width(line) > width)
       line.replace(word, line.npos,
                    truncate_middle(line.substr(word), std::max(8, width - static_cast<int>(word))));
   return lines;

@@ -185,7 +185,7 @@ void Values::mark(const at::Tensor& tensor, ValueKind kind, std::string_view nam
   auto& value = graph_.values[of(tensor)];
   if (is_weight(value.kind) || value.kind == ValueKind::kInput) return;
   value.kind = kind;
-  value.name = graph_.add_text(name);
+  if (graph_.text(value.name) != name) value.name = graph_.add_text(name);
   marked_[value.storage] = kind;
 }
 
