@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/cases/cases.h"
+#include "app/cases/question.h"
 
 namespace opscope::python {
 
@@ -19,7 +19,7 @@ void bind_profile(py::module_& m);    // Profile
 void bind_runs(py::module_& m);       // runs inside a capture, and methods of tensors in one
 void bind_profiler(py::module_& m);   // the graphs of opscope.Profiler
 void bind_replay(py::module_& m);     // each distinct op of a graph replayed alone
-void bind_questions(py::module_& m);  // compare, diff, check, memory, reconcile
+void bind_questions(py::module_& m);  // compare, diff, check, reconcile, and those of app/cases/question.h
 void bind_sweep(py::module_& m);      // sweep, fit
 
 // Keyword arguments that many functions take: of TextOptions by the names of its members, and of CostRequest.

@@ -1,4 +1,4 @@
-// opscope.compare, diff, check, memory and reconcile: graphs and saved profiles, as Python hands them over.
+// opscope.compare, diff, check and reconcile: graphs and saved profiles, as Python hands them over.
 #include <memory>
 #include <tuple>
 
@@ -10,7 +10,6 @@
 #include "report/check/report.h"
 #include "report/compare/report.h"
 #include "report/diff/report.h"
-#include "report/memory/report.h"
 #include "report/reconcile/reconcile.h"
 
 namespace opscope::python {
@@ -121,21 +120,40 @@ CheckReport check_handed(const Handed& model, const std::optional<Handed>& again
   return check(now, base ? &*base : nullptr, limits, allow_unknown);
 }
 
-// The memory of a graph, with the profile that it is of.
-struct MemoryAnswer {
+// The answer to a question of app/cases/question.h, with what it is about.
+struct HandedAnswer {
   std::shared_ptr<Graph> graph;
   Profile profile;
-  TextOptions text{};
-  MemoryReport report{};
+  TextOptions text;
+  QuestionAnswer answer;
 };
 
-// `top`: "" for as many rows as by default.
-std::shared_ptr<MemoryAnswer> memory_of(const std::shared_ptr<Graph>& graph, const std::string& top,
-                                        bool no_advice) {
-  auto answer = std::make_shared<MemoryAnswer>(MemoryAnswer{graph, make_profile(*graph)});
-  if (!top.empty()) answer->text.top = static_cast<int>(parse_integer("top", top, 0));
-  answer->report = make_memory_report(answer->profile, {.advice = !no_advice});
-  return answer;
+// `options`: by name, as text; "true" for a switch.
+std::shared_ptr<HandedAnswer> ask(const std::string& name, const std::shared_ptr<Graph>& graph,
+                                  const std::map<std::string, std::string>& options) {
+  const auto question = std::ranges::find(questions(), name, &Question::name);
+  if (question == questions().end()) throw Error("no question called '" + name + "'");
+  const QuestionValues values{Voice::kArguments, {options.begin(), options.end()}};
+  auto handed = std::make_shared<HandedAnswer>(HandedAnswer{graph, make_profile(*graph, {}), {}, {}});
+  handed->answer = question->ask(handed->profile, values, handed->text);
+  return handed;
+}
+
+void draw_answer(const HandedAnswer& self, const std::string& path) {
+  if (!self.answer.svg) throw Error("there is no picture of it", path);
+  write_picture(path, [&](PictureFormat format) { return svg_to(format, self.answer.svg()); });
+}
+
+// Of each the summary, and its options with what they are.
+py::dict question_rows() {
+  py::dict rows;
+  for (const Question& question : questions()) {
+    py::list options;
+    for (const QuestionOption& option : question.options)
+      options.append(py::make_tuple(std::string(option.name), option.type.empty(), std::string(option.help)));
+    rows[py::str(std::string(question.name))] = py::make_tuple(std::string(question.summary), options);
+  }
+  return rows;
 }
 
 // `peers`: the other tools' answers, in JSON as the command line gets them.
@@ -275,15 +293,14 @@ void bind_questions(py::module_& m) {
   m.def("check", check_handed, py::arg("model"), py::kw_only(), py::arg("against") = py::none(),
         py::arg("budget") = "", py::arg("max") = "", py::arg("min") = "", py::arg("max_increase") = "",
         py::arg("allow_unknown") = false);
-  py::class_<MemoryAnswer, std::shared_ptr<MemoryAnswer>>(m, "Answer")
+  py::class_<HandedAnswer, std::shared_ptr<HandedAnswer>>(m, "Answer")
       .def("to_format",
-           [](const MemoryAnswer& self, const std::string& format, const py::kwargs& text) {
-             return to_format(self.report, format_from_name(format), text_options(text, self.text));
+           [](const HandedAnswer& self, const std::string& format, const py::kwargs& text) {
+             return self.answer.report(format_from_name(format), text_options(text, self.text));
            })
-      .def("draw", [](const MemoryAnswer& self, const std::string& path) {
-        write_picture(path, [&](PictureFormat format) { return svg_to(format, memory_svg(self.report)); });
-      });
-  m.def("memory", memory_of);
+      .def("draw", draw_answer);
+  m.def("ask", ask);
+  m.def("questions", question_rows);
   py::class_<Reconciliation>(m, "Reconciliation")
       .def(
           "to_format",

@@ -1,8 +1,10 @@
-"""opscope.memory: what a model holds while each of its ops runs. Every number comes from C++."""
+"""The questions that C++ has a row for: each is a function here, with the options of its command."""
 
 from __future__ import annotations
 
+import inspect
 import os
+from collections.abc import Callable
 from typing import Any
 
 from opscope._load import native
@@ -19,11 +21,31 @@ class Answer(Report):
         self._native.draw(os.fspath(path))
 
 
-@takes_options
-def memory(model: Any, inputs: Any = None, *, top: int | None = None, no_advice: bool = False, **options: Any) -> Answer:
-    """Memory over time: the peak, what is allocated at the peak, and what would lower it.
+def _function(name: str, summary: str, own: list[tuple[str, bool, str]]) -> Callable[..., Answer]:
+    switches = {option: is_switch for option, is_switch, _ in own}
 
-    `top`: Rows: storages allocated at the peak, and proposed changes. Default 10. `no_advice`: Without the proposed changes.
-    """
-    graph = capture(model, inputs, **options)._graph
-    return Answer(native.memory(graph, "" if top is None else str(top), no_advice))
+    def ask(model: Any, inputs: Any = None, **options: Any) -> Answer:
+        asked = {option: options.pop(option) for option in switches if option in options}
+        given = {option: _text(value) for option, value in asked.items() if value is not None}
+        return Answer(native.ask(name, capture(model, inputs, **options)._graph, given))
+
+    model, inputs, more = inspect.signature(ask).parameters.values()
+    keywords = [
+        inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=False if is_switch else None)
+        for option, is_switch, _ in own
+    ]
+    ask.__signature__ = inspect.Signature([model, inputs, *keywords, more], return_annotation="Answer")  # type: ignore[attr-defined]
+    ask.__name__ = ask.__qualname__ = name
+    ask.__doc__ = f"{summary}.\n\n" + " ".join(f"`{option}`: {help}." for option, _, help in own)
+    return takes_options(ask)
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def __getattr__(name: str) -> Callable[..., Answer]:
+    row = native.questions().get(name)
+    if row is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _function(name, *row)

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "app/cases/cases.h"
+#include "app/cases/question.h"
 #include "app/models/cache.h"
 #include "app/request/fields.h"
 #include "readers/files/model_file.h"

@@ -1,5 +1,5 @@
 // `opscope plot`: one picture of a model, in the terminal or in a file; `opscope draw`: its graph as a
-// picture; `opscope memory`: its memory over time.
+// picture.
 #include "analyse/plot/plot.h"
 
 #include <cstdio>
@@ -144,24 +144,6 @@ int run_draw(DrawFlags flags) {
   return kExitDone;
 }
 
-struct MemoryFlags : ModelCommandFlags {
-  std::string top;
-  bool no_advice = false;
-};
-
-int run_memory(const MemoryFlags& flags) {
-  TextOptions text;
-  read_number(text.top, "--top", flags.top, 0);
-  const AskedGraph asked(flags, text.notes);
-  const PictureOutput output(flags, text);
-  const Graph graph = asked.load();
-  const Profile profile = make_profile(graph);
-  const MemoryReport report = make_memory_report(profile, {.advice = !flags.no_advice});
-  output.is_picture() ? output.write_picture(memory_svg(report))
-                      : output.write(to_format(report, output.format(), text));
-  return kExitDone;
-}
-
 }  // namespace
 
 Action define_plot(CLI::App& app) {
@@ -201,18 +183,6 @@ Action define_draw(CLI::App& app) {
   add_graph_part_flag(app, flags->graph_part);
   add_talk_flags(app, flags->talk);
   return [flags] { return run_draw(*flags); };
-}
-
-Action define_memory(CLI::App& app) {
-  const auto flags = std::make_shared<MemoryFlags>();
-  add_model_flags(app, flags->model);
-  add_graph_part_flag(app, flags->graph_part);
-  add_value(app, "--top", flags->top, "N",
-            "Rows: storages allocated at the peak, and proposed changes. Default 10");
-  add_switch(app, "--no-advice", flags->no_advice, "Without the proposed changes");
-  add_report_flags(app, *flags, "All storages, modules and proposed changes",
-                   format_help(", svg, png or pdf"));
-  return [flags] { return run_memory(*flags); };
 }
 
 }  // namespace opscope

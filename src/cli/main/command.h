@@ -22,13 +22,17 @@ inline constexpr int kExitFailed = 2;
 
 int run(int argc, char** argv);
 
+struct Question;
 using Action = std::function<int()>;  // runs the command once its flags are parsed; returns the exit code
 
 struct Command {
   std::string_view name;
   std::string_view summary;
   std::string_view examples;
-  Action (*define)(CLI::App& app);  // adds the command's flags
+  Action (*defined_by)(CLI::App& app) = nullptr;  // adds the command's flags
+  const Question* question = nullptr;             // or it is one that a row of app/cases describes
+
+  Action define(CLI::App& app) const;
 };
 
 std::span<const Command> commands();

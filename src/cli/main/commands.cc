@@ -2,16 +2,18 @@
 #include <algorithm>
 #include <array>
 
-#include "cli/main/command.h"
+#include "base/choices.h"
+#include "base/error.h"
+#include "cli/flags/flags.h"
 
 namespace opscope {
 
 // Each in a file of cli/commands.
 using Define = Action(CLI::App& app);
-Define define_profile, define_explore, define_fuse, define_memory, define_measure, define_read_trace,
-    define_devices, define_compare, define_reconcile, define_sweep, define_fit, define_diff, define_check,
-    define_draw, define_plot, define_trace, define_capture, define_explain, define_ops, define_list,
-    define_cache, define_completion;
+Define define_profile, define_explore, define_fuse, define_measure, define_read_trace, define_devices,
+    define_compare, define_reconcile, define_sweep, define_fit, define_diff, define_check, define_draw,
+    define_plot, define_trace, define_capture, define_explain, define_ops, define_list, define_cache,
+    define_completion;
 
 namespace {
 
@@ -38,11 +40,6 @@ constexpr std::array kCommands{
             "  opscope fuse bert-base-uncased --fast-memory 256KiB\n"
             "  opscope fuse resnet18 --against inductor\n",
             define_fuse},
-    Command{"memory", "Memory over time: the peak, what is allocated at the peak, and what would lower it",
-            "  opscope memory resnet18\n"
-            "  opscope memory bert-base-uncased --training --optimizer adam\n"
-            "  opscope memory gpt2 --phase decode --output timeline.svg\n",
-            define_memory},
     Command{"measure", "Measured time of every op, layer and module of real runs, compared with the roofline",
             "  opscope measure resnet18\n"
             "  opscope measure bert-base-uncased --seq-len 128 --runs 50 --sort time\n"
@@ -152,13 +149,65 @@ constexpr std::array kCommands{
             define_completion},
 };
 
+// Those that a row of app/cases/question.h describes.
+struct QuestionFlags : ModelCommandFlags {
+  QuestionValues values{Voice::kFlags};
+};
+
+int run_question(const Question& question, const QuestionFlags& flags) {
+  TextOptions text;
+  const AskedGraph asked(flags, text.notes);
+  const PictureOutput output(flags, text);
+  if (output.is_picture() && !question.draws)
+    throw Error("there is no picture of it", "--format",
+                "choose " + one_of(format_names(all_formats(Format::kText))));
+  const Graph graph = asked.load();
+  const Profile profile = make_profile(graph, {});
+  const QuestionAnswer answer = question.ask(profile, flags.values, text);
+  output.is_picture() ? output.write_picture(answer.svg())
+                      : output.write(answer.report(output.format(), text));
+  return kExitDone;
+}
+
+Action define_question(CLI::App& app, const Question& question) {
+  const auto flags = std::make_shared<QuestionFlags>();
+  add_model_flags(app, flags->model);
+  add_graph_part_flag(app, flags->graph_part);
+  for (const QuestionOption& option : question.options) {
+    std::string flag = "--" + std::string(option.name);
+    std::ranges::replace(flag, '_', '-');
+    const auto set = [values = &flags->values, name = option.name](const std::string& text) {
+      values->texts[std::string(name)] = text;
+    };
+    add_setter(app, flag, set, std::string(option.type), std::string(option.help));
+  }
+  add_report_flags(app, *flags, std::string(question.verbose),
+                   question.draws ? format_help(", svg, png or pdf") : "");
+  return [flags, &question] { return run_question(question, *flags); };
+}
+
 }  // namespace
 
-std::span<const Command> commands() { return kCommands; }
+std::span<const Command> commands() {
+  static const std::vector<Command> all = [] {
+    std::vector<Command> rows(kCommands.begin(), kCommands.end());
+    for (const Question& question : questions()) {
+      const auto before = std::ranges::find(rows, question.after, &Command::name);
+      rows.insert(before == rows.end() ? before : before + 1,
+                  {question.name, question.summary, question.examples, nullptr, &question});
+    }
+    return rows;
+  }();
+  return all;
+}
 
 const Command* find_command(std::string_view name) {
   const auto found = std::ranges::find(commands(), name, &Command::name);
   return found == commands().end() ? nullptr : &*found;
+}
+
+Action Command::define(CLI::App& app) const {
+  return question ? define_question(app, *question) : defined_by(app);
 }
 
 }  // namespace opscope

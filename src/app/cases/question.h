@@ -1,8 +1,10 @@
-// The use cases that the command line and Python share, whichever of them has captured the models.
+// A question about one model, whole in one row: the command line and Python make a command and a function of
+// it.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,6 +24,40 @@
 #include "report/sweep/sweep.h"
 
 namespace opscope {
+
+struct QuestionOption {
+  std::string_view name;  // "max_nodes": the flag is the same with dashes
+  std::string_view type;  // of the flag's value; "": a switch
+  std::string_view help;
+};
+
+// What was said for a question's options.
+struct QuestionValues {
+  Voice voice;
+  std::map<std::string, std::string, std::less<>> texts{};  // by option; "true" for a switch
+
+  bool is_on(std::string_view name) const { return text(name) == "true"; }
+  std::string text(std::string_view name) const;  // "": nothing was said
+  // Throws Error for what is no whole number of `least` or more.
+  std::int64_t number(std::string_view name, std::int64_t least, std::int64_t otherwise) const;
+};
+
+// The answer as it is shown; it may hold on to the profile.
+struct QuestionAnswer {
+  std::function<std::string(Format format, const TextOptions& text)> report;
+  std::function<std::string()> svg{};  // none: it is no picture
+};
+
+struct Question {
+  std::string_view name, summary, examples;
+  std::string_view after;    // the command that it stands behind in the help; "": at the end
+  std::string_view verbose;  // what --verbose shows besides
+  std::span<const QuestionOption> options;
+  bool draws;  // it has a picture
+  QuestionAnswer (*ask)(const Profile& profile, const QuestionValues& values, TextOptions& text);
+};
+
+std::span<const Question> questions();
 
 // A model that a use case works on, wherever it came from (a file, the cache, a Python process, or Python
 // itself): a graph and its profile, or a saved profile's figures alone.

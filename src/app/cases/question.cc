@@ -1,19 +1,46 @@
-// Comparing, checking, sweeping and fitting models.
-#include "app/cases/cases.h"
+// The rows of questions, and the use cases that take more than one model.
+#include "app/cases/question.h"
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
 
+#include "analyse/memory/memory.h"
 #include "app/worker/child_process.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "hardware/device.h"
 #include "metrics/unit.h"
 #include "report/diff/report.h"
+#include "report/memory/report.h"
 
 namespace opscope {
 namespace {
+
+constexpr std::array kMemoryOptions{
+    QuestionOption{"top", "N", "Rows: storages allocated at the peak, and proposed changes. Default 10"},
+    QuestionOption{"no_advice", "", "Without the proposed changes"},
+};
+
+QuestionAnswer ask_memory(const Profile& profile, const QuestionValues& values, TextOptions& text) {
+  text.top = static_cast<int>(values.number("top", 0, text.top));
+  const MemoryReport report = make_memory_report(profile, {.advice = !values.is_on("no_advice")});
+  return {.report = [report](Format format,
+                             const TextOptions& shown) { return to_format(report, format, shown); },
+          .svg = [report] { return memory_svg(report); }};
+}
+
+constexpr std::array kQuestions{
+    Question{.name = "memory",
+             .summary = "Memory over time: the peak, what is allocated at the peak, and what would lower it",
+             .examples = "  opscope memory resnet18\n"
+                         "  opscope memory bert-base-uncased --training --optimizer adam\n"
+                         "  opscope memory gpt2 --phase decode --output timeline.svg\n",
+             .after = "fuse",
+             .verbose = "All storages, modules and proposed changes",
+             .options = kMemoryOptions,
+             .draws = true,
+             .ask = ask_memory}};
 
 // Of a graph on every device; a saved profile is as it was saved.
 std::vector<DeviceTime> times_of(const LoadedModel& model, const std::vector<ProfileOptions>& by_device) {
@@ -136,6 +163,21 @@ bool is_dimension(const std::string& name, const CaptureRequest& model) {
 }
 
 }  // namespace
+
+std::span<const Question> questions() { return kQuestions; }
+
+std::string QuestionValues::text(std::string_view name) const {
+  const auto found = texts.find(name);
+  return found == texts.end() ? "" : found->second;
+}
+
+std::int64_t QuestionValues::number(std::string_view name, std::int64_t least, std::int64_t otherwise) const {
+  const std::string said = text(name);
+  if (said.empty()) return otherwise;
+  std::string flag = "--" + std::string(name);
+  std::ranges::replace(flag, '_', '-');
+  return parse_integer(voice == Voice::kFlags ? flag : std::string(name), said, least);
+}
 
 ModelComparison compare(std::vector<LoadedModel> models, const std::vector<ProfileOptions>& by_device) {
   name_apart(models);
