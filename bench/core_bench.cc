@@ -116,10 +116,11 @@ void json(benchmark::State& state) {
   finish(state, graph.ops.size(), bytes);
 }
 
-// Warmed up: a large size runs once only, on memory that the system has yet to find, and small ones do not.
+// Warmed up, and for so long that the largest run several times: one run is at the mercy of the memory that
+// the system finds for it.
 void sizes(benchmark::internal::Benchmark* stage) {
   stage->MinWarmUpTime(0.5)
-      ->MinTime(1)
+      ->MinTime(4)
       ->RangeMultiplier(10)
       ->Range(100, 1'000'000)
       ->Complexity(benchmark::oN)

@@ -129,7 +129,6 @@ def _numbers(graph: Any) -> Answer:
     found = opscope.Graph(graph).profile()
     return {
         "tracer": found.capture.tracer,
-        "nodes": len(graph.nodes),
         "params": found.totals.params,
         "macs": found.totals.macs,
         "modules": [[row.path, row.macs] for row in found.modules if "<" not in row.path],
