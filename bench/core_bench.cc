@@ -120,7 +120,7 @@ void json(benchmark::State& state) {
 // the system finds for it.
 void sizes(benchmark::internal::Benchmark* stage) {
   stage->MinWarmUpTime(0.5)
-      ->MinTime(4)
+      ->MinTime(2)
       ->RangeMultiplier(10)
       ->Range(100, 1'000'000)
       ->Complexity(benchmark::oN)
