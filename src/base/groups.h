@@ -1,6 +1,7 @@
-// Ids put into groups by a counting sort: one group after the other, the ids of each ascending.
+// Lists of ids: each once, and put into groups by a counting sort.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <numeric>
@@ -9,6 +10,14 @@
 
 namespace opscope {
 
+// Ascending, each once.
+template <class T>
+void sort_unique(std::vector<T>& items) {
+  std::ranges::sort(items);
+  items.erase(std::ranges::unique(items).begin(), items.end());
+}
+
+// One group after the other, the ids of each ascending.
 struct IdGroups {
   std::vector<std::uint32_t> ids;
   std::vector<std::uint32_t> begins;  // by group, and the end

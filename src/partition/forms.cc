@@ -2,6 +2,7 @@
 // that gives it away (softmax, a mean over all positions) and follows the values from there.
 #include <algorithm>
 
+#include "base/groups.h"
 #include "partition/groups.h"
 
 namespace opscope {
@@ -151,8 +152,7 @@ class Finder {
   }
 
   void keep(Form form, OpId result) {
-    std::ranges::sort(ops_);
-    ops_.erase(std::ranges::unique(ops_).begin(), ops_.end());
+    sort_unique(ops_);
     if (phase_of(g_.graph, ops_.front()) == phase_of(g_.graph, ops_.back()))
       found_.push_back({form, ops_, result});
   }

@@ -290,7 +290,10 @@ void Session::stop() {
   if (!guard_) return;
   if (follows_) set_watching(false);
   guard_.reset();
-  recording_->lasting ? state_.forget() : state_.restore();
+  if (recording_->lasting)
+    state_.forget();
+  else
+    state_.restore();
 }
 
 std::shared_ptr<Graph> Session::take() {

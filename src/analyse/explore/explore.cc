@@ -6,6 +6,7 @@
 #include <ranges>
 
 #include "analyse/profile/rollup.h"
+#include "base/groups.h"
 #include "base/text.h"
 
 namespace opscope {
@@ -189,8 +190,7 @@ struct WayFinder {
     before.clear();
     for (const ViewEdge& edge : view.inputs_of(view.nodes[n]))
       if (edge.from >= first && edge.from < n) before.push_back(edge.from);
-    std::ranges::sort(before);
-    before.erase(std::ranges::unique(before).begin(), before.end());
+    sort_unique(before);
     std::ranges::for_each(before, visit);
   }
 
@@ -330,8 +330,7 @@ std::vector<SubgraphId> subgraphs_of(const Partition& partition, std::span<const
   std::vector<SubgraphId> ids;
   for (const OpId op : ops)
     if (partition.of_op[op] != kNone) ids.push_back(partition.of_op[op]);
-  std::ranges::sort(ids);
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  sort_unique(ids);
   return ids;
 }
 

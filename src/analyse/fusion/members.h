@@ -158,8 +158,7 @@ class FusionMembers {
         if (reader > op && is_library(reader))
           found.insert(found.end(), kernels(reader).begin(), kernels(reader).end());
     if (found.empty()) return;
-    std::ranges::sort(found);
-    found.erase(std::ranges::unique(found).begin(), found.end());
+    sort_unique(found);
     fate_[op] = Fate::kFolded;
     give(op, found);
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analyse/profile/rollup.h"
+#include "base/groups.h"
 #include "base/large_pages.h"
 #include "graph/graph.h"
 
@@ -100,8 +101,7 @@ Parameters parameters_read(const Graph& graph, std::span<const OpId> ops) {
     each_read(graph, graph.ops[op], [&](ValueId id) {
       if (is_weight(graph.values[id].kind)) seen.push_back(id);
     });
-  std::ranges::sort(seen);
-  seen.erase(std::ranges::unique(seen).begin(), seen.end());
+  sort_unique(seen);
   for (const ValueId id : seen) sum += parameters_of(graph, graph.values[id]);
   return sum;
 }

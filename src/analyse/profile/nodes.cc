@@ -5,6 +5,7 @@
 #include "analyse/profile/profile.h"
 #include "analyse/profile/rollup.h"
 #include "analyse/times/times.h"
+#include "base/groups.h"
 #include "base/text.h"
 
 namespace opscope {
@@ -54,8 +55,7 @@ std::string suggest(const Profile& profile, std::string_view node) {
   for (const LayerRow& layer : profile.layers()) candidates.push_back(layer.name);
   for (const ModuleRow& row : profile.modules())
     candidates.push_back(profile.graph->path(profile.graph->modules[row.module]));
-  std::ranges::sort(candidates);
-  candidates.erase(std::ranges::unique(candidates).begin(), candidates.end());
+  sort_unique(candidates);
   return did_you_mean(
       node, candidates,
       "name an op by its index, a layer, a module or an op type, as `opscope profile --verbose` shows them");

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "analyse/profile/rollup.h"
+#include "base/groups.h"
 #include "graph/graph.h"
 
 namespace opscope {
@@ -212,8 +213,7 @@ void SweepSurface::find_peaks() {
   for (const OpClass& each : classes_) used_.insert(used_.end(), each.numbers.begin(), each.numbers.end());
   for (const Split& each : peaks_) used_.insert(used_.end(), each.begin(), each.end());
   used_.insert(used_.end(), series_.end() - kParameterNumbers, series_.end());
-  std::ranges::sort(used_);
-  used_.erase(std::ranges::unique(used_).begin(), used_.end());
+  sort_unique(used_);
 }
 
 bool SweepSurface::agrees(std::span<const std::int64_t> place, const SweepSample& sample) const {

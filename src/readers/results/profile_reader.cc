@@ -148,8 +148,10 @@ class ProfileReader {
   }
 
   void read_partition(Item profile) {
-    const auto partition = profile.find("partition");
-    partition ? void(figures_.fused_bytes = total(*partition, "fused_bytes")) : miss("fused_bytes");
+    if (const auto partition = profile.find("partition"))
+      figures_.fused_bytes = total(*partition, "fused_bytes");
+    else
+      miss("fused_bytes");
   }
 
   void read_coverage(Item profile) {

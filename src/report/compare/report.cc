@@ -224,7 +224,10 @@ Section parts_section(const ModelComparison& comparison, const ComparedParts& pa
   section.table = parts_table(comparison, parts, shown, models, with_more, for_terminal);
   const auto too_wide = [&] { return for_terminal && table_width(section.table) > options.width; };
   while (too_wide() && (with_more || models > 1)) {
-    with_more ? void(with_more = false) : void(--models);
+    if (with_more)
+      with_more = false;
+    else
+      --models;
     section.table = parts_table(comparison, parts, shown, models, with_more, for_terminal);
   }
   if (shown < parts.rows.size())
