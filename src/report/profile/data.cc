@@ -238,19 +238,11 @@ struct ProfileWriter {
       write_fields(json, roofline_fields, own);
       json.field("limit", name(profile.roofline.limits[id]));  // which may be its launch
     }
-    tensors("inputs", tensor_arguments(op));
+    inputs.clear();
+    each_read(graph, op, [&](ValueId value) { inputs.push_back(value); });
+    tensors("inputs", inputs);
     tensors("outputs", graph.outputs_of(op));
     if (op.source) json.field("source", graph.text(op.source));
-  }
-  std::span<const ValueId> tensor_arguments(const Op& op) {
-    inputs.clear();
-    for (const Argument& argument : graph.arguments_of(op)) {
-      if (argument.kind == ArgumentKind::kTensor) inputs.push_back(static_cast<ValueId>(argument.integer));
-      if (argument.kind != ArgumentKind::kTensorList) continue;
-      const auto list = graph.values_in(argument);
-      inputs.insert(inputs.end(), list.begin(), list.end());
-    }
-    return inputs;
   }
   void tensors(std::string_view key, std::span<const ValueId> ids) {
     json.objects(key, ids | std::views::filter([](ValueId id) { return id != kNone; }), [&](ValueId id) {
