@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opscope import dynamo
+    from opscope._build import VERSION as __version__
     from opscope.api import (
         Capture,
         Graph,
@@ -51,8 +52,6 @@ if TYPE_CHECKING:
     from opscope.sources.hf_models import load_transformer_model
     from opscope.subgraphs.descriptors import SubgraphDescriptor, TensorDescriptor, UnifiedAnalyzer
     from opscope.subgraphs.partitioners import FusionPartitioner, GraphPartitioner, PartitionReport
-
-__version__ = "0.1.0"
 
 _HOME = {
     "Capture": "api",
@@ -114,6 +113,8 @@ __all__ = [*sorted((*_HOME, *_MODULES)), "__version__"]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return importlib.import_module("opscope._build").VERSION
     if name not in _HOME and name not in _MODULES:
         raise AttributeError(f"module 'opscope' has no attribute {name!r}")
     if _HOME.get(name) != "registry":

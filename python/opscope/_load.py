@@ -1,17 +1,20 @@
-"""Loads the native module, after checking that it was built for the torch that is installed.
+"""Loads the native module that fits the torch that is installed.
 
-A native module beside another torch than its own fails with an undefined symbol or crashes later; the check
-reads two version files and costs no import.
+A native module beside another torch than its own fails with an undefined symbol or crashes later. Choosing reads
+torch's version from its file and costs no import.
 """
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import sys
+from pathlib import Path
 from types import ModuleType
 
-REBUILD = "pip install --no-build-isolation --force-reinstall --no-deps ."
+from opscope import engines
+
+PIP = f"{sys.executable} -m pip install"
+REINSTALL = f"run: {PIP} --force-reinstall --no-deps opscope"
 
 
 class LoadError(ImportError):
@@ -24,46 +27,74 @@ class LoadError(ImportError):
         self.hint = hint
 
 
-def release(version: str) -> tuple[str, ...]:
-    """'2.13.0+cpu' -> ('2', '13'): the part of a torch version that its C++ interface goes with."""
-    return tuple(version.split("+")[0].split(".")[:2])
+def _built_here(version: str) -> Path | None:
+    """The engine of a build from source, if it is for this torch."""
+    found = importlib.util.find_spec("opscope._native") if _built_for() else None
+    fits = engines.numbers(_built_for()) == engines.numbers(version)
+    return Path(found.origin) if fits and found and found.origin else None
 
 
 def _built_for() -> str:
+    """The torch that the package was built from source for; "" in a wheel for every torch, or where nothing is built."""
     try:
         from opscope._build import TORCH_VERSION
     except ImportError:
-        raise LoadError(
-            "opscope's native module is not built", f"in opscope's source folder run: {REBUILD}"
-        ) from None
+        return ""
     return str(TORCH_VERSION)
 
 
-def _installed_torch() -> str:
-    if importlib.util.find_spec("torch") is None:
-        raise LoadError(
-            "torch is not installed", f"run: {sys.executable} -m pip install torch=={_built_for().split('+')[0]}"
-        )
-    if "torch" in sys.modules:
-        return str(sys.modules["torch"].__version__)
-    return importlib.metadata.version("torch")
+def _compiled(torch: engines.Torch) -> Path:
+    if not engines.KIT.is_dir():
+        built = f"was built for torch {_built_for()}" if _built_for() else "has no native module"
+        raise LoadError(f"opscope {built} and torch {torch.version} is installed", REINSTALL)
+    from opscope.engines import compiling
+
+    try:
+        return compiling.first_use(engines.KIT, torch.folder, torch.version, engines.FILE, engines.say)
+    except compiling.CannotCompile as problem:
+        what = f"opscope has no engine for torch {torch.version}, and {problem}"
+        raise LoadError(what, f"{problem.hint}{_other_torch()}") from None
+
+
+def _other_torch() -> str:
+    """What to run instead of compiling."""
+    if not (made := engines.all_made()):
+        return ""
+    (first, oldest), (last, newest) = made[0], made[-1]
+    return f', or run: {PIP} "torch>={first}.{oldest},<{last}.{newest + 1}"'
+
+
+def _module(path: Path) -> ModuleType:
+    name = "opscope._native"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.modules[name] = module
+    return module
 
 
 def load_native() -> ModuleType:
-    built_for, installed = _built_for(), _installed_torch()
-    if release(built_for) != release(installed):
+    torch = engines.installed_torch()
+    if torch is None:
+        raise LoadError("torch is not installed", f"run: {PIP} torch")
+    if engines.numbers(torch.version) < engines.OLDEST:
+        oldest = ".".join(map(str, engines.OLDEST))
         raise LoadError(
-            f"opscope was built for torch {built_for} and torch {installed} is installed",
-            f"in opscope's source folder run: {REBUILD}",
+            f"opscope needs torch {oldest} or newer and torch {torch.version} is installed",
+            f'run: {PIP} "torch>={oldest}"',
         )
-    import torch  # noqa: F401  its libraries have to be in the process before ours
-
+    path = _built_here(torch.version) or engines.made_for(torch.version)
+    importlib.import_module("torch")  # its libraries have to be in the process before ours
     try:
-        return importlib.import_module("opscope._native")
+        return _module(path or _compiled(torch))
+    except LoadError:
+        raise
     except ImportError as error:
-        raise LoadError(
-            f"opscope's native module does not load: {error}", f"in opscope's source folder run: {REBUILD}"
-        ) from error
+        if path is None or not engines.KIT.is_dir():
+            raise LoadError(f"opscope's native module does not load: {error}", REINSTALL) from error
+    return _module(_compiled(torch))  # for a build of torch that only calls itself as a release does
 
 
 native: ModuleType = load_native()
+native.add_picture_folder(str(Path(__file__).resolve().parent))

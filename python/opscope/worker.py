@@ -113,9 +113,17 @@ def _source(request: dict[str, Any], options: Any, answers: Answers) -> Any:
     return source
 
 
+def _load_engine(answers: Answers) -> None:
+    """Says what is wrong where torch is missing or another, and that an engine is compiled for it where it is."""
+    from opscope import engines
+
+    engines.say = lambda text: answers.status(f"[1/1] {text}")
+    importlib.import_module("opscope._load")
+
+
 def _load_package(answers: Answers) -> None:
     answers.status("importing torch")
-    importlib.import_module("opscope._load")  # says what is wrong where torch is missing or another
+    _load_engine(answers)
     importlib.import_module("torch").manual_seed(0)  # weights that a model makes for itself are the same each time
 
 
@@ -220,7 +228,7 @@ def _inputs(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
 
 def _list(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     answers.status("importing torchvision and timm")
-    importlib.import_module("opscope._load")
+    _load_engine(answers)
     from opscope.sources import known_models
 
     models, files = known_models(request.get("registry"))
@@ -252,10 +260,13 @@ def own_files() -> list[str]:
     import torch
 
     package = Path(os.path.abspath(__file__)).parent
-    own = {str(path) for path in package.rglob("*") if path.suffix in (".py", ".so", ".json")}
-    native = importlib.util.find_spec("opscope._native")  # of an editable install it is elsewhere
-    if native and native.origin:
-        own.add(os.path.abspath(native.origin))
+    own: set[str] = set()
+    for folder, below, files in os.walk(package):
+        below[:] = [name for name in below if not name.startswith(("kit", "torch_"))]  # engines, and what they are made of
+        own.update(os.path.join(folder, name) for name in files if name.endswith((".py", ".json")))
+    engine = importlib.util.find_spec("opscope._native")  # one of several, and of an editable install elsewhere
+    if engine and engine.origin:
+        own.add(os.path.abspath(engine.origin))
     return [os.path.abspath(str(torch.version.__file__)), *sorted(own)]
 
 

@@ -7,6 +7,7 @@
 #include "python/session.h"
 #include "report/core/document.h"
 #include "report/hardware/hardware.h"
+#include "report/svg/pictures.h"
 #include "torch/engine/execute.h"
 #include "torch/timing/memory_meter.h"
 #ifdef OPSCOPE_READERS
@@ -158,6 +159,7 @@ PYBIND11_MODULE(_native, m) {
           const auto words = explain_tracer_failure(tracer, type, message);
           return py::make_tuple(words.reason, words.hint);
         });
+  m.def("add_picture_folder", add_picture_folder);
   m.def("nearest", [](const std::string& typed, const std::vector<std::string>& names) {
     return nearest_names(typed, names);
   });

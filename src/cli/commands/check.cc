@@ -176,7 +176,7 @@ void write(const DiffAnswer& answer, const PictureOutput& output, const DiffFlag
   read_number(boxes, "--max-nodes", flags.max_nodes, 4);
   if (output.is_picture())
     output.write_picture(draw(answer, PictureFormat::kSvg, boxes));
-  else if (output.format() == Format::kHtml && answer.has_graphs() && pictures_available())
+  else if (output.format() == Format::kHtml && answer.has_graphs() && graphs_can_be_drawn())
     output.write(draw(answer, PictureFormat::kHtml, boxes));
   else
     output.write(to_format(answer.diff, output.format(), text));

@@ -95,7 +95,7 @@ OutputFlags checked(OutputFlags flags, const std::vector<Format>& formats) {
   if (picture && *picture != PictureFormat::kSvg && to_stdout && ::isatty(STDOUT_FILENO))
     throw Error("a " + std::string(title(*picture)) + " is not for a terminal", "--format",
                 "--output FILE." + format + " writes it to a file");
-  if (picture && *picture != PictureFormat::kSvg && !pictures_available()) svg_to(*picture, {});  // says why
+  if (picture) check_convertible(*picture);
   flags.format = picture ? "txt" : format;
   return flags;
 }

@@ -1,7 +1,8 @@
-// Loads cli/plugin/pictures.cc at its first use.
+// Loads cli/plugin/pictures.cc and cli/plugin/raster.cc, each at its first use.
 #include "report/svg/pictures.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <filesystem>
@@ -11,72 +12,87 @@
 namespace opscope {
 namespace {
 
-constexpr const char* kPlugin = "opscope_pictures.so";
+constexpr const char *kLayout = "opscope_pictures.so", *kRaster = "opscope_raster.so";
 
 // In the order of PictureFormat.
 using Words = std::array<std::string_view, 5>;
 constexpr Words kNames{"png", "pdf", "svg", "dot", "html"}, kTitles{"PNG", "PDF", "SVG", "DOT", "HTML"};
 constexpr Words kExtensions{".png", ".pdf", ".svg", ".dot", ".html"};
 
-// Both give what went wrong, or "".
+// A library that is loaded at its first use, and the function that is wanted of it. Functions give what went
+// wrong in their last argument, or "".
+template <class Function>
+struct Plugin {
+  Function function = nullptr;
+  std::string problem{};  // of a library that is there and does not load
+};
 using Place = void (*)(const std::string& dot, Placement& result, std::string& problem);
 using Convert = void (*)(PictureFormat format, std::string_view svg, std::string& result,
                          std::string& problem);
 
-struct Plugin {
-  Place place = nullptr;
-  Convert convert = nullptr;
-  std::string problem;
+std::filesystem::path& added_folder() {
+  static std::filesystem::path folder;
+  return folder;
+}
 
-  bool works() const { return place && convert; }
-};
-
-// The folders of the program and of the library that this code is in: a wheel keeps the plugin in the Python
-// package, an installation under lib/ beside bin/, a build folder beside the program.
+// A wheel keeps the plugins in the Python package and under lib/ beside bin/, a build folder beside the
+// program and the Python module, which may be linked to from elsewhere.
 std::vector<std::filesystem::path> places() {
   std::vector<std::filesystem::path> folders;
-  Dl_info here{};
-  if (::dladdr(reinterpret_cast<const void*>(&pictures_available), &here) && here.dli_fname)
-    folders.push_back(std::filesystem::path(here.dli_fname).parent_path());
+  if (!added_folder().empty()) folders.push_back(added_folder());
   std::error_code failed;
+  Dl_info here{};
+  if (::dladdr(reinterpret_cast<const void*>(&added_folder), &here) && here.dli_fname) {
+    folders.push_back(std::filesystem::path(here.dli_fname).parent_path());
+    folders.push_back(std::filesystem::canonical(here.dli_fname, failed).parent_path());
+  }
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
-  if (!failed) folders.push_back(self.parent_path());
-  for (std::size_t i = 0, count = folders.size(); i < count; ++i)
-    folders.push_back(folders[i] / "../lib/opscope");
+  if (!failed) {
+    folders.push_back(self.parent_path());
+    folders.push_back(self.parent_path() / "../lib/opscope");
+  }
   return folders;
 }
 
-Plugin load() {
-  Plugin plugin;
+template <class Function>
+Plugin<Function> load(const char* file, const char* symbol) {
+  Plugin<Function> plugin;
   for (const auto& folder : places()) {
-    const std::filesystem::path path = folder / kPlugin;
+    const std::filesystem::path path = folder / file;
     std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored)) continue;
+    if (folder.empty() || !std::filesystem::exists(path, ignored)) continue;
     void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
+    if (!library)
       plugin.problem = ::dlerror();
-      continue;
-    }
-    plugin.place = reinterpret_cast<Place>(::dlsym(library, "opscope_place"));
-    plugin.convert = reinterpret_cast<Convert>(::dlsym(library, "opscope_convert"));
-    if (plugin.works()) return plugin;
+    else if ((plugin.function = reinterpret_cast<Function>(::dlsym(library, symbol))))
+      return plugin;
   }
   return plugin;
 }
 
-const Plugin& loaded() {
-  static const Plugin plugin = load();
+const Plugin<Place>& layout() {
+  static const auto plugin = load<Place>(kLayout, "opscope_place");
+  return plugin;
+}
+const Plugin<Convert>& raster() {
+  static const auto plugin = load<Convert>(kRaster, "opscope_convert");
   return plugin;
 }
 
-const Plugin& plugin_or_throw() {
-  const Plugin& plugin = loaded();
-  if (plugin.works()) return plugin;
+struct Needs {
+  const char *file, *library, *package, *headers, *instead;
+};
+constexpr Needs kLayoutNeeds{kLayout, "Graphviz", "libgvc6", "libgraphviz-dev", "draw to a .dot file"};
+constexpr Needs kRasterNeeds{kRaster, "librsvg", "librsvg2-2", "librsvg2-dev", "write an .svg file"};
+
+template <class Function>
+Function function_or_throw(const Plugin<Function>& plugin, const Needs& needs) {
+  if (plugin.function) return plugin.function;
   if (!plugin.problem.empty())
-    throw Error("a library that pictures need is missing: " + plugin.problem, kPlugin,
-                "install libgvc6, librsvg2-2 and libcairo2, or draw to a .dot file");
-  throw Error("this opscope was built without pictures", kPlugin,
-              "install libgraphviz-dev and librsvg2-dev and build it again, or draw to a .dot file");
+    throw Error(fmt::format("{} is missing: {}", needs.library, plugin.problem), needs.file,
+                fmt::format("install {} (Debian's name), or {}", needs.package, needs.instead));
+  throw Error(fmt::format("this opscope was built without {}", needs.library), needs.file,
+              fmt::format("install {} and build it again, or {}", needs.headers, needs.instead));
 }
 
 }  // namespace
@@ -98,12 +114,19 @@ PictureFormat picture_format_from_extension(const std::string& path) {
               path, "end the name in " + one_of(kExtensions));
 }
 
-bool pictures_available() { return loaded().works(); }
+void add_picture_folder(const std::string& folder) { added_folder() = folder; }
+
+bool graphs_can_be_drawn() { return layout().function != nullptr; }
+
+void check_convertible(PictureFormat format) {
+  if (format == PictureFormat::kPng || format == PictureFormat::kPdf)
+    function_or_throw(raster(), kRasterNeeds);
+}
 
 Placement place(const std::string& dot) {
   Placement result;
   std::string problem;
-  plugin_or_throw().place(dot, result, problem);
+  function_or_throw(layout(), kLayoutNeeds)(dot, result, problem);
   if (!problem.empty()) throw Error("Graphviz cannot lay the graph out: " + problem);
   return result;
 }
@@ -112,7 +135,7 @@ std::string svg_to(PictureFormat format, std::string_view svg) {
   if (format == PictureFormat::kSvg) return std::string(svg);
   OPSCOPE_CHECK(format == PictureFormat::kPng || format == PictureFormat::kPdf);
   std::string result, problem;
-  plugin_or_throw().convert(format, svg, result, problem);
+  function_or_throw(raster(), kRasterNeeds)(format, svg, result, problem);
   if (!problem.empty())
     throw Error("cannot make a " + std::string(title(format)) + " of the drawing: " + problem, "",
                 "an .svg file needs no converting");

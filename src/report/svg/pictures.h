@@ -1,6 +1,6 @@
 // What needs other people's libraries: where the boxes of a graph go (Graphviz), and SVG as PNG or PDF
-// (librsvg and cairo). They are loaded at the first use, from a plugin beside the program or the Python
-// module, so that nothing else of opscope pays for them or needs them.
+// (librsvg and cairo). They are loaded at the first use, each from a plugin beside the program or in the
+// Python package, so that nothing else of opscope pays for them or needs them.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,10 @@ struct Placement {
 // Throws Error where the libraries are missing, or where Graphviz cannot read it.
 Placement place(const std::string& dot);
 
-// True where the libraries are there.
-bool pictures_available();
+bool graphs_can_be_drawn();
+void check_convertible(PictureFormat format);  // throws Error where svg_to would
+
+// Where to look for the plugins first, before any is used.
+void add_picture_folder(const std::string& folder);
 
 }  // namespace opscope
