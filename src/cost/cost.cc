@@ -63,9 +63,16 @@ void apply_declared(OpCost& cost, const DeclaredCost& declared, const OpCall& ca
   cost.flops = by_convention(cost.work, nullptr, call, convention);
 }
 
-// Sizes that are the largest possible make a number an upper bound, whoever gave its formula.
-void apply_bound(OpCost& cost, const Op& op) {
+// What the graph says of the op: it runs several times; sizes that are the largest possible make a number an
+// upper bound, whoever gave its formula.
+void apply_op(OpCost& cost, const Op& op) {
   if (op.bounded) cost.confidence = std::max(cost.confidence, Confidence::kUpperBound);
+  if (op.estimated) cost.confidence = std::max(cost.confidence, Confidence::kEstimated);
+  if (op.repeats == 1) return;
+  const Count times = op.repeats;
+  for (Count* one : {&cost.work.macs, &cost.work.other_flops, &cost.work.specials, &cost.flops,
+                     &cost.traffic.input_bytes, &cost.traffic.output_bytes, &cost.traffic.weight_bytes})
+    *one *= times;
 }
 
 using Letters = std::vector<std::pair<std::string_view, Count>>;
@@ -140,13 +147,14 @@ std::vector<OpCost> estimate(const Graph& graph, Convention convention) {
   OpCall call(graph);
   for (const Op& op : graph.ops) {
     call.reset(op);
-    apply_bound(costs.emplace_back(price(call, rules[op.target], convention)), op);
+    apply_op(costs.emplace_back(price(call, rules[op.target], convention)), op);
   }
   for (const DeclaredCost& declared : graph.declared) {
     const Op& op = graph.ops[declared.op];
     call.reset(op);
+    costs[declared.op] = price(call, rules[op.target], convention);
     apply_declared(costs[declared.op], declared, call, convention);
-    apply_bound(costs[declared.op], op);
+    apply_op(costs[declared.op], op);
   }
   return costs;
 }
@@ -157,7 +165,7 @@ OpCost estimate_one(const Graph& graph, OpId op, Convention convention) {
   OpCost cost = price(call, find_rule(call.name()), convention);
   for (const DeclaredCost& declared : graph.declared)
     if (declared.op == op) apply_declared(cost, declared, call, convention);
-  apply_bound(cost, graph.ops[op]);
+  apply_op(cost, graph.ops[op]);
   return cost;
 }
 
@@ -181,6 +189,8 @@ std::string explain(const Graph& graph, OpId op) {
     text += fmt::format("{}\n", cost.rule->formula);
     if (with_values != cost.rule->formula) text += fmt::format("{}= {}\n", indent, with_values);
   }
+  if (const auto times = graph.ops[op].repeats; times != 1)
+    text += fmt::format("{}runs {} times\n", indent, format_exact(Count{times}));
   text += fmt::format("{}= {}\n", indent, result_of(cost.work));
   text += fmt::format("{}= {} FLOPs, {}\n", indent, format_exact(cost.flops), name(cost.confidence));
   const Traffic& traffic = cost.traffic;

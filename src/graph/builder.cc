@@ -12,15 +12,14 @@ namespace {
 // Deeper than any model's; a hostile file's paths stop here.
 constexpr std::size_t kMostModuleDepth = 256;
 
-// Elements from the first to the last that a strided tensor touches, times the element's size.
+// Of the elements from the first to the last that a strided tensor touches.
 Count span_bytes(const ValueSpec& spec) {
-  const Count bytes = element_bytes(spec.dtype);
   const bool is_strided = spec.strides && spec.strides->size() == spec.shape.size();
-  if (!is_strided || spec.shape.empty() || !numel(spec.shape)) return numel(spec.shape) * bytes;
+  if (!is_strided || spec.shape.empty() || !numel(spec.shape)) return bytes_of(spec.dtype, numel(spec.shape));
   Count extent = Count{1} + Count{spec.offset};
   for (std::size_t i = 0; i < spec.shape.size(); ++i)
     extent += Count{spec.shape[i] - 1} * Count{(*spec.strides)[i]};
-  return extent * bytes;
+  return bytes_of(spec.dtype, extent);
 }
 
 }  // namespace

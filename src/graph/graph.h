@@ -118,12 +118,14 @@ struct Target {
 struct Op {
   TargetId target = 0;
   ScopeId scope = 0;
-  Range arguments{};     // in arguments, in schema order
-  Range outputs{};       // in value_refs: what it returned, then what it wrote in place and did not return
-  StringId source = 0;   // "model.py:42" where asked for
-  bool bounded = false;  // its sizes depend on data: they are the largest possible, or a limit the user set
-  NodeId node = kNone;   // of a tracer's graph; kNone where no tracer was asked, or it ran outside its graphs
+  Range arguments{};       // in arguments, in schema order
+  Range outputs{};         // in value_refs: what it returned, then what it wrote in place and did not return
+  StringId source = 0;     // "model.py:42" where asked for
+  bool bounded = false;    // its sizes depend on data: they are the largest possible, or a limit the user set
+  bool estimated = false;  // how often it runs, or how large it is, is not known
+  NodeId node = kNone;  // of a tracer's graph; kNone where no tracer was asked, or it ran outside its graphs
   std::uint64_t workspace = 0;  // bytes that its own temporaries held at most, apart from what it gives
+  std::uint64_t repeats = 1;    // how often it runs: the body of a file's loop is there once
 };
 
 struct Module {
@@ -320,7 +322,7 @@ std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> shape
 // Elements and bytes of a shape, saturating.
 Count numel(std::span<const std::int64_t> shape);
 inline Count bytes_of(const Graph& graph, const Value& value) {
-  return numel(graph.shape(value)) * Count{element_bytes(value.dtype)};
+  return bytes_of(value.dtype, numel(graph.shape(value)));
 }
 
 std::string_view name(ValueKind kind);

@@ -176,8 +176,10 @@ class Writer {
     json_.list("outputs", graph_.outputs_of(op));
     text_unless_empty("source", text(op.source));
     if (op.bounded) json_.field("bounded", true);
+    if (op.estimated) json_.field("estimated", true);
     id_unless(kNone, "node", op.node);
     if (op.workspace != 0) json_.field("workspace", op.workspace);
+    if (op.repeats != 1) json_.field("repeats", op.repeats);
   }
 
   // Plain JSON where its type says enough; otherwise an object whose one key is the kind.

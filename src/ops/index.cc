@@ -101,7 +101,7 @@ MaybeTraffic write_traffic(const OpCall& call) {
   const TensorView* self = call.tensor("self");
   const auto touched = kTouched(call);
   if (!touched || !writes_in_place(call, self)) return default_traffic(call);
-  const Count bytes = *touched * Count{element_bytes(self->dtype)};
+  const Count bytes = bytes_of(self->dtype, *touched);
   Traffic traffic;
   for (const TensorView& in : call.inputs)
     if (in.value != self->value) add_read(traffic, in);

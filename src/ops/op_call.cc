@@ -41,7 +41,7 @@ Count TensorView::distinct_bytes() const {
     if (strides[i] != 0) elements *= Count{shape[i]};
     extent += Count{shape[i] - 1} * Count{strides[i]};
   }
-  return std::min(elements, extent) * Count{element_bytes(dtype)};
+  return bytes_of(dtype, std::min(elements, extent));
 }
 
 void OpCall::add_input(ValueId id) {

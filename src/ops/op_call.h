@@ -25,7 +25,7 @@ struct TensorView {
   std::size_t rank() const { return shape.size(); }
   // Dimension i, counted from the end when negative; 1 where there is none.
   std::int64_t dim(std::int64_t i) const;
-  Count bytes() const { return numel * Count{element_bytes(dtype)}; }
+  Count bytes() const { return bytes_of(dtype, numel); }
   // Of memory that reading the whole tensor touches: an expanded tensor has fewer elements than its shape
   // says.
   Count distinct_bytes() const;

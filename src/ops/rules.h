@@ -231,6 +231,7 @@ std::span<const OpRow> linalg_rules();
 std::span<const OpRow> matmul_rules();
 std::span<const OpRow> moving_rules();
 std::span<const OpRow> norm_rules();
+std::span<const OpRow> onnx_rules();
 std::span<const OpRow> pointwise_rules();
 std::span<const OpRow> quantised_rules();
 std::span<const OpRow> recurrent_rules();

@@ -50,7 +50,7 @@ MaybeTraffic copy_or_view(const OpCall& call) {
 
 Traffic read_part(const OpCall& call, const TensorView& from, Count elements) {
   Traffic traffic;
-  add_read(traffic, from, elements * Count{element_bytes(from.dtype)});
+  add_read(traffic, from, bytes_of(from.dtype, elements));
   for (const TensorView& in : call.inputs)
     if (&in != &from) add_read(traffic, in);
   add_writes(traffic, call);

@@ -37,9 +37,8 @@ Extent extent(const Graph& graph, const Value& value) {
     last += Count{shape[i] - 1} * Count{strides[i]};
     distinct *= Count{shape[i]};
   }
-  const Count element{element_bytes(value.dtype)};
-  const Count begin = Count{value.offset} * element;
-  return {begin, begin + (last + Count{1}) * element, distinct == last + Count{1}};
+  const Count begin = bytes_of(value.dtype, Count{value.offset});
+  return {begin, begin + bytes_of(value.dtype, last + Count{1}), distinct == last + Count{1}};
 }
 
 // Every element of `part` is one of `whole`, as far as their places tell.

@@ -84,7 +84,7 @@ Count tile_of(const Groups& groups, std::span<const OpId> members, const Loop& l
 
 Count held(const Graph& graph, ValueId id, Count tile) {
   const Value& value = graph.values[id];
-  return std::min(numel(graph.shape(value)), tile) * Count{element_bytes(value.dtype)};
+  return bytes_of(value.dtype, std::min(numel(graph.shape(value)), tile));
 }
 
 }  // namespace

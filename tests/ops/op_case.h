@@ -66,6 +66,7 @@ Graph graph_of(const OpCase& op_case);
 std::span<const OpCase> contraction_cases();
 std::span<const OpCase> attention_cases();
 std::span<const OpCase> distance_cases();
+std::span<const OpCase> onnx_cases();
 std::span<const OpCase> selecting_cases();
 std::span<const OpCase> shaped_cases();
 std::span<const OpCase> training_cases();

@@ -230,12 +230,6 @@ TEST(OnnxRules, AsksAnInferenceForRareShapes) {
   EXPECT_EQ(unknown_ops(read_onnx(model(graph), "file", "net", {}, silent)), 2);
 }
 
-TEST(OnnxRules, SomeUnknownOpsKeepTheirShape) {
-  const auto graph = read(one_node({"LRN", {{1, 3, 4, 4}}, {attribute("size", 3)}, {}}));
-  EXPECT_EQ(output_shape(graph), (Shape{1, 3, 4, 4}));
-  EXPECT_EQ(unknown_ops(graph), 1);
-}
-
 // x [batch, 6] -> Shape -> Gather -> Concat(., 2, 3) -> Reshape
 TEST(OnnxFold, ShapeArithmeticBecomesShapes) {
   Graph graph;
@@ -262,25 +256,6 @@ TEST(OnnxGraphs, FunctionsAreGoneInto) {
                {node("Twice", {"a"}, {"b"}, {}, "local"), node("Twice", {"b"}, {"c"}, {}, "local")});
   const Graph graph{{node("Four", {"x"}, {"y"}, {}, "local")}, {}, {value_info("x", {2})}, {field(1, "y")}};
   EXPECT_EQ(read(model(graph, 20, {twice, four})).ops.size(), 4u);
-}
-
-TEST(OnnxGraphs, ABranchIsTakenAndSaid) {
-  const Graph small{{node("Relu", {"x"}, {"a"})}, {}, {}, {value_info("a", {2})}};
-  const Graph large{{node("Relu", {"x"}, {"b"}), node("Exp", {"b"}, {"a"})}, {}, {}, {value_info("a", {2})}};
-  Graph graph{
-      {node("If", {"flag"}, {"y"},
-            {graph_attribute("then_branch", small.bytes()), graph_attribute("else_branch", large.bytes())})},
-      {},
-      {value_info("x", {2}), value_info("flag", {}, 9)},
-      {field(1, "y")}};
-  const auto unknown = read(model(graph));
-  EXPECT_EQ(unknown.ops.size(), 2u);
-  ASSERT_EQ(unknown.diagnostics.size(), 1u);
-  graph.inputs.pop_back();
-  graph.initializers = {integers("flag", {1})};
-  const auto known = read(model(graph));
-  EXPECT_EQ(known.ops.size(), 1u);
-  EXPECT_TRUE(known.diagnostics.empty());
 }
 
 // An inner graph reads an input that the call of the function around it leaves out.

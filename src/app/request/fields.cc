@@ -285,9 +285,11 @@ struct Check {
     if (text.starts_with("torch.")) text = text.substr(6);
     const auto alias = std::ranges::find(kDTypeAliases, text, &DTypeAlias::alias);
     if (alias != kDTypeAliases.end()) text = alias->name;
-    if (text.empty() || (dtype_from_name(text) && text != "undefined")) return;
+    const auto is_torchs = [](DType dtype) { return dtype != DType::kUndefined && dtype <= DType::kBits8; };
+    if (const auto known = dtype_from_name(text); text.empty() || (known && is_torchs(*known))) return;
     std::vector<std::string_view> names;
-    for (const DTypeInfo& row : kDTypes) names.push_back(row.name);
+    for (const DTypeInfo& row : kDTypes)
+      if (is_torchs(row.dtype)) names.push_back(row.name);
     throw Error("no dtype called '" + text + "'", where(),
                 did_you_mean(text, names, "for example float16 or bfloat16"));
   }

@@ -242,7 +242,8 @@ class CaptureReader {
                       need("arguments", [&](json::value it) { op.arguments = pools_.arguments(it); }),
                       need("outputs", [&](json::value it) { op.outputs = pools_.references(it); }),
                       may("source", pools_.to_string(op.source)), may("bounded", op.bounded),
-                      may("node", op.node), may("workspace", op.workspace));
+                      may("estimated", op.estimated), may("node", op.node), may("workspace", op.workspace),
+                      may("repeats", op.repeats));
     op.target = graph_.add_target(target, overload);
     graph_.ops.push_back(op);
   }

@@ -16,7 +16,7 @@ constexpr std::size_t kMostDims = 64;
 constexpr std::size_t kMostMade = 32'000'000;  // numbers: 256 MB
 
 bool holds_weights(DType dtype) {
-  return info(dtype).is_float || info(dtype).is_complex || dtype == DType::kInt8 || dtype == DType::kUInt8;
+  return info(dtype).is_float || info(dtype).is_complex || (info(dtype).bits <= 8 && dtype != DType::kBool);
 }
 
 // The writing half of the wire format, as little of it as one node needs.
@@ -110,6 +110,7 @@ OnnxInfo* OnnxState::add(OnnxInfo info) {
   if (info.weight == nullptr) {
     if (info.shape) numbers_made += info.shape->size();
     if (info.numbers) numbers_made += info.numbers->size();
+    if (info.items) numbers_made += info.items->size();
     if (numbers_made > kMostMade)
       throw Error("its constants and shapes unfold to more than 32 million numbers", where,
                   "the file is damaged, or made by a program that writes broken models");
@@ -196,19 +197,23 @@ std::string OnnxCall::owned_path(std::string_view weight) const {
 ValueId OnnxCall::value(std::size_t i, ValueKind weight_kind) const {
   auto* one = info(i);
   OPSCOPE_CHECK(one != nullptr);
-  if (one->weight != nullptr) {
+  return value_of(*one, weight_kind);
+}
+
+ValueId OnnxCall::value_of(OnnxInfo& one, ValueKind weight_kind) const {
+  if (one.weight != nullptr) {
     const auto module = state_.out.running_module();
-    if (one->reader == kNone) one->reader = module;
-    one->is_shared = one->is_shared || one->reader != module;
+    if (one.reader == kNone) one.reader = module;
+    one.is_shared = one.is_shared || one.reader != module;
   }
-  if (one->id != kNone) return one->id;
-  const ValueSpec spec{.shape = one->shape.value_or(Shape{}), .dtype = one->dtype};
-  const bool is_parameter = one->weight != nullptr && holds_weights(one->dtype) && !spec.shape.empty() &&
-                            !one->weight->name.empty();
-  one->id = state_.out.value(spec, is_parameter ? weight_kind : ValueKind::kConstant);
-  if (is_parameter) state_.out.own(owned_path(one->weight->name), one->id);
-  if (is_parameter && weight_kind == ValueKind::kParameter) state_.out.graph.values[one->id].trainable = true;
-  return one->id;
+  if (one.id != kNone) return one.id;
+  const ValueSpec spec{.shape = one.shape.value_or(Shape{}), .dtype = one.dtype};
+  const bool is_parameter =
+      one.weight != nullptr && holds_weights(one.dtype) && !spec.shape.empty() && !one.weight->name.empty();
+  one.id = state_.out.value(spec, is_parameter ? weight_kind : ValueKind::kConstant);
+  if (is_parameter) state_.out.own(owned_path(one.weight->name), one.id);
+  if (is_parameter && weight_kind == ValueKind::kParameter) state_.out.graph.values[one.id].trainable = true;
+  return one.id;
 }
 
 std::vector<ValueId> OnnxCall::values() const {
@@ -249,12 +254,22 @@ std::vector<ValueId> OnnxCall::op(std::string_view name, std::span<const Argumen
   return made;
 }
 
-void OnnxCall::result(std::size_t i, ValueId id) {
-  if (!wants(i)) return;
+OnnxInfo* OnnxCall::info_of(ValueId id) {
   const auto& value = state_.out.graph.values[id];
   const auto shape = state_.out.graph.shape(value);
-  define(node_.outputs[i],
-         state_.add({.shape = Shape(shape.begin(), shape.end()), .dtype = value.dtype, .id = id}));
+  return state_.add({.shape = Shape(shape.begin(), shape.end()), .dtype = value.dtype, .id = id});
+}
+
+void OnnxCall::result(std::size_t i, ValueId id) {
+  if (wants(i)) give(i, info_of(id));
+}
+
+void OnnxCall::mark(std::size_t first, bool bounded, bool estimated) {
+  auto& ops = state_.out.graph.ops;
+  for (auto i = first; i < ops.size(); ++i) {
+    ops[i].bounded = ops[i].bounded || bounded;
+    ops[i].estimated = ops[i].estimated || estimated;
+  }
 }
 
 bool OnnxCall::answer_all(std::string_view name, std::initializer_list<Argument> arguments,
@@ -290,22 +305,32 @@ OnnxOutput OnnxCall::settle(std::size_t i, OnnxOutput output) const {
   return output;
 }
 
-std::int64_t OnnxCall::asked_size(std::size_t output, std::size_t axis) {
-  std::string name;
-  if (wants(output)) {
-    const auto found = frame_.declared.find(node_.outputs[output]);
-    if (found != frame_.declared.end() && axis < found->second->dims.size()) {
-      const auto& dim = found->second->dims[axis];
-      if (dim.size >= 0) return dim.size;
-      name = dim.name;
-    }
-    if (name.empty()) name = fmt::format("{}.{}", node_.outputs[output], axis);
-  } else {
-    name = fmt::format("{}.{}", node_.op_type, axis);
+std::int64_t OnnxCall::size_from_data(std::size_t output, std::size_t axis, std::int64_t most) {
+  const auto own = wants(output) ? node_.outputs[output] : node_.op_type;
+  std::string name = fmt::format("{}.{}", own, axis);
+  const auto found = frame_.declared.find(own);
+  if (found != frame_.declared.end() && axis < found->second->dims.size()) {
+    const auto& dim = found->second->dims[axis];
+    if (dim.size >= 0) return dim.size;
+    if (!dim.name.empty()) name = dim.name;
   }
-  state_.symbols.describe(name, fmt::format("of {}", truncate(node_.op_type, 40)));
-  state_.symbols.depends_on_data(name);
-  return std::max<std::int64_t>(state_.symbols.value_of(name).value_or(1), 0);
+  state_.symbols.used_data = true;
+  if (const auto told = state_.symbols.value_if_bound(name)) return std::max<std::int64_t>(*told, 0);
+  state_.out.note("bound", full_name(),
+                  fmt::format("a data-dependent size is counted as the largest possible, {}: --dim {}=N",
+                              most, truncate(name, 60)));
+  return most;
+}
+
+std::string OnnxCall::told_name(std::string_view what) const {
+  const auto named = std::ranges::find_if(node_.outputs, [](std::string_view name) { return !name.empty(); });
+  return fmt::format("{}.{}", named != node_.outputs.end() ? *named : node_.op_type, what);
+}
+std::optional<std::int64_t> OnnxCall::told(std::string_view what) const {
+  const auto count = state_.symbols.value_if_bound(told_name(what));
+  if (count && *count < 0)
+    throw Error(fmt::format("a count of {}", *count), "--dim " + told_name(what), "counts are not negative");
+  return count;
 }
 
 std::vector<OnnxType> infer_single(const OnnxCall& call, std::string (*infer)(const std::string& model)) {

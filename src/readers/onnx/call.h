@@ -33,6 +33,11 @@ struct OnnxInfo {
   bool read_as_numbers = false;
   ModuleId reader = kNone;  // of a weight: the first module that reads it
   bool is_shared = false;   // and others do
+  // Sequences and optionals are bookkeeping, as Python's lists and None are: no ops. An optional that holds
+  // something is what it holds.
+  bool is_sequence = false, is_empty_optional = false, may_be_empty = false;
+  std::optional<std::vector<OnnxInfo*>> items = {};  // of a sequence, where it is known
+  OnnxInfo* sample = nullptr;                        // what its items are like, else
 };
 
 // The names of one graph or function body; inner graphs see the names around them.
@@ -45,6 +50,22 @@ struct OnnxFrame {
   int depth = 0;
 };
 
+class OnnxCall;
+
+inline constexpr int kMostOnnxDepth = 48;  // of graphs and functions in each other
+
+// Graphs in attributes: branches, bodies of loops. Rules run them, the reader knows how.
+struct OnnxBodies {
+  // Parsed once, however often it is asked for.
+  virtual const OnnxGraph& body(std::string_view bytes) = 0;
+  // Reads its nodes as a part of the node; gives its outputs.
+  virtual std::vector<OnnxInfo*> run_body(OnnxCall& call, const OnnxGraph& body,
+                                          std::span<OnnxInfo* const> inputs) = 0;
+
+ protected:
+  ~OnnxBodies() = default;
+};
+
 struct OnnxState {
   OnnxState(std::string_view model, const Dims& dims, std::string file)
       : out(model), symbols(dims), where(std::move(file)) {}
@@ -54,8 +75,11 @@ struct OnnxState {
   std::string where;
   std::deque<OnnxInfo> infos;
   std::deque<OnnxTensor> constants;
+  std::deque<std::string> texts;  // names that are not the file's
   std::int64_t opset = 0;
   std::size_t numbers_made = 0;
+  OnnxBodies* bodies = nullptr;
+  std::size_t passes = 1;  // by which the loops around here multiply what is read
 
   // Functions repeat what is in them: numbers and shapes that nodes make are bounded, weights by the file.
   OnnxInfo* add(OnnxInfo info);
@@ -112,6 +136,7 @@ class OnnxCall {
   bool is_weight(std::size_t i) const { return has(i) && info(i)->weight != nullptr; }
   // The value, made where it is the first time that an op reads it.
   ValueId value(std::size_t i, ValueKind weight_kind = ValueKind::kParameter) const;
+  ValueId value_of(OnnxInfo& info, ValueKind weight_kind = ValueKind::kParameter) const;
 
   std::vector<ValueId> values() const;  // of all inputs, which are there
 
@@ -170,6 +195,14 @@ class OnnxCall {
   }
   // Output i of the node is this value; an output that nobody named is left alone.
   void result(std::size_t i, ValueId id);
+  void give(std::size_t i, OnnxInfo* info) {
+    if (wants(i)) define(node_.outputs[i], info);
+  }
+  OnnxInfo* info_of(ValueId id);  // that is new
+  // Ops from `first` on: how they run is not certain.
+  void mark(std::size_t first, bool bounded, bool estimated);
+  std::size_t op_count() const { return state_.out.graph.ops.size(); }
+  void note(std::string message) { state_.out.note("assumption", full_name(), std::move(message)); }
   // The usual case: one op, one output, which is output 0. The file's shape of it wins over the rule's.
   bool answer(std::string_view name, std::initializer_list<Argument> arguments, OnnxOutput output) {
     result(0, op(name, arguments, settle(0, std::move(output))));
@@ -186,8 +219,21 @@ class OnnxCall {
   // Output i as the file declares it, where it does so completely, else as the rule has it.
   OnnxOutput settle(std::size_t i, OnnxOutput output) const;
   std::optional<Shape> declared_shape(std::size_t i, bool ask) const;
-  // A size that depends on data: what --dim says, under the file's name for it or a made-up one.
-  std::int64_t asked_size(std::size_t output, std::size_t axis);
+  // What the rule found, else what the file declares.
+  std::optional<Shape> or_declared(std::optional<Shape> shape, std::size_t i = 0) const {
+    return shape ? shape : declared_shape(i, false);
+  }
+  // The dtype that an attribute names by its number, else another.
+  DType dtype_attribute(std::string_view name, DType usual) const {
+    const auto named = onnx_dtype(integer(name, 0));
+    return named != DType::kUndefined ? named : usual;
+  }
+  // A size that depends on data: what the file or --dim says, under the file's name for it or a made-up one,
+  // else the largest possible. The next op is bounded by it.
+  std::int64_t size_from_data(std::size_t output, std::size_t axis, std::int64_t most);
+  // How often, or how many, where --dim says so: under the first output's name, "y.trips".
+  std::string told_name(std::string_view what) const;
+  std::optional<std::int64_t> told(std::string_view what) const;
   bool wants(std::size_t i) const { return i < node_.outputs.size() && !node_.outputs[i].empty(); }
 
   OnnxState& state() const { return state_; }
@@ -230,15 +276,24 @@ struct OnnxRule {
   std::string_view type;
   bool (*apply)(OnnxCall&, std::string_view aten);
   std::string_view aten = {};
-  std::size_t needs = 1;  // inputs, from the first on: apply is asked where they are there
+  std::size_t needs = 1;   // inputs, from the first on: apply is asked where they are there
+  bool takes_any = false;  // also sequences, and tensors whose shape is not known
 };
 // What the node becomes; false where no rule has an answer.
 bool apply_onnx_rule(OnnxCall& call);
 // Every family's rows, each sorted by type.
 std::span<const OnnxRule> onnx_pointwise_rules();
 bool apply_same_name(OnnxCall& call);  // the ops of one tensor that need no row
+std::span<const OnnxRule> onnx_attention_rules();
+bool flex_attention(OnnxCall& call, std::string_view aten);
+std::span<const OnnxRule> onnx_control_rules();
 std::span<const OnnxRule> onnx_layer_rules();
+std::span<const OnnxRule> onnx_learned_rules();  // of the domain ai.onnx.ml
 std::span<const OnnxRule> onnx_move_rules();
+std::span<const OnnxRule> onnx_norm_rules();
+std::span<const OnnxRule> onnx_preview_rules();  // of the domains ai.onnx.preview and its training
+std::span<const OnnxRule> onnx_sequence_rules();
+std::span<const OnnxRule> onnx_signal_rules();
 std::span<const OnnxRule> onnx_view_rules();
 std::span<const OnnxRule> onnx_window_rules();
 

@@ -139,9 +139,12 @@ const OnnxRule* onnx_rule(std::string_view domain, std::string_view type) {
   // Others' names mean what others say; a few of Microsoft's are copies of ONNX's.
   const bool is_copy = type == "DequantizeLinear" || type == "QuantizeLinear" || type == "RotaryEmbedding";
   if (domain == "com.microsoft" && !is_copy) return find_in(kFusedRules, type);
+  if (domain == "ai.onnx.ml") return find_in(onnx_learned_rules(), type);
+  if (domain.starts_with("ai.onnx.preview")) return find_in(onnx_preview_rules(), type);
   if (!domain.empty() && domain != "com.microsoft") return nullptr;
   for (const auto rules : {onnx_pointwise_rules(), onnx_layer_rules(), onnx_window_rules(), onnx_view_rules(),
-                           onnx_move_rules()})
+                           onnx_move_rules(), onnx_norm_rules(), onnx_attention_rules(), onnx_control_rules(),
+                           onnx_sequence_rules(), onnx_signal_rules()})
     if (const auto* rule = find_in(rules, type)) return rule;
   return nullptr;
 }
@@ -150,9 +153,10 @@ const OnnxRule* onnx_rule(std::string_view domain, std::string_view type) {
 
 bool apply_onnx_rule(OnnxCall& call) {
   const auto& node = call.node();
+  const bool has_shapes = call.knows_all_shapes();
   if (const auto* rule = onnx_rule(node.domain, node.op_type))
-    return call.has_first(rule->needs) && rule->apply(call, rule->aten);
-  return node.domain.empty() && apply_same_name(call);
+    return (has_shapes || rule->takes_any) && call.has_first(rule->needs) && rule->apply(call, rule->aten);
+  return has_shapes && node.domain.empty() && apply_same_name(call);
 }
 
 }  // namespace opscope

@@ -1,4 +1,4 @@
-// ONNX's products, norms, recurrences and attention, and the ways in and out of quantised numbers.
+// ONNX's products and recurrences, and the ways in and out of quantised numbers.
 #include <algorithm>
 #include <array>
 
@@ -17,7 +17,9 @@ bool matmul_from(OnnxCall& call, std::size_t a, std::size_t b, DType dtype) {
 }
 bool matmul(OnnxCall& call, std::string_view) { return matmul_from(call, 0, 1, call.dtype(0)); }
 bool matmul_integer(OnnxCall& call, std::string_view) { return matmul_from(call, 0, 1, DType::kInt32); }
-bool quantised_matmul(OnnxCall& call, std::string_view) { return matmul_from(call, 0, 3, call.dtype(0)); }
+bool quantised_matmul(OnnxCall& call, std::string_view) {
+  return matmul_from(call, 0, 3, call.dtype(7) != DType::kUndefined ? call.dtype(7) : call.dtype(0));
+}
 
 ValueId transposed(OnnxCall& call, std::size_t i) {
   const auto& shape = call.shape(i);
@@ -47,70 +49,76 @@ bool gemm(OnnxCall& call, std::string_view) {
       out);
 }
 
-// Labels to sizes; an ellipsis is left to libraries that spell it out.
+// --- Einsum
+
+// Of one label each, and of an ellipsis, whose dimensions are aligned at the right.
+struct Labelled {
+  std::array<std::int64_t, 256> sizes{};
+  std::array<int, 256> uses{};
+  std::optional<Shape> hidden = Shape{};
+
+  bool add(std::string_view term, const Shape& shape) {
+    const auto dots = term.find("...");
+    const auto letters = term.size() - (dots != std::string_view::npos ? 3 : 0);
+    if (shape.size() < letters || (dots == std::string_view::npos && shape.size() != letters)) return false;
+    const auto count = shape.size() - letters;
+    std::size_t axis = 0;
+    for (std::size_t i = 0; i < term.size();) {
+      if (i == dots) {
+        hidden = broadcast(*hidden, std::span(shape).subspan(axis, count));
+        if (!hidden) return false;
+        axis += count, i += 3;
+        continue;
+      }
+      const auto label = static_cast<unsigned char>(term[i++]);
+      if (label == '.') return false;
+      sizes[label] = uses[label]++ == 0 ? shape[axis] : std::max(sizes[label], shape[axis]);
+      ++axis;
+    }
+    return true;
+  }
+
+  std::optional<Shape> output(std::string_view term) const {
+    Shape shape;
+    for (std::size_t i = 0; i < term.size();) {
+      if (term.substr(i, 3) == "...") {
+        shape.insert(shape.end(), hidden->begin(), hidden->end());
+        i += 3;
+        continue;
+      }
+      const auto label = static_cast<unsigned char>(term[i++]);
+      if (uses[label] == 0) return std::nullopt;
+      shape.push_back(sizes[label]);
+    }
+    return shape;
+  }
+
+  // Without an arrow: the ellipsis, then what comes once.
+  Shape implicit_output() const {
+    Shape shape = *hidden;
+    for (std::size_t label = 0; label < uses.size(); ++label)
+      if (uses[label] == 1) shape.push_back(sizes[label]);
+    return shape;
+  }
+};
+
 bool einsum(OnnxCall& call, std::string_view aten) {
   std::string equation(call.text("equation", ""));
   std::erase(equation, ' ');
-  if (equation.empty() || equation.find('.') != std::string::npos) return false;
-  std::array<std::int64_t, 256> sizes{};
-  std::array<int, 256> uses{};
-  sizes.fill(-1);
   const auto arrow = equation.find("->");
-  std::size_t operand = 0, axis = 0;
-  for (const char c : std::string_view(equation).substr(0, arrow)) {
-    const auto label = static_cast<unsigned char>(c);
-    if (c == ',') {
-      ++operand, axis = 0;
-      continue;
-    }
-    if (!call.has(operand) || axis >= call.shape(operand).size()) return false;
-    sizes[label] = std::max(sizes[label], call.shape(operand)[axis++]);
-    ++uses[label];
+  std::string_view inputs = std::string_view(equation).substr(0, arrow);
+  if (equation.empty() || !call.has_first(call.input_count())) return false;
+  Labelled labels;
+  for (std::size_t i = 0; i < call.input_count(); ++i) {
+    const auto comma = inputs.find(',');
+    if ((comma == std::string_view::npos) != (i + 1 == call.input_count())) return false;
+    if (!labels.add(inputs.substr(0, comma), call.shape(i))) return false;
+    if (comma != std::string_view::npos) inputs.remove_prefix(comma + 1);
   }
-  Shape shape;
-  if (arrow != std::string::npos) {
-    for (const char c : std::string_view(equation).substr(arrow + 2)) {
-      if (sizes[static_cast<unsigned char>(c)] < 0) return false;
-      shape.push_back(sizes[static_cast<unsigned char>(c)]);
-    }
-  } else {
-    for (std::size_t label = 0; label < 256; ++label)
-      if (uses[label] == 1) shape.push_back(sizes[label]);
-  }
-  if (operand + 1 != call.input_count() || !call.has_first(call.input_count())) return false;
-  return call.answer(aten, {call.word("equation", equation), call.tensors("tensors", call.values())},
-                     {shape});
-}
-
-// --- Norms
-
-bool batch_norm(OnnxCall& call, std::string_view aten) {
-  const bool training = call.integer("training_mode", 0) != 0;
-  const auto mean = call.value(3, ValueKind::kBuffer), variance = call.value(4, ValueKind::kBuffer);
-  call.answer(aten, {call.tensor("input", 0), call.tensor("weight", 1), call.tensor("bias", 2),
-                     call.tensor_of("running_mean", mean), call.tensor_of("running_var", variance),
-                     call.flag("training", training), call.real_number("eps", call.real("epsilon", 1e-5))});
-  call.result(1, mean);
-  call.result(2, variance);
-  return true;
-}
-
-bool instance_norm(OnnxCall& call, std::string_view aten) {
-  return call.answer(aten, {call.tensor("input", 0), call.tensor("weight", 1), call.tensor("bias", 2),
-                            call.flag("use_input_stats", true)});
-}
-
-bool group_norm(OnnxCall& call, std::string_view aten) {
-  return call.answer(aten, {call.tensor("input", 0), call.number("num_groups", call.integer("num_groups", 0)),
-                            call.tensor("weight", 1), call.tensor("bias", 2)});
-}
-
-bool row_norm(OnnxCall& call, std::string_view aten) {
-  const auto axis = call.axis(-1);
-  if (!axis || call.wants(1)) return false;  // statistics as outputs: no row counts them
-  const auto normalised = std::span(call.shape(0)).subspan(*axis);
-  return call.answer(aten, {call.tensor("input", 0), call.list("normalized_shape", normalised),
-                            call.tensor("weight", 1), call.tensor("bias", 2)});
+  const auto shape = arrow == std::string::npos ? labels.implicit_output()
+                                                : labels.output(std::string_view(equation).substr(arrow + 2));
+  return shape && call.answer(aten, {call.word("equation", equation), call.tensors("tensors", call.values())},
+                              {*shape});
 }
 
 // --- Recurrences
@@ -125,7 +133,8 @@ ValueId part(OnnxCall& call, std::size_t input, std::int64_t direction, const Sh
 bool recurrent(OnnxCall& call, std::string_view aten) {
   if (call.rank(0) != 3 || call.rank(1) != 3 || call.rank(2) != 3) return false;
   const auto directions = call.dim(1, 0), gates = call.dim(1, 1), hidden = call.dim(2, 2);
-  if (directions < 1 || directions > 2 || call.integer("layout", 0) != 0) return false;
+  const bool batch_first = call.integer("layout", 0) != 0;
+  if (directions < 1 || directions > 2) return false;
   std::vector<ValueId> params;
   for (std::int64_t d = 0; d < directions; ++d) {
     params.push_back(part(call, 1, d, {gates, call.dim(1, 2)}));
@@ -137,13 +146,18 @@ bool recurrent(OnnxCall& call, std::string_view aten) {
   for (const std::size_t i : {5, 6})
     if (call.has(i)) state.push_back(call.value(i));
   const bool is_relu = aten == "aten::rnn_tanh" && call.text("activations", "") == "Relu";
-  const Argument arguments[] = {call.tensor("input", 0),        call.tensors("hx", state),
-                                call.tensors("params", params), call.flag("has_biases", call.has(3)),
-                                call.number("num_layers", 1),   call.flag("bidirectional", directions == 2),
-                                call.flag("batch_first", false)};
-  const auto steps = call.dim(0, 0), batch = call.dim(0, 1);
-  const Shape last{directions, batch, hidden};
-  std::vector<OnnxOutput> outputs{call.settle(0, {{steps, directions, batch, hidden}})};
+  const Argument arguments[] = {call.tensor("input", 0),
+                                call.tensors("hx", state),
+                                call.tensors("params", params),
+                                call.flag("has_biases", call.has(3)),
+                                call.number("num_layers", 1),
+                                call.flag("bidirectional", directions == 2),
+                                call.flag("batch_first", batch_first)};
+  const auto steps = call.dim(0, batch_first ? 1 : 0), batch = call.dim(0, batch_first ? 0 : 1);
+  const Shape last = batch_first ? Shape{batch, directions, hidden} : Shape{directions, batch, hidden};
+  const Shape all =
+      batch_first ? Shape{batch, steps, directions, hidden} : Shape{steps, directions, batch, hidden};
+  std::vector<OnnxOutput> outputs{call.settle(0, {all})};
   for (const std::size_t i : {1, 2})
     if (call.wants(i)) outputs.push_back({last});
   const auto made = call.op(is_relu ? "aten::rnn_relu" : aten, arguments, outputs);
@@ -154,60 +168,52 @@ bool recurrent(OnnxCall& call, std::string_view aten) {
   return true;
 }
 
-// --- Attention (opset 23): [batch, heads, length, width], or [batch, length, heads * width] with the counts.
-
-bool attention(OnnxCall& call, std::string_view aten) {
-  if (call.wants(3)) return false;  // the scores themselves
-  const auto heads = call.integer("q_num_heads", 0), kv_heads = call.integer("kv_num_heads", heads);
-  const auto q = call.heads(0, heads), k = call.heads(1, kv_heads), v = call.heads(2, kv_heads);
-  if (!q || !k || !v) return false;
-  // Heads beside the width become heads beside the batch: a view. A cache is joined in front.
-  const auto split = [&](std::size_t i, const Shape& shape) {
-    return call.rank(i) == 4 ? call.value(i)
-                             : call.op("aten::view", {call.tensor("self", i), call.list("size", shape)},
-                                       {shape, call.dtype(i)});
-  };
-  const auto joined = [&](ValueId now, Shape& shape, std::size_t past, std::size_t present) {
-    if (!call.has(past) || call.rank(past) != 4) return now;
-    shape[2] = clamp_size(__int128{shape[2]} + call.dim(past, 2));
-    const ValueId both[] = {call.value(past), now};
-    const auto made = call.op("aten::cat", {call.tensors("tensors", both), call.number("dim", 2)},
-                              {shape, call.dtype(past)});
-    call.result(present, made);
-    return made;
-  };
-  auto k_shape = *k, v_shape = *v;
-  const auto query = split(0, *q);
-  const auto key = joined(split(1, *k), k_shape, 4, 1), value = joined(split(2, *v), v_shape, 5, 2);
-  const Shape shape{(*q)[0], (*q)[1], (*q)[2], v_shape[3]};
-  auto made =
-      call.op(aten,
-              {call.tensor_of("query", query), call.tensor_of("key", key), call.tensor_of("value", value),
-               call.tensor("attn_mask", 3), call.flag("is_causal", call.integer("is_causal", 0) != 0)},
-              {shape});
-  if (call.rank(0) == 3)
-    made = call.op("aten::view", {call.tensor_of("self", made)},
-                   {{shape[0], shape[2], clamp_size(__int128{shape[1]} * shape[3])}});
+// A convolution over what came before, channel by channel: [batch, channels, length], and the last places of
+// the padded input as the next call's state.
+bool causal_conv(OnnxCall& call, std::string_view aten) {
+  if (call.rank(0) != 3 || call.rank(1) != 3) return false;
+  const auto channels = call.dim(0, 1), length = call.dim(0, 2), kept = call.dim(1, 2) - 1;
+  if (kept < 0 || call.dim(1, 0) != channels) return false;
+  const std::int64_t padding[] = {kept}, one[] = {1};
+  auto made = call.op(aten, {call.tensor("input", 0), call.tensor("weight", 1), call.tensor("bias", 2),
+                             call.list("stride", one), call.list("padding", padding),
+                             call.list("dilation", one), call.number("groups", channels)});
+  const auto activation = call.text("activation", "none");
+  if (activation == "silu" || activation == "swish")
+    made = call.op("aten::silu", {call.tensor_of("self", made)});
   call.result(0, made);
+  const Shape state{call.dim(0, 0), channels, kept};
+  const Shape new_part{state[0], channels, std::min(kept, length)};
+  const auto part = call.op("aten::slice", {call.tensor("self", 0)},
+                            {new_part, call.dtype(0), contiguous_strides(call.shape(0))});
+  if (kept <= length) {
+    call.result(1, call.op("aten::clone", {call.tensor_of("self", part)}, {state}));
+    return true;
+  }
+  std::vector<ValueId> both{part};
+  if (call.has(3)) both.insert(both.begin(), call.value(3));
+  call.result(1, call.op("aten::cat", {call.tensors("tensors", both), call.number("dim", 2)}, {state}));
   return true;
 }
 
-// x*cos + rotated(x)*sin, on the part that turns.
-bool rotary(OnnxCall& call, std::string_view) {
-  const auto direct = call.op("aten::mul", {call.tensor("self", 0)});
-  const auto turned = call.op("aten::mul", {call.tensor("self", 0)});
-  return call.answer("aten::add", {call.tensor_of("self", direct), call.tensor_of("other", turned)});
+bool determinant(OnnxCall& call, std::string_view aten) {
+  Shape shape = call.shape(0);
+  if (shape.size() < 2) return false;
+  shape.resize(shape.size() - 2);
+  return call.answer(aten, {call.tensor("A", 0)}, {shape});
 }
 
 // --- Quantisation
 
+// To the zero point's type, or the one that is named.
 bool quantize(OnnxCall& call, std::string_view aten) {
   const auto zero = call.dtype(2);
-  return call.answer(aten, {call.tensor("input", 0)},
-                     {call.shape(0), zero != DType::kUndefined ? zero : DType::kUInt8});
+  const auto to = call.dtype_attribute("output_dtype", zero != DType::kUndefined ? zero : DType::kUInt8);
+  return call.answer(aten, {call.tensor("input", 0)}, {call.shape(0), to});
 }
 bool dequantize(OnnxCall& call, std::string_view aten) {
-  return call.answer(aten, {call.tensor("self", 0)}, {call.shape(0), call.dtype(1)});
+  return call.answer(aten, {call.tensor("self", 0)},
+                     {call.shape(0), call.dtype_attribute("output_dtype", call.dtype(1))});
 }
 // The range of the input, then the quantising.
 bool quantize_dynamically(OnnxCall& call, std::string_view) {
@@ -221,25 +227,19 @@ bool quantize_dynamically(OnnxCall& call, std::string_view) {
 }
 
 constexpr auto kLayersRules = std::to_array<OnnxRule>({
-    {"Attention", attention, "aten::scaled_dot_product_attention", 3},
-    {"BatchNormalization", batch_norm, "aten::batch_norm", 5},
+    {"CausalConvWithState", causal_conv, "aten::conv1d", 2},
     {"DequantizeLinear", dequantize, "aten::dequantize", 2},
+    {"Det", determinant, "aten::linalg_det"},
     {"DynamicQuantizeLinear", quantize_dynamically},
     {"Einsum", einsum, "aten::einsum"},
     {"GRU", recurrent, "aten::gru", 3},
     {"Gemm", gemm, {}, 2},
-    {"GroupNormalization", group_norm, "aten::group_norm"},
-    {"InstanceNormalization", instance_norm, "aten::instance_norm"},
     {"LSTM", recurrent, "aten::lstm", 3},
-    {"LayerNormalization", row_norm, "aten::layer_norm"},
     {"MatMul", matmul},
     {"MatMulInteger", matmul_integer},
     {"QLinearMatMul", quantised_matmul},
     {"QuantizeLinear", quantize, "aten::quantize_per_tensor"},
-    {"RMSNormalization", row_norm, "aten::rms_norm"},
     {"RNN", recurrent, "aten::rnn_tanh", 3},
-    {"RotaryEmbedding", rotary},
-    {"SimplifiedLayerNormalization", row_norm, "aten::rms_norm"},
 });
 static_assert(std::ranges::is_sorted(kLayersRules, {}, &OnnxRule::type));
 

@@ -10,13 +10,14 @@
 namespace opscope {
 namespace {
 
-// By number: TensorProto.DataType. Four-bit types are counted by the byte.
+// By number: TensorProto.DataType.
 using enum DType;
 constexpr DType kDataTypes[] = {kUndefined,      kFloat32,  kUInt8,        kInt8,           kUInt16,
-                                kInt16,          kInt32,    kInt64,        kUndefined,      kBool,
+                                kInt16,          kInt32,    kInt64,        kString,         kBool,
                                 kFloat16,        kFloat64,  kUInt32,       kUInt64,         kComplex64,
                                 kComplex128,     kBFloat16, kFloat8E4M3FN, kFloat8E4M3FNUZ, kFloat8E5M2,
-                                kFloat8E5M2FNUZ, kUInt8,    kInt8,         kFloat8E4M3FN,   kFloat8E8M0FNU};
+                                kFloat8E5M2FNUZ, kUInt4,    kInt4,         kFloat4E2M1,     kFloat8E8M0FNU,
+                                kUInt2,          kInt2,     kFloat6E2M3,   kFloat6E3M2};
 
 class Parser {
  public:
@@ -59,6 +60,39 @@ class Parser {
     return tensor;
   }
 
+  // The values' tensor with the whole's shape: what counts is how many numbers are stored, and where.
+  OnnxTensor sparse(std::string_view bytes) {
+    OnnxTensor made;
+    std::vector<std::int64_t> dims;
+    each(bytes, [&](ProtoReader& in) {
+      if (in.field == 1) made = tensor(in.bytes);
+      if (in.field == 3) integers(in, dims);
+    });
+    if (has_negative(dims)) fail("a tensor has a negative dimension");
+    made.dims = std::move(dims);
+    made.bytes = {};
+    return made;
+  }
+
+  // Fields: 1 and 8 a tensor, dense or sparse; 4 a sequence and 9 an optional, of a type. Maps, and sequences
+  // of sequences, stay without a tensor.
+  OnnxType type(std::string_view bytes) {
+    OnnxType type;
+    for (int depth = 0; depth < 4 && !bytes.empty(); ++depth) {
+      std::string_view inner;
+      each(bytes, [&](ProtoReader& in) {
+        if (in.field == 1 || in.field == 8) tensor_type(in.bytes, type);
+        if ((in.field == 4 && type.is_sequence) || (in.field != 4 && in.field != 9)) return;
+        (in.field == 4 ? type.is_sequence : type.is_optional) = true;
+        each(in.bytes, [&](ProtoReader& item) {
+          if (item.field == 1) inner = item.bytes;
+        });
+      });
+      bytes = inner;
+    }
+    return type;
+  }
+
  private:
   [[noreturn]] void fail(const char* what) const {
     throw Error(what, where_, "the file is damaged; export or download it again");
@@ -97,20 +131,6 @@ class Parser {
     model.opsets[domain] = version;
   }
 
-  // The values' tensor with the whole's shape: what counts is how many numbers are stored, and where.
-  OnnxTensor sparse(std::string_view bytes) {
-    OnnxTensor made;
-    std::vector<std::int64_t> dims;
-    each(bytes, [&](ProtoReader& in) {
-      if (in.field == 1) made = tensor(in.bytes);
-      if (in.field == 3) integers(in, dims);
-    });
-    if (has_negative(dims)) fail("a tensor has a negative dimension");
-    made.dims = std::move(dims);
-    made.bytes = {};
-    return made;
-  }
-
   OnnxValueInfo value_info(std::string_view bytes) {
     OnnxValueInfo info;
     each(bytes, [&](ProtoReader& in) {
@@ -120,18 +140,12 @@ class Parser {
     return info;
   }
 
-  // Sequences, maps and optionals are no tensors and stay without a type.
-  OnnxType type(std::string_view bytes) {
-    OnnxType type;
-    each(bytes, [&](ProtoReader& in) {
-      if (in.field != 1) return;
-      type.is_tensor = true;
-      each(in.bytes, [&](ProtoReader& item) {
-        if (item.field == 1) type.dtype = onnx_dtype(item.integer());
-        if (item.field == 2) shape(item.bytes, type);
-      });
+  void tensor_type(std::string_view bytes, OnnxType& type) {
+    type.is_tensor = true;
+    each(bytes, [&](ProtoReader& item) {
+      if (item.field == 1) type.dtype = onnx_dtype(item.integer());
+      if (item.field == 2) shape(item.bytes, type);
     });
-    return type;
   }
 
   void shape(std::string_view bytes, OnnxType& type) {
@@ -185,8 +199,10 @@ class Parser {
       if (in.field == 6) attribute.graph = in.bytes;
       if (in.field == 7) reals(in, attribute.reals);
       if (in.field == 8) integers(in, attribute.integers);
-      if (in.field == 9 && attribute.text.empty()) attribute.text = in.bytes;  // of a list, the first
+      if (in.field == 9 && attribute.texts++ == 0) attribute.text = in.bytes;  // of a list, the first
+      if (in.field == 14) attribute.type = in.bytes;
       if (in.field == 21) attribute.refers_to = in.bytes;
+      if (in.field == 22) attribute.sparse = in.bytes;
     });
     return attribute;
   }
@@ -278,6 +294,12 @@ OnnxGraph parse_onnx_graph(std::string_view bytes, const std::string& where) {
 }
 OnnxTensor parse_onnx_tensor(std::string_view bytes, const std::string& where) {
   return Parser(where).tensor(bytes);
+}
+OnnxTensor parse_onnx_sparse(std::string_view bytes, const std::string& where) {
+  return Parser(where).sparse(bytes);
+}
+OnnxType parse_onnx_type(std::string_view bytes, const std::string& where) {
+  return Parser(where).type(bytes);
 }
 
 // ir_version first, or another of the small fields that writers put first, and a graph among the first

@@ -15,7 +15,7 @@
 
 namespace opscope {
 
-// By TensorProto.DataType; kUndefined for strings and what is not known.
+// By TensorProto.DataType; kUndefined for what is not known.
 DType onnx_dtype(std::int64_t data_type);
 std::int64_t onnx_data_type(DType dtype);  // 0 where there is none
 
@@ -31,9 +31,11 @@ struct OnnxDim {
   std::int64_t size = -1;  // -1: see `name`
   std::string_view name;   // "": not known at all
 };
+// Of a tensor, or of what an optional or a sequence holds.
 struct OnnxType {
   DType dtype = DType::kUndefined;
   bool is_tensor = false, has_shape = false;
+  bool is_sequence = false, is_optional = false;
   std::vector<OnnxDim> dims;
 };
 struct OnnxValueInfo {
@@ -47,7 +49,8 @@ struct OnnxAttribute {
   std::optional<float> real;
   std::vector<std::int64_t> integers;
   std::vector<float> reals;
-  std::string_view tensor, graph;  // messages
+  std::size_t texts = 0;                         // of a list of strings
+  std::string_view tensor, sparse, graph, type;  // messages
 };
 
 struct OnnxNode {
@@ -85,6 +88,8 @@ struct OnnxModel {
 OnnxModel parse_onnx_model(std::string_view bytes, const std::string& where);
 OnnxGraph parse_onnx_graph(std::string_view bytes, const std::string& where);
 OnnxTensor parse_onnx_tensor(std::string_view bytes, const std::string& where);
+OnnxTensor parse_onnx_sparse(std::string_view bytes, const std::string& where);  // with the whole's shape
+OnnxType parse_onnx_type(std::string_view bytes, const std::string& where);
 
 // True for bytes whose first fields are an ONNX model's.
 bool looks_like_onnx(std::string_view bytes);

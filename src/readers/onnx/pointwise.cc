@@ -81,11 +81,35 @@ bool clip(OnnxCall& call, std::string_view) {
 }
 
 bool cast(OnnxCall& call, std::string_view aten) {
-  const bool is_like = call.node().op_type == "CastLike";
-  const auto to = is_like ? call.dtype(1) : onnx_dtype(call.integer("to", 0));
+  const auto to = onnx_dtype(call.integer("to", 0));
   if (to == DType::kUndefined) return false;
+  // The same bits as another type: a view.
+  if (call.node().op_type == "BitCast")
+    return call.answer(aten, {call.tensor("self", 0)}, {call.shape(0), to});
   return call.answer(aten, {call.tensor("self", 0), call.state().out.dtype("dtype", to)},
                      {call.shape(0), to});
+}
+
+// Only the second input's type counts: its shape may not be known.
+bool cast_like(OnnxCall& call, std::string_view aten) {
+  const auto to = call.dtype(1);
+  if (to == DType::kUndefined || !call.info(0)->shape) return false;
+  return call.answer(aten, {call.tensor("self", 0), call.state().out.dtype("dtype", to)},
+                     {call.shape(0), to});
+}
+
+// A made-up tensor like the input, of the type that an attribute may name.
+bool made_like(OnnxCall& call, std::string_view aten) {
+  return call.answer(aten, {call.tensor("self", 0)},
+                     {call.shape(0), call.dtype_attribute("dtype", call.dtype(0))});
+}
+
+// a * sigmoid(alpha * a) * b
+bool swiglu(OnnxCall& call, std::string_view) {
+  auto gate = call.value(0);
+  if (call.real("alpha", 1) != 1) gate = call.op("aten::mul", {call.tensor("self", 0)});
+  gate = call.op("aten::silu", {call.tensor_of("self", gate)});
+  return call.answer("aten::mul", {call.tensor_of("self", gate), call.tensor("other", 1)});
 }
 
 bool prelu(OnnxCall& call, std::string_view aten) {
@@ -135,7 +159,12 @@ struct Reduction {
 std::optional<Reduction> reduction(const OnnxCall& call) {
   Reduction out{.shape = {}, .axes = {}, .keeps = call.integer("keepdims", 1) != 0};
   const auto axes = call.integers("axes", 1);
-  if (call.has(1) && !axes) return std::nullopt;  // not known
+  if (call.has(1) && !axes) {  // not known: as far as the file says what comes out
+    const auto shape = call.declared_shape(0, false);
+    if (!shape) return std::nullopt;
+    out.shape = *shape;
+    return out;
+  }
   if ((!axes || axes->empty()) && call.integer("noop_with_empty_axes", 0) != 0) {
     out.shape = call.shape(0);
     return out;
@@ -199,10 +228,10 @@ bool arg_reduce(OnnxCall& call, std::string_view aten) {
 
 // Ops of one tensor whose name in ATen is ONNX's in small letters.
 constexpr std::string_view kSameNames[] = {
-    "Abs",  "Acos", "Acosh",    "Asin",       "Asinh", "Atan",  "Atanh", "Bernoulli",   "Ceil",
-    "Celu", "Cos",  "Cosh",     "Elu",        "Erf",   "Exp",   "Floor", "HardSigmoid", "HardSwish",
-    "Log",  "Mish", "Neg",      "Reciprocal", "Relu",  "Round", "Selu",  "Sigmoid",     "Sign",
-    "Sin",  "Sinh", "Softplus", "Sqrt",       "Tan",   "Tanh"};
+    "Abs",       "Acos", "Acosh", "Asin", "Asinh",      "Atan", "Atanh", "Ceil",
+    "Celu",      "Cos",  "Cosh",  "Elu",  "Erf",        "Exp",  "Floor", "HardSigmoid",
+    "HardSwish", "Log",  "Mish",  "Neg",  "Reciprocal", "Relu", "Round", "Selu",
+    "Sigmoid",   "Sign", "Sin",   "Sinh", "Softplus",   "Sqrt", "Tan",   "Tanh"};
 static_assert(std::ranges::is_sorted(kSameNames));
 
 constexpr auto kPointwiseRules = std::to_array<OnnxRule>({
@@ -210,20 +239,22 @@ constexpr auto kPointwiseRules = std::to_array<OnnxRule>({
     {"And", compare, "aten::logical_and"},
     {"ArgMax", arg_reduce, "aten::argmax"},
     {"ArgMin", arg_reduce, "aten::argmin"},
+    {"Bernoulli", made_like, "aten::bernoulli"},
+    {"BitCast", cast, "aten::view"},
     {"BitShift", shift},
     {"BitwiseAnd", binary, "aten::bitwise_and"},
     {"BitwiseNot", unary, "aten::bitwise_not"},
     {"BitwiseOr", binary, "aten::bitwise_or"},
     {"BitwiseXor", binary, "aten::bitwise_xor"},
     {"Cast", cast, "aten::to"},
-    {"CastLike", cast, "aten::to"},
+    {"CastLike", cast_like, "aten::to", 2, true},
     {"Clip", clip},
     {"CumProd", cumulative, "aten::cumprod"},
     {"CumSum", cumulative, "aten::cumsum"},
     {"Div", binary, "aten::div"},
     {"Dropout", dropout, "aten::dropout"},
     {"Equal", compare, "aten::eq"},
-    {"EyeLike", unary, "aten::eye"},
+    {"EyeLike", made_like, "aten::eye"},
     {"Gelu", gelu, "aten::gelu"},
     {"Greater", compare, "aten::gt"},
     {"GreaterOrEqual", compare, "aten::ge"},
@@ -243,8 +274,8 @@ constexpr auto kPointwiseRules = std::to_array<OnnxRule>({
     {"Or", compare, "aten::logical_or"},
     {"PRelu", prelu, "aten::prelu", 2},
     {"Pow", power, "aten::pow", 2},
-    {"RandomNormalLike", unary, "aten::randn_like"},
-    {"RandomUniformLike", unary, "aten::rand_like"},
+    {"RandomNormalLike", made_like, "aten::randn_like"},
+    {"RandomUniformLike", made_like, "aten::rand_like"},
     {"ReduceL1", reduce_norm, "aten::linalg_vector_norm"},
     {"ReduceL2", reduce_norm, "aten::linalg_vector_norm"},
     {"ReduceLogSum", reduce_in_two},
@@ -261,6 +292,7 @@ constexpr auto kPointwiseRules = std::to_array<OnnxRule>({
     {"Softsign", softsign},
     {"Sub", binary, "aten::sub"},
     {"Sum", variadic, "aten::add"},
+    {"SwiGLU", swiglu, {}, 2},
     {"Swish", unary, "aten::silu"},
     {"ThresholdedRelu", unary, "aten::threshold"},
     {"Where", where, "aten::where", 3},

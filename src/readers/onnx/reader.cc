@@ -1,5 +1,5 @@
-// The walk over the nodes: what can be folded is, functions and branches are gone into, rules make ops of the
-// rest.
+// The walk over the nodes: what can be folded is, functions are gone into, rules make ops of the rest; and
+// what is read before and after.
 #include "readers/onnx/reader.h"
 
 #include <fmt/format.h>
@@ -16,29 +16,30 @@ namespace {
 
 constexpr std::size_t kMostNodes = 2'000'000;  // functions can call functions: 2^30 nodes in a small file
 constexpr std::size_t kItemsOfNode = 16;       // inputs, outputs and numbers of lists: more count as nodes
-constexpr int kMostDepth = 48;
 constexpr std::size_t kMostNumbers = 4096;
 
-// Ops without a row in the cost table whose result is as large as what they read.
-constexpr auto kKeepShape =
-    std::to_array<std::string_view>({"Hardmax", "LRN", "LpNormalization", "MeanVarianceNormalization",
-                                     "OptionalGetElement", "TensorScatter"});
-static_assert(std::ranges::is_sorted(kKeepShape));
+// Their result has the shape of their first input.
+constexpr auto kElementwise =
+    std::to_array<std::string_view>({"Abs", "Cast", "CastLike", "Ceil", "Exp", "Floor", "Identity", "Log",
+                                     "Neg", "Relu", "Sigmoid", "Sqrt", "Tanh"});
+static_assert(std::ranges::is_sorted(kElementwise));
 
-class OnnxReader {
+class OnnxReader : private OnnxBodies {
  public:
   OnnxReader(std::string_view bytes, const std::string& where, std::string_view model, const Dims& dims,
              OnnxInference infer)
       : state_(model, dims, where),
         model_(parse_onnx_model(bytes, where)),
         scopes_(state_.out),
-        infer_(infer) {}
+        infer_(infer) {
+    state_.bodies = this;
+  }
 
   Graph run() {
     about();
     OnnxFrame frame;
     add_names(frame, model_.graph);
-    for (const auto& value : model_.graph.outputs) frame.declared.try_emplace(value.name, &value.type);
+    declare(frame, model_.graph);
     read_inputs(frame);
     read_nodes(frame, model_.graph.nodes);
     const auto outputs = read_outputs(frame);
@@ -77,6 +78,17 @@ class OnnxReader {
     for (const auto& tensor : graph.initializers) frame.names.insert_or_assign(tensor.name, weight(tensor));
   }
 
+  // What the file says of a result also holds for what that is made of, element by element.
+  static void declare(OnnxFrame& frame, const OnnxGraph& graph) {
+    for (const auto& value : graph.outputs) frame.declared.try_emplace(value.name, &value.type);
+    for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+      const bool is_one = node->domain.empty() && !node->inputs.empty() && node->outputs.size() == 1;
+      if (!is_one || !std::ranges::binary_search(kElementwise, node->op_type)) continue;
+      if (const auto found = frame.declared.find(node->outputs[0]); found != frame.declared.end())
+        frame.declared.try_emplace(node->inputs[0], found->second);
+    }
+  }
+
   // A tensor of the file is one weight, however often a function that has it is called.
   OnnxInfo* weight(const OnnxTensor& tensor) {
     auto& known = weights_[&tensor];
@@ -94,14 +106,27 @@ class OnnxReader {
   void read_inputs(OnnxFrame& frame) {
     for (const auto& input : model_.graph.inputs) {
       if (frame.names.contains(input.name)) continue;  // an initialiser that may be replaced
-      if (!input.type.is_tensor || !input.type.has_shape) {
-        frame.names.emplace(input.name, state_.add({.dtype = input.type.dtype}));
-        continue;
-      }
-      const ValueSpec spec{.shape = input_shape(input), .dtype = input.type.dtype};
-      const auto id = state_.out.input(spec, input.name);
-      frame.names.emplace(input.name, state_.add({.shape = spec.shape, .dtype = spec.dtype, .id = id}));
+      auto* one = input_tensor(input);
+      if (input.type.is_sequence) one = state_.add({.is_sequence = true, .sample = one});
+      one->may_be_empty = input.type.is_optional;
+      frame.names.emplace(input.name, one);
     }
+  }
+
+  // Of a sequence: one of its items.
+  OnnxInfo* input_tensor(const OnnxValueInfo& input) {
+    if (!input.type.is_tensor || !input.type.has_shape) return state_.add({.dtype = input.type.dtype});
+    if (input.type.is_sequence && !are_bound(input.type.dims)) return state_.add({.dtype = input.type.dtype});
+    const auto shape = input_shape(input);
+    const auto name = input.type.is_sequence ? std::string(input.name) + "[i]" : std::string(input.name);
+    const auto id = state_.out.input({.shape = shape, .dtype = input.type.dtype}, name);
+    return state_.add({.shape = shape, .dtype = input.type.dtype, .id = id});
+  }
+
+  // Each item of a sequence may have another size: their names are not asked for.
+  bool are_bound(std::span<const OnnxDim> dims) {
+    return std::ranges::all_of(
+        dims, [&](const OnnxDim& dim) { return dim.size >= 0 || state_.symbols.value_if_bound(dim.name); });
   }
 
   // A dimension without a name gets one: "x.0".
@@ -152,7 +177,7 @@ class OnnxReader {
     if (auto folded = fold_onnx(call)) return call.define(node.outputs[0], state_.add(std::move(*folded)));
     if (const auto found = functions_.find(key(node.domain, node.op_type)); found != functions_.end())
       return read_function(call, *found->second);
-    if (call.knows_all_shapes() && apply_onnx_rule(call)) return define_missing(call);
+    if (apply_onnx_rule(call)) return define_missing(call);
     read_unknown(call);
   }
 
@@ -160,12 +185,12 @@ class OnnxReader {
   bool read_special(OnnxCall& call) {
     const auto type = call.node().op_type;
     if (type == "Constant") return read_constant(call);
-    if (type == "If") return read_branch(call);
-    if (type == "Identity" && call.has(0) && (call.is_weight(0) || call.info(0)->numbers)) {
-      if (call.wants(0)) call.define(call.node().outputs[0], call.info(0));
-      return true;
-    }
-    return false;
+    if (type != "Identity" || !call.has(0)) return false;
+    const auto& one = *call.info(0);
+    const bool is_no_op =
+        one.weight != nullptr || one.numbers || !one.shape || one.is_sequence || one.is_empty_optional;
+    if (is_no_op) call.give(0, call.info(0));
+    return is_no_op;
   }
 
   bool read_constant(OnnxCall& call) {
@@ -177,7 +202,14 @@ class OnnxReader {
       call.define(name, state_.add({.shape = shape, .dtype = dtype, .numbers = std::move(numbers)}));
     };
     if (const auto* value = one("value"); value != nullptr && !value->tensor.empty())
-      call.define(name, weight(constant(value->tensor, name)));
+      call.define(name, weight(constant(value->tensor, name, parse_onnx_tensor)));
+    else if (const auto* sparse = one("sparse_value"))
+      call.define(name, weight(constant(sparse->sparse, name, parse_onnx_sparse)));
+    else if (one("value_string") != nullptr)
+      call.define(name, state_.add({.shape = Shape{}, .dtype = DType::kString}));
+    else if (const auto* texts = one("value_strings"))
+      call.define(name, state_.add({.shape = Shape{static_cast<std::int64_t>(texts->texts)},
+                                    .dtype = DType::kString}));
     else if (const auto* integer = one("value_int"))
       define(DType::kInt64, {.integers = {integer->integer.value_or(0)}}, false);
     else if (const auto* integers = one("value_ints"))
@@ -190,52 +222,44 @@ class OnnxReader {
       call.define(name, state_.add({.dtype = DType::kUndefined}));
     return true;
   }
-  const OnnxTensor& constant(std::string_view bytes, std::string_view name) {
+  const OnnxTensor& constant(std::string_view bytes, std::string_view name,
+                             decltype(parse_onnx_tensor)* parse) {
     auto& known = constants_[bytes.data()];
     if (known == nullptr) {
-      known = &state_.constants.emplace_back(parse_onnx_tensor(bytes, state_.where));
+      known = &state_.constants.emplace_back(parse(bytes, state_.where));
       known->name = name;
     }
     return *known;
   }
 
   // --- Graphs in graphs
-  bool read_branch(OnnxCall& call) {
-    const auto *first = call.attribute("then_branch"), *second = call.attribute("else_branch");
-    if (first == nullptr || second == nullptr || call.frame().depth >= kMostDepth) return false;
-    const OnnxGraph* chosen = nullptr;
-    if (const auto* known = call.single_number(0)) {
-      chosen = &branch(known->integer(0) != 0 ? first->graph : second->graph);
-    } else {
-      const auto &graph = branch(first->graph), &other = branch(second->graph);
-      const bool is_first = graph.nodes.size() >= other.nodes.size();
-      chosen = is_first ? &graph : &other;
-      state_.out.note(
-          "assumption", "onnx::If",
-          fmt::format("which branch runs depends on the data; the {} one, with more ops, was taken",
-                      is_first ? "first" : "second"));
-    }
-    OnnxFrame inner;
-    inner.given = call.frame().given;
-    inner.outer = &call.frame();
-    inner.depth = call.frame().depth + 1;
-    add_names(inner, *chosen);
-    read_nodes(inner, chosen->nodes);
-    std::vector<std::string_view> names;
-    for (const auto& output : chosen->outputs) names.push_back(output.name);
-    return_values(call, inner, names);
-    return true;
-  }
-
-  // Parsed once, however often a function that has it is called.
-  const OnnxGraph& branch(std::string_view bytes) {
-    const auto [found, is_new] = branches_.try_emplace(bytes.data());
+  const OnnxGraph& body(std::string_view bytes) override {
+    const auto [found, is_new] = bodies_.try_emplace(bytes.data());
     if (is_new) found->second = parse_onnx_graph(bytes, state_.where);
     return found->second;
   }
 
+  // Inner graphs see the names around them.
+  std::vector<OnnxInfo*> run_body(OnnxCall& call, const OnnxGraph& body,
+                                  std::span<OnnxInfo* const> inputs) override {
+    if (call.frame().depth >= kMostOnnxDepth) fail("its graphs are in each other without end");
+    OnnxFrame inner;
+    inner.given = call.frame().given;
+    inner.outer = &call.frame();
+    inner.depth = call.frame().depth + 1;
+    count_nodes((body.inputs.size() + body.outputs.size()) / kItemsOfNode);
+    add_names(inner, body);
+    for (std::size_t i = 0; i < body.inputs.size() && i < inputs.size(); ++i)
+      inner.names.insert_or_assign(body.inputs[i].name, inputs[i]);
+    declare(inner, body);
+    read_nodes(inner, body.nodes);
+    std::vector<std::string_view> names;
+    for (const auto& output : body.outputs) names.push_back(output.name);
+    return made_in(call, inner, names);
+  }
+
   void read_function(OnnxCall& call, const OnnxFunction& function) {
-    if (call.frame().depth >= kMostDepth) fail("its functions call each other without end");
+    if (call.frame().depth >= kMostOnnxDepth) fail("its functions call each other without end");
     OnnxFrame inner;
     inner.depth = call.frame().depth + 1;
     count_nodes((function.inputs.size() + function.values.size() + function.defaults.size()) / kItemsOfNode);
@@ -252,17 +276,21 @@ class OnnxReader {
         inner.given.insert_or_assign(attribute.name, given);
     for (const auto& value : function.values) inner.declared.try_emplace(value.name, &value.type);
     read_nodes(inner, function.nodes);
-    return_values(call, inner, function.outputs);
+    const auto made = made_in(call, inner, function.outputs);
+    for (std::size_t i = 0; i < made.size(); ++i) call.give(i, made[i]);
+    define_missing(call);
   }
 
-  void return_values(OnnxCall& call, OnnxFrame& inner, const std::vector<std::string_view>& names) {
+  std::vector<OnnxInfo*> made_in(const OnnxCall& call, OnnxFrame& inner,
+                                 const std::vector<std::string_view>& names) {
     const OnnxCall inside(state_, inner, call.node());
-    for (std::size_t i = 0; i < call.node().outputs.size(); ++i) {
-      auto* made = i < names.size() ? inside.find(names[i]) : nullptr;
-      if (made == nullptr)
+    std::vector<OnnxInfo*> made;
+    for (const auto name : names) {
+      made.push_back(inside.find(name));
+      if (made.back() == nullptr)
         fail(fmt::format("a subgraph of {} does not make its output", truncate(call.node().op_type, 40)));
-      call.define(call.node().outputs[i], made);
     }
+    return made;
   }
 
   // --- What has no rule
@@ -277,12 +305,11 @@ class OnnxReader {
     std::optional<std::vector<OnnxType>> inferred;  // asked for once, and only where it is needed
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       auto shape = call.declared_shape(i, false);
-      if (!shape && i == 0 && keeps_shape(call)) shape = call.shape(0);
       if (!shape && call.wants(i)) {
         if (!inferred) inferred = infer_single(call, infer_);
         if (i < inferred->size()) shape = fixed_shape((*inferred)[i]);
       }
-      if (!shape) shape = call.declared_shape(i, true);
+      if (!shape) shape = call.declared_shape(i, call.frame().depth == 0);  // a body's names are its own
       known.push_back(shape.has_value());
       outputs.push_back({shape.value_or(Shape{}), declared_dtype(call, i)});
       if (!shape && call.wants(i))
@@ -295,11 +322,6 @@ class OnnxReader {
         call.result(i, made[i]);
         if (!known[i]) call.find(node.outputs[i])->shape.reset();
       }
-  }
-
-  static bool keeps_shape(const OnnxCall& call) {
-    return call.node().domain.empty() && std::ranges::binary_search(kKeepShape, call.node().op_type) &&
-           call.has(0) && call.info(0)->shape;
   }
 
   static std::optional<Shape> fixed_shape(const OnnxType& type) {
@@ -332,11 +354,22 @@ class OnnxReader {
     node.op_type = "the graph's output";
     for (const auto& output : model_.graph.outputs) node.inputs.push_back(output.name);
     const OnnxCall call(state_, frame, node);
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (!call.has(i)) continue;
-      const auto id = call.value(i);
+    const auto add = [&](OnnxInfo& one, const std::string& name) {
+      const auto id = call.value_of(one);
       outputs.push_back(id);
-      if (state_.out.graph.values[id].name == 0) state_.out.name(id, node.inputs[i]);
+      if (state_.out.graph.values[id].name == 0) state_.out.name(id, name);
+    };
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      auto* const one = call.info(i);
+      if (one == nullptr || one->is_empty_optional) continue;
+      const std::string name(node.inputs[i]);
+      if (!one->is_sequence)
+        add(*one, name);
+      else if (one->items)
+        for (std::size_t k = 0; k < one->items->size(); ++k)
+          add(*(*one->items)[k], fmt::format("{}[{}]", name, k));
+      else if (one->sample != nullptr)
+        add(*one->sample, name + "[i]");
     }
     return outputs;
   }
@@ -395,7 +428,7 @@ class OnnxReader {
   OnnxModel model_;
   OnnxScopes scopes_;
   // By the address of their bytes in the file.
-  std::unordered_map<const char*, OnnxGraph> branches_;
+  std::unordered_map<const char*, OnnxGraph> bodies_;
   std::unordered_map<const char*, OnnxTensor*> constants_;
   std::unordered_map<const OnnxTensor*, OnnxInfo*> weights_;
   std::unordered_map<std::string, const OnnxFunction*> functions_;

@@ -147,7 +147,11 @@ bool flatten(OnnxCall& call, std::string_view) {
 template <auto see>
 bool view(OnnxCall& call, std::string_view aten) {
   const auto seen = see(call, strides_of(call, 0));
-  return seen && call.answer(aten, {call.tensor("self", 0)}, {seen->shape, call.dtype(0), seen->strides});
+  if (!seen) {  // which axes is not known: as far as the file says what comes out
+    const auto shape = call.declared_shape(0, false);
+    return shape && numel(*shape) == numel(call.shape(0)) && reshape_to(call, *shape);
+  }
+  return call.answer(aten, {call.tensor("self", 0)}, {seen->shape, call.dtype(0), seen->strides});
 }
 
 bool transpose(OnnxCall& call, std::string_view aten) {
@@ -181,8 +185,16 @@ bool slice(OnnxCall& call, std::string_view aten) {
 bool split(OnnxCall& call, std::string_view aten) {
   const auto axis = call.axis(0);
   auto sizes = call.integers("split", 1);
-  if (!axis || (call.has(1) && !sizes)) return false;
+  if (!axis) return false;
   const auto count = call.node().outputs.size();
+  if (call.has(1) && !sizes) {  // as the file declares the parts
+    sizes.emplace();
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto shape = call.declared_shape(i, false);
+      if (!shape || shape->size() != call.shape(0).size()) return false;
+      sizes->push_back((*shape)[*axis]);
+    }
+  }
   if (!sizes || sizes->empty()) {
     const auto parts = static_cast<std::int64_t>(count);
     const auto whole = call.shape(0)[*axis];

@@ -139,6 +139,64 @@ bool global_pool(OnnxCall& call, std::string_view aten) {
       {call.tensor("self", 0), call.list("output_size", std::vector<std::int64_t>(spatial, 1))}, {shape});
 }
 
+// The norm of each window.
+bool norm_pool(OnnxCall& call, std::string_view aten) {
+  const auto w = window_of(call, call.integers("kernel_shape"));
+  if (!w || w->kernel.empty() || call.shape(0).size() != w->kernel.size() + 2) return false;
+  Shape shape{call.dim(0, 0), call.dim(0, 1)};
+  for (std::size_t i = 0; i < w->kernel.size(); ++i) shape.push_back(windows(*w, i, call.shape(0)[i + 2]));
+  return call.answer(
+      aten,
+      {call.tensor("self", 0), call.list("kernel_size", w->kernel), call.number("p", call.integer("p", 2))},
+      {shape});
+}
+
+bool global_norm_pool(OnnxCall& call, std::string_view aten) {
+  if (call.rank(0) < 3) return false;
+  Shape shape{call.dim(0, 0), call.dim(0, 1)}, axes;
+  for (std::int64_t i = 2; i < call.rank(0); ++i) axes.push_back(i);
+  shape.resize(call.shape(0).size(), 1);
+  return call.answer(aten,
+                     {call.tensor("self", 0), call.number("ord", call.integer("p", 2)),
+                      call.list("dim", axes), call.flag("keepdim", true)},
+                     {shape});
+}
+
+// Each value goes back to where the index says; the rest is zero.
+bool unpool(OnnxCall& call, std::string_view) {
+  const auto w = window_of(call, call.integers("kernel_shape"));
+  if (!w || w->kernel.empty() || call.shape(0).size() != w->kernel.size() + 2) return false;
+  Shape shape{call.dim(0, 0), call.dim(0, 1)};
+  for (std::size_t i = 0; i < w->kernel.size(); ++i)
+    shape.push_back(clamp_size((__int128{call.shape(0)[i + 2]} - 1) * w->strides[i] + w->kernel[i] -
+                               w->begins[i] - w->ends[i]));
+  if (const auto* told = call.numbers(2); told != nullptr && told->size() == shape.size())
+    for (std::size_t i = 0; i < shape.size(); ++i) shape[i] = std::max<std::int64_t>(told->integer(i), 0);
+  return call.answer(w->kernel.size() > 2 ? "aten::max_unpool3d" : "aten::max_unpool2d",
+                     {call.tensor("self", 0), call.tensor("indices", 1)}, {shape});
+}
+
+bool region_pool(OnnxCall& call, std::string_view aten) {
+  const auto size = call.integers("pooled_shape");
+  if (call.rank(0) != 4 || call.rank(1) != 2 || size.size() != 2 || has_negative(size)) return false;
+  return call.answer(aten,
+                     {call.tensor("input", 0), call.tensor("rois", 1), call.number("pooled_height", size[0]),
+                      call.number("pooled_width", size[1])},
+                     {{call.dim(1, 0), call.dim(0, 1), size[0], size[1]}});
+}
+
+bool deform_conv(OnnxCall& call, std::string_view aten) {
+  if (call.rank(0) != 4 || call.rank(1) != 4) return false;
+  const auto w = window_of(call, kernel_of(call, 1));
+  if (!w || w->kernel.size() != 2) return false;
+  Shape shape{call.dim(0, 0), call.dim(1, 0)};
+  for (std::size_t i = 0; i < 2; ++i) shape.push_back(windows(*w, i, call.shape(0)[i + 2]));
+  return call.answer(aten,
+                     {call.tensor("input", 0), call.tensor("weight", 1), call.tensor("offset", 2),
+                      call.tensor("mask", 4), call.tensor("bias", 3), call.flag("use_mask", call.has(4))},
+                     {shape});
+}
+
 // --- Resizing
 
 std::int64_t whole_size(double size) {
@@ -227,15 +285,36 @@ bool grid_sample(OnnxCall& call, std::string_view) {
                      {shape});
 }
 
+// theta [N, 2, 3] or [N, 3, 4], and the size of the image: a place in the input for each in the output.
+bool affine_grid(OnnxCall& call, std::string_view aten) {
+  const auto* size = call.numbers(1);
+  std::optional<Shape> shape;
+  if (call.rank(0) != 3) return false;
+  if (size != nullptr && size->size() > 2) {
+    shape = Shape{call.dim(0, 0)};
+    for (std::size_t i = 2; i < size->size(); ++i)
+      shape->push_back(std::max<std::int64_t>(size->integer(i), 0));
+    shape->push_back(call.dim(0, 1));
+  }
+  shape = call.or_declared(shape);
+  return shape && call.answer(aten, {call.tensor("theta", 0)}, {*shape});
+}
+
 constexpr auto kWindowsRules = std::to_array<OnnxRule>({
+    {"AffineGrid", affine_grid, "aten::affine_grid_generator", 2},
     {"AveragePool", pool, "aten::avg_pool"},
     {"Conv", conv},
     {"ConvInteger", conv_integer},
     {"ConvTranspose", conv_transpose, {}, 2},
+    {"DeformConv", deform_conv, "torchvision::deform_conv2d", 3},
     {"GlobalAveragePool", global_pool, "aten::adaptive_avg_pool"},
+    {"GlobalLpPool", global_norm_pool, "aten::linalg_vector_norm"},
     {"GlobalMaxPool", global_pool, "aten::adaptive_max_pool"},
     {"GridSample", grid_sample, {}, 2},
+    {"LpPool", norm_pool, "onnx::LpPool"},
     {"MaxPool", pool, "aten::max_pool"},
+    {"MaxRoiPool", region_pool, "torchvision::roi_pool", 2},
+    {"MaxUnpool", unpool, {}, 2},
     {"QLinearConv", quantised_conv},
     {"Resize", resize},
     {"Upsample", resize},

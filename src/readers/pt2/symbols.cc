@@ -233,15 +233,18 @@ void Symbols::depends_on_data(std::string_view symbol) {
   if (from_data_.emplace(symbol).second) describe(symbol, "depends on the data");
 }
 
+std::optional<std::int64_t> Symbols::value_if_bound(std::string_view symbol) {
+  const auto found = bound_.find(std::string(symbol));
+  if (found == bound_.end()) return std::nullopt;
+  used_.insert(found->first);
+  return found->second;
+}
+
 std::optional<std::int64_t> Symbols::value_of(std::string_view symbol) {
   used_data = used_data || from_data_.contains(symbol);
-  std::string name(symbol);
-  if (const auto found = bound_.find(name); found != bound_.end()) {
-    used_.insert(std::move(name));
-    return found->second;
-  }
-  if (missing_.size() < 1000) missing_.insert(std::move(name));
-  return std::nullopt;
+  const auto found = value_if_bound(symbol);
+  if (!found && missing_.size() < 1000) missing_.insert(std::string(symbol));
+  return found;
 }
 
 std::optional<std::int64_t> Symbols::evaluate(std::string_view text) {

@@ -27,6 +27,8 @@ class Symbols {
   // expression that is understood, which is noted too.
   std::optional<std::int64_t> evaluate(std::string_view expression);
   std::optional<std::int64_t> value_of(std::string_view symbol);
+  // Only where it is bound: nothing is missing otherwise.
+  std::optional<std::int64_t> value_if_bound(std::string_view symbol);
 
   // Throws Error if anything was missing, or if a bound name is not one of the file's.
   void check(const std::string& where) const;
