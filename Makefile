@@ -8,7 +8,7 @@ PYTHON_BIN := .venv/bin/python
 CMAKE := cmake -G Ninja -S . -DOPSCOPE_ENGINE=OFF -DCMAKE_UNITY_BUILD=ON -DCMAKE_CXX_COMPILER=g++
 PEERS := build/peers
 
-.PHONY: help setup dev demo check test test-cpp test-python test-zoo test-all test-asan test-cuda test-wheel bench reference format clean
+.PHONY: help setup dev demo check test test-cpp test-python test-zoo test-all test-asan test-cuda wheels test-wheel bench reference format clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -53,7 +53,10 @@ test-asan: setup
 test-cuda:  ## the engine's own tests on a machine with a GPU, against the torch that is there
 	@tools/test_cuda.sh
 
-test-wheel: setup  ## as a new user: the wheel in a clean environment, and the guide followed from top to bottom
+wheels:  ## dist: a wheel for python3 that has an engine for each supported torch
+	@tools/build_wheels.sh
+
+test-wheel: setup wheels  ## as a new user: the wheel in clean environments without a compiler, and the guide followed
 	@tools/test_wheel.sh
 
 bench: setup  ## opscope beside other counters, the core alone, the command line, and what timing every op costs

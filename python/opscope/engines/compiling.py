@@ -158,7 +158,9 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _processes() -> int:
-    """As many as have a processor and the 2 GB that one takes."""
+    """$MAX_JOBS, as for PyTorch's own extensions, or as many as have a processor and the 2 GB that one takes."""
+    if (chosen := os.environ.get("MAX_JOBS", "")).isdigit():
+        return max(1, int(chosen))
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2_000_000_000
     return max(1, min(len(os.sched_getaffinity(0)), memory))
 
