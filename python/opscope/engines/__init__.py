@@ -7,7 +7,6 @@ torch (a nightly, one's own build) it has the sources, and `compiling` makes the
 from __future__ import annotations
 
 import importlib.machinery
-import importlib.metadata
 import importlib.util
 import re
 import sys
@@ -50,7 +49,11 @@ def installed_torch() -> Torch | None:
         line = re.search(r"^__version__ = '([^']+)'", (folder / "version.py").read_text(encoding="utf-8"), re.MULTILINE)
     except OSError:
         line = None
-    return Torch(line[1] if line else importlib.metadata.version("torch"), folder)
+    if line:
+        return Torch(line[1], folder)
+    from importlib.metadata import version  # slow to import
+
+    return Torch(version("torch"), folder)
 
 
 def release(version: str) -> tuple[int, int] | None:
