@@ -242,6 +242,18 @@ TEST(OnnxBounds, DataDependentSizesAreTheLargestPossible) {
   EXPECT_EQ(output_shape(read(graph, {{"y.1", 3}})), (Shape{2, 3}));
 }
 
+TEST(OnnxBounds, WhatIsMadeOfABoundIsOne) {
+  const Graph graph{{node("NonZero", {"x"}, {"a"}), node("Neg", {"a"}, {"b"}),
+                     node("ReduceMax", {"b"}, {"c"}), node("Neg", {"c"}, {"y"}), node("Exp", {"x"}, {"z"})},
+                    {},
+                    {value_info("x", {4, 5})},
+                    {field(1, "y"), field(1, "z")}};
+  const auto made = read(graph);
+  std::vector<bool> bounded;
+  for (const auto& op : made.ops) bounded.push_back(op.bounded);
+  EXPECT_EQ(bounded, (std::vector<bool>{true, true, true, false, false}));
+}
+
 TEST(OnnxBounds, SmallNumbersShareBytes) {
   const std::pair<int, std::uint64_t> types[] = {{21, 3}, {22, 3}, {23, 3}, {25, 2},
                                                  {26, 2}, {24, 5}, {17, 5}};

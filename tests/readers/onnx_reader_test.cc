@@ -149,6 +149,8 @@ TEST(OnnxRules, WhatIsNotUnderstoodIsUnknown) {
                         {"NoSuchOp", {{2, 3}}, {}, {}},
                         {"Relu", {{2, 3}}, {}, {}, 0, "my.domain"},
                         {"Softmax", {}, {}, {}},
+                        {"Hardmax", {}, {}, {}},  // its row is not asked
+                        {"relu", {{2, 3}}, {}, {}, 0, "aten"},
                         {"Loop", {{1}, {1}}, {}, {}}};
   for (const auto& rule : cases) {
     const auto graph = read(one_node(rule));

@@ -250,8 +250,32 @@ std::vector<ValueId> OnnxCall::op(std::string_view name, std::span<const Argumen
     made.push_back(result_of(state_.out, name, spec, base));
   }
   state_.out.op(name, {}, arguments, made);
-  state_.out.graph.ops.back().bounded = std::exchange(state_.symbols.used_data, false);
+  settle_doubts(made);
   return made;
+}
+
+// The last op's sizes are as certain as those of what it reads; one number is one number.
+void OnnxCall::settle_doubts(std::span<const ValueId> made) {
+  auto& graph = state_.out.graph;
+  Op& op = graph.ops.back();
+  op.bounded = std::exchange(state_.symbols.used_data, false);
+  if (!op.bounded && state_.bounded.empty() && state_.estimated.empty()) return;
+  each_read(graph, op, [&](ValueId id) {
+    op.bounded = op.bounded || state_.bounded.contains(id);
+    op.estimated = op.estimated || state_.estimated.contains(id);
+  });
+  for (const auto id : made) {
+    if (numel(graph.shape(graph.values[id])) == Count{1}) continue;
+    if (op.bounded) state_.bounded.insert(id);
+    if (op.estimated) state_.estimated.insert(id);
+  }
+}
+
+void OnnxCall::doubt(std::size_t i, bool bounded, bool estimated) {
+  auto* const one = wants(i) ? find(node_.outputs[i]) : nullptr;
+  if (one == nullptr || one->id == kNone) return;
+  if (bounded) state_.bounded.insert(one->id);
+  if (estimated) state_.estimated.insert(one->id);
 }
 
 OnnxInfo* OnnxCall::info_of(ValueId id) {
@@ -284,6 +308,7 @@ std::optional<Shape> OnnxCall::declared_shape(std::size_t i, bool ask) const {
   if (!wants(i)) return std::nullopt;
   const auto found = frame_.declared.find(node_.outputs[i]);
   if (found == frame_.declared.end() || !found->second->has_shape) return std::nullopt;
+  if (found->second->dims.size() > kMostDims) return std::nullopt;
   Shape shape;
   for (const auto& dim : found->second->dims) {
     if (dim.size >= 0) {

@@ -80,6 +80,8 @@ struct OnnxState {
   std::size_t numbers_made = 0;
   OnnxBodies* bodies = nullptr;
   std::size_t passes = 1;  // by which the loops around here multiply what is read
+  // Values whose size is the largest possible, or not known: so is what is made of them.
+  std::unordered_set<ValueId> bounded, estimated;
 
   // Functions repeat what is in them: numbers and shapes that nodes make are bounded, weights by the file.
   OnnxInfo* add(OnnxInfo info);
@@ -199,8 +201,10 @@ class OnnxCall {
     if (wants(i)) define(node_.outputs[i], info);
   }
   OnnxInfo* info_of(ValueId id);  // that is new
-  // Ops from `first` on: how they run is not certain.
+  // Ops from `first` on: how often they run is not certain.
   void mark(std::size_t first, bool bounded, bool estimated);
+  // Output i: how large it is is not certain.
+  void doubt(std::size_t i, bool bounded, bool estimated);
   std::size_t op_count() const { return state_.out.graph.ops.size(); }
   void note(std::string message) { state_.out.note("assumption", full_name(), std::move(message)); }
   // The usual case: one op, one output, which is output 0. The file's shape of it wins over the rule's.
@@ -249,6 +253,7 @@ class OnnxCall {
 
  private:
   bool is_absent(std::string_view name) const;
+  void settle_doubts(std::span<const ValueId> made);
   std::string owned_path(std::string_view weight) const;
 
   OnnxState& state_;

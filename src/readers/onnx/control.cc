@@ -99,9 +99,13 @@ bool loop(OnnxCall& call, std::string_view) {
   const auto trips = trips_of(call, carried);
   const auto first = call.op_count();
   const auto done = run_loop(call, body->nodes.size(), run, trips.count, state);
-  call.mark(first, trips.bounded, trips.estimated);
   for (std::size_t i = 0; i < carried; ++i) call.give(i, done.state[i]);
-  for (auto i = carried; i < call.node().outputs.size(); ++i) give_collected(call, i, done, i - carried, 0);
+  const bool is_bound = trips.bounded || done.is_limit;
+  for (auto i = carried; i < call.node().outputs.size(); ++i) {
+    give_collected(call, i, done, i - carried, 0);
+    call.doubt(i, is_bound, trips.estimated);
+  }
+  call.mark(first, is_bound, trips.estimated);
   return true;
 }
 
@@ -157,6 +161,7 @@ class Scan {
     for (auto i = carried_; i < call_.node().outputs.size(); ++i) {
       const auto item = i - carried_;
       give_collected(call_, i, done, item, item < axes.size() ? axes[item] : 0);
+      if (is_old_) split_batch(i);
     }
     return true;
   }
@@ -190,6 +195,17 @@ class Scan {
     shape.insert(shape.begin(), batch_);
     call_.result(
         i, call_.op("aten::repeat", {call_.tensor_of("self", call_.value_of(*last))}, {shape, last->dtype}));
+  }
+
+  // The places of all sequences, one sequence after the other.
+  void split_batch(std::size_t i) {
+    auto* const all = call_.wants(i) ? call_.find(call_.node().outputs[i]) : nullptr;
+    if (all == nullptr || !all->shape || all->shape->empty() || call_.declared_shape(i, false)) return;
+    Shape shape = *all->shape;
+    shape.front() = length_;
+    shape.insert(shape.begin(), batch_);
+    call_.result(
+        i, call_.op("aten::view", {call_.tensor_of("self", call_.value_of(*all))}, {shape, all->dtype}));
   }
 
   OnnxCall& call_;

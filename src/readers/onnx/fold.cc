@@ -61,14 +61,14 @@ Numbers cast(const Numbers& from, bool to_real) {
     to_real ? out.reals.push_back(from.real(i)) : out.integers.push_back(from.integer(i));
   return out;
 }
-MaybeInfo cast_to(const OnnxCall& call) {
-  const auto to = onnx_dtype(call.integer("to", 0));
-  if (to == DType::kUndefined || info(to).is_complex) return std::nullopt;
+MaybeInfo cast_as(const OnnxCall& call, DType to) {
+  if (to == DType::kUndefined || to == DType::kString || info(to).is_complex) return std::nullopt;
   auto numbers = cast(*call.numbers(0), info(to).is_float);
   if (to == DType::kBool)
     for (auto& item : numbers.integers) item = item != 0;
   return make(call.shape(0), to, std::move(numbers));
 }
+MaybeInfo cast_to(const OnnxCall& call) { return cast_as(call, onnx_dtype(call.integer("to", 0))); }
 
 MaybeInfo gather(const OnnxCall& call) {
   const auto* from = call.numbers(0);
@@ -224,6 +224,8 @@ constexpr auto kAbsolute = [](double a) { return std::abs(a); };
 constexpr auto kCeil = [](double a) { return std::ceil(a); };
 constexpr auto kFloor = [](double a) { return std::floor(a); };
 constexpr auto kRoot = [](double a) { return std::sqrt(a); };
+constexpr auto kRest = [](Wide a) { return std::max<Wide>(a, 0); };
+constexpr auto kPositive = [](double a) { return std::max(a, 0.0); };
 constexpr auto kIsZero = [](Wide a) { return a == 0; };
 
 struct Row {
@@ -259,6 +261,7 @@ constexpr auto kRows = std::to_array<Row>({
     {"ReduceMin", reduce<INT64_MAX, kSmaller>},
     {"ReduceProd", reduce<1, std::multiplies{}>},
     {"ReduceSum", reduce<0, std::plus{}>},
+    {"Relu", unary<kRest, kPositive>},
     {"Reshape", reshape},
     {"Slice", slice},
     {"Sqrt", unary<kSame, kRoot>},
@@ -283,6 +286,8 @@ std::optional<OnnxInfo> fold_onnx(const OnnxCall& call) {
   if (!node.domain.empty() || node.outputs.size() != 1) return std::nullopt;
   if (node.op_type == "Shape") return shape_of(call);
   if (node.op_type == "Size") return size_of(call);
+  if (node.op_type == "CastLike" && call.has_first(2) && is_small(call.info(0)))
+    return cast_as(call, call.dtype(1));
   const auto found = std::ranges::lower_bound(kRows, node.op_type, {}, &Row::type);
   if (found == kRows.end() || found->type != node.op_type) return std::nullopt;
   const auto count = call.input_count();

@@ -72,7 +72,7 @@ class Looping {
     auto& passes = call_.state().passes;
     const auto outer = passes;
     const auto room = static_cast<std::int64_t>(kMostRead / std::min(kMostRead, passes * nodes_));
-    done_ = {.state = std::move(state), .items = {}, .count = trips};
+    done_ = {.state = std::move(state), .items = {}, .count = trips, .is_limit = false};
     const auto first = call_.op_count();
     passes *= static_cast<std::size_t>(std::clamp<std::int64_t>(trips, 1, std::min<std::int64_t>(room, 2)));
     if (trips <= room) {
@@ -85,7 +85,8 @@ class Looping {
       repeat_ops(call_, first, trips);
     }
     passes = outer;
-    if (stops_on_data_ && trips > 0) {
+    done_.is_limit = stops_on_data_ && !stopped_ && trips > 0;
+    if (done_.is_limit) {
       call_.mark(first, true, false);
       call_.note(
           fmt::format("when it ends depends on the data; {} runs are counted, as an upper bound", trips));

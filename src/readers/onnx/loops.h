@@ -25,6 +25,7 @@ struct Looped {
   Infos state;
   std::vector<Infos> items;  // by run that was read
   std::int64_t count = 0;
+  bool is_limit = false;  // it may end earlier
 };
 
 // `nodes`: of the body. Where a run may end the loop, `trips` are an upper bound, and a note says so.

@@ -187,7 +187,10 @@ bool compress(OnnxCall& call, std::string_view aten) {
   const auto axis = is_flat ? std::size_t{0} : call.axis(0);
   if (!axis) return false;
   Shape shape = is_flat ? Shape{0} : call.shape(0);
-  shape[*axis] = call.size_from_data(0, *axis, is_flat ? all_of(call.shape(0)) : shape[*axis]);
+  if (const auto* chosen = call.numbers(1); chosen != nullptr && !chosen->is_real)
+    shape[*axis] = static_cast<std::int64_t>(chosen->size()) - std::ranges::count(chosen->integers, 0);
+  else
+    shape[*axis] = call.size_from_data(0, *axis, is_flat ? all_of(call.shape(0)) : shape[*axis]);
   return call.answer(aten, {call.tensor("self", 0), call.tensor("mask", 1)}, {shape});
 }
 

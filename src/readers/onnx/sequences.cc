@@ -27,7 +27,7 @@ ValueId outside(OnnxCall& call, std::size_t i, const Shape& shape, DType dtype) 
   return call.state().out.input({.shape = shape, .dtype = dtype}, std::string(call.node().inputs[i]) + "[i]");
 }
 
-// Where in `count` places; nullopt where it is not known or not there.
+// Which of `count` items; nullopt where it is not known or not there.
 std::optional<std::size_t> position(const OnnxCall& call, std::size_t input, std::size_t count) {
   const auto* at = call.single_number(input);
   return at != nullptr ? axis_of(at->integer(0), count) : std::nullopt;
@@ -50,7 +50,10 @@ bool insert_item(OnnxCall& call, std::string_view) {
   if (!is_sequence(call, 0)) return false;
   auto items = call.info(0)->items;
   const bool is_last = !call.has(2);
-  const auto at = items ? position(call, 2, items->size() + 1) : std::nullopt;
+  const auto* told = call.single_number(2);
+  // Before an item, counted from the end when negative, or behind the last.
+  const auto places = items ? items->size() + (told != nullptr && told->integer(0) < 0 ? 0 : 1) : 0;
+  const auto at = items ? position(call, 2, places) : std::nullopt;
   if (items && (is_last || at))
     items->insert(is_last ? items->end() : items->begin() + static_cast<std::ptrdiff_t>(*at), call.info(1));
   else if (items)

@@ -98,7 +98,7 @@ bool stft(OnnxCall& call, std::string_view) {
   else if (call.has(2) && call.rank(2) == 1)
     length = call.dim(2, 0);
   else if (declared && declared->size() == 4)
-    length = is_half ? ((*declared)[2] - 1) * 2 : (*declared)[2];
+    length = clamp_size(is_half ? (__int128{(*declared)[2]} - 1) * 2 : __int128{(*declared)[2]});
   if (!length || *length < 1) return false;
   std::optional<std::int64_t> frames;
   if (step != nullptr && step->integer(0) > 0) {

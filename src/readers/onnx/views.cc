@@ -182,6 +182,18 @@ bool slice(OnnxCall& call, std::string_view aten) {
                      {seen->shape, call.dtype(0), seen->strides});
 }
 
+// Arithmetic on shapes, as in fold.cc.
+bool split_numbers(OnnxCall& call, const Numbers& all, const Shape& sizes) {
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    Numbers part{.is_real = all.is_real};
+    for (std::int64_t k = 0; k < sizes[i] && next < all.size(); ++k) part.add(all, next++);
+    if (Count{part.size()} != Count{sizes[i]}) return false;
+    call.give(i, call.state().add({.shape = Shape{sizes[i]}, .dtype = call.dtype(0), .numbers = part}));
+  }
+  return true;
+}
+
 bool split(OnnxCall& call, std::string_view aten) {
   const auto axis = call.axis(0);
   auto sizes = call.integers("split", 1);
@@ -204,6 +216,8 @@ bool split(OnnxCall& call, std::string_view aten) {
       sizes->push_back(std::min(each, left));
   }
   if (sizes->size() != count || has_negative(*sizes)) return false;
+  if (const auto* all = call.numbers(0); all != nullptr && call.shape(0).size() == 1)
+    return split_numbers(call, *all, *sizes);
   std::vector<OnnxOutput> outputs(count, {call.shape(0), call.dtype(0), strides_of(call, 0)});
   for (std::size_t i = 0; i < count; ++i) outputs[i].shape[*axis] = (*sizes)[i];
   return call.answer_all(
