@@ -1,6 +1,7 @@
 #include "graph/signature.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -6,6 +6,7 @@
     run.py --again         nothing is kept
     run.py --refresh       counts the references anew with FlopCounterMode and writes them into the table
     run.py --fill          the same, only for models that have no row or no number yet
+    run.py --json FILE     what was found of each model too, for tools/compatibility.py
     run.py --tracers       PyTorch's tracers on the same models, held against the engine (tracers.py)
 """
 
@@ -54,6 +55,8 @@ def main() -> int:
     judged = [report.judge(row, results[row.key]) for row in chosen]
     print(report.table_text(judged))
     print(report.totals_text(judged, time.perf_counter() - began))
+    if options.json:
+        options.json.write_text(json.dumps({each.row.key: _summary(each) for each in judged}))
     partial = options.only or options.fast or options.fill
     missing = [] if partial else catalogue.missing(rows)
     for text in missing:
@@ -69,8 +72,13 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--refresh", action="store_true")
     parser.add_argument("--fill", action="store_true")
     parser.add_argument("--tracers", action="store_true")
+    parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--workers", type=int, default=min(os.cpu_count() or 1, 2))
     return parser.parse_args()
+
+
+def _summary(judged: report.Judged) -> dict[str, Any]:
+    return {name: judged.result.get(name) for name in ("flops", "ops")} | {"problem": judged.problem}
 
 
 def _task(command: str, row: Row, folder: Path) -> pool.Task:

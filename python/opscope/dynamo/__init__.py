@@ -204,7 +204,7 @@ def _compiled_once(ready: TracedModel, name: str) -> Traced:
 
 def _require_one_graph(ready: TracedModel, name: str) -> None:
     """A break before the first tensor op ends no graph, and Dynamo says where it is only if it must not break at all."""
-    with quiet(), compiled(ready.model, ready.computes) as (call, _), torch._dynamo.error_on_graph_break(True):
+    with quiet(), compiled(ready.model, ready.computes, fullgraph=True) as (call, _):
         try:
             abstract_run.run_unrecorded(ready.model, ready.args, ready.kwargs, call)
         except Exception as problem:

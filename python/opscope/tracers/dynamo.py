@@ -22,6 +22,7 @@ import torch
 
 import opscope
 from opscope._load import native
+from opscope.engine import torch_version
 from opscope.engine.nested import tensors_in
 from opscope.engine.source_lines import OWN_FOLDER, TORCH_FOLDER, user_line
 from opscope.tracers.node_runs import GraphRun
@@ -209,17 +210,34 @@ def _pass_by_opscope() -> None:
                 torch._dynamo.trace_rules.add(module.name)
 
 
+class _Backend:
+    """What Dynamo is given and keeps with what it has compiled: all that stays of a collector in the end."""
+
+    def __init__(self, collector: Collector) -> None:
+        self.collector: Collector | None = collector
+
+    def __call__(self, module: torch.fx.GraphModule, inputs: list[Any]) -> Callable[..., Any]:
+        assert self.collector is not None, "compiled after its end"
+        return self.collector(module, inputs)
+
+    def close(self) -> None:
+        if self.collector is not None:
+            self.collector.close()
+        self.collector = None
+
+
 @contextmanager
-def compiled(model: Any, computes: bool) -> Iterator[tuple[Callable[..., Any], Collector]]:
+def compiled(model: Any, computes: bool, fullgraph: bool = False) -> Iterator[tuple[Callable[..., Any], Collector]]:
     """What calls the model through Dynamo, and the backend. What was compiled for it is forgotten in the end."""
     import torch._dynamo as dynamo
 
     _pass_by_opscope()
     function = _function_of(model)
     collector = Collector(computes, function)
+    backend = _Backend(collector)
     seen = set(_visited())
     _look_again(function)
-    run = torch.compile(function, backend=collector, dynamic=False, **_apart())
+    run = torch.compile(function, backend=backend, dynamic=False, fullgraph=fullgraph, **_apart())
 
     def call(*args: Any, **kwargs: Any) -> Any:
         # The surroundings of a capture tell Dynamo to stay away: that ends here.
@@ -230,10 +248,11 @@ def compiled(model: Any, computes: bool) -> Iterator[tuple[Callable[..., Any], C
     try:
         yield call, collector
     finally:
-        collector.close()
-        for key, backend in list(dynamo.eval_frame.cached_backends.items()):
-            if getattr(backend, "compiler_fn", backend) is collector:
-                del dynamo.eval_frame.cached_backends[key]
+        backend.close()
+        if not torch_version.DYNAMO_BORROWS_BACKENDS:
+            for key, cached in list(dynamo.eval_frame.cached_backends.items()):
+                if getattr(cached, "compiler_fn", cached) is backend:
+                    del dynamo.eval_frame.cached_backends[key]
         for code in {*collector.codes, *(set(_visited()) - seen)}:  # a function of which the caller has graphs keeps them
             if len(dynamo.eval_frame._debug_get_cache_entry_list(code)) <= collector.codes[code]:
                 dynamo.eval_frame.reset_code(code)

@@ -1,5 +1,6 @@
 // What the rows mean, in sentences made of their numbers; and what to know before believing them.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

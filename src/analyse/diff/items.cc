@@ -2,6 +2,7 @@
 #include "analyse/diff/items.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <limits>
 #include <map>

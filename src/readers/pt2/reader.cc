@@ -2,6 +2,7 @@
 #include "readers/pt2/reader.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -3,6 +3,7 @@
 #include "readers/pt2/symbols.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>

@@ -2,6 +2,7 @@
 #include "readers/results/budget_reader.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 

@@ -2,6 +2,7 @@
 #include "report/core/table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -1,5 +1,6 @@
 // What changed, in words.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,7 @@
 // Nodes on the left, the subgraphs they run in on the right; nodes of one subgraph are held together by a
 // bracket. Where the terminal is too narrow for both, the subgraph follows its nodes.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <ranges>

@@ -1,6 +1,7 @@
 // Everything about one node: what it is, what it takes and gives, how long its results live, its subgraph,
 // and how its numbers come about.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <ranges>

@@ -1,6 +1,7 @@
 // A view as a whole: how many nodes became how many subgraphs, what limits them, which ops there are, and how
 // to look further; the ways between two nodes; and the words that all of explore's reports share.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>

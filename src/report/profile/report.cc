@@ -1,5 +1,6 @@
 // A profile in every format: what its report is made of.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>

@@ -16,12 +16,14 @@ at::CPUGeneratorImpl& default_generator() {
   return *at::check_generator<at::CPUGeneratorImpl>(at::detail::getDefaultCPUGenerator());
 }
 
-// A device that this build of PyTorch has no code for, shown as a pretended device: PyTorch asks for a guard
-// when it indexes a tensor, and there is nothing to guard.
+// A device shown as a pretended one: PyTorch asks for a guard when it indexes a tensor, and there is nothing to
+// guard. A build without CUDA has no guard; that of a build with it fails where there is no driver.
 void ensure_device_guard(c10::DeviceType type) {
-  if (type != c10::DeviceType::CUDA || c10::impl::hasDeviceGuardImpl(type)) return;
+  if (type != c10::DeviceType::CUDA) return;
+  auto& guard = c10::impl::device_guard_impl_registry[static_cast<std::size_t>(type)];
+  if (const auto* const own = guard.load(); own && own->deviceCount() > 0) return;
   static const c10::impl::NoOpDeviceGuardImpl<c10::DeviceType::CUDA> nothing;
-  c10::impl::device_guard_impl_registry[static_cast<std::size_t>(type)].store(&nothing);
+  guard.store(&nothing);
 }
 
 // How many threads the kernels called from this thread use. at::set_num_threads would also set it for every

@@ -1,0 +1,11 @@
+"""What differs between the releases of torch that opscope supports: each fact once, with the release that changed it."""
+
+from __future__ import annotations
+
+import torch
+
+RELEASE = tuple(int(part) for part in torch.__version__.partition("+")[0].split(".")[:2])
+
+# The cache of a function compares the backends of its entries with another at every look-up, but does not own them:
+# what else Dynamo keeps of a backend must stay.
+DYNAMO_BORROWS_BACKENDS = RELEASE < (2, 9)
