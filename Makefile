@@ -8,7 +8,7 @@ PYTHON_BIN := .venv/bin/python
 CMAKE := cmake -G Ninja -S . -DOPSCOPE_ENGINE=OFF -DCMAKE_UNITY_BUILD=ON -DCMAKE_CXX_COMPILER=g++
 PEERS := build/peers
 
-.PHONY: help setup dev demo check test test-cpp test-python test-zoo test-all test-asan test-cuda wheels test-wheel bench reference format clean
+.PHONY: help setup dev demo check test test-cpp test-python test-zoo test-all test-asan test-torch test-cuda wheels test-wheel bench reference format clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -39,7 +39,7 @@ test-python: setup
 test-zoo: setup
 	@$(PYTHON_BIN) tests/zoo/run.py --fast
 
-test-all: test test-asan  ## the slow tests too, every model of the zoo, the core under ASan and UBSan, clang-tidy on all of src
+test-all: test test-asan test-torch  ## the slow tests too, every model of the zoo, other torches, the core under ASan and UBSan, clang-tidy on all of src
 	@$(PYTHON_BIN) tools/check.py --all
 	@$(PYTHON_BIN) -m pytest tests/python -q -m slow
 	@$(PYTHON_BIN) tests/zoo/run.py
@@ -49,6 +49,9 @@ test-asan: setup
 	@$(CMAKE) -B build/asan -DOPSCOPE_TESTS=ON -DOPSCOPE_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null
 	@cmake --build build/asan
 	@LSAN_OPTIONS=suppressions=$(CURDIR)/tests/leaks.txt:print_suppressions=0 ctest --test-dir build/asan --output-on-failure -j2
+
+test-torch: setup  ## the oldest torch, the pinned one and the newest, each in an environment of its own
+	@$(PYTHON_BIN) tools/compatibility.py --ends
 
 test-cuda:  ## the engine's own tests on a machine with a GPU, against the torch that is there
 	@tools/test_cuda.sh

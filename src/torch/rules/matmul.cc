@@ -1,6 +1,7 @@
 // Shape rules of matrix products and attention; of Fourier transforms, and of the linear solvers that models
 // call. The last two answer in a layout of their library's own: MKL's transforms keep the batch in the order
 // of its strides and put the transformed dimensions innermost; LAPACK's results are column-major.
+#include "torch/engine/torch_version.h"
 #include "torch/rules/layout.h"
 
 namespace opscope::engine {
@@ -145,7 +146,7 @@ bool is_fused(const Attention& a) {
   if (a.query->size(3) != a.value->size(3)) return false;
   for (const at::Tensor* tensor : {a.query, a.key, a.value}) {
     if (tensor->size(0) != a.query->size(0) || tensor->size(2) == 0 || tensor->stride(3) != 1) return false;
-    if (!a.grouped && tensor->size(1) != a.query->size(1)) return false;
+    if ((kFusedHeadsAreEqual || !a.grouped) && tensor->size(1) != a.query->size(1)) return false;
   }
   return !a.mask || (!a.mask->requires_grad() && (a.mask->dim() == 2 || a.mask->dim() == 4));
 }

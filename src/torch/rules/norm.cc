@@ -1,6 +1,7 @@
 // Shape rules of normalisation layers and softmax, and of their gradients.
 #include <algorithm>
 
+#include "torch/engine/torch_version.h"
 #include "torch/rules/layout.h"
 
 namespace opscope::engine {
@@ -75,6 +76,8 @@ bool rms_norm(RuleCall& call) {
   if (!read_layer_norm(call, {2})) return false;
   const at::Tensor& input = call.at(0).toTensor();
   if (!call.none(2) && call.at(2).toTensor().scalar_type() != input.scalar_type()) return false;
+  if (kRmsNormKeepsLayout)
+    return call.output(sizes_of(input), preserved_strides(operand(input)), input.scalar_type());
   return call.output(input.sizes(), input.scalar_type(), input.suggest_memory_format());
 }
 

@@ -1,0 +1,17 @@
+// What differs between the releases of torch that opscope supports, each fact once.
+#pragma once
+
+#include <torch/version.h>
+
+namespace opscope::engine {
+
+constexpr bool torch_is_before(int major, int minor) {
+  return TORCH_VERSION_MAJOR < major || (TORCH_VERSION_MAJOR == major && TORCH_VERSION_MINOR < minor);
+}
+
+// rms_norm is made of pointwise ops, which keep their input's layout.
+constexpr bool kRmsNormKeepsLayout = torch_is_before(2, 9);
+// The CPU's fused attention takes no key with fewer heads than the query.
+constexpr bool kFusedHeadsAreEqual = torch_is_before(2, 9);
+
+}  // namespace opscope::engine
