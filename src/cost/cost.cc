@@ -31,6 +31,11 @@ Count by_convention(const Work& work, const OpRule* rule, const OpCall& call, Co
   return 0;
 }
 
+Confidence confidence_of(const OpCall& call, const OpRule& rule) {
+  const bool is_estimate = rule.is_estimate != nullptr && rule.is_estimate(call);
+  return std::max(rule.confidence, is_estimate ? Confidence::kEstimated : Confidence::kExact);
+}
+
 OpCost price(const OpCall& call, const OpRule* rule, Convention convention) {
   const auto work = rule != nullptr ? rule->work(call) : std::nullopt;
   if (!work) return {.traffic = default_traffic(call)};
@@ -38,7 +43,7 @@ OpCost price(const OpCall& call, const OpRule* rule, Convention convention) {
   return {.work = *work,
           .traffic = traffic ? *traffic : default_traffic(call),
           .flops = by_convention(*work, rule, call, convention),
-          .confidence = rule->confidence,
+          .confidence = confidence_of(call, *rule),
           .rule = rule};
 }
 
@@ -132,8 +137,10 @@ std::string how(const Graph& graph, OpId op, const OpCost& cost) {
 
 std::string tensors(std::span<const TensorView> views) {
   std::string text;
-  for (const TensorView& view : views.subspan(0, std::min<std::size_t>(views.size(), 8)))
+  for (const TensorView& view : views.subspan(0, std::min<std::size_t>(views.size(), 8))) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", format_shape(view.shape), name(view.dtype));
+    if (view.is_sparse) text += fmt::format(" (sparse, {} stored)", format_exact(view.numel));
+  }
   return views.size() > 8 ? text + fmt::format(", {} more", views.size() - 8) : text;
 }
 

@@ -14,6 +14,8 @@ constexpr std::size_t kMostModuleDepth = 256;
 
 // Of the elements from the first to the last that a strided tensor touches.
 Count span_bytes(const ValueSpec& spec) {
+  if (spec.sparse)
+    return bytes_of(spec.dtype, Count{spec.sparse->stored}) + Count{spec.sparse->index_bytes};
   const bool is_strided = spec.strides && spec.strides->size() == spec.shape.size();
   if (!is_strided || spec.shape.empty() || !numel(spec.shape)) return bytes_of(spec.dtype, numel(spec.shape));
   Count extent = Count{1} + Count{spec.offset};
@@ -81,6 +83,13 @@ ValueId GraphAssembler::value(const ValueSpec& spec, ValueKind kind, ValueId ali
              .device = keep(spec.device),
              .dtype = spec.dtype,
              .kind = kind};
+  if (spec.sparse) {
+    made.strides = {};
+    made.sparse = static_cast<Id>(graph.sparse_forms.size());
+    graph.sparse_forms.push_back({.layout = keep(spec.sparse->layout),
+                                  .stored = spec.sparse->stored,
+                                  .index_bytes = spec.sparse->index_bytes});
+  }
   if (alias != kNone) {
     OPSCOPE_CHECK(alias < graph.values.size());
     made.storage = graph.values[alias].storage;

@@ -23,6 +23,12 @@ using ints = std::vector<std::int64_t>;
 using floats = std::vector<double>;
 using bools = std::vector<bool>;
 
+// What a sparse value holds.
+struct SparseSpec {
+  std::string_view layout;
+  std::uint64_t stored = 0, index_bytes = 0;
+};
+
 // What a value is like.
 struct ValueSpec {
   ints shape;
@@ -30,6 +36,7 @@ struct ValueSpec {
   DType dtype = DType::kUndefined;
   std::int64_t offset = 0;
   std::string_view device = "cpu";
+  std::optional<SparseSpec> sparse = {};
 };
 
 // One entry of a module stack: `key` tells calls of one module apart.
@@ -131,6 +138,10 @@ struct TensorSpec : ValueSpec {
   TensorSpec(std::initializer_list<std::int64_t> dims) : TensorSpec(ints(dims)) {}
   TensorSpec(ints dims, DType type = DType::kFloat32) : ValueSpec{.shape = std::move(dims), .dtype = type} {}
 
+  TensorSpec&& holding(const SparseSpec& what) && {
+    sparse = what;
+    return std::move(*this);
+  }
   // Shares the storage of `base`: a view, or the result of an in-place op.
   TensorSpec&& view_of(Tensor base) && {
     alias = base;

@@ -81,9 +81,17 @@ struct Value {
   Id storage = kNone;
   StringId name = 0;    // of inputs, parameters, buffers and outputs
   StringId device = 0;  // "cpu", "cuda:0"
+  Id sparse = kNone;    // in sparse_forms; kNone: every element is stored
   DType dtype = DType::kUndefined;
   ValueKind kind = ValueKind::kActivation;
   bool trainable = false;  // parameters: requires_grad
+};
+
+// What a sparse value holds in place of all its elements.
+struct SparseForm {
+  StringId layout = 0;            // "sparse_coo", "sparse_csr", "sparse_bsc"
+  std::uint64_t stored = 0;       // elements of its values; zeros within blocks are stored
+  std::uint64_t index_bytes = 0;  // where they belong
 };
 
 // Memory that values share: views of one tensor, and a tensor before and after an in-place op.
@@ -242,6 +250,7 @@ class Graph {
  public:
   std::vector<Op> ops;
   std::vector<Value> values;
+  std::vector<SparseForm> sparse_forms;
   std::vector<Storage> storages;
   std::vector<Lifetime> lifetimes;  // by storage; empty where the capture does not tell
   std::vector<Module> modules;      // every module of the model, parents first; 0 is the root
@@ -282,6 +291,11 @@ class Graph {
   std::span<const std::int64_t> ints_in(const Argument& list) const { return slice(dims, list.range); }
   std::span<const double> reals_in(const Argument& list) const { return slice(reals, list.range); }
 
+  // nullptr where every element is stored.
+  const SparseForm* sparse_form(const Value& value) const {
+    return value.sparse == kNone ? nullptr : &sparse_forms[value.sparse];
+  }
+
   std::string_view op_name(const Op& op) const { return text(targets[op.target].name); }
   const Module& module_of(const Op& op) const { return modules[scopes[op.scope].module]; }
   std::string_view path(const Module& module) const { return text(module.path); }
@@ -321,7 +335,10 @@ constexpr std::uint64_t pair_key(Id first, Id second) { return (std::uint64_t{fi
 std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> shape);
 // Elements and bytes of a shape, saturating.
 Count numel(std::span<const std::int64_t> shape);
+// Of a sparse value, what it holds: its values and their indices.
 inline Count bytes_of(const Graph& graph, const Value& value) {
+  if (const SparseForm* form = graph.sparse_form(value))
+    return bytes_of(value.dtype, Count{form->stored}) + Count{form->index_bytes};
   return bytes_of(value.dtype, numel(graph.shape(value)));
 }
 

@@ -107,6 +107,13 @@ class PartGraph {
     }
   }
 
+  Id sparse_form(const Value& value) {
+    auto form = whole_.sparse_forms[value.sparse];
+    form.layout = copied(form.layout);
+    part_.sparse_forms.push_back(form);
+    return static_cast<Id>(part_.sparse_forms.size() - 1);
+  }
+
   void values() {
     std::vector<Id> storages(whole_.storages.size(), kNone);
     for (ValueId id = 0; id < uses_.size(); ++id) {
@@ -117,6 +124,7 @@ class PartGraph {
       value.strides = part_.add_dims(whole_.strides(value));
       value.name = copied(value.name);
       value.device = copied(value.device);
+      if (value.sparse != kNone) value.sparse = sparse_form(value);
       if (enters(id)) value.kind = ValueKind::kInput;
       if (value.kind == ValueKind::kOutput) value.kind = ValueKind::kActivation;
       if (value.storage != kNone) {

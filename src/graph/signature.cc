@@ -83,7 +83,9 @@ class SignatureWriter {
     const auto strides = graph_.strides(value);
     auto text = fmt::format("{}{}[{}]", is_lasting(value.kind) ? "weight " : "", name(value.dtype),
                             fmt::join(shape, ","));
-    if (strides.size() != shape.size())
+    if (const SparseForm* form = graph_.sparse_form(value))
+      text += fmt::format(" {} of {}", graph_.text(form->layout), form->stored);
+    else if (strides.size() != shape.size())
       text += " not strided";
     else if (!std::ranges::equal(strides, contiguous_strides(shape)))
       text += fmt::format(" strides [{}]", fmt::join(strides, ","));

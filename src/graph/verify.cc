@@ -84,6 +84,14 @@ class Verifier {
     });
   }
 
+  void sparse_form(const Value& value, std::size_t i) const {
+    if (value.sparse >= graph_.sparse_forms.size()) fail("value {} has no sparse form {}", i, value.sparse);
+    const SparseForm& form = graph_.sparse_forms[value.sparse];
+    strings("the sparse form of value", i, form.layout);
+    if (graph_.text(form.layout).empty()) fail("value {} is sparse and has no layout", i);
+    if (value.strides.size != 0) fail("value {} is sparse and has strides", i);
+  }
+
   void scopes() const {
     if (graph_.scopes.empty()) fail("there is no root scope");
     each(graph_.scopes, [&](const Scope& scope, std::size_t i) {
@@ -105,6 +113,7 @@ class Verifier {
       if (value.storage != kNone && value.storage >= graph_.storages.size())
         fail("value {} has no storage {}", i, value.storage);
       strings("value", i, value.name, value.device);
+      if (value.sparse != kNone) sparse_form(value, i);
       if (static_cast<std::size_t>(value.dtype) >= kDTypes.size()) fail("value {} has an unknown dtype", i);
       if (static_cast<std::size_t>(value.kind) >= kValueKinds) fail("value {} has an unknown kind", i);
     });

@@ -142,6 +142,12 @@ class Writer {
     text_unless_empty("name", text(value.name));
     text_unless_empty("device", text(value.device));
     if (value.trainable) json_.field("trainable", true);
+    if (const SparseForm* form = graph_.sparse_form(value)) {
+      json_.key("sparse");
+      json_.begin_object(kInline);
+      json_.fields("layout", text(form->layout), "stored", form->stored, "index_bytes", form->index_bytes);
+      json_.end_object();
+    }
   }
 
   void write(const Break& broken) {

@@ -110,6 +110,25 @@ MaybeTraffic write_traffic(const OpCall& call) {
   return traffic;
 }
 
+// Two compares for each index, to keep it inside, and a select for each of `elements`.
+Work kept_inside(const OpCall& call, Count elements) {
+  Work work{.other_flops = elements};
+  for (const TensorView& index : call.tensors("indices")) work.other_flops += index.numel * 2;
+  return work;
+}
+
+MaybeWork masked_index(const OpCall& call) {
+  if (call.outputs.empty()) return std::nullopt;
+  return kept_inside(call, call.outputs[0].numel);
+}
+
+// An add for each value as well, where the mask does not make it zero.
+MaybeWork masked_index_put(const OpCall& call) {
+  const TensorView* values = call.tensor("values");
+  if (values == nullptr) return std::nullopt;
+  return kept_inside(call, values->numel * 2);
+}
+
 // Every element against every one of the k sought.
 MaybeWork isin(const OpCall& call) {
   if (call.outputs.empty()) return std::nullopt;
@@ -167,6 +186,9 @@ constexpr auto kIndices = indexes("indices", Within::kRows, "weight");
 constexpr auto kOffsets = indexes("offsets", Within::kBags, "indices");
 
 constexpr OpRow kRows[] = {
+    row("aten::_unsafe_masked_index", masked_index, "n selects + 2 compares for each index", read_selected),
+    row("aten::_unsafe_masked_index_put_accumulate", masked_index_put,
+        "a select and an add for each value + 2 compares for each index"),
     embedding_row("aten::_embedding_bag aten::_embedding_bag_forward_only aten::embedding_bag", bag,
                   "one add for each element of each row; a mean divides n") |
         kIndices | kOffsets,

@@ -1,4 +1,5 @@
-// Matrix products: z batches of [m,k] by [k,n]. A complex MAC is four real ones.
+// Matrix products: z batches of [m,k] by [k,n]. A complex MAC is four real ones. Of a sparse matrix only the
+// elements that are stored are multiplied; of two sparse ones, as many as meet if they are spread evenly.
 #include "ops/rules.h"
 
 namespace opscope {
@@ -8,6 +9,7 @@ struct Product {
   Count z = 1, m = 1, k = 1, n = 1;
   Count per_output = 0;          // flops besides the MACs, for each of the z*m*n results
   bool in_torch_counter = true;  // false: runs as mv or dot, which FlopCounterMode does not count
+  const TensorView *a = nullptr, *b = nullptr;
   Count macs() const { return z * m * k * n; }
   Count results() const { return z * m * n; }
   Letters letters() const { return {{"z", z}, {"m", m}, {"k", k}, {"n", n}, {"c", per_output}}; }
@@ -24,19 +26,30 @@ Count scaling(const OpCall& call) {
 MaybeProduct two_matrices(const TensorView* a, const TensorView* b, Count per_output = 0) {
   if (a == nullptr || b == nullptr || a->rank() != 2 || b->rank() != 2 || a->dim(1) != b->dim(0))
     return std::nullopt;
-  return Product{.m = a->dim(0), .k = a->dim(1), .n = b->dim(1), .per_output = per_output};
+  return Product{.m = a->dim(0), .k = a->dim(1), .n = b->dim(1), .per_output = per_output, .a = a, .b = b};
 }
 
 MaybeProduct two_batches(const TensorView* a, const TensorView* b, Count per_output = 0) {
   if (a == nullptr || b == nullptr || a->rank() != 3 || b->rank() != 3) return std::nullopt;
   if (a->dim(0) != b->dim(0) || a->dim(2) != b->dim(1)) return std::nullopt;
-  return Product{.z = a->dim(0), .m = a->dim(1), .k = a->dim(2), .n = b->dim(2), .per_output = per_output};
+  return Product{.z = a->dim(0),
+                 .m = a->dim(1),
+                 .k = a->dim(2),
+                 .n = b->dim(2),
+                 .per_output = per_output,
+                 .a = a,
+                 .b = b};
 }
 
 MaybeProduct by_vector(const TensorView* a, const TensorView* v, Count per_output = 0) {
   if (a == nullptr || v == nullptr || a->rank() < 1 || v->rank() != 1 || a->dim(-1) != v->dim(0))
     return std::nullopt;
-  return Product{.m = leading(*a, 1), .k = v->dim(0), .per_output = per_output, .in_torch_counter = false};
+  return Product{.m = leading(*a, 1),
+                 .k = v->dim(0),
+                 .per_output = per_output,
+                 .in_torch_counter = false,
+                 .a = a,
+                 .b = v};
 }
 
 MaybeProduct mm(const OpCall& call) { return two_matrices(call.tensor("self"), call.tensor("mat2")); }
@@ -62,6 +75,48 @@ MaybeProduct addbmm(const OpCall& call) {
       .m = p->m, .k = p->z * p->k, .n = p->n, .per_output = p->per_output, .in_torch_counter = false};
 }
 
+MaybeProduct sparse_by_dense(const OpCall& call) {
+  const TensorView* a = call.tensor("sparse");
+  return a != nullptr ? two_matrices(a, call.tensor("dense"))
+                      : two_matrices(either(call, "self", "mat1"), either(call, "mat2", "other"));
+}
+
+// Only where the result has an element: s of them, each a product of length k, and the scales.
+struct Sampled {
+  Count s, k, c;
+  bool is_complex = false;
+  Work work() const {
+    return {.macs = s * k * (is_complex ? 4 : 1), .other_flops = s * c * (is_complex ? 2 : 1)};
+  }
+  Letters letters() const { return {{"s", s}, {"k", k}, {"c", c}}; }
+};
+
+std::optional<Sampled> sampled_of(const OpCall& call) {
+  const TensorView *self = call.tensor("self"), *a = call.tensor("mat1");
+  if (self == nullptr || a == nullptr || a->rank() < 2) return std::nullopt;
+  return Sampled{.s = self->numel, .k = a->dim(-1), .c = scaling(call), .is_complex = any_complex(call)};
+}
+
+// Two of every four elements of the packed matrix are stored.
+struct SemiStructured {
+  Count rows, stored, results, c;
+  Work work() const { return {.macs = rows * stored, .other_flops = results * c}; }
+  Letters letters() const { return {{"r", rows}, {"s", stored}, {"n", results}, {"c", c}}; }
+};
+
+std::optional<SemiStructured> semi_structured_of(const OpCall& call) {
+  const TensorView *weight = call.tensor("weight"),
+                   *packed = weight != nullptr ? weight : call.tensor("mat1");
+  const TensorView *x = call.tensor("input"), *dense = call.tensor("mat2");
+  if (packed == nullptr || packed->rank() != 2 || call.outputs.empty()) return std::nullopt;
+  if (weight != nullptr ? x == nullptr || x->rank() < 1 : dense == nullptr || dense->rank() != 2)
+    return std::nullopt;
+  return SemiStructured{.rows = weight != nullptr ? leading(*x, 1) : Count{dense->dim(-1)},
+                        .stored = packed->numel,
+                        .results = call.outputs[0].numel,
+                        .c = call.tensor(weight != nullptr ? "bias" : "input") != nullptr ? 1 : 0};
+}
+
 // A bias for each result, and for _scaled_mm the two scales.
 template <unsigned kExtra>
 MaybeProduct mm_bias(const OpCall& call) {
@@ -79,7 +134,9 @@ MaybeProduct linear(const OpCall& call) {
                  .k = x->dim(-1),
                  .n = vector ? 1 : weight->dim(0),
                  .per_output = call.tensor("bias") != nullptr ? 1 : 0,
-                 .in_torch_counter = !vector};
+                 .in_torch_counter = !vector,
+                 .a = x,
+                 .b = weight};
 }
 
 // Leading dimensions broadcast; a vector is a row on the left and a column on the right.
@@ -88,7 +145,7 @@ MaybeProduct matmul(const OpCall& call) {
   if (a == nullptr || b == nullptr || a->rank() == 0 || b->rank() == 0) return std::nullopt;
   if (b->rank() == 1) return by_vector(a, b);
   if (a->dim(-1) != b->dim(-2)) return std::nullopt;
-  Product p{.m = a->rank() == 1 ? 1 : a->dim(-2), .k = a->dim(-1), .n = b->dim(-1)};
+  Product p{.m = a->rank() == 1 ? 1 : a->dim(-2), .k = a->dim(-1), .n = b->dim(-1), .a = a, .b = b};
   const auto batch_rank = static_cast<std::int64_t>(std::max(a->rank(), b->rank()));
   for (std::int64_t i = -3; i >= -batch_rank; --i) {
     const auto da = static_cast<std::int64_t>(a->rank()) + i >= 0 ? a->dim(i) : 1;
@@ -192,12 +249,34 @@ MaybeWork outer(const OpCall& call) {
   return Work{.other_flops = out.numel * (out.is_complex() ? 6 : 1)};
 }
 
+// total * part / whole, without leaving the range on the way.
+Count share_of(Count total, Count part, Count whole) {
+  if (!whole || total.saturated()) return whole ? total : Count{};
+  const auto share = static_cast<unsigned __int128>(total.value()) * part.value() / whole.value();
+  return share < Count::kMax ? Count{static_cast<std::uint64_t>(share)} : Count{Count::kMax};
+}
+
+// Of the operands' elements, those that are stored.
+Count stored_macs(const Product& p) {
+  Count macs = p.macs();
+  for (const TensorView* operand : {p.a, p.b})
+    if (operand != nullptr && operand->is_sparse)
+      macs = share_of(macs, operand->numel, opscope::numel(operand->shape));
+  return macs;
+}
+
+template <ReadProduct kRead>
+bool is_of_two_sparse(const OpCall& call) {
+  const auto p = kRead(call);
+  return p && p->a != nullptr && p->a->is_sparse && p->b != nullptr && p->b->is_sparse;
+}
+
 template <ReadProduct kRead>
 MaybeWork product(const OpCall& call) {
   const auto p = kRead(call);
   if (!p || call.inputs.empty()) return std::nullopt;
   const bool is_complex = any_complex(call);
-  return Work{.macs = p->macs() * (is_complex ? 4 : 1),
+  return Work{.macs = stored_macs(*p) * (is_complex ? 4 : 1),
               .other_flops = p->results() * p->per_output * (is_complex ? 2 : 1)};
 }
 
@@ -232,7 +311,15 @@ constexpr Family outer_row{.category = Category::kMatmul, .fusion = Fusion::kPoi
 template <ReadProduct kRead>
 constexpr OpRow row(std::string_view name, std::string_view formula) {
   return anchor_row(name, product<kRead>, formula) | letters_from<kRead> |
-         in_torch_counter(torch_product<kRead>);
+         estimated_where(is_of_two_sparse<kRead>) | in_torch_counter(torch_product<kRead>);
+}
+
+// FlopCounterMode has no count for it.
+template <ReadProduct kRead>
+constexpr OpRow sparse_row(std::string_view name, std::string_view formula) {
+  OpRow made = row<kRead>(name, formula);
+  made.in_torch_counter = false;
+  return made;
 }
 
 constexpr std::string_view kMm = "m*k*n MACs";
@@ -245,6 +332,14 @@ constexpr OpRow kRows[] = {
     row<grouped_mm>("aten::_grouped_mm aten::_scaled_grouped_mm", kBmmAnd),
     row<mm>("aten::_int_mm", kMm),
     row<mm_bias<1>>("aten::_scaled_mm", kMmAnd),
+    sparse_row<addmm>("aten::_sparse_addmm aten::sspaddmm", kMmAnd),
+    sparse_row<sparse_by_dense>("aten::_sparse_mm aten::_sparse_mm_reduce_impl aten::_sparse_sparse_matmul "
+                                "aten::hspmm aten::smm",
+                                kMm),
+    anchor_row("aten::_sparse_semi_structured_addmm aten::_sparse_semi_structured_linear "
+               "aten::_sparse_semi_structured_mm",
+               work_from<semi_structured_of>, "r*s MACs for s stored elements + c*n adds (bias)") |
+        letters_from<semi_structured_of>,
     row<packed_mm>("aten::_weight_int4pack_mm aten::_weight_int8pack_mm", kMmAnd),
     row<addbmm>("aten::addbmm", kMmAnd),
     row<addmm>("aten::addmm", kMmAnd) | fvcore(fvcore_product<addmm>) | kLinearLayer,
@@ -266,6 +361,8 @@ constexpr OpRow kRows[] = {
     row<linear>("aten::mkldnn_linear", kMmAnd),
     row<mm>("aten::mm", kMm) | fvcore(fvcore_product<mm>) | kLinearLayer,
     row<mv>("aten::mv", "m*k MACs"),
+    anchor_row("aten::sparse_sampled_addmm", work_from<sampled_of>, "s*k MACs + c*s flops (add, scales)") |
+        letters_from<sampled_of>,
     row<tensordot>("aten::tensordot", kMm),
     row<vdot>("aten::vdot", "k MACs"),
     // Its own, where torch's kernel is not used.

@@ -11,13 +11,16 @@ namespace {
 TensorView view_of(const Graph& graph, ValueId id) {
   const Value& value = graph.values[id];
   const auto shape = graph.shape(value);
+  const SparseForm* form = graph.sparse_form(value);
   return {.shape = shape,
           .strides = graph.strides(value),
-          .numel = numel(shape),
+          .numel = form != nullptr ? Count{form->stored} : numel(shape),
+          .index_bytes = form != nullptr ? Count{form->index_bytes} : Count{},
           .storage = value.storage,
           .value = id,
           .dtype = value.dtype,
-          .kind = value.kind};
+          .kind = value.kind,
+          .is_sparse = form != nullptr};
 }
 
 // "out", "out0", "out1": where an out= overload writes; read by no op.

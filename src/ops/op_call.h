@@ -15,17 +15,19 @@ namespace opscope {
 struct TensorView {
   std::span<const std::int64_t> shape;
   std::span<const std::int64_t> strides;
-  Count numel;
+  Count numel = {};        // those that are stored, of a sparse tensor
+  Count index_bytes = {};  // of a sparse tensor
   Id storage = kNone;
   ValueId value = kNone;
   DType dtype = DType::kUndefined;
   ValueKind kind = ValueKind::kActivation;
+  bool is_sparse = false;
   bool repeated = false;  // an earlier argument of the same op is the same value
 
   std::size_t rank() const { return shape.size(); }
   // Dimension i, counted from the end when negative; 1 where there is none.
   std::int64_t dim(std::int64_t i) const;
-  Count bytes() const { return bytes_of(dtype, numel); }
+  Count bytes() const { return bytes_of(dtype, numel) + index_bytes; }
   // Of memory that reading the whole tensor touches: an expanded tensor has fewer elements than its shape
   // says.
   Count distinct_bytes() const;

@@ -91,6 +91,15 @@ constexpr OpRow operator|(OpRow row, Confidence confidence) {
   return row;
 }
 
+struct EstimatedWhere {
+  bool (*is_estimate)(const OpCall&);
+};
+constexpr EstimatedWhere estimated_where(bool (*is_estimate)(const OpCall&)) { return {is_estimate}; }
+constexpr OpRow operator|(OpRow row, EstimatedWhere where) {
+  row.is_estimate = where.is_estimate;
+  return row;
+}
+
 struct Fvcore {
   CountFunction count;
 };
@@ -237,6 +246,8 @@ std::span<const OpRow> quantised_rules();
 std::span<const OpRow> recurrent_rules();
 std::span<const OpRow> reduction_rules();
 std::span<const OpRow> resize_rules();
+std::span<const OpRow> sparse_rules();
+std::span<const OpRow> special_rules();
 std::span<const OpRow> training_rules();
 std::span<const OpRow> window_rules();
 

@@ -10,9 +10,9 @@ namespace opscope {
 namespace {
 
 constexpr std::array kFamilies{
-    activation_rules, attention_rules, index_rules,  linalg_rules,    matmul_rules,
-    moving_rules,     norm_rules,      onnx_rules,   pointwise_rules, quantised_rules,
-    recurrent_rules,  reduction_rules, resize_rules, training_rules,  window_rules,
+    activation_rules, attention_rules, index_rules,     linalg_rules,    matmul_rules,    moving_rules,
+    norm_rules,       onnx_rules,      pointwise_rules, quantised_rules, recurrent_rules, reduction_rules,
+    resize_rules,     sparse_rules,    special_rules,   training_rules,  window_rules,
 };
 
 // Ops whose cost is not known, and yet something else of them: not in the table.

@@ -35,6 +35,45 @@ MaybeTraffic nll_traffic(const OpCall& call) {
   return read_part(call, *scores, target->numel);
 }
 
+// A sparse gradient is the rows as they come.
+MaybeWork embedding_backward(const OpCall& call) {
+  return call.boolean("sparse").value_or(false) ? Work{} : per_input<1>(call);
+}
+
+// Every target of a row against every other class, at most half of them targets: a quarter of c*c pairs, each
+// with two subtracts, a compare and an add.
+MaybeWork multilabel_margin(const OpCall& call) {
+  const TensorView* x = call.tensor("self");
+  if (x == nullptr) return std::nullopt;
+  return Work{.other_flops = x->numel * Count{x->dim(-1)}};
+}
+Letters multilabel_letters(const OpCall& call) {
+  const TensorView* x = call.tensor("self");
+  return x == nullptr ? Letters{} : Letters{{"m", x->numel}, {"c", Count{x->dim(-1)}}};
+}
+
+// The scores of b rows of k for c classes, then their log-softmax; and the gradients that are made with it.
+struct LinearLoss {
+  Count b, k, c, products = 1;
+  Work work() const {
+    const Count scores = b * c;
+    return {.macs = scores * k * products,
+            .other_flops = scores * (products > Count{1} ? 4 : 3),
+            .specials = scores + b};
+  }
+  Letters letters() const { return {{"b", b}, {"k", k}, {"c", c}, {"g", products}}; }
+};
+
+std::optional<LinearLoss> linear_loss_of(const OpCall& call) {
+  const TensorView *x = call.tensor("input"), *weight = call.tensor("linear_weight");
+  if (x == nullptr || weight == nullptr || x->rank() != 2 || weight->rank() != 2) return std::nullopt;
+  LinearLoss loss{.b = x->dim(0), .k = x->dim(1), .c = weight->dim(0)};
+  const bool with_gradients = call.name() == "torch_nn::_linear_cross_entropy_batch_chunked";
+  for (const std::string_view gradient : {"compute_input_grad", "compute_linear_weight_grad"})
+    if (with_gradients && call.boolean(gradient).value_or(false)) loss.products += 1;
+  return loss;
+}
+
 // A log-softmax over n scores in r rows, then the pick; with probabilities or smoothing as targets, a
 // product.
 MaybeWork cross_entropy(const OpCall& call) {
@@ -198,12 +237,22 @@ constexpr OpRow kRows[] = {
     loss_row("aten::l1_loss", loss<2>, "2*m flops (subtract, abs) + m to fold"),
     loss_row("aten::mse_loss", loss<2>, "2*m flops (subtract, square) + m to fold"),
     loss_row("aten::multi_margin_loss", loss<3>, "3*m flops (subtract, add, compare) + m to fold") | kTarget,
+    loss_row("aten::multilabel_margin_loss aten::multilabel_margin_loss_forward", multilabel_margin,
+             "m*c flops (4 for each of c*c/4 pairs in a row)") |
+        Confidence::kEstimated | multilabel_letters,
     loss_row(
         "aten::nll_loss aten::nll_loss2d aten::nll_loss2d_forward aten::nll_loss_forward aten::nll_loss_nd",
         nll_loss, "2 flops for each target; 3 with class weights", nll_traffic) |
         kTarget,
     loss_row("aten::poisson_nll_loss", loss<2, 1>, "2*m flops (multiply, subtract) + m exps + m to fold"),
     loss_row("aten::soft_margin_loss", loss<3, 2>, "3*m flops + m exps + m logs + m to fold"),
+    loss_row(
+        "torch_nn::_linear_cross_entropy_batch_chunked "
+        "torch_nn::_linear_cross_entropy_batch_chunked_no_reduction",
+        work_from<linear_loss_of>,
+        "b*k*c*g MACs (g products: the scores, and the gradients asked for) + 3*b*c flops + b*c exps + b "
+        "logs; b*c more with gradients") |
+        Confidence::kEstimated | letters_from<linear_loss_of>,
     gradient_row("aten::_embedding_bag_backward aten::_embedding_bag_dense_backward", kEmbedding,
                  bag_backward, "a row of adds for each index"),
     // Sums over each row of two products, then the input's gradient from them: by the usual derivation, some
@@ -227,8 +276,8 @@ constexpr OpRow kRows[] = {
     gradient_row("aten::diagonal_backward aten::select_backward aten::slice_backward", kIndex, no_work,
                  "none"),
     gradient_row("aten::elu_backward", kActivation, pointwise<3, 1>, "3*n flops + n exps"),
-    gradient_row("aten::embedding_backward aten::embedding_dense_backward", kEmbedding, per_input<1>,
-                 "m adds") |
+    gradient_row("aten::embedding_backward aten::embedding_dense_backward", kEmbedding, embedding_backward,
+                 "m adds; none for a sparse gradient") |
         kWeights,
     gradient_row("aten::fractional_max_pool2d_backward aten::fractional_max_pool3d_backward", kPool,
                  per_input<1>, "m adds"),

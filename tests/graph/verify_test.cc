@@ -58,6 +58,18 @@ const Breakage kBreakages[] = {
     {"value 0 has a dimension of -3", [](Graph& g) { g.dims[g.values[0].shape.begin] = -3; }},
     {"value 1 begins at -1", [](Graph& g) { g.values[1].offset = -1; }},
     {"value 1 has no storage 99", [](Graph& g) { g.values[1].storage = 99; }},
+    {"value 1 has no sparse form 0", [](Graph& g) { g.values[1].sparse = 0; }},
+    {"value 1 is sparse and has strides",
+     [](Graph& g) {
+       g.sparse_forms.push_back({.layout = g.intern("sparse_csr"), .stored = 3, .index_bytes = 64});
+       g.values[1].sparse = 0;
+     }},
+    {"value 1 is sparse and has no layout",
+     [](Graph& g) {
+       g.sparse_forms.push_back({.stored = 3});
+       g.values[1].sparse = 0;
+       g.values[1].strides = {};
+     }},
     {"value 1 has an unknown dtype", [](Graph& g) { g.values[1].dtype = static_cast<DType>(200); }},
     {"value 1 has an unknown kind", [](Graph& g) { g.values[1].kind = static_cast<ValueKind>(77); }},
     {"owned 0 is value 0, which is neither parameter nor buffer", [](Graph& g) { g.owned[0].value = 0; }},

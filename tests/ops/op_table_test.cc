@@ -35,8 +35,9 @@ void check(const OpCase& op_case) {
 
 std::vector<OpCase> all_cases() {
   std::vector<OpCase> cases;
-  for (const auto table : {contraction_cases(), attention_cases(), shaped_cases(), training_cases(),
-                           window_cases(), distance_cases(), selecting_cases(), onnx_cases()})
+  for (const auto table :
+       {contraction_cases(), attention_cases(), shaped_cases(), training_cases(), window_cases(),
+        distance_cases(), linalg_cases(), selecting_cases(), onnx_cases(), sparse_cases()})
     cases.insert(cases.end(), table.begin(), table.end());
   return cases;
 }

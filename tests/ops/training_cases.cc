@@ -36,8 +36,6 @@ const std::vector<OpCase>& cases() {
       {"aten::linalg_eigvals", {{"A", T{2, 6, 6}}}, {{2, 6, 6}}, Work{.other_flops = 2 * 6 * 6 * 6 * 25}},
       {"aten::linalg_matrix_exp", {{"A", T{2, 6, 6}}}, {{2, 6, 6}}, Work{.other_flops = 2 * 6 * 6 * 6 * 16}},
       {"aten::linalg_inv", {{"A", T{2, 6, 5}}}, {{2, 6, 6}}, std::nullopt},
-      {"aten::linalg_qr", {{"A", T{6, 4}}}, {{6, 4}}, Work{.other_flops = 2 * 6 * 4 * 4}},
-      {"aten::qr", {{"A", T{6, 4}}}, {{6, 4}}, Work{.other_flops = 2 * 6 * 4 * 4}},
       {"aten::linalg_svd", {{"A", T{6, 4}}}, {{6, 4}}, Work{.other_flops = 14 * 6 * 4 * 4}},
       {"aten::_linalg_svd", {{"A", T{6, 4}}}, {{6, 4}}, Work{.other_flops = 14 * 6 * 4 * 4}},
       {"aten::svd", {{"A", T{6, 4}}}, {{6, 4}}, Work{.other_flops = 14 * 6 * 4 * 4}},

@@ -15,13 +15,14 @@ import torch
 import engine_rule_cases as table
 from engine_rule_cases_backward import BACKWARD_CASES
 from engine_rule_cases_layers import LAYER_CASES
+from engine_rule_cases_linalg import LINALG_CASES
 from engine_rule_cases_quantised import QUANTISED_CASES
 from engine_rule_cases_tensors import TENSOR_CASES
 
 native = pytest.importorskip("opscope._native")
 from opscope.engine.abstract_run import abstract_calls  # noqa: E402
 
-CASES = {**table.POINTWISE_CASES, **LAYER_CASES, **TENSOR_CASES, **QUANTISED_CASES, **BACKWARD_CASES}
+CASES = {**table.POINTWISE_CASES, **LAYER_CASES, **TENSOR_CASES, **QUANTISED_CASES, **BACKWARD_CASES, **LINALG_CASES}
 RULES = sorted(native.shape_rules())
 
 

@@ -159,6 +159,33 @@ TEST(CaptureReader, NewerSchemaSaysToUpgrade) {
   }
 }
 
+TEST(CaptureReader, SparseValuesComeBack) {
+  GraphBuilder b("net");
+  const auto a =
+      b.buffer("a", TensorSpec{5, 7}.holding({.layout = "sparse_csr", .stored = 3, .index_bytes = 72}));
+  const auto x = b.input({7, 2});
+  const auto y = b.op("aten::mm", {{"self", a}, {"mat2", x}}, {{5, 2}});
+  const std::string text = write_json(b.finish({y}));
+  EXPECT_NE(text.find("\"sparse\":{\"layout\":\"sparse_csr\",\"stored\":3,\"index_bytes\":72}"),
+            std::string::npos)
+      << text;
+  const Graph graph = read_capture(text, "net.json");
+  EXPECT_EQ(write_json(graph), text);
+  EXPECT_EQ(bytes_of(graph, graph.values[0]), Count{3 * 4 + 72});
+  EXPECT_EQ(graph.sparse_form(graph.values[1]), nullptr);
+  for (const auto& [from, to, message] :
+       {Case{"\"stored\":3", "\"stored\":-3", "values[0].stored: expected a whole number, not negative"},
+        Case{"\"stored\":3,", "", "values[0]: missing key 'stored'"},
+        Case{"sparse_csr", "", "value 0 is sparse and has no layout"}}) {
+    try {
+      read_capture(replaced(text, from, to), "net.json");
+      ADD_FAILURE() << message;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(message), std::string::npos) << error.what();
+    }
+  }
+}
+
 TEST(CaptureReader, KeysMayComeInAnyOrderAndEscaped) {
   auto text =
       replaced(good(), "\"id\":0,\"name\":\"\",\"path\":\"\"", "\"path\":\"\",\"n\\u0061me\":\"\",\"id\":0");

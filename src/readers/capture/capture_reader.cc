@@ -228,8 +228,16 @@ class CaptureReader {
         may("offset", value.offset), may("storage", value.storage),
         may("name", pools_.to_own_string(value.name)),
         may("device", [&](json::value it) { value.device = pools_.device(it); }),
-        may("trainable", value.trainable));
+        may("trainable", value.trainable), may("sparse", [&](json::value it) { value.sparse = sparse(it); }));
     graph_.values.push_back(value);
+  }
+
+  Id sparse(json::value item) {
+    SparseForm form;
+    json::read_fields(place_, item, need("layout", pools_.to_string(form.layout)),
+                      need("stored", form.stored), need("index_bytes", form.index_bytes));
+    graph_.sparse_forms.push_back(form);
+    return static_cast<Id>(graph_.sparse_forms.size() - 1);
   }
 
   void op(json::value item) {

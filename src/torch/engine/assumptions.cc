@@ -237,8 +237,31 @@ void Picked::make_known(const Call& call) const {
                           : "picks by value; its choices are assumed to be evenly spread (balanced routing)");
 }
 
+namespace {
+
+// A check of PyTorch's own, `equal(condition, true)`, is the condition; where nothing is known of it, it
+// passes.
+bool assume_truth(const Call& call) {
+  auto& recording = call.recording;
+  const at::Tensor self = call.arguments()[0].toTensor(), truth = call.arguments()[1].toTensor();
+  const auto is_one = [](const at::Tensor& tensor) {
+    return tensor.numel() == 1 && tensor.scalar_type() == at::kBool;
+  };
+  if (!is_one(self) || !is_one(truth) || recording.storages.is_unknown(truth)) return false;
+  std::lock_guard lock(recording.mutex);
+  const auto number = Origin(recording.graph, recording.values.of(self)).number();
+  if (recording.decisions.made >= kDecisions) return false;
+  const auto value = recording.storages.known_value(truth);
+  const bool sought = *static_cast<const bool*>(value.const_data_ptr());
+  give_condition(call, !number || (number->likely != 0) == sought);
+  return true;
+}
+
+}  // namespace
+
 bool assume_value(const Call& call) {
   const auto name = call.op.schema().name();
+  if (name == "aten::equal") return assume_truth(call);
   const bool condition = name == "aten::is_nonzero";
   if (!condition && call.info.facts->limit != "item") return false;
   auto& recording = call.recording;

@@ -45,9 +45,6 @@ bool wants_data(const std::exception& problem) {
          text.find("DataDependent") != text.npos || text.find("data-dependent") != text.npos;
 }
 
-// Zeros up to this many elements are run through a real kernel to hear its own error.
-constexpr std::int64_t kZeroElements = std::int64_t{1} << 24;
-
 // The meta kernel. Where there is none, or it is stricter than the real one, the real one on zeros, whose own
 // error is also the one the user should see.
 void run_on_twins_or_zeros(const Call& call, const Inputs& inputs) {
@@ -197,6 +194,7 @@ void run_abstract(const Call& call, const Inputs& inputs, c10::DispatchKeySet be
     const auto keys = below.remove_backend(c10::BackendComponent::MetaBit) | c10::DispatchKeySet(kBackendKey);
     return call.op.redispatchBoxed(keys, &call.stack);
   }
+  if ((inputs.any_sparse || call.info.makes_sparse) && run_sparse(call, inputs)) return;
   if (!call.info.facts->limit.empty() || call.info.needs_values())
     if (run_on_values(call)) return;
   if (!call.info.picks_index()) return run_on_shapes(call, inputs, below);

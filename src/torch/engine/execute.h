@@ -6,6 +6,9 @@
 
 namespace opscope::engine {
 
+// Zeros up to this many elements are run through a real kernel: to hear its own error, or for a pattern.
+inline constexpr std::int64_t kZeroElements = std::int64_t{1} << 24;
+
 OpInfo& info_of(Recording& recording, const c10::OperatorHandle& op);
 
 // Every input's data is known: really compute it, on small tensors, with writes to the model's own
@@ -21,6 +24,10 @@ void run_on_twins(const Call& call);
 // The real kernel on known arguments and, for the others, zeros: for ops whose shape only their own code
 // knows.
 void run_on_zeros(const Call& call);
+// Sparse tensors stay real, since their pattern is part of what an op costs; only their values count as
+// unknown. An op on them runs for real, with zeros for what is abstract. False: it is carried out on shapes,
+// as a product with a dense tensor is.
+bool run_sparse(const Call& call, const Inputs& inputs);
 
 // --- What is assumed of data that is not there and that changes no shape by itself: which elements are
 // picked, in which order, and how a condition on data turns out. Each assumption is noted.

@@ -32,6 +32,8 @@ std::unique_ptr<OpInfo> OpInfos::make(const c10::OperatorHandle& op) {
   info->shape = find_shape_rule(name, schema.overload_name());
   info->composite = op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
   info->ignored = name.starts_with("profiler::") || name.starts_with("prim::");
+  info->makes_sparse = name == "aten::_spdiags" || name.starts_with("aten::_sparse_coo_tensor_with_dims") ||
+                       name.starts_with("aten::_sparse_compressed_tensor");
   info->custom = !name.starts_with("aten::") && !name.starts_with("prims::");
   info->declared = declared.contains(name);
   info->known_sizes = info->is(Fact::kPacked) || (schema.overload_name() == "data" && info->cost &&

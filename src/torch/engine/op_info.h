@@ -23,6 +23,7 @@ struct OpInfo {
   ShapeRule shape = nullptr;
   bool composite = false;             // has a CompositeImplicitAutograd kernel
   bool ignored = false;               // bookkeeping that is no part of the model: profiler::*
+  bool makes_sparse = false;          // of dense tensors: sparse_coo_tensor and its kin
   bool custom = false;                // not one of PyTorch's own
   bool known_sizes = false;           // takes its sizes from a tensor of known numbers: packed sequences
   bool declared = false;              // the user gave its cost

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "torch/engine/execute.h"
+#include "torch/rules/layout.h"
 
 namespace opscope::engine {
 
@@ -136,6 +137,14 @@ at::Tensor zeros_of(const at::Tensor& tensor) {
   return at::from_blob(bytes, tensor.sizes(), strides, std::free, tensor.scalar_type());
 }
 
+// What an op is really run on: a sparse tensor has its pattern, whatever its values.
+at::Tensor stand_in(Recording& recording, const at::Tensor& tensor, bool written) {
+  const bool sparse = is_sparse(tensor);
+  if (!sparse && recording.storages.is_unknown(tensor)) return zeros_of(tensor);
+  auto real = sparse ? tensor : recording.storages.known_value(tensor);
+  return written ? real.clone() : real;
+}
+
 c10::Device result_device(const Call& call) {
   if (call.info.device_argument) {
     const auto& asked = call.arguments()[*call.info.device_argument];
@@ -188,9 +197,7 @@ void run_on_zeros(const Call& call) {
     call.stack[i] = map_tensors(call.stack[i], [&](const at::Tensor& tensor) {
       for (const auto& pair : stand)
         if (pair.original.is_same(tensor)) return pair.twin;
-      const bool known = !recording.storages.is_unknown(tensor);
-      auto real = known ? recording.storages.known_value(tensor) : zeros_of(tensor);
-      if (known && written) real = real.clone();
+      const auto real = stand_in(recording, tensor, written);
       if (written) recording.storages.taint(tensor);
       stand.push_back({tensor, real, {}, {}});
       return real;
@@ -200,19 +207,47 @@ void run_on_zeros(const Call& call) {
   call.op.callBoxed(&call.stack);
   for (const auto& pair : stand)
     if (pair.twin.sizes() != pair.original.sizes()) refuse_resize(recording);
-  if (!call.info.known_sizes)
+  const bool of_sparse = call.info.makes_sparse || std::ranges::any_of(stand, [](const Twin& pair) {
+                           return is_sparse(pair.original);
+                         });
+  if (!call.info.known_sizes && !of_sparse)
     recording.note("assumption", &call.info,
                    "has no shape function; its shape was learnt by running it on zeros");
   call.map_last(call.info.returns, [&](const at::Tensor& result) -> at::Tensor {
     for (const auto& pair : stand)
       if (pair.twin.is_same(result)) return pair.original;
     TORCH_CHECK(!result.is_nested(), kNestedMessage);
-    if (call.info.known_sizes && c10::isIntegralType(result.scalar_type(), true))
-      return device.is_cpu() ? result : recording.storages.wrap_known(result);
+    if (is_sparse(result)) {
+      recording.storages.forget_value(result.unsafeGetTensorImpl());
+      return result;
+    }
+    const bool known = call.info.known_sizes ? c10::isIntegralType(result.scalar_type(), true)
+                                             : of_sparse && is_index_type(result.scalar_type());
+    if (known) return recording.storages.as_known(of_sparse ? result.clone() : result);
     auto made = make_abstract(result.sizes(), result.strides(), result.scalar_type(), device);
     recording.storages.own_new(made);
     return made;
   });
+}
+
+bool run_sparse(const Call& call, const Inputs& inputs) {
+  bool any_dense = false;
+  for_each_tensor(call.arguments(), [&](const at::Tensor& tensor) {
+    any_dense |= tensor.defined() && tensor.dim() > 0 && !is_sparse(tensor);
+  });
+  const bool is_product = call.info.cost && call.info.cost->category == Category::kMatmul && any_dense &&
+                          call.name() != "aten::sparse_sampled_addmm" &&
+                          call.name() != "aten::_sparse_mm_reduce_impl";
+  if (is_product || inputs.elements > kZeroElements) return false;
+  const KeptArguments kept(call);
+  try {
+    run_on_zeros(call);
+    return true;
+  } catch (const std::exception&) {  // no such kernel for this layout: as if it were dense
+    if (call.recording.failure) throw;
+  }
+  kept.put_back();
+  return false;
 }
 
 }  // namespace opscope::engine

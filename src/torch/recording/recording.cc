@@ -69,7 +69,9 @@ void Recording::classify(const at::Tensor& tensor, Inputs& inputs) const {
     inputs.any_off_cpu |= !tensor.is_cpu();
   }
   if (!inputs.any_unknown) inputs.any_unknown = storages.is_unknown(tensor);
-  inputs.elements += tensor.numel();
+  const bool sparse = is_sparse(tensor);
+  inputs.any_sparse |= sparse;
+  inputs.elements += sparse ? contents_of(tensor).stored : tensor.numel();
 }
 
 at::Tensor Recording::abstract_of(const at::Tensor& tensor) {

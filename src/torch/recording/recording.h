@@ -53,6 +53,7 @@ struct Inputs {
   bool any_grad = false;
   bool any_off_cpu = false;  // a known value that has to be fetched from its abstract or device tensor
   bool any_tensor = false;
+  bool any_sparse = false;
   std::int64_t elements = 0;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "torch/recording/sparse.h"
+
 namespace opscope::engine {
 
 namespace {
@@ -80,7 +82,8 @@ Id Storages::id_of(const at::Tensor& tensor) {
     return impl->identity.storage;
   }
   if (tensor.has_storage()) return entry(tensor).id;
-  return add(static_cast<std::size_t>(tensor.numel()) * tensor.element_size());
+  return add(is_sparse(tensor) ? contents_of(tensor).bytes
+                               : static_cast<std::size_t>(tensor.numel()) * tensor.element_size());
 }
 
 ValueKind Storages::kind_of(const at::Tensor& tensor) {

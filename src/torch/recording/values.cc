@@ -77,6 +77,13 @@ ValueId Values::add(const at::Tensor& tensor, Id storage, ValueKind kind, std::s
     value.strides = graph_.add_dims({strides.data(), strides.size()});
     value.offset = tensor.storage_offset();
   }
+  if (is_sparse(tensor)) {
+    const auto contents = contents_of(tensor);
+    value.sparse = static_cast<Id>(graph_.sparse_forms.size());
+    graph_.sparse_forms.push_back({.layout = graph_.intern(contents.layout),
+                                   .stored = static_cast<std::uint64_t>(contents.stored),
+                                   .index_bytes = contents.index_bytes});
+  }
   value.storage = storage;
   value.kind = kind;
   value.dtype = dtype_of(tensor.scalar_type());
@@ -132,7 +139,7 @@ ValueId Values::made_by_op(const at::Tensor& tensor) {
     created.preexisting = false;
     created.kind = ValueKind::kActivation;
   }
-  const auto kind = storages_.kind_of(tensor);
+  const auto kind = is_sparse(tensor) ? ValueKind::kActivation : storages_.kind_of(tensor);
   const auto storage = storages_.id_of(tensor);
   const auto value = made(storage, add(tensor, storage, kind));
   if (!is_weight(kind) || find(tensor) == kNone) set(tensor, value);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "torch/recording/size_bounds.h"
+#include "torch/recording/sparse.h"
 #include "torch/recording/storages.h"
 
 namespace opscope::engine {

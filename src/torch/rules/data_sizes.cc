@@ -75,6 +75,30 @@ bool masked_select(RuleCall& call) {
   return call.output({call.bound("nonzero", element_count(sizes))}, self.scalar_type());
 }
 
+// Every element is stored, or as many as the limit says, in the layout that is asked for.
+bool give_sparse(RuleCall& call, c10::Layout layout, const Sizes& block) {
+  const at::Tensor& self = tensor_at(call, 0);
+  const auto count = call.bound("nonzero", self.numel());
+  if (count * std::max<std::int64_t>(self.dim(), 1) > kIndexElements) throw NeedsValues{};
+  const auto places = call.known_value(coordinates(call, self.sizes(), count)).t().contiguous();
+  auto made = at::_sparse_coo_tensor_unsafe(places, at::zeros({count}, self.scalar_type()), self.sizes());
+  made._coalesced_(true);
+  if (layout != c10::kSparse)
+    made = made.to_sparse(layout, block.empty() ? at::OptionalIntArrayRef() : at::OptionalIntArrayRef(block));
+  return call.push(made);
+}
+
+template <c10::Layout kLayout>
+bool to_compressed(RuleCall& call) {  // self, dense_dim; or self, blocksize, dense_dim
+  const bool has_blocks = kLayout == c10::kSparseBsr || kLayout == c10::kSparseBsc;
+  return give_sparse(call, kLayout, has_blocks ? call.ints(1) : Sizes{});
+}
+
+bool to_sparse(RuleCall& call) {  // self, layout, blocksize, dense_dim; or self, sparse_dim
+  if (call.size() < 3 || call.none(1)) return give_sparse(call, c10::kSparse, {});
+  return give_sparse(call, static_cast<c10::Layout>(call.integer(1)), call.ints(2));
+}
+
 bool nms(RuleCall& call) {
   const auto count = call.bound("nms", tensor_at(call, 0).size(0));
   return call.push(counting(call, count, std::max<std::int64_t>(count, 1)));
@@ -154,6 +178,11 @@ struct SizeRuleRow {
   ShapeRule rule;
 };
 constexpr std::array kRows = std::to_array<SizeRuleRow>({
+    {"aten::_to_sparse", to_sparse},
+    {"aten::_to_sparse_bsc", to_compressed<c10::kSparseBsc>},
+    {"aten::_to_sparse_bsr", to_compressed<c10::kSparseBsr>},
+    {"aten::_to_sparse_csc", to_compressed<c10::kSparseCsc>},
+    {"aten::_to_sparse_csr", to_compressed<c10::kSparseCsr>},
     {"aten::_unique", unique},
     {"aten::_unique2", unique2},
     {"aten::argwhere", nonzero},
