@@ -31,11 +31,6 @@ Count by_convention(const Work& work, const OpRule* rule, const OpCall& call, Co
   return 0;
 }
 
-Confidence confidence_of(const OpCall& call, const OpRule& rule) {
-  const bool is_estimate = rule.is_estimate != nullptr && rule.is_estimate(call);
-  return std::max(rule.confidence, is_estimate ? Confidence::kEstimated : Confidence::kExact);
-}
-
 OpCost price(const OpCall& call, const OpRule* rule, Convention convention) {
   const auto work = rule != nullptr ? rule->work(call) : std::nullopt;
   if (!work) return {.traffic = default_traffic(call)};
@@ -43,7 +38,7 @@ OpCost price(const OpCall& call, const OpRule* rule, Convention convention) {
   return {.work = *work,
           .traffic = traffic ? *traffic : default_traffic(call),
           .flops = by_convention(*work, rule, call, convention),
-          .confidence = confidence_of(call, *rule),
+          .confidence = rule->confidence_of != nullptr ? rule->confidence_of(call) : rule->confidence,
           .rule = rule};
 }
 

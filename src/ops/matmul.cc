@@ -1,5 +1,7 @@
 // Matrix products: z batches of [m,k] by [k,n]. A complex MAC is four real ones. Of a sparse matrix only the
 // elements that are stored are multiplied; of two sparse ones, as many as meet if they are spread evenly.
+#include <array>
+
 #include "ops/rules.h"
 
 namespace opscope {
@@ -236,6 +238,37 @@ Letters bilinear_letters(const OpCall& call) {
           {"b", call.tensor("bias") != nullptr ? 1 : 0}};
 }
 
+// Three tensors as dimensions of one: `expandN` are those that the N-th does not have. The first two are
+// multiplied and summed over what the third does not have, then the third is.
+MaybeWork trilinear(const OpCall& call) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kTensors{
+      {{"i1", "expand1"}, {"i2", "expand2"}, {"i3", "expand3"}}};
+  const TensorView* first = call.tensor("i1");
+  if (first == nullptr) return std::nullopt;
+  const std::size_t rank = first->rank() + call.ints("expand1").size();
+  const auto has = [](std::span<const std::int64_t> dims, std::size_t d) {
+    return std::ranges::count(dims, static_cast<std::int64_t>(d)) != 0;
+  };
+  std::vector<std::array<Count, 3>> sizes(rank, {1, 1, 1});
+  for (std::size_t i = 0; i < kTensors.size(); ++i) {
+    const TensorView* x = call.tensor(kTensors[i].first);
+    const auto expanded = call.ints(kTensors[i].second);
+    if (x == nullptr || x->rank() + expanded.size() != rank) return std::nullopt;
+    std::size_t own = 0;
+    for (std::size_t d = 0; d < rank && own < x->rank(); ++d)
+      if (!has(expanded, d)) sizes[d][i] = Count{x->shape[own++]};
+    if (own != x->rank()) return std::nullopt;
+  }
+  Count of_two = 1, of_three = 1;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const bool is_gone = has(call.ints("sumdim"), d) && has(call.ints("expand3"), d);
+    const Count pair = std::max(sizes[d][0], sizes[d][1]);
+    of_two *= pair;
+    of_three *= std::max(is_gone ? Count{1} : pair, sizes[d][2]);
+  }
+  return Work{.macs = of_two + of_three};
+}
+
 // self + vec1 x vec2: a multiply and an add each, and the scales that are not one.
 MaybeWork addr(const OpCall& call) {
   if (call.outputs.empty()) return std::nullopt;
@@ -311,7 +344,7 @@ constexpr Family outer_row{.category = Category::kMatmul, .fusion = Fusion::kPoi
 template <ReadProduct kRead>
 constexpr OpRow row(std::string_view name, std::string_view formula) {
   return anchor_row(name, product<kRead>, formula) | letters_from<kRead> |
-         estimated_where(is_of_two_sparse<kRead>) | in_torch_counter(torch_product<kRead>);
+         estimated_where<is_of_two_sparse<kRead>> | in_torch_counter(torch_product<kRead>);
 }
 
 // FlopCounterMode has no count for it.
@@ -340,6 +373,8 @@ constexpr OpRow kRows[] = {
                "aten::_sparse_semi_structured_mm",
                work_from<semi_structured_of>, "r*s MACs for s stored elements + c*n adds (bias)") |
         letters_from<semi_structured_of>,
+    anchor_row("aten::_trilinear", trilinear,
+               "a MAC for each product of the first two tensors, and for each of their sums with the third"),
     row<packed_mm>("aten::_weight_int4pack_mm aten::_weight_int8pack_mm", kMmAnd),
     row<addbmm>("aten::addbmm", kMmAnd),
     row<addmm>("aten::addmm", kMmAnd) | fvcore(fvcore_product<addmm>) | kLinearLayer,

@@ -40,7 +40,8 @@ constexpr Family estimated_row{
 constexpr OpRow kRows[] = {
     question(
         "aten::_assert_async aten::_assert_scalar aten::_assert_tensor_metadata "
-        "aten::_functional_assert_async aten::_has_compatible_shallow_copy_type aten::_is_zerotensor "
+        "aten::_functional_assert_async aten::_has_compatible_shallow_copy_type "
+        "aten::_has_same_storage_numel aten::_is_zerotensor "
         "aten::_shape_as_tensor aten::_version aten::can_cast aten::device aten::dim aten::get_device "
         "aten::is_coalesced aten::is_complex aten::is_conj aten::is_contiguous aten::is_floating_point "
         "aten::is_inference aten::is_leaf aten::is_neg aten::is_pinned aten::is_same_size aten::is_set_to "
@@ -79,13 +80,18 @@ constexpr OpRow kRows[] = {
         "aten::as_strided_copy aten::block_diag aten::channel_shuffle aten::constant_pad_nd "
         "aten::detach_copy aten::diag aten::diag_embed aten::diagflat aten::diagonal_copy aten::expand_copy "
         "aten::flip aten::fliplr aten::flipud aten::im2col aten::lift_fresh_copy "
-        "aten::native_channel_shuffle aten::pad aten::permute_copy aten::pin_memory aten::pixel_shuffle "
+        "aten::narrow_copy aten::native_channel_shuffle aten::pad aten::permute_copy aten::pin_memory "
+        "aten::pixel_shuffle "
         "aten::pixel_unshuffle aten::reflection_pad1d aten::reflection_pad2d aten::reflection_pad3d "
         "aten::repeat aten::replication_pad1d aten::replication_pad2d aten::replication_pad3d aten::roll "
         "aten::rot90 aten::select_copy aten::slice_copy aten::split_copy aten::split_with_sizes_copy "
         "aten::squeeze_copy aten::t_copy aten::tile aten::transpose_copy aten::unbind_copy aten::unfold_copy "
         "aten::unsqueeze_copy aten::view_as_complex_copy aten::view_as_real_copy aten::view_copy",
         no_work, "none"),
+    // Padding is neither read nor kept.
+    copy_row("aten::_pack_padded_sequence", no_work, "none", read_selected) | kRowsByData | kPacked,
+    copy_row("aten::_pack_padded_sequence_backward", no_work, "none") | kRowsByData,
+    copy_row("aten::_pad_packed_sequence", no_work, "none") | kRowsByData | kPacked,
     copy_row("aten::_to_copy", no_work, "none", copy_or_view) | kKeepsElements,
     copy_row("aten::cat aten::column_stack aten::concat aten::concatenate aten::dstack aten::hstack "
              "aten::row_stack aten::stack aten::vstack",

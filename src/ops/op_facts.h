@@ -15,6 +15,7 @@ enum class Fact : std::uint8_t {
   kGivesNumber,         // it hands a number to Python, which waits for it
   kWorkByData,          // how much it does depends on its inputs' values
   kRowsByData,          // it takes the lengths of its rows from a tensor
+  kOffsets,             // it takes where its sequences begin from tensors; known numbers are recorded too
   kPacked,              // it takes its sizes from a tensor of known numbers: packed sequences
   kValueFree,           // it takes only shape, dtype and layout from its input: its result is known
   kLikeOther,           // it takes only those from its second argument

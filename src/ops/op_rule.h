@@ -87,8 +87,8 @@ struct OpRule {
   // Where what it counts is not 2 per MAC (a matmul that runs as mv, a complex product): its own count.
   Count (*torch)(const OpCall&) = nullptr;
   Confidence confidence = Confidence::kExact;
-  // Where only some calls are no better than estimated: which. nullptr: none.
-  bool (*is_estimate)(const OpCall&) = nullptr;
+  // Where it is not the same for every call; nullptr: as above.
+  Confidence (*confidence_of)(const OpCall&) = nullptr;
   // "m*k*n MACs + m*n adds", and the letters' values for one call; without a function of its own, n is the
   // elements of the first output and m those of the first input.
   std::string_view formula;

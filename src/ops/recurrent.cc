@@ -65,6 +65,40 @@ MaybeLayer single(const OpCall& call, unsigned gates) {
   return layer;
 }
 
+// Packed weights show nothing but the sizes of what they multiply: the input, and a state for each layer and
+// direction.
+MaybeLayer quantised(const OpCall& call, unsigned gates) {
+  const TensorView* x = either(call, "input", "data");
+  const auto states = call.tensors("hx");
+  const Count layers = call.integer("num_layers").value_or(1);
+  const Count directions = call.boolean("bidirectional").value_or(false) ? 2 : 1;
+  if (x == nullptr || x->rank() < 2 || states.empty() || states[0].rank() < 2 || !layers) return std::nullopt;
+  const Count h = states[0].dim(-1), rows = directions * h * gates;
+  Layer layer{.tokens = tokens_in(*x), .hidden = layers * directions * h};
+  layer.weights = rows * (Count{x->dim(-1)} + h) + (layers - 1) * rows * (directions * h + h);
+  if (call.boolean("has_biases").value_or(false)) layer.biases = layers * rows * 2;
+  return layer;
+}
+
+template <const Cell& kCell>
+MaybeWork quantised_work(const OpCall& call) {
+  return work_of(quantised(call, kCell.gates), kCell);
+}
+
+// A byte for each weight, or two of half precision; biases are floats.
+template <const Cell& kCell>
+MaybeTraffic quantised_traffic(const OpCall& call) {
+  const auto layer = quantised(call, kCell.gates);
+  if (!layer) return std::nullopt;
+  const bool is_half = std::ranges::any_of(call.arguments(), [](const Argument& argument) {
+    return argument.kind == ArgumentKind::kDType &&
+           argument.integer == static_cast<std::int64_t>(DType::kFloat16);
+  });
+  Traffic traffic = default_traffic(call);
+  traffic.weight_bytes = layer->weights * (is_half ? 2 : 1) + layer->biases * 4;
+  return traffic;
+}
+
 template <const Cell& kCell>
 MaybeWork stacked_work(const OpCall& call) {
   return work_of(stacked(call, kCell.gates), kCell);
@@ -159,6 +193,15 @@ constexpr OpRow cell_row(std::string_view name, std::string_view formula) {
   return whole_row(name, cell_work<kCell>, formula) | layer_letters<single, kCell> | fvcore(fvcore_cell);
 }
 
+template <const Cell& kCell>
+constexpr OpRow quantised_row(std::string_view name, std::string_view formula) {
+  return Family{.category = Category::kRecurrent,
+                .fusion = Fusion::kAnchor,
+                .traffic = quantised_traffic<kCell>,
+                .confidence = Confidence::kEstimated}(name, quantised_work<kCell>, formula) |
+         layer_letters<quantised, kCell>;
+}
+
 constexpr OpRow kRows[] = {
     whole_row("aten::_cudnn_rnn", cudnn_rnn, "as the layer of its mode"),
     whole_row("aten::_cudnn_rnn_backward", twice<cudnn_rnn>, kTwice) | Confidence::kEstimated,
@@ -171,6 +214,8 @@ constexpr OpRow kRows[] = {
     whole_row("aten::mkldnn_rnn_layer", mkldnn_layer<kForwardNames>, "as the layer of its mode"),
     whole_row("aten::mkldnn_rnn_layer_backward", twice<mkldnn_layer<kBackwardNames>>, kTwice) |
         Confidence::kEstimated,
+    quantised_row<kGru>("aten::quantized_gru", kGruFormula),
+    quantised_row<kLstm>("aten::quantized_lstm", kLstmFormula),
     layer_row<kRelu>("aten::rnn_relu", kReluFormula),
     cell_row<kRelu>("aten::rnn_relu_cell", kReluFormula),
     layer_row<kTanh>("aten::rnn_tanh", kTanhFormula),

@@ -26,7 +26,7 @@ std::string_view data_reason(const Graph& graph, const Op& op) {
   if (facts.limit == "repeat_interleave" && overload.ends_with("Tensor")) return kDataSize;
   const auto* rule = find_rule(name);
   const bool packed = rule && rule->category == Category::kRecurrent && overload == "data";
-  return packed || facts.is(Fact::kRowsByData) ? kLengths : "";
+  return packed || facts.is(Fact::kRowsByData) || facts.is(Fact::kOffsets) ? kLengths : "";
 }
 
 // What index ops do with a mask: as many rows as it has ones.

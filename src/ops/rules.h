@@ -91,13 +91,16 @@ constexpr OpRow operator|(OpRow row, Confidence confidence) {
   return row;
 }
 
-struct EstimatedWhere {
-  bool (*is_estimate)(const OpCall&);
-};
-constexpr EstimatedWhere estimated_where(bool (*is_estimate)(const OpCall&)) { return {is_estimate}; }
-constexpr OpRow operator|(OpRow row, EstimatedWhere where) {
-  row.is_estimate = where.is_estimate;
+using ConfidenceFunction = Confidence (*)(const OpCall&);
+constexpr OpRow operator|(OpRow row, ConfidenceFunction confidence_of) {
+  row.confidence_of = confidence_of;
   return row;
+}
+
+// Where only some calls are no better than estimated: which.
+template <bool (*kIsEstimate)(const OpCall&)>
+Confidence estimated_where(const OpCall& call) {
+  return kIsEstimate(call) ? Confidence::kEstimated : Confidence::kExact;
 }
 
 struct Fvcore {

@@ -19,9 +19,7 @@ constexpr std::array kFamilies{
 constexpr OpRow uncosted(std::string_view name) { return OpRule{.name = name, .formula = {}}; }
 
 constexpr OpRow kUncosted[] = {
-    uncosted("aten::_ctc_loss_backward aten::_nested_tensor_from_mask aten::_pack_padded_sequence_backward") |
-        kRowsByData,
-    uncosted("aten::_pack_padded_sequence aten::_pad_packed_sequence") | kRowsByData | kPacked,
+    uncosted("aten::_nested_tensor_from_mask") | kRowsByData,
     uncosted("aten::embedding_renorm") | indexes("indices", Within::kRows, "self"),
     uncosted("aten::gather_backward") | indexes("index", Within::kDimension, "self"),
     uncosted("aten::multi_margin_loss_backward") | indexes("target", Within::kClasses, "self"),

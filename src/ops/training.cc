@@ -1,5 +1,7 @@
 // What training adds: losses, the gradients of common ops as autograd runs them, and optimiser steps.
 // Convolution's gradient is with the convolutions, attention's with attention.
+#include <cmath>
+
 #include "ops/rules.h"
 
 namespace opscope {
@@ -112,6 +114,21 @@ std::optional<CtcCells> ctc_cells(const OpCall& call) {
   return CtcCells{Count{scores->dim(0)} * (targets->numel * 2 + batch)};
 }
 
+// The recursion backwards, as long as forward; then each cell is added to the sum of its label in logarithms
+// (6 flops, 3 specials), and each of m scores gets its gradient (5 flops, 2 exps).
+std::optional<Work> ctc_backward(const OpCall& call) {
+  const auto cells = ctc_cells(call);
+  if (!cells) return std::nullopt;
+  Work work = cells->work();
+  const Count m = call.tensor("log_probs")->numel;
+  return work += {.other_flops = cells->c * 6 + m * 5, .specials = cells->c * 3 + m * 2};
+}
+
+Letters ctc_backward_letters(const OpCall& call) {
+  const auto cells = ctc_cells(call);
+  return cells ? Letters{{"c", cells->c}, {"m", call.tensor("log_probs")->numel}} : Letters{};
+}
+
 constexpr Family loss_row{.category = kLoss, .fusion = Fusion::kReduction};
 
 // Estimated: which transitions are allowed depends on the labels.
@@ -121,6 +138,31 @@ constexpr OpRow ctc_row(std::string_view name) {
 }
 
 constexpr auto kTarget = indexes("target", Within::kClasses, "self");
+
+// --- Gradients of distances: c coordinates of all pairs, each a difference, its gradient and an add
+
+std::optional<Count> pair_coordinates(const OpCall& call) {
+  const TensorView *x1 = call.tensor("x1"), *distances = call.tensor("cdist");
+  if (x1 == nullptr || distances == nullptr || x1->rank() < 2) return std::nullopt;
+  return distances->numel * Count{x1->dim(-1)};
+}
+
+// Order 1 and 2: subtract, sign or divide, multiply, add. Infinity: a compare more. Others: two powers and
+// two flops more. Order 0 is flat.
+MaybeWork cdist_backward(const OpCall& call) {
+  const auto c = pair_coordinates(call);
+  const auto p = call.real("p");
+  if (!c || !p) return std::nullopt;
+  if (*p == 0) return Work{};
+  if (*p == 1 || *p == 2) return Work{.other_flops = *c * 4};
+  if (std::isinf(*p)) return Work{.other_flops = *c * 5};
+  return Work{.other_flops = *c * 6, .specials = *c * 2};
+}
+
+Letters pair_letters(const OpCall& call) {
+  const auto c = pair_coordinates(call);
+  return c ? Letters{{"c", *c}} : Letters{};
+}
 
 // --- Gradients: n elements of the one returned first, m of the one given
 
@@ -224,7 +266,13 @@ constexpr Family list_row{
     .category = Category::kPointwise, .fusion = Fusion::kPointwise, .letters = list_letters};
 
 constexpr OpRow kRows[] = {
+    gradient_row("aten::_cdist_backward", kReduction, cdist_backward,
+                 "4*c flops for orders 1 and 2; 5*c for inf; 6*c flops + 2*c powers for others") |
+        pair_letters,
     ctc_row("aten::_ctc_loss aten::ctc_loss") | kRowsByData,
+    loss_row("aten::_ctc_loss_backward", ctc_backward,
+             "15*c flops + 7*c specials for c cells of the recursion + 5*m flops + 2*m exps") |
+        ctc_backward_letters | Confidence::kEstimated | kRowsByData,
     loss_row("aten::binary_cross_entropy", loss<6, 2>, "6*m flops + 2*m logs + m to fold") |
         kTakesProbabilities,
     loss_row("aten::binary_cross_entropy_with_logits", loss<6, 2>, "6*m flops + m exps + m logs + m to fold"),

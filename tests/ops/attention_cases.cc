@@ -4,6 +4,23 @@
 namespace opscope {
 namespace {
 
+// 9 tokens of 4 heads, 8 wide, with 4 offsets, the numbers of which may be known. The longest has 4 tokens,
+// which is only said where there are three dimensions.
+OpCase packed(const char* op, const std::string& offsets, std::size_t rank, bool known, const Work& work) {
+  const T tokens = rank == 3 ? T{9, 4, 8} : T{1, 9, 4, 8};
+  const std::string q = offsets + "_q", k = offsets + "_k";
+  std::vector<CaseArgument> arguments{{"query", tokens},
+                                      {"key", tokens},
+                                      {"value", tokens},
+                                      {q.c_str(), T({4}, DType::kInt32)},
+                                      {k.c_str(), T({4}, DType::kInt32)}};
+  if (rank == 3) arguments.emplace_back("max_k", 4);
+  if (known)
+    for (const std::string& name : {q, k})
+      arguments.emplace_back((name + ".known").c_str(), ints{0, 2, 5, 9});
+  return {op, arguments, {tokens}, work};
+}
+
 const std::vector<OpCase>& cases() {
   static const std::vector<OpCase> kCases = {
       {"aten::scaled_dot_product_attention",
@@ -93,6 +110,30 @@ const std::vector<OpCase>& cases() {
        {{"query", T{9, 4, 8}}, {"key", T{9, 4, 8}}, {"value", T{9, 4, 8}}},
        {{9, 4, 8}},
        std::nullopt},
+      // Three sequences of 2, 3 and 4 tokens in a row: each only with itself.
+      packed("aten::_flash_attention_forward", "cum_seq", 3, true,
+             Work{.macs = 4 * 29 * 16, .other_flops = 5 * 4 * 29 - 2 * 4 * 9, .specials = 4 * 29}),
+      packed("aten::_efficient_attention_forward", "cu_seqlens", 4, true,
+             Work{.macs = 4 * 29 * 16, .other_flops = 5 * 4 * 29 - 2 * 4 * 9, .specials = 4 * 29}),
+      packed("torch_attn::_varlen_attn", "cu_seq", 3, true,
+             Work{.macs = 4 * 29 * 16, .other_flops = 5 * 4 * 29 - 2 * 4 * 9, .specials = 4 * 29}),
+      packed("torch_attn::_varlen_attn_out", "cu_seq", 3, true,
+             Work{.macs = 4 * 29 * 16, .other_flops = 5 * 4 * 29 - 2 * 4 * 9, .specials = 4 * 29}),
+      // Where they begin is not known: 9 queries with at most 4 keys each.
+      packed("aten::_flash_attention_forward", "cum_seq", 3, false,
+             Work{.macs = 4 * 36 * 16, .other_flops = 5 * 4 * 36 - 2 * 4 * 9, .specials = 4 * 36}),
+      packed("aten::_flash_attention_backward", "cum_seq", 3, true,
+             Work{.macs = 4 * 29 * 40, .other_flops = 5 * 4 * 29 + 2 * 4 * 9 * 8, .specials = 4 * 29}),
+      packed("torch_attn::_varlen_attn_backward", "cu_seq", 3, true,
+             Work{.macs = 4 * 29 * 40, .other_flops = 5 * 4 * 29 + 2 * 4 * 9 * 8, .specials = 4 * 29}),
+      packed("aten::_efficient_attention_backward", "cu_seqlens", 4, false,
+             Work{.macs = 4 * 27 * 40, .other_flops = 5 * 4 * 27 + 2 * 4 * 9 * 8, .specials = 4 * 27}),
+      {"aten::_cudnn_attention_forward",
+       {{"query", T{2, 5, 4, 8}}, {"key", T{2, 7, 4, 8}}, {"value", T{2, 7, 4, 6}}},
+       {{2, 5, 4, 6}},
+       Work{.macs = 2 * 4 * 5 * 7 * (8 + 6),
+            .other_flops = 5 * 2 * 4 * 5 * 7 - 2 * 2 * 4 * 5,
+            .specials = 2 * 4 * 5 * 7}},
       {"aten::_scaled_dot_product_cudnn_attention_backward",
        {{"grad_out", T{2, 4, 5, 6}},
         {"query", T{2, 4, 5, 8}},

@@ -93,6 +93,13 @@ const std::vector<OpCase>& cases() {
       all_pairs("aten::_cdist_forward", {{"p", 1.0}}, Work{.other_flops = 20 * (3 + 3 + 2)}),
       all_pairs("aten::_euclidean_dist", {}, Work{.other_flops = 20 * (3 + 3 + 2), .specials = 20}),
       {"aten::cdist", {{"x1", T{5, 3}}, {"x2", T{4, 2}}}, {{5, 4}}, std::nullopt},
+      // The gradient of 60 differences.
+      all_pairs("aten::_cdist_backward", {{"cdist", T{5, 4}}, {"p", 2.0}}, Work{.other_flops = 60 * 4}),
+      all_pairs("aten::_cdist_backward", {{"cdist", T{5, 4}}, {"p", 0.0}}, Work{}),
+      all_pairs("aten::_cdist_backward", {{"cdist", T{5, 4}}, {"p", kInfinity}}, Work{.other_flops = 60 * 5}),
+      all_pairs("aten::_cdist_backward", {{"cdist", T{5, 4}}, {"p", 3.0}},
+                Work{.other_flops = 60 * 6, .specials = 60 * 2}),
+      all_pairs("aten::_cdist_backward", {{"p", 2.0}}, std::nullopt),
       // eps is added to each difference
       row_by_row({}, Work{.other_flops = 5 * (3 + 3 + 3 + 2), .specials = 5}),
       row_by_row({{"p", 1.0}}, Work{.other_flops = 5 * (3 + 3 + 3 + 2)}),

@@ -130,8 +130,8 @@ TEST(OpTable, FactsStandInTheRow) {
   EXPECT_FALSE(is("aten::mm", Fact::kSizedByData));
   EXPECT_EQ(facts_of("aten::embedding_bag").index[1].argument, "offsets");
   // Also of an op whose cost is not known, and none of one that is not known at all.
-  EXPECT_EQ(find_rule("aten::_pack_padded_sequence"), nullptr);
-  EXPECT_TRUE(is("aten::_pack_padded_sequence", Fact::kRowsByData));
+  EXPECT_EQ(find_rule("aten::_nested_tensor_from_mask"), nullptr);
+  EXPECT_TRUE(is("aten::_nested_tensor_from_mask", Fact::kRowsByData));
   EXPECT_EQ(facts_of("mine::op").bits, 0U);
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <ranges>
 
@@ -194,6 +195,40 @@ void give_condition(const Call& call, bool answer) {
   give(call, answer);
 }
 
+// --- whether a choice is one among experts
+
+bool names_experts(std::string_view name) {
+  std::string low(name);
+  std::ranges::transform(low, low.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return low.find("expert") != low.npos || low.find("moe") != low.npos;
+}
+
+// The module that runs, or the one around it (the choice may be a router's), holds experts: by name, or as
+// many modules in a list or matrices in a parameter as there are choices.
+bool chooses_experts(const Graph& graph, ModuleId running, std::int64_t choices) {
+  const auto around = graph.modules[running].parent;
+  const auto is_near = [&](ModuleId module) {
+    return module != kNone && (module == running || module == around);
+  };
+  std::vector<std::int64_t> children(graph.modules.size());
+  for (ModuleId id = 1; id < graph.modules.size(); ++id) {
+    const auto& module = graph.modules[id];
+    if (is_near(module.parent) &&
+        (names_experts(graph.text(module.name)) || names_experts(graph.text(module.type))))
+      return true;
+    if (module.parent != kNone && is_near(graph.modules[module.parent].parent)) ++children[module.parent];
+  }
+  for (ModuleId id = 0; id < children.size(); ++id)
+    if (children[id] == choices && choices > 1 && graph.text(graph.modules[id].type) == "ModuleList")
+      return true;
+  return std::ranges::any_of(graph.owned, [&](const Owned& owned) {
+    const auto shape = graph.shape(graph.values[owned.value]);
+    return is_near(owned.module) && (names_experts(graph.text(owned.name)) ||
+                                     (shape.size() == 3 && shape[0] == choices && choices > 1));
+  });
+}
+
 }  // namespace
 
 Picked::Picked(const Call& call) {
@@ -231,10 +266,14 @@ void Picked::make_known(const Call& call) const {
   if (shape.strides() != made.strides())
     made = at::empty_strided(shape.sizes(), shape.strides(), at::kLong).copy_(made);
   result = call.recording.storages.as_known(made);
-  call.recording.note("assumption", &call.info,
-                      order
-                          ? "the order depends on data; it is assumed to be that of the input"
-                          : "picks by value; its choices are assumed to be evenly spread (balanced routing)");
+  auto& recording = call.recording;
+  if (order)
+    return recording.note("assumption", &call.info,
+                          "the order depends on data; it is assumed to be that of the input");
+  const bool routes = chooses_experts(recording.graph, recording.scopes.module(), choices);
+  recording.note("assumption", &call.info,
+                 std::string("picks by value; its choices are assumed to be evenly spread") +
+                     (routes ? " (balanced routing)" : ""));
 }
 
 namespace {

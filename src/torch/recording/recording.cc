@@ -82,6 +82,24 @@ at::Tensor Recording::abstract_of(const at::Tensor& tensor) {
   return result;
 }
 
+// Where packed sequences begin decides the work: what is known of it goes with the call.
+void Recording::add_offsets(const OpInfo& info, at::ArrayRef<c10::IValue> arguments, Pending& pending) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const auto name = graph.text(info.names[i]);
+    if (!name.starts_with("cu") || !arguments[i].isTensor()) continue;
+    const at::Tensor& tensor = arguments[i].toTensor();
+    if (!tensor.defined() || tensor.dim() != 1 || !c10::isIntegralType(tensor.scalar_type(), false) ||
+        tensor.numel() > kKnownElements || storages.is_unknown(tensor))
+      continue;
+    c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
+    const at::Tensor numbers = storages.known_value(tensor).to(at::kLong).contiguous();
+    pending.arguments.push_back(
+        {.name = graph.intern(std::string(name) + ".known"),
+         .kind = ArgumentKind::kIntList,
+         .range = graph.add_dims({numbers.const_data_ptr<std::int64_t>(), std::size_t(numbers.numel())})});
+  }
+}
+
 Pending Recording::begin(const OpInfo& info, at::ArrayRef<c10::IValue> arguments) {
   std::lock_guard lock(mutex);
   storages.lifetimes->begin(static_cast<OpId>(graph.ops.size()));
@@ -103,6 +121,7 @@ Pending Recording::begin(const OpInfo& info, at::ArrayRef<c10::IValue> arguments
     if (arguments[i].isTensorList())
       for (const at::Tensor& tensor : arguments[i].toTensorList()) write(tensor);
   }
+  if (info.is(Fact::kOffsets)) add_offsets(info, arguments, pending);
   if (may_be_bounded && info.creates() &&
       bounds.has_size({pending.arguments.data(), pending.arguments.size()}))
     pending.bounded = true;

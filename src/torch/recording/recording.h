@@ -102,6 +102,7 @@ class Recording final : public c10::DebugInfoBase {
 
  private:
   void take_lifetimes();
+  void add_offsets(const OpInfo& info, at::ArrayRef<c10::IValue> arguments, Pending& pending);
 
   std::unordered_set<std::string> noted_;
 };
