@@ -205,3 +205,37 @@ def test_floats_follow_the_weights() -> None:
 def test_a_model_without_a_forward_says_so() -> None:
     with pytest.raises(opscope.Error, match="BarkModel has no forward of its own"):
         plan(build("BarkModel"))
+
+
+# --- labels and masks by name
+
+
+T5, BART = ("T5ForConditionalGeneration", {"num_layers": 1}), ("BartForConditionalGeneration", {"encoder_layers": 1, "decoder_layers": 1})
+WHISPER = ("WhisperForConditionalGeneration", {"encoder_layers": 1, "decoder_layers": 1})
+GPT2, BERT = ("GPT2LMHeadModel", {"n_layer": 1}), ("BertForTokenClassification", {"num_hidden_layers": 1})
+CLASSIFIER = ("BertForSequenceClassification", {"num_hidden_layers": 1})
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "given", "expected"),
+    [
+        (T5, {"labels": (2, 9)}, {"input_ids": (2, 128), "decoder_input_ids": (2, 9), "labels": (2, 9)}),
+        (T5, {"labels": torch.ones(2, 9, dtype=torch.int64)}, {"input_ids": (2, 128), "decoder_input_ids": (2, 9)}),
+        (T5, {"decoder_input_ids": (1, 7), "decoder_attention_mask": (1, 7)}, {"decoder_input_ids": (1, 7)}),
+        (T5, {"decoder_attention_mask": (1, 7)}, {"decoder_input_ids": (1, 7), "input_ids": (1, 128)}),
+        (BART, {"labels": (3, 5), "input_ids": (3, 11)}, {"attention_mask": (3, 11), "decoder_input_ids": (3, 5)}),
+        (WHISPER, {"labels": (2, 9)}, {"decoder_input_ids": (2, 9), "input_features": (2, 80, 3000)}),
+        (GPT2, {"labels": (2, 9)}, {"input_ids": (2, 9), "attention_mask": (2, 9)}),
+        (GPT2, {"attention_mask": (2, 9)}, {"input_ids": (2, 9)}),
+        (BERT, {"labels": (2, 9)}, {"input_ids": (2, 9)}),
+        (CLASSIFIER, {"labels": (4,)}, {"input_ids": (4, 128)}),
+    ],
+)
+def test_labels_and_masks_fit(kind: Any, given: Any, expected: dict[str, Any], training: bool) -> None:
+    model = build(kind[0], **kind[1])
+    planned = shapes(plan(model, named_inputs=given))
+    assert {part: planned[part] for part in expected} == expected
+    profile = opscope.profile(model, named_inputs=given, training=training)
+    if training and "labels" in given:
+        assert any("the loss is the model's own" in note.message for note in profile.diagnostics)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -26,10 +26,30 @@ def apply_named(parts: list[Part], request: Options, signature: Signature, model
             part = Part(name, "as asked")
             parts.append(part)
         _override(part, given)
+    _fit_decoder(parts, request)
     if request.named_inputs and all(part.name in request.named_inputs for part in parts if part.shape is not None):
         for option in ("input_shape", "batch", "seq_len", "image_size"):
             if getattr(request, option) is not None:
                 raise error(f"every input of {model} was given whole, so {option} does not apply", option, "leave one out")
+
+
+#: What a decoder takes beside its encoder, one number for each of its tokens.
+_DECODER_TOKENS = ("decoder_input_ids", "labels", "decoder_attention_mask")
+
+
+def _fit_decoder(parts: list[Part], request: Options) -> None:
+    """What is given for some of a decoder's tokens is how many there are."""
+    by_name = {part.name: part for part in parts}
+    if "decoder_input_ids" not in by_name:
+        return
+    asked = [by_name[name].shape for name in _DECODER_TOKENS if name in request.named_inputs]
+    shape = next((shape for shape in asked if shape is not None and len(shape) == 2), None)
+    planned = by_name["decoder_input_ids"].shape
+    if shape is None or planned is None or len(planned) != 2:  # several codes a step
+        return
+    for name in _DECODER_TOKENS:
+        if name in by_name and name not in request.named_inputs:
+            by_name[name].reshape(shape, "as long as the decoder's other inputs")
 
 
 def _check_name(name: str, signature: Signature, model: str) -> None:
@@ -73,19 +93,35 @@ def _is_shape(value: Any) -> bool:
 
 
 def with_sizes_of(request: Options, model: Any) -> Options:
-    """Shapes given for the main input set the sizes that the other inputs follow: a mask has its ids' length."""
+    """Shapes given for some inputs set the sizes that the others follow: a mask has its ids' length, labels too."""
     names = dict(request.named_inputs)
     if request.input_shape is not None:
         main = model.main_input_name
         names.setdefault(main if isinstance(main, str) else main[0], as_shapes(request.input_shape)[0])
-    for name, sized in (
-        ("input_ids", ("batch", "seq_len")), ("pixel_values", ("batch", "channels", "height", "width"))
-    ):
+    for name, sized in _sized_by(model):
         given = names.get(name)
         shape = tuple(given.shape) if isinstance(given, torch.Tensor) else _shape_and_dtype(given)[0]
         if shape is not None and len(shape) == len(sized):
             request = _with(request, dict(zip(sized, shape, strict=True)))
     return request
+
+
+def _sized_by(model: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Arguments whose shape says how large others are: names of their sizes, those that count first come first."""
+    prompt, answer = ("batch", "seq_len"), ("batch", "answer")
+    reads = "input_ids" in model.main_input_name  # a name, or a list of them
+    decodes = bool(getattr(model.config, "is_encoder_decoder", False))
+    classifies = type(model).__name__.endswith("ForSequenceClassification")
+    yield "input_ids", prompt
+    if reads:
+        yield from (("attention_mask", prompt), ("token_type_ids", prompt))
+    yield "labels", ("batch",)
+    if decodes or (reads and not classifies):
+        yield "labels", answer if decodes else prompt
+    yield from (("decoder_input_ids", answer), ("decoder_attention_mask", answer))
+    if reads:
+        yield "position_ids", prompt
+    yield "pixel_values", ("batch", "channels", "height", "width")
 
 
 def _with(request: Options, found: dict[str, int]) -> Options:
