@@ -51,16 +51,43 @@ Traffic split(const Traffic& usual, Count bytes) {
   return traffic;
 }
 
-// The user's word wins. Declared flops include the declared MACs, two each; what is not declared stays as the
-// table has it.
-void apply_declared(OpCost& cost, const DeclaredCost& declared, const OpCall& call, Convention convention) {
+// Of declared work: every convention counts it. Where the declaration says nothing of flops besides the MACs,
+// those that the table knows are opscope's alone.
+Count declared_flops(const Work& work, bool has_flops, Convention convention) {
+  const Count others =
+      has_flops || convention == Convention::kOpscope ? work.other_flops + work.specials : Count{};
+  switch (convention) {
+    case Convention::kOpscope:
+    case Convention::kTorch:
+      return work.macs * 2 + others;
+    case Convention::kMacs:
+      return work.macs;
+    case Convention::kFvcore:
+      return work.macs + others;
+  }
+  return 0;
+}
+
+// The user's word wins. Declared flops are all arithmetic, the MACs included at two each; what is not
+// declared stays as the table has it. Whether fvcore's handle means MACs, which it counts as one, it does not
+// say.
+void apply_declared(OpCost& cost, const DeclaredCost& declared, Convention convention) {
   if (declared.bytes) cost.traffic = split(cost.traffic, Count{*declared.bytes});
   if (!declared.macs && !declared.flops) return;
-  cost.work = {.macs = Count{declared.macs.value_or(0)}};
-  if (declared.flops) cost.work.other_flops = Count{*declared.flops} - cost.work.macs * 2;
-  cost.rule = nullptr;
-  cost.confidence = Confidence::kExact;
-  cost.flops = by_convention(cost.work, nullptr, call, convention);
+  if (declared.macs) cost.work.macs = Count{*declared.macs};
+  if (declared.flops) {
+    cost.work.other_flops = Count{*declared.flops} - cost.work.macs * 2;
+    cost.work.specials = {};
+  }
+  cost.confidence = declared.source == "fvcore" ? Confidence::kEstimated : Confidence::kExact;
+  cost.flops = declared_flops(cost.work, declared.flops.has_value(), convention);
+}
+
+// In words, for explain.
+std::string_view source_of(const DeclaredCost& declared) {
+  if (declared.source == "torch") return "by the formula of torch.utils.flop_counter.register_flop_formula";
+  if (declared.source == "fvcore") return "by a handle of fvcore, whose count is taken as MACs";
+  return "declared by the user";
 }
 
 // What the graph says of the op: it runs several times; sizes that are the largest possible make a number an
@@ -122,8 +149,8 @@ std::string result_of(const Work& work) {
 }
 
 std::string how(const Graph& graph, OpId op, const OpCost& cost) {
-  if (std::ranges::any_of(graph.declared, [&](const auto& d) { return d.op == op && (d.macs || d.flops); }))
-    return "declared by the user";
+  const DeclaredCost* declared = find_declared(graph, op);
+  if (declared != nullptr && (declared->macs || declared->flops)) return std::string(source_of(*declared));
   if (cost.confidence != Confidence::kUnknown) return {};
   if (find_rule(graph.op_name(graph.ops[op])) != nullptr)
     return "the table has this op, but not with such arguments";
@@ -141,7 +168,11 @@ std::string tensors(std::span<const TensorView> views) {
 
 }  // namespace
 
-std::vector<OpCost> estimate(const Graph& graph, Convention convention) {
+namespace {
+
+// `counts`: whether a declared cost does.
+template <class Counts>
+std::vector<OpCost> estimate_where(const Graph& graph, Convention convention, Counts counts) {
   std::vector<const OpRule*> rules;
   for (const Target& target : graph.targets) rules.push_back(find_rule(graph.text(target.name)));
   std::vector<OpCost> costs;
@@ -152,21 +183,32 @@ std::vector<OpCost> estimate(const Graph& graph, Convention convention) {
     apply_op(costs.emplace_back(price(call, rules[op.target], convention)), op);
   }
   for (const DeclaredCost& declared : graph.declared) {
+    if (!counts(declared)) continue;
     const Op& op = graph.ops[declared.op];
     call.reset(op);
     costs[declared.op] = price(call, rules[op.target], convention);
-    apply_declared(costs[declared.op], declared, call, convention);
+    apply_declared(costs[declared.op], declared, convention);
     apply_op(costs[declared.op], op);
   }
   return costs;
+}
+
+}  // namespace
+
+std::vector<OpCost> estimate(const Graph& graph, Convention convention) {
+  return estimate_where(graph, convention, [](const DeclaredCost&) { return true; });
+}
+
+std::vector<OpCost> estimate_as_tool(const Graph& graph, Convention convention) {
+  return estimate_where(graph, convention,
+                        [&](const DeclaredCost& declared) { return declared.source == name(convention); });
 }
 
 OpCost estimate_one(const Graph& graph, OpId op, Convention convention) {
   OpCall call(graph);
   call.reset(graph.ops[op]);
   OpCost cost = price(call, find_rule(call.name()), convention);
-  for (const DeclaredCost& declared : graph.declared)
-    if (declared.op == op) apply_declared(cost, declared, call, convention);
+  if (const auto* declared = find_declared(graph, op)) apply_declared(cost, *declared, convention);
   apply_op(cost, graph.ops[op]);
   return cost;
 }

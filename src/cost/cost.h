@@ -22,7 +22,7 @@ struct OpCost {
   Traffic traffic = {};
   Count flops = {};  // under the convention asked for
   Confidence confidence = Confidence::kUnknown;
-  const OpRule* rule = nullptr;  // nullptr: unknown, or declared by the user
+  const OpRule* rule = nullptr;  // nullptr: unknown, or declared for an op that has no row
   // In picoseconds, so that sums are the same in every order. 0 where nothing was measured, no device named.
   Count time = {};             // measured: the median of its runs, less what the clock itself takes
   Count roofline_time = {};    // the least it can take on the device
@@ -35,6 +35,8 @@ struct OpCost {
 
 // One per op, in op order.
 std::vector<OpCost> estimate(const Graph& graph, Convention convention);
+// As the tool of the convention itself would count: of the declared costs it knows those that it was given.
+std::vector<OpCost> estimate_as_tool(const Graph& graph, Convention convention);
 OpCost estimate_one(const Graph& graph, OpId op, Convention convention);
 
 // "aten::conv2d  N*K*P*Q * C/g*R*S MACs = 1*64*112*112 * 3*7*7 = 118.01M" and its bytes, as lines of text.

@@ -277,9 +277,10 @@ void GraphBuilder::source(std::string_view file_and_line) {
 }
 
 void GraphBuilder::declare_cost(std::optional<std::uint64_t> macs, std::optional<std::uint64_t> flops,
-                                std::optional<std::uint64_t> bytes) {
+                                std::optional<std::uint64_t> bytes, std::string source) {
   OPSCOPE_CHECK(!graph().ops.empty());
-  graph().declared.push_back({static_cast<OpId>(graph().ops.size() - 1), macs, flops, bytes});
+  graph().declared.push_back(
+      {static_cast<OpId>(graph().ops.size() - 1), macs, flops, bytes, std::move(source)});
 }
 
 }  // namespace opscope

@@ -262,7 +262,7 @@ class GraphBuilder {
   // Of the op last recorded.
   void source(std::string_view file_and_line);
   void declare_cost(std::optional<std::uint64_t> macs, std::optional<std::uint64_t> flops,
-                    std::optional<std::uint64_t> bytes);
+                    std::optional<std::uint64_t> bytes, std::string source = {});
 
   // The graph so far, for what has no function here: diagnostics, capture.
   Graph& graph() { return out_.graph; }

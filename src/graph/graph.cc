@@ -38,6 +38,11 @@ std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> shape
   return strides;
 }
 
+const DeclaredCost* find_declared(const Graph& graph, OpId op) {
+  const auto found = std::ranges::lower_bound(graph.declared, op, {}, &DeclaredCost::op);
+  return found != graph.declared.end() && found->op == op ? &*found : nullptr;
+}
+
 Count numel(std::span<const std::int64_t> shape) {
   Count product{1};
   bool empty = false;

@@ -157,10 +157,11 @@ struct Owned {
   StringId name = 0;  // within the module: "weight"
 };
 
-// A cost the user declared for a custom op; what is absent is unknown.
+// A cost that was declared for an op; what is absent is as the table has it.
 struct DeclaredCost {
   OpId op = 0;
   std::optional<std::uint64_t> macs, flops, bytes;
+  std::string source{};  // whose formula it is: empty for the user's own, or "torch", "fvcore"
 };
 
 enum class NodeKind : std::uint8_t {
@@ -335,6 +336,8 @@ constexpr std::uint64_t pair_key(Id first, Id second) { return (std::uint64_t{fi
 std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> shape);
 // Elements and bytes of a shape, saturating.
 Count numel(std::span<const std::int64_t> shape);
+// What was declared for an op; nullptr where nothing was.
+const DeclaredCost* find_declared(const Graph& graph, OpId op);
 // Of a sparse value, what it holds: its values and their indices.
 inline Count bytes_of(const Graph& graph, const Value& value) {
   if (const SparseForm* form = graph.sparse_form(value))

@@ -236,6 +236,7 @@ class Writer {
     if (cost.macs) json_.field("macs", *cost.macs);
     if (cost.flops) json_.field("flops", *cost.flops);
     if (cost.bytes) json_.field("bytes", *cost.bytes);
+    if (!cost.source.empty()) json_.field("source", cost.source);
   }
 
   const Graph& graph_;

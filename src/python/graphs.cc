@@ -1,4 +1,6 @@
 // Graphs and profiles for Python.
+#include <algorithm>
+
 #include "analyse/profile/profile.h"
 #include "base/error.h"
 #include "base/files.h"
@@ -11,15 +13,40 @@
 #include "report/fuse/report.h"
 #include "report/profile/sections.h"
 #include "report/times/times.h"
+#ifdef OPSCOPE_READERS
+#include "readers/capture/capture_reader.h"
+#endif
 
 namespace opscope::python {
 namespace {
 
-// A profile and the graph it speaks about.
+// A profile, the graph it speaks about, and the arguments that it was made with.
 struct OwnedProfile {
   std::shared_ptr<Graph> graph;
   Profile profile;
+  py::dict costs;
 };
+
+std::shared_ptr<OwnedProfile> profile_of(const std::shared_ptr<Graph>& graph, const py::kwargs& costs) {
+  auto owned = std::make_shared<OwnedProfile>();
+  owned->graph = graph;
+  owned->profile = make_profile(*graph, profile_options(costs));
+  owned->costs = costs;
+  return owned;
+}
+
+// For pickle and copy: a graph is the text of its file, a profile is made of its graph again.
+py::bytes pickled(const Graph& graph) { return py::bytes(write_json(graph)); }
+
+std::shared_ptr<Graph> unpickled(const py::bytes& text) {
+#ifdef OPSCOPE_READERS
+  return std::make_shared<Graph>(read_capture(std::string_view(text), "a pickled capture"));
+#else
+  static_cast<void>(text);
+  throw Error("this build of opscope cannot read captures", "a pickled capture",
+              "rebuild it with OPSCOPE_CLI=ON");
+#endif
+}
 
 // ((shape), dtype) of a value.
 py::object shape_and_dtype(const Graph& graph, ValueId id) {
@@ -67,6 +94,8 @@ py::object to_python(const Graph& graph, const Argument& argument) {
 // (op index, arguments by name, outputs) of every call of an op, for the formulas that users declare.
 py::list calls_of(const Graph& graph, const std::string& op_name) {
   py::list calls;
+  const auto is_it = [&](const Target& target) { return graph.text(target.name) == op_name; };
+  if (std::ranges::none_of(graph.targets, is_it)) return calls;
   for (OpId id = 0; id < graph.ops.size(); ++id) {
     const auto& op = graph.ops[id];
     if (graph.op_name(op) != op_name) continue;
@@ -192,8 +221,8 @@ void bind_graph(py::module_& m) {
       .def("calls_of", calls_of)
       .def("declare_cost",
            [](Graph& graph, OpId op, std::optional<std::uint64_t> macs, std::optional<std::uint64_t> flops,
-              std::optional<std::uint64_t> bytes) {
-             graph.declared.push_back({op, macs, flops, bytes});
+              std::optional<std::uint64_t> bytes, const std::string& source) {
+             graph.declared.push_back({op, macs, flops, bytes, source});
            })
       .def_property(
           "tracer", [](const Graph& graph) { return graph.capture.tracer; },
@@ -214,16 +243,17 @@ void bind_graph(py::module_& m) {
              graph.measurement.base_memory_bytes = base;
            })
       .def("add_rung", [](Graph& graph, Rung rung) { graph.capture.rungs.push_back(std::move(rung)); })
-      .def("profile", [](const std::shared_ptr<Graph>& graph, const py::kwargs& costs) {
-        auto owned = std::make_shared<OwnedProfile>();
-        owned->graph = graph;
-        owned->profile = make_profile(*graph, profile_options(costs));
-        return owned;
-      });
+      .def("profile", profile_of)
+      .def(py::pickle(&pickled, &unpickled));
 }
 
 void bind_profile(py::module_& m) {
   py::class_<OwnedProfile, std::shared_ptr<OwnedProfile>>(m, "Profile")
+      .def(py::pickle([](const OwnedProfile& self) { return py::make_tuple(self.graph, self.costs); },
+                      [](const py::tuple& state) {
+                        return profile_of(py::cast<std::shared_ptr<Graph>>(state[0]),
+                                          py::kwargs(py::dict(state[1])));
+                      }))
       .def("part", part_of_profile)
       .def("total", total_of_profile)
       // {name: array of numbers or list} of a part that is rows.

@@ -123,6 +123,7 @@ void bind_session(py::module_& m) {
     std::lock_guard lock(recording->mutex);
     return recording->bounds.bound(op, limit, largest);
   });
+  m.def("has_cost", [](const std::string& op_name) { return find_rule(op_name) != nullptr; });
   m.def("shape_rules", [] {
     std::vector<std::pair<std::string, std::string>> names;
     for (const auto& row : engine::all_shape_rules()) names.emplace_back(row.name, row.overload);

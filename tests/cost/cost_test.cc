@@ -118,9 +118,56 @@ TEST(DeclaredCost, BytesAddUp) {
   EXPECT_EQ(declared(std::nullopt, std::nullopt, 20).confidence, Confidence::kUnknown);
 }
 
-TEST(DeclaredCost, OtherCountersDoNotSeeIt) {
-  EXPECT_EQ(declared(100, std::nullopt, std::nullopt, Convention::kTorch).flops, Count{0});
+TEST(DeclaredCost, EveryConventionCountsIt) {
+  EXPECT_EQ(declared(100, std::nullopt, std::nullopt, Convention::kTorch).flops, Count{200});
+  EXPECT_EQ(declared(100, std::nullopt, std::nullopt, Convention::kFvcore).flops, Count{100});
   EXPECT_EQ(declared(100, std::nullopt, std::nullopt, Convention::kMacs).flops, Count{100});
+  EXPECT_EQ(declared(100, 230, std::nullopt, Convention::kTorch).flops, Count{230});
+  EXPECT_EQ(declared(100, 230, std::nullopt, Convention::kFvcore).flops, Count{130});
+  EXPECT_EQ(declared(std::nullopt, 50, std::nullopt, Convention::kTorch).flops, Count{50});
+  EXPECT_EQ(declared(std::nullopt, 50, std::nullopt, Convention::kFvcore).flops, Count{50});
+}
+
+// 2x3 by 3x4 with a bias: 24 MACs and 8 adds.
+OpCost declared_linear(std::optional<std::uint64_t> macs, std::optional<std::uint64_t> flops,
+                       std::optional<std::uint64_t> total_bytes,
+                       Convention convention = Convention::kOpscope) {
+  GraphBuilder b;
+  b.op("aten::linear",
+       {{"input", b.input({2, 3})}, {"weight", b.parameter("w", {4, 3})}, {"bias", b.parameter("b", {4})}},
+       {{2, 4}});
+  b.declare_cost(macs, flops, total_bytes);
+  return estimate(b.finish({}), convention)[0];
+}
+
+TEST(DeclaredCost, WhatIsNotDeclaredStaysAsTheTableHasIt) {
+  EXPECT_EQ(declared_linear({}, 100, {}).work, (Work{.macs = 24, .other_flops = 100 - 48}));
+  EXPECT_EQ(declared_linear(10, {}, {}).work, (Work{.macs = 10, .other_flops = 8}));
+  EXPECT_EQ(declared_linear({}, {}, 7).work, (Work{.macs = 24, .other_flops = 8}));
+  EXPECT_EQ(declared_linear({}, {}, 7).flops, Count{2 * 24 + 8});
+  EXPECT_EQ(declared_linear({}, {}, 7, Convention::kTorch).flops, Count{48});
+  EXPECT_EQ(declared_linear(10, {}, {}, Convention::kTorch).flops, Count{20});
+  EXPECT_EQ(declared_linear({}, 100, {}, Convention::kMacs).flops, Count{24});
+  EXPECT_EQ(declared_linear({}, 100, {}).rule->category, Category::kMatmul);
+}
+
+TEST(DeclaredCost, ToolsKnowTheirOwnFormulas) {
+  GraphBuilder b;
+  for (const char* source : {"", "torch", "fvcore"}) {
+    b.op("mylib::foo", {{"x", b.input({4, 3})}}, {{4, 3}});
+    b.declare_cost(100, std::nullopt, std::nullopt, source);
+  }
+  const Graph graph = b.finish({});
+  const auto flops_of = [](const std::vector<OpCost>& costs) {
+    std::vector<std::uint64_t> flops;
+    for (const OpCost& cost : costs) flops.push_back(cost.flops.value());
+    return flops;
+  };
+  EXPECT_EQ(flops_of(estimate(graph, Convention::kTorch)), (std::vector<std::uint64_t>{200, 200, 200}));
+  EXPECT_EQ(flops_of(estimate_as_tool(graph, Convention::kTorch)), (std::vector<std::uint64_t>{0, 200, 0}));
+  EXPECT_EQ(flops_of(estimate_as_tool(graph, Convention::kFvcore)), (std::vector<std::uint64_t>{0, 0, 100}));
+  // A handle does not say whether it counts MACs.
+  EXPECT_EQ(estimate(graph, Convention::kOpscope)[2].confidence, Confidence::kEstimated);
 }
 
 TEST(Estimate, HugeShapesSaturate) {

@@ -62,7 +62,10 @@ TEST(Explain, SaysWhatItDoesNotKnow) {
   b.op("aten::mm", {{"self", b.input({4, 3})}, {"mat2", b.input({5, 3})}}, {{4, 3}});
   b.op("mylib::bar", {{"x", b.input({4, 3})}}, {{4, 3}});
   b.declare_cost(100, std::nullopt, std::nullopt);
+  b.op("mylib::baz", {{"x", b.input({4, 3})}}, {{4, 3}});
+  b.declare_cost(100, 200, std::nullopt, "torch");
   const Graph graph = b.finish({});
+  EXPECT_NE(explain(graph, 3).find("register_flop_formula\n            = 100 MACs"), std::string::npos);
   EXPECT_NE(explain(graph, 0).find("not in the table"), std::string::npos);
   EXPECT_NE(explain(graph, 1).find("not with such arguments"), std::string::npos);
   EXPECT_NE(explain(graph, 2).find("declared by the user\n            = 100 MACs"), std::string::npos);

@@ -58,7 +58,8 @@ class ByOp : public Ledger {
 
   std::int64_t run() {
     read_counts();
-    const auto theirs = estimate(graph_, answer_.tool == "torch" ? Convention::kTorch : Convention::kFvcore);
+    const auto theirs =
+        estimate_as_tool(graph_, answer_.tool == "torch" ? Convention::kTorch : Convention::kFvcore);
     for (OpId id = 0; id < graph_.ops.size(); ++id) convention(id, theirs[id]);
     std::int64_t total = 0;
     for (auto& [key, cell] : cells_) {
@@ -121,7 +122,8 @@ class ByOp : public Ledger {
     if (own != 0) cell_of(module, op_name, product).ours.add(op_name, flops, 1);
     const std::int64_t difference = signed_count(cost.flops) - flops;
     if (difference == 0) return;
-    if (cost.rule == nullptr)
+    const DeclaredCost* declared = find_declared(graph_, id);
+    if (cost.rule == nullptr || (declared != nullptr && (declared->macs || declared->flops)))
       add(CauseKind::kDeclared, "declared with register_op, which " + answer_.tool + " does not know",
           op_name, module, 1, difference);
     else if (own == 0)

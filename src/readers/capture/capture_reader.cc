@@ -161,7 +161,7 @@ class CaptureReader {
       return [&](json::value it) { number = json::natural(place_, it); };
     };
     fields(item, need("op", to.op), may("macs", count(to.macs)), may("flops", count(to.flops)),
-           may("bytes", count(to.bytes)));
+           may("bytes", count(to.bytes)), may("source", to.source));
   }
 
   // Sizes are checked with all else, by Graph::verify.
