@@ -205,7 +205,9 @@ void Session::note_changed_weights() {
   std::string first;
   std::size_t count = 0;
   for (const auto& state : state_.tensors()) {
-    if (recording_->journal.has(state.tensor()) || version_of(state.tensor()) == state.version) continue;
+    if (!state.storage || recording_->journal.has(state.tensor()) ||
+        version_of(state.tensor()) == state.version)
+      continue;
     if (count++ == 0) first = graph.text(graph.values[recording_->values.of(state.tensor())].name);
   }
   if (count == 0) return;

@@ -207,12 +207,15 @@ void ModelState::keep_items(PyObject* container, int depth) {
   for (Py_ssize_t i = 0; i < size; ++i) visit(PySequence_Fast_GET_ITEM(container, i));
 }
 
-// Forward may also give a tensor a gradient, other sizes or other data, none of which an op writes.
+// Forward may also give a tensor a gradient, other sizes or other data, none of which an op writes. Of one
+// that is no plain tensor only the gradient is kept.
 void ModelState::keep_tensor(py::handle object) {
   const auto& tensor = THPVariable_Unpack(object.ptr());
   if (tensor.layout() != c10::kStrided || tensor.key_set().has(c10::DispatchKey::Python) ||
       !tensor.has_storage())
-    return;
+    return tensors_.push_back({.object = py::reinterpret_borrow<py::object>(object),
+                               .grad = tensor.grad(),
+                               .requires_grad = tensor.requires_grad()});
   const auto& impl = *tensor.unsafeGetTensorImpl();
   tensors_.push_back({py::reinterpret_borrow<py::object>(object), tensor.grad(), impl.unsafe_storage(),
                       at::DimVector(tensor.sizes()), at::DimVector(tensor.strides()), tensor.storage_offset(),
@@ -222,9 +225,10 @@ void ModelState::keep_tensor(py::handle object) {
 void ModelState::restore(const TensorState& was) {
   const auto& tensor = was.tensor();
   auto* now = tensor.unsafeGetTensorImpl();
-  const bool same = now->unsafe_storage().unsafeGetStorageImpl() == was.storage.unsafeGetStorageImpl() &&
-                    now->sizes().equals(was.sizes) && now->strides().equals(was.strides) &&
-                    now->storage_offset() == was.offset && now->dtype() == was.dtype;
+  const bool same =
+      !was.storage || (now->unsafe_storage().unsafeGetStorageImpl() == was.storage.unsafeGetStorageImpl() &&
+                       now->sizes().equals(was.sizes) && now->strides().equals(was.strides) &&
+                       now->storage_offset() == was.offset && now->dtype() == was.dtype);
   if (!same) {
     auto before = c10::make_intrusive<c10::TensorImpl>(c10::Storage(was.storage), was.keys, was.dtype);
     before->set_sizes_and_strides(was.sizes, was.strides, was.offset);

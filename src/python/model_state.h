@@ -39,12 +39,12 @@ class ModelState {
   struct TensorState {
     py::object object;  // not the at::Tensor: a second one on a tensor of Python's takes the GIL
     at::Tensor grad;
-    c10::Storage storage;
-    at::DimVector sizes, strides;
-    std::int64_t offset;
-    caffe2::TypeMeta dtype;
-    c10::DispatchKeySet keys;
-    bool requires_grad;
+    c10::Storage storage = {};  // none: only its gradient is kept
+    at::DimVector sizes = {}, strides = {};
+    std::int64_t offset = 0;
+    caffe2::TypeMeta dtype = {};
+    c10::DispatchKeySet keys = {};
+    bool requires_grad = false;
     std::uint32_t version = 0;  // when the recorded run was over
 
     const at::Tensor& tensor() const { return THPVariable_Unpack(object.ptr()); }

@@ -197,6 +197,11 @@ class Longer {
   std::size_t size_;
 };
 
+// A tensor of a lazy module, which gets its shape from the first call.
+bool is_uninitialised(py::handle tensor) {
+  return std::strstr(Py_TYPE(tensor.ptr())->tp_name, "Uninitialized") != nullptr;
+}
+
 // Has torch.nn.Module.__call__ follow calls, while any capture runs in any thread.
 void follow_module_calls(bool on) {
   if (on && captures == 0) call_impl.look_up();
@@ -340,7 +345,7 @@ void Session::walk(py::handle module, ModuleId parent, std::string_view name, st
 void Session::add_tensors(py::handle table, ModuleId module, std::string& path, bool parameters) {
   for_each_item(table, [&](std::string_view name, py::handle value) {
     if (!is_tensor(value)) return;
-    if (std::strstr(Py_TYPE(value.ptr())->tp_name, "Uninitialized")) {
+    if (is_uninitialised(value)) {
       lazy_ = true;
       return;
     }
@@ -363,6 +368,10 @@ ModuleId Session::module_of(PyObject* module) {
   kept_.push_back(py::reinterpret_borrow<py::object>(module));
   const auto attributes = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(module, nullptr));
   state_.keep_attributes(attributes.ptr());
+  for_each_item(table_of(module, attributes.ptr(), module_tables().parameters),
+                [&](std::string_view, py::handle value) {
+                  if (is_tensor(value) && !is_uninitialised(value)) state_.keep_tensor(value);
+                });
   const auto parent = recording_->scopes.module();
   auto name = std::string("<") + Py_TYPE(module)->tp_name + ">";
   if (const auto number = ++unnamed_[{parent, name}]; number > 1) name += "#" + std::to_string(number);

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from opscope._load import native
-from opscope.engine import custom_ops, structural_copy
+from opscope.engine import custom_ops, distributed, structural_copy
 from opscope.engine.nested import is_wrapper, named_tensors, replace, tensors_in, unflattened
 from opscope.engine.source_lines import OWN_FOLDER, TORCH_FOLDER, line_of
 from opscope.engine.structural_copy import first_tensor, model_tensors, root_module
@@ -27,6 +27,7 @@ from opscope.errors import Error, error, first_line
 _FakeTensor = torch._subclasses.fake_tensor.FakeTensor
 _USE_EAGER = 'give weights and inputs with data and use tracer="eager" (--tracer eager)'
 _OWN_REASON = "opscope: "  # before the engine's own reasons, in errors that pass through PyTorch
+_NO_GRADIENTS = ("does not require grad", "doesn't require gradient")  # autograd's words, in a forward that differentiates
 _TOO_FEW_ROWS = "Expected more than 1 value per channel"  # batch norm's own words, in training
 Through = Callable[[Any], Callable[..., Any]]  # from a session to what is called in the model's place
 _FLIPS = 8  # conditions on data that are tried the other way before a static capture gives up
@@ -139,6 +140,7 @@ class Run:
     ) -> None:
         self.model, self.args, self.kwargs, self.name, self.source = model, args, kwargs, name, source
         self.source_lines, self.limits, self.through, self.training = source_lines, limits, through, training
+        self.differentiates = False  # its forward, which then runs with gradients on
         self.explains = True  # what a model raises becomes an error that says where
         seen = [*first_tensor(model), *tensors_in([*args, *kwargs.values()])]
         if any(isinstance(tensor, _FakeTensor) for tensor in seen):
@@ -175,7 +177,30 @@ class Run:
                 flipped.append(last)
 
     def capture(self, eager: bool, flipped: Sequence[int] = ()) -> Any:
+        """In a forward that turns out to differentiate, with gradients on."""
+        try:
+            return self._captured(eager, flipped)
+        except native.Error as problem:
+            if self.differentiates or not any(words in str(problem.__cause__) for words in _NO_GRADIENTS):
+                raise
+        self.differentiates = True
+        return self._captured(eager, flipped)
+
+    def _captured(self, eager: bool, flipped: Sequence[int]) -> Any:
         began = time.perf_counter()
+        if not distributed.is_distributed(self.model):
+            return self._captured_alone(began, eager, flipped)
+        together = self.model
+        self.model, notes = distributed.alone(together, self.device, eager)
+        try:
+            graph = self._captured_alone(began, eager, flipped)
+        finally:
+            self.model = together
+        for note in notes:
+            graph.add_diagnostic("assumption", "", "", note)
+        return graph
+
+    def _captured_alone(self, began: float, eager: bool, flipped: Sequence[int]) -> Any:
         model = self.model if self.training is None or eager else with_stand_ins(self.model, self.device)
         session = self._session(model, eager, flipped)
         grew = False if session.is_lazy else self._call(session, model)
@@ -189,14 +214,14 @@ class Run:
 
     def _taken(self, session: Any, began: float) -> Any:
         graph = session.take()
-        _declare_costs(graph)
+        custom_ops.declare_costs(graph)
         graph.set_info(
             model=self.name, source=self.source, torch=torch.__version__, seconds=time.perf_counter() - began
         )
         return graph
 
     def _session(self, model: Any, eager: bool, flipped: Sequence[int]) -> Any:
-        session = native.Session(self.device, eager, list(custom_ops.DECLARED), self.limits, list(flipped))
+        session = native.Session(self.device, eager, custom_ops.costed_ops(), self.limits, list(flipped))
         if self.source_lines:
             session.note_source_lines(TORCH_FOLDER, OWN_FOLDER)
         root = root_module(model)
@@ -211,11 +236,11 @@ class Run:
             raise
         except RuntimeError as problem:
             raise self._explained(problem, session) from problem
-        with without_dispatch_modes(), Surroundings(self.device), running(session):
+        with without_dispatch_modes(), Surroundings(self.device), running(session), self._gradients(session):
             try:
                 called = self.through(session) if self.through else model
                 if self.training is not None and not keep_changes:
-                    outputs = self.training.run(session, model, lambda: called(*args, **kwargs))
+                    outputs = self.training.run(session, model, lambda: called(*args, **kwargs), self.named(args, kwargs))
                 else:
                     outputs = called(*args, **kwargs)
                     for path, tensor in named_tensors(outputs):
@@ -230,6 +255,15 @@ class Run:
             if keep_changes:
                 session.keep_changes()
         return grew
+
+    def _gradients(self, session: Any) -> Any:
+        """On, where forward needs them: a capture otherwise has none."""
+        if not self.differentiates:
+            return nullcontext()
+        native.note("gradients", "", "forward differentiates, so it was captured with gradients on")
+        if self.training is None:
+            session.follow_autograd()
+        return torch.enable_grad()
 
     def _initialised(self, eager: bool, flipped: Sequence[int]) -> Any:
         """A copy of a lazy model after its first call. The tensors it has are shared, and as they were."""
@@ -256,6 +290,10 @@ class Run:
         names = argument_names(self.model, len(self.args))
         args = tuple(own_copy(replace(value, name, replaced)) for name, value in zip(names, self.args, strict=True))
         return args, {name: own_copy(replace(value, name, replaced)) for name, value in self.kwargs.items()}
+
+    def named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[str, torch.Tensor]]:
+        """Every tensor of a call by its argument's name."""
+        return named_tensors(dict(zip(argument_names(self.model, len(args)), args, strict=True)) | kwargs)
 
     def _explained(self, problem: Exception, session: Any) -> Error:
         """The model's own error with the module and the line of its code; or why a static capture stops here."""
@@ -333,24 +371,6 @@ def running(session: Any) -> Iterator[None]:
         yield
     finally:
         session.stop()
-
-
-def _declare_costs(graph: Any) -> None:
-    calls = [(call[0], name, *call[1:]) for name in custom_ops.DECLARED for call in graph.calls_of(name)]
-    for index, name, arguments, outputs in sorted(calls, key=lambda call: call[0]):
-        args = [_shape_only(value) for value in arguments.values()]
-        cost = custom_ops.declared_cost(name, args, [_shape_only(value) for value in outputs])
-        if cost is not None:
-            graph.declare_cost(index, *cost)
-
-
-def _shape_only(value: Any) -> Any:
-    """(shape, dtype) pairs become meta tensors: what a formula may ask of a tensor, and no data."""
-    if isinstance(value, tuple):
-        return torch.empty(value[0], dtype=getattr(torch, value[1]), device="meta")
-    if isinstance(value, list):
-        return [_shape_only(item) for item in value]
-    return value
 
 
 def argument_names(model: Any, count: int) -> list[str]:

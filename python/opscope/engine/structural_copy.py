@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch.nn.parameter import UninitializedTensorMixin, is_lazy  # type: ignore[attr-defined]
 
+from opscope.engine.closures import deep_copied, holder_of
 from opscope.engine.nested import tensors_in
 from opscope.errors import error
 
@@ -27,13 +28,22 @@ def modules_of(model: Any) -> Iterator[torch.nn.Module]:
 
 
 def root_module(model: Any) -> torch.nn.Module | None:
-    """The module behind a callable: itself, what a partial or a bound method calls, a module among its arguments."""
+    """The module behind a callable: itself, what a partial or a bound method calls, a module among its arguments.
+
+    A function that reaches modules in other ways, as in its closure, gets one that has them as children.
+    """
     if isinstance(model, torch.nn.Module):
         return model
     if isinstance(model, functools.partial):
         given = (model.func, *model.args, *model.keywords.values())
-        return next((found for part in given if (found := root_module(part)) is not None), None)
-    owner = getattr(model, "__self__", None)
+        modules = {id(part): part for value in given if (part := _own_module(value)) is not None}
+        return next(iter(modules.values())) if len(modules) == 1 else holder_of(model)
+    return _own_module(model) or holder_of(model)
+
+
+def _own_module(value: Any) -> torch.nn.Module | None:
+    """A module, or the one whose method it is."""
+    owner = value if isinstance(value, torch.nn.Module) else getattr(value, "__self__", None)
     return owner if isinstance(owner, torch.nn.Module) else None
 
 
@@ -59,14 +69,27 @@ def structural_copy(model: Any, without_data: bool) -> Any:
     return copy_with(model, lambda tensor: _uninitialised(tensor, without_data) if is_lazy(tensor) else tensor)
 
 
-def copy_with(model: Any, tensor_for: Callable[[torch.Tensor], Any]) -> Any:
-    """New modules, containers and objects, with the tensors that the function gives for theirs."""
-    memo: dict[int, Any] = {}
-    for module in modules_of(model):
-        for value in vars(module).values():
+def copy_with(
+    model: Any,
+    tensor_for: Callable[[torch.Tensor], Any],
+    shells: dict[int, Any] | None = None,
+    attributes: Callable[[torch.nn.Module], dict[Any, Any]] = vars,
+) -> Any:
+    """New modules, containers and objects, with the tensors that the function gives for theirs.
+
+    `shells` are empty objects for modules that cannot be copied, by id: they are given copies of `attributes`.
+    """
+    shells = shells or {}
+    memo: dict[int, Any] = dict(shells)
+    modules = list(modules_of(model))
+    for module in modules:
+        for value in (attributes if id(module) in shells else vars)(module).values():
             _place_tensors(value, memo, tensor_for)
     try:
-        return copy.deepcopy(model, memo)
+        for module in modules:
+            if id(module) in shells:
+                shells[id(module)].__dict__.update(copy.deepcopy(attributes(module), memo))
+        return deep_copied(model, memo)
     except Exception as problem:
         raise error(
             f"the model has to be copied, so that its first call leaves it as it is, and it cannot be: {problem}",

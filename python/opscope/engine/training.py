@@ -6,7 +6,7 @@ optimiser is one of our own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,20 +36,24 @@ class Training:
 
     optimizer: str = "sgd"
 
-    def run(self, session: Any, model: Any, called: Callable[[], Any]) -> Any:
-        """What the model gives. `called` calls it, and the session is running."""
-        return Step(self, session, model).first(called)
+    def run(self, session: Any, model: Any, called: Callable[[], Any], given: Iterable[tuple[str, torch.Tensor]]) -> Any:
+        """What the model gives. `called` calls it on `given`, its inputs by name, and the session is running."""
+        return Step(self, session, model, given).first(called)
 
 
 class Step:
     """A step of training, recorded the first time; the steps after it go on from there."""
 
-    def __init__(self, training: Training, session: Any, model: Any) -> None:
-        root = root_module(model)
-        self.trained = [] if root is None else [p for p in root.parameters() if p.requires_grad]
-        if root is None or not self.trained:
-            raise _unfit("the model has no parameter that requires a gradient", type(model).__name__)
-        self.session, self.root, self.type = session, root, type(model).__name__
+    def __init__(
+        self, training: Training, session: Any, model: Any, given: Iterable[tuple[str, torch.Tensor]] = ()
+    ) -> None:
+        self.root = root_module(model) or torch.nn.Module()
+        self.trained = [p for p in self.root.parameters() if p.requires_grad]
+        self.inputs = {name: tensor for name, tensor in given if tensor.requires_grad}
+        if not self.trained and not self.inputs:
+            what = "neither a parameter of the model nor an input requires a gradient"
+            raise error(what, type(model).__name__, "call x.requires_grad_() on an input, or profile it without training")
+        self.session, self.type = session, type(model).__name__
         self.make = OPTIMIZERS[training.optimizer]
         self.update: torch.nn.Module | None = None  # the optimiser's step
         self.optimizer: torch.optim.Optimizer | None = None
@@ -65,9 +69,9 @@ class Step:
             session.add_output(tensor, path)
         session.begin_phase("backward")
         loss.backward()
-        for name, parameter in self.root.named_parameters():
-            if parameter.grad is not None:
-                session.mark_gradient(parameter.grad, f"{name}.grad")
+        for name, tensor in (*self.root.named_parameters(), *self.inputs.items()):
+            if tensor.is_leaf and tensor.grad is not None:
+                session.mark_gradient(tensor.grad, f"{name}.grad")
         self._first_update()
         return outputs
 
@@ -88,15 +92,21 @@ class Step:
         with torch.enable_grad():
             self.root.train()
             self.root.zero_grad()
+            for tensor in self.inputs.values():
+                tensor.grad = None
             outputs = called()
             loss, words = loss_of(outputs)
         if loss is None:
-            raise _unfit("nothing that it returns in training depends on its parameters", self.type)
+            of = "parameters" if self.trained else "inputs"
+            raise _unfit(f"nothing that it returns in training depends on its {of}", self.type)
         return outputs, loss, words
 
     def _first_update(self) -> None:
         """A later step than the first, which finds the optimiser's state as the one before it left it."""
         if self.make is None:
+            return
+        if not self.trained:
+            native.note("assumption", "", "only inputs require gradients, so there is no step of an optimizer")
             return
         self.optimizer = optimizer = self.make(self.trained)
         self.session.hide(True)

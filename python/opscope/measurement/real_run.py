@@ -95,7 +95,7 @@ class RealRun(Run):
         """Makes the recorded call; gives what makes the next ones."""
         given, named = _fresh(args, kwargs)
         if self.training is not None:
-            self.step = step = Step(self.training, session, model)
+            self.step = step = Step(self.training, session, model, self.named(given, named))
             step.first(lambda: model(*given, **named))
             return lambda inputs: step.again(lambda: model(*inputs[0], **inputs[1]))
         for path, tensor in named_tensors(model(*given, **named)):
