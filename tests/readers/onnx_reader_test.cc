@@ -204,6 +204,40 @@ TEST(OnnxRules, ResizeKeepsProportions) {
   }
 }
 
+// What was an attribute, or meant something else, before.
+TEST(OnnxRules, OldOpsetsAreReadAsTheyWere) {
+  struct Case {
+    std::string type;
+    std::vector<Shape> inputs;
+    Names attributes;
+    std::int64_t opset;
+    Shape expected;
+  };
+  const Case cases[] = {
+      {"Add", {{2, 3, 4, 5}, {3, 4}}, {attribute("broadcast", 1), attribute("axis", 1)}, 6, {2, 3, 4, 5}},
+      {"Upsample", {{1, 2, 3, 4}}, {reals_attribute("scales", {1, 1, 2, 3})}, 7, {1, 2, 6, 12}},
+      {"Slice", {{9, 5}}, {attribute("starts", Shape{1}), attribute("ends", Shape{4})}, 9, {3, 5}},
+      {"Unsqueeze", {{9, 5}}, {attribute("axes", Shape{0, 3})}, 11, {1, 9, 5, 1}},
+      {"ReduceSum", {{9, 5}}, {attribute("axes", Shape{1}), attribute("keepdims", 0)}, 11, {9}},
+      {"TopK", {{9, 5}}, {attribute("k", 2)}, 9, {9, 2}},
+      {"Pad", {{9, 5}}, {attribute("pads", Shape{1, 0, 2, 3})}, 2, {12, 8}},
+      {"Split", {{9, 5}}, {attribute("split", Shape{9})}, 2, {9, 5}},
+  };
+  for (const auto& one : cases) {
+    Graph graph;
+    Names names;
+    for (std::size_t i = 0; i < one.inputs.size(); ++i) {
+      names.push_back("x" + std::to_string(i));
+      graph.inputs.push_back(value_info(names.back(), {one.inputs[i].begin(), one.inputs[i].end()}));
+    }
+    graph.nodes = {node(one.type, names, {"y"}, one.attributes)};
+    graph.outputs = {field(1, "y")};
+    const auto made = read(model(graph, one.opset));
+    EXPECT_EQ(output_shape(made), one.expected) << one.type;
+    EXPECT_EQ(unknown_ops(made), 0) << one.type;
+  }
+}
+
 // y = x of unknown shape: all that follows is unknown too, and none of it zero.
 TEST(OnnxRules, UnknownShapesStayUnknown) {
   const Graph graph{{node("NoSuchOp", {"x"}, {"a"}), node("Relu", {"a"}, {"y"})},

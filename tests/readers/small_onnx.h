@@ -1,6 +1,7 @@
 // Small ONNX models for tests, written field by field: no library of ONNX's takes part.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -52,6 +53,15 @@ inline std::string attribute(std::string_view name, std::int64_t number) {
 inline std::string attribute(std::string_view name, const std::vector<std::int64_t>& numbers) {
   std::string out = field(1, name);
   for (const auto number : numbers) out += field(8, number);
+  return out;
+}
+inline std::string reals_attribute(std::string_view name, const std::vector<float>& numbers) {
+  std::string out = field(1, name);
+  for (const auto number : numbers) {
+    const auto bits = std::bit_cast<std::uint32_t>(number);
+    out += varint(7 << 3 | 5);
+    for (int i = 0; i < 4; ++i) out.push_back(static_cast<char>(bits >> 8 * i));
+  }
   return out;
 }
 inline std::string text_attribute(std::string_view name, std::string_view text) {

@@ -245,6 +245,11 @@ bool resize(OnnxCall& call, std::string_view) {
   if (call.rank(0) < 3 || call.rank(0) > 5) return false;
   const bool is_old = call.node().op_type == "Upsample" || call.opset() < 11;
   const auto* scales = call.numbers(is_old ? 1 : 2);
+  Numbers listed{.is_real = true};  // Upsample before opset 9: in an attribute
+  if (const auto* found = call.attribute("scales"); found != nullptr && !found->reals.empty()) {
+    listed.reals.assign(found->reals.begin(), found->reals.end());
+    scales = &listed;
+  }
   const auto* sizes = is_old ? nullptr : call.numbers(3);
   const auto rank = call.shape(0).size();
   const auto axes = resized_axes(call);
