@@ -131,7 +131,7 @@ struct Replaced {
   PyCFunction plain = nullptr;
   PyObject* answer = nullptr;
 };
-std::array<Replaced, 3> replaced;  // by row of kMethods
+std::array<Replaced, 4> replaced;  // by row of kMethods
 
 // The capture that a method is called in, for an abstract tensor.
 const engine::Recording* capture_of(PyObject* self) {
@@ -148,6 +148,11 @@ PyObject* without_data(PyObject* self, PyObject* none) {
 }
 
 template <std::size_t I>
+PyObject* without_address(PyObject* self, PyObject* none) {
+  return capture_of(self) ? PyObject_CallOneArg(replaced[I].answer, self) : replaced[I].plain(self, none);
+}
+
+template <std::size_t I>
 PyObject* without_device(PyObject* self, PyObject* args, PyObject* kwargs) {
   const auto plain =
       reinterpret_cast<PyCFunctionWithKeywords>(reinterpret_cast<void (*)()>(replaced[I].plain));
@@ -161,10 +166,11 @@ struct Method {
   int flags;
   void* ours;
 };
-const std::array<Method, 3> kMethods{{
+const std::array<Method, 4> kMethods{{
     {"new", METH_VARARGS | METH_KEYWORDS, reinterpret_cast<void*>(&without_device<0>)},
     {"new_tensor", METH_VARARGS | METH_KEYWORDS, reinterpret_cast<void*>(&without_device<1>)},
     {"tolist", METH_NOARGS, reinterpret_cast<void*>(&without_data<2>)},
+    {"data_ptr", METH_NOARGS, reinterpret_cast<void*>(&without_address<3>)},
 }};
 
 void answer_abstract(const std::string& name, py::object function) {

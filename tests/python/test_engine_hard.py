@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import copy
+import ctypes
 import gc
 import io
 import os
@@ -246,7 +247,8 @@ def test_a_generator_goes_on_after_the_capture() -> None:
 @pytest.mark.parametrize(
     "read",
     [
-        lambda x: x.data_ptr(),
+        lambda x: int(x.data_ptr()),
+        lambda x: ctypes.string_at(x.data_ptr(), 4),
         lambda x: x.untyped_storage().data_ptr(),
         lambda x: x.untyped_storage().fill_(0),
         lambda x: x.untyped_storage().resize_(4096),
@@ -264,6 +266,19 @@ def test_reading_data_is_refused(read: Callable[[torch.Tensor], Any]) -> None:
     with pytest.raises(opscope.Error):
         graph_of(called(read), X)
     assert clean()
+
+
+def test_how_a_tensor_is_aligned_can_be_asked() -> None:
+    """transformers asks before it takes a grouped product on torch 2.10 and older."""
+
+    def run(x: torch.Tensor) -> torch.Tensor:
+        y, part = x + 1, (x + 1)[:, 3:]
+        assert y.data_ptr() % 16 == 0 and part.data_ptr() % 16 == 12 and part.data_ptr() % 4 == 0
+        assert y.data_ptr() == y.view(-1).data_ptr() != part.data_ptr() != 0
+        return y
+
+    assert ops_of(called(run), X)[:2] == ["add", "add"]
+    assert X.data_ptr() > 0 and clean()
 
 
 # --- many captures, many threads

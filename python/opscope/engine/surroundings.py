@@ -357,6 +357,28 @@ def _listed(tensor: torch.Tensor) -> Any:
     return [part.tolist() for part in tensor] if tensor.dim() else tensor.item()
 
 
+class _Address:
+    """Where an abstract tensor would lie: code may ask how it is aligned and whether another lies there. It never becomes
+    a number, which code could read from."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self._storage = tensor.untyped_storage()._cdata
+        self._offset = tensor.storage_offset() * tensor.element_size()
+
+    def __mod__(self, alignment: int) -> int:
+        return self._offset % alignment  # PyTorch's allocators align to 64 bytes and more
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Address) and (self._storage, self._offset) == (other._storage, other._offset)
+
+    def __hash__(self) -> int:
+        return hash((self._storage, self._offset))
+
+    def __index__(self) -> int:
+        raise RuntimeError("this tensor was made by an opscope capture: it has no data, so it has no address")
+
+
+native.answer_abstract("data_ptr", _Address)
 native.answer_abstract("new", _made_new)
 native.answer_abstract("new_tensor", _made_new_tensor)
 native.answer_abstract("tolist", _listed)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 RELEASE = tuple(int(part) for part in torch.__version__.partition("+")[0].split(".")[:2])
@@ -9,3 +11,8 @@ RELEASE = tuple(int(part) for part in torch.__version__.partition("+")[0].split(
 # The cache of a function compares the backends of its entries with another at every look-up, but does not own them:
 # what else Dynamo keeps of a backend must stay.
 DYNAMO_BORROWS_BACKENDS = RELEASE < (2, 9)
+
+
+def parts_of(spec: Any) -> list[Any]:
+    """The children of a TreeSpec, which has a method for them since torch 2.10."""
+    return list(spec.children() if hasattr(spec, "children") else spec.children_specs)

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from opscope.engine.torch_version import parts_of
 from opscope.inputs.facts import fact
 
 
@@ -114,7 +115,7 @@ def _exported(model: Any, found: Signature) -> Signature:
     """An exported module takes by keyword what it was exported with by keyword, whatever its forward says."""
     spec: Any = getattr(getattr(model.graph._codegen, "pytree_info", None), "in_spec", None)
     try:
-        positional = spec.child(0).num_children
+        positional = parts_of(spec)[0].num_children
     except (AttributeError, IndexError):
         return found
     arguments = [replace(a, keyword_only=i >= positional) for i, a in enumerate(found.arguments)]

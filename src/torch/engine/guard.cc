@@ -16,8 +16,8 @@ at::CPUGeneratorImpl& default_generator() {
   return *at::check_generator<at::CPUGeneratorImpl>(at::detail::getDefaultCPUGenerator());
 }
 
-// A device shown as a pretended one: PyTorch asks for a guard when it indexes a tensor, and there is nothing to
-// guard. A build without CUDA has no guard; that of a build with it fails where there is no driver.
+// A device shown as a pretended one: PyTorch asks for a guard when it indexes a tensor, and there is nothing
+// to guard. A build without CUDA has no guard; that of a build with it fails where there is no driver.
 void ensure_device_guard(c10::DeviceType type) {
   if (type != c10::DeviceType::CUDA) return;
   auto& guard = c10::impl::device_guard_impl_registry[static_cast<std::size_t>(type)];

@@ -11,7 +11,8 @@ constexpr bool torch_is_before(int major, int minor) {
 
 // rms_norm is made of pointwise ops, which keep their input's layout.
 constexpr bool kRmsNormKeepsLayout = torch_is_before(2, 9);
-// The CPU's fused attention takes no key with fewer heads than the query.
-constexpr bool kFusedHeadsAreEqual = torch_is_before(2, 9);
+// The CPU's fused attention takes keys and values with fewer heads than the query: grouped ones, one for all.
+constexpr bool kFusesGroupedHeads = !torch_is_before(2, 9);
+constexpr bool kFusesOneHeadForAll = !torch_is_before(2, 14);
 
 }  // namespace opscope::engine

@@ -139,15 +139,21 @@ bool read_attention(RuleCall& call, Attention& a) {
   return expands_to(a.mask->sizes(), scores);
 }
 
+bool fused_heads(const Attention& a) {
+  const std::int64_t heads = a.key->size(1);
+  if (a.value->size(1) != heads) return false;
+  if (heads == a.query->size(1)) return true;
+  return a.grouped ? kFusesGroupedHeads : heads == 1 && kFusesOneHeadForAll;
+}
+
 // The conditions under which the CPU takes its fused kernel, which keeps the query's layout.
 bool is_fused(const Attention& a) {
   if (a.dropout || !at::globalContext().userEnabledFlashSDP()) return false;
   if (a.query->dim() != 4 || a.key->dim() != 4 || a.value->dim() != 4) return false;
   if (a.query->size(3) != a.value->size(3)) return false;
-  for (const at::Tensor* tensor : {a.query, a.key, a.value}) {
+  for (const at::Tensor* tensor : {a.query, a.key, a.value})
     if (tensor->size(0) != a.query->size(0) || tensor->size(2) == 0 || tensor->stride(3) != 1) return false;
-    if ((kFusedHeadsAreEqual || !a.grouped) && tensor->size(1) != a.query->size(1)) return false;
-  }
+  if (!fused_heads(a)) return false;
   return !a.mask || (!a.mask->requires_grad() && (a.mask->dim() == 2 || a.mask->dim() == 4));
 }
 

@@ -14,6 +14,7 @@ from torch import nn
 from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
 
+from opscope.engine.torch_version import parts_of
 from opscope.errors import error, first_line
 from opscope.tracers.saved_code.functions import Unwritable
 from opscope.tracers.saved_code.modules import constructor_call
@@ -325,8 +326,7 @@ def _structured(spec: Any, leaves: Iterator[str]) -> str:
     """The leaves in plain lists, tuples and dicts, where the model had classes of its own."""
     if spec.is_leaf():
         return next(leaves)
-    children = spec.children() if callable(getattr(spec, "children", None)) else spec.children_specs
-    parts = [_structured(child, leaves) for child in children]
+    parts = [_structured(child, leaves) for child in parts_of(spec)]
     keys = _keys(spec, len(parts))
     if keys is not None:
         return f"{{{', '.join(f'{key!r}: {part}' for key, part in zip(keys, parts, strict=True))}}}"
