@@ -87,6 +87,30 @@ TEST(Estimate, SizesThatDependOnDataAreUpperBounds) {
   EXPECT_EQ(estimate_one(graph, 0, Convention::kOpscope).confidence, Confidence::kUpperBound);
 }
 
+TEST(Estimate, AnOpThatRunsSeveralTimesCostsAsManyTimes) {
+  GraphBuilder b;
+  const auto run = [&](std::uint64_t times) {
+    b.op("aten::relu", {{"self", b.input({10})}}, {{10}});
+    b.graph().ops.back().repeats = times;
+  };
+  run(3);
+  run(Count::kMax);
+  run(3);
+  b.declare_cost(5, std::nullopt, 100);
+  b.graph().ops.back().estimated = true;
+  const Graph graph = b.finish({});
+  const auto costs = estimate(graph, Convention::kOpscope);
+  EXPECT_EQ(costs[0].flops, Count{30});
+  EXPECT_EQ(costs[0].traffic.total(), Count{3 * 80});
+  EXPECT_TRUE(costs[1].flops.saturated());
+  EXPECT_EQ(costs[2].work.macs, Count{15});
+  EXPECT_EQ(costs[2].traffic.total(), Count{300});
+  EXPECT_EQ(costs[2].confidence, Confidence::kEstimated);
+  for (OpId op = 0; op < 3; ++op)
+    EXPECT_EQ(estimate_one(graph, op, Convention::kOpscope).traffic, costs[op].traffic);
+  EXPECT_NE(explain(graph, 0).find("runs 3 times"), std::string::npos);
+}
+
 OpCost declared(std::optional<std::uint64_t> macs, std::optional<std::uint64_t> flops,
                 std::optional<std::uint64_t> total_bytes, Convention convention = Convention::kOpscope) {
   GraphBuilder b;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cost/cost.h"
+#include "readers/capture/capture_reader.h"
 #include "readers/onnx/reader.h"
 #include "readers/small_onnx.h"
 
@@ -106,6 +107,9 @@ TEST(OnnxLoops, ALongLoopIsThereTwiceAndCountsInFull) {
   EXPECT_EQ(sum.macs, Count{1'000'000} * 2 * 4 * 4);
   EXPECT_EQ(sum.confidence, Confidence::kExact);
   EXPECT_EQ(output_shape(made, 1), (Shape{1'000'000, 2, 4}));
+  const auto written = write_json(made);
+  EXPECT_EQ(write_json(read_capture(written, "again")), written);
+  EXPECT_NE(written.find("\"repeats\":999999"), std::string::npos);
 }
 
 TEST(OnnxLoops, NoTripsAreNoOps) { EXPECT_EQ(total(read(products_of(0))).macs, Count{}); }
