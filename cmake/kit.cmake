@@ -1,5 +1,5 @@
-# The engine's kit: the engine's sources, and the torch-free rest as archives, so that python/opscope/engines/compiling.py
-# makes an engine for any torch with nothing but a compiler. A wheel holds it, and its own engines are made from it.
+# The engine's kit: the engine's sources, and the torch-free rest as a library, so that python/opscope/engines/compiling.py
+# makes an engine for any torch with nothing but a compiler. A wheel holds both, and its own engines are made from them.
 set(kit ${CMAKE_BINARY_DIR}/kit)
 file(REMOVE_RECURSE ${kit})
 
@@ -20,7 +20,6 @@ foreach(header ${headers})
   configure_file(${header} ${kit}/${header} COPYONLY)
 endforeach()
 
-set(libraries opscope_app opscope_op_times opscope_readers opscope_core)
 get_target_property(op_times_definitions opscope_op_times INTERFACE_COMPILE_DEFINITIONS)
 list(FILTER op_times_definitions EXCLUDE REGEX "NOTFOUND")
 set(flags -std=c++20 ${CMAKE_CXX_FLAGS_RELEASE} -fPIC -fvisibility=hidden -fvisibility-inlines-hidden)
@@ -41,14 +40,17 @@ endforeach()
 string(SHA256 hash "${hashes}${flags}")
 file(WRITE ${kit}/key "${PROJECT_VERSION} ${hash}\n")
 
-set(archives)
-foreach(library ${libraries} fmt::fmt simdjson::simdjson ZLIB::ZLIB SQLite::SQLite3)
-  list(APPEND archives $<TARGET_FILE:${library}>)
+# The torch-free part, once for all engines. What it links in is its own affair: another SQLite or zlib of the process is not touched.
+set(objects)
+foreach(library opscope_app opscope_op_times opscope_readers opscope_core)
+  list(APPEND objects $<TARGET_OBJECTS:${library}>)
 endforeach()
-add_custom_target(opscope_kit ALL
-  COMMAND ${CMAKE_COMMAND} -E make_directory ${kit}/lib
-  COMMAND ${CMAKE_COMMAND} -E copy_if_different ${archives} ${kit}/lib
-  DEPENDS ${libraries} COMMAND_EXPAND_LISTS)
+add_library(opscope_shared SHARED ${objects})
+set_target_properties(opscope_shared PROPERTIES OUTPUT_NAME opscope UNITY_BUILD OFF LINKER_LANGUAGE CXX)
+target_link_libraries(opscope_shared PRIVATE fmt::fmt simdjson::simdjson ZLIB::ZLIB SQLite::SQLite3 ${CMAKE_DL_LIBS})
+target_link_options(opscope_shared PRIVATE -Wl,-Bsymbolic -Wl,--gc-sections
+                    -Wl,--exclude-libs,libfmt.a:libsimdjson.a:libz.a:libsqlite3.a)
+install(TARGETS opscope_shared LIBRARY DESTINATION opscope/engines)
 install(DIRECTORY ${kit} DESTINATION opscope/engines)
 install(DIRECTORY ${OPSCOPE_LICENCES}/ DESTINATION opscope/licences)
 install(DIRECTORY ${OPSCOPE_ENGINES}/ DESTINATION opscope/engines FILES_MATCHING PATTERN "_native*.so")

@@ -89,7 +89,7 @@ tools/wheel/libraries.sh "$work/libraries"
 
 say "building the program and the torch-free part of the engine"
 cmake -G Ninja -S . -B "$work/core" "${options[@]}" -DOPSCOPE_ENGINES="$work" >"$work/core.log" 2>&1 || fail "see $work/core.log"
-cmake --build "$work/core" --target opscope_kit >>"$work/core.log" 2>&1 || fail "see $work/core.log"
+cmake --build "$work/core" --target opscope_shared >>"$work/core.log" 2>&1 || fail "see $work/core.log"
 
 if command -v ccache >/dev/null; then
   export CXX="ccache g++" CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
@@ -119,7 +119,7 @@ for python in "${pythons[@]}"; do
     "${settings[@]}" --wheel-dir "$work/raw-$tag" . >"$work/wheel-$tag.log" 2>&1 || fail "see $work/wheel-$tag.log"
   # torch's libraries come with torch; librsvg's are the system's where it has them.
   PATH="$work/tools/bin:$PATH" "$work/tools/bin/auditwheel" repair --wheel-dir "$work/audited-$tag" \
-    --exclude 'libtorch*' --exclude 'libc10*' --exclude 'librsvg*' --exclude 'libcairo*' --exclude 'libgobject*' \
+    --exclude 'libtorch*' --exclude 'libc10*' --exclude libopscope.so --exclude 'librsvg*' --exclude 'libcairo*' --exclude 'libgobject*' \
     --exclude 'libglib*' --exclude 'libgio*' --exclude 'libgdk*' "$work/raw-$tag"/*.whl >"$work/audit-$tag.log" 2>&1 \
     || fail "see $work/audit-$tag.log"
   wheel=$(ls -t "$work/audited-$tag"/*.whl | head -1)

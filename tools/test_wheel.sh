@@ -7,11 +7,11 @@
 #     --torch     default: 2.8.0, the one of requirements.txt, 2.15.0
 #     --torches   FOLDER/torch-VERSION: environments with torch and torchvision; those that are missing are made.
 #                 Default: build/wheels/environments; the pinned one is .venv
-#     WHEEL       default: the newest in dist that is for .venv's Python
+#     WHEEL       default: the newest in dist that is for the Python in use: $PYTHON, else .venv's
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
-python=$root/.venv/bin/python
+python=${PYTHON:-$root/.venv/bin/python}
 pinned=$(sed -n 's/^torch==//p' requirements.txt)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -6,6 +6,7 @@ torch's version from its file and costs no import.
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import sys
 from pathlib import Path
@@ -66,6 +67,8 @@ def _other_torch() -> str:
 
 def _module(path: Path) -> ModuleType:
     name = "opscope._native"
+    if engines.CORE.is_file():
+        ctypes.CDLL(str(engines.CORE))  # what engines of a wheel are linked with, by its name
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)

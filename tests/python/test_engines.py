@@ -65,7 +65,7 @@ def test_the_engine_of_a_minor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def kit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A kit of two units, a torch without code, the compiler above and a cache of our own."""
     folder = tmp_path / "kit"
-    for name in ("units/a.cc", "units/b.cc", "units/precompiled.h", "lib/libcore.a", "src/x.h", "flags", "key"):
+    for name in ("units/a.cc", "units/b.cc", "units/precompiled.h", "../libopscope.so", "src/x.h", "flags", "key"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("")
     (tmp_path / "torch").mkdir()

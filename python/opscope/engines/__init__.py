@@ -17,6 +17,7 @@ from typing import NamedTuple
 OLDEST = (2, 8)  # that the engine compiles with
 FOLDER = Path(__file__).resolve().parent
 KIT = FOLDER / "kit"  # what an engine is compiled from
+CORE = FOLDER / "libopscope.so"  # the torch-free part of every engine here
 FILE = "_native" + importlib.machinery.EXTENSION_SUFFIXES[0]  # "_native.cpython-311-x86_64-linux-gnu.so"
 
 # The releases and their builds for CPUs and GPUs share one interface; "2.16.0.dev20261101", "2.13.0a0+git1f2e" do not.

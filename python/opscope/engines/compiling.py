@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+CORE = "libopscope.so"  # beside the kit: the torch-free part
 COMPILERS = ("c++", "g++", "clang++")
 _LIBRARIES = ("torch_python", "torch", "torch_cpu", "c10")
 
@@ -80,10 +81,9 @@ def compile_engine(kit: Path, torch_folder: Path, torch_version: str, output: Pa
         finally:
             for job in jobs:
                 job.cancel()
-    archives = ["-Wl,--start-group", *map(str, sorted((kit / "lib").glob("*.a"))), "-Wl,--end-group"]
-    libraries = [f"-L{torch_folder / 'lib'}", *(f"-l{name}" for name in _LIBRARIES)]
-    hidden = ["-shared", "-s", "-Wl,--exclude-libs,ALL", "-Wl,--gc-sections", "-Wl,--as-needed"]
-    _run([*command, *hidden, *objects, *archives, *libraries, "-o", str(output)], work)
+    # Neither path goes into the engine: both libraries are in the process before it.
+    libraries = [str(kit.parent / CORE), f"-L{torch_folder / 'lib'}", *(f"-l{name}" for name in _LIBRARIES)]
+    _run([*command, "-shared", "-s", "-Wl,--as-needed", *objects, *libraries, "-o", str(output)], work)
 
 
 def first_use(kit: Path, torch_folder: Path, torch_version: str, name: str, say: Callable[[str], None]) -> Path:
