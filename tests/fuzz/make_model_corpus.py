@@ -5,6 +5,7 @@
 What fuzzing finds is added beside them by hand and stays.
 """
 
+import importlib
 import json
 import pathlib
 import shutil
@@ -13,6 +14,7 @@ import zipfile
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+from onnx.backend.test.case import node as node_cases
 
 HERE = pathlib.Path(__file__).parent
 FILES = HERE.parent / "readers" / "files"
@@ -120,8 +122,31 @@ def write_onnx(folder):
     (folder / "cut_off.onnx").write_bytes(whole[: len(whole) // 2])
 
 
+# Of ONNX's own node tests: control flow, sequences, texts and small types.
+SUITE = {
+    "adam": "test_adam_multiple",
+    "ai_onnx_ml.tree_ensemble": "test_ai_onnx_ml_tree_ensemble_set_membership",
+    "cast": "test_cast_FLOAT16_to_INT2",
+    "dft": "test_dft",
+    "flexattention": "test_flexattention_causal_mask",
+    "if_": "test_if_opt",
+    "loop": "test_loop13_seq",
+    "scan": "test_scan9_sum",
+    "sequence_map": "test_sequence_map_add_2_sequences_expanded",
+    "string_split": "test_string_split_basic",
+}
+
+
+def write_suite(folder):
+    for module in SUITE:
+        importlib.import_module(f"{node_cases.__name__}.{module}")
+    models = {case.name: case.model for case in node_cases._NodeTestCases}
+    for name in SUITE.values():
+        (folder / f"{name}.onnx").write_bytes(models[name].SerializeToString())
+
+
 def main():
-    for name, write in (("pt2_corpus", write_pt2), ("onnx_corpus", write_onnx)):
+    for name, write in (("pt2_corpus", write_pt2), ("onnx_corpus", write_onnx), ("onnx_corpus", write_suite)):
         folder = HERE / name
         folder.mkdir(exist_ok=True)
         write(folder)
