@@ -116,7 +116,7 @@ print(totals.macs, totals.confidence)"
   expect "$place" HTML opscope draw resnet18 resnet18.html
   expect "$place" SVG python -c "
 import torch, opscope
-opscope.generate_visualization(torch.nn.Linear(2, 2), torch.zeros(1, 2), 'linear.svg', 'linear')"
+print(opscope.generate_visualization(torch.nn.Linear(2, 2), torch.zeros(1, 2), 'linear.svg', 'linear'))"
 }
 
 say "$(basename "$wheel"): $size bytes"

@@ -186,3 +186,10 @@ def test_a_cache_that_cannot_be_written(kit: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(compiling.CannotCompile, match="cannot be written") as problem:
         first_use(kit)
     assert "OPSCOPE_CACHE_DIR" in problem.value.hint
+
+
+def test_the_oldest_torch_is_the_same_everywhere() -> None:
+    root = Path(__file__).resolve().parents[2]
+    oldest = ".".join(map(str, engines.OLDEST))
+    assert f"set(OPSCOPE_OLDEST_TORCH {oldest})" in (root / "cmake/torch.cmake").read_text()
+    assert f'torch = ["torch>={oldest}"]' in (root / "pyproject.toml").read_text()
