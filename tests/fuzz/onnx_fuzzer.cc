@@ -1,10 +1,7 @@
 // Any bytes -> the ONNX reader (and whatever else the bytes look like) -> every stage behind it.
-#include <cstddef>
-#include <cstdint>
-
 #include "fuzz/model_fuzzer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  opscope::fuzz_model({reinterpret_cast<const char*>(data), size});
+  opscope::fuzz_model(opscope::text_of(data, size));
   return 0;
 }

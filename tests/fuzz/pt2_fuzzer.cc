@@ -1,13 +1,10 @@
 // Bytes that begin as a zip go to the archive's reader; any others are the graph's JSON inside a good
 // archive, with what follows a line of "#weights" as the list of weights.
-#include <cstddef>
-#include <cstdint>
-
 #include "fuzz/model_fuzzer.h"
 #include "readers/small_zip.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const std::string_view bytes = opscope::text_of(data, size);
   if (bytes.starts_with("PK")) {
     opscope::fuzz_model(bytes);
     return 0;

@@ -2,19 +2,15 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "analyse/profile/profile.h"
 #include "cost/liveness.h"
+#include "fuzz/accepted.h"
 #include "graph/graph.h"
 #include "readers/capture/capture_reader.h"
 #include "report/core/document.h"
 
 namespace opscope {
-
-inline void require(bool condition) {
-  if (!condition) std::abort();
-}
 
 // Reports repeat what the profile holds: their text grows with ops times paths, so the slow ones see small
 // graphs only.

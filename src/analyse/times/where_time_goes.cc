@@ -129,7 +129,7 @@ class Candidates {
     taken_.assign(profile_.costs.size(), false);
     while (findings.size() < kMostFindings && !list_.empty()) {
       const auto found = std::ranges::max_element(list_, {}, [&](const Candidate& c) { return saving(c); });
-      if (saving(*found) < least) break;
+      if (saving(*found) < least || saving(*found) <= 0) break;  // nothing was measured
       findings.push_back(finding(*found));
       for (const Saving& each : found->savings) taken_[each.op] = true;
       list_.erase(found);

@@ -177,7 +177,9 @@ class KinetoEventParser {
   // A list of numbers is a shape; lists of lists hold shapes.
   void shapes(Value value, ShapeHash& hash) {
     simdjson::ondemand::array items;
-    if (value.get_array().get(items)) return;  // older versions wrote them as text
+    const auto code = value.get_array().get(items);
+    if (code == simdjson::INCORRECT_TYPE) return;  // older versions wrote them as text
+    if (code) fail("not valid JSON in the input shapes");
     dims_.clear();
     bool is_shape = true;
     for (auto result : items) {
@@ -322,21 +324,13 @@ class KinetoReader {
   }
   // Of the first device; a trace without a good one says nothing about it.
   void device(std::string_view text) {
-    simdjson::ondemand::parser parser;
-    simdjson::ondemand::document document;
-    simdjson::ondemand::array devices;
-    if (parser.iterate(text.data(), text.size(), text.size() + simdjson::SIMDJSON_PADDING).get(document) ||
-        document.get_array().get(devices))
-      return;
-    for (auto result : devices) {
-      simdjson::ondemand::object properties;
-      if (result.get_object().get(properties)) return;
-      std::string_view text_of;
-      if (!properties["name"].get_string().get(text_of)) trace_.device_name = text_of;
-      std::uint64_t bytes = 0;
-      if (!properties["totalGlobalMem"].get_uint64().get(bytes)) trace_.memory_bytes = bytes;
-      return;
-    }
+    simdjson::dom::parser parser;  // one that can be asked on after an answer that was none
+    simdjson::dom::element devices, first;
+    if (parser.parse(text.data(), text.size(), false).get(devices) || devices.at(0).get(first)) return;
+    std::string_view device_name;
+    if (!first["name"].get(device_name)) trace_.device_name = device_name;
+    std::uint64_t bytes = 0;
+    if (!first["totalGlobalMem"].get(bytes)) trace_.memory_bytes = bytes;
   }
 
   const std::string where_;

@@ -156,9 +156,48 @@ class BudgetReader {
   const std::string& where_;
 };
 
+// Bytes of the string, with its quotes, that the text begins with.
+std::size_t string_bytes(std::string_view text) {
+  const char quote = text[0];
+  const bool is_long = text.size() > 2 && text[1] == quote && text[2] == quote;
+  for (std::size_t at = is_long ? 3 : 1; at < text.size(); ++at) {
+    if (text[at] == '\\' && quote == '"')
+      ++at;
+    else if (text[at] == '\n' && !is_long)
+      return at;
+    else if (text[at] == quote && (!is_long || text.substr(at, 3) == text.substr(0, 3)))
+      return at + (is_long ? 3 : 1);
+  }
+  return text.size();
+}
+
+// What toml++ 3.3 is not made for: outside of quotes and comments, letters beyond ASCII, for which it is
+// undefined, and keys of so many parts that what is read cannot be taken apart again.
+void check_form(std::string_view text, const std::string& where) {
+  constexpr std::size_t kMostParts = 256;  // as deep as it lets values be nested
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  std::size_t line = 1, dots = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view rest = text.substr(at);
+    const auto fail = [&](const char* what, const char* hint) {
+      throw Error(what, fmt::format("{}:{}", where, line), hint);
+    };
+    if (static_cast<unsigned char>(rest[0]) >= 0x80)
+      fail("not TOML: a letter beyond ASCII, and not in quotes", "\"größe\" = 1");
+    if (rest[0] == '.' && ++dots == kMostParts) fail("a key of too many parts", "");
+    if (std::string_view("=,[]{}\n").find(rest[0]) != std::string_view::npos) dots = 0;
+    const std::size_t taken = rest[0] == '#'                      ? std::min(rest.find('\n'), rest.size())
+                              : rest[0] == '"' || rest[0] == '\'' ? string_bytes(rest)
+                                                                  : 1;
+    line += static_cast<std::size_t>(std::ranges::count(rest.substr(0, taken), '\n'));
+    at += taken;
+  }
+}
+
 }  // namespace
 
 std::vector<ModelBudget> read_budget(std::string_view text, const std::string& where) {
+  check_form(text, where);
   const toml::parse_result result = toml::parse(text, where);
   if (!result)
     throw Error("not TOML: " + std::string(result.error().description()),
