@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "base/terminal_text.h"
 #include "base/text.h"
 
 namespace opscope {
@@ -43,7 +44,10 @@ std::size_t append_special(std::string& out, std::string_view rest) {
   const char escape = escape_of(rest.front());
   if (escape == 'x') {
     const auto character = decode_utf8(rest);
-    out.append(character.valid ? rest.substr(0, character.bytes) : kReplacement);
+    if (character.valid && is_control(character.code))  // JSON is shown in terminals too
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", std::uint32_t{character.code});
+    else
+      out.append(character.valid ? rest.substr(0, character.bytes) : kReplacement);
     return character.bytes;
   }
   out += '\\';

@@ -36,12 +36,6 @@ std::string ascii_of(char32_t code, std::string_view character) {
   return std::string(static_cast<std::size_t>(display_width(character)), '?');
 }
 
-// Those that change how the text around them is shown among them.
-bool is_control(char32_t code) {
-  return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x202a && code <= 0x202e) ||
-         (code >= 0x2066 && code <= 0x2069);
-}
-
 std::string escaped(char32_t code) {
   if (code == '\t') return "\\t";
   return code < 0x100 ? fmt::format("\\x{:02x}", std::uint32_t{code})
@@ -164,6 +158,11 @@ std::string terminal_text(std::string_view text, const TerminalStyle& style) {
   return out;
 }
 
+bool is_control(char32_t code) {
+  return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x2028 && code <= 0x202e) ||
+         (code >= 0x2066 && code <= 0x2069);
+}
+
 bool locale_is_ascii() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* value = std::getenv(name);
@@ -184,10 +183,9 @@ std::string printable(std::string_view text, std::string_view kept) {
     text.remove_prefix(plain);
     if (text.empty()) break;
     const Utf8Character next = decode_utf8(text);
-    const bool is_control = next.code < 0x20 || (next.code >= 0x7f && next.code < 0xa0);
     if (!next.valid)
       out += "\xef\xbf\xbd";
-    else if (is_control && kept.find(text[0]) == std::string_view::npos)
+    else if (is_control(next.code) && kept.find(text[0]) == std::string_view::npos)
       append_escape(next.code, out);
     else
       out += text.substr(0, next.bytes);

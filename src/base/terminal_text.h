@@ -13,6 +13,9 @@ struct TerminalStyle {
   bool ascii = false;
 };
 
+// Control characters, line and paragraph separators, and what changes how the text around it is shown.
+bool is_control(char32_t code);
+
 // Control characters, bidirectional overrides and bytes that are not UTF-8 become "\x1b"; longer lines are
 // broken between words, what follows indented under the line's second column; "├─ ≤" becomes "|- <=" in
 // ASCII.
@@ -24,7 +27,7 @@ bool locale_is_ascii();
 
 // Text that a terminal or a spreadsheet takes for text.
 
-// Control characters written out, "\n", "\x1b", "\u0085", bytes that are not UTF-8 as U+FFFD; the rest as it
+// Control characters written out, "\n", "\x1b", "\u202e", bytes that are not UTF-8 as U+FFFD; the rest as it
 // is. `kept`: those that may stay.
 std::string printable(std::string_view text, std::string_view kept = {});
 

@@ -9,6 +9,7 @@
 
 #include "base/choices.h"
 #include "base/large_pages.h"
+#include "base/terminal_text.h"
 #include "base/text.h"
 
 namespace opscope {
@@ -223,7 +224,7 @@ std::string explain(const Graph& graph, OpId op) {
   const OpCost cost = estimate_one(graph, op, Convention::kOpscope);
   OpCall call(graph);
   call.reset(graph.ops[op]);
-  const std::string_view op_name = call.name();
+  const std::string op_name = printable(call.name());
   const std::string indent(op_name.size() + 2, ' ');
   std::string text = fmt::format("{}  ", op_name);
   if (const std::string note = how(graph, op, cost); !note.empty()) {

@@ -7,6 +7,7 @@
 
 #include "app/models/trace.h"
 #include "base/error.h"
+#include "base/terminal_text.h"
 #include "base/text.h"
 #include "cli/commands/interactive.h"
 #include "cli/flags/flags.h"
@@ -144,7 +145,8 @@ std::string as_text(const Profile& profile, const std::vector<OpId>& ops) {
   std::string out;
   for (const OpId op : ops) {
     if (!out.empty()) out += "\n";
-    out.append("op " + std::to_string(op) + "  ").append(profile.layers()[profile.layer_of()[op]].name);
+    out.append("op " + std::to_string(op) + "  ")
+        .append(printable(profile.layers()[profile.layer_of()[op]].name));
     out += "\n" + explain(*profile.graph, op);
     if (!out.ends_with('\n')) out += '\n';
   }

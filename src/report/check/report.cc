@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/terminal_text.h"
 #include "base/text.h"
 #include "report/diff/report.h"
 
@@ -225,7 +226,7 @@ std::string check_annotations(std::span<const CheckReport> reports) {
 std::string budget_toml(const std::string& spec,
                         const std::vector<std::pair<std::string, std::string>>& flags,
                         const Figures& figures) {
-  std::string out = "# What " + figures.model +
+  std::string out = "# What " + printable(figures.model) +
                     " costs now. Raise a number to allow more; remove a line to remove a limit.\n";
   out += "[[model]]\nspec = " + quoted(spec) + "\n";
   for (std::size_t i = 0, next = 0; i < flags.size(); i = next) {

@@ -119,6 +119,7 @@ std::string paint(std::string_view text, Style style, bool color);
 // Someone else's lines, each with its own indent after ours, its words wrapped; no newline at the end.
 std::string indented(std::string_view text, int width, int indent);
 std::string html_escaped(std::string_view text);
+std::string markdown_escaped(std::string_view text);  // on one line
 
 // "1 graph", "3 graphs"
 std::string plural(std::size_t count, std::string_view noun);

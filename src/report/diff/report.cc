@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/terminal_text.h"
 #include "base/text.h"
 #include "report/profile/sections.h"
 
@@ -212,7 +213,7 @@ Section changes_section(const ModelDiff& diff, const TextOptions& options) {
 std::string details(const std::string& summary, const Section& section, bool open) {
   std::string out = fmt::format("\n<details{}><summary>{}</summary>\n\n{}", open ? " open" : "",
                                 html_escaped(summary), markdown_table(section.table));
-  for (const std::string& remark : section.remarks) out += "\n" + html_escaped(remark) + "\n";
+  for (const std::string& remark : section.remarks) out += "\n" + markdown_escaped(remark) + "\n";
   return out + "\n</details>\n";
 }
 
@@ -226,9 +227,13 @@ Section changed_totals(const ModelDiff& diff) {
 
 // For a pull request: the totals at once, everything else behind a click.
 std::string markdown(const ModelDiff& diff, const TextOptions& options) {
-  std::string out = fmt::format("### `{}` \u2192 `{}`\n\n{}\n", diff.base_label, diff.new_label,
-                                html_escaped(diff_summary(diff)));
-  for (const std::string& note : diff_notes(diff)) out += "\n> " + html_escaped(note) + "\n";
+  const auto code = [](std::string label) {
+    std::ranges::replace(label, '`', '\'');
+    return "`" + printable(label) + "`";
+  };
+  std::string out = fmt::format("### {} \u2192 {}\n\n{}\n", code(diff.base_label), code(diff.new_label),
+                                markdown_escaped(diff_summary(diff)));
+  for (const std::string& note : diff_notes(diff)) out += "\n> " + markdown_escaped(note) + "\n";
   if (diff.same()) return out;
   if (const Section totals = changed_totals(diff); !totals.table.rows.empty())
     out += "\n" + markdown_table(totals.table);

@@ -10,17 +10,6 @@
 namespace opscope {
 namespace {
 
-std::string escaped(std::string_view text) {
-  std::string lines(text), result;
-  std::ranges::replace_if(
-      lines, [](char c) { return c == '\n' || c == '\r'; }, ' ');
-  for (const char c : printable(lines)) {
-    if (std::string_view("\\`*_{}[]<>#|").find(c) != std::string_view::npos) result += '\\';
-    result += c;
-  }
-  return result;
-}
-
 // Tree lines are three columns a level; an em space each keeps the indent where spaces would be dropped.
 std::string indent(std::string_view guides) {
   std::string result;
@@ -31,26 +20,26 @@ std::string indent(std::string_view guides) {
 std::string list_items(const std::vector<Entry>& entries) {
   std::string out;
   for (const Entry& entry : entries) {
-    out += fmt::format("\n- **{}**", escaped(entry.head));
+    out += fmt::format("\n- **{}**", markdown_escaped(entry.head));
     for (std::size_t i = 0; i < entry.lines.size(); ++i)
-      out += (i == 0 ? ": " : "  \n  ") + escaped(entry.lines[i]);
+      out += (i == 0 ? ": " : "  \n  ") + markdown_escaped(entry.lines[i]);
     out += "\n";
   }
   return out;
 }
 
 std::string to_markdown(const Document& document, const TextOptions&) {
-  std::string out = fmt::format("# {}\n\n", escaped(text_of(document.header.front())));
+  std::string out = fmt::format("# {}\n\n", markdown_escaped(text_of(document.header.front())));
   for (std::size_t i = 1; i < document.header.size(); ++i)
-    out.append(i > 1 ? " · " : "").append(escaped(text_of(document.header[i])));
+    out.append(i > 1 ? " · " : "").append(markdown_escaped(text_of(document.header[i])));
   out += "\n";
-  for (const std::string& note : document.notes) out += fmt::format("\n> {}\n", escaped(note));
+  for (const std::string& note : document.notes) out += fmt::format("\n> {}\n", markdown_escaped(note));
   for (const Section& section : document.sections) {
-    out += fmt::format("\n## {}\n", escaped(section.title));
+    out += fmt::format("\n## {}\n", markdown_escaped(section.title));
     // One column without rows is a title above entries.
     if (section.table.columns.size() > 1 || !section.table.rows.empty())
       out += "\n" + markdown_table(section.table);
-    for (const std::string& remark : section.remarks) out += fmt::format("\n{}\n", escaped(remark));
+    for (const std::string& remark : section.remarks) out += fmt::format("\n{}\n", markdown_escaped(remark));
     out += list_items(section.entries);
     if (!section.plot.empty()) out += "\n```\n" + section.plot + "```\n";
   }
@@ -59,18 +48,30 @@ std::string to_markdown(const Document& document, const TextOptions&) {
 
 }  // namespace
 
+std::string markdown_escaped(std::string_view text) {
+  std::string lines(text), result;
+  std::ranges::replace_if(
+      lines, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  for (const char c : printable(lines)) {
+    if (std::string_view("\\`*_{}[]<>#|").find(c) != std::string_view::npos) result += '\\';
+    result += c;
+  }
+  return result;
+}
+
 std::string markdown_table(const Table& table, const TextOptions&) {
   std::string titles = "|", rule = "|";
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     if (table.is_bar(c)) continue;
-    titles += fmt::format(" {} |", escaped(table.columns[c].title));
+    titles += fmt::format(" {} |", markdown_escaped(table.columns[c].title));
     rule += table.columns[c].align == Align::kLeft ? " --- |" : " ---: |";
   }
   std::string out = titles + "\n" + rule + "\n";
   for (const auto& row : table.rows) {
     out += "|";
     for (std::size_t c = 0; c < row.size(); ++c)
-      if (!table.is_bar(c)) out += fmt::format(" {}{} |", indent(row[c].guides), escaped(text_of(row[c])));
+      if (!table.is_bar(c))
+        out += fmt::format(" {}{} |", indent(row[c].guides), markdown_escaped(text_of(row[c])));
     out += "\n";
   }
   return out;

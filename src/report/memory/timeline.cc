@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 
+#include "base/terminal_text.h"
 #include "base/text.h"
 #include "graph/graph.h"
 #include "report/memory/report.h"
@@ -89,7 +90,7 @@ struct Segments {
     const auto path = graph.path(graph.modules[graph.scopes[scope].module]);
     const auto above =
         std::string(graph.path(graph.modules[graph.scopes[graph.scopes[scope].parent].module])) + ".";
-    return std::string(path.starts_with(above) ? path.substr(above.size()) : path);
+    return printable(path.starts_with(above) ? path.substr(above.size()) : path);
   }
 };
 
@@ -199,7 +200,7 @@ struct Plot {
     const OpId peak = report.timeline().peak_op;
     const auto found = std::ranges::find(ops, peak);
     const auto column = static_cast<std::size_t>(found == ops.end() ? 0 : found - ops.begin());
-    const std::string label = truncate_middle(fmt::format("peak: {}", layer_name(*report.profile, peak)),
+    const std::string label = truncate_middle("peak: " + printable(layer_name(*report.profile, peak)),
                                               static_cast<int>(columns) - 3);
     const auto width = static_cast<std::size_t>(display_width(label));
     const bool is_left = column + 2 + width > columns && column > width;

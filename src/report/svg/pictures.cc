@@ -42,7 +42,9 @@ std::vector<std::filesystem::path> places() {
   if (!added_folder().empty()) folders.push_back(added_folder());
   std::error_code failed;
   Dl_info here{};
-  if (::dladdr(reinterpret_cast<const void*>(&added_folder), &here) && here.dli_fname) {
+  // A program that was found on the PATH is called by its name alone, which would lead to the working folder.
+  if (::dladdr(reinterpret_cast<const void*>(&added_folder), &here) && here.dli_fname &&
+      here.dli_fname[0] == '/') {
     folders.push_back(std::filesystem::path(here.dli_fname).parent_path());
     folders.push_back(std::filesystem::canonical(here.dli_fname, failed).parent_path());
   }
