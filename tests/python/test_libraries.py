@@ -212,12 +212,35 @@ def test_the_network_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_torchscript_archives(tmp_path: Path) -> None:
     net, path = Net().eval(), tmp_path / "scripted.bin"
     torch.jit.save(torch.jit.script(net), path)
-    scripted = opscope.profile(path, input_shape=(1, 3, 8, 8))
+    with pytest.raises(opscope.Error, match="TorchScript archive") as caught:
+        opscope.profile(path, input_shape=(1, 3, 8, 8))
+    assert "--trust" in caught.value.hint
+    scripted = opscope.profile(path, trust=True, input_shape=(1, 3, 8, 8))
     assert scripted.totals.macs == opscope.profile(net, input_shape=(1, 3, 8, 8)).totals.macs
     assert "TorchScript" in str(scripted).splitlines()[0]
     path.write_bytes(path.read_bytes()[:300])
     with pytest.raises(opscope.Error):
-        opscope.profile(path)
+        opscope.profile(path, trust=True)
+
+
+class Writes(torch.nn.Module):
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self.path = path
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        torch.save(x, self.path)
+        return x
+
+
+def test_the_code_of_an_archive_runs_only_when_trusted(tmp_path: Path) -> None:
+    path, written = tmp_path / "scripted.pt", tmp_path / "written"
+    torch.jit.save(torch.jit.script(Writes(str(written))), path)
+    with pytest.raises(opscope.Error, match="TorchScript archive"):
+        opscope.profile(path, input_shape=(1, 3))
+    assert not written.exists()
+    torch.jit.load(path)(torch.ones(1))  # as it would
+    assert written.exists()
 
 
 def test_load_and_trace() -> None:

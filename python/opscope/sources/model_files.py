@@ -20,7 +20,10 @@ from opscope.sources import hf_known, hf_models, user_code, yolo_models
 if TYPE_CHECKING:
     from opscope.sources import Source
 
-_WHY_TRUST = "it is a pickle, which can run any code when it is opened"
+_RUNS_CODE = {
+    "pickle": "it is a pickle, which can run any code when it is opened",
+    "torchscript": "it is a TorchScript archive, whose code can read and write files when it is opened",
+}
 
 
 def find(spec: str, request: Options, status: Callable[[str], None]) -> Source | None:
@@ -31,6 +34,7 @@ def find(spec: str, request: Options, status: Callable[[str], None]) -> Source |
         return hf_models.find(spec, request, status) if hf_models.installed() else None
     kind = _kind_of(spec)
     if kind == "torchscript":
+        _need_trust(spec, kind, request)
         return _torchscript(spec, status)
     if kind == "pickle":
         return _pickle(spec, request, status)
@@ -63,6 +67,17 @@ def _kind_of(path: str) -> str | None:
         return "pickle" if file.read(2) in (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05") else None
 
 
+def _need_trust(path: str, kind: str, request: Options) -> None:
+    if request.trust:
+        return
+    raise error(
+        f"{os.path.basename(path)} is not opened: {_RUNS_CODE[kind]}",
+        path,
+        "if you know where it comes from, say --trust (trust=True)\n"
+        "or name the code that makes the model: my_model.py:build",
+    )
+
+
 def _torchscript(path: str, status: Callable[[str], None]) -> Source:
     from opscope.sources import Source
 
@@ -85,13 +100,7 @@ def _torchscript(path: str, status: Callable[[str], None]) -> Source:
 def _pickle(path: str, request: Options, status: Callable[[str], None]) -> Source | None:
     if yolo_models.installed() and (found := yolo_models.find(path, request, status)):
         return found
-    if not request.trust:
-        raise error(
-            f"{os.path.basename(path)} is not opened: {_WHY_TRUST}",
-            path,
-            "if you know where it comes from, say --trust (trust=True)\n"
-            "or name the code that makes the model: my_model.py:build",
-        )
+    _need_trust(path, "pickle", request)
     status(f"loading {path}")
     torchvision_ops.prepare()
     user_code.add_to_path(os.getcwd())  # for the classes that it names

@@ -63,7 +63,7 @@ constexpr std::array kFields{
         {.list_help = "Dtypes of weights and inputs: fp32,bf16"}),
     row("device", "--device", &Request::device, "DEVICE", "Device to load the model on: cpu, cuda, ..."),
     row("trust", "--trust", &Request::trust, "",
-        "Allow pickles (.pt, .pth) and code that comes with a model. Both can run arbitrary code",
+        "Allow pickles (.pt, .pth), TorchScript and other code that comes with a model. All can do harm",
         {.changes_capture = false}),
     row("download", "--download", &Request::download, "",
         "Allow downloads of configs and weights that are not on this machine", {.changes_capture = false}),

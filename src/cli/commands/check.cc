@@ -28,8 +28,11 @@ constexpr std::array kCosts{CostKey{"convention", &CostRequest::convention},
                             CostKey{"hardware", &CostRequest::hardware},
                             CostKey{"float32", &CostRequest::float32}};
 
-// What a budget need not say: it is this machine's, or shows more and costs the same.
-bool is_kept(const CaptureField& field) { return field.key != "download" && field.key != "source_lines"; }
+// What a budget does not say: it is this machine's, it shows more and costs the same, or, whether to run code
+// that comes with a model, it is for whoever runs opscope to say.
+bool is_kept(const CaptureField& field) {
+  return field.key != "download" && field.key != "source_lines" && field.key != "trust";
+}
 
 const CaptureField* field_called(const std::string& name) {
   for (const CaptureField& field : capture_fields())
@@ -38,6 +41,9 @@ const CaptureField* field_called(const std::string& name) {
 }
 
 [[noreturn]] void fail_unknown(const std::string& name, const std::string& where) {
+  if (name == "trust")
+    throw Error("a budget cannot trust the code of a model: only who runs opscope can", where,
+                "give --trust on the command line");
   std::vector<std::string> known{"spec", "max", "min", "max_increase", "modules", "types"};
   for (const CaptureField& field : capture_fields())
     if (is_kept(field)) known.push_back(field.budget_key());
