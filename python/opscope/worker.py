@@ -6,11 +6,13 @@ file descriptor 1 is then pointed at stderr, so that nothing a model prints can 
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import importlib
 import importlib.util
 import json
 import os
+import signal
 import sys
 import time
 import traceback
@@ -19,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
+_PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
 _TOLD_SECONDS = 0.2  # between words of progress
 _FLAGS = frozenset({"device", "min_time", "on", "phase", "repeat_ops", "runs", "warmup"})  # arguments that errors name
 
@@ -46,7 +49,14 @@ class Answers:
         self.send("progress", {"done": done, "total": total, "doing": doing})
 
 
+def _end_with_caller() -> None:
+    """A caller that is killed can end nobody: the kernel then ends us, who would work for no one."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+
+
 def main(arguments: list[str]) -> int:
+    _end_with_caller()
     stream = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     answers = Answers(stream)

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -63,6 +64,10 @@ std::string write_hint(const std::string& path, int code) {
       return "choose a path that you may write to";
     case EISDIR:
       return "give the name of a file in it";
+    case ENAMETOOLONG:
+      return "choose a shorter name";
+    case EFBIG:
+      return "files may not grow so large here: `ulimit -f` says how large";
     default:
       return {};
   }
@@ -116,6 +121,17 @@ struct Destination {
   bool is_direct = false;  // a device or pipe: nothing to rename over
 };
 
+// A link that somebody else put into a folder that all write to, as /tmp is: it leads where they want. Linux
+// refuses to follow it where fs.protected_symlinks is set.
+bool is_planted(const std::string& path) {
+  struct stat link {
+  }, folder{};
+  if (::lstat(path.c_str(), &link) != 0 || !S_ISLNK(link.st_mode)) return false;
+  if (::stat(folder_of(path).c_str(), &folder) != 0) return false;
+  const bool is_shared = (folder.st_mode & S_ISVTX) != 0 && (folder.st_mode & S_IWOTH) != 0;
+  return is_shared && link.st_uid != ::geteuid() && link.st_uid != folder.st_uid;
+}
+
 // Where a link leads whose target is not there yet; a path that is no link is its own.
 std::string end_of_links(const std::string& path) {
   namespace fs = std::filesystem;
@@ -130,6 +146,7 @@ std::string end_of_links(const std::string& path) {
 Destination destination_of(const std::string& path) {
   Destination found{.path = path};
   struct stat status {};
+  if (is_planted(path)) fail_write(path, EACCES);
   if (::stat(path.c_str(), &status) != 0) {
     if (errno != ENOENT) fail_write(path, errno);
     if (path.empty() || path.back() == '/') fail_write(path, path.empty() ? ENOENT : EISDIR);
@@ -146,11 +163,18 @@ Destination destination_of(const std::string& path) {
   return found;
 }
 
+// A name beside the path's that is as long as names may be at most.
+std::string temporary_name(const std::string& path) {
+  constexpr std::string_view kEnd = ".XXXXXX";
+  const auto name = path.rfind('/') + 1;  // 0 where there is none
+  return path.substr(0, std::min(path.size(), name + NAME_MAX - kEnd.size())).append(kEnd);
+}
+
 // A new file beside the destination, removed again unless it is renamed.
 class TemporaryFile {
  public:
   TemporaryFile(const Destination& destination, const std::string& shown_path)
-      : name_(destination.path + ".XXXXXX"), file_(::mkostemp(name_.data(), O_CLOEXEC)) {
+      : name_(temporary_name(destination.path)), file_(::mkostemp(name_.data(), O_CLOEXEC)) {
     if (!file_.is_open()) fail_write(shown_path, errno);
   }
   TemporaryFile(const TemporaryFile&) = delete;

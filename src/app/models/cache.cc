@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include "base/files.h"
@@ -36,12 +37,21 @@ bool is_entry(const fs::path& path) {
          key.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
+// What a run that was killed left of an entry. A younger one may be another run's that still writes.
+bool is_left_behind(const fs::path& path) {
+  constexpr auto kLongestWrite = std::chrono::hours(1);
+  std::error_code failed;
+  if (!is_entry(path.stem())) return false;
+  const auto written = fs::last_write_time(path, failed);
+  return !failed && fs::file_time_type::clock::now() - written > kLongestWrite;
+}
+
 CacheContents contents_of(const std::string& folder) {
   CacheContents found{.folder = folder, .entries = {}, .times = {}, .limit = limit_of(folder)};
   std::error_code none;
   for (const auto& item : fs::directory_iterator(folder, none)) {
     const bool times = item.path().filename().string().starts_with("op_times.sqlite");
-    if (!times && !is_entry(item.path())) continue;
+    if (!times && !is_entry(item.path()) && !is_left_behind(item.path())) continue;
     if (const auto stamp = file_stamp(item.path().string()))
       (times ? found.times : found.entries)
           .push_back({item.path().string(), stamp->bytes, stamp->modified_ns});

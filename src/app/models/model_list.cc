@@ -70,7 +70,7 @@ std::optional<RevisionSpec> revision_in(const std::string& spec) {
   const auto colon = spec.find(':');
   if (colon == 0 || colon == std::string::npos) return std::nullopt;
   const std::string first = spec.substr(0, colon), rest = spec.substr(colon + 1);
-  if (first.ends_with(".py") || fs::exists(spec)) return std::nullopt;
+  if (first.ends_with(".py") || file_stamp(spec)) return std::nullopt;
   const auto second = rest.find(':');
   const std::string file = rest.substr(0, second);
   if (!file.ends_with(".py")) return std::nullopt;
@@ -108,7 +108,7 @@ struct Git {
 // The folder that the file is in, or would be.
 std::string folder_for(const std::string& file) {
   const fs::path parent = fs::path(file).is_absolute() ? fs::path(file).parent_path() : fs::current_path();
-  return fs::exists(parent) ? parent.string() : fs::current_path().string();
+  return file_stamp(parent.string()) ? parent.string() : fs::current_path().string();
 }
 
 std::string find_root(const Git& git, const RevisionSpec& spec) {
@@ -135,15 +135,16 @@ std::string find_commit(const Git& git, const RevisionSpec& spec) {
 std::string find_file(const Git& git, const RevisionSpec& spec, const std::string& root,
                       const std::string& commit) {
   const fs::path here = fs::weakly_canonical(fs::current_path());
-  const fs::path seen =
-      fs::weakly_canonical(fs::path(spec.file).is_absolute() ? fs::path(spec.file) : here / spec.file);
+  std::error_code failed;  // a name that is too long for a file is none's
+  const fs::path seen = fs::weakly_canonical(
+      fs::path(spec.file).is_absolute() ? fs::path(spec.file) : here / spec.file, failed);
   const std::string from_here = seen.lexically_relative(fs::weakly_canonical(root)).generic_string();
   const std::string from_root = fs::path(spec.file).lexically_normal().generic_string();
   for (const std::string& path : {from_here, from_root}) {
     if (path.empty() || path.starts_with("..") || fs::path(path).is_absolute()) continue;
     if (git.run({"cat-file", "-e", commit + ":" + path}).code == 0) return path;
   }
-  const bool is_there = fs::exists(seen);
+  const bool is_there = file_stamp(seen.string()).has_value();
   const bool known = is_there && git.run({"ls-files", "--error-unmatch", "--", seen.string()}).code == 0;
   throw Error("no file '" + spec.file + "' at revision " + spec.revision, spec.revision + ":" + spec.file,
               !is_there ? "git ls-tree -r --name-only " + spec.revision + " shows the files it has"

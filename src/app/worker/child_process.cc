@@ -174,6 +174,9 @@ void install_signal_handlers() {
     if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
     ::sigaction(signal, &action, nullptr);
   }
+  // A file that may not grow any more is an error of the write.
+  action.sa_handler = SIG_IGN;
+  ::sigaction(SIGXFSZ, &action, nullptr);
 }
 
 SignalsNoted::SignalsNoted() { noting = noting + 1; }
