@@ -8,7 +8,7 @@ PYTHON_BIN := .venv/bin/python
 CMAKE := cmake -G Ninja -S . -DOPSCOPE_ENGINE=OFF -DCMAKE_UNITY_BUILD=ON -DCMAKE_CXX_COMPILER=g++
 PEERS := build/peers
 
-.PHONY: help setup dev demo check test test-cpp test-python test-zoo test-all test-asan test-torch test-cuda wheels test-wheel bench reference format clean
+.PHONY: help setup dev demo check test test-cpp test-python test-zoo test-all test-asan test-torch test-tsan test-kill fuzz test-cuda wheels test-wheel bench reference format clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -52,6 +52,17 @@ test-asan: setup
 
 test-torch: setup  ## the oldest torch, the pinned one and the newest, each in an environment of its own
 	@$(PYTHON_BIN) tools/compatibility.py --ends
+
+test-tsan: setup  ## eight threads that capture and train at once, the engine under ThreadSanitizer
+	@tools/test_tsan.sh
+
+test-kill: test-cpp  ## a thousand runs with one cache, killed at random moments; some with the real Python
+	@$(PYTHON_BIN) tests/cli/kill_test.py build/tests/opscope build/tests/tests/cli/make_captures --runs 1000
+	@$(PYTHON_BIN) tests/cli/kill_test.py .venv/bin/opscope build/tests/tests/cli/make_captures --runs 40 --processes 4 --python $(CURDIR)/$(PYTHON_BIN)
+
+fuzz:  ## every reader under libFuzzer for MINUTES (10), and random programs through the engine as long; needs clang
+	@tools/fuzz.sh $(or $(MINUTES),10)
+	@$(PYTHON_BIN) tests/fuzz/engine_fuzzer.py --seeds 0: --minutes $(or $(MINUTES),10)
 
 test-cuda:  ## the engine's own tests on a machine with a GPU, against the torch that is there
 	@tools/test_cuda.sh
