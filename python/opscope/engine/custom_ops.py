@@ -176,7 +176,7 @@ def _others_cost(name: str, whose: tuple[str, Any], given: dict[str, Any], outpu
         if tool == _TORCH:
             flops = _torch_count(key, given, outputs)
             return (flops // 2, flops, None, "torch"), f"counted by its formula of {_TORCH}, at two FLOPs for each MAC"
-        handle = sys.modules["fvcore.nn.flop_count"]._DEFAULT_SUPPORTED_OPS[key]  # type: ignore[attr-defined]
+        handle = sys.modules["fvcore.nn.flop_count"]._DEFAULT_SUPPORTED_OPS[key]
         count = _handle_count(handle, list(given.values()), outputs)
         return (count, None, None, "fvcore"), "counted by fvcore's handle for it, whose count is taken as MACs"
     except Exception as problem:

@@ -52,6 +52,8 @@ def alone(model: Any, device: str, eager: bool) -> tuple[Any, list[str]]:
 class _Replica(torch.nn.Module):
     """In the place of DistributedDataParallel."""
 
+    module: torch.nn.Module
+
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self.module(*args, **kwargs)
 
