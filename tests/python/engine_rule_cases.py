@@ -86,7 +86,7 @@ hardtanh leaky_relu mish relu relu6 selu silu threshold""".split()
 POINTWISE = {*_BOTH,
     *(op + "_" for op in _BOTH), "__and__", "__or__", "__xor__", "fmax", "fmin", "isfinite", "isinf",
              "isnan", "logaddexp", "maximum", "minimum", "rsub", "hardshrink", "softplus", "softshrink",
-                 "log_sigmoid"}
+                 "log_sigmoid", "log_sigmoid_forward"}
 # Ops whose meta kernels raise or answer for another device than the CPU.
 META_DIFFERS = {"aten::native_dropout", "aten::native_batch_norm", "aten::quantize_per_tensor"}
 

@@ -91,6 +91,7 @@ def _pools(rank: int, average: bool) -> list[Case]:
     x = f(2, 3, *(9, 8, 7)[:rank])
     inputs = [x, x[0], x.double(), x.bfloat16(), x.transpose(0, 1)]
     inputs += [cl(2, 3, *(9, 8, 7)[:rank])] if rank > 1 else [f(2, 9, 3).transpose(1, 2)]
+    inputs += [cl(1, 3, 9, 8, 7)[0]] if rank == 3 else []
     middle = () if average else ([1],)
     cases = [c(a, [2]) for a in inputs]
     cases += [c(x, [3], [2], [1], *middle, True), c(x, [3], [2], [1], *middle, False),

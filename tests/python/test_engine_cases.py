@@ -434,6 +434,13 @@ def test_channels_last_is_kept():
     assert graph["values"][graph["outputs"][0]]["strides"] == strides
 
 
+@pytest.mark.parametrize("size", [(), (1,), (2, 3)])
+def test_known_values_in_the_form_of_unknown_ones(size):
+    """A scalar too: a position table cast as a learned temperature is."""
+    model = called(lambda x: (torch.arange(3.0).type_as(x), torch.ones(()).expand_as(x)))
+    assert outputs_of(graph_of(model, torch.rand(size)))[0] == ((3,), "float32")
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_layouts_that_depend_on_the_number_of_threads(threads):
     model = nn.Conv3d(8, 16, 1).eval()

@@ -165,7 +165,7 @@ bool run_like_other(const Call& call, const Inputs& inputs) {
   if (call.recording.storages.is_unknown(self) || self.numel() > kKnownElements) return false;
   {
     c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
-    call.stack[call.base() + 1] = at::empty({1}, other.scalar_type()).expand(other.sizes());
+    call.stack[call.base() + 1] = at::empty({}, other.scalar_type()).expand(other.sizes());
   }
   Inputs known{.any_off_cpu = inputs.any_off_cpu && !call.recording.device.is_cpu(), .any_tensor = true};
   run_known(call, known, c10::DispatchKeySet(c10::DispatchKey::CPU));

@@ -137,9 +137,28 @@ bool new_tensor(RuleCall& call) {
 
 bool itself(RuleCall& call) { return call.tensor(0) && call.same(0); }
 
+// New random numbers; so are those of normal and poisson, contiguous whatever the layout of their parameters.
 bool bernoulli(RuleCall& call) {
   const at::Tensor* self = call.floats(0);
   return self && call.output(self->sizes(), self->scalar_type());
+}
+
+// A mean and a deviation for each element, or a count and a probability.
+bool of_two_each(RuleCall& call) {
+  const at::Tensor* first = call.floats(0);
+  const at::Tensor* second = call.floats(1);
+  return first && second && first->sizes() == second->sizes() &&
+         first->scalar_type() == second->scalar_type() && bernoulli(call);
+}
+
+bool normal_of_deviation(RuleCall& call) {
+  const at::Tensor* deviation = call.floats(1);
+  return deviation && call.output(deviation->sizes(), deviation->scalar_type());
+}
+
+bool uniform(RuleCall& call) {
+  const at::Tensor* self = call.floats(0);
+  return self && emit_like(call, *self, self->scalar_type(), kPreserve);
 }
 
 // One probability for all elements.
@@ -208,6 +227,7 @@ constexpr ShapeRuleRow kCopyRules[] = {
     {"aten::bernoulli", "", bernoulli},
     {"aten::bernoulli", "p", bernoulli_of_one},
     {"aten::bernoulli_", "float", overwrite},
+    {"aten::binomial", "", of_two_each},
     {"aten::clone", "", clone},
     {"aten::contiguous", "", contiguous},
     {"aten::copy_", "", copy_},
@@ -219,7 +239,11 @@ constexpr ShapeRuleRow kCopyRules[] = {
     {"aten::lift_fresh aten::resolve_conj aten::resolve_neg", "", itself},
     {"aten::new_empty aten::new_ones aten::new_zeros", "", new_tensor<2>},
     {"aten::new_full", "", new_tensor<3>},
+    {"aten::normal", "Tensor_Tensor", of_two_each},
+    {"aten::normal", "Tensor_float", bernoulli},
+    {"aten::normal", "float_Tensor", normal_of_deviation},
     {"aten::normal_ aten::uniform_", "", overwrite_floating},
+    {"aten::poisson", "", bernoulli},
     {"aten::q_scale", "", scale},
     {"aten::q_zero_point", "", zero_point},
     {"aten::quantize_per_channel", "", quantize<4>},
@@ -232,6 +256,7 @@ constexpr ShapeRuleRow kCopyRules[] = {
     {"aten::to", "dtype_layout", to_layout},
     {"aten::to", "other", to_other},
     {"aten::type_as", "", type_as},
+    {"aten::uniform", "", uniform},
     {"aten::zero_", "", overwrite},
     {"quantized::add quantized::add_relu quantized::mul quantized::mul_relu", "", two_alike},
     {"quantized::batch_norm2d quantized::batch_norm2d_relu", "", quantised_batch_norm},

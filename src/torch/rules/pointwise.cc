@@ -267,6 +267,12 @@ bool log_sigmoid(RuleCall& call) {
   return self && call.output(self->sizes(), self->scalar_type());
 }
 
+// With what its backward needs again: the CPU keeps exponentials, a GPU nothing.
+bool log_sigmoid_forward(RuleCall& call) {
+  const at::Tensor* self = call.floats(0);
+  return self && call.device().is_cpu() && log_sigmoid(call) && log_sigmoid(call);
+}
+
 constexpr ShapeRuleRow kPointwiseRules[] = {
     {"aten::__and__ aten::__or__ aten::__xor__", kAnyOverload, pointwise<kBinaryIntegral>},
     in_both<kUnaryRealNoBool>("aten::abs aten::ceil aten::floor aten::relu aten::trunc"),
@@ -305,6 +311,7 @@ constexpr ShapeRuleRow kPointwiseRules[] = {
     in_both<kLerp>("aten::lerp", "Scalar"),
     in_both<kLerpTensor>("aten::lerp", "Tensor"),
     {"aten::log_sigmoid", "", log_sigmoid},
+    {"aten::log_sigmoid_forward", "", log_sigmoid_forward},
     {"aten::logaddexp", "", pointwise<Pointwise{.operands = 2, .domain = Domain::kFloating}>},
     in_both<kUnaryBool>("aten::logical_not"),
     {"aten::masked_fill", kAnyOverload, masked_fill<false>, masked_fill<true>},

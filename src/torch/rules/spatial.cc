@@ -74,12 +74,34 @@ bool read_pool(RuleCall& call, std::size_t rank, bool dilates, Pool& pool, Sizes
   return valid(pool) && output_sizes(pool, sizes);
 }
 
+// Whether the dimensions follow each other in memory without gaps, the innermost named first.
+bool lies_in_order(const at::Tensor& tensor, std::initializer_list<std::int64_t> order) {
+  std::int64_t expected = 1;
+  for (const std::int64_t d : order) {
+    if (tensor.size(d) != 1 && tensor.stride(d) != expected) return false;
+    expected *= tensor.size(d);
+  }
+  return true;
+}
+
+// Of a volume without a batch: channels last where its memory is, which suggest_memory_format does not tell.
+Sizes volume_strides(const at::Tensor& input, const Sizes& sizes) {
+  if (lies_in_order(input, {3, 2, 1, 0}) || !lies_in_order(input, {0, 3, 2, 1}))
+    return engine::contiguous_strides(sizes);
+  Sizes whole{1};
+  whole.append(sizes.begin(), sizes.end());
+  const Sizes strides = format_strides(whole, at::MemoryFormat::ChannelsLast3d);
+  return Sizes(strides.begin() + 1, strides.end());
+}
+
 template <std::size_t kRank, Format kFormat, bool kIndices>
 bool max_pool(RuleCall& call) {
   Pool pool;
   Sizes sizes;
   if (!read_pool(call, kRank, true, pool, sizes)) return false;
-  const Sizes strides = strides_for(kFormat, *pool.input, sizes);
+  const bool is_volume = kRank == 3 && pool.input->dim() == 4;
+  const Sizes strides =
+      is_volume ? volume_strides(*pool.input, sizes) : strides_for(kFormat, *pool.input, sizes);
   call.output(sizes, strides, pool.input->scalar_type());
   return !kIndices || call.output(sizes, strides, at::kLong);
 }
