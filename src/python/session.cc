@@ -299,6 +299,7 @@ void Session::stop() {
     state_.forget();
   else
     state_.restore();
+  claim_.release();
 }
 
 std::shared_ptr<Graph> Session::take() {
@@ -318,11 +319,13 @@ std::optional<std::tuple<std::string, std::string, std::string>> Session::failur
 void Session::add_model(py::object model) {
   const auto name = std::string(py::str(py::type::handle_of(model).attr("__name__")));
   std::string path;
-  if (is_module(model))
+  if (is_module(model)) {
+    claim_.take(model);  // before what they hold is looked at
     walk(model, kNone, "", path);
-  else
+  } else {
     recording_->scopes.add_module(
         kNone, "", "", py::hasattr(model, "__name__") ? std::string(py::str(model.attr("__name__"))) : name);
+  }
 }
 
 void Session::walk(py::handle module, ModuleId parent, std::string_view name, std::string& path) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "python/claims.h"
 #include "python/model_state.h"
 #include "torch/engine/guard.h"
 
@@ -72,6 +73,7 @@ class Session {
 
   std::shared_ptr<engine::Recording> recording_;
   std::unique_ptr<engine::CaptureGuard> guard_;
+  ModuleClaim claim_;
   ModelState state_;
   ska::flat_hash_map<PyObject*, ModuleId> modules_;
   std::vector<py::object> kept_;  // modules met only in calls: held so that addresses are not reused
