@@ -44,7 +44,7 @@ def _built_for() -> str:
     return str(TORCH_VERSION)
 
 
-def _compiled(torch: engines.Torch) -> Path:
+def _compiled(torch: engines.Torch, problem_so_far: str = "") -> Path:
     if not engines.KIT.is_dir():
         built = f"was built for torch {_built_for()}" if _built_for() else "has no native module"
         raise LoadError(f"opscope {built} and torch {torch.version} is installed", REINSTALL)
@@ -53,7 +53,8 @@ def _compiled(torch: engines.Torch) -> Path:
     try:
         return compiling.first_use(engines.KIT, torch.folder, torch.version, engines.FILE, engines.say)
     except compiling.CannotCompile as problem:
-        what = f"opscope has no engine for torch {torch.version}, and {problem}"
+        so_far = problem_so_far or f"opscope has no engine for torch {torch.version}"
+        what = f"{so_far}, and {problem}"
         raise LoadError(what, f"{problem.hint}{_other_torch()}") from None
 
 
@@ -96,7 +97,8 @@ def load_native() -> ModuleType:
     except ImportError as error:
         if path is None or not engines.KIT.is_dir():
             raise LoadError(f"opscope's native module does not load: {error}", REINSTALL) from error
-    return _module(_compiled(torch))  # for a build of torch that only calls itself as a release does
+        so_far = f"opscope's engine for torch {torch.version} does not load ({error})"
+    return _module(_compiled(torch, so_far))  # for a build of torch that only calls itself as a release does
 
 
 native: ModuleType = load_native()
