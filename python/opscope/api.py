@@ -315,6 +315,8 @@ class Call:
             "device": as_device(self.options.device),
             "source_lines": self.options.source_lines,
             "limits": dict(self.options.limits),
+            "assume": dict(self.options.assume),
+            "max_ops": self.options.max_ops,
         }
 
     def capture(self, tracer: str) -> Any:

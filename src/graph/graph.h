@@ -129,8 +129,8 @@ struct Op {
   Range arguments{};       // in arguments, in schema order
   Range outputs{};         // in value_refs: what it returned, then what it wrote in place and did not return
   StringId source = 0;     // "model.py:42" where asked for
-  bool bounded = false;    // its sizes depend on data: they are the largest possible, or a limit the user set
-  bool estimated = false;  // how often it runs, or how large it is, is not known
+  bool bounded = false;    // its sizes, or whether it runs, depend on data: the most there can be
+  bool estimated = false;  // how often it runs, or how large it is, is not known or was assumed
   NodeId node = kNone;  // of a tracer's graph; kNone where no tracer was asked, or it ran outside its graphs
   std::uint64_t workspace = 0;  // bytes that its own temporaries held at most, apart from what it gives
   std::uint64_t repeats = 1;    // how often it runs: the body of a file's loop is there once
@@ -148,6 +148,10 @@ struct Scope {
   ScopeId parent = kNone;
   ModuleId module = 0;
   std::uint32_t call = 0;  // 0 for the module's first call
+  // In value_refs: the tensors that it returned. Where it begins nowhere they are not told: what its last op
+  // made, by which most are told.
+  Range outputs{kNone, 0};
+  bool tells_outputs() const { return outputs.begin != kNone; }
 };
 
 // A parameter or buffer under one of its names; a tied weight has several, all with one value.
@@ -286,6 +290,9 @@ class Graph {
   std::span<const std::int64_t> strides(const Value& value) const { return slice(dims, value.strides); }
   std::span<const Argument> arguments_of(const Op& op) const { return slice(arguments, op.arguments); }
   std::span<const ValueId> outputs_of(const Op& op) const { return slice(value_refs, op.outputs); }
+  std::span<const ValueId> outputs_of(const Scope& scope) const {
+    return scope.tells_outputs() ? slice(value_refs, scope.outputs) : std::span<const ValueId>();
+  }
   std::span<const NodeId> inputs_of(const Node& node) const { return slice(node_refs, node.inputs); }
   std::span<const ValueId> outputs_of(const Node& node) const { return slice(value_refs, node.outputs); }
   std::span<const ValueId> values_in(const Argument& list) const { return slice(value_refs, list.range); }

@@ -101,6 +101,8 @@ class PartGraph {
 
   void modules() {
     part_.scopes = whole_.scopes;
+    for (auto& scope : part_.scopes)
+      scope.outputs = Scope().outputs;  // other parts' values may be among them
     for (auto module : whole_.modules) {
       for (StringId* text : {&module.name, &module.path, &module.type}) *text = copied(*text);
       part_.modules.push_back(module);

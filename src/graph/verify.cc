@@ -97,6 +97,10 @@ class Verifier {
     each(graph_.scopes, [&](const Scope& scope, std::size_t i) {
       if (scope.module >= graph_.modules.size()) fail("scope {} has no module {}", i, scope.module);
       after_parent("scope", i, scope.parent);
+      if (scope.tells_outputs() && !inside(graph_.value_refs, scope.outputs))
+        fail("scope {} has outputs outside the pool", i);
+      for (const auto id : graph_.outputs_of(scope))
+        if (!is_value(id)) fail("scope {} returns value {}, which is not there", i, id);
     });
     if (graph_.scopes[0].module != 0) fail("scope 0 is not the root module's");
   }

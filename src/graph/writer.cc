@@ -117,6 +117,7 @@ class Writer {
     id_unless(kNone, "parent", scope.parent);
     json_.field("module", scope.module);
     id_unless(0, "call", scope.call);
+    if (scope.tells_outputs()) json_.list("outputs", graph_.outputs_of(scope));
   }
 
   void lifetimes() {

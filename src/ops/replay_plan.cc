@@ -74,7 +74,7 @@ std::string_view why_not_replayed(const Graph& graph, const Op& op) {
   if (const auto reason = data_reason(graph, op); !reason.empty()) return reason;
   if (const auto* rule = find_rule(graph.op_name(op)); rule && rule->category == Category::kMetadata)
     return "it changes or checks a tensor, and computes nothing";
-  if (op.bounded) return "its sizes here are the largest possible";
+  if (op.bounded) return "its sizes, or whether it runs, depend on data";
   if (indexes_with_mask(graph, op)) return kDataSize;
   if (!is_library_op(graph.op_name(op))) return "a custom op: which inputs it takes is not known";
   return tensor_reason(graph, op);

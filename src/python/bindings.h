@@ -13,14 +13,15 @@ namespace opscope::python {
 
 namespace py = pybind11;
 
-void bind_request(py::module_& m);    // CaptureRequest: what to capture, checked by C++
-void bind_graph(py::module_& m);      // Graph, and how tracers got there
-void bind_profile(py::module_& m);    // Profile
-void bind_runs(py::module_& m);       // runs inside a capture, and methods of tensors in one
-void bind_profiler(py::module_& m);   // the graphs of opscope.Profiler
-void bind_replay(py::module_& m);     // each distinct op of a graph replayed alone
-void bind_questions(py::module_& m);  // compare, diff, check, reconcile, and those of app/cases/question.h
-void bind_sweep(py::module_& m);      // sweep, fit
+void bind_request(py::module_& m);       // CaptureRequest: what to capture, checked by C++
+void bind_graph(py::module_& m);         // Graph, and how tracers got there
+void bind_profile(py::module_& m);       // Profile
+void bind_runs(py::module_& m);          // runs inside a capture, and methods of tensors in one
+void bind_module_calls(py::module_& m);  // the calls of modules in threads
+void bind_profiler(py::module_& m);      // the graphs of opscope.Profiler
+void bind_replay(py::module_& m);        // each distinct op of a graph replayed alone
+void bind_questions(py::module_& m);     // compare, diff, check, reconcile, and those of app/cases/question.h
+void bind_sweep(py::module_& m);         // sweep, fit
 
 // Keyword arguments that many functions take: of TextOptions by the names of its members, and of CostRequest.
 TextOptions text_options(const py::kwargs& given, TextOptions options = {});

@@ -4,8 +4,9 @@
 #include "analyse/profile/profile.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "cost/cost.h"
 #include "cost/liveness.h"
-#include "graph/graph.h"
+#include "graph/either_way.h"
 #include "python/bindings.h"
 #include "python/objects.h"
 #include "report/core/document.h"
@@ -177,6 +178,15 @@ py::object total_of_profile(const OwnedProfile& self, const std::string& name) {
   return found;
 }
 
+std::pair<Count, Count> total_weight(const Graph& graph) {
+  std::pair<Count, Count> total;
+  for (const OpCost& cost : estimate(graph, Convention::kOpscope)) {
+    total.first += cost.flops;
+    total.second += cost.traffic.total();
+  }
+  return total;
+}
+
 }  // namespace
 
 void bind_graph(py::module_& m) {
@@ -219,6 +229,14 @@ void bind_graph(py::module_& m) {
              graph.diagnostics.push_back({kind, op, module, message});
            })
       .def("calls_of", calls_of)
+      .def("costs_more_than",
+           [](const Graph& graph, const Graph& other) { return total_weight(graph) > total_weight(other); })
+      .def("bound_by", bound_by)
+      // What runs from this op on depends on a condition that was assumed.
+      .def("assume_from",
+           [](Graph& graph, OpId first) {
+             for (OpId op = first; op < graph.ops.size(); ++op) graph.ops[op].estimated = true;
+           })
       .def("declare_cost",
            [](Graph& graph, OpId op, std::optional<std::uint64_t> macs, std::optional<std::uint64_t> flops,
               std::optional<std::uint64_t> bytes, const std::string& source) {

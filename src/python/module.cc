@@ -41,13 +41,35 @@ void mark(Session& self, const at::Tensor& tensor, const std::string& name) {
   self.recording().values.mark(tensor, kKind, name);
 }
 
+using Answers = std::map<std::string, bool>;
+
+std::unique_ptr<Session> make_session(const std::string& device, bool eager,
+                                      const std::vector<std::string>& declared_ops,
+                                      const std::map<std::string, std::int64_t>& limits,
+                                      const std::vector<std::uint32_t>& flipped, const Answers& assume,
+                                      const Answers& tried, std::optional<std::uint64_t> max_ops) {
+  engine::Decisions decisions;
+  decisions.flipped.insert(flipped.begin(), flipped.end());
+  decisions.given = assume;
+  decisions.tried = tried;
+  return std::make_unique<Session>(device, eager, declared_ops, limits, decisions, max_ops);
+}
+
+// (where, answer, whether the user gave it, the op that follows) of each condition on data.
+py::list sites_of(Session& session) {
+  py::list sites;
+  for (const auto& site : session.recording().decisions.sites())
+    sites.append(py::make_tuple(site.where, site.answer, site.given, site.first_op));
+  return sites;
+}
+
 void bind_session(py::module_& m) {
   py::class_<Session>(m, "Session")
-      .def(py::init<const std::string&, bool, const std::vector<std::string>&,
-                    const std::map<std::string, std::int64_t>&, const std::vector<std::uint32_t>&>(),
-           py::arg("device"), py::arg("eager"), py::arg("declared_ops") = std::vector<std::string>(),
-           py::arg("limits") = std::map<std::string, std::int64_t>(),
-           py::arg("flipped") = std::vector<std::uint32_t>())
+      .def(py::init(&make_session), py::arg("device"), py::arg("eager"),
+           py::arg("declared_ops") = std::vector<std::string>(),
+           py::arg("limits") = std::map<std::string, std::int64_t>(), py::kw_only(),
+           py::arg("flipped") = std::vector<std::uint32_t>(), py::arg("assume") = Answers(),
+           py::arg("tried") = Answers(), py::arg("max_ops") = py::none())
       .def("add_model", &Session::add_model)
       .def("add_input", &Session::add_input)
       .def("add_output", &Session::add_output)
@@ -72,10 +94,14 @@ void bind_session(py::module_& m) {
       .def_property_readonly("is_eager", [](Session& self) { return self.recording().eager; })
       .def("take", &Session::take)
       .def("mute", [](Session& self, bool muted) { self.recording().muted = muted; })
-      .def("note_source_lines", &Session::note_source_lines)
+      .def("find_lines", &Session::find_lines)
       // Training: which part of a step begins, whose memory is a gradient or an optimiser's state, and what
       // is run to get there and is no part of it.
-      .def("follow_autograd", [](Session& self) { self.recording().scopes.follow_autograd(); })
+      .def("follow_autograd",
+           [](Session& self) {
+             self.recording().scopes.follow_autograd();
+             self.recording().threads_want_grad = true;
+           })
       .def("begin_phase", [](Session& self, const std::string& name) { self.recording().begin_phase(name); })
       .def("mark_gradient", mark<ValueKind::kGradient>)
       .def("mark_optimizer_state", mark<ValueKind::kOptimizerState>)
@@ -88,7 +114,9 @@ void bind_session(py::module_& m) {
       .def_property_readonly("slow_path", [](Session& self) { return self.recording().ops.slow_runs(); })
       .def_property_readonly("rule_hits", [](Session& self) { return self.recording().ops.rule_hits(); })
       .def_property_readonly("failed_module", &Session::failed_module)
-      .def_property_readonly("decisions", [](Session& self) { return self.recording().decisions.made; })
+      .def_property_readonly("decisions", [](Session& self) { return self.recording().decisions.made(); })
+      .def_property_readonly("sites", sites_of)
+      .def_property_readonly("failed_in_thread", &Session::failed_in_thread)
       .def_property_readonly("any_bound", [](Session& self) { return self.recording().bounds.any(); })
       // For tests of the shape rules: a twin without data, and which storage a tensor is on.
       .def("abstract",
@@ -114,13 +142,22 @@ void bind_session(py::module_& m) {
     return recording && !recording->muted;
   });
   m.def("note", [](const std::string& kind, const std::string& op, const std::string& message) {
-    if (auto* recording = engine::Recording::current())
-      recording->graph.diagnostics.push_back({kind, op, recording->scopes.path(), message});
+    auto* recording = engine::Recording::current();
+    if (!recording) return;
+    const engine::Lock lock(*recording);
+    recording->graph.diagnostics.push_back({kind, op, recording->scopes.path(), message});
+  });
+  // How a condition on unknown data turns out.
+  m.def("decide", [](const std::string& op, bool likely) {
+    auto* recording = engine::Recording::current();
+    if (!recording) return likely;
+    const engine::Lock lock(*recording);
+    return engine::decide(*recording, op, likely).value_or(likely);
   });
   m.def("bound", [](const std::string& op, const std::string& limit, std::int64_t largest) {
     auto* recording = engine::Recording::current();
     if (!recording) return largest;
-    std::lock_guard lock(recording->mutex);
+    const engine::Lock lock(*recording);
     return recording->bounds.bound(op, limit, largest);
   });
   m.def("has_cost", [](const std::string& op_name) { return find_rule(op_name) != nullptr; });
@@ -150,6 +187,7 @@ PYBIND11_MODULE(_native, m) {
   bind_profile(m);
   bind_session(m);
   bind_runs(m);
+  bind_module_calls(m);
   bind_profiler(m);
   bind_replay(m);
   bind_sweep(m);

@@ -29,6 +29,14 @@ struct Setter {
     for (const auto& [name, size] : py::cast<py::dict>(py::module_::import("builtins").attr("dict")(value)))
       named[py::cast<std::string>(py::str(name))] = whole(size);
   }
+  void operator()(CaptureRequest::Answers& answers) const {
+    for (const auto& [where, answer] :
+         py::cast<py::dict>(py::module_::import("builtins").attr("dict")(value))) {
+      if (!PyBool_Check(answer.ptr()))
+        throw Error(words_of(answer) + " is neither True nor False", std::string(field.key));
+      answers[py::cast<std::string>(py::str(where))] = answer.ptr() == Py_True;
+    }
+  }
 
  private:
   [[noreturn]] void fail() const {
@@ -101,8 +109,8 @@ CaptureRequest request_of(const py::dict& given) {
 
 // By key: the annotation, the default and the help of every option, for signatures and references.
 py::list option_rows() {
-  static constexpr const char* kAnnotations[] = {"str | None", "bool", "int | None",       "Any",
-                                                 "Any",        "Any",  "Mapping[str, int]"};
+  static constexpr const char* kAnnotations[] = {
+      "str | None", "bool", "int | None", "Any", "Any", "Any", "Mapping[str, int]", "Mapping[str, bool]"};
   py::list rows;
   for (const CaptureField& field : capture_fields()) {
     if (field.key == "inputs") continue;

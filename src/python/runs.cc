@@ -45,7 +45,9 @@ class NodeRun {
  public:
   // Counts as a call of the part; its nodes run below the module call that is running now.
   NodeRun(Session& session, PartId part)
-      : session_(session), base_(session.recording().scopes.now), outer_(session.recording().scopes.node) {
+      : session_(session),
+        base_(session.recording().scopes.place().now),
+        outer_(session.recording().scopes.place().node) {
     ++recording().graph.parts.at(part).calls;
   }
   ~NodeRun() { leave_scope(); }
@@ -56,14 +58,16 @@ class NodeRun {
   // again.
   void enter(NodeId node, const std::vector<std::pair<py::object, std::string>>& calls) {
     auto& graph = recording().graph;
-    auto& state = recording().scopes;
+    const engine::Lock lock(recording());
+    auto& scopes = recording().scopes;
+    auto& state = scopes.place();
     node_ = state.node = node;
     for (const auto& [module, key] : calls) {
       const auto id = session_.find_module(module.ptr());
       // The root, or the module whose own function this part is, is running already.
       if (id == kNone || (state.now == base_ && graph.scopes[base_].module == id)) continue;
       const auto [found, is_new] = scopes_.try_emplace({state.now, key}, kNone);
-      if (is_new) found->second = state.enter(id);
+      if (is_new) found->second = scopes.enter(id);
       state.now = found->second;
     }
   }
@@ -82,8 +86,8 @@ class NodeRun {
 
   // After a node that failed.
   void leave_scope() {
-    recording().scopes.now = base_;
-    recording().scopes.node = outer_;
+    recording().scopes.place().now = base_;
+    recording().scopes.place().node = outer_;
   }
 
  private:

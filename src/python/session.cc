@@ -100,7 +100,7 @@ PyObject* call_plainly(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 PyObject* followed_call(PyObject*, PyObject* const* items, Py_ssize_t) {  // self, args, kwargs
   const auto call = [&] { return call_plainly(items[0], items[1], items[2]); };
-  return active ? active->call_module(items[0], call) : call();
+  return active && engine::Recording::current() ? active->call_module(items[0], call) : call();
 }
 
 PyMethodDef followed_call_def = {"followed_call",
@@ -247,13 +247,18 @@ void check_limit(const std::string& name, std::int64_t size) {
 }  // namespace
 
 Session::Session(const std::string& device, bool eager, const std::vector<std::string>& declared_ops,
-                 const std::map<std::string, std::int64_t>& limits, const std::vector<std::uint32_t>& flipped)
+                 const std::map<std::string, std::int64_t>& limits, const engine::Decisions& decisions,
+                 std::optional<std::uint64_t> max_ops)
     : recording_(std::make_shared<engine::Recording>(c10::Device(device), eager)), state_(eager) {
   for (const auto& [name, size] : limits) check_limit(name, size);
   recording_->ops.declared.insert(declared_ops.begin(), declared_ops.end());
   recording_->bounds.limits.insert(limits.begin(), limits.end());
-  recording_->decisions.flipped.insert(flipped.begin(), flipped.end());
+  recording_->decisions = decisions;
+  recording_->max_ops = max_ops.value_or(engine::kMostOps);
 }
+
+Session* Session::of_thread() { return active; }
+Session* Session::exchange_of_thread(Session* session) { return std::exchange(active, session); }
 
 Session::~Session() {
   try {
@@ -278,7 +283,8 @@ void Session::set_watching(bool on) {
   active = on ? this : nullptr;
 }
 
-void Session::note_source_lines(const std::string& torch_folder, const std::string& own_folder) {
+void Session::find_lines(const std::string& torch_folder, const std::string& own_folder, bool of_ops) {
+  recording_->notes_lines = of_ops;
   recording_->source_line = [torch_folder, own_folder] {
     py::gil_scoped_acquire gil;
     auto frame = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
@@ -310,10 +316,10 @@ std::shared_ptr<Graph> Session::take() {
   return graph;
 }
 
-std::optional<std::tuple<std::string, std::string, std::string>> Session::failure() const {
+std::optional<std::tuple<std::string, std::string, std::string, std::string>> Session::failure() const {
   if (!recording_->failure) return std::nullopt;
-  const auto& [op, module, limit] = *recording_->failure;
-  return std::tuple{op, module, limit};
+  const auto& [op, module, limit, reason] = *recording_->failure;
+  return std::tuple{op, module, limit, reason};
 }
 
 void Session::add_model(py::object model) {
@@ -383,23 +389,6 @@ ModuleId Session::module_of(PyObject* module) {
                                                 Py_TYPE(module)->tp_name);
   modules_.emplace(module, id);
   return id;
-}
-
-PyObject* Session::call_module(PyObject* module, c10::function_ref<PyObject*()> call) {
-  auto* timing = recording_->timing.get();
-  if (timing && timing->expects()) {  // all that there is to know of the call is how long it takes
-    const auto entry = timing->enter(find_module(module));
-    PyObject* result = call();
-    timing->leave(entry);
-    return result;
-  }
-  const auto scope = recording_->scopes.enter(module_of(module));
-  const auto entry = timing ? timing->enter(recording_->graph.scopes[scope].module) : 0;
-  PyObject* result = call();
-  if (timing) timing->leave(entry);
-  if (!result && !failed_module_) failed_module_ = recording_->scopes.path();
-  recording_->scopes.leave(scope);
-  return result;
 }
 
 }  // namespace opscope::python

@@ -13,6 +13,7 @@
 #include "python/claims.h"
 #include "python/model_state.h"
 #include "torch/engine/guard.h"
+#include "torch/engine/threads.h"
 
 namespace opscope::python {
 
@@ -20,7 +21,8 @@ class Session {
  public:
   // Throws Error for a limit whose name or number is none.
   Session(const std::string& device, bool eager, const std::vector<std::string>& declared_ops,
-          const std::map<std::string, std::int64_t>& limits, const std::vector<std::uint32_t>& flipped);
+          const std::map<std::string, std::int64_t>& limits, const engine::Decisions& decisions,
+          std::optional<std::uint64_t> max_ops);
   ~Session();
 
   void add_model(py::object model);
@@ -31,8 +33,8 @@ class Session {
   void add_output(const at::Tensor& tensor, const std::string& name) {
     recording_->values.add_output(tensor, name);
   }
-  // Notes for each op the innermost line of Python that is in neither folder.
-  void note_source_lines(const std::string& torch_folder, const std::string& own_folder);
+  // A line of the model is the innermost of Python that is in neither folder; `of_ops`: each op's is noted.
+  void find_lines(const std::string& torch_folder, const std::string& own_folder, bool of_ops);
   void start();
   // A recorded real run may be timed too; only its own time is kept.
   void begin_timed_run();
@@ -57,16 +59,25 @@ class Session {
   bool is_lazy() const { return lazy_; }
   std::shared_ptr<Graph> take();
 
-  // Op, module path, and the name of a limit that would help, or "".
-  std::optional<std::tuple<std::string, std::string, std::string>> failure() const;
+  // Op, module path, the name of a limit that would help, or "", and the reason where that is another than
+  // missing data.
+  std::optional<std::tuple<std::string, std::string, std::string, std::string>> failure() const;
   const std::optional<std::string>& failed_module() const { return failed_module_; }
   engine::Recording& recording() { return *recording_; }
   ModuleId find_module(PyObject* module) const;  // kNone: no module of this model
 
   // The call of a module: enters its scope, calls `call`, leaves it.
   PyObject* call_module(PyObject* module, c10::function_ref<PyObject*()> call);
+  // A function called in a thread of the model's: module calls are followed there too.
+  py::object call_in_thread(const engine::Fork& fork, const py::object& function, const py::args& args,
+                            const py::kwargs& kwargs);
+  // The one whose module calls this thread's are; the one before, where it is another's now.
+  static Session* of_thread();
+  static Session* exchange_of_thread(Session* session);
+  bool failed_in_thread() const { return failed_in_thread_; }  // for want of data
 
  private:
+  void keep_outputs(ScopeId scope, std::size_t ops_before, PyObject* result);
   void walk(py::handle module, ModuleId parent, std::string_view name, std::string& path);
   void add_tensors(py::handle table, ModuleId module, std::string& path, bool parameters);
   ModuleId module_of(PyObject* module);
@@ -90,7 +101,7 @@ class Session {
   std::vector<at::Tensor> buffers_;
   std::uint32_t warmup_ = 0;
   std::optional<std::string> failed_module_;
-  bool lazy_ = false;
+  bool lazy_ = false, failed_in_thread_ = false;
   bool follows_ = false;  // the calls of modules
 };
 

@@ -243,7 +243,8 @@ def test_a_condition_that_raises_is_assumed_the_other_way() -> None:
         return x.relu()
 
     graph = capture(called(run), X)
-    assert ("aten::is_nonzero", "a condition on data is assumed not to hold") in notes_of(graph, "assumption")
+    [(op, text)] = notes_of(graph, "assumption")
+    assert op == "aten::is_nonzero" and text.startswith("a condition on data is assumed not to hold (")
 
     def asserts(x: torch.Tensor) -> torch.Tensor:
         if not (x < 100).all() or (x > 200).any() or not (x > -100).all():
@@ -267,7 +268,7 @@ def test_a_loop_that_only_data_ends_is_refused() -> None:
             x = x - 1
         return x
 
-    with pytest.raises(opscope.Error, match="is_nonzero needs values"):
+    with pytest.raises(opscope.Error, match="depends on data does not end"):
         capture(called(run), X)
     assert outputs_of(graph_of(called(run), X, tracer="auto")) == [((3, 8), "float32")]
 

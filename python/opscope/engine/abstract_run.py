@@ -5,30 +5,29 @@ What is set for the time of a capture is set in one place, surroundings.py, and 
 
 from __future__ import annotations
 
-import copy
-import inspect
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from opscope._load import native
-from opscope.engine import custom_ops, distributed, structural_copy
-from opscope.engine.nested import is_wrapper, named_tensors, replace, tensors_in, unflattened
-from opscope.engine.source_lines import OWN_FOLDER, TORCH_FOLDER, line_of
+from opscope.engine import custom_ops, distributed, either_way, structural_copy
+from opscope.engine.either_way import Site
+from opscope.engine.explained import explained
+from opscope.engine.forwards import argument_names, drained, own_copy
+from opscope.engine.nested import is_wrapper, named_tensors, replace, tensors_in, unflattened, with_attributes_of
+from opscope.engine.source_lines import OWN_FOLDER, TORCH_FOLDER
 from opscope.engine.structural_copy import first_tensor, model_tensors, root_module
 from opscope.engine.surroundings import Surroundings
 from opscope.engine.training import Training, with_stand_ins
-from opscope.errors import Error, error, first_line
+from opscope.errors import Error, error
 
 _FakeTensor = torch._subclasses.fake_tensor.FakeTensor
-_USE_EAGER = 'give weights and inputs with data and use tracer="eager" (--tracer eager)'
-_OWN_REASON = "opscope: "  # before the engine's own reasons, in errors that pass through PyTorch
 _NO_GRADIENTS = ("does not require grad", "doesn't require gradient")  # autograd's words, in a forward that differentiates
-_TOO_FEW_ROWS = "Expected more than 1 value per channel"  # batch norm's own words, in training
 Through = Callable[[Any], Callable[..., Any]]  # from a session to what is called in the model's place
 _FLIPS = 8  # conditions on data that are tried the other way before a static capture gives up
 
@@ -44,16 +43,20 @@ def capture(
     device: Any = None,
     source_lines: bool = False,
     limits: dict[str, int] | None = None,
+    assume: dict[str, bool] | None = None,
+    max_ops: int | None = None,
     through: Through | None = None,
     training: Training | None = None,
 ) -> Any:
     """The model's graph. `auto` is a static capture and, where that cannot go on and data is there, a real run.
 
     `limits` are sizes to take where they depend on data, by name: {"nms": 100, "nonzero": 5000}.
+    `assume` says how conditions on data turn out, by their line: {"model.py:42": False}. `max_ops` stops what does not end.
     `through` gives what is called in the model's place: a graph that a tracer made of it.
     `training` adds backward and an optimiser's step.
     """
-    run = Run(model, args, kwargs, name, source, device, source_lines, dict(limits or {}), through, training)
+    asked = Asked(dict(limits or {}), dict(assume or {}), max_ops, source_lines)
+    run = Run(model, args, kwargs, name, source, device, asked, through, training)
     if tracer == "eager":
         run.need_data()
         return run.capture(eager=True)
@@ -75,7 +78,7 @@ def run_abstract(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call
 
     Tensors whose values the run does not know come back on the meta device, the others with their values.
     """
-    run = Run(model, args, kwargs, type(model).__name__, "", None, False, {})
+    run = Run(model, args, kwargs, type(model).__name__)
     session = run._session(model, False, ())
     if session.is_lazy:
         model = run._initialised(False, ())
@@ -104,7 +107,7 @@ def run_abstract(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call
 
 def initialised(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A copy of a model after its first call, which was abstract where that works and real where data is there."""
-    run = Run(model, args, kwargs, type(model).__name__, "", None, False, {})
+    run = Run(model, args, kwargs, type(model).__name__)
     try:
         return run._initialised(False, ())
     except native.Error as problem:
@@ -115,11 +118,24 @@ def initialised(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
 
 def run_unrecorded(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call: Callable[..., Any]) -> None:
     """Makes a real call in the same surroundings as a capture's, the thread's dispatch keys included; nothing is recorded."""
-    run = Run(model, args, kwargs, type(model).__name__, "", None, False, {})
+    run = Run(model, args, kwargs, type(model).__name__)
     session = run._session(model, True, ())
     session.mute(True)
     run.explains = False
     run._call(session, call)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a user may ask of the engine: see `capture`."""
+
+    limits: dict[str, int] = field(default_factory=dict)
+    assume: dict[str, bool] = field(default_factory=dict)
+    max_ops: int | None = None
+    source_lines: bool = False
+
+
+_NOTHING = Asked()
 
 
 class Run:
@@ -131,15 +147,17 @@ class Run:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         name: str,
-        source: str,
-        device: Any,
-        source_lines: bool,
-        limits: dict[str, int],
+        source: str = "",
+        device: Any = None,
+        asked: Asked = _NOTHING,
         through: Through | None = None,
         training: Training | None = None,
     ) -> None:
         self.model, self.args, self.kwargs, self.name, self.source = model, args, kwargs, name, source
-        self.source_lines, self.limits, self.through, self.training = source_lines, limits, through, training
+        self.asked, self.through, self.training = asked, through, training
+        self.tried: dict[str, bool] = {}  # conditions on data, answered the other way
+        self.sites: list[Site] = []  # those of the last capture
+        self.raised: list[Exception] = []  # before it, by conditions that were then assumed the other way
         self.differentiates = False  # its forward, which then runs with gradients on
         self.explains = True  # what a model raises becomes an error that says where
         seen = [*first_tensor(model), *tensors_in([*args, *kwargs.values()])]
@@ -149,6 +167,10 @@ class Run:
         if training is not None and self.device.startswith("cuda") and not torch.cuda.is_available():
             what = "training can only be captured on a device that is there"
             raise error(what, f"device {self.device}", "leave the device out, or use cpu")
+
+    def _explained(self, problem: Exception, session: Any) -> Error:
+        """The model's own error with the module and the line of its code; or why a static capture stops here."""
+        return explained(problem, session, self.name, self.training is not None)
 
     def has_data(self) -> bool:
         return not any(t.is_meta for t in itertools.chain(model_tensors(self.model), tensors_in((self.args, self.kwargs))))
@@ -165,8 +187,13 @@ class Run:
         raise error(f"a real run needs inputs with data, and one has none ({size})", self.name, hint)
 
     def capture_statically(self) -> Any:
+        """Conditions on data are tried both ways, and the run that costs most is taken: an upper bound."""
+        return either_way.costliest(self, self._capture_statically)
+
+    def _capture_statically(self) -> Any:
         """Conditions on data are assumed. Where one makes the model raise, it is assumed the other way."""
         flipped: list[int] = []
+        self.raised = []
         while True:
             try:
                 return self.capture(eager=False, flipped=flipped)
@@ -174,6 +201,7 @@ class Run:
                 last = getattr(problem, "decisions", 0) - 1
                 if last < 0 or last in flipped or len(flipped) == _FLIPS:
                     raise
+                self.raised.append(problem)
                 flipped.append(last)
 
     def capture(self, eager: bool, flipped: Sequence[int] = ()) -> Any:
@@ -213,6 +241,7 @@ class Run:
         return self._taken(session, began)
 
     def _taken(self, session: Any, began: float) -> Any:
+        self.sites = [Site(*site) for site in session.sites]
         graph = session.take()
         custom_ops.declare_costs(graph)
         graph.set_info(
@@ -221,9 +250,18 @@ class Run:
         return graph
 
     def _session(self, model: Any, eager: bool, flipped: Sequence[int]) -> Any:
-        session = native.Session(self.device, eager, custom_ops.costed_ops(), self.limits, list(flipped))
-        if self.source_lines:
-            session.note_source_lines(TORCH_FOLDER, OWN_FOLDER)
+        asked = self.asked
+        session = native.Session(
+            self.device,
+            eager,
+            custom_ops.costed_ops(),
+            asked.limits,
+            flipped=list(flipped),
+            assume=asked.assume,
+            tried=self.tried,
+            max_ops=asked.max_ops,
+        )
+        session.find_lines(TORCH_FOLDER, OWN_FOLDER, asked.source_lines)
         root = root_module(model)
         session.add_model(model if root is None else root)
         return session
@@ -238,13 +276,15 @@ class Run:
             raise self._explained(problem, session) from problem
         with without_dispatch_modes(), Surroundings(self.device), running(session), self._gradients(session):
             try:
-                called = self.through(session) if self.through else model
+                called = drained(self.through(session) if self.through else model)
                 if self.training is not None and not keep_changes:
                     outputs = self.training.run(session, model, lambda: called(*args, **kwargs), self.named(args, kwargs))
                 else:
                     outputs = called(*args, **kwargs)
                     for path, tensor in named_tensors(outputs):
                         session.add_output(tensor, path)
+                if session.failed_in_thread:
+                    raise RuntimeError("in a thread that the model started")
             except native.Error:  # from a capture inside this one
                 raise
             except Exception as problem:
@@ -283,7 +323,7 @@ class Run:
                 memo[id(tensor)] = (
                     unflattened(tensor, path, replaced)
                     if is_wrapper(tensor) and not session.is_eager
-                    else session.add_input(tensor, path)
+                    else with_attributes_of(tensor, session.add_input(tensor, path))
                 )
             return memo[id(tensor)]
 
@@ -294,63 +334,6 @@ class Run:
     def named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[str, torch.Tensor]]:
         """Every tensor of a call by its argument's name."""
         return named_tensors(dict(zip(argument_names(self.model, len(args)), args, strict=True)) | kwargs)
-
-    def _explained(self, problem: Exception, session: Any) -> Error:
-        """The model's own error with the module and the line of its code; or why a static capture stops here."""
-        op, module, limit = session.failure or (session.failed_op, session.failed_module or "", "")
-        line = line_of(problem)
-        where = ", ".join(part for part in (module or self.name, line) if part)
-        if session.failure:
-            made = error(
-                f"{op} needs values that a static capture does not have",
-                where,
-                (f"set a size with --limit {limit}=N, or " if limit else "") + _USE_EAGER,
-            )
-        elif native.NO_DATA in str(problem):
-            made = error(
-                "the model's code reads a tensor's data, and a static capture has only shapes",
-                where,
-                _USE_EAGER,
-            )
-        elif _OWN_REASON in str(problem):
-            made = error(first_line(problem).partition(_OWN_REASON)[2], where, _USE_EAGER)
-        elif session.any_bound:
-            made = error(
-                first_line(problem),
-                where,
-                f"data-dependent sizes were taken at their upper bounds, which may be the cause: {_USE_EAGER}",
-            )
-        elif self.training is not None and _TOO_FEW_ROWS in str(problem):
-            made = error(first_line(problem), where, "batch norm has no statistics of one value: take a larger batch (--batch 2)")
-        else:
-            made = error(first_line(problem), where, "the model itself refused this call: check its inputs' shapes and dtypes")
-        made.op, made.module = op, module
-        made.decisions = 0 if session.failure else session.decisions
-        made.needs_values = (
-            bool(session.failure)
-            or session.any_bound
-            or _OWN_REASON in str(problem)
-            or native.NO_DATA in str(problem)
-            or isinstance(problem, NotImplementedError)
-        )
-        made.is_final = False
-        return made
-
-
-def own_copy(value: Any) -> Any:
-    """What a model changes though it holds no tensor, an empty cache or a generator, as a copy; else the value itself."""
-    if isinstance(value, torch.Tensor):
-        return value
-    if isinstance(value, torch.Generator):
-        return value.clone_state()
-    if callable(value) or not (isinstance(value, (list, dict, set)) or hasattr(value, "__dict__")):
-        return value
-    if next(tensors_in(value), None) is not None:
-        return value
-    try:
-        return copy.deepcopy(value)
-    except Exception:  # what cannot be copied is passed as it is
-        return value
 
 
 def without_dispatch_modes() -> Any:
@@ -373,26 +356,6 @@ def running(session: Any) -> Iterator[None]:
         session.stop()
 
 
-def argument_names(model: Any, count: int) -> list[str]:
-    """The names of forward's positional parameters: 'x', or 'args[1]' where they are a *args."""
-    names, rest = _parameter_names(getattr(model, "forward", model))
-    return [*names[:count], *(f"{rest}[{index}]" for index in range(count - len(names)))]
-
-
-def _parameter_names(forward: Any) -> tuple[Sequence[str], str]:
-    """Those that can be given by position, and what a *args is called."""
-    code = getattr(forward, "__code__", None)
-    is_plain = inspect.ismethod(forward) and not getattr(forward.__func__, "__dict__", True)  # no __wrapped__, no __signature__
-    if is_plain and code and code.co_argcount:  # ten times as fast as the signature
-        names = code.co_varnames
-        rest = code.co_argcount + code.co_kwonlyargcount
-        return names[1 : code.co_argcount], names[rest] if code.co_flags & inspect.CO_VARARGS else "args"
-    try:
-        parameters = inspect.signature(forward).parameters.values()
-    except (TypeError, ValueError):
-        return [], "args"
-    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
-    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)], rest
 
 
 def _shown_device(tensors: Sequence[torch.Tensor], device: Any) -> torch.device:

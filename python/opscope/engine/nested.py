@@ -57,6 +57,15 @@ def unflattened(tensor: Any, path: str, replaced: Callable[[torch.Tensor, str], 
     names, context = tensor.__tensor_flatten__()
     inner = {name: replaced(getattr(tensor, name), path + name) for name in names}
     made: torch.Tensor = type(tensor).__tensor_unflatten__(inner, context, tensor.size(), tensor.stride())
+    return with_attributes_of(tensor, made)
+
+
+def with_attributes_of(tensor: torch.Tensor, made: torch.Tensor) -> torch.Tensor:
+    """What stands in for a tensor as one of its class, with the attributes that somebody gave it."""
+    if type(made) is not type(tensor) and not is_wrapper(tensor):
+        made.__class__ = type(tensor)  # as_subclass would call an op
+    for name, value in getattr(tensor, "__dict__", {}).items():
+        vars(made).setdefault(name, value)
     return made
 
 

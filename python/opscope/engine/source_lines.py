@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import linecache
 import re
 import traceback
 from collections.abc import Iterable
@@ -25,8 +27,32 @@ def line_of(problem: BaseException) -> str:
     return _innermost([(frame.filename, str(frame.lineno)) for frame in frames])
 
 
+def loop_line_of(problem: BaseException) -> str:
+    """'model.py:42' of the innermost `while` around where an exception came from, else of the innermost `for`."""
+    frames = [frame for frame in traceback.extract_tb(problem.__traceback__) if not _is_foreign(frame.filename)]
+    for kinds in ((ast.While,), (ast.For, ast.AsyncFor)):
+        for frame in reversed(frames):
+            if line := _loop_around(frame.filename, frame.lineno or 0, kinds):
+                return f"{frame.filename}:{line}"
+    return line_of(problem)
+
+
+def _loop_around(file: str, line: int, kinds: tuple[type[ast.AST], ...]) -> int:
+    """The line of the innermost loop of these kinds around a line of a file; 0 where there is none."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return 0
+    loops = (node for node in ast.walk(tree) if isinstance(node, kinds))
+    return max((node.lineno for node in loops if node.lineno <= line <= node.end_lineno), default=0)  # type: ignore[attr-defined]
+
+
+def _is_foreign(file: str) -> bool:
+    return file.startswith((TORCH_FOLDER, OWN_FOLDER, "<"))
+
+
 def _innermost(frames: Iterable[tuple[str, str]]) -> str:
     for file, line in reversed(list(frames)):
-        if not file.startswith((TORCH_FOLDER, OWN_FOLDER, "<")):
+        if not _is_foreign(file):
             return f"{file}:{line}"
     return ""

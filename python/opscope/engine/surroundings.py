@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import random
 import sys
@@ -13,7 +14,8 @@ from typing import Any
 import torch
 
 from opscope._load import native
-from opscope.engine import torchvision_ops
+from opscope.engine import checkpointing, threads, torchvision_ops
+from opscope.engine.nested import with_attributes_of
 
 _lock = threading.RLock()
 _turns = threading.Condition(_lock)
@@ -82,7 +84,7 @@ class Surroundings:
     def _set_each(self) -> Iterator[Undo]:
         yield from _kept_generators()
         yield _follow()
-        for switches in (_COMPILERS, _SHOWN):
+        for switches in (_COMPILERS, _FOLLOWED, _SHOWN):
             switches.__enter__()
             yield switches.__exit__
         yield _interpreted()
@@ -156,8 +158,9 @@ def measured() -> Iterator[None]:
 def _measuring() -> Iterator[Undo]:
     yield from _kept_generators()
     yield _follow()
-    _COMPILERS.__enter__()
-    yield _COMPILERS.__exit__
+    for switches in (_COMPILERS, _FOLLOWED):
+        switches.__enter__()
+        yield switches.__exit__
     yield _interpreted()
     before, _here.measuring = is_measuring(), True
     yield lambda: setattr(_here, "measuring", before)
@@ -283,13 +286,18 @@ def _showing_ops() -> Iterator[Undo]:
     _show_higher_order_ops()
 
 
-_COMPILERS, _SHOWN = _Switches(_without_compilers), _Switches(_showing_ops)
+def _following() -> Iterator[Undo]:
+    yield from threads.followed()
+    yield from checkpointing.shown()
+
+
+_COMPILERS, _FOLLOWED, _SHOWN = _Switches(_without_compilers), _Switches(_following), _Switches(_showing_ops)
 
 
 @contextmanager
 def held() -> Iterator[None]:
     """For many captures in a row: what all of them set is set once. Patching torch.Tensor costs more than a small capture."""
-    with _COMPILERS, _SHOWN:
+    with _COMPILERS, _FOLLOWED, _SHOWN:
         yield
 
 
@@ -337,7 +345,9 @@ def _copied_by_name(self: Any, memo: Any) -> Any:
 
 def _copied(tensor: torch.Tensor, memo: dict[int, Any]) -> Any:
     if native.is_abstract(tensor) and native.capturing():
-        return memo.setdefault(id(tensor), tensor.clone())
+        made = tensor.clone()
+        vars(made).update(copy.deepcopy(vars(tensor), memo))
+        return memo.setdefault(id(tensor), with_attributes_of(tensor, made))
     return _plain_deepcopy(tensor, memo)
 
 
@@ -421,6 +431,5 @@ def _while_capturing(operator: Any, kernel: Callable[..., Any]) -> Callable[...,
 
 def _cond(predicate: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any) -> Any:
     if isinstance(predicate, torch.Tensor) and native.is_unknown(predicate):
-        native.note("assumption", "higher_order::cond", "depends on data; the true branch is assumed")
-        return true_fn(*operands)
+        predicate = native.decide("higher_order::cond", True)
     return true_fn(*operands) if predicate else false_fn(*operands)

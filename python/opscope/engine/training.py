@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from opscope._load import native
-from opscope.engine.nested import named_tensors
+from opscope.engine.nested import named_tensors, with_attributes_of
 from opscope.engine.structural_copy import copy_with, model_tensors, root_module
 from opscope.errors import error
 
@@ -166,5 +166,4 @@ def with_stand_ins(model: Any, device: str) -> Any:
 
 def _stand_in(tensor: torch.Tensor, device: str) -> torch.Tensor:
     made: torch.Tensor = native.abstract_like(tensor, device)
-    made.__class__ = type(tensor)  # its constructor would call an op
-    return made.requires_grad_(tensor.requires_grad)
+    return with_attributes_of(tensor, made.requires_grad_(tensor.requires_grad))

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from opscope._load import native
-from opscope.engine import abstract_run
+from opscope.engine.forwards import argument_names
 from opscope.engine.nested import named_tensors
 from opscope.engine.structural_copy import root_module
 from opscope.errors import error
@@ -72,7 +72,7 @@ def named_parts(model: Any, inputs: Inputs) -> Iterator[tuple[str, torch.Tensor]
     if root is not None:
         yield from root.named_parameters()
         yield from root.named_buffers()
-    names = abstract_run.argument_names(model, len(inputs.args))
+    names = argument_names(model, len(inputs.args))
     given = dict(zip(names, inputs.args, strict=True)) | inputs.kwargs
     for name, value in given.items():
         for path, tensor in named_tensors(value, name):

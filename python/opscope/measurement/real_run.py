@@ -10,7 +10,8 @@ from typing import Any
 import torch
 
 from opscope._load import native
-from opscope.engine.abstract_run import Run, own_copy, running, without_dispatch_modes
+from opscope.engine.abstract_run import Asked, Run, running, without_dispatch_modes
+from opscope.engine.forwards import drained, own_copy
 from opscope.engine.nested import named_tensors, replace, tensors_in
 from opscope.engine.structural_copy import model_tensors
 from opscope.engine.surroundings import among_others, measured
@@ -33,6 +34,8 @@ def measure(
     device: Any = None,
     source_lines: bool = False,
     limits: dict[str, int] | None = None,
+    assume: dict[str, bool] | None = None,
+    max_ops: int | None = None,
     training: Training | None = None,
     progress: Callable[[int, int], None] | None = None,
     after: After | None = None,
@@ -42,7 +45,8 @@ def measure(
     As many runs without timers are between them. `progress` hears how many are done, of how many (0: unknown);
     `after` may make one more run, of which nothing is kept, and hears which tensors were there before it.
     """
-    run = RealRun(model, args, kwargs, name, source, device, source_lines, dict(limits or {}), None, training)
+    asked = Asked(dict(limits or {}), dict(assume or {}), max_ops, source_lines)
+    run = RealRun(model, args, kwargs, name, source, device, asked, None, training)
     run.need_data()
     plan = {"warmup": warmup, "runs": runs, "most_runs": most_runs, "seconds": seconds}
     return run.measure(plan, progress, after)
@@ -53,7 +57,7 @@ def profile_run(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, na
 
     `lasting` runs are the caller's own: what they change stays, and gradients are theirs to ask for.
     """
-    run = RealRun(model, args, kwargs, name or type(model).__name__, "", None, False, {})
+    run = RealRun(model, args, kwargs, name or type(model).__name__)
     run.need_data()
     return run.profile_run(lasting)
 
@@ -94,8 +98,9 @@ class RealRun(Run):
     def _recorded(self, session: Any, model: Any, args: Any, kwargs: Any) -> Callable[[Any], Any]:
         """Makes the recorded call; gives what makes the next ones."""
         given, named = _fresh(args, kwargs)
+        model, called = drained(model), model
         if self.training is not None:
-            self.step = step = Step(self.training, session, model, self.named(given, named))
+            self.step = step = Step(self.training, session, called, self.named(given, named))
             step.first(lambda: model(*given, **named))
             return lambda inputs: step.again(lambda: model(*inputs[0], **inputs[1]))
         for path, tensor in named_tensors(model(*given, **named)):

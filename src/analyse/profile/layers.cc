@@ -199,6 +199,9 @@ LayerGraph make_layers(const Profile& profile) {
     layer.bottleneck = bottleneck_of(layer.metrics, profile.options.ridge);
     if (graph.ops[i].outputs.size) layer.output = graph.outputs_of(graph.ops[i]).front();
   }
+  for (LayerRow& layer : layers.rows)
+    if (const Scope& scope = graph.scopes[layer.scope]; layer.is_module && scope.tells_outputs())
+      layer.output = scope.outputs.size ? graph.outputs_of(scope).front() : kNone;
   layers.texts = std::move(names).take_texts();
   return layers;
 }

@@ -51,6 +51,8 @@ void add_parameters(const Graph& graph, const std::vector<std::uint32_t>& row_of
   }
 }
 
+ValueId first_of(std::span<const ValueId> values) { return values.empty() ? kNone : values.front(); }
+
 // The last value made during each scope, its child scopes included.
 std::vector<ValueId> outputs_by_scope(const Graph& graph) {
   std::vector<OpId> last_op(graph.scopes.size(), kNone);
@@ -143,7 +145,9 @@ std::vector<ModuleRow> module_rows(const Profile& profile) {
   const auto outputs = outputs_by_scope(graph);
   for (std::size_t s = 0; s < graph.scopes.size(); ++s) {
     ModuleRow& row = rows[row_of[graph.scopes[s].module]];
-    if (row.calls++ == 0) row.output = outputs[s];
+    if (row.calls++ > 0) continue;
+    row.outputs = graph.outputs_of(graph.scopes[s]);
+    row.output = graph.scopes[s].tells_outputs() ? first_of(row.outputs) : outputs[s];
   }
   return rows;
 }

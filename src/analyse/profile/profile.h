@@ -45,7 +45,10 @@ struct ModuleRow {
   std::uint32_t calls = 0;
   Parameters parameters{};
   Metrics metrics{};
-  ValueId output = kNone;  // of its first call: the last value its ops made; kNone where it ran none
+  // Of its first call: the tensors that it returned, and the first of them. Where the capture does not tell,
+  // the last value that its ops made alone; kNone where it ran none.
+  ValueId output = kNone;
+  std::span<const ValueId> outputs{};
 };
 
 // A leaf-module call, or an op that a non-leaf module ran itself.

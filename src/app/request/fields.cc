@@ -53,6 +53,11 @@ constexpr std::array kFields{
     row("limits", "--limit", &Request::limits, "NAME=N",
         "Upper bound of a data-dependent size, for example nms=100. Repeatable",
         {.example = "nms=100", .least = 0}),
+    row("assume", "--assume", &Request::assume, "FILE:LINE=BOOL",
+        "Outcome of a condition on data, for example model.py:42=false. Repeatable",
+        {.example = "model.py:42=true"}),
+    row("max_ops", "--max-ops", &Request::max_ops, "N",
+        "Stop a capture that has N ops, default 1000000: a loop that depends on data may never end"),
     row("dims", "--dim", &Request::dims, "NAME=N",
         "Size of a dynamic dimension of a .pt2 or ONNX file, for example batch=8. Repeatable",
         {.example = "batch=8",
@@ -110,6 +115,12 @@ void write_value(JsonWriter& json, const std::vector<NamedInput>& inputs) {
 void write_value(JsonWriter& json, const Request::Sizes& sizes) {
   json.begin_object(kInline);
   for (const auto& [name, size] : sizes) json.field(name, size);
+  json.end_object();
+}
+
+void write_value(JsonWriter& json, const Request::Answers& answers) {
+  json.begin_object(kInline);
+  for (const auto& [where, answer] : answers) json.field(where, answer);
   json.end_object();
 }
 
@@ -179,6 +190,14 @@ struct Reader {
       sizes[name] = parse_integer(flag(), size, field.rules.least);
     }
   }
+  void operator()(CaptureRequest::Answers& answers) const {
+    for (const std::string& text : texts) {
+      const auto [where, answer] = split_name(text);
+      if (answer != "true" && answer != "false")
+        throw Error("'" + answer + "' is neither true nor false", flag(), "for example " + example());
+      answers[where] = answer == "true";
+    }
+  }
   void operator()(std::vector<NamedInput>& inputs) const {
     for (const std::string& text : texts) {
       auto [name, rest] = split_name(text);
@@ -191,9 +210,9 @@ struct Reader {
   }
 
  private:
-  // NAME=REST; throws unless both are there.
+  // NAME=REST; throws unless both are there. A path may have the sign in it.
   std::pair<std::string, std::string> split_name(const std::string& text) const {
-    const std::size_t equals = text.find('=');
+    const std::size_t equals = field.key == "assume" ? text.rfind('=') : text.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
       throw Error("'" + text + "' is not NAME=VALUE", flag(), "for example " + example());
     return {text.substr(0, equals), text.substr(equals + 1)};
@@ -247,12 +266,21 @@ struct Check {
   void operator()(std::optional<std::int64_t>& number) const {
     if (!number || *number >= field.rules.least) return;
     const std::string key(field.key), what = key == "batch" ? "a batch" : key;
-    throw Error("a " + key + " of " + std::to_string(*number) + " is no " + (key == "batch" ? key : "length"),
+    throw Error("a " + key + " of " + std::to_string(*number) + " is no " +
+                    (key == "batch"     ? key
+                     : key == "max_ops" ? "limit"
+                                        : "length"),
                 key, what + " is " + std::to_string(field.rules.least) + " or more");
   }
   void operator()(CaptureRequest::Sizes& sizes) const {
     for (const auto& [name, size] : sizes)
       if (size < field.rules.least) fail_integer(where(), std::to_string(size), field.rules.least, false, "");
+  }
+  void operator()(CaptureRequest::Answers& answers) const {
+    for (const auto& [line, answer] : answers)
+      if (const std::size_t colon = line.rfind(':');
+          colon == 0 || colon == std::string::npos || !number_from<std::uint32_t>(line.substr(colon + 1)))
+        throw Error("'" + line + "' is no line of a file", where(), "for example model.py:42");
   }
   void operator()(std::string& text) const {
     if (field.key == "dtype") return check_dtype(text);

@@ -31,6 +31,7 @@ struct NamedInput {
 struct CaptureRequest {
   using Shape = std::vector<std::int64_t>;
   using Sizes = std::map<std::string, std::int64_t>;
+  using Answers = std::map<std::string, bool>;
 
   std::string model;
   std::vector<Shape> input_shape;  // empty: the model's own
@@ -38,9 +39,11 @@ struct CaptureRequest {
   Shape image_size;  // one side, or height and width
   std::vector<NamedInput> inputs;
   std::string phase, task;
-  Sizes limits;               // upper bounds of data-dependent sizes: nms=100
-  Sizes dims;                 // dynamic dimensions of a .pt2 or ONNX file
-  std::string dtype, device;  // "": the model's own
+  Sizes limits;                         // upper bounds of data-dependent sizes: nms=100
+  Answers assume;                       // conditions on data: model.py:42=true
+  std::optional<std::int64_t> max_ops;  // after which a capture is stopped
+  Sizes dims;                           // dynamic dimensions of a .pt2 or ONNX file
+  std::string dtype, device;            // "": the model's own
   std::string tracer = "auto";
   std::string registry;
   bool trust = false, download = false;
@@ -68,7 +71,8 @@ struct CaptureField {
       std::variant<std::string CaptureRequest::*, bool CaptureRequest::*,
                    std::optional<std::int64_t> CaptureRequest::*, CaptureRequest::Shape CaptureRequest::*,
                    std::vector<CaptureRequest::Shape> CaptureRequest::*,
-                   std::vector<NamedInput> CaptureRequest::*, CaptureRequest::Sizes CaptureRequest::*>;
+                   std::vector<NamedInput> CaptureRequest::*, CaptureRequest::Sizes CaptureRequest::*,
+                   CaptureRequest::Answers CaptureRequest::*>;
   struct Rules {
     std::string_view example{};                 // of a value, for errors
     std::int64_t least = 1;                     // of numbers

@@ -212,7 +212,8 @@ class CaptureReader {
   void scope(json::value item) {
     Scope scope;
     json::read_fields(place_, item, need("id", pools_.check_id(graph_.scopes.size())),
-                      may("parent", scope.parent), need("module", scope.module), may("call", scope.call));
+                      may("parent", scope.parent), need("module", scope.module), may("call", scope.call),
+                      may("outputs", [&](json::value it) { scope.outputs = pools_.references(it); }));
     graph_.scopes.push_back(scope);
   }
 

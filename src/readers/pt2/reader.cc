@@ -287,7 +287,9 @@ class Pt2Reader {
                   std::span<const dom::Item> operands) {
     const auto size = [&](dom::Item graph) { return graph.items("nodes").size(); };
     const bool second = size(graphs[1]) > size(graphs[0]);
+    const std::size_t before = out_.graph.ops.size();
     if (!run_inside(frame, node, graphs[second ? 1 : 0], operands)) return false;
+    for (std::size_t op = before; op < out_.graph.ops.size(); ++op) out_.graph.ops[op].estimated = true;
     out_.note("assumption", "higher_order::cond",
               fmt::format("which branch runs depends on the data; the {} one, with more ops, was taken",
                           second ? "second" : "first"));

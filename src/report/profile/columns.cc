@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/text.h"
 #include "report/hardware/hardware.h"
 #include "report/profile/sections.h"
 #include "report/times/times.h"
@@ -132,6 +133,16 @@ Columns<ValueId> value_columns(const Graph& graph) {
   return {{"shape", [&graph](ValueId id) { return id == kNone ? Cell(Absent{}) : shape_cell(graph, id); }},
           {"dtype", known([](const Value& value) { return Cell(name(value.dtype)); })},
           {"bytes", known([&graph](const Value& value) { return Cell(bytes_of(graph, value)); })}};
+}
+
+Cell outputs_cell(const Graph& graph, const ModuleRow& row) {
+  constexpr std::size_t kShown = 2;
+  if (row.outputs.size() < 2) return shape_cell(graph, row.output);
+  std::vector<std::string> shapes;
+  for (const ValueId id : row.outputs.first(std::min(kShown, row.outputs.size())))
+    shapes.push_back(format_shape(graph.shape(graph.values[id])));
+  if (row.outputs.size() > kShown) shapes.push_back("+" + std::to_string(row.outputs.size() - kShown));
+  return "(" + join(shapes) + ")";
 }
 
 Columns<PartRow> part_columns(const Graph& graph, const Columns<Metrics>& metrics) {

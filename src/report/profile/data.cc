@@ -48,7 +48,8 @@ Columns<ModuleRow> module_columns(const Profile& profile, const OpTimes* times) 
           [=](Row row) { return statistics_cell(times->of_module_alone(at(row))); }},
          {in_json("call_statistics"), [=](Row row) { return statistics_cell(times->of_calls(at(row))); }}};
   }
-  return columns += {{"output_shape", [&](Row row) { return shape_cell(graph, row.output); }}};
+  return columns += {{in_csv("output_shape"), [&](Row row) { return outputs_cell(graph, row); }},
+                     {in_json("output_shape"), [&](Row row) { return shape_cell(graph, row.output); }}};
 }
 
 Columns<LayerRow> layer_columns(const Profile& profile, const OpTimes* times) {

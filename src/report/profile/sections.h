@@ -60,6 +60,9 @@ Columns<Metrics> cost_columns();                        // work, bytes, ops and 
 Columns<Metrics> cost_columns(std::string_view keys);   // "ops macs": these, in this order
 Columns<Metrics> time_columns(const Profile& profile);  // where it was measured: its time and the rates
 Columns<Statistics> statistics_columns();               // over runs
+// What a module returned: the shape of a tensor, or of the first few, (2x8, 4x2x8, +3).
+Cell outputs_cell(const Graph& graph, const ModuleRow& row);
+
 // All of these that the profile has, with the confidence among them.
 Columns<Metrics> metric_columns(const Profile& profile);
 // For people, by name: "flops flops% macs?"; with % as the share of the model's, with ? left out where there

@@ -25,8 +25,7 @@ void add_row(const Graph& graph, const ModuleRow& row, FoldKey& key) {
                             m.work.macs, m.work.other_flops, m.work.specials, m.flops, m.traffic.input_bytes,
                             m.traffic.output_bytes, m.traffic.weight_bytes})
     key.add(count.value());
-  if (row.output == kNone) return;
-  for (const auto dim : graph.shape(graph.values[row.output])) key.add(static_cast<std::uint64_t>(dim));
+  key.add(text_of(outputs_cell(graph, row)));
 }
 
 // The rows of the table: modules, and last below a module with children the ops that it ran itself. `own` by
@@ -112,9 +111,8 @@ Columns<ShownLine> columns(const Profile& profile, const TextOptions& options,
          return line.item.is_module ? cell_of(line.row.parameters.total, Unit::kParams) : Cell("-");
        }}};
   if (options.show_shapes)
-    result += {{words("Output", 10), [&](Row line) {
-                  return line.item.is_module ? shape_cell(graph, line.row.output) : Cell("");
-                }}};
+    result += {{words("Output", 10),
+                [&](Row line) { return line.item.is_module ? outputs_cell(graph, line.row) : Cell(""); }}};
   if (!measured) {
     const bool wide = options.width >= kWideTerminal;
     std::string names = device ? "macs? " : "macs ";

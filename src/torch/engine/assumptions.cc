@@ -183,18 +183,6 @@ c10::IValue number_of(at::ScalarType dtype, double number) {
   return number;
 }
 
-// Loops that a condition on data ends would not end.
-constexpr std::uint32_t kDecisions = 1000;
-
-void give_condition(const Call& call, bool answer) {
-  auto& recording = call.recording;
-  if (recording.decisions.flipped.contains(recording.decisions.made++)) answer = !answer;
-  recording.note(
-      "assumption", &call.info,
-      answer ? "a condition on data is assumed to hold" : "a condition on data is assumed not to hold");
-  give(call, answer);
-}
-
 // --- whether a choice is one among experts
 
 bool names_experts(std::string_view name) {
@@ -276,6 +264,26 @@ void Picked::make_known(const Call& call) const {
                      (routes ? " (balanced routing)" : ""));
 }
 
+std::optional<bool> decide(Recording& recording, const std::string& op, std::optional<bool> likely) {
+  auto& decisions = recording.decisions;
+  const auto where = recording.where();
+  if (!likely && !decisions.given_for(where)) return std::nullopt;
+  if (decisions.is_endless(where)) {
+    recording.failure = Failure{op, recording.scopes.path(), "",
+                                "a loop whose condition depends on data does not end (" + where + ")"};
+    TORCH_CHECK(false, recording.failure->reason);
+  }
+  const auto [holds, site] =
+      decisions.answer(where, likely.value_or(false), static_cast<OpId>(recording.graph.ops.size()));
+  const std::string at = where.empty() ? "" : " (" + where + ")";
+  recording.note("assumption", op,
+                 site.given ? std::string("a condition on data is ") + (holds ? "true" : "false") + at +
+                                  ", as was said with --assume"
+                 : holds ? "a condition on data is assumed to hold" + at
+                         : "a condition on data is assumed not to hold" + at);
+  return holds;
+}
+
 namespace {
 
 // A check of PyTorch's own, `equal(condition, true)`, is the condition; where nothing is known of it, it
@@ -287,12 +295,10 @@ bool assume_truth(const Call& call) {
     return tensor.numel() == 1 && tensor.scalar_type() == at::kBool;
   };
   if (!is_one(self) || !is_one(truth) || recording.storages.is_unknown(truth)) return false;
-  std::lock_guard lock(recording.mutex);
   const auto number = Origin(recording.graph, recording.values.of(self)).number();
-  if (recording.decisions.made >= kDecisions) return false;
   const auto value = recording.storages.known_value(truth);
   const bool sought = *static_cast<const bool*>(value.const_data_ptr());
-  give_condition(call, !number || (number->likely != 0) == sought);
+  give(call, *decide(recording, call.name(), !number || (number->likely != 0) == sought));
   return true;
 }
 
@@ -306,12 +312,12 @@ bool assume_value(const Call& call) {
   auto& recording = call.recording;
   const at::Tensor self = call.arguments()[0].toTensor();
   const auto dtype = self.scalar_type();
-  std::lock_guard lock(recording.mutex);
   const auto number = Origin(recording.graph, recording.values.of(self)).number();
   if (condition || dtype == at::kBool) {
-    if (!number || recording.decisions.made >= kDecisions) return false;
-    give_condition(call, number->likely != 0);
-    return true;
+    const auto likely = number ? std::optional(number->likely != 0) : std::nullopt;
+    const auto answer = decide(recording, name, likely);
+    if (answer) give(call, *answer);
+    return answer.has_value();
   }
   const auto limit = recording.bounds.limit("item");
   if (!limit && !number) return false;

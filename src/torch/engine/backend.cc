@@ -3,14 +3,33 @@
 #include <mutex>
 
 #include "torch/engine/execute.h"
+#include "torch/engine/threads.h"
 
 namespace opscope::engine {
 
 namespace {
 
-void on_backend(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
+// The capture that one of the arguments was made in, while it lasts.
+std::shared_ptr<Recording> recording_of(const c10::OperatorHandle& op, const Stack& stack) {
+  std::shared_ptr<Recording> found;
+  for_each_tensor(torch::jit::last(stack, op.schema().arguments().size()), [&](const at::Tensor& tensor) {
+    if (auto* impl = as_abstract(tensor); impl && !found) found = find_recording(impl->identity.recording);
+  });
+  return found;
+}
+
+void on_backend(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
   auto* recording = Recording::current();
-  TORCH_CHECK(recording, op.schema().name(), ": ", kNoDataMessage);
+  if (!recording) {
+    // A thread of the model's that nobody has told of: what it does to the capture's tensors is seen here.
+    const auto found = recording_of(op, *stack);
+    TORCH_CHECK(found, op.schema().name(), ": ", kNoDataMessage);
+    ++found->strays;
+    const InCapture inside(Fork::stray(found));
+    return on_backend(op, keys, stack);
+  }
+  const Lock lock(*recording);
+  TORCH_CHECK(!recording->closed, op.schema().name(), ": ", kNoDataMessage);
   const Call call{*recording, op, info_of(*recording, op), *stack};
   Inputs inputs;
   for_each_tensor(call.arguments(), [&](const at::Tensor& tensor) { recording->classify(tensor, inputs); });

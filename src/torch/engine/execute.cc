@@ -118,7 +118,7 @@ OpInfo& info_of(Recording& recording, const c10::OperatorHandle& op) {
   const void* const name = &op.operator_name();
   auto& [capture, asked, info] = known[std::hash<const void*>{}(name) / 64 % known.size()];
   if (capture == recording.storages.capture && asked == name) return *info;
-  std::lock_guard lock(recording.mutex);
+  const Lock lock(recording);
   capture = recording.storages.capture;
   asked = name;
   return *(info = &recording.ops.of(op));
@@ -140,10 +140,7 @@ bool run_rule(const Call& call, ShapeRule shape) {
   auto& recording = call.recording;
   const auto& schema = call.op.schema();
   RuleCall rule({recording.storages, recording.bounds, recording.threads, schema.name()}, call.arguments());
-  {
-    std::lock_guard lock(recording.mutex);
-    if (!shape(rule)) return false;
-  }
+  if (!shape(rule)) return false;
   if (call.info.writes) taint_written(call, call.arguments());
   call.put_back(call.base(), rule.results());
   return true;

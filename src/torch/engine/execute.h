@@ -41,6 +41,10 @@ struct Picked {
   std::int64_t rows = 1, inner = 1, choices = 1;
 };
 
+// How a condition on data turns out: as the user said of this line of the model, else as is `likely`. Nothing
+// where neither is there. Throws where the condition seems to end a loop, and does not.
+std::optional<bool> decide(Recording& recording, const std::string& op, std::optional<bool> likely);
+
 // item(), bool() and the like on unknown data, where what the data was computed from allows an answer: a
 // count is at most the elements counted; some elements of a mask are true, not all; none is NaN. False: it
 // does not.

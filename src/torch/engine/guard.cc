@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "torch/engine/execute.h"
+#include "torch/engine/threads.h"
 
 // Of the OpenMP that PyTorch runs on, where it does.
 extern "C" void omp_set_num_threads(int count) __attribute__((weak));
@@ -45,6 +46,7 @@ CaptureGuard::CaptureGuard(std::shared_ptr<Recording> recording)
     throw Error("a capture is already running in this thread", recording_->graph.capture.model,
                 "profile the inner model on its own, outside the outer model's forward");
   register_backend_kernels();
+  open_recording(recording_);
   if (recording_->lasting) {
     set_watching(true);
     return;
@@ -76,6 +78,7 @@ void CaptureGuard::set_watching(bool on) {
 
 CaptureGuard::~CaptureGuard() {
   set_watching(false);
+  close_recording(*recording_);
   recording_->storages.lifetimes->close();
   if (recording_->lasting) return;
   recording_->journal.restore_all();

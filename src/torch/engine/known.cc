@@ -92,7 +92,6 @@ bool fits(const Call& call, const Inputs& inputs) {
 // Memory that an op recorded whole makes for a part of it, such as a dropout's mask, and may leave to
 // autograd.
 void follow_made(const Call& call) {
-  std::lock_guard lock(call.recording.mutex);
   for_each_tensor(call.results(), [&](const at::Tensor& tensor) {
     if (tensor.defined() && tensor.has_storage())
       call.recording.storages.entry_made_now(tensor).preexisting = false;

@@ -51,6 +51,7 @@ bool through_autocast(const Call& call, c10::DispatchKeySet below) {
 // Writes to what was there before the capture are undone when it ends.
 void journal_writes(const Call& call) {
   if (!call.info.journals || call.recording.lasting) return;
+  const Lock lock(call.recording);
   call.for_each_of(call.info.journalled, [&](const at::Tensor& t) { call.recording.journal.keep(t); });
 }
 
@@ -79,6 +80,20 @@ void run_real(const Call& call, c10::DispatchKeySet below) {
   }
 }
 
+// What a static capture knows of tensors and storages is one thread's at a time; in a real run only what is
+// recorded is.
+class Turn {
+ public:
+  explicit Turn(Recording& recording) {
+    if (recording.eager) return;
+    lock_.emplace(recording);
+    TORCH_CHECK(!recording.closed, kNoDataMessage);
+  }
+
+ private:
+  std::optional<Lock> lock_;
+};
+
 void carry_out(const Call& call, const Inputs& inputs, c10::DispatchKeySet below) {
   if (call.recording.eager) {
     journal_writes(call);
@@ -94,7 +109,8 @@ void carry_out(const Call& call, const Inputs& inputs, c10::DispatchKeySet below
 void capture(Recording* recording, const c10::OperatorHandle& op, c10::DispatchKeySet below, Stack* stack) {
   const Call call{*recording, op, info_of(*recording, op), *stack};
   if (recording->muted) return pass_by(call, below);
-  if (call.info.ignored) return op.redispatchBoxed(below, stack);
+  if (call.info.ignored || below_caches > 0) return op.redispatchBoxed(below, stack);
+  const Turn turn(*recording);
 
   Inputs inputs;
   for_each_tensor(call.arguments(), [&](const at::Tensor& tensor) { recording->classify(tensor, inputs); });
@@ -109,7 +125,12 @@ void capture(Recording* recording, const c10::OperatorHandle& op, c10::DispatchK
   if (recording->timing && recording->timing->expects()) return run_real(call, below);
 
   const auto pending = recording->begin(call.info, call.arguments());
-  carry_out(call, inputs, below);
+  try {
+    carry_out(call, inputs, below);
+  } catch (...) {
+    if (recording->failed_op.empty()) recording->failed_op = call.name();
+    throw;
+  }
   recording->finish(call.info, pending, call.results());
 }
 

@@ -164,11 +164,8 @@ void run_on_twins(const Call& call) {
   if (*call.info.python_kernel) ++call.info.slow_runs;
   const auto device = result_device(call);
   Twins twins;
-  {
-    std::lock_guard lock(recording.mutex);
-    call.map_last(call.info.arguments,
-                  [&](const at::Tensor& tensor) { return twin_of(recording, tensor, twins); });
-  }
+  call.map_last(call.info.arguments,
+                [&](const at::Tensor& tensor) { return twin_of(recording, tensor, twins); });
   auto& asked =
       call.info.device_argument ? call.stack[call.base() + *call.info.device_argument] : call.stack.back();
   const bool factory = twins.empty();
@@ -178,7 +175,6 @@ void run_on_twins(const Call& call) {
     at::AutoDispatchBelowADInplaceOrView below_autograd;
     call.op.callBoxed(&call.stack);
   }
-  std::lock_guard lock(recording.mutex);
   call.map_last(call.info.returns,
                 [&](const at::Tensor& result) { return wrap(recording, result, twins, device); });
   if (call.info.writes)

@@ -100,8 +100,35 @@ void Recording::add_offsets(const OpInfo& info, at::ArrayRef<c10::IValue> argume
   }
 }
 
+std::string Recording::where() const {
+  const auto node = scopes.place().node;
+  // While a tracer's graph runs, the Python code that runs is not the model's.
+  if (node != kNone) return std::string(graph.text(graph.nodes[node].source));
+  return source_line ? source_line() : std::string();
+}
+
+std::uint64_t Recording::bytes() const {
+  const auto of = [](const auto& pool) { return pool.size() * sizeof(pool[0]); };
+  return of(graph.ops) + of(graph.values) + of(graph.storages) + of(graph.arguments) + of(graph.dims) +
+         of(graph.value_refs) + of(graph.scopes);
+}
+
+void Recording::check_size(const OpInfo& info) {
+  if (lasting) return;
+  const bool too_many = graph.ops.size() >= max_ops;
+  if (!too_many && (graph.ops.size() % 64 != 0 || bytes() < std::max(max_ops * kBytesPerOp, kLeastBytes)))
+    return;
+  failure = Failure{std::string(graph.text(graph.targets[info.target].name)), scopes.path(), "",
+                    too_many ? "the capture has " + std::to_string(max_ops) + " ops and does not end"
+                             : "the capture takes more memory than " + std::to_string(max_ops) +
+                                   " ops should, and does not end"};
+  TORCH_CHECK(false, failure->reason);
+}
+
 Pending Recording::begin(const OpInfo& info, at::ArrayRef<c10::IValue> arguments) {
-  std::lock_guard lock(mutex);
+  const Lock lock(*this);
+  if (closed) return {};
+  check_size(info);
   storages.lifetimes->begin(static_cast<OpId>(graph.ops.size()));
   Pending pending;
   pending.bounds = bounds_made;
@@ -129,7 +156,9 @@ Pending Recording::begin(const OpInfo& info, at::ArrayRef<c10::IValue> arguments
 }
 
 void Recording::finish(const OpInfo& info, const Pending& pending, at::ArrayRef<c10::IValue> results) {
-  std::lock_guard lock(mutex);
+  const auto line = notes_lines ? where() : std::string();
+  const Lock lock(*this);
+  if (closed) return;  // a thread that the model has left behind
   c10::SmallVector<ValueId, 4> outputs;
   c10::SmallVector<const c10::TensorImpl*, 4> returned;
   const bool made_bound = bounds_made != pending.bounds;
@@ -161,11 +190,10 @@ void Recording::finish(const OpInfo& info, const Pending& pending, at::ArrayRef<
   op.target = info.target;
   op.scope = scopes.of_op([&](const at::Tensor& parameter) { return values.find(parameter); });
   op.workspace = storages.lifetimes->finish();
-  op.node = scopes.node;
+  op.node = scopes.place().node;
+  op.estimated = scopes.place().stray;
   op.bounded = made_bound || pending.bounded;
-  // While a tracer's graph runs, the Python code that runs is not the model's.
-  if (source_line)
-    op.source = scopes.node == kNone ? graph.intern(source_line()) : graph.nodes[scopes.node].source;
+  if (!line.empty()) op.source = graph.intern(line);
   op.arguments = {static_cast<std::uint32_t>(graph.arguments.size()),
                   static_cast<std::uint32_t>(pending.arguments.size())};
   graph.arguments.insert(graph.arguments.end(), pending.arguments.begin(), pending.arguments.end());
@@ -175,19 +203,41 @@ void Recording::finish(const OpInfo& info, const Pending& pending, at::ArrayRef<
 }
 
 void Recording::note(std::string kind, const OpInfo* info, std::string message) {
-  Diagnostic diagnostic{std::move(kind), {}, scopes.path(), std::move(message)};
-  if (info) diagnostic.op = std::string(graph.text(graph.targets[info->target].name));
+  note(std::move(kind), info ? std::string(graph.text(graph.targets[info->target].name)) : std::string(),
+       std::move(message));
+}
+
+void Recording::note(std::string kind, std::string op, std::string message) {
+  Diagnostic diagnostic{std::move(kind), std::move(op), scopes.path(), std::move(message)};
   if (noted_.insert(diagnostic.kind + '\n' + diagnostic.op + '\n' + diagnostic.message).second)
     graph.diagnostics.push_back(std::move(diagnostic));
 }
 
 Graph Recording::take() {
+  const Lock lock(*this);
   for (const auto& [op, count] : ops.slow_runs()) graph.capture.slow_path.push_back({op, count});
   graph.capture.tracer = eager ? "eager" : "static";
   bounds.note();
+  note_strays();
   take_lifetimes();
   graph.verify();
   return std::move(graph);
+}
+
+// What threads did unseen is an op of unknown cost, so that no total says that it is all.
+void Recording::note_strays() {
+  if (strays > 0)
+    note("stray", nullptr,
+         std::to_string(strays) +
+             " ops ran in threads that the capture does not follow; they are counted under the model itself, "
+             "and others of these threads may be missing");
+  if (threads_inside == 0) return;
+  note("stray", nullptr,
+       "a thread that the model started was still running when the model returned; what it did then is not "
+       "counted");
+  Op unseen;
+  unseen.target = graph.add_target("opscope::unseen", "");
+  graph.ops.push_back(unseen);
 }
 
 // Memory that came and went inside one op is that op's workspace, and no storage of the graph.

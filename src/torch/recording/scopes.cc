@@ -1,6 +1,7 @@
 #include "torch/recording/scopes.h"
 
 #include <ATen/SequenceNumber.h>
+#include <ATen/record_function.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
 
@@ -8,13 +9,18 @@
 
 namespace opscope::engine {
 
-AutogradScopes::AutogradScopes() : next_(at::sequence_number::peek()) {}
+void AutogradScopes::begin_thread() {
+  threads_[at::RecordFunction::currentThreadId()].next = at::sequence_number::peek();
+}
 
 void AutogradScopes::note(ScopeId scope) {
+  const auto found = threads_.find(at::RecordFunction::currentThreadId());
+  if (found == threads_.end()) return;  // one of autograd's own, which make no nodes
+  auto& [steps, next] = found->second;
   const auto now = at::sequence_number::peek();
-  if (now <= next_) return;  // the numbers of autograd's own threads, which make no nodes, are others
-  if (steps_.empty() || steps_.back().scope != scope) steps_.push_back({next_, scope});
-  next_ = now;
+  if (now <= next) return;
+  if (steps.empty() || steps.back().scope != scope) steps.push_back({next, scope});
+  next = now;
 }
 
 AutogradScopes::Running AutogradScopes::running() const {
@@ -22,8 +28,11 @@ AutogradScopes::Running AutogradScopes::running() const {
   if (!node) return {};
   if (const auto* leaf = dynamic_cast<const torch::autograd::AccumulateGrad*>(node.get()))
     return {kNone, leaf->variable};
-  const auto after = std::ranges::upper_bound(steps_, node->sequence_nr(), {}, &Step::first);
-  const bool known = after != steps_.begin() && node->sequence_nr() < next_;
+  const auto maker = threads_.find(node->thread_id());
+  if (maker == threads_.end()) return {};
+  const auto& [steps, next] = maker->second;
+  const auto after = std::ranges::upper_bound(steps, node->sequence_nr(), {}, &Step::first);
+  const bool known = after != steps.begin() && node->sequence_nr() < next;
   return {known ? std::prev(after)->scope : kNone, {}};
 }
 
@@ -38,7 +47,10 @@ ModuleId Scopes::add_module(ModuleId parent, std::string_view name, std::string_
   return static_cast<ModuleId>(graph_.modules.size() - 1);
 }
 
+constinit thread_local Scopes::OwnPlace::Held Scopes::own_place;
+
 ScopeId Scopes::enter(ModuleId module) {
+  auto& now = place().now;
   note_autograd(now);
   const auto call = calls_[module]++;
   if (module == 0 && call == 0) return now = 0;
@@ -47,6 +59,7 @@ ScopeId Scopes::enter(ModuleId module) {
 }
 
 void Scopes::leave(ScopeId left) {
+  auto& now = place().now;
   note_autograd(now);
   now = graph_.scopes[left].parent == kNone ? 0 : graph_.scopes[left].parent;
 }
@@ -54,7 +67,7 @@ void Scopes::leave(ScopeId left) {
 // Adding to a gradient is of the module that owns the parameter.
 ScopeId Scopes::of_owner(ValueId value) const {
   const auto owner = std::ranges::find(graph_.owned, value, &Owned::value);
-  return value == kNone || owner == graph_.owned.end() ? now : first_scope(owner->module);
+  return value == kNone || owner == graph_.owned.end() ? place().now : first_scope(owner->module);
 }
 
 // Of the first call of a module, or of the nearest around it that was called.
