@@ -75,6 +75,7 @@ def _module(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     sys.modules[name] = module
+    sys.modules["opscope"]._native = module  # type: ignore[attr-defined]  # as an import would
     return module
 
 

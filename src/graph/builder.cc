@@ -14,8 +14,7 @@ constexpr std::size_t kMostModuleDepth = 256;
 
 // Of the elements from the first to the last that a strided tensor touches.
 Count span_bytes(const ValueSpec& spec) {
-  if (spec.sparse)
-    return bytes_of(spec.dtype, Count{spec.sparse->stored}) + Count{spec.sparse->index_bytes};
+  if (spec.sparse) return bytes_of(spec.dtype, Count{spec.sparse->stored}) + Count{spec.sparse->index_bytes};
   const bool is_strided = spec.strides && spec.strides->size() == spec.shape.size();
   if (!is_strided || spec.shape.empty() || !numel(spec.shape)) return bytes_of(spec.dtype, numel(spec.shape));
   Count extent = Count{1} + Count{spec.offset};

@@ -86,7 +86,9 @@ def ops_by_module(graph: opscope.Graph) -> list[tuple[str, str]]:
 def test_a_thread_is_part_of_the_capture(way: Any, tracer: str, training: bool) -> None:
     options: dict[str, Any] = {"tracer": tracer, "training": training}
     forked = opscope.capture(Forks(way), X, **options)
-    assert ops_by_module(forked) == ops_by_module(opscope.capture(Straight(way), X, **options))
+    straight = opscope.capture(Straight(way), X, **options)
+    # autograd orders a backward pass by numbers that each thread counts for itself
+    assert sorted(ops_by_module(forked)) == sorted(ops_by_module(straight))
     assert {row.confidence for row in forked.profile().layers} == {"exact"}
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from opscope._load import native
 
 Undo = Callable[[], object]
-_submitting = threading.local()  # .on: an executor starts a thread for itself, which is for more than one task
+_submitting = threading.local()  # .on: an executor or a pool starts threads for itself, which are for more than one task
 
 
 def followed() -> Iterator[Undo]:
@@ -26,6 +26,7 @@ def followed() -> Iterator[Undo]:
     yield _replace(concurrent.futures.ThreadPoolExecutor, "submit", _submitted)
     pools = sys.modules.get("multiprocessing.pool")
     if pools is not None:
+        yield _replace(pools.Pool, "__init__", _for_itself)  # type: ignore[attr-defined]
         yield _replace(pools.Pool, "apply_async", functools.partial(_given_to_pool, pools.ThreadPool))  # type: ignore[attr-defined]
         yield _replace(pools.Pool, "_map_async", functools.partial(_given_to_pool, pools.ThreadPool))  # type: ignore[attr-defined]
 
@@ -64,9 +65,14 @@ def _started_bare(start: Callable[..., Any], fork: Any, function: Callable[..., 
 
 
 def _submitted(submit: Callable[..., Any], fork: Any, executor: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return _for_itself(submit, fork, executor, fork.call, function, *args, **kwargs)
+
+
+def _for_itself(call: Callable[..., Any], fork: Any, *args: Any, **kwargs: Any) -> Any:
+    """A call whose threads outlive it: what they are given is followed, the threads are not."""
     _submitting.on = True
     try:
-        return submit(executor, fork.call, function, *args, **kwargs)
+        return call(*args, **kwargs)
     finally:
         _submitting.on = False
 

@@ -18,8 +18,7 @@ bool binary_as(OnnxCall& call, std::string_view aten, DType dtype) {
   if (!call.has(1)) return false;
   // Before opset 7 the second is laid over the first from an axis on.
   const bool is_laid_over = call.opset() < 7 && call.integer("broadcast", 0) != 0;
-  const auto shape =
-      is_laid_over ? std::optional(call.shape(0)) : broadcast(call.shape(0), call.shape(1));
+  const auto shape = is_laid_over ? std::optional(call.shape(0)) : broadcast(call.shape(0), call.shape(1));
   return shape && call.answer(aten, {call.tensor("self", 0), call.tensor("other", 1)}, {*shape, dtype});
 }
 bool binary(OnnxCall& call, std::string_view aten) { return binary_as(call, aten, call.dtype(0)); }
