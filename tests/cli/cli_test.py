@@ -385,8 +385,8 @@ class Python(Program):
             request,
             {"command": "capture", "model": "resnet18", "input_shape": [[2, 3, 64, 64]], "batch": 2,
              "seq_len": None, "image_size": None, "inputs": {}, "phase": None, "past_len": None, "task": None,
-             "limits": {}, "dtype": "float16", "device": None, "tracer": "auto", "registry": None,
-             "trust": False, "download": False, "source_lines": False, "training": False, "optimizer": None},
+             "limits": {}, "assume": {}, "max_ops": None, "dtype": "float16", "device": None, "tracer": "auto",
+             "registry": None, "trust": False, "download": False, "source_lines": False, "training": False, "optimizer": None},
         )
 
     def test_request_for_a_language_model(self):
