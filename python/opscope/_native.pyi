@@ -17,6 +17,7 @@ class Error(RuntimeError):
     candidates: list[str]
     is_final: bool
     needs_values: bool
+    is_raised: bool
     op: str
     module: str
     decisions: int

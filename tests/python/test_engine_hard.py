@@ -256,7 +256,6 @@ def test_a_generator_goes_on_after_the_capture() -> None:
         lambda x: x.numpy(),
         lambda x: torch.from_dlpack(x),
         lambda x: torch.tensor([x[0, 0], 1.0]),
-        lambda x: x.to_sparse(),
         lambda x: x[: int(x[0, 0])],
         lambda x: pickle.dumps(x),
         lambda x: torch.save(x, io.BytesIO()),

@@ -229,7 +229,7 @@ class Writes(torch.nn.Module):
         self.path = path
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        torch.save(x, self.path)
+        torch.ops.aten.save(x, self.path)  # torch.save, which ultralytics replaces
         return x
 
 

@@ -373,7 +373,7 @@ class _Address:
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self._storage = tensor.untyped_storage()._cdata
-        self._offset = tensor.storage_offset() * tensor.element_size()
+        self._offset = int(tensor.storage_offset()) * tensor.element_size()
 
     def __mod__(self, alignment: int) -> int:
         return self._offset % alignment  # PyTorch's allocators align to 64 bytes and more

@@ -26,9 +26,9 @@ def followed() -> Iterator[Undo]:
     yield _replace(concurrent.futures.ThreadPoolExecutor, "submit", _submitted)
     pools = sys.modules.get("multiprocessing.pool")
     if pools is not None:
-        yield _replace(pools.Pool, "__init__", _for_itself)  # type: ignore[attr-defined]
-        yield _replace(pools.Pool, "apply_async", functools.partial(_given_to_pool, pools.ThreadPool))  # type: ignore[attr-defined]
-        yield _replace(pools.Pool, "_map_async", functools.partial(_given_to_pool, pools.ThreadPool))  # type: ignore[attr-defined]
+        yield _replace(pools.Pool, "__init__", _for_itself)
+        yield _replace(pools.Pool, "apply_async", functools.partial(_given_to_pool, pools.ThreadPool))
+        yield _replace(pools.Pool, "_map_async", functools.partial(_given_to_pool, pools.ThreadPool))
 
 
 def _replace(owner: Any, name: str, ours: Callable[..., Any]) -> Undo:
@@ -43,7 +43,7 @@ def _replace(owner: Any, name: str, ours: Callable[..., Any]) -> Undo:
     return lambda: setattr(owner, name, plain)
 
 
-def _started(start: Callable[..., Any], fork: Any, thread: threading.Thread) -> None:
+def _started(start: Callable[..., Any], fork: Any, thread: threading.Thread) -> Any:
     if getattr(_submitting, "on", False):
         return start(thread)
     run = thread.run

@@ -143,12 +143,22 @@ bool bernoulli(RuleCall& call) {
   return self && call.output(self->sizes(), self->scalar_type());
 }
 
-// A mean and a deviation for each element, or a count and a probability.
+// A mean and a deviation for each element.
 bool of_two_each(RuleCall& call) {
   const at::Tensor* first = call.floats(0);
   const at::Tensor* second = call.floats(1);
   return first && second && first->sizes() == second->sizes() &&
          first->scalar_type() == second->scalar_type() && bernoulli(call);
+}
+
+// A number for each count, or for each probability where those are more.
+bool binomial(RuleCall& call) {
+  const at::Tensor* counts = call.floats(0);
+  const at::Tensor* chances = call.floats(1);
+  if (!counts || !chances || counts->scalar_type() != chances->scalar_type()) return false;
+  if (!at::is_expandable_to(chances->sizes(), counts->sizes())) std::swap(counts, chances);
+  return at::is_expandable_to(chances->sizes(), counts->sizes()) &&
+         call.output(counts->sizes(), counts->scalar_type());
 }
 
 bool normal_of_deviation(RuleCall& call) {
@@ -227,7 +237,7 @@ constexpr ShapeRuleRow kCopyRules[] = {
     {"aten::bernoulli", "", bernoulli},
     {"aten::bernoulli", "p", bernoulli_of_one},
     {"aten::bernoulli_", "float", overwrite},
-    {"aten::binomial", "", of_two_each},
+    {"aten::binomial", "", binomial},
     {"aten::clone", "", clone},
     {"aten::contiguous", "", contiguous},
     {"aten::copy_", "", copy_},
