@@ -111,9 +111,9 @@ for python in "${pythons[@]}"; do
   }
   say "  the wheel"
   rm -rf "$work/raw-$tag"
-  settings=(-C "build-dir=$work/core" -C "cmake.define.OPSCOPE_ENGINES=$work/engines-$tag")
+  settings=(--config-settings "build-dir=$work/core" --config-settings "cmake.define.OPSCOPE_ENGINES=$work/engines-$tag")
   for option in "${options[@]}"; do
-    settings+=(-C "cmake.define.${option#-D}")
+    settings+=(--config-settings "cmake.define.${option#-D}")
   done
   "$work/python-$tag/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps \
     "${settings[@]}" --wheel-dir "$work/raw-$tag" . >"$work/wheel-$tag.log" 2>&1 || fail "see $work/wheel-$tag.log"
