@@ -161,7 +161,7 @@ def test_a_loop_that_does_not_end(model: nn.Module) -> None:
     assert line_of(type(model).forward, "while ") in problem.value.where
     profile = opscope.profile(model, X, max_ops=20_000)
     assert json.loads(profile.to_json())["capture"]["tracer"] == "eager"
-    assert "does not end" in notes(profile)
+    assert "does not end" in notes(profile) and "test_assumptions.py:" in notes(profile)  # the loop's line
 
 
 def test_the_recording_is_bounded_in_memory() -> None:

@@ -67,8 +67,9 @@ def capture(
             raise
         stopped = problem
     graph = run.capture(eager=True)
+    place = f" at {stopped.where}" if stopped.where else ""
     graph.add_diagnostic(
-        "fallback", stopped.op, stopped.module, f"the static capture stopped ({stopped}), so the model was run for real"
+        "fallback", stopped.op, stopped.module, f"the static capture stopped{place} ({stopped}), so the model was run for real"
     )
     return graph
 
