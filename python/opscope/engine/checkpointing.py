@@ -19,23 +19,33 @@ def shown() -> Iterator[Undo]:
     for mode in (vars(module).get(name) for name in _MODES) if module else ():
         if mode is None:
             continue
-        yield _wrap(mode, "__enter__", lambda enter, self: _counted(1, enter(self)))
-        yield _wrap(mode, "__exit__", lambda leave, self, *problem: _counted(-1, leave(self, *problem)))
+        yield _wrap(mode, "__enter__", _entered)
+        yield _wrap(mode, "__exit__", _left)
         yield _wrap(mode, "__torch_dispatch__", native.call_handler)
 
 
-def _counted(count: int, result: Any) -> Any:
-    native.add_caches(count)
-    return result
+def _entered(enter: Callable[..., Any], mode: Any) -> Any:
+    entered = enter(mode)
+    native.add_caches(1)
+    return entered
+
+
+def _left(leave: Callable[..., Any], mode: Any, *problem: Any) -> Any:
+    left = leave(mode, *problem)
+    native.add_caches(-1)
+    return left
 
 
 def _wrap(owner: Any, name: str, ours: Callable[..., Any]) -> Undo:
     own = vars(owner).get(name)
-    plain = getattr(owner, name)
+    setattr(owner, name, _wrapped(getattr(owner, name), ours))
+    return lambda: delattr(owner, name) if own is None else setattr(owner, name, own)
 
+
+@functools.lru_cache(maxsize=16)  # made once and not in every capture
+def _wrapped(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(plain)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         return ours(plain, *args, **kwargs) if native.capturing() else plain(*args, **kwargs)
 
-    setattr(owner, name, wrapped)
-    return lambda: delattr(owner, name) if own is None else setattr(owner, name, own)
+    return wrapped

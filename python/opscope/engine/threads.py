@@ -27,20 +27,24 @@ def followed() -> Iterator[Undo]:
     pools = sys.modules.get("multiprocessing.pool")
     if pools is not None:
         yield _replace(pools.Pool, "__init__", _for_itself)
-        yield _replace(pools.Pool, "apply_async", functools.partial(_given_to_pool, pools.ThreadPool))
-        yield _replace(pools.Pool, "_map_async", functools.partial(_given_to_pool, pools.ThreadPool))
+        yield _replace(pools.Pool, "apply_async", _given_to_pool)
+        yield _replace(pools.Pool, "_map_async", _given_to_pool)
 
 
 def _replace(owner: Any, name: str, ours: Callable[..., Any]) -> Undo:
     plain = getattr(owner, name)
+    setattr(owner, name, _replacement(plain, ours))
+    return lambda: setattr(owner, name, plain)
 
+
+@functools.lru_cache(maxsize=32)  # made once and not in every capture, whose set-up it would double
+def _replacement(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(plain)
     def replaced(*args: Any, **kwargs: Any) -> Any:
         fork = native.fork_here()
         return plain(*args, **kwargs) if fork is None else ours(plain, fork, *args, **kwargs)
 
-    setattr(owner, name, replaced)
-    return lambda: setattr(owner, name, plain)
+    return replaced
 
 
 def _started(start: Callable[..., Any], fork: Any, thread: threading.Thread) -> Any:
@@ -77,9 +81,7 @@ def _for_itself(call: Callable[..., Any], fork: Any, *args: Any, **kwargs: Any) 
         _submitting.on = False
 
 
-def _given_to_pool(
-    threads: type, give: Callable[..., Any], fork: Any, pool: Any, function: Callable[..., Any], *args: Any, **kwargs: Any
-) -> Any:
-    if isinstance(pool, threads):
+def _given_to_pool(give: Callable[..., Any], fork: Any, pool: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    if isinstance(pool, sys.modules["multiprocessing.pool"].ThreadPool):
         function = functools.partial(fork.call, function)
     return give(pool, function, *args, **kwargs)
