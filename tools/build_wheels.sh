@@ -67,6 +67,11 @@ python_of() {
 
 build_engines() {
   local python=$1 engines=$2 torch interpreter at minor made
+  # An engine of an earlier run that is not asked for now may not fit the torch-free part of this one.
+  for made in "$engines"/torch_*; do
+    minor=${made##*/torch_}
+    [[ " ${torches[*]}" == *" ${minor/_/.}."* ]] || rm -rf "$made" "$engines/key_${minor/_/.}"
+  done
   for torch in "${torches[@]}"; do
     interpreter=$(python_of "$torch" "$python")
     at=$("$interpreter" -c 'import importlib.util as u, pathlib; print(pathlib.Path(u.find_spec("torch").origin).parent)')
