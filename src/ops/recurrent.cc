@@ -80,11 +80,6 @@ MaybeLayer quantised(const OpCall& call, unsigned gates) {
   return layer;
 }
 
-template <const Cell& kCell>
-MaybeWork quantised_work(const OpCall& call) {
-  return work_of(quantised(call, kCell.gates), kCell);
-}
-
 // A byte for each weight, or two of half precision; biases are floats.
 template <const Cell& kCell>
 MaybeTraffic quantised_traffic(const OpCall& call) {
@@ -99,13 +94,9 @@ MaybeTraffic quantised_traffic(const OpCall& call) {
   return traffic;
 }
 
-template <const Cell& kCell>
-MaybeWork stacked_work(const OpCall& call) {
-  return work_of(stacked(call, kCell.gates), kCell);
-}
-template <const Cell& kCell>
-MaybeWork cell_work(const OpCall& call) {
-  return work_of(single(call, kCell.gates), kCell);
+template <MaybeLayer kRead(const OpCall&, unsigned), const Cell& kCell>
+MaybeWork layer_work(const OpCall& call) {
+  return work_of(kRead(call, kCell.gates), kCell);
 }
 
 // cuDNN's and oneDNN's modes: relu, tanh, lstm, gru.
@@ -185,12 +176,13 @@ constexpr OpRow whole_row(std::string_view name, WorkFunction work, std::string_
 
 template <const Cell& kCell>
 constexpr OpRow layer_row(std::string_view name, std::string_view formula) {
-  return whole_row(name, stacked_work<kCell>, formula) | layer_letters<stacked, kCell>;
+  return whole_row(name, layer_work<stacked, kCell>, formula) | layer_letters<stacked, kCell>;
 }
 
 template <const Cell& kCell>
 constexpr OpRow cell_row(std::string_view name, std::string_view formula) {
-  return whole_row(name, cell_work<kCell>, formula) | layer_letters<single, kCell> | fvcore(fvcore_cell);
+  return whole_row(name, layer_work<single, kCell>, formula) | layer_letters<single, kCell> |
+         fvcore(fvcore_cell);
 }
 
 template <const Cell& kCell>
@@ -198,7 +190,7 @@ constexpr OpRow quantised_row(std::string_view name, std::string_view formula) {
   return Family{.category = Category::kRecurrent,
                 .fusion = Fusion::kAnchor,
                 .traffic = quantised_traffic<kCell>,
-                .confidence = Confidence::kEstimated}(name, quantised_work<kCell>, formula) |
+                .confidence = Confidence::kEstimated}(name, layer_work<quantised, kCell>, formula) |
          layer_letters<quantised, kCell>;
 }
 

@@ -357,8 +357,6 @@ def running(session: Any) -> Iterator[None]:
         session.stop()
 
 
-
-
 def _shown_device(tensors: Sequence[torch.Tensor], device: Any) -> torch.device:
     """The device that the capture's tensors show: the caller's choice, else that of the first tensor with data."""
     if device is not None:

@@ -6,7 +6,9 @@ from typing import Any
 
 import torch
 
-RELEASE = tuple(int(part) for part in torch.__version__.partition("+")[0].split(".")[:2])
+from opscope import engines
+
+RELEASE = engines.numbers(torch.__version__)
 
 # The cache of a function compares the backends of its entries with another at every look-up, but does not own them:
 # what else Dynamo keeps of a backend must stay.

@@ -56,6 +56,13 @@ void give_classes(OnnxCall& call, ValueId scores, const Shape& shape) {
   call.result(1, scores);
 }
 
+void give_scores(OnnxCall& call, ValueId scores, const Shape& shape, bool is_classifier) {
+  if (is_classifier)
+    give_classes(call, scores, shape);
+  else
+    call.result(0, scores);
+}
+
 std::int64_t class_count(const OnnxCall& call) {
   return std::max<std::int64_t>({length(call, "classlabels_ints"), length(call, "classlabels_int64s"),
                                  length(call, "classlabels_strings"), 1});
@@ -100,17 +107,13 @@ bool support_vectors(OnnxCall& call, std::string_view aten) {
   const auto vectors = learned(call, "support_vectors", {count, width});
   const auto coefficients = length(call, "coefficients");
   const Shape shape{rows_of(call), is_classifier ? class_count(call) : 1};
-  auto made = call.op(aten,
-                      {call.tensor("x", 0), call.tensor_of("support_vectors", vectors),
-                       call.tensor_of("coefficients", learned(call, "coefficients", {coefficients})),
-                       call.number("rows_of_coefficients", count > 0 ? coefficients / count : 1),
-                       call.word("kernel", call.text("kernel_type", "LINEAR"))},
-                      {shape, DType::kFloat32});
-  made = transformed(call, made, shape);
-  if (is_classifier)
-    give_classes(call, made, shape);
-  else
-    call.result(0, made);
+  const auto made = call.op(aten,
+                            {call.tensor("x", 0), call.tensor_of("support_vectors", vectors),
+                             call.tensor_of("coefficients", learned(call, "coefficients", {coefficients})),
+                             call.number("rows_of_coefficients", count > 0 ? coefficients / count : 1),
+                             call.word("kernel", call.text("kernel_type", "LINEAR"))},
+                            {shape, DType::kFloat32});
+  give_scores(call, transformed(call, made, shape), shape, is_classifier);
   return true;
 }
 
@@ -184,15 +187,11 @@ bool forest(OnnxCall& call, std::string_view aten) {
   const Shape shape{rows_of(call), is_classifier ? class_count(call) : call.integer("n_targets", 1)};
   if (has_negative(shape)) return false;
   const auto nodes = learned(call, "nodes", {found.nodes});
-  auto made = call.op(aten,
-                      {call.tensor("x", 0), call.tensor_of("nodes", nodes), call.number("depth", found.depth),
-                       call.number("trees", found.trees)},
-                      {shape, is_classifier ? DType::kFloat32 : call.dtype(0)});
-  made = transformed(call, made, shape);
-  if (is_classifier)
-    give_classes(call, made, shape);
-  else
-    call.result(0, made);
+  const auto made = call.op(aten,
+                            {call.tensor("x", 0), call.tensor_of("nodes", nodes),
+                             call.number("depth", found.depth), call.number("trees", found.trees)},
+                            {shape, is_classifier ? DType::kFloat32 : call.dtype(0)});
+  give_scores(call, transformed(call, made, shape), shape, is_classifier);
   return true;
 }
 
