@@ -103,7 +103,10 @@ def _error(
 ) -> dict[str, Any]:
     text = getattr(problem, "detail", "")  # what a tracer said
     if not text and problem is not None:
-        text = "".join(traceback.format_exception(problem))
+        try:
+            text = "".join(traceback.format_exception(problem))
+        except RuntimeError:  # of frames that Dynamo has rewritten Python cannot tell the columns
+            text = "".join(traceback.format_exception_only(problem))
     return {"what": what, "where": where, "hint": hint, "candidates": list(candidates), "traceback": text}
 
 

@@ -4,7 +4,7 @@
 
 #include <torch/csrc/utils/pybind.h>
 
-#include <vector>
+#include <thread>
 
 namespace opscope::python {
 
@@ -23,7 +23,10 @@ class ModuleClaim {
   void release();
 
  private:
-  std::vector<py::object> modules_;
+  static bool is_free(const py::object& root);
+
+  py::object root_;
+  std::thread::id thread_;
 };
 
 }  // namespace opscope::python

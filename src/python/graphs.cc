@@ -92,18 +92,22 @@ py::object to_python(const Graph& graph, const Argument& argument) {
   return py::none();
 }
 
-// (op index, arguments by name, outputs) of every call of an op, for the formulas that users declare.
-py::list calls_of(const Graph& graph, const std::string& op_name) {
+// (op index, op, arguments by name, outputs) of every call of these ops, for the formulas that users declare.
+py::list calls_of(const Graph& graph, const std::vector<std::string>& op_names) {
   py::list calls;
-  const auto is_it = [&](const Target& target) { return graph.text(target.name) == op_name; };
-  if (std::ranges::none_of(graph.targets, is_it)) return calls;
+  const auto asked = [&](StringId name) {
+    return std::ranges::find(op_names, graph.text(name)) != op_names.end();
+  };
+  if (std::ranges::none_of(graph.targets, asked, &Target::name)) return calls;
   for (OpId id = 0; id < graph.ops.size(); ++id) {
     const auto& op = graph.ops[id];
-    if (graph.op_name(op) != op_name) continue;
+    const auto name = graph.op_name(op);
+    if (std::ranges::find(op_names, name) == op_names.end()) continue;
     py::dict arguments;
     for (const auto& argument : graph.arguments_of(op))
       arguments[py::str(std::string(graph.text(argument.name)))] = to_python(graph, argument);
-    calls.append(py::make_tuple(id, arguments, shapes_and_dtypes(graph, graph.outputs_of(op))));
+    calls.append(
+        py::make_tuple(id, std::string(name), arguments, shapes_and_dtypes(graph, graph.outputs_of(op))));
   }
   return calls;
 }

@@ -211,15 +211,20 @@ void ModelState::keep_items(PyObject* container, int depth) {
 // that is no plain tensor only the gradient is kept.
 void ModelState::keep_tensor(py::handle object) {
   const auto& tensor = THPVariable_Unpack(object.ptr());
+  auto& kept = tensors_.emplace_back();  // and filled in place: to move a row takes as long as to fill one
+  kept.object = py::reinterpret_borrow<py::object>(object);
+  kept.grad = tensor.grad();
+  kept.requires_grad = tensor.requires_grad();
   if (tensor.layout() != c10::kStrided || tensor.key_set().has(c10::DispatchKey::Python) ||
       !tensor.has_storage())
-    return tensors_.push_back({.object = py::reinterpret_borrow<py::object>(object),
-                               .grad = tensor.grad(),
-                               .requires_grad = tensor.requires_grad()});
+    return;
   const auto& impl = *tensor.unsafeGetTensorImpl();
-  tensors_.push_back({py::reinterpret_borrow<py::object>(object), tensor.grad(), impl.unsafe_storage(),
-                      at::DimVector(tensor.sizes()), at::DimVector(tensor.strides()), tensor.storage_offset(),
-                      impl.dtype(), impl.key_set(), tensor.requires_grad()});
+  kept.storage = impl.unsafe_storage();
+  kept.sizes.assign(tensor.sizes().begin(), tensor.sizes().end());
+  kept.strides.assign(tensor.strides().begin(), tensor.strides().end());
+  kept.offset = tensor.storage_offset();
+  kept.dtype = impl.dtype();
+  kept.keys = impl.key_set();
 }
 
 void ModelState::restore(const TensorState& was) {

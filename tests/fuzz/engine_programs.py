@@ -42,6 +42,7 @@ LEFT_OUT = {
         set_ _unsafe_set.*""",
     "its strides are those of the library that PyTorch calls for it (LAPACK, MKL, pocketfft)": """svd linalg_svd linalg_eig
         linalg_lstsq fft_.* stft istft""",
+    "it takes as many steps as one of its numbers says": "special_.*polynomial.*",
     "the memory of what it is given moves, in a real run too": "resize_ resize_as_",
     "only PyTorch itself calls it, and its arguments are not checked: wrong ones end the process": """_(?!_).* .*backward.*
         .*jvp.* batch_norm_elemt batch_norm_stats batch_norm_gather.* batch_norm_update.* fused_moving.* rnn_.*cell

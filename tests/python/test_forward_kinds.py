@@ -109,21 +109,21 @@ def test_the_output_survives_a_file(tmp_path: Any) -> None:
 
 class Scaled(torch.Tensor):
     scale: float
-    names: list[str]
+    labels: list[str]
 
 
 def scaled(data: torch.Tensor) -> Scaled:
     made = data.as_subclass(Scaled)
-    made.scale, made.names = 3.0, ["a"]
+    made.scale, made.labels = 3.0, ["a"]
     return made
 
 
 @pytest.mark.parametrize("tracer", ["static", "eager"])
 def test_a_subclass_keeps_its_attributes(tracer: str) -> None:
     def run(x: Scaled) -> Any:
-        assert type(x) is Scaled and x.names == ["a"]
+        assert type(x) is Scaled and x.labels == ["a"]
         copied = copy.deepcopy(x) if tracer == "static" else x  # PyTorch itself copies no such subclass
-        assert type(copied) is Scaled and copied.scale == x.scale and (copied is x or copied.names is not x.names)
+        assert type(copied) is Scaled and copied.scale == x.scale and (copied is x or copied.labels is not x.labels)
         return x.relu() * x.scale
 
     assert "relu" in ops_of(called(run), scaled(torch.randn(2, 8)), tracer=tracer)

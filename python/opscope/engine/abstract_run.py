@@ -158,6 +158,7 @@ class Run:
         self.asked, self.through, self.training = asked, through, training
         self.tried: dict[str, bool] = {}  # conditions on data, answered the other way
         self.sites: list[Site] = []  # those of the last capture
+        self.costed: list[str] = []  # ops whose cost is not the table's, in the last capture
         self.raised: list[Exception] = []  # before it, by conditions that were then assumed the other way
         self.differentiates = False  # its forward, which then runs with gradients on
         self.explains = True  # what a model raises becomes an error that says where
@@ -244,7 +245,7 @@ class Run:
     def _taken(self, session: Any, began: float) -> Any:
         self.sites = [Site(*site) for site in session.sites]
         graph = session.take()
-        custom_ops.declare_costs(graph)
+        custom_ops.declare_costs(graph, self.costed)
         graph.set_info(
             model=self.name, source=self.source, torch=torch.__version__, seconds=time.perf_counter() - began
         )
@@ -252,10 +253,11 @@ class Run:
 
     def _session(self, model: Any, eager: bool, flipped: Sequence[int]) -> Any:
         asked = self.asked
+        self.costed = custom_ops.costed_ops()
         session = native.Session(
             self.device,
             eager,
-            custom_ops.costed_ops(),
+            self.costed,
             asked.limits,
             flipped=list(flipped),
             assume=asked.assume,

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from opscope._load import native
 
-Undo = Callable[[], object]
 _MODES = ("_CachingTorchDispatchMode", "_CachedTorchDispatchMode")
+_shown = False
 
 
-def shown() -> Iterator[Undo]:
-    """Sets each switch and yields what undoes it."""
+def show() -> None:
+    """Has the modes of selective checkpointing tell the engine of themselves, from now on: outside captures they do not."""
+    global _shown
     module = sys.modules.get("torch.utils.checkpoint")
-    for mode in (vars(module).get(name) for name in _MODES) if module else ():
-        if mode is None:
-            continue
-        yield _wrap(mode, "__enter__", _entered)
-        yield _wrap(mode, "__exit__", _left)
-        yield _wrap(mode, "__torch_dispatch__", native.call_handler)
+    if _shown or module is None:
+        return
+    _shown = True
+    ours = {"__enter__": _entered, "__exit__": _left, "__torch_dispatch__": native.call_handler}
+    for mode in (getattr(module, name) for name in _MODES if hasattr(module, name)):
+        for name, function in ours.items():
+            setattr(mode, name, _while_capturing(getattr(mode, name), function))
 
 
 def _entered(enter: Callable[..., Any], mode: Any) -> Any:
@@ -36,14 +38,7 @@ def _left(leave: Callable[..., Any], mode: Any, *problem: Any) -> Any:
     return left
 
 
-def _wrap(owner: Any, name: str, ours: Callable[..., Any]) -> Undo:
-    own = vars(owner).get(name)
-    setattr(owner, name, _wrapped(getattr(owner, name), ours))
-    return lambda: delattr(owner, name) if own is None else setattr(owner, name, own)
-
-
-@functools.lru_cache(maxsize=16)  # made once and not in every capture
-def _wrapped(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+def _while_capturing(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(plain)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         return ours(plain, *args, **kwargs) if native.capturing() else plain(*args, **kwargs)

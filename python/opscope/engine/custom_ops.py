@@ -69,22 +69,22 @@ def _check_formula(name: str, label: str, formula: Formula | None) -> None:
 
 def costed_ops() -> list[str]:
     """The names of all ops whose cost is not the table's alone; an op of several parts is then recorded whole."""
-    return [*DECLARED, *(name for name in _other_formulas() if name not in DECLARED)]
+    return list(_other_formulas() | DECLARED)
 
 
-def declare_costs(graph: Any) -> None:
+def declare_costs(graph: Any, costed: list[str]) -> None:
     """Gives the graph the costs that were declared for its ops, and says where other tools' formulas were taken."""
-    others = {name: found for name, found in _other_formulas().items() if name not in DECLARED}
-    calls = [(call[0], name, *call[1:]) for name in (*DECLARED, *others) for call in graph.calls_of(name)]
+    if not costed:
+        return
     told: set[str] = set()
-    for index, name, arguments, outputs in sorted(calls, key=lambda call: call[0]):
+    for index, name, arguments, outputs in graph.calls_of(costed):
         given = {key: _shape_only(value) for key, value in arguments.items() if "." not in key}
         made = [_shape_only(value) for value in outputs]
         cost: Cost | None
         if name in DECLARED:
             cost, words = declared_cost(name, list(given.values()), made), ""
         else:
-            cost, words = _others_cost(name, others[name], given, made)
+            cost, words = _others_cost(name, _other_formulas()[name], given, made)
         if cost is not None:
             graph.declare_cost(index, *cost)
         if words and words not in told:
@@ -101,9 +101,7 @@ def _shape_only(value: Any) -> Any:
     return value
 
 
-def declared_cost(
-    op_name: str, args: Sequence[Any], outputs: Sequence[Any], kwargs: Mapping[str, Any] | None = None
-) -> Cost | None:
+def declared_cost(op_name: str, args: Sequence[Any], outputs: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> Cost | None:
     """What the user declared for one call; None for an op nobody declared."""
     declared = DECLARED.get(op_name)
     if declared is None:

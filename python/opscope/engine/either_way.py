@@ -27,6 +27,8 @@ def costliest(run: Any, capture: Callable[[], Any]) -> Any:
     followed, and where the user says how a condition turns out, what comes after it is an estimate.
     """
     best = capture()
+    if not run.sites:
+        return best
     sites, others, seen, ops = run.sites, [], set[str](), 0
     unsure: dict[str, Site] = {}
     while site := next((site for site in sites if site.where not in seen), None):

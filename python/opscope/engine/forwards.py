@@ -18,10 +18,10 @@ def drained(called: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         outputs = called(*args, **kwargs)
+        if isinstance(outputs, torch.Tensor) or not isinstance(outputs, (Generator, Coroutine, AsyncGenerator)):
+            return outputs
         if isinstance(outputs, Generator):
             return list(outputs)
-        if not isinstance(outputs, (Coroutine, AsyncGenerator)):
-            return outputs
         if isinstance(outputs, Coroutine):
             outputs.close()
         name = type(getattr(called, "__self__", called)).__name__

@@ -21,15 +21,20 @@ def user_line(text: str) -> str:
     return _innermost(_FRAME.findall(text))
 
 
+def frames_of(problem: BaseException) -> traceback.StackSummary:
+    """Where an exception came from. By lines alone: code that Dynamo has rewritten has no columns, and traceback.extract_tb
+    raises for want of them."""
+    return traceback.StackSummary.extract(traceback.walk_tb(problem.__traceback__))
+
+
 def line_of(problem: BaseException) -> str:
     """'model.py:42' of an exception."""
-    frames = traceback.extract_tb(problem.__traceback__)
-    return _innermost([(frame.filename, str(frame.lineno)) for frame in frames])
+    return _innermost([(frame.filename, str(frame.lineno)) for frame in frames_of(problem)])
 
 
 def loop_line_of(problem: BaseException) -> str:
     """'model.py:42' of the innermost `while` around where an exception came from, else of the innermost `for`."""
-    frames = [frame for frame in traceback.extract_tb(problem.__traceback__) if not _is_foreign(frame.filename)]
+    frames = [frame for frame in frames_of(problem) if not _is_foreign(frame.filename)]
     for kinds in ((ast.While,), (ast.For, ast.AsyncFor)):
         for frame in reversed(frames):
             if line := _loop_around(frame.filename, frame.lineno or 0, kinds):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import functools
 import random
 import sys
 import threading
@@ -16,13 +17,11 @@ import torch
 from opscope._load import native
 from opscope.engine import checkpointing, threads, torchvision_ops
 from opscope.engine.nested import with_attributes_of
+from opscope.engine.threads import Undo
 
 _lock = threading.RLock()
 _turns = threading.Condition(_lock)
 _here = threading.local()  # .measuring: this thread's runs are timed, or will be
-
-
-Undo = Callable[[], object]
 
 
 def _set_all(each: Iterator[Undo], undo: list[Undo]) -> None:
@@ -84,7 +83,7 @@ class Surroundings:
     def _set_each(self) -> Iterator[Undo]:
         yield from _kept_generators()
         yield _follow()
-        for switches in (_COMPILERS, _FOLLOWED, _SHOWN):
+        for switches in (_EVERY_RUN, _SHOWN):
             switches.__enter__()
             yield switches.__exit__
         yield _interpreted()
@@ -158,13 +157,11 @@ def measured() -> Iterator[None]:
 def _measuring() -> Iterator[Undo]:
     yield from _kept_generators()
     yield _follow()
-    for switches in (_COMPILERS, _FOLLOWED):
-        switches.__enter__()
-        yield switches.__exit__
+    _EVERY_RUN.__enter__()
+    yield _EVERY_RUN.__exit__
     yield _interpreted()
     before, _here.measuring = is_measuring(), True
     yield lambda: setattr(_here, "measuring", before)
-    _show_higher_order_ops()
 
 
 def is_measuring() -> bool:
@@ -265,12 +262,15 @@ def _set(owner: Any, attribute: str, value: Any) -> Undo:
     return lambda: setattr(owner, attribute, before)
 
 
-def _without_compilers() -> Iterator[Undo]:
-    """What is compiled runs as it was before. Sets each switch and yields what undoes it."""
-    if "torch._dynamo" in sys.modules:
-        stance = torch.compiler.set_stance("force_eager")  # set with that
-        yield lambda: stance.__exit__(None, None, None)
+def _in_every_run() -> Iterator[Undo]:
+    """What is compiled runs as it was before; threads are followed. Sets each switch and yields what undoes it."""
+    frames = sys.modules.get("torch._dynamo.eval_frame")
+    if frames is not None:
+        yield _set(frames, "_stance", _eager_stance(frames))  # torch.compiler.set_stance takes as long as to capture two ops
     yield _set(torch, "compile", _uncompiled(torch.compile))
+    yield from threads.followed()
+    checkpointing.show()
+    _show_higher_order_ops()
 
 
 def _showing_ops() -> Iterator[Undo]:
@@ -283,24 +283,24 @@ def _showing_ops() -> Iterator[Undo]:
     yield _set(torch._tensor_str, "_str", _printed(torch._tensor_str._str))
     yield _with_copies()
     yield from torchvision_ops.answers()
-    _show_higher_order_ops()
 
 
-def _following() -> Iterator[Undo]:
-    yield from threads.followed()
-    yield from checkpointing.shown()
-
-
-_COMPILERS, _FOLLOWED, _SHOWN = _Switches(_without_compilers), _Switches(_following), _Switches(_showing_ops)
+_EVERY_RUN, _SHOWN = _Switches(_in_every_run), _Switches(_showing_ops)
 
 
 @contextmanager
 def held() -> Iterator[None]:
     """For many captures in a row: what all of them set is set once. Patching torch.Tensor costs more than a small capture."""
-    with _COMPILERS, _FOLLOWED, _SHOWN:
+    with _EVERY_RUN, _SHOWN:
         yield
 
 
+@functools.cache
+def _eager_stance(frames: Any) -> Any:
+    return frames.DynamoStance("force_eager")
+
+
+@functools.cache
 def _uncompiled(compile: Callable[..., Any]) -> Callable[..., Any]:
     def uncompiled(model: Any = None, **options: Any) -> Any:
         if not (native.capturing() or is_measuring()):
@@ -310,6 +310,7 @@ def _uncompiled(compile: Callable[..., Any]) -> Callable[..., Any]:
     return uncompiled
 
 
+@functools.cache
 def _not_started(lazy_init: Callable[[], None]) -> Callable[[], None]:
     def not_started() -> None:
         if not (Surroundings._pretending and native.capturing()):
@@ -318,6 +319,7 @@ def _not_started(lazy_init: Callable[[], None]) -> Callable[[], None]:
     return not_started
 
 
+@functools.cache
 def _printed(text_of: Callable[..., str]) -> Callable[..., str]:
     def printed(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> str:
         if native.is_abstract(tensor):

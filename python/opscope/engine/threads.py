@@ -16,39 +16,38 @@ from typing import Any
 from opscope._load import native
 
 Undo = Callable[[], object]
-_submitting = threading.local()  # .on: an executor or a pool starts threads for itself, which are for more than one task
+_POOLS = ("concurrent.futures.thread", "multiprocessing.pool")  # their threads are for more than one task
 
 
 def followed() -> Iterator[Undo]:
     """Sets each switch and yields what undoes it. Without a capture in the thread that starts another, all is as it was."""
-    yield _replace(threading.Thread, "start", _started)
-    yield _replace(_thread, "start_new_thread", _started_bare)
-    yield _replace(concurrent.futures.ThreadPoolExecutor, "submit", _submitted)
+    yield _wrap(threading.Thread, "start", _started)
+    yield _wrap(_thread, "start_new_thread", _started_bare)
+    yield _wrap(concurrent.futures.ThreadPoolExecutor, "submit", _submitted)
     pools = sys.modules.get("multiprocessing.pool")
     if pools is not None:
-        yield _replace(pools.Pool, "__init__", _for_itself)
-        yield _replace(pools.Pool, "apply_async", _given_to_pool)
-        yield _replace(pools.Pool, "_map_async", _given_to_pool)
+        yield _wrap(pools.Pool, "apply_async", _given_to_pool)
+        yield _wrap(pools.Pool, "_map_async", _given_to_pool)
 
 
-def _replace(owner: Any, name: str, ours: Callable[..., Any]) -> Undo:
+def _wrap(owner: Any, name: str, ours: Callable[..., Any]) -> Undo:
     plain = getattr(owner, name)
-    setattr(owner, name, _replacement(plain, ours))
+    setattr(owner, name, _wrapped(plain, ours))
     return lambda: setattr(owner, name, plain)
 
 
 @functools.lru_cache(maxsize=32)  # made once and not in every capture, whose set-up it would double
-def _replacement(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+def _wrapped(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(plain)
-    def replaced(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
         fork = native.fork_here()
         return plain(*args, **kwargs) if fork is None else ours(plain, fork, *args, **kwargs)
 
-    return replaced
+    return wrapped
 
 
 def _started(start: Callable[..., Any], fork: Any, thread: threading.Thread) -> Any:
-    if getattr(_submitting, "on", False):
+    if getattr(getattr(thread, "_target", None), "__module__", "") in _POOLS:
         return start(thread)
     run = thread.run
 
@@ -69,16 +68,7 @@ def _started_bare(start: Callable[..., Any], fork: Any, function: Callable[..., 
 
 
 def _submitted(submit: Callable[..., Any], fork: Any, executor: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    return _for_itself(submit, fork, executor, fork.call, function, *args, **kwargs)
-
-
-def _for_itself(call: Callable[..., Any], fork: Any, *args: Any, **kwargs: Any) -> Any:
-    """A call whose threads outlive it: what they are given is followed, the threads are not."""
-    _submitting.on = True
-    try:
-        return call(*args, **kwargs)
-    finally:
-        _submitting.on = False
+    return submit(executor, fork.call, function, *args, **kwargs)
 
 
 def _given_to_pool(give: Callable[..., Any], fork: Any, pool: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -14,7 +14,7 @@ import torch
 from opscope._load import native
 from opscope.engine import abstract_run, structural_copy
 from opscope.engine.nested import replace, tensors_in
-from opscope.engine.source_lines import OWN_FOLDER
+from opscope.engine.source_lines import OWN_FOLDER, frames_of
 from opscope.engine.surroundings import alone
 from opscope.errors import Error, error
 from opscope.tracers import dynamo, export, fx
@@ -176,8 +176,7 @@ def _needs_data(collector: dynamo.Collector, name: str) -> Error:
 def failure_of(tracer: str, problem: BaseException, name: str) -> Error:
     """A tracer's failure in words: what the model does that it cannot follow, where, and what to do instead."""
     text = "".join(traceback.format_exception_only(problem)).strip()
-    frames = traceback.extract_tb(problem.__traceback__)
-    stack = "".join(traceback.format_list([frame for frame in frames if not frame.filename.startswith(OWN_FOLDER)]))
+    stack = "".join(traceback.format_list([frame for frame in frames_of(problem) if not frame.filename.startswith(OWN_FOLDER)]))
     reason, hint = native.explain_tracer_failure(tracer, type(problem).__name__, f"{text}\n{stack}")
     made = error(reason, name, hint)
     made.detail = text

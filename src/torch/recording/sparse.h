@@ -9,8 +9,8 @@ namespace opscope::engine {
 
 // COO, CSR, CSC, BSR or BSC.
 inline bool is_sparse(const at::TensorBase& tensor) {
-  return tensor.key_set().has_any(
-      c10::DispatchKeySet({c10::DispatchKey::Sparse, c10::DispatchKey::SparseCsr}));
+  constexpr c10::DispatchKeySet kKeys({c10::DispatchKey::Sparse, c10::DispatchKey::SparseCsr});
+  return tensor.key_set().has_any(kKeys);
 }
 
 struct SparseContents {
