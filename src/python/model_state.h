@@ -31,7 +31,7 @@ void check(bool succeeded);
 class ModelState {
  public:
   // notes_tensors: those that are mere attributes are gathered too, for runs that may write to them.
-  explicit ModelState(bool notes_tensors) : notes_tensors_(notes_tensors) {}
+  explicit ModelState(bool notes_tensors) : notes_tensors_(notes_tensors) { tensors_.reserve(256); }
   ~ModelState() { forget(); }
   ModelState(const ModelState&) = delete;
   ModelState& operator=(const ModelState&) = delete;
