@@ -29,8 +29,11 @@ while ((SECONDS < end)); do
     log=build/fuzz/$target.log
     began=$SECONDS
     build/fuzz/tests/fuzz/"${target}_fuzzer" -max_total_time=$turn -max_len="${longest[$target]}" -timeout=25 -rss_limit_mb=1500 \
-      -malloc_limit_mb=600 -print_final_stats=1 -reload=0 -artifact_prefix="build/fuzz/found/$target-" \
+      -malloc_limit_mb=600 -detect_leaks=0 -print_final_stats=1 -reload=0 -artifact_prefix="build/fuzz/found/$target-" \
       ${dict:+-dict=tests/fuzz/$dict.dict} "$kept" "$seeds" >"$log" 2>&1 || { failed=1; grep -E 'SUMMARY|ERROR' "$log" || true; }
+    # To look for leaks after every run takes four times as long as the runs: once for what was kept.
+    build/fuzz/tests/fuzz/"${target}_fuzzer" -runs=0 -artifact_prefix="build/fuzz/found/$target-" "$kept" "$seeds" >"$log.leaks" 2>&1 ||
+      { failed=1; grep -E 'SUMMARY|ERROR' "$log.leaks" || true; }
     count=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     echo "$target ${count:-0} executions $((SECONDS - began)) s" | tee -a build/fuzz/executions.log
   done
