@@ -26,10 +26,20 @@ def trace_with_dynamo(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dic
 
 def _export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
     with torch.no_grad():
-        program = torch.export.export(model, args, kwargs, strict=False)
+        program = export_program(model, args, kwargs)
     flat = tuple(program._graph_module_flat_inputs(args, kwargs))
     part = TracedPart("forward", program.graph_module, flat, {"": model})
     return Traced("export", model, args, kwargs, [part])
+
+
+def export_program(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.export.ExportedProgram:
+    hooks = torch.nn.modules.module._global_buffer_registration_hooks
+    before = set(hooks)
+    try:
+        return torch.export.export(model, args, kwargs, strict=False)
+    finally:
+        for hook in set(hooks) - before:  # torch 2.8 to 2.11 forget theirs where an export fails
+            del hooks[hook]
 
 
 def _export_with_dynamo(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
