@@ -173,6 +173,9 @@ POINTWISE_CASES: dict[str, list[Case]] = {
     "feature_dropout": each(0.5, True, only=[f(2, 3, 4), cl(2, 3, 4, 5), f(3, 2).t()]) + each(0.5, False),
     "feature_dropout_": each(0.5, True, only=[f(2, 3), cl(2, 3, 4, 5)]),
     "native_dropout": each(0.5, True) + [c(f(2, 3), 2.0, True)],
+    "rrelu": each() + typed() + [c(f(2, 3), 0.1, 0.3, True), c(cl(2, 3, 4, 5), 0, 1), c(f(2, 3), 0.3, 0.1)],
+    "rrelu_with_noise": [c(x, torch.empty_like(x), 0.1, 0.3, training) for x in layouts() for training in (False, True)] + [
+        c(f(2, 3), f(2, 3), 0.3, 0.1)],
     "glu": each(-1, only=_wide) + each(1, only=_wide) + [c(f(2, 3), 1), c(f(2, 4), 2),
         c(f(2, 4, dtype=torch.float64), 1), c(f(), 0)],
     "prelu": [c(x, f(1)) for x in layouts()] + [c(x, f(3)) for x in (f(2, 3, 4), cl(2, 3, 4, 5), f(3, 2,

@@ -80,7 +80,7 @@ def write_onnx(folder: Path) -> None:
     batch = torch.export.Dim("batch")
     torch.onnx.export(
         nn.Sequential(nn.Linear(4, 8), nn.ReLU()), (torch.zeros(2, 4),), folder / "model.onnx",
-        dynamic_shapes={"input": {0: batch}}, verbose=False,
+        dynamic_shapes={"input": {0: batch}}, dynamo=True, verbose=False,
     )  # fmt: skip
 
 

@@ -20,10 +20,12 @@ from engine_rule_cases_quantised import QUANTISED_CASES
 from engine_rule_cases_tensors import TENSOR_CASES
 
 native = pytest.importorskip("opscope._native")
+from opscope.engine import torch_version  # noqa: E402
 from opscope.engine.abstract_run import abstract_calls  # noqa: E402
 
 CASES = {**table.POINTWISE_CASES, **LAYER_CASES, **TENSOR_CASES, **QUANTISED_CASES, **BACKWARD_CASES, **LINALG_CASES}
 RULES = sorted(native.shape_rules())
+NOT_ON_THE_CPU = {"aten::_grouped_mm"} if torch_version.RELEASE < (2, 9) else set()  # ops without a real run to agree with
 
 
 def op_of(name: str, overload: str):
@@ -186,7 +188,7 @@ def test_rule_agrees_with_a_real_run(name, overload):
         with abstract_calls() as session:
             abstract = [abstract_run(session, op, case) for op, case in cases]
     hits = sum(judge(op, case, *runs) for (op, case), *runs in zip(cases, real, abstract, strict=True))
-    assert hits, f"the rule of {name}.{overload} declined every case"
+    assert hits or name in NOT_ON_THE_CPU, f"the rule of {name}.{overload} declined every case"
 
 
 def test_every_case_belongs_to_a_rule():

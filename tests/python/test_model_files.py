@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import opscope
 from model_file_cases import LARGE, NODES, SMALL
+from opscope.engine import torch_version
 from opscope.errors import Error
 from small_models import ConvNet
 
@@ -25,6 +26,14 @@ def totals(capture):
 
 def live(model, args, kwargs):
     return totals(opscope.capture(model, opscope.Inputs(*args, **kwargs), tracer="static"))
+
+
+def as_in_pt2(expected, model):
+    """A live model's numbers as its .pt2 has them. Torch 2.8 keeps the weights in a pickle, which is not opened: which names
+    are of one tensor is not known, and each counts."""
+    if torch_version.RELEASE >= (2, 9):
+        return expected
+    return {**expected, "params": sum(p.numel() for _, p in model.named_parameters(remove_duplicate=False))}
 
 
 def through_pt2(folder, model, args, kwargs, **options):
@@ -46,7 +55,7 @@ def through_onnx(folder, model, args, kwargs, **options):
 @pytest.mark.parametrize("name", SMALL)
 def test_a_small_model_costs_the_same_through_files(name, tmp_path):
     model, args, kwargs = SMALL[name]()
-    expected = live(model, args, kwargs)
+    expected = as_in_pt2(live(model, args, kwargs), model)
     pt2 = totals(opscope.capture(through_pt2(tmp_path, model, args, kwargs)))
     assert {key: pt2[key] for key in EXACT} == {key: expected[key] for key in EXACT}
     through = totals(opscope.capture(through_onnx(tmp_path, model, args, kwargs)))
@@ -78,7 +87,7 @@ def test_a_decomposed_program_has_the_same_macs(tmp_path):
     model, args, kwargs = SMALL["block"]()
     program = torch.export.export(model, args).run_decompositions()
     torch.export.save(program, tmp_path / "model.pt2")
-    read, expected = totals(opscope.capture(tmp_path / "model.pt2")), live(model, args, kwargs)
+    read, expected = totals(opscope.capture(tmp_path / "model.pt2")), as_in_pt2(live(model, args, kwargs), model)
     assert (read["macs"], read["params"]) == (expected["macs"], expected["params"])
 
 
@@ -147,7 +156,7 @@ def test_shape_rules_agree_with_onnx(kind, shapes, attributes, known, tmp_path):
 @pytest.mark.parametrize("name", LARGE)
 def test_a_model_costs_the_same_through_files(name, tmp_path):
     model, args, kwargs = LARGE[name]()
-    expected = live(model, args, kwargs)
+    expected = as_in_pt2(live(model, args, kwargs), model)
     pt2 = totals(opscope.capture(through_pt2(tmp_path, model, args, kwargs)))
     # transformers builds its masks another way when it is exported: bytes and a few flops differ, no product does.
     same = EXACT if type(model).__module__.startswith("torchvision") else ("macs", "params")

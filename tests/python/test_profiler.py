@@ -13,6 +13,7 @@ from torch import nn
 
 import opscope
 from opscope import Profiler
+from opscope.engine import torch_version
 from profiler_helpers import Residual, X, edges, names, small_llama, tokens
 
 HERE = Path(__file__).parent
@@ -191,7 +192,11 @@ def test_resnet18_as_the_script_has_it(tmp_path: Path) -> None:
 def test_llama_generates_as_before(tmp_path: Path) -> None:
     printed = run_example("profiler_hf_llama.py", tmp_path, "--layers", "2")
     assert "as before the Profiler: True" in printed
-    check_golden("profiler_llama_module.txt", (tmp_path / "llama_profile_module.txt").read_text())
+    module = masked((tmp_path / "llama_profile_module.txt").read_text())
+    if torch_version.RELEASE < (2, 9):  # attention is not fused, and its result is copied to be contiguous
+        assert module.count(" 63 1x8x128") == 2
+        module = module.replace(" 63 1x8x128", " 62 1x8x128").replace(" ops 152 ", " ops 150 ")
+    check_golden("profiler_llama_module.txt", module)
     assert "aten::linear" in (tmp_path / "llama_profile_detail.txt").read_text()
 
 

@@ -19,6 +19,7 @@ from torch.utils import _pytree as pytree
 
 import opscope
 from opscope.api import Tracing, _source_of
+from opscope.engine import torch_version
 from opscope.engine.nested import tensors_in
 from opscope.engine.structural_copy import structural_copy
 from opscope.options import Options
@@ -111,6 +112,8 @@ def same(one: list[Tensor], other: list[Tensor]) -> bool:
 
 # --- constructor calls ----------------------------------------------------------------------------------------
 
+_NO_BIAS = ", bias=False" if torch_version.RELEASE >= (2, 12) else ""  # before, a GroupNorm had no such choice
+
 CALLS: list[tuple[str, nn.Module]] = [
     (
         "nn.Conv2d(3, 64, kernel_size=(7, 7), stride=(2, 2), padding=(3, 3), bias=False)",
@@ -131,7 +134,7 @@ CALLS: list[tuple[str, nn.Module]] = [
     ("nn.LayerNorm(normalized_shape=(8,), eps=1e-06)", nn.LayerNorm(8, eps=1e-6)),
     ("nn.LayerNorm(normalized_shape=(8,), bias=False)", nn.LayerNorm(8, bias=False)),
     ("nn.RMSNorm(normalized_shape=(8,))", nn.RMSNorm(8)),
-    ("nn.GroupNorm(2, 8, affine=False, bias=False)", nn.GroupNorm(2, 8, affine=False)),
+    (f"nn.GroupNorm(2, 8, affine=False{_NO_BIAS})", nn.GroupNorm(2, 8, affine=False)),
     (
         "nn.BatchNorm2d(8, momentum=None, track_running_stats=False)",
         nn.BatchNorm2d(8, momentum=None, track_running_stats=False),
@@ -629,7 +632,8 @@ def _transformer(name: str, small: bool) -> tuple[nn.Module, dict[str, Tensor]]:
         return hf.BertModel(hf.BertConfig(**sizes)).eval(), {"input_ids": ids}
     if name == "gpt2":
         sizes = {"n_embd": 32, "n_layer": 2, "n_head": 2} if small else {}
-        return hf.GPT2LMHeadModel(hf.GPT2Config(**sizes)).eval(), {"input_ids": ids}
+        cache = {"use_cache": False} if torch_version.RELEASE < (2, 9) else {}  # its Dynamo breaks where a cache is made
+        return hf.GPT2LMHeadModel(hf.GPT2Config(**sizes, **cache)).eval(), {"input_ids": ids}
     backbone = {"embedding_size": 8, "hidden_sizes": [8, 16, 16, 16], "depths": [1, 1, 1, 1]} if small else {}
     layer = {"layers": 1, "attention_heads": 2, "ffn_dim": 64}
     sizes = {f"{side}_{what}": value for side in ("encoder", "decoder") for what, value in layer.items()}

@@ -6,10 +6,14 @@ import pytest
 import torch
 
 import opscope
+from opscope.engine import torch_version
 from opscope.errors import Error
 
 _METRICS = ("params", "macs", "flops", "memory_bytes", "peak_memory_bytes", "attention_flops", "linear_flops",
             "activations_bytes", "workspace_bytes", "compute_bound_share", "ops")  # fmt: skip
+
+# As many tokens as BERT has positions. Torch 2.8 leaves a slice that takes all of them out, and ops must be the same to be fitted.
+_WHOLE = [512] if torch_version.RELEASE >= (2, 9) else []
 
 
 def _same(fitted: opscope.Sweep, captured: opscope.Sweep) -> None:
@@ -23,7 +27,7 @@ def _same(fitted: opscope.Sweep, captured: opscope.Sweep) -> None:
 @pytest.mark.parametrize(
     ("name", "sizes"),
     [
-        ("bert-base-uncased", {"batch": [1, 2, 3, 5, 8, 13, 40], "seq_len": [1, 2, 7, 16, 64, 100, 511, 512]}),
+        ("bert-base-uncased", {"batch": [1, 2, 3, 5, 8, 13, 40], "seq_len": [1, 2, 7, 16, 64, 100, 511, *_WHOLE]}),
         ("gpt2", {"batch": [1, 2, 3, 4, 9, 20], "seq_len": [2, 3, 17, 64, 200, 1024]}),
         ("resnet18", {"batch": [1, 2, 3, 4, 8, 33, 64, 100, 128, 200, 256, 300, 511]}),
         ("vit_b_16", {"batch": list(range(1, 60))}),  # the first convolution's workspace: its weights, then its rows

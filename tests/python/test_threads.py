@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import torch
+import tqdm
 from torch import nn
 
 import opscope
@@ -155,6 +156,19 @@ def test_a_thread_that_is_left_behind_is_said() -> None:
         thread.join()
     assert profile.totals["confidence"] == "unknown"
     assert any(note["kind"] == "stray" for note in profile.diagnostics)
+
+
+def test_the_thread_of_progress_bars_is_no_part_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Shows(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            for _ in tqdm.tqdm(range(3), disable=True):
+                x = x + 1
+            return x
+
+    monkeypatch.setattr(tqdm.tqdm, "monitor", None)
+    profile = opscope.profile(Shows(), X)
+    tqdm.tqdm.monitor.exit()
+    assert (profile.totals["ops"], profile.totals["confidence"]) == (3, "exact")
 
 
 def test_a_thread_that_nobody_told_of_is_counted_and_said() -> None:

@@ -10,12 +10,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
 import torch
 
 from opscope._load import native
-from opscope.engine import checkpointing, threads, torchvision_ops
+from opscope.engine import checkpointing, threads, torch_version, torchvision_ops
 from opscope.engine.nested import with_attributes_of
 from opscope.engine.threads import Undo
 
@@ -176,6 +178,30 @@ def _interpreted() -> Undo:
     return lambda: torch._C._set_graph_executor_optimize(optimise)
 
 
+class _DynamoUnseen(MetaPathFinder):
+    """Where a model's call imports Dynamo, the ops that this runs are none of the model's."""
+
+    def find_spec(self, name: str, path: Any, _: Any = None) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(name, path) if name == "torch._dynamo" else None
+        if spec is not None and spec.loader is not None:
+            spec.loader.exec_module = _unseen(spec.loader.exec_module)  # type: ignore[method-assign]
+        return spec
+
+
+_DYNAMO_UNSEEN = _DynamoUnseen()
+
+
+def _unseen(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, outside the capture of the thread that calls it."""
+    mode = torch._C.DispatchKeySet(torch._C._dispatch_key_parse("TESTING_ONLY_GenericMode"))
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with torch._C._ExcludeDispatchKeyGuard(mode):
+            return function(*args, **kwargs)
+
+    return run
+
+
 class _Generator:
     """A random number generator that is not PyTorch's own. To get its state takes as long as to capture fifty ops, so
     the last one is kept, with the memory that it was in: where that reads the same, so does the state."""
@@ -267,6 +293,9 @@ def _in_every_run() -> Iterator[Undo]:
     frames = sys.modules.get("torch._dynamo.eval_frame")
     if frames is not None:
         yield _set(frames, "_stance", _eager_stance(frames))  # torch.compiler.set_stance takes as long as to capture two ops
+    elif torch_version.IMPORTING_DYNAMO_RUNS_OPS:
+        sys.meta_path.insert(0, _DYNAMO_UNSEEN)
+        yield lambda: sys.meta_path.remove(_DYNAMO_UNSEEN)
     yield _set(torch, "compile", _uncompiled(torch.compile))
     yield from threads.followed()
     checkpointing.show()
@@ -420,13 +449,10 @@ def _show_higher_order_ops() -> None:
 
 def _while_capturing(operator: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel for captures; where a tracer only looks on, the operator as it is without opscope."""
-    mode = torch._C.DispatchKeySet(torch._C._dispatch_key_parse("TESTING_ONLY_GenericMode"))
+    plain = _unseen(operator)
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        if native.capturing():
-            return kernel(*args, **kwargs)
-        with torch._C._ExcludeDispatchKeyGuard(mode):
-            return operator(*args, **kwargs)
+        return (kernel if native.capturing() else plain)(*args, **kwargs)
 
     return run
 

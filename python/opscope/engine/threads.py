@@ -17,6 +17,7 @@ from opscope._load import native
 
 Undo = Callable[[], object]
 _POOLS = ("concurrent.futures.thread", "multiprocessing.pool")  # their threads are for more than one task
+_PROGRESS = "tqdm._monitor"  # its thread is for every bar of the process, and starts with the first
 
 
 def followed() -> Iterator[Undo]:
@@ -47,7 +48,7 @@ def _wrapped(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..
 
 
 def _started(start: Callable[..., Any], fork: Any, thread: threading.Thread) -> Any:
-    if getattr(getattr(thread, "_target", None), "__module__", "") in _POOLS:
+    if getattr(getattr(thread, "_target", None), "__module__", "") in _POOLS or type(thread).__module__ == _PROGRESS:
         return start(thread)
     run = thread.run
 

@@ -14,6 +14,12 @@ RELEASE = engines.numbers(torch.__version__)
 # what else Dynamo keeps of a backend must stay.
 DYNAMO_BORROWS_BACKENDS = RELEASE < (2, 9)
 
+# To import Dynamo runs ops, and an optimiser's first step imports it.
+IMPORTING_DYNAMO_RUNS_OPS = RELEASE < (2, 9)
+
+# A profiler that was made ready and never ran is in the way of all later ones.
+READY_PROFILERS_STAY = RELEASE < (2, 12)
+
 
 def parts_of(spec: Any) -> list[Any]:
     """The children of a TreeSpec, which has a method for them since torch 2.10."""

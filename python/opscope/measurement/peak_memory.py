@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import torch
 
 from opscope._load import native
+from opscope.engine import torch_version
 
 _TWO_PROFILERS = "Profiler is already enabled"  # PyTorch's own words
 
@@ -26,8 +27,19 @@ def peak_of(run: Callable[[], Any], there: Iterable[torch.Tensor], device: torch
     except RuntimeError as problem:
         if _TWO_PROFILERS not in str(problem):
             raise
+        if torch_version.READY_PROFILERS_STAY:
+            _end_ready_profiler()
         return None
     return None if grown is None else (grown, base)
+
+
+def _end_ready_profiler() -> None:
+    """The model's, which was made ready and then refused: it runs now, for no time."""
+    profiler = torch.autograd.profiler.profile()
+    with suppress(RuntimeError):  # there is one that is ready
+        profiler._prepare_trace()
+    torch.autograd._enable_profiler(profiler.config(), profiler.kineto_activities)
+    torch.autograd._disable_profiler()
 
 
 @contextmanager

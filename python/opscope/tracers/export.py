@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -11,6 +11,7 @@ from torch.utils._pytree import tree_leaves
 from opscope.engine.nested import named_tensors, replace, tensors_in
 from opscope.engine.structural_copy import root_module
 from opscope.errors import error
+from opscope.tracers.node_runs import calls_of, plain_path
 from opscope.tracers.traced import Traced, TracedPart
 
 
@@ -25,10 +26,20 @@ def trace_with_dynamo(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dic
 
 def _export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
     with torch.no_grad():
-        program = torch.export.export(model, args, kwargs, strict=False)
+        program = export_program(model, args, kwargs)
     flat = tuple(program._graph_module_flat_inputs(args, kwargs))
     part = TracedPart("forward", program.graph_module, flat, {"": model})
     return Traced("export", model, args, kwargs, [part])
+
+
+def export_program(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.export.ExportedProgram:
+    hooks = torch.nn.modules.module._global_buffer_registration_hooks
+    before = set(hooks)
+    try:
+        return torch.export.export(model, args, kwargs, strict=False)
+    finally:
+        for hook in set(hooks) - before:  # torch 2.8 to 2.11 forget theirs where an export fails
+            del hooks[hook]
 
 
 def _export_with_dynamo(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
@@ -40,7 +51,9 @@ def _export_with_dynamo(model: torch.nn.Module, args: tuple[Any, ...], kwargs: d
     wanted = sum(node.op == "placeholder" for node in module.graph.nodes)
     if wanted != len(flat):
         raise error(f"Dynamo's graph takes {wanted} inputs and the model {len(flat)}", "dynamo_export", "use --tracer export")
-    part = TracedPart("forward", module, flat, {"": model, **_own_names(module, model)})
+    roots = {"": model, **_own_names(module, model)}
+    _call_own_modules(module, roots)
+    part = TracedPart("forward", module, flat, roots)
     return Traced("dynamo_export", model, args, kwargs, [part])
 
 
@@ -93,5 +106,13 @@ _NOT_PLAIN = ("register a pytree", "not a known type", "Unsupported input type",
 def _own_names(module: torch.fx.GraphModule, model: torch.nn.Module) -> dict[str, Any]:
     """What Dynamo calls the model: `L['self']`, after forward's own name for it."""
     stacks = (node.meta.get("nn_module_stack") or {} for node in module.graph.nodes)
-    paths = {path for stack in stacks for path, _ in stack.values()}
+    paths = {plain_path(path) for stack in stacks for path, _ in stack.values()}
     return {path.partition("]")[0] + "]": model for path in paths if path.startswith("L[")}
+
+
+def _call_own_modules(module: torch.fx.GraphModule, roots: Mapping[str, Any]) -> None:
+    """A graph of torch 2.8 or 2.9 calls copies of the model's modules."""
+    called = {node.target: calls_of(node, roots) for node in module.graph.nodes if node.op == "call_module"}
+    for target, calls in called.items():
+        if calls:
+            module.set_submodule(target, calls[-1][0])

@@ -22,6 +22,7 @@ from opscope.engine.nested import replace, tensors_in
 from opscope.engine.structural_copy import structural_copy
 from opscope.errors import Error, error
 from opscope.tracers import failure_of
+from opscope.tracers.export import export_program
 from opscope.tracers.saved_code import write_error, write_whole
 from opscope.tracers.silence import quiet
 
@@ -95,14 +96,14 @@ def _exported(
     notes += ["the model was built without weights: those in the file are zeros"] if is_empty else []
     with torch.no_grad():
         try:
-            return torch.export.export(copy, args, kwargs, strict=False)
+            return export_program(copy, args, kwargs)
         except Exception as problem:
             if "is not a known type" not in str(problem):  # of an output: transformers' caches
                 raise
         copy, _ = _ready_copy(model, all_in_state, has_data)
         copy.forward = _plain_outputs(copy.forward)
         notes.append("outputs that are neither tensors nor plain containers are exported as their tensors")
-        return torch.export.export(copy, args, kwargs, strict=False)
+        return export_program(copy, args, kwargs)
 
 
 def _ready_copy(model: torch.nn.Module, all_in_state: bool, has_data: bool) -> tuple[torch.nn.Module, bool]:

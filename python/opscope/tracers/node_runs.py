@@ -14,6 +14,7 @@ from opscope.engine.source_lines import user_line
 from opscope.tracers.traced import Traced, TracedPart
 
 _ROOT = re.compile(r"[LG]\['[^']+'\]")  # Dynamo's names of a function's locals and globals
+_GETATTR = re.compile(r"getattr\(([^()]*), '([^']*)'\)")  # a step that is a number, in torch 2.8 and 2.9
 _STEP = re.compile(r"\.?([^.\[\]@]+)|\[(?:'([^']*)'|(\d+))\]")
 
 Calls = list[tuple[torch.nn.Module, str]]  # the module calls around a node, outermost first, each with its key
@@ -150,7 +151,14 @@ def _called_module(node: torch.fx.Node) -> torch.nn.Module | None:
     return owner.get_submodule(str(node.target)) if node.op == "call_module" and owner is not None else None
 
 
+def plain_path(path: str) -> str:
+    """One of Dynamo's, without calls in it."""
+    plain = _GETATTR.sub(r"\1.\2", path)
+    return path if plain == path else plain_path(plain)
+
+
 def _module_at(roots: Mapping[str, Any], path: str) -> torch.nn.Module | None:
+    path = plain_path(path)
     root = _ROOT.match(path)
     found = roots.get(root.group() if root else "")
     for step in _STEP.finditer(path, root.end() if root else 0):

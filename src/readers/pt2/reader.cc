@@ -106,13 +106,18 @@ class Pt2Reader {
   // Which weights are one tensor under two names: both point to the same member of the archive.
   void read_weights() {
     const auto* member = archive_.find_ending("_weights_config.json");
-    if (member == nullptr) return;
+    if (member == nullptr) return note_unread_weights();
     weights_.emplace(archive_.read(*member), source_, "a list of weights");
     const auto config = weights_->root().find("config");
     if (!config) return;
     for (const auto& [name, payload] : config->fields())
       if (const auto path = payload.find("path_name"); path && path->is_text())
         weight_files_.emplace(name, path->text());
+  }
+
+  void note_unread_weights() {
+    if (archive_.find_ending("weights/model.pt"))
+      out_.note("assumption", "", "weights in a pickle are not read; those with two names are counted twice");
   }
 
   // --- What goes in

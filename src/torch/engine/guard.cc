@@ -1,6 +1,7 @@
 #include "torch/engine/guard.h"
 
 #include <ATen/Parallel.h>
+#include <torch/csrc/autograd/profiler_kineto.h>
 
 #include "base/error.h"
 #include "torch/engine/execute.h"
@@ -33,6 +34,18 @@ void set_own_threads(int count) {
   if (omp_set_num_threads) omp_set_num_threads(count);
 }
 
+const c10::DebugInfoBase* running_profiler() {
+  return c10::ThreadLocalDebugInfo::get(c10::DebugInfoKind::PROFILER_STATE);
+}
+
+// One that the model left running. Where it is only forgotten, torch 2.8 to 2.11 refuse all later ones.
+void stop_profiler() {
+  try {
+    torch::autograd::profiler::disableProfiler();
+  } catch (const std::exception&) {  // something of the model's own is on top of it
+  }
+}
+
 }  // namespace
 
 CaptureGuard::CaptureGuard(std::shared_ptr<Recording> recording)
@@ -40,6 +53,7 @@ CaptureGuard::CaptureGuard(std::shared_ptr<Recording> recording)
       grad_mode_(at::GradMode::is_enabled()),
       depth_(depth),
       before_(c10::ThreadLocalDebugInfo::current()),
+      profiler_(running_profiler()),
       default_dtype_(c10::get_default_dtype()),
       threads_(at::get_num_threads()) {
   if (Recording::current())
@@ -70,6 +84,7 @@ CaptureGuard::CaptureGuard(std::shared_ptr<Recording> recording)
 
 void CaptureGuard::set_watching(bool on) {
   c10::impl::tls_set_dispatch_key_included(kModeKey, on);
+  if (running_profiler() != profiler_) stop_profiler();
   // Not _pop: it throws where the model left something of its own on top, such as a running profiler.
   c10::ThreadLocalDebugInfo::_forceCurrentDebugInfo(before_);
   if (on) c10::ThreadLocalDebugInfo::_push(c10::DebugInfoKind::TEST_INFO, recording_);

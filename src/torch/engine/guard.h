@@ -26,6 +26,7 @@ class CaptureGuard {
   bool grad_mode_;
   int depth_;
   std::shared_ptr<c10::ThreadLocalDebugInfo> before_;
+  const c10::DebugInfoBase* profiler_;  // that ran before
   caffe2::TypeMeta default_dtype_;
   struct {
     at::mt19937 engine;

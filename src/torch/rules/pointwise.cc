@@ -267,6 +267,15 @@ bool log_sigmoid(RuleCall& call) {
   return self && call.output(self->sizes(), self->scalar_type());
 }
 
+// Its kernels write contiguous memory, which PyTorch's own shape function does not say.
+template <std::size_t kLower>
+bool rrelu(RuleCall& call) {
+  if (!is_number(call.at(kLower)) || !is_number(call.at(kLower + 1))) return false;
+  const at::Tensor* self = call.floats(0);
+  const bool in_order = call.at(kLower).toScalar().toDouble() <= call.at(kLower + 1).toScalar().toDouble();
+  return self && in_order && call.output(self->sizes(), self->scalar_type());
+}
+
 // With what its backward needs again: the CPU keeps exponentials, a GPU nothing.
 bool log_sigmoid_forward(RuleCall& call) {
   const at::Tensor* self = call.floats(0);
@@ -329,6 +338,8 @@ constexpr ShapeRuleRow kPointwiseRules[] = {
     {"aten::remainder", "Scalar Tensor", pointwise<kBinaryRealNoBool>},
     {"aten::remainder_", kAnyOverload, pointwise<kBinaryRealNoBool, true>},
     in_both<kUnaryRealNoBool>("aten::round", ""),
+    {"aten::rrelu", "", rrelu<1>},
+    {"aten::rrelu_with_noise", "", rrelu<2>},
     {"aten::rsub", kAnyOverload, with_alpha<kReversed, false>},
     in_both<kUnaryReal>("aten::sign"),
     in_both<kFloatingOrComplex>("aten::silu"),

@@ -16,6 +16,7 @@ from torch.utils import _pytree as pytree
 
 from opscope.engine.torch_version import parts_of
 from opscope.errors import error, first_line
+from opscope.tracers.node_runs import plain_path
 from opscope.tracers.saved_code.functions import Unwritable
 from opscope.tracers.saved_code.modules import constructor_call
 from opscope.tracers.saved_code.shapes import described, node_values
@@ -53,7 +54,7 @@ class Names:
     def path_of(self, node: Node, roots: Mapping[str, Any]) -> str:
         """The innermost module that the tracer saw around a node, by its path in the model."""
         stack = node.meta.get("nn_module_stack")
-        shown = str(list(stack.values())[-1][0]) if stack else ""
+        shown = plain_path(str(list(stack.values())[-1][0])) if stack else ""
         found: Any = None
         for name in sorted(roots, key=len):
             if name and (shown == name or shown.startswith((f"{name}.", f"{name}["))):
