@@ -68,6 +68,7 @@ OTHERWISE = {
 
 @pytest.mark.parametrize("name", [name for name in CASES if name not in OTHERWISE])
 def test_the_count_is_flop_counter_modes(name: str) -> None:
+    torch.manual_seed(0)  # how long a beam search runs hangs on its weights
     case = CASES[name]()
     if case.error or case.macs is None:
         assert case.error or case.ops
