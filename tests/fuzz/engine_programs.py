@@ -60,7 +60,8 @@ def known_ops() -> list[str]:
 def overloads(name: str) -> Iterator[Any]:
     packet = getattr(torch.ops.aten, name, None)
     for each in packet.overloads() if packet else ():
-        yield getattr(packet, each)
+        if not each.startswith("prim_"):  # TorchScript's: `to.prim_Device` without a dtype reads what is not there
+            yield getattr(packet, each)
 
 
 def gives_tensors(op: Any) -> bool:

@@ -207,8 +207,6 @@ constexpr FailureRow kRows[] = {
     {kShape, "but instead found type 'Proxy'",
      "the model calls a TorchScript function, which symbolic tracing cannot record"},
     {kMemory, "can't allocate memory", "the machine has not enough memory"},
-    {kShape, "code: co_varnames is too small",
-     "forward is wrapped by a decorator whose arguments symbolic tracing cannot read"},
     {kShape, "cond must be a bool, but got <class 'torch.fx.proxy.Proxy'>",
      "the model checks a tensor's size or value, which symbolic tracing does not know"},
     {kRewrite, "copy.deepcopy()", "the model copies something with copy.deepcopy", kGeneral},
@@ -292,6 +290,8 @@ constexpr FailureRow kRows[] = {
      "the model calls a Triton kernel in a way that Dynamo cannot follow"},
     {kRewrite, "unsupported index(Tensor)", "the model looks a tensor up in a list"},
     {kGradient, "using `torch.autograd.grad` with", "the model computes gradients (torch.autograd.grad)"},
+    {kShape, "varnames is too small",
+     "forward is wrapped by a decorator whose arguments symbolic tracing cannot read"},
 };
 
 // A place to fill has both ends, and there is one at the most.
