@@ -14,10 +14,12 @@ import argparse
 import collections
 import contextlib
 import random
+import resource
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -164,6 +166,18 @@ def fuzz(seed: int, ops: list[str]) -> tuple[Maker, list[str]]:
 # --- the command
 
 
+@contextlib.contextmanager
+def limited_memory(more: int = 4 << 30) -> Iterator[None]:
+    """A program that asks for more is refused by its allocator, and does not take the machine down."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + more, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
 def listed(maker: Maker) -> Iterator[str]:
     yield from (f"  input {i}: {form(t)}" for i, t in enumerate(maker.inputs))
     for number, step in enumerate(maker.program.steps):
@@ -191,7 +205,8 @@ def main(arguments: list[str], say: Callable[[str], None] = print) -> int:
     ops, used = known_ops(), collections.Counter[str]()
     programs = steps = wrong = 0
     for seed in seeds_of(asked.seeds, asked.minutes):
-        maker, found = fuzz(seed, ops)
+        with limited_memory():
+            maker, found = fuzz(seed, ops)
         programs += 1
         names = [step.op._schema.name for step in maker.program.steps if step.op is not None]
         used.update(names)

@@ -51,8 +51,11 @@ OTHER_LAYERS = {
     ("yolov8n", "export"): _ANCHORS,
     ("yolov8n", "hybrid"): _ANCHORS,
 }
-if torch_version.RELEASE < (2, 9):  # Dynamo breaks the graph before the mask, with a cache as it is while traced
-    OTHER_LAYERS |= {("gpt2", "dynamo"): _MASKS, ("whisper", "dynamo"): _MASKS}
+# Dynamo breaks the graph before the mask there, with a cache as it is while traced.
+if torch_version.RELEASE < (2, 12):
+    OTHER_LAYERS[("gpt2", "dynamo")] = _MASKS
+if torch_version.RELEASE < (2, 10):
+    OTHER_LAYERS[("whisper", "dynamo")] = _MASKS
 
 # Nodes of each tracer's graph, for those that do not depend on a library's way of making masks.
 NODES = {
