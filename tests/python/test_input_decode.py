@@ -110,6 +110,16 @@ def test_a_sliding_window_keeps_no_more_than_its_window() -> None:
     assert {row.shape[2] for row in rows if row.name.endswith(("keys", "values"))} == {15}  # and the token itself
 
 
+def test_the_cache_is_held_once() -> None:
+    """transformers puts a longer tensor in an older one's place; only the values of one layer are there twice."""
+    layers, heads, size, batch = 8, 2, 8, 4
+    with torch.device("meta"):
+        model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**SMALL | {"num_hidden_layers": layers})).eval()
+    memory = captured(model, decode(model, past_len=PAST, batch=batch)).memory
+    a_token = batch * heads * size * 4
+    assert memory.split["kv_cache_bytes"] == layers * 2 * (PAST + 1) * a_token + PAST * a_token
+
+
 def test_without_weights_the_cache_has_no_data_either() -> None:
     model = MODELS["llama"]().to("meta").eval()
     planned = decode(model, past_len=100)

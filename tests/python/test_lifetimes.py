@@ -118,6 +118,25 @@ def test_inputs_and_weights_are_there_all_along() -> None:
     assert len(there) == 3 and all(found["lifetimes"][storage] == [None, None] for storage in there)
 
 
+class Cache:
+    def __init__(self, layers: int) -> None:
+        self.keys = [torch.rand(1, 6, 8) for _ in range(layers)]
+
+
+def test_what_a_model_takes_out_of_its_cache_goes() -> None:
+    def decode(x: torch.Tensor, cache: Cache) -> torch.Tensor:
+        for layer in range(len(cache.keys)):
+            cache.keys[layer] = torch.cat([cache.keys[layer], x[None, :1]], 1)
+        return x.relu()
+
+    cache = Cache(3)
+    found = json.loads(abstract_run.capture(decode, (X, cache), {}).to_json())
+    spans = {v["name"]: found["lifetimes"][v["storage"]] for v in found["values"] if v["kind"] == "input"}
+    cats = [index for index, name in enumerate(names(found)) if name == "cat"]
+    assert spans == {"x": [None, None]} | {f"cache.keys[{layer}]": [None, op] for layer, op in enumerate(cats)}
+    assert [tuple(keys.shape) for keys in cache.keys] == [(1, 6, 8)] * 3  # the caller's own is as it was
+
+
 def test_what_comes_and_goes_inside_an_op_is_its_workspace() -> None:
     scores, classes = torch.rand(16, 64), torch.zeros(16, dtype=torch.long)
     found = document(F.cross_entropy, scores, classes)

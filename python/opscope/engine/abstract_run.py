@@ -332,7 +332,9 @@ class Run:
 
         names = argument_names(self.model, len(self.args))
         args = tuple(own_copy(replace(value, name, replaced)) for name, value in zip(names, self.args, strict=True))
-        return args, {name: own_copy(replace(value, name, replaced)) for name, value in self.kwargs.items()}
+        kwargs = {name: own_copy(replace(value, name, replaced)) for name, value in self.kwargs.items()}
+        memo.clear()  # what the model takes out of a KV cache goes
+        return args, kwargs
 
     def named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[str, torch.Tensor]]:
         """Every tensor of a call by its argument's name."""

@@ -36,7 +36,7 @@ at::Tensor Recording::add_input(const at::Tensor& tensor, std::string_view name)
   } else if (!keep && !known) {
     result = make_abstract(tensor.sizes(), tensor.strides(), tensor.scalar_type(), device);
     if (tensor.requires_grad()) result.set_requires_grad(true);
-    storages.own(result, storages.add(result.storage().nbytes()), ValueKind::kInput);
+    storages.own_new(result, ValueKind::kInput);
   }
   if (plain && result.is_same(tensor)) {
     // Another handle on the caller's data: `unsqueeze_` and `requires_grad_` do not reach the caller's own.
@@ -247,8 +247,9 @@ void Recording::take_lifetimes() {
     if (value.storage == kNone) continue;
     temporary[value.storage] = 0;
     values.take_mark(value);
-    const bool stays = value.kind == ValueKind::kOptimizerState || value.kind == ValueKind::kInput;
-    if (stays) lifetimes[value.storage] = {};
+    // The caller keeps the inputs, but for those in an object of its own that the model put others into: a KV cache.
+    if (value.kind == ValueKind::kInput) lifetimes[value.storage].made = kNone;
+    if (value.kind == ValueKind::kOptimizerState) lifetimes[value.storage] = {};
   }
   std::vector<Id> renumbered(graph.storages.size(), kNone);
   Id kept = 0;
