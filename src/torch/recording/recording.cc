@@ -247,7 +247,8 @@ void Recording::take_lifetimes() {
     if (value.storage == kNone) continue;
     temporary[value.storage] = 0;
     values.take_mark(value);
-    // The caller keeps the inputs, but for those in an object of its own that the model put others into: a KV cache.
+    // The caller keeps the inputs, but for those in an object of its own that the model put others into: a KV
+    // cache.
     if (value.kind == ValueKind::kInput) lifetimes[value.storage].made = kNone;
     if (value.kind == ValueKind::kOptimizerState) lifetimes[value.storage] = {};
   }
