@@ -134,7 +134,8 @@ class Lock {
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
 
-  static inline void (*wait)(std::recursive_mutex&) = [](std::recursive_mutex& mutex) { mutex.lock(); };
+  static void block(std::recursive_mutex& mutex) { mutex.lock(); }
+  static inline void (*wait)(std::recursive_mutex&) = block;
 
  private:
   std::recursive_mutex& mutex_;
