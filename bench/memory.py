@@ -113,7 +113,7 @@ class Step:
     """What is measured: a forward run, or a step of training that is not the first."""
 
     def __init__(self, model: nn.Module, inputs: dict[str, torch.Tensor], training: bool) -> None:
-        from opscope.engine.training import OPTIMIZERS
+        from opscope.engine.recipe.optimizers import OPTIMIZERS
 
         self.model, self.inputs, self.training = model.train(training), inputs, training
         make = OPTIMIZERS[OPTIMIZER]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import os
@@ -14,6 +15,7 @@ import torch
 from opscope import tracers
 from opscope._load import native
 from opscope.engine import abstract_run
+from opscope.engine.recipe.recipe import Recipe
 from opscope.engine.training import Training
 from opscope.errors import Error, error
 from opscope.inputs import Inputs, as_device, as_dtype, as_inputs, cast_inputs
@@ -322,7 +324,10 @@ class Call:
     def capture(self, tracer: str) -> Any:
         args, kwargs = self.arguments.args, self.arguments.kwargs
         training = training_of(self.options)
-        return abstract_run.capture(self.source.model, args, kwargs, tracer=tracer, training=training, **self.settings())
+        autocast = self.options.autocast if training is None else None
+        return abstract_run.capture(
+            self.source.model, args, kwargs, tracer=tracer, training=training, autocast=autocast, **self.settings()
+        )
 
     def explain(self, problem: Error) -> None:
         """Inputs that were guessed may be what is wrong."""
@@ -336,13 +341,25 @@ class Call:
 
 def call_of(source: Source, inputs: Any, options: Options) -> Call:
     if inputs is not None:
-        return Call(source, _given(source, inputs, options), None, options)
+        return as_trained(source, _given(source, inputs, options), None, options)
     plan = plan_for(source, options)
-    return Call(source, plan.make(), plan, options)
+    return as_trained(source, plan.make(), plan, options)
 
 
 def training_of(options: Options) -> Training | None:
-    return Training(options.optimizer or "sgd") if options.training else None
+    if not options.training:
+        return None
+    return Training(options.optimizer or "sgd", options.autocast, options.accumulate or 1, options.master_weights)
+
+
+def as_trained(source: Source, arguments: Inputs, plan: InputPlan | None, options: Options) -> Call:
+    """The call of the model as the options have it: with adapters, checkpoints, in another layout."""
+    recipe = Recipe(options.checkpoint, options.freeze, options.lora, options.channels_last)
+    model, notes = recipe.adapted(source.model)
+    if model is not source.model:
+        source = dataclasses.replace(source, model=model, notes=[*source.notes, *notes])
+    args, kwargs = (recipe.inputs(part) for part in (arguments.args, arguments.kwargs))
+    return Call(source, Inputs(*args, **kwargs), plan, options)
 
 
 def plan_for(source: Source, options: Options) -> InputPlan:

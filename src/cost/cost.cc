@@ -80,7 +80,8 @@ void apply_declared(OpCost& cost, const DeclaredCost& declared, Convention conve
     cost.work.other_flops = Count{*declared.flops} - cost.work.macs * 2;
     cost.work.specials = {};
   }
-  cost.confidence = declared.source == "fvcore" ? Confidence::kEstimated : Confidence::kExact;
+  const bool is_estimate = declared.source == "fvcore" || declared.source == "bitsandbytes";
+  cost.confidence = is_estimate ? Confidence::kEstimated : Confidence::kExact;
   cost.flops = declared_flops(cost.work, declared.flops.has_value(), convention);
 }
 
@@ -88,6 +89,7 @@ void apply_declared(OpCost& cost, const DeclaredCost& declared, Convention conve
 std::string_view source_of(const DeclaredCost& declared) {
   if (declared.source == "torch") return "by the formula of torch.utils.flop_counter.register_flop_formula";
   if (declared.source == "fvcore") return "by a handle of fvcore, whose count is taken as MACs";
+  if (declared.source == "bitsandbytes") return "estimated for the 8-bit step of bitsandbytes";
   return "declared by the user";
 }
 

@@ -232,6 +232,15 @@ void bind_graph(py::module_& m) {
               const std::string& message) {
              graph.diagnostics.push_back({kind, op, module, message});
            })
+      // A part of a training step that stands for several that are alike.
+      .def("repeat_phase",
+           [](Graph& graph, const std::string& name, std::uint64_t times) {
+             for (std::size_t i = 0; i < graph.phases.size(); ++i) {
+               if (graph.phases[i].name != name) continue;
+               for (OpId op = graph.phases[i].begin; op < phase_end(graph, i); ++op)
+                 graph.ops[op].repeats = times;
+             }
+           })
       .def("calls_of", calls_of)
       .def("costs_more_than",
            [](const Graph& graph, const Graph& other) { return total_weight(graph) > total_weight(other); })

@@ -110,6 +110,9 @@ void bind_session(py::module_& m) {
              engine::depth += hidden ? 1 : -1;
              self.recording().storages.lifetimes->hide(hidden);
            })
+      // What an unknown number is taken for: None, for nothing, as it is outside an optimiser's step.
+      .def("assume_numbers",
+           [](Session& self, std::optional<double> number) { self.recording().assumed_number = number; })
       .def_property_readonly("failure", &Session::failure)
       .def_property_readonly("slow_path", [](Session& self) { return self.recording().ops.slow_runs(); })
       .def_property_readonly("rule_hits", [](Session& self) { return self.recording().ops.rule_hits(); })

@@ -198,6 +198,7 @@ const Names kOneSpecial = {
     "binomial",
     "poisson",
     "_foreach_exp",
+    "_foreach_rsqrt",
     "_foreach_sqrt",
     "_foreach_pow",
     "special_airy_ai",
@@ -238,8 +239,8 @@ const std::vector<ElementwiseGroup>& groups() {
       // mean + deviation*z; (q - zero)*scale; smallest and largest so far; cumulative sum and scale;
       // selection
       {2, 0, {"normal", "dequantize", "_choose_qparams_per_tensor", "multinomial", "median", "nanmedian"}},
-      // p - rate*g
-      {2, 0, {"_fused_sgd"}},
+      // p - rate*g; finite or not, and the scale
+      {2, 0, {"_fused_sgd", "_amp_foreach_non_finite_check_and_unscale"}},
       // a + w*(b - a); a1*b2 - a2*b1; NaN and the two infinities
       {1, 1, {"special_spherical_bessel_j0"}},
       {3, 2, {"special_log_ndtr"}},

@@ -246,6 +246,7 @@ const std::vector<MovingGroup>& groups() {
         "one_hot",
         "int_repr",
         "quantized::cat",
+        "_amp_update_scale",
         "_foreach_copy",
         "_foreach_zero"}},
       {Moves::kCopies,

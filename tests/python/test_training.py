@@ -12,7 +12,7 @@ from torch.utils.checkpoint import checkpoint
 from torch.utils.flop_counter import FlopCounterMode
 
 import opscope
-from opscope.engine.training import OPTIMIZERS
+from opscope.engine.recipe.optimizers import OPTIMIZERS
 from small_models import ConvNet, Stateful, TiedWeights
 from test_untouched import fingerprint, surroundings
 

@@ -20,6 +20,7 @@ from opscope.engine.either_way import Site
 from opscope.engine.explained import explained
 from opscope.engine.forwards import argument_names, drained, own_copy
 from opscope.engine.nested import is_wrapper, named_tensors, replace, tensors_in, unflattened, with_attributes_of
+from opscope.engine.recipe import precision
 from opscope.engine.source_lines import OWN_FOLDER, TORCH_FOLDER
 from opscope.engine.structural_copy import first_tensor, model_tensors, root_module
 from opscope.engine.surroundings import Surroundings
@@ -47,16 +48,17 @@ def capture(
     max_ops: int | None = None,
     through: Through | None = None,
     training: Training | None = None,
+    autocast: str | None = None,
 ) -> Any:
     """The model's graph. `auto` is a static capture and, where that cannot go on and data is there, a real run.
 
     `limits` are sizes to take where they depend on data, by name: {"nms": 100, "nonzero": 5000}.
     `assume` says how conditions on data turn out, by their line: {"model.py:42": False}. `max_ops` stops what does not end.
     `through` gives what is called in the model's place: a graph that a tracer made of it.
-    `training` adds backward and an optimiser's step.
+    `training` adds backward and an optimiser's step, with an autocast of its own; `autocast` is that of a forward run.
     """
     asked = Asked(dict(limits or {}), dict(assume or {}), max_ops, source_lines)
-    run = Run(model, args, kwargs, name, source, device, asked, through, training)
+    run = Run(model, args, kwargs, name, source, device, asked, through, training, autocast)
     if tracer == "eager":
         run.need_data()
         return run.capture(eager=True)
@@ -153,9 +155,10 @@ class Run:
         asked: Asked = _NOTHING,
         through: Through | None = None,
         training: Training | None = None,
+        autocast: str | None = None,
     ) -> None:
         self.model, self.args, self.kwargs, self.name, self.source = model, args, kwargs, name, source
-        self.asked, self.through, self.training = asked, through, training
+        self.asked, self.through, self.training, self.autocast = asked, through, training, autocast
         self.tried: dict[str, bool] = {}  # conditions on data, answered the other way
         self.sites: list[Site] = []  # those of the last capture
         self.costed: list[str] = []  # ops whose cost is not the table's, in the last capture
@@ -246,6 +249,8 @@ class Run:
         self.sites = [Site(*site) for site in session.sites]
         graph = session.take()
         custom_ops.declare_costs(graph, self.costed)
+        if self.training is not None and not session.is_eager:
+            self.training.finish(graph)
         graph.set_info(
             model=self.name, source=self.source, torch=torch.__version__, seconds=time.perf_counter() - began
         )
@@ -281,9 +286,10 @@ class Run:
             try:
                 called = drained(self.through(session) if self.through else model)
                 if self.training is not None and not keep_changes:
-                    outputs = self.training.run(session, model, lambda: called(*args, **kwargs), self.named(args, kwargs))
+                    outputs = self.training.run(session, model, lambda: called(*args, **kwargs), self.named(args, kwargs), self.device)
                 else:
-                    outputs = called(*args, **kwargs)
+                    with precision.autocast(self.device, self.autocast):
+                        outputs = called(*args, **kwargs)
                     for path, tensor in named_tensors(outputs):
                         session.add_output(tensor, path)
                 if session.failed_in_thread:

@@ -23,11 +23,12 @@ class DeclaredOp:
     flops: Formula | None = None
     bytes: Formula | None = None
     fvcore_handle: Callable[..., Any] | None = None
+    source: str = ""  # whose formulas they are, where not the user's
 
 
 DECLARED: dict[str, DeclaredOp] = {}
 
-#: MACs, flops and bytes, None where not declared, and whose formula it is: "" for the user's own, "torch", "fvcore".
+#: MACs, flops and bytes, None where not declared, and whose formula it is: "" for the user's own, "torch", "fvcore", "bitsandbytes".
 Cost = tuple[int | None, int | None, int | None, str]
 
 
@@ -111,7 +112,7 @@ def declared_cost(op_name: str, args: Sequence[Any], outputs: Sequence[Any], kwa
     if (handle := declared.fvcore_handle) is not None:
         counted = _evaluate(op_name, "handle", lambda *_, **__: _handle_count(handle, args, outputs), *call)
         return counted, None, size, "fvcore"
-    return _evaluate(op_name, "macs", declared.macs, *call), _evaluate(op_name, "flops", declared.flops, *call), size, ""
+    return _evaluate(op_name, "macs", declared.macs, *call), _evaluate(op_name, "flops", declared.flops, *call), size, declared.source
 
 
 def _evaluate(

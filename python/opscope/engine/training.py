@@ -6,7 +6,9 @@ optimiser is one of our own.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,38 +16,50 @@ import torch
 
 from opscope._load import native
 from opscope.engine.nested import named_tensors, with_attributes_of
+from opscope.engine.recipe import eight_bit
+from opscope.engine.recipe.optimizers import embeddings_of, maker_of
+from opscope.engine.recipe.precision import MasterWeights, Scaler, autocast, check_scaled, name_of
 from opscope.engine.structural_copy import copy_with, model_tensors, root_module
 from opscope.errors import error
 
-#: By name: what makes the optimiser of a list of parameters, as it is by default.
-OPTIMIZERS: dict[str, Callable[[Any], Any] | None] = {
-    "sgd": lambda parameters: torch.optim.SGD(parameters, lr=1e-3),
-    "sgd-momentum": lambda parameters: torch.optim.SGD(parameters, lr=1e-3, momentum=0.9),
-    "adam": lambda parameters: torch.optim.Adam(parameters),
-    "adamw": lambda parameters: torch.optim.AdamW(parameters),
-    "adagrad": lambda parameters: torch.optim.Adagrad(parameters),
-    "rmsprop": lambda parameters: torch.optim.RMSprop(parameters),
-    "none": None,
-}
 _CACHES = ("past_key_values", "mems", "cache")  # what a model returns for its next call, and no loss is made of
+
+
+_SHOWN = 2  # micro-steps of a static capture: the first, and one that finds gradients, as all others do
 
 
 @dataclass(frozen=True)
 class Training:
-    """How a model is trained: the optimiser by name."""
+    """How a model is trained: the optimiser by name, in which precision, and how often before a step of the optimiser."""
 
     optimizer: str = "sgd"
+    autocast: str | None = None
+    accumulate: int = 1
+    master_weights: bool = False
 
-    def run(self, session: Any, model: Any, called: Callable[[], Any], given: Iterable[tuple[str, torch.Tensor]]) -> Any:
+    def __post_init__(self) -> None:
+        if self.optimizer.endswith(":8bit"):
+            eight_bit.declare()
+
+    def run(self, session: Any, model: Any, called: Callable[[], Any], given: Iterable[tuple[str, torch.Tensor]], device: str) -> Any:
         """What the model gives. `called` calls it on `given`, its inputs by name, and the session is running."""
-        return Step(self, session, model, given).first(called)
+        return Step(self, session, model, given, device).first(called)
+
+    def finish(self, graph: Any) -> None:
+        """Micro-steps that a static capture leaves out are as the last one that it has."""
+        if self.accumulate <= _SHOWN:
+            return
+        for part in ("forward", "backward"):
+            graph.repeat_phase(f"{part} {_SHOWN}", self.accumulate - _SHOWN + 1)
+        words = f"each of the {self.accumulate} micro-steps after the first is as the second"
+        graph.add_diagnostic("assumption", "", "", words)
 
 
 class Step:
     """A step of training, recorded the first time; the steps after it go on from there."""
 
     def __init__(
-        self, training: Training, session: Any, model: Any, given: Iterable[tuple[str, torch.Tensor]] = ()
+        self, training: Training, session: Any, model: Any, given: Iterable[tuple[str, torch.Tensor]], device: str
     ) -> None:
         self.root = root_module(model) or torch.nn.Module()
         self.trained = [p for p in self.root.parameters() if p.requires_grad]
@@ -53,32 +67,48 @@ class Step:
         if not self.trained and not self.inputs:
             what = "neither a parameter of the model nor an input requires a gradient"
             raise error(what, type(model).__name__, "call x.requires_grad_() on an input, or profile it without training")
-        self.session, self.type = session, type(model).__name__
-        self.make = OPTIMIZERS[training.optimizer]
+        self.training, self.session, self.type, self.device = training, session, type(model).__name__, device
+        self.make = maker_of(training.optimizer)
+        self.steps = training.accumulate if session.is_eager else min(training.accumulate, _SHOWN)
         self.update: torch.nn.Module | None = None  # the optimiser's step
-        self.optimizer: torch.optim.Optimizer | None = None
+        self.optimizer: Any = None
+        self.scaler: Scaler | None = None
+        if training.autocast == "float16" and self.make is not None and self.trained:
+            check_scaled(self.trained, training.master_weights)
+            self.scaler = Scaler(device)
 
     def first(self, called: Callable[[], Any]) -> Any:
         """What the model gives."""
         session = self.session
         session.follow_autograd()
-        session.begin_phase("forward")
-        outputs, loss, words = self._forward(called)
-        native.note("assumption", "", f"the loss is {words}")
-        for path, tensor in named_tensors(outputs):
-            session.add_output(tensor, path)
-        session.begin_phase("backward")
-        loss.backward()
-        for name, tensor in (*self.root.named_parameters(), *self.inputs.items()):
-            if tensor.is_leaf and tensor.grad is not None:
-                session.mark_gradient(tensor.grad, f"{name}.grad")
+        self._begin()
+        outputs: Any = None
+        for number in range(1, self.steps + 1):
+            outputs = None  # a loop's variables are gone by its next forward
+            suffix = f" {number}" if number > 1 else ""
+            session.begin_phase(f"forward{suffix}")
+            outputs, loss, words = self._forward(called)
+            if number == 1:
+                native.note("assumption", "", f"the loss is {words}")
+            if number == self.steps:
+                for path, tensor in named_tensors(outputs):
+                    session.add_output(tensor, path)
+            session.begin_phase(f"backward{suffix}")
+            loss.backward()
+            loss = None
+            if number == 1:
+                self._mark_gradients()
         self._first_update()
         return outputs
 
     def again(self, called: Callable[[], Any]) -> Any:
         """A later step as it is, only to be timed."""
-        outputs, loss, _ = self._forward(called)
-        loss.backward()
+        self._begin()
+        outputs: Any = None
+        for _ in range(self.steps):
+            outputs = None
+            outputs, loss, _ = self._forward(called)
+            loss.backward()
         if self.update is not None:
             self.update()
         return outputs
@@ -88,18 +118,32 @@ class Step:
         kept = [] if self.optimizer is None else list(self.optimizer.state.values())
         return (value for state in kept for value in state.values() if isinstance(value, torch.Tensor))
 
-    def _forward(self, called: Callable[[], Any]) -> tuple[Any, torch.Tensor, str]:
-        with torch.enable_grad():
-            self.root.train()
-            self.root.zero_grad()
-            for tensor in self.inputs.values():
-                tensor.grad = None
+    def _begin(self) -> None:
+        self.root.train()
+        self.root.zero_grad()
+        for tensor in self.inputs.values():
+            tensor.grad = None
+        if self.scaler is not None and self.update is None:
+            with self._hidden():
+                for part, tensor in zip(("scale", "growth_tracker"), self.scaler.begin(self.device), strict=True):
+                    self.session.mark_optimizer_state(tensor, f"GradScaler.{part}")
+            native.note("assumption", "", "the gradients are finite, so GradScaler lets the optimizer step")
+
+    def _mark_gradients(self) -> None:
+        for name, tensor in (*self.root.named_parameters(), *self.inputs.items()):
+            if tensor.is_leaf and tensor.grad is not None:
+                self.session.mark_gradient(tensor.grad, f"{name}.grad")
+
+    def _forward(self, called: Callable[[], Any]) -> tuple[Any, Any, str]:
+        with torch.enable_grad(), autocast(self.device, self.training.autocast):
             outputs = called()
             loss, words = loss_of(outputs)
-        if loss is None:
-            of = "parameters" if self.trained else "inputs"
-            raise _unfit(f"nothing that it returns in training depends on its {of}", self.type)
-        return outputs, loss, words
+            if loss is None:
+                of = "parameters" if self.trained else "inputs"
+                raise _unfit(f"nothing that it returns in training depends on its {of}", self.type)
+            if self.training.accumulate > 1:
+                loss = loss / self.training.accumulate
+            return outputs, loss if self.scaler is None else self.scaler.scale(loss), words
 
     def _first_update(self) -> None:
         """A later step than the first, which finds the optimiser's state as the one before it left it."""
@@ -108,25 +152,50 @@ class Step:
         if not self.trained:
             native.note("assumption", "", "only inputs require gradients, so there is no step of an optimizer")
             return
-        self.optimizer = optimizer = self.make(self.trained)
-        self.session.hide(True)
-        try:
+        self.session.assume_numbers(0.0)  # norms of weights and of updates, and counts of infinities
+        with self._hidden():
+            self.optimizer = optimizer = self._made()
             optimizer.step()
-        finally:
-            self.session.hide(False)
         for name, parameter in self.root.named_parameters():
             for part, value in optimizer.state.get(parameter, {}).items():
                 if isinstance(value, torch.Tensor):
                     self.session.mark_optimizer_state(value, f"{name}.{part}")
         self.session.begin_phase("optimizer")
-        self.update = _as_module(optimizer)
+        self.update = _as_module(optimizer, self.scaler)
         self.update()
+        self.session.assume_numbers(None)
+
+    def _made(self) -> Any:
+        assert self.make is not None
+        make = self.make
+        if self.training.optimizer == "muon":
+            embeddings = embeddings_of(self.root)
+            make = functools.partial(make, embeds=[i for i, p in enumerate(self.trained) if id(p) in embeddings])
+        return MasterWeights(make, self.trained) if self.training.master_weights else make(self.trained)
+
+    @contextmanager
+    def _hidden(self) -> Iterator[None]:
+        """What comes before the step that is recorded."""
+        self.session.hide(True)
+        try:
+            yield
+        finally:
+            self.session.hide(False)
 
 
-def _as_module(optimizer: Any) -> torch.nn.Module:
+def _as_module(optimizer: Any, scaler: Scaler | None) -> torch.nn.Module:
     """Its step as a module's call: one layer, '<Adam>', and not one of each op on each parameter."""
-    stepping = type(type(optimizer).__name__, (torch.nn.Module,), {"forward": lambda _: optimizer.step()})
-    made: torch.nn.Module = stepping()
+
+    def step(_: Any) -> None:
+        if scaler is None:
+            optimizer.step()
+            return
+        if isinstance(optimizer, MasterWeights):
+            optimizer.take_gradients()  # which are unscaled in float32
+        scaler.step(optimizer)
+        scaler.update()
+
+    made: torch.nn.Module = type(name_of(optimizer), (torch.nn.Module,), {"forward": step})()
     return made
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from opscope.api import Call, Graph, _read_file, _source_of, call_of, plan_for, training_of
+from opscope.api import Call, Graph, _read_file, _source_of, as_trained, call_of, plan_for, training_of
 from opscope.engine.nested import replace as replace_tensors
 from opscope.errors import Error, error
 from opscope.inputs import Inputs
@@ -199,7 +199,7 @@ def _call(source: Source, inputs: Any, options: Options) -> Call:
         return call_of(source, inputs, options)
     plan = plan_for(source, options)
     _fill(plan)
-    return Call(source, plan.make(), plan, options)
+    return as_trained(source, plan.make(), plan, options)
 
 
 def _moved(inputs: Inputs, device: torch.device) -> Inputs:
@@ -241,6 +241,7 @@ def _measured(call: Call, device: torch.device, asked: Runs, progress: Progress 
             call.arguments.args,
             call.arguments.kwargs,
             training=training_of(call.options),
+            autocast=call.options.autocast if not call.options.training else None,
             progress=_named(call.source.name, progress),
             after=one_more,
             **plan,

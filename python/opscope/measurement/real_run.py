@@ -15,6 +15,7 @@ from opscope.engine.forwards import drained, own_copy
 from opscope.engine.nested import named_tensors, replace, tensors_in
 from opscope.engine.structural_copy import model_tensors
 from opscope.engine.surroundings import among_others, measured
+from opscope.engine.recipe import precision
 from opscope.engine.training import Step, Training
 
 After = Callable[[Callable[[], Any], Iterator[torch.Tensor]], None]  # one more run, and the tensors that it finds
@@ -37,6 +38,7 @@ def measure(
     assume: dict[str, bool] | None = None,
     max_ops: int | None = None,
     training: Training | None = None,
+    autocast: str | None = None,
     progress: Callable[[int, int], None] | None = None,
     after: After | None = None,
 ) -> Any:
@@ -46,7 +48,7 @@ def measure(
     `after` may make one more run, of which nothing is kept, and hears which tensors were there before it.
     """
     asked = Asked(dict(limits or {}), dict(assume or {}), max_ops, source_lines)
-    run = RealRun(model, args, kwargs, name, source, device, asked, None, training)
+    run = RealRun(model, args, kwargs, name, source, device, asked, None, training, autocast)
     run.need_data()
     plan = {"warmup": warmup, "runs": runs, "most_runs": most_runs, "seconds": seconds}
     return run.measure(plan, progress, after)
@@ -100,12 +102,17 @@ class RealRun(Run):
         given, named = _fresh(args, kwargs)
         model, called = drained(model), model
         if self.training is not None:
-            self.step = step = Step(self.training, session, called, self.named(given, named))
+            self.step = step = Step(self.training, session, called, self.named(given, named), self.device)
             step.first(lambda: model(*given, **named))
             return lambda inputs: step.again(lambda: model(*inputs[0], **inputs[1]))
-        for path, tensor in named_tensors(model(*given, **named)):
+
+        def call(inputs: Any) -> Any:
+            with precision.autocast(self.device, self.autocast):
+                return model(*inputs[0], **inputs[1])
+
+        for path, tensor in named_tensors(call((given, named))):
             session.add_output(tensor, path)
-        return lambda inputs: model(*inputs[0], **inputs[1])
+        return call
 
     def _there(self, model: Any, args: Any, kwargs: Any) -> Iterator[torch.Tensor]:
         """What a run finds: weights, inputs and an optimiser's state. The last step's gradients are let go of first."""

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <ranges>
 
+#include "app/request/training.h"
 #include "base/choices.h"
 #include "base/error.h"
 #include "base/files.h"
@@ -20,8 +21,6 @@ namespace {
 using Request = CaptureRequest;
 
 constexpr std::array<std::string_view, 2> kPhases{"prefill", "decode"};
-constexpr std::array<std::string_view, 7> kOptimizers{"sgd",     "sgd-momentum", "adam", "adamw",
-                                                      "adagrad", "rmsprop",      "none"};
 
 constexpr CaptureField row(std::string_view key, std::string_view flag, CaptureField::Member member,
                            std::string_view type, std::string_view help, CaptureField::Rules rules = {}) {
@@ -79,8 +78,28 @@ constexpr std::array kFields{
     row("training", "--training", &Request::training, "",
         "A whole training step: forward, backward and optimizer"),
     row("optimizer", "--optimizer", &Request::optimizer, "NAME",
-        "Optimizer for --training: sgd (default), sgd-momentum, adam, adamw, adagrad, rmsprop or none",
-        {.words = kOptimizers}),
+        "Optimizer for --training: sgd (default), sgd-momentum, adam, adamw, adagrad, rmsprop, adafactor, muon "
+        "or none, each with :foreach, :fused, :loop or :8bit where it has one, for example adamw:fused"),
+    row("autocast", "--autocast", &Request::autocast, "DTYPE",
+        "Forward under torch.autocast: bfloat16 or float16. A training step in float16 has a GradScaler"),
+    row("accumulate", "--accumulate", &Request::accumulate, "N",
+        "Gradient accumulation: N forward and backward passes before the step of the optimizer"),
+    row("checkpoint", "--checkpoint", &Request::checkpoint, "WHICH",
+        "Activation checkpointing, in training: layers (each repeated block), selective (layers, but results of "
+        "matrix products and attention are kept) or paths of modules, for example 'encoder.layer.*'",
+        {.example = "'encoder.layer.*'"}),
+    row("freeze", "--freeze", &Request::freeze, "PATTERN",
+        "Parameters that are not trained, by module or by name, for example 'embeddings,encoder.layer.0.*'; "
+        "'!classifier*' freezes all others",
+        {.example = "'encoder.*'"}),
+    row("lora", "--lora", &Request::lora, "r=N,targets=NAMES",
+        "Low-rank adapters on the linear layers of these names, the model's own weights frozen: "
+        "r=16,targets=q_proj,v_proj. alpha=N too; targets=all-linear: all but the output layer",
+        {.example = "r=16,targets=q_proj,v_proj"}),
+    row("master_weights", "--master-weights", &Request::master_weights, "",
+        "The optimizer of a model in bfloat16 or float16 holds a float32 copy of the weights"),
+    row("channels_last", "--channels-last", &Request::channels_last, "",
+        "Images and the weights of convolutions in torch.channels_last"),
     row("source_lines", "--source-lines", &Request::source_lines, "", "Record the source line of each op",
         {.changes_capture = false}),
     row("registry", "--registry", &Request::registry, "FILE",
@@ -283,7 +302,7 @@ struct Check {
         throw Error("'" + line + "' is no line of a file", where(), "for example model.py:42");
   }
   void operator()(std::string& text) const {
-    if (field.key == "dtype") return check_dtype(text);
+    if (field.key == "dtype" || field.key == "autocast") return check_dtype(text);
     const auto& words = field.rules.words;
     if (text.empty() || words.empty() || std::ranges::find(words, text) != words.end()) return;
     const std::string all = voice == Voice::kFlags ? "choose " + one_of(words) : join(words);
@@ -322,22 +341,6 @@ struct Check {
                 did_you_mean(text, names, "for example float16 or bfloat16"));
   }
 };
-
-void check_training(const CaptureRequest& request, Voice voice) {
-  const auto where = [&](std::string_view key) { return capture_field(key).name_for(voice); };
-  const bool flags = voice == Voice::kFlags;
-  if (!request.optimizer.empty() && !request.training)
-    throw Error("an optimizer is a part of training", where("optimizer"),
-                flags ? "add --training" : "ask for training too: training=True, --training");
-  if (!request.training) return;
-  if (request.phase == "decode")
-    throw Error("a decode step with a KV cache is not a training step", where("phase"),
-                flags ? "leave it out, or use prefill" : "leave --phase out, or use prefill");
-  if (request.is_traced())
-    throw Error(request.tracer + " traces a forward pass only", where("training"),
-                flags ? "leave out --tracer: the engine captures training"
-                      : "leave out the tracer: the engine captures training");
-}
 
 }  // namespace
 

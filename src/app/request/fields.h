@@ -49,7 +49,12 @@ struct CaptureRequest {
   bool trust = false, download = false;
   bool source_lines = false;
   bool training = false;
-  std::string optimizer;  // "": sgd, in training
+  std::string optimizer;  // "": sgd, in training; "adamw:fused"
+  std::string autocast;   // a dtype; "": none
+  std::optional<std::int64_t> accumulate;  // micro-steps of a training step
+  std::string checkpoint, freeze;          // "layers", "selective" or patterns; patterns
+  std::string lora;                        // "r=16,alpha=16,targets=q_proj,v_proj"
+  bool master_weights = false, channels_last = false;
   bool use_cache = true;  // no part of what is asked
 
   bool is_traced() const;  // by one of PyTorch's tracers, not by the engine

@@ -4,6 +4,7 @@
 #include <ranges>
 
 #include "analyse/explore/view.h"
+#include "app/request/training.h"
 #include "base/choices.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -31,6 +32,8 @@ struct ValueWords {
   std::string (*all)() = nullptr;
 };
 constexpr std::array kValueWords{
+    ValueWords{"--autocast", "", "bfloat16 float16"},
+    ValueWords{"--checkpoint", "", "layers selective"},
     ValueWords{"--color", "draw", "", names<ColorBy::kCost>},
     ValueWords{"--color", "", "auto always never"},
     ValueWords{"--convention", "", "", names<Convention::kFvcore>},
@@ -103,6 +106,7 @@ std::string words_for(std::string_view name, std::string_view command) {
     if (field.flag == name && !field.rules.words.empty()) return join(field.rules.words, " ");
   if (name == "--hardware" || (name == "NAME" && command == "devices"))
     return join(std::views::transform(known_devices(), [](const DevicePointer& d) { return d->id; }), " ");
+  if (name == "--optimizer") return optimizer_words();
   if (name == "--sort" && command == "fuse") return metric_words(kSubgraphNeeds, ' ') + " order";
   if (name == "--metric" && command == "sweep") return metric_words(kSweepNeeds, ' ');
   if (name == "--sort" || name == "--metric") return metric_words(kLayerNeeds, ' ');

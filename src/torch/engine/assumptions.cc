@@ -319,6 +319,10 @@ bool assume_value(const Call& call) {
     if (answer) give(call, *answer);
     return answer.has_value();
   }
+  if (recording.assumed_number && c10::isFloatingType(dtype)) {
+    give(call, number_of(dtype, *recording.assumed_number));
+    return true;
+  }
   const auto limit = recording.bounds.limit("item");
   if (!limit && !number) return false;
   const auto largest = limit ? static_cast<double>(*limit) : number->high;

@@ -88,6 +88,7 @@ class Recording final : public c10::DebugInfoBase, public std::enable_shared_fro
   Journal journal;
   OpInfos ops;
   Decisions decisions;
+  std::optional<double> assumed_number;      // what an unknown number is, where only a loop of ours reads it
   std::optional<Failure> failure;            // of a static capture
   std::string failed_op;                     // that threw first, in a real run
   std::function<std::string()> source_line;  // where the running Python code is

@@ -121,6 +121,7 @@ std::span<const ShapeRuleRow> cat_shape_rules();
 std::span<const ShapeRuleRow> index_shape_rules();
 std::span<const ShapeRuleRow> recurrent_shape_rules();
 std::span<const ShapeRuleRow> linalg_shape_rules();
+std::span<const ShapeRuleRow> optimizer_shape_rules();
 
 inline Sizes copy_of(c10::IntArrayRef values) { return Sizes(values.begin(), values.end()); }
 inline Sizes sizes_of(const at::Tensor& tensor) { return copy_of(tensor.sizes()); }
