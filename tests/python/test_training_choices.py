@@ -68,7 +68,9 @@ class Adapter(nn.Module):
 
 
 def convnet() -> nn.Module:
-    block = lambda: nn.Sequential(nn.Conv2d(16, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU())  # noqa: E731
+    def block() -> nn.Module:
+        return nn.Sequential(nn.Conv2d(16, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU())
+
     return nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), block(), block(), nn.Flatten(), nn.Linear(16 * 32 * 32, 10))
 
 
@@ -212,24 +214,52 @@ def test_checkpointing_runs_layers_again_and_holds_less() -> None:
 
 
 def test_blocks_of_stages() -> None:
-    block = lambda: nn.Sequential(nn.Conv2d(3, 3, 1), nn.ReLU())  # noqa: E731
+    class Conv(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv, self.norm = nn.Conv2d(3, 3, 1), nn.BatchNorm2d(3)
 
     class Block(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.body = block()
+            self.layer = nn.Sequential(Conv(), Conv(), Conv())
 
     class Stage(nn.Module):
-        def __init__(self) -> None:
+        def __init__(self, blocks: int) -> None:
             super().__init__()
             self.down = nn.Conv2d(3, 3, 1)
-            self.blocks = nn.ModuleList(Block() for _ in range(2))
+            self.blocks = nn.ModuleList(Block() for _ in range(blocks))
 
     staged = nn.Module()
-    staged.stages = nn.ModuleList(Stage() for _ in range(3))
+    staged.stages = nn.ModuleList(Stage(blocks) for blocks in (1, 2, 3))
     assert [type(found) for found in repeated_blocks(staged)] == [Block] * 6
     assert [type(found) for found in repeated_blocks(Model())] == [Layer] * 4
-    assert list(repeated_blocks(convnet())) == []
+    assert repeated_blocks(convnet()) == []
+
+
+def test_a_checkpointed_block_keeps_the_list_that_it_was_given() -> None:
+    class Dense(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a, self.b = nn.Linear(8, 8), nn.Linear(8, 8)
+
+        def forward(self, parts: list[torch.Tensor]) -> torch.Tensor:
+            made: torch.Tensor = self.b(self.a(torch.stack(parts).sum(0)))
+            return made
+
+    class Grows(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.blocks = nn.ModuleList(Dense() for _ in range(3))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            parts = [x]
+            for block in self.blocks:
+                parts.append(block(parts))
+            return torch.stack(parts)
+
+    plain, again = (graph_of(Grows(), torch.rand(2, 8), **options) for options in ({}, {"checkpoint": "layers"}))
+    assert len(again["ops"]) > len(plain["ops"])
 
 
 def test_float16_has_a_scaler() -> None:
@@ -311,6 +341,14 @@ def test_channels_last() -> None:
     (x,) = [value for value in found["values"] if value["kind"] == "input"]
     assert x["strides"] == [3072, 1, 96, 3]
     assert images.is_contiguous() and all(parameter.is_contiguous() for parameter in model.parameters())
+
+
+def test_how_to_have_the_models_own_loss() -> None:
+    transformers = pytest.importorskip("transformers")
+    config = transformers.BertConfig(hidden_size=64, num_hidden_layers=1, num_attention_heads=4, intermediate_size=128, vocab_size=100)
+    model, ids = transformers.BertForMaskedLM(config), torch.randint(0, 100, (2, 16))
+    assert "--input labels=2x16:int64" in notes(graph_of(model, {"input_ids": ids}))
+    assert "the loss is the model's own" in notes(graph_of(model, {"input_ids": ids, "labels": ids}))
 
 
 CHOICES: list[dict[str, Any]] = [

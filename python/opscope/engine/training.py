@@ -7,6 +7,7 @@ optimiser is one of our own.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -89,7 +90,7 @@ class Step:
             session.begin_phase(f"forward{suffix}")
             outputs, loss, words = self._forward(called)
             if number == 1:
-                native.note("assumption", "", f"the loss is {words}")
+                native.note("assumption", "", f"the loss is {words}{self._labels(outputs)}")
             if number == self.steps:
                 for path, tensor in named_tensors(outputs):
                     session.add_output(tensor, path)
@@ -128,6 +129,14 @@ class Step:
                 for part, tensor in zip(("scale", "growth_tracker"), self.scaler.begin(self.device), strict=True):
                     self.session.mark_optimizer_state(tensor, f"GradScaler.{part}")
             native.note("assumption", "", "the gradients are finite, so GradScaler lets the optimizer step")
+
+    def _labels(self, outputs: Any) -> str:
+        """How to have the model's own loss, where it has one and was given no labels."""
+        logits = outputs.get("logits") if isinstance(outputs, dict) else None
+        own = inspect.signature(self.root.forward).parameters
+        if not isinstance(logits, torch.Tensor) or logits.dim() not in (2, 3) or "labels" not in own or outputs.get("loss") is not None:
+            return ""
+        return f"; the model's own is that of --input labels={'x'.join(map(str, logits.shape[:-1]))}:int64"
 
     def _mark_gradients(self) -> None:
         for name, tensor in (*self.root.named_parameters(), *self.inputs.items()):

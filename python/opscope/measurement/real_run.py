@@ -13,9 +13,9 @@ from opscope._load import native
 from opscope.engine.abstract_run import Asked, Run, running, without_dispatch_modes
 from opscope.engine.forwards import drained, own_copy
 from opscope.engine.nested import named_tensors, replace, tensors_in
+from opscope.engine.recipe import precision
 from opscope.engine.structural_copy import model_tensors
 from opscope.engine.surroundings import among_others, measured
-from opscope.engine.recipe import precision
 from opscope.engine.training import Step, Training
 
 After = Callable[[Callable[[], Any], Iterator[torch.Tensor]], None]  # one more run, and the tensors that it finds

@@ -12,6 +12,7 @@ from opscope.engine.recipe import patterns
 from opscope.errors import error
 
 _HALF = (torch.float16, torch.bfloat16)
+_READ_BY_ATTENTION = torch.nn.modules.linear.NonDynamicallyQuantizableLinear  # which never calls it
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class Adapted:
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         made: torch.Tensor = super().forward(x)  # type: ignore[misc]
         inner: torch.Tensor = self.lora_dropout(x.to(self.lora_A.weight.dtype))  # type: ignore[arg-type]
-        return (made + self.lora_B(self.lora_A(inner)) * self.scaling).to(made.dtype)
+        adapted: torch.Tensor = made + self.lora_B(self.lora_A(inner)) * self.scaling
+        return adapted.to(made.dtype)
 
 
 def linears_of(root: torch.nn.Module, targets: str) -> dict[str, torch.nn.Module]:
@@ -57,7 +59,7 @@ def linears_of(root: torch.nn.Module, targets: str) -> dict[str, torch.nn.Module
             other = next((module for path, module in modules.items() if patterns.fits(target, path)), None)
             if other is not None:
                 what = f"'{target}' names a module of class {type(other).__name__}, and adapters are for linear layers"
-                raise error(what, "lora", "targets=all-linear takes all linear layers but the output")
+                raise error(what, "lora", "targets=all-linear takes all that can have them")
             raise patterns.nothing_fits(target, "lora", "linear layer", list(linears))
         taken |= fitting
     return taken
@@ -66,7 +68,7 @@ def linears_of(root: torch.nn.Module, targets: str) -> dict[str, torch.nn.Module
 def _sizes(module: torch.nn.Module) -> tuple[int, int] | None:
     """Of its input and output: PyTorch's linear layer, or transformers' Conv1D, whose weight is the other way round."""
     weight = getattr(module, "weight", None)
-    if not isinstance(weight, torch.Tensor) or weight.dim() != 2 or isinstance(module, torch.nn.modules.linear.NonDynamicallyQuantizableLinear):
+    if not isinstance(weight, torch.Tensor) or weight.dim() != 2 or isinstance(module, _READ_BY_ATTENTION):
         return None
     if isinstance(module, torch.nn.Linear):
         return module.in_features, module.out_features

@@ -10,36 +10,48 @@ import torch
 _LISTS = (torch.nn.ModuleList, torch.nn.Sequential, torch.nn.ModuleDict)
 
 
-def repeated_blocks(module: torch.nn.Module) -> Iterator[torch.nn.Module]:
-    """The children of lists that share a class and have parts; of a list of stages, the blocks in these."""
-    blocks = list(_blocks_of(module))
+def repeated_blocks(root: torch.nn.Module) -> list[torch.nn.Module]:
+    """All modules of the classes that lists repeat, those apart from them too; none that is inside of another."""
+    kinds = {type(block) for block in _listed_blocks(root)}
+    return list(_outermost(root, kinds)) if kinds else []
+
+
+def _outermost(module: torch.nn.Module, kinds: set[type]) -> Iterator[torch.nn.Module]:
     for child in module.children():
-        if child not in blocks:
-            yield from repeated_blocks(child)
-        elif isinstance(child, _LISTS) or _is_stage(child):
-            yield from repeated_blocks(child)
-        else:
+        if type(child) in kinds:
             yield child
+        else:
+            yield from _outermost(child, kinds)
 
 
-def _blocks_of(module: torch.nn.Module) -> Iterator[torch.nn.Module]:
+def _listed_blocks(module: torch.nn.Module) -> Iterator[torch.nn.Module]:
+    """The children of lists that share a class and have parts; of a list of stages, the blocks in these."""
+    blocks = _blocks_of(module)
+    of_stages = len(blocks) == len(list(module.children())) and any(map(_is_stage, blocks))
+    for child in module.children():
+        if child in blocks and not of_stages and not isinstance(child, _LISTS):
+            yield child
+        else:
+            yield from _listed_blocks(child)
+
+
+def _blocks_of(module: torch.nn.Module) -> list[torch.nn.Module]:
     """The children of a list that are of its most frequent class; none where each is of another."""
-    if not isinstance(module, _LISTS):
-        return
-    with_parts = [child for child in module.children() if next(child.children(), None) is not None]
-    ((kind, count),) = Counter(map(type, with_parts)).most_common(1) or [(type(None), 0)]
-    if count > 1:
-        yield from (child for child in with_parts if type(child) is kind)
+    children = list(module.children()) if isinstance(module, _LISTS) else []
+    counts = Counter(type(child) for child in children if _matrices(child) > 1)
+    kinds = {kind for kind, count in counts.most_common(1) if count > 1}
+    return [child for child in children if type(child) in kinds]
+
+
+def _matrices(module: torch.nn.Module) -> int:
+    """A block has several; a convolution with its norm is none."""
+    return sum(parameter.dim() > 1 for parameter in module.parameters())
 
 
 def _is_stage(module: torch.nn.Module) -> bool:
     """Most of it is a list of blocks of one class."""
     own = _size(module)
-    for child in module.children():
-        parts = list(child.children()) if isinstance(child, _LISTS) else []
-        if len(set(map(type, parts))) == 1 and len(list(_blocks_of(child))) == len(parts) and 2 * _size(child) >= own:
-            return True
-    return False
+    return any(2 * _size(child) >= own and 0 < len(list(child.children())) == len(_blocks_of(child)) for child in module.children())
 
 
 def _size(module: torch.nn.Module) -> int:

@@ -31,7 +31,8 @@ class Checkpointed:
         plain: Callable[..., Any] = super().__call__  # type: ignore[misc]
         if not (torch.is_grad_enabled() and self.training):  # type: ignore[attr-defined]
             return plain(*args, **kwargs)
-        return self._checkpoint(functools.partial(plain, **kwargs), *args)
+        held = [list(value) if isinstance(value, list) else value for value in args]  # the caller may add to its own
+        return self._checkpoint(functools.partial(plain, **kwargs), *held)
 
 
 def set_checkpoints(root: torch.nn.Module, which: str) -> str:
@@ -44,7 +45,7 @@ def set_checkpoints(root: torch.nn.Module, which: str) -> str:
     own = _by_itself(root, settings)
     if own is not None:
         return own
-    blocks = list(repeated_blocks(root))
+    blocks = repeated_blocks(root)
     if not blocks:
         what = f"{type(root).__name__} has no repeated blocks to checkpoint"
         raise error(what, "checkpoint", "name modules by their paths, for example --checkpoint 'features.*'")
@@ -61,7 +62,8 @@ def _by_itself(root: torch.nn.Module, settings: dict[str, Any]) -> str | None:
     done: list[str] = []
     for module in root.modules():
         if getattr(module, "supports_gradient_checkpointing", False) and not getattr(module, "is_gradient_checkpointing", True):
-            module.gradient_checkpointing_enable(settings)  # type: ignore[operator]
+            enable: Any = module.gradient_checkpointing_enable
+            enable(settings)
             done.append(type(module).__name__)
     return f"as {done[0]}.gradient_checkpointing_enable sets it" if done else None
 
@@ -75,12 +77,11 @@ def _fitting(root: torch.nn.Module, which: str) -> list[torch.nn.Module]:
         if not fitting:
             raise patterns.nothing_fits(pattern, "checkpoint", "module", [*named, *{type(m).__name__: 0 for m in named.values()}])
         taken |= fitting
-    is_inside = lambda path: any(path.startswith(f"{other}.") for other in taken)  # noqa: E731
-    return [module for path, module in taken.items() if not is_inside(path)]
+    return [module for path, module in taken.items() if not any(path.startswith(f"{other}.") for other in taken)]
 
 
 def _set(modules: Iterable[torch.nn.Module], settings: dict[str, Any]) -> str:
-    function = functools.partial(checkpoint, **settings)
+    function: Any = functools.partial(checkpoint, **settings)
     kinds: dict[str, int] = {}
     for module in modules:
         kind = type(module)

@@ -63,7 +63,7 @@ def _flops(weight: Any, grad: Any, states: list[Any], *_: Any) -> int:
 
 def _bytes(weight: Any, grad: Any, states: list[Any], scales: list[Any], *_: Any) -> int:
     """The gradient is read; the rest is read and written."""
-    return grad.nbytes + 2 * sum(int(tensor.nbytes) for tensor in (weight, *states, *scales))
+    return int(grad.nbytes) + 2 * sum(int(tensor.nbytes) for tensor in (weight, *states, *scales))
 
 
 def declare() -> None:

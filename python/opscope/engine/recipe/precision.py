@@ -44,7 +44,7 @@ class Scaler(torch.amp.GradScaler):
 
     def begin(self, device: str) -> list[torch.Tensor]:
         """Its state, which is made by the first loss that it scales."""
-        self._lazy_init_scale_growth_tracker(torch.device(device))  # type: ignore[no-untyped-call]
+        self._lazy_init_scale_growth_tracker(torch.device(device))
         return [tensor for tensor in (self._scale, self._growth_tracker) if tensor is not None]
 
 

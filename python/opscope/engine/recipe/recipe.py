@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.nn.parameter import is_lazy  # type: ignore[attr-defined]
+from torch.nn.parameter import is_lazy
 
 from opscope.engine.nested import replace, with_attributes_of
 from opscope.engine.recipe import adapters, checkpoints, patterns
