@@ -163,9 +163,10 @@ def devices() -> list[Row]:
 def capture(model: Any, inputs: Any = None, **options: Any) -> Graph:
     """The model's ops as a Graph; takes what `profile` takes. `source_lines` notes each op's line of code."""
     asked = Options(**options)
-    if isinstance(model, (str, os.PathLike)) and (read := _read_file(os.fspath(model), inputs, asked)):
-        return read
-    return Graph(capture_source(_source_of(model, asked), inputs, asked))
+    read = _read_file(os.fspath(model), inputs, asked) if isinstance(model, (str, os.PathLike)) else None
+    graph = read or Graph(capture_source(_source_of(model, asked), inputs, asked))
+    native.apply_edits(graph._graph, asked.request)
+    return graph
 
 
 @takes_options
@@ -216,7 +217,7 @@ def _read_file(path: str, inputs: Any, options: Options) -> Graph | None:
         kind = "capture"  # what is wrong with it is then said by its reader
     if kind not in ("capture", "pt2", "onnx"):
         return None
-    usable = {"name", "registry", "trust", "download", *(("dims",) if kind != "capture" else ())}
+    usable = {"name", "registry", "trust", "download", *native.edits(), *(("dims",) if kind != "capture" else ())}
     refused = [name for name in options.given() if name not in usable]
     if (inputs is not None or refused) and os.path.exists(path):
         what = "a saved capture" if kind == "capture" else "a graph in a file"
@@ -337,6 +338,8 @@ class Call:
     def add_notes(self, graph: Any) -> None:
         for note in [*self.source.notes, *(self.plan.notes if self.plan else [])]:
             graph.add_diagnostic("assumed", "", "", note)
+        if stored := self.source.published:
+            graph.set_published(stored.method, stored.scheme, stored.only, stored.without)
 
 
 def call_of(source: Source, inputs: Any, options: Options) -> Call:

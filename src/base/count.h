@@ -47,6 +47,13 @@ class Count {
   std::uint64_t value_ = 0;
 };
 
+// total * part / whole, without leaving the range on the way.
+constexpr Count share_of(Count total, Count part, Count whole) {
+  if (!whole || total.saturated()) return whole ? total : Count{};
+  const auto share = static_cast<unsigned __int128>(total.value()) * part.value() / whole.value();
+  return share < Count::kMax ? Count{static_cast<std::uint64_t>(share)} : Count{Count::kMax};
+}
+
 // Stops at the end of 64 bits with a sign.
 constexpr std::int64_t as_signed(Count count) {
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();

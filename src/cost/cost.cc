@@ -32,14 +32,35 @@ Count by_convention(const Work& work, const OpRule* rule, const OpCall& call, Co
   return 0;
 }
 
+// What gets the elements that are read of quantised weights back into their dtype. An op that reads a part of
+// a weight dequantises that part.
+Count dequantise_flops(const OpCall& call, const Traffic& traffic) {
+  Count flops{};
+  std::optional<Traffic> whole;
+  for (const TensorView& in : call.inputs) {
+    if (!in.is_stored || in.repeated) continue;
+    if (!whole) whole = default_traffic(call);
+    const Count read = in.is_weight() ? traffic.weight_bytes : traffic.input_bytes;
+    const Count all = in.is_weight() ? whole->weight_bytes : whole->input_bytes;
+    flops += share_of(in.numel, std::min(read, all), all) * Count{in.back_flops};
+  }
+  return flops;
+}
+
 OpCost price(const OpCall& call, const OpRule* rule, Convention convention) {
-  const auto work = rule != nullptr ? rule->work(call) : std::nullopt;
+  auto work = rule != nullptr ? rule->work(call) : std::nullopt;
   if (!work) return {.traffic = default_traffic(call)};
-  const auto traffic = rule->traffic != nullptr ? rule->traffic(call) : std::nullopt;
+  const auto own = rule->traffic != nullptr ? rule->traffic(call) : std::nullopt;
+  const Traffic traffic = own ? *own : default_traffic(call);
+  auto confidence = rule->confidence_of != nullptr ? rule->confidence_of(call) : rule->confidence;
+  if (const Count flops = dequantise_flops(call, traffic)) {
+    work->other_flops += flops;
+    confidence = std::max(confidence, Confidence::kEstimated);  // how a kernel does it is an assumption
+  }
   return {.work = *work,
-          .traffic = traffic ? *traffic : default_traffic(call),
+          .traffic = traffic,
           .flops = by_convention(*work, rule, call, convention),
-          .confidence = rule->confidence_of != nullptr ? rule->confidence_of(call) : rule->confidence,
+          .confidence = confidence,
           .rule = rule};
 }
 
@@ -164,6 +185,9 @@ std::string tensors(std::span<const TensorView> views) {
   std::string text;
   for (const TensorView& view : views.subspan(0, std::min<std::size_t>(views.size(), 8))) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", format_shape(view.shape), name(view.dtype));
+    if (view.is_stored)
+      text += fmt::format(" (stored in {} bytes, {} flops an element to dequantise)",
+                          format_exact(view.stored_bytes), view.back_flops);
     if (view.is_sparse) text += fmt::format(" (sparse, {} stored)", format_exact(view.numel));
   }
   return views.size() > 8 ? text + fmt::format(", {} more", views.size() - 8) : text;

@@ -82,6 +82,7 @@ struct Value {
   StringId name = 0;    // of inputs, parameters, buffers and outputs
   StringId device = 0;  // "cpu", "cuda:0"
   Id sparse = kNone;    // in sparse_forms; kNone: every element is stored
+  Id stored = kNone;    // in stored_forms; kNone: as its dtype says
   DType dtype = DType::kUndefined;
   ValueKind kind = ValueKind::kActivation;
   bool trainable = false;  // parameters: requires_grad
@@ -92,6 +93,13 @@ struct SparseForm {
   StringId layout = 0;            // "sparse_coo", "sparse_csr", "sparse_bsc"
   std::uint64_t stored = 0;       // elements of its values; zeros within blocks are stored
   std::uint64_t index_bytes = 0;  // where they belong
+};
+
+// How a weight is held that is quantised and computed with in its dtype.
+struct StoredForm {
+  StringId scheme = 0;      // "int4"
+  std::uint64_t bytes = 0;  // with its scales and zero points; of a view, its share of the whole
+  std::uint64_t flops = 0;  // that get one element back into the dtype
 };
 
 // Memory that values share: views of one tensor, and a tensor before and after an in-place op.
@@ -240,6 +248,14 @@ struct SlowOp {
   std::uint64_t count = 0;
 };
 
+// How the model's weights were published, where that is not in one dtype: what its config says.
+struct PublishedStorage {
+  std::string method{};                // "gptq"; "": as their dtype says
+  std::string scheme{};                // "int4:group=128"; "": a method that opscope cannot price
+  std::vector<std::string> only{};     // modules that are stored so; none: all linears
+  std::vector<std::string> without{};  // modules that are not
+};
+
 struct CaptureInfo {
   std::string model;              // "resnet18"
   std::string source;             // "torchvision 0.28.0"
@@ -249,6 +265,7 @@ struct CaptureInfo {
   std::vector<SlowOp> slow_path;  // ops that ran a Python meta kernel or decomposition
   std::vector<Dependency> dependencies;
   std::vector<Rung> rungs;  // of the hybrid ladder, in its order
+  PublishedStorage published{};
 };
 
 class Graph {
@@ -256,6 +273,7 @@ class Graph {
   std::vector<Op> ops;
   std::vector<Value> values;
   std::vector<SparseForm> sparse_forms;
+  std::vector<StoredForm> stored_forms;
   std::vector<Storage> storages;
   std::vector<Lifetime> lifetimes;  // by storage; empty where the capture does not tell
   std::vector<Module> modules;      // every module of the model, parents first; 0 is the root
@@ -303,6 +321,10 @@ class Graph {
   const SparseForm* sparse_form(const Value& value) const {
     return value.sparse == kNone ? nullptr : &sparse_forms[value.sparse];
   }
+  // nullptr where it is held as its dtype says.
+  const StoredForm* stored_form(const Value& value) const {
+    return value.stored == kNone ? nullptr : &stored_forms[value.stored];
+  }
 
   std::string_view op_name(const Op& op) const { return text(targets[op.target].name); }
   const Module& module_of(const Op& op) const { return modules[scopes[op.scope].module]; }
@@ -345,8 +367,9 @@ std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> shape
 Count numel(std::span<const std::int64_t> shape);
 // What was declared for an op; nullptr where nothing was.
 const DeclaredCost* find_declared(const Graph& graph, OpId op);
-// Of a sparse value, what it holds: its values and their indices.
+// Of a sparse value, what it holds: its values and their indices. Of a quantised weight, what is stored.
 inline Count bytes_of(const Graph& graph, const Value& value) {
+  if (const StoredForm* form = graph.stored_form(value)) return Count{form->bytes};
   if (const SparseForm* form = graph.sparse_form(value))
     return bytes_of(value.dtype, Count{form->stored}) + Count{form->index_bytes};
   return bytes_of(value.dtype, numel(graph.shape(value)));

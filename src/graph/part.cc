@@ -116,6 +116,13 @@ class PartGraph {
     return static_cast<Id>(part_.sparse_forms.size() - 1);
   }
 
+  Id stored_form(const Value& value) {
+    auto form = whole_.stored_forms[value.stored];
+    form.scheme = copied(form.scheme);
+    part_.stored_forms.push_back(form);
+    return static_cast<Id>(part_.stored_forms.size() - 1);
+  }
+
   void values() {
     std::vector<Id> storages(whole_.storages.size(), kNone);
     for (ValueId id = 0; id < uses_.size(); ++id) {
@@ -127,6 +134,7 @@ class PartGraph {
       value.name = copied(value.name);
       value.device = copied(value.device);
       if (value.sparse != kNone) value.sparse = sparse_form(value);
+      if (value.stored != kNone) value.stored = stored_form(value);
       if (enters(id)) value.kind = ValueKind::kInput;
       if (value.kind == ValueKind::kOutput) value.kind = ValueKind::kActivation;
       if (value.storage != kNone) {

@@ -89,6 +89,8 @@ class SignatureWriter {
       text += " not strided";
     else if (!std::ranges::equal(strides, contiguous_strides(shape)))
       text += fmt::format(" strides [{}]", fmt::join(strides, ","));
+    if (const StoredForm* form = graph_.stored_form(value))
+      text += fmt::format(" as {} in {} bytes", graph_.text(form->scheme), form->bytes);
     if (const auto off = misaligned_bytes(value); off != 0) text += fmt::format(" offset {}", off);
     if (const auto where = device_type(graph_.text(value.device)); where != device_)
       text += fmt::format(" on {}", where);

@@ -92,6 +92,14 @@ class Verifier {
     if (value.strides.size != 0) fail("value {} is sparse and has strides", i);
   }
 
+  void stored_form(const Value& value, std::size_t i) const {
+    if (value.stored >= graph_.stored_forms.size()) fail("value {} has no stored form {}", i, value.stored);
+    const StoredForm& form = graph_.stored_forms[value.stored];
+    strings("the stored form of value", i, form.scheme);
+    if (graph_.text(form.scheme).empty()) fail("value {} is stored by no scheme", i);
+    if (value.sparse != kNone) fail("value {} is sparse and quantised", i);
+  }
+
   void scopes() const {
     if (graph_.scopes.empty()) fail("there is no root scope");
     each(graph_.scopes, [&](const Scope& scope, std::size_t i) {
@@ -118,6 +126,7 @@ class Verifier {
         fail("value {} has no storage {}", i, value.storage);
       strings("value", i, value.name, value.device);
       if (value.sparse != kNone) sparse_form(value, i);
+      if (value.stored != kNone) stored_form(value, i);
       if (static_cast<std::size_t>(value.dtype) >= kDTypes.size()) fail("value {} has an unknown dtype", i);
       if (static_cast<std::size_t>(value.kind) >= kValueKinds) fail("value {} has an unknown kind", i);
     });

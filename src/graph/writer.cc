@@ -82,6 +82,18 @@ class Writer {
     section("slow_path", info.slow_path);
     section("dependencies", info.dependencies);
     section_unless_empty("rungs", info.rungs);
+    published(info.published);
+    json_.end_object();
+  }
+
+  void published(const PublishedStorage& storage) {
+    if (storage.method.empty()) return;
+    json_.key("published");
+    json_.begin_object(kInline);
+    json_.field("method", storage.method);
+    text_unless_empty("scheme", storage.scheme);
+    if (!storage.only.empty()) json_.list("only", storage.only);
+    if (!storage.without.empty()) json_.list("without", storage.without);
     json_.end_object();
   }
 
@@ -147,6 +159,12 @@ class Writer {
       json_.key("sparse");
       json_.begin_object(kInline);
       json_.fields("layout", text(form->layout), "stored", form->stored, "index_bytes", form->index_bytes);
+      json_.end_object();
+    }
+    if (const StoredForm* form = graph_.stored_form(value)) {
+      json_.key("stored");
+      json_.begin_object(kInline);
+      json_.fields("scheme", text(form->scheme), "bytes", form->bytes, "flops", form->flops);
       json_.end_object();
     }
   }

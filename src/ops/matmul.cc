@@ -282,13 +282,6 @@ MaybeWork outer(const OpCall& call) {
   return Work{.other_flops = out.numel * (out.is_complex() ? 6 : 1)};
 }
 
-// total * part / whole, without leaving the range on the way.
-Count share_of(Count total, Count part, Count whole) {
-  if (!whole || total.saturated()) return whole ? total : Count{};
-  const auto share = static_cast<unsigned __int128>(total.value()) * part.value() / whole.value();
-  return share < Count::kMax ? Count{static_cast<std::uint64_t>(share)} : Count{Count::kMax};
-}
-
 // Of the operands' elements, those that are stored.
 Count stored_macs(const Product& p) {
   Count macs = p.macs();

@@ -12,6 +12,7 @@ TensorView view_of(const Graph& graph, ValueId id) {
   const Value& value = graph.values[id];
   const auto shape = graph.shape(value);
   const SparseForm* form = graph.sparse_form(value);
+  const StoredForm* stored = graph.stored_form(value);
   return {.shape = shape,
           .strides = graph.strides(value),
           .numel = form != nullptr ? Count{form->stored} : numel(shape),
@@ -20,7 +21,10 @@ TensorView view_of(const Graph& graph, ValueId id) {
           .value = id,
           .dtype = value.dtype,
           .kind = value.kind,
-          .is_sparse = form != nullptr};
+          .is_sparse = form != nullptr,
+          .is_stored = stored != nullptr,
+          .back_flops = stored != nullptr ? stored->flops : 0,
+          .stored_bytes = stored != nullptr ? Count{stored->bytes} : Count{}};
 }
 
 // "out", "out0", "out1": where an out= overload writes; read by no op.
@@ -44,7 +48,7 @@ Count TensorView::distinct_bytes() const {
     if (strides[i] != 0) elements *= Count{shape[i]};
     extent += Count{shape[i] - 1} * Count{strides[i]};
   }
-  return bytes_of(dtype, std::min(elements, extent));
+  return bytes_of_part(std::min({elements, extent, numel}));
 }
 
 void OpCall::add_input(ValueId id) {

@@ -22,12 +22,19 @@ struct TensorView {
   DType dtype = DType::kUndefined;
   ValueKind kind = ValueKind::kActivation;
   bool is_sparse = false;
+  bool is_stored = false;        // quantised: held in stored_bytes, and not as its dtype says
+  std::uint64_t back_flops = 0;  // of a quantised one: that get an element back into the dtype
+  Count stored_bytes = {};
   bool repeated = false;  // an earlier argument of the same op is the same value
 
   std::size_t rank() const { return shape.size(); }
   // Dimension i, counted from the end when negative; 1 where there is none.
   std::int64_t dim(std::int64_t i) const;
-  Count bytes() const { return bytes_of(dtype, numel) + index_bytes; }
+  Count bytes() const { return is_stored ? stored_bytes : bytes_of(dtype, numel) + index_bytes; }
+  // Of so many of its elements.
+  Count bytes_of_part(Count elements) const {
+    return is_stored ? share_of(stored_bytes, elements, numel) : bytes_of(dtype, elements);
+  }
   // Of memory that reading the whole tensor touches: an expanded tensor has fewer elements than its shape
   // says.
   Count distinct_bytes() const;

@@ -50,7 +50,7 @@ MaybeTraffic copy_or_view(const OpCall& call) {
 
 Traffic read_part(const OpCall& call, const TensorView& from, Count elements) {
   Traffic traffic;
-  add_read(traffic, from, bytes_of(from.dtype, elements));
+  add_read(traffic, from, from.bytes_of_part(elements));
   for (const TensorView& in : call.inputs)
     if (&in != &from) add_read(traffic, in);
   add_writes(traffic, call);

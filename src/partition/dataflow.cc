@@ -16,7 +16,7 @@ struct Dataflow::Piece {
 namespace {
 
 Count read_bytes(const Graph& graph, const Value& value) {
-  if (value.sparse != kNone) return bytes_of(graph, value);
+  if (value.sparse != kNone || value.stored != kNone) return bytes_of(graph, value);
   const auto shape = graph.shape(value);
   return TensorView{
       .shape = shape, .strides = graph.strides(value), .numel = numel(shape), .dtype = value.dtype}

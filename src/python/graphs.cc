@@ -229,8 +229,11 @@ void bind_graph(py::module_& m) {
            })
       .def("add_diagnostic",
            [](Graph& graph, const std::string& kind, const std::string& op, const std::string& module,
-              const std::string& message) {
-             graph.diagnostics.push_back({kind, op, module, message});
+              const std::string& message) { graph.diagnostics.push_back({kind, op, module, message}); })
+      .def("set_published",
+           [](Graph& graph, const std::string& method, const std::string& scheme,
+              const std::vector<std::string>& only, const std::vector<std::string>& without) {
+             graph.capture.published = {.method = method, .scheme = scheme, .only = only, .without = without};
            })
       // A part of a training step that stands for several that are alike.
       .def("repeat_phase",
@@ -252,9 +255,8 @@ void bind_graph(py::module_& m) {
            })
       .def("declare_cost",
            [](Graph& graph, OpId op, std::optional<std::uint64_t> macs, std::optional<std::uint64_t> flops,
-              std::optional<std::uint64_t> bytes, const std::string& source) {
-             graph.declared.push_back({op, macs, flops, bytes, source});
-           })
+              std::optional<std::uint64_t> bytes,
+              const std::string& source) { graph.declared.push_back({op, macs, flops, bytes, source}); })
       .def_property(
           "tracer", [](const Graph& graph) { return graph.capture.tracer; },
           [](Graph& graph, const std::string& tracer) { graph.capture.tracer = tracer; })

@@ -2,6 +2,7 @@
 #include <memory>
 #include <tuple>
 
+#include "app/request/edits.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "python/bindings.h"
@@ -177,7 +178,15 @@ class PythonPoints : public PointSource {
     for (std::size_t i = 0; i < requests.size(); ++i) {
       const py::object answer = capture_(changes(asked_, requests[i]));
       if (py::isinstance<Graph>(answer)) {
-        give(i, answer.cast<std::shared_ptr<Graph>>().get(), "");
+        Graph graph = *answer.cast<std::shared_ptr<Graph>>();
+        try {
+          apply_edits(graph, requests[i], Voice::kArguments);
+        } catch (const Error& error) {
+          if (requests.size() == 1) throw;
+          give(i, nullptr, error.what());
+          continue;
+        }
+        give(i, &graph, "");
         continue;
       }
       if (!first_problem_) first_problem_ = answer;

@@ -1,6 +1,8 @@
 // Keyword arguments into the fields' members and back, by the table of fields.
+#include "app/request/edits.h"
 #include "app/request/fields.h"
 #include "base/error.h"
+#include "cost/quantise/schemes.h"
 #include "python/bindings.h"
 #include "python/objects.h"
 
@@ -138,6 +140,23 @@ void bind_request(py::module_& m) {
         throw py::attribute_error(name);
       });
   m.def("capture_options", option_rows);
+  m.def("edits", [] {
+    py::list keys;
+    for (const CaptureField& field : capture_fields())
+      if (field.rules.is_edit) keys.append(std::string(field.key));
+    return keys;
+  });
+  // Of each scheme of quantisation: its name, what it stores, whose layout that is, flops to dequantise.
+  m.def("storage_schemes", [] {
+    py::list rows;
+    for (const StorageScheme& scheme : storage_schemes()) {
+      const StorageChoice choice = storage_choice(scheme.name, "quantize");
+      rows.append(py::make_tuple(std::string(scheme.name), choice.words(), std::string(scheme.as_in), choice.flops()));
+    }
+    return rows;
+  });
+  m.def("apply_edits",
+        [](Graph& graph, const CaptureRequest& request) { apply_edits(graph, request, Voice::kArguments); });
 }
 
 }  // namespace opscope::python

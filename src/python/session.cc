@@ -351,6 +351,39 @@ void Session::walk(py::handle module, ModuleId parent, std::string_view name, st
                 });
 }
 
+namespace {
+
+std::string_view type_name(py::handle object) {
+  const char* const name = Py_TYPE(object.ptr())->tp_name;
+  const char* const dot = std::strrchr(name, '.');
+  return dot ? dot + 1 : name;
+}
+
+void add_parts_of(py::handle value, std::vector<at::Tensor>& parts) {
+  if (!py::hasattr(value, "__tensor_flatten__")) {
+    const auto& tensor = THPVariable_Unpack(value.ptr());
+    if (tensor.has_storage() && tensor.layout() == c10::kStrided) parts.push_back(tensor);
+    return;
+  }
+  const py::tuple flat = value.attr("__tensor_flatten__")();
+  for (const py::handle name : py::list(flat[0]))
+    if (const py::object part = value.attr(name); is_tensor(part)) add_parts_of(part, parts);
+}
+
+// The tensors that a wrapper of a weight holds (a quantised one's integers and scales); none: it is a tensor
+// itself. A distributed tensor stands for more than the part that is here.
+std::vector<at::Tensor> parts_of(py::handle value) {
+  std::vector<at::Tensor> parts;
+  const auto& tensor = THPVariable_Unpack(value.ptr());
+  if (!tensor.key_set().has(c10::DispatchKey::Python) || tensor.is_nested() ||
+      type_name(value) == "DTensor" || !py::hasattr(value, "__tensor_flatten__"))
+    return parts;
+  add_parts_of(value, parts);
+  return parts;
+}
+
+}  // namespace
+
 void Session::add_tensors(py::handle table, ModuleId module, std::string& path, bool parameters) {
   for_each_item(table, [&](std::string_view name, py::handle value) {
     if (!is_tensor(value)) return;
@@ -361,6 +394,8 @@ void Session::add_tensors(py::handle table, ModuleId module, std::string& path, 
     const auto& tensor = THPVariable_Unpack(value.ptr());
     const Longer inner(path, name);
     recording_->add_owned(module, name, path, tensor, parameters);
+    if (const auto parts = parts_of(value); !parts.empty())
+      recording_->values.add_parts(tensor, parts, type_name(value), parameters && !recording_->eager);
     state_.keep_tensor(value);
     if (!parameters) buffers_.push_back(tensor);
   });

@@ -18,6 +18,7 @@ from opscope.inputs import Inputs, InputSpec, as_inputs
 from opscope.options import Options
 from opscope.registry import MODEL_REGISTRY, load_registry
 from opscope.sources import hf_models, model_files, timm_models, torchvision_models, yolo_models
+from opscope.sources.hf_quantised import Published
 from opscope.sources.user_code import default_attribute, find_attribute, import_error, required_arguments, run_file, run_module
 
 DEFAULT_MODEL = "resnet18"
@@ -40,6 +41,7 @@ class Source:
     dependencies: list[str] = field(default_factory=list)
     with_data: Callable[[], Any] | None = None  # builds it again with real weights, for an eager run
     notes: list[str] = field(default_factory=list)  # what the user should know of how it was found
+    published: Published | None = None  # how its weights are stored, where its config says that they are quantised
 
 
 _PLAIN = Options()

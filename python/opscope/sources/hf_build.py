@@ -21,7 +21,7 @@ from opscope._load import native
 from opscope.engine import torchvision_ops
 from opscope.errors import Error, error, first_line
 from opscope.options import Options
-from opscope.sources import building, hf_heads
+from opscope.sources import building, hf_heads, hf_quantised
 
 if TYPE_CHECKING:
     from opscope.sources.hf_models import Found
@@ -42,6 +42,7 @@ class Builder:
     own_head: bool = False  # the head's weight is not the embedding's, whatever the class ties
     remote: bool = False  # the class is the model's own code, not transformers'
     download: bool = False  # parts that the config names may be fetched
+    dtype: torch.dtype | None = None  # that its weights are cast to; None: as the class makes them
     notes: list[str] = field(default_factory=list)
 
     def build(self, *, with_data: bool = False) -> torch.nn.Module:
@@ -52,6 +53,8 @@ class Builder:
             raise _not_built(f"{self.model_class.__name__} does not build", self.name, problem) from problem
         if self.own_head:
             _untie_head(model)
+        if self.dtype is not None:
+            model = model.to(self.dtype)
         model.eval()
         return model
 
@@ -104,7 +107,8 @@ def builder(found: Found, class_name: str, request: Options) -> Builder:
     model_class = hf_heads.class_named(name, found.model_type)
     own_head = _has_own_head(found.config, config)
     part = _part_for(model_class, config)
-    return Builder(found.name, model_class, part, own_head, download=request.download, notes=_notes(found, request))
+    dtype = _dtype_beside_quantised(found, request)
+    return Builder(found.name, model_class, part, own_head, download=request.download, dtype=dtype, notes=_notes(found, request))
 
 
 def _has_own_head(said: dict[str, Any], config: Any) -> bool:
@@ -203,15 +207,27 @@ def _remote_builder(found: Found, class_name: str) -> Builder:
     return Builder(found.name, get_class_from_dynamic_module(model, place), config, remote=True, notes=[note])
 
 
+def _published_dtype(found: Found) -> str:
+    config = found.config
+    said = config.get("dtype") or config.get("torch_dtype") or (found.row.dtype if found.row is not None else None)
+    return str(said or "").removeprefix("torch.")
+
+
+def _dtype_beside_quantised(found: Found, request: Options) -> torch.dtype | None:
+    """Where linears are quantised, all else is in the dtype that the config says: there is no float32 form of it."""
+    if request.dtype is not None or hf_quantised.published(found.config) is None:
+        return None
+    dtype = getattr(torch, _published_dtype(found) or "bfloat16", None)
+    return dtype if isinstance(dtype, torch.dtype) and dtype.is_floating_point else None
+
+
 def _notes(found: Found, request: Options) -> list[str]:
-    notes = []
-    dtype = found.config.get("dtype") or found.config.get("torch_dtype")
+    dtype = _published_dtype(found)
+    if _dtype_beside_quantised(found, request) is not None:
+        return [f"what is not quantised is in {dtype or 'bfloat16'}, as published"]
     if dtype and dtype != "float32" and request.dtype is None:
-        notes.append(f"profiled in float32; the published weights are {dtype} (--dtype {dtype})")
-    if quantised := found.config.get("quantization_config"):
-        method = quantised.get("quant_method", "an unnamed method")
-        notes.append(f"profiled without quantisation; the published weights are quantised ({method})")
-    return notes
+        return [f"profiled in float32; the published weights are {dtype} (--dtype {dtype})"]
+    return []
 
 
 def input_type(model: Any) -> str:

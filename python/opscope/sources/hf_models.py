@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from opscope.errors import Error, error, first_line, three_nearest
 from opscope.options import Options
-from opscope.sources import building, hf_known
+from opscope.sources import building, hf_known, hf_quantised
 
 if TYPE_CHECKING:
     from opscope.sources import Source
@@ -88,6 +88,7 @@ def find(spec: str, request: Options, status: Callable[[str], None]) -> Source |
         dependencies=files,
         with_data=lambda: builder.build(with_data=True),
         notes=[*found.notes, *builder.notes],
+        published=hf_quantised.published(found.config),
     )
 
 

@@ -164,7 +164,7 @@ std::vector<std::int64_t> sides_of(std::string_view text) {
 }
 
 SweepAxis axis_from_text(const std::string& name, const char* flag, std::string_view text) {
-  if (name == "dtype") return worded_axis(name, words_of(flag, text));
+  if (name == "dtype" || name == "quantize") return worded_axis(name, words_of(flag, text));
   if (name != "image_size" || !has_pairs(text))
     return numeric_axis(name, parse_value_list(flag, text, name == "past_len" ? 0 : 1));
   std::vector<std::string> sizes = words_of(flag, text);

@@ -62,22 +62,23 @@ DiffSide side_of(const LoadedModel& model) { return {model.label, &model.figures
 constexpr std::array<std::string_view, 4> kSizes{"batch", "seq_len", "image_size", "past_len"};
 
 // Names in their one spelling, each once.
-SweepAxis dtype_axis(const std::string& text, Voice voice) {
+SweepAxis word_axis(const std::string& key, const std::string& text, Voice voice) {
+  const CaptureField& field = capture_field(key);
+  const auto member = std::get<std::string CaptureRequest::*>(field.member);
   std::vector<std::string> names;
-  for (const std::string& each :
-       axis_from_text("dtype", capture_field("dtype").name_for(voice).c_str(), text).texts) {
+  for (const std::string& each : axis_from_text(key, field.name_for(voice).c_str(), text).texts) {
     CaptureRequest one;
-    one.dtype = each;
-    const std::string name = checked(one, voice).dtype;
+    one.*member = each;
+    const std::string name = checked(one, voice).*member;
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   }
-  return worded_axis("dtype", std::move(names));
+  return worded_axis(key, std::move(names));
 }
 
 SweepAxis axis_of(const AxisText& axis, Voice voice) {
   if (axis.is_dim)
     return numeric_axis(axis.name, parse_value_list(voice == Voice::kFlags ? "--dim" : "dims", axis.text));
-  if (axis.name == "dtype") return dtype_axis(axis.text, voice);
+  if (axis.name == "dtype" || axis.name == "quantize") return word_axis(axis.name, axis.text, voice);
   return axis_from_text(axis.name, capture_field(axis.name).name_for(voice).c_str(), axis.text);
 }
 
@@ -267,8 +268,8 @@ SweepAnswer sweep(const SweepRequest& request, PointSource& source) {
   const Axes axes(request.model, request.axes, request.voice);
   if (axes.axes().empty())
     throw Error("nothing varies", "sweep",
-                flags ? "give --batch, --seq-len, --image-size, --dtype or --dim, as a list"
-                      : "give batch, seq_len, image_size, dtype or dims, as a list");
+                flags ? "give --batch, --seq-len, --image-size, --dtype, --quantize or --dim, as a list"
+                      : "give batch, seq_len, image_size, dtype, quantize or dims, as a list");
   SweepAnswer answer;
   SweepReport& report = answer.report;
   set_memory(request, report);

@@ -8,6 +8,7 @@
 #include <ranges>
 #include <span>
 
+#include "app/request/edits.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -127,7 +128,10 @@ WrittenRequest written_for(const WrittenRequest& all, const std::string& spec,
   const FileKind kind = model_file_kind(spec);
   const bool some_captured = std::ranges::any_of(kinds, [](FileKind k) { return !is_read_here(k); });
   if (is_read_here(kind) && some_captured)
-    std::erase_if(written.texts, [](const auto& item) { return item.first != "dims"; });
+    std::erase_if(written.texts, [&](const auto& item) {
+      const bool is_edit = capture_field(item.first).rules.is_edit && kind != FileKind::kProfile;
+      return item.first != "dims" && !is_edit;
+    });
   if (!is_exported(kind) && std::ranges::any_of(kinds, is_exported)) written.texts.erase("dims");
   return written;
 }
@@ -180,8 +184,14 @@ std::vector<std::shared_ptr<Graph>> captured(const std::vector<CaptureRequest>& 
   return graphs;
 }
 
+std::shared_ptr<Graph> edited(Graph graph, const CaptureRequest& request) {
+  apply_edits(graph, request);
+  return std::make_shared<Graph>(std::move(graph));
+}
+
 LoadedModel saved_profile(const std::string& spec, const CaptureRequest& request) {
   refuse_capture_flags(request);
+  refuse_edits(request, "a saved profile");
   return {spec, "", nullptr, nullptr, read_profile(read_file(request.model), request.model)};
 }
 
@@ -208,12 +218,13 @@ std::optional<Graph> read_model(const CaptureRequest& request) {
 }
 
 std::optional<Graph> cached_model(const CaptureRequest& request, const Cache& cache) {
-  return cached_answer(
-      cache, cache.key(request, "capture"), read_capture,
-      [](const Graph& graph) -> const auto& { return graph.capture.dependencies; });
+  return cached_answer(cache, cache.key(request, "capture"), read_capture,
+                       [](const Graph& graph) -> const auto& { return graph.capture.dependencies; });
 }
 
-Graph load_model(const CaptureRequest& request, Listener& listener) {
+namespace {
+
+Graph found_model(const CaptureRequest& request, Listener& listener) {
   if (auto graph = read_model(request)) return *std::move(graph);
   const Cache cache(request.use_cache, listener);
   if (auto graph = cached_model(request, cache)) return *std::move(graph);
@@ -222,6 +233,14 @@ Graph load_model(const CaptureRequest& request, Listener& listener) {
   const std::string bytes = worker.output();
   Graph graph = read_capture(bytes, "capture of " + request.model);
   if (worker.may_be_cached()) cache.write(cache.key(request, "capture"), bytes);
+  return graph;
+}
+
+}  // namespace
+
+Graph load_model(const CaptureRequest& request, Listener& listener) {
+  Graph graph = found_model(request, listener);
+  apply_edits(graph, request);
   return graph;
 }
 
@@ -243,13 +262,14 @@ std::vector<LoadedModel> load_models(const std::vector<std::string>& specs, cons
     if (model_file_kind(requests[i].model) == FileKind::kProfile)
       models[i] = saved_profile(specs[i], requests[i]);
     else if (auto graph = read_model(requests[i]))
-      models[i] = profiled(specs[i], std::make_shared<Graph>(*std::move(graph)), options);
+      models[i] = profiled(specs[i], edited(*std::move(graph), requests[i]), options);
     else
       places.push_back(i), asked.push_back(requests[i]);
   }
-  const auto graphs = captured(asked, listener, failed);
+  auto graphs = captured(asked, listener, failed);
   for (std::size_t i = 0; i < graphs.size(); ++i)
-    if (graphs[i]) models[places[i]] = profiled(specs[places[i]], graphs[i], options);
+    if (graphs[i])
+      models[places[i]] = profiled(specs[places[i]], edited(std::move(*graphs[i]), asked[i]), options);
   std::erase_if(models, [](const LoadedModel& model) { return model.spec.empty(); });
   name_apart(models);
   return models;
@@ -313,6 +333,7 @@ void ModelPoints::read_files(std::span<const CaptureRequest> requests, const Giv
     std::optional<Graph> graph;
     try {
       graph = read_model(requests[i]);
+      if (graph) apply_edits(*graph, requests[i]);
     } catch (const Error& error) {
       fail(i, error, give);
     }
@@ -331,9 +352,14 @@ void ModelPoints::ask(const CaptureRequest& base, std::span<const CaptureRequest
     const auto& [what, where, hint, traceback, candidates] = answer.error;
     if (!what.empty()) return fail(answer.index, Error(what, where, hint), give);
     const std::string file = output + "." + std::to_string(answer.index);
-    const Graph graph = read_capture(read_file(file), "capture of " + base.model);
+    Graph graph = read_capture(read_file(file), "capture of " + base.model);
     std::error_code ignored;
     std::filesystem::remove(file, ignored);
+    try {
+      apply_edits(graph, requests[answer.index]);
+    } catch (const Error& error) {
+      return fail(answer.index, error, give);
+    }
     give(answer.index, &graph, "");
   });
 }

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "app/models/models.h"
+#include "app/request/edits.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "readers/capture/capture_reader.h"
@@ -222,6 +223,7 @@ TracerRow exported_row(const SavedFile& file) {
 }  // namespace
 
 Traces trace(const CaptureRequest& request, const TraceFiles& files, Listener& listener) {
+  refuse_edits(request, "a comparison of tracers");
   PythonWorker worker(listener);
   std::vector<std::string> exports;
   for (const std::string& path : files.exports) exports.push_back(absolute(path));
@@ -258,6 +260,7 @@ const Graph* Traces::first_graph() const {
 
 Graph measure(const MeasureRequest& request, Listener& listener) {
   const CaptureRequest& model = request.model;
+  refuse_edits(model, "a measurement");
   if (auto graph = read_model(model)) return with_times(*std::move(graph), request);
   if (model.tracer != "auto" && model.tracer != "eager")
     throw Error("a measurement is of real runs of the model itself", "--tracer", "leave it out");
@@ -278,6 +281,7 @@ Graph measure(const MeasureRequest& request, Listener& listener) {
 std::vector<Reconciliation> reconcile(const ReconcileRequest& request, Listener& listener,
                                       std::vector<std::string>& notes) {
   check(request);
+  refuse_edits(request.capture, "a comparison with other tools");
   PythonWorker worker(listener);
   const auto more = [&](JsonWriter& json) {
     json.list("models", request.models);
@@ -305,6 +309,7 @@ std::vector<Reconciliation> reconcile(const ReconcileRequest& request, Listener&
 InductorAnswer compare_with_inductor(const CaptureRequest& model, const std::string& against,
                                      const PartitionOptions& partition, Listener& listener) {
   check_inductor(model, against);
+  refuse_edits(model, "a comparison with a compiler");
   PythonWorker worker(listener);
   const auto more = [&](JsonWriter& json) { json.field("against", against); };
   worker.run(model, "inductor", more, PythonWorker::Leaves::kFiles);

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "cost/quantise/schemes.h"
 #include "graph/dtype.h"
 
 namespace opscope {
@@ -65,6 +66,17 @@ constexpr std::array kFields{
         "Task of a transformers or YOLO model, which decides its head: text-generation, segment, ..."),
     row("dtype", "--dtype", &Request::dtype, "DTYPE", "Dtype of weights and inputs: float16, bfloat16, ...",
         {.list_help = "Dtypes of weights and inputs: fp32,bf16"}),
+    row("quantize", "--quantize", &Request::quantize, "SCHEME",
+        "Price the weights of linears as stored by int8, int4, fp8, nf4, mxfp4, fp4, gptq or awq, with "
+        "options "
+        "(int4:group=64), as published (the default where a config says how), or none",
+        {.list_help = "Schemes of quantisation: none,int8,int4,int4:group=64",
+         .changes_capture = false,
+         .is_edit = true}),
+    row("quantize_only", "--quantize-only", &Request::quantize_only, "PATTERN",
+        "Only linears of modules with this path or part of one, for --quantize: layers.*.mlp, or "
+        "self_attn,lm_head",
+        {.changes_capture = false, .is_edit = true}),
     row("device", "--device", &Request::device, "DEVICE", "Device to load the model on: cpu, cuda, ..."),
     row("trust", "--trust", &Request::trust, "",
         "Allow pickles (.pt, .pth), TorchScript and other code that comes with a model. All can do harm",
@@ -275,6 +287,15 @@ constexpr std::array kDTypeAliases{
     DTypeAlias{"half", "float16"},
 };
 
+// A dtype that weights are stored in, and nothing computes in: the quantisation that says it.
+std::string_view storage_for(std::string_view dtype) {
+  if (dtype.starts_with("float8")) return "fp8";
+  if (dtype.starts_with("float4")) return "mxfp4";
+  if (dtype.find("int4") != std::string_view::npos) return "int4";
+  if (dtype.find("int8") != std::string_view::npos) return "int8";
+  return {};
+}
+
 struct Check {
   const CaptureField& field;
   Voice voice;
@@ -302,7 +323,10 @@ struct Check {
         throw Error("'" + line + "' is no line of a file", where(), "for example model.py:42");
   }
   void operator()(std::string& text) const {
-    if (field.key == "dtype" || field.key == "autocast") return check_dtype(text);
+    if (field.key == "autocast") return check_dtype(text);
+    if (field.key == "dtype") return check_dtype(text), check_computes(text);
+    if (field.key == "quantize" && !text.empty() && text != "none" && text != "published")
+      return static_cast<void>(text = storage_choice(text, where()).text());
     const auto& words = field.rules.words;
     if (text.empty() || words.empty() || std::ranges::find(words, text) != words.end()) return;
     const std::string all = voice == Voice::kFlags ? "choose " + one_of(words) : join(words);
@@ -332,6 +356,9 @@ struct Check {
     if (text.starts_with("torch.")) text = text.substr(6);
     const auto alias = std::ranges::find(kDTypeAliases, text, &DTypeAlias::alias);
     if (alias != kDTypeAliases.end()) text = alias->name;
+    const auto schemes = storage_schemes();
+    if (field.key == "dtype" && std::ranges::find(schemes, text, &StorageScheme::name) != schemes.end())
+      fail_storage(text, text);
     const auto is_torchs = [](DType dtype) { return dtype != DType::kUndefined && dtype <= DType::kBits8; };
     if (const auto known = dtype_from_name(text); text.empty() || (known && is_torchs(*known))) return;
     std::vector<std::string_view> names;
@@ -339,6 +366,25 @@ struct Check {
       if (is_torchs(row.dtype)) names.push_back(row.name);
     throw Error("no dtype called '" + text + "'", where(),
                 did_you_mean(text, names, "for example float16 or bfloat16"));
+  }
+  // Of the model's own: parameters are floats, and what multiplies them takes no smaller ones.
+  void check_computes(const std::string& text) const {
+    const auto dtype = dtype_from_name(text);
+    if (!dtype) return;
+    const DTypeInfo& row = info(*dtype);
+    const bool is_small = row.is_float && storage_for(text) == "fp8";
+    if ((row.is_float && !is_small) || row.is_complex) return;
+    fail_storage(text, storage_for(text));
+  }
+  [[noreturn]] void fail_storage(const std::string& text, std::string_view scheme) const {
+    const std::string quantize = capture_field("quantize").name_for(voice);
+    const std::string floats = "float16, bfloat16, float32 or float64";
+    throw Error(text + " is not a dtype that a model computes in", where(),
+                scheme.empty()           ? "it computes in " + floats
+                : voice == Voice::kFlags ? "for weights stored so: " + quantize + " " + std::string(scheme) +
+                                               "; it computes in " + floats
+                                         : "for weights stored so: " + quantize + "='" + std::string(scheme) +
+                                               "'; it computes in " + floats);
   }
 };
 
@@ -377,7 +423,8 @@ std::string to_json(const Request& request, std::string_view command, const Writ
   json.key("model");
   write_value(json, request.model);
   for (const CaptureField& field : kFields)
-    if (field.key != "dims" || field.is_given(request)) field.write(json, request);  // Python gets no files
+    if (!field.rules.is_edit && (field.key != "dims" || field.is_given(request)))  // Python gets no files
+      field.write(json, request);
   if (more) more(json);
   json.end_object();
   return out;
@@ -449,6 +496,12 @@ CaptureRequest checked(CaptureRequest request, Voice voice) {
     throw Error("past_len is for the decode phase", capture_field("past_len").name_for(voice),
                 "add --phase decode");
   check_training(request, voice);
+  if (!request.quantize_only.empty() && (request.quantize.empty() || request.quantize == "none"))
+    throw Error("which quantisation?", capture_field("quantize_only").name_for(voice),
+                voice == Voice::kFlags ? "add --quantize int4" : "add quantize='int4'");
+  if (!request.quantize_only.empty() && request.quantize == "published")
+    throw Error("the config says which modules are quantised", capture_field("quantize_only").name_for(voice),
+                "name a scheme, or leave it out");
   return request;
 }
 

@@ -47,6 +47,7 @@ struct CaptureRequest {
   std::string tracer = "auto";
   std::string registry;
   bool trust = false, download = false;
+  std::string quantize, quantize_only;  // how weights are stored: "": as published
   bool source_lines = false;
   bool training = false;
   std::string optimizer;  // "": sgd, in training; "adamw:fused"
@@ -84,6 +85,7 @@ struct CaptureField {
     std::span<const std::string_view> words{};  // the only ones
     std::string_view list_help{};               // in a sweep, where it may vary
     bool changes_capture = true;  // false: how the model is found, which holds for a saved graph too
+    bool is_edit = false;         // of the graph after its capture: Python's worker has no part in it
   };
 
   std::string_view key;  // in JSON and in Python

@@ -19,7 +19,7 @@ struct SweepFlags : ModelCommandFlags {
 // The lists among the flags, dtypes outermost; what is left of `written` does not vary.
 std::vector<AxisText> axes_of(WrittenRequest& written) {
   std::vector<AxisText> axes;
-  for (const char* key : {"dtype", "batch", "seq_len", "past_len", "image_size"}) {
+  for (const char* key : {"dtype", "quantize", "batch", "seq_len", "past_len", "image_size"}) {
     if (const std::string text = written.text(key); !text.empty()) axes.push_back({key, text});
     written.texts.erase(key);
   }

@@ -96,6 +96,12 @@ class CaptureReader {
       json::each_item(place_, path, item, [&](json::value it) { read(it, to.emplace_back()); });
     };
   }
+  auto texts_in(std::vector<std::string>& to) {
+    return [this, &to](json::value item) {
+      json::each_item(place_, "capture.published", item,
+                      [&](json::value it) { to.emplace_back(json::text(place_, it)); });
+    };
+  }
   template <class... To>
   void fields(json::value item, const json::Field<To>&... named) {
     json::read_fields(place_, item, named...);
@@ -133,7 +139,12 @@ class CaptureReader {
            need("torch", to.torch), need("seconds", to.seconds),
            need("slow_path", objects_in("capture.slow_path", to.slow_path)),
            need("dependencies", objects_in("capture.dependencies", to.dependencies)),
-           may("rungs", objects_in("capture.rungs", to.rungs)));
+           may("rungs", objects_in("capture.rungs", to.rungs)),
+           may("published", [&](json::value it) { read(it, to.published); }));
+  }
+  void read(json::value item, PublishedStorage& to) {
+    fields(item, need("method", to.method), may("scheme", to.scheme), may("only", texts_in(to.only)),
+           may("without", texts_in(to.without)));
   }
   void read(json::value item, SlowOp& to) { fields(item, need("op", to.op), need("count", to.count)); }
   void read(json::value item, Dependency& to) {
@@ -229,7 +240,8 @@ class CaptureReader {
         may("offset", value.offset), may("storage", value.storage),
         may("name", pools_.to_own_string(value.name)),
         may("device", [&](json::value it) { value.device = pools_.device(it); }),
-        may("trainable", value.trainable), may("sparse", [&](json::value it) { value.sparse = sparse(it); }));
+        may("trainable", value.trainable), may("sparse", [&](json::value it) { value.sparse = sparse(it); }),
+        may("stored", [&](json::value it) { value.stored = stored(it); }));
     graph_.values.push_back(value);
   }
 
@@ -239,6 +251,14 @@ class CaptureReader {
                       need("stored", form.stored), need("index_bytes", form.index_bytes));
     graph_.sparse_forms.push_back(form);
     return static_cast<Id>(graph_.sparse_forms.size() - 1);
+  }
+
+  Id stored(json::value item) {
+    StoredForm form;
+    json::read_fields(place_, item, need("scheme", pools_.to_string(form.scheme)), need("bytes", form.bytes),
+                      need("flops", form.flops));
+    graph_.stored_forms.push_back(form);
+    return static_cast<Id>(graph_.stored_forms.size() - 1);
   }
 
   void op(json::value item) {

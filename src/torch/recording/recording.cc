@@ -148,6 +148,10 @@ Pending Recording::begin(const OpInfo& info, at::ArrayRef<c10::IValue> arguments
     if (arguments[i].isTensorList())
       for (const at::Tensor& tensor : arguments[i].toTensorList()) write(tensor);
   }
+  for (const ValueId id : values.take_packed()) {
+    graph.values[id].name = graph.add_text(scopes.path().empty() ? "weight" : scopes.path() + ".weight");
+    graph.owned.push_back({.module = scopes.module(), .value = id, .name = graph.intern("weight")});
+  }
   if (info.is(Fact::kOffsets)) add_offsets(info, arguments, pending);
   if (may_be_bounded && info.creates() &&
       bounds.has_size({pending.arguments.data(), pending.arguments.size()}))

@@ -23,17 +23,33 @@ std::string to_string(c10::Layout layout) {
   return text.str();
 }
 
-// The weight inside the object that a quantised op is given in place of a tensor; undefined: it holds none.
-at::Tensor packed_weight(const c10::IValue& value) {
-  if (!value.isCustomClass()) return {};
+// What is inside the object that a quantised op is given in place of a tensor; no weight: it holds none.
+struct Unpacked {
+  at::Tensor weight;
+  std::optional<at::Tensor> bias;
+
+  // Halves where it was rounded to them, and unpacks as float32; else integers, with a float32 scale and an
+  // int32 zero point for the tensor or each channel. The bias is float32.
+  std::uint64_t bytes() const {
+    const auto elements = static_cast<std::uint64_t>(weight.numel());
+    const std::uint64_t rest = bias ? static_cast<std::uint64_t>(bias->numel()) * 4 : 0;
+    if (!weight.is_quantized()) return elements * 2 + rest;
+    const bool by_tensor = weight.qscheme() == c10::kPerTensorAffine;
+    const auto scales = by_tensor ? 1 : static_cast<std::uint64_t>(weight.size(weight.q_per_channel_axis()));
+    return elements * weight.element_size() + scales * 8 + rest;
+  }
+};
+
+Unpacked unpacked(const c10::IValue& value) {
   const auto type = value.toObjectRef().type()->name()->name();
   c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
-  if (type == "LinearPackedParamsBase")
-    return std::get<0>(value.toCustomClass<LinearPackedParamsBase>()->unpack());
-  if (type == "Conv2dPackedParamsBase")
-    return std::get<0>(value.toCustomClass<ConvPackedParamsBase<2>>()->unpack());
-  if (type == "Conv3dPackedParamsBase")
-    return std::get<0>(value.toCustomClass<ConvPackedParamsBase<3>>()->unpack());
+  const auto of = [](const auto& packed) {
+    auto [weight, bias] = packed->unpack();
+    return Unpacked{std::move(weight), std::move(bias)};
+  };
+  if (type == "LinearPackedParamsBase") return of(value.toCustomClass<LinearPackedParamsBase>());
+  if (type == "Conv2dPackedParamsBase") return of(value.toCustomClass<ConvPackedParamsBase<2>>());
+  if (type == "Conv3dPackedParamsBase") return of(value.toCustomClass<ConvPackedParamsBase<3>>());
   return {};
 }
 
@@ -171,6 +187,46 @@ void Values::add_owned(ModuleId module, std::string_view name, std::string_view 
   graph_.owned.push_back({.module = module, .value = value, .name = graph_.intern(name)});
 }
 
+void Values::add_parts(const at::Tensor& whole, at::ArrayRef<at::Tensor> parts, std::string_view type,
+                       bool unknown) {
+  const auto id = find(whole);
+  if (id == kNone || graph_.values[id].stored != kNone) return;
+  std::uint64_t bytes = 0;
+  for (const at::Tensor& part : parts) {
+    bytes += part.nbytes();
+    if (find(part) != kNone) continue;
+    auto& known = storages_.entry(part);
+    known.kind = graph_.values[id].kind;
+    known.unknown = unknown;
+    set(part, add(part, known.id, graph_.values[id].kind, graph_.text(graph_.values[id].name)));
+  }
+  auto& value = graph_.values[id];
+  value.stored = static_cast<Id>(graph_.stored_forms.size());
+  graph_.stored_forms.push_back({.scheme = graph_.intern(type), .bytes = bytes, .flops = 0});
+  if (value.storage != kNone) graph_.storages[value.storage].bytes = 0;  // its parts have their own
+}
+
+// One object is one weight, however often it is used. It is a buffer of the module that first uses it.
+ValueId Values::packed(const c10::IValue& value) {
+  const auto holder = value.toCapsule();
+  for (const Packed& known : packed_)
+    if (known.holder == holder) return known.value;
+  const Unpacked inside = unpacked(value);
+  ValueId id = kNone;
+  if (inside.weight.defined()) {
+    auto& made = storages_.entry(inside.weight);
+    made.kind = ValueKind::kBuffer;
+    const Id storage = made.id;
+    id = add(inside.weight, storage, ValueKind::kBuffer);
+    graph_.values[id].stored = static_cast<Id>(graph_.stored_forms.size());
+    graph_.stored_forms.push_back({.scheme = graph_.intern("packed"), .bytes = inside.bytes(), .flops = 0});
+    graph_.storages[storage].bytes = inside.bytes();
+    new_packed_.push_back(id);
+  }
+  packed_.push_back({holder, id});
+  return id;
+}
+
 void Values::add_input(const at::Tensor& tensor, std::string_view name) {
   const auto value = add(tensor, storages_.id_of(tensor), ValueKind::kInput, name);
   if (auto* impl = as_abstract(tensor))
@@ -265,7 +321,9 @@ Argument Values::argument(const c10::IValue& value, ArgumentForm form) {
     const auto number = value.toComplexDouble();
     return text(std::to_string(number.real()) + "+" + std::to_string(number.imag()) + "j");
   }
-  if (const auto weight = packed_weight(value); weight.defined()) return tensor_argument(weight);
+  if (value.isCustomClass())
+    if (const ValueId id = packed(value); id != kNone)
+      return {.kind = ArgumentKind::kTensor, .integer = static_cast<std::int64_t>(id)};
   return text(value.tagKind());
 }
 

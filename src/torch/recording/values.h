@@ -3,10 +3,12 @@
 // gets their address.
 #pragma once
 
+#include <ATen/core/ivalue.h>
 #include <c10/util/flat_hash_map.h>
 
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "torch/recording/size_bounds.h"
@@ -28,6 +30,11 @@ class Values {
 
   void add_owned(ModuleId module, std::string_view name, std::string_view path, const at::Tensor& tensor,
                  bool parameter, bool unknown);
+  // A parameter or buffer of another tensor type, which holds these tensors in place of its own elements.
+  void add_parts(const at::Tensor& whole, at::ArrayRef<at::Tensor> parts, std::string_view type,
+                 bool unknown);
+  // Weights inside of objects that ops were given since the last call.
+  std::vector<ValueId> take_packed() { return std::exchange(new_packed_, {}); }
   void add_input(const at::Tensor& tensor, std::string_view name);
   void add_output(const at::Tensor& tensor, std::string_view name);
   // What is on this tensor's memory is a gradient, or an optimiser's state, by this name.
@@ -49,6 +56,12 @@ class Values {
   Argument tensor_argument(const at::Tensor& tensor);
   Argument tensors_argument(const c10::IValue& value);
 
+  struct Packed {
+    c10::intrusive_ptr<torch::CustomClassHolder> holder;
+    ValueId value = kNone;
+  };
+  ValueId packed(const c10::IValue& value);  // kNone: it holds no weight
+
   Graph& graph_;
   Storages& storages_;
   SizeBounds& bounds_;
@@ -56,6 +69,8 @@ class Values {
   ska::flat_hash_map<const c10::TensorImpl*, Real> real_;
   std::vector<ValueId> made_;                 // by storage: the last value an op put there
   std::unordered_map<Id, ValueKind> marked_;  // by storage
+  std::vector<Packed> packed_;
+  std::vector<ValueId> new_packed_;
 };
 
 }  // namespace opscope::engine
