@@ -17,9 +17,10 @@ void note(Graph& graph, std::string text) {
   graph.diagnostics.push_back({std::string(kStorageNote), "", "", std::move(text)});
 }
 
-bool is_trained(const Graph& graph) {
-  return !graph.phases.empty() && std::ranges::any_of(graph.values, [](const Value& value) {
-    return value.kind == ValueKind::kParameter && value.trainable;
+// Frozen weights beside adapters may well be quantised.
+bool is_trained_whole(const Graph& graph) {
+  return !graph.phases.empty() && std::ranges::all_of(graph.values, [](const Value& value) {
+    return value.kind != ValueKind::kParameter || value.trainable;
   });
 }
 
@@ -34,7 +35,7 @@ void as_published(Graph& graph, const Quantisation& words, bool is_asked) {
   if (published.scheme.empty())
     return note(graph, "profiled without quantisation; the published weights are quantised (" +
                            published.method + "), in a form that opscope cannot price");
-  if (is_trained(graph))
+  if (is_trained_whole(graph))
     return note(
         graph,
         "profiled without quantisation, since weights are trained; the published ones are quantised (" +
