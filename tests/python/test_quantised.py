@@ -316,6 +316,6 @@ def test_the_command_line_has_it_too(tmp_path):
     budget.write_text(f'[[model]]\nspec = "{model}"\nseq_len = 8\ndtype = "int8"\nmax = {{ params = "1G" }}\n')
     failed = run("check", "--budget", str(budget))
     assert failed.returncode == 2 and "--quantize int8" in failed.stderr
-    budget.write_text(f'[[model]]\nspec = "{model}"\nseq_len = 8\nquantize = "int4:group=32"\nmax = {{ peak_memory_bytes = "500KB" }}\n')
+    budget.write_text(f'[[model]]\nspec = "{model}"\nseq_len = 8\nquantize = "int4:group=32"\nmax = {{ peak_memory_bytes = "800KB" }}\n')
     assert run("check", "--budget", str(budget)).returncode == 0, run("check", "--budget", str(budget)).stdout
     assert run("measure", model, "--quantize", "int8").returncode == 2

@@ -208,7 +208,7 @@ void Values::add_parts(const at::Tensor& whole, at::ArrayRef<at::Tensor> parts, 
 
 // One object is one weight, however often it is used. It is a buffer of the module that first uses it.
 ValueId Values::packed(const c10::IValue& value) {
-  const auto holder = value.toCapsule();
+  const auto holder = value.toObjectRef().getSlot(0).toCapsule();
   for (const Packed& known : packed_)
     if (known.holder == holder) return known.value;
   const Unpacked inside = unpacked(value);
