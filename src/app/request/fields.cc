@@ -73,7 +73,7 @@ constexpr std::array kFields{
         {.list_help = "Schemes of quantisation: none,int8,int4,int4:group=64",
          .changes_capture = false,
          .is_edit = true}),
-    row("quantize_only", "--quantize-only", &Request::quantize_only, "PATTERN",
+    row("quantize_only", "--quantize-only", &Request::quantize_only, "NAMES",
         "Only linears of modules with this path or part of one, for --quantize: layers.*.mlp, or "
         "self_attn,lm_head",
         {.changes_capture = false, .is_edit = true}),
@@ -90,14 +90,16 @@ constexpr std::array kFields{
     row("training", "--training", &Request::training, "",
         "A whole training step: forward, backward and optimizer"),
     row("optimizer", "--optimizer", &Request::optimizer, "NAME",
-        "Optimizer for --training: sgd (default), sgd-momentum, adam, adamw, adagrad, rmsprop, adafactor, muon "
+        "Optimizer for --training: sgd (default), sgd-momentum, adam, adamw, adagrad, rmsprop, adafactor, "
+        "muon "
         "or none, each with :foreach, :fused, :loop or :8bit where it has one, for example adamw:fused"),
     row("autocast", "--autocast", &Request::autocast, "DTYPE",
         "Forward under torch.autocast: bfloat16 or float16. A training step in float16 has a GradScaler"),
     row("accumulate", "--accumulate", &Request::accumulate, "N",
         "Gradient accumulation: N forward and backward passes before the step of the optimizer"),
     row("checkpoint", "--checkpoint", &Request::checkpoint, "WHICH",
-        "Activation checkpointing, in training: layers (each repeated block), selective (layers, but results of "
+        "Activation checkpointing, in training: layers (each repeated block), selective (layers, but results "
+        "of "
         "matrix products and attention are kept) or paths of modules, for example 'encoder.layer.*'",
         {.example = "'encoder.layer.*'"}),
     row("freeze", "--freeze", &Request::freeze, "PATTERN",
