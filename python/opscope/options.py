@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import torch
 
 from opscope._load import native
+from opscope.errors import error
 
 #: Options that are objects of Python, by name: annotation, default and what they are.
 _OWN: dict[str, tuple[str, Any, str]] = {
@@ -37,6 +38,12 @@ class Options:
     def replace(self, **changed: Any) -> Options:
         """The same with some of them changed."""
         return Options(**{"name": self.name, "named_inputs": self.named_inputs, **self._asked, **changed})
+
+    def refuse_edits(self, what: str) -> None:
+        """For what runs the model itself, or compares it with what others say of it."""
+        for name in native.edits():
+            if name in self.given():
+                raise error(f"{what} is of the model as it is", name, "leave it out")
 
     def given(self) -> list[str]:
         """Names of the options that are not as they are by default."""

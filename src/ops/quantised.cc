@@ -44,6 +44,44 @@ Letters conv_letters(const OpCall& call) {
   return w ? Letters{{"n", call.outputs[0].numel}, {"w", *w}} : Letters{};
 }
 
+// bitsandbytes: [.., k] by a weight of n rows that is packed in one column, and dequantised on the way; a
+// bias.
+MaybeWork four_bit_product(const OpCall& call) {
+  const TensorView* x = call.tensor("A");
+  if (x == nullptr || x->rank() == 0 || call.outputs.empty() || call.outputs[0].rank() == 0)
+    return std::nullopt;
+  const TensorView& out = call.outputs[0];
+  return Work{
+      .macs = x->numel * Count{out.dim(-1)},
+      .other_flops = Count{x->dim(-1)} * Count{out.dim(-1)} + (call.has("bias") ? out.numel : Count{})};
+}
+
+// [.., k] by [n, k] in int8; kScales multiplies for each result, and a bias.
+template <unsigned kScales>
+MaybeWork int8_product(const OpCall& call) {
+  const TensorView *a = call.tensor("A"), *b = call.tensor("B");
+  if (a == nullptr || b == nullptr || b->rank() != 2 || a->rank() == 0 || a->dim(-1) != b->dim(1) ||
+      call.outputs.empty())
+    return std::nullopt;
+  const Count n = call.outputs[0].numel;
+  return Work{.macs = a->numel * Count{b->dim(0)}, .other_flops = n * (kScales + (call.has("bias") ? 1 : 0))};
+}
+
+MaybeWork scaled_back(const OpCall& call) {
+  if (call.outputs.empty()) return std::nullopt;
+  return Work{.other_flops = call.outputs[0].numel * (call.has("bias") ? 3 : 2)};
+}
+
+Letters product_letters(const OpCall& call) {
+  const TensorView* x = call.tensor("A");
+  if (x == nullptr || call.outputs.empty()) return {};
+  const TensorView& out = call.outputs[0];
+  return {{"m", out.numel / Count{out.dim(-1)}},
+          {"k", x->dim(-1)},
+          {"n", out.dim(-1)},
+          {"c", call.has("bias") ? 1 : 0}};
+}
+
 constexpr Family row{.category = Category::kQuantised, .fusion = Fusion::kPointwise};
 
 // A product with packed weights, whose sizes are read back from them.
@@ -54,6 +92,7 @@ constexpr Family packed_row{.category = Category::kQuantised,
                             .letters = kLetters};
 constexpr auto linear_row = packed_row<linear_letters>;
 constexpr auto conv_row = packed_row<conv_letters>;
+constexpr auto product_row = packed_row<product_letters>;
 
 constexpr std::string_view kConv = "n*w MACs, w the elements of a filter, + 6*n flops (bias, quantise)";
 constexpr std::string_view kConvRelu =
@@ -70,6 +109,16 @@ constexpr OpRow kRows[] = {
     row("aten::int_repr quantized::cat", no_work, "none"),
     row("aten::quantize_per_channel aten::quantize_per_tensor aten::quantize_per_tensor_dynamic",
         pointwise<5>, "5*n flops (scale, round, shift, two compares)"),
+    row("bitsandbytes::dequantize_4bit bitsandbytes::dequantize_blockwise", pointwise<1>, "n multiplies"),
+    product_row("bitsandbytes::gemm_4bit bitsandbytes::gemv_4bit", four_bit_product,
+                "m*k*n MACs + k*n multiplies (dequantise) + c*m*n adds (bias)"),
+    product_row("bitsandbytes::int8_linear_matmul", int8_product<0>, "m*k*n MACs"),
+    row("bitsandbytes::int8_mm_dequant", scaled_back, "2*n multiplies, and n adds with a bias"),
+    product_row("bitsandbytes::int8_scaled_mm", int8_product<2>,
+                "m*k*n MACs + 2*m*n multiplies (scales) + c*m*n adds (bias)"),
+    row("bitsandbytes::int8_vectorwise_dequant", pointwise<2>, "2*n multiplies"),
+    row("bitsandbytes::int8_vectorwise_quant", per_input<4>,
+        "4*m flops (absolute value, compare, scale, round)"),
     row("quantized::add", pointwise<10>, "4*n dequantise, n adds, 5*n quantise"),
     row("quantized::add_relu", pointwise<11>, "as add, and a compare"),
     row("quantized::batch_norm2d", pointwise<9>, "2*n dequantise, 2*n flops (scale, shift), 5*n quantise"),

@@ -147,6 +147,12 @@ def test_errors_say_what_to_use(tmp_path, options, what, hint):
     assert what in str(problem.value) and hint in problem.value.hint
 
 
+@pytest.mark.parametrize("ask", [opscope.measure, opscope.reconcile])
+def test_what_runs_the_model_does_not_quantise_it(ask):
+    with pytest.raises(opscope.Error, match="is of the model as it is"):
+        ask(nn.Linear(32, 32), torch.randn(1, 32), quantize="int8")
+
+
 def test_a_sweep_over_schemes_and_a_check(tmp_path):
     model = config(tmp_path, LLAMA)
     rows = opscope.sweep(model, quantize=["none", "int8", "int4"], batch=[1, 2], seq_len=8, dtype="bfloat16").rows

@@ -122,7 +122,9 @@ def _options_of(options: dict[str, Any]) -> Options:
         raise error("a measurement is of real runs of the model itself", "tracer", "leave it out")
     if options.get("device") is not None:
         raise error("a model is measured where it runs", "device", "say on='cuda'")
-    return Options(**options | {"tracer": "eager"})
+    chosen = Options(**options | {"tracer": "eager"})
+    chosen.refuse_edits("a measurement")
+    return chosen
 
 
 def _from_file(model: Any, inputs: Any, asked: Runs, options: Options) -> Graph | None:

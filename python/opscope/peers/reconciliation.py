@@ -70,5 +70,6 @@ def reconcile(
     if isinstance(model, (str, os.PathLike)) and os.fspath(model).endswith((".json", ".onnx", ".pt2")):
         raise error("a graph in a file cannot be run by other tools", os.fspath(model), "give the model itself")
     asked = Options(**options | {"tracer": "eager"})
+    asked.refuse_edits("a comparison with other tools")
     graph, answer = peers_of(_source_of(model, asked), inputs, asked, tools, lambda _: None)
     return Reconciliation(native.reconcile(graph, json.dumps(answer)), why, tolerance)
