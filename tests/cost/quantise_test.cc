@@ -232,6 +232,17 @@ TEST(Quantise, RefusesWhatCannotBe) {
             "dimensions");
 }
 
+TEST(Quantise, SaysThatProductsTakeCasts) {
+  GraphBuilder b;
+  const auto weight = b.parameter("weight", {128, 64});
+  const auto cast = b.op("aten::to", {{"self", weight}}, {{{128, 64}, DType::kBFloat16}});
+  const auto x = b.input({{4, 64}, DType::kBFloat16});
+  const auto y = b.op("aten::linear", {{"input", x}, {"weight", cast}}, {{{4, 128}, DType::kBFloat16}});
+  EXPECT_EQ(problem(b.finish({y}), asked("int8")),
+            "its linears multiply by casts of their weights, as under autocast | --quantize | have the whole "
+            "model in that dtype: --dtype bfloat16, dtype='bfloat16'");
+}
+
 TEST(Quantise, LeavesATiedHeadAndSaysSo) {
   auto made = small(true);
   quantise(made.graph, asked("int8"));

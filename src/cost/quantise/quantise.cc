@@ -120,11 +120,19 @@ class Edit {
 
   void find_weights() {
     OpCall call(graph_);
+    std::vector<char> is_cast(graph_.values.size());  // of a parameter
     for (const Op& op : graph_.ops) {
       const OpRule* rule = find_rule(graph_.op_name(op));
+      if (const auto name = graph_.op_name(op); name == "aten::to" || name == "aten::_to_copy") {
+        call.reset(op);
+        if (!call.inputs.empty() && !call.outputs.empty() && owner_[call.inputs[0].value] != kNone)
+          is_cast[call.outputs[0].value] = 1;
+        continue;
+      }
       if (rule == nullptr || rule->category != Category::kMatmul || rule->fusion != Fusion::kAnchor) continue;
       call.reset(op);
       for (const TensorView& in : call.inputs) {
+        takes_casts_ |= is_cast[in.value] != 0 && facts_of(*rule).is(Fact::kLinearLayer);
         if (in.repeated || in.rank() < 2 || in.rank() > 3 || owner_[in.value] == kNone) continue;
         if (const auto inner = input_features(call, in); inner && *inner)
           add(owner_[in.value], *inner, facts_of(*rule).is(Fact::kLinearLayer),
@@ -219,6 +227,9 @@ class Edit {
     if (is_any_tied)
       throw Error("its linears share their weights with an embedding, which is read row by row",
                   asked_.only.empty() ? asked_.where : asked_.only_where, "such a weight is not quantised");
+    if (takes_casts_)
+      throw Error("its linears multiply by casts of their weights, as under autocast", asked_.where,
+                  "have the whole model in that dtype: --dtype bfloat16, dtype='bfloat16'");
     throw Error("there is no linear to quantise", asked_.where,
                 "linears are products of float weights with 2 or 3 dimensions");
   }
@@ -333,6 +344,7 @@ class Edit {
   std::vector<Weight> weights_;
   Count full_{}, stored_{};
   std::size_t chosen_ = 0;
+  bool takes_casts_ = false;  // products do, of weights
   DType compute_dtype_ = DType::kUndefined;
 };
 
