@@ -6,7 +6,8 @@
 namespace opscope {
 namespace {
 
-constexpr std::uint64_t kBytes = 2 * 8 * 128 * 2;  // a token of Llama-3.1-8B's layer: keys and values, bfloat16
+// Of a token in a layer of Llama-3.1-8B: keys and values in bfloat16.
+constexpr std::uint64_t kBytes = 2 * 8 * 128 * 2;
 
 KvLayer full() {
   return {.dtype = DType::kBFloat16,
@@ -21,7 +22,9 @@ KvLayer sliding(std::int64_t window) {
   return layer;
 }
 KvCache cache_of(std::vector<KvLayer> layers) {
-  return {.type = "DynamicCache", .batch = 1, .past_len = 7, .layers = std::move(layers)};
+  KvCache cache;
+  cache.layers = std::move(layers);
+  return cache;
 }
 
 TEST(KvCacheBytes, FullAttentionGrowsWithEveryToken) {

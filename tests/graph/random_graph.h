@@ -81,7 +81,7 @@ class RandomGraph {
   }
 
   void tell_cache(KvCache& cache) {
-    cache = {.type = "DynamicCache", .batch = 2, .past_len = 7};
+    cache.type = "DynamicCache", cache.batch = 2, cache.past_len = 7;
     if (random_.chance(2)) cache.capacity = 9, cache.block = 16;
     for (auto i = 1 + random_.below(3); i-- > 0;) {
       KvLayer layer{.kind = static_cast<KvKind>(random_.below(3)), .dtype = DType::kInt4, .heads = 2};

@@ -66,7 +66,8 @@ def to_steady_state(cache: Any) -> None:
 def view_alone(memory: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
     """The memory seen with the shape and strides of `like`, and no other handle on it than this one."""
     seen = torch.empty(0, dtype=memory.dtype, device=memory.device)
-    return seen.set_(memory.untyped_storage(), like.storage_offset(), like.shape, like.stride())  # type: ignore[call-overload,no-any-return]
+    # By the tensor: a storage that Python has seen has one more handle.
+    return torch.ops.aten.set_.source_Tensor_storage_offset(seen, memory, like.storage_offset(), like.shape, like.stride())
 
 
 def refused(problem: Error, name: str, asked: AskedCache) -> Error:
@@ -119,6 +120,8 @@ def _stood_in(name: str, words: str, option: str, request: Any, own: Any) -> Ask
 
     from opscope.inputs.kv_layers import PagedCache, StoredCache, StoredLayer, codec_of
 
+    if hasattr(own, "cross_attention_cache"):
+        raise error(f"{name} cannot use {words}: it keeps the encoder's keys and values beside its own", option, "leave it out")
     layers: list[Any] = []
     for layer in getattr(own, "layers", ()):
         if type(layer) is DynamicLayer or type(layer) is DynamicSlidingWindowLayer:

@@ -60,7 +60,8 @@ def _layer(layer: Any, batch: int) -> dict[str, Any] | None:
             per_token += tensor.nbytes // tensor.shape[tokens] // batch
     keys, values = (held.get(name, held.get(f"_quantized_{name}[0]")) for name in ("keys", "values"))
     some = keys if keys is not None else next(iter(held.values()))
-    fact = {"kind": "state", "dtype": getattr(layer, "stored_name", None) or _name(some.dtype), "bytes_per_token": per_token, "state_bytes": state}
+    dtype = getattr(layer, "stored_name", None) or _name(some.dtype)
+    fact = {"kind": "state", "dtype": dtype, "bytes_per_token": per_token, "state_bytes": state}
     if shared:
         fact["shared_bytes"] = shared
     if keys is not None and values is not None:

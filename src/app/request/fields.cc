@@ -419,7 +419,8 @@ void check_kv_cache(const CaptureRequest& request, Voice voice) {
                 flags ? "add --kv-cache static" : "add kv_cache=\"static\"");
   if (!is_static) return;
   const std::string hint = flags ? "leave out --kv-cache" : "leave out kv_cache";
-  if (request.kv_block) throw Error("a static KV cache is in one piece, not in blocks", where("kv_block"), hint);
+  if (request.kv_block)
+    throw Error("a static KV cache is in one piece, not in blocks", where("kv_block"), hint);
   if (!request.kv_dtype.empty())
     throw Error("a static KV cache is in the model's dtype", where("kv_dtype"), hint);
 }

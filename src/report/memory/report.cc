@@ -217,7 +217,8 @@ std::string kept_text(const KvCache& cache) {
                      std::string(name(first.dtype));
   const auto sliding = std::ranges::find(cache.layers, KvKind::kSliding, &KvLayer::kind);
   if (sliding != cache.layers.end())
-    text += fmt::format(", {} of them for the newest {}", kv_layers(cache, KvKind::kSliding), sliding->window);
+    text +=
+        fmt::format(", {} of them for the newest {}", kv_layers(cache, KvKind::kSliding), sliding->window);
   return text;
 }
 
@@ -232,16 +233,17 @@ Section kv_section(const MemoryReport& report) {
                                {number("Copies for others", Unit::kBytes), &KvUse::made}};
   Section section{"KV cache", table_of(columns, step.uses)};
   std::string held = "the step finds " + format_bytes(step.held) + " in it";
-  if (!cache.empty())
-    held += fmt::format(", of {} of {} tokens{}; {}", plural(static_cast<std::size_t>(cache.batch), "sequence"),
-                        cache.past_len,
-                        cache.capacity > 0 ? fmt::format(" with room for {}", cache.capacity) : std::string(),
-                        kept_text(cache));
+  if (!cache.empty()) {
+    const std::string room = cache.capacity > 0 ? fmt::format(" with room for {}", cache.capacity) : "";
+    held += fmt::format(", of {} of {} tokens{}", plural(static_cast<std::size_t>(cache.batch), "sequence"),
+                        cache.past_len, room);
+    if (const std::string kept = kept_text(cache); !kept.empty()) held += "; " + kept;
+  }
   section.remarks.push_back(held);
   if (const Count all = report.profile->totals.memory_bytes(), saved = step.saved_in_place(); saved)
     section.remarks.push_back(fmt::format(
-        "{} writes the whole cache to new memory and so moves {} of the {} of the step; the new tokens have {}, "
-        "and written in place, as --kv-block 16 captures it, they would save {}",
+        "{} writes the whole cache to new memory and so moves {} of the {} of the step; the new tokens "
+        "have {}, and written in place, as --kv-block 16 captures it, they would save {}",
         step.copies.front().op, format_bytes(step.copied), format_bytes(all), format_bytes(step.added),
         format_bytes(saved)));
   return section;
