@@ -7,6 +7,9 @@
 namespace opscope {
 namespace {
 
+// A static cache counts its tokens in tensors of one number.
+constexpr Count kCounter = 8;
+
 class Uses {
  public:
   Uses(const Profile& profile, std::span<const MemoryPiece> pieces)
@@ -22,8 +25,8 @@ class Uses {
  private:
   Id storage_of(ValueId id) const {
     const Id storage = graph_.values[id].storage;
-    const bool is_cache = storage != kNone && pieces_[storage].kind == MemoryKind::kKvCache;
-    return is_cache ? storage : kNone;
+    if (storage == kNone || pieces_[storage].kind != MemoryKind::kKvCache) return kNone;
+    return pieces_[storage].bytes > kCounter ? storage : kNone;
   }
 
   void add(OpId id) {

@@ -17,7 +17,7 @@ struct KvUse {
   std::uint32_t calls = 0;
   Count read{};     // of the cache
   Count written{};  // to the cache, in place or as its new memory
-  Count made{};     // other tensors, of what was read: repeated heads, converted numbers
+  Count made{};     // elsewhere, of what was read: repeated heads, converted numbers, results
 };
 
 struct KvStep {

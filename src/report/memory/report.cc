@@ -230,7 +230,7 @@ Section kv_section(const MemoryReport& report) {
                                {number("Calls").quiet(), [](Row use) { return use.calls; }},
                                {number("Reads of it", Unit::kBytes).strong(), &KvUse::read},
                                {number("Writes to it", Unit::kBytes).strong(), &KvUse::written},
-                               {number("Copies for others", Unit::kBytes), &KvUse::made}};
+                               {number("Writes elsewhere", Unit::kBytes), &KvUse::made}};
   Section section{"KV cache", table_of(columns, step.uses)};
   std::string held = "the step finds " + format_bytes(step.held) + " in it";
   if (!cache.empty()) {
