@@ -340,6 +340,8 @@ class Call:
             graph.add_diagnostic("assumed", "", "", note)
         if stored := self.source.published:
             graph.set_published(stored.method, stored.scheme, stored.only, stored.without)
+        if self.plan is not None and self.plan.kv_cache is not None:
+            graph.set_kv_cache(self.plan.kv_cache)
 
 
 def call_of(source: Source, inputs: Any, options: Options) -> Call:

@@ -30,6 +30,7 @@ class Verifier {
     breaks();
     lifetimes();
     phases();
+    kv_cache();
     measurement();
   }
 
@@ -159,6 +160,22 @@ class Verifier {
         fail("the phase {} begins at op {}", phase.name, phase.begin);
       begin = phase.begin;
     }
+  }
+
+  void kv_cache() const {
+    const auto& cache = graph_.kv_cache;
+    if (cache.batch < 0 || cache.past_len < 0 || cache.capacity < 0 || cache.block < 1)
+      fail("the KV cache has a negative size");
+    each(cache.layers, [&](const KvLayer& layer, std::size_t i) {
+      if (layer.heads < 0 || layer.key_width < 0 || layer.value_width < 0 || layer.window < 0)
+        fail("layer {} of the KV cache has a negative size", i);
+      if ((layer.kind == KvKind::kSliding) != (layer.window > 0))
+        fail("layer {} of the KV cache is {} and has a window of {}", i, name(layer.kind), layer.window);
+    });
+    const auto& latent = cache.latent;
+    if (std::min({latent.layers, latent.heads, latent.kv_lora_rank, latent.qk_rope_head_dim,
+                  latent.qk_nope_head_dim, latent.v_head_dim}) < 0)
+      fail("latent attention has a negative size");
   }
 
   // Every op has a sample of every run, on the clock that its time is taken from; the rest is whole or

@@ -32,6 +32,7 @@ class Writer {
     section("ops", graph_.ops);
     section("declared", graph_.declared);
     section("diagnostics", graph_.diagnostics);
+    kv_cache();
     if (!graph_.measurement.empty()) {
       json_.key("measurement");
       write_json(json_, graph_.measurement);
@@ -67,6 +68,9 @@ class Writer {
   std::string_view text(StringId id) const { return graph_.text(id); }
   void text_unless_empty(std::string_view key, std::string_view words) {
     if (!words.empty()) json_.field(key, words);
+  }
+  void number_unless(std::int64_t usual, std::string_view key, std::int64_t number) {
+    if (number != usual) json_.field(key, number);
   }
   void id_unless(Id usual, std::string_view key, Id id) {
     if (id != usual) json_.field(key, id);
@@ -144,6 +148,34 @@ class Writer {
       json_.end_array();
     }
     json_.end_array();
+  }
+
+  void kv_cache() {
+    const KvCache& of = graph_.kv_cache;
+    if (of.empty()) return;
+    json_.key("kv_cache");
+    json_.begin_object();
+    json_.fields("type", of.type, "batch", of.batch, "past_len", of.past_len);
+    number_unless(0, "capacity", of.capacity);
+    number_unless(1, "block", of.block);
+    section("layers", of.layers);
+    if (const LatentAttention& latent = of.latent; !latent.empty())
+      json_.inline_object("latent", [&] {
+        json_.fields("layers", latent.layers, "heads", latent.heads, "kv_lora_rank", latent.kv_lora_rank,
+                     "qk_rope_head_dim", latent.qk_rope_head_dim, "qk_nope_head_dim", latent.qk_nope_head_dim,
+                     "v_head_dim", latent.v_head_dim);
+      });
+    json_.end_object();
+  }
+  void write(const KvLayer& layer) {
+    json_.fields("kind", name(layer.kind), "dtype", name(layer.dtype));
+    number_unless(0, "heads", layer.heads);
+    number_unless(0, "key_width", layer.key_width);
+    number_unless(0, "value_width", layer.value_width);
+    number_unless(0, "window", layer.window);
+    json_.field("bytes_per_token", layer.bytes_per_token);
+    if (layer.state_bytes != 0) json_.field("state_bytes", layer.state_bytes);
+    if (layer.shared_bytes != 0) json_.field("shared_bytes", layer.shared_bytes);
   }
 
   void write(const Value& value) {

@@ -98,6 +98,11 @@ constexpr std::string_view kConv = "n*w MACs, w the elements of a filter, + 6*n 
 constexpr std::string_view kConvRelu =
     "n*w MACs, w the elements of a filter, + 7*n flops (bias, compare, quantise)";
 
+// How libraries store a KV cache differs, and none of them is asked.
+constexpr Family kv_row{.category = Category::kQuantised,
+                        .fusion = Fusion::kPointwise,
+                        .confidence = Confidence::kEstimated};
+
 constexpr OpRow kRows[] = {
     row("aten::_choose_qparams_per_tensor", per_input<2>, "2*m compares"),
     row("aten::_fused_moving_avg_obs_fq_helper aten::fused_moving_avg_obs_fake_quant", pointwise<9>,
@@ -119,6 +124,8 @@ constexpr OpRow kRows[] = {
     row("bitsandbytes::int8_vectorwise_dequant", pointwise<2>, "2*n multiplies"),
     row("bitsandbytes::int8_vectorwise_quant", per_input<4>,
         "4*m flops (absolute value, compare, scale, round)"),
+    kv_row("opscope::kv_decode", pointwise<2>, "2*n flops (scale, shift)"),
+    kv_row("opscope::kv_encode", per_input<7>, "7*m flops (extremes, subtract, scale, round, two compares)"),
     row("quantized::add", pointwise<10>, "4*n dequantise, n adds, 5*n quantise"),
     row("quantized::add_relu", pointwise<11>, "as add, and a compare"),
     row("quantized::batch_norm2d", pointwise<9>, "2*n dequantise, 2*n flops (scale, shift), 5*n quantise"),

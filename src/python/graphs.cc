@@ -8,6 +8,7 @@
 #include "cost/liveness.h"
 #include "graph/either_way.h"
 #include "python/bindings.h"
+#include "python/kv_cache.h"
 #include "python/objects.h"
 #include "report/core/document.h"
 #include "report/draw/draw.h"
@@ -244,6 +245,8 @@ void bind_graph(py::module_& m) {
                  graph.ops[op].repeats = times;
              }
            })
+      .def("set_kv_cache",
+           [](Graph& graph, const py::dict& told) { graph.kv_cache = kv_cache_of(told); })
       .def("calls_of", calls_of)
       .def("costs_more_than",
            [](const Graph& graph, const Graph& other) { return total_weight(graph) > total_weight(other); })

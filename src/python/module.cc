@@ -150,6 +150,12 @@ void bind_session(py::module_& m) {
     const engine::Lock lock(*recording);
     recording->graph.diagnostics.push_back({kind, op, recording->scopes.path(), message});
   });
+  m.def("assume_ops", [](bool on) {
+    auto* recording = engine::Recording::current();
+    if (!recording) return;
+    const engine::Lock lock(*recording);
+    recording->scopes.place().assumed = on;
+  });
   // How a condition on unknown data turns out.
   m.def("decide", [](const std::string& op, bool likely) {
     auto* recording = engine::Recording::current();

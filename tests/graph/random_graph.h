@@ -73,10 +73,25 @@ class RandomGraph {
     for (auto& value : graph.values)
       if (value.kind == ValueKind::kConstant && random_.chance(2))
         value.kind = random_.chance(2) ? ValueKind::kGradient : ValueKind::kOptimizerState;
+    if (random_.chance(2)) tell_cache(graph.kv_cache);
     if (random_.chance(2))
       graph.phases = {{"forward", 0},
                       {"backward", static_cast<OpId>(random_.below(ops))},
                       {"optimizer", static_cast<OpId>(ops)}};
+  }
+
+  void tell_cache(KvCache& cache) {
+    cache.type = "DynamicCache", cache.batch = 2, cache.past_len = 7;
+    if (random_.chance(2)) cache.capacity = 9, cache.block = 16;
+    for (auto i = 1 + random_.below(3); i-- > 0;) {
+      KvLayer layer{.kind = static_cast<KvKind>(random_.below(3)), .dtype = DType::kInt4, .heads = 2};
+      if (layer.kind == KvKind::kSliding) layer.window = 5;
+      layer.key_width = 8, layer.value_width = 4;
+      layer.bytes_per_token = random_.below(100), layer.state_bytes = random_.below(2);
+      layer.shared_bytes = random_.below(2);
+      cache.layers.push_back(layer);
+    }
+    if (random_.chance(2)) cache.latent = {1, 2, 3, 4, 5, 6};
   }
 
   void add_part(Graph& graph) {

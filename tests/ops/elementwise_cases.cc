@@ -238,7 +238,10 @@ const std::vector<ElementwiseGroup>& groups() {
         "_fused_dropout", "native_dropout_backward"}},
       // mean + deviation*z; (q - zero)*scale; smallest and largest so far; cumulative sum and scale;
       // selection
-      {2, 0, {"normal", "dequantize", "_choose_qparams_per_tensor", "multinomial", "median", "nanmedian"}},
+      {2,
+       0,
+       {"normal", "dequantize", "opscope::kv_decode", "_choose_qparams_per_tensor", "multinomial", "median",
+        "nanmedian"}},
       // p - rate*g; finite or not, and the scale
       {2, 0, {"_fused_sgd", "_amp_foreach_non_finite_check_and_unscale"}},
       // a + w*(b - a); a1*b2 - a2*b1; NaN and the two infinities
@@ -274,7 +277,8 @@ const std::vector<ElementwiseGroup>& groups() {
       {7,
        0,
        {"fake_quantize_per_tensor_affine", "fake_quantize_per_tensor_affine_cachemask",
-        "fake_quantize_per_channel_affine", "fake_quantize_per_channel_affine_cachemask"}},
+        "fake_quantize_per_channel_affine", "fake_quantize_per_channel_affine_cachemask",
+        "opscope::kv_encode"}},
       // the same after a minimum and a maximum
       {9, 0, {"fused_moving_avg_obs_fake_quant", "_fused_moving_avg_obs_fq_helper"}},
       // 4, 8 and 16 taps of a weight and an add

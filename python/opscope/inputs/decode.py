@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -13,6 +15,15 @@ from opscope.engine.nested import replace, tensors_in
 from opscope.errors import Error, error
 from opscope.inputs import float_dtype, input_device, make_tensor
 from opscope.inputs.config import most_tokens, text_config
+from opscope.inputs.kv_caches import (
+    asked_cache,
+    is_asked,
+    refused,
+    to_steady_state,
+    view_alone,
+    without_own_dtype,
+)
+from opscope.inputs.kv_facts import kv_facts
 from opscope.inputs.parts import PROMPT_TOKENS, Part, Sizes, ones
 from opscope.inputs.signature import Signature
 from opscope.inputs.transformers_inputs import is_transformers, transformers_parts
@@ -23,24 +34,49 @@ _CACHES = ("past_key_values", "cache_params", "state", "mems")
 _STEPS = ("decoder_input_ids", "decoder_input_values")
 
 
-def decode_parts(model: Any, signature: Signature, sizes: Sizes, name: str) -> tuple[list[Part], list[str]]:
+@dataclass
+class Step:
+    """What a decode step is called with."""
+
+    parts: list[Part]
+    notes: list[str]
+    kv_cache: dict[str, Any] | None  # the facts of its cache
+
+
+def decode_step(model: Any, signature: Signature, sizes: Sizes, name: str) -> Step:
     cache_name = _cache_name(signature, name)
     past = sizes.request.past_len or sizes.request.seq_len or PROMPT_TOKENS
     parts, notes = _prefill(model, signature, sizes, past)
     before = {part.name: part for part in parts}
     outputs = _run(model, before, "use_cache" in signature.names)
+    cache = _cache_of(outputs, cache_name, name)
+    request = without_own_dtype(sizes.request, model)
+    if is_asked(request):
+        asked = asked_cache(model, name, cache_name, request, past, cache)
+        try:
+            outputs = _run(model, before, True, {cache_name: asked.cache})
+        except Error as problem:
+            raise refused(problem, name, asked) from problem
+        cache, notes = _cache_of(outputs, cache_name, name), notes + asked.notes
+    to_steady_state(cache)
+    size = sum(t.numel() * t.element_size() for t in tensors_in(cache) if t.numel() > 1)  # no counters
+    why = f"the KV cache of its own prefill of {past} tokens: {size:,} bytes"
+    batch = next((part.shape[0] for part in parts if part.shape), 1)
+    facts = kv_facts(cache, model, past, batch)
+    parts = _one_token(model, before, past, outputs)
+    parts.append(Part(cache_name, why, value=_Held(cache, model), words=f"KV cache of {past} tokens"))
+    if "use_cache" in signature.names:
+        parts.append(Part("use_cache", "the KV cache is returned", value=True))
+    return Step(parts, notes, facts)
+
+
+def _cache_of(outputs: Any, cache_name: str, name: str) -> Any:
     cache = getattr(outputs, cache_name, None)
     if cache is None:
         raise error(f"{name} returned no KV cache ({cache_name}) for its prompt", "phase", "profile its prefill")
     if not any(True for _ in tensors_in(cache)):
         raise error(f"the KV cache of {name} is empty after its prefill", "phase", "profile its prefill")
-    size = sum(t.numel() * t.element_size() for t in tensors_in(cache) if t.numel() > 1)  # no counters
-    why = f"the KV cache of its own prefill of {past} tokens: {size:,} bytes"
-    parts = _one_token(model, before, past, outputs)
-    parts.append(Part(cache_name, why, value=_Held(cache, model), words=f"KV cache of {past} tokens"))
-    if "use_cache" in signature.names:
-        parts.append(Part("use_cache", "the KV cache is returned", value=True))
-    return parts, notes
+    return cache
 
 
 def check_generates(model: Any, name: str) -> None:
@@ -82,9 +118,9 @@ def _step_names(names: Iterable[str]) -> list[str]:
     return [name for name in _STEPS if name in names]
 
 
-def _run(model: Any, parts: dict[str, Part], use_cache: bool) -> Any:
+def _run(model: Any, parts: dict[str, Part], use_cache: bool, more: Mapping[str, Any] = MappingProxyType({})) -> Any:
     floats, device = float_dtype(model), input_device(model)
-    values = {name: part.make(floats, device) for name, part in parts.items()}
+    values = {name: part.make(floats, device) for name, part in parts.items()} | dict(more)
     if use_cache:
         values["use_cache"] = True
     return abstract_run.run_abstract(model, (), values)
@@ -145,6 +181,11 @@ class _Held:
         def fresh(tensor: torch.Tensor, _: str) -> torch.Tensor:
             if not tensor.is_meta:
                 return tensor.clone()
-            return make_tensor(tuple(tensor.shape), tensor.dtype, device) if self._has_data else tensor
+            if not self._has_data:
+                return tensor
+            elements = tensor.untyped_storage().nbytes() // tensor.element_size()
+            if elements == tensor.numel():
+                return make_tensor(tuple(tensor.shape), tensor.dtype, device)
+            return view_alone(make_tensor((elements,), tensor.dtype, device), tensor)
 
         return replace(self._held, "", fresh)

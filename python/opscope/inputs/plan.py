@@ -15,7 +15,7 @@ import torch
 
 from opscope.errors import error
 from opscope.inputs import Inputs, InputSpec, as_shapes, cast_inputs, float_dtype, input_device
-from opscope.inputs.decode import check_generates, decode_parts
+from opscope.inputs.decode import check_generates, decode_step
 from opscope.inputs.guesses import guessed_parts
 from opscope.inputs.library import library_spec, with_reasons
 from opscope.inputs.overrides import apply_named, with_sizes_of
@@ -44,6 +44,7 @@ class InputPlan:
     notes: list[str] = field(default_factory=list)  # assumptions, to be flagged in the report
     arrange: Callable[[list[torch.Tensor], int], Inputs] | None = None
     batch: int = 1
+    kv_cache: dict[str, Any] | None = None  # the facts of a decode step's cache
 
     def make(self) -> Inputs:
         if self.arrange is not None:
@@ -74,7 +75,8 @@ def plan_inputs(source: Any, request: Options, dtype: torch.dtype | None = None)
         check_generates(model, source.name)
     plan = InputPlan([], float_dtype(model, dtype), input_device(model))
     if request.phase == "decode":
-        plan.parts, plan.notes = decode_parts(model, signature, sizes, source.name)
+        step = decode_step(model, signature, sizes, source.name)
+        plan.parts, plan.notes, plan.kv_cache = step.parts, step.notes, step.kv_cache
     elif source.inputs is not None and request.input_shape is None:
         _reject_sizes(source, request)
         plan.parts = _own_parts(cast_inputs(source.inputs, source.owned, dtype), signature)

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyse/memory/kv_step.h"
 #include "analyse/profile/profile.h"
 
 namespace opscope {
@@ -58,6 +59,7 @@ struct MemoryReport {
   std::vector<MemoryOwner> owners;   // in tree order, as Profile::modules
   std::vector<MemoryPhase> phases;   // one, "forward", where the capture has none
   std::vector<MemoryAdvice> advice;  // by bytes saved, the most first
+  std::optional<KvStep> kv_step;     // of a run that is given a KV cache
   bool is_advised = false;           // advice was asked for
   bool is_training = false;
   bool lifetimes_told = false;  // false: by last use

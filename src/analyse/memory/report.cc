@@ -82,6 +82,7 @@ MemoryReport make_memory_report(const Profile& profile, const MemoryOptions& opt
   report.pieces = memory_pieces(graph);
   report.splits = memory_splits(graph, report.pieces);
   report.held = held_at_peak(report);
+  report.kv_step = kv_step(profile, report.pieces);
   report.owners = owners_of(report);
   report.phases = memory_phases(graph, profile.memory());
   for (auto& phase : report.phases)

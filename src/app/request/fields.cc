@@ -22,6 +22,8 @@ namespace {
 using Request = CaptureRequest;
 
 constexpr std::array<std::string_view, 2> kPhases{"prefill", "decode"};
+constexpr std::array<std::string_view, 2> kKvCaches{"dynamic", "static"};
+constexpr std::array<std::string_view, 6> kKvDTypes{"fp8", "int8", "int4", "bfloat16", "float16", "float32"};
 
 constexpr CaptureField row(std::string_view key, std::string_view flag, CaptureField::Member member,
                            std::string_view type, std::string_view help, CaptureField::Rules rules = {}) {
@@ -50,6 +52,15 @@ constexpr std::array kFields{
     row("past_len", "--past-len", &Request::past_len, "N",
         "Tokens in the KV cache, for --phase decode, default 128",
         {.list_help = "Tokens in the KV cache, for --phase decode"}),
+    row("kv_cache", "--kv-cache", &Request::kv_cache, "KIND",
+        "KV cache of --phase decode: dynamic (it grows; the default) or static (allocated once)",
+        {.words = kKvCaches}),
+    row("kv_capacity", "--kv-capacity", &Request::kv_capacity, "N",
+        "Tokens that a static KV cache has room for, default those in it and the next"),
+    row("kv_dtype", "--kv-dtype", &Request::kv_dtype, "DTYPE",
+        "Dtype that the KV cache is stored in: fp8, int8, int4, bfloat16, ...", {.words = kKvDTypes}),
+    row("kv_block", "--kv-block", &Request::kv_block, "N",
+        "Tokens that the KV cache is allocated in, as servers page it, for example 16"),
     row("limits", "--limit", &Request::limits, "NAME=N",
         "Upper bound of a data-dependent size, for example nms=100. Repeatable",
         {.example = "nms=100", .least = 0}),
@@ -333,6 +344,10 @@ struct Check {
     if (field.key == "quantize" && !text.empty() && text != "none" && text != "published")
       return static_cast<void>(text = storage_choice(text, where()).text());
     const auto& words = field.rules.words;
+    if (field.key == "kv_dtype") {
+      use_usual_name(text);
+      if (text == "float8_e4m3fn") text = "fp8";
+    }
     if (text.empty() || words.empty() || std::ranges::find(words, text) != words.end()) return;
     const std::string all = voice == Voice::kFlags ? "choose " + one_of(words) : join(words);
     throw Error("no " + std::string(field.key) + " called '" + text + "'", where(),
@@ -357,10 +372,13 @@ struct Check {
   }
 
  private:
-  void check_dtype(std::string& text) const {
+  static void use_usual_name(std::string& text) {
     if (text.starts_with("torch.")) text = text.substr(6);
     const auto alias = std::ranges::find(kDTypeAliases, text, &DTypeAlias::alias);
     if (alias != kDTypeAliases.end()) text = alias->name;
+  }
+  void check_dtype(std::string& text) const {
+    use_usual_name(text);
     const auto schemes = storage_schemes();
     if (field.key == "dtype" && std::ranges::find(schemes, text, &StorageScheme::name) != schemes.end())
       fail_storage(text, text);
@@ -392,6 +410,23 @@ struct Check {
                                                "'; it computes in " + floats);
   }
 };
+
+void check_kv_cache(const CaptureRequest& request, Voice voice) {
+  for (const std::string_view key : {"kv_cache", "kv_capacity", "kv_dtype", "kv_block"})
+    if (const CaptureField& field = capture_field(key); field.is_given(request) && request.phase != "decode")
+      throw Error(std::string(key) + " is for the decode phase", field.name_for(voice), "add --phase decode");
+  const auto where = [&](std::string_view key) { return capture_field(key).name_for(voice); };
+  const bool flags = voice == Voice::kFlags, is_static = request.kv_cache == "static";
+  if (request.kv_capacity && !is_static)
+    throw Error("only a static KV cache is allocated for a length", where("kv_capacity"),
+                flags ? "add --kv-cache static" : "add kv_cache=\"static\"");
+  if (!is_static) return;
+  const std::string hint = flags ? "leave out --kv-cache" : "leave out kv_cache";
+  if (request.kv_block)
+    throw Error("a static KV cache is in one piece, not in blocks", where("kv_block"), hint);
+  if (!request.kv_dtype.empty())
+    throw Error("a static KV cache is in the model's dtype", where("kv_dtype"), hint);
+}
 
 }  // namespace
 
@@ -500,6 +535,7 @@ CaptureRequest checked(CaptureRequest request, Voice voice) {
   if (request.past_len && request.phase != "decode")
     throw Error("past_len is for the decode phase", capture_field("past_len").name_for(voice),
                 "add --phase decode");
+  check_kv_cache(request, voice);
   check_training(request, voice);
   if (!request.quantize_only.empty() && (request.quantize.empty() || request.quantize == "none"))
     throw Error("which quantisation?", capture_field("quantize_only").name_for(voice),

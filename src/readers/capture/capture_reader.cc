@@ -120,6 +120,7 @@ class CaptureReader {
         may("breaks", objects(graph_.breaks)), may("nodes", list(&Self::node)), need("ops", list(&Self::op)),
         need("declared", objects(graph_.declared)), need("diagnostics", objects(graph_.diagnostics)),
         may("lifetimes", list(&Self::lifetime)), may("phases", objects(graph_.phases)),
+        may("kv_cache", section([&](json::value item) { read(item, graph_.kv_cache); })),
         may("measurement", section([&](json::value item) { read(item, graph_.measurement); })));
   }
 
@@ -173,6 +174,25 @@ class CaptureReader {
     };
     fields(item, need("op", to.op), may("macs", count(to.macs)), may("flops", count(to.flops)),
            may("bytes", count(to.bytes)), may("source", to.source));
+  }
+
+  void read(json::value item, KvCache& to) {
+    fields(item, need("type", to.type), need("batch", to.batch), need("past_len", to.past_len),
+           may("capacity", to.capacity), may("block", to.block),
+           need("layers", objects_in("kv_cache.layers", to.layers)),
+           may("latent", [&](json::value it) { read(it, to.latent); }));
+  }
+  void read(json::value item, KvLayer& to) {
+    fields(item, need("kind", [&](json::value it) { to.kind = kind_called(place_, it, KvKind::kState); }),
+           need("dtype", [&](json::value it) { to.dtype = pools_.dtype(it); }), may("heads", to.heads),
+           may("key_width", to.key_width), may("value_width", to.value_width), may("window", to.window),
+           need("bytes_per_token", to.bytes_per_token), may("state_bytes", to.state_bytes),
+           may("shared_bytes", to.shared_bytes));
+  }
+  void read(json::value item, LatentAttention& to) {
+    fields(item, need("layers", to.layers), need("heads", to.heads), need("kv_lora_rank", to.kv_lora_rank),
+           need("qk_rope_head_dim", to.qk_rope_head_dim), need("qk_nope_head_dim", to.qk_nope_head_dim),
+           need("v_head_dim", to.v_head_dim));
   }
 
   // Sizes are checked with all else, by Graph::verify.

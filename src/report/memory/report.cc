@@ -12,6 +12,7 @@
 
 #include "analyse/tree/module_tree.h"
 #include "base/text.h"
+#include "cost/kv_cache.h"
 #include "report/profile/sections.h"
 
 namespace opscope {
@@ -205,6 +206,49 @@ Section owners_section(const MemoryReport& report, const TextOptions& options) {
                    is_cut ? "and deeper ones " : "")}};
 }
 
+// "32 layers keep 131.1KB for a token in bfloat16, 24 of them for the newest 1024: ..."
+std::string kept_text(const KvCache& cache) {
+  const auto kept = [](const KvLayer& layer) { return layer.kind != KvKind::kState; };
+  const auto layers = static_cast<std::size_t>(std::ranges::count_if(cache.layers, kept));
+  if (layers == 0) return "";
+  const KvLayer& first = *std::ranges::find_if(cache.layers, kept);
+  std::string text = plural(layers, "layer") + (layers == 1 ? " keeps " : " keep ") +
+                     format_bytes(kv_bytes_per_token(cache)) + " for a token, in " +
+                     std::string(name(first.dtype));
+  const auto sliding = std::ranges::find(cache.layers, KvKind::kSliding, &KvLayer::kind);
+  if (sliding != cache.layers.end())
+    text +=
+        fmt::format(", {} of them for the newest {}", kv_layers(cache, KvKind::kSliding), sliding->window);
+  return text;
+}
+
+Section kv_section(const MemoryReport& report) {
+  const KvStep& step = *report.kv_step;
+  const KvCache& cache = report.graph().kv_cache;
+  using Row = const KvUse&;
+  const Columns<KvUse> columns{{words("KV cache", 12), &KvUse::op},
+                               {number("Calls").quiet(), [](Row use) { return use.calls; }},
+                               {number("Reads of it", Unit::kBytes).strong(), &KvUse::read},
+                               {number("Writes to it", Unit::kBytes).strong(), &KvUse::written},
+                               {number("Writes elsewhere", Unit::kBytes), &KvUse::made}};
+  Section section{"KV cache", table_of(columns, step.uses)};
+  std::string held = "the step finds " + format_bytes(step.held) + " in it";
+  if (!cache.empty()) {
+    const std::string room = cache.capacity > 0 ? fmt::format(" with room for {}", cache.capacity) : "";
+    held += fmt::format(", of {} of {} tokens{}", plural(static_cast<std::size_t>(cache.batch), "sequence"),
+                        cache.past_len, room);
+    if (const std::string kept = kept_text(cache); !kept.empty()) held += "; " + kept;
+  }
+  section.remarks.push_back(held);
+  if (const Count all = report.profile->totals.memory_bytes(), saved = step.saved_in_place(); saved)
+    section.remarks.push_back(fmt::format(
+        "{} writes the whole cache to new memory and so moves {} of the {} of the step; the new tokens "
+        "have {}, and written in place, as --kv-block 16 captures it, they would save {}",
+        step.copies.front().op, format_bytes(step.copied), format_bytes(all), format_bytes(step.added),
+        format_bytes(saved)));
+  return section;
+}
+
 std::string advice_text(const MemoryReport& report, const MemoryAdvice& advice) {
   std::string text = advice.where.empty() ? advice.change : advice.where + ": " + advice.change;
   const bool is_dtype = advice.remedy == Remedy::kHalfWeights || advice.remedy == Remedy::kHalfAll;
@@ -245,6 +289,7 @@ Document memory_document(const MemoryReport& report, Format format, const TextOp
   if (!report.held.empty() && (options.top > 0 || options.verbose))
     sections.push_back(held_section(report, options));
   if (!report.held.empty()) sections.push_back(owners_section(report, options));
+  if (report.kv_step) sections.push_back(kv_section(report));
   if (report.is_advised) sections.push_back(advice_section(report, options));
   return document;
 }
@@ -312,6 +357,20 @@ Columns<OpId> timeline_columns(const MemoryReport& report) {
          through<OpId>([&](OpId op) -> const MemorySplit& { return report.splits[op]; }, split_columns());
 }
 
+void write_kv_step(JsonWriter& json, const MemoryReport& report) {
+  const KvStep& step = *report.kv_step;
+  const KvCache& cache = report.graph().kv_cache;
+  json.object("kv_cache", [&] {
+    json.fields("type", cache.type, "held_bytes", step.held, "bytes_per_token", kv_bytes_per_token(cache));
+    json.fields("added_bytes", step.added, "copied_bytes", step.copied);
+    json.field("saved_in_place_bytes", step.saved_in_place());
+    json.objects("ops", step.uses, [&](const KvUse& use) {
+      json.fields("op", use.op, "calls", use.calls, "read_bytes", use.read, "written_bytes", use.written);
+      json.field("made_bytes", use.made);
+    });
+  });
+}
+
 void write_memory_report(JsonWriter& json, const MemoryReport& report) {
   const Profile& profile = *report.profile;
   begin_report(json, report.graph());
@@ -331,6 +390,7 @@ void write_memory_report(JsonWriter& json, const MemoryReport& report) {
       {"remedy", &MemoryAdvice::remedy},           {"where", &MemoryAdvice::where},
       {"change", &MemoryAdvice::change},           {"places", &MemoryAdvice::places},
       {"saved_bytes", &MemoryAdvice::saved_bytes}, {"extra_flops", &MemoryAdvice::flops}};
+  if (report.kv_step) write_kv_step(json, report);
   if (report.is_advised) write_rows(json, "advice", advice, report.advice);
   write_rows(json, "timeline", timeline_columns(report), all_ops(report.graph()));
 }

@@ -1,6 +1,8 @@
 // How a dispatched call becomes a row of the graph, and what the graph is given at the end.
 #include "torch/recording/recording.h"
 
+#include <ATen/EmptyTensor.h>
+
 #include <algorithm>
 
 namespace opscope::engine {
@@ -23,6 +25,15 @@ void Recording::add_owned(ModuleId module, std::string_view name, std::string_vi
   values.add_owned(module, name, path, tensor, parameter, unknown);
 }
 
+// A view that is the last to hold its memory keeps all of it. What others hold too is not this input's.
+static bool keeps_more(const at::Tensor& tensor) {
+  if (tensor.layout() != c10::kStrided || !tensor.has_storage()) return false;
+  const at::Storage& storage = tensor.storage();
+  return storage.use_count() == 1 &&
+         storage.nbytes() > at::detail::computeStorageNbytes(tensor.sizes(), tensor.strides(),
+                                                             static_cast<std::size_t>(tensor.element_size()));
+}
+
 at::Tensor Recording::add_input(const at::Tensor& tensor, std::string_view name) {
   TORCH_CHECK(eager || !tensor.is_nested(), kNestedMessage);
   const bool plain = tensor.layout() == c10::kStrided && !tensor.key_set().has(c10::DispatchKey::Python) &&
@@ -34,7 +45,11 @@ at::Tensor Recording::add_input(const at::Tensor& tensor, std::string_view name)
     c10::impl::ExcludeDispatchKeyGuard off(kModeKey);
     result = storages.wrap_known(tensor.cpu());
   } else if (!keep && !known) {
-    result = make_abstract(tensor.sizes(), tensor.strides(), tensor.scalar_type(), device);
+    result =
+        keeps_more(tensor)
+            ? make_abstract_view(guarded_storage(tensor.storage().nbytes()), tensor.sizes(), tensor.strides(),
+                                 tensor.storage_offset(), tensor.scalar_type(), device)
+            : make_abstract(tensor.sizes(), tensor.strides(), tensor.scalar_type(), device);
     if (tensor.requires_grad()) result.set_requires_grad(true);
     storages.own_new(result, ValueKind::kInput);
   }
@@ -195,7 +210,7 @@ void Recording::finish(const OpInfo& info, const Pending& pending, at::ArrayRef<
   op.scope = scopes.of_op([&](const at::Tensor& parameter) { return values.find(parameter); });
   op.workspace = storages.lifetimes->finish();
   op.node = scopes.place().node;
-  op.estimated = scopes.place().stray;
+  op.estimated = scopes.place().stray || scopes.place().assumed;
   op.bounded = made_bound || pending.bounded;
   if (!line.empty()) op.source = graph.intern(line);
   op.arguments = {static_cast<std::uint32_t>(graph.arguments.size()),
