@@ -339,7 +339,7 @@ class Call:
             problem.hint = f"{self.plan.notes[0]}: give --input-shape or --input, or return the inputs beside the model"
 
     def add_notes(self, graph: Any) -> None:
-        for note in [*self.source.notes, *(self.plan.notes if self.plan else [])]:
+        for note in [*self.source.notes_for(self.arguments), *(self.plan.notes if self.plan else [])]:
             graph.add_diagnostic("assumed", "", "", note)
         if stored := self.source.published:
             graph.set_published(stored.method, stored.scheme, stored.only, stored.without)

@@ -49,7 +49,9 @@ struct Mixture {
     const auto gate = b.call("gate", "Router");
     const auto logits = b.op("aten::linear", {{"input", x}, {"weight", b.parameter("weight", {8, kHidden})}},
                              {{tokens, 8}});
-    b.op("aten::topk", {{"self", logits}, {"k", 2}, {"dim", -1}}, {{tokens, 2}});
+    const NamedArgument arguments[] = {{"self", logits}, {"k", 2}, {"dim", -1}};
+    const TensorSpec results[] = {{tokens, 2}, {{tokens, 2}, DType::kInt64}};
+    b.op("aten::sort", {{"self", b.op_outputs("aten::topk", arguments, results)[1]}}, {{tokens, 2}});
   }
   Tensor weights() { return b.parameter("experts", {8, kHidden, kInner}); }
   OpCost last(const Routing& routing = {}) {

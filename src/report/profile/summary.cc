@@ -227,6 +227,8 @@ Section summary_section(const Profile& profile) {
   if (is_measured(profile)) add("Time", format_time(totals.time_seconds()), time_detail(profile));
   add("Ops", std::to_string(totals.ops),
       "in " + plural(profile.layers().size(), "layer") + " of " + plural(profile.modules().size(), "module"));
+  if (const auto outputs = output_texts(*profile.graph); outputs.size() > 1)
+    add("Outputs", std::to_string(profile.graph->outputs.size()), join(outputs));
   add("Subgraphs", std::to_string(profile.partition().subgraphs.size()),
       subgraph_detail(profile.partition()));
   return section;
