@@ -288,7 +288,7 @@ def test_a_decode_step_of_mixtral_moves_what_the_formula_says(batch: int) -> Non
     share = 1 - (1 - 2 / 8) ** batch
     expected = decode_bytes(layers, hidden, cache, once, experts, share, batch=batch, past_len=4096)
     data = step("mistralai/Mixtral-8x7B-v0.1", batch=batch)
-    assert data["totals"]["memory_bytes"] == pytest.approx(expected, rel=0.01)
+    assert data["totals"]["memory_bytes"] == pytest.approx(expected, rel=0.02)
     assert data["totals"]["weight_bytes"] == pytest.approx(2 * (once + experts * share + batch * hidden), rel=1e-4)
     if batch == 1:
         assert 26.5e9 < data["totals"]["memory_bytes"] < 27.5e9
@@ -299,7 +299,7 @@ def test_a_decode_step_of_a_dense_model_moves_what_the_formula_says() -> None:
     once = layers * (2 * hidden * hidden + 2 * hidden * cache + 3 * hidden * inner + 2 * hidden) + hidden + vocabulary * hidden
     expected = decode_bytes(layers, hidden, cache, once, 0, 1, batch=1, past_len=4096)
     data = step("meta-llama/Llama-3.1-8B")
-    assert data["totals"]["memory_bytes"] == pytest.approx(expected, rel=0.01)
+    assert data["totals"]["memory_bytes"] == pytest.approx(expected, rel=0.02)
     assert "experts" not in data
 
 
