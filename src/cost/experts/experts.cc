@@ -30,22 +30,6 @@ constexpr std::array<std::string_view, 3> kGathers{"aten::index", "aten::index_s
 constexpr std::array<std::string_view, 5> kCopies{"aten::to", "aten::_to_copy", "aten::type_as",
                                                   "aten::contiguous", "aten::clone"};
 
-// How surely an op is a choice: where a router has several, the best tells how many it makes.
-enum class Chooses : std::uint8_t { kNothing, kByMax, kByArgmax, kByTopk };
-Chooses chooses(std::string_view name) {
-  if (name == "aten::topk") return Chooses::kByTopk;
-  if (name == "aten::argmax") return Chooses::kByArgmax;
-  return name == "aten::max" ? Chooses::kByMax : Chooses::kNothing;
-}
-
-enum class Takes : std::uint8_t { kOther, kGrouped, kGather, kProduct };
-Takes takes(std::string_view name) {
-  if (is_one_of(name, kGroupedProducts)) return Takes::kGrouped;
-  if (is_one_of(name, kGathers)) return Takes::kGather;
-  const OpRule* rule = find_rule(name);
-  return rule != nullptr && rule->category == Category::kMatmul ? Takes::kProduct : Takes::kOther;
-}
-
 Count part_of(Count whole, double share) {
   if (share >= 1 || whole.saturated()) return whole;
   return Count{static_cast<std::uint64_t>(std::llround(static_cast<double>(whole) * share))};
@@ -80,6 +64,22 @@ class Experts::Finder {
   }
 
  private:
+  // How surely an op is a choice: where a router has several, the best tells how many it makes.
+  enum class Chooses : std::uint8_t { kNothing, kByMax, kByArgmax, kByTopk };
+  static Chooses chooses(std::string_view name) {
+    if (name == "aten::topk") return Chooses::kByTopk;
+    if (name == "aten::argmax") return Chooses::kByArgmax;
+    return name == "aten::max" ? Chooses::kByMax : Chooses::kNothing;
+  }
+
+  enum class Takes : std::uint8_t { kOther, kGrouped, kGather, kProduct };
+  static Takes takes(std::string_view name) {
+    if (is_one_of(name, kGroupedProducts)) return Takes::kGrouped;
+    if (is_one_of(name, kGathers)) return Takes::kGather;
+    const OpRule* rule = find_rule(name);
+    return rule != nullptr && rule->category == Category::kMatmul ? Takes::kProduct : Takes::kOther;
+  }
+
   // Modules of one type beside each other: their parent and the type.
   using Kin = std::pair<ModuleId, StringId>;
   Kin kin_of(ModuleId module) const { return {graph_.modules[module].parent, graph_.modules[module].type}; }
