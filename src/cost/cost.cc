@@ -11,6 +11,7 @@
 #include "base/large_pages.h"
 #include "base/terminal_text.h"
 #include "base/text.h"
+#include "cost/assumed.h"
 
 namespace opscope {
 namespace {
@@ -212,6 +213,7 @@ std::vector<OpCost> estimate_where(const Graph& graph, Convention convention, co
     return cost;
   };
   for (const Op& op : graph.ops) apply_op(costs.emplace_back(price_op(op)), op);
+  const std::vector<bool> assumed = sized_by_assumption(graph, experts.choices());
   for (const DeclaredCost& declared : graph.declared) {
     if (!counts(declared)) continue;
     const Op& op = graph.ops[declared.op];
@@ -219,6 +221,8 @@ std::vector<OpCost> estimate_where(const Graph& graph, Convention convention, co
     apply_declared(costs[declared.op], declared, convention);
     apply_op(costs[declared.op], op);
   }
+  for (OpId op = 0; op < assumed.size(); ++op)
+    if (assumed[op]) costs[op].confidence = std::max(costs[op].confidence, Confidence::kEstimated);
   return costs;
 }
 
@@ -244,6 +248,8 @@ OpCost estimate_one(const Graph& graph, OpId op, Convention convention, const Ex
   experts.apply(op, cost.traffic, cost.confidence);
   if (const auto* declared = find_declared(graph, op)) apply_declared(cost, *declared, convention);
   apply_op(cost, graph.ops[op]);
+  if (const auto assumed = sized_by_assumption(graph, experts.choices()); !assumed.empty() && assumed[op])
+    cost.confidence = std::max(cost.confidence, Confidence::kEstimated);
   return cost;
 }
 

@@ -203,5 +203,29 @@ TEST(Experts, AModelThatOnlyChoosesHasNone) {
   EXPECT_EQ(estimate(b.graph(), Convention::kOpscope)[1].traffic.weight_bytes, Count{256});
 }
 
+// What a mask selects of the assumed picks is an estimate, and all that has its size; what comes before is not.
+TEST(Assumed, SizesThatRestOnPicksAreEstimates) {
+  GraphBuilder b;
+  const auto x = b.input({8, kHidden});
+  const auto picked = b.op("aten::argmax", {{"self", x}, {"dim", -1}}, {{{8}, DType::kInt64}});
+  const auto mask = b.op("aten::eq", {{"self", picked}, {"other", 0}}, {{{8}, DType::kBool}});
+  const auto rows = b.op("aten::index", {{"self", x}, {"indices", tensors{mask}}}, {{1, kHidden}});
+  b.op("aten::relu", {{"self", rows}}, {{1, kHidden}});
+  b.op("aten::relu", {{"self", x}}, {{8, kHidden}});
+  const auto words = [&] {
+    std::vector<Confidence> found;
+    for (const OpCost& cost : estimate(b.graph(), Convention::kOpscope)) found.push_back(cost.confidence);
+    return found;
+  };
+  constexpr auto kExact = Confidence::kExact, kEstimated = Confidence::kEstimated;
+  EXPECT_EQ(words(), std::vector(5, kExact)) << "nothing was assumed";
+  b.graph().diagnostics.push_back({"assumption", "aten::argmax", "", "picks by value"});
+  EXPECT_EQ(words(), (std::vector{kExact, kExact, kEstimated, kEstimated, kExact}));
+  EXPECT_EQ(estimate_one(b.graph(), 3, Convention::kOpscope).confidence, kEstimated);
+  b.op("aten::item", {{"self", picked}}, {});
+  b.op("aten::relu", {{"self", x}}, {{8, kHidden}});
+  EXPECT_EQ(words().back(), kEstimated) << "Python was handed a pick";
+}
+
 }  // namespace
 }  // namespace opscope

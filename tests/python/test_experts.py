@@ -237,6 +237,27 @@ def test_explain_has_the_formula_with_its_values() -> None:
     assert "8*(1 - (1 - 2/8)^3) = 4.625 are read (2 to 6 possible)" in text
 
 
+# --- what else rests on an assumption
+
+
+class Prunes(nn.Module):
+    """Goes on with the rows whose largest feature is the first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before, self.after = nn.Linear(16, 4), nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.before(x)
+        return self.after(x[x.argmax(-1) == 0])
+
+
+def test_a_size_that_rests_on_an_assumption_is_an_estimate() -> None:
+    data = read(Prunes().eval(), torch.zeros(8, 16))
+    confidence = {row["path"]: row["confidence"] for row in data["modules"]}
+    assert confidence == {"": "estimated", "before": "exact", "after": "estimated"}
+
+
 # --- published models
 
 

@@ -95,6 +95,7 @@ class Experts::Finder {
     ModuleId module = 0, router = 0;
     Count experts{};
     std::vector<Run> runs{};
+    std::vector<OpId> choices{};
     std::set<Id> storages{};     // of parameters that hold experts
     std::set<Kin> kin{};         // modules that are an expert each
     bool is_dense = false;
@@ -140,6 +141,7 @@ class Experts::Finder {
     if (experts < 2 || chosen < 1) return;
     const ScopeId scope = graph_.ops[op].scope;
     Layer& layer = layer_of(graph_.scopes[scope].module, Count{experts});
+    layer.choices.push_back(op);
     const Run run{scope, by, Count{chosen}, from->numel / Count{experts}};
     Run* last = layer.runs.empty() ? nullptr : &layer.runs.back();
     // Of one call of a router: two argmaxes are two choices, where the first was put out of reach.
@@ -353,6 +355,7 @@ class Experts::Finder {
     found.uses_ = std::move(uses_);
     for (const Layer& layer : layers_)
       if (!layer.storages.empty() || !layer.kin.empty()) add_facts(found, layer);
+    std::ranges::sort(found.choices_);
     if (!found.facts_.layers.empty()) add_active(found.facts_);
   }
 
@@ -372,6 +375,7 @@ class Experts::Finder {
       made.parameters += numel(graph_.shape(value));
       made.bytes += bytes_of(graph_, value);
     }
+    found.choices_.insert(found.choices_.end(), layer.choices.begin(), layer.choices.end());
     found.facts_.parameters += made.parameters;
     found.facts_.bytes += made.bytes;
   }

@@ -52,6 +52,8 @@ class Experts {
 
   const Routing& routing() const { return routing_; }
   const ExpertFacts& facts() const { return facts_; }
+  // Ops that choose among them, in op order.
+  const std::vector<OpId>& choices() const { return choices_; }
   // Takes out of what an op moves the experts that no token reaches. Where that is an assumption, its cost is
   // an estimate or a bound.
   void apply(OpId op, Traffic& traffic, Confidence& confidence) const;
@@ -76,6 +78,7 @@ class Experts {
   Routing routing_;
   ExpertFacts facts_;
   std::vector<Use> uses_;  // by op
+  std::vector<OpId> choices_;
 };
 
 }  // namespace opscope
