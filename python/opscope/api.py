@@ -151,7 +151,8 @@ def profile(
     `inputs` is a tensor, a tuple of positional arguments, a dict of keyword arguments or opscope.Inputs; without it they are
     worked out from the model, and `input_shape`, `batch`, `seq_len`, `image_size`, `named_inputs`, `phase` and `past_len`
     change a part of them. `training` adds backward and a step of `optimizer` (sgd, sgd-momentum, adam, adamw, adagrad,
-    rmsprop, none). `hardware` adds what a device could do at best, `routing` is for mixtures of experts: see `Graph.profile`. The model is left as it was.
+    rmsprop, none). `hardware` adds what a device could do at best, `routing` is for mixtures of experts: see `Graph.profile`.
+    The model is left as it was.
     """
     graph = capture(model, inputs, **options)
     return graph.profile(convention=convention, ridge=ridge, hardware=hardware, float32=float32, routing=routing)

@@ -21,7 +21,8 @@ std::set<std::string_view> assumed_picks(const Graph& graph) {
 
 class Follower {
  public:
-  explicit Follower(const Graph& graph) : graph_(graph), picked_(graph.values.size()), sized_(graph.values.size()) {}
+  explicit Follower(const Graph& graph)
+      : graph_(graph), picked_(graph.values.size()), sized_(graph.values.size()) {}
 
   std::vector<bool> run(const std::set<std::string_view>& picks, const std::vector<OpId>& settled) {
     std::vector<bool> marked(graph_.ops.size());

@@ -8,8 +8,8 @@
 
 namespace opscope {
 
-// By op; empty where nothing was assumed. `settled`: ops whose picks are priced otherwise, such as the choices
-// among experts; in op order.
+// By op; empty where nothing was assumed. `settled`: ops whose picks are priced otherwise, such as the
+// choices among experts; in op order.
 std::vector<bool> sized_by_assumption(const Graph& graph, const std::vector<OpId>& settled);
 
 }  // namespace opscope

@@ -200,7 +200,8 @@ namespace {
 
 // `counts`: whether a declared cost does.
 template <class Counts>
-std::vector<OpCost> estimate_where(const Graph& graph, Convention convention, const Experts& experts, Counts counts) {
+std::vector<OpCost> estimate_where(const Graph& graph, Convention convention, const Experts& experts,
+                                   Counts counts) {
   std::vector<const OpRule*> rules;
   for (const Target& target : graph.targets) rules.push_back(find_rule(graph.text(target.name)));
   std::vector<OpCost> costs;

@@ -157,8 +157,7 @@ TEST(SweepTurns, are_found_to_the_unit_between_the_values) {
   // By hand: linear 2 n (64 + 256 + 256) + biases, attention 4 n^2 * 8 + softmax, per row of the batch.
   std::int64_t expected = 16;
   const auto ratio = [](std::int64_t n) {
-    return turn_ratio(TurnKind::kAttention,
-                      figures_of(sample_of(attention_model(2, n), {}), {}), {});
+    return turn_ratio(TurnKind::kAttention, figures_of(sample_of(attention_model(2, n), {}), {}), {});
   };
   while (ratio(expected) <= 1) ++expected;
   bool found = false;

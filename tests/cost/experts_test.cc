@@ -47,8 +47,8 @@ struct Mixture {
   void route() {
     const auto x = b.input({tokens, kHidden});
     const auto gate = b.call("gate", "Router");
-    const auto logits = b.op("aten::linear", {{"input", x}, {"weight", b.parameter("weight", {8, kHidden})}},
-                             {{tokens, 8}});
+    const auto logits =
+        b.op("aten::linear", {{"input", x}, {"weight", b.parameter("weight", {8, kHidden})}}, {{tokens, 8}});
     const NamedArgument arguments[] = {{"self", logits}, {"k", 2}, {"dim", -1}};
     const TensorSpec results[] = {{tokens, 2}, {{tokens, 2}, DType::kInt64}};
     b.op("aten::sort", {{"self", b.op_outputs("aten::topk", arguments, results)[1]}}, {{tokens, 2}});
@@ -119,7 +119,8 @@ TEST(Experts, GathersReadThoseThatAreReachedAndWriteACopyForEachRow) {
   Mixture model(6);
   const auto block = model.b.call("mlp", "Moe");
   model.route();
-  model.b.op("aten::index", {{"self", model.weights()}, {"indices", tensors{model.b.input({{12}, DType::kInt64})}}},
+  model.b.op("aten::index",
+             {{"self", model.weights()}, {"indices", tensors{model.b.input({{12}, DType::kInt64})}}},
              {{12, kHidden, kInner}});
   const OpCost cost = model.last();
   EXPECT_EQ(cost.traffic.weight_bytes, Count{expected(6)});
@@ -130,7 +131,8 @@ TEST(Experts, OneBatchedProductReadsAllOfThem) {
   Mixture model(1);
   const auto block = model.b.call("mlp", "Moe");
   model.route();
-  model.b.op("aten::bmm", {{"self", model.b.input({8, 1, kHidden})}, {"mat2", model.weights()}}, {{8, 1, kInner}});
+  model.b.op("aten::bmm", {{"self", model.b.input({8, 1, kHidden})}, {"mat2", model.weights()}},
+             {{8, 1, kInner}});
   EXPECT_EQ(model.last().traffic.weight_bytes, Count{8 * kExpertBytes});
   const ExpertFacts facts = Experts(model.b.graph()).facts();
   ASSERT_EQ(facts.layers.size(), 1u);
@@ -170,9 +172,10 @@ TEST(Experts, ModulesOfAListAreExpertsToo) {
     model.route();
     for (int i = 0; i < 8; ++i) {
       const auto expert = model.b.call("experts." + std::to_string(i), "Expert");
-      model.b.op("aten::linear",
-                 {{"input", model.b.input({1, kHidden})}, {"weight", model.b.parameter("w", {kInner, kHidden})}},
-                 {{1, kInner}});
+      model.b.op(
+          "aten::linear",
+          {{"input", model.b.input({1, kHidden})}, {"weight", model.b.parameter("w", {kInner, kHidden})}},
+          {{1, kInner}});
     }
   }
   const ExpertFacts facts = Experts(model.b.graph()).facts();
@@ -203,7 +206,8 @@ TEST(Experts, AModelThatOnlyChoosesHasNone) {
   EXPECT_EQ(estimate(b.graph(), Convention::kOpscope)[1].traffic.weight_bytes, Count{256});
 }
 
-// What a mask selects of the assumed picks is an estimate, and all that has its size; what comes before is not.
+// What a mask selects of the assumed picks is an estimate, and all that has its size; what comes before is
+// not.
 TEST(Assumed, SizesThatRestOnPicksAreEstimates) {
   GraphBuilder b;
   const auto x = b.input({8, kHidden});

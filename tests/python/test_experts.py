@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import opscope
 import pytest
 import torch
-from opscope import capture, profile
 from torch import nn
+
+import opscope
+from opscope import capture, profile
 
 SIZES = {
     "vocab_size": 64,

@@ -15,17 +15,18 @@ std::string in_layers(const ExpertKind& kind) {
 
 std::string note_of(const ExpertKind& kind, const Routing& routing) {
   const Choice& choice = kind.choice;
-  const std::string which = fmt::format("{} to {} are possible", format_exact(choice.least()),
-                                        format_exact(choice.most()));
+  const std::string which =
+      fmt::format("{} to {} are possible", format_exact(choice.least()), format_exact(choice.most()));
   switch (routing.way) {
     case Routing::Way::kBalanced:
-      return fmt::format("{} {} if routing is balanced; {}: --routing decides", format_experts(choice.reached(routing)),
-                         in_layers(kind), which);
+      return fmt::format("{} {} if routing is balanced; {}: --routing decides",
+                         format_experts(choice.reached(routing)), in_layers(kind), which);
     case Routing::Way::kWorst:
-      return fmt::format("{} {} at worst; {}", format_experts(choice.reached(routing)), in_layers(kind), which);
+      return fmt::format("{} {} at worst; {}", format_experts(choice.reached(routing)), in_layers(kind),
+                         which);
     case Routing::Way::kGiven:
-      return fmt::format("{} {}, as --routing {} says; {}", format_experts(choice.reached(routing)), in_layers(kind),
-                         text(routing), which);
+      return fmt::format("{} {}, as --routing {} says; {}", format_experts(choice.reached(routing)),
+                         in_layers(kind), text(routing), which);
   }
   return "";
 }
@@ -45,8 +46,9 @@ void assess_experts(Profile& profile) {
   const ExpertFacts& facts = profile.experts.facts();
   for (const ExpertKind& kind : facts.kinds()) {
     if (kind.is_dense)
-      add("experts", fmt::format("all {}: the model multiplies every token by all of them, though {} are chosen",
-                                 in_layers(kind), format_exact(kind.choice.chosen)));
+      add("experts",
+          fmt::format("all {}: the model multiplies every token by all of them, though {} are chosen",
+                      in_layers(kind), format_exact(kind.choice.chosen)));
     else if (!kind.choice.is_certain() && kind.choice.tokens)
       add("assumption", note_of(kind, routing));
   }

@@ -137,7 +137,7 @@ struct ProfileOptions {
   // Whose roofline to take; nullptr: that of the device measured on, where it is known.
   DevicePointer hardware{};
   Float32 float32 = Float32::kTorch;
-  Routing routing{};  // of mixtures of experts
+  Routing routing{};            // of mixtures of experts
   bool ridge_is_given = false;  // the user's own ridge: the device's does not replace it
 };
 

@@ -25,7 +25,7 @@ bool is_one_of(std::string_view name, const std::array<std::string_view, N>& nam
 }
 
 constexpr std::array<std::string_view, 3> kGroupedProducts{"aten::_grouped_mm", "aten::_scaled_grouped_mm",
-                                                   "transformers::grouped_mm_fallback"};
+                                                           "transformers::grouped_mm_fallback"};
 constexpr std::array<std::string_view, 3> kGathers{"aten::index", "aten::index_select", "aten::embedding"};
 constexpr std::array<std::string_view, 5> kCopies{"aten::to", "aten::_to_copy", "aten::type_as",
                                                   "aten::contiguous", "aten::clone"};
@@ -96,8 +96,8 @@ class Experts::Finder {
     Count experts{};
     std::vector<Run> runs{};
     std::vector<OpId> choices{};
-    std::set<Id> storages{};     // of parameters that hold experts
-    std::set<Kin> kin{};         // modules that are an expert each
+    std::set<Id> storages{};  // of parameters that hold experts
+    std::set<Kin> kin{};      // modules that are an expert each
     bool is_dense = false;
 
     Choice choice(const Run& run) const { return {experts, run.chosen, run.tokens}; }
@@ -245,7 +245,9 @@ class Experts::Finder {
     const Owner* owner = owner_of(graph_.values[from->value]);
     if (owner == nullptr || graph_.values[owner->value].shape.size != from->rank()) return;
     const auto given = call_.outputs[0].shape;  // rows of it as they are
-    if (given.size() < from->rank() || !std::ranges::equal(given.last(from->rank() - 1), from->shape.subspan(1))) return;
+    if (given.size() < from->rank() ||
+        !std::ranges::equal(given.last(from->rank() - 1), from->shape.subspan(1)))
+      return;
     const Count experts = from->dim(0);
     const std::size_t layer = layer_with(owner->module, experts);
     if (layer == layers_.size() || !experts) return;
@@ -283,10 +285,8 @@ class Experts::Finder {
     Run& run = layers_[layer].runs.back();
     if (is_product && !does_nothing) run.looped.insert(expert);
     looped_.push_back({uses_.size(), layer, layers_[layer].runs.size() - 1});
-    uses_.push_back({.op = op,
-                     .bytes = bytes,
-                     .over = does_nothing ? Count{} : Count{1},
-                     .is_weight = is_weight});
+    uses_.push_back(
+        {.op = op, .bytes = bytes, .over = does_nothing ? Count{} : Count{1}, .is_weight = is_weight});
   }
 
   struct Part {
@@ -304,7 +304,8 @@ class Experts::Finder {
       if (!is_within(owner.module, layer.module)) continue;
       if (in.rank() == 3 && in.numel == all && Count{in.dim(0)} == layer.experts)
         return {.layer = i, .is_whole = true};
-      const bool has_parts = shape.size() >= 2 && Count{shape[0]} / layer.experts * layer.experts == Count{shape[0]};
+      const bool has_parts =
+          shape.size() >= 2 && Count{shape[0]} / layer.experts * layer.experts == Count{shape[0]};
       if (has_parts && in.numel && in.numel * layer.experts == all) {
         layer.storages.insert(parameter.storage);
         const Count begin = Count{graph_.values[in.value].offset} - Count{parameter.offset};
@@ -407,9 +408,8 @@ class Experts::Finder {
       if (rule != nullptr && (rule->category == Category::kView || rule->category == Category::kMetadata))
         continue;
       const bool looks_up = name == "aten::embedding" || name == "aten::embedding_bag";
-      each_read(graph_, graph_.ops[op], [&](ValueId id) {
-        (looks_up ? tables : others).insert(graph_.values[id].storage);
-      });
+      each_read(graph_, graph_.ops[op],
+                [&](ValueId id) { (looks_up ? tables : others).insert(graph_.values[id].storage); });
     }
     Count count{};
     for (const Id storage : tables) {
@@ -423,9 +423,9 @@ class Experts::Finder {
   const Graph& graph_;
   OpCall call_;
   std::map<Kin, std::size_t> alike_;
-  std::vector<bool> is_read_;                  // by value
-  std::unordered_map<Id, Owner> owners_;       // by storage
-  std::unordered_map<Id, Id> aliases_;         // storages of copies, and of what
+  std::vector<bool> is_read_;             // by value
+  std::unordered_map<Id, Owner> owners_;  // by storage
+  std::unordered_map<Id, Id> aliases_;    // storages of copies, and of what
   std::vector<Layer> layers_;
   std::vector<Use> uses_;
   std::vector<Looped> looped_;
@@ -463,13 +463,16 @@ std::string Experts::explain(OpId op) const {
   std::string text = fmt::format("experts: {} of {} for each of {}", format_exact(choice.chosen),
                                  format_exact(choice.experts), tokens);
   if (choice.is_certain()) return text + fmt::format(", so {} are read", format_exact(choice.most()));
-  const std::string range = fmt::format("{} to {} possible", format_exact(choice.least()), format_exact(choice.most()));
+  const std::string range =
+      fmt::format("{} to {} possible", format_exact(choice.least()), format_exact(choice.most()));
   if (routing_.way == Routing::Way::kBalanced)
-    text += fmt::format("; balanced, E*(1 - (1 - k/E)^T) = {0}*(1 - (1 - {1}/{0})^{2}) = {3:.4g} are read ({4})",
-                        format_exact(choice.experts), format_exact(choice.chosen), format_exact(choice.tokens),
-                        reached, range);
+    text +=
+        fmt::format("; balanced, E*(1 - (1 - k/E)^T) = {0}*(1 - (1 - {1}/{0})^{2}) = {3:.4g} are read ({4})",
+                    format_exact(choice.experts), format_exact(choice.chosen), format_exact(choice.tokens),
+                    reached, range);
   else
-    text += fmt::format("; {:.4g} are read, as routing {} says ({})", reached, opscope::text(routing_), range);
+    text +=
+        fmt::format("; {:.4g} are read, as routing {} says ({})", reached, opscope::text(routing_), range);
   return text;
 }
 

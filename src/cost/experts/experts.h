@@ -15,8 +15,8 @@ namespace opscope {
 
 // A layer that chooses among experts.
 struct ExpertLayer {
-  ModuleId module = 0;  // around its choice and its experts
-  Choice choice{};      // of its first run; chosen is 0 where nothing in the graph tells
+  ModuleId module = 0;          // around its choice and its experts
+  Choice choice{};              // of its first run; chosen is 0 where nothing in the graph tells
   Count parameters{}, bytes{};  // of all its experts; those that every token uses (shared ones) are not in it
   bool is_dense = false;        // the model multiplies by all experts, whatever is chosen
 };
@@ -57,8 +57,8 @@ class Experts {
   // Takes out of what an op moves the experts that no token reaches. Where that is an assumption, its cost is
   // an estimate or a bound.
   void apply(OpId op, Traffic& traffic, Confidence& confidence) const;
-  // "experts: 2 of 8 for each of 4 tokens; balanced, ... = 5.469 are read (2 to 8 possible)", of an op that reads
-  // weights of experts; "" of others.
+  // "experts: 2 of 8 for each of 4 tokens; balanced, ... = 5.469 are read (2 to 8 possible)", of an op that
+  // reads weights of experts; "" of others.
   std::string explain(OpId op) const;
 
  private:

@@ -148,7 +148,8 @@ struct ProfileWriter {
     json.object("totals", [&] {
       write_fields(json, parameter_columns<ModuleRow>(), ModuleRow{.parameters = profile.parameters});
       json.fields("param_bytes", profile.parameters.bytes, "buffer_bytes", profile.parameters.buffer_bytes);
-      if (const auto active = profile.experts.facts().active_parameters) json.field("active_parameters", *active);
+      if (const auto active = profile.experts.facts().active_parameters)
+        json.field("active_parameters", *active);
       metrics(profile.totals);
       json.field("layers", [&] { return profile.layers().size(); });
       json.field("modules", graph.modules.size());
