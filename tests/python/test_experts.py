@@ -70,8 +70,8 @@ def test_weights_read_are_those_of_the_experts_that_are_reached(kind: str, exper
         assert (layer["least"], layer["most"]) == (2, min(8, 2 * tokens))
         assert layer["read"] == pytest.approx(reached)
     assert len(data["experts"]["layers"]) == (1 if kind == "DeepseekV3" else 2)
-    # Buffers (rotary frequencies, the router's correction) and weights that are read twice are the rest.
-    assert data["totals"]["weight_bytes"] == pytest.approx(expected_read(data, model, reached, tokens), rel=0.03)
+    # Buffers (rotary frequencies, the correction of a router) are the rest.
+    assert data["totals"]["weight_bytes"] == pytest.approx(expected_read(data, model, reached, tokens), rel=1e-3)
     assert data["totals"]["active_parameters"] == data["totals"]["params"] - data["experts"]["params"] * 6 // 8
 
 
