@@ -73,10 +73,9 @@ void add_convention_flag(CLI::App& app, std::string& convention) {
 }
 
 void add_routing_flag(CLI::App& app, std::string& routing) {
-  add_value(
-      app, "--routing", routing, "NAME",
-      "Experts of a layer that the tokens reach, so whose weights are read: balanced (the expected number; "
-      "default), worst (as many as possible), or a number");
+  add_value(app, "--routing", routing, "NAME",
+            "Experts of a layer that the tokens reach, so whose weights are read: balanced (the expected "
+            "number), worst (as many as possible), or a number");
 }
 
 void add_cost_flags(CLI::App& app, CostRequest& request) {
